@@ -1,0 +1,84 @@
+// How frames get from one replica to another. The bundled transport
+// (rocksync/tls_transport.h) speaks TLS 1.3 over TCP; an application may bring
+// its own.
+
+#ifndef ROCKSYNC_TRANSPORT_H_
+#define ROCKSYNC_TRANSPORT_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rocksdb/slice.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// No frame is larger; a transport refuses to receive one before it allocates
+// anything for it.
+inline constexpr size_t kMaxFrameBytes = size_t{16} << 20;
+
+// An ordered, reliable stream of frames between two replicas. One thread may
+// send while another receives; Close may be called from any thread and makes
+// pending and later calls return Aborted.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  // Sends one frame of 1 to kMaxFrameBytes bytes. Blocks while the peer is
+  // slow. TimedOut after `timeout`; IOError names the peer and the cause. After
+  // an error the connection is of no more use.
+  virtual rocksdb::Status Send(const rocksdb::Slice& frame,
+                               std::chrono::milliseconds timeout) = 0;
+
+  // Waits for one frame. TimedOut: none came within `timeout`, and the
+  // connection is still good if no part of one had come. Corruption: the peer
+  // sent what is not a frame, or one that is too large.
+  virtual rocksdb::Status Receive(std::string* frame,
+                                  std::chrono::milliseconds timeout) = 0;
+
+  // The replica id that the transport authenticated, or 0 if it does not
+  // authenticate.
+  virtual uint64_t peer_replica_id() const = 0;
+
+  // For messages: address or name of the peer.
+  virtual std::string peer_name() const = 0;
+
+  // Bytes on the wire so far, the transport's own included where it knows them.
+  virtual uint64_t bytes_sent() const = 0;
+  virtual uint64_t bytes_received() const = 0;
+
+  virtual void Close() = 0;
+};
+
+// Makes connections. Thread-safe.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // Connects to `address` (the transport's own notation, "host:port" for the
+  // bundled one).
+  virtual rocksdb::Status Connect(const std::string& address,
+                                  std::chrono::milliseconds timeout,
+                                  std::unique_ptr<Connection>* connection) = 0;
+
+  // Starts to listen; `accept` is called on a thread of the transport for each
+  // authenticated connection and must return soon. Call at most once.
+  virtual rocksdb::Status Listen(
+      const std::string& address,
+      std::function<void(std::unique_ptr<Connection>)> accept) = 0;
+
+  // The address listened on, with the port the system chose if 0 was asked
+  // for; empty if Listen was not called.
+  virtual std::string listen_address() const = 0;
+
+  // Stops listening; `accept` is not called any more once this returns.
+  virtual void StopListening() = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TRANSPORT_H_

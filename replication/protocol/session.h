@@ -1,0 +1,119 @@
+// One anti-entropy session between two replicas, sans-IO: messages in,
+// messages out, storage through a view. See docs/protocol.md.
+
+#ifndef ROCKSYNC_REPLICATION_PROTOCOL_SESSION_H_
+#define ROCKSYNC_REPLICATION_PROTOCOL_SESSION_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "replication/protocol/exchange.h"
+#include "replication/protocol/storage_view.h"
+#include "sketch/digest.h"
+
+namespace rocksync {
+
+struct SessionOptions {
+  ExchangeOptions exchange;
+  // Elements held in memory at once on each side (24 bytes each); a larger
+  // difference is worked off span by span.
+  size_t max_span_elements = size_t{1} << 20;
+  // Most bytes one side sends before it is the other's turn.
+  size_t max_turn_bytes = size_t{1} << 20;
+  // Values up to this size travel with the offer instead of being asked for.
+  size_t inline_value_bytes = 32;
+  // A larger value received is refused, and the pair is counted as such.
+  size_t max_value_bytes = size_t{64} << 20;
+  // After this age the session ends at the next span, unproven, and the caller
+  // starts another from a new snapshot.
+  uint64_t max_snapshot_age_ms = 10 * 60 * 1000;
+  // Rounds of one span before the session gives up: a bound against a peer that
+  // never agrees.
+  uint32_t max_rounds = 64;
+};
+
+// What a session did, as seen from one side. Bytes are those of whole messages,
+// the transport's framing excluded.
+struct SessionReport {
+  bool proven_equal = false;  // merged digests compared equal
+  bool busy = false;          // the peer asked to come back later
+  bool expired = false;       // snapshot too old; go on with a new session
+  Digest merged;              // what both sides held when proven equal
+  uint64_t elements = 0;      // in this side's snapshot
+  uint64_t elements_compared = 0;
+  uint64_t pairs_offered = 0;
+  uint64_t pairs_sent = 0;
+  uint64_t pairs_received = 0;
+  uint64_t pairs_applied = 0;
+  uint64_t pairs_superseded = 0;  // received, but a newer one was here
+  uint64_t pairs_held_back = 0;   // too far in the future
+  uint64_t key_bytes = 0;         // of pairs sent and received
+  uint64_t value_bytes = 0;       // of pairs sent and received
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint64_t filter_bytes = 0;  // exchange payloads, both directions
+  uint64_t offer_bytes = 0;   // offers and wants, both directions
+  uint64_t pair_bytes = 0;    // messages that carry pairs, both directions
+  uint32_t round_trips = 0;
+  uint32_t rounds = 0;  // exchanges run
+  uint32_t spans = 0;
+  std::string plan;  // the exchange's explanation
+};
+
+// Grammar of use, the same on both sides:
+//   ( NextMessage* Receive* )* until done().
+// Strict turns: one side sends until NextMessage returns false, the other then
+// receives all of it (the last message of a turn says so) and has the turn. So
+// neither side can block the other, and memory is bounded by a turn. The
+// initiator has the first turn. Not thread-safe.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  // Appends the next message to `*out` (which is cleared first) and returns
+  // true; false when the turn is the peer's or the session is done. A storage
+  // error surfaces from the next Receive or as status().
+  virtual bool NextMessage(std::string* out) = 0;
+
+  // InvalidArgument: the peer broke the protocol, the message says how. Other
+  // codes: storage failed here. Either way the session is over and nothing
+  // applied so far is lost.
+  virtual absl::Status Receive(std::string_view message) = 0;
+
+  virtual bool done() const = 0;
+  virtual absl::Status status() const = 0;
+  virtual const SessionReport& report() const = 0;
+};
+
+// Randomness of a connection: both sides' 16 bytes, initiator of the connection
+// first. Sessions of one connection count up from 0; mapping seeds come from
+// these, the session's number and a counter, so no nonce travels.
+struct SessionSeed {
+  std::array<uint8_t, 16> dialer_nonce;
+  std::array<uint8_t, 16> listener_nonce;
+  uint64_t session_number = 0;
+};
+
+// `now_ms` is a monotonic clock in milliseconds; `cancelled` is polled during
+// long work. `storage` must outlive the session. A responder refuses with
+// "busy" if `busy` is set.
+struct SessionContext {
+  StorageView* storage = nullptr;
+  std::function<uint64_t()> now_ms;
+  std::function<bool()> cancelled;
+  // Called after every turn with the report so far; may be empty.
+  std::function<void(const SessionReport&)> progress;
+  bool busy = false;
+};
+std::unique_ptr<Session> NewSession(Role role, const SessionOptions& options,
+                                    const SessionSeed& seed,
+                                    const SessionContext& context);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PROTOCOL_SESSION_H_
