@@ -60,13 +60,20 @@ class Transport {
   virtual ~Transport() = default;
 
   // Connects to `address` (the transport's own notation, "host:port" for the
-  // bundled one).
+  // bundled one) and returns when the peer has let us in. IOError: nobody is
+  // there; NotSupported: somebody who speaks something else; InvalidArgument:
+  // a malformed address, or one side refuses the other's certificate; Busy: the
+  // peer has too many connections; TimedOut; Aborted: `cancelled`, which may be
+  // empty and is polled several times a second, returned true. The message
+  // names the address and what to do.
   virtual rocksdb::Status Connect(const std::string& address,
                                   std::chrono::milliseconds timeout,
+                                  const std::function<bool()>& cancelled,
                                   std::unique_ptr<Connection>* connection) = 0;
 
   // Starts to listen; `accept` is called on a thread of the transport for each
-  // authenticated connection and must return soon. Call at most once.
+  // authenticated connection and must return soon. Call at most once. IOError
+  // names an address that is taken or is not ours.
   virtual rocksdb::Status Listen(
       const std::string& address,
       std::function<void(std::unique_ptr<Connection>)> accept) = 0;

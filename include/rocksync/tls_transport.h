@@ -1,0 +1,89 @@
+// The bundled transport: frames over TLS 1.3 over TCP, both sides
+// authenticated, and the same over plain TCP for those who ask for it by name.
+//
+// A replica's certificate is signed by the cluster's CA and names the replica
+// in a subjectAltName of type URI, exactly one of the form
+//   rocksync:replica:0123456789abcdef
+// with 16 hex digits. Whoever holds the CA's key can be any replica; host
+// names are not checked, as a replica is its id and not its address.
+
+#ifndef ROCKSYNC_TLS_TRANSPORT_H_
+#define ROCKSYNC_TLS_TRANSPORT_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+// Bounds that a socket transport keeps, whoever knocks.
+struct SocketLimits {
+  // From the first byte of TCP to the end of the handshake of an accepted
+  // connection; a dialed one has the timeout given to Connect.
+  std::chrono::milliseconds handshake_timeout{10'000};
+
+  // A connection over which nothing came and nothing went for this long is
+  // closed. Must be longer than the silence the application allows itself.
+  std::chrono::milliseconds idle_timeout{300'000};
+
+  // Accepted connections alive at once; more are told so and closed.
+  size_t max_connections = 64;
+
+  // Accepted connections that have not finished their handshake; if one more
+  // comes, the oldest of them is dropped, so that silent ones keep nobody out.
+  size_t max_handshakes = 32;
+};
+
+struct TlsTransportOptions {
+  // PEM files. The CA file may hold several CAs, e.g. while one replaces
+  // another; nothing else is trusted, the system's CAs are not. The
+  // certificate file holds this replica's certificate first, then any
+  // intermediate ones.
+  std::string ca_file;
+  std::string certificate_file;
+  std::string private_key_file;
+
+  // Asked, on a thread of the transport, for each peer whose certificate is
+  // valid, dialed and accepted; false refuses it. Empty: all are allowed. This
+  // is the place to shut out a replica whose key was stolen.
+  std::function<bool(uint64_t replica_id, const std::string& address)> allow;
+
+  SocketLimits limits;
+};
+
+// Addresses are "host:port", "127.0.0.1:7400" or "[::1]:7400"; port 0 lets the
+// system choose when listening.
+//
+// Reads the files once. InvalidArgument: a missing option, or a file that is
+// not what it should be, e.g. a key that belongs to another certificate;
+// IOError: a file that cannot be read. The message names the file. No thread,
+// socket or signal of the application is touched; SIGPIPE is never raised.
+// Connections may outlive the transport, but are closed when it goes.
+rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
+                                std::shared_ptr<Transport>* transport);
+
+// The replica id that a PEM certificate names.
+rocksdb::Status ReadReplicaId(const std::string& certificate_file,
+                              uint64_t* replica_id);
+
+struct PlaintextTransportOptions {
+  SocketLimits limits;
+};
+
+// Plain TCP: no secrecy, no integrity, and anybody who can reach the port is
+// let in as whichever replica it says it is. For a network that does all of
+// this by itself (WireGuard, a service mesh), and for experiments. It never
+// talks to a TLS transport: each names the other's fault and closes.
+rocksdb::Status NewInsecurePlaintextTransport(
+    const PlaintextTransportOptions& options,
+    std::shared_ptr<Transport>* transport);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TLS_TRANSPORT_H_
