@@ -4,7 +4,6 @@
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_EXCHANGE_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_EXCHANGE_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "sketch/element.h"
+#include "sketch/mapping.h"
 
 namespace rocksync {
 
@@ -35,9 +35,6 @@ struct ExchangeOptions {
   // Most bytes of one payload; larger filters travel in slices.
   size_t max_payload_bytes = size_t{1} << 20;
 };
-
-// The seed of this exchange's mappings; never used for two exchanges.
-using MappingSeed = std::array<uint8_t, 32>;
 
 // What the model predicted and what it cost, for people.
 struct ExchangeReport {
@@ -83,7 +80,8 @@ class Exchange {
 
 // `mine`: this side's elements, at most 2^24. `peer_count`: how many the peer
 // said it holds (a claim: it sizes nothing beyond bounds that `mine` and
-// max_payload_bytes set).
+// max_payload_bytes set). `seed`: of this exchange's mappings, the same on both
+// sides and never used for two exchanges.
 std::unique_ptr<Exchange> NewExchange(Role role, const ExchangeOptions& options,
                                       const MappingSeed& seed,
                                       std::span<const ElementHash> mine,
