@@ -11,7 +11,8 @@ function(rocksync_target_defaults target)
     $<$<BOOL:${ROCKSYNC_WERROR}>:-Werror>)
   if(ROCKSYNC_SANITIZE)
     target_compile_options(${target} PRIVATE
-      -fsanitize=${ROCKSYNC_SANITIZE} -fno-omit-frame-pointer)
+      -fsanitize=${ROCKSYNC_SANITIZE} -fno-sanitize-recover=all
+      -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${ROCKSYNC_SANITIZE})
   endif()
 endfunction()
@@ -34,12 +35,15 @@ function(rocksync_library name)
   set_property(GLOBAL APPEND PROPERTY ROCKSYNC_LIBRARIES rocksync_${name})
 endfunction()
 
-# rocksync_program(NAME SOURCES ... LINKS ...): a tool, example or benchmark.
+# rocksync_program(NAME SOURCES ... LINKS ...): a tool, example or benchmark,
+# built into bin/ of the build directory.
 function(rocksync_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   rocksync_target_defaults(${name})
 endfunction()
 
@@ -54,4 +58,23 @@ function(rocksync_test name)
     set(ARG_TIMEOUT 300)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
+
+# rocksync_fuzz(NAME SOURCES ... LINKS ...): a fuzz target, sources with a plain
+# LLVMFuzzerTestOneInput. In a build with ROCKSYNC_FUZZ (./dev fuzz) this is the
+# libFuzzer program fuzz_NAME; in any other a test that feeds it the corpus
+# tests/fuzz/corpus/NAME, so that what was once found stays found.
+function(rocksync_fuzz name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  if(ROCKSYNC_FUZZ)
+    rocksync_program(fuzz_${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    rocksync_program(fuzz_${name}
+      SOURCES ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/cmake/feed_corpus.cc
+      LINKS ${ARG_LINKS})
+    add_test(NAME fuzz_${name}_corpus
+             COMMAND fuzz_${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+    set_tests_properties(fuzz_${name}_corpus PROPERTIES TIMEOUT 120 LABELS fuzz)
+  endif()
 endfunction()
