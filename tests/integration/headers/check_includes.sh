@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Includes point down only: for each box of the house, what it may include.
+# usage: check_includes.sh SOURCE_DIRECTORY
+set -euo pipefail
+cd "$1"
+failures=0
+
+# box DIRECTORY DEPTH ALLOWED [FORBIDDEN]: in the sources under DIRECTORY, down
+# to DEPTH folders, an include of ours or of a library in a folder of its own
+# ("a/b.h", <a/b.h>, "b.h") must match the expression ALLOWED; no include may
+# match FORBIDDEN.
+box() {
+  local directory=$1 depth=$2 allowed=$3 forbidden=${4:-^$} line file include
+  [[ -d $directory ]] || return 0
+  while IFS= read -r line; do
+    file=${line%%:*}
+    include=$(sed -E 's/.*# *include *["<]([^">]+)[">].*/\1/' <<<"$line")
+    if [[ $include =~ $forbidden ]] ||
+       { [[ $include == */* || $line == *\"* ]] && ! [[ $include =~ $allowed ]]; }; then
+      echo "$file must not include $include"
+      failures=$((failures + 1))
+    fi
+  done < <(find "$directory" -maxdepth "$depth" \( -name '*.h' -o -name '*.cc' \) \
+             -exec grep -HE '^ *# *include *["<]' {} +)
+}
+
+# The front door: the standard library, RocksDB's public headers, itself.
+box include/rocksync 1 '^(rocksync|rocksdb)/'
+# Floor 1: pure mathematics; no thread and no clock.
+box sketch 9 '^(sketch|openssl)/' '^(thread|mutex|shared_mutex|atomic|chrono|ctime|random|iostream)$'
+# Floor 2. The protocol knows no RocksDB, and neither thread nor clock.
+box plugin 9 '^(plugin|sketch|rocksync|rocksdb)/|^xxhash\.h$'
+box replication/protocol 9 '^(replication/protocol|sketch|absl)/' '^(thread|mutex|shared_mutex|chrono|ctime|random|iostream)$'
+box replication/store 9 '^(replication/(store|protocol)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
+# Floor 3, the shell.
+box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|openssl|absl|sys|netinet|arpa)/|^asio\.hpp$'
+box replication 1 '^(replication|sketch|rocksync|rocksdb|absl|sys)/'
+# Floor 4: examples live by the front door alone.
+box examples 9 '^(examples|rocksync|rocksdb|CLI|spdlog|nlohmann|hiredis|asio|sys)/|^(asio\.hpp|hiredis\.h)$'
+box tools 9 '^(tools|replication|plugin|sketch|rocksync|rocksdb|CLI|spdlog|nlohmann|absl|sys)/|^xxhash\.h$'
+
+(( failures == 0 )) || { echo "$failures includes point where they must not"; exit 1; }

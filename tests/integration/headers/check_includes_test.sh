@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# check_includes.sh finds what it is there to find.
+set -euo pipefail
+check=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/check_includes.sh
+house=$(mktemp -d)
+trap 'rm -rf "$house"' EXIT
+mkdir -p "$house"/{include/rocksync,sketch,plugin,examples/a,replication/{protocol,store,transport}}
+
+expect() {  # expect pass|fail FILE INCLUDE
+  echo "#include $3" > "$house/$2"
+  local result=pass
+  "$check" "$house" >/dev/null || result=fail
+  rm "$house/$2"
+  [[ $result == "$1" ]] || { echo "$2 including $3: expected $1, got $result"; exit 1; }
+}
+expect pass include/rocksync/a.h '<string>'
+expect pass include/rocksync/a.h '"rocksdb/db.h"'
+expect fail include/rocksync/a.h '"sketch/digest.h"'
+expect fail include/rocksync/a.h '"absl/status/status.h"'
+expect fail include/rocksync/a.h '<asio/ip/tcp.hpp>'
+expect pass sketch/a.cc '"sketch/digest.h"'
+expect fail sketch/a.cc '"digest.h"'
+expect fail sketch/a.cc '"rocksdb/slice.h"'
+expect fail sketch/a.cc '<chrono>'
+expect pass plugin/a.cc '"sketch/digest.h"'
+expect fail plugin/a.cc '"replication/store/index.h"'
+expect fail replication/protocol/a.h '"rocksdb/status.h"'
+expect fail replication/protocol/a.h '"replication/store/index.h"'
+expect fail replication/store/a.h '"plugin/filter.h"'
+expect fail replication/store/a.h '"replication/replicator.h"'
+expect fail replication/transport/a.h '"replication/protocol/session.h"'
+expect fail replication/a.cc '"plugin/filter.h"'
+expect pass replication/a.cc '"replication/store/index.h"'
+expect fail replication/a.cc '"examples/a/b.h"'
+expect fail examples/a/a.cc '"replication/replicator.h"'
+expect fail examples/a/a.cc '"tests/a.h"'
+echo ok
