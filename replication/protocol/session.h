@@ -52,6 +52,8 @@ struct SessionReport {
   uint64_t pairs_applied = 0;
   uint64_t pairs_superseded = 0;  // received, but a newer one was here
   uint64_t pairs_held_back = 0;   // too far in the future
+  uint64_t pairs_too_large = 0;   // refused: value above max_value_bytes
+  uint64_t pairs_unreadable = 0;  // not sent: value or entry does not read here
   uint64_t key_bytes = 0;         // of pairs sent and received
   uint64_t value_bytes = 0;       // of pairs sent and received
   uint64_t bytes_sent = 0;

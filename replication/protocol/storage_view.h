@@ -109,7 +109,15 @@ class StorageView {
                              const std::function<bool()>& cancelled,
                              std::vector<ApplyOutcome>* outcomes) = 0;
 
+  // Replicated families: their ordinals are 0 .. FamilyCount() - 1, in the
+  // order of their names' bytes. A session refuses any other ordinal.
+  virtual uint32_t FamilyCount() const = 0;
+
+  // True if Apply would answer kHeldBack now: such a pair is not asked for.
+  virtual bool HoldsBack(const Version& version) const = 0;
+
   // Position and element hash of a pair as this cluster computes them.
+  // `family` < FamilyCount().
   virtual uint64_t PositionOf(uint32_t family, std::string_view key) const = 0;
   virtual ElementHash HashOf(const Pair& pair) const = 0;
 
