@@ -1,0 +1,52 @@
+// What apply decides: of two pairs of one key, which one stays. The same rule
+// on every replica, for local writes, for pairs received and for a session's
+// accounting, or replicas would never agree.
+
+#ifndef ROCKSYNC_REPLICATION_PROTOCOL_APPLY_H_
+#define ROCKSYNC_REPLICATION_PROTOCOL_APPLY_H_
+
+#include <cstdint>
+
+#include "sketch/element.h"
+#include "sketch/version.h"
+
+namespace rocksync {
+
+// One pair of a key, as far as the rule needs it.
+struct Contender {
+  Version version;
+  bool tombstone = false;
+  ValueHash value;  // of a live pair; ignored for a tombstone
+};
+
+// True if `a` replaces `b`: a strict total order over the pairs of one key.
+//   1. The later version wins.
+//   2. Of equal versions a tombstone wins. (A version is issued once, so this
+//      decides only after damage; it keeps the order total.)
+//   3. Of two live pairs of one version the greater value hash wins. This
+//      decides between adopted pairs, which all have version 0.
+// Equal contenders do not beat each other.
+constexpr bool Beats(const Contender& a, const Contender& b) {
+  if (a.version != b.version) return a.version > b.version;
+  if (a.tombstone != b.tombstone) return a.tombstone;
+  return !a.tombstone && a.value > b.value;
+}
+
+// Versions alone decide, unless they are equal.
+enum class Order : uint8_t { kOlder, kNewer, kEqualVersions };
+constexpr Order CompareVersions(const Version& a, const Version& b) {
+  if (a == b) return Order::kEqualVersions;
+  return a > b ? Order::kNewer : Order::kOlder;
+}
+
+// Versions further ahead of this replica's wall clock than `max_ahead_ms` are
+// held back: not applied, and its clock does not follow them.
+constexpr bool TooFarAhead(const Version& version, uint64_t wall_ms,
+                           uint64_t max_ahead_ms) {
+  const uint64_t at = WallMs(version);
+  return at > wall_ms && at - wall_ms > max_ahead_ms;
+}
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PROTOCOL_APPLY_H_
