@@ -1,0 +1,57 @@
+// How an application follows what replication changes in its database.
+
+#ifndef ROCKSYNC_HOOKS_H_
+#define ROCKSYNC_HOOKS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rocksdb/slice.h"
+
+namespace rocksync {
+
+// The version of a pair: when it was written, and by whom. Both fields 0: the
+// pair was in a database before replication was, and its age is not known.
+struct PairVersion {
+  // Bits 63..16: milliseconds since the Unix epoch; bits 15..0: a counter.
+  uint64_t time = 0;
+  uint64_t replica = 0;
+};
+
+// One change that came from a peer and is about to be applied here. The slices
+// are valid during the call only.
+struct AppliedChange {
+  rocksdb::Slice family;  // the column family's name
+  rocksdb::Slice key;
+  rocksdb::Slice value;  // empty if `tombstone`
+  bool tombstone = false;
+  PairVersion version;
+
+  // What the change replaces: true if this replica knew a value or a tombstone
+  // of the key. The replaced value, if any, is still what Get returns during
+  // the call. Whether the writer of `version` had seen `replaced_version` (a
+  // successor) or not (a race, of which the later write wins) cannot be told.
+  bool replaces = false;
+  bool replaced_tombstone = false;
+  PairVersion replaced_version;
+};
+
+// Sees every batch of changes from peers before it is applied, so that caches
+// and derived data can be kept right.
+//
+// Called by the threads of replication, by several at once, with the locks of
+// the batch's keys held: local writes to these keys wait meanwhile, so be
+// brief. The hook may read the database. It must not write to replicated column
+// families of it (that would deadlock) and must not throw. A call does not
+// promise that the batch is then written: the write itself can fail, and the
+// changes come again later. What comes again may be equal to what came before.
+class ApplyHook {
+ public:
+  virtual ~ApplyHook() = default;
+  virtual void BeforeApply(const std::vector<AppliedChange>& changes) = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_HOOKS_H_

@@ -1,0 +1,381 @@
+#include "replication/store/bucket_memtable.h"
+
+#include <atomic>
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace rocksync {
+namespace {
+
+using rocksdb::KeyHandle;
+using rocksdb::MemTableRep;
+using rocksdb::Slice;
+
+// An internal key ends in 8 bytes of sequence number and type.
+constexpr size_t kTagBytes = 8;
+
+// One entry, in a singly linked list of its bucket that is sorted by internal
+// key. Nodes are never removed, so a pointer once read stays good. The entry's
+// bytes (as MemTable encodes them) follow the node.
+struct Node {
+  std::atomic<Node*> next{nullptr};
+  // A later node with the same user key, or null: what lets a walk for another
+  // key step over a key that was overwritten many times. Set before the node
+  // is published.
+  Node* run_end = nullptr;
+
+  char* entry() { return reinterpret_cast<char*>(this + 1); }
+  const char* entry() const { return reinterpret_cast<const char*>(this + 1); }
+};
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+template <typename T>
+std::unique_ptr<T[], Free> ZeroedArray(size_t count) {
+  // calloc hands out large blocks as untouched zero pages.
+  void* memory = std::calloc(count, sizeof(T));
+  if (memory == nullptr) throw std::bad_alloc();
+  return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
+}
+
+// Thread safety: any number of readers and, through InsertKeyConcurrently, any
+// number of writers. Nothing takes a lock but the handing out of iterators.
+class BucketRep final : public MemTableRep {
+ public:
+  BucketRep(const KeyComparator& compare, rocksdb::Allocator* allocator,
+            int bucket_bits)
+      : MemTableRep(allocator),
+        compare_(compare),
+        shift_(64 - bucket_bits),
+        bucket_count_(size_t{1} << bucket_bits),
+        buckets_(ZeroedArray<std::atomic<Node*>>(bucket_count_)),
+        occupied_(ZeroedArray<std::atomic<uint64_t>>(bucket_count_ / 64)) {}
+
+  KeyHandle Allocate(size_t len, char** buf) override {
+    char* memory = nullptr;
+    MemTableRep::Allocate(sizeof(Node) + alignof(Node) - 1 + len, &memory);
+    const auto address = reinterpret_cast<uintptr_t>(memory);
+    memory += -address & (alignof(Node) - 1);
+    Node* node = new (memory) Node;
+    *buf = node->entry();
+    return node;
+  }
+
+  void Insert(KeyHandle handle) override { InsertKeyConcurrently(handle); }
+  bool InsertKey(KeyHandle handle) override {
+    return InsertKeyConcurrently(handle);
+  }
+  void InsertConcurrently(KeyHandle handle) override {
+    InsertKeyConcurrently(handle);
+  }
+  bool InsertKeyConcurrently(KeyHandle handle) override;
+
+  bool Contains(const char* key) const override {
+    const Slice target = rocksdb::GetLengthPrefixedSlice(key);
+    const Node* node = FirstAtOrAfter(BucketOf(target), target);
+    return node != nullptr && compare_(node->entry(), target) == 0;
+  }
+
+  uint64_t ApproximateNumEntries(const Slice& start_ikey,
+                                 const Slice& end_ikey) override {
+    const uint64_t span = BucketOf(end_ikey) - BucketOf(start_ikey);
+    return entries_.load(std::memory_order_relaxed) * span / bucket_count_;
+  }
+
+  void UniqueRandomSample(const uint64_t num_entries,
+                          const uint64_t target_sample_size,
+                          std::unordered_set<const char*>* entries) override {
+    // The order of keys is the order of hashes: the first ones are a sample.
+    for (const Node* node = First();
+         node != nullptr && entries->size() < target_sample_size;
+         node = After(node)) {
+      entries->insert(node->entry());
+    }
+  }
+
+  size_t ApproximateMemoryUsage() override {
+    // RocksDB compares this with write_buffer_size, which is meant for
+    // entries; the array is a fixed cost beside them.
+    return 0;
+  }
+
+  Iterator* GetIterator(rocksdb::Arena* arena) override;
+
+  // The first node in order whose key is >= target within `bucket`, or null.
+  const Node* FirstAtOrAfter(size_t bucket, const Slice& target) const {
+    const Node* node = buckets_[bucket].load(std::memory_order_acquire);
+    while (node != nullptr && compare_(node->entry(), target) < 0) {
+      node = Step(node, target);
+    }
+    return node;
+  }
+  const Node* LastBefore(const Slice& target, bool or_equal) const;
+  const Node* First() const { return FirstFrom(0); }
+  const Node* Last() const { return LastUpTo(bucket_count_); }
+  const Node* After(const Node* node) const {
+    const Node* next = node->next.load(std::memory_order_acquire);
+    return next != nullptr ? next : FirstFrom(BucketOf(KeyOf(node)) + 1);
+  }
+  const Node* Seek(const Slice& target) const {
+    const size_t bucket = BucketOf(target);
+    const Node* node = FirstAtOrAfter(bucket, target);
+    return node != nullptr ? node : FirstFrom(bucket + 1);
+  }
+
+  static Slice KeyOf(const Node* node) {
+    return rocksdb::GetLengthPrefixedSlice(node->entry());
+  }
+
+ private:
+  friend class PooledCursor;
+
+  size_t BucketOf(const Slice& internal_key) const {
+    uint64_t leading = 0;
+    if (internal_key.size() >= kTagBytes + sizeof(leading)) {
+      std::memcpy(&leading, internal_key.data(), sizeof(leading));
+    } else {
+      std::memcpy(&leading, internal_key.data(),
+                  internal_key.size() - kTagBytes);
+    }
+    if constexpr (std::endian::native == std::endian::little) {
+      leading = __builtin_bswap64(leading);
+    }
+    return leading >> shift_;
+  }
+
+  // From a node whose key is < target to a later one, over the rest of a run
+  // when all of it lies before target.
+  const Node* Step(const Node* node, const Slice& target) const {
+    if (node->run_end != nullptr &&
+        compare_(node->run_end->entry(), target) < 0) {
+      node = node->run_end;
+    }
+    return node->next.load(std::memory_order_acquire);
+  }
+
+  static bool SameUserKey(const Node* a, const Node* b) {
+    const Slice x = KeyOf(a);
+    const Slice y = KeyOf(b);
+    return x.size() == y.size() &&
+           std::memcmp(x.data(), y.data(), x.size() - kTagBytes) == 0;
+  }
+
+  // First node of the buckets `bucket` and later, or null.
+  const Node* FirstFrom(size_t bucket) const {
+    size_t word = bucket / 64;
+    if (bucket >= bucket_count_) return nullptr;
+    uint64_t bits = occupied_[word].load(std::memory_order_acquire) &
+                    (~uint64_t{0} << (bucket % 64));
+    while (true) {
+      for (; bits != 0; bits &= bits - 1) {
+        const size_t found = word * 64 + std::countr_zero(bits);
+        const Node* node = buckets_[found].load(std::memory_order_acquire);
+        if (node != nullptr) return node;
+      }
+      if (++word == bucket_count_ / 64) return nullptr;
+      bits = occupied_[word].load(std::memory_order_acquire);
+    }
+  }
+
+  // Last node of the buckets before `bucket`, or null.
+  const Node* LastUpTo(size_t bucket) const {
+    while (bucket > 0) {
+      --bucket;
+      const uint64_t bits =
+          occupied_[bucket / 64].load(std::memory_order_acquire) &
+          (~uint64_t{0} >> (63 - bucket % 64));
+      if (bits == 0) {
+        bucket -= bucket % 64;
+        continue;
+      }
+      bucket -= bucket % 64;
+      bucket += 63 - std::countl_zero(bits);
+      const Node* node = buckets_[bucket].load(std::memory_order_acquire);
+      if (node == nullptr) continue;
+      while (const Node* next = node->next.load(std::memory_order_acquire)) {
+        node = next;
+      }
+      return node;
+    }
+    return nullptr;
+  }
+
+  const KeyComparator& compare_;
+  const int shift_;
+  const size_t bucket_count_;
+  std::unique_ptr<std::atomic<Node*>[], Free> buckets_;
+  // Bit i of word i/64: bucket i was written to. Lets a walk pass over empty
+  // buckets 64 at a time.
+  std::unique_ptr<std::atomic<uint64_t>[], Free> occupied_;
+  std::atomic<uint64_t> entries_{0};
+
+  // Storage of iterators made with an arena, see PooledCursor.
+  std::mutex pool_mutex_;
+  std::unordered_map<std::thread::id, std::vector<void*>> retired_;
+  std::vector<std::unique_ptr<char[]>> pool_;
+};
+
+bool BucketRep::InsertKeyConcurrently(KeyHandle handle) {
+  Node* node = static_cast<Node*>(handle);
+  const Slice key = KeyOf(node);
+  const size_t bucket = BucketOf(key);
+  std::atomic<Node*>* link = &buckets_[bucket];
+  Node* after = link->load(std::memory_order_acquire);
+  if (after == nullptr) {
+    occupied_[bucket / 64].fetch_or(uint64_t{1} << (bucket % 64),
+                                    std::memory_order_release);
+  }
+  while (true) {
+    int order = 1;
+    while (after != nullptr && (order = compare_(after->entry(), key)) < 0) {
+      if (after->run_end != nullptr &&
+          compare_(after->run_end->entry(), key) < 0) {
+        after = after->run_end;
+      }
+      link = &after->next;
+      after = link->load(std::memory_order_acquire);
+      order = 1;
+    }
+    if (after != nullptr && order == 0) return false;
+    node->next.store(after, std::memory_order_relaxed);
+    node->run_end = nullptr;
+    if (after != nullptr && SameUserKey(after, node)) {
+      node->run_end = after->run_end != nullptr ? after->run_end : after;
+    }
+    // On failure `after` is the node that came between: go on from there.
+    if (link->compare_exchange_strong(after, node, std::memory_order_acq_rel)) {
+      entries_.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    }
+  }
+}
+
+const Node* BucketRep::LastBefore(const Slice& target, bool or_equal) const {
+  const size_t bucket = BucketOf(target);
+  const Node* best = nullptr;
+  for (const Node* node = buckets_[bucket].load(std::memory_order_acquire);
+       node != nullptr; node = node->next.load(std::memory_order_acquire)) {
+    const int order = compare_(node->entry(), target);
+    if (order > 0 || (order == 0 && !or_equal)) break;
+    best = node;
+  }
+  return best != nullptr ? best : LastUpTo(bucket);
+}
+
+class Cursor : public MemTableRep::Iterator {
+ public:
+  explicit Cursor(const BucketRep* rep) : rep_(rep) {}
+
+  bool Valid() const override { return node_ != nullptr; }
+  const char* key() const override { return node_->entry(); }
+  void Next() override { node_ = rep_->After(node_); }
+  void Prev() override {
+    node_ = rep_->LastBefore(BucketRep::KeyOf(node_), /*or_equal=*/false);
+  }
+  void Seek(const Slice& internal_key, const char* memtable_key) override {
+    node_ = rep_->Seek(Target(internal_key, memtable_key));
+  }
+  void SeekForPrev(const Slice& internal_key,
+                   const char* memtable_key) override {
+    node_ = rep_->LastBefore(Target(internal_key, memtable_key),
+                             /*or_equal=*/true);
+  }
+  void SeekToFirst() override { node_ = rep_->First(); }
+  void SeekToLast() override { node_ = rep_->Last(); }
+
+ private:
+  static Slice Target(const Slice& internal_key, const char* memtable_key) {
+    return memtable_key != nullptr
+               ? rocksdb::GetLengthPrefixedSlice(memtable_key)
+               : internal_key;
+  }
+
+  const BucketRep* rep_;
+  const Node* node_ = nullptr;
+};
+
+// The iterator for callers that bring an arena. The arena's type is not public,
+// and such callers run the destructor and never free, so the storage belongs to
+// the rep. The destructor gives it back for the same thread's next iterator:
+// only that thread can be sure that the destructor has come to its end.
+class PooledCursor final : public Cursor {
+ public:
+  static PooledCursor* New(BucketRep* rep) {
+    void* memory = nullptr;
+    {
+      std::lock_guard lock(rep->pool_mutex_);
+      auto mine = rep->retired_.find(std::this_thread::get_id());
+      if (mine != rep->retired_.end() && !mine->second.empty()) {
+        memory = mine->second.back();
+        mine->second.pop_back();
+      } else {
+        rep->pool_.push_back(std::make_unique<char[]>(sizeof(PooledCursor)));
+        memory = rep->pool_.back().get();
+      }
+    }
+    return new (memory) PooledCursor(rep);
+  }
+
+  ~PooledCursor() override {
+    std::lock_guard lock(owner_->pool_mutex_);
+    owner_->retired_[std::this_thread::get_id()].push_back(this);
+  }
+
+ private:
+  explicit PooledCursor(BucketRep* rep) : Cursor(rep), owner_(rep) {}
+
+  BucketRep* owner_;
+};
+
+MemTableRep::Iterator* BucketRep::GetIterator(rocksdb::Arena* arena) {
+  if (arena == nullptr) return new Cursor(this);
+  return PooledCursor::New(this);
+}
+
+class BucketMemtableFactory final : public rocksdb::MemTableRepFactory {
+ public:
+  explicit BucketMemtableFactory(int bucket_bits) : bucket_bits_(bucket_bits) {
+    assert(bucket_bits >= 6 && bucket_bits <= 24);
+  }
+
+  using MemTableRepFactory::CreateMemTableRep;
+  MemTableRep* CreateMemTableRep(const MemTableRep::KeyComparator& compare,
+                                 rocksdb::Allocator* allocator,
+                                 const rocksdb::SliceTransform*,
+                                 rocksdb::Logger*) override {
+    return new BucketRep(compare, allocator, bucket_bits_);
+  }
+
+  const char* Name() const override {
+    return rocksdb::SkipListFactory::kClassName();
+  }
+  std::string GetId() const override {
+    return rocksdb::SkipListFactory::kClassName();
+  }
+  bool IsInsertConcurrentlySupported() const override { return true; }
+  bool CanHandleDuplicatedKey() const override { return true; }
+
+ private:
+  const int bucket_bits_;
+};
+
+}  // namespace
+
+std::shared_ptr<rocksdb::MemTableRepFactory> NewBucketMemtableFactory(
+    int bucket_bits) {
+  return std::make_shared<BucketMemtableFactory>(bucket_bits);
+}
+
+}  // namespace rocksync

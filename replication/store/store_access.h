@@ -1,0 +1,26 @@
+// How the replicator (and tests) reach the store behind a ReplicatedDB. Not
+// part of the public API.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
+#define ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
+
+#include <memory>
+
+#include "replication/protocol/storage_view.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+
+class StoreAccess {
+ public:
+  // A view with the families that are replicated now, their ordinals being
+  // those of db->ReplicatedFamilies(). Once a family is created or dropped, the
+  // view's TakeSnapshot and Apply return FailedPrecondition and a new view is
+  // due (and a new set-up with the peer, whose families must be the same).
+  // Must not outlive `db`.
+  static std::unique_ptr<StorageView> NewView(ReplicatedDB* db);
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
