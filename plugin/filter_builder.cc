@@ -1,0 +1,148 @@
+#include "plugin/filter_builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "plugin/filter_hash.h"
+#include "plugin/filter_sizing.h"
+
+namespace rocksync {
+
+FilterBuilder::FilterBuilder(const FilterBuilderConfig& config,
+                             const rocksdb::BlockBasedTableOptions& options)
+    : config_(config), charge_(options) {}
+
+uint64_t FilterBuilder::Hash(const rocksdb::Slice& key) {
+  if (!started_) {
+    if (finished_) StartAnew();
+    seed_ = config_.new_seed();
+    started_ = true;
+  }
+  return HashFilterKey(key.data(), key.size(), seed_);
+}
+
+void FilterBuilder::Add(uint64_t hash) {
+  if (hashes_.Append(hash)) Charge(0);
+  entries_.store(hashes_.size(), std::memory_order_relaxed);
+}
+
+void FilterBuilder::AddKey(const rocksdb::Slice& key) {
+  const uint64_t hash = Hash(key);
+  if (last_key_ == hash) return;
+  Add(hash);
+  last_key_ = hash;
+}
+
+void FilterBuilder::AddKeyAndPrefix(const rocksdb::Slice& key,
+                                    const rocksdb::Slice& prefix) {
+  const uint64_t key_hash = Hash(key);
+  const uint64_t prefix_hash = Hash(prefix);
+  const auto seen = [this](uint64_t hash) {
+    return last_key_ == hash || last_prefix_ == hash;
+  };
+  const bool new_key = !seen(key_hash);
+  const bool new_prefix = !seen(prefix_hash) && prefix_hash != key_hash;
+  if (new_prefix) Add(prefix_hash);
+  if (new_key) Add(key_hash);
+  last_key_ = key_hash;
+  last_prefix_ = prefix_hash;
+}
+
+size_t FilterBuilder::EstimateEntriesAdded() {
+  return entries_.load(std::memory_order_relaxed);
+}
+
+rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf) {
+  return Finish(buf, nullptr);
+}
+
+rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
+                                     rocksdb::Status* status) {
+  if (finished_ && !started_) StartAnew();  // a second Finish: an empty filter
+  FilterShape shape;
+  shape.seed = seed_;
+  shape.line_count = FilterLineCount(hashes_.size(), config_.bits_per_key);
+  shape.probes = config_.probes;
+  const size_t lines_bytes = shape.bytes() - kFilterTrailerBytes;
+  Charge(shape.bytes());
+  std::unique_ptr<char[]> filter(new char[shape.bytes()]);
+  std::memset(filter.get(), 0, lines_bytes);
+  hashes_.ForEachChunk([&](const uint64_t* hashes, size_t count) {
+    config_.kernel->add(filter.get(), shape, hashes, count);
+  });
+  EncodeFilterTrailer(shape, filter.get() + lines_bytes);
+
+  rocksdb::Status checked;
+  if (config_.detect_corruption && !hashes_.Verify()) {
+    checked = rocksdb::Status::Corruption(
+        "rocksync filter: hashes of keys changed in memory");
+  }
+  if (status != nullptr) *status = checked;
+  started_ = false;
+  finished_ = true;
+  entries_.store(0, std::memory_order_relaxed);
+  if (!config_.detect_corruption) StartAnew();
+  if (!checked.ok()) {
+    // Whoever uses the bytes regardless must not miss keys: no trailer, so
+    // every key may match.
+    buf->reset();
+    return rocksdb::Slice();
+  }
+  *buf = std::move(filter);
+  return rocksdb::Slice(buf->get(), shape.bytes());
+}
+
+rocksdb::Status FilterBuilder::MaybePostVerify(const rocksdb::Slice& filter) {
+  if (!config_.detect_corruption || !finished_ || started_) {
+    return rocksdb::Status::OK();
+  }
+  FilterView view;
+  view.lines = filter.data();
+  bool all_there =
+      DecodeFilterTrailer(filter.data(), filter.size(), &view.shape);
+  if (all_there) {
+    hashes_.ForEachChunk([&](const uint64_t* hashes, size_t count) {
+      all_there = all_there && view.shape.line_count > 0 &&
+                  std::all_of(hashes, hashes + count, [&](uint64_t hash) {
+                    return config_.kernel->test(view, hash);
+                  });
+    });
+  }
+  StartAnew();
+  return all_there ? rocksdb::Status::OK()
+                   : rocksdb::Status::Corruption(
+                         "rocksync filter: does not contain its keys");
+}
+
+size_t FilterBuilder::ApproximateNumEntries(size_t bytes) {
+  return static_cast<size_t>(static_cast<double>(bytes) * 8 /
+                             config_.bits_per_key);
+}
+
+size_t FilterBuilder::SpaceFor(size_t entries) const {
+  FilterShape shape;
+  shape.line_count = FilterLineCount(entries, config_.bits_per_key);
+  return shape.bytes();
+}
+
+double FilterBuilder::FalsePositiveRate(size_t entries, size_t bytes) const {
+  if (bytes < kFilterTrailerBytes + kFilterLineBytes) return entries > 0;
+  return FilterFalsePositiveRate(
+      static_cast<double>(entries),
+      static_cast<double>((bytes - kFilterTrailerBytes) / kFilterLineBytes),
+      config_.probes);
+}
+
+void FilterBuilder::Charge(size_t filter_bytes) {
+  charge_.Set(hashes_.chunk_count() * HashLog::kChunkBytes + filter_bytes);
+}
+
+void FilterBuilder::StartAnew() {
+  hashes_.Clear();
+  last_key_.reset();
+  last_prefix_.reset();
+  finished_ = false;
+  Charge(0);
+}
+
+}  // namespace rocksync

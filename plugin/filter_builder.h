@@ -1,0 +1,82 @@
+// Makes filters of keys.
+
+#ifndef ROCKSYNC_PLUGIN_FILTER_BUILDER_H_
+#define ROCKSYNC_PLUGIN_FILTER_BUILDER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "plugin/construction_charge.h"
+#include "plugin/filter_format.h"
+#include "plugin/filter_interface.h"
+#include "plugin/filter_kernel.h"
+#include "plugin/filter_seed.h"
+#include "plugin/hash_log.h"
+
+namespace rocksync {
+
+struct FilterBuilderConfig {
+  double bits_per_key;
+  uint32_t probes;
+  bool detect_corruption = false;  // keep hashes and check each filter
+  const FilterKernel* kernel = &BestFilterKernel();
+  uint64_t (*new_seed)() = &RandomFilterSeed;  // called once for each filter
+};
+
+// Remembers 8 bytes a key until Finish, which makes the filter and starts
+// anew; so the peak is 8 bytes a key and the filter.
+class FilterBuilder final : public rocksdb::FilterBitsBuilder {
+ public:
+  FilterBuilder(const FilterBuilderConfig& config,
+                const rocksdb::BlockBasedTableOptions& options);
+
+  void AddKey(const rocksdb::Slice& key) override;
+#if ROCKSYNC_FILTER_HAS_ADD_KEY_AND_ALT
+  void AddKeyAndAlt(const rocksdb::Slice& key,
+                    const rocksdb::Slice& alt) override {
+    AddKeyAndPrefix(key, alt);
+  }
+#endif
+  size_t EstimateEntriesAdded() override;
+  rocksdb::Slice Finish(std::unique_ptr<const char[]>* buf) override;
+  rocksdb::Slice Finish(std::unique_ptr<const char[]>* buf,
+                        rocksdb::Status* status) override;
+  rocksdb::Status MaybePostVerify(const rocksdb::Slice& filter) override;
+  size_t ApproximateNumEntries(size_t bytes) override;
+#if ROCKSYNC_FILTER_HAS_CALCULATE_SPACE
+  size_t CalculateSpace(size_t entries) override { return SpaceFor(entries); }
+  double EstimatedFpRate(size_t entries, size_t bytes) override {
+    return FalsePositiveRate(entries, bytes);
+  }
+#endif
+
+  // What the virtual functions of newer RocksDB versions do, in every version.
+  void AddKeyAndPrefix(const rocksdb::Slice& key, const rocksdb::Slice& prefix);
+  size_t SpaceFor(size_t entries) const;
+  double FalsePositiveRate(size_t entries, size_t bytes) const;
+
+ private:
+  uint64_t Hash(const rocksdb::Slice& key);
+  void Add(uint64_t hash);
+  void Charge(size_t filter_bytes);
+  void StartAnew();
+
+  const FilterBuilderConfig config_;
+  ConstructionCharge charge_;
+  HashLog hashes_;
+  uint64_t seed_ = 0;
+  std::atomic<size_t> entries_{0};  // hashes_.size(), for other threads
+  // Hashes of the latest key and prefix, by which repetitions are known: keys
+  // come in order, so only neighbours repeat.
+  std::optional<uint64_t> last_key_;
+  std::optional<uint64_t> last_prefix_;
+  bool started_ = false;   // there is a seed for the filter being built
+  bool finished_ = false;  // hashes_ are those of the filter last finished
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_PLUGIN_FILTER_BUILDER_H_

@@ -1,0 +1,119 @@
+// AVX-512 (F alone): a whole line in one register. Functions are compiled for
+// it one by one, so that no flag of this file can leak into shared inline code.
+
+#include "plugin/filter_kernel.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#if !defined(__clang__)
+// GCC 12 warns of the undefined registers in its own intrinsics (PR 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#include "plugin/filter_kernel_loops.h"
+
+#define ROCKSYNC_AVX512 __attribute__((target("avx512f")))
+
+namespace rocksync {
+namespace {
+
+ROCKSYNC_AVX512 inline __m512i Products(uint32_t fingerprint) {
+  return _mm512_mullo_epi32(_mm512_set1_epi32(static_cast<int>(fingerprint)),
+                            _mm512_load_si512(kProbeMultipliers));
+}
+
+// One bit a lane: the bit that the lane's probe means in its 32-bit word.
+// Rotation counts modulo 32, as wanted.
+ROCKSYNC_AVX512 inline __m512i Bits(__m512i products) {
+  return _mm512_rolv_epi32(_mm512_set1_epi32(1),
+                           _mm512_srli_epi32(products, 23));
+}
+
+ROCKSYNC_AVX512 inline bool Test(const char* line, uint32_t fingerprint,
+                                 uint32_t lanes) {
+  const __m512i products = Products(fingerprint);
+  const __m512i words = _mm512_permutexvar_epi32(
+      _mm512_srli_epi32(products, 28), _mm512_loadu_si512(line));
+  return (_mm512_testn_epi32_mask(words, Bits(products)) & lanes) == 0;
+}
+
+// Gathers the bits of all lanes in a register: the lane of a word takes in the
+// bits of all probes that mean this word.
+ROCKSYNC_AVX512 inline void Set(char* line, uint32_t fingerprint,
+                                uint32_t number, uint32_t probes) {
+  const __m512i products = Products(fingerprint);
+  const __m512i bits = Bits(products);
+  const __m512i words = _mm512_srli_epi32(products, 28);
+  const __m512i lane =
+      _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i all = _mm512_loadu_si512(line);
+  for (const uint32_t end = number + probes; number != end; ++number) {
+    const __m512i which = _mm512_set1_epi32(static_cast<int>(number));
+    const __mmask16 here =
+        _mm512_cmpeq_epi32_mask(lane, _mm512_permutexvar_epi32(which, words));
+    all = _mm512_mask_or_epi32(all, here, all,
+                               _mm512_permutexvar_epi32(which, bits));
+  }
+  _mm512_storeu_si512(line, all);
+}
+
+struct Avx512Line {
+  ROCKSYNC_AVX512 static inline bool TestFirst(const char* line,
+                                               uint32_t fingerprint,
+                                               uint32_t probes) {
+    return Test(line, fingerprint, (1u << probes) - 1);
+  }
+  ROCKSYNC_AVX512 static inline bool TestSecond(const char* line,
+                                                uint32_t fingerprint,
+                                                uint32_t probes) {
+    return Test(line, fingerprint, ((1u << probes) - 1) << 8);
+  }
+  ROCKSYNC_AVX512 static inline void SetFirst(char* line, uint32_t fingerprint,
+                                              uint32_t probes) {
+    Set(line, fingerprint, 0, probes);
+  }
+  ROCKSYNC_AVX512 static inline void SetSecond(char* line, uint32_t fingerprint,
+                                               uint32_t probes) {
+    Set(line, fingerprint, 8, probes);
+  }
+};
+
+ROCKSYNC_AVX512 bool TestOne(const FilterView& filter, uint64_t hash) {
+  return TestHash<Avx512Line>(filter, hash);
+}
+
+ROCKSYNC_AVX512 bool MayMatch(const FilterView& filter, const char* key,
+                              size_t size) {
+  return TestHash<Avx512Line>(filter,
+                              HashFilterKey(key, size, filter.shape.seed));
+}
+
+ROCKSYNC_AVX512 void MayMatchBatch(const FilterView& filter, size_t count,
+                                   rocksdb::Slice** keys, bool* may_match) {
+  TestBatch<Avx512Line>(filter, count, keys, may_match);
+}
+
+ROCKSYNC_AVX512 void Add(char* lines, const FilterShape& shape,
+                         const uint64_t* hashes, size_t count) {
+  AddHashes<Avx512Line>(lines, shape, hashes, count);
+}
+
+}  // namespace
+
+const FilterKernel* Avx512FilterKernel() {
+  static constexpr FilterKernel kKernel = {"avx512", MayMatch, MayMatchBatch,
+                                           TestOne, Add};
+  return __builtin_cpu_supports("avx512f") ? &kKernel : nullptr;
+}
+
+}  // namespace rocksync
+
+#else
+
+namespace rocksync {
+const FilterKernel* Avx512FilterKernel() { return nullptr; }
+}  // namespace rocksync
+
+#endif

@@ -1,0 +1,63 @@
+#include "plugin/filter_reader.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "rocksync/filter_policy.h"
+
+namespace rocksync {
+namespace {
+
+std::atomic<uint64_t> unusable_filters{0};
+
+class LinesReader final : public rocksdb::FilterBitsReader {
+ public:
+  LinesReader(const FilterView& filter, const FilterKernel& kernel)
+      : filter_(filter), kernel_(kernel) {}
+
+  bool MayMatch(const rocksdb::Slice& key) override {
+    return kernel_.may_match(filter_, key.data(), key.size());
+  }
+  void MayMatch(int count, rocksdb::Slice** keys, bool* may_match) override {
+    if (count > 0) {
+      kernel_.may_match_batch(filter_, static_cast<size_t>(count), keys,
+                              may_match);
+    }
+  }
+
+ private:
+  const FilterView filter_;
+  const FilterKernel& kernel_;
+};
+
+// A filter of no keys.
+class EmptyReader final : public rocksdb::FilterBitsReader {
+ public:
+  bool MayMatch(const rocksdb::Slice& /*key*/) override { return false; }
+  void MayMatch(int count, rocksdb::Slice** /*keys*/,
+                bool* may_match) override {
+    std::fill_n(may_match, count, false);
+  }
+};
+
+}  // namespace
+
+rocksdb::FilterBitsReader* NewFilterReader(const rocksdb::Slice& filter,
+                                           const FilterKernel& kernel) {
+  FilterView view;
+  view.lines = filter.data();
+  if (!DecodeFilterTrailer(filter.data(), filter.size(), &view.shape)) {
+    unusable_filters.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  if (view.shape.line_count == 0) return new EmptyReader;
+  return new LinesReader(view, kernel);
+}
+
+FilterPolicyCounters GetFilterPolicyCounters() {
+  FilterPolicyCounters counters;
+  counters.unusable_filters = unusable_filters.load(std::memory_order_relaxed);
+  return counters;
+}
+
+}  // namespace rocksync

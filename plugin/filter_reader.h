@@ -1,0 +1,19 @@
+// Answers for filters.
+
+#ifndef ROCKSYNC_PLUGIN_FILTER_READER_H_
+#define ROCKSYNC_PLUGIN_FILTER_READER_H_
+
+#include "plugin/filter_interface.h"
+#include "plugin/filter_kernel.h"
+
+namespace rocksync {
+
+// A reader for the bytes of one filter, which it does not own; the caller owns
+// the reader. Null, which RocksDB takes as "every key may match", if the bytes
+// are of no format known here; these are counted.
+rocksdb::FilterBitsReader* NewFilterReader(const rocksdb::Slice& filter,
+                                           const FilterKernel& kernel);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_PLUGIN_FILTER_READER_H_

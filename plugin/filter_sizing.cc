@@ -1,0 +1,92 @@
+#include "plugin/filter_sizing.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plugin/filter_format.h"
+
+namespace rocksync {
+namespace {
+
+// Mean over lines of (share of bits set)^probes. A line takes part in a
+// Poisson-distributed number of keys, each setting probes_per_key bits in it.
+double MeanLinePass(double keys_per_line, double probes_per_key,
+                    uint32_t probes) {
+  const double most = keys_per_line + 10 * std::sqrt(keys_per_line) + 10;
+  const double log_unset = std::log1p(-1. / kFilterLineBits) * probes_per_key;
+  const double log_mean = std::log(keys_per_line);
+  double log_weight = -keys_per_line;
+  double sum = probes == 0 ? std::exp(log_weight) : 0;
+  for (double keys = 1; keys <= most; ++keys) {
+    log_weight += log_mean - std::log(keys);
+    sum +=
+        std::exp(log_weight) * std::pow(-std::expm1(log_unset * keys), probes);
+  }
+  return sum;
+}
+
+}  // namespace
+
+double FilterFalsePositiveRate(double keys, double lines, uint32_t probes) {
+  if (keys <= 0) return 0;
+  if (lines <= 0 || probes == 0) return 1;
+  const double keys_per_line = 2 * keys / lines;  // a key is in two lines
+  const double probes_per_key = probes / 2.;
+  return MeanLinePass(keys_per_line, probes_per_key, (probes + 1) / 2) *
+         MeanLinePass(keys_per_line, probes_per_key, probes / 2);
+}
+
+uint32_t ChooseProbes(double bits_per_key) {
+  constexpr double kKeys = 1e6;
+  const double lines = kKeys * bits_per_key / kFilterLineBits;
+  uint32_t best = 1;
+  double best_rate = 1;
+  for (uint32_t probes = 1; probes <= kMaxProbes; ++probes) {
+    const double rate = FilterFalsePositiveRate(kKeys, lines, probes);
+    if (rate < best_rate) {
+      best_rate = rate;
+      best = probes;
+    }
+  }
+  return best;
+}
+
+uint32_t FilterLineCount(size_t keys, double bits_per_key) {
+  if (keys == 0) return 0;
+  const double bytes = static_cast<double>(keys) * bits_per_key / 8;
+  const double lines =
+      std::ceil((bytes - double{kFilterTrailerBytes}) / kFilterLineBytes);
+  return static_cast<uint32_t>(std::clamp(lines, 1., double{kMaxFilterLines}));
+}
+
+double BitsAtHeight(const FilterPolicyOptions& options, FilterHeight height) {
+  // Expected false positives of a lookup are the sum of the levels' rates. At a
+  // given sum of bits it is smallest where a level's rate is proportional to
+  // its number of keys: ln(ratio) / ln(2)^2 bits more for each level up. The
+  // share of keys at heights 1 and 2 is 1/ratio and 1/ratio^2.
+  const double ratio = options.level_size_ratio;
+  const double step = std::log(ratio) / (std::log(2.) * std::log(2.));
+  const double above_last = step * (1 / ratio + 2 / (ratio * ratio));
+  const double bits =
+      options.bits_per_key - above_last + step * static_cast<int>(height);
+  return std::clamp(bits, kMinBitsPerKey, kMaxBitsPerKey);
+}
+
+bool HeightOf(const rocksdb::FilterBuildingContext& context,
+              FilterHeight* height) {
+  const bool from_tree =
+      context.reason == rocksdb::TableFileCreationReason::kFlush ||
+      context.reason == rocksdb::TableFileCreationReason::kCompaction ||
+      context.reason == rocksdb::TableFileCreationReason::kRecovery;
+  if (!from_tree ||
+      context.compaction_style != rocksdb::kCompactionStyleLevel ||
+      context.level_at_creation < 0) {
+    return false;
+  }
+  *height = context.is_bottommost            ? FilterHeight::kLast
+            : context.level_at_creation == 0 ? FilterHeight::kTop
+                                             : FilterHeight::kMiddle;
+  return true;
+}
+
+}  // namespace rocksync

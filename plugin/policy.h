@@ -1,0 +1,21 @@
+// The policy itself, for those inside: registration, tests, benchmarks.
+
+#ifndef ROCKSYNC_PLUGIN_POLICY_H_
+#define ROCKSYNC_PLUGIN_POLICY_H_
+
+#include <memory>
+
+#include "plugin/filter_kernel.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksync/filter_policy.h"
+
+namespace rocksync {
+
+// As NewFilterPolicy; the kernel can be chosen, which changes speed only.
+std::unique_ptr<const rocksdb::FilterPolicy> NewUniqueFilterPolicy(
+    const FilterPolicyOptions& options,
+    const FilterKernel& kernel = BestFilterKernel());
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_PLUGIN_POLICY_H_
