@@ -1,0 +1,132 @@
+#include "examples/replicated_store/info.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdio>
+#include <vector>
+
+namespace rocksync {
+namespace {
+
+class Lines {
+ public:
+  void Section(std::string_view name) {
+    if (!text_.empty()) text_ += "\r\n";
+    text_.append("# ").append(name).append("\r\n");
+  }
+  void Add(std::string_view name, std::string_view value) {
+    text_.append(prefix_).append(name).append(":");
+    for (const char c : value) text_ += c == '\r' || c == '\n' ? ' ' : c;
+    text_.append("\r\n");
+  }
+  void Add(std::string_view name, const char* value) {
+    Add(name, std::string_view(value));
+  }
+  void Add(std::string_view name, uint64_t value) {
+    Add(name, std::string_view(std::to_string(value)));
+  }
+  void AddId(std::string_view name, uint64_t id) {
+    char hex[17];
+    std::snprintf(hex, sizeof hex, "%016" PRIx64, id);
+    Add(name, std::string_view(hex));
+  }
+  void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string prefix_;
+  std::string text_;
+};
+
+void AddSession(const SessionProgress& session, Lines* lines) {
+  lines->Add("finished", session.finished);
+  lines->Add("proven_equal", session.proven_equal);
+  lines->Add("elements", session.elements);
+  lines->Add("elements_compared", session.elements_compared);
+  lines->Add("pairs_sent", session.pairs_sent);
+  lines->Add("pairs_received", session.pairs_received);
+  lines->Add("pairs_applied", session.pairs_applied);
+  lines->Add("bytes_filters", session.bytes_filters);
+  lines->Add("bytes_offers", session.bytes_offers);
+  lines->Add("bytes_keys", session.bytes_keys);
+  lines->Add("bytes_values", session.bytes_values);
+  lines->Add("bytes_total", session.bytes_total);
+  lines->Add("rounds", session.rounds);
+  lines->Add("round_trips", session.round_trips);
+  lines->Add("plan", session.plan);
+  lines->Add("error", session.error);
+}
+
+void AddReplication(const ReplicationStats& stats, Lines* lines) {
+  lines->AddId("replica_id", stats.replica_id);
+  lines->Add("elements", stats.elements);
+  lines->Add("sessions", stats.sessions);
+  lines->Add("sessions_failed", stats.sessions_failed);
+  lines->Add("pairs_sent", stats.pairs_sent);
+  lines->Add("pairs_received", stats.pairs_received);
+  lines->Add("pairs_applied", stats.pairs_applied);
+  lines->Add("pairs_superseded", stats.pairs_superseded);
+  lines->Add("pairs_held_back", stats.pairs_held_back);
+  lines->Add("bytes_filters", stats.bytes_filters);
+  lines->Add("bytes_offers", stats.bytes_offers);
+  lines->Add("bytes_keys", stats.bytes_keys);
+  lines->Add("bytes_values", stats.bytes_values);
+  lines->Add("bytes_total", stats.bytes_total);
+  lines->Add("rounds", stats.rounds);
+  lines->Add("paused", stats.paused);
+  lines->Add("peers", stats.peers.size());
+  for (size_t i = 0; i < stats.peers.size(); ++i) {
+    const PeerStats& peer = stats.peers[i];
+    const std::string prefix = "peer" + std::to_string(i) + "_";
+    lines->set_prefix(prefix);
+    lines->Add("address", peer.address);
+    lines->AddId("replica_id", peer.replica_id);
+    lines->Add("sessions", peer.sessions);
+    lines->Add("failures", peer.failures);
+    lines->Add("last_error", peer.last_error);
+    lines->Add("last_proven_equal_ms", peer.last_proven_equal_ms);
+    lines->set_prefix(prefix + "last_");
+    AddSession(peer.last, lines);
+    lines->set_prefix("");
+  }
+}
+
+}  // namespace
+
+std::string FormatInfo(std::string_view section, const ServerInfo& server,
+                       const ReplicationStats* replication) {
+  std::string wanted(section);
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (wanted == "all" || wanted == "default" || wanted == "everything") {
+    wanted.clear();
+  }
+  const auto wants = [&](std::string_view name) {
+    return wanted.empty() || wanted == name;
+  };
+  Lines lines;
+  if (wants("server")) {
+    lines.Section("Server");
+    lines.Add("server_name", "rocksync replicated_store");
+    lines.Add("redis_mode", "standalone");
+    lines.Add("uptime_in_seconds", server.uptime_seconds);
+  }
+  if (wants("stats")) {
+    lines.Section("Stats");
+    lines.Add("total_commands_processed", server.commands_processed);
+  }
+  if (wants("replication") && replication != nullptr) {
+    lines.Section("Replication");
+    AddReplication(*replication, &lines);
+  }
+  if (wants("keyspace")) {
+    lines.Section("Keyspace");
+    lines.Add("db0",
+              "keys=" + std::to_string(server.estimated_keys) + ",estimated=1");
+  }
+  return lines.Take();
+}
+
+}  // namespace rocksync

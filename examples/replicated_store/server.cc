@@ -1,0 +1,178 @@
+#include "examples/replicated_store/server.h"
+
+#include <array>
+#include <asio.hpp>
+#include <atomic>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "spdlog/spdlog.h"
+
+namespace rocksync {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr size_t kReadBytes = size_t{64} << 10;
+
+// Replies to pipelined requests are sent when they hold this much, so that a
+// client that asks without reading holds up itself and not our memory.
+constexpr size_t kFlushBytes = size_t{1} << 20;
+
+class AsioServer : public Server {
+ public:
+  AsioServer(const ServerOptions& options, Commands* commands)
+      : options_(options),
+        commands_(commands),
+        acceptor_(io_),
+        slow_(options.slow_threads) {}
+
+  ~AsioServer() override {
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+    slow_.stop();
+    slow_.join();
+  }
+
+  rocksdb::Status Listen() {
+    const std::string name =
+        options_.host + ":" + std::to_string(options_.port);
+    asio::error_code error;
+    const auto address = asio::ip::make_address(options_.host, error);
+    if (error) {
+      return rocksdb::Status::InvalidArgument("not an IP address",
+                                              options_.host);
+    }
+    const tcp::endpoint endpoint(address, options_.port);
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) {
+      acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    }
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error)
+      acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) {
+      return rocksdb::Status::IOError(
+          "cannot listen on " + name,
+          error.message() + "; choose another --redis-port");
+    }
+    port_ = acceptor_.local_endpoint(error).port();
+    return rocksdb::Status::OK();
+  }
+
+  void Run() {
+    asio::co_spawn(io_, Accept(), asio::detached);
+    for (size_t i = 0; i < options_.threads; ++i) {
+      threads_.emplace_back([this] { io_.run(); });
+    }
+  }
+
+  uint16_t port() const override { return port_; }
+
+ private:
+  asio::awaitable<void> Accept() {
+    for (;;) {
+      asio::error_code error;
+      tcp::socket socket(asio::make_strand(io_));
+      co_await acceptor_.async_accept(
+          socket, asio::redirect_error(asio::use_awaitable, error));
+      if (error) {
+        // Out of descriptors, say; the clients we have go on.
+        spdlog::warn("cannot accept a client: {}", error.message());
+        asio::steady_timer pause(io_, std::chrono::milliseconds(100));
+        co_await pause.async_wait(
+            asio::redirect_error(asio::use_awaitable, error));
+        continue;
+      }
+      auto executor = socket.get_executor();
+      asio::co_spawn(executor, Serve(std::move(socket)), asio::detached);
+    }
+  }
+
+  asio::awaitable<void> Serve(tcp::socket socket) {
+    const size_t connections = ++connections_;
+    std::string reply;
+    if (connections > options_.max_connections) {
+      AppendError(&reply, "ERR max number of clients reached");
+      co_await Send(&socket, &reply);
+    } else {
+      asio::error_code error;
+      socket.set_option(tcp::no_delay(true), error);
+      RespParser parser(options_.limits);
+      std::vector<char> buffer(kReadBytes);
+      for (;;) {
+        const size_t size = co_await socket.async_read_some(
+            asio::buffer(buffer),
+            asio::redirect_error(asio::use_awaitable, error));
+        if (error) break;
+        if (!co_await Answer(&socket, &parser, {buffer.data(), size})) break;
+      }
+    }
+    --connections_;
+  }
+
+  // Executes the requests that `input` completes. False: end the connection.
+  asio::awaitable<bool> Answer(tcp::socket* socket, RespParser* parser,
+                               std::string_view input) {
+    std::string reply;
+    RespRequest request;
+    bool open = true;
+    while (open) {
+      const RespParser::Outcome outcome = parser->Next(&input, &request);
+      if (outcome == RespParser::Outcome::kNeedMore) break;
+      if (outcome == RespParser::Outcome::kError) {
+        AppendError(&reply, "ERR Protocol error: " + parser->error());
+        open = false;
+      } else if (Commands::IsSlow(request)) {
+        open = co_await asio::co_spawn(slow_, Execute(&request, &reply),
+                                       asio::use_awaitable);
+      } else {
+        open = commands_->Execute(request, &reply);
+      }
+      if (reply.size() >= kFlushBytes && !co_await Send(socket, &reply)) {
+        co_return false;
+      }
+    }
+    co_return co_await Send(socket, &reply) && open;
+  }
+
+  asio::awaitable<bool> Execute(const RespRequest* request,
+                                std::string* reply) {
+    co_return commands_->Execute(*request, reply);
+  }
+
+  // Sends and empties `*reply`.
+  asio::awaitable<bool> Send(tcp::socket* socket, std::string* reply) {
+    asio::error_code error;
+    co_await asio::async_write(
+        *socket, asio::buffer(*reply),
+        asio::redirect_error(asio::use_awaitable, error));
+    reply->clear();
+    co_return !error;
+  }
+
+  const ServerOptions options_;
+  Commands* const commands_;
+  std::atomic<size_t> connections_{0};
+  uint16_t port_ = 0;
+  asio::io_context io_;
+  tcp::acceptor acceptor_;
+  asio::thread_pool slow_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+rocksdb::Status Server::Start(const ServerOptions& options, Commands* commands,
+                              std::unique_ptr<Server>* server) {
+  auto started = std::make_unique<AsioServer>(options, commands);
+  const rocksdb::Status status = started->Listen();
+  if (!status.ok()) return status;
+  started->Run();
+  *server = std::move(started);
+  return status;
+}
+
+}  // namespace rocksync
