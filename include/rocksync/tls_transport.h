@@ -54,6 +54,12 @@ struct TlsTransportOptions {
   // is the place to shut out a replica whose key was stolen.
   std::function<bool(uint64_t replica_id, const std::string& address)> allow;
 
+  // Told, on a thread of the transport, of each accepted connection that was
+  // turned away before it reached the application, and why. Empty: nobody is
+  // told. For a log; it must return soon, and somebody who knocks on purpose
+  // makes it be called often.
+  std::function<void(const rocksdb::Status& why)> refused;
+
   SocketLimits limits;
 };
 
@@ -73,6 +79,7 @@ rocksdb::Status ReadReplicaId(const std::string& certificate_file,
                               uint64_t* replica_id);
 
 struct PlaintextTransportOptions {
+  std::function<void(const rocksdb::Status& why)> refused;  // as above
   SocketLimits limits;
 };
 

@@ -72,14 +72,15 @@ class Transport {
                                   std::unique_ptr<Connection>* connection) = 0;
 
   // Starts to listen; `accept` is called on a thread of the transport for each
-  // authenticated connection and must return soon. Call at most once. IOError
+  // authenticated connection and must return soon. Again only after
+  // StopListening. IOError
   // names an address that is taken or is not ours.
   virtual rocksdb::Status Listen(
       const std::string& address,
       std::function<void(std::unique_ptr<Connection>)> accept) = 0;
 
   // The address listened on, with the port the system chose if 0 was asked
-  // for; empty if Listen was not called.
+  // for; empty if not listening.
   virtual std::string listen_address() const = 0;
 
   // Stops listening; `accept` is not called any more once this returns.

@@ -1,0 +1,45 @@
+#include "replication/transport/address.h"
+
+#include <charconv>
+
+namespace rocksync {
+namespace {
+
+rocksdb::Status Malformed(const std::string& address, const char* what) {
+  return rocksdb::Status::InvalidArgument(
+      "address \"" + address + "\" " + what,
+      "write host:port, e.g. 127.0.0.1:7400 or [::1]:7400");
+}
+
+bool ParsePort(const std::string& text, uint16_t* port) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, *port);
+  return error == std::errc() && stop == end && !text.empty();
+}
+
+}  // namespace
+
+rocksdb::Status ParseAddress(const std::string& address, HostPort* parsed) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return Malformed(address, "has no port");
+  std::string host = address.substr(0, colon);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string::npos) {
+    return Malformed(address, "is ambiguous");
+  }
+  if (host.empty()) return Malformed(address, "has no host");
+  if (!ParsePort(address.substr(colon + 1), &parsed->port)) {
+    return Malformed(address, "has a port that is not a number up to 65535");
+  }
+  parsed->host = host;
+  return rocksdb::Status::OK();
+}
+
+std::string FormatAddress(const HostPort& address) {
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return (v6 ? "[" + address.host + "]" : address.host) + ":" +
+         std::to_string(address.port);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,227 @@
+#include "replication/transport/certificate.h"
+
+#include <fcntl.h>
+#include <openssl/rand.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+
+namespace rocksync {
+namespace {
+
+rocksdb::Status OpenSslFailed(const std::string& doing) {
+  return rocksdb::Status::Aborted(doing, TakeOpenSslError());
+}
+
+rocksdb::Status FileFailed(const std::string& doing, const std::string& path) {
+  return rocksdb::Status::IOError(doing + " " + path, std::strerror(errno));
+}
+
+bool AddExtension(X509* certificate, X509* issuer, int nid, const char* value) {
+  X509V3_CTX context;
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  X509_EXTENSION* extension =
+      X509V3_EXT_nconf_nid(nullptr, &context, nid, value);
+  if (extension == nullptr) return false;
+  const bool added = X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  return added;
+}
+
+bool SetSerial(X509* certificate) {
+  uint64_t serial = 0;
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) !=
+      1) {
+    return false;
+  }
+  return ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate),
+                                 (serial >> 1) | 1) == 1;
+}
+
+bool SetName(X509* certificate, const std::string& common_name) {
+  return X509_NAME_add_entry_by_txt(
+             X509_get_subject_name(certificate), "CN", MBSTRING_UTF8,
+             reinterpret_cast<const unsigned char*>(common_name.c_str()), -1,
+             -1, 0) == 1;
+}
+
+bool SetValidity(X509* certificate, const CertificateRequest& request) {
+  time_t now = std::time(nullptr);
+  return X509_time_adj_ex(X509_getm_notBefore(certificate), 0,
+                          request.not_before.count(), &now) != nullptr &&
+         X509_time_adj_ex(X509_getm_notAfter(certificate), 0,
+                          request.not_after.count(), &now) != nullptr;
+}
+
+bool AddCaExtensions(X509* certificate) {
+  return AddExtension(certificate, certificate, NID_basic_constraints,
+                      "critical,CA:TRUE,pathlen:0") &&
+         AddExtension(certificate, certificate, NID_key_usage,
+                      "critical,keyCertSign,cRLSign") &&
+         AddExtension(certificate, certificate, NID_subject_key_identifier,
+                      "hash");
+}
+
+bool AddReplicaExtensions(X509* certificate, X509* issuer,
+                          const std::string& uri) {
+  return AddExtension(certificate, issuer, NID_basic_constraints,
+                      "critical,CA:FALSE") &&
+         AddExtension(certificate, issuer, NID_key_usage,
+                      "critical,digitalSignature") &&
+         AddExtension(certificate, issuer, NID_ext_key_usage,
+                      "serverAuth,clientAuth") &&
+         AddExtension(certificate, issuer, NID_subject_key_identifier,
+                      "hash") &&
+         AddExtension(certificate, issuer, NID_authority_key_identifier,
+                      "keyid:always") &&
+         (uri.empty() || AddExtension(certificate, issuer, NID_subject_alt_name,
+                                      ("URI:" + uri).c_str()));
+}
+
+// All that a CA's and a replica's certificate have in common, unsigned.
+rocksdb::Status Begin(const CertificateRequest& request,
+                      CertificateAndKey* made) {
+  made->key.reset(EVP_EC_gen("P-256"));
+  made->certificate.reset(X509_new());
+  if (made->key == nullptr || made->certificate == nullptr) {
+    return OpenSslFailed("making a key");
+  }
+  X509* certificate = made->certificate.get();
+  if (X509_set_version(certificate, X509_VERSION_3) != 1 ||
+      !SetSerial(certificate) || !SetName(certificate, request.common_name) ||
+      !SetValidity(certificate, request) ||
+      X509_set_pubkey(certificate, made->key.get()) != 1) {
+    return OpenSslFailed("making a certificate");
+  }
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status Sign(X509* certificate, EVP_PKEY* key) {
+  if (X509_sign(certificate, key, EVP_sha256()) == 0) {
+    return OpenSslFailed("signing a certificate");
+  }
+  return rocksdb::Status::OK();
+}
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
+// Writes beside `path` and renames, so that a reader sees all or nothing.
+rocksdb::Status WriteFile(std::string_view bytes, mode_t mode,
+                          const std::string& path) {
+  const std::string temporary = path + "." + std::to_string(::getpid());
+  const int fd =
+      ::open(temporary.c_str(),
+             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (fd < 0) return FileFailed("cannot create", temporary);
+  const bool written =
+      ::fchmod(fd, mode) == 0 && WriteAll(fd, bytes) && ::fsync(fd) == 0;
+  const int write_errno = errno;
+  const bool closed = ::close(fd) == 0;
+  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) {
+    return rocksdb::Status::OK();
+  }
+  if (!written) errno = write_errno;
+  const rocksdb::Status failed = FileFailed("cannot write", path);
+  ::unlink(temporary.c_str());
+  return failed;
+}
+
+std::string_view Contents(BIO* memory) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(memory, &data);
+  return {data, static_cast<size_t>(size)};
+}
+
+rocksdb::Status OpenPem(const std::string& path, BioPtr* file) {
+  file->reset(BIO_new_file(path.c_str(), "r"));
+  if (*file == nullptr) {
+    const rocksdb::Status failed = FileFailed("cannot read", path);
+    ERR_clear_error();
+    return failed;
+  }
+  return rocksdb::Status::OK();
+}
+
+// Keeps OpenSSL from asking for a passphrase on the terminal.
+int NoPassphrase(char*, int, int, void*) { return -1; }
+
+}  // namespace
+
+rocksdb::Status MakeCa(const CertificateRequest& request,
+                       CertificateAndKey* made) {
+  if (rocksdb::Status s = Begin(request, made); !s.ok()) return s;
+  X509* certificate = made->certificate.get();
+  if (X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) !=
+          1 ||
+      !AddCaExtensions(certificate)) {
+    return OpenSslFailed("making a CA");
+  }
+  return Sign(certificate, made->key.get());
+}
+
+rocksdb::Status IssueCertificate(const CertificateAndKey& ca,
+                                 const CertificateRequest& request,
+                                 CertificateAndKey* made) {
+  if (rocksdb::Status s = Begin(request, made); !s.ok()) return s;
+  X509* certificate = made->certificate.get();
+  X509* issuer = ca.certificate.get();
+  if (X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) != 1 ||
+      !AddReplicaExtensions(certificate, issuer, request.uri)) {
+    return OpenSslFailed("making a certificate");
+  }
+  return Sign(certificate, ca.key.get());
+}
+
+rocksdb::Status WriteCertificate(const X509* certificate,
+                                 const std::string& path) {
+  const BioPtr memory(BIO_new(BIO_s_mem()));
+  if (memory == nullptr || PEM_write_bio_X509(memory.get(), certificate) != 1) {
+    return OpenSslFailed("encoding a certificate");
+  }
+  return WriteFile(Contents(memory.get()), 0644, path);
+}
+
+rocksdb::Status WritePrivateKey(const EVP_PKEY* key, const std::string& path) {
+  const BioPtr memory(BIO_new(BIO_s_secmem()));
+  if (memory == nullptr ||
+      PEM_write_bio_PKCS8PrivateKey(memory.get(), key, nullptr, nullptr, 0,
+                                    nullptr, nullptr) != 1) {
+    return OpenSslFailed("encoding a private key");
+  }
+  return WriteFile(Contents(memory.get()), 0600, path);
+}
+
+rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate) {
+  BioPtr file;
+  if (rocksdb::Status s = OpenPem(path, &file); !s.ok()) return s;
+  certificate->reset(
+      PEM_read_bio_X509(file.get(), nullptr, NoPassphrase, nullptr));
+  if (*certificate != nullptr) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument(path + " holds no PEM certificate",
+                                          TakeOpenSslError());
+}
+
+rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key) {
+  BioPtr file;
+  if (rocksdb::Status s = OpenPem(path, &file); !s.ok()) return s;
+  key->reset(
+      PEM_read_bio_PrivateKey(file.get(), nullptr, NoPassphrase, nullptr));
+  if (*key != nullptr) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument(
+      path + " holds no unencrypted PEM private key", TakeOpenSslError());
+}
+
+}  // namespace rocksync

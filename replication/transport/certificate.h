@@ -1,0 +1,48 @@
+// Makes X.509 certificates for trials and tests.
+
+#ifndef ROCKSYNC_REPLICATION_TRANSPORT_CERTIFICATE_H_
+#define ROCKSYNC_REPLICATION_TRANSPORT_CERTIFICATE_H_
+
+#include <chrono>
+#include <string>
+
+#include "replication/transport/openssl.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+struct CertificateAndKey {
+  X509Ptr certificate;
+  PkeyPtr key;
+};
+
+struct CertificateRequest {
+  std::string common_name;
+  std::string uri;  // subjectAltName; empty: none
+  // Relative to now.
+  std::chrono::seconds not_before{-3600};
+  std::chrono::seconds not_after{30 * 24 * 3600};
+};
+
+// A new P-256 key and a certificate for it: of a CA, signed by itself, or of
+// an end of TLS connections (client and server), signed by `ca`.
+rocksdb::Status MakeCa(const CertificateRequest& request,
+                       CertificateAndKey* made);
+rocksdb::Status IssueCertificate(const CertificateAndKey& ca,
+                                 const CertificateRequest& request,
+                                 CertificateAndKey* made);
+
+// PEM, into new files that appear whole; the key's with mode 0600. An existing
+// file is replaced. IOError names the file.
+rocksdb::Status WriteCertificate(const X509* certificate,
+                                 const std::string& path);
+rocksdb::Status WritePrivateKey(const EVP_PKEY* key, const std::string& path);
+
+// The reverse. IOError: cannot be opened; InvalidArgument: is not PEM of the
+// kind. An encrypted key is refused: nobody is there to type the passphrase.
+rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate);
+rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_TRANSPORT_CERTIFICATE_H_

@@ -1,0 +1,66 @@
+#include "replication/transport/identity.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "replication/transport/openssl.h"
+
+namespace rocksync {
+namespace {
+
+constexpr std::string_view kPrefix = "rocksync:replica:";
+constexpr size_t kIdDigits = 16;
+
+rocksdb::Status Bad(const std::string& what) {
+  return rocksdb::Status::InvalidArgument(
+      "certificate " + what,
+      "expected one subjectAltName URI:rocksync:replica:<16 hex digits>");
+}
+
+bool ParseId(std::string_view digits, uint64_t* id) {
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, *id, 16);
+  return digits.size() == kIdDigits && error == std::errc() && stop == end;
+}
+
+std::string_view UriOf(const GENERAL_NAME* name) {
+  if (name->type != GEN_URI) return {};
+  const ASN1_IA5STRING* uri = name->d.uniformResourceIdentifier;
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(uri)),
+          static_cast<size_t>(ASN1_STRING_length(uri))};
+}
+
+}  // namespace
+
+std::string ReplicaIdHex(uint64_t replica_id) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string text(kIdDigits, '0');
+  for (size_t i = 0; i < kIdDigits; ++i) {
+    text[i] = kHex[(replica_id >> (4 * (kIdDigits - 1 - i))) & 0xf];
+  }
+  return text;
+}
+
+std::string ReplicaUri(uint64_t replica_id) {
+  return std::string(kPrefix) + ReplicaIdHex(replica_id);
+}
+
+rocksdb::Status ReplicaIdOf(const X509* certificate, uint64_t* replica_id) {
+  const GeneralNamesPtr names(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  if (names == nullptr) return Bad("has no readable subjectAltName");
+  uint64_t found = 0;
+  for (int i = 0; i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    std::string_view uri = UriOf(sk_GENERAL_NAME_value(names.get(), i));
+    if (!uri.starts_with(kPrefix)) continue;
+    if (found != 0) return Bad("names more than one replica");
+    uri.remove_prefix(kPrefix.size());
+    if (!ParseId(uri, &found)) return Bad("names a malformed replica id");
+    if (found == 0) return Bad("names replica id 0, which no replica has");
+  }
+  if (found == 0) return Bad("names no replica");
+  *replica_id = found;
+  return rocksdb::Status::OK();
+}
+
+}  // namespace rocksync

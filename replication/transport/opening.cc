@@ -1,0 +1,139 @@
+#include "replication/transport/opening.h"
+
+#include <asio/connect.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/address.hpp>
+#include <utility>
+
+#include "replication/transport/greeting.h"
+
+namespace rocksync {
+namespace {
+
+rocksdb::Status DescribeConnectError(const std::error_code& error,
+                                     const std::string& peer) {
+  const std::string advice = error == asio::error::connection_refused
+                                 ? "; is the replica running?"
+                                 : "";
+  return rocksdb::Status::IOError("cannot connect to " + peer,
+                                  error.message() + advice);
+}
+
+}  // namespace
+
+Opening::Opening(asio::io_context* context, std::unique_ptr<ByteStream> bytes,
+                 std::string peer_name, std::chrono::milliseconds timeout,
+                 Admit admit, Done done)
+    : resolver_(*context),
+      deadline_(*context),
+      stream_(std::make_shared<FrameStream>(std::move(bytes),
+                                            std::move(peer_name))),
+      timeout_(timeout),
+      admit_(std::move(admit)),
+      done_(std::move(done)) {}
+
+void Opening::StartDeadline() {
+  deadline_.expires_after(timeout_);
+  deadline_.async_wait(
+      [self = shared_from_this()](const std::error_code& cancelled) {
+        if (cancelled) return;
+        self->Finish(rocksdb::Status::TimedOut(
+            "no connection with " + self->stream_->peer_name() + " within " +
+            std::to_string(self->timeout_.count()) + " ms"));
+      });
+}
+
+void Opening::Dial(const HostPort& address) {
+  StartDeadline();
+  std::error_code not_numeric;
+  const asio::ip::address numeric =
+      asio::ip::make_address(address.host, not_numeric);
+  if (!not_numeric) {
+    return Connect(Endpoints::create(
+        asio::ip::tcp::endpoint(numeric, address.port), address.host, ""));
+  }
+  resolver_.async_resolve(
+      address.host, std::to_string(address.port),
+      [self = shared_from_this()](const std::error_code& error,
+                                  const Endpoints& endpoints) {
+        if (error) {
+          return self->Finish(
+              DescribeConnectError(error, self->stream_->peer_name()));
+        }
+        self->Connect(endpoints);
+      });
+}
+
+void Opening::Connect(const Endpoints& endpoints) {
+  if (done_ == nullptr) return;
+  asio::async_connect(
+      stream_->bytes().socket(), endpoints,
+      [self = shared_from_this()](const std::error_code& error,
+                                  const asio::ip::tcp::endpoint&) {
+        if (error) {
+          return self->Finish(
+              DescribeConnectError(error, self->stream_->peer_name()));
+        }
+        self->Handshake(Side::kDialer);
+      });
+}
+
+void Opening::Accept() {
+  StartDeadline();
+  Handshake(Side::kListener);
+}
+
+void Opening::Handshake(Side side) {
+  if (done_ == nullptr) return;
+  std::error_code ignored;  // both only make things better
+  stream_->bytes().socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  stream_->bytes().socket().set_option(asio::socket_base::keep_alive(true),
+                                       ignored);
+  stream_->bytes().Handshake(side, [self = shared_from_this(), side](
+                                       const std::error_code& error, size_t) {
+    self->OnHandshake(side, error);
+  });
+}
+
+void Opening::OnHandshake(Side side, const std::error_code& error) {
+  if (done_ == nullptr) return;
+  const std::string& peer = stream_->peer_name();
+  if (error) return Finish(stream_->bytes().Describe(error, peer));
+  rocksdb::Status verdict = stream_->bytes().IdentifyPeer(peer, &replica_id_);
+  if (verdict.ok()) verdict = admit_(replica_id_, peer);
+  if (side == Side::kListener) return Greet(verdict);
+  if (!verdict.ok()) return Finish(verdict);
+  AwaitGreeting();
+}
+
+void Opening::AwaitGreeting() {
+  stream_->Read([self = shared_from_this()](const rocksdb::Status& status,
+                                            const std::string& body) {
+    if (self->done_ == nullptr) return;
+    const std::string& peer = self->stream_->peer_name();
+    if (status.ok()) return self->Finish(DecodeGreeting(body, peer));
+    const std::string hint = self->stream_->bytes().HintOnRefusal();
+    self->Finish(hint.empty()
+                     ? status
+                     : rocksdb::Status::IOError(
+                           status.getState(), "before it let us in; " + hint));
+  });
+}
+
+void Opening::Greet(const rocksdb::Status& verdict) {
+  stream_->Write(EncodeGreeting(verdict), [self = shared_from_this(), verdict](
+                                              const rocksdb::Status& written) {
+    self->Finish(verdict.ok() ? written : verdict);
+  });
+}
+
+void Opening::Finish(const rocksdb::Status& status) {
+  if (done_ == nullptr) return;
+  const Done done = std::exchange(done_, nullptr);
+  deadline_.cancel();
+  resolver_.cancel();
+  if (!status.ok()) stream_->Close(status);
+  done(status, status.ok() ? stream_ : nullptr, replica_id_);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,106 @@
+// ByteStream over TCP as it is. The dialer's first bytes say so, that nobody
+// takes it for TLS or the reverse.
+
+#include <array>
+#include <asio/error.hpp>
+#include <asio/read.hpp>
+#include <asio/write.hpp>
+#include <string_view>
+#include <utility>
+
+#include "replication/transport/byte_stream.h"
+
+namespace rocksync {
+namespace {
+
+using Socket = asio::ip::tcp::socket;
+
+constexpr std::string_view kPreamble = "rocksync plaintext 1\r\n";
+
+class PlainStream : public ByteStream {
+ public:
+  explicit PlainStream(asio::io_context* context) : socket_(*context) {}
+
+  Socket& socket() override { return socket_; }
+
+  void Handshake(Side side, Handler handler) override {
+    if (side == Side::kDialer) {
+      preamble_ok_ = true;
+      WriteAll(asio::buffer(kPreamble), std::move(handler));
+      return;
+    }
+    asio::async_read(socket_, asio::buffer(preamble_),
+                     [this, handler = std::move(handler)](
+                         const std::error_code& error, size_t size) {
+                       received_ += size;
+                       preamble_ok_ = std::string_view(preamble_.data(),
+                                                       size) == kPreamble;
+                       handler(error, size);
+                     });
+  }
+
+  rocksdb::Status IdentifyPeer(const std::string& peer,
+                               uint64_t* replica_id) const override {
+    *replica_id = 0;
+    if (preamble_ok_) return rocksdb::Status::OK();
+    return rocksdb::Status::NotSupported(
+        peer + " does not begin as a plaintext replica does",
+        "does it use the TLS transport?");
+  }
+
+  void ReadSome(asio::mutable_buffer buffer, Handler handler) override {
+    socket_.async_read_some(buffer,
+                            [this, handler = std::move(handler)](
+                                const std::error_code& error, size_t size) {
+                              received_ += size;
+                              handler(error, size);
+                            });
+  }
+
+  void WriteAll(asio::const_buffer bytes, Handler handler) override {
+    asio::async_write(socket_, bytes,
+                      [this, handler = std::move(handler)](
+                          const std::error_code& error, size_t size) {
+                        sent_ += size;
+                        handler(error, size);
+                      });
+  }
+
+  uint64_t wire_bytes_sent() const override { return sent_; }
+  uint64_t wire_bytes_received() const override { return received_; }
+
+  rocksdb::Status Describe(const std::error_code& error,
+                           const std::string& peer) const override {
+    return DescribeSocketError(error, peer);
+  }
+
+  std::string HintOnRefusal() const override {
+    return "does it use the TLS transport?";
+  }
+
+ private:
+  Socket socket_;
+  std::array<char, kPreamble.size()> preamble_{};
+  bool preamble_ok_ = false;
+  uint64_t sent_ = 0;
+  uint64_t received_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> NewPlainStream(asio::io_context* context) {
+  return std::make_unique<PlainStream>(context);
+}
+
+rocksdb::Status DescribeSocketError(const std::error_code& error,
+                                    const std::string& peer) {
+  if (error == asio::error::eof) {
+    return rocksdb::Status::IOError(peer + " closed the connection");
+  }
+  if (error == asio::error::operation_aborted) {
+    return rocksdb::Status::Aborted("connection with " + peer + " closed");
+  }
+  return rocksdb::Status::IOError("connection with " + peer, error.message());
+}
+
+}  // namespace rocksync

@@ -1,0 +1,185 @@
+#include "replication/transport/socket_connection.h"
+
+#include <asio/post.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+// What callers and the transport's thread share. Outlives both.
+struct Mailbox {
+  std::mutex mutex;
+  std::condition_variable changed;
+  rocksdb::Status closed_because;  // not ok: closed
+  bool reading = false;            // a read is under way
+  std::optional<std::string> frame;
+  bool writing = false;
+
+  void Close(const rocksdb::Status& why) {
+    {
+      const std::lock_guard lock(mutex);
+      if (closed_because.ok()) closed_because = why;
+    }
+    changed.notify_all();
+  }
+
+  void DropFrame() {
+    const std::lock_guard lock(mutex);
+    frame.reset();
+  }
+};
+
+class SocketConnection : public Connection {
+ public:
+  SocketConnection(std::shared_ptr<asio::io_context> context,
+                   std::shared_ptr<FrameStream> stream,
+                   uint64_t peer_replica_id)
+      : context_(std::move(context)),
+        stream_(std::move(stream)),
+        peer_replica_id_(peer_replica_id) {
+    stream_->OnClose([mailbox = mailbox_](const rocksdb::Status& why) {
+      mailbox->Close(why);
+    });
+  }
+
+  ~SocketConnection() override { Close(); }
+
+  rocksdb::Status Send(const rocksdb::Slice& frame,
+                       milliseconds timeout) override;
+  rocksdb::Status Receive(std::string* frame, milliseconds timeout) override;
+
+  uint64_t peer_replica_id() const override { return peer_replica_id_; }
+  std::string peer_name() const override { return stream_->peer_name(); }
+  uint64_t bytes_sent() const override { return stream_->wire_bytes_sent(); }
+  uint64_t bytes_received() const override {
+    return stream_->wire_bytes_received();
+  }
+
+  void Close() override {
+    Break(rocksdb::Status::Aborted("connection with " + peer_name() +
+                                   " closed on this side"));
+  }
+
+ private:
+  // Wakes who waits here, then closes the socket on the transport's thread.
+  void Break(const rocksdb::Status& why) {
+    mailbox_->Close(why);
+    mailbox_->DropFrame();
+    asio::post(*context_, [stream = stream_, why] { stream->Close(why); });
+  }
+
+  void StartRead() {
+    asio::post(*context_, [stream = stream_, mailbox = mailbox_] {
+      stream->Read([mailbox](const rocksdb::Status& status, std::string frame) {
+        if (!status.ok()) return mailbox->Close(status);
+        {
+          const std::lock_guard lock(mailbox->mutex);
+          mailbox->reading = false;
+          mailbox->frame = std::move(frame);
+        }
+        mailbox->changed.notify_all();
+      });
+    });
+  }
+
+  void StartWrite(std::string wire) {
+    asio::post(*context_, [stream = stream_, mailbox = mailbox_,
+                           wire = std::move(wire)]() mutable {
+      stream->Write(std::move(wire), [mailbox](const rocksdb::Status& status) {
+        if (!status.ok()) return mailbox->Close(status);
+        {
+          const std::lock_guard lock(mailbox->mutex);
+          mailbox->writing = false;
+        }
+        mailbox->changed.notify_all();
+      });
+    });
+  }
+
+  // Destroyed last: what is posted lives in it.
+  const std::shared_ptr<asio::io_context> context_;
+  const std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+  const std::shared_ptr<FrameStream> stream_;
+  const uint64_t peer_replica_id_;
+};
+
+rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
+                                       milliseconds timeout) {
+  if (frame.empty() || frame.size() > kMaxFrameBytes) {
+    return rocksdb::Status::InvalidArgument(
+        "a frame has 1 to " + std::to_string(kMaxFrameBytes) + " bytes",
+        "this one has " + std::to_string(frame.size()));
+  }
+  std::string wire;
+  wire.reserve(frame.size() + 4);
+  AppendFrameHeader(frame.size(), &wire);
+  wire.append(frame.data(), frame.size());
+
+  std::unique_lock lock(mailbox_->mutex);
+  if (!mailbox_->closed_because.ok()) return mailbox_->closed_because;
+  mailbox_->writing = true;
+  lock.unlock();
+  StartWrite(std::move(wire));
+  lock.lock();
+  mailbox_->changed.wait_for(lock, timeout, [this] {
+    return !mailbox_->writing || !mailbox_->closed_because.ok();
+  });
+  if (!mailbox_->closed_because.ok()) return mailbox_->closed_because;
+  if (!mailbox_->writing) return rocksdb::Status::OK();
+  lock.unlock();
+  const rocksdb::Status late =
+      rocksdb::Status::TimedOut(peer_name() + " took no data for " +
+                                std::to_string(timeout.count()) + " ms");
+  Break(late);
+  return late;
+}
+
+rocksdb::Status SocketConnection::Receive(std::string* frame,
+                                          milliseconds timeout) {
+  std::unique_lock lock(mailbox_->mutex);
+  const auto settled = [this] {
+    return mailbox_->frame.has_value() || !mailbox_->closed_because.ok();
+  };
+  if (!settled() && !mailbox_->reading) {
+    mailbox_->reading = true;
+    lock.unlock();
+    StartRead();
+    lock.lock();
+  }
+  mailbox_->changed.wait_for(lock, timeout, settled);
+  if (mailbox_->frame.has_value()) {
+    *frame = *std::exchange(mailbox_->frame, std::nullopt);
+    lock.unlock();
+    if (!frame->empty()) return rocksdb::Status::OK();
+    const rocksdb::Status empty = rocksdb::Status::Corruption(
+        "from " + peer_name(), "an empty frame where one of a replica belongs");
+    Break(empty);
+    return empty;
+  }
+  if (!mailbox_->closed_because.ok()) return mailbox_->closed_because;
+  lock.unlock();
+  const bool half = stream_->in_frame();
+  const rocksdb::Status late = rocksdb::Status::TimedOut(
+      peer_name() +
+      (half ? " sent only part of a frame within " : " sent nothing for ") +
+      std::to_string(timeout.count()) + " ms");
+  if (half) Break(late);
+  return late;
+}
+
+}  // namespace
+
+std::unique_ptr<Connection> NewSocketConnection(
+    std::shared_ptr<asio::io_context> context,
+    std::shared_ptr<FrameStream> stream, uint64_t peer_replica_id) {
+  return std::make_unique<SocketConnection>(std::move(context),
+                                            std::move(stream), peer_replica_id);
+}
+
+}  // namespace rocksync

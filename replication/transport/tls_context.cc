@@ -1,0 +1,146 @@
+#include "replication/transport/tls_context.h"
+
+#include "replication/transport/certificate.h"
+#include "replication/transport/identity.h"
+
+namespace rocksync {
+namespace {
+
+using StoreContextPtr =
+    std::unique_ptr<X509_STORE_CTX, OpenSslFree<X509_STORE_CTX_free>>;
+
+std::string NameText(const X509_NAME* name) {
+  const BioPtr memory(BIO_new(BIO_s_mem()));
+  if (memory == nullptr || name == nullptr) return "?";
+  X509_NAME_print_ex(memory.get(), name, 0, XN_FLAG_RFC2253);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(memory.get(), &data);
+  return std::string(data, static_cast<size_t>(size));
+}
+
+// Which certificate failed verification, and why.
+std::string VerificationText(X509_STORE_CTX* store) {
+  std::string text =
+      X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+  const X509* at = X509_STORE_CTX_get_current_cert(store);
+  if (at == nullptr) return text;
+  return text + " (subject " + NameText(X509_get_subject_name(at)) +
+         ", issuer " + NameText(X509_get_issuer_name(at)) + ")";
+}
+
+int ReasonIndex() {
+  static const int index =
+      SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return index;
+}
+
+int OnVerify(int ok, X509_STORE_CTX* store) {
+  if (ok == 1) return 1;
+  const auto* ssl = static_cast<SSL*>(
+      X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  auto* reason = static_cast<std::string*>(SSL_get_ex_data(ssl, ReasonIndex()));
+  if (reason != nullptr) *reason = VerificationText(store);
+  return 0;
+}
+
+rocksdb::Status Missing(const char* option) {
+  return rocksdb::Status::InvalidArgument(
+      std::string("TlsTransportOptions::") + option + " is empty",
+      "TLS needs a CA, a certificate and its key; see trial_certificates.h");
+}
+
+}  // namespace
+
+rocksdb::Status TlsContext::Load(const std::string& ca_file,
+                                 const std::string& certificate_file,
+                                 const std::string& private_key_file,
+                                 std::shared_ptr<const TlsContext>* loaded) {
+  if (ca_file.empty()) return Missing("ca_file");
+  if (certificate_file.empty()) return Missing("certificate_file");
+  if (private_key_file.empty()) return Missing("private_key_file");
+  const std::shared_ptr<TlsContext> context(new TlsContext);
+  context->ca_file_ = ca_file;
+  context->certificate_file_ = certificate_file;
+  rocksdb::Status s = context->Configure();
+  if (s.ok()) s = context->UseFiles(private_key_file);
+  if (s.ok()) s = context->CheckOwnCertificate();
+  if (s.ok()) *loaded = context;
+  return s;
+}
+
+rocksdb::Status TlsContext::Configure() {
+  ctx_.reset(SSL_CTX_new(TLS_method()));
+  if (ctx_ == nullptr) {
+    return rocksdb::Status::Aborted("OpenSSL", TakeOpenSslError());
+  }
+  if (SSL_CTX_set_min_proto_version(ctx_.get(), TLS1_3_VERSION) != 1 ||
+      SSL_CTX_set_max_proto_version(ctx_.get(), TLS1_3_VERSION) != 1) {
+    return rocksdb::Status::NotSupported("OpenSSL has no TLS 1.3",
+                                         TakeOpenSslError());
+  }
+  // No resumption: a session always means a certificate checked now. And no
+  // ticket lies unread when the dialer closes, which would reset the stream.
+  SSL_CTX_set_session_cache_mode(ctx_.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(ctx_.get(), 0);
+  SSL_CTX_set_verify(
+      ctx_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, OnVerify);
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status TlsContext::UseFiles(const std::string& private_key_file) {
+  X509Ptr readable;
+  rocksdb::Status s = ReadCertificate(ca_file_, &readable);
+  if (s.ok()) s = ReadCertificate(certificate_file_, &readable);
+  PkeyPtr key;
+  if (s.ok()) s = ReadPrivateKey(private_key_file, &key);
+  if (!s.ok()) return s;
+  if (SSL_CTX_load_verify_file(ctx_.get(), ca_file_.c_str()) != 1) {
+    return rocksdb::Status::InvalidArgument("CA file " + ca_file_,
+                                            TakeOpenSslError());
+  }
+  // The cluster's CA may be an intermediate one; then it, and not who signed
+  // it, is what we trust.
+  X509_STORE_set_flags(SSL_CTX_get_cert_store(ctx_.get()),
+                       X509_V_FLAG_PARTIAL_CHAIN);
+  if (SSL_CTX_use_certificate_chain_file(ctx_.get(),
+                                         certificate_file_.c_str()) != 1) {
+    return rocksdb::Status::InvalidArgument("certificate " + certificate_file_,
+                                            TakeOpenSslError());
+  }
+  if (SSL_CTX_use_PrivateKey(ctx_.get(), key.get()) != 1 ||
+      SSL_CTX_check_private_key(ctx_.get()) != 1) {
+    ERR_clear_error();
+    return rocksdb::Status::InvalidArgument("private key " + private_key_file +
+                                            " does not belong to certificate " +
+                                            certificate_file_);
+  }
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status TlsContext::CheckOwnCertificate() {
+  X509* own = SSL_CTX_get0_certificate(ctx_.get());
+  rocksdb::Status s = ReplicaIdOf(own, &replica_id_);
+  if (!s.ok()) {
+    return rocksdb::Status::InvalidArgument(certificate_file_, s.getState());
+  }
+  STACK_OF(X509)* chain = nullptr;
+  SSL_CTX_get0_chain_certs(ctx_.get(), &chain);
+  const StoreContextPtr store(X509_STORE_CTX_new());
+  if (store == nullptr ||
+      X509_STORE_CTX_init(store.get(), SSL_CTX_get_cert_store(ctx_.get()), own,
+                          chain) != 1) {
+    return rocksdb::Status::Aborted("OpenSSL", TakeOpenSslError());
+  }
+  if (X509_verify_cert(store.get()) == 1) return s;
+  ERR_clear_error();
+  return rocksdb::Status::InvalidArgument("certificate " + certificate_file_ +
+                                              " is not valid under the CA in " +
+                                              ca_file_,
+                                          VerificationText(store.get()));
+}
+
+void TlsContext::RecordVerification(SSL* ssl, std::string* reason) {
+  SSL_set_ex_data(ssl, ReasonIndex(), reason);
+}
+
+}  // namespace rocksync
