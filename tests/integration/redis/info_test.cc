@@ -1,0 +1,51 @@
+#include "examples/replicated_store/info.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace rocksync {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+TEST(Info, Sections) {
+  const ServerInfo server{12, 34, 56};
+  const ReplicationStats stats;
+  EXPECT_EQ(FormatInfo("STATS", server, &stats),
+            "# Stats\r\ntotal_commands_processed:34\r\n");
+  EXPECT_EQ(FormatInfo("keyspace", server, nullptr),
+            "# Keyspace\r\ndb0:keys=56,estimated=1\r\n");
+  EXPECT_EQ(FormatInfo("replication", server, nullptr), "");
+  EXPECT_EQ(FormatInfo("nothing", server, &stats), "");
+  for (const char* all : {"", "all", "default", "Everything"}) {
+    const std::string text = FormatInfo(all, server, &stats);
+    EXPECT_THAT(text, StartsWith("# Server\r\n"));
+    EXPECT_THAT(text, HasSubstr("\r\nuptime_in_seconds:12\r\n"));
+    EXPECT_THAT(text, HasSubstr("\r\n\r\n# Replication\r\n"));
+  }
+}
+
+TEST(Info, Replication) {
+  ReplicationStats stats;
+  stats.replica_id = 0xabc;
+  stats.pairs_sent = 7;
+  stats.paused = true;
+  stats.peers.resize(2);
+  stats.peers[1].address = "127.0.0.1:7400";
+  stats.peers[1].last_error = "two\r\nlines";
+  stats.peers[1].last.rounds = 3;
+  const std::string text = FormatInfo("replication", {}, &stats);
+  EXPECT_THAT(text, HasSubstr("\r\nreplica_id:0000000000000abc\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npairs_sent:7\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npaused:1\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npeers:2\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npeer1_address:127.0.0.1:7400\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npeer1_last_error:two  lines\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npeer1_last_rounds:3\r\n"));
+  EXPECT_THAT(text, Not(HasSubstr("peer2")));
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,208 @@
+// The port, with literal bytes over real sockets.
+
+#include "examples/replicated_store/server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "rocksdb/db.h"
+
+namespace rocksync {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A client that reads and writes bytes and waits at most ten seconds.
+class Client {
+ public:
+  explicit Client(uint16_t port) {
+    fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(
+        ::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address),
+        0);
+  }
+  ~Client() { ::close(fd_); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // As much as is taken at once; the number of bytes.
+  size_t SendSome(std::string_view bytes) {
+    const ssize_t sent =
+        ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent > 0 ? static_cast<size_t>(sent) : 0;
+  }
+  void Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent =
+          ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      ASSERT_GT(sent, 0);
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+  // `size` bytes, or what came until the end.
+  std::string Receive(size_t size) {
+    std::string bytes;
+    while (bytes.size() < size) {
+      pollfd poll{fd_, POLLIN, 0};
+      if (::poll(&poll, 1, 10'000) != 1) break;
+      char buffer[65536];
+      const ssize_t received =
+          ::recv(fd_, buffer, std::min(sizeof buffer, size - bytes.size()), 0);
+      if (received <= 0) break;
+      bytes.append(buffer, static_cast<size_t>(received));
+    }
+    return bytes;
+  }
+  std::string ReceiveAll() { return Receive(std::string::npos); }
+
+ private:
+  int fd_;
+};
+
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() {
+    directory_ = ::testing::TempDir() + "rocksync_server_test";
+    std::filesystem::remove_all(directory_);
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    const rocksdb::Status status = rocksdb::DB::Open(options, directory_, &db);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    db_.reset(db);
+    commands_ = std::make_unique<Commands>(db, nullptr, CommandOptions{});
+    options_.port = 0;
+    options_.max_connections = 3;
+  }
+  ~ServerTest() override {
+    server_.reset();
+    db_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Start() {
+    const rocksdb::Status status =
+        Server::Start(options_, commands_.get(), &server_);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+
+  std::string directory_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::unique_ptr<Commands> commands_;
+  ServerOptions options_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(ServerTest, AnswersPipelinesInOrder) {
+  Start();
+  Client client(server_->port());
+  client.Send("PING\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\nDBSIZE\r\nGE");
+  EXPECT_EQ(client.Receive(16), "+PONG\r\n+OK\r\n:1\r\n");
+  client.Send("T k\r\nQUIT\r\nPING\r\n");
+  EXPECT_EQ(client.ReceiveAll(), "$1\r\nv\r\n+OK\r\n");
+}
+
+TEST_F(ServerTest, ProtocolErrorsEndTheConnection) {
+  Start();
+  Client client(server_->port());
+  client.Send("PING\r\n*x\r\nPING\r\n");
+  EXPECT_EQ(client.ReceiveAll(),
+            "+PONG\r\n-ERR Protocol error: invalid number of arguments\r\n");
+  Client other(server_->port());
+  other.Send("PING\r\n");
+  EXPECT_EQ(other.Receive(7), "+PONG\r\n");
+}
+
+TEST_F(ServerTest, RefusesOneClientTooMany) {
+  Start();
+  Client a(server_->port()), b(server_->port()), c(server_->port());
+  for (Client* client : {&a, &b, &c}) {
+    client->Send("PING\r\n");
+    EXPECT_EQ(client->Receive(7), "+PONG\r\n");
+  }
+  Client d(server_->port());
+  EXPECT_EQ(d.ReceiveAll(), "-ERR max number of clients reached\r\n");
+}
+
+TEST_F(ServerTest, LargeValues) {
+  Start();
+  Client client(server_->port());
+  const std::string value(size_t{20} << 20, 'v');
+  client.Send("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$" + std::to_string(value.size()) +
+              "\r\n" + value + "\r\n");
+  EXPECT_EQ(client.Receive(5), "+OK\r\n");
+  client.Send("GET k\r\n");
+  const std::string reply =
+      "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n";
+  EXPECT_TRUE(client.Receive(reply.size()) == reply);
+}
+
+// A client that asks and never reads holds up itself: its replies do not pile
+// up in memory, and others are served.
+TEST_F(ServerTest, WhoDoesNotReadIsNotHeard) {
+  Start();
+  Client reader(server_->port());
+  const std::string value(size_t{1} << 20, 'v');
+  reader.Send("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$" + std::to_string(value.size()) +
+              "\r\n" + value + "\r\n");
+  EXPECT_EQ(reader.Receive(5), "+OK\r\n");
+
+  Client greedy(server_->port());
+  std::string requests;
+  for (int i = 0; i < 10'000; ++i) requests += "GET k\r\n";
+  size_t taken = 0;
+  for (int i = 0; i < 200; ++i) {
+    taken += greedy.SendSome(requests);
+    ::usleep(1000);
+  }
+  // Had all been answered, that were 10 GB for every 70 kB taken; what is
+  // taken waits in the kernel's buffers.
+  EXPECT_LT(taken, size_t{64} << 20);
+  reader.Send("PING\r\n");
+  EXPECT_EQ(reader.Receive(7), "+PONG\r\n");
+}
+
+TEST_F(ServerTest, PortTaken) {
+  Start();
+  options_.port = server_->port();
+  std::unique_ptr<Server> second;
+  const rocksdb::Status status =
+      Server::Start(options_, commands_.get(), &second);
+  EXPECT_TRUE(status.IsIOError());
+  EXPECT_THAT(status.ToString(),
+              HasSubstr("127.0.0.1:" + std::to_string(options_.port)));
+  EXPECT_THAT(status.ToString(), HasSubstr("--redis-port"));
+}
+
+TEST_F(ServerTest, NotAnAddress) {
+  options_.host = "nowhere.";
+  std::unique_ptr<Server> second;
+  EXPECT_TRUE(
+      Server::Start(options_, commands_.get(), &second).IsInvalidArgument());
+}
+
+TEST_F(ServerTest, StopsWithClientsConnected) {
+  Start();
+  Client client(server_->port());
+  client.Send("PING\r\n");
+  EXPECT_EQ(client.Receive(7), "+PONG\r\n");
+  server_.reset();
+  EXPECT_EQ(client.ReceiveAll(), "");
+}
+
+}  // namespace
+}  // namespace rocksync
