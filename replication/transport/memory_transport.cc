@@ -173,8 +173,8 @@ rocksdb::Status End::Receive(std::string* frame, milliseconds timeout) {
   Pipe::Direction& in = pipe_->directions[1 - index_];
   for (;;) {
     const Clock::time_point now = Clock::now();
-    const bool ours = pipe_->closed[index_];
-    if (!ours && !in.frames.empty() && in.frames.front().due <= now) {
+    const bool lost = pipe_->closed[index_] || pipe_->cut;
+    if (!lost && !in.frames.empty() && in.frames.front().due <= now) {
       *frame = std::move(in.frames.front().bytes);
       in.frames.pop_front();
       in.queued_bytes -= frame->size();
@@ -183,7 +183,7 @@ rocksdb::Status End::Receive(std::string* frame, milliseconds timeout) {
       return rocksdb::Status::OK();
     }
     // What the peer sent before it closed still arrives; a cut loses it.
-    if (ours || pipe_->cut || in.frames.empty()) {
+    if (lost || in.frames.empty()) {
       if (rocksdb::Status s = Broken(); !s.ok()) return s;
     }
     if (now >= deadline) {

@@ -1,0 +1,36 @@
+#include "replication/transport/address.h"
+
+#include <gtest/gtest.h>
+
+namespace rocksync {
+namespace {
+
+TEST(Address, ParsesAndFormats) {
+  for (const char* text :
+       {"127.0.0.1:7400", "[::1]:0", "replica-2.example:65535"}) {
+    HostPort parsed;
+    ASSERT_TRUE(ParseAddress(text, &parsed).ok()) << text;
+    EXPECT_EQ(FormatAddress(parsed), text);
+  }
+  HostPort parsed;
+  ASSERT_TRUE(ParseAddress("[fe80::1%eth0]:7", &parsed).ok());
+  EXPECT_EQ(parsed.host, "fe80::1%eth0");
+  EXPECT_EQ(parsed.port, 7);
+}
+
+TEST(Address, RefusesWithTheAddressAndAnExample) {
+  for (const char* text :
+       {"", "host", "host:", ":7400", "[]:1", "host:port", "host:65536",
+        "host:-1", "host: 1", "host:1x", "::1:7400"}) {
+    HostPort parsed;
+    const rocksdb::Status s = ParseAddress(text, &parsed);
+    EXPECT_TRUE(s.IsInvalidArgument()) << text;
+    EXPECT_NE(s.ToString().find("\"" + std::string(text) + "\""),
+              std::string::npos)
+        << s.ToString();
+    EXPECT_NE(s.ToString().find("127.0.0.1:7400"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace rocksync

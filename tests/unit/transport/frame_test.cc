@@ -1,0 +1,98 @@
+#include "replication/transport/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "rocksync/transport.h"
+
+namespace rocksync {
+namespace {
+
+using Result = FrameDecoder::Result;
+
+std::string Framed(const std::string& body) {
+  std::string frame;
+  AppendFrameHeader(body.size(), &frame);
+  return frame + body;
+}
+
+std::string Header(size_t size) {
+  std::string header;
+  AppendFrameHeader(size, &header);
+  return header;
+}
+
+TEST(Frame, HeaderBytes) {
+  EXPECT_EQ(Header(0), std::string("\x00", 1));
+  EXPECT_EQ(Header(1), "\x01");
+  EXPECT_EQ(Header(127), "\x7f");
+  EXPECT_EQ(Header(128), "\x80\x01");
+  EXPECT_EQ(Header(16383), "\xff\x7f");
+  EXPECT_EQ(Header(16384), "\x80\x80\x01");
+  EXPECT_EQ(Header(kMaxFrameBytes), "\x80\x80\x80\x08");
+  EXPECT_EQ(Framed("abc"),
+            "\x03"
+            "abc");
+}
+
+TEST(Frame, SameFramesWhereverTheStreamIsCut) {
+  const std::vector<std::string> bodies = {"a", "", std::string(127, 'b'),
+                                           std::string(300, 'c'), "d"};
+  std::string stream;
+  for (const std::string& body : bodies) stream += Framed(body);
+  for (size_t cut = 0; cut <= stream.size(); ++cut) {
+    FrameDecoder decoder;
+    std::vector<std::string> found;
+    for (std::string_view piece : {std::string_view(stream).substr(0, cut),
+                                   std::string_view(stream).substr(cut)}) {
+      while (decoder.Consume(&piece) == Result::kFrame) {
+        found.push_back(decoder.TakeBody());
+      }
+      EXPECT_TRUE(piece.empty());
+    }
+    EXPECT_EQ(found, bodies) << "cut at " << cut;
+    EXPECT_FALSE(decoder.in_frame());
+  }
+}
+
+TEST(Frame, TruncatedAtEveryOffsetIsNeverAFrame) {
+  const std::string frame = Framed(std::string(200, 'x'));
+  for (size_t size = 0; size < frame.size(); ++size) {
+    FrameDecoder decoder;
+    std::string_view input = std::string_view(frame).substr(0, size);
+    EXPECT_EQ(decoder.Consume(&input), Result::kNeedMore);
+    EXPECT_EQ(decoder.in_frame(), size > 0) << size;
+  }
+}
+
+TEST(Frame, LargestIsAcceptedAndOneMoreIsNot) {
+  const std::string largest(kMaxFrameBytes, 'x');
+  const std::string frame = Framed(largest);
+  FrameDecoder good;
+  std::string_view input = frame;
+  ASSERT_EQ(good.Consume(&input), Result::kFrame);
+  EXPECT_EQ(good.TakeBody(), largest);
+
+  FrameDecoder bad;
+  input = "\x81\x80\x80\x08";  // kMaxFrameBytes + 1
+  EXPECT_EQ(bad.Consume(&input), Result::kCorrupt);
+  EXPECT_NE(bad.error().find("16777217"), std::string::npos);
+  EXPECT_NE(bad.error().find("16777216"), std::string::npos);
+  input = "\x01z";
+  EXPECT_EQ(bad.Consume(&input), Result::kCorrupt) << "it stays corrupt";
+}
+
+TEST(Frame, RefusesLongAndOverlongLengths) {
+  for (const std::string& bytes :
+       {std::string("\xff\xff\xff\xff", 4), std::string("\x80\x80\x80\x80", 4),
+        std::string("\x80\x00", 2), std::string("\x81\x80\x00", 3)}) {
+    FrameDecoder decoder;
+    std::string_view input = bytes;
+    EXPECT_EQ(decoder.Consume(&input), Result::kCorrupt);
+    EXPECT_FALSE(decoder.error().empty());
+  }
+}
+
+}  // namespace
+}  // namespace rocksync
