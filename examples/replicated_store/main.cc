@@ -1,0 +1,246 @@
+// A replicated key-value store that speaks the Redis protocol: a RocksDB
+// database, a replicator that keeps it equal to its peers, and a port for
+// redis-cli. Several of these, given each other's addresses, are a cluster.
+//
+//   replicated_store --dir a --redis-port 6401 --listen 127.0.0.1:7401
+//                    --peer 127.0.0.1:7402 --certificates trial
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "examples/replicated_store/commands.h"
+#include "examples/replicated_store/secret.h"
+#include "examples/replicated_store/server.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/options.h"
+#include "rocksdb/table.h"
+#include "rocksync/filter_policy.h"
+#include "rocksync/options.h"
+#include "rocksync/replicated_db.h"
+#include "rocksync/replicator.h"
+#include "rocksync/tls_transport.h"
+#include "rocksync/trial_certificates.h"
+#include "spdlog/spdlog.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+struct Settings {
+  std::string directory;
+  std::string cluster = "trial";
+  bool as_new_replica = false;
+  bool sync_writes = false;
+  uint64_t memory_mib = 64;
+
+  ServerOptions redis;
+  ReplicatorOptions replicator;
+  uint64_t sync_interval_ms = 1000;
+
+  std::string trial_directory;
+  TlsTransportOptions tls;
+  std::string secret_file;
+};
+
+void AddOptions(CLI::App* app, Settings* settings) {
+  app->add_option("--dir", settings->directory,
+                  "Directory of the database; made if it is not there")
+      ->required();
+  app->add_option("--cluster", settings->cluster,
+                  "Name of the cluster; replicas of another are refused")
+      ->capture_default_str();
+  app->add_flag("--as-new-replica", settings->as_new_replica,
+                "Let a copy of another replica's directory be a new replica");
+  app->add_flag("--sync-writes", settings->sync_writes,
+                "Acknowledge a write when it is on disk, not just with the "
+                "operating system");
+  app->add_option("--memory-mib", settings->memory_mib,
+                  "For the cache and for write buffers, each")
+      ->capture_default_str()
+      ->check(CLI::Range(4, 1 << 20));
+
+  app->add_option("--redis-host", settings->redis.host,
+                  "IP address of the Redis port; nobody is authenticated there")
+      ->capture_default_str()
+      ->group("Redis protocol");
+  app->add_option("--redis-port", settings->redis.port,
+                  "Port of the Redis protocol; 0: any")
+      ->capture_default_str()
+      ->group("Redis protocol");
+
+  app->add_option("--listen", settings->replicator.listen_address,
+                  "host:port where peers connect; without it, only dial")
+      ->group("Replication");
+  app->add_option("--peer", settings->replicator.peers,
+                  "host:port of a peer; once for each")
+      ->group("Replication");
+  app->add_option("--sync-interval-ms", settings->sync_interval_ms,
+                  "A session with each peer about this often; 0: only by "
+                  "REPLICATION SYNC")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 86'400'000))
+      ->group("Replication");
+
+  auto* trial =
+      app->add_option("--certificates", settings->trial_directory,
+                      "For trials: directory of a CA, certificates and a "
+                      "secret, made as needed; the same for all replicas")
+          ->group("Identity");
+  auto* ca = app->add_option("--ca", settings->tls.ca_file,
+                             "PEM file of the cluster's CA")
+                 ->group("Identity")
+                 ->excludes(trial);
+  app->add_option("--certificate", settings->tls.certificate_file,
+                  "PEM file of this replica's certificate")
+      ->group("Identity")
+      ->needs(ca);
+  app->add_option("--private-key", settings->tls.private_key_file,
+                  "PEM file of its key")
+      ->group("Identity")
+      ->needs(ca);
+  app->add_option("--secret", settings->secret_file,
+                  "File of the cluster's secret, 32 random bytes")
+      ->group("Identity")
+      ->needs(ca);
+}
+
+Status OpenDatabase(const Settings& settings,
+                    std::unique_ptr<ReplicatedDB>* database) {
+  ReplicatedDBOptions replication;
+  Status status =
+      settings.trial_directory.empty()
+          ? ReadSecret(settings.secret_file, &replication.cluster_secret)
+          : MakeTrialSecret(settings.trial_directory,
+                            &replication.cluster_secret);
+  if (!status.ok()) return status;
+  const size_t memory = static_cast<size_t>(settings.memory_mib) << 20;
+  replication.cluster_name = settings.cluster;
+  replication.open_copy_as_new_replica = settings.as_new_replica;
+  replication.index_filter_policy = NewFilterPolicy(10);
+  replication.index_write_buffer_bytes = memory / 2;
+
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = NewFilterPolicy(10);
+  table.block_cache = rocksdb::NewLRUCache(memory);
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = memory / 2;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  ReplicatedDB* opened = nullptr;
+  status =
+      ReplicatedDB::Open(options, replication, settings.directory, &opened);
+  database->reset(opened);
+  if (status.IsIOError() &&
+      status.ToString().find("lock") != std::string::npos) {
+    return Status::IOError(
+        settings.directory + " is in use by another process",
+        "stop it or choose another --dir (" + status.ToString() + ")");
+  }
+  return status;
+}
+
+Status MakeTransport(const Settings& settings, uint64_t replica_id,
+                     std::shared_ptr<Transport>* transport) {
+  TlsTransportOptions tls = settings.tls;
+  if (!settings.trial_directory.empty()) {
+    TrialCertificate certificate;
+    const Status status = MakeTrialCertificate(settings.trial_directory,
+                                               replica_id, &certificate);
+    if (!status.ok()) return status;
+    tls.ca_file = certificate.ca_file;
+    tls.certificate_file = certificate.certificate_file;
+    tls.private_key_file = certificate.private_key_file;
+  }
+  return NewTlsTransport(tls, transport);
+}
+
+void LogSession(const SessionProgress& session) {
+  if (!session.finished) return;
+  if (!session.error.empty()) {
+    spdlog::warn("session with {} failed: {}", session.peer, session.error);
+  } else if (session.pairs_sent + session.pairs_received > 0) {
+    spdlog::info(
+        "session with {}: {} pairs sent, {} received, {} bytes of protocol, "
+        "{}",
+        session.peer, session.pairs_sent, session.pairs_received,
+        session.bytes_total - session.bytes_keys - session.bytes_values,
+        session.proven_equal ? "proven equal" : "not yet equal");
+  } else {
+    spdlog::debug("session with {}: {}", session.peer,
+                  session.proven_equal ? "proven equal" : "not yet equal");
+  }
+}
+
+// Everything between the start and the signal that ends it. The parts go in
+// the opposite order.
+Status Run(Settings settings, const sigset_t& signals) {
+  std::unique_ptr<ReplicatedDB> database;
+  Status status = OpenDatabase(settings, &database);
+  if (!status.ok()) return status;
+  const uint64_t replica_id = database->Identity().replica_id;
+  spdlog::info("replica {:016x} in {}", replica_id, settings.directory);
+
+  std::shared_ptr<Transport> transport;
+  status = MakeTransport(settings, replica_id, &transport);
+  if (!status.ok()) return status;
+
+  settings.replicator.interval =
+      std::chrono::milliseconds(settings.sync_interval_ms);
+  settings.replicator.progress = LogSession;
+  std::unique_ptr<Replicator> replicator;
+  status = Replicator::Start(settings.replicator, database.get(), transport,
+                             &replicator);
+  if (!status.ok()) return status;
+  if (!replicator->listen_address().empty()) {
+    spdlog::info("peers connect to {}", replicator->listen_address());
+  }
+
+  CommandOptions command_options;
+  command_options.sync_writes = settings.sync_writes;
+  command_options.peers = settings.replicator.peers;
+  Commands commands(database.get(), replicator.get(), command_options);
+  std::unique_ptr<Server> server;
+  status = Server::Start(settings.redis, &commands, &server);
+  if (!status.ok()) return status;
+  spdlog::info("redis-cli -h {} -p {}", settings.redis.host, server->port());
+
+  int signal = 0;
+  sigwait(&signals, &signal);
+  spdlog::info("stopping");
+  server.reset();
+  replicator.reset();
+  return database->Close();
+}
+
+}  // namespace
+}  // namespace rocksync
+
+int main(int argc, char** argv) {
+  CLI::App app("A replicated key-value store on the Redis protocol");
+  rocksync::Settings settings;
+  rocksync::AddOptions(&app, &settings);
+  CLI11_PARSE(app, argc, argv);
+  if (settings.trial_directory.empty() &&
+      (settings.tls.certificate_file.empty() ||
+       settings.tls.private_key_file.empty() || settings.secret_file.empty())) {
+    return app.exit(CLI::RequiredError(
+        "--certificates, or --ca, --certificate, --private-key and --secret"));
+  }
+
+  // Before there are threads, so that none of them takes these signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  const rocksdb::Status status = rocksync::Run(settings, signals);
+  if (status.ok()) return 0;
+  spdlog::error("{}", status.ToString());
+  return 1;
+}
