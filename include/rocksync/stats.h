@@ -15,36 +15,36 @@ struct SessionProgress {
   std::string peer;
   bool finished = false;
   bool proven_equal = false;
-  uint64_t elements = 0;           // in this replica's snapshot
+  uint64_t elements = 0;  // in this replica's snapshot
   uint64_t elements_compared = 0;
   uint64_t pairs_sent = 0;
   uint64_t pairs_received = 0;
   uint64_t pairs_applied = 0;
-  uint64_t bytes_filters = 0;      // filters and sketches, both directions
-  uint64_t bytes_offers = 0;       // offers and answers, both directions
-  uint64_t bytes_keys = 0;         // keys of shipped pairs, both directions
-  uint64_t bytes_values = 0;       // values of shipped pairs, both directions
-  uint64_t bytes_total = 0;        // everything, both directions
+  uint64_t bytes_filters = 0;  // filters and sketches, both directions
+  uint64_t bytes_offers = 0;   // offers and answers, both directions
+  uint64_t bytes_keys = 0;     // keys of shipped pairs, both directions
+  uint64_t bytes_values = 0;   // values of shipped pairs, both directions
+  uint64_t bytes_total = 0;    // everything, both directions
   uint32_t rounds = 0;
   uint32_t round_trips = 0;
-  std::string plan;                // what the cost model chose, readable
-  std::string error;               // empty if none
+  std::string plan;   // what the cost model chose, readable
+  std::string error;  // empty if none
 };
 
 struct PeerStats {
   std::string address;
-  uint64_t replica_id = 0;         // 0 until first met
-  uint64_t sessions = 0;           // that ended, well or not
+  uint64_t replica_id = 0;  // 0 until first met
+  uint64_t sessions = 0;    // that ended, well or not
   uint64_t failures = 0;
-  std::string last_error;          // of the latest session; empty if it was fine
+  std::string last_error;  // of the latest session; empty if it was fine
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
-  SessionProgress last;            // the latest session, running or ended
+  SessionProgress last;               // the latest session, running or ended
 };
 
 struct ReplicationStats {
   uint64_t replica_id = 0;
-  uint64_t elements = 0;           // live pairs and tombstones, latest snapshot
-  uint64_t sessions = 0;           // dialed and accepted
+  uint64_t elements = 0;  // live pairs and tombstones, latest snapshot
+  uint64_t sessions = 0;  // dialed and accepted
   uint64_t sessions_failed = 0;
   uint64_t pairs_sent = 0;
   uint64_t pairs_received = 0;
@@ -58,7 +58,7 @@ struct ReplicationStats {
   uint64_t bytes_total = 0;
   uint64_t rounds = 0;
   bool paused = false;
-  std::vector<PeerStats> peers;    // in the order of the options, then others
+  std::vector<PeerStats> peers;  // in the order of the options, then others
 };
 
 }  // namespace rocksync
