@@ -1,0 +1,210 @@
+// The bit-sliced kernel of power_sums.cc, generic in the width of a vector.
+// Everything is inlined into entry points that carry the target attribute.
+
+#ifndef ROCKSYNC_SKETCH_POWER_SUMS_KERNEL_H_
+#define ROCKSYNC_SKETCH_POWER_SUMS_KERNEL_H_
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "sketch/field.h"
+#include "sketch/power_sums.h"
+
+namespace rocksync::power_sums {
+
+#define ROCKSYNC_INLINE inline __attribute__((always_inline))
+
+inline constexpr size_t kWordBits = 64;
+inline constexpr int kMaxBits = kMaxFieldBits;
+// Outputs of a product that are kept in registers at once.
+inline constexpr int kTile = 8;
+inline constexpr size_t kAlignment = 64;
+
+// The part of a group that one lane of words works off.
+struct Chunk {
+  size_t begin = 0;
+  size_t end = 0;
+  size_t group = 0;
+};
+
+// Transposes a 32 x 32 bit matrix in place (Warren, "Hacker's Delight", 7-3):
+// afterwards bit i of row b is what was bit b of row i.
+ROCKSYNC_INLINE void Transpose32(uint32_t* rows) {
+  uint32_t mask = 0x0000ffff;
+  for (int width = 16; width != 0; width >>= 1, mask ^= mask << width) {
+    for (int k = 0; k < 32; k = (k + width + 1) & ~width) {
+      const uint32_t swap = ((rows[k] >> width) ^ rows[k + width]) & mask;
+      rows[k] ^= swap << width;
+      rows[k + width] ^= swap;
+    }
+  }
+}
+
+// words[b] gets bit b of up to 64 elements.
+ROCKSYNC_INLINE void Slice64(const uint32_t* elements, size_t n,
+                             uint64_t* words, int bits) {
+  uint32_t low[32];
+  uint32_t high[32];
+  const size_t n_low = std::min<size_t>(n, 32);
+  std::memcpy(low, elements, 4 * n_low);
+  std::memset(low + n_low, 0, 4 * (32 - n_low));
+  const size_t n_high = n - n_low;
+  std::memcpy(high, elements + n_low, 4 * n_high);
+  std::memset(high + n_high, 0, 4 * (32 - n_high));
+  Transpose32(low);
+  Transpose32(high);
+  for (int b = 0; b < bits; ++b) {
+    words[b] = uint64_t{high[b]} << 32 | low[b];
+  }
+}
+
+// Bit-sliced numbers of `bits` bits in vectors of type V. `Vector` says how to
+// add a product: void Vector::AddAnd(V* sum, const V& a, const V& b).
+template <typename Vector>
+class Kernel {
+ public:
+  using V = typename Vector::V;
+  static constexpr size_t kWords = sizeof(V) / 8;
+
+  ROCKSYNC_INLINE Kernel(int bits, uint32_t first, uint32_t count)
+      : bits_(bits), first_(first), count_(count), tail_(0) {
+    for (uint32_t tail = FieldPolynomial(bits); tail != 0; tail &= tail - 1) {
+      taps_[tail_++] = std::countr_zero(tail);
+    }
+    // A vector of V would not be aligned as V is inside the entry points.
+    storage_.resize(size_t{count} * bits * kWords + kAlignment / 8);
+    const uintptr_t address = reinterpret_cast<uintptr_t>(storage_.data());
+    sums_ = reinterpret_cast<V*>((address + kAlignment - 1) / kAlignment *
+                                 kAlignment);
+  }
+
+  // Adds the power sums of up to kWords chunks to their rows of `out`.
+  ROCKSYNC_INLINE void Run(const uint32_t* elements, const Chunk* chunks,
+                           size_t n_chunks, uint32_t* out) {
+    std::memset(static_cast<void*>(sums_), 0,
+                size_t{count_} * bits_ * sizeof(V));
+    size_t longest = 0;
+    for (size_t c = 0; c < n_chunks; ++c) {
+      longest = std::max(longest, chunks[c].end - chunks[c].begin);
+    }
+    for (size_t at = 0; at < longest; at += kWordBits) {
+      Step(elements, chunks, n_chunks, at);
+    }
+    for (size_t i = 0; i < count_; ++i) {
+      for (size_t c = 0; c < n_chunks; ++c) {
+        uint32_t value = 0;
+        for (int b = 0; b < bits_; ++b) {
+          const uint64_t word =
+              reinterpret_cast<const Words*>(&sums_[i * bits_ + b])->word[c];
+          value |= static_cast<uint32_t>(std::popcount(word) & 1) << b;
+        }
+        out[chunks[c].group * count_ + i] ^= value;
+      }
+    }
+  }
+
+ private:
+  struct __attribute__((may_alias)) Words {
+    uint64_t word[kWords];
+  };
+
+  ROCKSYNC_INLINE void Step(const uint32_t* elements, const Chunk* chunks,
+                            size_t n_chunks, size_t at) {
+    alignas(64) uint64_t words[kWords][kMaxBits] = {};
+    for (size_t c = 0; c < n_chunks; ++c) {
+      const size_t begin = chunks[c].begin + at;
+      if (begin >= chunks[c].end) continue;
+      Slice64(elements + begin, std::min(kWordBits, chunks[c].end - begin),
+              words[c], bits_);
+    }
+    V x[kMaxBits];
+    for (int b = 0; b < bits_; ++b) {
+      Words value;
+      for (size_t c = 0; c < kWords; ++c) value.word[c] = words[c][b];
+      std::memcpy(static_cast<void*>(&x[b]), &value, sizeof(V));
+    }
+    V square[kMaxBits];
+    Square(x, square);
+    // The highest bits of `padded` and kTile zeros before and after it.
+    V padded[kMaxBits + 2 * kTile];
+    std::memset(static_cast<void*>(padded), 0, sizeof(padded));
+    V* const power = padded + kTile;
+    std::memcpy(static_cast<void*>(power), x, bits_ * sizeof(V));
+    if (first_ > 0) RaiseTo(x, square, power);
+    for (uint32_t i = 0;; ++i) {
+      V* const sums = &sums_[size_t{i} * bits_];
+      for (int b = 0; b < bits_; ++b) sums[b] ^= power[b];
+      if (i + 1 == count_) break;
+      Multiply(square, power);
+    }
+  }
+
+  // power = x * square^first_, by repeated squaring from the top bit.
+  ROCKSYNC_INLINE void RaiseTo(const V* x, const V* square, V* power) {
+    V result[kMaxBits + 2 * kTile];
+    std::memset(static_cast<void*>(result), 0, sizeof(result));
+    V* const r = result + kTile;
+    std::memcpy(static_cast<void*>(r), square, bits_ * sizeof(V));
+    for (int bit = std::bit_width(first_) - 2; bit >= 0; --bit) {
+      V squared[kMaxBits];
+      Square(r, squared);
+      std::memcpy(static_cast<void*>(r), squared, bits_ * sizeof(V));
+      if (first_ >> bit & 1) Multiply(square, r);
+    }
+    Multiply(x, r);
+    std::memcpy(static_cast<void*>(power), r, bits_ * sizeof(V));
+  }
+
+  ROCKSYNC_INLINE void Square(const V* a, V* out) {
+    V wide[2 * kMaxBits];
+    std::memset(static_cast<void*>(wide), 0, 2 * bits_ * sizeof(V));
+    for (int b = 0; b < bits_; ++b) wide[2 * b] = a[b];
+    Reduce(wide);
+    std::memcpy(static_cast<void*>(out), wide, bits_ * sizeof(V));
+  }
+
+  // b *= a. `b` has kTile zeros before it and kTile after its bits.
+  ROCKSYNC_INLINE void Multiply(const V* a, V* b) {
+    V wide[2 * kMaxBits + kTile];
+    for (int k = 0; k < 2 * bits_ - 1; k += kTile) {
+      V c[kTile];
+#pragma GCC unroll 8
+      for (int j = 0; j < kTile; ++j) c[j] = V{};
+      const int from = std::max(0, k - bits_ + 1);
+      const int to = std::min(bits_ - 1, k + kTile - 1);
+      for (int i = from; i <= to; ++i) {
+        const V factor = a[i];
+        const V* const row = b + k - i;
+#pragma GCC unroll 8
+        for (int j = 0; j < kTile; ++j) Vector::AddAnd(&c[j], factor, row[j]);
+      }
+#pragma GCC unroll 8
+      for (int j = 0; j < kTile; ++j) wide[k + j] = c[j];
+    }
+    Reduce(wide);
+    std::memcpy(static_cast<void*>(b), wide, bits_ * sizeof(V));
+  }
+
+  // Folds wide[bits_ ..2 bits_ - 2] down.
+  ROCKSYNC_INLINE void Reduce(V* wide) {
+    for (int k = 2 * bits_ - 2; k >= bits_; --k) {
+      for (int t = 0; t < tail_; ++t) wide[k - bits_ + taps_[t]] ^= wide[k];
+    }
+  }
+
+  const int bits_;
+  const uint32_t first_;
+  const uint32_t count_;
+  int tail_;
+  int taps_[8];
+  std::vector<uint64_t> storage_;
+  V* sums_;  // count_ rows of bits_, in storage_
+};
+
+}  // namespace rocksync::power_sums
+
+#endif  // ROCKSYNC_SKETCH_POWER_SUMS_KERNEL_H_
