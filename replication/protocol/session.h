@@ -25,8 +25,9 @@ struct SessionOptions {
   size_t max_span_elements = size_t{1} << 20;
   // Most bytes one side sends before it is the other's turn.
   size_t max_turn_bytes = size_t{1} << 20;
-  // Values up to this size travel with the offer instead of being asked for.
-  size_t inline_value_bytes = 32;
+  // Values up to this size travel with the offer instead of being asked for:
+  // fewer turns, but losers among them travel too.
+  size_t inline_value_bytes = 0;
   // A larger value received is refused, and the pair is counted as such.
   size_t max_value_bytes = size_t{64} << 20;
   // After this age the session ends at the next span, unproven, and the caller
@@ -43,6 +44,7 @@ struct SessionReport {
   bool proven_equal = false;  // merged digests compared equal
   bool busy = false;          // the peer asked to come back later
   bool expired = false;       // snapshot too old; go on with a new session
+  bool unsettled = false;     // all went across but what one side refuses
   Digest merged;              // what both sides held when proven equal
   uint64_t elements = 0;      // in this side's snapshot
   uint64_t elements_compared = 0;

@@ -1,0 +1,156 @@
+#include "replication/protocol/arrivals.h"
+
+#include <utility>
+
+#include "replication/protocol/apply.h"
+
+namespace rocksync {
+namespace {
+
+constexpr size_t kBatchBytes = size_t{1} << 20;
+constexpr size_t kBatchPairs = 4096;
+
+Pair OwnedPair(const WirePair& pair) {
+  return {.family = pair.family,
+          .key = std::string(pair.key),
+          .version = pair.version,
+          .tombstone = pair.kind == WirePair::Kind::kTombstone,
+          .value = std::string(pair.value)};
+}
+
+}  // namespace
+
+Arrivals::Arrivals(StorageView* storage, const StorageSnapshot* snapshot,
+                   Span* span, const std::function<bool()>* cancelled,
+                   size_t max_value_bytes, uint64_t max_pairs,
+                   SessionReport* report)
+    : storage_(storage),
+      snapshot_(snapshot),
+      span_(span),
+      cancelled_(cancelled),
+      max_value_bytes_(max_value_bytes),
+      max_pairs_(max_pairs),
+      report_(report) {}
+
+absl::StatusOr<Judgement> Arrivals::Judge(MessageType type,
+                                          const WirePair& pair) {
+  if (pair.family >= storage_->FamilyCount()) {
+    return Malformed(type, "unknown family");
+  }
+  if (++judged_ > max_pairs_) {
+    return Malformed(type, "more pairs than the peer has elements");
+  }
+  position_ = storage_->PositionOf(pair.family, pair.key);
+  if (!span_->Covers(position_)) {
+    return Malformed(type, "a key that is not in the span");
+  }
+  absl::StatusOr<std::optional<IndexEntry>> found =
+      snapshot_->FindKey(pair.family, pair.key);
+  if (!found.ok()) return found.status();
+
+  Judgement judgement;
+  judgement.verdict = Verdict::kWanted;
+  if (found->has_value()) {
+    judgement.own = span_->Find(position_, (*found)->hash);
+    absl::StatusOr<Verdict> verdict = Compare(pair, **found);
+    if (!verdict.ok()) return verdict.status();
+    judgement.verdict = *verdict;
+  }
+  if (judgement.verdict == Verdict::kWanted && Refuses(pair)) {
+    judgement.verdict = Verdict::kRefused;
+    Refuse();
+  }
+  return judgement;
+}
+
+bool Arrivals::Refuses(const WirePair& pair) {
+  if (storage_->HoldsBack(pair.version)) {
+    ++report_->pairs_held_back;
+    return true;
+  }
+  if (pair.value_size > max_value_bytes_) {
+    ++report_->pairs_too_large;
+    return true;
+  }
+  return false;
+}
+
+absl::StatusOr<Verdict> Arrivals::Compare(const WirePair& pair,
+                                          const IndexEntry& own) {
+  switch (CompareVersions(pair.version, own.version)) {
+    case Order::kNewer:
+      return Verdict::kWanted;
+    case Order::kOlder:
+      return Verdict::kBeaten;
+    case Order::kEqualVersions:
+      break;
+  }
+  return CompareEqualVersions(pair, own);
+}
+
+absl::StatusOr<Verdict> Arrivals::CompareEqualVersions(const WirePair& pair,
+                                                       const IndexEntry& own) {
+  Contender theirs{.version = pair.version,
+                   .tombstone = pair.kind == WirePair::Kind::kTombstone,
+                   .value = {}};
+  Contender mine{
+      .version = own.version, .tombstone = own.tombstone, .value = {}};
+  if (!theirs.tombstone && !mine.tombstone) {
+    if (pair.kind == WirePair::Kind::kWithValue) {
+      if (storage_->HashOf(OwnedPair(pair)) == own.hash) return Verdict::kKnown;
+      theirs.value = HashValue(pair.value);
+    } else if (pair.version == Version{}) {
+      theirs.value = pair.value_hash;
+    } else {
+      return Verdict::kKnown;  // a version is issued once
+    }
+    const absl::StatusOr<std::string> value = snapshot_->ReadValue(own);
+    if (absl::IsDataLoss(value.status()) || absl::IsNotFound(value.status())) {
+      return Verdict::kWanted;
+    }
+    if (!value.ok()) return value.status();
+    mine.value = HashValue(*value);
+  }
+  if (Beats(theirs, mine)) return Verdict::kWanted;
+  return Beats(mine, theirs) ? Verdict::kBeaten : Verdict::kKnown;
+}
+
+absl::Status Arrivals::Take(Pair pair, std::optional<uint32_t> own) {
+  ++report_->pairs_received;
+  report_->key_bytes += pair.key.size();
+  report_->value_bytes += pair.value.size();
+  batch_bytes_ += pair.key.size() + pair.value.size();
+  taken_.push_back({own, storage_->HashOf(pair)});
+  batch_.push_back(std::move(pair));
+  if (batch_bytes_ < kBatchBytes && batch_.size() < kBatchPairs) {
+    return absl::OkStatus();
+  }
+  return Apply();
+}
+
+absl::Status Arrivals::Apply() {
+  if (batch_.empty()) return absl::OkStatus();
+  std::vector<ApplyOutcome> outcomes;
+  const absl::Status status = storage_->Apply(batch_, *cancelled_, &outcomes);
+  if (!status.ok()) return status;
+  if (outcomes.size() != batch_.size()) {
+    return absl::InternalError("storage did not say what became of each pair");
+  }
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i] == ApplyOutcome::kHeldBack) {
+      ++report_->pairs_held_back;
+      Refuse();
+      continue;
+    }
+    ++(outcomes[i] == ApplyOutcome::kApplied ? report_->pairs_applied
+                                             : report_->pairs_superseded);
+    span_->Gain(taken_[i].hash);
+    if (taken_[i].own) span_->Remove(*taken_[i].own);
+  }
+  batch_.clear();
+  taken_.clear();
+  batch_bytes_ = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,503 @@
+#include "replication/protocol/shipping.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "sketch/coding.h"
+
+namespace rocksync {
+namespace {
+
+// Entries are packed into messages of about this size.
+constexpr size_t kPackedBytes = size_t{128} << 10;
+
+bool Unreadable(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsNotFound(status);
+}
+
+WirePair AsPair(const IndexEntry& entry, std::string_view value) {
+  return {.family = entry.family,
+          .key = entry.key,
+          .version = entry.version,
+          .kind = entry.tombstone ? WirePair::Kind::kTombstone
+                                  : WirePair::Kind::kWithValue,
+          .value_size = value.size(),
+          .value = value,
+          .value_hash = {}};
+}
+
+Pair OwnedPair(const WirePair& pair, std::string value) {
+  return {.family = pair.family,
+          .key = std::string(pair.key),
+          .version = pair.version,
+          .tombstone = pair.kind == WirePair::Kind::kTombstone,
+          .value = std::move(value)};
+}
+
+}  // namespace
+
+Shipping::Shipping(const ShippingContext& context,
+                   std::vector<uint32_t> candidates)
+    : context_(context),
+      arrivals_(context.storage, context.snapshot, context.span,
+                context.cancelled, context.options->max_value_bytes,
+                context.peer_count, context.report),
+      candidates_(std::move(candidates)) {}
+
+// --- What comes -------------------------------------------------------------
+
+absl::Status Shipping::Receive(MessageType type, std::string_view body) {
+  switch (type) {
+    case MessageType::kOffers:
+      return ReceiveOffers(body);
+    case MessageType::kWants:
+      return ReceiveWants(body);
+    case MessageType::kValues:
+      return ReceiveValues(body);
+    case MessageType::kChunk:
+      return ReceiveChunk(body);
+    case MessageType::kPairs:
+      return ReceivePairs(body);
+    default:
+      return Malformed(type, "does not ship anything");
+  }
+}
+
+absl::Status Shipping::ReceiveOffers(std::string_view body) {
+  if (part_ == Part::kUndecided) part_ = Part::kFollows;
+  if (wanted_before_turn_ > 0 || chunk_bytes_ > 0) {
+    return Malformed(MessageType::kOffers,
+                     "more of them before the values of earlier ones");
+  }
+  if (peer_done_offering_) {
+    return Malformed(MessageType::kOffers, "more of them after the last");
+  }
+  PairDecoder decoder(MessageType::kOffers, body);
+  while (!decoder.done()) {
+    WirePair pair;
+    absl::Status status = decoder.Next(&pair);
+    if (status.ok()) status = ReceiveOffer(pair);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
+  const absl::StatusOr<Judgement> judgement =
+      arrivals_.Judge(MessageType::kOffers, pair);
+  if (!judgement.ok()) return judgement.status();
+  absl::Status status = CheckOrder(pair);
+  if (!status.ok()) return status;
+  SettleOwn(*judgement);
+
+  const bool wanted = judgement->verdict == Verdict::kWanted;
+  wants_.push_back(wanted);
+  if (!wanted) return absl::OkStatus();
+  if (pair.kind != WirePair::Kind::kOnRequest) {
+    return arrivals_.Take(OwnedPair(pair, std::string(pair.value)),
+                          judgement->own);
+  }
+  wanted_.push_back({OwnedPair(pair, ""), pair.value_size, judgement->own});
+  return absl::OkStatus();
+}
+
+absl::Status Shipping::CheckOrder(const WirePair& pair) {
+  const uint64_t position = arrivals_.position();
+  if (any_offer_ && std::tuple(position, pair.family, pair.key) <=
+                        std::tuple(offer_position_, offer_family_,
+                                   std::string_view(offer_key_))) {
+    return Malformed(MessageType::kOffers, "not in order");
+  }
+  any_offer_ = true;
+  offer_position_ = position;
+  offer_family_ = pair.family;
+  offer_key_.assign(pair.key);
+  return absl::OkStatus();
+}
+
+// Whatever the verdict, my element of that key need not be offered any more.
+// If it beats what came, it is sent unasked, unless that happened before.
+void Shipping::SettleOwn(const Judgement& judgement) {
+  if (!judgement.own) return;
+  Span* const span = context_.span;
+  if (judgement.verdict == Verdict::kBeaten &&
+      !span->IsSettled(*judgement.own)) {
+    winners_.push_back(*judgement.own);
+  }
+  span->Settle(*judgement.own);
+}
+
+absl::Status Shipping::ReceiveWants(std::string_view body) {
+  if (offered_.empty()) {
+    return Malformed(MessageType::kWants, "nothing was offered");
+  }
+  std::vector<bool> wants;
+  const absl::Status status = DecodeWants(body, offered_.size(), &wants);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < wants.size(); ++i) {
+    Outgoing& offer = offered_[i];
+    if (wants[i]) {
+      CountSent(offer, offer.on_request ? 0 : offer.value.size());
+      if (offer.on_request) {
+        owed_.push_back(std::move(offer));
+        continue;
+      }
+    }
+    if (offer.cached) cached_bytes_ -= offer.value.size();
+  }
+  offered_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status Shipping::ReceiveChunk(std::string_view body) {
+  if (body.empty()) return Malformed(MessageType::kChunk, "empty");
+  chunk_bytes_ += body.size();
+  if (chunk_bytes_ <= context_.options->max_value_bytes) {
+    chunks_.append(body);
+  } else {
+    chunks_.clear();  // too large for us: only its size is kept
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Shipping::ReceiveValues(std::string_view body) {
+  if (body.empty()) return Malformed(MessageType::kValues, "empty");
+  while (!body.empty()) {
+    uint64_t size = 0;
+    std::string_view rest;
+    if (wanted_.empty()) {
+      return Malformed(MessageType::kValues, "a value nobody asked for");
+    }
+    if (!GetVarint64(&body, &size)) {
+      return Malformed(MessageType::kValues, "truncated size");
+    }
+    if (size == 0) {  // it does not read there any more
+      if (chunk_bytes_ > 0) {
+        return Malformed(MessageType::kValues, "chunks of no value");
+      }
+      arrivals_.Refuse();
+      wanted_.pop_front();
+      wanted_before_turn_ -= wanted_before_turn_ > 0 ? 1 : 0;
+      continue;
+    }
+    if (size - 1 > body.size() ||
+        !GetBytes(&body, static_cast<size_t>(size - 1), &rest)) {
+      return Malformed(MessageType::kValues, "truncated value");
+    }
+    const absl::Status status = ReceiveValue(rest);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Shipping::ReceiveValue(std::string_view rest) {
+  Wanted& wanted = wanted_.front();
+  if (chunk_bytes_ + rest.size() != wanted.value_size) {
+    return Malformed(MessageType::kValues, "not the size that was offered");
+  }
+  wanted.pair.value = std::move(chunks_);
+  wanted.pair.value.append(rest);
+  chunks_.clear();
+  chunk_bytes_ = 0;
+  const absl::Status status =
+      arrivals_.Take(std::move(wanted.pair), wanted.own);
+  wanted_.pop_front();
+  wanted_before_turn_ -= wanted_before_turn_ > 0 ? 1 : 0;
+  return status;
+}
+
+absl::Status Shipping::ReceivePairs(std::string_view body) {
+  if (part_ == Part::kUndecided) part_ = Part::kFollows;
+  if (body.empty()) return Malformed(MessageType::kPairs, "empty");
+  PairDecoder decoder(MessageType::kPairs, body);
+  std::string value;
+  while (!decoder.done()) {
+    WirePair pair;
+    absl::Status status = decoder.Next(&pair);
+    if (!status.ok()) return status;
+    if (pair.kind == WirePair::Kind::kOnRequest) {
+      return Malformed(MessageType::kPairs, "a pair without its value");
+    }
+    if (pair.kind == WirePair::Kind::kTombstone && chunk_bytes_ > 0) {
+      return Malformed(MessageType::kPairs, "chunks of no value");
+    }
+    value = std::move(chunks_);
+    value.append(pair.value);
+    pair.value = value;
+    pair.value_size += chunk_bytes_;
+    chunks_.clear();
+    chunk_bytes_ = 0;
+    const absl::StatusOr<Judgement> judgement =
+        arrivals_.Judge(MessageType::kPairs, pair);
+    if (!judgement.ok()) return judgement.status();
+    SettleOwn(*judgement);
+    if (judgement->verdict != Verdict::kWanted) continue;
+    status = arrivals_.Take(OwnedPair(pair, std::move(value)), judgement->own);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Shipping::EndTurn(bool idle) {
+  if (!offered_.empty()) {
+    return Malformed(MessageType::kWants, "missing: offers went unanswered");
+  }
+  if (idle && part_ == Part::kUndecided) part_ = Part::kFollows;
+  peer_idle_ = idle;
+  peer_done_offering_ |= idle;
+  wanted_before_turn_ = wanted_.size();
+  return arrivals_.Apply();
+}
+
+// --- What goes --------------------------------------------------------------
+
+absl::Status Shipping::Build(Turn* turn) {
+  awaits_answer_ = false;
+  BuildWants(turn);
+  absl::Status status;
+  if (!begun_) status = BuildValues(turn);
+  if (status.ok() && owed_.empty()) status = BuildPairs(turn);
+  if (status.ok() && owed_.empty() && !begun_) status = BuildOffers(turn);
+  if (part_ == Part::kUndecided && (sent_entries_ > 0 || idle())) {
+    part_ = Part::kLeads;
+  }
+  return status;
+}
+
+void Shipping::BuildWants(Turn* turn) {
+  if (wants_.empty()) return;
+  std::string body;
+  EncodeWants(wants_, &body);
+  turn->Add(MessageType::kWants, body);
+  wants_.clear();
+}
+
+bool Shipping::SendChunks(Outgoing* pair, Turn* turn) {
+  while (pair->value.size() - pair->sent > kChunkBytes) {
+    if (turn->full()) return false;
+    turn->Add(MessageType::kChunk,
+              std::string_view(pair->value).substr(pair->sent, kChunkBytes));
+    pair->sent += kChunkBytes;
+  }
+  return true;
+}
+
+absl::Status Shipping::BuildValues(Turn* turn) {
+  std::string body;
+  const auto flush = [&body, turn] {
+    if (!body.empty()) turn->Add(MessageType::kValues, body);
+    body.clear();
+  };
+  while (!owed_.empty() && body.size() < turn->room()) {
+    if (Cancelled()) return absl::CancelledError("stopped while sending");
+    Outgoing& pair = owed_.front();
+    const bool kept = pair.cached;
+    const absl::StatusOr<bool> readable = FetchValue(&pair);
+    if (!readable.ok()) return readable.status();
+    if (!kept) cached_bytes_ += pair.value.size();
+    if (!*readable) {
+      PutVarint64(&body, 0);
+    } else {
+      if (pair.value.size() - pair.sent > kChunkBytes) {
+        flush();
+        if (!SendChunks(&pair, turn)) return absl::OkStatus();
+      }
+      const std::string_view tail =
+          std::string_view(pair.value).substr(pair.sent);
+      PutVarint64(&body, tail.size() + 1);
+      body.append(tail);
+      context_.report->value_bytes += pair.value.size();
+      cached_bytes_ -= pair.value.size();
+    }
+    owed_.pop_front();
+    if (body.size() >= kPackedBytes) flush();
+  }
+  flush();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Shipping::NextPair(Outgoing* pair) {
+  if (begun_) {
+    *pair = std::move(*begun_);
+    begun_.reset();
+    return true;
+  }
+  const bool direct = part_ == Part::kFollows && context_.exact;
+  while (true) {
+    std::optional<uint32_t> ordinal;
+    bool unasked = false;
+    if (!winners_.empty()) {
+      ordinal = winners_.front();
+      winners_.pop_front();
+    } else if (direct) {
+      ordinal = NextCandidate();
+      unasked = true;
+    }
+    if (!ordinal) return false;
+    context_.span->Settle(*ordinal);
+    const absl::StatusOr<bool> readable = Fetch(*ordinal, pair);
+    if (!readable.ok()) return readable.status();
+    if (*readable) {
+      awaits_answer_ |= unasked;
+      return true;
+    }
+  }
+}
+
+absl::Status Shipping::BuildPairs(Turn* turn) {
+  std::string body;
+  std::optional<PairEncoder> encoder;
+  const auto flush = [&] {
+    if (!body.empty()) turn->Add(MessageType::kPairs, body);
+    body.clear();
+    encoder.emplace(&body);
+  };
+  flush();
+  while (body.size() < turn->room()) {
+    if (Cancelled()) return absl::CancelledError("stopped while sending");
+    Outgoing pair;
+    const absl::StatusOr<bool> more = NextPair(&pair);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+    if (pair.value.size() - pair.sent > kChunkBytes) {
+      flush();
+      if (!SendChunks(&pair, turn)) {
+        begun_ = std::move(pair);
+        return absl::OkStatus();
+      }
+    }
+    encoder->Add(
+        AsPair(pair.entry, std::string_view(pair.value).substr(pair.sent)));
+    ++sent_entries_;
+    CountSent(pair, pair.value.size());
+    if (body.size() >= kPackedBytes) flush();
+  }
+  flush();
+  return absl::OkStatus();
+}
+
+absl::Status Shipping::BuildOffers(Turn* turn) {
+  if (part_ == Part::kFollows && context_.exact) return absl::OkStatus();
+  std::string body;
+  std::optional<PairEncoder> encoder;
+  const auto flush = [&] {
+    if (!body.empty()) turn->Add(MessageType::kOffers, body);
+    body.clear();
+    encoder.emplace(&body);
+  };
+  flush();
+  while (body.size() < turn->room()) {
+    if (Cancelled()) return absl::CancelledError("stopped while offering");
+    const std::optional<uint32_t> ordinal = NextCandidate();
+    if (!ordinal) break;
+    const absl::StatusOr<bool> offered = Offer(*ordinal, &*encoder);
+    if (!offered.ok()) return offered.status();
+    if (body.size() >= kPackedBytes) flush();
+  }
+  flush();
+  return absl::OkStatus();
+}
+
+std::optional<uint32_t> Shipping::NextCandidate() {
+  const Span& span = *context_.span;
+  while (next_candidate_ < candidates_.size()) {
+    const uint32_t ordinal = candidates_[next_candidate_];
+    if (span.IsSettled(ordinal)) {
+      ++next_candidate_;
+      continue;
+    }
+    // A follower waits until the offers have come past this position.
+    if (part_ == Part::kFollows && !peer_done_offering_ &&
+        (!any_offer_ || span.PositionAt(ordinal) >= offer_position_)) {
+      return std::nullopt;
+    }
+    ++next_candidate_;
+    return ordinal;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
+  context_.span->Settle(ordinal);
+  Outgoing out;
+  const absl::StatusOr<bool> readable = Fetch(ordinal, &out);
+  if (!readable.ok() || !*readable) return readable;
+
+  WirePair wire = AsPair(out.entry, out.value);
+  out.on_request = !out.entry.tombstone &&
+                   out.value.size() > context_.options->inline_value_bytes;
+  if (out.on_request) {
+    wire.kind = WirePair::Kind::kOnRequest;
+    if (wire.version == Version{}) wire.value_hash = HashValue(out.value);
+  }
+  encoder->Add(wire);
+  ++sent_entries_;
+  ++context_.report->pairs_offered;
+  awaits_answer_ = true;
+  if (out.on_request &&
+      cached_bytes_ + out.value.size() > context_.options->max_turn_bytes) {
+    out.value = std::string();
+    out.cached = false;
+  } else {
+    cached_bytes_ += out.value.size();
+  }
+  offered_.push_back(std::move(out));
+  return true;
+}
+
+absl::StatusOr<bool> Shipping::Fetch(uint32_t ordinal, Outgoing* out) {
+  const Span& span = *context_.span;
+  absl::StatusOr<IndexEntry> entry = context_.snapshot->FindElement(
+      span.PositionAt(ordinal), span.HashAt(ordinal));
+  if (Unreadable(entry.status())) {
+    ++unreadable_;
+    ++context_.report->pairs_unreadable;
+    return false;
+  }
+  if (!entry.ok()) return entry.status();
+  out->entry = *std::move(entry);
+  return FetchValue(out);
+}
+
+absl::StatusOr<bool> Shipping::FetchValue(Outgoing* out) {
+  if (out->cached || out->sent > 0 || out->entry.tombstone) return true;
+  absl::StatusOr<std::string> value = context_.snapshot->ReadValue(out->entry);
+  if (Unreadable(value.status())) {
+    ++unreadable_;
+    ++context_.report->pairs_unreadable;
+    return false;
+  }
+  if (!value.ok()) return value.status();
+  out->value = *std::move(value);
+  out->cached = true;
+  return true;
+}
+
+void Shipping::CountSent(const Outgoing& pair, size_t value_bytes) {
+  ++context_.report->pairs_sent;
+  context_.report->key_bytes += pair.entry.key.size();
+  context_.report->value_bytes += value_bytes;
+}
+
+// --- Where it stands --------------------------------------------------------
+
+bool Shipping::idle() const {
+  if (!owed_.empty() || !winners_.empty() || begun_) return false;
+  for (size_t i = next_candidate_; i < candidates_.size(); ++i) {
+    if (!context_.span->IsSettled(candidates_[i])) return false;
+  }
+  return true;
+}
+
+bool Shipping::complete() const {
+  return idle() && peer_idle_ && !awaits_answer_ && offered_.empty() &&
+         wanted_.empty() && chunk_bytes_ == 0;
+}
+
+bool Shipping::may_end() const {
+  return idle() && wants_.empty() && wanted_.empty() && offered_.empty() &&
+         chunk_bytes_ == 0;
+}
+
+}  // namespace rocksync

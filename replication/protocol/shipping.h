@@ -1,0 +1,155 @@
+// The second half of a round: both sides know candidates, elements of theirs
+// that the peer probably lacks. They are offered by key and version, and only
+// what wins travels.
+//
+// The side that sends first leads: it offers its candidates in order of
+// position. The other answers each turn's offers by what it wants and by its
+// own winners, and follows with its remaining candidates up to where the
+// offers have come: those that an offer supersedes are left out. If the
+// exchange was exact it sends them as pairs, else it offers them too, since
+// the leader may hold newer ones that the filters hid.
+
+#ifndef ROCKSYNC_REPLICATION_PROTOCOL_SHIPPING_H_
+#define ROCKSYNC_REPLICATION_PROTOCOL_SHIPPING_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "replication/protocol/arrivals.h"
+#include "replication/protocol/pair_coding.h"
+#include "replication/protocol/session.h"
+#include "replication/protocol/span.h"
+#include "replication/protocol/storage_view.h"
+#include "replication/protocol/turn.h"
+
+namespace rocksync {
+
+// Larger values are cut into chunks of this size.
+inline constexpr size_t kChunkBytes = size_t{256} << 10;
+
+struct ShippingContext {
+  StorageView* storage = nullptr;
+  const StorageSnapshot* snapshot = nullptr;
+  Span* span = nullptr;
+  const std::function<bool()>* cancelled = nullptr;
+  const SessionOptions* options = nullptr;
+  SessionReport* report = nullptr;
+  uint64_t peer_count = 0;  // elements the peer has in the span
+  bool exact = false;       // candidates are all there is
+};
+
+// Grammar of use, on each side:
+//   ( Build | Receive* EndTurn )*  until complete()
+// Memory: the offers and values of one turn, one value of max_value_bytes, and
+// four bytes for each candidate and winner.
+class Shipping {
+ public:
+  // `candidates`: ordinals into the span, ascending.
+  Shipping(const ShippingContext& context, std::vector<uint32_t> candidates);
+
+  // One message of kOffers to kPairs.
+  absl::Status Receive(MessageType type, std::string_view body);
+  // The peer's turn is over; `idle`: it has only answers left to send.
+  absl::Status EndTurn(bool idle);
+
+  // Adds what there is to send in this turn.
+  absl::Status Build(Turn* turn);
+  // After Build: nothing is left to send but answers to what comes.
+  bool idle() const;
+  // After Build: everything has been sent, and everything has come.
+  bool complete() const;
+  // After EndTurn: the peer may claim to be complete.
+  bool may_end() const;
+
+  // This side, or the peer as far as it is known here, kept a pair back.
+  bool unsettled() const {
+    return unreadable_ > 0 || arrivals_.unsettled() > 0;
+  }
+  // Pairs offered or sent so far, both ways: the same number on both sides.
+  uint64_t entries() const { return sent_entries_ + arrivals_.judged(); }
+
+ private:
+  enum class Part : uint8_t { kUndecided, kLeads, kFollows };
+  // One of my pairs on its way.
+  struct Outgoing {
+    IndexEntry entry;
+    std::string value;
+    bool cached = false;      // `value` is there
+    bool on_request = false;  // the value was not in the offer
+    size_t sent = 0;          // bytes of the value that went as chunks
+  };
+  // A pair whose value was asked for.
+  struct Wanted {
+    Pair pair;
+    uint64_t value_size = 0;
+    std::optional<uint32_t> own;
+  };
+
+  absl::Status ReceiveOffers(std::string_view body);
+  absl::Status ReceiveOffer(const WirePair& pair);
+  absl::Status ReceiveWants(std::string_view body);
+  absl::Status ReceiveValues(std::string_view body);
+  absl::Status ReceiveValue(std::string_view rest);
+  absl::Status ReceiveChunk(std::string_view body);
+  absl::Status ReceivePairs(std::string_view body);
+  absl::Status CheckOrder(const WirePair& pair);
+  void SettleOwn(const Judgement& judgement);
+
+  void BuildWants(Turn* turn);
+  absl::Status BuildValues(Turn* turn);
+  absl::Status BuildPairs(Turn* turn);
+  absl::Status BuildOffers(Turn* turn);
+  absl::StatusOr<bool> NextPair(Outgoing* pair);
+  absl::StatusOr<bool> Offer(uint32_t ordinal, PairEncoder* encoder);
+  std::optional<uint32_t> NextCandidate();
+  // False if the element does not read: it is then left out and counted.
+  absl::StatusOr<bool> Fetch(uint32_t ordinal, Outgoing* out);
+  absl::StatusOr<bool> FetchValue(Outgoing* out);
+  // Sends chunks until a tail of at most kChunkBytes is left; false if the
+  // turn was full before.
+  bool SendChunks(Outgoing* pair, Turn* turn);
+  void CountSent(const Outgoing& pair, size_t value_bytes);
+  bool Cancelled() const {
+    return *context_.cancelled && (*context_.cancelled)();
+  }
+
+  const ShippingContext context_;
+  Arrivals arrivals_;
+  Part part_ = Part::kUndecided;
+
+  // Mine, on their way out.
+  std::vector<uint32_t> candidates_;
+  size_t next_candidate_ = 0;
+  std::deque<uint32_t> winners_;
+  std::deque<Outgoing> offered_;   // in my last turn, unanswered
+  size_t cached_bytes_ = 0;        // of values kept in offered_ and owed_
+  std::deque<Outgoing> owed_;      // wanted, to be sent
+  std::optional<Outgoing> begun_;  // chunks of it have gone, as a pair
+  uint64_t sent_entries_ = 0;
+  uint64_t unreadable_ = 0;
+  bool awaits_answer_ = false;  // this turn sent what the peer may answer
+
+  // The peer's, on their way in.
+  std::vector<bool> wants_;  // of the offers of its last turn
+  std::deque<Wanted> wanted_;
+  size_t wanted_before_turn_ = 0;
+  std::string chunks_;
+  uint64_t chunk_bytes_ = 0;  // those that were thrown away included
+  bool peer_idle_ = false;
+  bool peer_done_offering_ = false;
+  bool any_offer_ = false;
+  uint64_t offer_position_ = 0;
+  uint32_t offer_family_ = 0;
+  std::string offer_key_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PROTOCOL_SHIPPING_H_

@@ -1,0 +1,82 @@
+#include "replication/protocol/span.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocksync {
+
+absl::StatusOr<Span> Span::Load(const StorageSnapshot& snapshot,
+                                std::vector<uint32_t> leaves,
+                                const std::function<bool()>& cancelled) {
+  Span span;
+  uint64_t count = 0;
+  const std::span<const Digest> digests = snapshot.LeafDigests();
+  for (const uint32_t leaf : leaves) count += digests[leaf].count;
+  span.positions_.reserve(count);
+  span.hashes_.reserve(count);
+  for (const uint32_t leaf : leaves) {
+    if (digests[leaf].count == 0) continue;
+    if (cancelled && cancelled()) {
+      return absl::CancelledError("stopped while reading the index");
+    }
+    const absl::Status status = snapshot.ScanLeaf(
+        leaf, [&span](uint64_t position, const ElementHash& hash) {
+          span.positions_.push_back(position);
+          span.hashes_.push_back(hash);
+          span.merged_.Add(hash);
+        });
+    if (!status.ok()) return status;
+  }
+  span.own_ = span.positions_.size();
+  span.state_.assign(span.own_, State::kOpen);
+  span.leaves_ = std::move(leaves);
+  return span;
+}
+
+bool Span::Covers(uint64_t position) const {
+  return std::binary_search(leaves_.begin(), leaves_.end(), LeafOf(position));
+}
+
+std::optional<uint32_t> Span::Find(uint64_t position,
+                                   const ElementHash& hash) const {
+  const auto range =
+      std::equal_range(positions_.begin(), positions_.end(), position);
+  for (auto it = range.first; it != range.second; ++it) {
+    const auto ordinal = static_cast<size_t>(it - positions_.begin());
+    if (hashes_[ordinal] == hash) return static_cast<uint32_t>(ordinal);
+  }
+  return std::nullopt;
+}
+
+void Span::Settle(uint32_t ordinal) {
+  if (state_[ordinal] == State::kOpen) state_[ordinal] = State::kSettled;
+}
+
+void Span::Gain(const ElementHash& hash) {
+  gained_.push_back(hash);
+  merged_.Add(hash);
+}
+
+void Span::Remove(uint32_t ordinal) {
+  if (state_[ordinal] == State::kRemoved) return;
+  state_[ordinal] = State::kRemoved;
+  merged_.Remove(hashes_[ordinal]);
+}
+
+void Span::Compact() {
+  size_t kept = 0;
+  for (size_t i = 0; i < own_; ++i) {
+    if (state_[i] == State::kRemoved) continue;
+    positions_[kept] = positions_[i];
+    hashes_[kept] = hashes_[i];
+    state_[kept] = state_[i];
+    ++kept;
+  }
+  own_ = kept;
+  positions_.resize(own_);
+  state_.resize(own_);
+  hashes_.resize(own_);
+  hashes_.insert(hashes_.end(), gained_.begin(), gained_.end());
+}
+
+}  // namespace rocksync

@@ -1,0 +1,195 @@
+#include "tests/simulation/conversation.h"
+
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "replication/protocol/messages.h"
+#include "replication/protocol/pair_coding.h"
+#include "sketch/coding.h"
+
+namespace rocksync {
+namespace {
+
+absl::string_view View(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+std::string DescribePairs(MessageType type, std::string_view body) {
+  PairDecoder decoder(type, body);
+  std::vector<std::string> parts;
+  while (!decoder.done()) {
+    WirePair pair;
+    if (!decoder.Next(&pair).ok()) return "malformed";
+    std::string text =
+        absl::StrCat(pair.family, "/", absl::CEscape(View(pair.key)), "@",
+                     WallMs(pair.version), ".", pair.version.time & 0xffff, ":",
+                     pair.version.replica);
+    switch (pair.kind) {
+      case WirePair::Kind::kTombstone:
+        text += " deleted";
+        break;
+      case WirePair::Kind::kOnRequest:
+        absl::StrAppend(&text, " ", pair.value_size, " bytes");
+        break;
+      case WirePair::Kind::kWithValue:
+        absl::StrAppend(&text, " = ",
+                        absl::CEscape(View(pair.value.substr(0, 40))),
+                        pair.value.size() > 40 ? "..." : "");
+        break;
+    }
+    parts.push_back(std::move(text));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string DescribeValues(std::string_view body) {
+  std::vector<std::string> parts;
+  while (!body.empty()) {
+    uint64_t size = 0;
+    std::string_view value;
+    if (!GetVarint64(&body, &size)) return "malformed";
+    if (size == 0) {
+      parts.push_back("unreadable");
+      continue;
+    }
+    if (!GetBytes(&body, static_cast<size_t>(size - 1), &value)) {
+      return "malformed";
+    }
+    parts.push_back(absl::StrCat(absl::CEscape(View(value.substr(0, 40))),
+                                 value.size() > 40 ? "..." : ""));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string DescribeBody(MessageType type, uint8_t flags,
+                         std::string_view body) {
+  switch (type) {
+    case MessageType::kHello: {
+      Hello hello;
+      if (!DecodeHello(body, flags, &hello).ok()) return "malformed";
+      return absl::StrCat(
+          hello.digest.count, " elements",
+          hello.prefer_round_trips ? ", prefers round trips" : "",
+          hello.bloom ? ", bloom" : "", hello.spans ? ", in spans" : "");
+    }
+    case MessageType::kSummary: {
+      Digest digest;
+      if (!DecodeSummary(body, &digest).ok()) return "malformed";
+      return absl::StrCat((flags & kFlagTotal) != 0 ? "in all " : "",
+                          digest.count, " elements",
+                          (flags & kFlagUnsettled) != 0 ? ", unsettled" : "");
+    }
+    case MessageType::kSpan: {
+      SpanHead span;
+      if (!DecodeSpan(body, &span).ok()) return "malformed";
+      return absl::StrCat(span.leaves.size(), " leaves from ",
+                          span.leaves.front(), " on, ", span.digest.count,
+                          " elements");
+    }
+    case MessageType::kDiffers:
+    case MessageType::kLocate: {
+      uint64_t count = 0;
+      if (!DecodeCount(type, body, &count).ok()) return "malformed";
+      return absl::StrCat(count, " elements");
+    }
+    case MessageType::kEnd: {
+      struct End end;
+      if (!DecodeEnd(body, &end).ok()) return "malformed";
+      return absl::StrCat("reason ", static_cast<int>(end.reason),
+                          end.text.empty() ? "" : ", ", end.text);
+    }
+    case MessageType::kOffers:
+    case MessageType::kPairs:
+      return DescribePairs(type, body);
+    case MessageType::kValues:
+      return DescribeValues(body);
+    case MessageType::kWants:
+      return body.empty() ? "all" : absl::BytesToHexString(View(body));
+    default:
+      return "";
+  }
+}
+
+class Talk {
+ public:
+  Talk(StorageView* initiator, StorageView* responder,
+       const ConversationOptions& options)
+      : options_(options) {
+    initiator_ = NewSession(Role::kInitiator, options.initiator, options.seed,
+                            Context(initiator, false));
+    responder_ = NewSession(Role::kResponder, options.responder, options.seed,
+                            Context(responder, options.responder_busy));
+  }
+
+  ConversationResult Run() {
+    Session* speaker = initiator_.get();
+    Session* listener = responder_.get();
+    // A turn without a message means that nobody will speak again.
+    while (Turn(speaker, listener)) {
+      if (options_.between_turns) options_.between_turns();
+      std::swap(speaker, listener);
+    }
+    result_.finished = initiator_->done() && responder_->done();
+    result_.initiator_status = initiator_->status();
+    result_.responder_status = responder_->status();
+    result_.initiator = initiator_->report();
+    result_.responder = responder_->report();
+    return std::move(result_);
+  }
+
+ private:
+  SessionContext Context(StorageView* storage, bool busy) const {
+    SessionContext context;
+    context.storage = storage;
+    context.now_ms = options_.now_ms;
+    context.cancelled = options_.cancelled;
+    context.busy = busy;
+    return context;
+  }
+
+  bool Turn(Session* speaker, Session* listener) {
+    const Role from =
+        speaker == initiator_.get() ? Role::kInitiator : Role::kResponder;
+    std::string message;
+    bool spoke = false;
+    while (speaker->NextMessage(&message)) {
+      spoke = true;
+      if (options_.tamper) options_.tamper(from, &message);
+      if (message.empty()) return false;
+      result_.bytes += message.size() + (message.size() < 128 ? 1 : 2);
+      result_.transcript.push_back(absl::StrCat(
+          from == Role::kInitiator ? "-> " : "<- ", Describe(message)));
+      if (!listener->Receive(message).ok()) return false;
+    }
+    return spoke;
+  }
+
+  const ConversationOptions& options_;
+  std::unique_ptr<Session> initiator_;
+  std::unique_ptr<Session> responder_;
+  ConversationResult result_;
+};
+
+}  // namespace
+
+std::string Describe(std::string_view message) {
+  if (message.empty()) return "nothing";
+  const auto head = static_cast<uint8_t>(message[0]);
+  const auto type = static_cast<MessageType>(head & kTypeMask);
+  const auto flags = static_cast<uint8_t>(head & ~(kTypeMask | kLastOfTurn));
+  const std::string body = DescribeBody(type, flags, message.substr(1));
+  const bool idle = (flags & kFlagIdle) != 0 && type >= MessageType::kPayload &&
+                    type <= MessageType::kPairs;
+  return absl::StrCat(View(MessageName(type)), body.empty() ? "" : ": ", body,
+                      " [", message.size(), "]", idle ? " idle" : "",
+                      (head & kLastOfTurn) != 0 ? " ." : "");
+}
+
+ConversationResult Converse(StorageView* initiator, StorageView* responder,
+                            const ConversationOptions& options) {
+  return Talk(initiator, responder, options).Run();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,128 @@
+// A replica's storage in memory, for tests and the simulation: the same
+// contract as the store on RocksDB, with an explicit line between what is
+// synced and what a crash would lose.
+
+#ifndef ROCKSYNC_TESTS_SIMULATION_MEMORY_STORAGE_H_
+#define ROCKSYNC_TESTS_SIMULATION_MEMORY_STORAGE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "replication/protocol/storage_view.h"
+#include "sketch/element.h"
+
+namespace rocksync {
+
+// Faults planted to prove that the tests catch them.
+enum class PlantedFault : uint8_t {
+  kNone,
+  kSkipTombstone,       // apply forgets deletes that came from a peer
+  kDropTombstone,       // a tombstone vanishes from this replica alone
+  kDropIndexEntry,      // a write leaves no element behind
+  kReinventVersion,     // an applied pair gets a fresh version
+  kAcceptStaleVersion,  // apply does not compare versions
+  kForgetLimit,         // versions far in the future are applied
+  kSyncLies,            // Sync says it is durable and is not
+};
+
+// Not thread-safe: tests have one thread. The lock rule holds trivially.
+class MemoryStorage final : public StorageView {
+ public:
+  // What is stored for a key: a live pair or a tombstone.
+  struct Record {
+    Version version;
+    bool tombstone = false;
+    std::string value;
+    ElementHash hash;
+    uint64_t position = 0;
+  };
+  using Key = std::pair<uint32_t, std::string>;  // family, key
+  using Records = std::map<Key, Record>;
+
+  struct Options {
+    uint64_t replica_id = 1;
+    std::vector<std::string> families = {"default"};
+    // The wall clock; versions and the bound on the future come from it.
+    std::function<uint64_t()> wall_ms = [] { return uint64_t{1'000'000}; };
+    uint64_t max_ahead_ms = 60'000;
+    bool sync_every_write = false;
+    PlantedFault fault = PlantedFault::kNone;
+  };
+
+  // `hasher` must outlive it.
+  MemoryStorage(const ElementHasher* hasher, Options options);
+
+  // Local writes; each draws a version and returns it.
+  Version Put(uint32_t family, std::string_view key, std::string_view value);
+  Version Delete(uint32_t family, std::string_view key);
+  // A pair as it was before replication was turned on.
+  void Adopt(uint32_t family, std::string_view key, std::string_view value);
+
+  // The value of a live pair.
+  std::optional<std::string> Get(uint32_t family, std::string_view key) const;
+  const Records& records() const { return current_; }
+
+  // Power fails: what was not synced is gone, from the pairs and the index
+  // alike, and so is the clock's lead over the wall clock.
+  void Crash();
+
+  // The next `count` calls of Apply fail with this status.
+  void FailApply(absl::Status status, int count = 1);
+  // Reading the value of this key fails with DataLoss from now on.
+  void Rot(uint32_t family, std::string_view key);
+  // TakeSnapshot answers Unavailable with this message; empty: no more.
+  void SetUnavailable(std::string message) { unavailable_ = message; }
+  // Called at the beginning of Apply: a local write that races it.
+  void SetBeforeApply(std::function<void()> f) { before_apply_ = std::move(f); }
+  uint64_t syncs() const { return syncs_; }
+
+  // StorageView.
+  absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
+      const std::function<bool()>& cancelled) override;
+  absl::Status Apply(std::span<const Pair> pairs,
+                     const std::function<bool()>& cancelled,
+                     std::vector<ApplyOutcome>* outcomes) override;
+  uint32_t FamilyCount() const override;
+  bool HoldsBack(const Version& version) const override;
+  uint64_t PositionOf(uint32_t family, std::string_view key) const override;
+  ElementHash HashOf(const Pair& pair) const override;
+  absl::Status Sync() override;
+
+ private:
+  class Snapshot;
+
+  Version DrawVersion();
+  void Follow(const Version& version);
+  Version Write(Pair pair);
+  void Store(const Pair& pair);
+  ApplyOutcome ApplyOne(const Pair& pair);
+
+  const ElementHasher* const hasher_;
+  const Options options_;
+  uint64_t clock_ = 0;  // the hybrid logical clock's last reading
+  uint64_t lease_ = 0;  // durable: covers every version issued
+  Records current_;
+  Records synced_;
+  std::set<Key> unsynced_;  // keys whose record differs from synced_
+  std::set<Key> rotten_;
+  std::string unavailable_;
+  absl::Status apply_failure_;
+  int apply_failures_ = 0;
+  std::function<void()> before_apply_;
+  uint64_t syncs_ = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_SIMULATION_MEMORY_STORAGE_H_
