@@ -1,0 +1,39 @@
+// Carries one session over a connection, turn by turn, at a bounded rate. The
+// session decides, this waits.
+
+#ifndef ROCKSYNC_REPLICATION_CONVERSATION_H_
+#define ROCKSYNC_REPLICATION_CONVERSATION_H_
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "replication/protocol/session.h"
+#include "replication/token_bucket.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+struct ConversationOptions {
+  std::chrono::milliseconds io_timeout;
+  std::function<bool()> cancelled;
+  TokenBucket* bytes = nullptr;  // charged for both directions
+};
+
+// How a conversation ended.
+struct ConversationEnd {
+  // OK: the session's report says what came of it.
+  rocksdb::Status status;
+  // Both sides know that the session is over, and another may follow.
+  bool connection_usable = false;
+};
+
+// Runs `session` to its end. `first`: its first message if the peer has opened
+// it, else empty.
+ConversationEnd Converse(const ConversationOptions& options, std::string first,
+                         Session* session, Connection* connection);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_CONVERSATION_H_

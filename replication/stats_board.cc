@@ -1,0 +1,174 @@
+#include "replication/stats_board.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenProgress{100};
+
+SessionProgress ToProgress(const std::string& peer,
+                           const SessionReport& report) {
+  SessionProgress progress;
+  progress.peer = peer;
+  progress.proven_equal = report.proven_equal;
+  progress.elements = report.elements;
+  progress.elements_compared = report.elements_compared;
+  progress.pairs_sent = report.pairs_sent;
+  progress.pairs_received = report.pairs_received;
+  progress.pairs_applied = report.pairs_applied;
+  progress.bytes_filters = report.filter_bytes;
+  progress.bytes_offers = report.offer_bytes;
+  progress.bytes_keys = report.key_bytes;
+  progress.bytes_values = report.value_bytes;
+  progress.bytes_total = report.bytes_sent + report.bytes_received;
+  progress.rounds = report.rounds;
+  progress.round_trips = report.round_trips;
+  progress.plan = report.plan;
+  return progress;
+}
+
+uint64_t WallClockMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+}  // namespace
+
+void SessionLine::Tell(const SessionProgress& progress) {
+  const auto now = std::chrono::steady_clock::now();
+  if (board_->progress_ == nullptr) return;
+  if (!progress.finished && now - told_ < kBetweenProgress) return;
+  told_ = now;
+  board_->progress_(progress);
+}
+
+void SessionLine::Update(const SessionReport& report) {
+  const SessionProgress progress = ToProgress(peer_, report);
+  {
+    const std::lock_guard lock(board_->mutex_);
+    board_->Find(peer_, replica_id_)->stats.last = progress;
+    board_->Count(report, counted_);
+    counted_ = report;
+  }
+  Tell(progress);
+}
+
+void SessionLine::Finish(const SessionReport& report,
+                         const rocksdb::Status& status) {
+  SessionProgress progress = ToProgress(peer_, report);
+  progress.finished = true;
+  if (!status.ok()) progress.error = status.ToString();
+  {
+    const std::lock_guard lock(board_->mutex_);
+    PeerStats* peer = &board_->Find(peer_, replica_id_)->stats;
+    peer->last = progress;
+    peer->last_error = progress.error;
+    ++peer->sessions;
+    ++board_->totals_.sessions;
+    if (report.proven_equal) peer->last_proven_equal_ms = WallClockMs();
+    if (!status.ok()) {
+      ++peer->failures;
+      ++board_->totals_.sessions_failed;
+    }
+    board_->Count(report, counted_);
+    counted_ = report;
+  }
+  Tell(progress);
+}
+
+StatsBoard::StatsBoard(uint64_t replica_id,
+                       const std::vector<std::string>& peers,
+                       ProgressCallback progress)
+    : progress_(std::move(progress)) {
+  totals_.replica_id = replica_id;
+  for (const std::string& address : peers) Find(address, 0);
+}
+
+StatsBoard::Entry* StatsBoard::Find(const std::string& address,
+                                    uint64_t replica_id) {
+  auto found = std::find_if(
+      peers_.begin(), peers_.end(),
+      [&](const Entry& entry) { return entry.stats.address == address; });
+  if (found == peers_.end() && replica_id != 0) {
+    found = std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
+      return entry.stats.replica_id == replica_id;
+    });
+  }
+  if (found != peers_.end()) return &*found;
+  Entry entry;
+  entry.stats.address = address;
+  entry.stats.replica_id = replica_id;
+  return &peers_.emplace_back(std::move(entry));
+}
+
+void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
+  const std::lock_guard lock(mutex_);
+  // It may have come to us before we knew whose address this is.
+  PeerStats known;
+  const auto visitor =
+      std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
+        return entry.visitor && entry.stats.replica_id == replica_id;
+      });
+  if (visitor != peers_.end()) {
+    known = std::move(visitor->stats);
+    peers_.erase(visitor);
+  }
+  PeerStats* peer = &Find(address, 0)->stats;
+  peer->replica_id = replica_id;
+  peer->sessions += known.sessions;
+  peer->failures += known.failures;
+  if (known.last_proven_equal_ms > peer->last_proven_equal_ms) {
+    peer->last_proven_equal_ms = known.last_proven_equal_ms;
+    peer->last = std::move(known.last);
+    peer->last.peer = address;
+  }
+}
+
+std::unique_ptr<SessionLine> StatsBoard::Begin(const std::string& peer,
+                                               uint64_t replica_id) {
+  const std::lock_guard lock(mutex_);
+  const size_t known = peers_.size();
+  Entry* entry = Find(peer, replica_id);
+  if (peers_.size() > known) entry->visitor = true;
+  return std::unique_ptr<SessionLine>(
+      new SessionLine(this, entry->stats.address, replica_id));
+}
+
+bool StatsBoard::Failed(const std::string& address,
+                        const rocksdb::Status& status) {
+  const std::lock_guard lock(mutex_);
+  PeerStats* peer = &Find(address, 0)->stats;
+  ++peer->failures;
+  ++totals_.sessions_failed;
+  const std::string error = status.ToString();
+  return std::exchange(peer->last_error, error) != error;
+}
+
+void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
+  if (now.elements != 0) totals_.elements = now.elements;
+  totals_.pairs_sent += now.pairs_sent - before.pairs_sent;
+  totals_.pairs_received += now.pairs_received - before.pairs_received;
+  totals_.pairs_applied += now.pairs_applied - before.pairs_applied;
+  totals_.pairs_superseded += now.pairs_superseded - before.pairs_superseded;
+  totals_.pairs_held_back += now.pairs_held_back - before.pairs_held_back;
+  totals_.bytes_filters += now.filter_bytes - before.filter_bytes;
+  totals_.bytes_offers += now.offer_bytes - before.offer_bytes;
+  totals_.bytes_keys += now.key_bytes - before.key_bytes;
+  totals_.bytes_values += now.value_bytes - before.value_bytes;
+  totals_.bytes_total += now.bytes_sent + now.bytes_received -
+                         before.bytes_sent - before.bytes_received;
+  totals_.rounds += now.rounds - before.rounds;
+}
+
+ReplicationStats StatsBoard::stats() const {
+  const std::lock_guard lock(mutex_);
+  ReplicationStats all = totals_;
+  for (const Entry& entry : peers_) all.peers.push_back(entry.stats);
+  return all;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,15 @@
+// Statuses of the protocol's floor as the application sees them.
+
+#ifndef ROCKSYNC_REPLICATION_STATUS_H_
+#define ROCKSYNC_REPLICATION_STATUS_H_
+
+#include "absl/status/status.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+rocksdb::Status ToRocksDb(const absl::Status& status);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STATUS_H_
