@@ -1,0 +1,239 @@
+#include "examples/demo/cluster.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "examples/demo/redis_client.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr seconds kStartTimeout{60};
+constexpr seconds kStopTimeout{30};
+constexpr milliseconds kPoll{20};
+
+// Ports that nobody uses now. All are held until all are found, so that no two
+// are the same; afterwards somebody else could take one, which a replica then
+// says.
+Status FindFreePorts(size_t count, std::vector<uint16_t>* ports) {
+  std::vector<int> held;
+  Status status;
+  for (size_t i = 0; i < count && status.ok(); ++i) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    held.push_back(fd);
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (fd < 0 || ::bind(fd, generic, size) != 0 ||
+        ::getsockname(fd, generic, &size) != 0) {
+      status = Status::IOError("cannot find a free port", std::strerror(errno));
+    }
+    ports->push_back(ntohs(address.sin_port));
+  }
+  for (const int fd : held) ::close(fd);
+  return status;
+}
+
+// Whether the process ended; reaps it.
+bool HasEnded(pid_t pid, int* how) {
+  return ::waitpid(pid, how, WNOHANG) == pid;
+}
+
+std::string Describe(int how) {
+  if (WIFSIGNALED(how)) {
+    return "was killed by signal " + std::to_string(WTERMSIG(how));
+  }
+  return "ended with status " + std::to_string(WEXITSTATUS(how));
+}
+
+}  // namespace
+
+Cluster::Cluster(std::string program, std::string directory, size_t replicas)
+    : program_(std::move(program)), directory_(std::move(directory)) {
+  for (size_t i = 0; i < replicas; ++i) {
+    replicas_.emplace_back().name = std::string(1, static_cast<char>('a' + i));
+  }
+}
+
+Cluster::~Cluster() {
+  for (size_t i = 0; i < replicas_.size(); ++i) Kill(i);
+}
+
+std::string Cluster::address(size_t i) const {
+  return "127.0.0.1:" + std::to_string(replicas_[i].peer_port);
+}
+
+std::string Cluster::directory(size_t i) const {
+  return directory_ + "/" + replicas_[i].name;
+}
+
+std::string Cluster::log(size_t i) const { return directory(i) + ".log"; }
+
+Status Cluster::Start(uint64_t sync_interval_ms) {
+  sync_interval_ms_ = sync_interval_ms;
+  std::vector<uint16_t> ports;
+  Status status = FindFreePorts(2 * replicas_.size(), &ports);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    replicas_[i].redis_port = ports[2 * i];
+    replicas_[i].peer_port = ports[2 * i + 1];
+  }
+  for (Replica& replica : replicas_) {
+    status = Spawn(&replica);
+    if (!status.ok()) return status;
+  }
+  for (Replica& replica : replicas_) {
+    status = WaitUntilReady(&replica);
+    if (!status.ok()) return status;
+  }
+  return status;
+}
+
+Status Cluster::StartReplica(size_t i) {
+  const Status status = Spawn(&replicas_[i]);
+  return status.ok() ? WaitUntilReady(&replicas_[i]) : status;
+}
+
+Status Cluster::Spawn(Replica* replica) {
+  const size_t index = static_cast<size_t>(replica - replicas_.data());
+  std::vector<std::string> words = {program_,
+                                    "--dir",
+                                    directory(index),
+                                    "--certificates",
+                                    directory_ + "/certificates",
+                                    "--redis-port",
+                                    std::to_string(replica->redis_port),
+                                    "--listen",
+                                    address(index),
+                                    "--sync-interval-ms",
+                                    std::to_string(sync_interval_ms_)};
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    if (i == index) continue;
+    words.push_back("--peer");
+    words.push_back(address(i));
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  const std::string log_name = log(index);
+  const int log =
+      ::open(log_name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (log < 0) return Status::IOError(log_name, std::strerror(errno));
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    // Nothing of a replica outlives us, however we end.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    // Ctrl-C is ours; we tell the replicas.
+    ::setpgid(0, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::dup2(log, STDOUT_FILENO);
+    ::dup2(log, STDERR_FILENO);
+    ::execv(program_.c_str(), arguments.data());
+    const char message[] = "cannot run replicated_store\n";
+    [[maybe_unused]] const ssize_t written =
+        ::write(STDERR_FILENO, message, sizeof message - 1);
+    ::_exit(127);
+  }
+  ::close(log);
+  if (pid < 0) return Status::IOError("fork", std::strerror(errno));
+  replica->pid = pid;
+  return Status::OK();
+}
+
+Status Cluster::WaitUntilReady(Replica* replica) {
+  const auto deadline = steady_clock::now() + kStartTimeout;
+  while (steady_clock::now() < deadline) {
+    int how = 0;
+    if (HasEnded(replica->pid, &how)) {
+      replica->pid = -1;
+      return Status::IOError("replica " + replica->name + " " + Describe(how),
+                             LastLines(*replica));
+    }
+    std::unique_ptr<RedisClient> client;
+    if (RedisClient::Connect(replica->redis_port, &client).ok() &&
+        client->Call({"PING"}).ok()) {
+      return Status::OK();
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return Status::TimedOut("replica " + replica->name + " does not answer",
+                          LastLines(*replica));
+}
+
+void Cluster::Kill(size_t i) {
+  Replica& replica = replicas_[i];
+  if (replica.pid < 0) return;
+  ::kill(replica.pid, SIGKILL);
+  ::waitpid(replica.pid, nullptr, 0);
+  replica.pid = -1;
+}
+
+Status Cluster::Stop() {
+  for (const Replica& replica : replicas_) {
+    if (replica.pid >= 0) ::kill(replica.pid, SIGTERM);
+  }
+  Status status;
+  const auto deadline = steady_clock::now() + kStopTimeout;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    Replica& replica = replicas_[i];
+    if (replica.pid < 0) continue;
+    int how = 0;
+    while (!HasEnded(replica.pid, &how)) {
+      if (steady_clock::now() >= deadline) {
+        status = Status::TimedOut("replica " + replica.name + " does not stop",
+                                  LastLines(replica));
+        Kill(i);
+        break;
+      }
+      std::this_thread::sleep_for(kPoll);
+    }
+    replica.pid = -1;
+    if (how != 0 && status.ok()) {
+      status = Status::IOError("replica " + replica.name + " " + Describe(how),
+                               LastLines(replica));
+    }
+  }
+  return status;
+}
+
+std::string Cluster::LastLines(const Replica& replica) const {
+  const std::string name =
+      log(static_cast<size_t>(&replica - replicas_.data()));
+  std::ifstream file(name);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+    if (lines.size() > 3) lines.pop_front();
+  }
+  std::string text = "see " + name;
+  for (const std::string& line : lines) text += "\n  " + line;
+  return text;
+}
+
+}  // namespace rocksync
