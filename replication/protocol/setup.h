@@ -1,0 +1,146 @@
+// How two replicas meet: once per connection, before the first session, each
+// says who it is, and each proves that it knows the cluster's secret, which is
+// never sent. Sans-IO.
+//
+//   dialer    Setup                      Confirm
+//   listener         Setup Confirm
+//
+// Either may send a Refusal instead, with a reason and a text that names the
+// remedy. The Confirm is a keyed hash over both Setups, so that nothing in them
+// (a version range, say) can be changed on the way.
+
+#ifndef ROCKSYNC_REPLICATION_PROTOCOL_SETUP_H_
+#define ROCKSYNC_REPLICATION_PROTOCOL_SETUP_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/protocol/exchange.h"
+#include "replication/protocol/session.h"
+#include "sketch/element.h"
+
+namespace rocksync {
+
+// Versions of the protocol spoken here.
+inline constexpr uint32_t kOldestProtocol = 1;
+inline constexpr uint32_t kNewestProtocol = 1;
+
+// One life of a replica's data: a counter that grows whenever the past may
+// have been lost, and random bits, so that two lives with one counter differ.
+struct Incarnation {
+  uint64_t counter = 0;
+  uint64_t random = 0;
+  friend bool operator==(const Incarnation&, const Incarnation&) = default;
+};
+
+struct SetupFamily {
+  std::string name;
+  std::string comparator;  // its Name()
+  friend bool operator==(const SetupFamily&, const SetupFamily&) = default;
+};
+
+// What a replica says of itself.
+struct SetupFacts {
+  std::string cluster;  // its name
+  uint64_t replica_id = 0;
+  Incarnation incarnation;
+  uint64_t epoch = 0;    // of the member list
+  uint64_t horizon = 0;  // Version.time up to which tombstones are dropped
+  uint64_t capabilities = 0;
+  std::array<uint8_t, 16> nonce = {};  // fresh random bytes
+  // In the order of their names' bytes: the ordinals of a session.
+  std::vector<SetupFamily> families;
+};
+
+enum class RefusalReason : uint8_t {
+  kProtocol = 1,     // no version in common
+  kCluster = 2,      // the peer is of another cluster
+  kSecret = 3,       // the cluster's secret differs
+  kSameReplica = 4,  // one replica id twice
+  kIdentity = 5,     // the transport authenticated another replica id
+  kNotMember = 6,    // not in the member list
+  kEpoch = 7,        // another member list
+  kRolledBack = 8,   // a life that was superseded, or a copy
+  kFamilies = 9,     // replicated families differ
+  kComparator = 10,  // a family's comparator differs
+};
+
+// What the peer is held against. Empty functions: no such check.
+struct SetupPolicy {
+  // The replica id that the transport authenticated; 0: it does not.
+  uint64_t authenticated_id = 0;
+  std::function<bool(uint64_t replica_id)> is_member;
+  // The latest incarnation that this replica remembers of another.
+  std::function<std::optional<Incarnation>(uint64_t replica_id)> remembered;
+};
+
+// Grammar of use, on both sides: ( NextMessage* Receive* )* until done().
+// `Role::kInitiator` is the dialer. If done() and status() is OK, peer() and
+// seed() are valid and sessions may begin. If status() is not OK, what
+// NextMessage still yields (a Refusal) should be sent before closing.
+class Setup {
+ public:
+  Setup(Role role, SetupFacts mine, const ClusterSecret& secret,
+        SetupPolicy policy);
+
+  bool NextMessage(std::string* out);
+
+  // InvalidArgument: the peer does not speak this protocol. FailedPrecondition:
+  // one of the two refuses; the message says why and what to do.
+  absl::Status Receive(std::string_view message);
+
+  bool done() const { return (state_ == State::kOver) && outbox_.empty(); }
+  const absl::Status& status() const { return status_; }
+
+  const SetupFacts& peer() const { return peer_; }
+  // For the sessions of this connection; count session_number up from 0.
+  SessionSeed seed() const;
+
+ private:
+  enum class State : uint8_t { kExpectSetup, kExpectConfirm, kOver };
+
+  absl::Status ReceiveSetup(std::string_view message);
+  absl::Status ReceiveConfirm(std::string_view body);
+  absl::Status ReceiveRefusal(std::string_view body);
+  absl::Status CheckPeer();
+  absl::Status CheckMembership();
+  absl::Status CheckFamilies();
+  absl::Status Refuse(RefusalReason reason, const std::string& text);
+  std::string Confirmation(Role of) const;
+  void SendConfirm();
+
+  const Role role_;
+  const SetupFacts mine_;
+  const ClusterSecret secret_;
+  const SetupPolicy policy_;
+  State state_ = State::kExpectSetup;
+  absl::Status status_;
+  SetupFacts peer_;
+  std::string my_setup_;  // whole messages, for the confirmation
+  std::string peer_setup_;
+  std::deque<std::string> outbox_;
+};
+
+// The body of a Setup:
+//   "rocksync" | oldest | newest | cluster | replica id (8)
+//   | incarnation counter | incarnation random (8) | epoch | horizon (8)
+//   | capabilities | nonce (16) | families | families x (name | comparator)
+//   | what later versions add, ignored here
+// Integers are varints, fixed ones in parentheses, strings after their length.
+void EncodeSetup(const SetupFacts& facts, std::string* out);
+// FailedPrecondition: no protocol version in common.
+absl::Status DecodeSetup(std::string_view body, SetupFacts* facts);
+
+// HMAC-SHA256 (RFC 2104) of `text`, cut to its first 16 bytes.
+std::string Hmac128(const ClusterSecret& secret, std::string_view text);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PROTOCOL_SETUP_H_

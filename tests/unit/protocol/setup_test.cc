@@ -1,0 +1,295 @@
+#include "replication/protocol/setup.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "replication/protocol/messages.h"
+
+namespace rocksync {
+namespace {
+
+using testing::HasSubstr;
+
+std::string Hex(std::string_view bytes) {
+  return absl::BytesToHexString({bytes.data(), bytes.size()});
+}
+
+SetupFacts Facts(uint64_t id) {
+  SetupFacts facts;
+  facts.cluster = "orders";
+  facts.replica_id = id;
+  facts.incarnation = {.counter = 3, .random = id * 17};
+  facts.nonce.fill(static_cast<uint8_t>(id));
+  facts.families = {{"default", "leveldb.BytewiseComparator"},
+                    {"users", "leveldb.BytewiseComparator"}};
+  return facts;
+}
+
+class SetupTest : public testing::Test {
+ protected:
+  // Runs the set-up of dialer 1 and listener 2 to its end.
+  void Meet() {
+    dialer_.emplace(Role::kInitiator, dialer_facts_, dialer_secret_,
+                    dialer_policy_);
+    listener_.emplace(Role::kResponder, listener_facts_, listener_secret_,
+                      listener_policy_);
+    rocksync::Setup* from = &*dialer_;
+    rocksync::Setup* to = &*listener_;
+    bool spoke = true;
+    while (spoke) {
+      spoke = false;
+      std::string message;
+      while (from->NextMessage(&message)) {
+        spoke = true;
+        if (tamper_) tamper_(&message);
+        sent_.push_back(message);
+        if (to->done()) continue;
+        to->Receive(message).IgnoreError();
+      }
+      std::swap(from, to);
+    }
+    EXPECT_TRUE(dialer_->done());
+    EXPECT_TRUE(listener_->done());
+  }
+
+  // Both ends know it, in these words.
+  void ExpectRefused(std::string_view why) {
+    Meet();
+    for (const rocksync::Setup* side : {&*dialer_, &*listener_}) {
+      EXPECT_EQ(side->status().code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(side->status().message()),
+                  HasSubstr(std::string(why)));
+    }
+  }
+
+  SetupFacts dialer_facts_ = Facts(1);
+  SetupFacts listener_facts_ = Facts(2);
+  ClusterSecret dialer_secret_ = {1, 2, 3};
+  ClusterSecret listener_secret_ = {1, 2, 3};
+  SetupPolicy dialer_policy_;
+  SetupPolicy listener_policy_;
+  std::function<void(std::string*)> tamper_;
+  std::optional<rocksync::Setup> dialer_;
+  std::optional<rocksync::Setup> listener_;
+  std::vector<std::string> sent_;
+};
+
+TEST_F(SetupTest, TwoReplicasMeet) {
+  Meet();
+  ASSERT_TRUE(dialer_->status().ok()) << dialer_->status();
+  ASSERT_TRUE(listener_->status().ok()) << listener_->status();
+  EXPECT_EQ(dialer_->peer().replica_id, 2u);
+  EXPECT_EQ(listener_->peer().replica_id, 1u);
+  EXPECT_EQ(listener_->peer().families, dialer_facts_.families);
+  EXPECT_EQ(dialer_->seed().dialer_nonce, dialer_facts_.nonce);
+  EXPECT_EQ(dialer_->seed().listener_nonce, listener_facts_.nonce);
+  EXPECT_EQ(listener_->seed().dialer_nonce, dialer_facts_.nonce);
+  EXPECT_EQ(listener_->seed().listener_nonce, listener_facts_.nonce);
+  EXPECT_EQ(sent_.size(), 4u);
+}
+
+TEST_F(SetupTest, LiteralBytes) {
+  dialer_facts_.epoch = 300;
+  dialer_facts_.horizon = 0x0102;
+  dialer_facts_.families.pop_back();
+  listener_facts_.epoch = 300;
+  listener_facts_.families.pop_back();
+  Meet();
+  EXPECT_EQ(Hex(sent_[0]),
+            "10"                                // Setup
+            "726f636b73796e63"                  // "rocksync"
+            "0101"                              // versions 1 to 1
+            "066f7264657273"                    // "orders"
+            "0000000000000001"                  // replica id
+            "030000000000000011"                // incarnation
+            "ac02"                              // epoch 300
+            "0000000000000102"                  // horizon
+            "00"                                // capabilities
+            "01010101010101010101010101010101"  // nonce
+            "01"                                // one family
+            "0764656661756c74"                  // "default"
+            "1a6c6576656c64622e4279746577697365436f6d70617261746f72");
+  EXPECT_EQ(sent_[2].size(), 17u);
+  EXPECT_EQ(sent_[2][0], 0x11);
+  EXPECT_EQ(sent_[3].size(), 17u);
+  EXPECT_NE(sent_[2], sent_[3]);
+}
+
+// RFC 4231, test case 1 and 2, with keys padded to 32 bytes: HMAC pads keys
+// with zeros anyway.
+TEST(HmacTest, KnownAnswers) {
+  ClusterSecret key = {};
+  std::fill_n(key.begin(), 20, uint8_t{0x0b});
+  EXPECT_EQ(Hex(Hmac128(key, "Hi There")), "b0344c61d8db38535ca8afceaf0bf12b");
+  key = {'J', 'e', 'f', 'e'};
+  EXPECT_EQ(Hex(Hmac128(key, "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c7");
+}
+
+TEST_F(SetupTest, AnotherCluster) {
+  listener_facts_.cluster = "billing";
+  ExpectRefused("cluster \"orders\" met cluster \"billing\"");
+}
+
+TEST_F(SetupTest, AnotherSecret) {
+  listener_secret_[31] ^= 1;
+  ExpectRefused("cluster secret");
+}
+
+TEST_F(SetupTest, TheSecretIsNotSent) {
+  dialer_secret_.fill(0xab);
+  listener_secret_.fill(0xab);
+  Meet();
+  ASSERT_TRUE(dialer_->status().ok());
+  for (const std::string& message : sent_) {
+    EXPECT_EQ(message.find("\xab\xab\xab"), std::string::npos);
+  }
+}
+
+TEST_F(SetupTest, OneReplicaTwice) {
+  listener_facts_.replica_id = 1;
+  ExpectRefused("replica id 1 exists twice");
+}
+
+TEST_F(SetupTest, ACertificateOfAnother) {
+  listener_policy_.authenticated_id = 9;
+  ExpectRefused("the certificate is of replica 9");
+}
+
+TEST_F(SetupTest, TheDialerChecksToo) {
+  dialer_policy_.authenticated_id = 9;
+  ExpectRefused("the certificate is of replica 9");
+}
+
+TEST_F(SetupTest, NotAMember) {
+  listener_policy_.is_member = [](uint64_t id) { return id != 1; };
+  ExpectRefused("replica 1 is not a member in epoch 0");
+}
+
+TEST_F(SetupTest, AnotherEpoch) {
+  dialer_facts_.epoch = 4;
+  ExpectRefused("is in epoch 4");
+}
+
+TEST_F(SetupTest, ALifeThatIsOver) {
+  dialer_policy_.remembered = [](uint64_t) {
+    return Incarnation{.counter = 4, .random = 1};
+  };
+  ExpectRefused("comes with incarnation 3, but 4 was met already");
+}
+
+TEST_F(SetupTest, ACopyWithTheSameCounter) {
+  dialer_policy_.remembered = [](uint64_t) {
+    return Incarnation{.counter = 3, .random = 1};
+  };
+  ExpectRefused("open it as a new replica");
+}
+
+TEST_F(SetupTest, ALaterLifeIsWelcome) {
+  dialer_policy_.remembered = [](uint64_t) {
+    return Incarnation{.counter = 2, .random = 1};
+  };
+  Meet();
+  EXPECT_TRUE(dialer_->status().ok());
+  EXPECT_TRUE(listener_->status().ok());
+}
+
+TEST_F(SetupTest, FamiliesDiffer) {
+  dialer_facts_.families.pop_back();
+  ExpectRefused("has no further one where replica 2 has \"users\"");
+}
+
+TEST_F(SetupTest, ComparatorsDiffer) {
+  listener_facts_.families[1].comparator = "reverse";
+  ExpectRefused("family \"users\" is ordered by leveldb.BytewiseComparator");
+}
+
+TEST_F(SetupTest, NoVersionInCommon) {
+  bool first = true;
+  tamper_ = [&first](std::string* message) {
+    if (!first) return;
+    first = false;
+    (*message)[9] = 2;
+    (*message)[10] = 7;
+  };
+  ExpectRefused("protocol versions 2 to 7, this replica 1 to 1");
+}
+
+TEST_F(SetupTest, ADowngradeIsNoticed) {
+  bool first = true;
+  tamper_ = [&first](std::string* message) {
+    if (!first) return;
+    first = false;
+    (*message)[9] = 0;  // "from 0 to 1": acceptable, but not what was sent
+  };
+  ExpectRefused("cluster secret");
+}
+
+TEST_F(SetupTest, EveryBitOfASetupIsCovered) {
+  Meet();
+  const size_t size = sent_[0].size();
+  for (size_t bit = 0; bit < 8 * size; ++bit) {
+    bool first = true;
+    tamper_ = [&first, bit](std::string* message) {
+      if (!first) return;
+      first = false;
+      (*message)[bit / 8] =
+          static_cast<char>((*message)[bit / 8] ^ (1 << bit % 8));
+    };
+    dialer_.emplace(Role::kInitiator, dialer_facts_, dialer_secret_,
+                    dialer_policy_);
+    sent_.clear();
+    std::string message;
+    ASSERT_TRUE(dialer_->NextMessage(&message));
+    tamper_(&message);
+    rocksync::Setup listener(Role::kResponder, listener_facts_,
+                             listener_secret_, listener_policy_);
+    if (!listener.Receive(message).ok()) continue;
+    ASSERT_TRUE(listener.NextMessage(&message));
+    ASSERT_TRUE(dialer_->Receive(message).ok());
+    ASSERT_TRUE(listener.NextMessage(&message));
+    EXPECT_FALSE(dialer_->Receive(message).ok()) << "bit " << bit;
+  }
+}
+
+TEST_F(SetupTest, WhatIsNotRocksync) {
+  for (const std::string& message : std::vector<std::string>{
+           "", "GET / HTTP/1.1\r\n", "\x16\x03\x01", std::string(1, '\x10'),
+           "\x10rocksyn", "\x10rocksync", "\x11", "\x12"}) {
+    rocksync::Setup listener(Role::kResponder, listener_facts_,
+                             listener_secret_, {});
+    EXPECT_EQ(listener.Receive(message).code(),
+              absl::StatusCode::kInvalidArgument)
+        << message;
+    EXPECT_FALSE(listener.NextMessage(&sent_.emplace_back()));
+    EXPECT_TRUE(listener.done());
+  }
+}
+
+TEST_F(SetupTest, EveryTruncationIsRefused) {
+  Meet();
+  for (size_t size = 0; size < sent_[0].size(); ++size) {
+    rocksync::Setup listener(Role::kResponder, listener_facts_,
+                             listener_secret_, {});
+    EXPECT_FALSE(listener.Receive(sent_[0].substr(0, size)).ok()) << size;
+  }
+}
+
+TEST_F(SetupTest, WhatLaterVersionsAddIsIgnored) {
+  bool done = false;
+  std::string longer;
+  tamper_ = [&](std::string* message) {
+    if (!done) longer = *message + "more";
+    done = true;
+  };
+  Meet();
+  SetupFacts facts;
+  EXPECT_TRUE(DecodeSetup(std::string_view(longer).substr(1), &facts).ok());
+  EXPECT_EQ(facts.families, dialer_facts_.families);
+}
+
+}  // namespace
+}  // namespace rocksync
