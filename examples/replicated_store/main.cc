@@ -134,6 +134,10 @@ Status OpenDatabase(const Settings& settings,
   status =
       ReplicatedDB::Open(options, replication, settings.directory, &opened);
   database->reset(opened);
+  if (status.IsAborted() && !settings.as_new_replica) {
+    return Status::Aborted(status.ToString(),
+                           "with --as-new-replica it becomes a new replica");
+  }
   if (status.IsIOError() &&
       status.ToString().find("lock") != std::string::npos) {
     return Status::IOError(

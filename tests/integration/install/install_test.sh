@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs a build to a prefix of its own and builds examples/embed against it,
+# outside this source tree. The program stays, for the test of embed.
+# usage: install_test.sh CMAKE BUILD_DIRECTORY SOURCE_DIRECTORY COMPILER SANITIZERS
+set -euo pipefail
+cmake=$1 build=$2 source=$3 compiler=$4 sanitizers=$5
+work=$build/install_test
+rm -rf "$work"
+mkdir -p "$work"
+
+"$cmake" --install "$build" --prefix "$work/prefix" > "$work/install.log"
+# A copy, so that nothing of the source tree is found by a path.
+cp -r "$source/examples/embed" "$work/embed"
+flags="-Wall -Wextra -Werror"
+if [[ -n $sanitizers ]]; then flags+=" -fsanitize=$sanitizers"; fi
+"$cmake" -S "$work/embed" -B "$work/build" -G Ninja \
+  -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_FLAGS="$flags"
+"$cmake" --build "$work/build"
+
+# As short as promised.
+lines=$(wc -l < "$work/embed/embed.cc")
+(( lines < 80 )) || { echo "embed.cc has $lines lines"; exit 1; }
+# Nothing that is installed names this source tree.
+if grep -rlF "$source/" "$work/prefix" --include='*.cmake' --include='*.h'; then
+  echo "the files above name the source tree"
+  exit 1
+fi
+"$work/build/embed" 2>&1 | grep -q usage

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# What users get wrong: each a clear message that names the thing, and a process
+# that runs goes on.
+# usage: bad_input_test.sh REPLICATED_STORE
+STORE=$1
+source "$(dirname "${BASH_SOURCE[0]}")/replica.sh"
+
+# refused WHAT PART ARGUMENTS...: the store ends, not with 0, and says PART.
+refused() {
+  local what=$1 part=$2 output status=0; shift 2
+  output=$(run_store "$@") || status=$?
+  [[ $status -ne 0 && $status -ne 124 ]] || fail "$what: status $status: $output"
+  expect_in "$what" "$part" "$output"
+}
+trial=(--certificates "$work/certificates")
+new=(--dir "$work/new" --redis-port 0)
+
+start_replica a --sync-interval-ms 200
+alive() { expect "PING after $1" PONG "$(cli a PING)"; }
+
+# Options.
+refused "no --dir" "--dir" "${trial[@]}"
+refused "an unknown option" "--nosuch" "${new[@]}" "${trial[@]}" --nosuch
+refused "a port that is none" "--redis-port" --dir "$work/new" --redis-port 99999 "${trial[@]}"
+refused "no certificates" "--certificates" "${new[@]}"
+refused "half of the certificates" "--private-key" "${new[@]}" --ca ca.pem --certificate c.pem
+refused "no such host" "nowhere" "${new[@]}" "${trial[@]}" --redis-host nowhere
+refused "an address that is none" "nonsense" "${new[@]}" "${trial[@]}" --listen nonsense
+
+# Paths.
+echo text > "$work/file"
+refused "a file as --dir" "$work/file" --dir "$work/file" --redis-port 0 "${trial[@]}"
+refused "a path below a file" "$work/file" --dir "$work/file/x" --redis-port 0 "${trial[@]}"
+refused "a CA that is not there" "$work/nosuch.pem" "${new[@]}" --ca "$work/nosuch.pem" \
+  --certificate "$work/nosuch.pem" --private-key "$work/nosuch.key" --secret "$work/certificates/trial-secret"
+refused "a secret that is not there" "$work/nosuch" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
+  --certificate x --private-key x --secret "$work/nosuch"
+refused "a secret of another size" "32 bytes" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
+  --certificate x --private-key x --secret "$work/file"
+
+# What somebody else has.
+refused "a directory in use" "$work/a is in use" --dir "$work/a" --redis-port 0 "${trial[@]}"
+alive "a second process on its directory"
+refused "a Redis port that is taken" "127.0.0.1:${redis_port[a]}" \
+  --dir "$work/new" --redis-port "${redis_port[a]}" "${trial[@]}"
+refused "a peer port that is taken" "${peer_address[a]}" \
+  "${new[@]}" "${trial[@]}" --listen "${peer_address[a]}"
+
+# A copy of a replica is recognised, and may become a new one.
+stop_replica a
+cp -a "$work/a" "$work/copy"
+refused "a copy" "--as-new-replica" --dir "$work/copy" --redis-port 0 "${trial[@]}"
+start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200
+cli a SET key value >/dev/null
+start_replica copy --as-new-replica --peer "${peer_address[a]}"
+sync_pair copy a
+expect "GET from the copy" value "$(cli copy GET key)"
+stop_replica copy
+
+# logged NAME PART: a line of its log.
+logged() { grep -qi -- "$2" "$work/$1.log"; }
+
+# A peer with a certificate of another CA, one of another cluster, one with
+# another secret: refused, and both go on.
+start_replica stranger --certificates "$work/others" --peer "${peer_address[a]}" --sync-interval-ms 200
+wait_until "the stranger being told of its certificate" logged stranger certificate
+start_replica foreigner --cluster other --peer "${peer_address[a]}" --sync-interval-ms 200
+wait_until "the foreigner being told of its cluster" logged foreigner cluster
+for name in stranger foreigner; do
+  cli "$name" SET intruder 1 >/dev/null
+  [[ $(cli "$name" REPLICATION SYNC "${peer_address[a]}") != OK ]] || fail "$name got in"
+  expect "PING of $name" PONG "$(cli "$name" PING)"
+  stop_replica "$name"
+done
+expect "what strangers wrote" 0 "$(cli a EXISTS intruder)"
+alive "strangers"
+
+# Nonsense on either port.
+host=${peer_address[a]%:*}
+for port in "${peer_address[a]##*:}" "${redis_port[a]}"; do
+  for bytes in 1 100 1000000; do
+    head -c "$bytes" /dev/urandom > "/dev/tcp/$host/$port" 2>/dev/null || true
+  done
+  printf 'GET / HTTP/1.1\r\nHost: x\r\n\r\n' > "/dev/tcp/$host/$port" || true
+done
+alive "nonsense"
+
+# A client that says the wrong things is told so.
+exec 3<>"/dev/tcp/127.0.0.1/${redis_port[a]}"
+printf '*1\r\n$99999999999\r\n' >&3
+expect_in "an oversized claim" "ERR Protocol error" "$(timeout 5 cat <&3)"
+exec 3>&-
+alive "an oversized claim"
+
+stop_replica a
+echo ok

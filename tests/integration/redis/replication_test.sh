@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Two stores and redis-cli: they become equal by themselves and on request, and
+# not while one is paused.
+# usage: replication_test.sh REPLICATED_STORE
+STORE=$1
+source "$(dirname "${BASH_SOURCE[0]}")/replica.sh"
+
+start_replica a --sync-interval-ms 200
+start_replica b --sync-interval-ms 200 --peer "${peer_address[a]}"
+
+has() { [[ $(cli "$1" GET "$2") == "$3" ]]; }
+
+# By themselves, both ways.
+cli a SET from_a 1 >/dev/null
+cli b SET from_b 2 >/dev/null
+wait_until "a's pair being on b" has b from_a 1
+wait_until "b's pair being on a" has a from_b 2
+
+# Not while paused.
+expect PAUSE OK "$(cli b REPLICATION PAUSE)"
+expect paused 1 "$(replication b paused)"
+cli a MSET x a y a >/dev/null
+cli b MSET x b z b >/dev/null
+cli a DEL from_b >/dev/null
+sleep 1
+expect "b's x while apart" b "$(cli b GET x)"
+expect "b's y while apart" "" "$(cli b GET y)"
+expect "b's from_b while apart" 2 "$(cli b GET from_b)"
+expect RESUME OK "$(cli b REPLICATION RESUME)"
+sync_pair b a
+expect "a's x, of which b's is later" b "$(cli a GET x)"
+expect "b's y" a "$(cli b GET y)"
+expect "a's z" b "$(cli a GET z)"
+expect "b's from_b" 0 "$(cli b EXISTS from_b)"
+expect "a's from_b" 0 "$(cli a EXISTS from_b)"
+
+# The figures are there.
+[[ $(replication a pairs_sent) -ge 2 ]] || fail "pairs_sent of a"
+[[ $(replication b pairs_applied) -ge 2 ]] || fail "pairs_applied of b"
+[[ $(replication b peer0_last_proven_equal_ms) -gt 0 ]] || fail "last_proven_equal_ms"
+expect "address of the peer" "${peer_address[a]}" "$(replication b peer0_address)"
+expect "id of the peer" "$(replication a replica_id)" "$(replication b peer0_replica_id)"
+
+# FLUSHALL travels as deletes.
+cli a FLUSHALL >/dev/null
+sync_pair b a
+expect "DBSIZE of b" 0 "$(cli b DBSIZE)"
+
+# A replica that is down is named, and comes back.
+kill_replica a
+expect_in "SYNC with a peer that is down" "${peer_address[a]}" \
+  "$(cli b REPLICATION SYNC "${peer_address[a]}")"
+expect "PING" PONG "$(cli b PING)"
+cli b SET meanwhile 3 >/dev/null
+start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200
+wait_until "what was written meanwhile being on a" has a meanwhile 3
+
+stop_replica a
+stop_replica b
+echo ok
