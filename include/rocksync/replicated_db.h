@@ -14,6 +14,8 @@
 
 namespace rocksync {
 
+class Store;
+
 // The column family that the index lives in. It shows in
 // DB::ListColumnFamilies; the application never opens it.
 inline constexpr char kIndexFamilyName[] = "__rocksync_index";
@@ -82,8 +84,9 @@ class ReplicatedDB : public rocksdb::StackableDB {
                               const std::string& name, ReplicatedDB** db);
 
   // As rocksdb::DB::Open with column families: all of them must be named, save
-  // the index, which is added. Handles belong to the caller and go by
-  // DestroyColumnFamilyHandle before the database.
+  // the index, which is added. Handles belong to the caller, who gives them
+  // back by DestroyColumnFamilyHandle (not by delete) before the database; a
+  // session that still reads through one keeps it until it is done.
   static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
@@ -209,10 +212,11 @@ class ReplicatedDB : public rocksdb::StackableDB {
       rocksdb::ColumnFamilyHandle* family) override;
   rocksdb::Status DropColumnFamilies(
       const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
+  rocksdb::Status DestroyColumnFamilyHandle(
+      rocksdb::ColumnFamilyHandle* family) override;
 
  private:
   friend class StoreAccess;  // how the replicator reaches the store
-  class Store;
 
   ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store);
 

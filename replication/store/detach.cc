@@ -1,0 +1,68 @@
+// Taking the index out of a database again.
+
+#include <algorithm>
+#include <memory>
+
+#include "rocksdb/db.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+// Every family of the database, with the caller's options where given.
+Status AllFamilies(const rocksdb::DBOptions& options, const std::string& name,
+                   const std::vector<ColumnFamilyDescriptor>& given,
+                   std::vector<ColumnFamilyDescriptor>* all) {
+  std::vector<std::string> names;
+  const Status status = rocksdb::DB::ListColumnFamilies(options, name, &names);
+  for (const std::string& family : names) {
+    const auto known = std::find_if(
+        given.begin(), given.end(),
+        [&](const ColumnFamilyDescriptor& d) { return d.name == family; });
+    all->push_back(known != given.end() && family != kIndexFamilyName
+                       ? *known
+                       : ColumnFamilyDescriptor(family, {}));
+    // Nothing but the index is to change.
+    all->back().options.disable_auto_compactions = true;
+  }
+  return status;
+}
+
+}  // namespace
+
+Status ReplicatedDB::Detach(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<ColumnFamilyDescriptor>& column_families) {
+  std::vector<ColumnFamilyDescriptor> families;
+  Status status = AllFamilies(options, name, column_families, &families);
+  if (!status.ok()) return status;
+  const bool has_index = std::any_of(families.begin(), families.end(),
+                                     [](const ColumnFamilyDescriptor& d) {
+                                       return d.name == kIndexFamilyName;
+                                     });
+  if (!has_index) {
+    return Status::NotFound("rocksync: " + name + " has no index",
+                            "it is a plain database already");
+  }
+  rocksdb::DBOptions existing = options;
+  existing.create_if_missing = false;
+  rocksdb::DB* opened = nullptr;
+  std::vector<ColumnFamilyHandle*> handles;
+  status = rocksdb::DB::Open(existing, name, families, &handles, &opened);
+  if (!status.ok()) return status;
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  for (ColumnFamilyHandle* handle : handles) {
+    if (status.ok() && handle->GetName() == kIndexFamilyName) {
+      status = db->DropColumnFamily(handle);
+    }
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  const Status closed = db->Close();
+  return status.ok() ? closed : status;
+}
+
+}  // namespace rocksync

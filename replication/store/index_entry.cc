@@ -1,0 +1,84 @@
+#include "replication/store/index_entry.h"
+
+#include "sketch/coding.h"
+
+namespace rocksync {
+namespace {
+
+// The tag. Unknown bits mean a newer format.
+constexpr uint8_t kTombstone = 0x01;
+constexpr uint8_t kPending = 0x02;
+constexpr uint8_t kSuspect = 0x04;
+constexpr uint8_t kVersionMask = 0x18;
+constexpr uint8_t kVersionAdopted = 0x00;  // no version bytes
+constexpr uint8_t kVersionHome = 0x08;     // time (8)
+constexpr uint8_t kVersionOther = 0x10;    // time (8), replica (8)
+constexpr uint8_t kKnownBits = kTombstone | kPending | kSuspect | kVersionMask;
+
+constexpr size_t kMaxEntryBytes = 1 + 16 + 16;
+
+char* Store64(char* to, uint64_t value) {
+  for (int i = 0; i < 8; ++i) *to++ = static_cast<char>(value >> (56 - 8 * i));
+  return to;
+}
+
+}  // namespace
+
+void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home) {
+  char bytes[kMaxEntryBytes];
+  char* to = bytes;
+  uint8_t tag = (entry.tombstone ? kTombstone : 0) |
+                (entry.pending ? kPending : 0) | (entry.suspect ? kSuspect : 0);
+  if (entry.version == Version{}) {
+    *to++ = static_cast<char>(tag | kVersionAdopted);
+  } else if (entry.version.replica == home) {
+    *to++ = static_cast<char>(tag | kVersionHome);
+    to = Store64(to, entry.version.time);
+  } else {
+    *to++ = static_cast<char>(tag | kVersionOther);
+    to = Store64(to, entry.version.time);
+    to = Store64(to, entry.version.replica);
+  }
+  to = Store64(to, entry.hash_high);
+  to = Store64(to, entry.hash_low);
+  out->append(bytes, static_cast<size_t>(to - bytes));
+}
+
+bool ParseEntry(std::string_view bytes, uint64_t home, StoredEntry* entry) {
+  uint8_t tag = 0;
+  if (!GetFixed8(&bytes, &tag) || (tag & ~kKnownBits) != 0) return false;
+  entry->tombstone = (tag & kTombstone) != 0;
+  entry->pending = (tag & kPending) != 0;
+  entry->suspect = (tag & kSuspect) != 0;
+  entry->version = {};
+  switch (tag & kVersionMask) {
+    case kVersionAdopted:
+      break;
+    case kVersionHome:
+      entry->version.replica = home;
+      if (!GetFixed64(&bytes, &entry->version.time)) return false;
+      break;
+    case kVersionOther:
+      if (!GetFixed64(&bytes, &entry->version.time) ||
+          !GetFixed64(&bytes, &entry->version.replica)) {
+        return false;
+      }
+      break;
+    default:
+      return false;
+  }
+  return GetFixed64(&bytes, &entry->hash_high) &&
+         GetFixed64(&bytes, &entry->hash_low) && bytes.empty();
+}
+
+ElementHash CompleteHash(const ElementHasher& hasher, std::string_view family,
+                         std::string_view key, const StoredEntry& entry) {
+  if (!entry.pending) return {entry.hash_high, entry.hash_low};
+  if (entry.tombstone) {
+    return hasher.HashTombstone(family, key, entry.version);
+  }
+  return hasher.HashPair(family, key, entry.version,
+                         {entry.hash_high, entry.hash_low});
+}
+
+}  // namespace rocksync

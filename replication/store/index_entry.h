@@ -1,0 +1,59 @@
+// Values of the index column family: what the index knows of one key.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_INDEX_ENTRY_H_
+#define ROCKSYNC_REPLICATION_STORE_INDEX_ENTRY_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sketch/element.h"
+#include "sketch/version.h"
+
+namespace rocksync {
+
+// An entry as stored: tag (1) | version (0, 8 or 16) | hash (16).
+struct StoredEntry {
+  Version version;
+  bool tombstone = false;
+  // The pair's data and entry disagree, or its entry was missing: it is in no
+  // digest, is not offered and loses against everything.
+  bool suspect = false;
+  // `hash` holds the value's hash (XXH3-128; zero for a tombstone) and not yet
+  // the element's: computing that is left to whoever needs it first.
+  bool pending = false;
+  uint64_t hash_high = 0;
+  uint64_t hash_low = 0;
+};
+
+// `home` is the replica whose versions are stored without its 8-byte id: the
+// one that made this index. It never changes during an index's life.
+void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home);
+
+// False if the bytes are damaged or of a format this code does not know.
+[[nodiscard]] bool ParseEntry(std::string_view bytes, uint64_t home,
+                              StoredEntry* entry);
+
+// The element hash of an entry, completed if it is pending.
+ElementHash CompleteHash(const ElementHasher& hasher, std::string_view family,
+                         std::string_view key, const StoredEntry& entry);
+
+// A pending entry for a pair that is being written (`value` null: deleted).
+// Defined here because every write of the application comes through.
+inline StoredEntry PendingEntry(const Version& version,
+                                const std::string_view* value) {
+  StoredEntry entry;
+  entry.version = version;
+  entry.pending = true;
+  entry.tombstone = value == nullptr;
+  if (value != nullptr) {
+    const ValueHash hash = HashValue(*value);
+    entry.hash_high = hash.high;
+    entry.hash_low = hash.low;
+  }
+  return entry;
+}
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_INDEX_ENTRY_H_

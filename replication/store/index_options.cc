@@ -1,0 +1,53 @@
+#include "replication/store/index_options.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "replication/store/bucket_memtable.h"
+#include "replication/store/index_key.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/slice_transform.h"
+#include "rocksdb/table.h"
+
+namespace rocksync {
+namespace {
+
+// An entry in the memtable, all in all, for keys of some 16 bytes.
+constexpr size_t kMemtableEntryBytes = 96;
+
+int BucketBits(size_t write_buffer_bytes) {
+  const size_t entries = write_buffer_bytes / kMemtableEntryBytes;
+  return std::clamp(static_cast<int>(std::bit_width(entries)), 10, 22);
+}
+
+}  // namespace
+
+rocksdb::ColumnFamilyOptions IndexFamilyOptions(
+    const ReplicatedDBOptions& options,
+    std::shared_ptr<HashCompletionFactory> completion) {
+  rocksdb::ColumnFamilyOptions family;
+  family.write_buffer_size = options.index_write_buffer_bytes;
+  family.memtable_factory =
+      NewBucketMemtableFactory(BucketBits(options.index_write_buffer_bytes));
+  // Entries are hashes: nothing to compress. Written at random over all of the
+  // key space: universal compaction rewrites them less often than levels do.
+  family.compression = rocksdb::kNoCompression;
+  family.compaction_style = rocksdb::kCompactionStyleUniversal;
+  // A lookup by position is all that the filter has to answer.
+  family.prefix_extractor.reset(
+      rocksdb::NewFixedPrefixTransform(kPositionBytes));
+  family.compaction_filter_factory = std::move(completion);
+
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = 1024;
+  table.whole_key_filtering = false;
+  table.filter_policy = options.index_filter_policy;
+  if (table.filter_policy == nullptr) {
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  }
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return family;
+}
+
+}  // namespace rocksync

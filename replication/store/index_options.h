@@ -1,0 +1,22 @@
+// How the index column family is stored. docs/design_writes.md has what was
+// measured.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_INDEX_OPTIONS_H_
+#define ROCKSYNC_REPLICATION_STORE_INDEX_OPTIONS_H_
+
+#include <memory>
+
+#include "replication/store/hash_completion.h"
+#include "rocksdb/options.h"
+#include "rocksync/options.h"
+
+namespace rocksync {
+
+// `completion` may be null: pending hashes then stay pending.
+rocksdb::ColumnFamilyOptions IndexFamilyOptions(
+    const ReplicatedDBOptions& options,
+    std::shared_ptr<HashCompletionFactory> completion);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_INDEX_OPTIONS_H_

@@ -1,0 +1,109 @@
+// Reading the index: entries in order, with their element hashes.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_INDEX_READER_H_
+#define ROCKSYNC_REPLICATION_STORE_INDEX_READER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "replication/store/family_table.h"
+#include "replication/store/index_entry.h"
+#include "replication/store/index_key.h"
+#include "rocksdb/db.h"
+#include "sketch/element.h"
+
+namespace rocksync {
+
+// What every reader of the index needs to know. Thread-safe.
+class IndexReader {
+ public:
+  IndexReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
+              const ElementHasher* hasher, uint64_t home)
+      : db_(db), index_(index), hasher_(hasher), home_(home) {}
+
+  // The table must stay valid as long as this.
+  void SetFamilies(const FamilyTable* families) {
+    families_.store(families, std::memory_order_release);
+  }
+
+  rocksdb::DB* db() const { return db_; }
+  rocksdb::ColumnFamilyHandle* index() const { return index_; }
+  const ElementHasher& hasher() const { return *hasher_; }
+  uint64_t home() const { return home_; }
+  const FamilyTable& families() const {
+    return *families_.load(std::memory_order_acquire);
+  }
+
+  // The entry of a key, NotFound if there is none. `at` null: now.
+  rocksdb::Status Get(const rocksdb::Snapshot* at, const IndexKey& key,
+                      StoredEntry* entry) const;
+
+ private:
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const index_;
+  const ElementHasher* const hasher_;
+  const uint64_t home_;
+  std::atomic<const FamilyTable*> families_{nullptr};
+};
+
+// Walks over entries at a snapshot. Not thread-safe.
+class IndexCursor {
+ public:
+  enum class Order : uint8_t {
+    kTotal,           // over all entries
+    kWithinPosition,  // Seek skips files by their filters; other positions than
+                      // the one sought may be missing
+  };
+  // `at` null: now, and until then as of this moment.
+  IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
+              Order order);
+
+  void SeekToFirstEntry() { Seek(1); }
+  // To the first entry at `position` or later.
+  void Seek(uint64_t position);
+  // To the first entry whose index key is >= `index_key`.
+  void SeekKey(std::string_view index_key);
+  void Next();
+
+  // False at the end, and on errors.
+  bool Valid() const { return valid_; }
+  bool At(uint64_t position) const {
+    return valid_ && key_.position == position;
+  }
+  const rocksdb::Status& status() const { return status_; }
+
+  // REQUIRES: Valid(). Views are good until the cursor moves.
+  const IndexKey& key() const { return key_; }
+  std::string_view index_key() const {
+    return {iterator_->key().data(), iterator_->key().size()};
+  }
+  const StoredEntry& entry() const { return entry_; }
+  // Null if the entry's family is not replicated (any more).
+  const Family* family() const { return family_; }
+  // Whether the entry is an element: of a replicated family, and not suspect.
+  bool Counts() const { return family_ != nullptr && !entry_.suspect; }
+  // REQUIRES: Counts().
+  ElementHash Hash() const {
+    return CompleteHash(reader_.hasher(), family_->name, key_.key, entry_);
+  }
+
+ private:
+  void Load();
+
+  const IndexReader& reader_;
+  const FamilyTable& families_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+  std::string target_;
+  IndexKey key_;
+  StoredEntry entry_;
+  const Family* family_ = nullptr;
+  bool valid_ = false;
+  rocksdb::Status status_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_INDEX_READER_H_

@@ -1,0 +1,109 @@
+// The digests of all leaves, kept up with writes without reading anything on
+// the write path.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_LEAF_DIGESTS_H_
+#define ROCKSYNC_REPLICATION_STORE_LEAF_DIGESTS_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/store/dirty_positions.h"
+#include "replication/store/index_reader.h"
+#include "replication/store/stripe_locks.h"
+#include "rocksdb/db.h"
+#include "sketch/digest.h"
+
+namespace rocksync {
+
+// A snapshot of RocksDB, released with its last user.
+class HeldSnapshot {
+ public:
+  explicit HeldSnapshot(rocksdb::DB* db) : db_(db), held_(db->GetSnapshot()) {}
+  ~HeldSnapshot() { db_->ReleaseSnapshot(held_); }
+  HeldSnapshot(const HeldSnapshot&) = delete;
+  HeldSnapshot& operator=(const HeldSnapshot&) = delete;
+
+  const rocksdb::Snapshot* get() const { return held_; }
+
+ private:
+  rocksdb::DB* const db_;
+  const rocksdb::Snapshot* const held_;
+};
+
+// Digests belong to a base snapshot S. Writers note the positions they write
+// to. Ready takes all stripes for a moment, takes the notes and a snapshot T,
+// and then adds, for every position noted, what stands there at T less what
+// stood there at S. Reading all entries of a position makes keys that share a
+// position no special case. With too many notes, or without a base, it reads
+// the whole index at T instead. T is the new base.
+//
+// Thread-safe.
+class LeafDigests {
+ public:
+  using Leaves = std::vector<Digest>;  // kLeafCount of them
+
+  // `reader` and `locks` must outlive this.
+  LeafDigests(const IndexReader* reader, StripeLocks* locks)
+      : reader_(reader), locks_(locks) {}
+
+  // Digests that are known to be right now (nothing was written since).
+  void Trust(Leaves leaves);
+
+  // OK: `*snapshot` and the digests at it. Cancelled: gave up waiting.
+  absl::Status Ready(const std::function<bool()>& cancelled,
+                     std::shared_ptr<const HeldSnapshot>* snapshot,
+                     std::shared_ptr<const Leaves>* leaves);
+
+  // True if Ready would only have to look at what was written since the base.
+  bool UpToDate() const;
+
+  // Notes that an entry at `position` is being written.
+  // REQUIRES: the position's stripe is held.
+  void Note(uint64_t position) { notes_.Add(position); }
+
+  // Forgets the base: the next Ready reads everything.
+  void Invalidate();
+
+  // To be called every now and then. A base is a RocksDB snapshot, and an old
+  // one makes the application's data keep old versions: so an old base is
+  // renewed, or dropped if nobody has asked for digests in a long time.
+  void RenewOldBase(const std::function<bool()>& cancelled);
+
+  uint64_t rescans() const { return rescans_.load(); }
+  uint64_t entries_read() const { return entries_read_.load(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // REQUIRES: ready_mutex_ held.
+  absl::Status ReadyLocked(const std::function<bool()>& cancelled);
+  absl::Status Rescan(const rocksdb::Snapshot* at,
+                      const std::function<bool()>& cancelled);
+  absl::Status AddDifferences(const std::vector<uint64_t>& positions,
+                              const rocksdb::Snapshot* from,
+                              const rocksdb::Snapshot* to,
+                              const std::function<bool()>& cancelled);
+  void DropBase();
+
+  const IndexReader* const reader_;
+  StripeLocks* const locks_;
+  DirtyPositions notes_;
+
+  mutable std::timed_mutex ready_mutex_;
+  std::shared_ptr<const HeldSnapshot> base_;  // null: digests are not valid
+  Leaves leaves_;
+  Clock::time_point base_time_;
+  Clock::time_point asked_time_ = Clock::now();
+  std::atomic<uint64_t> rescans_{0};
+  std::atomic<uint64_t> entries_read_{0};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_LEAF_DIGESTS_H_

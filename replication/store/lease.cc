@@ -1,0 +1,29 @@
+#include "replication/store/lease.h"
+
+#include "replication/store/index_key.h"
+#include "replication/store/meta_records.h"
+
+namespace rocksync {
+
+rocksdb::Status Lease::Renew(uint64_t time) {
+  std::unique_lock renewal(renewal_, std::try_to_lock);
+  if (!renewal.owns_lock()) {
+    // Somebody is at it. Who is still covered need not wait.
+    if (time < until_.load(std::memory_order_acquire)) {
+      return rocksdb::Status::OK();
+    }
+    renewal.lock();
+  }
+  if (time + kRenewAhead < until_.load(std::memory_order_acquire)) {
+    return rocksdb::Status::OK();
+  }
+  const uint64_t until = time + kTerm;
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  const rocksdb::Status status =
+      db_->Put(options, index_, MetaKey(kLeaseRecord), EncodeLease(until));
+  if (status.ok()) until_.store(until, std::memory_order_release);
+  return status;
+}
+
+}  // namespace rocksync

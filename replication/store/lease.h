@@ -1,0 +1,47 @@
+// The lease: a reading of the clock, written down ahead and synced, that no
+// version issued or observed passes. After any crash the clock starts from it,
+// so a version is never issued twice, even if the tail of the WAL is lost.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_LEASE_H_
+#define ROCKSYNC_REPLICATION_STORE_LEASE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+// Thread-safe.
+class Lease {
+ public:
+  // `until`: what is written down now.
+  Lease(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index, uint64_t until)
+      : db_(db), index_(index), until_(until) {}
+
+  // OK once the lease covers `time`. Nearly always one load; a synced write
+  // every few seconds of writing.
+  rocksdb::Status Cover(uint64_t time) {
+    if (time + kRenewAhead < until_.load(std::memory_order_acquire)) {
+      return rocksdb::Status::OK();
+    }
+    return Renew(time);
+  }
+
+ private:
+  // In clock readings: 10 s taken at a time, renewed when 5 s are left.
+  static constexpr uint64_t kTerm = uint64_t{10000} << 16;
+  static constexpr uint64_t kRenewAhead = uint64_t{5000} << 16;
+
+  rocksdb::Status Renew(uint64_t time);
+
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const index_;
+  std::atomic<uint64_t> until_;
+  std::mutex renewal_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_LEASE_H_

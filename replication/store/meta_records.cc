@@ -1,0 +1,216 @@
+#include "replication/store/meta_records.h"
+
+#include "replication/store/index_key.h"
+#include "sketch/coding.h"
+#include "sketch/sha256.h"
+
+namespace rocksync {
+namespace {
+
+constexpr size_t kMaxName = 1 << 20;
+constexpr size_t kMaxFamilies = 1 << 20;
+
+std::string Start() { return std::string(1, static_cast<char>(kIndexFormat)); }
+
+bool Begin(std::string_view* bytes) {
+  uint8_t format = 0;
+  return GetFixed8(bytes, &format) && format == kIndexFormat;
+}
+
+bool GetText(std::string_view* bytes, std::string* text) {
+  std::string_view view;
+  if (!GetLengthPrefixed(bytes, kMaxName, &view)) return false;
+  text->assign(view);
+  return true;
+}
+
+bool GetId(std::string_view* bytes, uint32_t* id) {
+  uint64_t value = 0;
+  if (!GetVarint64(bytes, UINT32_MAX, &value)) return false;
+  *id = static_cast<uint32_t>(value);
+  return true;
+}
+
+bool GetFlag(std::string_view* bytes, bool* flag) {
+  uint8_t value = 0;
+  if (!GetFixed8(bytes, &value) || value > 1) return false;
+  *flag = value != 0;
+  return true;
+}
+
+}  // namespace
+
+std::string EncodeFormat() { return Start(); }
+
+bool DecodeFormat(std::string_view bytes, uint8_t* format) {
+  return GetFixed8(&bytes, format);
+}
+
+std::string Encode(const ClusterRecord& record) {
+  std::string out = Start();
+  PutLengthPrefixed(&out, record.name);
+  out.append(record.secret_check);
+  return out;
+}
+
+bool Decode(std::string_view bytes, ClusterRecord* record) {
+  if (!Begin(&bytes) || !GetText(&bytes, &record->name) || bytes.size() != 16) {
+    return false;
+  }
+  record->secret_check.assign(bytes);
+  return true;
+}
+
+std::string Encode(const IdentityRecord& record) {
+  std::string out = Start();
+  PutFixed64(&out, record.replica_id);
+  PutFixed64(&out, record.home_id);
+  PutFixed64(&out, record.incarnation);
+  PutFixed64(&out, record.incarnation_nonce);
+  PutLengthPrefixed(&out, record.db_identity);
+  PutLengthPrefixed(&out, record.manifest);
+  return out;
+}
+
+bool Decode(std::string_view bytes, IdentityRecord* record) {
+  return Begin(&bytes) && GetFixed64(&bytes, &record->replica_id) &&
+         GetFixed64(&bytes, &record->home_id) &&
+         GetFixed64(&bytes, &record->incarnation) &&
+         GetFixed64(&bytes, &record->incarnation_nonce) &&
+         GetText(&bytes, &record->db_identity) &&
+         GetText(&bytes, &record->manifest) && bytes.empty();
+}
+
+std::string Encode(const std::vector<FamilyRecord>& record) {
+  std::string out = Start();
+  PutVarint64(&out, record.size());
+  for (const FamilyRecord& family : record) {
+    PutVarint64(&out, family.id);
+    PutLengthPrefixed(&out, family.name);
+    PutFixed8(&out, family.work);
+  }
+  return out;
+}
+
+bool Decode(std::string_view bytes, std::vector<FamilyRecord>* record) {
+  uint64_t count = 0;
+  if (!Begin(&bytes) || !GetVarint64(&bytes, kMaxFamilies, &count)) {
+    return false;
+  }
+  record->clear();
+  for (uint64_t i = 0; i < count; ++i) {
+    FamilyRecord family;
+    if (!GetId(&bytes, &family.id) || !GetText(&bytes, &family.name) ||
+        !GetFixed8(&bytes, &family.work)) {
+      return false;
+    }
+    record->push_back(std::move(family));
+  }
+  return bytes.empty();
+}
+
+std::string Encode(const WorkRecord& record) {
+  std::string out = Start();
+  PutFixed8(&out, record.purge ? 1 : 0);
+  PutFixed8(&out, record.index_pass ? 1 : 0);
+  PutFixed64(&out, record.sealed_sequence);
+  PutFixed8(&out, record.step);
+  PutVarint64(&out, record.family_id);
+  PutVarint64(&out, record.pairs_read);
+  PutVarint64(&out, record.cursor.size());
+  out.append(record.cursor);
+  return out;
+}
+
+bool Decode(std::string_view bytes, WorkRecord* record) {
+  uint64_t size = 0;
+  if (!Begin(&bytes) || !GetFlag(&bytes, &record->purge) ||
+      !GetFlag(&bytes, &record->index_pass) ||
+      !GetFixed64(&bytes, &record->sealed_sequence) ||
+      !GetFixed8(&bytes, &record->step) || !GetId(&bytes, &record->family_id) ||
+      !GetVarint64(&bytes, &record->pairs_read) ||
+      !GetVarint64(&bytes, &size) || size != bytes.size()) {
+    return false;
+  }
+  record->cursor.assign(bytes);
+  return true;
+}
+
+std::string Encode(const SealRecord& record) {
+  std::string out = Start();
+  PutFixed64(&out, record.sequence);
+  PutFixed8(&out, record.has_digests ? 1 : 0);
+  return out;
+}
+
+bool Decode(std::string_view bytes, SealRecord* record) {
+  return Begin(&bytes) && GetFixed64(&bytes, &record->sequence) &&
+         GetFlag(&bytes, &record->has_digests) && bytes.empty();
+}
+
+std::string Encode(const PeerRecord& record) {
+  std::string out = Start();
+  PutFixed64(&out, record.incarnation);
+  PutFixed64(&out, record.incarnation_nonce);
+  PutFixed64(&out, record.clock);
+  return out;
+}
+
+bool Decode(std::string_view bytes, PeerRecord* record) {
+  return Begin(&bytes) && GetFixed64(&bytes, &record->incarnation) &&
+         GetFixed64(&bytes, &record->incarnation_nonce) &&
+         GetFixed64(&bytes, &record->clock) && bytes.empty();
+}
+
+std::string EncodeLease(uint64_t lease) {
+  std::string out = Start();
+  PutFixed64(&out, lease);
+  return out;
+}
+
+bool DecodeLease(std::string_view bytes, uint64_t* lease) {
+  return Begin(&bytes) && GetFixed64(&bytes, lease) && bytes.empty();
+}
+
+std::string DigestKey(uint32_t chunk) {
+  std::string name(kDigestRecordPrefix);
+  PutFixed8(&name, static_cast<uint8_t>(chunk));
+  return MetaKey(name);
+}
+
+std::string EncodeDigests(const Digest* digests, size_t count) {
+  std::string out = Start();
+  out.reserve(1 + 24 * count);
+  for (size_t i = 0; i < count; ++i) {
+    PutFixed64(&out, digests[i].count);
+    PutFixed64(&out, digests[i].high);
+    PutFixed64(&out, digests[i].low);
+  }
+  return out;
+}
+
+bool DecodeDigests(std::string_view bytes, Digest* digests, size_t count) {
+  if (!Begin(&bytes) || bytes.size() != 24 * count) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!GetFixed64(&bytes, &digests[i].count) ||
+        !GetFixed64(&bytes, &digests[i].high) ||
+        !GetFixed64(&bytes, &digests[i].low)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string PeerKey(uint64_t replica_id) {
+  std::string name(kPeerRecordPrefix);
+  PutFixed64(&name, replica_id);
+  return MetaKey(name);
+}
+
+std::string SecretCheck(const ClusterSecret& secret) {
+  const Sha256Digest digest =
+      Sha256({"rocksync secret check", AsPiece(secret)});
+  return std::string(AsPiece(digest).substr(0, 16));
+}
+
+}  // namespace rocksync

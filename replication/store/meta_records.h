@@ -1,0 +1,120 @@
+// Meta records of the index column family: who this replica is and how far it
+// is. Their bytes are in docs/index_format.md. Pure coding; no RocksDB.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_META_RECORDS_H_
+#define ROCKSYNC_REPLICATION_STORE_META_RECORDS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sketch/digest.h"
+#include "sketch/element.h"
+
+namespace rocksync {
+
+// The format of the index. Every record also begins with a format byte.
+inline constexpr uint8_t kIndexFormat = 1;
+
+// Names of the records (index_key.h: MetaKey).
+inline constexpr std::string_view kFormatRecord = "format";
+inline constexpr std::string_view kClusterRecord = "cluster";
+inline constexpr std::string_view kIdentityRecord = "identity";
+inline constexpr std::string_view kLeaseRecord = "lease";
+inline constexpr std::string_view kFamiliesRecord = "families";
+inline constexpr std::string_view kWorkRecord = "work";
+inline constexpr std::string_view kSealRecord = "seal";
+inline constexpr std::string_view kDigestRecordPrefix = "digests/";
+inline constexpr std::string_view kPeerRecordPrefix = "peer/";
+
+// Which cluster the index was computed for.
+struct ClusterRecord {
+  std::string name;
+  std::string secret_check;  // 16 bytes derived from the secret
+};
+
+struct IdentityRecord {
+  uint64_t replica_id = 0;
+  uint64_t home_id = 0;  // whose versions entries store without an id
+  uint64_t incarnation = 0;
+  uint64_t incarnation_nonce = 0;
+  std::string db_identity;  // RocksDB's, to recognise copies
+  std::string manifest;     // CURRENT's content after our last opening
+};
+
+// What of a family is still to be read.
+inline constexpr uint8_t kFamilyAdopting = 0x01;  // pairs without entry: adopt
+inline constexpr uint8_t kFamilyChecking = 0x02;  // pairs may disagree
+
+struct FamilyRecord {
+  uint32_t id = 0;
+  std::string name;
+  uint8_t work = 0;
+};
+
+// Background work that is not done: adoption, re-check, purge.
+struct WorkRecord {
+  bool purge = false;       // entries of families that are gone
+  bool index_pass = false;  // entries whose pair may be gone
+  // What has a larger sequence number was written by somebody else.
+  uint64_t sealed_sequence = 0;
+  // How far: the step (0 purge, 1 families, 2 index pass), its family, its
+  // key. All before it is done.
+  uint8_t step = 0;
+  uint32_t family_id = 0;
+  std::string cursor;
+  uint64_t pairs_read = 0;
+};
+
+// Written by a clean close: nothing was written after this sequence number.
+struct SealRecord {
+  uint64_t sequence = 0;
+  bool has_digests = false;
+};
+
+// What is remembered of a peer.
+struct PeerRecord {
+  uint64_t incarnation = 0;
+  uint64_t incarnation_nonce = 0;
+  uint64_t clock = 0;
+};
+
+std::string Encode(const ClusterRecord& record);
+std::string Encode(const IdentityRecord& record);
+std::string Encode(const std::vector<FamilyRecord>& record);
+std::string Encode(const WorkRecord& record);
+std::string Encode(const SealRecord& record);
+std::string Encode(const PeerRecord& record);
+std::string EncodeLease(uint64_t lease);
+std::string EncodeFormat();
+
+// False if the bytes are damaged or of a format this code does not know.
+[[nodiscard]] bool Decode(std::string_view bytes, ClusterRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, IdentityRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes,
+                          std::vector<FamilyRecord>* record);
+[[nodiscard]] bool Decode(std::string_view bytes, WorkRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, SealRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, PeerRecord* record);
+[[nodiscard]] bool DecodeLease(std::string_view bytes, uint64_t* lease);
+// The format byte alone, whatever follows.
+[[nodiscard]] bool DecodeFormat(std::string_view bytes, uint8_t* format);
+
+// Leaf digests are written in kDigestChunks records of equal size.
+inline constexpr uint32_t kDigestChunks = 16;
+std::string DigestKey(uint32_t chunk);
+std::string EncodeDigests(const Digest* digests, size_t count);
+[[nodiscard]] bool DecodeDigests(std::string_view bytes, Digest* digests,
+                                 size_t count);
+
+std::string PeerKey(uint64_t replica_id);
+
+// 16 bytes that tell whether a secret is the one the index was made with, and
+// do not help to guess it.
+std::string SecretCheck(const ClusterSecret& secret);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_META_RECORDS_H_

@@ -1,0 +1,288 @@
+#include "rocksync/replicated_db.h"
+
+#include <utility>
+
+#include "replication/store/opening.h"
+#include "replication/store/rocksdb_view.h"
+#include "replication/store/store.h"
+#include "replication/store/store_access.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::ColumnFamilyOptions;
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::WriteOptions;
+
+Status Refuse(const std::string& what, const std::string& remedy) {
+  return Status::NotSupported("rocksync: " + what + " on a replicated family",
+                              remedy);
+}
+
+}  // namespace
+
+std::unique_ptr<StorageView> StoreAccess::NewView(ReplicatedDB* db) {
+  return NewRocksDBView(db->store_.get());
+}
+
+ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
+    : StackableDB(db), store_(std::move(store)) {}
+
+ReplicatedDB::~ReplicatedDB() { store_->Close().PermitUncheckedError(); }
+
+Status ReplicatedDB::Open(const rocksdb::Options& options,
+                          const ReplicatedDBOptions& replication,
+                          const std::string& name, ReplicatedDB** db) {
+  std::vector<ColumnFamilyHandle*> handles;
+  const Status status =
+      Open(rocksdb::DBOptions(options), replication, name,
+           {{rocksdb::kDefaultColumnFamilyName, ColumnFamilyOptions(options)}},
+           &handles, db);
+  // As in rocksdb::DB::Open: the database has a handle of its own.
+  if (status.ok()) (*db)->DestroyColumnFamilyHandle(handles[0]);
+  return status;
+}
+
+Status ReplicatedDB::Open(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+    const std::string& name,
+    const std::vector<ColumnFamilyDescriptor>& column_families,
+    std::vector<ColumnFamilyHandle*>* handles, ReplicatedDB** db) {
+  *db = nullptr;
+  handles->clear();
+  rocksdb::DB* base = nullptr;
+  std::unique_ptr<Store> store;
+  const Status status = OpenStore(options, replication, name, column_families,
+                                  handles, &base, &store);
+  if (!status.ok()) return status;
+  *db = new ReplicatedDB(base, std::move(store));
+  (*db)->store_->Start();
+  return status;
+}
+
+Status ReplicatedDB::Close() {
+  const Status sealed = store_->Close();
+  const Status closed = db_->Close();
+  return closed.ok() ? sealed : closed;
+}
+
+std::vector<std::string> ReplicatedDB::ReplicatedFamilies() const {
+  std::vector<std::string> names;
+  for (const Family& family : store_->table().families()) {
+    names.push_back(family.name);
+  }
+  return names;
+}
+
+const ReplicatedDBOptions& ReplicatedDB::replication_options() const {
+  return store_->options();
+}
+
+ReplicaIdentity ReplicatedDB::Identity() const { return store_->identity(); }
+
+Status ReplicatedDB::RememberPeer(const ReplicaIdentity& peer) {
+  return store_->RememberPeer(peer);
+}
+
+AdoptionProgress ReplicatedDB::Adoption() const {
+  return store_->adoption_progress();
+}
+
+Status ReplicatedDB::WaitForAdoption(uint64_t timeout_ms) const {
+  return store_->WaitForAdoption(timeout_ms);
+}
+
+IndexStats ReplicatedDB::GetIndexStats() const { return store_->stats(); }
+
+Status ReplicatedDB::DeleteRangeInChunks(const WriteOptions& options,
+                                         ColumnFamilyHandle* family,
+                                         const Slice& begin_key,
+                                         const Slice& end_key,
+                                         uint64_t* deleted) {
+  return store_->DeleteRangeInChunks(options, family, begin_key, end_key,
+                                     deleted);
+}
+
+// Writes.
+
+Status ReplicatedDB::Put(const WriteOptions& options,
+                         ColumnFamilyHandle* family, const Slice& key,
+                         const Slice& value) {
+  return store_->WriteOne(options, family, key, &value);
+}
+
+Status ReplicatedDB::Delete(const WriteOptions& options,
+                            ColumnFamilyHandle* family, const Slice& key) {
+  return store_->WriteOne(options, family, key, nullptr);
+}
+
+Status ReplicatedDB::SingleDelete(const WriteOptions& options,
+                                  ColumnFamilyHandle* family,
+                                  const Slice& key) {
+  if (store_->IsReplicated(family->GetID())) {
+    return store_->WriteOne(options, family, key, nullptr);
+  }
+  return db_->SingleDelete(options, family, key);
+}
+
+Status ReplicatedDB::DeleteRange(const WriteOptions& options,
+                                 ColumnFamilyHandle* family,
+                                 const Slice& begin_key, const Slice& end_key) {
+  rocksdb::WriteBatch batch;
+  const Status status = batch.DeleteRange(family, begin_key, end_key);
+  return status.ok() ? store_->WriteMany(options, &batch) : status;
+}
+
+Status ReplicatedDB::Merge(const WriteOptions& options,
+                           ColumnFamilyHandle* family, const Slice& key,
+                           const Slice& value) {
+  rocksdb::WriteBatch batch;
+  const Status status = batch.Merge(family, key, value);
+  return status.ok() ? store_->WriteMany(options, &batch) : status;
+}
+
+Status ReplicatedDB::Write(const WriteOptions& options,
+                           rocksdb::WriteBatch* batch) {
+  return store_->WriteMany(options, batch);
+}
+
+// Refused.
+
+Status ReplicatedDB::Put(const WriteOptions& options,
+                         ColumnFamilyHandle* family, const Slice& key,
+                         const Slice& ts, const Slice& value) {
+  if (!store_->IsReplicated(family->GetID())) {
+    return db_->Put(options, family, key, ts, value);
+  }
+  return Refuse("Put with a timestamp", "use Put without one");
+}
+
+Status ReplicatedDB::Delete(const WriteOptions& options,
+                            ColumnFamilyHandle* family, const Slice& key,
+                            const Slice& ts) {
+  if (!store_->IsReplicated(family->GetID())) {
+    return db_->Delete(options, family, key, ts);
+  }
+  return Refuse("Delete with a timestamp", "use Delete without one");
+}
+
+Status ReplicatedDB::SingleDelete(const WriteOptions& options,
+                                  ColumnFamilyHandle* family, const Slice& key,
+                                  const Slice& ts) {
+  if (!store_->IsReplicated(family->GetID())) {
+    return db_->SingleDelete(options, family, key, ts);
+  }
+  return Refuse("SingleDelete with a timestamp", "use Delete without one");
+}
+
+Status ReplicatedDB::PutEntity(const WriteOptions& options,
+                               ColumnFamilyHandle* family, const Slice& key,
+                               const rocksdb::WideColumns& columns) {
+  if (!store_->IsReplicated(family->GetID())) {
+    return db_->PutEntity(options, family, key, columns);
+  }
+  return Refuse("PutEntity", "encode the columns into a value and use Put");
+}
+
+Status ReplicatedDB::IngestExternalFile(
+    ColumnFamilyHandle* family, const std::vector<std::string>& files,
+    const rocksdb::IngestExternalFileOptions& options) {
+  if (!store_->IsReplicated(family->GetID())) {
+    return db_->IngestExternalFile(family, files, options);
+  }
+  return Refuse("IngestExternalFile",
+                "read the file with SstFileReader and Put its pairs");
+}
+
+Status ReplicatedDB::IngestExternalFiles(
+    const std::vector<rocksdb::IngestExternalFileArg>& args) {
+  for (const rocksdb::IngestExternalFileArg& arg : args) {
+    if (store_->IsReplicated(arg.column_family->GetID())) {
+      return Refuse("IngestExternalFiles",
+                    "read the files with SstFileReader and Put their pairs");
+    }
+  }
+  return db_->IngestExternalFiles(args);
+}
+
+Status ReplicatedDB::CreateColumnFamilyWithImport(
+    const ColumnFamilyOptions& options, const std::string& name,
+    const rocksdb::ImportColumnFamilyOptions& import_options,
+    const rocksdb::ExportImportFilesMetaData& metadata,
+    ColumnFamilyHandle** handle) {
+  if (store_->WouldReplicate(name)) {
+    *handle = nullptr;
+    return Refuse("CreateColumnFamilyWithImport",
+                  "create the family and Put its pairs");
+  }
+  const Status status = db_->CreateColumnFamilyWithImport(
+      options, name, import_options, metadata, handle);
+  return status.ok() ? store_->AddFamily(name, options, *handle) : status;
+}
+
+Status ReplicatedDB::DeleteFile(std::string name) {
+  // The file may hold pairs of any family, or the index.
+  return Refuse("DeleteFile " + name, "use DeleteRange");
+}
+
+// Families.
+
+Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
+                                        const std::string& name,
+                                        ColumnFamilyHandle** handle) {
+  *handle = nullptr;
+  Status status = store_->CheckNewFamily(name, options);
+  if (!status.ok()) return status;
+  status = db_->CreateColumnFamily(options, name, handle);
+  return status.ok() ? store_->AddFamily(name, options, *handle) : status;
+}
+
+Status ReplicatedDB::CreateColumnFamilies(
+    const ColumnFamilyOptions& options, const std::vector<std::string>& names,
+    std::vector<ColumnFamilyHandle*>* handles) {
+  std::vector<ColumnFamilyDescriptor> families;
+  for (const std::string& name : names) families.push_back({name, options});
+  return CreateColumnFamilies(families, handles);
+}
+
+Status ReplicatedDB::CreateColumnFamilies(
+    const std::vector<ColumnFamilyDescriptor>& column_families,
+    std::vector<ColumnFamilyHandle*>* handles) {
+  handles->clear();
+  for (const ColumnFamilyDescriptor& family : column_families) {
+    ColumnFamilyHandle* handle = nullptr;
+    const Status status =
+        CreateColumnFamily(family.options, family.name, &handle);
+    if (!status.ok()) return status;
+    handles->push_back(handle);
+  }
+  return Status::OK();
+}
+
+Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
+  if (family->GetName() == kIndexFamilyName) {
+    return Status::InvalidArgument("rocksync: the index is in use",
+                                   "close the database and detach it");
+  }
+  const Status status = db_->DropColumnFamily(family);
+  return status.ok() ? store_->RemoveFamily(family->GetID()) : status;
+}
+
+Status ReplicatedDB::DropColumnFamilies(
+    const std::vector<ColumnFamilyHandle*>& families) {
+  for (ColumnFamilyHandle* family : families) {
+    const Status status = DropColumnFamily(family);
+    if (!status.ok()) return status;
+  }
+  return Status::OK();
+}
+
+Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
+  if (store_->GiveBack(family)) return Status::OK();
+  return db_->DestroyColumnFamilyHandle(family);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,18 @@
+// The protocol's view of a store: StorageView on RocksDB.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_ROCKSDB_VIEW_H_
+#define ROCKSYNC_REPLICATION_STORE_ROCKSDB_VIEW_H_
+
+#include <memory>
+
+#include "replication/protocol/storage_view.h"
+#include "replication/store/store.h"
+
+namespace rocksync {
+
+// See StoreAccess::NewView. `store` must outlive the view.
+std::unique_ptr<StorageView> NewRocksDBView(Store* store);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_ROCKSDB_VIEW_H_

@@ -1,0 +1,30 @@
+#include "replication/store/status.h"
+
+namespace rocksync {
+
+absl::Status ToAbsl(const rocksdb::Status& status) {
+  using Code = rocksdb::Status::Code;
+  switch (status.code()) {
+    case Code::kOk:
+      return absl::OkStatus();
+    case Code::kNotFound:
+      return absl::NotFoundError(status.ToString());
+    case Code::kCorruption:
+      return absl::DataLossError(status.ToString());
+    case Code::kNotSupported:
+      return absl::UnimplementedError(status.ToString());
+    case Code::kInvalidArgument:
+      return absl::InvalidArgumentError(status.ToString());
+    case Code::kBusy:
+    case Code::kTryAgain:
+    case Code::kIncomplete:
+      return absl::UnavailableError(status.ToString());
+    case Code::kAborted:
+    case Code::kShutdownInProgress:
+      return absl::AbortedError(status.ToString());
+    default:
+      return absl::InternalError(status.ToString());
+  }
+}
+
+}  // namespace rocksync

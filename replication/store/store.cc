@@ -1,0 +1,229 @@
+#include "replication/store/store.h"
+
+#include <utility>
+
+#include "replication/store/adoption.h"
+#include "replication/store/batch_rewriter.h"
+#include "replication/store/index_key.h"
+#include "replication/store/write_plan.h"
+#include "rocksdb/env.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::WriteOptions;
+
+std::string_view View(const Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+// Each thread's own, so that a write allocates nothing.
+rocksdb::WriteBatch* ScratchBatch() {
+  thread_local rocksdb::WriteBatch batch;
+  batch.Clear();
+  return &batch;
+}
+
+}  // namespace
+
+Store::Store(const ReplicatedDBOptions& options, Opened opened)
+    : options_(options),
+      hasher_(std::move(opened.hasher)),
+      completion_(std::move(opened.completion)),
+      identity_(std::move(opened.identity)),
+      reader_(opened.db, opened.index, hasher_.get(), identity_.home_id),
+      clock_(opened.lease),
+      lease_(opened.db, opened.index, opened.lease),
+      digests_(&reader_, &locks_),
+      family_records_(std::move(opened.family_records)),
+      adoption_(std::make_unique<Adoption>(this, std::move(opened.work))) {
+  tables_.push_back(std::make_unique<const FamilyTable>(
+      std::move(opened.families), std::move(opened.other_families)));
+  reader_.SetFamilies(tables_.back().get());
+  completion_->Start(tables_.back().get(), identity_.home_id);
+  if (opened.leaves != nullptr) digests_.Trust(std::move(*opened.leaves));
+}
+
+Store::~Store() = default;
+
+void Store::Start() { adoption_->Start(); }
+
+uint64_t Store::WallMs() const { return db()->GetEnv()->NowMicros() / 1000; }
+
+Status Store::DrawVersion(Version* version) {
+  version->time = clock_.Next(WallMs());
+  version->replica = identity_.replica_id;
+  return lease_.Cover(version->time);
+}
+
+void Store::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
+                     const StoredEntry& entry) const {
+  thread_local std::string index_key;
+  thread_local std::string index_value;
+  index_key.clear();
+  index_value.clear();
+  AppendIndexKey(&index_key, key);
+  AppendEntry(&index_value, entry, identity_.home_id);
+  batch->Put(reader_.index(), index_key, index_value).PermitUncheckedError();
+}
+
+Status Store::RefuseOptions(const WriteOptions& options) const {
+  if (!options.disableWAL) return Status::OK();
+  return Status::NotSupported(
+      "rocksync: WriteOptions::disableWAL on a replicated family",
+      "a crash could keep data and lose its index; leave the WAL on, or keep "
+      "the family out of ReplicatedDBOptions::families");
+}
+
+Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
+                       const Slice& key, const Slice* value) {
+  const Family* const family = table().Find(handle->GetID());
+  if (family == nullptr) {
+    return value != nullptr ? db()->Put(options, handle, key, *value)
+                            : db()->Delete(options, handle, key);
+  }
+  Status status = RefuseOptions(options);
+  if (!status.ok()) return status;
+
+  rocksdb::WriteBatch* const batch = ScratchBatch();
+  StoredEntry entry;
+  if (value != nullptr) {
+    status = batch->Put(handle, key, *value);
+    const std::string_view view = View(*value);
+    entry = PendingEntry({}, &view);
+  } else {
+    status = batch->Delete(handle, key);
+    entry = PendingEntry({}, nullptr);
+  }
+  if (!status.ok()) return status;
+
+  const uint64_t position = hasher_->Position(family->name, View(key));
+  StripeGuard guard(&locks_, StripeOf(position));
+  status = DrawVersion(&entry.version);
+  if (!status.ok()) return status;
+  PutEntry(batch, {position, family->id, View(key)}, entry);
+  digests_.Note(position);
+  return db()->Write(options, batch);
+}
+
+Status Store::WriteMany(const WriteOptions& options,
+                        rocksdb::WriteBatch* batch) {
+  if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
+  PlannedBatch plan;
+  Status status = PlanBatch(*batch, table(), *hasher_, &plan);
+  if (!status.ok()) return status;
+  if (plan.operations.empty()) return db()->Write(options, batch);
+  status = RefuseOptions(options);
+  if (!status.ok()) return status;
+  if (!batch->GetWalTerminationPoint().is_cleared()) {
+    return Status::NotSupported(
+        "rocksync: a WAL termination point in a batch on a replicated family");
+  }
+  if (plan.has_range) {
+    AllStripesGuard guard(&locks_);
+    return CommitPlanned(options, *batch, plan);
+  }
+  StripeSetGuard guard(&locks_, plan.stripes);
+  return CommitPlanned(options, *batch, plan);
+}
+
+// REQUIRES: the plan's stripes are held.
+Status Store::CommitPlanned(const WriteOptions& options,
+                            const rocksdb::WriteBatch& batch,
+                            const PlannedBatch& plan) {
+  Version version;
+  Status status = DrawVersion(&version);
+  if (!status.ok()) return status;
+
+  if (plan.verbatim) {
+    // From the bytes: a copy would inherit the batch's limit of bytes.
+    rocksdb::WriteBatch written(batch.Data());
+    for (const PlannedOperation& operation : plan.operations) {
+      const std::string_view value = View(operation.value);
+      PutEntry(
+          &written,
+          {operation.position, operation.family->id, View(operation.key)},
+          PendingEntry(version, operation.kind == PlannedOperation::Kind::kPut
+                                    ? &value
+                                    : nullptr));
+      digests_.Note(operation.position);
+    }
+    return db()->Write(options, &written);
+  }
+
+  rocksdb::WriteBatch written;
+  struct Change {
+    uint64_t position;
+    uint32_t family_id;
+    std::string key;
+    StoredEntry entry;
+  };
+  std::vector<Change> changes;
+  BatchRewriter rewriter(
+      db(), table(), options_.max_delete_range_keys, &written,
+      [&](const Family& family, std::string_view key,
+          const std::string_view* value) {
+        changes.push_back({hasher_->Position(family.name, key), family.id,
+                           std::string(key), PendingEntry(version, value)});
+      });
+  status = batch.Iterate(&rewriter);
+  if (!status.ok()) return status;
+  for (const Change& change : changes) {
+    PutEntry(&written, {change.position, change.family_id, change.key},
+             change.entry);
+    digests_.Note(change.position);
+  }
+  return db()->Write(options, &written);
+}
+
+Status Store::DeleteRangeInChunks(const WriteOptions& options,
+                                  ColumnFamilyHandle* handle,
+                                  const Slice& begin, const Slice& end,
+                                  uint64_t* deleted) {
+  if (deleted != nullptr) *deleted = 0;
+  std::string from = begin.ToString();
+  bool more = true;
+  while (more) {
+    rocksdb::WriteBatch batch;
+    uint64_t count = 0;
+    std::string last;
+    // Deleting a key that somebody deletes or puts meanwhile does no harm:
+    // each chunk is a write of its own.
+    Status status = ForEachKeyInRange(
+        db(), handle, from, end, options_.max_delete_range_keys, &more,
+        [&](const Slice& key) {
+          batch.Delete(handle, key).PermitUncheckedError();
+          last = key.ToString();
+          ++count;
+        });
+    if (!status.ok()) return status;
+    if (count == 0) break;
+    status = WriteMany(options, &batch);
+    if (!status.ok()) return status;
+    if (deleted != nullptr) *deleted += count;
+    from = last;
+  }
+  return Status::OK();
+}
+
+AdoptionProgress Store::adoption_progress() const {
+  return adoption_->Progress();
+}
+
+Status Store::WaitForAdoption(uint64_t timeout_ms) const {
+  return adoption_->Wait(timeout_ms);
+}
+
+IndexStats Store::stats() const {
+  IndexStats stats;
+  stats.suspect_pairs = suspect_pairs_;
+  stats.held_back_pairs = held_back_pairs_;
+  stats.digest_rescans = digests_.rescans();
+  stats.digest_entries_read = digests_.entries_read();
+  return stats;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,176 @@
+// What stands behind a ReplicatedDB: the parts of the store and how a write
+// goes through them.
+//
+// A write of the application: position of the key -> its stripe is locked ->
+// a version is drawn (clock, lease) -> one WriteBatch with the data and, last,
+// the index entry -> the position is noted for the digests -> unlocked. If the
+// power goes at any moment, the batch is there as a whole or not at all.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_STORE_H_
+#define ROCKSYNC_REPLICATION_STORE_STORE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/protocol/storage_view.h"
+#include "replication/store/clock.h"
+#include "replication/store/family_table.h"
+#include "replication/store/hash_completion.h"
+#include "replication/store/index_entry.h"
+#include "replication/store/index_reader.h"
+#include "replication/store/leaf_digests.h"
+#include "replication/store/lease.h"
+#include "replication/store/meta_records.h"
+#include "replication/store/stripe_locks.h"
+#include "rocksdb/db.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+
+class Adoption;
+struct PlannedBatch;
+
+class Store {
+ public:
+  // What an opening found out before there is a store (opening.h).
+  struct Opened {
+    rocksdb::DB* db = nullptr;                     // owned by the ReplicatedDB
+    rocksdb::ColumnFamilyHandle* index = nullptr;  // becomes the store's
+    std::vector<Family> families;                  // the replicated ones
+    std::vector<Family> other_families;
+    std::vector<FamilyRecord> family_records;  // of the same
+    IdentityRecord identity;
+    WorkRecord work;
+    uint64_t lease = 0;
+    std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
+    std::shared_ptr<HashCompletionFactory> completion;
+    std::unique_ptr<ElementHasher> hasher;
+  };
+
+  Store(const ReplicatedDBOptions& options, Opened opened);
+  ~Store();
+
+  // Starts background work, if any is left.
+  void Start();
+
+  // Writes of the application.
+  rocksdb::Status WriteOne(const rocksdb::WriteOptions& options,
+                           rocksdb::ColumnFamilyHandle* handle,
+                           const rocksdb::Slice& key,
+                           const rocksdb::Slice* value);  // null: delete
+  rocksdb::Status WriteMany(const rocksdb::WriteOptions& options,
+                            rocksdb::WriteBatch* batch);
+  rocksdb::Status DeleteRangeInChunks(const rocksdb::WriteOptions& options,
+                                      rocksdb::ColumnFamilyHandle* handle,
+                                      const rocksdb::Slice& begin,
+                                      const rocksdb::Slice& end,
+                                      uint64_t* deleted);
+
+  // Families.
+  bool IsReplicated(uint32_t family_id) const {
+    return table().Find(family_id) != nullptr;
+  }
+  bool WouldReplicate(const std::string& name) const;
+  rocksdb::Status CheckNewFamily(
+      const std::string& name,
+      const rocksdb::ColumnFamilyOptions& options) const;
+  rocksdb::Status AddFamily(const std::string& name,
+                            const rocksdb::ColumnFamilyOptions& options,
+                            rocksdb::ColumnFamilyHandle* handle);
+  // After RocksDB dropped it.
+  rocksdb::Status RemoveFamily(uint32_t family_id);
+  // True if the store takes care of destroying the handle.
+  bool GiveBack(rocksdb::ColumnFamilyHandle* handle);
+
+  // What the view needs (rocksdb_view.cc).
+  absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
+                            std::shared_ptr<const HeldSnapshot>* snapshot,
+                            std::shared_ptr<const LeafDigests::Leaves>* leaves);
+  absl::Status Apply(std::span<const Pair> pairs,
+                     const std::function<bool()>& cancelled,
+                     std::vector<ApplyOutcome>* outcomes);
+  bool HoldsBack(const Version& version) const;
+  // Marks a pair whose value does not match its entry, unless it has been
+  // written since.
+  void MarkSuspect(const Family& family, std::string_view key,
+                   const Version& version);
+
+  // Identity.
+  ReplicaIdentity identity() const;
+  rocksdb::Status RememberPeer(const ReplicaIdentity& peer);
+
+  AdoptionProgress adoption_progress() const;
+  rocksdb::Status WaitForAdoption(uint64_t timeout_ms) const;
+  IndexStats stats() const;
+
+  // Stops background work, writes the seal and gives the handles back. The
+  // database itself is closed by the caller.
+  rocksdb::Status Close();
+
+  // For the parts of the store.
+  rocksdb::DB* db() const { return reader_.db(); }
+  const ReplicatedDBOptions& options() const { return options_; }
+  const IndexReader& reader() const { return reader_; }
+  const FamilyTable& table() const { return reader_.families(); }
+  StripeLocks* locks() { return &locks_; }
+  LeafDigests* digests() { return &digests_; }
+  uint64_t WallMs() const;
+  rocksdb::Status DrawVersion(Version* version);
+  void CountSuspect() { ++suspect_pairs_; }
+  // Appends an entry to a batch. The batch's last operation must be one.
+  void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
+                const StoredEntry& entry) const;
+  std::vector<FamilyRecord> family_records() const;
+  // Writes down that nothing of the family is left to be read.
+  rocksdb::Status FamilyIsRead(uint32_t family_id);
+
+ private:
+  void SetFamilyRecords(std::vector<FamilyRecord> records);
+  rocksdb::Status RefuseOptions(const rocksdb::WriteOptions& options) const;
+  rocksdb::Status CommitPlanned(const rocksdb::WriteOptions& options,
+                                const rocksdb::WriteBatch& batch,
+                                const PlannedBatch& plan);
+  rocksdb::Status ApplyOnce(std::span<const Pair> pairs,
+                            std::vector<ApplyOutcome>* outcomes);
+  rocksdb::Status Contends(const Family& family, const Pair& pair,
+                           const StoredEntry& stored, bool* beats) const;
+  rocksdb::Status InstallFamilies(std::vector<Family> families,
+                                  std::vector<Family> others,
+                                  std::vector<FamilyRecord> records);
+  rocksdb::Status WriteSeal();
+
+  const ReplicatedDBOptions options_;
+  const std::unique_ptr<const ElementHasher> hasher_;
+  const std::shared_ptr<HashCompletionFactory> completion_;
+  const IdentityRecord identity_;
+  IndexReader reader_;
+  StripeLocks locks_;
+  HybridClock clock_;
+  Lease lease_;
+  LeafDigests digests_;
+
+  // Families change rarely, with all stripes held. Tables are kept until the
+  // end, since readers hold plain pointers to them.
+  std::mutex families_mutex_;
+  std::vector<std::unique_ptr<const FamilyTable>> tables_;
+  mutable std::mutex records_mutex_;
+  std::vector<FamilyRecord> family_records_;
+
+  std::mutex peers_mutex_;
+  std::unique_ptr<Adoption> adoption_;
+  std::atomic<uint64_t> suspect_pairs_{0};
+  std::atomic<uint64_t> held_back_pairs_{0};
+  bool closed_ = false;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_STORE_H_

@@ -1,0 +1,136 @@
+// Replicated families that come and go while the database is open.
+
+#include <algorithm>
+#include <utility>
+
+#include "replication/store/adoption.h"
+#include "replication/store/index_key.h"
+#include "replication/store/refusals.h"
+#include "replication/store/store.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+void RemoveById(std::vector<Family>* families, uint32_t id) {
+  families->erase(
+      std::remove_if(families->begin(), families->end(),
+                     [id](const Family& family) { return family.id == id; }),
+      families->end());
+}
+
+}  // namespace
+
+bool Store::WouldReplicate(const std::string& name) const {
+  return IsReplicatedName(options_, name);
+}
+
+Status Store::CheckNewFamily(
+    const std::string& name,
+    const rocksdb::ColumnFamilyOptions& options) const {
+  return CheckFamilyOptions(options_, name, options);
+}
+
+std::vector<FamilyRecord> Store::family_records() const {
+  std::lock_guard lock(records_mutex_);
+  return family_records_;
+}
+
+void Store::SetFamilyRecords(std::vector<FamilyRecord> records) {
+  std::lock_guard lock(records_mutex_);
+  family_records_ = std::move(records);
+}
+
+Status Store::FamilyIsRead(uint32_t family_id) {
+  std::lock_guard lock(families_mutex_);
+  std::vector<FamilyRecord> records = family_records();
+  for (FamilyRecord& record : records) {
+    if (record.id == family_id) record.work = 0;
+  }
+  const Status status = db()->Put(rocksdb::WriteOptions(), reader_.index(),
+                                  MetaKey(kFamiliesRecord), Encode(records));
+  if (status.ok()) SetFamilyRecords(std::move(records));
+  return status;
+}
+
+// REQUIRES: families_mutex_ is held.
+Status Store::InstallFamilies(std::vector<Family> families,
+                              std::vector<Family> others,
+                              std::vector<FamilyRecord> records) {
+  auto next = std::make_unique<const FamilyTable>(std::move(families),
+                                                  std::move(others));
+  AllStripesGuard all(&locks_);
+  const Status status = db()->Put(rocksdb::WriteOptions(), reader_.index(),
+                                  MetaKey(kFamiliesRecord), Encode(records));
+  if (!status.ok()) return status;
+  SetFamilyRecords(std::move(records));
+  reader_.SetFamilies(next.get());
+  completion_->Start(next.get(), identity_.home_id);
+  tables_.push_back(std::move(next));
+  return status;
+}
+
+Status Store::AddFamily(const std::string& name,
+                        const rocksdb::ColumnFamilyOptions& options,
+                        rocksdb::ColumnFamilyHandle* handle) {
+  std::lock_guard lock(families_mutex_);
+  std::vector<Family> families = table().families();
+  std::vector<Family> others = table().others();
+  std::vector<FamilyRecord> records = family_records();
+  Family family;
+  family.id = handle->GetID();
+  family.name = name;
+  family.shared = std::make_shared<SharedHandle>(db(), handle);
+  const bool merges =
+      std::find(options_.merge_families.begin(), options_.merge_families.end(),
+                name) != options_.merge_families.end();
+  if (merges) family.merge_operator = options.merge_operator;
+  if (WouldReplicate(name)) {
+    records.push_back({family.id, name, 0});
+    families.push_back(std::move(family));
+  } else {
+    others.push_back(std::move(family));
+  }
+  return InstallFamilies(std::move(families), std::move(others),
+                         std::move(records));
+}
+
+Status Store::RemoveFamily(uint32_t family_id) {
+  std::lock_guard lock(families_mutex_);
+  const bool replicated = IsReplicated(family_id);
+  std::vector<Family> families = table().families();
+  std::vector<Family> others = table().others();
+  std::vector<FamilyRecord> records = family_records();
+  RemoveById(&families, family_id);
+  RemoveById(&others, family_id);
+  records.erase(std::remove_if(records.begin(), records.end(),
+                               [family_id](const FamilyRecord& record) {
+                                 return record.id == family_id;
+                               }),
+                records.end());
+  const Status status = InstallFamilies(std::move(families), std::move(others),
+                                        std::move(records));
+  if (!status.ok() || !replicated) return status;
+  // If the power goes before the purge is written down, the next opening finds
+  // that the family is gone and purges then.
+  digests_.Invalidate();
+  return adoption_->RequestPurge();
+}
+
+bool Store::GiveBack(rocksdb::ColumnFamilyHandle* handle) {
+  std::lock_guard lock(families_mutex_);
+  for (const auto& table : tables_) {
+    for (const auto* list : {&table->families(), &table->others()}) {
+      for (const Family& family : *list) {
+        if (family.shared->handle == handle) {
+          family.shared->given_back = true;
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,123 @@
+// Who this replica is, what it remembers of peers, and how it closes.
+
+#include <utility>
+
+#include "replication/store/adoption.h"
+#include "replication/store/index_key.h"
+#include "replication/store/status.h"
+#include "replication/store/store.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+std::string Hex(uint64_t id) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    text.push_back(kDigits[(id >> shift) & 15]);
+  }
+  return text;
+}
+
+Status Refused(uint64_t replica_id, const std::string& why) {
+  return Status::Aborted(
+      "rocksync: replica " + Hex(replica_id) + " " + why,
+      "open a copy or a restored backup with open_copy_as_new_replica");
+}
+
+}  // namespace
+
+ReplicaIdentity Store::identity() const {
+  return {identity_.replica_id, identity_.incarnation,
+          identity_.incarnation_nonce, clock_.Last()};
+}
+
+Status Store::RememberPeer(const ReplicaIdentity& peer) {
+  if (peer.replica_id == 0) {
+    return Status::InvalidArgument("rocksync: a peer without an identity");
+  }
+  if (peer.replica_id == identity_.replica_id) {
+    return Refused(peer.replica_id, "has the identity of this replica");
+  }
+  std::lock_guard lock(peers_mutex_);
+  const std::string key = PeerKey(peer.replica_id);
+  std::string bytes;
+  Status status =
+      db()->Get(rocksdb::ReadOptions(), reader_.index(), key, &bytes);
+  if (!status.ok() && !status.IsNotFound()) return status;
+  PeerRecord known;
+  if (status.ok() && !Decode(bytes, &known)) {
+    return Status::Corruption("rocksync: what is remembered of replica " +
+                              Hex(peer.replica_id) + " is damaged");
+  }
+  if (peer.incarnation < known.incarnation) {
+    return Refused(peer.replica_id, "was rolled back: incarnation " +
+                                        std::to_string(peer.incarnation) +
+                                        " after " +
+                                        std::to_string(known.incarnation));
+  }
+  if (peer.incarnation == known.incarnation &&
+      peer.incarnation_nonce != known.incarnation_nonce) {
+    return Refused(peer.replica_id, "is one of two with the same identity");
+  }
+  if (peer.clock < known.clock) {
+    return Refused(peer.replica_id, "was rolled back: its clock went back");
+  }
+  const PeerRecord now{peer.incarnation, peer.incarnation_nonce, peer.clock};
+  const std::string record = Encode(now);
+  if (record == bytes) return Status::OK();
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  return db()->Put(synced, reader_.index(), key, record);
+}
+
+Status Store::WriteSeal() {
+  std::shared_ptr<const HeldSnapshot> snapshot;
+  std::shared_ptr<const LeafDigests::Leaves> leaves;
+  // Digests that would take a scan are left to the next opening.
+  if (adoption_->Progress().done && digests_.UpToDate() &&
+      !digests_.Ready({}, &snapshot, &leaves).ok()) {
+    leaves = nullptr;
+  }
+  rocksdb::WriteBatch batch;
+  Status status;
+  const auto put = [&](const std::string& key, const std::string& value) {
+    if (status.ok()) status = batch.Put(reader_.index(), key, value);
+  };
+  if (leaves != nullptr) {
+    constexpr size_t kPerChunk = kLeafCount / kDigestChunks;
+    for (uint32_t chunk = 0; chunk < kDigestChunks; ++chunk) {
+      put(DigestKey(chunk),
+          EncodeDigests(leaves->data() + chunk * kPerChunk, kPerChunk));
+    }
+  }
+  put(MetaKey(kLeaseRecord), EncodeLease(clock_.Last() + 1));
+  AllStripesGuard all(&locks_);
+  const uint64_t sealed = db()->GetLatestSequenceNumber() + batch.Count() + 1;
+  put(MetaKey(kSealRecord), Encode(SealRecord{sealed, leaves != nullptr}));
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  if (status.ok()) status = db()->Write(synced, &batch);
+  return status;
+}
+
+Status Store::Close() {
+  if (closed_) return Status::OK();
+  closed_ = true;
+  adoption_->Stop();
+  const Status status = WriteSeal();
+  digests_.Invalidate();
+  rocksdb::ColumnFamilyHandle* const index = reader_.index();
+  rocksdb::DB* const database = db();
+  // A flush that runs now still looks at a family table: let it end first.
+  database->Flush(rocksdb::FlushOptions(), index).PermitUncheckedError();
+  completion_->Start(nullptr, 0);
+  reader_.SetFamilies(nullptr);
+  tables_.clear();
+  const Status destroyed = database->DestroyColumnFamilyHandle(index);
+  return status.ok() ? destroyed : status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,39 @@
+#include "replication/store/stripe_locks.h"
+
+#include <chrono>
+#include <thread>
+
+namespace rocksync {
+namespace {
+
+// A write takes microseconds, so a few tries come first.
+constexpr int kSpins = 100;
+constexpr auto kPoll = std::chrono::microseconds(200);
+
+}  // namespace
+
+bool StripeLocks::LockAll(const std::function<bool()>& cancelled) {
+  gate_.fetch_add(1, std::memory_order_acq_rel);
+  for (size_t i = 0; i < kStripes; ++i) {
+    for (int tries = 0; !stripes_[i].mutex.try_lock(); ++tries) {
+      if (tries < kSpins) {
+        std::this_thread::yield();
+        continue;
+      }
+      if (cancelled && cancelled()) {
+        while (i > 0) stripes_[--i].mutex.unlock();
+        OpenGate();
+        return false;
+      }
+      std::this_thread::sleep_for(kPoll);
+    }
+  }
+  return true;
+}
+
+void StripeLocks::UnlockAll() {
+  for (Stripe& stripe : stripes_) stripe.mutex.unlock();
+  OpenGate();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,138 @@
+// The lock rule: every write, local or remote, holds the stripes of its keys
+// from drawing the version until RocksDB's Write returns, so that for one key
+// the order of versions is the order of commits.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_STRIPE_LOCKS_H_
+#define ROCKSYNC_REPLICATION_STORE_STRIPE_LOCKS_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+namespace rocksync {
+
+inline constexpr size_t kStripes = 1024;
+
+// The low bits of the position; partitions are its high bits.
+constexpr size_t StripeOf(uint64_t position) {
+  return static_cast<size_t>(position % kStripes);
+}
+
+// A set of stripes.
+class StripeSet {
+ public:
+  void Add(size_t stripe) {
+    words_[stripe / 64] |= uint64_t{1} << (stripe % 64);
+  }
+  void AddAll() { words_.fill(~uint64_t{0}); }
+
+  template <typename Visit>
+  void ForEachAscending(const Visit& visit) const {
+    for (size_t i = 0; i < words_.size(); ++i) {
+      for (uint64_t bits = words_[i]; bits != 0; bits &= bits - 1) {
+        visit(64 * i + static_cast<size_t>(__builtin_ctzll(bits)));
+      }
+    }
+  }
+
+ private:
+  std::array<uint64_t, kStripes / 64> words_{};
+};
+
+// Invariants:
+//  1. Stripes are taken in ascending order, all of a write's at once, so
+//     writers cannot deadlock.
+//  2. Whoever wants all stripes closes the gate first. Writers that hold
+//     nothing wait at the gate, so a busy stripe cannot starve the taker.
+class StripeLocks {
+ public:
+  void Lock(size_t stripe) {
+    PassGate();
+    stripes_[stripe].mutex.lock();
+  }
+  void Unlock(size_t stripe) { stripes_[stripe].mutex.unlock(); }
+
+  void Lock(const StripeSet& set) {
+    PassGate();
+    set.ForEachAscending([this](size_t i) { stripes_[i].mutex.lock(); });
+  }
+  void Unlock(const StripeSet& set) {
+    set.ForEachAscending([this](size_t i) { stripes_[i].mutex.unlock(); });
+  }
+
+  // Takes all stripes, or gives up (holding none) and returns false once
+  // `cancelled` says so: a writer may sit in a stalled RocksDB for minutes.
+  // `cancelled` may be empty.
+  bool LockAll(const std::function<bool()>& cancelled = {});
+  void UnlockAll();
+
+ private:
+  struct alignas(64) Stripe {
+    std::mutex mutex;
+  };
+
+  void PassGate() {
+    while (const uint32_t closed = gate_.load(std::memory_order_acquire)) {
+      gate_.wait(closed);
+    }
+  }
+  void OpenGate() {
+    gate_.fetch_sub(1, std::memory_order_acq_rel);
+    gate_.notify_all();
+  }
+
+  std::array<Stripe, kStripes> stripes_;
+  std::atomic<uint32_t> gate_{0};  // how many want all stripes
+};
+
+// Holds one stripe.
+class StripeGuard {
+ public:
+  StripeGuard(StripeLocks* locks, size_t stripe)
+      : locks_(locks), stripe_(stripe) {
+    locks_->Lock(stripe_);
+  }
+  ~StripeGuard() { locks_->Unlock(stripe_); }
+  StripeGuard(const StripeGuard&) = delete;
+  StripeGuard& operator=(const StripeGuard&) = delete;
+
+ private:
+  StripeLocks* const locks_;
+  const size_t stripe_;
+};
+
+// Holds a set of stripes.
+class StripeSetGuard {
+ public:
+  StripeSetGuard(StripeLocks* locks, const StripeSet& set)
+      : locks_(locks), set_(set) {
+    locks_->Lock(set_);
+  }
+  ~StripeSetGuard() { locks_->Unlock(set_); }
+  StripeSetGuard(const StripeSetGuard&) = delete;
+  StripeSetGuard& operator=(const StripeSetGuard&) = delete;
+
+ private:
+  StripeLocks* const locks_;
+  const StripeSet set_;
+};
+
+// Holds all stripes.
+class AllStripesGuard {
+ public:
+  explicit AllStripesGuard(StripeLocks* locks) : locks_(locks) {
+    locks_->LockAll();
+  }
+  ~AllStripesGuard() { locks_->UnlockAll(); }
+  AllStripesGuard(const AllStripesGuard&) = delete;
+  AllStripesGuard& operator=(const AllStripesGuard&) = delete;
+
+ private:
+  StripeLocks* const locks_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_STRIPE_LOCKS_H_

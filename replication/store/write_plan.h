@@ -1,0 +1,44 @@
+// An application's WriteBatch as the store writes it: the same operations on
+// the data, then the index entries.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_PLAN_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "replication/store/family_table.h"
+#include "replication/store/stripe_locks.h"
+#include "rocksdb/slice.h"
+#include "rocksdb/status.h"
+#include "rocksdb/write_batch.h"
+#include "sketch/element.h"
+
+namespace rocksync {
+
+// One operation. Slices point into the application's batch.
+struct PlannedOperation {
+  enum class Kind : uint8_t { kPut, kDelete, kMerge, kDeleteRange, kOther };
+  Kind kind = Kind::kPut;
+  const Family* family = nullptr;  // null for kOther
+  rocksdb::Slice key;              // kDeleteRange: begin
+  rocksdb::Slice value;            // kDeleteRange: end
+  uint64_t position = 0;           // of key; not for kDeleteRange
+};
+
+struct PlannedBatch {
+  std::vector<PlannedOperation> operations;  // on replicated families
+  StripeSet stripes;
+  // The data operations can be written as they are.
+  bool verbatim = true;
+  bool has_range = false;
+};
+
+// Takes a batch apart. `batch` and `families` must outlive the plan.
+rocksdb::Status PlanBatch(const rocksdb::WriteBatch& batch,
+                          const FamilyTable& families,
+                          const ElementHasher& hasher, PlannedBatch* plan);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_PLAN_H_
