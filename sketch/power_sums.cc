@@ -43,7 +43,9 @@ void RunPortable(int bits, uint32_t first, uint32_t count,
 
 #if ROCKSYNC_X86
 #define ROCKSYNC_AVX2 __attribute__((target("avx2,bmi2,popcnt")))
-#define ROCKSYNC_AVX512 __attribute__((target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+#define ROCKSYNC_AVX512                                               \
+  __attribute__((target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq," \
+                        "avx512vl")))
 struct Avx2 {
   typedef uint64_t V __attribute__((vector_size(32)));
   ROCKSYNC_INLINE static void AddAnd(V* sum, const V& a, const V& b) {
@@ -58,14 +60,16 @@ struct Avx512 {
   }
 };
 
-ROCKSYNC_AVX2 void RunAvx2(
-    int bits, uint32_t first, uint32_t count, const uint32_t* elements,
-    const std::vector<Chunk>& chunks, uint32_t* out) {
+ROCKSYNC_AVX2 void RunAvx2(int bits, uint32_t first, uint32_t count,
+                           const uint32_t* elements,
+                           const std::vector<Chunk>& chunks, uint32_t* out) {
   RunAll<Avx2>(bits, first, count, elements, chunks, out);
 }
 
-ROCKSYNC_AVX512 void RunAvx512(int bits, uint32_t first, uint32_t count, const uint32_t* elements,
-          const std::vector<Chunk>& chunks, uint32_t* out) {
+ROCKSYNC_AVX512 void RunAvx512(int bits, uint32_t first, uint32_t count,
+                               const uint32_t* elements,
+                               const std::vector<Chunk>& chunks,
+                               uint32_t* out) {
   RunAll<Avx512>(bits, first, count, elements, chunks, out);
 }
 #endif

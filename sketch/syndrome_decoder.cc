@@ -27,8 +27,8 @@ Polynomial ConnectionPolynomial(const Field& field,
   size_t length = 0;
   size_t gap = 1;  // steps since `previous` was current
   for (size_t k = 1; k <= n; k += 2, gap += 2) {
-    const uint32_t discrepancy =
-        field.Dot(current.data(), &reversed[n - k], std::min(current.size(), k));
+    const uint32_t discrepancy = field.Dot(current.data(), &reversed[n - k],
+                                           std::min(current.size(), k));
     if (discrepancy == 0) continue;
     const uint32_t factor = field.Multiply(discrepancy, previous_inverse);
     const bool longer = 2 * length < k;

@@ -32,6 +32,10 @@ struct ExchangeOptions {
   double false_positive_rate = 0.5;
   // What a pair offered in vain costs, in bytes: the model weighs it.
   double pair_bytes = 100;
+  // About how many elements differ, if the caller knows (as it does for the
+  // retry after unequal digests: the last report's expected_left); 0 if not.
+  // Sizes the initiator's first sketch.
+  double expected_differences = 0;
   // Most bytes of one payload; larger filters travel in slices.
   size_t max_payload_bytes = size_t{1} << 20;
 };
@@ -43,8 +47,11 @@ struct ExchangeReport {
   uint64_t filter_bytes = 0;  // both directions, as seen by this side
   uint64_t finish_bytes = 0;
   uint32_t filter_slices = 0;
-  uint32_t retries = 0;  // sketches that failed and were sent again
-  std::string plan;      // readable, e.g. "filters 2+1, finish d~320"
+  uint32_t retries = 0;      // groups whose sketch failed and was extended
+  uint32_t unconfirmed = 0;  // answers that did not check and were dropped
+  double expected_left = 0;  // differences probably hidden; see
+                             // ExchangeOptions::expected_differences
+  std::string plan;          // readable, e.g. "filters 2+1, finish d~320"
 };
 
 enum class Role : uint8_t { kInitiator, kResponder };

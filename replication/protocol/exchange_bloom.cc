@@ -43,7 +43,9 @@ class BloomExchange final : public Exchange {
   absl::Status Receive(std::string_view payload) override {
     if (done()) return absl::InvalidArgumentError("payload after the end");
     if (role_ == Role::kResponder && !header_seen_) {
-      const absl::Status status = GetExchangeHeader(&payload, &options_);
+      bool message_follows = false;
+      const absl::Status status =
+          GetExchangeHeader(&payload, &options_, &message_follows);
       if (!status.ok()) return status;
       header_seen_ = true;
     }

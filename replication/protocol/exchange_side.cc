@@ -1,0 +1,176 @@
+#include "replication/protocol/exchange_side.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sketch/coding.h"
+#include "sketch/cost_model.h"
+#include "sketch/distributed_bloom_filter.h"
+
+namespace rocksync {
+namespace {
+
+// The longest message, filters aside: power sums for every element there can
+// be, and something for its head.
+uint64_t MaxMessageBytes(uint64_t mine, uint64_t theirs) {
+  return 4096 + 8 * (mine + std::min<uint64_t>(theirs, kMaxKeyedElements));
+}
+
+}  // namespace
+
+ExchangeSide::ExchangeSide(Role role, const ExchangeOptions& options,
+                           const MappingSeed& seed,
+                           std::span<const ElementHash> mine,
+                           uint64_t peer_count)
+    : role_(role),
+      options_(options),
+      seed_(seed),
+      mine_(mine),
+      peer_count_(peer_count),
+      outbox_(options.max_payload_bytes),
+      inbox_(MaxMessageBytes(mine.size(), peer_count)),
+      filtered_(mine.size(), false) {
+  if (mine.empty() || peer_count == 0) {
+    report_.plan = "one side is empty";
+    std::vector<uint32_t> all(mine.size());
+    for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+    Finish(std::move(all));
+  }
+}
+
+bool ExchangeSide::Speaking() const {
+  return !outbox_.empty() || filter_out_ != nullptr || preamble_only_;
+}
+
+bool ExchangeSide::NextPayload(std::string* out) {
+  if (!Speaking()) return false;
+  const size_t before = out->size();
+  if (!preamble_done_) {
+    preamble_done_ = true;
+    if (role_ == Role::kInitiator) PutPreamble(out);
+    if (preamble_only_) {
+      preamble_only_ = false;
+      report_.finish_bytes += out->size() - before;
+      return true;
+    }
+  }
+  if (!outbox_.empty()) {
+    out->append(outbox_.Pop());
+    report_.finish_bytes += out->size() - before;
+    return true;
+  }
+  if (!filter_sent_) {
+    filter_sent_ = true;
+    PutFixed8(out, static_cast<uint8_t>(ExchangeKind::kFilter));
+    PutFilterHead({.found = found_by_filter_,
+                   .slots = filter_out_->slots(),
+                   .slices = filter_out_->slices()},
+                  out);
+  } else {
+    PutFixed8(out, static_cast<uint8_t>(ExchangeKind::kSlice));
+  }
+  filter_out_->Next(out);
+  if (filter_out_->done()) filter_out_.reset();
+  report_.filter_bytes += out->size() - before;
+  ++report_.filter_slices;
+  return true;
+}
+
+absl::Status ExchangeSide::Receive(std::string_view payload) {
+  if (finished_) return absl::InvalidArgumentError("payload after the end");
+  const size_t size = payload.size();
+  if (!preamble_done_) {
+    preamble_done_ = true;
+    const absl::Status status = TakePreamble(&payload);
+    if (!status.ok()) return status;
+    if (payload.empty()) {
+      report_.finish_bytes += size;
+      return absl::OkStatus();
+    }
+  }
+  bool complete = false;
+  const absl::Status status = inbox_.Add(payload, &complete);
+  if (!status.ok()) return status;
+  const ExchangeKind kind = inbox_.kind();
+  if (kind == ExchangeKind::kFilter || kind == ExchangeKind::kSlice) {
+    report_.filter_bytes += size;
+    if (!complete) return absl::InvalidArgumentError("filter slice cut");
+    return TakeFilter(kind, inbox_.body());
+  }
+  report_.finish_bytes += size;
+  if (filter_in_ != nullptr) {
+    return absl::InvalidArgumentError("filter interrupted");
+  }
+  return complete ? OnMessage(kind, inbox_.body()) : absl::OkStatus();
+}
+
+absl::Status ExchangeSide::TakeFilter(ExchangeKind kind,
+                                      std::string_view body) {
+  if (kind == ExchangeKind::kFilter) {
+    if (filter_received_) {
+      return absl::InvalidArgumentError("a second filter");
+    }
+    filter_received_ = true;
+    const absl::Status status = GetFilterHead(&body, &filter_in_head_);
+    if (!status.ok()) return status;
+    if (filter_in_head_.slots == 0) return OnFilter(filter_in_head_);
+    const Role peer =
+        role_ == Role::kInitiator ? Role::kResponder : Role::kInitiator;
+    filter_in_ = std::make_unique<FilterTester>(
+        mine_, FilterKey(peer), filter_in_head_.slots, filter_in_head_.slices);
+  } else if (filter_in_ == nullptr) {
+    return absl::InvalidArgumentError("filter slice without a filter");
+  }
+  const absl::Status status = filter_in_->Test(body, *open(), &filtered_);
+  if (!status.ok()) return status;
+  ++report_.filter_slices;
+  if (!filter_in_->done()) return absl::OkStatus();
+  received_rate_ = static_cast<double>(filter_in_->set_slots()) /
+                   static_cast<double>(filter_in_head_.slots);
+  filter_in_.reset();
+  open_->Remove(filtered_);
+  found_by_filter_ = mine_.size() - open_->size();
+  return OnFilter(filter_in_head_);
+}
+
+MappingKey ExchangeSide::FilterKey(Role sender) const {
+  return DeriveMapping(seed_, kFilterPurpose,
+                       sender == Role::kInitiator ? 0 : kMaxProbes);
+}
+
+void ExchangeSide::Send(ExchangeKind kind, std::string_view body) {
+  outbox_.Push(kind, body);
+}
+
+void ExchangeSide::SendFilter(double rate) {
+  if (rate >= 1 || open()->size() == 0) {
+    filter_sent_ = true;
+    std::string body;
+    PutFilterHead({.found = found_by_filter_}, &body);
+    Send(ExchangeKind::kFilter, body);
+    return;
+  }
+  filter_out_ = std::make_unique<FilterSender>(
+      mine_, *open(), FilterKey(role_), FilterSlots(open()->size(), rate),
+      options_.max_payload_bytes);
+}
+
+void ExchangeSide::Finish(std::vector<uint32_t> found) {
+  for (uint32_t i = 0; i < filtered_.size(); ++i) {
+    if (filtered_[i]) found.push_back(i);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  missing_ = std::move(found);
+  finished_ = true;
+}
+
+KeyedSet* ExchangeSide::open() {
+  if (open_ == nullptr) {
+    open_ = std::make_unique<KeyedSet>(
+        mine_, DeriveMapping(seed_, kShortIdPurpose, 0));
+  }
+  return open_.get();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,104 @@
+// What both roles of an adaptive exchange share: messages in and out, filters
+// sent and tested, and the elements still undecided.
+
+#ifndef ROCKSYNC_REPLICATION_PROTOCOL_EXCHANGE_SIDE_H_
+#define ROCKSYNC_REPLICATION_PROTOCOL_EXCHANGE_SIDE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/protocol/exchange.h"
+#include "replication/protocol/exchange_filter.h"
+#include "replication/protocol/exchange_messages.h"
+#include "sketch/keyed_set.h"
+
+namespace rocksync {
+
+// Purposes of the mappings of an exchange beside kFilterPurpose (see
+// DeriveMapping); the index is 0.
+inline constexpr uint32_t kShortIdPurpose = 2;
+inline constexpr uint32_t kEstimatePurpose = 3;
+
+// Slack of the ids of the first sketch, which both sides must know without
+// being told; and the same for short round trips.
+inline constexpr int kProbeSlack = 9;
+inline constexpr int kHurriedProbeSlack = 14;
+// Power sums of the first sketch, and how many before an estimate is asked.
+inline constexpr uint32_t kProbeSums = 3;
+inline constexpr uint32_t kLongProbeSums = 16;
+// One side that holds this many times less than the other filters first.
+inline constexpr uint64_t kLopsided = 4;
+
+class ExchangeSide : public Exchange {
+ public:
+  bool NextPayload(std::string* out) final;
+  absl::Status Receive(std::string_view payload) final;
+  bool done() const final { return finished_ && !Speaking(); }
+  const std::vector<uint32_t>& missing_there() const final { return missing_; }
+  const ExchangeReport& report() const final { return report_; }
+
+ protected:
+  ExchangeSide(Role role, const ExchangeOptions& options,
+               const MappingSeed& seed, std::span<const ElementHash> mine,
+               uint64_t peer_count);
+
+  // A whole message other than a filter.
+  virtual absl::Status OnMessage(ExchangeKind kind, std::string_view body) = 0;
+  // The peer's filter is done with; `head` was its head.
+  virtual absl::Status OnFilter(const FilterHead& head) = 0;
+  // The bytes before the first message.
+  virtual void PutPreamble(std::string* out) {}
+  virtual absl::Status TakePreamble(std::string_view* payload) {
+    return absl::OkStatus();
+  }
+
+  void Send(ExchangeKind kind, std::string_view body);
+  // Sends a filter of the undecided elements, or its absence for a rate of 1.
+  void SendFilter(double rate);
+  // The exchange ends once everything queued is sent: missing_there() becomes
+  // what the filters found and `found`.
+  void Finish(std::vector<uint32_t> found);
+
+  // The undecided elements under the mapping of short ids.
+  KeyedSet* open();
+  bool hurry() const { return options_.prefer == Prefer::kRoundTrips; }
+  int probe_slack() const { return hurry() ? kHurriedProbeSlack : kProbeSlack; }
+  int estimate_buckets() const { return hurry() ? 64 : 32; }
+
+  const Role role_;
+  ExchangeOptions options_;
+  const MappingSeed seed_;
+  const std::span<const ElementHash> mine_;
+  const uint64_t peer_count_;
+  uint64_t found_by_filter_ = 0;
+  bool filter_received_ = false;
+  double received_rate_ = 1;  // its false positive rate
+  bool filter_sent_ = false;
+  bool preamble_only_ = false;  // the preamble is a whole payload
+  ExchangeReport report_;
+
+ private:
+  bool Speaking() const;
+  MappingKey FilterKey(Role sender) const;
+  absl::Status TakeFilter(ExchangeKind kind, std::string_view body);
+
+  ExchangeOutbox outbox_;
+  ExchangeInbox inbox_;
+  bool preamble_done_ = false;
+  std::unique_ptr<FilterSender> filter_out_;
+  FilterHead filter_in_head_;
+  std::unique_ptr<FilterTester> filter_in_;
+  std::vector<bool> filtered_;  // by ordinal: found missing by a filter
+  std::unique_ptr<KeyedSet> open_;
+  bool finished_ = false;
+  std::vector<uint32_t> missing_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PROTOCOL_EXCHANGE_SIDE_H_

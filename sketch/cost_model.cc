@@ -1,0 +1,131 @@
+#include "sketch/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rocksync {
+namespace {
+
+// Mean differences of a group at which widths are chosen.
+constexpr double kGroupDifferences = 31;
+// Power sums per difference, extensions included (measured).
+constexpr double kSumsPerDifference = 1.15;
+constexpr int kMinIdBits = 12;
+// A filter must save this share of the whole to be worth its round trip.
+constexpr double kWorthwhile = 0.98;
+// Heads and coder states of a filter.
+constexpr double kFilterHeadBits = 8 * 20;
+
+// Rates tried: 2^-(i / 4).
+constexpr int kRateSteps = 4 * 26;
+double RateAt(int i) { return RateFromCode(static_cast<uint8_t>(i)); }
+
+double FilterBits(double n, double rate) {
+  return rate >= 1 ? 0 : n * FilterBitsPerElement(rate) + kFilterHeadBits;
+}
+
+}  // namespace
+
+double RateFromCode(uint8_t code) { return std::exp2(-code / 4.0); }
+
+uint8_t RateCode(double rate) {
+  return static_cast<uint8_t>(
+      std::clamp(std::round(-4 * std::log2(rate)), 0.0, 255.0));
+}
+
+double FilterBitsPerElement(double false_positive_rate) {
+  const double p = false_positive_rate;
+  if (!(p > 0 && p < 1)) return std::numeric_limits<double>::infinity();
+  const double entropy = -p * std::log2(p) - (1 - p) * std::log2(1 - p);
+  return entropy / -std::log1p(-p);
+}
+
+uint64_t FilterSlots(uint64_t n, double false_positive_rate) {
+  const double m = static_cast<double>(n) / -std::log1p(-false_positive_rate);
+  return static_cast<uint64_t>(
+      std::clamp(std::ceil(m), 1.0, static_cast<double>(kMaxReductionRange)));
+}
+
+// The minimum over s of 1.15 s + 2^-s * (8 pair_bytes + 80): a bit more in
+// every sum, against a pair in vain and an element left to the retry.
+int ChooseSlack(double pair_bytes) {
+  const double loss = 8 * std::max(pair_bytes, 0.0) + 80;
+  const double s = std::log2(std::log(2.0) / kSumsPerDifference * loss);
+  return std::clamp(static_cast<int>(std::ceil(s)), 9, 16);
+}
+
+IdShape SingleGroupShape(uint64_t n, int slack) {
+  const double bits =
+      std::ceil(std::log2(static_cast<double>(std::max<uint64_t>(n, 1)))) +
+      slack;
+  return {
+      .groups = 1,
+      .bits = std::clamp(static_cast<int>(bits), kMinIdBits, kMaxFieldBits)};
+}
+
+IdShape ChooseIdShape(uint64_t n, double d, int slack) {
+  if (d <= kMaxSingleGroup) return SingleGroupShape(n, slack);
+  const double size = static_cast<double>(n);
+  const double bits = std::round(
+      std::log2(std::max(size / d, 1.0) * kGroupDifferences) + slack);
+  IdShape shape;
+  shape.bits = std::clamp(static_cast<int>(bits), kMinIdBits, kMaxFieldBits);
+  const double elements_per_group = std::exp2(shape.bits - slack);
+  // Groups smaller than about 20 differences would waste power sums.
+  const double groups =
+      std::min(std::ceil(size / elements_per_group), std::ceil(d / 20));
+  shape.groups = static_cast<uint32_t>(std::max(groups, 1.0));
+  return shape;
+}
+
+double FinishBits(double n, double d, int slack) {
+  if (d < 1) return 0;
+  const double request = 0.5 * (std::log2(std::max(2 * n / d, 1.0)) + 1.5);
+  const double group = d <= kMaxSingleGroup ? d : kGroupDifferences;
+  const double bits = std::log2(std::max(n / d, 1.0) * group) + slack;
+  const double sums = d <= kMaxSingleGroup ? 1.1 : kSumsPerDifference;
+  return d * (sums * bits + request);
+}
+
+FilterPlan PlanFilters(double n1, double m1, double n2, double m2, int slack) {
+  FilterPlan none;
+  none.bits = FinishBits(std::max(n1, n2), m1 + m2, slack);
+  FilterPlan best = none;
+  for (int i = 0; i < kRateSteps; ++i) {
+    const double first = RateAt(i);
+    const double first_bits = FilterBits(n1, first);
+    if (first_bits >= best.bits) continue;
+    const double open2 = first < 1 ? m2 * first : m2;
+    const double left2 = n2 - m2 + open2;
+    for (int j = 0; j < kRateSteps; ++j) {
+      const double second = RateAt(j);
+      const double open1 = second < 1 ? m1 * second : m1;
+      const double bits =
+          first_bits + FilterBits(left2, second) +
+          FinishBits(std::max(n1 - m1 + open1, left2), open1 + open2, slack);
+      if (bits < best.bits) best = {first, second, bits};
+    }
+  }
+  return best.bits < kWorthwhile * none.bits ? best : none;
+}
+
+double PlanLastFilter(double n, double m, double m_other, int slack) {
+  const double common = std::max(n - m_other, 0.0);
+  const double none = FinishBits(std::max(n, common + m), m + m_other, slack);
+  double best_bits = kWorthwhile * none;
+  double best = 1;
+  for (int i = 1; i < kRateSteps; ++i) {
+    const double rate = RateAt(i);
+    const double bits =
+        FilterBits(n, rate) +
+        FinishBits(std::max(n, common + m * rate), m * rate + m_other, slack);
+    if (bits < best_bits) {
+      best_bits = bits;
+      best = rate;
+    }
+  }
+  return best;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,74 @@
+#include "sketch/difference_estimate.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+
+#include "sketch/coding.h"
+
+namespace rocksync {
+namespace {
+
+constexpr int kMaxLevels = 20;
+
+double SampleRate(int level, int levels) {
+  return std::ldexp(1.0, level + 1 < levels ? -(level + 1) : -level);
+}
+
+}  // namespace
+
+ParityShape ShapeParities(uint64_t total, int buckets) {
+  const int width = static_cast<int>(std::bit_width(total));
+  return {.levels = std::clamp(width - 5, 2, kMaxLevels), .buckets = buckets};
+}
+
+std::string Parities(std::span<const ElementHash> elements,
+                     const MappingKey& key, const ParityShape& shape) {
+  assert(shape.buckets == 32 || shape.buckets == 64);
+  std::vector<uint64_t> words(shape.levels, 0);
+  for (const ElementHash& element : elements) {
+    const uint64_t v = Mix(element, key);
+    const int level = std::min(std::countl_zero(v), shape.levels - 1);
+    words[level] ^= uint64_t{1} << v % shape.buckets;
+  }
+  std::string out;
+  for (const uint64_t word : words) {
+    if (shape.buckets == 32) {
+      PutFixed32(&out, static_cast<uint32_t>(word));
+    } else {
+      PutFixed64(&out, word);
+    }
+  }
+  return out;
+}
+
+double EstimateDifference(std::string_view mine, std::string_view theirs,
+                          const ParityShape& shape, double max) {
+  assert(mine.size() == shape.bytes() && theirs.size() == shape.bytes());
+  std::vector<int> odd(shape.levels, 0);
+  const size_t row = shape.bytes() / shape.levels;
+  for (size_t i = 0; i < mine.size(); ++i) {
+    odd[i / row] += std::popcount(static_cast<uint8_t>(mine[i] ^ theirs[i]));
+  }
+  // A bucket that gets Poisson(x) differences is odd with probability
+  // (1 - e^-2x) / 2.
+  double best = 1;
+  double best_likelihood = -INFINITY;
+  for (double d = 1; d <= std::max(max, 1.0); d *= 1.03) {
+    double likelihood = 0;
+    for (int level = 0; level < shape.levels; ++level) {
+      const double mean = d * SampleRate(level, shape.levels) / shape.buckets;
+      const double p = std::max(-std::expm1(-2 * mean) / 2, 1e-12);
+      likelihood += odd[level] * std::log(p) +
+                    (shape.buckets - odd[level]) * std::log1p(-p);
+    }
+    if (likelihood > best_likelihood) {
+      best_likelihood = likelihood;
+      best = d;
+    }
+  }
+  return best;
+}
+
+}  // namespace rocksync

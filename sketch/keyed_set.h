@@ -1,0 +1,82 @@
+// A set of elements in the order of their places under one mapping, and the
+// short ids by which an exact finish knows them.
+
+#ifndef ROCKSYNC_SKETCH_KEYED_SET_H_
+#define ROCKSYNC_SKETCH_KEYED_SET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sketch/element.h"
+#include "sketch/field.h"
+#include "sketch/mapping.h"
+#include "sketch/power_sums.h"
+
+namespace rocksync {
+
+// A place is the leading 40 bits of Mix(hash, key).
+inline constexpr int kPlaceBits = 40;
+inline constexpr size_t kMaxKeyedElements = size_t{1} << 24;
+
+// Places and ordinals of at most kMaxKeyedElements elements; 8 bytes each.
+// Sorting takes linear time and another 8 bytes an element while it runs.
+class KeyedSet {
+ public:
+  KeyedSet() = default;
+  KeyedSet(std::span<const ElementHash> elements, const MappingKey& key);
+
+  size_t size() const { return entries_.size(); }
+  uint64_t place(size_t i) const { return entries_[i] >> kOrdinalBits; }
+  uint32_t ordinal(size_t i) const {
+    return static_cast<uint32_t>(entries_[i] & (kMaxKeyedElements - 1));
+  }
+
+  // Keeps the elements whose ordinal is not marked.
+  void Remove(const std::vector<bool>& marked);
+
+  // Puts the elements in the order of places.
+  void Sort();
+
+ private:
+  static constexpr int kOrdinalBits = 24;
+  std::vector<uint64_t> entries_;
+  bool sorted_ = false;
+};
+
+// How elements are named: by group and by a short id within it. For a place p,
+//   group = (p * groups) >> 40,
+//   id    = the leading `bits` bits of (p * groups) mod 2^40, or 1 for 0.
+struct IdShape {
+  uint32_t groups = 1;
+  int bits = 16;  // 4 .. 32
+  friend bool operator==(const IdShape&, const IdShape&) = default;
+};
+
+// The short ids of a keyed set: one pass over it.
+class ShortIds {
+ public:
+  // Sorts `set` by places if `shape` has more than one group.
+  ShortIds(KeyedSet* set, const IdShape& shape);
+
+  const IdShape& shape() const { return shape_; }
+
+  // ids()[i] is the id of the i-th element of the set.
+  std::span<const uint32_t> ids() const { return ids_; }
+  ElementRange group(uint32_t g) const { return groups_[g]; }
+
+  // Power sums [first, first + count) of each of `groups`, one row after the
+  // other.
+  std::vector<uint32_t> Sums(uint32_t first, uint32_t count,
+                             std::span<const uint32_t> groups) const;
+
+ private:
+  IdShape shape_;
+  std::vector<uint32_t> ids_;
+  std::vector<ElementRange> groups_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_SKETCH_KEYED_SET_H_

@@ -1,0 +1,34 @@
+// How many power sums to send, and how many more once some groups did not
+// decode: enough for most of them, since what is sent too much is lost and
+// what is too little costs half a round trip.
+
+#ifndef ROCKSYNC_SKETCH_SKETCH_SCHEDULE_H_
+#define ROCKSYNC_SKETCH_SKETCH_SCHEDULE_H_
+
+#include <cstdint>
+#include <span>
+
+namespace rocksync {
+
+// How much may fail in the first pass.
+enum class SumsMargin : uint8_t {
+  kFrugal = 0,  // about half: further passes are cheap
+  kAmple = 1,   // few: one more pass must do
+  kFinal = 2,   // nothing
+};
+
+// The first pass for groups of `mean` differences, known up to a factor of
+// `1 +- uncertainty`. `single`: there is one group, of just that many.
+uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
+                   bool single);
+
+// The total for the groups that failed with `sums` in pass `pass` (1 for the
+// first), when the `decoded` ones had these sizes. Groups are taken for
+// Poisson distributed with one mean, estimated from the sizes and the
+// failures.
+uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
+                  uint32_t failed, uint32_t pass, bool hurry);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_SKETCH_SKETCH_SCHEDULE_H_
