@@ -61,6 +61,7 @@ class FilterBuilder final : public rocksdb::FilterBitsBuilder {
  private:
   uint64_t Hash(const rocksdb::Slice& key);
   void Add(uint64_t hash);
+  bool ContainsAll(const rocksdb::Slice& filter) const;
   void Charge(size_t filter_bytes);
   void StartAnew();
 

@@ -11,7 +11,8 @@ constexpr char kMagic[4] = {'r', 's', 'f', 1};  // the 1 is the version
 constexpr size_t kSeedAt = 0;
 constexpr size_t kLineCountAt = 8;
 constexpr size_t kProbesAt = 12;
-constexpr size_t kReservedAt = 13;
+constexpr size_t kPaddingAt = 13;
+constexpr size_t kReservedAt = 14;
 constexpr size_t kChecksumAt = 16;
 constexpr size_t kMagicAt = 20;
 static_assert(kMagicAt + sizeof(kMagic) == kFilterTrailerBytes);
@@ -41,6 +42,7 @@ void EncodeFilterTrailer(const FilterShape& shape, char* out) {
   Put(shape.seed, 8, out + kSeedAt);
   Put(shape.line_count, 4, out + kLineCountAt);
   Put(shape.probes, 1, out + kProbesAt);
+  Put(shape.padding, 1, out + kPaddingAt);
   Put(0, kChecksumAt - kReservedAt, out + kReservedAt);
   Put(Checksum(out), 4, out + kChecksumAt);
   std::memcpy(out + kMagicAt, kMagic, sizeof(kMagic));
@@ -57,7 +59,9 @@ bool DecodeFilterTrailer(const char* data, size_t size, FilterShape* shape) {
   shape->seed = Get(trailer + kSeedAt, 8);
   shape->line_count = static_cast<uint32_t>(Get(trailer + kLineCountAt, 4));
   shape->probes = static_cast<uint32_t>(Get(trailer + kProbesAt, 1));
+  shape->padding = static_cast<uint32_t>(Get(trailer + kPaddingAt, 1));
   return shape->probes >= 1 && shape->probes <= kMaxProbes &&
+         shape->padding < kFilterLineBytes &&
          shape->line_count <= kMaxFilterLines && shape->bytes() == size;
 }
 

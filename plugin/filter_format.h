@@ -1,4 +1,4 @@
-// The bytes of a filter: lines of 512 bits, then a trailer. The normative
+// The bytes of a filter: padding, lines of 512 bits, a trailer. The normative
 // text is docs/filter_format.md; this file is its only implementation.
 //
 // A key's 64-bit hash is an address (upper half) and a fingerprint (lower
@@ -23,6 +23,7 @@ constexpr uint32_t kMaxFilterWindow =
     64;  // lines the second line may follow in
 constexpr size_t kFilterTrailerBytes = 24;
 constexpr uint32_t kMaxProbes = 16;
+constexpr uint32_t kSecondProbe = 8;  // number of the second line's first probe
 // Below 4 GiB, the most RocksDB allows a filter block.
 constexpr uint32_t kMaxFilterLines = (uint32_t{1} << 26) - 1;
 
@@ -39,28 +40,35 @@ struct FilterShape {
   uint64_t seed = 0;        // of the keys' hashes
   uint32_t line_count = 0;  // 0: no key was added
   uint32_t probes = 0;      // bits per key, 1 to 16
+  uint32_t padding = 0;     // bytes before the first line, 0 to 63
 
   uint32_t first_probes() const { return (probes + 1) / 2; }
   uint32_t second_probes() const { return probes / 2; }
   size_t bytes() const {
-    return size_t{line_count} * kFilterLineBytes + kFilterTrailerBytes;
+    return padding + size_t{line_count} * kFilterLineBytes +
+           kFilterTrailerBytes;
   }
 };
 
 // The lines of a key, as indices.
 struct FilterLines {
-  uint32_t first;
-  uint32_t second;
+  uint64_t first;
+  uint64_t second;
 };
 
-inline FilterLines LocateLines(uint64_t hash, uint32_t line_count) {
+// How many lines after the first one the second may be. `line_count` > 0.
+inline uint32_t FilterWindow(uint32_t line_count) {
+  return std::min(line_count - 1, kMaxFilterWindow);
+}
+
+// `window` is FilterWindow(line_count).
+inline FilterLines LocateLines(uint64_t hash, uint64_t line_count,
+                               uint64_t window) {
   // A 32.32 fixed-point product: its integer part is the first line, its
   // fraction chooses the distance to the second.
   const uint64_t place = (hash >> 32) * line_count;
-  const uint32_t window = std::min(line_count - 1, kMaxFilterWindow);
-  const auto first = static_cast<uint32_t>(place >> 32);
-  const uint32_t second =
-      first + 1 + static_cast<uint32_t>(((place & 0xffffffff) * window) >> 32);
+  const uint64_t first = place >> 32;
+  const uint64_t second = first + 1 + (((place & 0xffffffff) * window) >> 32);
   return {first, second < line_count ? second : second - line_count};
 }
 

@@ -14,7 +14,16 @@
 
 namespace rocksync {
 
+// Out of line: inlined, what XXH3 does for long keys would cost short ones the
+// saving of registers.
+__attribute__((noinline)) inline uint64_t HashLongFilterKey(const char* key,
+                                                            size_t size,
+                                                            uint64_t seed) {
+  return XXH3_64bits_withSeed(key, size, seed);
+}
+
 inline uint64_t HashFilterKey(const char* key, size_t size, uint64_t seed) {
+  if (size > 128) return HashLongFilterKey(key, size, seed);
   return XXH3_64bits_withSeed(key, size, seed);
 }
 

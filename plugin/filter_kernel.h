@@ -15,8 +15,17 @@ namespace rocksync {
 // An undamaged, non-empty filter in memory. Does not own the bytes, which may
 // have any alignment.
 struct FilterView {
+  FilterView() = default;
+  FilterView(const char* filter, const FilterShape& shape);
+
   const char* lines = nullptr;
-  FilterShape shape;
+  uint64_t seed = 0;
+  uint32_t line_count = 0;
+  uint32_t window = 0;         // how far the second line may be
+  uint32_t first_probes = 0;   // of a key in its first line
+  uint32_t second_probes = 0;  // and in its second
+  uint32_t first_lanes = 0;    // the probes as bits: 0 and on
+  uint32_t second_lanes = 0;   // 8 and on
 };
 
 struct FilterKernel {

@@ -37,8 +37,10 @@ ROCKSYNC_AVX2 inline __m256i Lanes(uint32_t probes) {
       reinterpret_cast<const __m256i*>(kLanes + (8 - probes)));
 }
 
-ROCKSYNC_AVX2 inline bool Test(const char* line, uint32_t fingerprint,
-                               const uint32_t* multipliers, uint32_t probes) {
+// All bits set: the lanes' bits that the line lacks.
+ROCKSYNC_AVX2 inline __m256i Lacking(const char* line, uint32_t fingerprint,
+                                     const uint32_t* multipliers,
+                                     uint32_t probes) {
   const __m256i products = Products(fingerprint, multipliers);
   // The top bit of a product chooses the half of the line, the next three the
   // word in it.
@@ -51,12 +53,18 @@ ROCKSYNC_AVX2 inline bool Test(const char* line, uint32_t fingerprint,
   const __m256i words = _mm256_castps_si256(
       _mm256_blendv_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high),
                        _mm256_castsi256_ps(products)));
-  return _mm256_testc_si256(words,
-                            _mm256_and_si256(Bits(products), Lanes(probes)));
+  return _mm256_andnot_si256(
+      words, _mm256_and_si256(Bits(products), Lanes(probes)));
 }
 
-ROCKSYNC_AVX2 inline void Set(char* line, uint32_t fingerprint,
-                              const uint32_t* multipliers, uint32_t probes) {
+ROCKSYNC_AVX2 inline bool IsZero(__m256i bits) {
+  return _mm256_testz_si256(bits, bits);
+}
+
+// Word by word: two probes of a key may mean the same one.
+ROCKSYNC_AVX2 inline void SetLine(char* line, uint32_t fingerprint,
+                                  const uint32_t* multipliers,
+                                  uint32_t probes) {
   alignas(32) uint32_t words[8];
   alignas(32) uint32_t bits[8];
   const __m256i products = Products(fingerprint, multipliers);
@@ -72,52 +80,45 @@ ROCKSYNC_AVX2 inline void Set(char* line, uint32_t fingerprint,
   }
 }
 
-struct Avx2Line {
-  ROCKSYNC_AVX2 static inline bool TestFirst(const char* line,
-                                             uint32_t fingerprint,
-                                             uint32_t probes) {
-    return Test(line, fingerprint, kProbeMultipliers, probes);
+struct Avx2Lines {
+  ROCKSYNC_AVX2 static inline bool TestBoth(const FilterView& filter,
+                                            const char* first,
+                                            const char* second,
+                                            uint32_t fingerprint) {
+    return IsZero(_mm256_or_si256(
+        Lacking(first, fingerprint, kProbeMultipliers, filter.first_probes),
+        Lacking(second, fingerprint, kProbeMultipliers + kSecondProbe,
+                filter.second_probes)));
   }
-  ROCKSYNC_AVX2 static inline bool TestSecond(const char* line,
-                                              uint32_t fingerprint,
-                                              uint32_t probes) {
-    return Test(line, fingerprint, kProbeMultipliers + 8, probes);
+  ROCKSYNC_AVX2 static inline bool TestFirst(const FilterView& filter,
+                                             const char* line,
+                                             uint32_t fingerprint) {
+    return IsZero(
+        Lacking(line, fingerprint, kProbeMultipliers, filter.first_probes));
+  }
+  ROCKSYNC_AVX2 static inline bool TestSecond(const FilterView& filter,
+                                              const char* line,
+                                              uint32_t fingerprint) {
+    return IsZero(Lacking(line, fingerprint, kProbeMultipliers + kSecondProbe,
+                          filter.second_probes));
   }
   ROCKSYNC_AVX2 static inline void SetFirst(char* line, uint32_t fingerprint,
                                             uint32_t probes) {
-    Set(line, fingerprint, kProbeMultipliers, probes);
+    SetLine(line, fingerprint, kProbeMultipliers, probes);
   }
   ROCKSYNC_AVX2 static inline void SetSecond(char* line, uint32_t fingerprint,
                                              uint32_t probes) {
-    Set(line, fingerprint, kProbeMultipliers + 8, probes);
+    SetLine(line, fingerprint, kProbeMultipliers + kSecondProbe, probes);
   }
 };
 
-ROCKSYNC_AVX2 bool TestOne(const FilterView& filter, uint64_t hash) {
-  return TestHash<Avx2Line>(filter, hash);
-}
-
-ROCKSYNC_AVX2 bool MayMatch(const FilterView& filter, const char* key,
-                            size_t size) {
-  return TestHash<Avx2Line>(filter,
-                            HashFilterKey(key, size, filter.shape.seed));
-}
-
-ROCKSYNC_AVX2 void MayMatchBatch(const FilterView& filter, size_t count,
-                                 rocksdb::Slice** keys, bool* may_match) {
-  TestBatch<Avx2Line>(filter, count, keys, may_match);
-}
-
-ROCKSYNC_AVX2 void Add(char* lines, const FilterShape& shape,
-                       const uint64_t* hashes, size_t count) {
-  AddHashes<Avx2Line>(lines, shape, hashes, count);
-}
+ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Avx2Lines, ROCKSYNC_AVX2)
 
 }  // namespace
 
 const FilterKernel* Avx2FilterKernel() {
   static constexpr FilterKernel kKernel = {"avx2", MayMatch, MayMatchBatch,
-                                           TestOne, Add};
+                                           Test, Add};
   return __builtin_cpu_supports("avx2") ? &kKernel : nullptr;
 }
 

@@ -31,18 +31,18 @@ ROCKSYNC_AVX512 inline __m512i Bits(__m512i products) {
                            _mm512_srli_epi32(products, 23));
 }
 
-ROCKSYNC_AVX512 inline bool Test(const char* line, uint32_t fingerprint,
-                                 uint32_t lanes) {
+ROCKSYNC_AVX512 inline bool TestLine(const char* line, uint32_t fingerprint,
+                                     uint32_t lanes) {
   const __m512i products = Products(fingerprint);
   const __m512i words = _mm512_permutexvar_epi32(
       _mm512_srli_epi32(products, 28), _mm512_loadu_si512(line));
   return (_mm512_testn_epi32_mask(words, Bits(products)) & lanes) == 0;
 }
 
-// Gathers the bits of all lanes in a register: the lane of a word takes in the
-// bits of all probes that mean this word.
-ROCKSYNC_AVX512 inline void Set(char* line, uint32_t fingerprint,
-                                uint32_t number, uint32_t probes) {
+// Gathers the bits of all probes in a register: the lane of a word takes in the
+// bits of all that mean this word.
+ROCKSYNC_AVX512 inline void SetLine(char* line, uint32_t fingerprint,
+                                    uint32_t number, uint32_t probes) {
   const __m512i products = Products(fingerprint);
   const __m512i bits = Bits(products);
   const __m512i words = _mm512_srli_epi32(products, 28);
@@ -51,60 +51,57 @@ ROCKSYNC_AVX512 inline void Set(char* line, uint32_t fingerprint,
   __m512i all = _mm512_loadu_si512(line);
   for (const uint32_t end = number + probes; number != end; ++number) {
     const __m512i which = _mm512_set1_epi32(static_cast<int>(number));
-    const __mmask16 here =
-        _mm512_cmpeq_epi32_mask(lane, _mm512_permutexvar_epi32(which, words));
+    const __mmask16 here = _mm512_cmpeq_epi32_mask(
+        lane, _mm512_permutexvar_epi32(which, words));
     all = _mm512_mask_or_epi32(all, here, all,
                                _mm512_permutexvar_epi32(which, bits));
   }
   _mm512_storeu_si512(line, all);
 }
 
-struct Avx512Line {
-  ROCKSYNC_AVX512 static inline bool TestFirst(const char* line,
-                                               uint32_t fingerprint,
-                                               uint32_t probes) {
-    return Test(line, fingerprint, (1u << probes) - 1);
+struct Avx512Lines {
+  ROCKSYNC_AVX512 static inline bool TestBoth(const FilterView& filter,
+                                              const char* first,
+                                              const char* second,
+                                              uint32_t fingerprint) {
+    const __m512i products = Products(fingerprint);
+    // The upper eight lanes, probes 8 and on, look into the second line.
+    const __m512i second_line = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 16,
+                                                  16, 16, 16, 16, 16, 16, 16);
+    const __m512i words = _mm512_permutex2var_epi32(
+        _mm512_loadu_si512(first),
+        _mm512_or_epi32(_mm512_srli_epi32(products, 28), second_line),
+        _mm512_loadu_si512(second));
+    const uint32_t lanes = filter.first_lanes | filter.second_lanes;
+    return (_mm512_testn_epi32_mask(words, Bits(products)) & lanes) == 0;
   }
-  ROCKSYNC_AVX512 static inline bool TestSecond(const char* line,
-                                                uint32_t fingerprint,
-                                                uint32_t probes) {
-    return Test(line, fingerprint, ((1u << probes) - 1) << 8);
+  ROCKSYNC_AVX512 static inline bool TestFirst(const FilterView& filter,
+                                               const char* line,
+                                               uint32_t fingerprint) {
+    return TestLine(line, fingerprint, filter.first_lanes);
+  }
+  ROCKSYNC_AVX512 static inline bool TestSecond(const FilterView& filter,
+                                                const char* line,
+                                                uint32_t fingerprint) {
+    return TestLine(line, fingerprint, filter.second_lanes);
   }
   ROCKSYNC_AVX512 static inline void SetFirst(char* line, uint32_t fingerprint,
                                               uint32_t probes) {
-    Set(line, fingerprint, 0, probes);
+    SetLine(line, fingerprint, 0, probes);
   }
   ROCKSYNC_AVX512 static inline void SetSecond(char* line, uint32_t fingerprint,
                                                uint32_t probes) {
-    Set(line, fingerprint, 8, probes);
+    SetLine(line, fingerprint, kSecondProbe, probes);
   }
 };
 
-ROCKSYNC_AVX512 bool TestOne(const FilterView& filter, uint64_t hash) {
-  return TestHash<Avx512Line>(filter, hash);
-}
-
-ROCKSYNC_AVX512 bool MayMatch(const FilterView& filter, const char* key,
-                              size_t size) {
-  return TestHash<Avx512Line>(filter,
-                              HashFilterKey(key, size, filter.shape.seed));
-}
-
-ROCKSYNC_AVX512 void MayMatchBatch(const FilterView& filter, size_t count,
-                                   rocksdb::Slice** keys, bool* may_match) {
-  TestBatch<Avx512Line>(filter, count, keys, may_match);
-}
-
-ROCKSYNC_AVX512 void Add(char* lines, const FilterShape& shape,
-                         const uint64_t* hashes, size_t count) {
-  AddHashes<Avx512Line>(lines, shape, hashes, count);
-}
+ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Avx512Lines, ROCKSYNC_AVX512)
 
 }  // namespace
 
 const FilterKernel* Avx512FilterKernel() {
   static constexpr FilterKernel kKernel = {"avx512", MayMatch, MayMatchBatch,
-                                           TestOne, Add};
+                                           Test, Add};
   return __builtin_cpu_supports("avx512f") ? &kKernel : nullptr;
 }
 

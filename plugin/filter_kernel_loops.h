@@ -1,16 +1,20 @@
-// What the kernels share: the order in which a filter's memory is fetched. A
-// kernel supplies how one line is tested and filled:
+// What the kernels share: where a key's lines are and in which order memory is
+// fetched. A kernel supplies how lines are tested and filled:
 //
-//   struct Line {
-//     static bool TestFirst(const char* line, uint32_t fingerprint,
-//                           uint32_t probes);
-//     static bool TestSecond(the same);
-//     static void SetFirst(char* line, uint32_t fingerprint, uint32_t probes);
-//     static void SetSecond(the same);
+//   struct Lines {
+//     // Whether both lines have all the key's bits, without a branch.
+//     static bool TestBoth(const FilterView&, const char* first,
+//                          const char* second, uint32_t fingerprint);
+//     // One line at a time.
+//     static bool TestFirst(const FilterView&, const char*, uint32_t);
+//     static bool TestSecond(const FilterView&, const char*, uint32_t);
+//     // Sets the key's bits in the first and in the second line.
+//     static void SetFirst(char*, uint32_t fingerprint, uint32_t probes);
+//     static void SetSecond(char*, uint32_t fingerprint, uint32_t probes);
 //   };
 //
-// Everything here is inlined into functions compiled for the kernel's own
-// instruction set.
+// All of it is inlined into functions compiled for the kernel's instruction
+// set.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_KERNEL_LOOPS_H_
 #define ROCKSYNC_PLUGIN_FILTER_KERNEL_LOOPS_H_
@@ -27,89 +31,94 @@
 
 namespace rocksync {
 
-// A line may straddle two cache lines, since filters have no alignment.
+constexpr size_t kKernelBatch = 32;  // RocksDB's own batches are no larger
+
+// A line straddles two cache lines where the filter is not aligned.
 ROCKSYNC_INLINE void PrefetchLine(const char* line) {
   __builtin_prefetch(line);
   __builtin_prefetch(line + kFilterLineBytes - 1);
 }
 
-ROCKSYNC_INLINE const char* LineAt(const FilterView& filter, uint32_t index) {
-  return filter.lines + size_t{index} * kFilterLineBytes;
-}
-
-template <class Line>
+template <class Lines>
 ROCKSYNC_INLINE bool TestHash(const FilterView& filter, uint64_t hash) {
-  const FilterLines at = LocateLines(hash, filter.shape.line_count);
-  const auto fingerprint = static_cast<uint32_t>(hash);
-  return Line::TestFirst(LineAt(filter, at.first), fingerprint,
-                         filter.shape.first_probes()) &&
-         Line::TestSecond(LineAt(filter, at.second), fingerprint,
-                          filter.shape.second_probes());
+  const FilterLines at = LocateLines(hash, filter.line_count, filter.window);
+  return Lines::TestBoth(filter, filter.lines + at.first * kFilterLineBytes,
+                         filter.lines + at.second * kFilterLineBytes,
+                         static_cast<uint32_t>(hash));
 }
 
-// Three passes over up to 32 keys: hash them and fetch their first lines; test
-// these and fetch the second lines of the few that remain; test those.
-template <class Line>
-ROCKSYNC_INLINE void TestBatch(const FilterView& filter, size_t count,
+template <class Lines>
+ROCKSYNC_INLINE void TestBatch(const FilterView& view, size_t count,
                                rocksdb::Slice** keys, bool* may_match) {
-  constexpr size_t kBatch = 32;
-  uint32_t fingerprints[kBatch];
-  const char* first_lines[kBatch];
-  const char* second_lines[kBatch];
-  uint32_t left[kBatch];
-  const uint32_t line_count = filter.shape.line_count;
-  for (; count > 0; keys += std::min(count, kBatch),
-                    may_match += std::min(count, kBatch),
-                    count -= std::min(count, kBatch)) {
-    const size_t n = std::min(count, kBatch);
-    for (size_t i = 0; i < n; ++i) {
-      const uint64_t hash =
-          HashFilterKey(keys[i]->data(), keys[i]->size(), filter.shape.seed);
-      const FilterLines at = LocateLines(hash, line_count);
-      fingerprints[i] = static_cast<uint32_t>(hash);
-      first_lines[i] = LineAt(filter, at.first);
-      second_lines[i] = LineAt(filter, at.second);
-      PrefetchLine(first_lines[i]);
-    }
-    size_t left_count = 0;
-    for (size_t i = 0; i < n; ++i) {
-      may_match[i] = Line::TestFirst(first_lines[i], fingerprints[i],
-                                     filter.shape.first_probes());
-      left[left_count] = static_cast<uint32_t>(i);
-      left_count += may_match[i];
-    }
-    for (size_t j = 0; j < left_count; ++j) PrefetchLine(second_lines[left[j]]);
-    for (size_t j = 0; j < left_count; ++j) {
-      const uint32_t i = left[j];
-      may_match[i] = Line::TestSecond(second_lines[i], fingerprints[i],
-                                      filter.shape.second_probes());
-    }
+  const FilterView filter = view;  // a store to *may_match cannot change it
+  for (size_t i = 0; i < count; ++i) {
+    may_match[i] = TestHash<Lines>(
+        filter, HashFilterKey(keys[i]->data(), keys[i]->size(), filter.seed));
   }
 }
 
 // Fetches lines some keys ahead of setting their bits.
-template <class Line>
+template <class Lines>
 ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
                                const uint64_t* hashes, size_t count) {
-  constexpr size_t kAhead = 8;
-  FilterLines places[kAhead];
-  for (size_t i = 0; i < count + kAhead; ++i) {
-    FilterLines& place = places[i % kAhead];
-    if (i >= kAhead && i - kAhead < count) {
-      const auto fingerprint = static_cast<uint32_t>(hashes[i - kAhead]);
-      Line::SetFirst(lines + size_t{place.first} * kFilterLineBytes,
-                     fingerprint, shape.first_probes());
-      Line::SetSecond(lines + size_t{place.second} * kFilterLineBytes,
-                      fingerprint, shape.second_probes());
+  constexpr size_t kAhead = 16;
+  const uint64_t line_count = shape.line_count;
+  const uint64_t window = FilterWindow(shape.line_count);
+  const uint32_t first_probes = shape.first_probes();
+  const uint32_t second_probes = shape.second_probes();
+  char* first_lines[kAhead];
+  char* second_lines[kAhead];
+  for (size_t begin = 0; begin < count; begin += kAhead) {
+    const size_t n = std::min(kAhead, count - begin);
+    for (size_t i = 0; i < n; ++i) {
+      const FilterLines at =
+          LocateLines(hashes[begin + i], line_count, window);
+      first_lines[i] = lines + at.first * kFilterLineBytes;
+      second_lines[i] = lines + at.second * kFilterLineBytes;
+      PrefetchLine(first_lines[i]);
+      PrefetchLine(second_lines[i]);
     }
-    if (i < count) {
-      place = LocateLines(hashes[i], shape.line_count);
-      PrefetchLine(lines + size_t{place.first} * kFilterLineBytes);
-      PrefetchLine(lines + size_t{place.second} * kFilterLineBytes);
+    for (size_t i = 0; i < n; ++i) {
+      const auto fingerprint = static_cast<uint32_t>(hashes[begin + i]);
+      Lines::SetFirst(first_lines[i], fingerprint, first_probes);
+      Lines::SetSecond(second_lines[i], fingerprint, second_probes);
     }
   }
 }
 
 }  // namespace rocksync
+
+// Defines, in an anonymous namespace, the functions of a FilterKernel for
+// `Lines`, compiled with `TARGET` attributes. Keys up to 16 bytes, and up to
+// 128, get functions of their own, since the compiler can then drop what XXH3
+// does for longer ones, and with it the calls and the saving of registers.
+#define ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Lines, TARGET)                        \
+  TARGET __attribute__((noinline)) bool MayMatchLong(                          \
+      const FilterView& filter, const char* key, size_t size) {                \
+    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed));     \
+  }                                                                            \
+  TARGET __attribute__((noinline, flatten)) bool MayMatchMiddle(               \
+      const FilterView& filter, const char* key, size_t size) {                \
+    if (size > 128) return MayMatchLong(filter, key, size);                    \
+    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed));     \
+  }                                                                            \
+  TARGET __attribute__((flatten)) bool MayMatch(const FilterView& filter,      \
+                                                const char* key,               \
+                                                size_t size) {                 \
+    if (size > 16) return MayMatchMiddle(filter, key, size);                   \
+    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed));     \
+  }                                                                            \
+  TARGET __attribute__((flatten)) void MayMatchBatch(                          \
+      const FilterView& filter, size_t count, rocksdb::Slice** keys,           \
+      bool* may_match) {                                                       \
+    TestBatch<Lines>(filter, count, keys, may_match);                          \
+  }                                                                            \
+  TARGET bool Test(const FilterView& filter, uint64_t hash) {                  \
+    return TestHash<Lines>(filter, hash);                                      \
+  }                                                                            \
+  TARGET void Add(char* lines, const FilterShape& shape,                       \
+                  const uint64_t* hashes, size_t count) {                      \
+    AddHashes<Lines>(lines, shape, hashes, count);                             \
+  }
 
 #endif  // ROCKSYNC_PLUGIN_FILTER_KERNEL_LOOPS_H_

@@ -6,8 +6,8 @@
 namespace rocksync {
 namespace {
 
-ROCKSYNC_INLINE bool Test(const char* line, uint32_t fingerprint,
-                          uint32_t number, uint32_t probes) {
+ROCKSYNC_INLINE bool TestLine(const char* line, uint32_t fingerprint,
+                              uint32_t number, uint32_t probes) {
   for (const uint32_t end = number + probes; number != end; ++number) {
     const uint32_t bit = ProbeBit(fingerprint, number);
     if (((line[bit >> 3] >> (bit & 7)) & 1) == 0) return false;
@@ -15,54 +15,53 @@ ROCKSYNC_INLINE bool Test(const char* line, uint32_t fingerprint,
   return true;
 }
 
-ROCKSYNC_INLINE void Set(char* line, uint32_t fingerprint, uint32_t number,
-                         uint32_t probes) {
+ROCKSYNC_INLINE void SetLine(char* line, uint32_t fingerprint, uint32_t number,
+                             uint32_t probes) {
   for (const uint32_t end = number + probes; number != end; ++number) {
     const uint32_t bit = ProbeBit(fingerprint, number);
     line[bit >> 3] = static_cast<char>(line[bit >> 3] | (1 << (bit & 7)));
   }
 }
 
-struct PortableLine {
-  static bool TestFirst(const char* line, uint32_t fingerprint,
-                        uint32_t probes) {
-    return Test(line, fingerprint, 0, probes);
+struct PortableLines {
+  static bool TestBoth(const FilterView& filter, const char* first,
+                       const char* second, uint32_t fingerprint) {
+    return TestFirst(filter, first, fingerprint) &&
+           TestSecond(filter, second, fingerprint);
   }
-  static bool TestSecond(const char* line, uint32_t fingerprint,
-                         uint32_t probes) {
-    return Test(line, fingerprint, 8, probes);
+  static bool TestFirst(const FilterView& filter, const char* line,
+                        uint32_t fingerprint) {
+    return TestLine(line, fingerprint, 0, filter.first_probes);
+  }
+  static bool TestSecond(const FilterView& filter, const char* line,
+                         uint32_t fingerprint) {
+    return TestLine(line, fingerprint, kSecondProbe, filter.second_probes);
   }
   static void SetFirst(char* line, uint32_t fingerprint, uint32_t probes) {
-    Set(line, fingerprint, 0, probes);
+    SetLine(line, fingerprint, 0, probes);
   }
   static void SetSecond(char* line, uint32_t fingerprint, uint32_t probes) {
-    Set(line, fingerprint, 8, probes);
+    SetLine(line, fingerprint, kSecondProbe, probes);
   }
 };
 
-bool TestOne(const FilterView& filter, uint64_t hash) {
-  return TestHash<PortableLine>(filter, hash);
-}
-
-bool MayMatch(const FilterView& filter, const char* key, size_t size) {
-  return TestOne(filter, HashFilterKey(key, size, filter.shape.seed));
-}
-
-void MayMatchBatch(const FilterView& filter, size_t count,
-                   rocksdb::Slice** keys, bool* may_match) {
-  TestBatch<PortableLine>(filter, count, keys, may_match);
-}
-
-void Add(char* lines, const FilterShape& shape, const uint64_t* hashes,
-         size_t count) {
-  AddHashes<PortableLine>(lines, shape, hashes, count);
-}
+ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(PortableLines, /*any processor*/)
 
 }  // namespace
 
+FilterView::FilterView(const char* filter, const FilterShape& shape)
+    : lines(filter + shape.padding),
+      seed(shape.seed),
+      line_count(shape.line_count),
+      window(FilterWindow(shape.line_count)),
+      first_probes(shape.first_probes()),
+      second_probes(shape.second_probes()),
+      first_lanes((1u << first_probes) - 1),
+      second_lanes(((1u << second_probes) - 1) << kSecondProbe) {}
+
 const FilterKernel& PortableFilterKernel() {
   static constexpr FilterKernel kKernel = {"portable", MayMatch, MayMatchBatch,
-                                           TestOne, Add};
+                                           Test, Add};
   return kKernel;
 }
 

@@ -44,14 +44,13 @@ class EmptyReader final : public rocksdb::FilterBitsReader {
 
 rocksdb::FilterBitsReader* NewFilterReader(const rocksdb::Slice& filter,
                                            const FilterKernel& kernel) {
-  FilterView view;
-  view.lines = filter.data();
-  if (!DecodeFilterTrailer(filter.data(), filter.size(), &view.shape)) {
+  FilterShape shape;
+  if (!DecodeFilterTrailer(filter.data(), filter.size(), &shape)) {
     unusable_filters.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  if (view.shape.line_count == 0) return new EmptyReader;
-  return new LinesReader(view, kernel);
+  if (shape.line_count == 0) return new EmptyReader;
+  return new LinesReader(FilterView(filter.data(), shape), kernel);
 }
 
 FilterPolicyCounters GetFilterPolicyCounters() {

@@ -1,0 +1,31 @@
+// Filters by themselves, queried through RocksDB's interface.
+
+#ifndef ROCKSYNC_TESTS_BENCH_FILTER_SETS_H_
+#define ROCKSYNC_TESTS_BENCH_FILTER_SETS_H_
+
+#include <cstddef>
+
+#include "tests/bench/filter/report.h"
+
+namespace rocksync::bench {
+
+struct SetSize {
+  size_t repetitions = 400;  // of 4 096 queries each
+  bool ribbon = true;  // slow to build where filters are large
+};
+
+// One filter of 300 000 keys, which stays in the processor's second cache.
+void MeasureHot(double bits_per_key, size_t key_bytes, const SetSize& size,
+                Report* report);
+
+// One filter of 100 MB: every query misses all caches.
+void MeasureLarge(double bits_per_key, size_t key_bytes, const SetSize& size,
+                  Report* report);
+
+// 2 000 filters of 20 000 keys; each query goes to another.
+void MeasureMany(double bits_per_key, size_t key_bytes, const SetSize& size,
+                 Report* report);
+
+}  // namespace rocksync::bench
+
+#endif  // ROCKSYNC_TESTS_BENCH_FILTER_SETS_H_
