@@ -15,6 +15,11 @@ function(rocksync_target_defaults target)
       -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${ROCKSYNC_SANITIZE})
   endif()
+  if(ROCKSYNC_COVERAGE)
+    # Atomic: our tests have threads, and so have our programs.
+    target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic)
+    target_link_options(${target} PUBLIC --coverage)
+  endif()
 endfunction()
 
 # rocksync_library(NAME SOURCES ... LINKS ...): one box of the house as a
@@ -48,7 +53,8 @@ function(rocksync_program name)
 endfunction()
 
 # rocksync_test(NAME SOURCES ... LINKS ... [LABELS ...] [TIMEOUT s]): a
-# GoogleTest program, one CTest entry per program.
+# GoogleTest program, one CTest entry per program. The environment of a
+# directory's tests is its ROCKSYNC_TEST_ENVIRONMENT.
 function(rocksync_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   rocksync_program(${name} SOURCES ${ARG_SOURCES}
@@ -57,7 +63,8 @@ function(rocksync_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+    ENVIRONMENT "${ROCKSYNC_TEST_ENVIRONMENT}")
 endfunction()
 
 # rocksync_fuzz(NAME SOURCES ... LINKS ...): a fuzz target, sources with a plain

@@ -1,0 +1,31 @@
+// What AddressSanitizer, LeakSanitizer and UBSan are there for, one at a time.
+
+#include <climits>
+#include <string_view>
+
+namespace {
+
+int* volatile pointer;
+
+int UseAfterFree() {
+  pointer = new int(1);
+  delete pointer;
+  return *pointer;
+}
+
+int Leak() {
+  pointer = new int(1);
+  pointer = nullptr;
+  return 0;
+}
+
+int Overflow(int argc) { return INT_MAX - 1 + argc > 0 ? 0 : 1; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view bug = argc > 1 ? argv[1] : "";
+  if (bug == "use-after-free") return UseAfterFree();
+  if (bug == "leak") return Leak();
+  return Overflow(argc);
+}
