@@ -18,14 +18,13 @@ rocksdb::Status ToRocksDb(const absl::Status& status) {
     case absl::StatusCode::kUnavailable:
       return rocksdb::Status::TryAgain(text);
     case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kAborted:
       return rocksdb::Status::Aborted(text);
     case absl::StatusCode::kDeadlineExceeded:
       return rocksdb::Status::TimedOut(text);
     case absl::StatusCode::kUnimplemented:
       return rocksdb::Status::NotSupported(text);
     case absl::StatusCode::kResourceExhausted:
-      return rocksdb::Status::Incomplete(text);
+      return rocksdb::Status::TryAgain(text);
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:

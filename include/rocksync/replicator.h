@@ -18,6 +18,22 @@
 
 namespace rocksync {
 
+// Manners; may be changed while the replicator runs.
+struct ReplicatorLimits {
+  // Bytes of messages, sent and received, per second, over all sessions. 0: no
+  // limit. A rate so low that the peer would take us for dead is exceeded.
+  uint64_t bytes_per_second = 0;
+
+  // Keys of the index and values read for sessions, per second. 0: no limit.
+  // Writes of the application are never slowed down.
+  uint64_t index_reads_per_second = 0;
+
+  // Sessions that this replica is in at once, dialed and accepted. One is
+  // enough unless there are many peers: two peers in sessions with us at once
+  // may ship us the same pairs. At least 1.
+  size_t max_sessions = 1;
+};
+
 struct ReplicatorOptions {
   // Addresses of the peers, in the transport's notation.
   std::vector<std::string> peers;
@@ -29,8 +45,15 @@ struct ReplicatorOptions {
   // SyncNow is called.
   std::chrono::milliseconds interval{10'000};
 
-  // A silent peer is dropped after this long.
+  // A silent peer is dropped after this long, and one that cannot be reached
+  // is given up.
   std::chrono::milliseconds io_timeout{30'000};
+
+  // Accepted connections at once, each with a thread that mostly sleeps; more
+  // are closed.
+  size_t max_accepted = 64;
+
+  ReplicatorLimits limits;
 
   // False positive rate of the Bloom filters of an exchange in mode
   // `kBloomOnly`, in (0, 1). The paper's choice is 0.5.
@@ -50,13 +73,14 @@ struct ReplicatorOptions {
   std::function<void(const SessionProgress&)> progress;
 };
 
-// Thread-safe. Owns its threads; the database and the transport must outlive
-// it. A failed session is logged to the database's info_log, shown in stats()
-// and tried again at the next interval; it never stops the replicator.
+// Thread-safe. Owns its threads; the database must outlive it. A failed session
+// is logged to the database's info_log, shown in stats() and tried again at the
+// next interval; it never stops the replicator.
 class Replicator {
  public:
-  // Starts listening and syncing. InvalidArgument names a wrong option;
-  // IOError a port that is taken.
+  // Starts listening and syncing. InvalidArgument names a wrong option, or a
+  // transport whose certificate names another replica than `db` is; IOError a
+  // port that is taken.
   static rocksdb::Status Start(const ReplicatorOptions& options,
                                ReplicatedDB* db,
                                std::shared_ptr<Transport> transport,
@@ -69,13 +93,21 @@ class Replicator {
   // Runs sessions with `peer` (an address of the options, or any other) until
   // one proves the two replicas equal or one fails. Blocks. OK means: proven
   // equal as of the moment the last session began, writes during it excluded.
-  // Busy: the peer was in sessions with others all the time. Aborted: stopped.
+  // Busy: the peer was in sessions with others all the time, for io_timeout, or
+  // this replicator is paused. Incomplete: all went across but pairs that one
+  // side refuses (too large, too far in the future, unreadable); stats() tell.
+  // TryAgain: one side still reads an existing database,
+  // or gave up after many rounds. Aborted: stopped.
   virtual rocksdb::Status SyncNow(const std::string& peer) = 0;
 
   // While paused no new session begins here, and peers are told to come back
   // later. A running one goes on.
   virtual void Pause() = 0;
   virtual void Resume() = 0;
+
+  // InvalidArgument if max_sessions is 0.
+  virtual rocksdb::Status SetLimits(const ReplicatorLimits& limits) = 0;
+  virtual ReplicatorLimits limits() const = 0;
 
   virtual ReplicationStats stats() const = 0;
 

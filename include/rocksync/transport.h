@@ -83,6 +83,9 @@ class Transport {
   // for; empty if not listening.
   virtual std::string listen_address() const = 0;
 
+  // The replica id that peers will see in peer_replica_id, 0 if none.
+  virtual uint64_t replica_id() const { return 0; }
+
   // Stops listening; `accept` is not called any more once this returns.
   virtual void StopListening() = 0;
 };

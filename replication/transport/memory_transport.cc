@@ -270,6 +270,8 @@ class MemoryTransport : public Transport {
     return address_;
   }
 
+  uint64_t replica_id() const override { return replica_id_; }
+
   void StopListening() override {
     const std::lock_guard lock(board_->mutex);
     if (!address_.empty()) board_->listeners.erase(address_);

@@ -71,6 +71,7 @@ class SocketTransport : public Transport {
   rocksdb::Status Listen(const std::string& address,
                          AcceptCallback accept) override;
   std::string listen_address() const override;
+  uint64_t replica_id() const override { return options_.replica_id; }
   void StopListening() override;
 
  private:

@@ -21,6 +21,7 @@ struct SocketTransportOptions {
   std::function<bool(uint64_t replica_id, const std::string& address)> allow;
   std::function<void(const rocksdb::Status& why)> refused;
   SocketLimits limits;
+  uint64_t replica_id = 0;  // what our certificate says
 };
 
 // InvalidArgument names a limit that cannot be; Aborted: the system gives no

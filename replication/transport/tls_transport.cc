@@ -18,6 +18,7 @@ rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
   socket.new_stream = [tls](asio::io_context* context) {
     return NewTlsStream(context, tls);
   };
+  socket.replica_id = tls->replica_id();
   socket.allow = options.allow;
   socket.refused = options.refused;
   socket.limits = options.limits;

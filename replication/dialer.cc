@@ -1,0 +1,67 @@
+#include "replication/dialer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+// One thread dials all peers, so one that does not answer must not hold up the
+// others for long.
+constexpr std::chrono::milliseconds kConnectTimeout{5'000};
+constexpr std::chrono::milliseconds kSlotWait{1'000};
+
+}  // namespace
+
+rocksdb::Status Dialer::Connect() {
+  std::unique_ptr<Connection> connection;
+  rocksdb::Status s = replica_->transport->Connect(
+      address_, std::min(kConnectTimeout, replica_->options.io_timeout),
+      replica_->stopped, &connection);
+  if (s.ok()) {
+    s = Link::Open(replica_, Role::kInitiator, std::move(connection), &link_);
+  }
+  if (!s.ok()) return s;
+  peer_id_ = link_->peer_id();
+  replica_->stats.Met(address_, peer_id_);
+  return s;
+}
+
+SessionResult Dialer::Fail(const rocksdb::Status& status) {
+  link_.reset();
+  if (!replica_->stopping && replica_->stats.Failed(address_, status)) {
+    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+                 "[rocksync] no session with %s: %s", address_.c_str(),
+                 status.ToString().c_str());
+  }
+  SessionResult failed;
+  failed.status = status;
+  return failed;
+}
+
+SessionResult Dialer::Meet() {
+  const std::lock_guard lock(mutex_);
+  for (;;) {
+    const bool kept = link_ != nullptr;
+    rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
+    if (!s.ok()) return Fail(s);
+    const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
+    if (!slot) {
+      SessionResult busy;
+      busy.busy = true;
+      return busy;
+    }
+    SessionResult result = link_->RunSession("", /*slot=*/true);
+    if (result.link_usable) return result;
+    if (result.heard) {
+      link_.reset();
+      return result;
+    }
+    // A link that broke while nobody used it says nothing about the peer now.
+    if (!kept || replica_->stopping) return Fail(result.status);
+    link_.reset();
+  }
+}
+
+}  // namespace rocksync

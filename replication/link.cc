@@ -1,0 +1,132 @@
+#include "replication/link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "replication/conversation.h"
+#include "replication/introduction.h"
+#include "replication/log.h"
+#include "replication/throttled_view.h"
+
+namespace rocksync {
+namespace {
+
+// Between sessions silence is no fault; the transport closes idle connections
+// sooner than this.
+constexpr std::chrono::hours kBetweenSessions{24};
+
+uint64_t MonotonicMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+// A quarter of the budget for the elements of a span, the rest for what an
+// exchange makes of them and for messages.
+SessionOptions ToSessionOptions(const ReplicatorOptions& options) {
+  SessionOptions session;
+  session.exchange.mode = options.mode == ReplicatorOptions::Mode::kBloomOnly
+                              ? ExchangeMode::kBloom
+                              : ExchangeMode::kAdaptive;
+  session.exchange.prefer =
+      options.prefer == ReplicatorOptions::Prefer::kRoundTrips
+          ? Prefer::kRoundTrips
+          : Prefer::kBytes;
+  session.exchange.false_positive_rate = options.false_positive_rate;
+  session.max_span_elements =
+      std::clamp<size_t>(options.max_session_bytes / (4 * 24),
+                         session.max_span_elements / 64, size_t{1} << 24);
+  session.max_turn_bytes = std::clamp<size_t>(
+      options.max_session_bytes / 64, size_t{64} << 10, session.max_turn_bytes);
+  return session;
+}
+
+// What a session that both sides saw through means for who began it.
+rocksdb::Status Judge(const SessionReport& report) {
+  if (report.proven_equal || report.busy || report.expired) {
+    return rocksdb::Status::OK();
+  }
+  if (report.unsettled) {
+    return rocksdb::Status::Incomplete(
+        "all went across but pairs that one side refuses",
+        std::to_string(report.pairs_held_back) + " too far in the future, " +
+            std::to_string(report.pairs_too_large) + " too large, " +
+            std::to_string(report.pairs_unreadable) + " unreadable here");
+  }
+  return rocksdb::Status::TryAgain("the session ended without a proof");
+}
+
+}  // namespace
+
+Link::Link(Replica* replica, Role role, std::unique_ptr<Connection> connection)
+    : replica_(replica),
+      role_(role),
+      connection_(&replica->connections, std::move(connection)) {}
+
+rocksdb::Status Link::Open(Replica* replica, Role role,
+                           std::unique_ptr<Connection> connection,
+                           std::unique_ptr<Link>* link) {
+  std::unique_ptr<Link> opened(new Link(replica, role, std::move(connection)));
+  rocksdb::Status s = opened->SetUp();
+  if (s.ok()) *link = std::move(opened);
+  return s;
+}
+
+rocksdb::Status Link::SetUp() {
+  Introduction met;
+  rocksdb::Status s = Introduce(replica_, role_, connection_.get(), &met);
+  if (!s.ok()) return s;
+  peer_id_ = met.peer_id;
+  seed_ = met.seed;
+  view_ = NewThrottledView(std::move(met.view), &replica_->index_reads,
+                           replica_->stopped);
+  return s;
+}
+
+rocksdb::Status Link::AwaitSession(std::string* first) {
+  return connection_->Receive(first, kBetweenSessions);
+}
+
+SessionResult Link::RunSession(std::string first, bool slot) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::unique_ptr<SessionLine> line =
+      replica_->stats.Begin(peer_name(), peer_id_);
+  SessionContext context;
+  context.storage = view_.get();
+  context.now_ms = MonotonicMs;
+  context.cancelled = replica_->stopped;
+  context.progress = [&](const SessionReport& report) {
+    if (!report.busy && slot) line->Update(report);
+  };
+  context.busy = !slot;
+  const std::unique_ptr<Session> session =
+      NewSession(role_, ToSessionOptions(replica_->options), seed_, context);
+  ++seed_.session_number;
+
+  const ConversationEnd end =
+      Converse({.io_timeout = replica_->options.io_timeout,
+                .cancelled = replica_->stopped,
+                .bytes = &replica_->bytes},
+               std::move(first), session.get(), connection_.get());
+  const SessionReport& report = session->report();
+  SessionResult result;
+  result.status = end.status;
+  result.busy = report.busy || !slot;
+  result.expired = report.expired;
+  result.heard = report.bytes_received > 0;
+  result.link_usable = end.connection_usable;
+  if (result.status.ok() && role_ == Role::kInitiator) {
+    result.status = Judge(report);
+  }
+  const bool never_began =
+      role_ == Role::kInitiator && !result.heard && !result.status.ok();
+  if (result.busy || never_began) return result;
+  line->Finish(report, result.status);
+  LogSession(replica_->log.get(), peer_name(), peer_id_, report, result.status,
+             std::chrono::steady_clock::now() - started);
+  return result;
+}
+
+}  // namespace rocksync

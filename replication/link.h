@@ -1,0 +1,65 @@
+// A connection over which two replicas have said who they are: sessions run
+// over it one after the other, counted, until it breaks.
+
+#ifndef ROCKSYNC_REPLICATION_LINK_H_
+#define ROCKSYNC_REPLICATION_LINK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "replication/open_connections.h"
+#include "replication/protocol/exchange.h"
+#include "replication/protocol/session.h"
+#include "replication/protocol/storage_view.h"
+#include "replication/replica.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+// What came of a session.
+struct SessionResult {
+  // OK: proven equal, or, if `busy` or `expired`, another session is to be
+  // tried; as responder also: the initiator knows how it went.
+  rocksdb::Status status;
+  bool busy = false;     // one side was in another session, or paused
+  bool expired = false;  // snapshots grew too old; go on with a new session
+  bool heard = false;    // the peer said something in it
+  bool link_usable = false;
+};
+
+// Used by one thread at a time. `replica` must outlive it.
+class Link {
+ public:
+  // Runs the set-up. InvalidArgument: one of the two refuses the other, the
+  // message says why and what to do.
+  static rocksdb::Status Open(Replica* replica, Role role,
+                              std::unique_ptr<Connection> connection,
+                              std::unique_ptr<Link>* link);
+
+  // Runs one session. Responder: `first` is the message that opened it, and
+  // without a `slot` it is told to come back later. Initiator: holds a slot.
+  SessionResult RunSession(std::string first, bool slot);
+
+  // Waits for the peer to open a session (responder).
+  rocksdb::Status AwaitSession(std::string* first);
+
+  uint64_t peer_id() const { return peer_id_; }
+  std::string peer_name() const { return connection_->peer_name(); }
+
+ private:
+  Link(Replica* replica, Role role, std::unique_ptr<Connection> connection);
+  rocksdb::Status SetUp();
+
+  Replica* const replica_;
+  const Role role_;
+  ListedConnection connection_;
+  std::unique_ptr<StorageView> view_;
+  uint64_t peer_id_ = 0;
+  SessionSeed seed_{};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_LINK_H_

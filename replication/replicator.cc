@@ -1,0 +1,345 @@
+#include "rocksync/replicator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "replication/dialer.h"
+#include "replication/protocol/schedule.h"
+#include "replication/replica.h"
+#include "replication/visitors.h"
+
+namespace rocksync {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+uint64_t NowMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<milliseconds>(Clock::now().time_since_epoch())
+          .count());
+}
+
+rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
+  const auto wrong = [](const char* what) {
+    return rocksdb::Status::InvalidArgument(std::string("ReplicatorOptions::") +
+                                            what);
+  };
+  if (options.interval < milliseconds(0)) return wrong("interval is negative");
+  if (options.io_timeout <= milliseconds(0)) {
+    return wrong("io_timeout must be above 0");
+  }
+  if (!(options.false_positive_rate > 0 && options.false_positive_rate < 1)) {
+    return wrong("false_positive_rate must be in (0, 1)");
+  }
+  if (options.max_session_bytes < (size_t{1} << 20)) {
+    return wrong("max_session_bytes must be at least 1 MiB");
+  }
+  if (options.max_accepted == 0) return wrong("max_accepted must be above 0");
+  if (options.limits.max_sessions == 0) {
+    return wrong("limits.max_sessions must be above 0");
+  }
+  for (const std::string& peer : options.peers) {
+    if (peer.empty()) return wrong("peers holds an empty address");
+  }
+  return rocksdb::Status::OK();
+}
+
+// A failed peer is tried again at the next interval at the latest.
+ScheduleOptions ToScheduleOptions(const ReplicatorOptions& options) {
+  ScheduleOptions schedule;
+  schedule.interval_ms = static_cast<uint64_t>(options.interval.count());
+  schedule.first_backoff_ms =
+      std::min(schedule.first_backoff_ms, schedule.interval_ms);
+  schedule.max_backoff_ms = schedule.interval_ms;
+  return schedule;
+}
+
+SessionOutcome ToOutcome(const SessionResult& result) {
+  if (result.busy) return SessionOutcome::kBusy;
+  if (!result.status.ok()) {
+    return result.status.IsIncomplete() ? SessionOutcome::kUnproven
+                                        : SessionOutcome::kFailed;
+  }
+  return result.expired ? SessionOutcome::kExpired : SessionOutcome::kProven;
+}
+
+class ReplicatorImpl : public Replicator {
+ public:
+  ReplicatorImpl(const ReplicatorOptions& options, ReplicatedDB* db,
+                 std::shared_ptr<Transport> transport);
+  ~ReplicatorImpl() override;
+
+  rocksdb::Status Begin();
+
+  rocksdb::Status SyncNow(const std::string& peer) override;
+  void Pause() override;
+  void Resume() override;
+  rocksdb::Status SetLimits(const ReplicatorLimits& limits) override;
+  ReplicatorLimits limits() const override;
+  ReplicationStats stats() const override;
+  std::string listen_address() const override;
+
+ private:
+  rocksdb::Status SyncUntilEqual(const std::string& peer);
+  void DialLoop();
+  // Sleeps until a peer is due; its number, or nullopt: look again.
+  std::optional<size_t> AwaitDue();
+  void NoteSession(uint64_t replica_id, const SessionResult& result);
+  Dialer* DialerOf(const std::string& address, std::optional<size_t>* number);
+  void Ended(std::optional<size_t> number, const SessionResult& result);
+  void SleepOrStop(milliseconds time);
+  milliseconds BusyPause();
+
+  Replica replica_;
+  bool listening_ = false;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  ReplicatorLimits limits_;
+  std::minstd_rand random_{std::random_device{}()};
+  Schedule schedule_;
+  // Those of the options, numbered as in the schedule, then others.
+  std::vector<std::unique_ptr<Dialer>> dialers_;
+  int calls_ = 0;  // of SyncNow, under way
+  std::thread dial_thread_;
+  Visitors visitors_;  // last: its threads use the rest
+};
+
+ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
+                               ReplicatedDB* db,
+                               std::shared_ptr<Transport> transport)
+    : replica_(options, db, std::move(transport)),
+      schedule_(ToScheduleOptions(options), options.peers.size(),
+                std::random_device{}(), NowMs()),
+      visitors_(&replica_, [this](uint64_t id, const SessionResult& result) {
+        NoteSession(id, result);
+      }) {
+  for (const std::string& peer : options.peers) {
+    dialers_.push_back(std::make_unique<Dialer>(&replica_, peer));
+  }
+}
+
+rocksdb::Status ReplicatorImpl::Begin() {
+  rocksdb::Status s = SetLimits(replica_.options.limits);
+  if (s.ok() && !replica_.options.listen_address.empty()) {
+    s = replica_.transport->Listen(
+        replica_.options.listen_address,
+        [this](std::unique_ptr<Connection> connection) {
+          visitors_.Receive(std::move(connection));
+        });
+    listening_ = s.ok();
+  }
+  if (!s.ok()) return s;
+  try {
+    dial_thread_ = std::thread([this] { DialLoop(); });
+  } catch (const std::system_error& e) {
+    return rocksdb::Status::Aborted("cannot start a thread", e.what());
+  }
+  return s;
+}
+
+// Threads are woken from whatever they wait for: connections are closed, slots
+// refused, and the rest polls `stopping`.
+ReplicatorImpl::~ReplicatorImpl() {
+  {
+    const std::lock_guard lock(mutex_);
+    replica_.stopping = true;
+  }
+  changed_.notify_all();
+  replica_.slots.Stop();
+  if (listening_) replica_.transport->StopListening();
+  replica_.connections.CloseAll();
+  if (dial_thread_.joinable()) dial_thread_.join();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return calls_ == 0; });
+}
+
+std::optional<size_t> ReplicatorImpl::AwaitDue() {
+  std::unique_lock lock(mutex_);
+  if (replica_.slots.paused()) {
+    changed_.wait(
+        lock, [this] { return replica_.stopping || !replica_.slots.paused(); });
+    return std::nullopt;
+  }
+  const std::optional<size_t> due = schedule_.Due(NowMs());
+  if (due.has_value()) return due;
+  const std::optional<uint64_t> next = schedule_.NextDueMs();
+  if (!next.has_value()) {
+    changed_.wait(lock);
+  } else {
+    changed_.wait_until(
+        lock, Clock::time_point(milliseconds(static_cast<int64_t>(*next))));
+  }
+  return std::nullopt;
+}
+
+void ReplicatorImpl::DialLoop() {
+  while (!replica_.stopping) {
+    const std::optional<size_t> due = AwaitDue();
+    if (due.has_value() && !replica_.stopping) {
+      Ended(due, dialers_[*due]->Meet());
+    }
+  }
+}
+
+void ReplicatorImpl::Ended(std::optional<size_t> number,
+                           const SessionResult& result) {
+  if (!number.has_value()) return;
+  const std::lock_guard lock(mutex_);
+  schedule_.Ended(*number, ToOutcome(result), NowMs());
+  changed_.notify_all();
+}
+
+// A peer came to us: no need to go to it so soon.
+void ReplicatorImpl::NoteSession(uint64_t replica_id,
+                                 const SessionResult& result) {
+  if (!result.status.ok()) return;
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < replica_.options.peers.size(); ++i) {
+    if (dialers_[i]->peer_id() == replica_id) {
+      schedule_.Ended(i, SessionOutcome::kProven, NowMs());
+    }
+  }
+}
+
+Dialer* ReplicatorImpl::DialerOf(const std::string& address,
+                                 std::optional<size_t>* number) {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < dialers_.size(); ++i) {
+    if (dialers_[i]->address() != address) continue;
+    if (i < replica_.options.peers.size()) *number = i;
+    return dialers_[i].get();
+  }
+  dialers_.push_back(std::make_unique<Dialer>(&replica_, address));
+  return dialers_.back().get();
+}
+
+void ReplicatorImpl::SleepOrStop(milliseconds time) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time, [this] { return replica_.stopping.load(); });
+}
+
+milliseconds ReplicatorImpl::BusyPause() {
+  const std::lock_guard lock(mutex_);
+  return milliseconds(std::uniform_int_distribution<int>(20, 120)(random_));
+}
+
+rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++calls_;
+  }
+  const rocksdb::Status status = SyncUntilEqual(peer);
+  const std::lock_guard lock(mutex_);
+  --calls_;
+  changed_.notify_all();
+  return status;
+}
+
+rocksdb::Status ReplicatorImpl::SyncUntilEqual(const std::string& peer) {
+  std::optional<size_t> number;
+  Dialer* const dialer = DialerOf(peer, &number);
+  const auto patience = Clock::now() + replica_.options.io_timeout;
+  for (;;) {
+    const SessionResult result = dialer->Meet();
+    if (replica_.stopping) {
+      return rocksdb::Status::Aborted("the replicator was stopped");
+    }
+    Ended(number, result);
+    if (!result.status.ok()) return result.status;
+    if (!result.busy && !result.expired) return result.status;
+    if (result.expired) continue;
+    if (replica_.slots.paused()) {
+      return rocksdb::Status::Busy("the replicator is paused");
+    }
+    if (Clock::now() >= patience) {
+      return rocksdb::Status::Busy(
+          "in sessions with others all the time: " + peer + " or this replica");
+    }
+    SleepOrStop(BusyPause());
+  }
+}
+
+void ReplicatorImpl::Pause() { replica_.slots.SetPaused(true); }
+
+void ReplicatorImpl::Resume() {
+  {
+    const std::lock_guard lock(mutex_);
+    replica_.slots.SetPaused(false);
+  }
+  changed_.notify_all();
+}
+
+rocksdb::Status ReplicatorImpl::SetLimits(const ReplicatorLimits& limits) {
+  if (limits.max_sessions == 0) {
+    return rocksdb::Status::InvalidArgument(
+        "ReplicatorLimits::max_sessions must be above 0");
+  }
+  const std::lock_guard lock(mutex_);
+  limits_ = limits;
+  replica_.bytes.SetRate(limits.bytes_per_second);
+  replica_.index_reads.SetRate(limits.index_reads_per_second);
+  replica_.slots.SetCapacity(limits.max_sessions);
+  return rocksdb::Status::OK();
+}
+
+ReplicatorLimits ReplicatorImpl::limits() const {
+  const std::lock_guard lock(mutex_);
+  return limits_;
+}
+
+ReplicationStats ReplicatorImpl::stats() const {
+  ReplicationStats stats = replica_.stats.stats();
+  stats.paused = replica_.slots.paused();
+  return stats;
+}
+
+std::string ReplicatorImpl::listen_address() const {
+  return listening_ ? replica_.transport->listen_address() : "";
+}
+
+rocksdb::Status CheckTransport(const Transport& transport,
+                               const ReplicatedDB& db) {
+  const uint64_t shown = transport.replica_id();
+  const uint64_t ours = db.Identity().replica_id;
+  if (shown == 0 || shown == ours) return rocksdb::Status::OK();
+  char ids[128];
+  std::snprintf(ids, sizeof ids,
+                "it names replica %016llx, the database is replica %016llx",
+                static_cast<unsigned long long>(shown),
+                static_cast<unsigned long long>(ours));
+  return rocksdb::Status::InvalidArgument(
+      "the transport's certificate is of another replica",
+      std::string(ids) + "; give it the database's own certificate");
+}
+
+}  // namespace
+
+rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
+                                  ReplicatedDB* db,
+                                  std::shared_ptr<Transport> transport,
+                                  std::unique_ptr<Replicator>* replicator) {
+  if (db == nullptr || transport == nullptr) {
+    return rocksdb::Status::InvalidArgument(
+        "Replicator::Start needs a database and a transport");
+  }
+  rocksdb::Status s = CheckOptions(options);
+  if (s.ok()) s = CheckTransport(*transport, *db);
+  if (!s.ok()) return s;
+  auto started =
+      std::make_unique<ReplicatorImpl>(options, db, std::move(transport));
+  s = started->Begin();
+  if (s.ok()) *replicator = std::move(started);
+  return s;
+}
+
+}  // namespace rocksync

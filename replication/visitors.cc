@@ -1,0 +1,79 @@
+#include "replication/visitors.h"
+
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+// Two replicas that open sessions with each other at the same moment would
+// both be told "busy", perhaps for ever: the one with the larger id waits for
+// its own attempt to be refused.
+constexpr std::chrono::milliseconds kYield{500};
+
+}  // namespace
+
+Visitors::~Visitors() {
+  for (Visit& visit : visits_) visit.thread.join();
+}
+
+void Visitors::ForgetThoseOver() {
+  for (auto visit = visits_.begin(); visit != visits_.end();) {
+    if (!visit->over) {
+      ++visit;
+      continue;
+    }
+    visit->thread.join();
+    visit = visits_.erase(visit);
+  }
+}
+
+void Visitors::Receive(std::unique_ptr<Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  ForgetThoseOver();
+  if (replica_->stopping || visits_.size() >= replica_->options.max_accepted) {
+    return;
+  }
+  Visit& visit = visits_.emplace_back();
+  try {
+    visit.thread = std::thread(
+        [this, &visit](std::unique_ptr<Connection> visitor) {
+          Serve(std::move(visitor));
+          visit.over = true;
+        },
+        std::move(connection));
+  } catch (const std::system_error&) {  // no more threads: the peer comes again
+    visits_.pop_back();
+  }
+}
+
+void Visitors::Serve(std::unique_ptr<Connection> connection) {
+  const std::string peer = connection->peer_name();
+  std::unique_ptr<Link> link;
+  rocksdb::Status s =
+      Link::Open(replica_, Role::kResponder, std::move(connection), &link);
+  if (!s.ok()) {
+    if (replica_->stopping) return;
+    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+                 "[rocksync] %s came and was not received: %s", peer.c_str(),
+                 s.ToString().c_str());
+    return;
+  }
+  std::string first;
+  while (!replica_->stopping && link->AwaitSession(&first).ok()) {
+    const SessionSlot slot = SlotFor(link->peer_id());
+    const SessionResult result =
+        link->RunSession(std::move(first), static_cast<bool>(slot));
+    if (slot) met_(link->peer_id(), result);
+    if (!result.link_usable) return;
+  }
+}
+
+SessionSlot Visitors::SlotFor(uint64_t peer_id) {
+  const bool yields = replica_->identity.replica_id > peer_id;
+  return replica_->slots.Acquire(yields ? kYield
+                                        : std::chrono::milliseconds(0));
+}
+
+}  // namespace rocksync

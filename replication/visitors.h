@@ -1,0 +1,53 @@
+// The peers that come to this replica: a bounded number of threads, one for
+// each accepted connection, which answer the sessions opened over it.
+
+#ifndef ROCKSYNC_REPLICATION_VISITORS_H_
+#define ROCKSYNC_REPLICATION_VISITORS_H_
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "replication/link.h"
+#include "replication/replica.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+class Visitors {
+ public:
+  // `met` is called after each session, with the peer's replica id. `replica`
+  // must outlive this.
+  Visitors(Replica* replica,
+           std::function<void(uint64_t, const SessionResult&)> met)
+      : replica_(replica), met_(std::move(met)) {}
+
+  // Waits for the threads, which end when their connections are closed and
+  // `replica->stopping` is set.
+  ~Visitors();
+
+  // From any thread; returns at once.
+  void Receive(std::unique_ptr<Connection> connection);
+
+ private:
+  struct Visit {
+    std::thread thread;
+    std::atomic<bool> over{false};
+  };
+
+  void ForgetThoseOver();
+  void Serve(std::unique_ptr<Connection> connection);
+  SessionSlot SlotFor(uint64_t peer_id);
+
+  Replica* const replica_;
+  const std::function<void(uint64_t, const SessionResult&)> met_;
+  std::mutex mutex_;
+  std::list<Visit> visits_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_VISITORS_H_
