@@ -130,10 +130,10 @@ bool FilterBuilder::ContainsAll(const rocksdb::Slice& filter) const {
   const FilterView view(filter.data(), shape);
   bool all_there = true;
   hashes_.ForEachChunk([&](const uint64_t* hashes, size_t count) {
-    all_there = all_there &&
-                std::all_of(hashes, hashes + count, [&](uint64_t hash) {
-                  return config_.kernel->test(view, hash);
-                });
+    all_there =
+        all_there && std::all_of(hashes, hashes + count, [&](uint64_t hash) {
+          return config_.kernel->test(view, hash);
+        });
   });
   return all_there;
 }

@@ -19,8 +19,7 @@ namespace rocksync {
 
 constexpr size_t kFilterLineBytes = 64;
 constexpr uint32_t kFilterLineBits = 512;
-constexpr uint32_t kMaxFilterWindow =
-    64;  // lines the second line may follow in
+constexpr uint32_t kMaxFilterWindow = 6;  // log2 of lines
 constexpr size_t kFilterTrailerBytes = 24;
 constexpr uint32_t kMaxProbes = 16;
 constexpr uint32_t kSecondProbe = 8;  // number of the second line's first probe
@@ -56,19 +55,22 @@ struct FilterLines {
   uint64_t second;
 };
 
-// How many lines after the first one the second may be. `line_count` > 0.
+// The second line is one of the 2^FilterWindow(line_count) that follow the
+// first: up to 64, but never the first again if there are two. line_count > 0.
 inline uint32_t FilterWindow(uint32_t line_count) {
-  return std::min(line_count - 1, kMaxFilterWindow);
+  uint32_t window = kMaxFilterWindow;
+  while (window > 0 && (uint32_t{1} << window) >= line_count) --window;
+  return window;
 }
 
 // `window` is FilterWindow(line_count).
 inline FilterLines LocateLines(uint64_t hash, uint64_t line_count,
-                               uint64_t window) {
+                               uint32_t window) {
   // A 32.32 fixed-point product: its integer part is the first line, its
   // fraction chooses the distance to the second.
   const uint64_t place = (hash >> 32) * line_count;
   const uint64_t first = place >> 32;
-  const uint64_t second = first + 1 + (((place & 0xffffffff) * window) >> 32);
+  const uint64_t second = first + 1 + ((place & 0xffffffff) >> (32 - window));
   return {first, second < line_count ? second : second - line_count};
 }
 

@@ -21,7 +21,7 @@ struct FilterView {
   const char* lines = nullptr;
   uint64_t seed = 0;
   uint32_t line_count = 0;
-  uint32_t window = 0;         // how far the second line may be
+  uint32_t window = 0;         // FilterWindow(line_count)
   uint32_t first_probes = 0;   // of a key in its first line
   uint32_t second_probes = 0;  // and in its second
   uint32_t first_lanes = 0;    // the probes as bits: 0 and on

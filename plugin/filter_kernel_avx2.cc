@@ -9,7 +9,7 @@
 
 #include "plugin/filter_kernel_loops.h"
 
-#define ROCKSYNC_AVX2 __attribute__((target("avx2")))
+#define ROCKSYNC_AVX2 __attribute__((target("avx2,bmi2")))
 
 namespace rocksync {
 namespace {
@@ -53,8 +53,8 @@ ROCKSYNC_AVX2 inline __m256i Lacking(const char* line, uint32_t fingerprint,
   const __m256i words = _mm256_castps_si256(
       _mm256_blendv_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high),
                        _mm256_castsi256_ps(products)));
-  return _mm256_andnot_si256(
-      words, _mm256_and_si256(Bits(products), Lanes(probes)));
+  return _mm256_andnot_si256(words,
+                             _mm256_and_si256(Bits(products), Lanes(probes)));
 }
 
 ROCKSYNC_AVX2 inline bool IsZero(__m256i bits) {
@@ -119,7 +119,9 @@ ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Avx2Lines, ROCKSYNC_AVX2)
 const FilterKernel* Avx2FilterKernel() {
   static constexpr FilterKernel kKernel = {"avx2", MayMatch, MayMatchBatch,
                                            Test, Add};
-  return __builtin_cpu_supports("avx2") ? &kKernel : nullptr;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")
+             ? &kKernel
+             : nullptr;
 }
 
 }  // namespace rocksync

@@ -14,7 +14,7 @@
 
 #include "plugin/filter_kernel_loops.h"
 
-#define ROCKSYNC_AVX512 __attribute__((target("avx512f")))
+#define ROCKSYNC_AVX512 __attribute__((target("avx512f,bmi2")))
 
 namespace rocksync {
 namespace {
@@ -51,8 +51,8 @@ ROCKSYNC_AVX512 inline void SetLine(char* line, uint32_t fingerprint,
   __m512i all = _mm512_loadu_si512(line);
   for (const uint32_t end = number + probes; number != end; ++number) {
     const __m512i which = _mm512_set1_epi32(static_cast<int>(number));
-    const __mmask16 here = _mm512_cmpeq_epi32_mask(
-        lane, _mm512_permutexvar_epi32(which, words));
+    const __mmask16 here =
+        _mm512_cmpeq_epi32_mask(lane, _mm512_permutexvar_epi32(which, words));
     all = _mm512_mask_or_epi32(all, here, all,
                                _mm512_permutexvar_epi32(which, bits));
   }
@@ -102,7 +102,9 @@ ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Avx512Lines, ROCKSYNC_AVX512)
 const FilterKernel* Avx512FilterKernel() {
   static constexpr FilterKernel kKernel = {"avx512", MayMatch, MayMatchBatch,
                                            Test, Add};
-  return __builtin_cpu_supports("avx512f") ? &kKernel : nullptr;
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("bmi2")
+             ? &kKernel
+             : nullptr;
 }
 
 }  // namespace rocksync

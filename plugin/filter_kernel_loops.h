@@ -63,7 +63,7 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
                                const uint64_t* hashes, size_t count) {
   constexpr size_t kAhead = 16;
   const uint64_t line_count = shape.line_count;
-  const uint64_t window = FilterWindow(shape.line_count);
+  const uint32_t window = FilterWindow(shape.line_count);
   const uint32_t first_probes = shape.first_probes();
   const uint32_t second_probes = shape.second_probes();
   char* first_lines[kAhead];
@@ -71,8 +71,7 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
   for (size_t begin = 0; begin < count; begin += kAhead) {
     const size_t n = std::min(kAhead, count - begin);
     for (size_t i = 0; i < n; ++i) {
-      const FilterLines at =
-          LocateLines(hashes[begin + i], line_count, window);
+      const FilterLines at = LocateLines(hashes[begin + i], line_count, window);
       first_lines[i] = lines + at.first * kFilterLineBytes;
       second_lines[i] = lines + at.second * kFilterLineBytes;
       PrefetchLine(first_lines[i]);
@@ -92,33 +91,32 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
 // `Lines`, compiled with `TARGET` attributes. Keys up to 16 bytes, and up to
 // 128, get functions of their own, since the compiler can then drop what XXH3
 // does for longer ones, and with it the calls and the saving of registers.
-#define ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Lines, TARGET)                        \
-  TARGET __attribute__((noinline)) bool MayMatchLong(                          \
-      const FilterView& filter, const char* key, size_t size) {                \
-    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed));     \
-  }                                                                            \
-  TARGET __attribute__((noinline, flatten)) bool MayMatchMiddle(               \
-      const FilterView& filter, const char* key, size_t size) {                \
-    if (size > 128) return MayMatchLong(filter, key, size);                    \
-    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed));     \
-  }                                                                            \
-  TARGET __attribute__((flatten)) bool MayMatch(const FilterView& filter,      \
-                                                const char* key,               \
-                                                size_t size) {                 \
-    if (size > 16) return MayMatchMiddle(filter, key, size);                   \
-    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed));     \
-  }                                                                            \
-  TARGET __attribute__((flatten)) void MayMatchBatch(                          \
-      const FilterView& filter, size_t count, rocksdb::Slice** keys,           \
-      bool* may_match) {                                                       \
-    TestBatch<Lines>(filter, count, keys, may_match);                          \
-  }                                                                            \
-  TARGET bool Test(const FilterView& filter, uint64_t hash) {                  \
-    return TestHash<Lines>(filter, hash);                                      \
-  }                                                                            \
-  TARGET void Add(char* lines, const FilterShape& shape,                       \
-                  const uint64_t* hashes, size_t count) {                      \
-    AddHashes<Lines>(lines, shape, hashes, count);                             \
+#define ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Lines, TARGET)                    \
+  TARGET __attribute__((noinline)) bool MayMatchLong(                      \
+      const FilterView& filter, const char* key, size_t size) {            \
+    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed)); \
+  }                                                                        \
+  TARGET __attribute__((noinline, flatten)) bool MayMatchMiddle(           \
+      const FilterView& filter, const char* key, size_t size) {            \
+    if (size > 128) return MayMatchLong(filter, key, size);                \
+    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed)); \
+  }                                                                        \
+  TARGET __attribute__((flatten)) bool MayMatch(                           \
+      const FilterView& filter, const char* key, size_t size) {            \
+    if (size > 16) return MayMatchMiddle(filter, key, size);               \
+    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed)); \
+  }                                                                        \
+  TARGET __attribute__((flatten)) void MayMatchBatch(                      \
+      const FilterView& filter, size_t count, rocksdb::Slice** keys,       \
+      bool* may_match) {                                                   \
+    TestBatch<Lines>(filter, count, keys, may_match);                      \
+  }                                                                        \
+  TARGET bool Test(const FilterView& filter, uint64_t hash) {              \
+    return TestHash<Lines>(filter, hash);                                  \
+  }                                                                        \
+  TARGET void Add(char* lines, const FilterShape& shape,                   \
+                  const uint64_t* hashes, size_t count) {                  \
+    AddHashes<Lines>(lines, shape, hashes, count);                         \
   }
 
 #endif  // ROCKSYNC_PLUGIN_FILTER_KERNEL_LOOPS_H_

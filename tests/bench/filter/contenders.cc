@@ -19,8 +19,8 @@ std::vector<Contender> Contenders(double bits_per_key) {
   for (const FilterKernel* kernel :
        {&PortableFilterKernel(), Avx2FilterKernel(), Avx512FilterKernel()}) {
     if (kernel == nullptr) continue;
-    all.push_back({"rocksync", kernel->name,
-                   NewUniqueFilterPolicy(options, *kernel)});
+    all.push_back(
+        {"rocksync", kernel->name, NewUniqueFilterPolicy(options, *kernel)});
   }
   return all;
 }

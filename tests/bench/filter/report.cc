@@ -11,8 +11,7 @@ std::string Cell(const Case& value) {
   if (value.is_number_float()) {
     std::snprintf(text, sizeof(text), "%14.5g", value.get<double>());
   } else if (value.is_string()) {
-    std::snprintf(text, sizeof(text), "%14s",
-                  value.get<std::string>().c_str());
+    std::snprintf(text, sizeof(text), "%14s", value.get<std::string>().c_str());
   } else {
     std::snprintf(text, sizeof(text), "%14s", value.dump().c_str());
   }

@@ -186,11 +186,10 @@ void MeasureBuilt(const char* set, size_t filter_count, size_t per_filter,
   for (size_t number = 0; number < filter_count; ++number) {
     for (size_t i = 0; i < contenders.size(); ++i) {
       auto builder = NewBuilder(contenders[i]);
-      double ns = AddKeys(number * per_filter, per_filter, key_bytes,
-                          builder.get());
-      ns += TimeNs([&] {
-        filters[i].emplace_back(contenders[i], std::move(builder));
-      });
+      double ns =
+          AddKeys(number * per_filter, per_filter, key_bytes, builder.get());
+      ns += TimeNs(
+          [&] { filters[i].emplace_back(contenders[i], std::move(builder)); });
       measured[i].build_ns +=
           ns / static_cast<double>(per_filter * filter_count);
       measured[i].actual_bits +=
@@ -201,8 +200,8 @@ void MeasureBuilt(const char* set, size_t filter_count, size_t per_filter,
   Queries queries(filter_count, per_filter, key_bytes);
   TimeQueries(filters, &queries, size.repetitions, &measured);
   for (size_t i = 0; i < contenders.size(); ++i) {
-    measured[i].fpr = FalsePositiveRate(filters[i].front(),
-                                        QueriesForRate(bits_per_key), key_bytes);
+    measured[i].fpr = FalsePositiveRate(
+        filters[i].front(), QueriesForRate(bits_per_key), key_bytes);
     AddCase(contenders[i], set, bits_per_key, key_bytes, measured[i], report);
   }
 }
@@ -223,13 +222,14 @@ void MeasureHot(double bits_per_key, size_t key_bytes, const SetSize& size,
   }
   const auto builds = TakeTurns(
       contenders.size(), std::max<size_t>(5, size.repetitions / 20), kKeys,
-      [](size_t, size_t) {}, [&](size_t i) { Filter(contenders[i], keys.slices()); });
+      [](size_t, size_t) {},
+      [&](size_t i) { Filter(contenders[i], keys.slices()); });
   Queries queries(1, kKeys, key_bytes);
   TimeQueries(filters, &queries, size.repetitions, &measured);
   for (size_t i = 0; i < contenders.size(); ++i) {
     measured[i].build_ns = builds[i];
-    measured[i].fpr = FalsePositiveRate(filters[i].front(),
-                                        QueriesForRate(bits_per_key), key_bytes);
+    measured[i].fpr = FalsePositiveRate(
+        filters[i].front(), QueriesForRate(bits_per_key), key_bytes);
     AddCase(contenders[i], "hot", bits_per_key, key_bytes, measured[i], report);
   }
 }

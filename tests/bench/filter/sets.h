@@ -11,7 +11,7 @@ namespace rocksync::bench {
 
 struct SetSize {
   size_t repetitions = 400;  // of 4 096 queries each
-  bool ribbon = true;  // slow to build where filters are large
+  bool ribbon = true;        // slow to build where filters are large
 };
 
 // One filter of 300 000 keys, which stays in the processor's second cache.
