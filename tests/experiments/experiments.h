@@ -14,8 +14,11 @@ struct Chosen {
   std::function<bool()> run;
 };
 
+void AddCompressed(CLI::App& app, Chosen* chosen);
 void AddDbf1(CLI::App& app, Chosen* chosen);
 void AddDbf2(CLI::App& app, Chosen* chosen);
+void AddFormulas(CLI::App& app, Chosen* chosen);
+void AddSliced(CLI::App& app, Chosen* chosen);
 
 }  // namespace rocksync
 

@@ -12,8 +12,11 @@ int main(int argc, char** argv) {
   app.add_flag("--json", chosen.json, "one JSON object a line");
   app.fallthrough();
   app.require_subcommand(1);
+  rocksync::AddCompressed(app, &chosen);
   rocksync::AddDbf1(app, &chosen);
   rocksync::AddDbf2(app, &chosen);
+  rocksync::AddFormulas(app, &chosen);
+  rocksync::AddSliced(app, &chosen);
   CLI11_PARSE(app, argc, argv);
   return chosen.run() ? 0 : 1;
 }

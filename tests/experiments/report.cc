@@ -73,13 +73,15 @@ void Report::Compare(const std::string& what, const Json& paper, double ours,
   const double slack = 4 * bounds.standard_error;
   const bool holds = ours >= bounds.low - slack && ours <= bounds.high + slack;
   all_hold_ = all_hold_ && holds;
-  comparisons_.push_back({{"what", what},
-                          {"paper", paper},
-                          {"ours", ours},
-                          {"low", bounds.low},
-                          {"high", bounds.high},
-                          {"standard_error", bounds.standard_error},
-                          {"holds", holds}});
+  comparisons_.push_back(
+      {{"what", what},
+       {"paper", paper.is_object() ? Json() : paper},
+       {"formula", paper.is_object() ? paper["formula"] : Json()},
+       {"ours", ours},
+       {"low", bounds.low},
+       {"high", bounds.high},
+       {"standard_error", bounds.standard_error},
+       {"holds", holds}});
 }
 
 void Report::Compare(const std::string& what, const Json& paper,
@@ -123,9 +125,10 @@ void Report::PrintResults() const {
 }
 
 void Report::PrintComparisons() const {
-  PrintRow({experiment_, "paper", "ours", "within", "holds"});
+  PrintRow({experiment_, "paper", "formula", "ours", "within", "holds"});
   for (const Json& line : comparisons_) {
-    PrintRow({line["what"], CellOf(line["paper"]), CellOf(line["ours"]),
+    PrintRow({line["what"], CellOf(line["paper"]), CellOf(line["formula"]),
+              CellOf(line["ours"]),
               CellOf(line["low"]) + " .. " + CellOf(line["high"]),
               CellOf(line["holds"])});
   }

@@ -31,6 +31,9 @@ class Sample {
   std::vector<double> values_;
 };
 
+// What a figure of ours is compared with, if a formula says it and not a text.
+inline Json Formula(double value) { return {{"formula", value}}; }
+
 // Where a figure of ours must lie to hold: within [low, high], give or take
 // four standard errors of what was measured.
 struct Bounds {
@@ -50,8 +53,8 @@ class Report {
   // says anything about it.
   void Result(Json row) { results_.push_back(std::move(row)); }
 
-  // Compares one figure. `paper` is what the paper says, as it says it, or null
-  // where the expectation is our own.
+  // Compares one figure. `paper` is what the paper says, as it says it, or
+  // Formula(), or null where the expectation is our own.
   void Compare(const std::string& what, const Json& paper, double ours,
                const Bounds& bounds);
   void Compare(const std::string& what, const Json& paper, const Sample& ours,
