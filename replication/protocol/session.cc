@@ -155,7 +155,8 @@ class SessionImpl final : public Session {
                      uint64_t peer_count, bool over_leaves);
   absl::Status ReceivePayload(std::string_view body);
   void RunExchange();
-  void FinishExchange();
+  void TakeResult();
+  void FinishExchange(std::vector<uint32_t> missing_there, bool exact);
   absl::Status Ship();
   void EndRound();
 
@@ -786,12 +787,18 @@ void SessionImpl::SettleSpan(const Digest& merged) {
 
 void SessionImpl::BeginExchange(Role role, std::span<const ElementHash> mine,
                                 uint64_t peer_count, bool over_leaves) {
+  exchange_over_leaves_ = over_leaves;
+  if (!over_leaves) ++span_rounds_;
+  if (mine.empty() || peer_count == 0) {  // both sides know the answer
+    std::vector<uint32_t> all(mine.size());
+    std::iota(all.begin(), all.end(), 0);
+    FinishExchange(std::move(all), true);
+    return;
+  }
+  ++report_.rounds;
   exchange_ = NewExchange(role, exchange_options_,
                           DeriveSeed(seed_, exchanges_++), mine, peer_count);
-  exchange_over_leaves_ = over_leaves;
   stage_ = Stage::kExchanging;
-  ++report_.rounds;
-  if (!over_leaves) ++span_rounds_;
 }
 
 absl::Status SessionImpl::ReceivePayload(std::string_view body) {
@@ -800,7 +807,7 @@ absl::Status SessionImpl::ReceivePayload(std::string_view body) {
   }
   const absl::Status status = exchange_->Receive(body);
   if (!status.ok()) return status;
-  if (exchange_->done()) FinishExchange();
+  if (exchange_->done()) TakeResult();
   return absl::OkStatus();
 }
 
@@ -810,14 +817,20 @@ void SessionImpl::RunExchange() {
     turn_->Add(MessageType::kPayload, payload);
     payload.clear();
   }
-  if (exchange_->done()) FinishExchange();
+  if (exchange_->done()) TakeResult();
 }
 
-void SessionImpl::FinishExchange() {
+void SessionImpl::TakeResult() {
   const std::unique_ptr<Exchange> exchange = std::move(exchange_);
-  if (!exchange->report().plan.empty()) report_.plan = exchange->report().plan;
+  const ExchangeReport& report = exchange->report();
+  if (!report.plan.empty()) report_.plan = report.plan;
+  FinishExchange(exchange->missing_there(), report.finish_bytes > 0);
+}
+
+void SessionImpl::FinishExchange(std::vector<uint32_t> missing_there,
+                                 bool exact) {
   if (exchange_over_leaves_) {
-    location_->Found(exchange->missing_there());
+    location_->Found(missing_there);
     stage_ = Stage::kChoosing;
     return;
   }
@@ -829,8 +842,8 @@ void SessionImpl::FinishExchange() {
   context.options = &options_;
   context.report = &report_;
   context.peer_count = peer_count_;
-  context.exact = exchange->report().finish_bytes > 0;
-  shipping_.emplace(context, exchange->missing_there());
+  context.exact = exact;
+  shipping_.emplace(context, std::move(missing_there));
   stage_ = Stage::kShipping;
 }
 

@@ -323,14 +323,13 @@ absl::StatusOr<bool> Shipping::NextPair(Outgoing* pair) {
     begun_.reset();
     return true;
   }
-  const bool direct = part_ == Part::kFollows && context_.exact;
   while (true) {
     std::optional<uint32_t> ordinal;
     bool unasked = false;
     if (!winners_.empty()) {
       ordinal = winners_.front();
       winners_.pop_front();
-    } else if (direct) {
+    } else if (direct()) {
       ordinal = NextCandidate();
       unasked = true;
     }
@@ -378,7 +377,7 @@ absl::Status Shipping::BuildPairs(Turn* turn) {
 }
 
 absl::Status Shipping::BuildOffers(Turn* turn) {
-  if (part_ == Part::kFollows && context_.exact) return absl::OkStatus();
+  if (direct()) return absl::OkStatus();
   std::string body;
   std::optional<PairEncoder> encoder;
   const auto flush = [&] {

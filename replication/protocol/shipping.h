@@ -7,7 +7,8 @@
 // own winners, and follows with its remaining candidates up to where the
 // offers have come: those that an offer supersedes are left out. If the
 // exchange was exact it sends them as pairs, else it offers them too, since
-// the leader may hold newer ones that the filters hid.
+// the leader may hold newer ones that the filters hid. To a peer that holds
+// nothing, pairs are sent without offers.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_SHIPPING_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_SHIPPING_H_
@@ -106,6 +107,11 @@ class Shipping {
   absl::Status BuildValues(Turn* turn);
   absl::Status BuildPairs(Turn* turn);
   absl::Status BuildOffers(Turn* turn);
+  // My candidates travel as pairs, unasked.
+  bool direct() const {
+    return context_.peer_count == 0 ||
+           (part_ == Part::kFollows && context_.exact);
+  }
   absl::StatusOr<bool> NextPair(Outgoing* pair);
   absl::StatusOr<bool> Offer(uint32_t ordinal, PairEncoder* encoder);
   std::optional<uint32_t> NextCandidate();
