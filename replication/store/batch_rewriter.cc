@@ -23,7 +23,7 @@ Status MergeInto(const rocksdb::MergeOperator& merge, const Slice& key,
   const std::vector<Slice> operands = {operand};
   const rocksdb::MergeOperator::MergeOperationInput input(key, existing,
                                                           operands, nullptr);
-  Slice existing_operand;
+  Slice existing_operand(nullptr, 0);
   rocksdb::MergeOperator::MergeOperationOutput output(*merged,
                                                       existing_operand);
   if (!merge.FullMergeV2(input, &output)) {

@@ -41,6 +41,7 @@ class DirtyPositions {
       }
       list.clear();
     }
+    SortUnique(positions);
     tracking_.store(true, std::memory_order_relaxed);
     return complete;
   }
@@ -53,10 +54,14 @@ class DirtyPositions {
  private:
   static constexpr size_t kMaxPerStripe = 512;  // 4 MiB in all
 
-  // A hot key fills its list with itself.
-  static bool MakeRoom(std::vector<uint64_t>* list) {
+  static void SortUnique(std::vector<uint64_t>* list) {
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+
+  // A hot key fills its list with itself.
+  static bool MakeRoom(std::vector<uint64_t>* list) {
+    SortUnique(list);
     return list->size() <= kMaxPerStripe / 2;
   }
 

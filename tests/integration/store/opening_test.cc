@@ -1,0 +1,298 @@
+// Who may open a database, what is adopted, and what somebody else wrote.
+
+#include <filesystem>
+
+#include "rocksdb/utilities/backup_engine.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class OpeningTest : public StoreTest {
+ protected:
+  void MakePlain(const std::string& name, int pairs) {
+    Plain(name, [&](rocksdb::DB* db) {
+      for (int i = 0; i < pairs; ++i) {
+        ASSERT_ROCKS_OK(db->Put({}, "key" + std::to_string(i),
+                                "value" + std::to_string(i)));
+      }
+    });
+  }
+};
+
+TEST_F(OpeningTest, IdentityStaysAndIncarnationsCount) {
+  ASSERT_ROCKS_OK(Open());
+  const ReplicaIdentity first = db_->Identity();
+  EXPECT_NE(first.replica_id, 0u);
+  EXPECT_EQ(first.incarnation, 1u);
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  const uint64_t clock = db_->Identity().clock;
+  ASSERT_ROCKS_OK(Open());
+  const ReplicaIdentity second = db_->Identity();
+  EXPECT_EQ(second.replica_id, first.replica_id);
+  EXPECT_EQ(second.incarnation, 2u);
+  EXPECT_NE(second.incarnation_nonce, first.incarnation_nonce);
+  EXPECT_GT(second.clock, clock) << "versions are never issued twice";
+}
+
+TEST_F(OpeningTest, CheckpointIsRecognisedAsACopy) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  rocksdb::Checkpoint* raw = nullptr;
+  ASSERT_ROCKS_OK(rocksdb::Checkpoint::Create(db_.get(), &raw));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+  ASSERT_ROCKS_OK(checkpoint->CreateCheckpoint(Dir("copy")));
+  const ReplicaIdentity original = db_->Identity();
+  std::unique_ptr<ReplicatedDB> copy;
+  const rocksdb::Status refused = OpenOther("copy", &copy);
+  EXPECT_TRUE(refused.IsAborted()) << refused.ToString();
+  EXPECT_NE(refused.ToString().find("open_copy_as_new_replica"),
+            std::string::npos);
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(OpenOther("copy", &copy));
+  EXPECT_NE(copy->Identity().replica_id, original.replica_id);
+  EXPECT_EQ(copy->Identity().incarnation, 1u);
+  EXPECT_EQ(Total(copy.get()), Total());
+  ASSERT_ROCKS_OK(copy->Put({}, "k", "of the copy"));
+  ASSERT_ROCKS_OK(copy->Close());
+  copy.reset();
+  EXPECT_TRUE(IndexEqualsData(Dir("copy"), replication_.cluster_secret));
+  // It is a replica like any other now.
+  replication_.open_copy_as_new_replica = false;
+  ASSERT_ROCKS_OK(OpenOther("copy", &copy));
+}
+
+TEST_F(OpeningTest, RestoredBackupIsRecognisedAsACopy) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  rocksdb::BackupEngine* raw = nullptr;
+  ASSERT_ROCKS_OK(rocksdb::BackupEngine::Open(
+      rocksdb::Env::Default(), rocksdb::BackupEngineOptions(Dir("backup")),
+      &raw));
+  const std::unique_ptr<rocksdb::BackupEngine> backup(raw);
+  ASSERT_ROCKS_OK(backup->CreateNewBackup(db_.get()));
+  ASSERT_ROCKS_OK(
+      backup->RestoreDBFromLatestBackup(Dir("restored"), Dir("restored")));
+  ASSERT_TRUE(IndexEqualsData(Dir("restored"), replication_.cluster_secret));
+  std::unique_ptr<ReplicatedDB> copy;
+  EXPECT_TRUE(OpenOther("restored", &copy).IsAborted());
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(OpenOther("restored", &copy));
+  EXPECT_EQ(Total(copy.get()), Total());
+}
+
+// `cp -a` of a closed database cannot be told from the original by itself: the
+// peers notice.
+TEST_F(OpeningTest, PeersNoticeCopiedDirectoriesAndRollbacks) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  db_.reset();
+  std::filesystem::copy(Dir(), Dir("twin"),
+                        std::filesystem::copy_options::recursive);
+  std::filesystem::copy(Dir(), Dir("old"),
+                        std::filesystem::copy_options::recursive);
+  std::unique_ptr<ReplicatedDB> peer;
+  ASSERT_ROCKS_OK(OpenOther("peer", &peer));
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+
+  std::unique_ptr<ReplicatedDB> twin;
+  ASSERT_ROCKS_OK(OpenOther("twin", &twin));
+  EXPECT_EQ(twin->Identity().replica_id, db_->Identity().replica_id);
+  const rocksdb::Status two = peer->RememberPeer(twin->Identity());
+  EXPECT_TRUE(two.IsAborted());
+  EXPECT_NE(two.ToString().find("one of two"), std::string::npos);
+  EXPECT_TRUE(db_->RememberPeer(twin->Identity()).IsAborted());
+
+  // The original goes on; then an old copy comes back. Peers remember that
+  // across their own restarts.
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  peer.reset();
+  ASSERT_ROCKS_OK(OpenOther("peer", &peer));
+  ASSERT_ROCKS_OK(OpenOther("old", &twin));
+  const rocksdb::Status back = peer->RememberPeer(twin->Identity());
+  EXPECT_TRUE(back.IsAborted());
+  EXPECT_NE(back.ToString().find("rolled back"), std::string::npos);
+  ReplicaIdentity clock_back = db_->Identity();
+  clock_back.clock = 1;
+  EXPECT_TRUE(peer->RememberPeer(clock_back).IsAborted());
+}
+
+TEST_F(OpeningTest, PlainDatabasesAreAdoptedAndEqualPairsAreEqual) {
+  MakePlain("a", 5000);
+  MakePlain("b", 5000);
+  Plain("b", [](rocksdb::DB* db) {
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_ROCKS_OK(db->Put({}, "key" + std::to_string(i * 7), "changed"));
+    }
+  });
+  replication_.adopt_existing = false;
+  const rocksdb::Status refused = Open("a");
+  EXPECT_NE(refused.ToString().find("adopt_existing"), std::string::npos);
+  replication_.adopt_existing = true;
+  ASSERT_ROCKS_OK(Open("a"));
+  std::unique_ptr<ReplicatedDB> other;
+  ASSERT_ROCKS_OK(OpenOther("b", &other));
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(other->WaitForAdoption(60000));
+  EXPECT_TRUE(db_->Adoption().done);
+  EXPECT_EQ(db_->Adoption().percent, 100);
+  const auto view_a = StoreAccess::NewView(db_.get());
+  const auto view_b = StoreAccess::NewView(other.get());
+  const auto a = view_a->TakeSnapshot({});
+  const auto b = view_b->TakeSnapshot({});
+  ASSERT_TRUE(a.ok() && b.ok());
+  int different = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    const auto x = (*a)->FindKey(0, key);
+    const auto y = (*b)->FindKey(0, key);
+    ASSERT_TRUE(x.ok() && x->has_value() && y.ok() && y->has_value()) << key;
+    EXPECT_EQ((*x)->version, Version{});
+    different += (*x)->hash != (*y)->hash;
+  }
+  EXPECT_EQ(different, 10);
+}
+
+TEST_F(OpeningTest, WritesWhileAdoptingAndSessionsAreRefusedUntilDone) {
+  MakePlain("db", 20000);
+  ASSERT_ROCKS_OK(Open());
+  for (int i = 0; i < 20000; i += 100) {
+    ASSERT_ROCKS_OK(Put("key" + std::to_string(i), "new"));
+    ASSERT_ROCKS_OK(db_->Delete({}, "key" + std::to_string(i + 1)));
+  }
+  const auto view = StoreAccess::NewView(db_.get());
+  if (!db_->Adoption().done) {
+    const absl::Status status = view->TakeSnapshot({}).status();
+    EXPECT_TRUE(absl::IsUnavailable(status) || status.ok()) << status;
+  }
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_TRUE(view->TakeSnapshot({}).ok());
+  ScanResult result;
+  CloseAndCheck(&result);
+  EXPECT_EQ(result.pairs, 19800u);
+  EXPECT_EQ(result.tombstones, 200u);
+}
+
+TEST_F(OpeningTest, ForeignWritesAreNoticedAndGetFreshVersions) {
+  ASSERT_ROCKS_OK(Open());
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_ROCKS_OK(Put("key" + std::to_string(i), "ours"));
+  }
+  const Digest before = Total();
+  const uint64_t clock = db_->Identity().clock;
+  db_.reset();
+  Plain("db", [](rocksdb::DB* db) {
+    ASSERT_ROCKS_OK(db->Put({}, "key7", "foreign"));
+    ASSERT_ROCKS_OK(db->Put({}, "added", "foreign"));
+    ASSERT_ROCKS_OK(db->Delete({}, "key8"));
+  });
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  const auto view = StoreAccess::NewView(db_.get());
+  {
+    const auto snapshot = view->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok());
+    for (const char* key : {"key7", "added", "key8"}) {
+      const auto entry = (*snapshot)->FindKey(0, key);
+      ASSERT_TRUE(entry.ok() && entry->has_value()) << key;
+      EXPECT_GT((*entry)->version.time, clock) << key;
+      EXPECT_EQ((*entry)->tombstone, std::string(key) == "key8");
+    }
+    EXPECT_LT((*snapshot)->FindKey(0, "key9").value()->version.time, clock);
+  }
+  EXPECT_EQ(Total().count, before.count + 1);
+  ScanResult result;
+  CloseAndCheck(&result);
+  EXPECT_EQ(result.suspects, 0u);
+  // The check is over for good.
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_TRUE(db_->Adoption().done);
+}
+
+// What disagrees without evidence of a later write is suspect: not offered,
+// and whatever a peer has wins.
+TEST_F(OpeningTest, DisagreementWithoutEvidenceIsSuspect) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("rot", "value"));
+  ASSERT_ROCKS_OK(Put("lost", "value"));
+  ASSERT_ROCKS_OK(Put("fine", "value"));
+  db_.reset();
+  Plain("db", [](rocksdb::DB* db) {
+    ASSERT_ROCKS_OK(db->Put({}, "rot", "other"));
+    ASSERT_ROCKS_OK(db->Delete({}, "lost"));
+    // Compaction to the last level takes the sequence numbers away, and with
+    // them the evidence.
+    rocksdb::CompactRangeOptions compact;
+    compact.bottommost_level_compaction =
+        rocksdb::BottommostLevelCompaction::kForce;
+    ASSERT_ROCKS_OK(db->CompactRange(compact, nullptr, nullptr));
+  });
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 2u);
+  EXPECT_EQ(Total().count, 1u);
+  const auto view = StoreAccess::NewView(db_.get());
+  {
+    const auto snapshot = view->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok());
+    EXPECT_FALSE((*snapshot)->FindKey(0, "rot")->has_value());
+    EXPECT_TRUE((*snapshot)->FindKey(0, "fine")->has_value());
+  }
+  std::vector<ApplyOutcome> outcomes;
+  const std::vector<Pair> pairs = {{0, "rot", {1, 99}, false, "of a peer"}};
+  ASSERT_TRUE(view->Apply(pairs, {}, &outcomes).ok());
+  EXPECT_EQ(outcomes[0], ApplyOutcome::kApplied);
+  EXPECT_EQ(Get("rot"), "of a peer");
+  ASSERT_ROCKS_OK(Put("lost", "again"));
+  CloseAndCheck();
+}
+
+TEST_F(OpeningTest, RotInAValueIsNoticedWhenItIsRead) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "value"));
+  const auto view = StoreAccess::NewView(db_.get());
+  {
+    auto snapshot = view->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok());
+    IndexEntry entry = (*snapshot)->FindKey(0, "k").value().value();
+    entry.hash.low ^= 1;
+    EXPECT_TRUE(absl::IsDataLoss((*snapshot)->ReadValue(entry).status()));
+  }
+  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 1u);
+  EXPECT_EQ(Total().count, 0u) << "not offered any more";
+}
+
+TEST_F(OpeningTest, DetachLeavesAPlainDatabase) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  const uint64_t identity = db_->Identity().replica_id;
+  db_.reset();
+  ASSERT_ROCKS_OK(ReplicatedDB::Detach({}, Dir()));
+  EXPECT_TRUE(ReplicatedDB::Detach({}, Dir()).IsNotFound());
+  std::vector<std::string> names;
+  ASSERT_ROCKS_OK(rocksdb::DB::ListColumnFamilies({}, Dir(), &names));
+  EXPECT_EQ(names, (std::vector<std::string>{"default"}));
+  Plain("db", [](rocksdb::DB* db) {
+    std::string value;
+    ASSERT_ROCKS_OK(db->Get({}, "k", &value));
+    EXPECT_EQ(value, "v");
+  });
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(10000));
+  EXPECT_NE(db_->Identity().replica_id, identity);
+  EXPECT_EQ(Total().count, 1u);
+}
+
+TEST_F(OpeningTest, DetachNamesWhatIsWrong) {
+  EXPECT_FALSE(ReplicatedDB::Detach({}, Dir("nowhere")).ok());
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_TRUE(ReplicatedDB::Detach({}, Dir()).IsIOError()) << "in use";
+}
+
+}  // namespace
+}  // namespace rocksync

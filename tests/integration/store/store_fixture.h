@@ -1,0 +1,127 @@
+// A replicated database in a temporary directory.
+
+#ifndef ROCKSYNC_TESTS_INTEGRATION_STORE_STORE_FIXTURE_H_
+#define ROCKSYNC_TESTS_INTEGRATION_STORE_STORE_FIXTURE_H_
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replication/protocol/storage_view.h"
+#include "replication/store/store_access.h"
+#include "rocksync/replicated_db.h"
+#include "tests/integration/store/index_equals_data.h"
+
+namespace rocksync {
+
+#define ASSERT_ROCKS_OK(expression)                            \
+  do {                                                         \
+    const rocksdb::Status rocks_status = (expression);         \
+    ASSERT_TRUE(rocks_status.ok()) << rocks_status.ToString(); \
+  } while (false)
+#define EXPECT_ROCKS_OK(expression)                            \
+  do {                                                         \
+    const rocksdb::Status rocks_status = (expression);         \
+    EXPECT_TRUE(rocks_status.ok()) << rocks_status.ToString(); \
+  } while (false)
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "rocksync_store_XXXXXX");
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    replication_.cluster_secret.fill(7);
+    replication_.cluster_name = "test";
+    options_.create_if_missing = true;
+  }
+  void TearDown() override {
+    db_.reset();
+    std::filesystem::remove_all(root_);
+  }
+
+  std::string Dir(const std::string& name = "db") const {
+    return root_ + "/" + name;
+  }
+
+  rocksdb::Status Open(const std::string& name = "db") {
+    db_.reset();
+    return OpenOther(name, &db_);
+  }
+  rocksdb::Status OpenOther(const std::string& name,
+                            std::unique_ptr<ReplicatedDB>* db) {
+    ReplicatedDB* raw = nullptr;
+    const rocksdb::Status status =
+        ReplicatedDB::Open(options_, replication_, Dir(name), &raw);
+    db->reset(raw);
+    return status;
+  }
+  // Writes to the database without the library.
+  void Plain(const std::string& name,
+             const std::function<void(rocksdb::DB*)>& work) {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    std::vector<std::string> names;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    rocksdb::DB::ListColumnFamilies(options, Dir(name), &names)
+        .PermitUncheckedError();
+    if (names.empty()) names.push_back("default");
+    for (const std::string& family : names) families.push_back({family, {}});
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    rocksdb::DB* raw = nullptr;
+    ASSERT_ROCKS_OK(
+        rocksdb::DB::Open(options, Dir(name), families, &handles, &raw));
+    work(raw);
+    for (auto* handle : handles) raw->DestroyColumnFamilyHandle(handle);
+    delete raw;
+  }
+
+  rocksdb::Status Put(const std::string& key, const std::string& value) {
+    return db_->Put({}, key, value);
+  }
+  std::string Get(const std::string& key) {
+    std::string value;
+    const rocksdb::Status status = db_->Get({}, key, &value);
+    return status.ok() ? value : status.IsNotFound() ? "-" : "error";
+  }
+
+  // The digest of everything, as a session would see it.
+  Digest Total(ReplicatedDB* db) {
+    const auto view = StoreAccess::NewView(db);
+    const auto snapshot = view->TakeSnapshot({});
+    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    Digest total;
+    if (!snapshot.ok()) return total;
+    for (const Digest& leaf : (*snapshot)->LeafDigests()) total += leaf;
+    return total;
+  }
+  Digest Total() { return Total(db_.get()); }
+
+  // Closes, and compares index, data and the digest that was claimed.
+  void CloseAndCheck(ScanResult* result = nullptr,
+                     const std::string& name = "db") {
+    ScanResult scratch;
+    if (result == nullptr) result = &scratch;
+    const Digest claimed = Total();
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+    ASSERT_TRUE(
+        IndexEqualsData(Dir(name), replication_.cluster_secret, result));
+    EXPECT_EQ(result->digest, claimed);
+  }
+
+  std::string root_;
+  rocksdb::Options options_;
+  ReplicatedDBOptions replication_;
+  std::unique_ptr<ReplicatedDB> db_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_INTEGRATION_STORE_STORE_FIXTURE_H_

@@ -1,0 +1,340 @@
+// What the application writes, and that the index follows.
+
+#include <map>
+#include <random>
+
+#include "rocksdb/compaction_filter.h"
+#include "rocksdb/comparator.h"
+#include "rocksdb/merge_operator.h"
+#include "rocksdb/options.h"
+#include "rocksdb/wal_filter.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class Append final : public rocksdb::AssociativeMergeOperator {
+ public:
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing,
+             const rocksdb::Slice& value, std::string* merged,
+             rocksdb::Logger*) const override {
+    *merged =
+        (existing != nullptr ? existing->ToString() : "") + value.ToString();
+    return true;
+  }
+  const char* Name() const override { return "Append"; }
+};
+
+class Timestamped final : public rocksdb::Comparator {
+ public:
+  Timestamped() : Comparator(8) {}
+  const char* Name() const override { return "Timestamped"; }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    return a.compare(b);
+  }
+  void FindShortestSeparator(std::string*,
+                             const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
+class KeepAll final : public rocksdb::CompactionFilter {
+ public:
+  const char* Name() const override { return "KeepAll"; }
+};
+
+class KeepWal final : public rocksdb::WalFilter {
+ public:
+  const char* Name() const override { return "KeepWal"; }
+};
+
+class WritesTest : public StoreTest {};
+
+TEST_F(WritesTest, PutDeleteAndReopen) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("a", "1"));
+  ASSERT_ROCKS_OK(Put("b", "2"));
+  ASSERT_ROCKS_OK(Put("a", "3"));
+  ASSERT_ROCKS_OK(db_->Delete({}, "b"));
+  ASSERT_ROCKS_OK(db_->SingleDelete({}, "never"));
+  EXPECT_EQ(Get("a"), "3");
+  EXPECT_EQ(Get("b"), "-");
+  EXPECT_EQ(Total().count, 3u);
+  ScanResult result;
+  CloseAndCheck(&result);
+  EXPECT_EQ(result.pairs, 1u);
+  EXPECT_EQ(result.tombstones, 2u);
+  const uint64_t rescans_before = 0;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("a"), "3");
+  EXPECT_EQ(Total(), result.digest);
+  // A clean close leaves digests that need no scan.
+  EXPECT_EQ(db_->GetIndexStats().digest_rescans, rescans_before);
+}
+
+TEST_F(WritesTest, BatchesApplyInOrderAndStayUnaltered) {
+  options_.merge_operator = std::make_shared<Append>();
+  replication_.merge_families = {"default"};
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("r1", "x"));
+  ASSERT_ROCKS_OK(Put("r2", "x"));
+  rocksdb::WriteBatch batch;
+  batch.Put("k", "1");
+  batch.Delete("k");
+  batch.Put("k", "2");
+  batch.Merge("k", "3");
+  batch.Merge("m", "new");
+  batch.SingleDelete("r1");
+  batch.Put("r1", "again");
+  batch.Put("r3", "mine");
+  batch.DeleteRange("r1", "r9");
+  batch.Merge("r2", "after");
+  const std::string before = batch.Data();
+  ASSERT_ROCKS_OK(db_->Write({}, &batch));
+  EXPECT_EQ(batch.Data(), before);
+  EXPECT_EQ(Get("k"), "23");
+  EXPECT_EQ(Get("m"), "new");
+  EXPECT_EQ(Get("r1"), "-");
+  EXPECT_EQ(Get("r2"), "after");
+  EXPECT_EQ(Get("r3"), "-");
+  ASSERT_ROCKS_OK(db_->Merge({}, "k", "4"));
+  EXPECT_EQ(Get("k"), "234");
+  CloseAndCheck();
+}
+
+TEST_F(WritesTest, RangesAreLimitedAndChunked) {
+  replication_.max_delete_range_keys = 10;
+  ASSERT_ROCKS_OK(Open());
+  for (int i = 10; i < 45; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "v"));
+  const auto family = db_->DefaultColumnFamily();
+  const rocksdb::Status refused = db_->DeleteRange({}, family, "10", "30");
+  EXPECT_TRUE(refused.IsInvalidArgument()) << refused.ToString();
+  EXPECT_NE(refused.ToString().find("DeleteRangeInChunks"), std::string::npos);
+  ASSERT_ROCKS_OK(db_->DeleteRange({}, family, "10", "20"));
+  EXPECT_EQ(Get("10"), "-");
+  EXPECT_EQ(Get("20"), "v");
+  uint64_t deleted = 0;
+  ASSERT_ROCKS_OK(db_->DeleteRangeInChunks({}, family, "20", "44", &deleted));
+  EXPECT_EQ(deleted, 24u);
+  EXPECT_EQ(Get("44"), "v");
+  ScanResult result;
+  CloseAndCheck(&result);
+  EXPECT_EQ(result.pairs, 1u);
+  EXPECT_EQ(result.tombstones, 34u);
+}
+
+// Random writes, snapshots in between: what is added up from differences must
+// be what a scan of everything gives.
+TEST_F(WritesTest, DigestsFollowRandomWrites) {
+  options_.write_buffer_size = 64 << 10;
+  replication_.index_write_buffer_bytes = 64 << 10;
+  ASSERT_ROCKS_OK(Open());
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 500; ++i) {
+      const std::string key = "key" + std::to_string(random() % 3000);
+      if (random() % 4 == 0) {
+        ASSERT_ROCKS_OK(db_->Delete({}, key));
+      } else if (random() % 8 == 0) {
+        rocksdb::WriteBatch batch;
+        batch.Put(key, "batch");
+        batch.Put(key + "'", std::to_string(random()));
+        ASSERT_ROCKS_OK(db_->Write({}, &batch));
+      } else {
+        ASSERT_ROCKS_OK(Put(key, std::to_string(random())));
+      }
+    }
+    const auto view = StoreAccess::NewView(db_.get());
+    const auto snapshot = view->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok());
+    std::vector<Digest> scanned(kLeafCount);
+    for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+      if (round % 10 != 9 && (*snapshot)->LeafDigests()[leaf].count == 0) {
+        continue;
+      }
+      ASSERT_TRUE((*snapshot)
+                      ->ScanLeaf(leaf,
+                                 [&](uint64_t position, const ElementHash& h) {
+                                   EXPECT_EQ(LeafOf(position), leaf);
+                                   scanned[leaf].Add(h);
+                                 })
+                      .ok());
+      ASSERT_EQ(scanned[leaf], (*snapshot)->LeafDigests()[leaf]) << leaf;
+    }
+  }
+  EXPECT_EQ(db_->GetIndexStats().digest_rescans, 0u);
+  CloseAndCheck();
+}
+
+TEST_F(WritesTest, SnapshotAnswersByElementAndByKey) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("live", "value"));
+  ASSERT_ROCKS_OK(db_->Delete({}, "dead"));
+  const auto view = StoreAccess::NewView(db_.get());
+  EXPECT_EQ(view->FamilyCount(), 1u);
+  const auto snapshot = view->TakeSnapshot({});
+  ASSERT_TRUE(snapshot.ok());
+  ASSERT_ROCKS_OK(Put("live", "later"));
+  const auto live = (*snapshot)->FindKey(0, "live");
+  ASSERT_TRUE(live.ok() && live->has_value());
+  EXPECT_FALSE((*live)->tombstone);
+  EXPECT_EQ((*snapshot)->ReadValue(**live).value(), "value");
+  const auto found =
+      (*snapshot)->FindElement(view->PositionOf(0, "live"), (*live)->hash);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->key, "live");
+  EXPECT_EQ(found->version, (*live)->version);
+  EXPECT_EQ(view->HashOf({0, "live", (*live)->version, false, "value"}),
+            (*live)->hash);
+  const auto dead = (*snapshot)->FindKey(0, "dead");
+  ASSERT_TRUE(dead.ok() && dead->has_value());
+  EXPECT_TRUE((*dead)->tombstone);
+  EXPECT_FALSE((*snapshot)->FindKey(0, "none")->has_value());
+  EXPECT_TRUE(absl::IsNotFound(
+      (*snapshot)->FindElement(view->PositionOf(0, "live"), {1, 2}).status()));
+}
+
+TEST_F(WritesTest, FamiliesComeAndGo) {
+  replication_.families = {"default", "second"};
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* second = nullptr;
+  rocksdb::ColumnFamilyHandle* local = nullptr;
+  const auto old_view = StoreAccess::NewView(db_.get());
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "second", &second));
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "local", &local));
+  EXPECT_EQ(db_->ReplicatedFamilies(),
+            (std::vector<std::string>{"default", "second"}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(old_view->TakeSnapshot({}).status()));
+  rocksdb::WriteOptions no_wal;
+  no_wal.disableWAL = true;
+  EXPECT_TRUE(db_->Put(no_wal, second, "k", "v").IsNotSupported());
+  ASSERT_ROCKS_OK(db_->Put(no_wal, local, "k", "v"));
+  rocksdb::WriteBatch batch;
+  batch.Put("k", "default");
+  batch.Put(second, "k", "second");
+  batch.SingleDelete(second, "other");
+  batch.Put(local, "k2", "local");
+  ASSERT_ROCKS_OK(db_->Write({}, &batch));
+  EXPECT_EQ(Total().count, 3u);
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(second));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(second));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(local));
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(10000));
+  EXPECT_EQ(db_->ReplicatedFamilies(), (std::vector<std::string>{"default"}));
+  EXPECT_EQ(Total().count, 1u);
+  CloseAndCheck();
+}
+
+TEST_F(WritesTest, DisabledWalIsRefusedByEveryCall) {
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::WriteOptions no_wal;
+  no_wal.disableWAL = true;
+  rocksdb::WriteBatch batch;
+  batch.Put("k", "v");
+  const auto family = db_->DefaultColumnFamily();
+  EXPECT_TRUE(db_->Put(no_wal, "k", "v").IsNotSupported());
+  EXPECT_TRUE(db_->Delete(no_wal, "k").IsNotSupported());
+  EXPECT_TRUE(db_->SingleDelete(no_wal, "k").IsNotSupported());
+  EXPECT_TRUE(db_->Write(no_wal, &batch).IsNotSupported());
+  EXPECT_TRUE(db_->DeleteRange(no_wal, family, "a", "z").IsNotSupported());
+  EXPECT_TRUE(db_->PutEntity({}, family, "k", {{"a", "b"}}).IsNotSupported());
+  EXPECT_TRUE(db_->IngestExternalFile(family, {"x.sst"}, {}).IsNotSupported());
+  EXPECT_TRUE(db_->IngestExternalFiles({{family, {"x.sst"}, {}, {}, {}}})
+                  .IsNotSupported());
+  EXPECT_TRUE(db_->DeleteFile("000001.sst").IsNotSupported());
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  EXPECT_TRUE(db_->CreateColumnFamilyWithImport({}, "new", {}, {}, &handle)
+                  .IsNotSupported());
+  EXPECT_TRUE(db_->Merge({}, "k", "v").IsNotSupported());
+  rocksdb::WriteBatch entity;
+  entity.PutEntity(family, "k", {{"a", "b"}});
+  EXPECT_TRUE(db_->Write({}, &entity).IsNotSupported());
+  EXPECT_EQ(Total().count, 0u);
+}
+
+// Each case is an option that would break a promise; its refusal names it.
+TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
+  struct Case {
+    const char* named;
+    std::function<void(rocksdb::Options*, ReplicatedDBOptions*)> set;
+  };
+  static const KeepAll keep_all;
+  static const Timestamped timestamped;
+  static KeepWal wal_filter;
+  const std::vector<Case> cases = {
+      {"allow_2pc", [](auto* o, auto*) { o->allow_2pc = true; }},
+      {"unordered_write", [](auto* o, auto*) { o->unordered_write = true; }},
+      {"inplace_update_support",
+       [](auto* o, auto*) { o->inplace_update_support = true; }},
+      {"FIFO",
+       [](auto* o, auto*) {
+         o->compaction_style = rocksdb::kCompactionStyleFIFO;
+       }},
+      {"compaction filter",
+       [](auto* o, auto*) { o->compaction_filter = &keep_all; }},
+      {"merge operator",
+       [](auto* o, auto*) { o->merge_operator = std::make_shared<Append>(); }},
+      {"kSkipAnyCorruptedRecords",
+       [](auto* o, auto*) {
+         o->wal_recovery_mode =
+             rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+       }},
+      {"best_efforts_recovery",
+       [](auto* o, auto*) { o->best_efforts_recovery = true; }},
+      {"wal_filter", [](auto* o, auto*) { o->wal_filter = &wal_filter; }},
+      {"timestamps", [](auto* o, auto*) { o->comparator = &timestamped; }},
+      {"cluster_secret", [](auto*, auto* r) { r->cluster_secret.fill(0); }},
+      {"cluster_name", [](auto*, auto* r) { r->cluster_name.clear(); }},
+      {"disableWAL",
+       [](auto*, auto* r) { r->apply_write_options.disableWAL = true; }},
+      {"max_delete_range_keys",
+       [](auto*, auto* r) { r->max_delete_range_keys = 0; }},
+  };
+  for (const Case& refused : cases) {
+    rocksdb::Options options = options_;
+    ReplicatedDBOptions replication = replication_;
+    refused.set(&options, &replication);
+    ReplicatedDB* db = nullptr;
+    const rocksdb::Status status =
+        ReplicatedDB::Open(options, replication, Dir(), &db);
+    EXPECT_TRUE(status.IsInvalidArgument()) << refused.named;
+    EXPECT_NE(status.ToString().find(refused.named), std::string::npos)
+        << status.ToString();
+    EXPECT_EQ(db, nullptr);
+    EXPECT_FALSE(std::filesystem::exists(Dir())) << "nothing was touched";
+  }
+}
+
+TEST_F(WritesTest, WrongClusterSecretAndFormatAreRefused) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  db_.reset();
+  replication_.cluster_secret.fill(8);
+  const rocksdb::Status secret = Open();
+  EXPECT_NE(secret.ToString().find("cluster_secret"), std::string::npos);
+  replication_.cluster_secret.fill(7);
+  replication_.cluster_name = "other";
+  const rocksdb::Status cluster = Open();
+  EXPECT_NE(cluster.ToString().find("belongs to cluster 'test'"),
+            std::string::npos);
+  replication_.cluster_name = "test";
+  ASSERT_ROCKS_OK(Open());
+  std::unique_ptr<ReplicatedDB> second;
+  EXPECT_TRUE(OpenOther("db", &second).IsIOError()) << "in use";
+  db_.reset();
+  // As a newer version would leave it.
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* plain = nullptr;
+  ASSERT_ROCKS_OK(rocksdb::DB::Open(options_, Dir(),
+                                    {{"default", {}}, {kIndexFamilyName, {}}},
+                                    &handles, &plain));
+  ASSERT_ROCKS_OK(plain->Put({}, handles[1], std::string(8, '\0') + "format",
+                             "\x02 whatever comes"));
+  for (auto* handle : handles) plain->DestroyColumnFamilyHandle(handle);
+  delete plain;
+  const rocksdb::Status newer = Open();
+  EXPECT_TRUE(newer.IsNotSupported()) << newer.ToString();
+  EXPECT_NE(newer.ToString().find("format 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rocksync
