@@ -1,0 +1,184 @@
+// Connections that break, peers that are away, and what is said about it.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "rocksync/memory_transport.h"
+#include "tests/integration/replication/replica_fixture.h"
+
+namespace rocksync {
+namespace {
+
+using Faults = ReplicationTest;
+
+TEST_F(Faults, PeerDownAndComingBack) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(b->Start()));
+  b->Stop();
+  ReplicatorOptions options;
+  options.interval = milliseconds(100);
+  options.peers = {b->address()};
+  ASSERT_TRUE(IsOk(a->Start(options)));
+  a->Put("k", "v");
+  const rocksdb::Status s = a->replicator()->SyncNow(b->address());
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "cannot connect to " + b->address()));
+  const ReplicationStats stats = a->replicator()->stats();
+  EXPECT_GE(stats.peers[0].failures, 1u);
+  EXPECT_NE(stats.peers[0].last_error.find("cannot connect"),
+            std::string::npos);
+
+  ASSERT_TRUE(IsOk(b->Start()));
+  EXPECT_TRUE(Eventually([&] { return b->Scan() == a->Scan(); }));
+  EXPECT_TRUE(Eventually(
+      [&] { return a->replicator()->stats().peers[0].last_error.empty(); }));
+}
+
+TEST_F(Faults, AReplicaThatRestartsIsMetAgainOverANewConnection) {
+  const auto a = NewReplica("a");
+  auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  b->Stop();
+  b->Close();
+  ASSERT_TRUE(b->Open());
+  ASSERT_TRUE(IsOk(b->Start()));
+  a->Put("after", "the restart");
+  EXPECT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  EXPECT_EQ(b->Scan(), a->Scan());
+}
+
+TEST_F(Faults, CutAfterAnyNumberOfFramesHealsInTheEnd) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  const auto network = NewMemoryNetwork();
+  const auto faults = NewMemoryFaults();
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.listen_address = "b";
+  std::unique_ptr<Replicator> listener;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, b->db(), network->Join(b->id()), &listener)));
+  options.listen_address = "";
+  std::unique_ptr<Replicator> dialer;
+  ASSERT_TRUE(IsOk(Replicator::Start(options, a->db(),
+                                     network->Join(a->id(), faults), &dialer)));
+  bool healed = false;
+  for (int frames = 0; frames < 60; ++frames) {
+    for (int i = 0; i < 20; ++i) {
+      (i % 2 ? a : b)->Put(std::to_string(frames * 100 + i), "value");
+    }
+    faults->Cut(frames);
+    const rocksdb::Status s = dialer->SyncNow("b");
+    if (s.ok()) healed = true;
+    if (!s.ok()) {
+      EXPECT_TRUE(s.IsIOError()) << frames << ": " << s.ToString();
+    }
+  }
+  EXPECT_TRUE(healed) << "no session ends within 60 frames";
+  faults->Cut(-1);
+  ASSERT_TRUE(IsOk(dialer->SyncNow("b")));
+  EXPECT_EQ(a->Scan(), b->Scan());
+  EXPECT_EQ(a->Scan().size(), 60u * 20);
+}
+
+TEST_F(Faults, ASilentPeerIsDropped) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  const auto network = NewMemoryNetwork();
+  const auto faults = NewMemoryFaults();
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.io_timeout = milliseconds(300);
+  options.listen_address = "b";
+  std::unique_ptr<Replicator> listener;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, b->db(), network->Join(b->id()), &listener)));
+  options.listen_address = "";
+  std::unique_ptr<Replicator> dialer;
+  ASSERT_TRUE(IsOk(Replicator::Start(options, a->db(),
+                                     network->Join(a->id(), faults), &dialer)));
+  ASSERT_TRUE(IsOk(dialer->SyncNow("b")));
+  faults->SetDrop(true);
+  const rocksdb::Status s = dialer->SyncNow("b");
+  EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
+  faults->SetDrop(false);
+  EXPECT_TRUE(IsOk(dialer->SyncNow("b")));
+}
+
+TEST_F(Faults, KilledConnectionsUnderLoad) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(b->Start()));
+  for (int i = 0; i < 20'000; ++i) {
+    a->Put(std::to_string(i), std::string(200, 'x'));
+  }
+  // The listener goes and comes while the dialer heals.
+  ASSERT_TRUE(IsOk(a->Start()));
+  std::atomic<bool> done{false};
+  std::thread killer([&] {
+    while (!done) {
+      std::this_thread::sleep_for(milliseconds(30));
+      b->Stop();
+      EXPECT_TRUE(IsOk(b->Start()));
+    }
+  });
+  for (int i = 0; i < 15; ++i) {
+    const rocksdb::Status s = a->replicator()->SyncNow(b->address());
+    (void)s;  // either it got through between two kills or not
+  }
+  done = true;
+  killer.join();
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  EXPECT_EQ(a->Scan(), b->Scan());
+}
+
+TEST_F(Faults, PortTaken) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start()));
+  std::shared_ptr<Transport> transport;
+  ASSERT_TRUE(IsOk(b->NewTransport(&transport)));
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.listen_address = a->address();
+  std::unique_ptr<Replicator> replicator;
+  const rocksdb::Status s =
+      Replicator::Start(options, b->db(), transport, &replicator);
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, a->address()));
+  EXPECT_TRUE(Mentions(s, "choose another port"));
+  EXPECT_EQ(replicator, nullptr);
+}
+
+TEST_F(Faults, WrongOptionsAreNamed) {
+  const auto a = NewReplica("a");
+  std::shared_ptr<Transport> transport;
+  ASSERT_TRUE(IsOk(a->NewTransport(&transport)));
+  const auto start = [&](const std::function<void(ReplicatorOptions*)>& spoil) {
+    ReplicatorOptions options = TestReplica::OnDemand();
+    spoil(&options);
+    std::unique_ptr<Replicator> replicator;
+    const rocksdb::Status s =
+        Replicator::Start(options, a->db(), transport, &replicator);
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    return s;
+  };
+  EXPECT_TRUE(Mentions(start([](auto* o) { o->interval = milliseconds(-1); }),
+                       "interval"));
+  EXPECT_TRUE(Mentions(start([](auto* o) { o->io_timeout = milliseconds(0); }),
+                       "io_timeout"));
+  EXPECT_TRUE(Mentions(start([](auto* o) { o->false_positive_rate = 1; }),
+                       "false_positive_rate"));
+  EXPECT_TRUE(Mentions(start([](auto* o) { o->limits.max_sessions = 0; }),
+                       "max_sessions"));
+  EXPECT_TRUE(Mentions(start([](auto* o) { o->max_session_bytes = 5; }),
+                       "max_session_bytes"));
+  EXPECT_TRUE(
+      Mentions(start([](auto* o) { o->listen_address = "here"; }), "\"here\""));
+  EXPECT_TRUE(Mentions(start([](auto* o) { o->peers = {""}; }), "peers"));
+}
+
+}  // namespace
+}  // namespace rocksync

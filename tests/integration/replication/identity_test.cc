@@ -1,0 +1,80 @@
+// Who is refused, by name, on both sides.
+
+#include <gtest/gtest.h>
+
+#include "tests/integration/replication/replica_fixture.h"
+
+namespace rocksync {
+namespace {
+
+using Identity = ReplicationTest;
+
+TEST_F(Identity, AnotherClustersName) {
+  const auto a = NewReplica("a");
+  TestReplica::Setting setting = SettingOf("b");
+  setting.cluster = "production";
+  TestReplica b(setting);
+  ASSERT_TRUE(b.Open());
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b.Start()));
+  const rocksdb::Status s = a->replicator()->SyncNow(b.address());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "\"production\""));
+  EXPECT_TRUE(Mentions(s, "\"test\""));
+}
+
+TEST_F(Identity, AnotherSecret) {
+  const auto a = NewReplica("a");
+  TestReplica::Setting setting = SettingOf("b");
+  setting.secret = 8;
+  TestReplica b(setting);
+  ASSERT_TRUE(b.Open());
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b.Start()));
+  const rocksdb::Status s = a->replicator()->SyncNow(b.address());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "secret"));
+}
+
+TEST_F(Identity, CertificateOfAnotherReplicaAtStart) {
+  const auto a = NewReplica("a");
+  a->BorrowCertificate(0x1234);
+  const rocksdb::Status s = a->Start();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "names replica 0000000000001234"));
+}
+
+TEST_F(Identity, OurOwnAddress) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  const rocksdb::Status s = a->replicator()->SyncNow(a->address());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "exists twice"));
+}
+
+TEST_F(Identity, OtherFamilies) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily(rocksdb::ColumnFamilyOptions(),
+                                               "orders", &handle)));
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  rocksdb::Status s = a->replicator()->SyncNow(b->address());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "\"orders\""));
+  // Created on the other side too, they agree.
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  ASSERT_TRUE(IsOk(a->db()->CreateColumnFamily(rocksdb::ColumnFamilyOptions(),
+                                               "orders", &other)));
+  ASSERT_TRUE(IsOk(b->db()->Put(rocksdb::WriteOptions(), handle, "k", "v")));
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  std::string value;
+  EXPECT_TRUE(IsOk(a->db()->Get(rocksdb::ReadOptions(), other, "k", &value)));
+  EXPECT_EQ(value, "v");
+  EXPECT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(handle)));
+  EXPECT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(other)));
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,68 @@
+// Pause, and limits that change while the replicator runs.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/integration/replication/replica_fixture.h"
+
+namespace rocksync {
+namespace {
+
+using Manners = ReplicationTest;
+
+TEST_F(Manners, PausedReplicasNeitherAskNorAnswer) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ReplicatorOptions impatient = TestReplica::OnDemand();
+  impatient.io_timeout = milliseconds(500);
+  ASSERT_TRUE(IsOk(a->Start(impatient)));
+  ASSERT_TRUE(IsOk(b->Start()));
+  a->Put("k", "v");
+  b->replicator()->Pause();
+  EXPECT_TRUE(b->replicator()->stats().paused);
+  EXPECT_TRUE(b->replicator()->SyncNow(a->address()).IsBusy());
+  EXPECT_TRUE(a->replicator()->SyncNow(b->address()).IsBusy());
+  EXPECT_TRUE(b->Scan().empty());
+  b->replicator()->Resume();
+  EXPECT_FALSE(b->replicator()->stats().paused);
+  EXPECT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  EXPECT_EQ(b->Scan(), a->Scan());
+}
+
+TEST_F(Manners, BytesPerSecond) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  ReplicatorLimits limits;
+  limits.bytes_per_second = 1'000'000;
+  ASSERT_TRUE(IsOk(a->replicator()->SetLimits(limits)));
+  EXPECT_EQ(a->replicator()->limits().bytes_per_second, 1'000'000u);
+  for (int i = 0; i < 100; ++i) {
+    a->Put(std::to_string(i), std::string(10'000, 'x'));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(700))
+      << "a megabyte took less than a second";
+  limits.max_sessions = 0;
+  EXPECT_TRUE(a->replicator()->SetLimits(limits).IsInvalidArgument());
+}
+
+TEST_F(Manners, IndexReadsPerSecond) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.limits.index_reads_per_second = 2000;
+  ASSERT_TRUE(IsOk(a->Start(options)));
+  ASSERT_TRUE(IsOk(b->Start()));
+  for (int i = 0; i < 1000; ++i) a->Put(std::to_string(i), "x");
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(300));
+  EXPECT_EQ(a->Scan(), b->Scan());
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,142 @@
+#include "tests/integration/replication/replica_fixture.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "rocksync/trial_certificates.h"
+
+namespace rocksync {
+namespace {
+
+std::string MakeScratch() {
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "rocksync-XXXXXX").string();
+  return ::mkdtemp(pattern.data());
+}
+
+}  // namespace
+
+TestReplica::TestReplica(Setting setting) : setting_(std::move(setting)) {}
+
+TestReplica::~TestReplica() {
+  Stop();
+  Close();
+}
+
+bool TestReplica::Open() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = size_t{4} << 20;
+  ReplicatedDBOptions replication;
+  replication.cluster_name = setting_.cluster;
+  replication.cluster_secret.fill(setting_.secret);
+  if (setting_.adjust != nullptr) setting_.adjust(&options, &replication);
+  ReplicatedDB* db = nullptr;
+  open_status_ =
+      ReplicatedDB::Open(options, replication, setting_.directory, &db);
+  db_.reset(db);
+  return open_status_.ok();
+}
+
+void TestReplica::Close() {
+  if (db_ == nullptr) return;
+  EXPECT_TRUE(IsOk(db_->Close()));
+  db_.reset();
+}
+
+ReplicatorOptions TestReplica::OnDemand() {
+  ReplicatorOptions options;
+  options.interval = milliseconds(0);
+  return options;
+}
+
+rocksdb::Status TestReplica::NewTransport(
+    std::shared_ptr<Transport>* transport) {
+  TrialCertificate files;
+  rocksdb::Status s = MakeTrialCertificate(
+      setting_.certificates, borrowed_id_ != 0 ? borrowed_id_ : id(), &files);
+  if (!s.ok()) return s;
+  TlsTransportOptions tls;
+  tls.ca_file = files.ca_file;
+  tls.certificate_file = files.certificate_file;
+  tls.private_key_file = files.private_key_file;
+  return NewTlsTransport(tls, transport);
+}
+
+rocksdb::Status TestReplica::Start(ReplicatorOptions options) {
+  std::shared_ptr<Transport> transport;
+  rocksdb::Status s = NewTransport(&transport);
+  if (!s.ok()) return s;
+  options.listen_address = address_.empty() ? "127.0.0.1:0" : address_;
+  s = Replicator::Start(options, db_.get(), transport, &replicator_);
+  if (s.ok()) address_ = replicator_->listen_address();
+  return s;
+}
+
+void TestReplica::Put(const std::string& key, const std::string& value) {
+  EXPECT_TRUE(IsOk(db_->Put(rocksdb::WriteOptions(), key, value)));
+}
+
+void TestReplica::Delete(const std::string& key) {
+  EXPECT_TRUE(IsOk(db_->Delete(rocksdb::WriteOptions(), key)));
+}
+
+Contents TestReplica::Scan() {
+  Contents contents;
+  const std::unique_ptr<rocksdb::Iterator> pairs(
+      db_->NewIterator(rocksdb::ReadOptions()));
+  for (pairs->SeekToFirst(); pairs->Valid(); pairs->Next()) {
+    contents[pairs->key().ToString()] = pairs->value().ToString();
+  }
+  EXPECT_TRUE(IsOk(pairs->status()));
+  return contents;
+}
+
+ReplicationTest::ReplicationTest() : directory_(MakeScratch()) {}
+
+ReplicationTest::~ReplicationTest() {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+TestReplica::Setting ReplicationTest::SettingOf(const std::string& name) const {
+  TestReplica::Setting setting;
+  setting.directory = directory_ + "/" + name;
+  setting.certificates = directory_ + "/certificates";
+  return setting;
+}
+
+std::unique_ptr<TestReplica> ReplicationTest::NewReplica(
+    const std::string& name) {
+  auto replica = std::make_unique<TestReplica>(SettingOf(name));
+  EXPECT_TRUE(replica->Open()) << replica->open_status().ToString();
+  return replica;
+}
+
+bool Eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 3000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return false;
+}
+
+testing::AssertionResult IsOk(const rocksdb::Status& status) {
+  if (status.ok()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << status.ToString();
+}
+
+testing::AssertionResult Mentions(const rocksdb::Status& status,
+                                  const std::string& text) {
+  if (status.ToString().find(text) != std::string::npos) {
+    return testing::AssertionSuccess() << status.ToString();
+  }
+  return testing::AssertionFailure()
+         << "\"" << status.ToString() << "\" does not mention \"" << text
+         << "\"";
+}
+
+}  // namespace rocksync
