@@ -32,6 +32,7 @@
 namespace rocksync {
 
 constexpr size_t kKernelBatch = 32;  // RocksDB's own batches are no larger
+constexpr uint32_t kNearLines = (1 << 20) / kFilterLineBytes;
 
 // A line straddles two cache lines where the filter is not aligned.
 ROCKSYNC_INLINE void PrefetchLine(const char* line) {
@@ -47,13 +48,60 @@ ROCKSYNC_INLINE bool TestHash(const FilterView& filter, uint64_t hash) {
                          static_cast<uint32_t>(hash));
 }
 
+// For filters that are likely in a processor's second cache: the processor
+// itself overlaps the queries, as there is no branch between them.
 template <class Lines>
-ROCKSYNC_INLINE void TestBatch(const FilterView& view, size_t count,
-                               rocksdb::Slice** keys, bool* may_match) {
-  const FilterView filter = view;  // a store to *may_match cannot change it
+ROCKSYNC_INLINE void TestNearBatch(const FilterView& filter, size_t count,
+                                   rocksdb::Slice** keys, bool* may_match) {
   for (size_t i = 0; i < count; ++i) {
     may_match[i] = TestHash<Lines>(
         filter, HashFilterKey(keys[i]->data(), keys[i]->size(), filter.seed));
+  }
+}
+
+// For larger ones, up to 32 keys in three passes: hash them and fetch their
+// first lines; test these and fetch the second lines of the few that remain;
+// test those.
+template <class Lines>
+ROCKSYNC_INLINE void TestFarBatch(const FilterView& filter, size_t count,
+                                  rocksdb::Slice** keys, bool* may_match) {
+  uint32_t fingerprints[kKernelBatch];
+  const char* first_lines[kKernelBatch];
+  const char* second_lines[kKernelBatch];
+  uint32_t left[kKernelBatch];
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t hash =
+        HashFilterKey(keys[i]->data(), keys[i]->size(), filter.seed);
+    const FilterLines at = LocateLines(hash, filter.line_count, filter.window);
+    fingerprints[i] = static_cast<uint32_t>(hash);
+    first_lines[i] = filter.lines + at.first * kFilterLineBytes;
+    second_lines[i] = filter.lines + at.second * kFilterLineBytes;
+    PrefetchLine(first_lines[i]);
+  }
+  size_t left_count = 0;
+  for (size_t i = 0; i < count; ++i) {
+    may_match[i] = Lines::TestFirst(filter, first_lines[i], fingerprints[i]);
+    left[left_count] = static_cast<uint32_t>(i);
+    left_count += may_match[i];
+  }
+  for (size_t j = 0; j < left_count; ++j) PrefetchLine(second_lines[left[j]]);
+  for (size_t j = 0; j < left_count; ++j) {
+    const uint32_t i = left[j];
+    may_match[i] = Lines::TestSecond(filter, second_lines[i], fingerprints[i]);
+  }
+}
+
+template <class Lines>
+ROCKSYNC_INLINE void TestBatch(const FilterView& view, size_t count,
+                               rocksdb::Slice** keys, bool* may_match) {
+  const FilterView filter = view;  // which no store to *may_match can change
+  if (filter.line_count <= kNearLines) {
+    TestNearBatch<Lines>(filter, count, keys, may_match);
+    return;
+  }
+  for (size_t done = 0; done < count; done += kKernelBatch) {
+    TestFarBatch<Lines>(filter, std::min(kKernelBatch, count - done),
+                        keys + done, may_match + done);
   }
 }
 

@@ -22,7 +22,7 @@ double MeanLinePass(double keys_per_line, double probes_per_key,
     sum +=
         std::exp(log_weight) * std::pow(-std::expm1(log_unset * keys), probes);
   }
-  return sum;
+  return std::min(sum, 1.);
 }
 
 }  // namespace

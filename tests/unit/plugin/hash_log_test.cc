@@ -1,0 +1,69 @@
+#include "plugin/hash_log.h"
+
+#include <gtest/gtest.h>
+
+namespace rocksync {
+namespace {
+
+std::vector<uint64_t> Contents(const HashLog& log) {
+  std::vector<uint64_t> all;
+  log.ForEachChunk([&all](const uint64_t* hashes, size_t count) {
+    all.insert(all.end(), hashes, hashes + count);
+  });
+  return all;
+}
+
+TEST(HashLogTest, KeepsTheOrderAcrossChunks) {
+  for (const size_t count :
+       {size_t{0}, size_t{1}, HashLog::kChunkHashes - 1, HashLog::kChunkHashes,
+        HashLog::kChunkHashes + 1, 3 * HashLog::kChunkHashes}) {
+    HashLog log;
+    std::vector<uint64_t> expected;
+    for (size_t i = 0; i < count; ++i) {
+      log.Append(i * i);
+      expected.push_back(i * i);
+    }
+    EXPECT_EQ(log.size(), count);
+    EXPECT_EQ(Contents(log), expected);
+    EXPECT_TRUE(log.Verify());
+  }
+}
+
+TEST(HashLogTest, TakesEightBytesAKey) {
+  HashLog log;
+  size_t grown = 0;
+  for (size_t i = 0; i < 1'000'000; ++i) grown += log.Append(i);
+  EXPECT_EQ(grown, log.chunk_count());
+  EXPECT_LE(log.chunk_count() * HashLog::kChunkBytes,
+            8'000'000 + HashLog::kChunkBytes);
+}
+
+TEST(HashLogTest, IsEmptyAgainAfterClear) {
+  HashLog log;
+  for (size_t i = 0; i < 3 * HashLog::kChunkHashes; ++i) log.Append(7);
+  log.Clear();
+  EXPECT_EQ(log.size(), 0u);
+  EXPECT_LE(log.chunk_count(), 1u);
+  EXPECT_TRUE(log.Verify());
+  log.Append(5);
+  EXPECT_EQ(Contents(log), std::vector<uint64_t>{5});
+}
+
+TEST(HashLogTest, NoticesAChangedBitAnywhere) {
+  HashLog log;
+  const size_t count = HashLog::kChunkHashes + 10;
+  for (size_t i = 0; i < count; ++i) log.Append(i * 0x9e3779b97f4a7c15);
+  log.ForEachChunk([&log](const uint64_t* hashes, size_t size) {
+    // What a broken memory cell would do.
+    for (size_t i = 0; i < size; i += 9) {
+      auto& hash = const_cast<uint64_t&>(hashes[i]);
+      hash ^= uint64_t{1} << (i % 64);
+      EXPECT_FALSE(log.Verify());
+      hash ^= uint64_t{1} << (i % 64);
+    }
+  });
+  EXPECT_TRUE(log.Verify());
+}
+
+}  // namespace
+}  // namespace rocksync
