@@ -55,6 +55,11 @@ int ChooseSlack(double pair_bytes) {
   return std::clamp(static_cast<int>(std::ceil(s)), 9, 16);
 }
 
+double MaxSingleGroup(uint64_t n) {
+  return std::clamp(1.4e8 / static_cast<double>(std::max<uint64_t>(n, 1)),
+                    double{30}, double{140});
+}
+
 IdShape SingleGroupShape(uint64_t n, int slack) {
   const double bits =
       std::ceil(std::log2(static_cast<double>(std::max<uint64_t>(n, 1)))) +
@@ -65,7 +70,7 @@ IdShape SingleGroupShape(uint64_t n, int slack) {
 }
 
 IdShape ChooseIdShape(uint64_t n, double d, int slack) {
-  if (d <= kMaxSingleGroup) return SingleGroupShape(n, slack);
+  if (d <= MaxSingleGroup(n)) return SingleGroupShape(n, slack);
   const double size = static_cast<double>(n);
   const double bits = std::round(
       std::log2(std::max(size / d, 1.0) * kGroupDifferences) + slack);
@@ -82,10 +87,9 @@ IdShape ChooseIdShape(uint64_t n, double d, int slack) {
 double FinishBits(double n, double d, int slack) {
   if (d < 1) return 0;
   const double request = 0.5 * (std::log2(std::max(2 * n / d, 1.0)) + 1.5);
-  const double group = d <= kMaxSingleGroup ? d : kGroupDifferences;
-  const double bits = std::log2(std::max(n / d, 1.0) * group) + slack;
-  const double sums = d <= kMaxSingleGroup ? 1.1 : kSumsPerDifference;
-  return d * (sums * bits + request);
+  const double bits =
+      std::log2(std::max(n / d, 1.0) * std::min(d, kGroupDifferences)) + slack;
+  return d * (kSumsPerDifference * bits + request);
 }
 
 FilterPlan PlanFilters(double n1, double m1, double n2, double m2, int slack) {

@@ -24,8 +24,9 @@ uint64_t FilterSlots(uint64_t n, double false_positive_rate);
 int ChooseSlack(double pair_bytes);
 
 // Ids for sets of at most `n` elements with `d` differences: groups of about
-// 22 to 44 differences, one group up to kMaxSingleGroup.
-inline constexpr double kMaxSingleGroup = 100;
+// 22 to 44 differences, or one group up to MaxSingleGroup(n) differences: that
+// takes fewer bytes but n * d operations.
+double MaxSingleGroup(uint64_t n);
 IdShape ChooseIdShape(uint64_t n, double d, int slack);
 IdShape SingleGroupShape(uint64_t n, int slack);
 

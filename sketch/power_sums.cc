@@ -43,9 +43,10 @@ void RunPortable(int bits, uint32_t first, uint32_t count,
 
 #if ROCKSYNC_X86
 #define ROCKSYNC_AVX2 __attribute__((target("avx2,bmi2,popcnt")))
-#define ROCKSYNC_AVX512                                               \
-  __attribute__((target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq," \
-                        "avx512vl")))
+#define ROCKSYNC_AVX512                                    \
+  __attribute__((                                          \
+      target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq," \
+             "avx512vl")))
 struct Avx2 {
   typedef uint64_t V __attribute__((vector_size(32)));
   ROCKSYNC_INLINE static void AddAnd(V* sum, const V& a, const V& b) {

@@ -35,19 +35,10 @@ double EstimateMean(uint32_t sums, std::span<const uint32_t> decoded,
   return best;
 }
 
-// Share of the failed groups that each further pass should settle.
-double Quantile(uint32_t pass, bool hurry) {
+// Share of the failed groups that a further pass should settle.
+double Quantile(uint32_t passes_left, bool hurry) {
   if (hurry) return 0.999;
-  switch (pass) {
-    case 1:
-      return 0.65;
-    case 2:
-      return 0.85;
-    case 3:
-      return 0.98;
-    default:
-      return 0.999;
-  }
+  return passes_left > 1 ? 0.75 : 0.97;
 }
 
 }  // namespace
@@ -71,17 +62,17 @@ uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
 }
 
 uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
-                  uint32_t failed, uint32_t pass, bool hurry) {
+                  uint32_t failed, uint32_t passes_left, bool hurry) {
   if (decoded.empty()) {
     // Nothing to learn from: grow by a factor.
-    const double factor = hurry ? 1.5 : pass == 1 ? 1.25 : 1.35;
+    const double factor = hurry ? 1.5 : 1.3;
     return static_cast<uint32_t>(std::ceil(sums * factor)) + 2;
   }
   const double mean = EstimateMean(sums, decoded, failed);
   const double failing = PoissonAbove(mean, sums);
-  // With few failed groups a share of them is less than one: all, then.
+  // A few groups cost little whatever is sent for them.
   const double share =
-      std::max(Quantile(pass, hurry), 1 - 0.5 / std::max(failed, 1u));
+      std::max(Quantile(passes_left, hurry), 1 - 0.12 * failed);
   uint32_t next = sums + 1;
   while (next < 4 * sums + 16 &&
          PoissonAbove(mean, next) > (1 - share) * failing) {

@@ -22,12 +22,17 @@ enum class SumsMargin : uint8_t {
 uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
                    bool single);
 
-// The total for the groups that failed with `sums` in pass `pass` (1 for the
-// first), when the `decoded` ones had these sizes. Groups are taken for
-// Poisson distributed with one mean, estimated from the sizes and the
-// failures.
+// The passes over one sketch that the schedule aims for; what then fails is
+// better left to a retry under a fresh mapping, if there will be one anyway.
+inline constexpr uint32_t kPasses = 3;
+inline constexpr uint32_t kPassesAfterFilters = 2;
+
+// The total for the groups that failed with `sums` in a pass, when the
+// `decoded` ones of that pass had these sizes and `passes_left` >= 1 more
+// passes are aimed for. Groups are taken for Poisson distributed with one mean,
+// estimated from the sizes and the failures.
 uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
-                  uint32_t failed, uint32_t pass, bool hurry);
+                  uint32_t failed, uint32_t passes_left, bool hurry);
 
 }  // namespace rocksync
 

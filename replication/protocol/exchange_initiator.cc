@@ -19,8 +19,8 @@ constexpr double kEstimateError = 0.25;
 constexpr double kHurriedEstimateError = 0.16;
 // To hear the responder's filter first costs a round trip more.
 constexpr double kWorthAsking = 0.95;
-// A retry's sketch leaves this much room above what is expected.
-constexpr double kHintRoom = 1.3;
+// A hint up to this sizes the probe, a larger one replaces it.
+constexpr double kMaxHintedProbe = 40;
 
 std::string Text(const char* format, double value) {
   char text[64];
@@ -62,10 +62,15 @@ ExchangeInitiator::ExchangeInitiator(const ExchangeOptions& options,
     return;
   }
   first_sums_ = hurry() ? kLongProbeSums : kProbeSums;
-  if (options_.expected_differences > 0) {
-    const double hinted = std::ceil(kHintRoom * options_.expected_differences);
-    first_sums_ = static_cast<uint32_t>(
-        std::clamp<double>(hinted + kProbeSums, first_sums_, kMaxSums / 4.0));
+  const double expected = options_.expected_differences;
+  if (expected > kMaxHintedProbe) {
+    preamble_only_ = false;
+    StartFinish(expected, 2.5 / std::sqrt(expected));
+    return;
+  }
+  if (expected > 0) {
+    const double room = expected + 2.5 * std::sqrt(expected) + kProbeSums;
+    first_sums_ = std::max(first_sums_, static_cast<uint32_t>(std::ceil(room)));
   }
   report_.plan = "sketch of " + std::to_string(first_sums_);
 }
@@ -73,7 +78,7 @@ ExchangeInitiator::ExchangeInitiator(const ExchangeOptions& options,
 void ExchangeInitiator::PutPreamble(std::string* out) {
   PutExchangeHeader(out, options_, !preamble_only_);
   if (preamble_only_ && first_sums_ > 0) probe_->AppendSums(first_sums_, out);
-  finish_ = probe_.get();
+  if (preamble_only_) finish_ = probe_.get();
 }
 
 absl::Status ExchangeInitiator::OnMessage(ExchangeKind kind,
@@ -234,14 +239,17 @@ void ExchangeInitiator::StartFinish(double d, double uncertainty) {
   const uint64_t theirs = peer_count_ - found_there_;
   const uint64_t largest = std::max<uint64_t>(open()->size(), theirs);
   const IdShape shape = ChooseIdShape(largest, d, Slack(d));
-  const SumsMargin margin = !hurry()   ? SumsMargin::kFrugal
-                            : filtered ? SumsMargin::kFinal
-                                       : SumsMargin::kAmple;
+  // A retry is small and should be over at once.
+  const bool retry = options_.expected_differences > 0;
+  const SumsMargin margin = retry || (hurry() && filtered) ? SumsMargin::kFinal
+                            : hurry()                      ? SumsMargin::kAmple
+                                      : SumsMargin::kFrugal;
   const double mean = d / shape.groups;
   const uint32_t sums = std::min(
       FirstSums(mean, uncertainty, margin, shape.groups == 1), kMaxSums);
   report_.expected_left = d * std::exp2(-Slack(d));
-  if (shape.groups == 1 && !filtered && probe_ != nullptr) {
+  if (shape.groups == 1 && !filtered && finish_ == probe_.get() &&
+      finish_ != nullptr) {
     finish_ = probe_.get();
     const uint32_t count =
         std::max(sums, finish_->sums() + 1) - finish_->sums();

@@ -16,6 +16,10 @@ namespace {
 
 // After this many passes over one sketch the rest is left to a retry.
 constexpr uint32_t kMaxPasses = 10;
+// If that many hidden elements are expected, there will be a retry anyway, and
+// the last groups, one of kLeaveShare at most, are left to it.
+constexpr double kSureRetry = 2;
+constexpr uint32_t kLeaveShare = 16;
 
 }  // namespace
 
@@ -97,6 +101,7 @@ absl::Status ExchangeResponder::TakeSums(std::string_view bytes) {
   }
   const absl::Status status = finish_->TakeSums(bytes, &found_);
   if (!status.ok()) return status;
+  for (const uint32_t size : finish_->decoded_sizes()) decoded_ += size;
   const uint32_t failed = static_cast<uint32_t>(finish_->pending());
   if (failed == 0) {
     Send(ExchangeKind::kAnswer, finish_->Answer(false, 0));
@@ -111,15 +116,26 @@ absl::Status ExchangeResponder::TakeSums(std::string_view bytes) {
     SendEstimate();
     return absl::OkStatus();
   } else {
-    next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed, passes_,
+    const uint32_t aim =
+        filter_sent_ || filter_received_ ? kPassesAfterFilters : kPasses;
+    const uint32_t left = aim > passes_ ? aim - passes_ : 1;
+    next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed, left,
                     hurry());
-    // The rest is left to the caller's retry.
-    if (finish_->sums() == kMaxSums || passes_ == kMaxPasses) next = 0;
     next = std::min(next, kMaxSums);
+    const bool leave = passes_ >= aim && ExpectedLeft() > kSureRetry &&
+                       failed < finish_->shape().groups / kLeaveShare;
+    if (leave || finish_->sums() == kMaxSums || passes_ == kMaxPasses) next = 0;
   }
   Send(ExchangeKind::kPartial, finish_->Answer(true, next));
   if (next == 0) EndFinish();
   return absl::OkStatus();
+}
+
+// An element is hidden if another has its id.
+double ExchangeResponder::ExpectedLeft() {
+  const IdShape& shape = finish_->shape();
+  return static_cast<double>(decoded_) * static_cast<double>(open()->size()) /
+         shape.groups * std::exp2(-shape.bits);
 }
 
 void ExchangeResponder::SendEstimate() {
@@ -165,6 +181,9 @@ absl::Status ExchangeResponder::OnFilter(const FilterHead& head) {
 
 void ExchangeResponder::EndFinish() {
   report_.plan = "answered";
+  report_.expected_left =
+      ExpectedLeft() + 1.1 * static_cast<double>(finish_->pending()) *
+                           static_cast<double>(finish_->sums());
   Finish(std::move(found_));
 }
 

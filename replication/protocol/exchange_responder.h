@@ -28,10 +28,13 @@ class ExchangeResponder final : public ExchangeSide {
   absl::Status TakeSums(std::string_view bytes);
   void SendEstimate();
   void EndFinish();
+  // Differences probably hidden so far.
+  double ExpectedLeft();
 
   std::unique_ptr<FinishDecoder> finish_;
   bool probing_ = false;  // finish_ is the probe, and no estimate is out yet
   uint32_t passes_ = 0;
+  uint64_t decoded_ = 0;  // differences
   std::vector<uint32_t> found_;
 };
 

@@ -1,0 +1,195 @@
+// bench_reconcile: bytes, round trips and CPU of making two sets equal. See
+// docs/exchange.md for the figures it makes.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/bench/reconcile/merkle.h"
+#include "tests/bench/reconcile/reconciliation.h"
+#include "tests/bench/reconcile/workload.h"
+
+namespace rocksync::bench {
+namespace {
+
+struct Settings {
+  uint64_t n = 0;
+  uint64_t only_a = 0;
+  uint64_t only_b = 0;
+  std::string mode = "adaptive";
+  std::string prefer = "bytes";
+  double false_positive_rate = 0.5;
+  double pair_bytes = 100;
+  Hashes hashes = Hashes::kRandom;
+  uint64_t seed = 1;
+  uint32_t runs = 3;
+  bool json = false;
+  bool plan = false;
+};
+
+Outcome RunOnce(const Settings& s, uint64_t seed) {
+  Workload workload = MakeWorkload(s.n, s.only_a, s.only_b, seed, s.hashes);
+  if (s.mode == "merkle") return ReconcileByMerkleTree(&workload);
+  Method method;
+  method.options.pair_bytes = s.pair_bytes;
+  method.options.prefer =
+      s.prefer == "bytes" ? Prefer::kBytes : Prefer::kRoundTrips;
+  if (s.mode != "adaptive") {
+    method.options.mode = ExchangeMode::kBloom;
+    method.options.false_positive_rate = s.false_positive_rate;
+    // "bloom" is one filter each way, and what it hides stays hidden.
+    if (s.mode == "bloom") method.max_exchanges = 1;
+  }
+  return Reconcile(method, seed, &workload);
+}
+
+template <typename Get>
+double Median(const std::vector<Outcome>& outcomes, const Get& get) {
+  std::vector<double> values;
+  for (const Outcome& outcome : outcomes) {
+    values.push_back(static_cast<double>(get(outcome)));
+  }
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle]
+                                : (values[middle - 1] + values[middle]) / 2;
+}
+
+// Runs a cell; false if a run failed, or left something missing in a mode that
+// promises nothing missing.
+bool RunCell(const Settings& s) {
+  std::vector<Outcome> outcomes;
+  uint64_t missing_runs = 0;
+  double bytes = 0;
+  double false_pairs = 0;
+  for (uint32_t run = 0; run < s.runs; ++run) {
+    outcomes.push_back(RunOnce(s, s.seed + run));
+    const Outcome& outcome = outcomes.back();
+    if (outcome.failed) {
+      std::fprintf(stderr, "seed %llu failed\n",
+                   static_cast<unsigned long long>(s.seed + run));
+      return false;
+    }
+    missing_runs += outcome.missing_after > 0;
+    bytes += static_cast<double>(outcome.bytes()) / s.runs;
+    false_pairs += static_cast<double>(outcome.false_pairs) / s.runs;
+  }
+  const auto median = [&](const auto& get) { return Median(outcomes, get); };
+  const double median_bytes =
+      median([](const Outcome& o) { return o.bytes(); });
+  const double trips = median([](const Outcome& o) { return o.round_trips; });
+  const double cpu_a = median([](const Outcome& o) { return o.cpu_ms_a; });
+  const double cpu_b = median([](const Outcome& o) { return o.cpu_ms_b; });
+  const double retries = median([](const Outcome& o) { return o.retries; });
+  if (s.json) {
+    nlohmann::ordered_json line;
+    line["n"] = s.n;
+    line["only_a"] = s.only_a;
+    line["only_b"] = s.only_b;
+    line["mode"] = s.mode;
+    line["prefer"] = s.prefer;
+    line["bytes"] = median_bytes;
+    line["bytes_a_to_b"] =
+        median([](const Outcome& o) { return o.bytes_a_to_b; });
+    line["bytes_b_to_a"] =
+        median([](const Outcome& o) { return o.bytes_b_to_a; });
+    line["round_trips"] = trips;
+    line["cpu_ms_a"] = cpu_a;
+    line["cpu_ms_b"] = cpu_b;
+    line["missing_after"] =
+        median([](const Outcome& o) { return o.missing_after; });
+    line["false_pairs"] =
+        median([](const Outcome& o) { return o.false_pairs; });
+    line["retries"] = retries;
+    line["runs"] = s.runs;
+    line["runs_with_missing"] = missing_runs;
+    line["mean_bytes"] = bytes;
+    line["mean_false_pairs"] = false_pairs;
+    std::printf("%s\n", line.dump().c_str());
+  } else {
+    std::printf(
+        "%9llu %8llu %8llu %11.0f %11.0f %5.1f %8.1f %8.1f %6llu "
+        "%9.2f %4.0f\n",
+        static_cast<unsigned long long>(s.n),
+        static_cast<unsigned long long>(s.only_a),
+        static_cast<unsigned long long>(s.only_b), median_bytes, bytes, trips,
+        cpu_a, cpu_b, static_cast<unsigned long long>(missing_runs),
+        false_pairs, retries);
+    if (s.plan) std::printf("          %s\n", outcomes[0].plan.c_str());
+  }
+  std::fflush(stdout);
+  const bool promised = s.mode == "adaptive" || s.mode == "dbf";
+  return !promised || missing_runs == 0;
+}
+
+bool RunGrid(Settings s) {
+  bool ok = true;
+  for (const uint64_t n : {10'000u, 100'000u, 1'000'000u}) {
+    std::vector<uint64_t> differences = {0,     2,      10,     100,
+                                         1'000, 10'000, n / 10, n / 2};
+    std::sort(differences.begin(), differences.end());
+    differences.erase(std::unique(differences.begin(), differences.end()),
+                      differences.end());
+    for (const uint64_t d : differences) {
+      s.n = n;
+      s.only_a = s.only_b = d / 2;
+      ok = RunCell(s) && ok;
+    }
+  }
+  return ok;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Bytes, round trips and CPU of making two sets equal.");
+  Settings s;
+  CLI::Option* n = app.add_option("--n", s.n, "elements of the larger side");
+  app.add_option("--only-a", s.only_a, "elements that only a holds");
+  app.add_option("--only-b", s.only_b, "elements that only b holds");
+  app.add_option("--mode", s.mode, "adaptive, dbf, bloom or merkle")
+      ->check(CLI::IsMember({"adaptive", "dbf", "bloom", "merkle"}));
+  app.add_option("--prefer", s.prefer, "bytes or round_trips")
+      ->check(CLI::IsMember({"bytes", "round_trips"}));
+  CLI::Option* rate =
+      app.add_option("--false-positive-rate", s.false_positive_rate,
+                     "of dbf (default 0.5) and bloom (0.01)")
+          ->check(CLI::Range(1e-9, 0.999));
+  app.add_option("--pair-bytes", s.pair_bytes, "cost of a pair in vain");
+  const std::map<std::string, Hashes> kinds = {
+      {"random", Hashes::kRandom},
+      {"equal_high", Hashes::kEqualHigh},
+      {"equal_low", Hashes::kEqualLow}};
+  app.add_option("--hashes", s.hashes, "random, equal_high or equal_low")
+      ->transform(CLI::CheckedTransformer(kinds));
+  app.add_option("--seed", s.seed, "of the first run; each run adds 1");
+  app.add_option("--runs", s.runs, "runs a cell")->check(CLI::PositiveNumber);
+  app.add_flag("--json", s.json, "a JSON object a line");
+  app.add_flag("--plan", s.plan, "show what the first run chose");
+  CLI11_PARSE(app, argc, argv);
+  if (s.mode == "bloom" && rate->count() == 0) s.false_positive_rate = 0.01;
+  if (std::max(s.only_a, s.only_b) > s.n && n->count() > 0) {
+    std::fprintf(stderr, "--only-a and --only-b must be at most --n\n");
+    return 2;
+  }
+  if (s.n + std::min(s.only_a, s.only_b) > uint64_t{1} << 24) {
+    std::fprintf(stderr, "at most 2^24 elements in all\n");
+    return 2;
+  }
+  if (!s.json) {
+    std::printf(
+        "        n   only_a   only_b       bytes   (mean)      RTs "
+        "cpu_ms_a cpu_ms_b missed  false_prs retr\n");
+  }
+  const bool ok = n->count() > 0 ? RunCell(s) : RunGrid(s);
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rocksync::bench
+
+int main(int argc, char** argv) { return rocksync::bench::Main(argc, argv); }
