@@ -58,8 +58,9 @@ inline constexpr uint8_t kFlagEverything = 0x20;
 inline constexpr uint8_t kFlagTotal = 0x20;
 // Flag of kSummary: I refused or could not read a pair of this span.
 inline constexpr uint8_t kFlagUnsettled = 0x40;
-// Flag of the last message of a turn, if that is kPass, kPayload or one of
-// kOffers to kPairs: I have nothing left to send but answers to what comes.
+// Flag of the last message of a turn, if that is kDiffers, kPayload, kPass or
+// one of kOffers to kPairs: I have nothing left to send but answers to what
+// comes.
 inline constexpr uint8_t kFlagIdle = 0x40;
 
 struct Hello {

@@ -45,6 +45,7 @@ std::vector<uint32_t> AllLeaves() {
 bool MayCarryIdle(MessageType type) {
   switch (type) {
     case MessageType::kPass:
+    case MessageType::kDiffers:
     case MessageType::kPayload:
     case MessageType::kOffers:
     case MessageType::kWants:
@@ -522,7 +523,7 @@ absl::Status SessionImpl::AnswerRound() {
     Finish(EndReason::kGaveUp);
     return absl::OkStatus();
   }
-  if (Expired() || span_->gained() > options_.max_span_elements) {
+  if (Expired()) {
     Finish(EndReason::kExpired);
     return absl::OkStatus();
   }
@@ -531,6 +532,9 @@ absl::Status SessionImpl::AnswerRound() {
 }
 
 absl::Status SessionImpl::Differ() {
+  if (peer_digest_.count > kMaxExchangeElements) {
+    return absl::ResourceExhaustedError("the peer's part is too large");
+  }
   if (!span_) {
     const absl::Status status = LoadSpan();
     if (!status.ok()) return status;

@@ -47,7 +47,6 @@ class Span {
 
   // The set as merged so far.
   const Digest& merged() const { return merged_; }
-  uint64_t gained() const { return gained_.size(); }
 
   // What an exchange compares: the merged set as of the last Compact.
   std::span<const ElementHash> hashes() const { return hashes_; }

@@ -180,8 +180,10 @@ std::string Describe(std::string_view message) {
   const auto type = static_cast<MessageType>(head & kTypeMask);
   const auto flags = static_cast<uint8_t>(head & ~(kTypeMask | kLastOfTurn));
   const std::string body = DescribeBody(type, flags, message.substr(1));
-  const bool idle = (flags & kFlagIdle) != 0 && type >= MessageType::kPayload &&
-                    type <= MessageType::kPairs;
+  const bool idle =
+      (flags & kFlagIdle) != 0 &&
+      ((type >= MessageType::kPayload && type <= MessageType::kPairs) ||
+       type == MessageType::kDiffers);
   return absl::StrCat(View(MessageName(type)), body.empty() ? "" : ": ", body,
                       " [", message.size(), "]", idle ? " idle" : "",
                       (head & kLastOfTurn) != 0 ? " ." : "");

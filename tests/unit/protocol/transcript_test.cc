@@ -1,0 +1,116 @@
+// Sessions as text that can be read. The files in testdata are compared with
+// what happens; ROCKSYNC_REGENERATE=1 writes them anew, for a diff to show.
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/simulation/conversation.h"
+#include "tests/simulation/memory_storage.h"
+
+namespace rocksync {
+namespace {
+
+class TranscriptTest : public testing::Test {
+ protected:
+  MemoryStorage Replica(uint64_t id) {
+    MemoryStorage::Options options;
+    options.replica_id = id;
+    options.families = {"default", "users"};
+    options.wall_ms = [this] { return ++wall_ms_; };
+    return MemoryStorage(&hasher_, options);
+  }
+
+  void Note(std::string_view what, const ConversationResult& result) {
+    absl::StrAppend(&text_, "# ", absl::string_view(what.data(), what.size()),
+                    "\n");
+    for (const std::string& line : result.transcript) {
+      absl::StrAppend(&text_, line, "\n");
+    }
+    absl::StrAppend(&text_, result.proven() ? "proven equal" : "not proven",
+                    ", ", result.bytes, " bytes\n\n");
+  }
+
+  void Compare(const std::string& name) {
+    const std::string path = absl::StrCat(ROCKSYNC_TESTDATA, "/", name);
+    if (std::getenv("ROCKSYNC_REGENERATE") != nullptr) {
+      std::ofstream(path) << text_;
+      return;
+    }
+    std::ostringstream expected;
+    expected << std::ifstream(path).rdbuf();
+    EXPECT_EQ(expected.str(), text_) << "see " << path;
+  }
+
+  uint64_t wall_ms_ = 1000;
+  const ElementHasher hasher_{ClusterSecret{1, 2, 3}};
+  std::string text_;
+};
+
+// In mode bloom, so that what the model chooses does not show here.
+TEST_F(TranscriptTest, ReadableSession) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  ConversationOptions options;
+  options.initiator.exchange.mode = ExchangeMode::kBloom;
+  options.initiator.exchange.false_positive_rate = 0.01;
+
+  Note("both are empty", Converse(&a, &b, options));
+  for (const char* key : {"apple", "pear", "plum", "quince"}) {
+    a.Put(0, key, absl::StrCat("the ", key));
+  }
+  Note("one fills the other", Converse(&a, &b, options));
+  Note("nothing to do", Converse(&b, &a, options));
+
+  a.Put(0, "apple", "a red apple");
+  b.Put(0, "apple", "a green apple, and later");
+  a.Delete(0, "pear");
+  b.Put(1, "anna", "a user");
+  b.Delete(0, "plum");
+  a.Put(0, "plum", "a plum that came back");
+  options.seed.session_number = 1;
+  Note("overwrites and deletes on both sides", Converse(&a, &b, options));
+
+  a.Put(1, "large", std::string(600'000, 'x'));
+  options.initiator.max_turn_bytes = 300'000;
+  options.seed.session_number = 2;
+  Note("a large value, in turns of 300 kB", Converse(&a, &b, options));
+
+  wall_ms_ += 100'000;
+  a.Put(0, "tomorrow", "value");
+  wall_ms_ -= 100'000;
+  options.seed.session_number = 3;
+  Note("a version too far in the future", Converse(&a, &b, options));
+
+  options.responder_busy = true;
+  Note("busy", Converse(&a, &b, options));
+  options.responder_busy = false;
+  b.SetUnavailable("adopting, 43 %");
+  Note("an adoption is running", Converse(&a, &b, options));
+  Compare("session.txt");
+}
+
+TEST_F(TranscriptTest, ReadableSpans) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  ConversationOptions options;
+  options.initiator.exchange.mode = ExchangeMode::kBloom;
+  options.initiator.exchange.false_positive_rate = 0.001;
+  options.initiator.max_span_elements = 3;
+  options.responder.max_span_elements = 2;
+  for (const char* key : {"apple", "pear", "plum", "quince", "cherry"}) {
+    a.Put(0, key, absl::StrCat("the ", key));
+  }
+  Note("an empty side is filled, span by span", Converse(&a, &b, options));
+  a.Put(0, "apple", "a red apple");
+  b.Put(0, "pear", "a green pear");
+  options.seed.session_number = 1;
+  Note("the leaves that differ are found", Converse(&a, &b, options));
+  Compare("spans.txt");
+}
+
+}  // namespace
+}  // namespace rocksync
