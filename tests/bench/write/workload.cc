@@ -1,0 +1,298 @@
+#include "tests/bench/write/workload.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "replication/protocol/storage_view.h"
+#include "replication/store/store_access.h"
+#include "rocksdb/db.h"
+#include "rocksdb/statistics.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kHotKeys = 10000;
+constexpr size_t kKeyBytes = 16;
+
+void Check(const rocksdb::Status& status) {
+  if (status.ok() || status.IsNotFound()) return;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+double Seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// Key number `i` of a thread: scattered, the same whenever asked for.
+void MakeKey(uint64_t seed, uint64_t i, char* key) {
+  std::mt19937_64::result_type x = seed * 0x9E3779B97F4A7C15u + i;
+  for (size_t at = 0; at < kKeyBytes; at += 8) {
+    x ^= x >> 30;
+    x *= 0xBF58476D1CE4E5B9u;
+    x ^= x >> 27;
+    x *= 0x94D049BB133111EBu;
+    x ^= x >> 31;
+    std::memcpy(key + at, &x, 8);
+  }
+}
+
+// Half random, so that it compresses as db_bench's values do.
+class Values {
+ public:
+  explicit Values(uint64_t seed) : random_(seed) {}
+  const std::string& Next(int bytes) {
+    value_.resize(static_cast<size_t>(bytes), 'x');
+    for (size_t i = 0; i + 8 <= value_.size() / 2; i += 8) {
+      const uint64_t bits = random_();
+      std::memcpy(&value_[i], &bits, 8);
+    }
+    return value_;
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::string value_;
+};
+
+class Bench {
+ public:
+  Bench(const Workload& workload, bool replicated, const std::string& directory,
+        uint64_t seed)
+      : workload_(workload), directory_(directory), seed_(seed) {
+    std::filesystem::remove_all(directory);
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    statistics_ = rocksdb::CreateDBStatistics();
+    statistics_->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
+    options.statistics = statistics_;
+    if (replicated) {
+      ReplicatedDBOptions replication;
+      replication.cluster_secret.fill(1);
+      replication.cluster_name = "bench";
+      ReplicatedDB* raw = nullptr;
+      Check(ReplicatedDB::Open(options, replication, directory, &raw));
+      replicated_ = raw;
+      db_.reset(raw);
+    } else {
+      rocksdb::DB* raw = nullptr;
+      Check(rocksdb::DB::Open(options, directory, &raw));
+      db_.reset(raw);
+    }
+  }
+  ~Bench() {
+    db_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  Measurement Run();
+
+ private:
+  void Prepare();
+  void Thread(int thread, uint64_t operations, std::vector<float>* latencies);
+  uint64_t Call(int thread, uint64_t i, Values* values,
+                rocksdb::WriteBatch* batch);
+  void Settle();
+  double IndexLag();
+
+  const Workload& workload_;
+  const std::string directory_;
+  const uint64_t seed_;
+  std::shared_ptr<rocksdb::Statistics> statistics_;
+  std::unique_ptr<rocksdb::DB> db_;
+  ReplicatedDB* replicated_ = nullptr;
+};
+
+// Waits until nothing is left to flush or compact, of any family.
+void Bench::Settle() {
+  Check(db_->Flush({}));
+  while (true) {
+    uint64_t pending = 0;
+    for (const char* property :
+         {"rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes",
+          "rocksdb.compaction-pending", "rocksdb.num-running-compactions"}) {
+      uint64_t value = 0;
+      db_->GetAggregatedIntProperty(property, &value);
+      pending += value;
+    }
+    if (pending == 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+void Bench::Prepare() {
+  if (workload_.kind == Kind::kPut || workload_.kind == Kind::kPutCompact) {
+    return;
+  }
+  const uint64_t keys =
+      workload_.kind == Kind::kOverwrite ? kHotKeys : workload_.operations;
+  Values values(seed_);
+  char key[kKeyBytes];
+  for (uint64_t i = 0; i < keys; ++i) {
+    MakeKey(seed_, i, key);
+    Check(db_->Put({}, rocksdb::Slice(key, kKeyBytes),
+                   values.Next(workload_.value_bytes)));
+  }
+  Settle();
+}
+
+// One call, of how many operations.
+uint64_t Bench::Call(int thread, uint64_t i, Values* values,
+                     rocksdb::WriteBatch* batch) {
+  char bytes[kKeyBytes];
+  const rocksdb::Slice key(bytes, kKeyBytes);
+  const uint64_t stream = seed_ + 1000 * static_cast<uint64_t>(thread + 1);
+  switch (workload_.kind) {
+    case Kind::kPut:
+    case Kind::kPutCompact:
+      if (workload_.batch == 1) {
+        MakeKey(stream, i, bytes);
+        Check(db_->Put({}, key, values->Next(workload_.value_bytes)));
+        return 1;
+      }
+      batch->Clear();
+      for (int j = 0; j < workload_.batch; ++j) {
+        MakeKey(stream, i + static_cast<uint64_t>(j), bytes);
+        Check(batch->Put(key, values->Next(workload_.value_bytes)));
+      }
+      Check(db_->Write({}, batch));
+      return static_cast<uint64_t>(workload_.batch);
+    case Kind::kOverwrite:
+      MakeKey(seed_, (i * 7919) % kHotKeys, bytes);
+      Check(db_->Put({}, key, values->Next(workload_.value_bytes)));
+      return 1;
+    case Kind::kDelete:
+      MakeKey(seed_, i, bytes);
+      Check(db_->Delete({}, key));
+      return 1;
+    case Kind::kGet: {
+      MakeKey(seed_, (i * 7919) % workload_.operations, bytes);
+      std::string value;
+      Check(db_->Get({}, key, &value));
+      return 1;
+    }
+    case Kind::kMultiGet: {
+      std::vector<std::string> names(32, std::string(kKeyBytes, '\0'));
+      std::vector<rocksdb::Slice> keys;
+      for (uint64_t j = 0; j < 32; ++j) {
+        MakeKey(seed_, ((i + j) * 7919) % workload_.operations,
+                names[j].data());
+        keys.emplace_back(names[j]);
+      }
+      std::vector<std::string> found;
+      for (const auto& status : db_->MultiGet({}, keys, &found)) Check(status);
+      return 32;
+    }
+    case Kind::kIterate: {
+      const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator({}));
+      uint64_t seen = 0;
+      for (iterator->SeekToFirst();
+           iterator->Valid() && seen < workload_.operations; iterator->Next()) {
+        seen += iterator->value().size() != 0;
+      }
+      Check(iterator->status());
+      return std::max<uint64_t>(seen, 1);
+    }
+  }
+  return 1;
+}
+
+void Bench::Thread(int thread, uint64_t operations,
+                   std::vector<float>* latencies) {
+  Values values(seed_ + static_cast<uint64_t>(thread));
+  rocksdb::WriteBatch batch;
+  latencies->reserve(operations / static_cast<uint64_t>(workload_.batch) + 1);
+  for (uint64_t i = 0; i < operations;) {
+    const Clock::time_point start = Clock::now();
+    i += Call(thread, i, &values, &batch);
+    latencies->push_back(
+        static_cast<float>(1e6 * Seconds(Clock::now() - start)));
+  }
+}
+
+double Bench::IndexLag() {
+  if (replicated_ == nullptr) return 0;
+  const auto view = StoreAccess::NewView(replicated_);
+  view->TakeSnapshot({}).status().IgnoreError();
+  Check(replicated_->Put({}, "the last key", "value"));
+  const Clock::time_point start = Clock::now();
+  const auto snapshot = view->TakeSnapshot({});
+  if (!snapshot.ok() || !(*snapshot)->FindKey(0, "the last key")->has_value()) {
+    std::fprintf(stderr, "a snapshot misses a write before it\n");
+    std::exit(1);
+  }
+  return 1e3 * Seconds(Clock::now() - start);
+}
+
+Measurement Bench::Run() {
+  Prepare();
+  Check(statistics_->Reset());
+  std::vector<std::vector<float>> latencies(
+      static_cast<size_t>(workload_.threads));
+  std::vector<std::thread> threads;
+  const Clock::time_point start = Clock::now();
+  const uint64_t share =
+      workload_.operations / static_cast<uint64_t>(workload_.threads);
+  for (int t = 0; t < workload_.threads; ++t) {
+    threads.emplace_back(
+        [&, t] { Thread(t, share, &latencies[static_cast<size_t>(t)]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (workload_.kind == Kind::kPutCompact) Settle();
+  const double seconds = Seconds(Clock::now() - start);
+
+  Measurement measured;
+  measured.operations_per_second =
+      static_cast<double>(workload_.operations) / seconds;
+  std::vector<float> all;
+  for (const auto& some : latencies) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  const auto p99 = all.begin() + static_cast<ptrdiff_t>(all.size() * 99 / 100);
+  std::nth_element(all.begin(), p99, all.end());
+  if (p99 != all.end()) measured.p99_us = *p99;
+  measured.bytes_written = static_cast<double>(
+      statistics_->getTickerCount(rocksdb::WAL_FILE_BYTES) +
+      statistics_->getTickerCount(rocksdb::FLUSH_WRITE_BYTES) +
+      statistics_->getTickerCount(rocksdb::COMPACT_WRITE_BYTES));
+  measured.index_lag_ms = IndexLag();
+  return measured;
+}
+
+}  // namespace
+
+Measurement Run(const Workload& workload, bool replicated,
+                const std::string& directory, uint64_t seed) {
+  Bench bench(workload, replicated, directory, seed);
+  return bench.Run();
+}
+
+std::vector<Workload> AllWorkloads(double scale) {
+  const auto some = [scale](double operations) {
+    return std::max<uint64_t>(1000, static_cast<uint64_t>(scale * operations));
+  };
+  return {
+      {"put", Kind::kPut, 1, 100, 1, some(500e3)},
+      {"put", Kind::kPut, 1, 1000, 1, some(150e3)},
+      {"put", Kind::kPut, 4, 100, 1, some(500e3)},
+      {"batch", Kind::kPut, 1, 100, 100, some(1e6)},
+      {"overwrite", Kind::kOverwrite, 1, 100, 1, some(500e3)},
+      {"delete", Kind::kDelete, 1, 100, 1, some(300e3)},
+      {"get", Kind::kGet, 1, 100, 1, some(300e3)},
+      {"multiget", Kind::kMultiGet, 1, 100, 1, some(300e3)},
+      {"iterate", Kind::kIterate, 1, 100, 1, some(500e3)},
+      {"put_compact", Kind::kPutCompact, 1, 100, 1, some(10e6)},
+  };
+}
+
+}  // namespace rocksync::bench
