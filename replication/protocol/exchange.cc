@@ -10,28 +10,33 @@ namespace rocksync {
 namespace {
 
 // A responder learns the mode from the first payload.
-class UndecidedResponder final : public Exchange {
+class Responder final : public Exchange {
  public:
-  UndecidedResponder(const ExchangeOptions& options, const MappingSeed& seed,
-                     std::span<const ElementHash> mine, uint64_t peer_count)
+  Responder(const ExchangeOptions& options, const MappingSeed& seed,
+            std::span<const ElementHash> mine, uint64_t peer_count)
       : options_(options),
         seed_(seed),
         mine_(mine),
         peer_count_(peer_count),
-        exchange_(NewAdaptiveExchange(Role::kResponder, options, seed, mine,
-                                      peer_count)) {}
+        exchange_(JoinAdaptiveExchange(options, Follows::kProbe, seed, mine,
+                                       peer_count)) {}
 
   bool NextPayload(std::string* out) override {
     return exchange_->NextPayload(out);
   }
   absl::Status Receive(std::string_view payload) override {
-    ExchangeMode mode = ExchangeMode::kAdaptive;
-    if (!decided_ && PeekExchangeMode(payload, &mode) &&
-        mode == ExchangeMode::kBloom) {
-      exchange_ = NewBloomExchange(Role::kResponder, options_, seed_, mine_,
-                                   peer_count_);
+    if (!joined_) {
+      joined_ = true;
+      Follows follows = Follows::kProbe;
+      const absl::Status status =
+          GetExchangeHeader(&payload, &options_, &follows);
+      if (!status.ok()) return status;
+      exchange_ = options_.mode == ExchangeMode::kBloom
+                      ? NewBloomExchange(Role::kResponder, options_, seed_,
+                                         mine_, peer_count_)
+                      : JoinAdaptiveExchange(options_, follows, seed_, mine_,
+                                             peer_count_);
     }
-    decided_ = true;
     return exchange_->Receive(payload);
   }
   bool done() const override { return exchange_->done(); }
@@ -41,11 +46,11 @@ class UndecidedResponder final : public Exchange {
   const ExchangeReport& report() const override { return exchange_->report(); }
 
  private:
-  const ExchangeOptions options_;
+  ExchangeOptions options_;
   const MappingSeed seed_;
   const std::span<const ElementHash> mine_;
   const uint64_t peer_count_;
-  bool decided_ = false;
+  bool joined_ = false;
   std::unique_ptr<Exchange> exchange_;
 };
 
@@ -57,13 +62,12 @@ std::unique_ptr<Exchange> NewExchange(Role role, const ExchangeOptions& options,
                                       uint64_t peer_count) {
   assert(mine.size() <= size_t{1} << 24);
   if (role == Role::kResponder) {
-    return std::make_unique<UndecidedResponder>(options, seed, mine,
-                                                peer_count);
+    return std::make_unique<Responder>(options, seed, mine, peer_count);
   }
   if (options.mode == ExchangeMode::kBloom) {
     return NewBloomExchange(role, options, seed, mine, peer_count);
   }
-  return NewAdaptiveExchange(role, options, seed, mine, peer_count);
+  return OpenAdaptiveExchange(options, seed, mine, peer_count);
 }
 
 }  // namespace rocksync

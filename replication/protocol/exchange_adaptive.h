@@ -6,25 +6,34 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "replication/protocol/exchange.h"
+#include "replication/protocol/exchange_header.h"
 
 namespace rocksync {
 
-// The initiator sends and plans, the responder decodes and answers:
-//   initiator                        responder
+// One side plans and sends power sums, the other decodes and answers:
+//   planner                          answerer
 //   probe                         -> kAnswer (the end)
 //                                  | kPartial (more sums) | kEstimate
-//                                  | kFilter (if it holds far fewer)
 //   kExtend | kSketch             -> kAnswer | kPartial
-//   kFilter kSlice*               -> kFilter kSlice*
+//   kFilter kSlice*               -> kFilter kSlice* | kFound
 //   kAskFilter                    -> kFilter kSlice*
+// The opener plans, with two exceptions. If it holds more elements, so much
+// that no small sketch will do, it opens as the answerer (its surplus need not
+// be named then) with its estimate, or with nothing if it has many times
+// more. And if round trips matter, the estimate travels with the probe, and
+// whoever cannot decode the probe is the planner from then on.
 // See docs/exchange.md. If a side is empty nothing is sent at all.
-std::unique_ptr<Exchange> NewAdaptiveExchange(Role role,
-                                              const ExchangeOptions& options,
-                                              const MappingSeed& seed,
-                                              std::span<const ElementHash> mine,
-                                              uint64_t peer_count);
+std::unique_ptr<Exchange> OpenAdaptiveExchange(
+    const ExchangeOptions& options, const MappingSeed& seed,
+    std::span<const ElementHash> mine, uint64_t peer_count);
+
+// The other side, once the header of the first payload is known and taken off.
+std::unique_ptr<Exchange> JoinAdaptiveExchange(
+    const ExchangeOptions& options, Follows follows, const MappingSeed& seed,
+    std::span<const ElementHash> mine, uint64_t peer_count);
 
 }  // namespace rocksync
 

@@ -42,13 +42,6 @@ class BloomExchange final : public Exchange {
 
   absl::Status Receive(std::string_view payload) override {
     if (done()) return absl::InvalidArgumentError("payload after the end");
-    if (role_ == Role::kResponder && !header_seen_) {
-      bool message_follows = false;
-      const absl::Status status =
-          GetExchangeHeader(&payload, &options_, &message_follows);
-      if (!status.ok()) return status;
-      header_seen_ = true;
-    }
     if (peer_shape_.bits == 0) {
       peer_shape_ = ShapeFilter(peer_count_, options_.false_positive_rate);
     }
@@ -114,14 +107,13 @@ class BloomExchange final : public Exchange {
   }
 
   const Role role_;
-  ExchangeOptions options_;
+  const ExchangeOptions options_;
   const MappingSeed seed_;
   const std::span<const ElementHash> mine_;
   const uint64_t peer_count_;
 
   std::string filter_;
   size_t sent_ = 0;
-  bool header_seen_ = false;
   FilterShape peer_shape_{.bits = 0};
   uint64_t received_ = 0;
   bool all_received_ = false;

@@ -15,19 +15,17 @@ namespace rocksync {
 //   0x00  adaptive, prefer bytes
 //   0x10  adaptive, prefer round trips
 //   0x01  Bloom; the false positive rate follows (8, IEEE 754 big-endian)
-// and 0x20 added to an adaptive mode if a message follows in the payload, not
-// the power sums of the first sketch.
+// and what follows, added to an adaptive mode: 0x20 a message of the opener as
+// the planner, 0x40 one of the opener as the answerer, neither: the power sums
+// of the first sketch.
+enum class Follows : uint8_t { kProbe = 0, kPlanner = 0x20, kAnswerer = 0x40 };
 void PutExchangeHeader(std::string* out, const ExchangeOptions& options,
-                       bool message_follows = false);
+                       Follows follows = Follows::kProbe);
 
 // Consumes the header and sets mode, prefer and false_positive_rate of
 // `*options`. InvalidArgument if it is unknown, truncated or out of range.
 absl::Status GetExchangeHeader(std::string_view* input,
-                               ExchangeOptions* options, bool* message_follows);
-
-// The mode a first payload asks for, without consuming anything; false if the
-// payload is empty or the mode unknown.
-bool PeekExchangeMode(std::string_view payload, ExchangeMode* mode);
+                               ExchangeOptions* options, Follows* follows);
 
 }  // namespace rocksync
 

@@ -18,42 +18,30 @@ uint64_t MaxMessageBytes(uint64_t mine, uint64_t theirs) {
 
 }  // namespace
 
-ExchangeSide::ExchangeSide(Role role, const ExchangeOptions& options,
-                           const MappingSeed& seed,
-                           std::span<const ElementHash> mine,
-                           uint64_t peer_count)
+ExchangeSide::ExchangeSide(Role role, const ExchangeContext& context)
     : role_(role),
-      options_(options),
-      seed_(seed),
-      mine_(mine),
-      peer_count_(peer_count),
-      outbox_(options.max_payload_bytes),
-      inbox_(MaxMessageBytes(mine.size(), peer_count)),
-      filtered_(mine.size(), false) {
-  if (mine.empty() || peer_count == 0) {
+      options_(context.options),
+      seed_(context.seed),
+      mine_(context.mine),
+      peer_count_(context.peer_count),
+      outbox_(options_.max_payload_bytes),
+      inbox_(MaxMessageBytes(mine_.size(), peer_count_)),
+      filtered_(mine_.size(), false) {
+  if (mine_.empty() || peer_count_ == 0) {
     report_.plan = "one side is empty";
-    std::vector<uint32_t> all(mine.size());
+    std::vector<uint32_t> all(mine_.size());
     for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
     Finish(std::move(all));
   }
 }
 
 bool ExchangeSide::Speaking() const {
-  return !outbox_.empty() || filter_out_ != nullptr || preamble_only_;
+  return !outbox_.empty() || filter_out_ != nullptr;
 }
 
 bool ExchangeSide::NextPayload(std::string* out) {
   if (!Speaking()) return false;
   const size_t before = out->size();
-  if (!preamble_done_) {
-    preamble_done_ = true;
-    if (role_ == Role::kInitiator) PutPreamble(out);
-    if (preamble_only_) {
-      preamble_only_ = false;
-      report_.finish_bytes += out->size() - before;
-      return true;
-    }
-  }
   if (!outbox_.empty()) {
     out->append(outbox_.Pop());
     report_.finish_bytes += out->size() - before;
@@ -79,15 +67,6 @@ bool ExchangeSide::NextPayload(std::string* out) {
 absl::Status ExchangeSide::Receive(std::string_view payload) {
   if (finished_) return absl::InvalidArgumentError("payload after the end");
   const size_t size = payload.size();
-  if (!preamble_done_) {
-    preamble_done_ = true;
-    const absl::Status status = TakePreamble(&payload);
-    if (!status.ok()) return status;
-    if (payload.empty()) {
-      report_.finish_bytes += size;
-      return absl::OkStatus();
-    }
-  }
   bool complete = false;
   const absl::Status status = inbox_.Add(payload, &complete);
   if (!status.ok()) return status;
@@ -163,6 +142,15 @@ void ExchangeSide::Finish(std::vector<uint32_t> found) {
   found.erase(std::unique(found.begin(), found.end()), found.end());
   missing_ = std::move(found);
   finished_ = true;
+}
+
+ParityShape ExchangeSide::EstimateShape() const {
+  return ShapeParities(mine_.size() + peer_count_, hurry() ? 64 : 32);
+}
+
+std::string ExchangeSide::EstimateParities() const {
+  return Parities(mine_, DeriveMapping(seed_, kEstimatePurpose, 0),
+                  EstimateShape());
 }
 
 KeyedSet* ExchangeSide::open() {

@@ -15,6 +15,7 @@
 #include "replication/protocol/exchange.h"
 #include "replication/protocol/exchange_filter.h"
 #include "replication/protocol/exchange_messages.h"
+#include "sketch/difference_estimate.h"
 #include "sketch/keyed_set.h"
 
 namespace rocksync {
@@ -34,6 +35,20 @@ inline constexpr uint32_t kLongProbeSums = 16;
 // One side that holds this many times less than the other filters first.
 inline constexpr uint64_t kLopsided = 4;
 
+// True if the side with `few` elements should filter at once.
+constexpr bool IsLopsided(uint64_t few, uint64_t many) {
+  return few < many / kLopsided;
+}
+
+// What an exchange is about.
+struct ExchangeContext {
+  ExchangeOptions options;
+  MappingSeed seed;
+  std::span<const ElementHash> mine;
+  uint64_t peer_count = 0;  // at most kMaxKeyedElements
+  bool hurry() const { return options.prefer == Prefer::kRoundTrips; }
+};
+
 class ExchangeSide : public Exchange {
  public:
   bool NextPayload(std::string* out) final;
@@ -43,19 +58,13 @@ class ExchangeSide : public Exchange {
   const ExchangeReport& report() const final { return report_; }
 
  protected:
-  ExchangeSide(Role role, const ExchangeOptions& options,
-               const MappingSeed& seed, std::span<const ElementHash> mine,
-               uint64_t peer_count);
+  // The planner has the mappings of Role::kInitiator.
+  ExchangeSide(Role role, const ExchangeContext& context);
 
   // A whole message other than a filter.
   virtual absl::Status OnMessage(ExchangeKind kind, std::string_view body) = 0;
   // The peer's filter is done with; `head` was its head.
   virtual absl::Status OnFilter(const FilterHead& head) = 0;
-  // The bytes before the first message.
-  virtual void PutPreamble(std::string* out) {}
-  virtual absl::Status TakePreamble(std::string_view* payload) {
-    return absl::OkStatus();
-  }
 
   void Send(ExchangeKind kind, std::string_view body);
   // Sends a filter of the undecided elements, or its absence for a rate of 1.
@@ -64,14 +73,17 @@ class ExchangeSide : public Exchange {
   // what the filters found and `found`.
   void Finish(std::vector<uint32_t> found);
 
+  // The parities of all elements, and their shape.
+  ParityShape EstimateShape() const;
+  std::string EstimateParities() const;
+
   // The undecided elements under the mapping of short ids.
   KeyedSet* open();
   bool hurry() const { return options_.prefer == Prefer::kRoundTrips; }
   int probe_slack() const { return hurry() ? kHurriedProbeSlack : kProbeSlack; }
-  int estimate_buckets() const { return hurry() ? 64 : 32; }
 
   const Role role_;
-  ExchangeOptions options_;
+  const ExchangeOptions options_;
   const MappingSeed seed_;
   const std::span<const ElementHash> mine_;
   const uint64_t peer_count_;
@@ -79,7 +91,6 @@ class ExchangeSide : public Exchange {
   bool filter_received_ = false;
   double received_rate_ = 1;  // its false positive rate
   bool filter_sent_ = false;
-  bool preamble_only_ = false;  // the preamble is a whole payload
   ExchangeReport report_;
 
  private:
@@ -89,7 +100,6 @@ class ExchangeSide : public Exchange {
 
   ExchangeOutbox outbox_;
   ExchangeInbox inbox_;
-  bool preamble_done_ = false;
   std::unique_ptr<FilterSender> filter_out_;
   FilterHead filter_in_head_;
   std::unique_ptr<FilterTester> filter_in_;

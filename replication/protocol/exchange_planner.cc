@@ -1,0 +1,278 @@
+#include "replication/protocol/exchange_planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "replication/protocol/exchange_header.h"
+#include "sketch/coding.h"
+#include "sketch/cost_model.h"
+#include "sketch/difference_estimate.h"
+#include "sketch/sketch_schedule.h"
+
+namespace rocksync {
+namespace {
+
+// Standard errors of the estimate (see difference_estimate.h).
+constexpr double kEstimateError = 0.25;
+constexpr double kHurriedEstimateError = 0.16;
+// To hear the responder's filter first costs a round trip more.
+constexpr double kWorthAsking = 0.95;
+// A hint up to this sizes the probe, a larger one replaces it.
+constexpr double kMaxHintedProbe = 40;
+
+std::string Text(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+}  // namespace
+
+ExchangePlanner::ExchangePlanner(const ExchangeContext& context)
+    : ExchangeSide(Role::kInitiator, context) {}
+
+std::string ExchangePlanner::Open(Follows* follows) {
+  if (done()) return "";
+  *follows = Follows::kPlanner;
+  if (IsLopsided(mine_.size(), peer_count_)) {
+    StartLopsided();
+    return "";
+  }
+  const double expected = options_.expected_differences;
+  if (expected > kMaxHintedProbe) {
+    StartFinish(expected, 2.5 / std::sqrt(expected));
+    return "";
+  }
+  *follows = Follows::kProbe;
+  probe_ = std::make_unique<FinishSender>(
+      open(), SingleGroupShape(std::max<uint64_t>(mine_.size(), peer_count_),
+                               probe_slack()));
+  finish_ = probe_.get();
+  std::string probe;
+  if (peer_count_ <= mine_.size() + kLongProbeSums) {
+    double sums = hurry() ? kLongProbeSums : kProbeSums;
+    if (expected > 0) {
+      const double room = expected + 2.5 * std::sqrt(expected) + kProbeSums;
+      sums = std::max(sums, std::ceil(room));
+    }
+    probe_->AppendSums(static_cast<uint32_t>(sums), &probe);
+    report_.plan = Text("sketch of %.0f", sums);
+  } else {
+    report_.plan = "estimate first";
+  }
+  if (hurry()) probe += EstimateParities();
+  return probe;
+}
+
+bool ExchangePlanner::IsAnswer(std::string_view payload) {
+  if (payload.empty()) return false;
+  const uint8_t kind =
+      static_cast<uint8_t>(payload[0]) & static_cast<uint8_t>(~kMoreFollows);
+  return kind == static_cast<uint8_t>(ExchangeKind::kAnswer) ||
+         kind == static_cast<uint8_t>(ExchangeKind::kPartial);
+}
+
+// All of the peer's surplus is missing here, and of ours a part over there.
+void ExchangePlanner::StartLopsided() {
+  const double n1 = static_cast<double>(mine_.size());
+  missing_here_ = n1 / 4;
+  missing_there_ = peer_size() - n1 + missing_here_;
+  const FilterPlan plan = PlanFilters(n1, missing_here_, peer_size(),
+                                      missing_there_, Slack(missing_there_));
+  if (plan.first_rate >= 1) {
+    StartFinish(missing_here_ + missing_there_, 0.3);
+    return;
+  }
+  sent_rate_ = plan.first_rate;
+  report_.plan = "far fewer here: filter " + Text("%.2g", sent_rate_);
+  report_.predicted_bytes = plan.bits / 8;
+  SendFilter(sent_rate_);
+}
+
+absl::Status ExchangePlanner::OnMessage(ExchangeKind kind,
+                                        std::string_view body) {
+  switch (kind) {
+    case ExchangeKind::kEstimate:
+      return TakeEstimate(body);
+    case ExchangeKind::kPartial:
+      return TakeAnswer(true, body);
+    case ExchangeKind::kAnswer:
+      return TakeAnswer(false, body);
+    case ExchangeKind::kFound: {
+      uint64_t found = 0;
+      if (!filter_sent_ || !GetVarint64(&body, peer_count_, &found) ||
+          !body.empty()) {
+        return absl::InvalidArgumentError("unexpected count");
+      }
+      TakeFound(found);
+      return absl::OkStatus();
+    }
+    default:
+      return absl::InvalidArgumentError("message of the other role");
+  }
+}
+
+absl::Status ExchangePlanner::TakeAnswer(bool partial, std::string_view body) {
+  if (finish_ == nullptr || finish_->sums() == 0 || finish_->pending() == 0) {
+    return absl::InvalidArgumentError("answer without a question");
+  }
+  uint32_t more = 0;
+  const uint32_t unconfirmed = finish_->unconfirmed();
+  const absl::Status status =
+      finish_->TakeAnswer(partial, body, &found_, &more);
+  if (!status.ok()) return status;
+  report_.unconfirmed += finish_->unconfirmed() - unconfirmed;
+  if (more == 0) {
+    Finish(std::move(found_));
+    return absl::OkStatus();
+  }
+  if (more <= finish_->sums() || finish_->pending() == 0) {
+    return absl::InvalidArgumentError("answer asks for nothing");
+  }
+  report_.retries += static_cast<uint32_t>(finish_->pending());
+  report_.plan += "+" + std::to_string(more - finish_->sums());
+  std::string sums;
+  finish_->AppendSums(more - finish_->sums(), &sums);
+  Send(ExchangeKind::kExtend, sums);
+  return absl::OkStatus();
+}
+
+absl::Status ExchangePlanner::TakeEstimate(std::string_view parities) {
+  const ParityShape shape = EstimateShape();
+  if (report_.estimated_differences > 0 || filter_sent_ || sketch_ != nullptr) {
+    return absl::InvalidArgumentError("unexpected estimate");
+  }
+  if (parities.size() != shape.bytes()) {
+    return absl::InvalidArgumentError("estimate of a wrong size");
+  }
+  const double n1 = static_cast<double>(mine_.size());
+  const double n2 = peer_size();
+  const double surplus = n1 - n2;
+  double d = EstimateDifference(EstimateParities(), parities, shape, n1 + n2);
+  // At least the surplus, and more than a probe could decode.
+  const double least =
+      std::max(std::abs(surplus), std::min(n1 + n2, kLongProbeSums + 1.0));
+  d = std::clamp(d, least, std::max(n1 + n2, least));
+  report_.estimated_differences = d;
+  report_.plan += Text(", estimate %.0f", d);
+  missing_here_ = (d + surplus) / 2;
+  missing_there_ = (d - surplus) / 2;
+  const int slack = Slack(d);
+  const FilterPlan mine_first =
+      PlanFilters(n1, missing_here_, n2, missing_there_, slack);
+  const FilterPlan theirs_first =
+      PlanFilters(n2, missing_there_, n1, missing_here_, slack);
+  if (theirs_first.first_rate < 1 &&
+      (mine_first.first_rate >= 1 ||
+       theirs_first.bits < kWorthAsking * mine_first.bits)) {
+    report_.predicted_bytes = theirs_first.bits / 8;
+    report_.plan += ", their filter first";
+    std::string body;
+    PutFixed8(&body, RateCode(theirs_first.first_rate));
+    Send(ExchangeKind::kAskFilter, body);
+    return absl::OkStatus();
+  }
+  report_.predicted_bytes = mine_first.bits / 8;
+  if (mine_first.first_rate < 1) {
+    sent_rate_ = mine_first.first_rate;
+    report_.plan += Text(", filter %.2g", sent_rate_);
+    SendFilter(sent_rate_);
+    return absl::OkStatus();
+  }
+  StartFinish(d, hurry() ? kHurriedEstimateError : kEstimateError);
+  return absl::OkStatus();
+}
+
+absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
+  if (finish_ != nullptr && finish_ != probe_.get()) {
+    return absl::InvalidArgumentError("filter after a sketch");
+  }
+  report_.plan += head.slots > 0 ? Text(", theirs %.2g", received_rate_)
+                                 : std::string(", none of theirs");
+  if (filter_sent_) {
+    TakeFound(head.found);
+    return absl::OkStatus();
+  }
+  // What passed their filter and is not ours alone is common; the rest of
+  // theirs is missing here.
+  const double common =
+      std::max(static_cast<double>(open()->size()) - LeftHere(), 0.0);
+  missing_there_ = std::max(peer_size() - common, 0.0);
+  sent_rate_ =
+      PlanLastFilter(static_cast<double>(open()->size()), missing_there_,
+                     LeftHere(), Slack(missing_there_ + LeftHere()));
+  if (sent_rate_ < 1 && open()->size() > 0) {
+    report_.plan += Text(", filter %.2g", sent_rate_);
+    SendFilter(sent_rate_);
+    return absl::OkStatus();
+  }
+  sent_rate_ = 1;
+  const double d = LeftHere() + LeftThere();
+  StartFinish(d, 0.02 + 2 / std::sqrt(d + 1));
+  return absl::OkStatus();
+}
+
+void ExchangePlanner::TakeFound(uint64_t found) {
+  found_there_ = std::min<uint64_t>(found, peer_count_);
+  const double d = LeftHere() + LeftThere();
+  StartFinish(d, 0.02 + 2 / std::sqrt(d + 1));
+}
+
+double ExchangePlanner::LeftHere() const {
+  if (!filter_received_ || received_rate_ >= 1) return missing_here_;
+  return static_cast<double>(found_by_filter_) * received_rate_ /
+         std::max(1 - received_rate_, 1e-9);
+}
+
+double ExchangePlanner::LeftThere() const {
+  if (sent_rate_ >= 1) return missing_there_;
+  return static_cast<double>(found_there_) * sent_rate_ / (1 - sent_rate_);
+}
+
+int ExchangePlanner::Slack(double d) const {
+  const int frugal = ChooseSlack(options_.pair_bytes);
+  if (!hurry()) return frugal;
+  // So wide that a retry is unlikely.
+  const double wide = std::ceil(std::log2(std::max(d, 1.0)) + 1.5);
+  return std::clamp(static_cast<int>(wide), frugal, 19);
+}
+
+void ExchangePlanner::StartFinish(double d, double uncertainty) {
+  const bool filtered = filter_sent_ || filter_received_;
+  const uint64_t theirs = peer_count_ - found_there_;
+  const uint64_t largest = std::max<uint64_t>(open()->size(), theirs);
+  const IdShape shape = ChooseIdShape(largest, d, Slack(d));
+  // A retry is small and should be over at once.
+  const bool retry = options_.expected_differences > 0;
+  const SumsMargin margin = retry || (hurry() && filtered) ? SumsMargin::kFinal
+                            : hurry()                      ? SumsMargin::kAmple
+                                      : SumsMargin::kFrugal;
+  const double mean = d / shape.groups;
+  const uint32_t sums = std::min(
+      FirstSums(mean, uncertainty, margin, shape.groups == 1), kMaxSums);
+  report_.expected_left = d * std::exp2(-Slack(d));
+  if (shape.groups == 1 && !filtered && finish_ == probe_.get() &&
+      finish_ != nullptr) {
+    finish_ = probe_.get();
+    const uint32_t count =
+        std::max(sums, finish_->sums() + 1) - finish_->sums();
+    report_.plan += ", extended by " + std::to_string(count);
+    std::string body;
+    finish_->AppendSums(count, &body);
+    Send(ExchangeKind::kExtend, body);
+    return;
+  }
+  report_.plan += Text(", finish d~%.0f", d) + " in " +
+                  std::to_string(shape.groups) + " groups of " +
+                  std::to_string(shape.bits) + " bits, " + std::to_string(sums);
+  sketch_ = std::make_unique<FinishSender>(open(), shape);
+  finish_ = sketch_.get();
+  std::string body;
+  PutIdShape(shape, &body);
+  finish_->AppendSums(sums, &body);
+  Send(ExchangeKind::kSketch, body);
+}
+
+}  // namespace rocksync
