@@ -1,0 +1,24 @@
+// A leveled database of several levels, filled at random and settled, asked
+// for absent keys.
+
+#ifndef ROCKSYNC_TESTS_BENCH_FILTER_END_TO_END_H_
+#define ROCKSYNC_TESTS_BENCH_FILTER_END_TO_END_H_
+
+#include <cstddef>
+
+#include "tests/bench/filter/report.h"
+
+namespace rocksync::bench {
+
+struct EndToEndSize {
+  size_t keys = 1'000'000;
+  size_t repetitions = 40;
+};
+
+// Ours, level-aware, at 10 bits a key, then the built-in Bloom filter with as
+// many bits a key as give the same total size of filters, and ours uniform.
+void MeasureEndToEnd(const EndToEndSize& size, Report* report);
+
+}  // namespace rocksync::bench
+
+#endif  // ROCKSYNC_TESTS_BENCH_FILTER_END_TO_END_H_
