@@ -14,6 +14,7 @@ struct Chosen {
   std::function<bool()> run;
 };
 
+void AddBeyond(CLI::App& app, Chosen* chosen);
 void AddCompressed(CLI::App& app, Chosen* chosen);
 void AddDbf1(CLI::App& app, Chosen* chosen);
 void AddDbf2(CLI::App& app, Chosen* chosen);

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   app.add_flag("--json", chosen.json, "one JSON object a line");
   app.fallthrough();
   app.require_subcommand(1);
+  rocksync::AddBeyond(app, &chosen);
   rocksync::AddCompressed(app, &chosen);
   rocksync::AddDbf1(app, &chosen);
   rocksync::AddDbf2(app, &chosen);
