@@ -28,9 +28,11 @@ class Responder final : public Exchange {
     if (!joined_) {
       joined_ = true;
       Follows follows = Follows::kProbe;
+      header_bytes_ = payload.size();
       const absl::Status status =
           GetExchangeHeader(&payload, &options_, &follows);
       if (!status.ok()) return status;
+      header_bytes_ -= payload.size();
       exchange_ = options_.mode == ExchangeMode::kBloom
                       ? NewBloomExchange(Role::kResponder, options_, seed_,
                                          mine_, peer_count_)
@@ -43,7 +45,11 @@ class Responder final : public Exchange {
   const std::vector<uint32_t>& missing_there() const override {
     return exchange_->missing_there();
   }
-  const ExchangeReport& report() const override { return exchange_->report(); }
+  const ExchangeReport& report() const override {
+    report_ = exchange_->report();
+    report_.finish_bytes += header_bytes_;
+    return report_;
+  }
 
  private:
   ExchangeOptions options_;
@@ -51,7 +57,9 @@ class Responder final : public Exchange {
   const std::span<const ElementHash> mine_;
   const uint64_t peer_count_;
   bool joined_ = false;
+  size_t header_bytes_ = 0;
   std::unique_ptr<Exchange> exchange_;
+  mutable ExchangeReport report_;
 };
 
 }  // namespace
