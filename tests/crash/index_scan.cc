@@ -1,0 +1,205 @@
+#include "tests/crash/index_scan.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "replication/store/index_entry.h"
+#include "replication/store/index_key.h"
+#include "replication/store/meta_records.h"
+#include "rocksdb/db.h"
+#include "tests/crash/replica.h"
+
+namespace rocksync::crash {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+constexpr size_t kMostComplaints = 5;
+
+std::string_view View(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+class Scanner {
+ public:
+  explicit Scanner(const std::string& directory) : directory_(directory) {}
+  ~Scanner() {
+    for (ColumnFamilyHandle* handle : handles_) {
+      db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+    }
+  }
+
+  Scan Run() {
+    if (!Open() || !ReadPairs()) return std::move(scan_);
+    if (scan_.has_index && ReadRecords() && ReadEntries()) {
+      for (const auto& [key, entry] : expected_) {
+        Complain(entry + " has no entry in the index");
+      }
+    }
+    return std::move(scan_);
+  }
+
+ private:
+  void Complain(const std::string& what) {
+    if (scan_.wrong.size() < kMostComplaints) scan_.wrong.push_back(what);
+  }
+  bool Check(const Status& status, const std::string& what) {
+    if (!status.ok()) Complain(what + ": " + status.ToString());
+    return status.ok();
+  }
+
+  bool Open() {
+    rocksdb::DBOptions options;
+    std::vector<std::string> names;
+    if (!Check(rocksdb::DB::ListColumnFamilies(options, directory_, &names),
+               "list families")) {
+      return false;
+    }
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    for (const std::string& name : names) families.push_back({name, {}});
+    rocksdb::DB* db = nullptr;
+    const Status status = rocksdb::DB::OpenForReadOnly(
+        options, directory_, families, &handles_, &db);
+    db_.reset(db);
+    if (!Check(status, "open")) return false;
+    for (ColumnFamilyHandle* handle : handles_) {
+      if (handle->GetName() == kIndexFamilyName) index_ = handle;
+    }
+    scan_.has_index = index_ != nullptr;
+    return true;
+  }
+
+  bool ReadPairs() {
+    for (ColumnFamilyHandle* handle : handles_) {
+      if (handle == index_) continue;
+      const std::unique_ptr<rocksdb::Iterator> it(
+          db_->NewIterator(rocksdb::ReadOptions(), handle));
+      for (it->SeekToFirst(); it->Valid(); it->Next()) {
+        const std::optional<uint32_t> key = ParseKeyName(View(it->key()));
+        if (!key || kFamilyNames[FamilyOf(*key)] != handle->GetName()) {
+          Complain("a strange key: " + it->key().ToString());
+          continue;
+        }
+        scan_.pairs[*key] = it->value().ToString();
+        const std::string pair = handle->GetName() + "/" + KeyName(*key);
+        expected_[{handle->GetID(), it->key().ToString()}] = pair;
+      }
+      if (!Check(it->status(), "read " + handle->GetName())) return false;
+    }
+    return true;
+  }
+
+  bool Record(std::string_view name, std::string* bytes) {
+    const Status status =
+        db_->Get(rocksdb::ReadOptions(), index_, MetaKey(name), bytes);
+    if (status.IsNotFound()) bytes->clear();
+    return Check(status.IsNotFound() ? Status::OK() : status,
+                 "record " + std::string(name));
+  }
+
+  bool ReadRecords() {
+    std::string identity, families, work, lease;
+    if (!Record(kIdentityRecord, &identity) ||
+        !Record(kFamiliesRecord, &families) || !Record(kWorkRecord, &work) ||
+        !Record(kLeaseRecord, &lease)) {
+      return false;
+    }
+    // A kill in the very first opening.
+    if (identity.empty()) {
+      scan_.being_read = true;
+      return false;
+    }
+    std::vector<FamilyRecord> records;
+    IdentityRecord who;
+    WorkRecord left;
+    if (!Decode(identity, &who) || !Decode(families, &records) ||
+        (!work.empty() && !Decode(work, &left)) ||
+        (!lease.empty() && !DecodeLease(lease, &lease_))) {
+      Complain("a damaged record");
+      return false;
+    }
+    home_ = who.home_id;
+    scan_.being_read = left.purge || left.index_pass;
+    for (const FamilyRecord& record : records) {
+      names_[record.id] = record.name;
+      scan_.being_read = scan_.being_read || record.work != 0;
+    }
+    return true;
+  }
+
+  bool ReadEntries() {
+    rocksdb::ReadOptions options;
+    options.total_order_seek = true;
+    const std::unique_ptr<rocksdb::Iterator> it(
+        db_->NewIterator(options, index_));
+    std::string first;
+    AppendPosition(&first, 1);
+    for (it->Seek(first); it->Valid(); it->Next()) {
+      IndexKey key;
+      StoredEntry entry;
+      if (!ParseIndexKey(View(it->key()), &key) ||
+          !ParseEntry(View(it->value()), home_, &entry)) {
+        Complain("a damaged entry");
+        continue;
+      }
+      CompareEntry(key, entry);
+    }
+    if (scan_.being_read) expected_.clear();
+    return Check(it->status(), "read the index");
+  }
+
+  void CompareEntry(const IndexKey& key, const StoredEntry& entry) {
+    const auto family = names_.find(key.family_id);
+    if (family == names_.end()) {
+      if (!scan_.being_read) Complain("an entry of an unknown family");
+      return;
+    }
+    const std::string pair = family->second + "/" + std::string(key.key);
+    if (key.position != hasher_.Position(family->second, key.key)) {
+      return Complain(pair + ": the entry stands at a wrong position");
+    }
+    if (entry.suspect) return Complain(pair + ": the entry is suspect");
+    if (entry.version.time > lease_) {
+      Complain(pair + ": its version is later than the lease");
+    }
+    const ElementHash stored =
+        CompleteHash(hasher_, family->second, key.key, entry);
+    scan_.digest.Add(stored);
+    const bool there =
+        expected_.erase({key.family_id, std::string(key.key)}) > 0;
+    if (entry.tombstone) {
+      ++scan_.tombstones;
+      if (there) Complain(pair + ": a tombstone in the index, a pair in data");
+      return;
+    }
+    if (!there) return Complain(pair + ": an entry without a pair");
+    const std::string& value = scan_.pairs[*ParseKeyName(key.key)];
+    if (stored != hasher_.HashPair(family->second, key.key, entry.version,
+                                   HashValue(value))) {
+      Complain(pair + ": the entry's hash is not that of the pair");
+    }
+  }
+
+  const std::string directory_;
+  const ElementHasher hasher_{ReplicationOptions().cluster_secret};
+  Scan scan_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<ColumnFamilyHandle*> handles_;
+  ColumnFamilyHandle* index_ = nullptr;
+  uint64_t home_ = 0;
+  uint64_t lease_ = 0;
+  std::map<uint32_t, std::string> names_;
+  // Pairs that no entry has been met of: family and key to a readable name.
+  std::map<std::pair<uint32_t, std::string>, std::string> expected_;
+};
+
+}  // namespace
+
+Scan ScanReplica(const std::string& directory) {
+  return Scanner(directory).Run();
+}
+
+}  // namespace rocksync::crash

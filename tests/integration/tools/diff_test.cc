@@ -1,0 +1,199 @@
+// rocksync diff on real databases.
+
+#include "tools/diff.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "rocksdb/comparator.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+class DiffTest : public testing::Test {
+ protected:
+  DiffTest()
+      : directory_(
+            testing::TempDir() + "diff_test." +
+            testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+  }
+  ~DiffTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string Path(const std::string& name) const {
+    return directory_ + "/" + name;
+  }
+
+  static void Check(const rocksdb::Status& status) {
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+
+  std::unique_ptr<rocksdb::DB> Open(const std::string& name,
+                                    rocksdb::Options options = {}) {
+    options.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    Check(rocksdb::DB::Open(options, Path(name), &db));
+    return std::unique_ptr<rocksdb::DB>(db);
+  }
+
+  std::unique_ptr<rocksdb::DB> OpenReplicated(const std::string& name) {
+    ReplicatedDBOptions replication;
+    replication.cluster_name = "test";
+    replication.cluster_secret.fill(1);
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    ReplicatedDB* db = nullptr;
+    Check(ReplicatedDB::Open(options, replication, Path(name), &db));
+    return std::unique_ptr<rocksdb::DB>(db);
+  }
+
+  static void Fill(rocksdb::DB* db, const Pairs& pairs) {
+    for (const auto& [key, value] : pairs) {
+      Check(db->Put(rocksdb::WriteOptions(), key, value));
+    }
+  }
+
+  int Run(const std::string& left, const std::string& right,
+          uint64_t max_keys = 100, bool json = false) {
+    std::ostringstream out, err;
+    const int code =
+        RunDiff({Path(left), Path(right), max_keys, json}, out, err);
+    out_ = out.str();
+    err_ = err.str();
+    return code;
+  }
+
+  const std::string directory_;
+  std::string out_;
+  std::string err_;
+};
+
+TEST_F(DiffTest, PlainAndReplicatedDatabasesOfTheSamePairsAreEqual) {
+  const Pairs pairs = {{"a", "1"}, {"b", ""}, {"c", std::string(100000, 'x')}};
+  Fill(Open("plain").get(), pairs);
+  Fill(OpenReplicated("replicated").get(), pairs);
+  EXPECT_EQ(Run("plain", "replicated"), kDiffEqual) << err_;
+  EXPECT_EQ(out_, "equal: 3 pairs the same\n");
+  EXPECT_EQ(Run("replicated", "plain"), kDiffEqual);
+  EXPECT_EQ(Run("plain", "plain"), kDiffError) << "locked twice";
+}
+
+TEST_F(DiffTest, ListsWhatDiffersInKeyOrder) {
+  Fill(Open("left").get(),
+       {{"a", "1"}, {"b", "1"}, {"only left", "1"}, {"z", "1"}});
+  Fill(Open("right").get(), {{"a", "1"}, {"b", "2"}, {"c", "1"}});
+  EXPECT_EQ(Run("left", "right"), kDiffDifferent) << err_;
+  EXPECT_EQ(out_,
+            "! default b\n"
+            "> default c\n"
+            "< default 0x6F6E6C79206C656674\n"
+            "< default z\n"
+            "different: 1 pairs the same, 2 only on the left, 1 only on the "
+            "right, 1 with different values, 0 families on one side only\n");
+}
+
+TEST_F(DiffTest, DeletedAndUnflushedPairsCount) {
+  {
+    const auto left = Open("left");
+    Fill(left.get(), {{"a", "1"}, {"b", "1"}});
+    Check(left->Flush(rocksdb::FlushOptions()));
+    Check(left->Delete(rocksdb::WriteOptions(), "a"));
+  }
+  Fill(Open("right").get(), {{"b", "1"}});
+  EXPECT_EQ(Run("left", "right"), kDiffEqual) << out_ << err_;
+}
+
+TEST_F(DiffTest, TheListIsCappedAndTheCountsAreNot) {
+  {
+    const auto left = Open("left");
+    for (int i = 0; i < 1000; ++i) {
+      Fill(left.get(), {{"key" + std::to_string(1000 + i), "v"}});
+    }
+  }
+  Open("right");
+  EXPECT_EQ(Run("left", "right", 2), kDiffDifferent);
+  EXPECT_EQ(out_,
+            "< default key1000\n"
+            "< default key1001\n"
+            "... and 998 more\n"
+            "different: 0 pairs the same, 1000 only on the left, 0 only on the "
+            "right, 0 with different values, 0 families on one side only\n");
+}
+
+TEST_F(DiffTest, FamiliesAreComparedByName) {
+  for (const std::string name : {"left", "right"}) {
+    const auto db = Open(name);
+    for (const std::string& family : {std::string("both"), "only in " + name}) {
+      rocksdb::ColumnFamilyHandle* handle = nullptr;
+      Check(db->CreateColumnFamily({}, family, &handle));
+      Check(db->Put(rocksdb::WriteOptions(), handle, "k", name));
+      Check(db->DestroyColumnFamilyHandle(handle));
+    }
+  }
+  EXPECT_EQ(Run("left", "right", 100, true), kDiffDifferent) << err_;
+  EXPECT_EQ(out_, R"({"family":"only in right","side":">"})"
+                  "\n"
+                  R"({"family":"both","key":"k","side":"!"})"
+                  "\n"
+                  R"({"family":"only in left","side":"<"})"
+                  "\n"
+                  R"({"differ":1,"equal":false,"families_on_one_side":2,)"
+                  R"("only_left":0,"only_right":0,"same":0})"
+                  "\n");
+}
+
+TEST_F(DiffTest, TheDatabasesOwnComparatorOrdersThem) {
+  rocksdb::Options reversed;
+  reversed.comparator = rocksdb::ReverseBytewiseComparator();
+  Fill(Open("left", reversed).get(), {{"a", "1"}, {"b", "1"}, {"c", "1"}});
+  Fill(Open("right", reversed).get(), {{"b", "1"}, {"c", "1"}});
+  EXPECT_EQ(Run("left", "right"), kDiffDifferent) << err_;
+  EXPECT_EQ(out_.substr(0, out_.find('\n')), "< default a");
+
+  Fill(Open("forward").get(), {{"a", "1"}});
+  EXPECT_EQ(Run("left", "forward"), kDiffError);
+  EXPECT_NE(err_.find("comparators differ"), std::string::npos) << err_;
+}
+
+TEST_F(DiffTest, ErrorsNameTheDatabase) {
+  Fill(Open("left").get(), {{"a", "1"}});
+  EXPECT_EQ(Run("left", "missing"), kDiffError);
+  EXPECT_NE(err_.find(Path("missing")), std::string::npos) << err_;
+  EXPECT_FALSE(std::filesystem::exists(Path("missing")));
+
+  const auto open = Open("right");
+  EXPECT_EQ(Run("left", "right"), kDiffError);
+  EXPECT_NE(err_.find("is in use"), std::string::npos) << err_;
+}
+
+TEST_F(DiffTest, NeitherDirectoryIsWrittenTo) {
+  const auto names = [this] {
+    std::vector<std::string> found;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(directory_)) {
+      found.push_back(entry.path().string() + " " +
+                      (entry.is_regular_file()
+                           ? std::to_string(entry.file_size())
+                           : std::string()));
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  Fill(Open("left").get(), {{"a", "1"}});
+  Fill(OpenReplicated("right").get(), {{"b", "1"}});
+  const auto before = names();
+  EXPECT_EQ(Run("left", "right"), kDiffDifferent);
+  EXPECT_EQ(names(), before);
+}
+
+}  // namespace
+}  // namespace rocksync

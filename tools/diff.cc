@@ -1,0 +1,178 @@
+#include "tools/diff.h"
+
+#include <cctype>
+#include <memory>
+#include <ostream>
+
+#include "nlohmann/json.hpp"
+#include "rocksdb/comparator.h"
+#include "tools/resting_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+constexpr char kOnlyLeft = '<';
+constexpr char kOnlyRight = '>';
+constexpr char kDiffers = '!';
+
+bool Readable(const std::string& bytes) {
+  for (const char byte : bytes) {
+    if (!std::isgraph(static_cast<unsigned char>(byte))) return false;
+  }
+  return !bytes.empty();
+}
+
+std::string Show(const Slice& key) {
+  const std::string bytes = key.ToString();
+  return Readable(bytes) ? bytes : "0x" + key.ToString(true);
+}
+
+std::unique_ptr<rocksdb::Iterator> Walk(const RestingDB& db,
+                                        ColumnFamilyHandle* family) {
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.fill_cache = false;
+  options.readahead_size = size_t{2} << 20;
+  std::unique_ptr<rocksdb::Iterator> it(db.db()->NewIterator(options, family));
+  it->SeekToFirst();
+  return it;
+}
+
+class Diff {
+ public:
+  Diff(const DiffOptions& options, std::ostream& out)
+      : options_(options), out_(out) {}
+
+  Status Compare(const RestingDB& left, const RestingDB& right) {
+    for (const auto& [name, handle] : right.families()) {
+      if (left.families().count(name) == 0) NoteFamily(kOnlyRight, name);
+    }
+    for (const auto& [name, handle] : left.families()) {
+      const auto match = right.families().find(name);
+      if (match == right.families().end()) {
+        NoteFamily(kOnlyLeft, name);
+        continue;
+      }
+      const Status status =
+          CompareFamily(name, left, handle, right, match->second);
+      if (!status.ok()) return status;
+    }
+    return Status::OK();
+  }
+
+  bool equal() const {
+    return families_ == 0 && only_left_ + only_right_ + differ_ == 0;
+  }
+
+  void PrintSummary() const {
+    if (options_.json) {
+      out_ << nlohmann::json{{"equal", equal()},
+                             {"same", same_},
+                             {"only_left", only_left_},
+                             {"only_right", only_right_},
+                             {"differ", differ_},
+                             {"families_on_one_side", families_}}
+           << "\n";
+      return;
+    }
+    if (listed_ > options_.max_keys) {
+      out_ << "... and " << listed_ - options_.max_keys << " more\n";
+    }
+    out_ << (equal() ? "equal: " : "different: ") << same_ << " pairs the same";
+    if (!equal()) {
+      out_ << ", " << only_left_ << " only on the left, " << only_right_
+           << " only on the right, " << differ_ << " with different values, "
+           << families_ << " families on one side only";
+    }
+    out_ << "\n";
+  }
+
+ private:
+  Status CompareFamily(const std::string& name, const RestingDB& left,
+                       ColumnFamilyHandle* left_family, const RestingDB& right,
+                       ColumnFamilyHandle* right_family) {
+    const rocksdb::Comparator* const order = left_family->GetComparator();
+    if (std::string(order->Name()) != right_family->GetComparator()->Name()) {
+      return Status::InvalidArgument("family " + name,
+                                     "its comparators differ");
+    }
+    const auto a = Walk(left, left_family);
+    const auto b = Walk(right, right_family);
+    while (a->Valid() || b->Valid()) {
+      const int side = !a->Valid()   ? 1
+                       : !b->Valid() ? -1
+                                     : order->Compare(a->key(), b->key());
+      if (side < 0) {
+        NoteKey(kOnlyLeft, name, a->key(), &only_left_);
+      } else if (side > 0) {
+        NoteKey(kOnlyRight, name, b->key(), &only_right_);
+      } else if (a->value() != b->value()) {
+        NoteKey(kDiffers, name, a->key(), &differ_);
+      } else {
+        ++same_;
+      }
+      if (side <= 0) a->Next();
+      if (side >= 0) b->Next();
+      // An iterator that failed looks like one at its end.
+      if (!a->status().ok()) return a->status();
+      if (!b->status().ok()) return b->status();
+    }
+    return a->status().ok() ? b->status() : a->status();
+  }
+
+  void NoteFamily(char side, const std::string& name) {
+    ++families_;
+    if (options_.json) {
+      out_ << nlohmann::json{{"side", std::string(1, side)}, {"family", name}}
+           << "\n";
+    } else {
+      out_ << side << " " << Show(name) << "\n";
+    }
+  }
+
+  void NoteKey(char side, const std::string& family, const Slice& key,
+               uint64_t* count) {
+    ++*count;
+    if (++listed_ > options_.max_keys) return;
+    if (options_.json) {
+      out_ << nlohmann::json{{"side", std::string(1, side)},
+                             {"family", Show(family)},
+                             {"key", Show(key)}}
+           << "\n";
+    } else {
+      out_ << side << " " << Show(family) << " " << Show(key) << "\n";
+    }
+  }
+
+  const DiffOptions& options_;
+  std::ostream& out_;
+  uint64_t same_ = 0;
+  uint64_t only_left_ = 0;
+  uint64_t only_right_ = 0;
+  uint64_t differ_ = 0;
+  uint64_t families_ = 0;
+  uint64_t listed_ = 0;  // differing keys met, listed or not
+};
+
+}  // namespace
+
+int RunDiff(const DiffOptions& options, std::ostream& out, std::ostream& err) {
+  std::unique_ptr<RestingDB> left;
+  std::unique_ptr<RestingDB> right;
+  Status status = RestingDB::Open(options.left, &left);
+  if (status.ok()) status = RestingDB::Open(options.right, &right);
+  Diff diff(options, out);
+  if (status.ok()) status = diff.Compare(*left, *right);
+  if (!status.ok()) {
+    err << "rocksync diff: " << status.ToString() << "\n";
+    return kDiffError;
+  }
+  diff.PrintSummary();
+  return diff.equal() ? kDiffEqual : kDiffDifferent;
+}
+
+}  // namespace rocksync
