@@ -14,18 +14,52 @@
 namespace rocksync {
 namespace {
 
-// RocksDB takes ownership through *guard; it makes policies only as unique
-// objects, so the shared pointer's control block cannot be used.
-const rocksdb::FilterPolicy* CreatePolicy(
-    const std::string& text,
-    std::unique_ptr<const rocksdb::FilterPolicy>* guard, std::string* error) {
-  FilterPolicyOptions options;
-  const rocksdb::Status status = ParsePolicyString(text, &options);
-  if (!status.ok()) {
-    *error = status.ToString();
+// What a mistaken string becomes: an object that fails where it is configured
+// and, should that be overlooked, where a database is opened with it. RocksDB
+// ignores the error of a factory when it parses table options, and would go on
+// without any filter.
+class RefusedPolicy final : public rocksdb::FilterPolicy {
+ public:
+  RefusedPolicy(const std::string& text, const rocksdb::Status& why)
+      : text_(text), why_(why) {}
+
+  const char* Name() const override { return kPolicyName; }
+  const char* CompatibilityName() const override { return kPolicyName; }
+  std::string GetId() const override { return text_; }
+  rocksdb::Status PrepareOptions(const rocksdb::ConfigOptions&) override {
+    return why_;
+  }
+  rocksdb::Status ValidateOptions(
+      const rocksdb::DBOptions&,
+      const rocksdb::ColumnFamilyOptions&) const override {
+    return why_;
+  }
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(
+      const rocksdb::FilterBuildingContext&) const override {
     return nullptr;
   }
-  *guard = NewUniqueFilterPolicy(options);
+  rocksdb::FilterBitsReader* GetFilterBitsReader(
+      const rocksdb::Slice&) const override {
+    return nullptr;
+  }
+
+ private:
+  const std::string text_;
+  const rocksdb::Status why_;
+};
+
+// RocksDB owns the policy through *guard.
+const rocksdb::FilterPolicy* CreatePolicy(
+    const std::string& text,
+    std::unique_ptr<const rocksdb::FilterPolicy>* guard,
+    std::string* /*error*/) {
+  FilterPolicyOptions options;
+  const rocksdb::Status status = ParsePolicyString(text, &options);
+  if (status.ok()) {
+    *guard = NewUniqueFilterPolicy(options);
+  } else {
+    guard->reset(new RefusedPolicy(text, status));
+  }
   return guard->get();
 }
 
