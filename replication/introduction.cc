@@ -2,7 +2,9 @@
 
 #include <openssl/rand.h>
 
-#include <utility>
+#include <algorithm>
+#include <chrono>
+#include <string>
 
 #include "replication/protocol/messages.h"
 #include "replication/protocol/setup.h"
@@ -31,10 +33,13 @@ rocksdb::Status FactsOf(const Replica& replica, SetupFacts* facts) {
   return rocksdb::Status::OK();
 }
 
+// One set-up and the check of what we remember of the peer.
 class IntroductionTalk {
  public:
-  IntroductionTalk(Replica* replica, Connection* connection, Setup* setup)
+  IntroductionTalk(Replica* replica, Role role, Connection* connection,
+                   Setup* setup)
       : replica_(replica),
+        role_(role),
         connection_(connection),
         setup_(setup),
         timeout_(std::min(kSetupTimeout, replica->options.io_timeout)) {}
@@ -49,20 +54,66 @@ class IntroductionTalk {
       if (!s.ok()) return s;
       (void)setup_->Receive(message);  // its status is asked for below
     }
-    return ToRocksDb(setup_->status());
+    rocksdb::Status s = ToRocksDb(setup_->status());
+    if (!s.ok() || role_ == Role::kInitiator) return s;
+    s = Remember();
+    if (!s.ok()) RefuseFirstSession(s);
+    return s;
   }
 
  private:
+  // A dialer looks up what it remembers before its last word, that it may be a
+  // refusal.
   rocksdb::Status Speak() {
     std::string message;
     while (setup_->NextMessage(&message)) {
+      if (role_ == Role::kInitiator && IsConfirm(message)) {
+        const rocksdb::Status known = Remember();
+        if (!known.ok()) {
+          (void)connection_->Send(RefusalMessage(known), timeout_);
+          return known;
+        }
+      }
       rocksdb::Status s = connection_->Send(message, timeout_);
       if (!s.ok()) return s;
     }
     return rocksdb::Status::OK();
   }
 
+  rocksdb::Status Remember() {
+    const SetupFacts& peer = setup_->peer();
+    const rocksdb::Status s = replica_->db->RememberPeer(
+        {.replica_id = peer.replica_id,
+         .incarnation = peer.incarnation.counter,
+         .incarnation_nonce = peer.incarnation.random});
+    // Aborted would read as if somebody had stopped us.
+    return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
+  }
+
+  // A listener has had its last word of the set-up; the answer to the first
+  // session is the next.
+  void RefuseFirstSession(const rocksdb::Status& why) {
+    std::string message;
+    if (!connection_->Receive(&message, timeout_).ok()) return;
+    message.assign(1,
+                   static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) |
+                                     kLastOfTurn));
+    EncodeEnd({EndReason::kUnavailable, why.ToString()}, &message);
+    (void)connection_->Send(message, timeout_);
+  }
+
+  static bool IsConfirm(const std::string& message) {
+    return message[0] == static_cast<char>(MessageType::kConfirm);
+  }
+
+  static std::string RefusalMessage(const rocksdb::Status& why) {
+    std::string message(1, static_cast<char>(MessageType::kRefusal));
+    message.push_back(static_cast<char>(RefusalReason::kRolledBack));
+    return message.append(why.ToString(), 0, kMaxTextBytes);
+  }
+
   Replica* const replica_;
+  const Role role_;
   Connection* const connection_;
   Setup* const setup_;
   const std::chrono::milliseconds timeout_;
@@ -80,15 +131,10 @@ rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
   policy.authenticated_id = connection->peer_replica_id();
   Setup setup(role, facts, replica->db->replication_options().cluster_secret,
               policy);
-  s = IntroductionTalk(replica, connection, &setup).Run();
-  if (!s.ok()) return s;
-  const SetupFacts& peer = setup.peer();
-  met->peer_id = peer.replica_id;
+  s = IntroductionTalk(replica, role, connection, &setup).Run();
+  met->peer_id = setup.peer().replica_id;
   met->seed = setup.seed();
-  return replica->db->RememberPeer(
-      {.replica_id = peer.replica_id,
-       .incarnation = peer.incarnation.counter,
-       .incarnation_nonce = peer.incarnation.random});
+  return s;
 }
 
 }  // namespace rocksync

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <memory>
+#include <string>
+
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
@@ -50,6 +54,51 @@ TEST_F(Identity, OurOwnAddress) {
   const rocksdb::Status s = a->replicator()->SyncNow(a->address());
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "exists twice"));
+}
+
+// b's directory is put back to what it was two openings ago, so no local check
+// can tell; a remembers.
+class RolledBack : public ReplicationTest {
+ protected:
+  RolledBack() : a_(NewReplica("a")), b_(NewReplica("b")) {
+    const std::string backup = directory_ + "/backup";
+    b_->Put("k", "old");
+    b_->Close();
+    std::filesystem::copy(b_->setting().directory, backup,
+                          std::filesystem::copy_options::recursive);
+    EXPECT_TRUE(IsOk(a_->Start()));
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(b_->Open());
+      EXPECT_TRUE(IsOk(b_->Start()));
+      EXPECT_TRUE(IsOk(b_->replicator()->SyncNow(a_->address())));
+      b_->Stop();
+      b_->Close();
+    }
+    std::filesystem::remove_all(b_->setting().directory);
+    std::filesystem::copy(backup, b_->setting().directory,
+                          std::filesystem::copy_options::recursive);
+  }
+  const std::unique_ptr<TestReplica> a_;
+  const std::unique_ptr<TestReplica> b_;
+};
+
+TEST_F(RolledBack, ComesAndIsRefusedByName) {
+  if (!b_->Open()) {
+    EXPECT_TRUE(Mentions(b_->open_status(), "copy"));
+    return;  // noticed even sooner
+  }
+  ASSERT_TRUE(IsOk(b_->Start()));
+  const rocksdb::Status s = b_->replicator()->SyncNow(a_->address());
+  EXPECT_FALSE(s.ok());
+  EXPECT_TRUE(Mentions(s, "rolled back"));
+}
+
+TEST_F(RolledBack, IsVisitedAndRefusedByName) {
+  if (!b_->Open()) return;
+  ASSERT_TRUE(IsOk(b_->Start()));
+  const rocksdb::Status s = a_->replicator()->SyncNow(b_->address());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "rolled back"));
 }
 
 TEST_F(Identity, OtherFamilies) {

@@ -1,0 +1,128 @@
+#include "replication/conversation.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <thread>
+
+#include "rocksync/memory_transport.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Says what it is told to, expects what it is told to, in turns of one message.
+class ScriptedSession : public Session {
+ public:
+  ScriptedSession(bool first, int turns) : mine_(first), left_(turns) {}
+
+  bool NextMessage(std::string* out) override {
+    if (!mine_ || left_ == 0) return false;
+    *out = "turn " + std::to_string(left_--);
+    mine_ = false;
+    return true;
+  }
+  absl::Status Receive(std::string_view message) override {
+    received_.emplace_back(message);
+    if (message == "nonsense") {
+      left_ = 1;
+      mine_ = true;
+      return status_ = absl::InvalidArgumentError("that is nonsense");
+    }
+    --left_;
+    mine_ = true;
+    return absl::OkStatus();
+  }
+  bool done() const override { return left_ == 0; }
+  absl::Status status() const override { return status_; }
+  const SessionReport& report() const override { return report_; }
+
+  const std::deque<std::string>& received() const { return received_; }
+
+ private:
+  bool mine_;
+  int left_;
+  std::deque<std::string> received_;
+  absl::Status status_;
+  SessionReport report_;
+};
+
+class ConversationTest : public ::testing::Test {
+ protected:
+  ConversationEnd Run(Session* session, Connection* connection,
+                      std::string first = "") {
+    return Converse({.io_timeout = timeout_,
+                     .cancelled = [this] { return cancelled_; },
+                     .bytes = &bytes_},
+                    std::move(first), session, connection);
+  }
+  milliseconds timeout_{10'000};
+  bool cancelled_ = false;
+  TokenBucket bytes_;
+  MemoryPipe pipe_ = NewMemoryPipe();
+  ScriptedSession near_{true, 6};
+};
+
+TEST_F(ConversationTest, TakesTurnsUntilBothAreDone) {
+  ScriptedSession far(false, 6);
+  ConversationEnd far_end;
+  std::thread other([&] {
+    std::string first;
+    ASSERT_TRUE(pipe_.listener->Receive(&first, timeout_).ok());
+    far_end = Run(&far, pipe_.listener.get(), first);
+  });
+  const ConversationEnd end = Run(&near_, pipe_.dialer.get());
+  other.join();
+  EXPECT_TRUE(end.status.ok()) << end.status.ToString();
+  EXPECT_TRUE(end.connection_usable);
+  EXPECT_TRUE(far_end.connection_usable);
+  EXPECT_EQ(far.received(),
+            (std::deque<std::string>{"turn 6", "turn 4", "turn 2"}));
+  EXPECT_EQ(near_.received(),
+            (std::deque<std::string>{"turn 5", "turn 3", "turn 1"}));
+}
+
+TEST_F(ConversationTest, ASilentPeer) {
+  timeout_ = milliseconds(50);
+  const ConversationEnd end = Run(&near_, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsTimedOut()) << end.status.ToString();
+  EXPECT_FALSE(end.connection_usable);
+}
+
+TEST_F(ConversationTest, APeerThatGoes) {
+  pipe_.listener->Close();
+  const ConversationEnd end = Run(&near_, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsIOError()) << end.status.ToString();
+  EXPECT_FALSE(end.connection_usable);
+}
+
+TEST_F(ConversationTest, NonsenseIsAnsweredByLastWords) {
+  ASSERT_TRUE(pipe_.listener->Send("nonsense", timeout_).ok());
+  const ConversationEnd end = Run(&near_, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsInvalidArgument()) << end.status.ToString();
+  EXPECT_FALSE(end.connection_usable);
+  std::string message;
+  ASSERT_TRUE(pipe_.listener->Receive(&message, timeout_).ok());
+  ASSERT_TRUE(pipe_.listener->Receive(&message, timeout_).ok());
+  EXPECT_EQ(message, "turn 1");
+}
+
+TEST_F(ConversationTest, CancelledWhileTheRateHoldsItBack) {
+  bytes_.SetRate(1);
+  (void)bytes_.Charge(1'000'000, TokenBucket::Clock::now());
+  cancelled_ = true;
+  const ConversationEnd end = Run(&near_, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsAborted()) << end.status.ToString();
+}
+
+TEST_F(ConversationTest, TheRateNeverHoldsBackForLongerThanThePeerWaits) {
+  timeout_ = milliseconds(200);
+  bytes_.SetRate(1);
+  ScriptedSession one(true, 1);
+  const ConversationEnd end = Run(&one, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.ok()) << end.status.ToString();
+}
+
+}  // namespace
+}  // namespace rocksync
