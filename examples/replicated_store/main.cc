@@ -6,6 +6,8 @@
 //                    --peer 127.0.0.1:7402 --certificates trial
 
 #include <csignal>
+#include <ctime>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -164,9 +166,7 @@ Status MakeTransport(const Settings& settings, uint64_t replica_id,
 
 void LogSession(const SessionProgress& session) {
   if (!session.finished) return;
-  if (!session.error.empty()) {
-    spdlog::warn("session with {} failed: {}", session.peer, session.error);
-  } else if (session.pairs_sent + session.pairs_received > 0) {
+  if (session.pairs_sent + session.pairs_received > 0) {
     spdlog::info(
         "session with {}: {} pairs sent, {} received, {} bytes of protocol, "
         "{}",
@@ -178,6 +178,27 @@ void LogSession(const SessionProgress& session) {
                   session.proven_equal ? "proven equal" : "not yet equal");
   }
 }
+
+// Logs what went wrong with a peer when it is something new, also where no
+// session came about, and when it is over.
+class PeerErrors {
+ public:
+  void Log(const ReplicationStats& stats) {
+    for (const PeerStats& peer : stats.peers) {
+      std::string& known = known_[peer.address];
+      if (peer.last_error == known) continue;
+      known = peer.last_error;
+      if (known.empty()) {
+        spdlog::info("peer {} is fine again", peer.address);
+      } else {
+        spdlog::warn("peer {}: {}", peer.address, known);
+      }
+    }
+  }
+
+ private:
+  std::map<std::string, std::string> known_;  // by address
+};
 
 // Everything between the start and the signal that ends it. The parts go in
 // the opposite order.
@@ -212,8 +233,11 @@ Status Run(Settings settings, const sigset_t& signals) {
   if (!status.ok()) return status;
   spdlog::info("redis-cli -h {} -p {}", settings.redis.host, server->port());
 
-  int signal = 0;
-  sigwait(&signals, &signal);
+  PeerErrors errors;
+  const timespec second{1, 0};
+  while (sigtimedwait(&signals, nullptr, &second) < 0) {
+    errors.Log(replicator->stats());
+  }
   spdlog::info("stopping");
   server.reset();
   replicator.reset();

@@ -6,8 +6,11 @@ set -euo pipefail
 embed=$1
 work=$(mktemp -d)
 pids=()
+finished=0
 cleanup() {
   local status=$?
+  # However it ended, a test that did not come to its end has not passed.
+  if (( status == 0 && ! finished )); then status=1; fi
   if (( ${#pids[@]} )); then kill -9 "${pids[@]}" 2>/dev/null || true; fi
   wait 2>/dev/null || true
   (( status == 0 )) || tail -n 20 "$work"/*.out
@@ -60,4 +63,5 @@ for name in a b; do
   # Releases of ldb put "==>" or ":" between key and value.
   [[ ${got// ==> / : } == "$wanted" ]] || fail "scan of $name: $got"
 done
+finished=1
 echo ok

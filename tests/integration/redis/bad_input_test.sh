@@ -46,19 +46,29 @@ refused "a Redis port that is taken" "127.0.0.1:${redis_port[a]}" \
 refused "a peer port that is taken" "${peer_address[a]}" \
   "${new[@]}" "${trial[@]}" --listen "${peer_address[a]}"
 
-# A copy of a replica is recognised, and may become a new one.
-stop_replica a
-cp -a "$work/a" "$work/copy"
-refused "a copy" "--as-new-replica" --dir "$work/copy" --redis-port 0 "${trial[@]}"
-start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200
-cli a SET key value >/dev/null
-start_replica copy --as-new-replica --peer "${peer_address[a]}"
-sync_pair copy a
-expect "GET from the copy" value "$(cli copy GET key)"
-stop_replica copy
-
 # logged NAME PART: a line of its log.
 logged() { grep -qi -- "$2" "$work/$1.log"; }
+
+# A copy of a replica is recognised, and may become a new one.
+stop_replica a
+ldb --db="$work/a" checkpoint --checkpoint_dir="$work/copy" > /dev/null
+refused "a copy" "--as-new-replica" --dir "$work/copy" --redis-port 0 "${trial[@]}"
+cp -a "$work/a" "$work/twin"
+start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200
+cli a SET key value >/dev/null
+start_replica copy --as-new-replica --peer "${peer_address[a]}" --sync-interval-ms 200
+sync_pair copy a
+expect "GET from the copy" value "$(cli copy GET key)"
+
+# One that cannot be told from the original by itself is by those who know both.
+start_replica twin --sync-interval-ms 200 --peer "${peer_address[copy]}"
+wait_until "the twin being told of its identity" logged twin "identity"
+cli twin SET intruder 1 >/dev/null
+[[ $(cli twin REPLICATION SYNC "${peer_address[copy]}") != OK ]] || fail "the twin got in"
+stop_replica twin
+expect "what the twin wrote" 0 "$(cli copy EXISTS intruder)"
+stop_replica copy
+alive "copies"
 
 # A peer with a certificate of another CA, one of another cluster, one with
 # another secret: refused, and both go on.
@@ -79,9 +89,9 @@ alive "strangers"
 host=${peer_address[a]%:*}
 for port in "${peer_address[a]##*:}" "${redis_port[a]}"; do
   for bytes in 1 100 1000000; do
-    head -c "$bytes" /dev/urandom > "/dev/tcp/$host/$port" 2>/dev/null || true
+    (head -c "$bytes" /dev/urandom > "/dev/tcp/$host/$port") 2>/dev/null || true
   done
-  printf 'GET / HTTP/1.1\r\nHost: x\r\n\r\n' > "/dev/tcp/$host/$port" || true
+  (printf 'GET / HTTP/1.1\r\nHost: x\r\n\r\n' > "/dev/tcp/$host/$port") 2>/dev/null || true
 done
 alive "nonsense"
 
@@ -93,4 +103,4 @@ exec 3>&-
 alive "an oversized claim"
 
 stop_replica a
-echo ok
+pass

@@ -5,10 +5,13 @@
 
 set -euo pipefail
 work=$(mktemp -d)
+finished=0
 declare -A replica_pid=() redis_port=() peer_address=()
 
 cleanup() {
   local status=$? name
+  # However it ended, a test that did not come to its end has not passed.
+  if (( status == 0 && ! finished )); then status=1; fi
   for name in "${!replica_pid[@]}"; do
     kill -9 "${replica_pid[$name]}" 2>/dev/null || true
     if (( status != 0 )); then
@@ -21,6 +24,9 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 1' INT TERM
+
+# The end of every test.
+pass() { finished=1; echo ok; }
 
 fail() { echo "FAILED: $*"; exit 1; }
 
