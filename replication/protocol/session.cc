@@ -184,9 +184,9 @@ class SessionImpl final : public Session {
   uint64_t started_ms_ = 0;
   std::unique_ptr<StorageSnapshot> snapshot_;
   std::optional<Location> location_;
-  bool locating_ = false;      // span by span
-  bool abandoned_ = false;     // some span differs for good
-  uint64_t synced_pairs_ = 0;  // of those applied
+  bool locating_ = false;                 // span by span
+  bool abandoned_ = false;                // some span differs for good
+  std::optional<uint64_t> synced_pairs_;  // received before the last Sync
   uint32_t locations_ = 0;
   uint64_t peer_total_ = 0;
 
@@ -734,10 +734,11 @@ absl::Status SessionImpl::Prove() {
   return absl::OkStatus();
 }
 
-// What a summary claims to hold is durable.
+// What a proof says this side holds is durable: the snapshot, what was applied,
+// and what superseded a pair that came.
 absl::Status SessionImpl::MakeDurable() {
-  if (synced_pairs_ == report_.pairs_applied) return absl::OkStatus();
-  synced_pairs_ = report_.pairs_applied;
+  if (synced_pairs_ == report_.pairs_received) return absl::OkStatus();
+  synced_pairs_ = report_.pairs_received;
   return context_.storage->Sync();
 }
 

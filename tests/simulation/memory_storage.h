@@ -57,6 +57,7 @@ class MemoryStorage final : public StorageView {
     std::function<uint64_t()> wall_ms = [] { return uint64_t{1'000'000}; };
     uint64_t max_ahead_ms = 60'000;
     bool sync_every_write = false;
+    bool forget_lease = false;  // a planted fault: versions are issued twice
     PlantedFault fault = PlantedFault::kNone;
   };
 
@@ -72,6 +73,8 @@ class MemoryStorage final : public StorageView {
   // The value of a live pair.
   std::optional<std::string> Get(uint32_t family, std::string_view key) const;
   const Records& records() const { return current_; }
+  // What a crash would leave.
+  const Records& synced_records() const { return synced_; }
 
   // Power fails: what was not synced is gone, from the pairs and the index
   // alike, and so is the clock's lead over the wall clock.

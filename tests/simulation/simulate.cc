@@ -1,0 +1,109 @@
+// Whole clusters in virtual time: `./dev simulate --seed N --seeds K`.
+
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "tests/simulation/cluster.h"
+
+namespace rocksync {
+namespace {
+
+const std::map<std::string, PlantedFault> kStorageFaults = {
+    {"skip-tombstone", PlantedFault::kSkipTombstone},
+    {"drop-tombstone", PlantedFault::kDropTombstone},
+    {"drop-index-entry", PlantedFault::kDropIndexEntry},
+    {"reinvent-version", PlantedFault::kReinventVersion},
+    {"accept-stale-version", PlantedFault::kAcceptStaleVersion},
+    {"forget-limit", PlantedFault::kForgetLimit},
+    {"unsynced-proof", PlantedFault::kSyncLies},
+};
+const std::map<std::string, ClusterFault> kClusterFaults = {
+    {"believe-filter", ClusterFault::kBelieveFilter},
+    {"reuse-version", ClusterFault::kReuseVersion},
+};
+
+struct Totals {
+  uint64_t failed = 0;
+  uint64_t sessions = 0;
+  uint64_t proofs = 0;
+  uint64_t pairs = 0;
+  uint64_t writes = 0;
+  uint64_t crashes = 0;
+  uint64_t broken = 0;
+  uint64_t slowest = 0;
+};
+
+void Add(const ClusterResult& result, Totals* totals) {
+  totals->failed += result.violations.empty() ? 0 : 1;
+  totals->sessions += result.sessions;
+  totals->proofs += result.proofs;
+  totals->pairs += result.pairs_sent;
+  totals->writes += result.writes;
+  totals->crashes += result.crashes;
+  totals->broken += result.broken;
+  totals->slowest = std::max(totals->slowest, result.intervals_to_equal);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Simulates whole clusters and checks what they promise.");
+  uint64_t seed = 1;
+  uint64_t seeds = 1;
+  bool trace = false;
+  std::string fault;
+  app.add_option("--seed", seed, "the first seed");
+  app.add_option("--seeds", seeds, "how many seeds, one after the other");
+  app.add_flag("--trace", trace, "print what happens, line by line");
+  app.add_option("--fault", fault,
+                 "plant a fault that must be caught: skip-tombstone, "
+                 "drop-tombstone, drop-index-entry, reinvent-version, "
+                 "accept-stale-version, forget-limit, unsynced-proof, "
+                 "believe-filter, reuse-version");
+  CLI11_PARSE(app, argc, argv);
+
+  ClusterOptions options;
+  if (const auto it = kStorageFaults.find(fault); it != kStorageFaults.end()) {
+    options.storage_fault = it->second;
+  } else if (const auto other = kClusterFaults.find(fault);
+             other != kClusterFaults.end()) {
+    options.cluster_fault = other->second;
+  } else if (!fault.empty()) {
+    std::fprintf(stderr, "simulate: no fault is called %s; see --help\n",
+                 fault.c_str());
+    return 2;
+  }
+  if (trace) {
+    options.trace = [](std::string_view line) {
+      std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
+    };
+  }
+
+  Totals totals;
+  for (options.seed = seed; options.seed < seed + seeds; ++options.seed) {
+    const ClusterResult result = RunCluster(options);
+    Add(result, &totals);
+    for (const std::string& violation : result.violations) {
+      std::printf("seed %" PRIu64 ": %s\n", options.seed, violation.c_str());
+    }
+    if (!result.violations.empty()) {
+      std::printf("replay with: ./dev simulate --seed %" PRIu64 " --trace%s\n",
+                  options.seed,
+                  fault.empty() ? "" : (" --fault " + fault).c_str());
+    }
+  }
+  std::printf(
+      "%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " failed; %" PRIu64
+      " sessions, %" PRIu64 " proofs, %" PRIu64 " pairs sent, %" PRIu64
+      " writes, %" PRIu64 " crashes, %" PRIu64
+      " connections broken; equal after at most %" PRIu64 " intervals\n",
+      seeds, seed, totals.failed, totals.sessions, totals.proofs, totals.pairs,
+      totals.writes, totals.crashes, totals.broken, totals.slowest);
+  return totals.failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rocksync
+
+int main(int argc, char** argv) { return rocksync::Main(argc, argv); }
