@@ -21,7 +21,7 @@ double Median(std::vector<double> values) {
 }
 
 struct Rounds {
-  std::vector<double> plain, rocksync, ratio, p99, bytes, lag;
+  std::vector<double> plain, rocksync, ratio, p99, bytes, lag, cpu;
 };
 
 Rounds Measure(const Workload& workload, int rounds,
@@ -45,6 +45,7 @@ Rounds Measure(const Workload& workload, int rounds,
     all.bytes.push_back(plain.bytes_written > 0
                             ? rocksync.bytes_written / plain.bytes_written
                             : 1);
+    all.cpu.push_back(plain.cpu_us / rocksync.cpu_us);
     all.lag.push_back(rocksync.index_lag_ms);
   }
   return all;
@@ -69,11 +70,11 @@ void Print(const Workload& workload, const Rounds& all, bool json) {
         std::minmax_element(all.ratio.begin(), all.ratio.end());
     std::printf(
         "%-12s %d thr %5d B batch %3d %9.0f %9.0f  ratio %.3f (%.2f..%.2f)  "
-        "p99 %.2f  bytes %.2f  lag %.2f ms\n",
+        "cpu %.3f  p99 %.2f  bytes %.2f  lag %.2f ms\n",
         workload.name.c_str(), workload.threads, workload.value_bytes,
         workload.batch, Median(all.plain), Median(all.rocksync),
-        Median(all.ratio), *least, *most, Median(all.p99), Median(all.bytes),
-        Median(all.lag));
+        Median(all.ratio), *least, *most, Median(all.cpu), Median(all.p99),
+        Median(all.bytes), Median(all.lag));
   }
   std::fflush(stdout);
 }

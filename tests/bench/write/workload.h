@@ -32,6 +32,7 @@ struct Workload {
 struct Measurement {
   double operations_per_second = 0;
   double p99_us = 0;         // of one call
+  double cpu_us = 0;         // of the calling threads, an operation
   double bytes_written = 0;  // WAL, flushes and compactions
   double index_lag_ms = 0;   // from a Put's return until a snapshot has it
 };
