@@ -42,20 +42,35 @@ ResolvedGroup ResolveGroup(uint32_t group, std::span<const uint32_t> ids,
   return result;
 }
 
-std::vector<RankedId> RankIds(std::span<const uint32_t> ids) {
-  std::vector<RankedId> ranked;
-  ranked.reserve(ids.size());
-  for (size_t begin = 0; begin < ids.size();) {
+uint32_t CountRanked(std::span<const uint32_t> ids) {
+  uint32_t count = 0;
+  bool odd = false;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    odd = i == 0 || ids[i] != ids[i - 1] || !odd;
+    const bool last = i + 1 == ids.size() || ids[i + 1] != ids[i];
+    count += last && odd;
+  }
+  return count;
+}
+
+std::vector<RankedId> FindRanks(std::span<const uint32_t> ids,
+                                std::span<const uint32_t> ranks) {
+  std::vector<RankedId> found;
+  found.reserve(ranks.size());
+  uint32_t rank = 0;
+  for (size_t begin = 0; begin < ids.size() && found.size() < ranks.size();) {
     size_t end = begin + 1;
     while (end < ids.size() && ids[end] == ids[begin]) ++end;
-    if (end - begin == 1) {
-      ranked.push_back({ids[begin], static_cast<uint32_t>(begin)});
-    } else if ((end - begin) % 2 == 1) {
-      ranked.push_back({ids[begin], std::nullopt});
+    if ((end - begin) % 2 == 1) {
+      if (rank == ranks[found.size()]) {
+        found.push_back({.id = ids[begin], .index = std::nullopt});
+        if (end - begin == 1) found.back().index = static_cast<uint32_t>(begin);
+      }
+      ++rank;
     }
     begin = end;
   }
-  return ranked;
+  return found;
 }
 
 }  // namespace rocksync

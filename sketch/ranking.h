@@ -35,14 +35,18 @@ uint64_t IdCheck(uint32_t group, uint32_t id);
 ResolvedGroup ResolveGroup(uint32_t group, std::span<const uint32_t> ids,
                            std::span<const uint32_t> difference);
 
-// The group as its owner sees it: of the ids that take part, ascending, the
-// index into `ids` of the one element behind it, or nullopt if there are
-// several.
+// How many ids of a group take part.
+uint32_t CountRanked(std::span<const uint32_t> ids);
+
+// The group as its owner sees it: the id of rank `ranks[i]` among those that
+// take part, and the index into `ids` of the one element behind it, or nullopt
+// if there are several. `ranks` ascending, all below CountRanked(ids).
 struct RankedId {
   uint32_t id = 0;
   std::optional<uint32_t> index;
 };
-std::vector<RankedId> RankIds(std::span<const uint32_t> ids);
+std::vector<RankedId> FindRanks(std::span<const uint32_t> ids,
+                                std::span<const uint32_t> ranks);
 
 }  // namespace rocksync
 

@@ -102,12 +102,12 @@ absl::Status FinishSender::TakeNames(std::string_view body,
     SortIds(open_, shape_, &ids_);
     ids_sorted_ = true;
   }
-  std::vector<std::vector<RankedId>> ranked;
-  ranked.reserve(settled.size());
+  std::vector<uint32_t> counts;
+  counts.reserve(settled.size());
   uint64_t range = 0;
   for (const uint32_t group : settled) {
-    ranked.push_back(RankIds(IdsOf(*ids_, group)));
-    range += ranked.back().size();
+    counts.push_back(CountRanked(IdsOf(*ids_, group)));
+    range += counts.back();
   }
   BitReader reader(body);
   std::vector<uint64_t> ranks;
@@ -120,14 +120,20 @@ absl::Status FinishSender::TakeNames(std::string_view body,
   std::vector<uint32_t> named;
   uint64_t sum = 0;
   uint64_t begin = 0;
-  size_t s = 0;
-  for (const uint64_t rank : ranks) {
-    while (rank - begin >= ranked[s].size()) begin += ranked[s++].size();
-    const RankedId& id = ranked[s][rank - begin];
-    sum += IdCheck(settled[s], id.id);
-    if (id.index) {
-      named.push_back(
-          open_->ordinal(ids_->group(settled[s]).begin + *id.index));
+  size_t next = 0;
+  std::vector<uint32_t> wanted;
+  for (size_t s = 0; s < settled.size() && next < ranks.size(); ++s) {
+    const uint32_t group = settled[s];
+    wanted.clear();
+    for (; next < ranks.size() && ranks[next] < begin + counts[s]; ++next) {
+      wanted.push_back(static_cast<uint32_t>(ranks[next] - begin));
+    }
+    begin += counts[s];
+    if (wanted.empty()) continue;
+    for (const RankedId& found : FindRanks(IdsOf(*ids_, group), wanted)) {
+      sum += IdCheck(group, found.id);
+      if (!found.index) continue;
+      named.push_back(open_->ordinal(ids_->group(group).begin + *found.index));
     }
   }
   if (FoldCheck(sum) != check) {

@@ -1,0 +1,201 @@
+// Keyed sets, short ids, ranks, estimates and schedules.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "sketch/cost_model.h"
+#include "sketch/difference_estimate.h"
+#include "sketch/keyed_set.h"
+#include "sketch/ranking.h"
+#include "sketch/sketch_schedule.h"
+
+namespace rocksync {
+namespace {
+
+constexpr MappingKey kKey = {.high = 12345, .low = 67890};
+
+std::vector<ElementHash> RandomElements(size_t n, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<ElementHash> elements(n);
+  for (ElementHash& e : elements) e = {random(), random()};
+  return elements;
+}
+
+TEST(KeyedSetTest, SortsByPlace) {
+  for (const size_t n : {0, 1, 2, 255, 256, 1000, 50'000}) {
+    const std::vector<ElementHash> elements = RandomElements(n, n);
+    KeyedSet set(elements, kKey);
+    set.Sort();
+    ASSERT_EQ(set.size(), n);
+    std::vector<bool> seen(n);
+    for (size_t i = 0; i < n; ++i) {
+      EXPECT_LE(set.place(i > 0 ? i - 1 : 0), set.place(i));
+      EXPECT_EQ(set.place(i), Mix(elements[set.ordinal(i)], kKey) >> 24);
+      EXPECT_FALSE(seen[set.ordinal(i)]);
+      seen[set.ordinal(i)] = true;
+    }
+  }
+}
+
+// Places that are all alike must not make sorting quadratic.
+TEST(KeyedSetTest, EqualElementsSort) {
+  const std::vector<ElementHash> elements(200'000, ElementHash{1, 2});
+  KeyedSet set(elements, kKey);
+  set.Sort();
+  EXPECT_EQ(set.ordinal(199'999), 199'999u);
+}
+
+TEST(KeyedSetTest, RemoveKeepsTheRest) {
+  const std::vector<ElementHash> elements = RandomElements(1000, 1);
+  KeyedSet set(elements, kKey);
+  std::vector<bool> marked(1000, false);
+  for (size_t i = 0; i < 1000; i += 3) marked[i] = true;
+  set.Remove(marked);
+  EXPECT_EQ(set.size(), 666u);
+  for (size_t i = 0; i < set.size(); ++i) EXPECT_NE(set.ordinal(i) % 3, 0u);
+}
+
+TEST(ShortIdsTest, GroupsAndIdsFollowThePlace) {
+  const std::vector<ElementHash> elements = RandomElements(5000, 2);
+  for (const IdShape& shape :
+       {IdShape{1, 29}, IdShape{7, 20}, IdShape{1000, 14}, IdShape{9000, 12}}) {
+    KeyedSet set(elements, kKey);
+    const ShortIds ids(&set, shape);
+    size_t covered = 0;
+    for (uint32_t g = 0; g < shape.groups; ++g) {
+      const ElementRange range = ids.group(g);
+      EXPECT_EQ(range.begin, covered);
+      covered = range.end;
+      for (size_t i = range.begin; i < range.end; ++i) {
+        const Uint128 product = Uint128{set.place(i)} * shape.groups;
+        EXPECT_EQ(static_cast<uint64_t>(product >> 40), g);
+        const uint64_t id =
+            static_cast<uint64_t>(product) << 24 >> (64 - shape.bits);
+        EXPECT_EQ(ids.ids()[i], std::max<uint64_t>(id, 1));
+      }
+    }
+    EXPECT_EQ(covered, elements.size());
+  }
+}
+
+// All small multisets of ids here and there: what the decoder resolves is what
+// the owner finds under the same ranks.
+TEST(RankingTest, BothSidesAgreeExhaustively) {
+  for (int world = 0; world < 6561; ++world) {
+    // Of each of four ids: 0, 1 or 2 here and there.
+    std::vector<uint32_t> here;
+    std::vector<uint32_t> there;
+    std::vector<uint32_t> difference;
+    std::set<uint32_t> only_there;
+    int digits = world;
+    for (uint32_t id = 10; id < 14; ++id) {
+      const int a = digits % 3;
+      const int b = digits / 3 % 3;
+      digits /= 9;
+      for (int i = 0; i < a; ++i) here.push_back(id);
+      for (int i = 0; i < b; ++i) there.push_back(id);
+      if (a % 2 != b % 2) difference.push_back(id);
+      if (a % 2 == 0 && b == 1) only_there.insert(id);
+    }
+    const ResolvedGroup resolved = ResolveGroup(5, here, difference);
+    EXPECT_EQ(resolved.count_there, CountRanked(there)) << world;
+    std::set<uint32_t> named;
+    uint64_t check = 0;
+    for (const RankedId& found : FindRanks(there, resolved.ranks_there)) {
+      ASSERT_TRUE(found.index);
+      EXPECT_EQ(there[*found.index], found.id);
+      named.insert(found.id);
+      check += IdCheck(5, found.id);
+    }
+    EXPECT_EQ(named, only_there) << world;
+    EXPECT_EQ(check, resolved.check);
+    for (const uint32_t index : resolved.lacked_there) {
+      EXPECT_TRUE(std::binary_search(difference.begin(), difference.end(),
+                                     here[index]));
+    }
+  }
+}
+
+TEST(EstimateTest, FrozenBytes) {
+  const std::string parities =
+      Parities(RandomElements(3, 3), kKey, {.levels = 2, .buckets = 32});
+  EXPECT_EQ(parities, std::string("\x00\x00\x00\x00\x00\x00\x14\x02", 8));
+}
+
+TEST(EstimateTest, NearTheTruth) {
+  for (const int buckets : {32, 64}) {
+    for (const size_t d : {30, 1000, 30'000}) {
+      double total = 0;
+      for (uint64_t seed = 0; seed < 30; ++seed) {
+        const ParityShape shape = ShapeParities(2'000'000, buckets);
+        EXPECT_LE(shape.bytes(), 128u);
+        const MappingKey key = {seed * 7 + 1, seed * 11 + 5};
+        const std::vector<ElementHash> common = RandomElements(100, seed);
+        std::vector<ElementHash> more = RandomElements(d, 1000 + seed);
+        more.insert(more.end(), common.begin(), common.end());
+        const double estimate =
+            EstimateDifference(Parities(common, key, shape),
+                               Parities(more, key, shape), shape, 2e6);
+        EXPECT_GT(estimate, 0.3 * static_cast<double>(d));
+        EXPECT_LT(estimate, 3.0 * static_cast<double>(d));
+        total += estimate / static_cast<double>(d) / 30;
+      }
+      EXPECT_NEAR(total, 1, 0.2);
+    }
+  }
+}
+
+TEST(ShapeTest, IdsAreWideEnough) {
+  for (const uint64_t n : {uint64_t{1}, uint64_t{50}, uint64_t{10'000},
+                           uint64_t{1'000'000}, uint64_t{10'000'000}}) {
+    for (const double d : {1.0, 20.0, 200.0, 5000.0, 1e6}) {
+      if (d > 2 * static_cast<double>(n)) continue;
+      const IdShape shape = ChooseIdShape(n, d, 9);
+      const double per_group = static_cast<double>(n) / shape.groups;
+      // At most 0.25 % of the differences are hidden.
+      EXPECT_LE(per_group * std::exp2(-shape.bits), 0.0025) << n << " " << d;
+      EXPECT_LE(d / shape.groups, 141) << n << " " << d;
+    }
+  }
+}
+
+// Plays the passes over many groups and counts sums per difference.
+TEST(ScheduleTest, FewSumsAndFewPasses) {
+  std::mt19937_64 random(4);
+  for (const double truth : {22.0, 31.0, 42.0}) {
+    std::poisson_distribution<uint32_t> size(truth);
+    std::vector<uint32_t> groups(300);
+    uint64_t differences = 0;
+    for (uint32_t& d : groups) differences += d = size(random);
+    // Estimated as 31.
+    uint32_t sums = FirstSums(31, 0.25, SumsMargin::kFrugal, false);
+    uint64_t sent = sums * groups.size();
+    uint32_t passes = 1;
+    while (true) {
+      std::vector<uint32_t> decoded;
+      std::vector<uint32_t> failed;
+      for (const uint32_t d : groups)
+        (d <= sums ? decoded : failed).push_back(d);
+      if (failed.empty()) break;
+      ASSERT_LT(++passes, 9u);
+      const uint32_t next =
+          NextSums(sums, decoded, static_cast<uint32_t>(failed.size()),
+                   passes < kPasses ? kPasses - passes : 1, false);
+      ASSERT_GT(next, sums);
+      sent += (next - sums) * failed.size();
+      sums = next;
+      groups = failed;
+    }
+    EXPECT_LT(static_cast<double>(sent) / static_cast<double>(differences),
+              1.36)
+        << truth;
+  }
+}
+
+}  // namespace
+}  // namespace rocksync
