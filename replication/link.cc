@@ -23,9 +23,26 @@ uint64_t MonotonicMs() {
           .count());
 }
 
-// A quarter of the budget for the elements of a span, the rest for what an
-// exchange makes of them and for messages.
-SessionOptions ToSessionOptions(const ReplicatorOptions& options) {
+// Elements that a session may hold: a quarter of its memory, the rest being for
+// what an exchange makes of them and for messages; and no more than can be read
+// at the rate allowed before the peer takes us for dead.
+size_t MaxSpanElements(const ReplicatorOptions& options,
+                       uint64_t reads_per_second) {
+  constexpr size_t kElementBytes = 24;
+  constexpr size_t kFewest = size_t{1} << 12;
+  constexpr size_t kMost = size_t{1} << 24;
+  size_t most = options.max_session_bytes / (4 * kElementBytes);
+  if (reads_per_second > 0) {
+    const auto patience = static_cast<uint64_t>(options.io_timeout.count());
+    const double readable = static_cast<double>(reads_per_second) *
+                            static_cast<double>(patience) / 4000;
+    most = std::min(most, static_cast<size_t>(std::min(readable, 1e9)));
+  }
+  return std::clamp(most, kFewest, kMost);
+}
+
+SessionOptions ToSessionOptions(const Replica& replica) {
+  const ReplicatorOptions& options = replica.options;
   SessionOptions session;
   session.exchange.mode = options.mode == ReplicatorOptions::Mode::kBloomOnly
                               ? ExchangeMode::kBloom
@@ -36,8 +53,7 @@ SessionOptions ToSessionOptions(const ReplicatorOptions& options) {
           : Prefer::kBytes;
   session.exchange.false_positive_rate = options.false_positive_rate;
   session.max_span_elements =
-      std::clamp<size_t>(options.max_session_bytes / (4 * 24),
-                         session.max_span_elements / 64, size_t{1} << 24);
+      MaxSpanElements(options, replica.index_reads.rate());
   session.max_turn_bytes = std::clamp<size_t>(
       options.max_session_bytes / 64, size_t{64} << 10, session.max_turn_bytes);
   return session;
@@ -102,7 +118,7 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   };
   context.busy = !slot;
   const std::unique_ptr<Session> session =
-      NewSession(role_, ToSessionOptions(replica_->options), seed_, context);
+      NewSession(role_, ToSessionOptions(*replica_), seed_, context);
   ++seed_.session_number;
 
   const ConversationEnd end =

@@ -3,9 +3,21 @@
 #include <string>
 
 namespace rocksync {
+namespace {
+
+// Some of it came from a peer and goes into logs.
+std::string Printable(absl::string_view text) {
+  std::string printable(text);
+  for (char& c : printable) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return printable;
+}
+
+}  // namespace
 
 rocksdb::Status ToRocksDb(const absl::Status& status) {
-  const std::string text(status.message());
+  const std::string text = Printable(status.message());
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return rocksdb::Status::OK();

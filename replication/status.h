@@ -8,6 +8,7 @@
 
 namespace rocksync {
 
+// Control characters become '?': some of the text came from a peer.
 rocksdb::Status ToRocksDb(const absl::Status& status);
 
 }  // namespace rocksync

@@ -15,6 +15,11 @@ void TokenBucket::SetRate(uint64_t per_second) {
   paid_until_ = {};
 }
 
+uint64_t TokenBucket::rate() const {
+  const std::lock_guard lock(mutex_);
+  return per_second_;
+}
+
 TokenBucket::Clock::duration TokenBucket::Charge(uint64_t tokens,
                                                  Clock::time_point now) {
   const std::lock_guard lock(mutex_);

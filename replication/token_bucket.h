@@ -17,6 +17,7 @@ class TokenBucket {
 
   // Tokens per second; 0: no limit. Work charged so far is forgiven.
   void SetRate(uint64_t per_second);
+  uint64_t rate() const;
 
   // Charges `tokens` at `now` and returns how long the caller should wait so
   // that all that was charged keeps to the rate. Up to a tenth of a second's
@@ -24,7 +25,7 @@ class TokenBucket {
   Clock::duration Charge(uint64_t tokens, Clock::time_point now);
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   uint64_t per_second_ = 0;
   Clock::time_point paid_until_{};
 };

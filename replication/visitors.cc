@@ -11,6 +11,7 @@ namespace {
 // both be told "busy", perhaps for ever: the one with the larger id waits for
 // its own attempt to be refused.
 constexpr std::chrono::milliseconds kYield{500};
+constexpr std::chrono::milliseconds kBetweenRefusals{1'000};
 
 }  // namespace
 
@@ -53,13 +54,7 @@ void Visitors::Serve(std::unique_ptr<Connection> connection) {
   std::unique_ptr<Link> link;
   rocksdb::Status s =
       Link::Open(replica_, Role::kResponder, std::move(connection), &link);
-  if (!s.ok()) {
-    if (replica_->stopping) return;
-    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-                 "[rocksync] %s came and was not received: %s", peer.c_str(),
-                 s.ToString().c_str());
-    return;
-  }
+  if (!s.ok()) return LogRefusal(peer, s);
   std::string first;
   while (!replica_->stopping && link->AwaitSession(&first).ok()) {
     const SessionSlot slot = SlotFor(link->peer_id());
@@ -68,6 +63,20 @@ void Visitors::Serve(std::unique_ptr<Connection> connection) {
     if (slot) met_(link->peer_id(), result);
     if (!result.link_usable) return;
   }
+}
+
+// Who knocks again and again must not fill the log.
+void Visitors::LogRefusal(const std::string& peer, const rocksdb::Status& why) {
+  if (replica_->stopping) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - logged_ < kBetweenRefusals) return;
+    logged_ = now;
+  }
+  rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+               "[rocksync] %s came and was not received: %s", peer.c_str(),
+               why.ToString().c_str());
 }
 
 SessionSlot Visitors::SlotFor(uint64_t peer_id) {

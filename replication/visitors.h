@@ -5,10 +5,12 @@
 #define ROCKSYNC_REPLICATION_VISITORS_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "replication/link.h"
@@ -40,12 +42,14 @@ class Visitors {
 
   void ForgetThoseOver();
   void Serve(std::unique_ptr<Connection> connection);
+  void LogRefusal(const std::string& peer, const rocksdb::Status& why);
   SessionSlot SlotFor(uint64_t peer_id);
 
   Replica* const replica_;
   const std::function<void(uint64_t, const SessionResult&)> met_;
   std::mutex mutex_;
   std::list<Visit> visits_;
+  std::chrono::steady_clock::time_point logged_{};
 };
 
 }  // namespace rocksync

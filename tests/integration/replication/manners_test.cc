@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "tests/integration/replication/replica_fixture.h"
 
@@ -62,6 +65,35 @@ TEST_F(Manners, IndexReadsPerSecond) {
   ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
   EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(300));
   EXPECT_EQ(a->Scan(), b->Scan());
+}
+
+// What the LOG file of a database holds.
+std::string LogOf(TestReplica* replica) {
+  std::ifstream log(replica->setting().directory + "/LOG");
+  return {std::istreambuf_iterator<char>(log), {}};
+}
+
+TEST_F(Manners, SessionsAndFailuresAreInTheDatabasesLog) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  TestReplica::Setting setting = SettingOf("c");
+  setting.cluster = "other";
+  TestReplica c(setting);
+  ASSERT_TRUE(c.Open());
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  ASSERT_TRUE(IsOk(c.Start()));
+  a->Put("k", "v");
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  EXPECT_FALSE(c.replicator()->SyncNow(a->address()).ok());
+  EXPECT_TRUE(Eventually([&] {
+    const std::string log = LogOf(a.get());
+    return log.find("[rocksync] session with " + b->address()) !=
+               std::string::npos &&
+           log.find("came and was not received") != std::string::npos;
+  }));
+  EXPECT_NE(LogOf(&c).find("[rocksync] no session with " + a->address()),
+            std::string::npos);
 }
 
 }  // namespace
