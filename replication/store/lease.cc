@@ -1,7 +1,10 @@
 #include "replication/store/lease.h"
 
+#include <algorithm>
+
 #include "replication/store/index_key.h"
 #include "replication/store/meta_records.h"
+#include "rocksdb/env.h"
 
 namespace rocksync {
 
@@ -14,15 +17,21 @@ rocksdb::Status Lease::Renew(uint64_t time) {
     }
     renewal.lock();
   }
-  if (time + kRenewAhead < until_.load(std::memory_order_acquire)) {
+  if (time < renew_at_.load(std::memory_order_acquire)) {
     return rocksdb::Status::OK();
   }
-  const uint64_t until = time + kTerm;
+  const uint64_t wall = db_->GetEnv()->NowMicros() / 1000 << 16;
+  const uint64_t until = std::max(
+      {until_.load(std::memory_order_acquire), time + kLeadTerm, wall + kTerm});
   rocksdb::WriteOptions options;
   options.sync = true;
   const rocksdb::Status status =
       db_->Put(options, index_, MetaKey(kLeaseRecord), EncodeLease(until));
-  if (status.ok()) until_.store(until, std::memory_order_release);
+  if (status.ok()) {
+    until_.store(until, std::memory_order_release);
+    renew_at_.store(until - std::min(kRenewAhead, (until - time) / 2),
+                    std::memory_order_release);
+  }
   return status;
 }
 

@@ -23,22 +23,29 @@ class Lease {
   // OK once the lease covers `time`. Nearly always one load; a synced write
   // every few seconds of writing.
   rocksdb::Status Cover(uint64_t time) {
-    if (time + kRenewAhead < until_.load(std::memory_order_acquire)) {
+    if (time < renew_at_.load(std::memory_order_acquire)) {
       return rocksdb::Status::OK();
     }
     return Renew(time);
   }
 
  private:
-  // In clock readings: 10 s taken at a time, renewed when 5 s are left.
+  // In clock readings: 10 s of the wall clock taken at a time, renewed when 5 s
+  // are left.
   static constexpr uint64_t kTerm = uint64_t{10000} << 16;
   static constexpr uint64_t kRenewAhead = uint64_t{5000} << 16;
+  // A clock that leads the wall clock, as after a crash, advances by the count
+  // of versions and not by time: this much is a million of them. A full term
+  // instead, at each of several crashes in a row, would add up to a clock so
+  // far ahead that peers hold its versions back.
+  static constexpr uint64_t kLeadTerm = uint64_t{20} << 16;
 
   rocksdb::Status Renew(uint64_t time);
 
   rocksdb::DB* const db_;
   rocksdb::ColumnFamilyHandle* const index_;
-  std::atomic<uint64_t> until_;
+  std::atomic<uint64_t> until_;  // never goes back
+  std::atomic<uint64_t> renew_at_{0};
   std::mutex renewal_;
 };
 
