@@ -2,8 +2,10 @@
 // subcommand.
 
 #include <iostream>
+#include <string>
 
 #include "CLI/CLI.hpp"
+#include "tools/detach.h"
 #include "tools/diff.h"
 
 int main(int argc, char** argv) {
@@ -22,6 +24,13 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   diff->add_flag("--json", diff_options.json, "one JSON object a line");
 
+  std::string detach_directory;
+  CLI::App* const detach = app.add_subcommand(
+      "detach",
+      "Takes the index out of a database and leaves it a plain one; exit code "
+      "2: error");
+  detach->add_option("DIR", detach_directory, "directory")->required();
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -29,5 +38,8 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*diff) return rocksync::RunDiff(diff_options, std::cout, std::cerr);
+  if (*detach) {
+    return rocksync::RunDetach(detach_directory, std::cout, std::cerr);
+  }
   return 2;
 }

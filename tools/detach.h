@@ -1,0 +1,21 @@
+// rocksync detach DIR: takes the index out of a database.
+
+#ifndef ROCKSYNC_TOOLS_DETACH_H_
+#define ROCKSYNC_TOOLS_DETACH_H_
+
+#include <iosfwd>
+#include <string>
+
+namespace rocksync {
+
+// Leaves a plain database: the index family is dropped, data are not touched.
+// Comparators and merge operators are those of the database's own OPTIONS file,
+// as far as RocksDB knows them by name; a database with others is detached by
+// its application with ReplicatedDB::Detach. Returns 0, or 2 with the reason on
+// `err`.
+int RunDetach(const std::string& directory, std::ostream& out,
+              std::ostream& err);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TOOLS_DETACH_H_
