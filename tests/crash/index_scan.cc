@@ -9,6 +9,7 @@
 #include "replication/store/index_key.h"
 #include "replication/store/meta_records.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "tests/crash/replica.h"
 
 namespace rocksync::crash {
@@ -18,6 +19,7 @@ using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
 constexpr size_t kMostComplaints = 5;
+constexpr uint64_t kMostLeadMs = 15000;
 
 std::string_view View(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
@@ -122,12 +124,23 @@ class Scanner {
       return false;
     }
     home_ = who.home_id;
+    CheckLease();
     scan_.being_read = left.purge || left.index_pass;
     for (const FamilyRecord& record : records) {
       names_[record.id] = record.name;
       scan_.being_read = scan_.being_read || record.work != 0;
     }
     return true;
+  }
+
+  // After a crash the clock starts from the lease. However many crashes in a
+  // row, it must not get so far ahead that peers hold its versions back.
+  void CheckLease() {
+    const uint64_t now_ms = rocksdb::Env::Default()->NowMicros() / 1000;
+    if ((lease_ >> 16) > now_ms + kMostLeadMs) {
+      Complain("the lease is " + std::to_string((lease_ >> 16) - now_ms) +
+               " ms ahead of the clock on the wall");
+    }
   }
 
   bool ReadEntries() {

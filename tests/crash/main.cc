@@ -107,10 +107,12 @@ int Main(int argc, char** argv) {
   arguments.settings.fault = fault;
   std::filesystem::create_directories(arguments.settings.directory);
   const bool right = Run(arguments);
-  if (!right) {
+  if (!right && (fault == "none" || !keep.empty())) {
     std::cerr << "crash: what was found lies in "
               << arguments.settings.directory << "\n";
-  } else if (keep.empty()) {
+  }
+  // What a planted fault leaves is of no interest.
+  if (keep.empty() && (right || fault != "none")) {
     std::filesystem::remove_all(temporary);
   }
   return right ? 0 : 1;
