@@ -72,6 +72,7 @@ void AddOptions(CLI::App* app, Settings* settings) {
   app->add_option("--redis-port", settings->redis.port,
                   "Port of the Redis protocol; 0: any")
       ->capture_default_str()
+      ->check(CLI::Range(0, 65535))
       ->group("Redis protocol");
 
   app->add_option("--listen", settings->replicator.listen_address,
@@ -215,6 +216,7 @@ Status Run(Settings settings, const sigset_t& signals) {
 
   settings.replicator.interval =
       std::chrono::milliseconds(settings.sync_interval_ms);
+  settings.replicator.io_timeout = std::chrono::seconds(10);
   settings.replicator.progress = LogSession;
   std::unique_ptr<Replicator> replicator;
   status = Replicator::Start(settings.replicator, database.get(), transport,
@@ -239,6 +241,7 @@ Status Run(Settings settings, const sigset_t& signals) {
     errors.Log(replicator->stats());
   }
   spdlog::info("stopping");
+  replicator->Pause();  // so that no REPLICATION SYNC begins another session
   server.reset();
   replicator.reset();
   return database->Close();

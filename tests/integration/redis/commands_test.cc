@@ -14,18 +14,21 @@
 namespace rocksync {
 namespace {
 
+using rocksdb::Status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 class FakeReplicator : public Replicator {
  public:
-  rocksdb::Status SyncNow(const std::string& peer) override {
+  Status SyncNow(const std::string& peer) override {
     calls.push_back("sync " + peer);
     return status;
   }
   void Pause() override { calls.push_back("pause"); }
   void Resume() override { calls.push_back("resume"); }
+  Status SetLimits(const ReplicatorLimits&) override { return Status::OK(); }
+  ReplicatorLimits limits() const override { return {}; }
   ReplicationStats stats() const override {
     ReplicationStats stats;
     stats.pairs_sent = 42;
@@ -34,7 +37,7 @@ class FakeReplicator : public Replicator {
   std::string listen_address() const override { return ""; }
 
   std::vector<std::string> calls;
-  rocksdb::Status status;
+  Status status;
 };
 
 class CommandsTest : public ::testing::Test {
