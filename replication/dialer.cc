@@ -58,8 +58,11 @@ SessionResult Dialer::Meet() {
       link_.reset();
       return result;
     }
-    // A link that broke while nobody used it says nothing about the peer now.
-    if (!kept || replica_->stopping) return Fail(result.status);
+    // A link that broke while nobody used it says nothing about the peer now;
+    // one over which the peer is silent does.
+    if (!kept || result.status.IsTimedOut() || replica_->stopping) {
+      return Fail(result.status);
+    }
     link_.reset();
   }
 }

@@ -32,9 +32,9 @@ void LiveStreams::CloseIdle(std::chrono::milliseconds idle_timeout) {
     if (stream == nullptr || now - stream->last_traffic() < idle_timeout) {
       continue;
     }
-    stream->Close(rocksdb::Status::TimedOut(
-        "connection with " + stream->peer_name() + " was idle for " +
-        std::to_string(idle_timeout.count()) + " ms"));
+    stream->Close(rocksdb::Status::IOError(
+        "connection with " + stream->peer_name() + " was closed",
+        "idle for " + std::to_string(idle_timeout.count()) + " ms"));
   }
   ForgetClosed();
 }
