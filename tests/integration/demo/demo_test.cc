@@ -10,7 +10,7 @@
 namespace {
 
 // Standard output of a command that must succeed.
-std::string Run(const std::string& command) {
+std::string OutputOf(const std::string& command) {
   std::FILE* pipe = ::popen(command.c_str(), "r");
   EXPECT_NE(pipe, nullptr);
   std::string output;
@@ -24,7 +24,7 @@ std::string Run(const std::string& command) {
 
 TEST(Demo, Heals) {
   const std::string output =
-      Run(std::string(DEMO) + " --keys 5000 --changes 1000 --json");
+      OutputOf(std::string(DEMO) + " --keys 5000 --changes 1000 --json");
   ASSERT_FALSE(output.empty());
   EXPECT_EQ(output.find('\n'), output.size() - 1) << output;
   const auto line = nlohmann::json::parse(output, nullptr, false);
@@ -47,8 +47,8 @@ TEST(Demo, Heals) {
 }
 
 TEST(Demo, SaysWhatIsWrong) {
-  const std::string output =
-      Run(std::string(DEMO) + " --dir /dev/null/x 2>&1 && exit 1 || exit 0");
+  const std::string output = OutputOf(
+      std::string(DEMO) + " --dir /dev/null/x 2>&1 && exit 1 || exit 0");
   EXPECT_NE(output.find("/dev/null/x"), std::string::npos) << output;
 }
 
