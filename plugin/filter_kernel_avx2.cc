@@ -81,6 +81,8 @@ ROCKSYNC_AVX2 inline void SetLine(char* line, uint32_t fingerprint,
 }
 
 struct Avx2Lines {
+  static constexpr uint32_t kNearLines = kSecondCacheLines;
+
   ROCKSYNC_AVX2 static inline bool TestBoth(const FilterView& filter,
                                             const char* first,
                                             const char* second,

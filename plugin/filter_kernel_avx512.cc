@@ -60,6 +60,8 @@ ROCKSYNC_AVX512 inline void SetLine(char* line, uint32_t fingerprint,
 }
 
 struct Avx512Lines {
+  static constexpr uint32_t kNearLines = kSecondCacheLines;
+
   ROCKSYNC_AVX512 static inline bool TestBoth(const FilterView& filter,
                                               const char* first,
                                               const char* second,

@@ -2,6 +2,8 @@
 // fetched. A kernel supplies how lines are tested and filled:
 //
 //   struct Lines {
+//     static constexpr uint32_t kNearLines;  // where batches need no fetching
+//
 //     // Whether both lines have all the key's bits, without a branch.
 //     static bool TestBoth(const FilterView&, const char* first,
 //                          const char* second, uint32_t fingerprint);
@@ -32,7 +34,8 @@
 namespace rocksync {
 
 constexpr size_t kKernelBatch = 32;  // RocksDB's own batches are no larger
-constexpr uint32_t kNearLines = (1 << 20) / kFilterLineBytes;
+// A megabyte, the usual size of a second cache.
+constexpr uint32_t kSecondCacheLines = (1 << 20) / kFilterLineBytes;
 
 // A line straddles two cache lines where the filter is not aligned.
 ROCKSYNC_INLINE void PrefetchLine(const char* line) {
@@ -95,7 +98,7 @@ template <class Lines>
 ROCKSYNC_INLINE void TestBatch(const FilterView& view, size_t count,
                                rocksdb::Slice** keys, bool* may_match) {
   const FilterView filter = view;  // which no store to *may_match can change
-  if (filter.line_count <= kNearLines) {
+  if (filter.line_count <= Lines::kNearLines) {
     TestNearBatch<Lines>(filter, count, keys, may_match);
     return;
   }

@@ -24,6 +24,9 @@ ROCKSYNC_INLINE void SetLine(char* line, uint32_t fingerprint, uint32_t number,
 }
 
 struct PortableLines {
+  // Its tests branch, so that it cannot overlap queries by itself.
+  static constexpr uint32_t kNearLines = 0;
+
   static bool TestBoth(const FilterView& filter, const char* first,
                        const char* second, uint32_t fingerprint) {
     return TestFirst(filter, first, fingerprint) &&

@@ -38,7 +38,7 @@ TEST(FilterFormatTest, TrailerAsDocumented) {
             "07"                // probes
             "00"                // padding
             "0000"              // reserved
-            "ea64c934"         // checksum
+            "ea64c934"          // checksum
             "72736601");        // "rsf", version 1
 }
 
