@@ -768,7 +768,9 @@ void SessionImpl::Propose() {
 }
 
 absl::Status SessionImpl::LoadSpan() {
-  if (location_->Sum(leaves_).count > kMaxExchangeElements) {
+  const Digest& all = location_->total();
+  if (all.count > kMaxExchangeElements &&
+      location_->Sum(leaves_).count > kMaxExchangeElements) {
     return absl::ResourceExhaustedError("one leaf is too large to compare");
   }
   absl::StatusOr<Span> span =

@@ -38,6 +38,7 @@ class Cluster {
     bool up = true;
     int sessions = 0;  // it is in right now
     uint64_t syncs_seen = 0;
+    uint64_t ticks = 0;  // only the last one asked for counts
     std::string name() const { return absl::StrCat("r", number); }
   };
   struct Side {
@@ -77,6 +78,7 @@ class Cluster {
   }
   template <typename... Parts>
   void Trace(const Parts&... parts);
+  void Fingerprint(std::string_view bytes);
 
   // What goes wrong, and what is written.
   void Start();
@@ -116,6 +118,7 @@ class Cluster {
 
   uint64_t now_ms_ = kStartMs;
   uint64_t faulty_until_ms_ = kStartMs;
+  uint64_t awake_ms_ = 0;  // nobody dials before that
   uint64_t order_ = 0;
   std::priority_queue<Event> events_;
   std::vector<std::unique_ptr<Replica>> replicas_;
@@ -126,11 +129,16 @@ class Cluster {
 template <typename... Parts>
 void Cluster::Trace(const Parts&... parts) {
   const std::string line = absl::StrCat(now_ms_ - kStartMs, " ", parts...);
-  for (const char c : line) {  // FNV-1a
+  Fingerprint(line);
+  if (options_.trace) options_.trace(line);
+}
+
+// FNV-1a.
+void Cluster::Fingerprint(std::string_view bytes) {
+  for (const char c : bytes) {
     result_.fingerprint =
         (result_.fingerprint ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   }
-  if (options_.trace) options_.trace(line);
 }
 
 // --- Time -------------------------------------------------------------------
@@ -145,7 +153,8 @@ ClusterResult Cluster::Run() {
   // nobody holds anything back any more.
   const uint64_t held_ms =
       2 * shape_.max_skew_ms > kMaxAheadMs ? 2 * shape_.max_skew_ms : 0;
-  RunUntil(now_ms_ + held_ms);
+  awake_ms_ = now_ms_ + held_ms;
+  RunUntil(awake_ms_);
   uint64_t intervals = 0;
   while (truth_.violations().empty() && !truth_.Equal(AllRecords()) &&
          intervals < kIntervalsToEqual) {
@@ -166,10 +175,12 @@ ClusterResult Cluster::Run() {
 
 void Cluster::RunUntil(uint64_t end_ms) {
   while (!events_.empty() && events_.top().at_ms <= end_ms) {
-    const Event event = events_.top();
+    now_ms_ = events_.top().at_ms;
+    // The queue only lends its top, but it is popped at once.
+    const std::function<void()> run =
+        std::move(const_cast<Event&>(events_.top()).run);
     events_.pop();
-    now_ms_ = event.at_ms;
-    event.run();
+    run();
     if (!truth_.violations().empty()) return;
   }
   now_ms_ = end_ms;
@@ -192,8 +203,6 @@ void Cluster::Start() {
     options.wall_ms = [this, replica] { return WallMs(*replica); };
     options.max_ahead_ms = kMaxAheadMs;
     options.sync_every_write = shape_.sync_every_write;
-    options.forget_lease =
-        options_.cluster_fault == ClusterFault::kReuseVersion;
     if (i == 0) options.fault = options_.storage_fault;
     replica->storage = std::make_unique<MemoryStorage>(&hasher_, options);
   }
@@ -345,6 +354,10 @@ std::vector<const Records*> Cluster::AllRecords() const {
 
 void Cluster::Tick(Replica* replica) {
   if (!replica->up) return;
+  if (now_ms_ < awake_ms_) {
+    At(awake_ms_, [this, replica] { Tick(replica); });
+    return;
+  }
   if (const std::optional<size_t> peer = replica->schedule->Due(now_ms_)) {
     if (replica->sessions > 0 && !shape_.visitors_at_once) {
       replica->schedule->Ended(*peer, SessionOutcome::kBusy, now_ms_);
@@ -353,10 +366,10 @@ void Cluster::Tick(Replica* replica) {
     }
   }
   const std::optional<uint64_t> next = replica->schedule->NextDueMs();
-  const uint64_t life = replica->incarnation.counter;
+  const uint64_t tick = ++replica->ticks;
   At(std::max(now_ms_ + 1, next.value_or(now_ms_ + 1000)),
-     [this, replica, life] {
-       if (replica->incarnation.counter == life) Tick(replica);
+     [this, replica, tick] {
+       if (replica->ticks == tick) Tick(replica);
      });
 }
 
@@ -450,11 +463,12 @@ void Cluster::Pump(Link* link, int number) {
 
 void Cluster::Send(Link* link, int to, std::string message) {
   const Side& from = link->sides[1 - to];
-  Trace("link ", link->number, " ", from.replica->name(), "->",
-        link->sides[to].replica->name(), " ",
-        options_.trace ? Describe(message)
-                       : absl::StrCat(message.size(), ":",
-                                      static_cast<uint8_t>(message[0])));
+  Fingerprint(message);
+  if (options_.trace) {
+    options_.trace(absl::StrCat(
+        now_ms_ - kStartMs, " link ", link->number, " ", from.replica->name(),
+        "->", link->sides[to].replica->name(), " ", Describe(message)));
+  }
   if (faulty()) {
     if (shape_.break_one_in > 0 && random_.OneIn(shape_.break_one_in)) {
       return Break(link, "broken");

@@ -31,7 +31,6 @@ namespace rocksync {
 enum class ClusterFault : uint8_t {
   kNone,
   kBelieveFilter,  // an answer "differs" reaches the peer as "equal"
-  kReuseVersion,   // a crash forgets which versions were issued
 };
 
 struct ClusterOptions {
@@ -51,7 +50,7 @@ struct ClusterShape {
   bool sync_every_write = false;
   bool visitors_at_once = false;  // a replica may be in several sessions
   uint64_t interval_ms = 5000;
-  uint64_t faulty_ms = 60'000;  // how long faults and writes go on
+  uint64_t faulty_ms = 40'000;  // how long faults and writes go on
   uint64_t write_every_ms = 300;
   uint64_t max_skew_ms = 0;
   uint64_t lose_one_in = 0;   // frames: the connection then hangs; 0: none

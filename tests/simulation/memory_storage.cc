@@ -213,7 +213,7 @@ void MemoryStorage::Crash() {
     }
   }
   unsynced_.clear();
-  clock_ = options_.forget_lease ? 0 : lease_;
+  clock_ = lease_;
 }
 
 void MemoryStorage::FailApply(absl::Status status, int count) {

@@ -57,7 +57,6 @@ class MemoryStorage final : public StorageView {
     std::function<uint64_t()> wall_ms = [] { return uint64_t{1'000'000}; };
     uint64_t max_ahead_ms = 60'000;
     bool sync_every_write = false;
-    bool forget_lease = false;  // a planted fault: versions are issued twice
     PlantedFault fault = PlantedFault::kNone;
   };
 

@@ -22,7 +22,6 @@ const std::map<std::string, PlantedFault> kStorageFaults = {
 };
 const std::map<std::string, ClusterFault> kClusterFaults = {
     {"believe-filter", ClusterFault::kBelieveFilter},
-    {"reuse-version", ClusterFault::kReuseVersion},
 };
 
 struct Totals {
@@ -60,7 +59,7 @@ int Main(int argc, char** argv) {
                  "plant a fault that must be caught: skip-tombstone, "
                  "drop-tombstone, drop-index-entry, reinvent-version, "
                  "accept-stale-version, forget-limit, unsynced-proof, "
-                 "believe-filter, reuse-version");
+                 "believe-filter");
   CLI11_PARSE(app, argc, argv);
 
   ClusterOptions options;

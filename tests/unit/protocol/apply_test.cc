@@ -1,0 +1,79 @@
+#include "replication/protocol/apply.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace rocksync {
+namespace {
+
+std::vector<Contender> AllContenders() {
+  std::vector<Contender> all;
+  for (const uint64_t time : {0, 1, 2}) {
+    for (const uint64_t replica : {0, 1}) {
+      const Version version = {.time = time, .replica = replica};
+      all.push_back({.version = version, .tombstone = true, .value = {}});
+      for (const uint64_t hash : {0, 1, 2}) {
+        all.push_back({.version = version,
+                       .tombstone = false,
+                       .value = {.high = hash / 2, .low = hash % 2}});
+      }
+    }
+  }
+  return all;
+}
+
+TEST(BeatsTest, IsAStrictTotalOrder) {
+  const std::vector<Contender> all = AllContenders();
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_FALSE(Beats(all[i], all[i]));
+    for (size_t j = 0; j < all.size(); ++j) {
+      if (i != j) {
+        EXPECT_NE(Beats(all[i], all[j]), Beats(all[j], all[i]));
+      }
+      for (const Contender& c : all) {
+        if (Beats(all[i], all[j]) && Beats(all[j], c)) {
+          EXPECT_TRUE(Beats(all[i], c));
+        }
+      }
+    }
+  }
+}
+
+TEST(BeatsTest, TheLaterVersionWinsWhateverItHolds) {
+  const Contender early = {
+      .version = {.time = 1, .replica = 9}, .tombstone = true, .value = {}};
+  const Contender late = {
+      .version = {.time = 2, .replica = 0}, .tombstone = false, .value = {}};
+  EXPECT_TRUE(Beats(late, early));
+  EXPECT_FALSE(Beats(early, late));
+  const Contender other = {
+      .version = {.time = 2, .replica = 1}, .tombstone = false, .value = {}};
+  EXPECT_TRUE(Beats(other, late));
+}
+
+TEST(BeatsTest, TheValueOfATombstoneDoesNotCount) {
+  const Contender a = {.version = {}, .tombstone = true, .value = {1, 2}};
+  const Contender b = {.version = {}, .tombstone = true, .value = {3, 4}};
+  EXPECT_FALSE(Beats(a, b) || Beats(b, a));
+}
+
+TEST(TooFarAheadTest, TheBoundIsIncluded) {
+  const Version version = {.time = uint64_t{1000} << 16 | 0xffff, .replica = 1};
+  EXPECT_FALSE(TooFarAhead(version, 1000, 0));
+  EXPECT_FALSE(TooFarAhead(version, 2000, 0));
+  EXPECT_FALSE(TooFarAhead(version, 940, 60));
+  EXPECT_TRUE(TooFarAhead(version, 939, 60));
+  EXPECT_TRUE(TooFarAhead({.time = ~uint64_t{0}, .replica = 1}, 0, 1));
+}
+
+TEST(CompareVersionsTest, ThreeWays) {
+  const Version a = {.time = 1, .replica = 1};
+  const Version b = {.time = 1, .replica = 2};
+  EXPECT_EQ(CompareVersions(a, b), Order::kOlder);
+  EXPECT_EQ(CompareVersions(b, a), Order::kNewer);
+  EXPECT_EQ(CompareVersions(a, a), Order::kEqualVersions);
+}
+
+}  // namespace
+}  // namespace rocksync
