@@ -1,6 +1,7 @@
 #include "sketch/cost_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -17,12 +18,26 @@ constexpr double kWorthwhile = 0.98;
 // Heads and coder states of a filter.
 constexpr double kFilterHeadBits = 8 * 20;
 
-// Rates tried: 2^-(i / 4).
-constexpr int kRateSteps = 4 * 26;
-double RateAt(int i) { return RateFromCode(static_cast<uint8_t>(i)); }
+// The rates tried, with what a filter of each costs, computed once.
+constexpr size_t kRateSteps = 4 * 26;
+struct RateCost {
+  double rate = 1;
+  double bits_per_element = 0;
+};
+const std::array<RateCost, kRateSteps>& RateCosts() {
+  static const std::array<RateCost, kRateSteps> costs = [] {
+    std::array<RateCost, kRateSteps> table;
+    for (size_t i = 1; i < kRateSteps; ++i) {
+      const double rate = RateFromCode(static_cast<uint8_t>(i));
+      table[i] = {rate, FilterBitsPerElement(rate)};
+    }
+    return table;
+  }();
+  return costs;
+}
 
-double FilterBits(double n, double rate) {
-  return rate >= 1 ? 0 : n * FilterBitsPerElement(rate) + kFilterHeadBits;
+double FilterBits(double n, const RateCost& cost) {
+  return cost.rate >= 1 ? 0 : n * cost.bits_per_element + kFilterHeadBits;
 }
 
 }  // namespace
@@ -96,19 +111,19 @@ FilterPlan PlanFilters(double n1, double m1, double n2, double m2, int slack) {
   FilterPlan none;
   none.bits = FinishBits(std::max(n1, n2), m1 + m2, slack);
   FilterPlan best = none;
-  for (int i = 0; i < kRateSteps; ++i) {
-    const double first = RateAt(i);
+  for (const RateCost& first : RateCosts()) {
     const double first_bits = FilterBits(n1, first);
     if (first_bits >= best.bits) continue;
-    const double open2 = first < 1 ? m2 * first : m2;
+    const double open2 = m2 * first.rate;
     const double left2 = n2 - m2 + open2;
-    for (int j = 0; j < kRateSteps; ++j) {
-      const double second = RateAt(j);
-      const double open1 = second < 1 ? m1 * second : m1;
+    for (const RateCost& second : RateCosts()) {
+      const double filter_bits = first_bits + FilterBits(left2, second);
+      if (filter_bits >= best.bits) continue;
+      const double open1 = m1 * second.rate;
       const double bits =
-          first_bits + FilterBits(left2, second) +
+          filter_bits +
           FinishBits(std::max(n1 - m1 + open1, left2), open1 + open2, slack);
-      if (bits < best.bits) best = {first, second, bits};
+      if (bits < best.bits) best = {first.rate, second.rate, bits};
     }
   }
   return best.bits < kWorthwhile * none.bits ? best : none;
@@ -119,14 +134,14 @@ double PlanLastFilter(double n, double m, double m_other, int slack) {
   const double none = FinishBits(std::max(n, common + m), m + m_other, slack);
   double best_bits = kWorthwhile * none;
   double best = 1;
-  for (int i = 1; i < kRateSteps; ++i) {
-    const double rate = RateAt(i);
+  for (const RateCost& cost : RateCosts()) {
+    if (cost.rate >= 1) continue;
     const double bits =
-        FilterBits(n, rate) +
-        FinishBits(std::max(n, common + m * rate), m * rate + m_other, slack);
+        FilterBits(n, cost) + FinishBits(std::max(n, common + m * cost.rate),
+                                         m * cost.rate + m_other, slack);
     if (bits < best_bits) {
       best_bits = bits;
-      best = rate;
+      best = cost.rate;
     }
   }
   return best;
