@@ -190,7 +190,7 @@ TEST(RespReplies, Bytes) {
   EXPECT_EQ(out,
             std::string("+OK\r\n-ERR two  lines\r\n:-7\r\n$4\r\na\r\n\0\r\n"
                         "$-1\r\n*2\r\n",
-                        48));
+                        46));
 }
 
 }  // namespace
