@@ -19,6 +19,7 @@ void AddCompressed(CLI::App& app, Chosen* chosen);
 void AddDbf1(CLI::App& app, Chosen* chosen);
 void AddDbf2(CLI::App& app, Chosen* chosen);
 void AddFormulas(CLI::App& app, Chosen* chosen);
+void AddPictures(CLI::App& app, Chosen* chosen);
 void AddSliced(CLI::App& app, Chosen* chosen);
 
 }  // namespace rocksync

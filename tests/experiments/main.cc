@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   rocksync::AddDbf1(app, &chosen);
   rocksync::AddDbf2(app, &chosen);
   rocksync::AddFormulas(app, &chosen);
+  rocksync::AddPictures(app, &chosen);
   rocksync::AddSliced(app, &chosen);
   CLI11_PARSE(app, argc, argv);
   return chosen.run() ? 0 : 1;
