@@ -5,9 +5,23 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace rocksync {
+namespace {
+
+// Calls `body` with the reduction as a compile-time constant.
+template <typename Body>
+void WithConstant(Reduction reduction, const Body& body) {
+  if (reduction == Reduction::kMixed) {
+    body(std::integral_constant<Reduction, Reduction::kMixed>());
+  } else {
+    body(std::integral_constant<Reduction, Reduction::kPlainMod>());
+  }
+}
+
+}  // namespace
 
 FilterShape ShapeFilter(uint64_t n, double false_positive_rate) {
   assert(false_positive_rate > 0 && false_positive_rate < 1);
@@ -66,6 +80,52 @@ bool DistributedBloomFilter::MayContain(const ElementHash& hash) const {
     if ((bytes_[p / 8] >> p % 8 & 1) == 0) return false;
   }
   return true;
+}
+
+// Keys and sizes are copied, so that the compiler need not fear that a byte
+// stored changes them.
+void DistributedBloomFilter::AddAll(std::span<const ElementHash> elements) {
+  char* const bytes = bytes_.data();
+  const uint64_t m = shape_.bits;
+  for (uint32_t i = 0; i < shape_.probes; ++i) {
+    const MappingKey key = mapping_.key(i);
+    WithConstant(mapping_.reduction(), [&](auto reduction) {
+      for (const ElementHash& element : elements) {
+        const uint64_t p = Place(element, key, m, reduction);
+        bytes[p / 8] = static_cast<char>(bytes[p / 8] | 1 << p % 8);
+      }
+    });
+  }
+}
+
+// Without branches for one probe: half the answers of a half full filter
+// would be mispredicted.
+void DistributedBloomFilter::AppendMissing(
+    std::span<const ElementHash> elements,
+    std::vector<uint32_t>* ordinals) const {
+  if (shape_.probes > 1) {
+    for (uint32_t i = 0; i < elements.size(); ++i) {
+      if (!MayContain(elements[i])) ordinals->push_back(i);
+    }
+    return;
+  }
+  const char* const bytes = bytes_.data();
+  const uint64_t m = shape_.bits;
+  const MappingKey key = mapping_.key(0);
+  constexpr uint32_t kBlock = 1024;
+  uint32_t found[kBlock];
+  for (size_t begin = 0; begin < elements.size(); begin += kBlock) {
+    const size_t end = std::min<size_t>(begin + kBlock, elements.size());
+    uint32_t count = 0;
+    WithConstant(mapping_.reduction(), [&](auto reduction) {
+      for (size_t i = begin; i < end; ++i) {
+        const uint64_t p = Place(elements[i], key, m, reduction);
+        found[count] = static_cast<uint32_t>(i);
+        count += ~static_cast<uint32_t>(bytes[p / 8] >> p % 8) & 1;
+      }
+    });
+    ordinals->insert(ordinals->end(), found, found + count);
+  }
 }
 
 uint64_t DistributedBloomFilter::CountBitsSet() const {

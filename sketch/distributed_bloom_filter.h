@@ -48,6 +48,8 @@ class FilterMapping {
   uint64_t Probe(const ElementHash& hash, uint32_t i, uint64_t m) const {
     return Place(hash, keys_[i], m, reduction_);
   }
+  const MappingKey& key(uint32_t i) const { return keys_[i]; }
+  Reduction reduction() const { return reduction_; }
 
  private:
   std::vector<MappingKey> keys_;
@@ -65,6 +67,12 @@ class DistributedBloomFilter {
   void Add(const ElementHash& hash);
   // False: the element was surely never added.
   bool MayContain(const ElementHash& hash) const;
+
+  // The same for many elements, several times faster. AppendMissing appends
+  // the ordinals of those that were surely never added, ascending.
+  void AddAll(std::span<const ElementHash> elements);
+  void AppendMissing(std::span<const ElementHash> elements,
+                     std::vector<uint32_t>* ordinals) const;
 
   uint64_t CountBitsSet() const;
   const FilterShape& shape() const { return shape_; }

@@ -80,7 +80,7 @@ class BloomExchange final : public Exchange {
     const FilterShape shape =
         ShapeFilter(mine_.size(), options_.false_positive_rate);
     DistributedBloomFilter filter(shape, MappingOf(role_, shape.probes));
-    for (const ElementHash& hash : mine_) filter.Add(hash);
+    filter.AddAll(mine_);
     filter_ = filter.bytes();
     report_.plan = "one filter each way";
     report_.predicted_bytes = static_cast<double>(

@@ -76,6 +76,29 @@ TEST(FilterTest, NeverForgetsAndHidesAtItsRate) {
   }
 }
 
+TEST(FilterTest, ManyAtOnceAreTheSame) {
+  const std::vector<ElementHash> members = RandomElements(3000, 8);
+  const std::vector<ElementHash> others = RandomElements(5000, 9);
+  for (const Reduction reduction : {Reduction::kMixed, Reduction::kPlainMod}) {
+    for (const double rate : {0.5, 0.02}) {
+      const FilterShape shape = ShapeFilter(members.size(), rate);
+      const FilterMapping mapping(SeedOf(3), 1, shape.probes, reduction);
+      DistributedBloomFilter one(shape, mapping);
+      DistributedBloomFilter all(shape, mapping);
+      for (const ElementHash& e : members) one.Add(e);
+      all.AddAll(members);
+      EXPECT_EQ(one.bytes(), all.bytes());
+      std::vector<uint32_t> expected;
+      for (uint32_t i = 0; i < others.size(); ++i) {
+        if (!one.MayContain(others[i])) expected.push_back(i);
+      }
+      std::vector<uint32_t> missing;
+      all.AppendMissing(others, &missing);
+      EXPECT_EQ(missing, expected);
+    }
+  }
+}
+
 // How many of `others` a one-probe filter over `members` hides in each of 10
 // rounds with 10 fresh seeds.
 size_t HiddenInAllRounds(const std::vector<ElementHash>& members,
