@@ -19,6 +19,8 @@ constexpr double kEstimateError = 0.25;
 constexpr double kHurriedEstimateError = 0.16;
 // To hear the responder's filter first costs a round trip more.
 constexpr double kWorthAsking = 0.95;
+// What ids of a retry are wider.
+constexpr int kRetrySlack = 5;
 // A hint up to this sizes the probe, a larger one replaces it.
 constexpr double kMaxHintedProbe = 40;
 
@@ -243,16 +245,17 @@ void ExchangePlanner::StartFinish(double d, double uncertainty) {
   const bool filtered = filter_sent_ || filter_received_;
   const uint64_t theirs = peer_count_ - found_there_;
   const uint64_t largest = std::max<uint64_t>(open()->size(), theirs);
-  const IdShape shape = ChooseIdShape(largest, d, Slack(d));
-  // A retry is small and should be over at once.
+  // A retry is small: it should hide nothing, and be over at once.
   const bool retry = options_.expected_differences > 0;
+  const int slack = Slack(d) + (retry ? kRetrySlack : 0);
+  const IdShape shape = ChooseIdShape(largest, d, slack);
   const SumsMargin margin = retry || (hurry() && filtered) ? SumsMargin::kFinal
                             : hurry()                      ? SumsMargin::kAmple
                                       : SumsMargin::kFrugal;
   const double mean = d / shape.groups;
   const uint32_t sums = std::min(
       FirstSums(mean, uncertainty, margin, shape.groups == 1), kMaxSums);
-  report_.expected_left = d * std::exp2(-Slack(d));
+  report_.expected_left = d * std::exp2(-slack);
   if (shape.groups == 1 && !filtered && finish_ == probe_.get() &&
       finish_ != nullptr) {
     finish_ = probe_.get();
