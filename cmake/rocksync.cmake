@@ -37,7 +37,12 @@ function(rocksync_library name)
     PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
   set_target_properties(rocksync_${name} PROPERTIES EXPORT_NAME ${name})
   rocksync_target_defaults(rocksync_${name})
-  set_property(GLOBAL APPEND PROPERTY ROCKSYNC_LIBRARIES rocksync_${name})
+  # What tests share is not installed.
+  set(tests ${PROJECT_SOURCE_DIR}/tests)
+  cmake_path(IS_PREFIX tests ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE is_test)
+  if(NOT is_test)
+    set_property(GLOBAL APPEND PROPERTY ROCKSYNC_LIBRARIES rocksync_${name})
+  endif()
 endfunction()
 
 # rocksync_program(NAME SOURCES ... LINKS ...): a tool, example or benchmark,
