@@ -52,7 +52,7 @@ class DirtyPositions {
   bool tracking() const { return tracking_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr size_t kMaxPerStripe = 512;  // 4 MiB in all
+  static constexpr size_t kMaxPerStripe = 2048;  // 4 MiB in all
 
   static void SortUnique(std::vector<uint64_t>* list) {
     std::sort(list->begin(), list->end());

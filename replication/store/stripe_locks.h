@@ -13,7 +13,7 @@
 
 namespace rocksync {
 
-inline constexpr size_t kStripes = 1024;
+inline constexpr size_t kStripes = 256;
 
 // The low bits of the position; partitions are its high bits.
 constexpr size_t StripeOf(uint64_t position) {

@@ -165,6 +165,33 @@ TEST_F(WritesTest, DigestsFollowRandomWrites) {
   CloseAndCheck();
 }
 
+// Readying digests after w writes costs O(w) reads, not O(n).
+TEST_F(WritesTest, ScatteredOverwritesDoNotReadTheWholeIndex) {
+  constexpr uint64_t kPairs = 100000;
+  constexpr uint64_t kOverwrites = 1000;
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::WriteBatch batch;
+  for (uint64_t i = 0; i < kPairs; ++i) {
+    batch.Put("key" + std::to_string(i), "value");
+    if (i % 1000 == 999) {
+      ASSERT_ROCKS_OK(db_->Write({}, &batch));
+      batch.Clear();
+    }
+  }
+  EXPECT_EQ(Total().count, kPairs);
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  const IndexStats before = db_->GetIndexStats();
+  for (uint64_t i = 0; i < kOverwrites; ++i) {
+    ASSERT_ROCKS_OK(Put("key" + std::to_string(i * 97), "other"));
+  }
+  EXPECT_EQ(Total().count, kPairs);
+  const IndexStats after = db_->GetIndexStats();
+  EXPECT_EQ(after.digest_rescans, before.digest_rescans);
+  EXPECT_LE(after.digest_entries_read - before.digest_entries_read,
+            4 * kOverwrites);
+  CloseAndCheck();
+}
+
 TEST_F(WritesTest, SnapshotAnswersByElementAndByKey) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("live", "value"));

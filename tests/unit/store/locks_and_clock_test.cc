@@ -48,7 +48,7 @@ TEST(StripeLocksTest, TakingAllExcludesWritersAndIsNotStarved) {
     writers.emplace_back([&, t] {
       StripeSet pair;
       pair.Add(7);
-      pair.Add(static_cast<size_t>(900 + t));
+      pair.Add(static_cast<size_t>(200 + t));
       while (!stop) {
         StripeSetGuard guard(&locks, pair);
         ++inside;
@@ -66,11 +66,11 @@ TEST(StripeLocksTest, TakingAllExcludesWritersAndIsNotStarved) {
 
 TEST(StripeLocksTest, GivesUpWhenCancelled) {
   StripeLocks locks;
-  locks.Lock(500);
+  locks.Lock(250);
   EXPECT_FALSE(locks.LockAll([] { return true; }));
   locks.Lock(3);  // nothing is left locked, and the gate is open
   locks.Unlock(3);
-  locks.Unlock(500);
+  locks.Unlock(250);
   EXPECT_TRUE(locks.LockAll({}));
   locks.UnlockAll();
 }
@@ -88,7 +88,7 @@ TEST(DirtyPositionsTest, TracksUntilTooManyAndStartsAnew) {
   dirty.Add(9);
   EXPECT_TRUE(dirty.Take(&positions));
   EXPECT_EQ(positions, (std::vector<uint64_t>{8, 9}));
-  for (uint64_t i = 0; i < 1000 * 1024; ++i) dirty.Add(i);
+  for (uint64_t i = 0; i < 1000000; ++i) dirty.Add(i);
   EXPECT_FALSE(dirty.tracking());
   EXPECT_FALSE(dirty.Take(&positions));
   EXPECT_TRUE(positions.empty());
