@@ -49,7 +49,7 @@ void FilterBuilder::Add(uint64_t hash) {
 
 void FilterBuilder::AddKey(const rocksdb::Slice& key) {
   const uint64_t hash = Hash(key);
-  if (last_key_ == hash) return;
+  if (last_key_ && *last_key_ == hash) return;
   Add(hash);
   last_key_ = hash;
 }

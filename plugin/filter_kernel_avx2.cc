@@ -104,13 +104,13 @@ struct Avx2Lines {
     return IsZero(Lacking(line, fingerprint, kProbeMultipliers + kSecondProbe,
                           filter.second_probes));
   }
-  ROCKSYNC_AVX2 static inline void SetFirst(char* line, uint32_t fingerprint,
-                                            uint32_t probes) {
-    SetLine(line, fingerprint, kProbeMultipliers, probes);
-  }
-  ROCKSYNC_AVX2 static inline void SetSecond(char* line, uint32_t fingerprint,
-                                             uint32_t probes) {
-    SetLine(line, fingerprint, kProbeMultipliers + kSecondProbe, probes);
+  ROCKSYNC_AVX2 static inline void SetBoth(char* first, char* second,
+                                           uint32_t fingerprint,
+                                           uint32_t first_probes,
+                                           uint32_t second_probes) {
+    SetLine(first, fingerprint, kProbeMultipliers, first_probes);
+    SetLine(second, fingerprint, kProbeMultipliers + kSecondProbe,
+            second_probes);
   }
 };
 

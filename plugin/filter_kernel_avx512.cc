@@ -39,24 +39,15 @@ ROCKSYNC_AVX512 inline bool TestLine(const char* line, uint32_t fingerprint,
   return (_mm512_testn_epi32_mask(words, Bits(products)) & lanes) == 0;
 }
 
-// Gathers the bits of all probes in a register: the lane of a word takes in the
-// bits of all that mean this word.
-ROCKSYNC_AVX512 inline void SetLine(char* line, uint32_t fingerprint,
-                                    uint32_t number, uint32_t probes) {
-  const __m512i products = Products(fingerprint);
-  const __m512i bits = Bits(products);
-  const __m512i words = _mm512_srli_epi32(products, 28);
-  const __m512i lane =
-      _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  __m512i all = _mm512_loadu_si512(line);
-  for (const uint32_t end = number + probes; number != end; ++number) {
-    const __m512i which = _mm512_set1_epi32(static_cast<int>(number));
-    const __mmask16 here =
-        _mm512_cmpeq_epi32_mask(lane, _mm512_permutexvar_epi32(which, words));
-    all = _mm512_mask_or_epi32(all, here, all,
-                               _mm512_permutexvar_epi32(which, bits));
+ROCKSYNC_INLINE void SetWords(char* line, const uint32_t* words,
+                              const uint32_t* bits, uint32_t probes) {
+  for (uint32_t i = 0; i < probes; ++i) {
+    char* at = line + size_t{words[i]} * 4;
+    uint32_t word;
+    __builtin_memcpy(&word, at, 4);
+    word |= bits[i];
+    __builtin_memcpy(at, &word, 4);
   }
-  _mm512_storeu_si512(line, all);
 }
 
 struct Avx512Lines {
@@ -87,13 +78,18 @@ struct Avx512Lines {
                                                 uint32_t fingerprint) {
     return TestLine(line, fingerprint, filter.second_lanes);
   }
-  ROCKSYNC_AVX512 static inline void SetFirst(char* line, uint32_t fingerprint,
-                                              uint32_t probes) {
-    SetLine(line, fingerprint, 0, probes);
-  }
-  ROCKSYNC_AVX512 static inline void SetSecond(char* line, uint32_t fingerprint,
-                                               uint32_t probes) {
-    SetLine(line, fingerprint, kSecondProbe, probes);
+  // Word by word: two probes of a key may mean the same one.
+  ROCKSYNC_AVX512 static inline void SetBoth(char* first, char* second,
+                                             uint32_t fingerprint,
+                                             uint32_t first_probes,
+                                             uint32_t second_probes) {
+    alignas(64) uint32_t words[kMaxProbes];
+    alignas(64) uint32_t bits[kMaxProbes];
+    const __m512i products = Products(fingerprint);
+    _mm512_store_si512(words, _mm512_srli_epi32(products, 28));
+    _mm512_store_si512(bits, Bits(products));
+    SetWords(first, words, bits, first_probes);
+    SetWords(second, words + kSecondProbe, bits + kSecondProbe, second_probes);
   }
 };
 

@@ -10,9 +10,9 @@
 //     // One line at a time.
 //     static bool TestFirst(const FilterView&, const char*, uint32_t);
 //     static bool TestSecond(const FilterView&, const char*, uint32_t);
-//     // Sets the key's bits in the first and in the second line.
-//     static void SetFirst(char*, uint32_t fingerprint, uint32_t probes);
-//     static void SetSecond(char*, uint32_t fingerprint, uint32_t probes);
+//     // Sets the key's bits in both lines.
+//     static void SetBoth(char* first, char* second, uint32_t fingerprint,
+//                         uint32_t first_probes, uint32_t second_probes);
 //   };
 //
 // All of it is inlined into functions compiled for the kernel's instruction
@@ -108,7 +108,7 @@ ROCKSYNC_INLINE void TestBatch(const FilterView& view, size_t count,
   }
 }
 
-// Fetches lines some keys ahead of setting their bits.
+// Fetches the lines of a large filter some keys ahead of setting their bits.
 template <class Lines>
 ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
                                const uint64_t* hashes, size_t count) {
@@ -117,6 +117,16 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
   const uint32_t window = FilterWindow(shape.line_count);
   const uint32_t first_probes = shape.first_probes();
   const uint32_t second_probes = shape.second_probes();
+  if (shape.line_count <= kSecondCacheLines) {
+    for (size_t i = 0; i < count; ++i) {
+      const FilterLines at = LocateLines(hashes[i], line_count, window);
+      Lines::SetBoth(lines + at.first * kFilterLineBytes,
+                     lines + at.second * kFilterLineBytes,
+                     static_cast<uint32_t>(hashes[i]), first_probes,
+                     second_probes);
+    }
+    return;
+  }
   char* first_lines[kAhead];
   char* second_lines[kAhead];
   for (size_t begin = 0; begin < count; begin += kAhead) {
@@ -130,8 +140,8 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
     }
     for (size_t i = 0; i < n; ++i) {
       const auto fingerprint = static_cast<uint32_t>(hashes[begin + i]);
-      Lines::SetFirst(first_lines[i], fingerprint, first_probes);
-      Lines::SetSecond(second_lines[i], fingerprint, second_probes);
+      Lines::SetBoth(first_lines[i], second_lines[i], fingerprint, first_probes,
+                     second_probes);
     }
   }
 }

@@ -40,11 +40,10 @@ struct PortableLines {
                          uint32_t fingerprint) {
     return TestLine(line, fingerprint, kSecondProbe, filter.second_probes);
   }
-  static void SetFirst(char* line, uint32_t fingerprint, uint32_t probes) {
-    SetLine(line, fingerprint, 0, probes);
-  }
-  static void SetSecond(char* line, uint32_t fingerprint, uint32_t probes) {
-    SetLine(line, fingerprint, kSecondProbe, probes);
+  static void SetBoth(char* first, char* second, uint32_t fingerprint,
+                      uint32_t first_probes, uint32_t second_probes) {
+    SetLine(first, fingerprint, 0, first_probes);
+    SetLine(second, fingerprint, kSecondProbe, second_probes);
   }
 };
 

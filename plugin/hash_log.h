@@ -27,12 +27,8 @@ class HashLog {
 
   // True if a chunk was allocated for it.
   bool Append(uint64_t hash) {
-    const size_t at = size_ % kChunkHashes;
-    const bool grow = at == 0 && size_ / kChunkHashes == chunks_.size();
-    if (grow) {
-      chunks_.emplace_back(new uint64_t[kChunkHashes]);
-    }
-    chunks_[size_ / kChunkHashes][at] = hash;
+    const bool grow = size_ % kChunkHashes == 0 && NextChunk();
+    *next_++ = hash;
     checksum_ ^= hash;
     ++size_;
     return grow;
@@ -64,7 +60,17 @@ class HashLog {
   }
 
  private:
+  // Moves on to the next chunk; true if it had to be allocated.
+  bool NextChunk() {
+    const size_t number = size_ / kChunkHashes;
+    const bool grow = number == chunks_.size();
+    if (grow) chunks_.emplace_back(new uint64_t[kChunkHashes]);
+    next_ = chunks_[number].get();
+    return grow;
+  }
+
   std::vector<std::unique_ptr<uint64_t[]>> chunks_;
+  uint64_t* next_ = nullptr;  // where the next goes, within a chunk
   size_t size_ = 0;
   uint64_t checksum_ = 0;  // xor of all
 };

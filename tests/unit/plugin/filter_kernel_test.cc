@@ -119,6 +119,16 @@ TEST_P(FilterKernelTest, SetsTheBitsOfTheFormat) {
   }
 }
 
+// Large filters are filled in another order of memory accesses.
+TEST_P(FilterKernelTest, SetsTheBitsOfTheFormatInLargeFilters) {
+  const FilterShape shape = Shape(20'000, 7);
+  for (const size_t count : {0u, 1u, 15u, 16u, 17u, 100'003u}) {
+    const auto hashes = Hashes(0, count);
+    ASSERT_EQ(Built(*GetParam(), shape, hashes), BuiltByTheBook(shape, hashes))
+        << count;
+  }
+}
+
 TEST_P(FilterKernelTest, FindsAllAndAgreesOnTheRestAtEveryAlignment) {
   const FilterKernel& portable = PortableFilterKernel();
   for (uint32_t probes = 1; probes <= kMaxProbes; ++probes) {
