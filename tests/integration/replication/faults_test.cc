@@ -91,7 +91,7 @@ TEST_F(Faults, ASilentPeerIsDropped) {
   const auto network = NewMemoryNetwork();
   const auto faults = NewMemoryFaults();
   ReplicatorOptions options = TestReplica::OnDemand();
-  options.io_timeout = milliseconds(300);
+  options.io_timeout = milliseconds(2000);
   options.listen_address = "b";
   std::unique_ptr<Replicator> listener;
   ASSERT_TRUE(IsOk(
