@@ -23,8 +23,9 @@ rocksdb::Status FactsOf(const Replica& replica, SetupFacts* facts) {
   facts->replica_id = replica.identity.replica_id;
   facts->incarnation = {replica.identity.incarnation,
                         replica.identity.incarnation_nonce};
-  for (const std::string& name : replica.db->ReplicatedFamilies()) {
-    facts->families.push_back({name, ""});
+  facts->clock = replica.db->Identity().clock;
+  for (const auto& family : StoreAccess::Families(replica.db)) {
+    facts->families.push_back({family.name, family.comparator});
   }
   if (RAND_bytes(facts->nonce.data(), static_cast<int>(facts->nonce.size())) !=
       1) {
@@ -85,7 +86,8 @@ class IntroductionTalk {
     const rocksdb::Status s = replica_->db->RememberPeer(
         {.replica_id = peer.replica_id,
          .incarnation = peer.incarnation.counter,
-         .incarnation_nonce = peer.incarnation.random});
+         .incarnation_nonce = peer.incarnation.random,
+         .clock = peer.clock});
     // Aborted would read as if somebody had stopped us.
     return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
   }

@@ -44,7 +44,7 @@ bool GetIdentity(std::string_view* input, SetupFacts* facts) {
       !GetFixed64(input, &facts->replica_id) ||
       !GetVarint64(input, &facts->incarnation.counter) ||
       !GetFixed64(input, &facts->incarnation.random) ||
-      !GetVarint64(input, &facts->epoch) ||
+      !GetFixed64(input, &facts->clock) || !GetVarint64(input, &facts->epoch) ||
       !GetFixed64(input, &facts->horizon) ||
       !GetVarint64(input, &facts->capabilities) ||
       !GetBytes(input, facts->nonce.size(), &nonce)) {
@@ -96,6 +96,7 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
   PutFixed64(out, facts.replica_id);
   PutVarint64(out, facts.incarnation.counter);
   PutFixed64(out, facts.incarnation.random);
+  PutFixed64(out, facts.clock);
   PutVarint64(out, facts.epoch);
   PutFixed64(out, facts.horizon);
   PutVarint64(out, facts.capabilities);

@@ -51,6 +51,7 @@ struct SetupFacts {
   std::string cluster;  // its name
   uint64_t replica_id = 0;
   Incarnation incarnation;
+  uint64_t clock = 0;    // durable: no later life of it starts from less
   uint64_t epoch = 0;    // of the member list
   uint64_t horizon = 0;  // Version.time up to which tombstones are dropped
   uint64_t capabilities = 0;
@@ -130,8 +131,9 @@ class Setup {
 
 // The body of a Setup:
 //   "rocksync" | oldest | newest | cluster | replica id (8)
-//   | incarnation counter | incarnation random (8) | epoch | horizon (8)
-//   | capabilities | nonce (16) | families | families x (name | comparator)
+//   | incarnation counter | incarnation random (8) | clock (8) | epoch
+//   | horizon (8) | capabilities | nonce (16)
+//   | families | families x (name | comparator)
 //   | what later versions add, ignored here
 // Integers are varints, fixed ones in parentheses, strings after their length.
 void EncodeSetup(const SetupFacts& facts, std::string* out);

@@ -29,6 +29,9 @@ class Lease {
     return Renew(time);
   }
 
+  // What is written down now.
+  uint64_t until() const { return until_.load(std::memory_order_acquire); }
+
  private:
   // In clock readings: 10 s of the wall clock taken at a time, renewed when 5 s
   // are left.

@@ -6,6 +6,7 @@
 #include "replication/store/rocksdb_view.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
+#include "rocksdb/comparator.h"
 
 namespace rocksync {
 namespace {
@@ -26,6 +27,15 @@ Status Refuse(const std::string& what, const std::string& remedy) {
 
 std::unique_ptr<StorageView> StoreAccess::NewView(ReplicatedDB* db) {
   return NewRocksDBView(db->store_.get());
+}
+
+std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(
+    const ReplicatedDB* db) {
+  std::vector<FamilyFacts> facts;
+  for (const Family& family : db->store_->table().families()) {
+    facts.push_back({family.name, family.handle()->GetComparator()->Name()});
+  }
+  return facts;
 }
 
 ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)

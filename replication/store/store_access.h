@@ -5,6 +5,8 @@
 #define ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "replication/protocol/storage_view.h"
 #include "rocksync/replicated_db.h"
@@ -19,6 +21,14 @@ class StoreAccess {
   // due (and a new set-up with the peer, whose families must be the same).
   // Must not outlive `db`.
   static std::unique_ptr<StorageView> NewView(ReplicatedDB* db);
+
+  // What peers must have alike, by ordinal: names and comparators' names of the
+  // families that are replicated now.
+  struct FamilyFacts {
+    std::string name;
+    std::string comparator;
+  };
+  static std::vector<FamilyFacts> Families(const ReplicatedDB* db);
 };
 
 }  // namespace rocksync

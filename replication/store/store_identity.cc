@@ -1,5 +1,6 @@
 // Who this replica is, what it remembers of peers, and how it closes.
 
+#include <algorithm>
 #include <utility>
 
 #include "replication/store/adoption.h"
@@ -31,7 +32,7 @@ Status Refused(uint64_t replica_id, const std::string& why) {
 
 ReplicaIdentity Store::identity() const {
   return {identity_.replica_id, identity_.incarnation,
-          identity_.incarnation_nonce, clock_.Last()};
+          identity_.incarnation_nonce, std::min(clock_.Last(), lease_.until())};
 }
 
 Status Store::RememberPeer(const ReplicaIdentity& peer) {
@@ -58,14 +59,16 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
                                         " after " +
                                         std::to_string(known.incarnation));
   }
-  if (peer.incarnation == known.incarnation &&
-      peer.incarnation_nonce != known.incarnation_nonce) {
+  const bool same_life = peer.incarnation == known.incarnation;
+  if (same_life && peer.incarnation_nonce != known.incarnation_nonce) {
     return Refused(peer.replica_id, "is one of two with the same identity");
   }
-  if (peer.clock < known.clock) {
+  // Within one life, readings of two set-ups may come in either order.
+  if (!same_life && peer.clock < known.clock) {
     return Refused(peer.replica_id, "was rolled back: its clock went back");
   }
-  const PeerRecord now{peer.incarnation, peer.incarnation_nonce, peer.clock};
+  const PeerRecord now{peer.incarnation, peer.incarnation_nonce,
+                       std::max(peer.clock, known.clock)};
   const std::string record = Encode(now);
   if (record == bytes) return Status::OK();
   rocksdb::WriteOptions synced;

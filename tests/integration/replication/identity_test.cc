@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "rocksdb/comparator.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
@@ -123,6 +124,26 @@ TEST_F(Identity, OtherFamilies) {
   EXPECT_EQ(value, "v");
   EXPECT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(handle)));
   EXPECT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(other)));
+}
+
+TEST_F(Identity, OtherComparator) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  rocksdb::ColumnFamilyOptions reversed;
+  reversed.comparator = rocksdb::ReverseBytewiseComparator();
+  rocksdb::ColumnFamilyHandle* of_a = nullptr;
+  rocksdb::ColumnFamilyHandle* of_b = nullptr;
+  ASSERT_TRUE(IsOk(a->db()->CreateColumnFamily(rocksdb::ColumnFamilyOptions(),
+                                               "orders", &of_a)));
+  ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily(reversed, "orders", &of_b)));
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  const rocksdb::Status s = a->replicator()->SyncNow(b->address());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "comparator"));
+  EXPECT_TRUE(Mentions(s, "ReverseBytewise"));
+  EXPECT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(of_a)));
+  EXPECT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(of_b)));
 }
 
 }  // namespace

@@ -118,6 +118,8 @@ TEST_F(OpeningTest, PeersNoticeCopiedDirectoriesAndRollbacks) {
   EXPECT_NE(back.ToString().find("rolled back"), std::string::npos);
   ReplicaIdentity clock_back = db_->Identity();
   clock_back.clock = 1;
+  EXPECT_TRUE(peer->RememberPeer(clock_back).ok());  // two set-ups of one life
+  ++clock_back.incarnation;
   EXPECT_TRUE(peer->RememberPeer(clock_back).IsAborted());
 }
 

@@ -92,6 +92,7 @@ TEST_F(SetupTest, TwoReplicasMeet) {
 }
 
 TEST_F(SetupTest, LiteralBytes) {
+  dialer_facts_.clock = 0x0304;
   dialer_facts_.epoch = 300;
   dialer_facts_.horizon = 0x0102;
   dialer_facts_.families.pop_back();
@@ -105,6 +106,7 @@ TEST_F(SetupTest, LiteralBytes) {
             "066f7264657273"                    // "orders"
             "0000000000000001"                  // replica id
             "030000000000000011"                // incarnation
+            "0000000000000304"                  // clock
             "ac02"                              // epoch 300
             "0000000000000102"                  // horizon
             "00"                                // capabilities
