@@ -96,6 +96,7 @@ AssertionResult IndexEqualsData(const std::string& directory,
     if (hasher.Position(family, key.key) != key.position) {
       return AssertionFailure() << "misplaced entry of " << key.key;
     }
+    if (entry.pending) ++result->pending;
     if (entry.suspect) {
       ++result->suspects;
       continue;

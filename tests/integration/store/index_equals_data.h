@@ -17,7 +17,8 @@ struct ScanResult {
   uint64_t pairs = 0;  // in replicated families
   uint64_t tombstones = 0;
   uint64_t suspects = 0;
-  Digest digest;  // of all elements, recomputed from the data
+  uint64_t pending = 0;  // entries whose hash no flush has completed
+  Digest digest;         // of all elements, recomputed from the data
 };
 
 // Reads the database in `directory` with plain RocksDB, read-only, and checks
