@@ -6,8 +6,9 @@
 namespace rocksync {
 namespace {
 
-// A write takes microseconds, so a few tries come first.
-constexpr int kSpins = 100;
+// A write takes microseconds, so a few tries come first. On a busy machine each
+// of them may last a time slice: few, and none without a look at `cancelled`.
+constexpr int kYields = 4;
 constexpr auto kPoll = std::chrono::microseconds(200);
 
 }  // namespace
@@ -16,16 +17,16 @@ bool StripeLocks::LockAll(const std::function<bool()>& cancelled) {
   gate_.fetch_add(1, std::memory_order_acq_rel);
   for (size_t i = 0; i < kStripes; ++i) {
     for (int tries = 0; !stripes_[i].mutex.try_lock(); ++tries) {
-      if (tries < kSpins) {
-        std::this_thread::yield();
-        continue;
-      }
       if (cancelled && cancelled()) {
         while (i > 0) stripes_[--i].mutex.unlock();
         OpenGate();
         return false;
       }
-      std::this_thread::sleep_for(kPoll);
+      if (tries < kYields) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(kPoll);
+      }
     }
   }
   return true;
