@@ -112,6 +112,7 @@ class BucketRep final : public MemTableRep {
   }
 
   Iterator* GetIterator(rocksdb::Arena* arena) override;
+  Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override;
 
   // The first node in order whose key is >= target within `bucket`, or null.
   const Node* FirstAtOrAfter(size_t bucket, const Slice& target) const {
@@ -342,6 +343,27 @@ class PooledCursor final : public Cursor {
 MemTableRep::Iterator* BucketRep::GetIterator(rocksdb::Arena* arena) {
   if (arena == nullptr) return new Cursor(this);
   return PooledCursor::New(this);
+}
+
+// The iterator of a lookup: RocksDB's MemTableRep::Get asks for one without an
+// arena and never deletes it. So each thread has one, which `delete` leaves
+// alone. No lookup runs inside another.
+class LookupCursor final : public Cursor {
+ public:
+  static LookupCursor* New(const BucketRep* rep) {
+    alignas(LookupCursor) thread_local char memory[sizeof(LookupCursor)];
+    return ::new (memory) LookupCursor(rep);
+  }
+  static void operator delete(void*) {}
+
+ private:
+  using Cursor::Cursor;
+};
+
+MemTableRep::Iterator* BucketRep::GetDynamicPrefixIterator(
+    rocksdb::Arena* arena) {
+  if (arena == nullptr) return LookupCursor::New(this);
+  return GetIterator(arena);
 }
 
 class BucketMemtableFactory final : public rocksdb::MemTableRepFactory {
