@@ -11,10 +11,11 @@ failures=0
 # match FORBIDDEN.
 box() {
   local directory=$1 depth=$2 allowed=$3 forbidden=${4:-^$} line file include
+  local name='["<]([^">]+)[">]'
   [[ -d $directory ]] || return 0
   while IFS= read -r line; do
     file=${line%%:*}
-    include=$(sed -E 's/.*# *include *["<]([^">]+)[">].*/\1/' <<<"$line")
+    [[ ${line#*:} =~ $name ]] && include=${BASH_REMATCH[1]}
     if [[ $include =~ $forbidden ]] ||
        { [[ $include == */* || $line == *\"* ]] && ! [[ $include =~ $allowed ]]; }; then
       echo "$file must not include $include"
