@@ -8,13 +8,14 @@
 
 namespace rocksync {
 
-rocksdb::Status Lease::Renew(uint64_t time) {
+rocksdb::Status Lease::Renew(uint64_t time, bool may_wait) {
   std::unique_lock renewal(renewal_, std::try_to_lock);
   if (!renewal.owns_lock()) {
     // Somebody is at it. Who is still covered need not wait.
     if (time < until_.load(std::memory_order_acquire)) {
       return rocksdb::Status::OK();
     }
+    if (!may_wait) return rocksdb::Status::Incomplete("lease renewal");
     renewal.lock();
   }
   if (time < renew_at_.load(std::memory_order_acquire)) {
@@ -25,6 +26,7 @@ rocksdb::Status Lease::Renew(uint64_t time) {
       {until_.load(std::memory_order_acquire), time + kLeadTerm, wall + kTerm});
   rocksdb::WriteOptions options;
   options.sync = true;
+  options.no_slowdown = !may_wait;
   const rocksdb::Status status =
       db_->Put(options, index_, MetaKey(kLeaseRecord), EncodeLease(until));
   if (status.ok()) {

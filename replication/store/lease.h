@@ -21,12 +21,13 @@ class Lease {
       : db_(db), index_(index), until_(until) {}
 
   // OK once the lease covers `time`. Nearly always one load; a synced write
-  // every few seconds of writing.
-  rocksdb::Status Cover(uint64_t time) {
+  // every few seconds of writing. Incomplete, only unless `may_wait`: RocksDB
+  // stalls writes, or somebody else is at the renewal; try again.
+  rocksdb::Status Cover(uint64_t time, bool may_wait = true) {
     if (time < renew_at_.load(std::memory_order_acquire)) {
       return rocksdb::Status::OK();
     }
-    return Renew(time);
+    return Renew(time, may_wait);
   }
 
   // What is written down now.
@@ -43,7 +44,7 @@ class Lease {
   // far ahead that peers hold its versions back.
   static constexpr uint64_t kLeadTerm = uint64_t{20} << 16;
 
-  rocksdb::Status Renew(uint64_t time);
+  rocksdb::Status Renew(uint64_t time, bool may_wait);
 
   rocksdb::DB* const db_;
   rocksdb::ColumnFamilyHandle* const index_;

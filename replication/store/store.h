@@ -138,7 +138,9 @@ class Store {
   rocksdb::Status CommitPlanned(const rocksdb::WriteOptions& options,
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);
+  // Incomplete: RocksDB or a lock would have made it wait.
   rocksdb::Status ApplyOnce(std::span<const Pair> pairs,
+                            const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes);
   rocksdb::Status Contends(const Family& family, const Pair& pair,
                            const StoredEntry& stored, bool* beats) const;

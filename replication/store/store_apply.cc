@@ -79,6 +79,7 @@ Status Store::Contends(const Family& family, const Pair& pair,
 }
 
 Status Store::ApplyOnce(std::span<const Pair> pairs,
+                        const std::function<bool()>& cancelled,
                         std::vector<ApplyOutcome>* outcomes) {
   const FamilyTable& families = table();
   const uint64_t wall_ms = WallMs();
@@ -98,10 +99,13 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
     stripes.Add(StripeOf(positions[i]));
   }
 
-  StripeSetGuard guard(&locks_, stripes);
+  if (!locks_.Lock(stripes, cancelled)) {
+    return Status::Incomplete("waiting for writers of the same keys");
+  }
+  StripeSetGuard guard(&locks_, stripes, std::adopt_lock);
   // Under the locks: whoever writes these keys next draws a later version.
   clock_.Observe(latest);
-  Status status = lease_.Cover(latest);
+  Status status = lease_.Cover(latest, /*may_wait=*/false);
   if (!status.ok()) return status;
 
   rocksdb::WriteBatch batch;
@@ -171,7 +175,7 @@ absl::Status Store::Apply(std::span<const Pair> pairs,
   }
   Status status;
   while (true) {
-    status = ApplyOnce(pairs, outcomes);
+    status = ApplyOnce(pairs, cancelled, outcomes);
     // Incomplete: RocksDB would have slowed this write down.
     if (!status.IsIncomplete()) break;
     if (cancelled && cancelled()) {

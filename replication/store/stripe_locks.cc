@@ -13,23 +13,33 @@ constexpr auto kPoll = std::chrono::microseconds(200);
 
 }  // namespace
 
-bool StripeLocks::LockAll(const std::function<bool()>& cancelled) {
-  gate_.fetch_add(1, std::memory_order_acq_rel);
-  for (size_t i = 0; i < kStripes; ++i) {
-    for (int tries = 0; !stripes_[i].mutex.try_lock(); ++tries) {
+bool StripeLocks::LockPolling(const StripeSet& set,
+                              const std::function<bool()>& cancelled) {
+  StripeSet held;
+  bool gave_up = false;
+  set.ForEachAscending([&](size_t i) {
+    for (int tries = 0; !gave_up && !stripes_[i].mutex.try_lock(); ++tries) {
       if (cancelled && cancelled()) {
-        while (i > 0) stripes_[--i].mutex.unlock();
-        OpenGate();
-        return false;
-      }
-      if (tries < kYields) {
+        gave_up = true;
+      } else if (tries < kYields) {
         std::this_thread::yield();
       } else {
         std::this_thread::sleep_for(kPoll);
       }
     }
-  }
-  return true;
+    if (!gave_up) held.Add(i);
+  });
+  if (gave_up) Unlock(held);
+  return !gave_up;
+}
+
+bool StripeLocks::LockAll(const std::function<bool()>& cancelled) {
+  gate_.fetch_add(1, std::memory_order_acq_rel);
+  StripeSet all;
+  all.AddAll();
+  if (LockPolling(all, cancelled)) return true;
+  OpenGate();
+  return false;
 }
 
 void StripeLocks::UnlockAll() {

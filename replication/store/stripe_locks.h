@@ -62,9 +62,15 @@ class StripeLocks {
     set.ForEachAscending([this](size_t i) { stripes_[i].mutex.unlock(); });
   }
 
-  // Takes all stripes, or gives up (holding none) and returns false once
-  // `cancelled` says so: a writer may sit in a stalled RocksDB for minutes.
-  // `cancelled` may be empty.
+  // Takes the stripes of `set`, or gives up (holding none) and returns false
+  // once `cancelled` says so: a writer may sit in a stalled RocksDB for
+  // minutes. `cancelled` may be empty.
+  bool Lock(const StripeSet& set, const std::function<bool()>& cancelled) {
+    PassGate();
+    return LockPolling(set, cancelled);
+  }
+
+  // The same for all stripes, with the gate closed.
   bool LockAll(const std::function<bool()>& cancelled = {});
   void UnlockAll();
 
@@ -73,6 +79,8 @@ class StripeLocks {
     std::mutex mutex;
   };
 
+  bool LockPolling(const StripeSet& set,
+                   const std::function<bool()>& cancelled);
   void PassGate() {
     while (const uint32_t closed = gate_.load(std::memory_order_acquire)) {
       gate_.wait(closed);
@@ -110,6 +118,9 @@ class StripeSetGuard {
       : locks_(locks), set_(set) {
     locks_->Lock(set_);
   }
+  // Adopts a set that is held.
+  StripeSetGuard(StripeLocks* locks, const StripeSet& set, std::adopt_lock_t)
+      : locks_(locks), set_(set) {}
   ~StripeSetGuard() { locks_->Unlock(set_); }
   StripeSetGuard(const StripeSetGuard&) = delete;
   StripeSetGuard& operator=(const StripeSetGuard&) = delete;

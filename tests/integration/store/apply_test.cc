@@ -154,6 +154,20 @@ TEST_F(ApplyTest, CancelsWhileRocksDBStalls) {
   std::vector<ApplyOutcome> outcomes;
   const std::vector<Pair> pairs = {{0, "p", {Now(), kPeer}, false, "v"}};
   EXPECT_TRUE(absl::IsUnavailable(view_->Apply(pairs, cancelled, &outcomes)));
+  // Also pairs whose stripe the stalled writer holds, and pairs that need the
+  // lease renewed.
+  std::vector<Pair> all;
+  for (int i = 0; i < 400; ++i) {
+    all.push_back({0,
+                   "k" + std::to_string(i),
+                   {Now() + (uint64_t{20000} << 16), kPeer},
+                   true,
+                   ""});
+  }
+  EXPECT_TRUE(absl::IsUnavailable(view_->Apply(all, cancelled, &outcomes)));
+  EXPECT_TRUE(absl::IsUnavailable(
+      view_->Apply(std::vector<Pair>{{0, "q", all[0].version, true, ""}},
+                   cancelled, &outcomes)));
   EXPECT_TRUE(absl::IsCancelled(view_->TakeSnapshot(cancelled).status()));
   EXPECT_LT(std::chrono::steady_clock::now() - deadline,
             std::chrono::milliseconds(800));
@@ -195,7 +209,7 @@ class VersionOrder final : public rocksdb::WriteBatch::Handler {
   std::map<std::string, Version> last_;
 };
 
-// Local writes race apply on 64 keys. Seen to fail: with StripeSetGuard taken
+// Local writes race apply on 64 keys. Seen to fail: with the locks taken
 // out of Store::ApplyOnce this test reported 1 466 to 1 987 violations in
 // three runs.
 TEST_F(ApplyTest, LocalWritesRaceApplyOn64Keys) {
