@@ -1,6 +1,7 @@
 #include "replication/protocol/location.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "sketch/coding.h"
@@ -21,6 +22,12 @@ ElementHash HashLeaf(uint32_t leaf, const Digest& digest) {
     return {};  // 32 bytes hold both
   }
   return element;
+}
+
+std::vector<uint32_t> AllLeaves() {
+  std::vector<uint32_t> leaves(kLeafCount);
+  std::iota(leaves.begin(), leaves.end(), 0);
+  return leaves;
 }
 
 Location::Location(std::span<const Digest> leaves) : leaves_(leaves) {

@@ -21,6 +21,9 @@ namespace rocksync {
 // integers big-endian.
 ElementHash HashLeaf(uint32_t leaf, const Digest& digest);
 
+// All of them, ascending.
+std::vector<uint32_t> AllLeaves();
+
 class Location {
  public:
   // `leaves`: the digests of the snapshot, which must outlive it.

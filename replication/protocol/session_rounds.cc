@@ -1,0 +1,144 @@
+// Spans, and the rounds that work them off: an exchange finds candidates,
+// shipping settles them.
+
+#include <numeric>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "replication/protocol/session_impl.h"
+#include "sketch/coding.h"
+#include "sketch/sha256.h"
+
+namespace rocksync {
+namespace {
+
+MappingSeed DeriveSeed(const SessionSeed& seed, uint64_t exchange) {
+  std::string numbers;
+  PutFixed64(&numbers, seed.session_number);
+  PutFixed64(&numbers, exchange);
+  return Sha256({"rocksync exchange", AsPiece(seed.dialer_nonce),
+                 AsPiece(seed.listener_nonce), numbers});
+}
+
+}  // namespace
+
+absl::Status SessionImpl::Choose() {
+  if (Expired()) {
+    Finish(EndReason::kExpired);
+    return absl::OkStatus();
+  }
+  leaves_ = location_->NextSpan(peer_total_, options_.max_span_elements);
+  if (leaves_.empty()) return Summarise(Scope::kTotal);
+  Propose();
+  return absl::OkStatus();
+}
+
+void SessionImpl::Propose() {
+  std::string body;
+  EncodeSpan({leaves_, location_->Sum(leaves_)}, &body);
+  turn_->Add(MessageType::kSpan, body);
+  scope_ = Scope::kSpan;
+  stage_ = Stage::kAwaiting;
+}
+
+absl::Status SessionImpl::LoadSpan() {
+  const Digest& all = location_->total();
+  if (all.count > kMaxExchangeElements &&
+      location_->Sum(leaves_).count > kMaxExchangeElements) {
+    return absl::ResourceExhaustedError("one leaf is too large to compare");
+  }
+  absl::StatusOr<Span> span =
+      Span::Load(*snapshot_, leaves_, context_.cancelled);
+  if (!span.ok()) return span.status();
+  span_.emplace(*std::move(span));
+  report_.elements_compared += span_->hashes().size();
+  ++report_.spans;
+  span_rounds_ = 0;
+  idle_rounds_ = 0;
+  unsettled_ = false;
+  return absl::OkStatus();
+}
+
+void SessionImpl::SettleSpan(const Digest& merged) {
+  location_->Settle(leaves_, merged);
+  leaves_.clear();
+  span_.reset();
+  stage_ = Stage::kChoosing;
+}
+
+void SessionImpl::BeginExchange(Role role, std::span<const ElementHash> mine,
+                                uint64_t peer_count, bool over_leaves) {
+  exchange_over_leaves_ = over_leaves;
+  if (!over_leaves) ++span_rounds_;
+  if (mine.empty() || peer_count == 0) {  // both sides know the answer
+    std::vector<uint32_t> all(mine.size());
+    std::iota(all.begin(), all.end(), 0);
+    FinishExchange(std::move(all), true);
+    return;
+  }
+  ++report_.rounds;
+  exchange_ = NewExchange(role, exchange_options_,
+                          DeriveSeed(seed_, exchanges_++), mine, peer_count);
+  stage_ = Stage::kExchanging;
+}
+
+absl::Status SessionImpl::ReceivePayload(std::string_view body) {
+  if (stage_ != Stage::kExchanging) {
+    return Malformed(MessageType::kPayload, "no exchange is running");
+  }
+  const absl::Status status = exchange_->Receive(body);
+  if (!status.ok()) return status;
+  if (exchange_->done()) TakeResult();
+  return absl::OkStatus();
+}
+
+void SessionImpl::RunExchange() {
+  std::string payload;
+  while (!turn_->full() && exchange_->NextPayload(&payload)) {
+    turn_->Add(MessageType::kPayload, payload);
+    payload.clear();
+  }
+  if (exchange_->done()) TakeResult();
+}
+
+void SessionImpl::TakeResult() {
+  const std::unique_ptr<Exchange> exchange = std::move(exchange_);
+  const ExchangeReport& report = exchange->report();
+  if (!report.plan.empty()) report_.plan = report.plan;
+  FinishExchange(exchange->missing_there(), report.finish_bytes > 0);
+}
+
+void SessionImpl::FinishExchange(std::vector<uint32_t> missing_there,
+                                 bool exact) {
+  if (exchange_over_leaves_) {
+    location_->Found(missing_there);
+    stage_ = Stage::kChoosing;
+    return;
+  }
+  ShippingContext context;
+  context.storage = context_.storage;
+  context.snapshot = snapshot_.get();
+  context.span = &*span_;
+  context.cancelled = &context_.cancelled;
+  context.options = &options_;
+  context.report = &report_;
+  context.peer_count = peer_count_;
+  context.exact = exact;
+  shipping_.emplace(context, std::move(missing_there));
+  stage_ = Stage::kShipping;
+}
+
+absl::Status SessionImpl::Ship() {
+  const absl::Status status = shipping_->Build(&*turn_);
+  if (!status.ok() || !shipping_->complete()) return status;
+  EndRound();
+  return Summarise(Scope::kSpan);
+}
+
+void SessionImpl::EndRound() {
+  unsettled_ |= shipping_->unsettled();
+  idle_rounds_ = shipping_->entries() > 0 ? 0 : idle_rounds_ + 1;
+  shipping_.reset();
+}
+
+}  // namespace rocksync
