@@ -41,6 +41,14 @@ SessionResult Dialer::Fail(const rocksdb::Status& status) {
 }
 
 SessionResult Dialer::Meet() {
+  return Run([this] { return link_->RunSession("", /*slot=*/true); });
+}
+
+SessionResult Dialer::Compare(const VerifyTask& task, SessionReport* report) {
+  return Run([&] { return link_->Compare(task, report); });
+}
+
+SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
   const std::lock_guard lock(mutex_);
   for (;;) {
     const bool kept = link_ != nullptr;
@@ -52,7 +60,7 @@ SessionResult Dialer::Meet() {
       busy.busy = true;
       return busy;
     }
-    SessionResult result = link_->RunSession("", /*slot=*/true);
+    SessionResult result = session();
     if (result.link_usable) return result;
     if (result.heard) {
       link_.reset();

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,12 +24,15 @@ class Dialer {
 
   // One session with the peer, connecting first if there is no link.
   SessionResult Meet();
+  // The same, but only to compare: see Link::Compare.
+  SessionResult Compare(const VerifyTask& task, SessionReport* report);
 
   const std::string& address() const { return address_; }
   // 0 until first met.
   uint64_t peer_id() const { return peer_id_; }
 
  private:
+  SessionResult Run(const std::function<SessionResult()>& session);
   rocksdb::Status Connect();
   SessionResult Fail(const rocksdb::Status& status);
 

@@ -105,41 +105,67 @@ rocksdb::Status Link::AwaitSession(std::string* first) {
   return connection_->Receive(first, kBetweenSessions);
 }
 
-SessionResult Link::RunSession(std::string first, bool slot) {
-  const auto started = std::chrono::steady_clock::now();
-  const std::unique_ptr<SessionLine> line =
-      replica_->stats.Begin(peer_name(), peer_id_);
+SessionContext Link::NewContext(bool busy) const {
   SessionContext context;
   context.storage = view_.get();
   context.now_ms = MonotonicMs;
   context.cancelled = replica_->stopped;
-  context.progress = [&](const SessionReport& report) {
-    if (!report.busy && slot) line->Update(report);
-  };
-  context.busy = !slot;
-  const std::unique_ptr<Session> session =
-      NewSession(role_, ToSessionOptions(*replica_), seed_, context);
-  ++seed_.session_number;
+  context.busy = busy;
+  return context;
+}
 
+SessionResult Link::Carry(std::string first, Session* session) {
+  ++seed_.session_number;
   const ConversationEnd end =
       Converse({.io_timeout = replica_->options.io_timeout,
                 .cancelled = replica_->stopped,
                 .bytes = &replica_->bytes},
-               std::move(first), session.get(), connection_.get());
+               std::move(first), session, connection_.get());
   const SessionReport& report = session->report();
   SessionResult result;
   result.status = end.status;
-  result.busy = report.busy || !slot;
+  result.busy = report.busy;
   result.expired = report.expired;
   result.heard = report.bytes_received > 0;
   result.link_usable = end.connection_usable;
+  return result;
+}
+
+SessionResult Link::Compare(const VerifyTask& task, SessionReport* report) {
+  const auto started = std::chrono::steady_clock::now();
+  SessionContext context = NewContext(/*busy=*/false);
+  context.verify = &task;
+  const std::unique_ptr<Session> session =
+      NewSession(role_, ToSessionOptions(*replica_), seed_, context);
+  const SessionResult result = Carry("", session.get());
+  *report = session->report();
+  if (result.heard && !result.busy) {
+    LogSession(replica_->log.get(), peer_name(), peer_id_, *report,
+               result.status, std::chrono::steady_clock::now() - started);
+  }
+  return result;
+}
+
+SessionResult Link::RunSession(std::string first, bool slot) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::unique_ptr<SessionLine> line =
+      replica_->stats.Begin(peer_name(), peer_id_);
+  SessionContext context = NewContext(/*busy=*/!slot);
+  context.progress = [&](const SessionReport& report) {
+    if (!report.busy && slot && !report.verifying) line->Update(report);
+  };
+  const std::unique_ptr<Session> session =
+      NewSession(role_, ToSessionOptions(*replica_), seed_, context);
+  SessionResult result = Carry(std::move(first), session.get());
+  const SessionReport& report = session->report();
+  result.busy |= !slot;
   if (result.status.ok() && role_ == Role::kInitiator) {
     result.status = Judge(report);
   }
   const bool never_began =
       role_ == Role::kInitiator && !result.heard && !result.status.ok();
   if (result.busy || never_began) return result;
-  line->Finish(report, result.status);
+  if (!report.verifying) line->Finish(report, result.status);
   LogSession(replica_->log.get(), peer_name(), peer_id_, report, result.status,
              std::chrono::steady_clock::now() - started);
   return result;

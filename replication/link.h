@@ -42,6 +42,10 @@ class Link {
   // without a `slot` it is told to come back later. Initiator: holds a slot.
   SessionResult RunSession(std::string first, bool slot);
 
+  // Runs one session that only compares, as initiator; holds a slot. It is not
+  // counted in the statistics. OK: `*report` says how far it came.
+  SessionResult Compare(const VerifyTask& task, SessionReport* report);
+
   // Waits for the peer to open a session (responder).
   rocksdb::Status AwaitSession(std::string* first);
 
@@ -51,6 +55,9 @@ class Link {
  private:
   Link(Replica* replica, Role role, std::unique_ptr<Connection> connection);
   rocksdb::Status SetUp();
+  SessionContext NewContext(bool busy) const;
+  // Carries a session to its end and says what came of it.
+  SessionResult Carry(std::string first, Session* session);
 
   Replica* const replica_;
   const Role role_;

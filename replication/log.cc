@@ -20,6 +20,7 @@ void LogSession(rocksdb::Logger* log, const std::string& peer,
                 const rocksdb::Status& status,
                 std::chrono::steady_clock::duration took) {
   const std::string verdict = !status.ok()          ? status.ToString()
+                              : report.verifying    ? "only compared"
                               : report.proven_equal ? "proven equal"
                               : report.expired      ? "to be continued"
                                                     : "ended unproven";

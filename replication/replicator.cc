@@ -14,6 +14,7 @@
 #include "replication/dialer.h"
 #include "replication/protocol/schedule.h"
 #include "replication/replica.h"
+#include "replication/verification.h"
 #include "replication/visitors.h"
 
 namespace rocksync {
@@ -81,6 +82,9 @@ class ReplicatorImpl : public Replicator {
   rocksdb::Status Begin();
 
   rocksdb::Status SyncNow(const std::string& peer) override;
+  rocksdb::Status Verify(const std::string& peer, const VerifyOptions& options,
+                         const DifferenceCallback& differs,
+                         VerifyResult* result) override;
   void Pause() override;
   void Resume() override;
   rocksdb::Status SetLimits(const ReplicatorLimits& limits) override;
@@ -89,7 +93,28 @@ class ReplicatorImpl : public Replicator {
   std::string listen_address() const override;
 
  private:
-  rocksdb::Status SyncUntilEqual(const std::string& peer);
+  // Counts a call of the application that is under way.
+  class Call {
+   public:
+    explicit Call(ReplicatorImpl* replicator) : replicator_(replicator) {
+      const std::lock_guard lock(replicator_->mutex_);
+      ++replicator_->calls_;
+    }
+    ~Call() {
+      const std::lock_guard lock(replicator_->mutex_);
+      --replicator_->calls_;
+      replicator_->changed_.notify_all();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    ReplicatorImpl* const replicator_;
+  };
+
+  // Runs sessions until one is refused by nobody for being busy.
+  SessionResult MeetOnceFree(const std::string& peer,
+                             const std::function<SessionResult()>& meet);
   void DialLoop();
   // Sleeps until a peer is due; its number, or nullopt: look again.
   std::optional<size_t> AwaitDue();
@@ -109,7 +134,7 @@ class ReplicatorImpl : public Replicator {
   Schedule schedule_;
   // Those of the options, numbered as in the schedule, then others.
   std::vector<std::unique_ptr<Dialer>> dialers_;
-  int calls_ = 0;  // of SyncNow, under way
+  int calls_ = 0;  // of SyncNow and Verify, under way
   std::thread dial_thread_;
   Visitors visitors_;  // last: its threads use the rest
 };
@@ -233,40 +258,62 @@ milliseconds ReplicatorImpl::BusyPause() {
   return milliseconds(std::uniform_int_distribution<int>(20, 120)(random_));
 }
 
-rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++calls_;
-  }
-  const rocksdb::Status status = SyncUntilEqual(peer);
-  const std::lock_guard lock(mutex_);
-  --calls_;
-  changed_.notify_all();
-  return status;
-}
-
-rocksdb::Status ReplicatorImpl::SyncUntilEqual(const std::string& peer) {
-  std::optional<size_t> number;
-  Dialer* const dialer = DialerOf(peer, &number);
+SessionResult ReplicatorImpl::MeetOnceFree(
+    const std::string& peer, const std::function<SessionResult()>& meet) {
   const auto patience = Clock::now() + replica_.options.io_timeout;
   for (;;) {
-    const SessionResult result = dialer->Meet();
+    SessionResult result = meet();
     if (replica_.stopping) {
-      return rocksdb::Status::Aborted("the replicator was stopped");
+      result.status = rocksdb::Status::Aborted("the replicator was stopped");
+      return result;
     }
-    Ended(number, result);
-    if (!result.status.ok()) return result.status;
-    if (!result.busy && !result.expired) return result.status;
-    if (result.expired) continue;
+    if (!result.status.ok() || !result.busy) return result;
     if (replica_.slots.paused()) {
-      return rocksdb::Status::Busy("the replicator is paused");
+      result.status = rocksdb::Status::Busy("the replicator is paused");
+      return result;
     }
     if (Clock::now() >= patience) {
-      return rocksdb::Status::Busy(
+      result.status = rocksdb::Status::Busy(
           "in sessions with others all the time: " + peer + " or this replica");
+      return result;
     }
     SleepOrStop(BusyPause());
   }
+}
+
+rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
+  const Call call(this);
+  std::optional<size_t> number;
+  Dialer* const dialer = DialerOf(peer, &number);
+  SessionResult result;
+  do {
+    result = MeetOnceFree(peer, [&] {
+      const SessionResult met = dialer->Meet();
+      if (!replica_.stopping) Ended(number, met);
+      return met;
+    });
+  } while (result.status.ok() && result.expired);
+  return result.status;
+}
+
+rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
+                                       const VerifyOptions& options,
+                                       const DifferenceCallback& differs,
+                                       VerifyResult* result) {
+  const Call call(this);
+  std::optional<size_t> number;
+  Dialer* const dialer = DialerOf(peer, &number);
+  VerificationSteps steps;
+  steps.families = replica_.db->ReplicatedFamilies();
+  steps.sleep = [this](milliseconds time) {
+    SleepOrStop(time);
+    return !replica_.stopping;
+  };
+  steps.session = [&](const VerifyTask& task, SessionReport* report) {
+    return MeetOnceFree(peer, [&] { return dialer->Compare(task, report); })
+        .status;
+  };
+  return RunVerification(options, steps, differs, result);
 }
 
 void ReplicatorImpl::Pause() { replica_.slots.SetPaused(true); }

@@ -15,6 +15,7 @@
 #include "rocksync/replicated_db.h"
 #include "rocksync/stats.h"
 #include "rocksync/transport.h"
+#include "rocksync/verify.h"
 
 namespace rocksync {
 
@@ -99,6 +100,22 @@ class Replicator {
   // TryAgain: one side still reads an existing database,
   // or gave up after many rounds. Aborted: stopped.
   virtual rocksdb::Status SyncNow(const std::string& peer) = 0;
+
+  // Compares the two replicas and ships nothing, while both take writes: which
+  // keys differ? Blocks; runs at least one session that costs what a session
+  // costs without its pairs, and later ones that cost about 50 bytes and one
+  // key for each key that differed. Holds a session slot on both sides
+  // meanwhile, but not between the looks. `differs` (may be null) is called by
+  // the calling thread, once for each key that is found to differ, after the
+  // last look. Writes nothing to either database.
+  //
+  // OK: `*result` says what came of it. InvalidArgument: options, or one of the
+  // two refuses the other. Busy, TryAgain, Aborted: as SyncNow. Incomplete: not
+  // all could be compared; the message says why, and `*result` how far it came.
+  virtual rocksdb::Status Verify(const std::string& peer,
+                                 const VerifyOptions& options,
+                                 const DifferenceCallback& differs,
+                                 VerifyResult* result) = 0;
 
   // While paused no new session begins here, and peers are told to come back
   // later. A running one goes on.

@@ -11,6 +11,10 @@ namespace {
 
 constexpr uint8_t kOptionBloom = 0x01;
 constexpr uint8_t kOptionSpans = 0x02;
+constexpr uint8_t kOptionVerify = 0x04;
+constexpr uint8_t kOptionKeysOnly = 0x08;
+constexpr uint8_t kKnownOptions =
+    kOptionBloom | kOptionSpans | kOptionVerify | kOptionKeysOnly;
 constexpr uint8_t kRunsForm = 0;
 constexpr uint8_t kBitmapForm = 1;
 
@@ -103,6 +107,10 @@ std::string_view MessageName(MessageType type) {
       return "Confirm";
     case MessageType::kRefusal:
       return "Refusal";
+    case MessageType::kClaims:
+      return "Claims";
+    case MessageType::kHoldings:
+      return "Holdings";
   }
   return "unknown message";
 }
@@ -130,10 +138,13 @@ absl::Status DecodeSummary(std::string_view body, Digest* digest) {
 void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags) {
   *flags = hello.prefer_round_trips ? kFlagPreferRoundTrips : 0;
   EncodeDigest(hello.digest, out);
-  if (!hello.bloom && !hello.spans) return;
+  const auto options = static_cast<uint8_t>(
+      (hello.bloom ? kOptionBloom : 0) | (hello.spans ? kOptionSpans : 0) |
+      (hello.verify ? kOptionVerify : 0) |
+      (hello.keys_only ? kOptionKeysOnly : 0));
+  if (options == 0) return;
   *flags |= kFlagHelloExtended;
-  PutFixed8(out, static_cast<uint8_t>((hello.bloom ? kOptionBloom : 0) |
-                                      (hello.spans ? kOptionSpans : 0)));
+  PutFixed8(out, options);
   if (hello.bloom) PutFixed16(out, hello.false_positive_rate);
 }
 
@@ -145,12 +156,16 @@ absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello) {
   }
   if ((flags & kFlagHelloExtended) != 0) {
     uint8_t options = 0;
-    if (!GetFixed8(&body, &options) ||
-        (options & ~(kOptionBloom | kOptionSpans)) != 0) {
+    if (!GetFixed8(&body, &options) || (options & ~kKnownOptions) != 0) {
       return Malformed(MessageType::kHello, "unknown options");
     }
     hello->bloom = (options & kOptionBloom) != 0;
     hello->spans = (options & kOptionSpans) != 0;
+    hello->verify = (options & kOptionVerify) != 0;
+    hello->keys_only = (options & kOptionKeysOnly) != 0;
+    if (hello->keys_only && !hello->verify) {
+      return Malformed(MessageType::kHello, "keys only, but not to compare");
+    }
     if (hello->bloom && (!GetFixed16(&body, &hello->false_positive_rate) ||
                          hello->false_positive_rate == 0)) {
       return Malformed(MessageType::kHello, "no false positive rate");
@@ -259,7 +274,7 @@ void EncodeEnd(const End& end, std::string* out) {
 absl::Status DecodeEnd(std::string_view body, End* end) {
   uint8_t reason = 0;
   if (!GetFixed8(&body, &reason) || reason == 0 ||
-      reason > static_cast<uint8_t>(EndReason::kFailed)) {
+      reason > static_cast<uint8_t>(EndReason::kEnough)) {
     return Malformed(MessageType::kEnd, "unknown reason");
   }
   if (body.size() > kMaxTextBytes) {

@@ -40,8 +40,10 @@ enum class MessageType : uint8_t {
   kSetup = 16,    // these three: see setup.h
   kConfirm = 17,
   kRefusal = 18,
+  kClaims = 19,    // comparing only: what I hold of some keys
+  kHoldings = 20,  // what I hold of the keys claimed in your last turn
 };
-inline constexpr uint8_t kMaxMessageType = 18;
+inline constexpr uint8_t kMaxMessageType = 20;
 
 // For messages, e.g. "Offers".
 std::string_view MessageName(MessageType type);
@@ -58,9 +60,9 @@ inline constexpr uint8_t kFlagEverything = 0x20;
 inline constexpr uint8_t kFlagTotal = 0x20;
 // Flag of kSummary: I refused or could not read a pair of this span.
 inline constexpr uint8_t kFlagUnsettled = 0x40;
-// Flag of the last message of a turn, if that is kDiffers, kPayload, kPass or
-// one of kOffers to kPairs: I have nothing left to send but answers to what
-// comes.
+// Flag of the last message of a turn, if that is kDiffers, kPayload, kPass, one
+// of kOffers to kPairs, kClaims or kHoldings: I have nothing left to send but
+// answers to what comes.
 inline constexpr uint8_t kFlagIdle = 0x40;
 
 struct Hello {
@@ -69,9 +71,13 @@ struct Hello {
   bool bloom = false;                // exchanges in mode kBloom, at this rate:
   uint16_t false_positive_rate = 0;  // in 1/65536, at least 1
   bool spans = false;  // the sender cannot take its set in one span
+  // Only compare: what differs is listed, nothing is shipped or written.
+  bool verify = false;
+  bool keys_only = false;  // with `verify`: only the keys that I shall claim
 };
-// count | digest (16) [| options (1): bit 0 bloom, bit 1 spans
-// [| rate (2) if bloom]], the options if kFlagHelloExtended is set.
+// count | digest (16) [| options (1): bit 0 bloom, bit 1 spans, bit 2 verify,
+// bit 3 keys only [| rate (2) if bloom]], the options if kFlagHelloExtended is
+// set.
 void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags);
 absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello);
 
@@ -107,6 +113,7 @@ enum class EndReason : uint8_t {
   kUnsettled = 4,    // all went across but what one side refuses
   kGaveUp = 5,       // too many rounds without agreement
   kFailed = 6,       // storage failed here, the text says how
+  kEnough = 7,       // comparing only: I have seen all that I wanted to see
 };
 inline constexpr size_t kMaxTextBytes = 512;
 struct End {

@@ -28,25 +28,25 @@ bool UnZigZag(uint64_t from, uint64_t code, uint64_t* to) {
 
 }  // namespace
 
-void PairEncoder::AddVersion(const Version& version) {
+void VersionEncoder::Add(const Version& version, std::string* body) {
   const uint64_t ms = WallMs(version);
   const uint64_t counter = version.time & 0xffff;
-  PutVarint64(body_, 2 * ZigZag(previous_ms_, ms) + (counter > 0 ? 1 : 0));
-  if (counter > 0) PutVarint64(body_, counter);
+  PutVarint64(body, 2 * ZigZag(previous_ms_, ms) + (counter > 0 ? 1 : 0));
+  if (counter > 0) PutVarint64(body, counter);
   previous_ms_ = ms;
 
   const auto known =
       std::find(replicas_.begin(), replicas_.end(), version.replica);
-  PutVarint64(body_, static_cast<uint64_t>(known - replicas_.begin()));
+  PutVarint64(body, static_cast<uint64_t>(known - replicas_.begin()));
   if (known != replicas_.end()) return;
-  PutFixed64(body_, version.replica);
+  PutFixed64(body, version.replica);
   replicas_.push_back(version.replica);
 }
 
 void PairEncoder::Add(const WirePair& pair) {
   PutVarint64(body_, pair.family);
   PutLengthPrefixed(body_, pair.key);
-  AddVersion(pair.version);
+  versions_.Add(pair.version, body_);
   PutVarint64(body_,
               pair.value_size << kKindBits | static_cast<uint64_t>(pair.kind));
   if (pair.kind == WirePair::Kind::kOnRequest && pair.version == Version{}) {
@@ -56,26 +56,25 @@ void PairEncoder::Add(const WirePair& pair) {
   if (pair.kind == WirePair::Kind::kWithValue) body_->append(pair.value);
 }
 
-bool PairDecoder::NextVersion(Version* version) {
+bool VersionDecoder::Next(std::string_view* rest, Version* version) {
   uint64_t time = 0;
   uint64_t ms = 0;
   uint64_t counter = 0;
-  if (!GetVarint64(&rest_, 4 * kMaxMs + 3, &time) ||
+  if (!GetVarint64(rest, 4 * kMaxMs + 3, &time) ||
       !UnZigZag(previous_ms_, time / 2, &ms)) {
     return false;
   }
-  if (time % 2 == 1 &&
-      (!GetVarint64(&rest_, 0xffff, &counter) || counter == 0)) {
+  if (time % 2 == 1 && (!GetVarint64(rest, 0xffff, &counter) || counter == 0)) {
     return false;
   }
   previous_ms_ = ms;
   version->time = ms << 16 | counter;
 
   uint64_t number = 0;
-  if (!GetVarint64(&rest_, replicas_.size(), &number)) return false;
+  if (!GetVarint64(rest, replicas_.size(), &number)) return false;
   if (number == replicas_.size()) {
     uint64_t replica = 0;
-    if (!GetFixed64(&rest_, &replica)) return false;
+    if (!GetFixed64(rest, &replica)) return false;
     replicas_.push_back(replica);
   }
   version->replica = replicas_[number];
@@ -90,7 +89,8 @@ absl::Status PairDecoder::Next(WirePair* pair) {
       !GetLengthPrefixed(&rest_, kMaxKeyBytes, &pair->key)) {
     return Malformed(type_, "truncated or oversized key");
   }
-  if (!NextVersion(&pair->version)) return Malformed(type_, "bad version");
+  if (!versions_.Next(&rest_, &pair->version))
+    return Malformed(type_, "bad version");
   if (!GetVarint64(&rest_, &size_and_kind)) {
     return Malformed(type_, "truncated pair");
   }

@@ -41,6 +41,26 @@ struct WirePair {
   ValueHash value_hash;    // kOnRequest at version 0
 };
 
+// Versions, each coded by its distance from the one before in the same body.
+class VersionEncoder {
+ public:
+  void Add(const Version& version, std::string* body);
+
+ private:
+  uint64_t previous_ms_ = 0;
+  std::vector<uint64_t> replicas_;
+};
+
+class VersionDecoder {
+ public:
+  // Takes a version from the front of `*rest`; false if there is none.
+  [[nodiscard]] bool Next(std::string_view* rest, Version* version);
+
+ private:
+  uint64_t previous_ms_ = 0;
+  std::vector<uint64_t> replicas_;
+};
+
 // Appends entries to one body.
 class PairEncoder {
  public:
@@ -48,10 +68,8 @@ class PairEncoder {
   void Add(const WirePair& pair);
 
  private:
-  void AddVersion(const Version& version);
   std::string* body_;
-  uint64_t previous_ms_ = 0;
-  std::vector<uint64_t> replicas_;
+  VersionEncoder versions_;
 };
 
 // Reads the entries of one body, which must outlive it.
@@ -65,11 +83,9 @@ class PairDecoder {
   absl::Status Next(WirePair* pair);
 
  private:
-  bool NextVersion(Version* version);
   MessageType type_;
   std::string_view rest_;
-  uint64_t previous_ms_ = 0;
-  std::vector<uint64_t> replicas_;
+  VersionDecoder versions_;
 };
 
 }  // namespace rocksync

@@ -1,8 +1,10 @@
 #include "replication/protocol/session.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "replication/protocol/session_impl.h"
+#include "replication/protocol/shipping.h"
 
 namespace rocksync {
 namespace {
@@ -20,10 +22,18 @@ bool MayCarryIdle(MessageType type) {
     case MessageType::kValues:
     case MessageType::kChunk:
     case MessageType::kPairs:
+    case MessageType::kClaims:
+    case MessageType::kHoldings:
       return true;
     default:
       return false;
   }
+}
+
+// What may come once only keys are compared.
+bool IsOfListing(MessageType type) {
+  return type == MessageType::kClaims || type == MessageType::kHoldings ||
+         type == MessageType::kPass || type == MessageType::kEnd;
 }
 
 uint8_t KnownFlags(MessageType type) {
@@ -40,6 +50,18 @@ uint8_t KnownFlags(MessageType type) {
 }
 
 }  // namespace
+
+SessionImpl::SessionImpl(Role role, const SessionOptions& options,
+                         const SessionSeed& seed, const SessionContext& context)
+    : role_(role),
+      options_(options),
+      exchange_options_(options.exchange),
+      seed_(seed),
+      context_(context),
+      my_turn_(role == Role::kInitiator) {
+  options_.inline_value_bytes =
+      std::min(options_.inline_value_bytes, kChunkBytes);
+}
 
 // --- Turns ------------------------------------------------------------------
 
@@ -66,6 +88,10 @@ bool SessionImpl::NextMessage(std::string* out) {
 }
 
 absl::Status SessionImpl::BuildTurn() {
+  if (enough_ && stage_ != Stage::kOver) {
+    Finish(EndReason::kEnough);
+    return absl::OkStatus();
+  }
   while (true) {
     absl::Status status;
     switch (stage_) {
@@ -91,7 +117,7 @@ absl::Status SessionImpl::BuildTurn() {
 }
 
 void SessionImpl::CloseTurn() {
-  const bool idle = stage_ == Stage::kShipping && shipping_->idle();
+  const bool idle = stage_ == Stage::kShipping && work_->idle();
   passed_ = turn_->empty();
   if (turn_->empty() || (idle && !MayCarryIdle(turn_->last_type()))) {
     turn_->Add(MessageType::kPass, "");
@@ -106,6 +132,8 @@ void SessionImpl::CountBytes(std::string_view message) {
       break;
     case MessageType::kOffers:
     case MessageType::kWants:
+    case MessageType::kClaims:
+    case MessageType::kHoldings:
       report_.offer_bytes += message.size();
       break;
     case MessageType::kValues:
@@ -180,11 +208,11 @@ absl::Status SessionImpl::EndPeerTurn(MessageType last, bool idle) {
       last == MessageType::kPass && peer_turn_bytes_ == 1 && !idle;
   peer_turn_bytes_ = 0;
   if (role_ == Role::kResponder) ++report_.round_trips;
-  if (shipping_) {
-    const absl::Status status = shipping_->EndTurn(idle);
+  if (work_) {
+    const absl::Status status = work_->EndTurn(idle);
     if (!status.ok()) return status;
     if (stage_ == Stage::kAnswering) {
-      if (!shipping_->may_end()) {
+      if (!work_->may_end()) {
         return Malformed(MessageType::kSummary, "before all was sent");
       }
       EndRound();
@@ -218,6 +246,9 @@ absl::Status SessionImpl::ReceiveMessage(MessageType type, uint8_t flags,
 
 absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
                                          std::string_view body) {
+  if (keys_only_ && stage_ == Stage::kShipping && !IsOfListing(type)) {
+    return Malformed(type, "only keys are compared");
+  }
   switch (type) {
     case MessageType::kHello:
       return ReceiveHello(body, flags);
@@ -248,7 +279,9 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
     case MessageType::kValues:
     case MessageType::kChunk:
     case MessageType::kPairs:
-      if (stage_ == Stage::kShipping) return shipping_->Receive(type, body);
+    case MessageType::kClaims:
+    case MessageType::kHoldings:
+      if (stage_ == Stage::kShipping) return work_->Receive(type, body);
       return Malformed(type, "nothing is shipped now");
     case MessageType::kSetup:
     case MessageType::kConfirm:

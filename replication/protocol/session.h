@@ -10,8 +10,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "replication/protocol/difference.h"
 #include "replication/protocol/exchange.h"
 #include "replication/protocol/storage_view.h"
 #include "sketch/digest.h"
@@ -38,6 +41,15 @@ struct SessionOptions {
   uint32_t max_rounds = 64;
 };
 
+// What the initiator of a session that only compares wants to know.
+struct VerifyTask {
+  // Called for each key that differs; false: enough, the session may end. At a
+  // second look called for each of `keys`, whether it differs or not.
+  std::function<bool(Difference)> found;
+  // A second look: family and key of all that is to be compared. Empty: all.
+  std::vector<std::pair<uint32_t, std::string>> keys;
+};
+
 // What a session did, as seen from one side. Bytes are those of whole messages,
 // the transport's framing excluded.
 struct SessionReport {
@@ -45,8 +57,13 @@ struct SessionReport {
   bool busy = false;          // the peer asked to come back later
   bool expired = false;       // snapshot too old; go on with a new session
   bool unsettled = false;     // all went across but what one side refuses
-  Digest merged;              // what both sides held when proven equal
-  uint64_t elements = 0;      // in this side's snapshot
+  // Of a session that only compares, which never says proven_equal: all has
+  // been compared. `differences` are counted by the initiator.
+  bool verifying = false;
+  bool compared = false;
+  uint64_t differences = 0;
+  Digest merged;          // what both sides held when proven equal
+  uint64_t elements = 0;  // in this side's snapshot
   uint64_t elements_compared = 0;
   uint64_t pairs_offered = 0;
   uint64_t pairs_sent = 0;
@@ -113,6 +130,10 @@ struct SessionContext {
   // Called after every turn with the report so far; may be empty.
   std::function<void(const SessionReport&)> progress;
   bool busy = false;
+  // Initiator: only compare. Must outlive the session.
+  const VerifyTask* verify = nullptr;
+  // Responder: refuses any other session than one that only compares.
+  bool verify_only = false;
 };
 std::unique_ptr<Session> NewSession(Role role, const SessionOptions& options,
                                     const SessionSeed& seed,

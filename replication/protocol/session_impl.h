@@ -19,8 +19,8 @@
 #include "replication/protocol/exchange.h"
 #include "replication/protocol/location.h"
 #include "replication/protocol/messages.h"
+#include "replication/protocol/round_work.h"
 #include "replication/protocol/session.h"
-#include "replication/protocol/shipping.h"
 #include "replication/protocol/span.h"
 #include "replication/protocol/storage_view.h"
 #include "replication/protocol/turn.h"
@@ -34,16 +34,7 @@ inline constexpr uint64_t kMaxExchangeElements = uint64_t{1} << 24;
 class SessionImpl final : public Session {
  public:
   SessionImpl(Role role, const SessionOptions& options, const SessionSeed& seed,
-              const SessionContext& context)
-      : role_(role),
-        options_(options),
-        exchange_options_(options.exchange),
-        seed_(seed),
-        context_(context),
-        my_turn_(role == Role::kInitiator) {
-    options_.inline_value_bytes =
-        std::min(options_.inline_value_bytes, kChunkBytes);
-  }
+              const SessionContext& context);
 
   bool NextMessage(std::string* out) override;
   absl::Status Receive(std::string_view message) override;
@@ -59,7 +50,7 @@ class SessionImpl final : public Session {
     kAnswering,   // the peer summarised, this side answers in its turn
     kAwaiting,    // this side summarised, the peer answers in its turn
     kExchanging,  // an exchange runs, over a span or over the leaves
-    kShipping,    // pairs go both ways
+    kShipping,    // pairs go both ways, or are listed
     kChoosing,    // whoever has the turn opens the next span
     kOver,
   };
@@ -118,6 +109,9 @@ class SessionImpl final : public Session {
   void RunExchange();
   void TakeResult();
   void FinishExchange(std::vector<uint32_t> missing_there, bool exact);
+  std::unique_ptr<RoundWork> NewWork(std::vector<uint32_t> missing_there,
+                                     bool exact);
+  std::unique_ptr<RoundWork> NewListing(std::vector<uint32_t> candidates);
   absl::Status Ship();
   void EndRound();
 
@@ -163,7 +157,9 @@ class SessionImpl final : public Session {
   std::unique_ptr<Exchange> exchange_;
   bool exchange_over_leaves_ = false;
   uint64_t exchanges_ = 0;
-  std::optional<Shipping> shipping_;
+  std::unique_ptr<RoundWork> work_;
+  bool keys_only_ = false;  // comparing only, some keys
+  bool enough_ = false;     // the task wants to know no more
 };
 
 }  // namespace rocksync

@@ -25,6 +25,12 @@ absl::Status SessionImpl::Open() {
   if (!status.ok()) return status;
   Hello hello;
   hello.digest = location_->total();
+  if (context_.verify != nullptr) {
+    report_.verifying = true;
+    hello.verify = true;
+    hello.keys_only = keys_only_ = !context_.verify->keys.empty();
+    exchange_options_.mode = ExchangeMode::kAdaptive;
+  }
   hello.prefer_round_trips = exchange_options_.prefer == Prefer::kRoundTrips;
   hello.bloom = exchange_options_.mode == ExchangeMode::kBloom;
   if (hello.bloom) {
@@ -40,6 +46,10 @@ absl::Status SessionImpl::Open() {
   turn_->Add(MessageType::kHello, body, flags);
   scope_ = Scope::kHello;
   stage_ = Stage::kAwaiting;
+  if (keys_only_) {  // the claims follow in the next turn
+    work_ = NewListing({});
+    stage_ = Stage::kShipping;
+  }
   return absl::OkStatus();
 }
 
@@ -50,6 +60,12 @@ absl::Status SessionImpl::ReceiveHello(std::string_view body, uint8_t flags) {
   Hello hello;
   const absl::Status status = DecodeHello(body, flags, &hello);
   if (!status.ok()) return status;
+  if (context_.verify_only && !hello.verify) {
+    return Malformed(MessageType::kHello,
+                     "only comparing is allowed over this connection");
+  }
+  report_.verifying = hello.verify;
+  keys_only_ = hello.keys_only;
   // The initiator's wishes bind both sides.
   exchange_options_.prefer =
       hello.prefer_round_trips ? Prefer::kRoundTrips : Prefer::kBytes;
@@ -78,6 +94,11 @@ absl::Status SessionImpl::AnswerHello() {
     return absl::OkStatus();
   }
   if (!status.ok()) return status;
+  if (keys_only_) {
+    work_ = NewListing({});
+    stage_ = Stage::kShipping;
+    return absl::OkStatus();
+  }
   const Digest& mine = location_->total();
   if (mine == peer_digest_) {
     report_.elements_compared += mine.count;

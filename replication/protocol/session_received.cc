@@ -136,6 +136,8 @@ absl::Status SessionImpl::ReceiveEnd(std::string_view body) {
     case EndReason::kUnsettled:
       report_.unsettled = true;
       break;
+    case EndReason::kEnough:
+      break;
     case EndReason::kUnavailable:
       status_ = absl::UnavailableError(
           absl::StrCat("the peer cannot compare now: ", end.text));

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "replication/protocol/listing.h"
 #include "replication/protocol/session_impl.h"
+#include "replication/protocol/shipping.h"
 #include "sketch/coding.h"
 #include "sketch/sha256.h"
 
@@ -115,6 +117,13 @@ void SessionImpl::FinishExchange(std::vector<uint32_t> missing_there,
     stage_ = Stage::kChoosing;
     return;
   }
+  work_ = NewWork(std::move(missing_there), exact);
+  stage_ = Stage::kShipping;
+}
+
+std::unique_ptr<RoundWork> SessionImpl::NewWork(
+    std::vector<uint32_t> missing_there, bool exact) {
+  if (report_.verifying) return NewListing(std::move(missing_there));
   ShippingContext context;
   context.storage = context_.storage;
   context.snapshot = snapshot_.get();
@@ -124,21 +133,46 @@ void SessionImpl::FinishExchange(std::vector<uint32_t> missing_there,
   context.report = &report_;
   context.peer_count = peer_count_;
   context.exact = exact;
-  shipping_.emplace(context, std::move(missing_there));
-  stage_ = Stage::kShipping;
+  return std::make_unique<Shipping>(context, std::move(missing_there));
+}
+
+std::unique_ptr<RoundWork> SessionImpl::NewListing(
+    std::vector<uint32_t> candidates) {
+  ListingContext context;
+  context.role = role_;
+  context.storage = context_.storage;
+  context.snapshot = snapshot_.get();
+  context.cancelled = &context_.cancelled;
+  context.report = &report_;
+  context.task = context_.verify;
+  context.enough = &enough_;
+  context.span = span_ ? &*span_ : nullptr;
+  context.peer_count = peer_count_;
+  return std::make_unique<Listing>(context, std::move(candidates));
 }
 
 absl::Status SessionImpl::Ship() {
-  const absl::Status status = shipping_->Build(&*turn_);
-  if (!status.ok() || !shipping_->complete()) return status;
+  if (keys_only_ && Expired()) {
+    Finish(EndReason::kExpired);
+    return absl::OkStatus();
+  }
+  const absl::Status status = work_->Build(&*turn_);
+  if (!status.ok() || !work_->complete()) return status;
+  if (keys_only_) {
+    if (role_ == Role::kInitiator) {
+      report_.compared = true;
+      Finish(EndReason::kEnough);
+    }
+    return absl::OkStatus();
+  }
   EndRound();
   return Summarise(Scope::kSpan);
 }
 
 void SessionImpl::EndRound() {
-  unsettled_ |= shipping_->unsettled();
-  idle_rounds_ = shipping_->entries() > 0 ? 0 : idle_rounds_ + 1;
-  shipping_.reset();
+  unsettled_ |= work_->unsettled();
+  idle_rounds_ = work_->entries() > 0 ? 0 : idle_rounds_ + 1;
+  work_.reset();
 }
 
 }  // namespace rocksync

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "replication/protocol/arrivals.h"
 #include "replication/protocol/pair_coding.h"
+#include "replication/protocol/round_work.h"
 #include "replication/protocol/session.h"
 #include "replication/protocol/span.h"
 #include "replication/protocol/storage_view.h"
@@ -46,35 +47,25 @@ struct ShippingContext {
   bool exact = false;       // candidates are all there is
 };
 
-// Grammar of use, on each side:
-//   ( Build | Receive* EndTurn )*  until complete()
 // Memory: the offers and values of one turn, one value of max_value_bytes, and
 // four bytes for each candidate and winner.
-class Shipping {
+class Shipping final : public RoundWork {
  public:
   // `candidates`: ordinals into the span, ascending.
   Shipping(const ShippingContext& context, std::vector<uint32_t> candidates);
 
-  // One message of kOffers to kPairs.
-  absl::Status Receive(MessageType type, std::string_view body);
-  // The peer's turn is over; `idle`: it has only answers left to send.
-  absl::Status EndTurn(bool idle);
-
-  // Adds what there is to send in this turn.
-  absl::Status Build(Turn* turn);
-  // After Build: nothing is left to send but answers to what comes.
-  bool idle() const;
-  // After Build: everything has been sent, and everything has come.
-  bool complete() const;
-  // After EndTurn: the peer may claim to be complete.
-  bool may_end() const;
-
-  // This side, or the peer as far as it is known here, kept a pair back.
-  bool unsettled() const {
+  absl::Status Receive(MessageType type, std::string_view body) override;
+  absl::Status EndTurn(bool idle) override;
+  absl::Status Build(Turn* turn) override;
+  bool idle() const override;
+  bool complete() const override;
+  bool may_end() const override;
+  bool unsettled() const override {
     return unreadable_ > 0 || arrivals_.unsettled() > 0;
   }
-  // Pairs offered or sent so far, both ways: the same number on both sides.
-  uint64_t entries() const { return sent_entries_ + arrivals_.judged(); }
+  uint64_t entries() const override {
+    return sent_entries_ + arrivals_.judged();
+  }
 
  private:
   enum class Part : uint8_t { kUndecided, kLeads, kFollows };

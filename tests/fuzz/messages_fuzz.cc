@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/protocol/listing_coding.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/pair_coding.h"
 #include "replication/protocol/setup.h"
@@ -75,6 +76,26 @@ void FuzzPairs(std::string_view body) {
   Require(second.done());
 }
 
+void FuzzClaims(std::string_view body) {
+  ListingDecoder decoder(MessageType::kClaims, body);
+  std::string again;
+  ListingEncoder encoder(&again);
+  std::vector<Held> helds;
+  while (!decoder.done()) {
+    Claim claim;
+    if (!decoder.NextClaim(&claim).ok()) return;
+    encoder.AddClaim(claim);
+    helds.push_back(claim.held);
+  }
+  ListingDecoder second(MessageType::kClaims, again);
+  for (const Held& held : helds) {
+    Claim claim;
+    Require(!second.done() && second.NextClaim(&claim).ok());
+    Require(Same(claim.held, held));
+  }
+  Require(second.done());
+}
+
 void FuzzSetup(std::string_view body) {
   SetupFacts facts;
   if (!DecodeSetup(body, &facts).ok()) return;
@@ -96,7 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Digest digest;
   uint64_t count = 0;
   struct End end;
-  switch (data[0] % 8) {
+  switch (data[0] % 9) {
     case 0:
       FuzzHello(body, data[1]);
       break;
@@ -120,6 +141,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 7:
       DecodeEnd(body, &end).IgnoreError();
+      break;
+    case 8:
+      FuzzClaims(body);
       break;
   }
   return 0;

@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "replication/protocol/listing_coding.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/pair_coding.h"
 #include "sketch/coding.h"
@@ -44,6 +45,37 @@ std::string DescribePairs(MessageType type, std::string_view body) {
   return absl::StrJoin(parts, ", ");
 }
 
+std::string DescribeHeld(const Held& held) {
+  if (held.state == Held::State::kNothing) return "nothing";
+  return absl::StrCat(WallMs(held.version), ".", held.version.time & 0xffff,
+                      ":", held.version.replica,
+                      held.state == Held::State::kTombstone ? " deleted" : "");
+}
+
+std::string DescribeClaims(std::string_view body) {
+  ListingDecoder decoder(MessageType::kClaims, body);
+  std::vector<std::string> parts;
+  while (!decoder.done()) {
+    Claim claim;
+    if (!decoder.NextClaim(&claim).ok()) return "malformed";
+    parts.push_back(absl::StrCat(claim.family, "/",
+                                 absl::CEscape(View(claim.key)), "@",
+                                 DescribeHeld(claim.held)));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string DescribeHoldings(std::string_view body) {
+  ListingDecoder decoder(MessageType::kHoldings, body);
+  std::vector<std::string> parts;
+  while (!decoder.done()) {
+    Held held;
+    if (!decoder.NextHeld(&held).ok()) return "malformed";
+    parts.push_back(DescribeHeld(held));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 std::string DescribeValues(std::string_view body) {
   std::vector<std::string> parts;
   while (!body.empty()) {
@@ -72,7 +104,9 @@ std::string DescribeBody(MessageType type, uint8_t flags,
       return absl::StrCat(
           hello.digest.count, " elements",
           hello.prefer_round_trips ? ", prefers round trips" : "",
-          hello.bloom ? ", bloom" : "", hello.spans ? ", in spans" : "");
+          hello.bloom ? ", bloom" : "", hello.spans ? ", in spans" : "",
+          hello.verify ? ", only compare" : "",
+          hello.keys_only ? " some keys" : "");
     }
     case MessageType::kSummary: {
       Digest digest;
@@ -103,6 +137,10 @@ std::string DescribeBody(MessageType type, uint8_t flags,
     case MessageType::kOffers:
     case MessageType::kPairs:
       return DescribePairs(type, body);
+    case MessageType::kClaims:
+      return DescribeClaims(body);
+    case MessageType::kHoldings:
+      return DescribeHoldings(body);
     case MessageType::kValues:
       return DescribeValues(body);
     case MessageType::kWants:
@@ -117,10 +155,14 @@ class Talk {
   Talk(StorageView* initiator, StorageView* responder,
        const ConversationOptions& options)
       : options_(options) {
-    initiator_ = NewSession(Role::kInitiator, options.initiator, options.seed,
-                            Context(initiator, false));
-    responder_ = NewSession(Role::kResponder, options.responder, options.seed,
-                            Context(responder, options.responder_busy));
+    SessionContext context = Context(initiator, false);
+    context.verify = options.verify;
+    initiator_ =
+        NewSession(Role::kInitiator, options.initiator, options.seed, context);
+    context = Context(responder, options.responder_busy);
+    context.verify_only = options.verify_only;
+    responder_ =
+        NewSession(Role::kResponder, options.responder, options.seed, context);
   }
 
   ConversationResult Run() {
@@ -183,6 +225,7 @@ std::string Describe(std::string_view message) {
   const bool idle =
       (flags & kFlagIdle) != 0 &&
       ((type >= MessageType::kPayload && type <= MessageType::kPairs) ||
+       type == MessageType::kClaims || type == MessageType::kHoldings ||
        type == MessageType::kDiffers);
   return absl::StrCat(View(MessageName(type)), body.empty() ? "" : ": ", body,
                       " [", message.size(), "]", idle ? " idle" : "",

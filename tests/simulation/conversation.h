@@ -25,6 +25,8 @@ struct ConversationOptions {
   SessionOptions responder;
   SessionSeed seed = {};
   bool responder_busy = false;
+  const VerifyTask* verify = nullptr;  // of the initiator: only compare
+  bool verify_only = false;            // of the responder
   std::function<uint64_t()> now_ms = [] { return uint64_t{0}; };
   std::function<bool()> cancelled;
   // Sees every message on its way and may change it; empty: drop the

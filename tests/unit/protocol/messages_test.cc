@@ -60,6 +60,21 @@ TEST(HelloTest, Options) {
   EXPECT_EQ(hello.false_positive_rate, 0x8000);
 }
 
+TEST(HelloTest, ToCompare) {
+  Hello hello{.digest = kDigest};
+  hello.verify = true;
+  hello.keys_only = true;
+  std::string body;
+  uint8_t flags = 0;
+  EncodeHello(hello, &body, &flags);
+  EXPECT_EQ(Hex(body), std::string(kDigestHex) + "0c");
+  Hello decoded;
+  ASSERT_TRUE(DecodeHello(body, flags, &decoded).ok());
+  EXPECT_TRUE(decoded.verify);
+  EXPECT_TRUE(decoded.keys_only);
+  EXPECT_FALSE(decoded.bloom);
+}
+
 TEST(HelloTest, Refused) {
   Hello hello;
   const std::string body = Bytes(kDigestHex);
@@ -68,8 +83,10 @@ TEST(HelloTest, Refused) {
   }
   ExpectMalformed(DecodeHello(body + "x", 0, &hello), "too long");
   ExpectMalformed(DecodeHello(body, kFlagHelloExtended, &hello), "options");
-  ExpectMalformed(DecodeHello(body + "\x04", kFlagHelloExtended, &hello),
+  ExpectMalformed(DecodeHello(body + "\x10", kFlagHelloExtended, &hello),
                   "options");
+  ExpectMalformed(DecodeHello(body + "\x08", kFlagHelloExtended, &hello),
+                  "not to compare");
   ExpectMalformed(
       DecodeHello(body + Bytes("010000"), kFlagHelloExtended, &hello),
       "false positive rate");
@@ -183,7 +200,7 @@ TEST(EndTest, LiteralBytes) {
   ASSERT_TRUE(DecodeEnd(body, &end).ok());
   EXPECT_EQ(end.text, "adopting, 43 %");
   ExpectMalformed(DecodeEnd("", &end), "unknown reason");
-  ExpectMalformed(DecodeEnd(Bytes("07"), &end), "unknown reason");
+  ExpectMalformed(DecodeEnd(Bytes("08"), &end), "unknown reason");
   ExpectMalformed(DecodeEnd("\x01" + std::string(513, 'x'), &end), "too long");
 }
 

@@ -1,0 +1,70 @@
+// Comparing two replicas without shipping anything: are they equal, and if not,
+// which keys differ?
+
+#ifndef ROCKSYNC_VERIFY_H_
+#define ROCKSYNC_VERIFY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "rocksync/hooks.h"
+
+namespace rocksync {
+
+struct VerifyOptions {
+  // At most this many keys are told; a comparison that comes to more ends
+  // there. At least 1. Memory: each costs its key and about 150 bytes, 16 MiB
+  // in all at most, which ends a comparison too.
+  uint64_t max_keys = 1000;
+
+  // A key counts as different only if it still is at a second look, this much
+  // later at the latest; what was merely on its way is then there. Choose it
+  // longer than the replicators' interval: the default is, for theirs. Zero:
+  // whatever differs at the first look counts.
+  std::chrono::milliseconds settle{15'000};
+};
+
+// What one replica holds for a key.
+struct HeldPair {
+  enum class State { kNothing, kTombstone, kLive };
+  State state = State::kNothing;
+  PairVersion version;  // unless kNothing
+};
+
+// One key that differs.
+struct KeyDifference {
+  enum class Kind {
+    kMissingHere,   // the peer holds a pair or tombstone of it, we nothing
+    kMissingThere,  // the other way round
+    kVersion,       // both hold it, one of them a later version
+    kContent,       // both hold it at one version, with different content: one
+                    // of the two is damaged, or both were adopted
+  };
+  Kind kind = Kind::kVersion;
+  std::string family;
+  std::string key;
+  HeldPair here;
+  HeldPair there;
+};
+
+struct VerifyResult {
+  // All was compared and nothing differs. Said only of equal digests at the
+  // first look, or if what differed then had arrived at a later one.
+  bool equal = false;
+  // All was compared; false if max_keys ended it.
+  bool complete = false;
+  uint64_t elements = 0;     // pairs and tombstones here, at the first look
+  uint64_t differences = 0;  // keys told
+  uint64_t in_flight = 0;    // keys that differed at first, and then no more
+  uint64_t bytes = 0;        // of messages, both directions
+  uint32_t looks = 0;        // sessions that it took
+};
+
+// Sees each key that differs. Must not call the replicator.
+using DifferenceCallback = std::function<void(const KeyDifference&)>;
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_VERIFY_H_

@@ -1,0 +1,225 @@
+#include "replication/protocol/listing.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+constexpr size_t kPackedBytes = size_t{128} << 10;
+
+Held HeldOf(const IndexEntry& entry) {
+  return {
+      .state = entry.tombstone ? Held::State::kTombstone : Held::State::kLive,
+      .version = entry.version,
+      .hash = entry.hash};
+}
+
+}  // namespace
+
+Listing::Listing(const ListingContext& context,
+                 std::vector<uint32_t> candidates)
+    : context_(context), candidates_(std::move(candidates)) {}
+
+// --- What comes -------------------------------------------------------------
+
+absl::Status Listing::Receive(MessageType type, std::string_view body) {
+  if (type == MessageType::kClaims) return ReceiveClaims(body);
+  if (type == MessageType::kHoldings) return ReceiveHoldings(body);
+  return Malformed(type, "in a session that only compares");
+}
+
+absl::Status Listing::ReceiveClaims(std::string_view body) {
+  ListingDecoder decoder(MessageType::kClaims, body);
+  while (!decoder.done()) {
+    Claim claim;
+    absl::Status status = decoder.NextClaim(&claim);
+    if (status.ok()) status = ReceiveClaim(claim);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Listing::ReceiveClaim(const Claim& claim) {
+  constexpr MessageType kType = MessageType::kClaims;
+  if (claim.family >= context_.storage->FamilyCount()) {
+    return Malformed(kType, "unknown family");
+  }
+  if (++claims_of_turn_ > kMaxClaimsPerTurn) {
+    return Malformed(kType, "too many in one turn");
+  }
+  ++received_;
+  if (context_.span != nullptr) {
+    if (claim.held.state == Held::State::kNothing) {
+      return Malformed(kType, "nothing is held of the key");
+    }
+    if (received_ > context_.peer_count) {
+      return Malformed(kType, "more of them than the peer has elements");
+    }
+    const uint64_t position =
+        context_.storage->PositionOf(claim.family, claim.key);
+    if (!context_.span->Covers(position)) {
+      return Malformed(kType, "a key that is not in the span");
+    }
+  } else if (reports()) {
+    return Malformed(kType, "unasked");
+  }
+  const absl::StatusOr<Held> mine = Take(claim.family, claim.key);
+  if (!mine.ok()) return mine.status();
+  if (reports()) {
+    Found({claim.family, std::string(claim.key), *mine, claim.held});
+  } else {
+    answers_.push_back(*mine);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Held> Listing::Take(uint32_t family, std::string_view key) {
+  const absl::StatusOr<std::optional<IndexEntry>> found =
+      context_.snapshot->FindKey(family, key);
+  if (!found.ok()) return found.status();
+  if (!found->has_value()) return Held{};
+  const IndexEntry& entry = **found;
+  if (context_.span != nullptr) {
+    const std::optional<uint32_t> ordinal = context_.span->Find(
+        context_.storage->PositionOf(family, key), entry.hash);
+    if (ordinal) {
+      context_.span->Settle(*ordinal);
+      context_.span->Remove(*ordinal);
+    }
+  }
+  return HeldOf(entry);
+}
+
+absl::Status Listing::ReceiveHoldings(std::string_view body) {
+  ListingDecoder decoder(MessageType::kHoldings, body);
+  while (!decoder.done()) {
+    if (claimed_.empty()) {
+      return Malformed(MessageType::kHoldings, "more than was claimed");
+    }
+    const absl::Status status = decoder.NextHeld(&claimed_.front().theirs);
+    if (!status.ok()) return status;
+    Found(std::move(claimed_.front()));
+    claimed_.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+void Listing::Found(Difference difference) {
+  const bool same = Same(difference.mine, difference.theirs);
+  // A candidate that was none. At a second look the task wants to know.
+  if (same && context_.span != nullptr) return;
+  if (!same) ++context_.report->differences;
+  if (!*context_.enough) {
+    *context_.enough = !context_.task->found(std::move(difference));
+  }
+}
+
+absl::Status Listing::EndTurn(bool idle) {
+  if (!claimed_.empty()) {
+    return Malformed(MessageType::kHoldings, "missing: claims went unanswered");
+  }
+  peer_idle_ = idle;
+  claims_of_turn_ = 0;
+  return absl::OkStatus();
+}
+
+// --- What goes --------------------------------------------------------------
+
+absl::Status Listing::Build(Turn* turn) {
+  claimed_now_ = false;
+  BuildHoldings(turn);
+  return BuildClaims(turn);
+}
+
+void Listing::BuildHoldings(Turn* turn) {
+  for (size_t next = 0; next < answers_.size();) {
+    std::string body;
+    ListingEncoder encoder(&body);
+    while (next < answers_.size() && body.size() < kPackedBytes) {
+      encoder.AddHeld(answers_[next++]);
+    }
+    turn->Add(MessageType::kHoldings, body);
+  }
+  answers_.clear();
+}
+
+absl::Status Listing::BuildClaims(Turn* turn) {
+  size_t claims = 0;
+  bool more = true;
+  while (more && !turn->full() && claims < kMaxClaimsPerTurn) {
+    std::string body;
+    ListingEncoder encoder(&body);
+    const size_t most = std::min(kPackedBytes, turn->room());
+    while (body.size() < most && claims < kMaxClaimsPerTurn) {
+      if (*context_.cancelled && (*context_.cancelled)()) {
+        return absl::CancelledError("stopped while listing");
+      }
+      absl::StatusOr<std::optional<Difference>> next = NextClaim();
+      if (!next.ok()) return next.status();
+      more = next->has_value();
+      if (!more) break;
+      Difference& claim = **next;
+      encoder.AddClaim({claim.family, claim.key, claim.mine});
+      ++claims;
+      ++sent_;
+      claimed_now_ = true;
+      if (reports()) claimed_.push_back(std::move(claim));
+    }
+    if (!body.empty()) turn->Add(MessageType::kClaims, body);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<Difference>> Listing::NextClaim() {
+  Span* const span = context_.span;
+  if (span == nullptr) {
+    if (!reports() || next_key_ == context_.task->keys.size()) {
+      return std::nullopt;
+    }
+    const auto& [family, key] = context_.task->keys[next_key_++];
+    const absl::StatusOr<Held> mine = Take(family, key);
+    if (!mine.ok()) return mine.status();
+    return Difference{family, key, *mine, {}};
+  }
+  while (next_candidate_ < candidates_.size()) {
+    const uint32_t ordinal = candidates_[next_candidate_++];
+    if (span->IsSettled(ordinal)) continue;
+    span->Settle(ordinal);
+    absl::StatusOr<IndexEntry> entry = context_.snapshot->FindElement(
+        span->PositionAt(ordinal), span->HashAt(ordinal));
+    if (absl::IsNotFound(entry.status())) {
+      ++unreadable_;
+      ++context_.report->pairs_unreadable;
+      continue;
+    }
+    if (!entry.ok()) return entry.status();
+    span->Remove(ordinal);
+    const Held mine = HeldOf(*entry);
+    return Difference{entry->family, std::move(entry->key), mine, {}};
+  }
+  return std::nullopt;
+}
+
+// --- Where it stands --------------------------------------------------------
+
+bool Listing::idle() const {
+  if (context_.span == nullptr) {
+    return !reports() || next_key_ == context_.task->keys.size();
+  }
+  for (size_t i = next_candidate_; i < candidates_.size(); ++i) {
+    if (!context_.span->IsSettled(candidates_[i])) return false;
+  }
+  return true;
+}
+
+bool Listing::complete() const {
+  return idle() && peer_idle_ && claimed_.empty() && answers_.empty() &&
+         !(reports() && claimed_now_);
+}
+
+bool Listing::may_end() const {
+  return idle() && claimed_.empty() && answers_.empty();
+}
+
+}  // namespace rocksync
