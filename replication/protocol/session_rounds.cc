@@ -156,7 +156,11 @@ absl::Status SessionImpl::Ship() {
     Finish(EndReason::kExpired);
     return absl::OkStatus();
   }
-  const absl::Status status = work_->Build(&*turn_);
+  // What travels is durable here first: nobody knows what its sender may lose
+  // (design.md, "Forgetting deletes").
+  absl::Status status =
+      synced_pairs_.has_value() ? absl::OkStatus() : MakeDurable();
+  if (status.ok()) status = work_->Build(&*turn_);
   if (!status.ok() || !work_->complete()) return status;
   if (keys_only_) {
     if (role_ == Role::kInitiator) {

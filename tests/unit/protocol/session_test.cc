@@ -414,6 +414,26 @@ TEST_F(SessionTest, ARottenValueIsNotOffered) {
   }
 }
 
+TEST_F(SessionTest, WhatTravelsIsDurableAtItsSender) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  a.Put(0, "of a", "x");
+  b.Delete(0, "of b");
+  ConversationOptions options;
+  int offers = 0;
+  options.tamper = [&](Role from, std::string* message) {
+    const auto type = static_cast<MessageType>((*message)[0] & kTypeMask);
+    if (type != MessageType::kOffers && type != MessageType::kPairs) return;
+    ++offers;
+    const MemoryStorage& sender = from == Role::kInitiator ? a : b;
+    EXPECT_EQ(sender.synced_records().count(
+                  {0, from == Role::kInitiator ? "of a" : "of b"}),
+              1u);
+  };
+  ExpectProven(Converse(&a, &b, options));
+  EXPECT_EQ(offers, 2);
+}
+
 TEST_F(SessionTest, BusyComesBackLater) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);

@@ -1,0 +1,264 @@
+#include "replication/protocol/forgetting.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sketch/coding.h"
+
+namespace rocksync {
+namespace {
+
+constexpr uint8_t kUnproven = 0x01;
+
+std::string Hex(uint64_t id) { return absl::StrCat(absl::Hex(id)); }
+
+bool Ascending(const std::vector<Member>& members) {
+  return std::adjacent_find(members.begin(), members.end(),
+                            [](const Member& a, const Member& b) {
+                              return a.replica_id >= b.replica_id;
+                            }) == members.end();
+}
+
+MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
+  return {Meeting::kNotMember,
+          absl::StrCat("replica ", Hex(id),
+                       " is not in the member list of epoch ", epoch,
+                       "; add it by a newer list, or, if it was removed, export"
+                       " what it alone holds (`rocksync rescue`) and start it"
+                       " anew")};
+}
+
+// Of two with data from outside the list, or from before it, the one that is
+// behind.
+std::optional<uint64_t> OutOfReach(const Forgetting& a, uint64_t a_id,
+                                   const Forgetting& b, uint64_t b_id) {
+  if (a.unproven && a.horizon < b.horizon) return a_id;
+  if (b.unproven && b.horizon < a.horizon) return b_id;
+  return std::nullopt;
+}
+
+MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
+                          const Forgetting& peer, uint64_t peer_id) {
+  const uint64_t epoch = mine.list.epoch;
+  if (epoch == 0) {
+    if (mine.horizon == peer.horizon) return {};
+    return {Meeting::kOutOfReach,
+            absl::StrCat("replicas ", Hex(my_id), " and ", Hex(peer_id),
+                         " have no member list, and one has forgotten deletes"
+                         " that the other may not know; name both in a member"
+                         " list")};
+  }
+  if (mine.list != peer.list) {
+    return {Meeting::kConflict,
+            absl::StrCat("replicas ", Hex(my_id), " and ", Hex(peer_id),
+                         " have different member lists of one epoch, ", epoch,
+                         "; set a newer list on one member")};
+  }
+  for (const uint64_t id : {my_id, peer_id}) {
+    if (!mine.list.Find(id)) return NotMember(id, epoch);
+  }
+  if (const auto behind = OutOfReach(mine, my_id, peer, peer_id)) {
+    return {Meeting::kOutOfReach,
+            absl::StrCat("replica ", Hex(*behind),
+                         " joined with data that may have been deleted and"
+                         " forgotten since; export what it alone holds"
+                         " (`rocksync rescue`) and start it empty, or from a"
+                         " fresh copy of a member")};
+  }
+  return {};
+}
+
+}  // namespace
+
+// --- Lists ------------------------------------------------------------------
+
+std::optional<size_t> MemberList::Find(uint64_t replica_id) const {
+  const auto it = std::lower_bound(
+      members.begin(), members.end(), replica_id,
+      [](const Member& member, uint64_t id) { return member.replica_id < id; });
+  if (it == members.end() || it->replica_id != replica_id) return std::nullopt;
+  return static_cast<size_t>(it - members.begin());
+}
+
+absl::StatusOr<MemberList> SucceedingList(const MemberList& now, uint64_t epoch,
+                                          std::vector<uint64_t> replica_ids,
+                                          uint64_t self) {
+  if (epoch <= now.epoch) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("epoch ", epoch, " does not follow epoch ", now.epoch,
+                     "; choose a larger one"));
+  }
+  if (replica_ids.size() > kMaxMembers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(replica_ids.size(), " members; at most ", kMaxMembers,
+                     " are possible"));
+  }
+  std::sort(replica_ids.begin(), replica_ids.end());
+  MemberList next{.epoch = epoch, .members = {}};
+  for (const uint64_t id : replica_ids) {
+    const std::optional<size_t> before = now.Find(id);
+    next.members.push_back({id, before ? now.members[*before].since : epoch});
+  }
+  if (!next.Find(self)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the member list lacks replica ", Hex(self),
+                     ", on which it is set; set it on one that stays"));
+  }
+  if (replica_ids.front() == 0 || !Ascending(next.members)) {
+    return absl::InvalidArgumentError(
+        "a replica id in the member list is 0 or there twice");
+  }
+  return next;
+}
+
+void AdoptList(const MemberList& list, bool has_data, bool founding,
+               Forgetting* mine) {
+  if (mine->list.epoch == 0) mine->unproven = has_data && !founding;
+  mine->list = list;
+  mine->holds.assign(list.members.size(), 0);
+  mine->vouched.assign(list.members.size(), 0);
+}
+
+MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
+                     const Forgetting& peer, uint64_t peer_id) {
+  if (mine.list.epoch == peer.list.epoch) {
+    return JudgeAlike(mine, my_id, peer, peer_id);
+  }
+  const bool learn = mine.list.epoch < peer.list.epoch;
+  const MemberList& newer = learn ? peer.list : mine.list;
+  const MemberList& older = learn ? mine.list : peer.list;
+  const uint64_t older_id = learn ? my_id : peer_id;
+  for (const uint64_t id : {my_id, peer_id}) {
+    if (!newer.Find(id)) return NotMember(id, newer.epoch);
+  }
+  const uint64_t since = newer.members[*newer.Find(older_id)].since;
+  if (older.epoch > 0 && since > older.epoch) {
+    return {Meeting::kConflict,
+            absl::StrCat("the member list of epoch ", newer.epoch,
+                         " does not follow that of epoch ", older.epoch,
+                         ": replica ", Hex(older_id),
+                         " was removed in between (then export what it alone"
+                         " holds by `rocksync rescue` and start it anew), or"
+                         " the newer list was set on a replica that was no"
+                         " member (then set a newer one on a member)")};
+  }
+  return {learn ? Meeting::kLearn : Meeting::kTeach, ""};
+}
+
+// --- Knowledge --------------------------------------------------------------
+
+Horizon Agree(const Horizon& a, const Horizon& b, uint64_t epoch) {
+  if (a.epoch == epoch && b.epoch == epoch) {
+    return {std::max(a.time, b.time), epoch};
+  }
+  if (a.epoch == epoch) return a;
+  if (b.epoch == epoch) return b;
+  return {std::min(a.time, b.time), std::min(a.epoch, b.epoch)};
+}
+
+void Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine) {
+  for (size_t i = 0; i < mine->vouched.size(); ++i) {
+    if (mine->list.members[i].replica_id == my_id) continue;
+    mine->vouched[i] = std::max(mine->vouched[i], peer.vouched[i]);
+  }
+}
+
+void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
+            uint64_t peer_reading, const Forgetting& peer, Forgetting* mine) {
+  if (mine->list.epoch == 0) return;
+  const auto raise = [](uint64_t* to, uint64_t value) {
+    *to = std::max(*to, value);
+  };
+  for (size_t i = 0; i < mine->holds.size(); ++i) {
+    raise(&mine->holds[i], peer.holds[i]);
+  }
+  const size_t me = *mine->list.Find(my_id);
+  raise(&mine->holds[me], my_reading);
+  raise(&mine->holds[*mine->list.Find(peer_id)], peer_reading);
+  raise(&mine->vouched[me],
+        *std::min_element(mine->holds.begin(), mine->holds.end()));
+  mine->unproven = mine->unproven && peer.unproven;
+}
+
+uint64_t Attainable(const Forgetting& mine) {
+  if (mine.vouched.empty()) return mine.horizon;
+  return *std::min_element(mine.vouched.begin(), mine.vouched.end());
+}
+
+bool Advance(Forgetting* mine) {
+  const uint64_t to = Attainable(*mine);
+  if (to <= mine->horizon) return false;
+  mine->horizon = to;
+  mine->horizon_epoch = mine->list.epoch;
+  return true;
+}
+
+uint64_t HeldUpBy(const Forgetting& mine, uint64_t my_id) {
+  const std::optional<size_t> me = mine.list.Find(my_id);
+  if (!me || mine.list.members.size() < 2) return 0;
+  const auto least = [&](const std::vector<uint64_t>& readings) {
+    size_t found = *me == 0 ? 1 : 0;
+    for (size_t i = 0; i < readings.size(); ++i) {
+      if (i != *me && readings[i] < readings[found]) found = i;
+    }
+    return found;
+  };
+  const size_t oldest = least(mine.holds);
+  if (mine.holds[oldest] < mine.holds[*me]) {
+    return mine.list.members[oldest].replica_id;
+  }
+  const size_t laggard = least(mine.vouched);
+  if (mine.vouched[laggard] < mine.vouched[*me]) {
+    return mine.list.members[laggard].replica_id;
+  }
+  return 0;
+}
+
+// --- Bytes ------------------------------------------------------------------
+
+void EncodeForgetting(const Forgetting& forgetting, std::string* out) {
+  PutFixed8(out, forgetting.unproven ? kUnproven : 0);
+  PutVarint64(out, forgetting.list.epoch);
+  PutFixed64(out, forgetting.horizon);
+  PutVarint64(out, forgetting.horizon_epoch);
+  PutVarint64(out, forgetting.list.members.size());
+  for (size_t i = 0; i < forgetting.list.members.size(); ++i) {
+    PutFixed64(out, forgetting.list.members[i].replica_id);
+    PutVarint64(out, forgetting.list.members[i].since);
+    PutFixed64(out, forgetting.holds[i]);
+    PutFixed64(out, forgetting.vouched[i]);
+  }
+}
+
+bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
+  *forgetting = {};
+  uint8_t flags = 0;
+  uint64_t count = 0;
+  MemberList* const list = &forgetting->list;
+  if (!GetFixed8(&bytes, &flags) || (flags & ~kUnproven) != 0 ||
+      !GetVarint64(&bytes, &list->epoch) ||
+      !GetFixed64(&bytes, &forgetting->horizon) ||
+      !GetVarint64(&bytes, &forgetting->horizon_epoch) ||
+      !GetVarint64(&bytes, kMaxMembers, &count)) {
+    return false;
+  }
+  forgetting->unproven = flags != 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    Member member;
+    uint64_t holds = 0;
+    uint64_t vouched = 0;
+    if (!GetFixed64(&bytes, &member.replica_id) ||
+        !GetVarint64(&bytes, list->epoch, &member.since) ||
+        !GetFixed64(&bytes, &holds) || !GetFixed64(&bytes, &vouched)) {
+      return false;
+    }
+    list->members.push_back(member);
+    forgetting->holds.push_back(holds);
+    forgetting->vouched.push_back(vouched);
+  }
+  return bytes.empty() && (count > 0) == (list->epoch > 0) &&
+         forgetting->horizon_epoch <= list->epoch && Ascending(list->members);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,139 @@
+// When a tombstone may be forgotten: who holds what, for sure and for good.
+// Pure arithmetic on a replica's knowledge of the other members; no storage,
+// no clock, no thread. docs/design.md ("Forgetting deletes") has the argument.
+//
+// A *reading* of a replica X is a value of its clock: all versions that X
+// issued so far are at most it, all that X ever issues later are greater, over
+// restarts too. So one number stands for "what X held at that moment".
+//
+//   holds[X]    what this replica durably holds everything of that X held at
+//               this reading, or something newer for the key
+//   vouched[Y]  the smallest of Y's holds[], as Y said: a promise for good
+//   horizon     the smallest of vouched[]: every member durably holds every
+//               tombstone with a version up to it, so all may drop those
+//
+// All of it belongs to one member list. A newer list (a larger epoch) starts
+// holds[] and vouched[] at 0: what a member that left handed on late is covered
+// only by readings taken after the one who got it adopted the newer list.
+
+#ifndef ROCKSYNC_REPLICATION_PROTOCOL_FORGETTING_H_
+#define ROCKSYNC_REPLICATION_PROTOCOL_FORGETTING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace rocksync {
+
+inline constexpr size_t kMaxMembers = 1024;
+
+struct Member {
+  uint64_t replica_id = 0;
+  uint64_t since = 0;  // the epoch from which on it was listed without a gap
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+// Epoch 0: no list, and nothing is forgotten.
+struct MemberList {
+  uint64_t epoch = 0;
+  std::vector<Member> members;  // by ascending replica id, none twice
+
+  // The position of a replica in `members`.
+  std::optional<size_t> Find(uint64_t replica_id) const;
+  friend bool operator==(const MemberList&, const MemberList&) = default;
+};
+
+// The list that an operator asks for on replica `self`, following `now`.
+// InvalidArgument: the epoch is not newer, `self` is missing, there are too
+// many members, or an id is 0 or there twice.
+absl::StatusOr<MemberList> SucceedingList(const MemberList& now, uint64_t epoch,
+                                          std::vector<uint64_t> replica_ids,
+                                          uint64_t self);
+
+// What one replica knows; also what it says of itself to a peer.
+struct Forgetting {
+  MemberList list;
+  uint64_t horizon = 0;        // a Version.time; 0: nothing is forgotten
+  uint64_t horizon_epoch = 0;  // in which it was reached
+  // Came into the list with data of its own, and has not been proven equal to
+  // a member that did not: it may hold pairs that others deleted and forgot.
+  bool unproven = false;
+  std::vector<uint64_t> holds;    // by the list's order
+  std::vector<uint64_t> vouched;  // by the list's order
+  friend bool operator==(const Forgetting&, const Forgetting&) = default;
+};
+
+// flags (1): bit 0 unproven | epoch | horizon (8) | horizon epoch | members
+// | members x (replica id (8) | since | holds (8) | vouched (8))
+// Integers are varints, fixed ones in parentheses. Decoding consumes all of
+// `bytes` and is false for anything that no encoder makes.
+void EncodeForgetting(const Forgetting& forgetting, std::string* out);
+[[nodiscard]] bool DecodeForgetting(std::string_view bytes,
+                                    Forgetting* forgetting);
+
+// Whether two replicas may talk, by their member lists.
+enum class Meeting : uint8_t {
+  kAlike,       // one list: sessions may begin
+  kLearn,       // the peer's is newer and has a place for this replica: adopt
+                // it, and meet again
+  kTeach,       // the other way round
+  kNotMember,   // one of the two is not in the newer list
+  kConflict,    // two lists that cannot follow one another
+  kOutOfReach,  // one may hold pairs that the other has deleted and forgotten
+};
+struct MeetingVerdict {
+  Meeting meeting = Meeting::kAlike;
+  std::string why;  // and the remedy, if they may not talk
+};
+// Both sides come to the same verdict, kLearn and kTeach exchanged.
+MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
+                     const Forgetting& peer, uint64_t peer_id);
+
+// Adopts a newer list. `has_data`: this replica holds anything at all.
+// `founding`: an operator sets the list here, and vouches for the data.
+void AdoptList(const MemberList& list, bool has_data, bool founding,
+               Forgetting* mine);
+
+// The horizon that two replicas with one list compare by. Within an epoch it
+// only grows. One that was reached in an earlier epoch may have been reached
+// without a newcomer of this one, so of two such the smaller counts: to hold a
+// tombstone again that was dropped does no harm.
+struct Horizon {
+  uint64_t time = 0;
+  uint64_t epoch = 0;
+  friend bool operator==(const Horizon&, const Horizon&) = default;
+};
+Horizon Agree(const Horizon& a, const Horizon& b, uint64_t epoch);
+inline Horizon HorizonOf(const Forgetting& forgetting) {
+  return {forgetting.horizon, forgetting.horizon_epoch};
+}
+
+// Takes over what the peer knows others to have vouched for.
+// REQUIRES: one list.
+void Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine);
+
+// A session proved the two equal, and this side has synced since. `my_reading`,
+// `peer_reading` and `peer` are what was said before either took the session's
+// snapshot. REQUIRES: one list, with both in it.
+void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
+            uint64_t peer_reading, const Forgetting& peer, Forgetting* mine);
+
+// How far the horizon could be now.
+uint64_t Attainable(const Forgetting& mine);
+
+// Moves the horizon there; false if that is no gain.
+bool Advance(Forgetting* mine);
+
+// Of the other members, the one that keeps the horizon from growing: the one of
+// whom this replica has the oldest reading, or else the one that has vouched
+// for least. 0: none does.
+uint64_t HeldUpBy(const Forgetting& mine, uint64_t my_id);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PROTOCOL_FORGETTING_H_

@@ -1,0 +1,429 @@
+#include "replication/protocol/forgetting.h"
+
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/simulation/random.h"
+#include "tests/unit/protocol/forgetting_world.h"
+
+namespace rocksync {
+namespace {
+
+using testing::HasSubstr;
+
+MemberList List(uint64_t epoch, std::vector<uint64_t> ids,
+                const MemberList& after = {}) {
+  return *SucceedingList(after, epoch, ids, ids.front());
+}
+
+Forgetting Of(const MemberList& list) {
+  Forgetting knows;
+  AdoptList(list, false, true, &knows);
+  return knows;
+}
+
+// --- Lists ------------------------------------------------------------------
+
+TEST(MemberListTest, FollowsTheOneBefore) {
+  const MemberList first = List(3, {7, 5});
+  EXPECT_EQ(first.members, (std::vector<Member>{{5, 3}, {7, 3}}));
+  const MemberList second = List(4, {9, 5}, first);
+  EXPECT_EQ(second.members, (std::vector<Member>{{5, 3}, {9, 4}}));
+  EXPECT_EQ(second.Find(9), 1u);
+  EXPECT_EQ(second.Find(7), std::nullopt);
+  EXPECT_EQ(second.Find(10), std::nullopt);
+}
+
+TEST(MemberListTest, WrongOnesAreRefused) {
+  const MemberList now = List(3, {5});
+  const auto why = [&](uint64_t epoch, std::vector<uint64_t> ids) {
+    return std::string(SucceedingList(now, epoch, ids, 5).status().message());
+  };
+  EXPECT_THAT(why(3, {5}), HasSubstr("epoch 3 does not follow epoch 3"));
+  EXPECT_THAT(why(4, {6}), HasSubstr("lacks replica 5"));
+  EXPECT_THAT(why(4, {}), HasSubstr("lacks replica 5"));
+  EXPECT_THAT(why(4, {5, 0}), HasSubstr("0 or there twice"));
+  EXPECT_THAT(why(4, {5, 6, 6}), HasSubstr("0 or there twice"));
+  EXPECT_THAT(why(4, std::vector<uint64_t>(kMaxMembers + 1, 5)),
+              HasSubstr("at most 1024"));
+}
+
+// --- Meetings ---------------------------------------------------------------
+
+void ExpectVerdicts(const Forgetting& a, uint64_t a_id, Meeting of_a,
+                    const Forgetting& b, uint64_t b_id, Meeting of_b,
+                    const std::string& why = "") {
+  const MeetingVerdict mine = Judge(a, a_id, b, b_id);
+  const MeetingVerdict other = Judge(b, b_id, a, a_id);
+  EXPECT_EQ(mine.meeting, of_a) << mine.why;
+  EXPECT_EQ(other.meeting, of_b) << other.why;
+  EXPECT_THAT(mine.why, HasSubstr(why));
+  EXPECT_THAT(other.why, HasSubstr(why));
+}
+
+TEST(MeetingTest, OneList) {
+  const Forgetting both = Of(List(1, {1, 2}));
+  ExpectVerdicts(both, 1, Meeting::kAlike, both, 2, Meeting::kAlike);
+  ExpectVerdicts(both, 1, Meeting::kNotMember, both, 3, Meeting::kNotMember,
+                 "replica 3 is not in the member list of epoch 1");
+  ExpectVerdicts({}, 1, Meeting::kAlike, {}, 2, Meeting::kAlike);
+}
+
+TEST(MeetingTest, TheNewerListIsLearned) {
+  const MemberList first = List(1, {1, 2, 3});
+  const Forgetting newer = Of(List(2, {1, 2}, first));
+  ExpectVerdicts(newer, 1, Meeting::kTeach, Of(first), 2, Meeting::kLearn);
+  ExpectVerdicts(newer, 1, Meeting::kTeach, {}, 2, Meeting::kLearn);
+  ExpectVerdicts(newer, 1, Meeting::kNotMember, Of(first), 3,
+                 Meeting::kNotMember, "rocksync rescue");
+  ExpectVerdicts(newer, 1, Meeting::kNotMember, {}, 4, Meeting::kNotMember,
+                 "add it by a newer list");
+}
+
+TEST(MeetingTest, WhoWasRemovedInBetweenIsNotTakenBack) {
+  const MemberList first = List(1, {1, 2, 3});
+  const MemberList second = List(2, {1, 2}, first);
+  const Forgetting third = Of(List(3, {1, 2, 3}, second));
+  ExpectVerdicts(third, 1, Meeting::kTeach, Of(first), 2, Meeting::kLearn);
+  ExpectVerdicts(third, 1, Meeting::kConflict, Of(first), 3, Meeting::kConflict,
+                 "removed in between");
+}
+
+TEST(MeetingTest, AListFromNowhereIsNotLearned) {
+  ExpectVerdicts(Of(List(9, {1, 2})), 1, Meeting::kConflict,
+                 Of(List(1, {1, 2})), 2, Meeting::kConflict,
+                 "set on a replica that was no member");
+  ExpectVerdicts(Of(List(1, {1, 2})), 1, Meeting::kConflict,
+                 Of(List(1, {1, 2, 3})), 2, Meeting::kConflict,
+                 "different member lists of one epoch");
+}
+
+TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveForgotten) {
+  Forgetting newcomer;
+  AdoptList(List(1, {1, 2}), true, false, &newcomer);
+  EXPECT_TRUE(newcomer.unproven);
+  Forgetting member = Of(List(1, {1, 2}));
+  ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
+  member.horizon = 5;
+  ExpectVerdicts(member, 1, Meeting::kOutOfReach, newcomer, 2,
+                 Meeting::kOutOfReach, "replica 2 joined with data");
+  newcomer.horizon = 5;
+  ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
+  // Proven equal to a member, it is like any other.
+  newcomer.horizon = 0;
+  Proved(2, 1, 1, 1, member, &newcomer);
+  EXPECT_FALSE(newcomer.unproven);
+  ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
+}
+
+TEST(MeetingTest, WithoutListsAForgottenPastMustBeTheSame) {
+  Forgetting copy;
+  copy.horizon = 5;
+  ExpectVerdicts(copy, 1, Meeting::kOutOfReach, {}, 2, Meeting::kOutOfReach,
+                 "have no member list");
+  ExpectVerdicts(copy, 1, Meeting::kAlike, copy, 2, Meeting::kAlike);
+}
+
+// --- Knowledge --------------------------------------------------------------
+
+TEST(KnowledgeTest, IsHandedOn) {
+  Forgetting a = Of(List(1, {1, 2, 3}));
+  Forgetting b = a;
+  b.holds = {0, 7, 9};
+  Proved(1, 4, 2, 6, b, &a);
+  EXPECT_EQ(a.holds, (std::vector<uint64_t>{4, 7, 9}));
+  EXPECT_EQ(a.vouched, (std::vector<uint64_t>{4, 0, 0}));
+  Forgetting c = Of(List(1, {1, 2, 3}));
+  c.vouched = {99, 5, 8};
+  Hear(c, 1, &a);
+  EXPECT_EQ(a.vouched, (std::vector<uint64_t>{4, 5, 8}));  // 1 speaks for 1
+  EXPECT_EQ(Attainable(a), 4u);
+  EXPECT_TRUE(Advance(&a));
+  EXPECT_EQ(HorizonOf(a), (Horizon{4, 1}));
+  EXPECT_FALSE(Advance(&a));
+}
+
+TEST(KnowledgeTest, NothingWithoutAList) {
+  Forgetting a;
+  Proved(1, 4, 2, 6, {}, &a);
+  EXPECT_EQ(a, Forgetting{});
+  EXPECT_FALSE(Advance(&a));
+  EXPECT_EQ(HeldUpBy(a, 1), 0u);
+}
+
+TEST(KnowledgeTest, ANewListStartsAnew) {
+  Forgetting a = Of(List(1, {1, 2, 3}));
+  a.holds = a.vouched = {4, 4, 4};
+  EXPECT_TRUE(Advance(&a));
+  AdoptList(List(2, {1, 2}, a.list), true, false, &a);
+  EXPECT_EQ(a.holds, (std::vector<uint64_t>{0, 0}));
+  EXPECT_EQ(a.vouched, (std::vector<uint64_t>{0, 0}));
+  EXPECT_EQ(HorizonOf(a), (Horizon{4, 1}));
+  EXPECT_FALSE(a.unproven);  // it was a member before
+}
+
+TEST(KnowledgeTest, HorizonsAreAgreedUpon) {
+  EXPECT_EQ(Agree({5, 2}, {9, 2}, 2), (Horizon{9, 2}));
+  EXPECT_EQ(Agree({5, 2}, {9, 1}, 2), (Horizon{5, 2}));
+  EXPECT_EQ(Agree({9, 1}, {5, 2}, 2), (Horizon{5, 2}));
+  EXPECT_EQ(Agree({9, 1}, {5, 0}, 2), (Horizon{5, 0}));
+}
+
+TEST(KnowledgeTest, WhoHoldsItUp) {
+  Forgetting a = Of(List(1, {1, 2, 3}));
+  a.holds = {9, 9, 4};
+  EXPECT_EQ(HeldUpBy(a, 1), 3u);
+  a.holds = {9, 3, 4};
+  EXPECT_EQ(HeldUpBy(a, 1), 2u);
+  a.holds = {9, 9, 9};
+  EXPECT_EQ(HeldUpBy(a, 1), 0u);
+  a.vouched = {9, 8, 7};
+  EXPECT_EQ(HeldUpBy(a, 1), 3u);
+  EXPECT_EQ(HeldUpBy(a, 4), 0u);
+  EXPECT_EQ(HeldUpBy(Of(List(1, {1})), 1), 0u);
+}
+
+// --- Bytes ------------------------------------------------------------------
+
+Forgetting Example() {
+  Forgetting example = Of(List(300, {0x11, 0x22}));
+  example.unproven = true;
+  example.horizon = 0x0102;
+  example.horizon_epoch = 2;
+  example.holds = {0x0304, 5};
+  example.vouched = {6, 0x0708};
+  return example;
+}
+
+TEST(ForgettingBytesTest, Literal) {
+  std::string bytes;
+  EncodeForgetting(Example(), &bytes);
+  EXPECT_EQ(absl::BytesToHexString(bytes),
+            "01"                // unproven
+            "ac02"              // epoch 300
+            "0000000000000102"  // horizon
+            "02"                // reached in epoch 2
+            "02"                // two members
+            "0000000000000011"
+            "ac02"
+            "0000000000000304"
+            "0000000000000006"
+            "0000000000000022"
+            "ac02"
+            "0000000000000005"
+            "0000000000000708");
+  Forgetting decoded;
+  ASSERT_TRUE(DecodeForgetting(bytes, &decoded));
+  EXPECT_EQ(decoded, Example());
+}
+
+TEST(ForgettingBytesTest, WhatNoEncoderMakesIsRefused) {
+  std::string bytes;
+  EncodeForgetting(Example(), &bytes);
+  Forgetting decoded;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(
+        DecodeForgetting(std::string_view(bytes).substr(0, size), &decoded));
+  }
+  EXPECT_FALSE(DecodeForgetting(bytes + '\0', &decoded));
+  const auto refused = [](const auto& change) {
+    Forgetting wrong = Example();
+    change(&wrong);
+    std::string encoded;
+    EncodeForgetting(wrong, &encoded);
+    Forgetting out;
+    return !DecodeForgetting(encoded, &out);
+  };
+  EXPECT_TRUE(refused([](Forgetting* f) { f->horizon_epoch = 301; }));
+  EXPECT_TRUE(refused([](Forgetting* f) { f->list.epoch = 0; }));
+  EXPECT_TRUE(refused([](Forgetting* f) { f->list.members.clear(); }));
+  EXPECT_TRUE(refused([](Forgetting* f) { f->list.members[0].since = 301; }));
+  EXPECT_TRUE(
+      refused([](Forgetting* f) { f->list.members[0].replica_id = 0x22; }));
+  bytes[0] = 2;
+  EXPECT_FALSE(DecodeForgetting(bytes, &decoded));
+}
+
+TEST(ForgettingBytesTest, TheCountIsBoundedBeforeAnythingIsMade) {
+  std::string bytes("\0\1\0\0\0\0\0\0\0\0\0", 11);
+  bytes += "\xff\xff\x7f";
+  Forgetting decoded;
+  EXPECT_FALSE(DecodeForgetting(bytes, &decoded));
+  EXPECT_TRUE(decoded.holds.empty());
+}
+
+// --- Everything that can happen ---------------------------------------------
+
+struct Explored {
+  size_t states = 0;
+  size_t forgot = 0;  // in which all had forgotten the tombstone
+  std::string violation;
+};
+
+// Breadth first, so what is found is as short as can be.
+Explored Explore(const WorldShape& shape, size_t max_states) {
+  struct Node {
+    ForgettingWorld world;
+    std::string path;
+  };
+  Explored explored;
+  std::unordered_set<std::string> seen;
+  std::vector<Node> level{{ForgettingWorld(shape), ""}};
+  while (!level.empty() && seen.size() < max_states) {
+    std::vector<Node> next;
+    for (const Node& node : level) {
+      node.world.ForEachStep(
+          [&](const ForgettingWorld& world, const std::string& step) {
+            if (!explored.violation.empty() || seen.size() >= max_states ||
+                !seen.insert(world.Fingerprint()).second) {
+              return;
+            }
+            std::string path = node.path + step + "; ";
+            if (!world.violation().empty()) {
+              explored.violation = path + world.violation();
+            }
+            explored.forgot += world.forgot_all() ? 1 : 0;
+            next.push_back({world, std::move(path)});
+          });
+      if (!explored.violation.empty()) break;
+    }
+    level = std::move(next);
+    if (!explored.violation.empty()) break;
+  }
+  explored.states = seen.size();
+  return explored;
+}
+
+// All that can happen, as far as so many states go, and then further than that
+// along random walks.
+constexpr size_t kStates = 20'000;
+constexpr uint64_t kWalks = 400;
+constexpr int kSteps = 50;
+
+Explored Walk(const WorldShape& shape, uint64_t seed) {
+  Explored explored;
+  Random random(seed);
+  ForgettingWorld world(shape);
+  std::string path;
+  for (int i = 0; i < kSteps && explored.violation.empty(); ++i) {
+    uint64_t steps = 0;
+    std::string taken;
+    ForgettingWorld next = world;
+    world.ForEachStep([&](const ForgettingWorld& one, const std::string& step) {
+      if (!random.OneIn(++steps)) return;
+      next = one;
+      taken = step;
+    });
+    world = std::move(next);
+    path += taken + "; ";
+    if (!world.violation().empty())
+      explored.violation = path + world.violation();
+    ++explored.states;
+    explored.forgot += world.forgot_all() ? 1 : 0;
+  }
+  return explored;
+}
+
+Explored Try(const WorldShape& shape) {
+  Explored all = Explore(shape, kStates);
+  for (uint64_t seed = 1; seed <= kWalks && all.violation.empty(); ++seed) {
+    const Explored one = Walk(shape, seed);
+    all.violation = one.violation;
+    all.states += one.states;
+    all.forgot += one.forgot;
+  }
+  return all;
+}
+
+WorldShape Deletes() { return {.deletes = 2}; }
+WorldShape Crashes() { return {.crashes = 1, .broken = 1}; }
+WorldShape Late() { return {.connects = 2}; }
+WorldShape Removal() { return {.broken = 1, .removes = 1}; }
+WorldShape EmptyNewcomer() {
+  return {.founders = 2, .deletes = 2, .admits = true};
+}
+WorldShape OldNewcomer() {
+  return {.founders = 2, .admits = true, .newcomer_has_data = true};
+}
+
+class WorldTest : public testing::TestWithParam<WorldShape> {};
+
+TEST_P(WorldTest, NoMemberLacksWhatIsForgotten) {
+  const Explored explored = Try(GetParam());
+  EXPECT_EQ(explored.violation, "");
+  EXPECT_GT(explored.forgot, 0u) << explored.states;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, WorldTest,
+                         testing::Values(Deletes(), Crashes(), Late(),
+                                         Removal(), EmptyNewcomer()));
+
+// There is nothing to forget together: it stays out of reach, or comes in time.
+TEST(OldNewcomerTest, BringsNothingBack) {
+  EXPECT_EQ(Try(OldNewcomer()).violation, "");
+}
+
+std::string Violation(WorldShape shape, ForgettingFault fault) {
+  shape.fault = fault;
+  return Try(shape).violation;
+}
+
+TEST(WorldFaultTest, IsFound) {
+  EXPECT_NE(Violation(Deletes(), ForgettingFault::kForgetLocally), "");
+  EXPECT_NE(Violation(Crashes(), ForgettingFault::kCountUnsynced), "");
+  EXPECT_NE(Violation(OldNewcomer(), ForgettingFault::kLetAnybodyIn), "");
+}
+
+// What becomes of a world that takes these steps.
+std::string Follow(const WorldShape& shape,
+                   const std::vector<std::string>& script) {
+  ForgettingWorld world(shape);
+  for (const std::string& wanted : script) {
+    std::optional<ForgettingWorld> next;
+    world.ForEachStep([&](const ForgettingWorld& one, const std::string& step) {
+      if (step == wanted) next = one;
+    });
+    if (!next) return "nobody can: " + wanted;
+    world = *std::move(next);
+    if (!world.violation().empty()) return wanted + ": " + world.violation();
+  }
+  return "";
+}
+
+// 1 reads its clock before it gets the tombstone, and 0 loses it.
+TEST(WorldFaultTest, WhatTravelsIsSyncedFirst) {
+  WorldShape shape = {.crashes = 1, .broken = 1};
+  std::vector<std::string> script = {
+      "tick at 1",  "1 meets 2", "delete at 0", "a pair of 0 reaches 1",
+      "crash of 0", "0 meets 2", "0 meets 2",   "1 meets 2"};
+  EXPECT_EQ(Follow(shape, script), "");
+  script.push_back("advance at 1");
+  shape.fault = ForgettingFault::kShipUnsynced;
+  EXPECT_EQ(Follow(shape, script),
+            "advance at 1: 1 forgets what 0 does not durably know");
+}
+
+// 3 hands its tombstone on to 1 before both hear that 3 is removed.
+TEST(WorldFaultTest, ANewListStartsKnowledgeAnew) {
+  WorldShape shape = {.replicas = 4, .founders = 4, .broken = 1, .removes = 1};
+  std::vector<std::string> script = {
+      "tick at 1",       "1 meets 2",   "0 meets 2",
+      "0 meets 1",       "delete at 3", "a pair of 3 reaches 1",
+      "a new list at 0", "0 meets 1",   "0 meets 2",
+      "0 meets 2",       "0 meets 2",   "1 meets 2"};
+  EXPECT_EQ(Follow(shape, script), "");
+  script.push_back("advance at 1");
+  EXPECT_EQ(Follow(shape, script), "nobody can: advance at 1");
+  shape.fault = ForgettingFault::kKeepProofs;
+  EXPECT_EQ(Follow(shape, script),
+            "advance at 1: 1 forgets what 0 does not durably know");
+}
+
+}  // namespace
+}  // namespace rocksync

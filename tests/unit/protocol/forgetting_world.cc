@@ -1,0 +1,306 @@
+#include "tests/unit/protocol/forgetting_world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sketch/coding.h"
+
+namespace rocksync {
+
+// Everybody holds the pair that is going to be deleted.
+ForgettingWorld::ForgettingWorld(const WorldShape& shape)
+    : shape_(shape), replicas_(shape.replicas) {
+  std::vector<uint64_t> ids;
+  for (size_t i = 0; i < shape.founders; ++i) ids.push_back(IdOf(i));
+  const MemberList first = *SucceedingList({}, 1, ids, IdOf(0));
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    const bool founder = i < shape.founders;
+    if (founder || shape.newcomer_has_data) {
+      replicas_[i].now = {true, false, 1, IdOf(0)};
+      Sync(i);
+    }
+    if (founder) Adopt(i, first, true);
+  }
+}
+
+void ForgettingWorld::ForEachStep(
+    const std::function<void(const ForgettingWorld&, const std::string&)>&
+        visit) const {
+  const auto step = [&](const std::string& name, const auto& change) {
+    ForgettingWorld next = *this;
+    if (change(&next)) visit(next, name);
+  };
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    const bool member = replicas_[i].knows.list.epoch > 0;
+    if (shape_.deletes > 0 && member) {
+      step(absl::StrCat("delete at ", i), [i](ForgettingWorld* next) {
+        next->Delete(i);
+        return true;
+      });
+    }
+    if (shape_.ticks > 0 && member) {
+      step(absl::StrCat("tick at ", i), [i](ForgettingWorld* next) {
+        next->Tick(i);
+        return true;
+      });
+    }
+    if (shape_.crashes > 0) {
+      step(absl::StrCat("crash of ", i), [i](ForgettingWorld* next) {
+        next->Crash(i);
+        return true;
+      });
+    }
+    if (Attainable(replicas_[i].knows) > replicas_[i].knows.horizon ||
+        shape_.fault == ForgettingFault::kForgetLocally) {
+      step(absl::StrCat("advance at ", i), [i](ForgettingWorld* next) {
+        next->AdvanceHorizon(i);
+        return true;
+      });
+    }
+    for (size_t j = i + 1; j < replicas_.size(); ++j) {
+      step(absl::StrCat(i, " meets ", j), [i, j](ForgettingWorld* next) {
+        if (next->Connect(i, j)) next->Prove(i, j);
+        next->LinkOf(i, j).reset();
+        return true;
+      });
+      if (shape_.connects > 0) {
+        step(absl::StrCat(i, " connects to ", j),
+             [i, j](ForgettingWorld* next) {
+               --next->shape_.connects;
+               return next->Connect(i, j);
+             });
+      }
+      if (Usable(i, j)) {
+        step(absl::StrCat(i, " and ", j, " use their connection"),
+             [i, j](ForgettingWorld* next) {
+               next->Prove(i, j);
+               next->LinkOf(i, j).reset();
+               return true;
+             });
+      }
+      if (shape_.broken == 0) continue;
+      for (const auto& [from, to] : {std::pair(i, j), std::pair(j, i)}) {
+        step(absl::StrCat("a pair of ", from, " reaches ", to),
+             [i, j, from = from, to = to](ForgettingWorld* next) {
+               --next->shape_.broken;
+               const bool met = next->Connect(i, j);
+               if (met) next->Ship(from, to);
+               next->LinkOf(i, j).reset();
+               return met;
+             });
+      }
+    }
+  }
+  const bool second = shape_.removes > 0 || shape_.admits;
+  if (second && replicas_[0].knows.list.epoch == 1) {
+    step("a new list at 0", [](ForgettingWorld* next) {
+      next->SetSecondList();
+      return true;
+    });
+  }
+}
+
+void ForgettingWorld::SetSecondList() {
+  std::vector<uint64_t> ids;
+  const size_t stay = shape_.admits ? shape_.replicas : shape_.founders;
+  for (size_t i = 0; i + shape_.removes < stay; ++i) ids.push_back(IdOf(i));
+  Adopt(0, *SucceedingList(replicas_[0].knows.list, 2, ids, IdOf(0)), true);
+}
+
+void ForgettingWorld::Delete(size_t i) {
+  --shape_.deletes;
+  Replica& replica = replicas_[i];
+  replica.now = {true, true, ++replica.clock, IdOf(i)};
+}
+
+void ForgettingWorld::Tick(size_t i) {
+  --shape_.ticks;
+  ++replicas_[i].clock;
+}
+
+// The clock starts from a lease.
+void ForgettingWorld::Crash(size_t i) {
+  --shape_.crashes;
+  replicas_[i].now = replicas_[i].synced;
+  for (size_t j = 0; j < replicas_.size(); ++j) {
+    links_[i][j].reset();
+    links_[j][i].reset();
+  }
+}
+
+bool ForgettingWorld::Connect(size_t a, size_t b) {
+  Forgetting& mine = replicas_[a].knows;
+  Forgetting& theirs = replicas_[b].knows;
+  MeetingVerdict verdict = Judge(mine, IdOf(a), theirs, IdOf(b));
+  const MeetingVerdict other = Judge(theirs, IdOf(b), mine, IdOf(a));
+  if ((verdict.meeting == Meeting::kLearn) !=
+          (other.meeting == Meeting::kTeach) ||
+      (verdict.meeting == Meeting::kAlike) !=
+          (other.meeting == Meeting::kAlike)) {
+    violation_ = "the two come to different verdicts: " + verdict.why;
+  }
+  if (shape_.fault == ForgettingFault::kLetAnybodyIn &&
+      verdict.meeting == Meeting::kOutOfReach) {
+    verdict.meeting = Meeting::kAlike;
+  }
+  for (const auto& [pupil, teacher] : {std::pair(a, b), std::pair(b, a)}) {
+    if (verdict.meeting != (pupil == a ? Meeting::kLearn : Meeting::kTeach)) {
+      continue;
+    }
+    // Later versions of a newcomer come after all that members read before.
+    replicas_[pupil].clock =
+        std::max(replicas_[pupil].clock, replicas_[teacher].clock);
+    const Replica& from = replicas_[teacher];
+    const bool behind = replicas_[pupil].now.present &&
+                        replicas_[pupil].knows.list.epoch == 0 &&
+                        replicas_[pupil].knows.horizon < from.knows.horizon;
+    if (behind && shape_.fault != ForgettingFault::kLetAnybodyIn) return false;
+    const MemberList list = from.knows.list;
+    Adopt(pupil, list, false);
+    return false;
+  }
+  if (verdict.meeting != Meeting::kAlike) return false;
+  Link link;
+  link.said = {mine, theirs};
+  link.readings = {replicas_[a].clock, replicas_[b].clock};
+  link.horizon = Agree(HorizonNow(a), HorizonNow(b), mine.list.epoch);
+  Hear(link.said[1], IdOf(a), &mine);
+  Hear(link.said[0], IdOf(b), &theirs);
+  SetHorizon(a, link.horizon);
+  SetHorizon(b, link.horizon);
+  LinkOf(a, b) = std::move(link);
+  return true;
+}
+
+bool ForgettingWorld::Usable(size_t a, size_t b) const {
+  const std::optional<Link>& link = links_[a][b];
+  if (!link) return false;
+  return link->said[0].list == replicas_[a].knows.list &&
+         link->said[1].list == replicas_[b].knows.list &&
+         HorizonNow(a) == link->horizon && HorizonNow(b) == link->horizon;
+}
+
+void ForgettingWorld::Take(size_t to, const Record& record) {
+  Replica& replica = replicas_[to];
+  if (!record.Beats(replica.now)) return;
+  if (!record.tombstone && replica.dropped.Beats(record)) {
+    violation_ = absl::StrCat("a deleted key lives again at ", to);
+  }
+  replica.now = record;
+  replica.clock = std::max(replica.clock, record.time);
+}
+
+void ForgettingWorld::Ship(size_t from, size_t to) {
+  if (shape_.fault != ForgettingFault::kShipUnsynced) Sync(from);
+  Take(to, replicas_[from].now);
+}
+
+void ForgettingWorld::Prove(size_t a, size_t b) {
+  const Link link = *LinkOf(a, b);
+  Ship(a, b);
+  Ship(b, a);
+  const uint64_t clock = std::max(replicas_[a].clock, replicas_[b].clock);
+  replicas_[a].clock = replicas_[b].clock = clock;
+  if (shape_.fault != ForgettingFault::kCountUnsynced) {
+    Sync(a);
+    Sync(b);
+  }
+  Proved(IdOf(a), link.readings[0], IdOf(b), link.readings[1], link.said[1],
+         &replicas_[a].knows);
+  Proved(IdOf(b), link.readings[1], IdOf(a), link.readings[0], link.said[0],
+         &replicas_[b].knows);
+}
+
+void ForgettingWorld::Adopt(size_t i, const MemberList& list, bool founding) {
+  Forgetting& knows = replicas_[i].knows;
+  const Forgetting before = knows;
+  AdoptList(list, replicas_[i].now.present, founding, &knows);
+  if (shape_.fault != ForgettingFault::kKeepProofs) return;
+  for (size_t m = 0; m < list.members.size(); ++m) {
+    const auto was = before.list.Find(list.members[m].replica_id);
+    if (!was) continue;
+    knows.holds[m] = before.holds[*was];
+    knows.vouched[m] = before.vouched[*was];
+  }
+}
+
+void ForgettingWorld::SetHorizon(size_t i, const Horizon& horizon) {
+  replicas_[i].knows.horizon = horizon.time;
+  replicas_[i].knows.horizon_epoch = horizon.epoch;
+  Forget(i, &replicas_[i].synced);
+  Forget(i, &replicas_[i].now);
+}
+
+void ForgettingWorld::AdvanceHorizon(size_t i) {
+  Forgetting& knows = replicas_[i].knows;
+  if (shape_.fault == ForgettingFault::kForgetLocally && knows.list.epoch > 0) {
+    knows.horizon = *std::min_element(knows.holds.begin(), knows.holds.end());
+    knows.horizon_epoch = knows.list.epoch;
+  } else {
+    (void)Advance(&knows);
+  }
+  SetHorizon(i, HorizonNow(i));
+}
+
+// The promise: nobody who could hand it on holds what the tombstone deleted.
+void ForgettingWorld::Forget(size_t i, Record* record) {
+  const Forgetting& knows = replicas_[i].knows;
+  if (!record->present || !record->tombstone || record->time > knows.horizon) {
+    return;
+  }
+  for (const Member& member : knows.list.members) {
+    const Replica& other = replicas_[member.replica_id - 1];
+    if (other.knows.list.epoch == 0 || other.knows.unproven) continue;
+    for (const Record* held : {&other.now, &other.synced}) {
+      if (held->present && !held->tombstone && record->Beats(*held)) {
+        violation_ = absl::StrCat(i, " forgets what ", member.replica_id - 1,
+                                  " does not durably know");
+      }
+    }
+  }
+  if (record->Beats(replicas_[i].dropped)) replicas_[i].dropped = *record;
+  *record = {};
+}
+
+bool ForgettingWorld::forgot_all() const {
+  return std::all_of(replicas_.begin(), replicas_.end(),
+                     [](const Replica& replica) {
+                       return !replica.now.present && replica.dropped.present;
+                     });
+}
+
+std::string ForgettingWorld::Fingerprint() const {
+  std::string out;
+  const auto put = [&out](uint64_t value) { PutVarint64(&out, value); };
+  const auto put_record = [&](const Record& record) {
+    put(record.present ? 4 * record.time + 2 * record.tombstone + 1 : 0);
+    put(record.replica);
+  };
+  for (const Replica& replica : replicas_) {
+    put_record(replica.now);
+    put_record(replica.synced);
+    put_record(replica.dropped);
+    put(replica.clock);
+    EncodeForgetting(replica.knows, &out);
+  }
+  for (size_t a = 0; a < replicas_.size(); ++a) {
+    for (size_t b = a + 1; b < replicas_.size(); ++b) {
+      const std::optional<Link>& link = links_[a][b];
+      put(link.has_value());
+      if (!link) continue;
+      EncodeForgetting(link->said[0], &out);
+      EncodeForgetting(link->said[1], &out);
+      put(link->readings[0]);
+      put(link->readings[1]);
+      put(link->horizon.time);
+    }
+  }
+  for (const int left : {shape_.deletes, shape_.ticks, shape_.crashes,
+                         shape_.connects, shape_.broken}) {
+    put(static_cast<uint64_t>(left));
+  }
+  return out;
+}
+
+}  // namespace rocksync

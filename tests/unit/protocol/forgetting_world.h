@@ -1,0 +1,115 @@
+// A few replicas with one key, small enough that everything that can happen to
+// them can be tried: deletes, connections, sessions that end well or break,
+// losses of power, new member lists. What forgetting.h decides is held against
+// the truth.
+
+#ifndef ROCKSYNC_TESTS_UNIT_PROTOCOL_FORGETTING_WORLD_H_
+#define ROCKSYNC_TESTS_UNIT_PROTOCOL_FORGETTING_WORLD_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replication/protocol/forgetting.h"
+
+namespace rocksync {
+
+// Mistakes, to see that they are found.
+enum class ForgettingFault : uint8_t {
+  kNone,
+  kForgetLocally,  // a tombstone goes once this replica holds enough
+  kCountUnsynced,  // a proof counts before what it says is synced
+  kShipUnsynced,   // pairs travel before the sender has synced them
+  kKeepProofs,     // a new member list does not start knowledge anew
+  kLetAnybodyIn,   // a newcomer's old data are not looked at
+};
+
+struct WorldShape {
+  size_t replicas = 3;
+  size_t founders = 3;  // in the first list; a later replica is no member
+  int deletes = 1;      // how many may happen
+  int ticks = 1;        // writes to other keys: the clock goes on
+  int crashes = 0;
+  int connects = 0;     // connections that are used only later
+  int broken = 0;       // sessions that break after one pair
+  size_t removes = 0;   // the second list lacks this many, from the end
+  bool admits = false;  // the second list names those that are no founders
+  bool newcomer_has_data = false;
+  ForgettingFault fault = ForgettingFault::kNone;
+};
+
+// One state of the world. Copyable: every step begins with a copy.
+class ForgettingWorld {
+ public:
+  explicit ForgettingWorld(const WorldShape& shape);
+
+  // Calls `visit` with every state that is one step away.
+  void ForEachStep(
+      const std::function<void(const ForgettingWorld&,
+                               const std::string& step)>& visit) const;
+
+  // What must never be, in words; empty: nothing.
+  const std::string& violation() const { return violation_; }
+  // The tombstone went from everybody's hands.
+  bool forgot_all() const;
+  // Equal states have equal fingerprints.
+  std::string Fingerprint() const;
+
+ private:
+  static constexpr size_t kMost = 4;
+
+  struct Record {
+    bool present = false;
+    bool tombstone = false;
+    uint64_t time = 0;
+    uint64_t replica = 0;
+    bool Beats(const Record& other) const {
+      if (!present || !other.present) return present;
+      return time != other.time ? time > other.time : replica > other.replica;
+    }
+  };
+  struct Replica {
+    Record now;
+    Record synced;
+    Record dropped;  // the greatest tombstone that it has forgotten
+    uint64_t clock = 1;
+    Forgetting knows;
+  };
+  // What two said when they connected; [0] is the one with the smaller number.
+  struct Link {
+    std::array<Forgetting, 2> said;
+    std::array<uint64_t, 2> readings{};
+    Horizon horizon;
+  };
+
+  static uint64_t IdOf(size_t replica) { return replica + 1; }
+  std::optional<Link>& LinkOf(size_t a, size_t b) { return links_[a][b]; }
+  Horizon HorizonNow(size_t i) const { return HorizonOf(replicas_[i].knows); }
+
+  void Delete(size_t i);
+  void Tick(size_t i);
+  void Crash(size_t i);
+  bool Connect(size_t a, size_t b);  // false: they may not talk
+  bool Usable(size_t a, size_t b) const;
+  void Prove(size_t a, size_t b);
+  void Ship(size_t from, size_t to);
+  void Take(size_t to, const Record& record);
+  void Sync(size_t i) { replicas_[i].synced = replicas_[i].now; }
+  void Adopt(size_t i, const MemberList& list, bool founding);
+  void SetHorizon(size_t i, const Horizon& horizon);
+  void AdvanceHorizon(size_t i);
+  void Forget(size_t i, Record* record);
+  void SetSecondList();
+
+  WorldShape shape_;
+  std::vector<Replica> replicas_;
+  std::array<std::array<std::optional<Link>, kMost>, kMost> links_;
+  std::string violation_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_UNIT_PROTOCOL_FORGETTING_WORLD_H_
