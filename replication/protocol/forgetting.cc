@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replication/protocol/messages.h"
 #include "sketch/coding.h"
 
 namespace rocksync {
@@ -259,6 +260,21 @@ bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
   }
   return bytes.empty() && (count > 0) == (list->epoch > 0) &&
          forgetting->horizon_epoch <= list->epoch && Ascending(list->members);
+}
+
+std::string EncodeAnnouncement(const Announcement& announcement) {
+  std::string out(1, static_cast<char>(MessageType::kAnnouncement));
+  PutFixed64(&out, announcement.reading);
+  EncodeForgetting(announcement.forgetting, &out);
+  return out;
+}
+
+bool DecodeAnnouncement(std::string_view message, Announcement* announcement) {
+  uint8_t head = 0;
+  return GetFixed8(&message, &head) &&
+         head == static_cast<uint8_t>(MessageType::kAnnouncement) &&
+         GetFixed64(&message, &announcement->reading) &&
+         DecodeForgetting(message, &announcement->forgetting);
 }
 
 }  // namespace rocksync

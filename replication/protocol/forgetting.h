@@ -72,9 +72,21 @@ struct Forgetting {
 // | members x (replica id (8) | since | holds (8) | vouched (8))
 // Integers are varints, fixed ones in parentheses. Decoding consumes all of
 // `bytes` and is false for anything that no encoder makes.
+inline constexpr size_t kMaxForgettingBytes = 64 + 34 * kMaxMembers;
 void EncodeForgetting(const Forgetting& forgetting, std::string* out);
 [[nodiscard]] bool DecodeForgetting(std::string_view bytes,
                                     Forgetting* forgetting);
+
+// What a replica says of itself at set-up and, on a connection that lasts,
+// between sessions.
+struct Announcement {
+  uint64_t reading = 0;
+  Forgetting forgetting;
+};
+// A message of its own: head | reading (8) | forgetting.
+std::string EncodeAnnouncement(const Announcement& announcement);
+[[nodiscard]] bool DecodeAnnouncement(std::string_view message,
+                                      Announcement* announcement);
 
 // Whether two replicas may talk, by their member lists.
 enum class Meeting : uint8_t {

@@ -111,6 +111,8 @@ std::string_view MessageName(MessageType type) {
       return "Claims";
     case MessageType::kHoldings:
       return "Holdings";
+    case MessageType::kAnnouncement:
+      return "Announcement";
   }
   return "unknown message";
 }

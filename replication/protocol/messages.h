@@ -42,8 +42,10 @@ enum class MessageType : uint8_t {
   kRefusal = 18,
   kClaims = 19,    // comparing only: what I hold of some keys
   kHoldings = 20,  // what I hold of the keys claimed in your last turn
+  // Between sessions: see forgetting.h.
+  kAnnouncement = 21,
 };
-inline constexpr uint8_t kMaxMessageType = 20;
+inline constexpr uint8_t kMaxMessageType = 21;
 
 // For messages, e.g. "Offers".
 std::string_view MessageName(MessageType type);

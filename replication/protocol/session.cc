@@ -286,6 +286,7 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
     case MessageType::kSetup:
     case MessageType::kConfirm:
     case MessageType::kRefusal:
+    case MessageType::kAnnouncement:
       break;
   }
   return Malformed(type, "not a message of a session");

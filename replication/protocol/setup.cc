@@ -44,8 +44,9 @@ bool GetIdentity(std::string_view* input, SetupFacts* facts) {
       !GetFixed64(input, &facts->replica_id) ||
       !GetVarint64(input, &facts->incarnation.counter) ||
       !GetFixed64(input, &facts->incarnation.random) ||
-      !GetFixed64(input, &facts->clock) || !GetVarint64(input, &facts->epoch) ||
-      !GetFixed64(input, &facts->horizon) ||
+      !GetFixed64(input, &facts->clock) ||
+      !GetVarint64(input, &facts->forgetting.list.epoch) ||
+      !GetFixed64(input, &facts->forgetting.horizon) ||
       !GetVarint64(input, &facts->capabilities) ||
       !GetBytes(input, facts->nonce.size(), &nonce)) {
     return false;
@@ -74,6 +75,31 @@ absl::Status GetFamilies(std::string_view* input, SetupFacts* facts) {
   return absl::OkStatus();
 }
 
+absl::Status GetForgetting(std::string_view* input, SetupFacts* facts) {
+  const uint64_t epoch = facts->forgetting.list.epoch;
+  const uint64_t horizon = facts->forgetting.horizon;
+  if (epoch == 0) return absl::OkStatus();
+  std::string_view bytes;
+  if (!GetLengthPrefixed(input, kMaxForgettingBytes, &bytes) ||
+      !DecodeForgetting(bytes, &facts->forgetting) ||
+      facts->forgetting.list.epoch != epoch ||
+      facts->forgetting.horizon != horizon) {
+    return Malformed(MessageType::kSetup, "no member list");
+  }
+  return absl::OkStatus();
+}
+
+RefusalReason ReasonOf(Meeting meeting) {
+  switch (meeting) {
+    case Meeting::kNotMember:
+      return RefusalReason::kNotMember;
+    case Meeting::kOutOfReach:
+      return RefusalReason::kOutOfReach;
+    default:
+      return RefusalReason::kEpoch;
+  }
+}
+
 }  // namespace
 
 std::string Hmac128(const ClusterSecret& secret, std::string_view text) {
@@ -97,8 +123,8 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
   PutVarint64(out, facts.incarnation.counter);
   PutFixed64(out, facts.incarnation.random);
   PutFixed64(out, facts.clock);
-  PutVarint64(out, facts.epoch);
-  PutFixed64(out, facts.horizon);
+  PutVarint64(out, facts.forgetting.list.epoch);
+  PutFixed64(out, facts.forgetting.horizon);
   PutVarint64(out, facts.capabilities);
   out->append(AsPiece(facts.nonce));
   PutVarint64(out, facts.families.size());
@@ -106,6 +132,10 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
     PutLengthPrefixed(out, family.name);
     PutLengthPrefixed(out, family.comparator);
   }
+  if (facts.forgetting.list.epoch == 0) return;
+  std::string forgetting;
+  EncodeForgetting(facts.forgetting, &forgetting);
+  PutLengthPrefixed(out, forgetting);
 }
 
 absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
@@ -128,7 +158,8 @@ absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
   if (!GetIdentity(&body, facts)) {
     return Malformed(MessageType::kSetup, "truncated");
   }
-  return GetFamilies(&body, facts);
+  const absl::Status status = GetFamilies(&body, facts);
+  return status.ok() ? GetForgetting(&body, facts) : status;
 }
 
 Setup::Setup(Role role, SetupFacts mine, const ClusterSecret& secret,
@@ -260,20 +291,10 @@ absl::Status Setup::CheckPeer() {
 }
 
 absl::Status Setup::CheckMembership() {
-  if (policy_.is_member && !policy_.is_member(peer_.replica_id)) {
-    return Refuse(RefusalReason::kNotMember,
-                  absl::StrCat("replica ", Hex(peer_.replica_id),
-                               " is not a member in epoch ", mine_.epoch,
-                               " of replica ", Hex(mine_.replica_id),
-                               "; add it by a new epoch, or rescue its data"));
-  }
-  if (peer_.epoch != mine_.epoch) {
-    return Refuse(RefusalReason::kEpoch,
-                  absl::StrCat("replica ", Hex(peer_.replica_id),
-                               " is in epoch ", peer_.epoch, ", replica ",
-                               Hex(mine_.replica_id), " in epoch ", mine_.epoch,
-                               "; give both the newer member list"));
-  }
+  const MeetingVerdict verdict = Judge(mine_.forgetting, mine_.replica_id,
+                                       peer_.forgetting, peer_.replica_id);
+  meeting_ = verdict.meeting;
+  if (!verdict.why.empty()) return Refuse(ReasonOf(meeting_), verdict.why);
   if (!policy_.remembered) return absl::OkStatus();
   const std::optional<Incarnation> known = policy_.remembered(peer_.replica_id);
   if (!known || peer_.incarnation.counter > known->counter ||

@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "replication/protocol/exchange.h"
+#include "replication/protocol/forgetting.h"
 #include "replication/protocol/session.h"
 #include "sketch/element.h"
 
@@ -51,9 +52,8 @@ struct SetupFacts {
   std::string cluster;  // its name
   uint64_t replica_id = 0;
   Incarnation incarnation;
-  uint64_t clock = 0;    // durable: no later life of it starts from less
-  uint64_t epoch = 0;    // of the member list
-  uint64_t horizon = 0;  // Version.time up to which tombstones are dropped
+  uint64_t clock = 0;  // a reading: no later life of it starts from less
+  Forgetting forgetting;
   uint64_t capabilities = 0;
   std::array<uint8_t, 16> nonce = {};  // fresh random bytes
   // In the order of their names' bytes: the ordinals of a session.
@@ -67,17 +67,17 @@ enum class RefusalReason : uint8_t {
   kSameReplica = 4,  // one replica id twice
   kIdentity = 5,     // the transport authenticated another replica id
   kNotMember = 6,    // not in the member list
-  kEpoch = 7,        // another member list
+  kEpoch = 7,        // member lists that do not follow one another
   kRolledBack = 8,   // a life that was superseded, or a copy
   kFamilies = 9,     // replicated families differ
   kComparator = 10,  // a family's comparator differs
+  kOutOfReach = 11,  // it may hold pairs that were deleted and forgotten
 };
 
 // What the peer is held against. Empty functions: no such check.
 struct SetupPolicy {
   // The replica id that the transport authenticated; 0: it does not.
   uint64_t authenticated_id = 0;
-  std::function<bool(uint64_t replica_id)> is_member;
   // The latest incarnation that this replica remembers of another.
   std::function<std::optional<Incarnation>(uint64_t replica_id)> remembered;
 };
@@ -101,6 +101,9 @@ class Setup {
   const absl::Status& status() const { return status_; }
 
   const SetupFacts& peer() const { return peer_; }
+  // kAlike: sessions may begin. kLearn or kTeach: one side has the newer member
+  // list; it adopts nothing by itself, and the two should meet again.
+  Meeting meeting() const { return meeting_; }
   // For the sessions of this connection; count session_number up from 0.
   SessionSeed seed() const;
 
@@ -124,6 +127,7 @@ class Setup {
   State state_ = State::kExpectSetup;
   absl::Status status_;
   SetupFacts peer_;
+  Meeting meeting_ = Meeting::kAlike;
   std::string my_setup_;  // whole messages, for the confirmation
   std::string peer_setup_;
   std::deque<std::string> outbox_;
@@ -134,6 +138,7 @@ class Setup {
 //   | incarnation counter | incarnation random (8) | clock (8) | epoch
 //   | horizon (8) | capabilities | nonce (16)
 //   | families | families x (name | comparator)
+//   | forgetting (a string, see forgetting.h), if the epoch is not 0
 //   | what later versions add, ignored here
 // Integers are varints, fixed ones in parentheses, strings after their length.
 void EncodeSetup(const SetupFacts& facts, std::string* out);

@@ -258,6 +258,20 @@ TEST(ForgettingBytesTest, TheCountIsBoundedBeforeAnythingIsMade) {
   EXPECT_TRUE(decoded.holds.empty());
 }
 
+TEST(ForgettingBytesTest, AnAnnouncement) {
+  const std::string bytes = EncodeAnnouncement({0x0a0b, Example()});
+  EXPECT_EQ(absl::BytesToHexString(bytes.substr(0, 9)), "150000000000000a0b");
+  Announcement decoded;
+  ASSERT_TRUE(DecodeAnnouncement(bytes, &decoded));
+  EXPECT_EQ(decoded.reading, 0x0a0bu);
+  EXPECT_EQ(decoded.forgetting, Example());
+  for (const std::string& wrong :
+       {std::string(), std::string("\x16") + bytes.substr(1),
+        bytes.substr(0, 8), bytes.substr(0, 20)}) {
+    EXPECT_FALSE(DecodeAnnouncement(wrong, &decoded));
+  }
+}
+
 // --- Everything that can happen ---------------------------------------------
 
 struct Explored {

@@ -93,10 +93,11 @@ TEST_F(SetupTest, TwoReplicasMeet) {
 
 TEST_F(SetupTest, LiteralBytes) {
   dialer_facts_.clock = 0x0304;
-  dialer_facts_.epoch = 300;
-  dialer_facts_.horizon = 0x0102;
+  AdoptList(*SucceedingList({}, 300, {1, 2}, 1), false, true,
+            &dialer_facts_.forgetting);
+  dialer_facts_.forgetting.horizon = 0x0102;
   dialer_facts_.families.pop_back();
-  listener_facts_.epoch = 300;
+  listener_facts_.forgetting = dialer_facts_.forgetting;
   listener_facts_.families.pop_back();
   Meet();
   EXPECT_EQ(Hex(sent_[0]),
@@ -113,7 +114,16 @@ TEST_F(SetupTest, LiteralBytes) {
             "01010101010101010101010101010101"  // nonce
             "01"                                // one family
             "0764656661756c74"                  // "default"
-            "1a6c6576656c64622e4279746577697365436f6d70617261746f72");
+            "1a6c6576656c64622e4279746577697365436f6d70617261746f72"
+            // forgetting, 65 bytes
+            "41"
+            "00"                // flags
+            "ac02"              // epoch 300
+            "0000000000000102"  // horizon
+            "00"                // reached in no epoch
+            "02"                // members: id, since, holds, vouched
+            "0000000000000001ac0200000000000000000000000000000000"
+            "0000000000000002ac0200000000000000000000000000000000");
   EXPECT_EQ(sent_[2].size(), 17u);
   EXPECT_EQ(sent_[2][0], 0x11);
   EXPECT_EQ(sent_[3].size(), 17u);
@@ -166,14 +176,59 @@ TEST_F(SetupTest, TheDialerChecksToo) {
   ExpectRefused("the certificate is of replica 9");
 }
 
-TEST_F(SetupTest, NotAMember) {
-  listener_policy_.is_member = [](uint64_t id) { return id != 1; };
-  ExpectRefused("replica 1 is not a member in epoch 0");
+// The member list that founders 1 and 2 have.
+Forgetting Founded(uint64_t epoch, std::vector<uint64_t> ids) {
+  Forgetting forgetting;
+  AdoptList(*SucceedingList({}, epoch, ids, ids[0]), false, true, &forgetting);
+  return forgetting;
 }
 
-TEST_F(SetupTest, AnotherEpoch) {
-  dialer_facts_.epoch = 4;
-  ExpectRefused("is in epoch 4");
+TEST_F(SetupTest, NotAMember) {
+  listener_facts_.forgetting = Founded(4, {2, 3});
+  ExpectRefused("replica 1 is not in the member list of epoch 4");
+  EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kNotMember));
+}
+
+TEST_F(SetupTest, TwoListsOfOneEpoch) {
+  dialer_facts_.forgetting = Founded(4, {1, 2});
+  listener_facts_.forgetting = Founded(4, {1, 2, 3});
+  ExpectRefused("different member lists of one epoch, 4");
+  EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kEpoch));
+}
+
+TEST_F(SetupTest, OutOfReach) {
+  dialer_facts_.forgetting.horizon = 5;
+  ExpectRefused("has forgotten deletes");
+  EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kOutOfReach));
+}
+
+TEST_F(SetupTest, TheNewerListIsLearnedFromThePeer) {
+  dialer_facts_.forgetting = Founded(4, {1, 2});
+  Meet();
+  ASSERT_TRUE(dialer_->status().ok()) << dialer_->status();
+  ASSERT_TRUE(listener_->status().ok()) << listener_->status();
+  EXPECT_EQ(dialer_->meeting(), Meeting::kTeach);
+  EXPECT_EQ(listener_->meeting(), Meeting::kLearn);
+  EXPECT_EQ(listener_->peer().forgetting, dialer_facts_.forgetting);
+}
+
+TEST_F(SetupTest, AnEpochWithoutItsListIsMalformed) {
+  dialer_facts_.forgetting = Founded(4, {1, 2});
+  std::string body;
+  EncodeSetup(dialer_facts_, &body);
+  SetupFacts decoded;
+  ASSERT_TRUE(DecodeSetup(body, &decoded).ok());
+  EXPECT_EQ(decoded.forgetting, dialer_facts_.forgetting);
+  for (size_t cut = 1; cut <= 62; ++cut) {
+    const std::string_view part(body.data(), body.size() - cut);
+    EXPECT_TRUE(absl::IsInvalidArgument(DecodeSetup(part, &decoded))) << cut;
+  }
+  // The epoch or the horizon said twice, and not alike.
+  for (const size_t at : {body.size() - 61, body.size() - 53}) {
+    std::string other = body;
+    other[at] ^= 1;
+    EXPECT_TRUE(absl::IsInvalidArgument(DecodeSetup(other, &decoded))) << at;
+  }
 }
 
 TEST_F(SetupTest, ALifeThatIsOver) {
