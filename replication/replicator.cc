@@ -1,6 +1,7 @@
 #include "rocksync/replicator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -77,10 +78,11 @@ class ReplicatorImpl : public Replicator {
  public:
   ReplicatorImpl(const ReplicatorOptions& options, ReplicatedDB* db,
                  std::shared_ptr<Transport> transport);
-  ~ReplicatorImpl() override;
+  ~ReplicatorImpl() override { Stop(); }
 
   rocksdb::Status Begin();
 
+  void Stop() override;
   rocksdb::Status SyncNow(const std::string& peer) override;
   rocksdb::Status Verify(const std::string& peer, const VerifyOptions& options,
                          const DifferenceCallback& differs,
@@ -125,7 +127,7 @@ class ReplicatorImpl : public Replicator {
   milliseconds BusyPause();
 
   Replica replica_;
-  bool listening_ = false;
+  std::atomic<bool> listening_{false};
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -134,7 +136,8 @@ class ReplicatorImpl : public Replicator {
   Schedule schedule_;
   // Those of the options, numbered as in the schedule, then others.
   std::vector<std::unique_ptr<Dialer>> dialers_;
-  int calls_ = 0;  // of SyncNow and Verify, under way
+  int calls_ = 0;    // of SyncNow and Verify, under way
+  std::mutex stop_;  // held while stopping
   std::thread dial_thread_;
   Visitors visitors_;  // last: its threads use the rest
 };
@@ -174,16 +177,18 @@ rocksdb::Status ReplicatorImpl::Begin() {
 
 // Threads are woken from whatever they wait for: connections are closed, slots
 // refused, and the rest polls `stopping`.
-ReplicatorImpl::~ReplicatorImpl() {
+void ReplicatorImpl::Stop() {
+  const std::lock_guard one_at_a_time(stop_);
   {
     const std::lock_guard lock(mutex_);
     replica_.stopping = true;
   }
   changed_.notify_all();
   replica_.slots.Stop();
-  if (listening_) replica_.transport->StopListening();
+  if (listening_.exchange(false)) replica_.transport->StopListening();
   replica_.connections.CloseAll();
   if (dial_thread_.joinable()) dial_thread_.join();
+  visitors_.Join();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return calls_ == 0; });
 }

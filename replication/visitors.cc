@@ -15,8 +15,9 @@ constexpr std::chrono::milliseconds kBetweenRefusals{1'000};
 
 }  // namespace
 
-Visitors::~Visitors() {
+void Visitors::Join() {
   for (Visit& visit : visits_) visit.thread.join();
+  visits_.clear();
 }
 
 void Visitors::ForgetThoseOver() {

@@ -27,12 +27,14 @@ class Visitors {
            std::function<void(uint64_t, const SessionResult&)> met)
       : replica_(replica), met_(std::move(met)) {}
 
-  // Waits for the threads, which end when their connections are closed and
-  // `replica->stopping` is set.
-  ~Visitors();
+  ~Visitors() { Join(); }
 
   // From any thread; returns at once.
   void Receive(std::unique_ptr<Connection> connection);
+
+  // Waits for the threads, which end when their connections are closed and
+  // `replica->stopping` is set. No Receive may run any more.
+  void Join();
 
  private:
   struct Visit {

@@ -42,6 +42,7 @@ struct Settings {
   ServerOptions redis;
   ReplicatorOptions replicator;
   uint64_t sync_interval_ms = 1000;
+  uint64_t peer_timeout_ms = 10'000;
 
   std::string trial_directory;
   TlsTransportOptions tls;
@@ -86,6 +87,12 @@ void AddOptions(CLI::App* app, Settings* settings) {
                   "REPLICATION SYNC")
       ->capture_default_str()
       ->check(CLI::Range(0, 86'400'000))
+      ->group("Replication");
+
+  app->add_option("--peer-timeout-ms", settings->peer_timeout_ms,
+                  "A peer that is silent for so long is given up")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400'000))
       ->group("Replication");
 
   auto* trial =
@@ -216,7 +223,8 @@ Status Run(Settings settings, const sigset_t& signals) {
 
   settings.replicator.interval =
       std::chrono::milliseconds(settings.sync_interval_ms);
-  settings.replicator.io_timeout = std::chrono::seconds(10);
+  settings.replicator.io_timeout =
+      std::chrono::milliseconds(settings.peer_timeout_ms);
   settings.replicator.progress = LogSession;
   std::unique_ptr<Replicator> replicator;
   status = Replicator::Start(settings.replicator, database.get(), transport,
@@ -241,9 +249,8 @@ Status Run(Settings settings, const sigset_t& signals) {
     errors.Log(replicator->stats());
   }
   spdlog::info("stopping");
-  replicator->Pause();  // so that no REPLICATION SYNC begins another session
+  replicator->Stop();  // ends a REPLICATION SYNC, which the server waits for
   server.reset();
-  replicator.reset();
   return database->Close();
 }
 

@@ -48,9 +48,14 @@ struct ReplicatedDBOptions {
   // database is refused.
   bool adopt_existing = true;
 
-  // Let a copy of a replica (a checkpoint, a restored backup) open as a new
-  // replica with an identity of its own. False: such a copy is recognised and
-  // refused, since two replicas with one identity lose writes.
+  // Let a copy of a replica open as a new replica with an identity of its own.
+  // False: a checkpoint or a restored backup is recognised and refused, since
+  // two replicas with one identity lose writes. A directory copied with plain
+  // tools (`cp -a`) looks like the original; it is recognised by peers, which
+  // refuse it, and opens as a new replica if this is set and it lies in another
+  // directory than when it was last opened, or a peer has refused it since. So
+  // set this for the one opening that needs it: a database that was only moved
+  // would become a new replica too.
   bool open_copy_as_new_replica = false;
 
   // The filter of the index, e.g. the one in rocksync/filter_policy.h; null:

@@ -87,9 +87,16 @@ class Replicator {
                                std::shared_ptr<Transport> transport,
                                std::unique_ptr<Replicator>* replicator);
 
-  // Stops within a second, even in the middle of a session or while RocksDB
-  // stalls writes.
+  // Stops first.
   virtual ~Replicator() = default;
+
+  // Stops listening, closes all connections, makes every SyncNow and Verify
+  // under way or to come return Aborted, and waits for the threads and these
+  // calls. Takes less than a second, even in the middle of a session, with a
+  // peer that does not answer, or while RocksDB stalls writes. For good: to go
+  // on, start another replicator. Any thread but those of the progress callback
+  // and of the hook; a second call waits for the first.
+  virtual void Stop() = 0;
 
   // Runs sessions with `peer` (an address of the options, or any other) until
   // one proves the two replicas equal or one fails. Blocks. OK means: proven

@@ -81,6 +81,18 @@ bool Decode(std::string_view bytes, IdentityRecord* record) {
          GetText(&bytes, &record->manifest) && bytes.empty();
 }
 
+std::string Encode(const PlaceRecord& record) {
+  std::string out = Start();
+  PutLengthPrefixed(&out, record.directory);
+  PutFixed8(&out, record.superseded ? 1 : 0);
+  return out;
+}
+
+bool Decode(std::string_view bytes, PlaceRecord* record) {
+  return Begin(&bytes) && GetText(&bytes, &record->directory) &&
+         GetFlag(&bytes, &record->superseded) && bytes.empty();
+}
+
 std::string Encode(const std::vector<FamilyRecord>& record) {
   std::string out = Start();
   PutVarint64(&out, record.size());

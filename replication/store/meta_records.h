@@ -22,6 +22,7 @@ inline constexpr uint8_t kIndexFormat = 1;
 inline constexpr std::string_view kFormatRecord = "format";
 inline constexpr std::string_view kClusterRecord = "cluster";
 inline constexpr std::string_view kIdentityRecord = "identity";
+inline constexpr std::string_view kPlaceRecord = "place";
 inline constexpr std::string_view kLeaseRecord = "lease";
 inline constexpr std::string_view kFamiliesRecord = "families";
 inline constexpr std::string_view kWorkRecord = "work";
@@ -42,6 +43,12 @@ struct IdentityRecord {
   uint64_t incarnation_nonce = 0;
   std::string db_identity;  // RocksDB's, to recognise copies
   std::string manifest;     // CURRENT's content after our last opening
+};
+
+// What tells a copy whose IDENTITY file was copied too (`cp -a`).
+struct PlaceRecord {
+  std::string directory;    // absolute path of the last opening
+  bool superseded = false;  // a peer has met a later life, or another one
 };
 
 // What of a family is still to be read.
@@ -83,6 +90,7 @@ struct PeerRecord {
 
 std::string Encode(const ClusterRecord& record);
 std::string Encode(const IdentityRecord& record);
+std::string Encode(const PlaceRecord& record);
 std::string Encode(const std::vector<FamilyRecord>& record);
 std::string Encode(const WorkRecord& record);
 std::string Encode(const SealRecord& record);
@@ -93,6 +101,7 @@ std::string EncodeFormat();
 // False if the bytes are damaged or of a format this code does not know.
 [[nodiscard]] bool Decode(std::string_view bytes, ClusterRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, IdentityRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, PlaceRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes,
                           std::vector<FamilyRecord>* record);
 [[nodiscard]] bool Decode(std::string_view bytes, WorkRecord* record);

@@ -35,6 +35,13 @@ std::string CurrentManifest(rocksdb::Env* env, const std::string& name) {
   return manifest;
 }
 
+// Empty if the Env does not know.
+std::string AbsolutePath(rocksdb::Env* env, const std::string& name) {
+  std::string path;
+  if (!env->GetAbsolutePath(name, &path).ok()) return "";
+  return path;
+}
+
 // One opening, step by step. Destroys what it opened unless it is released.
 class Opening {
  public:
@@ -51,6 +58,7 @@ class Opening {
   Status LookAround();
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
+  bool MayBePlainCopy(const std::string& directory) const;
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status SettleFamilies(const std::vector<ColumnFamilyDescriptor>& families);
@@ -213,6 +221,7 @@ Status Opening::ReadRecords() {
   if (status.ok() && !found) {
     status = Status::Corruption("rocksync: the index has no identity record");
   }
+  if (status.ok()) status = Read(kPlaceRecord, &opened_.place, &found);
   if (status.ok()) {
     status = Read(kFamiliesRecord, &opened_.family_records, &found);
   }
@@ -228,26 +237,41 @@ Status Opening::ReadRecords() {
   return status;
 }
 
+// A checkpoint and a restored backup have a DB identity of their own. A plain
+// copy has not: it is at home where it was opened last, until its peers know
+// better; the original may have been moved too, so the application has to say
+// that it is a copy.
+bool Opening::MayBePlainCopy(const std::string& directory) const {
+  const PlaceRecord& place = opened_.place;
+  const bool elsewhere = !place.directory.empty() && !directory.empty() &&
+                         place.directory != directory;
+  return elsewhere || place.superseded;
+}
+
 Status Opening::CheckIdentity() {
   IdentityRecord* const identity = &opened_.identity;
   std::string db_identity;
   const Status status = db_->GetDbIdentity(db_identity);
   if (!status.ok()) return status;
+  const std::string directory = AbsolutePath(options_.env, name_);
+  const bool may_renew = replication_.open_copy_as_new_replica;
+  const bool copy = identity->db_identity != db_identity;
   if (fresh_index_) {
     identity->replica_id = RandomBits();
     identity->home_id = identity->replica_id;
-  } else if (identity->db_identity != db_identity) {
-    if (!replication_.open_copy_as_new_replica) {
-      return Status::Aborted(
-          "rocksync: " + name_ +
-              " is a copy of another replica (a checkpoint or a restored "
-              "backup)",
-          "set ReplicatedDBOptions::open_copy_as_new_replica to open it as a "
-          "new replica with an identity of its own");
-    }
+  } else if (copy && !may_renew) {
+    return Status::Aborted(
+        "rocksync: " + name_ +
+            " is a copy of another replica (a checkpoint or a restored "
+            "backup)",
+        "set ReplicatedDBOptions::open_copy_as_new_replica to open it as a "
+        "new replica with an identity of its own");
+  } else if (copy || (may_renew && MayBePlainCopy(directory))) {
     identity->replica_id = RandomBits();
     identity->incarnation = 0;
+    opened_.place.superseded = false;
   }
+  opened_.place.directory = directory;
   ++identity->incarnation;
   identity->incarnation_nonce = RandomBits();
   identity->db_identity = db_identity;
@@ -402,6 +426,7 @@ Status Opening::WriteRecords() {
       Encode(ClusterRecord{replication_.cluster_name,
                            SecretCheck(replication_.cluster_secret)}));
   put(MetaKey(kIdentityRecord), Encode(opened_.identity));
+  put(MetaKey(kPlaceRecord), Encode(opened_.place));
   put(MetaKey(kFamiliesRecord), Encode(opened_.family_records));
   put(MetaKey(kWorkRecord), Encode(opened_.work));
   if (status.ok()) status = batch.Delete(index_, MetaKey(kSealRecord));

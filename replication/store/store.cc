@@ -34,6 +34,7 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       hasher_(std::move(opened.hasher)),
       completion_(std::move(opened.completion)),
       identity_(std::move(opened.identity)),
+      directory_(std::move(opened.place.directory)),
       reader_(opened.db, opened.index, hasher_.get(), identity_.home_id),
       clock_(opened.lease),
       lease_(opened.db, opened.index, opened.lease),

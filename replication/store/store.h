@@ -48,6 +48,7 @@ class Store {
     std::vector<Family> other_families;
     std::vector<FamilyRecord> family_records;  // of the same
     IdentityRecord identity;
+    PlaceRecord place;
     WorkRecord work;
     uint64_t lease = 0;
     std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
@@ -106,6 +107,9 @@ class Store {
   // Identity.
   ReplicaIdentity identity() const;
   rocksdb::Status RememberPeer(const ReplicaIdentity& peer);
+  // A peer has met a later life of these data, or another one: writes down
+  // that they may be opened as a new replica.
+  rocksdb::Status NoteSuperseded();
 
   AdoptionProgress adoption_progress() const;
   rocksdb::Status WaitForAdoption(uint64_t timeout_ms) const;
@@ -153,6 +157,7 @@ class Store {
   const std::unique_ptr<const ElementHasher> hasher_;
   const std::shared_ptr<HashCompletionFactory> completion_;
   const IdentityRecord identity_;
+  const std::string directory_;
   IndexReader reader_;
   StripeLocks locks_;
   HybridClock clock_;

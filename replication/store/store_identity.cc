@@ -76,6 +76,13 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
   return db()->Put(synced, reader_.index(), key, record);
 }
 
+Status Store::NoteSuperseded() {
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  return db()->Put(synced, reader_.index(), MetaKey(kPlaceRecord),
+                   Encode(PlaceRecord{directory_, true}));
+}
+
 Status Store::WriteSeal() {
   std::shared_ptr<const HeldSnapshot> snapshot;
   std::shared_ptr<const LeafDigests::Leaves> leaves;

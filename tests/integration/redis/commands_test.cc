@@ -21,8 +21,13 @@ using ::testing::StartsWith;
 
 class FakeReplicator : public Replicator {
  public:
+  void Stop() override {}
   Status SyncNow(const std::string& peer) override {
     calls.push_back("sync " + peer);
+    return status;
+  }
+  Status Verify(const std::string&, const VerifyOptions&,
+                const DifferenceCallback&, VerifyResult*) override {
     return status;
   }
   void Pause() override { calls.push_back("pause"); }

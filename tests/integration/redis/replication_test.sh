@@ -8,6 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/replica.sh"
 start_replica a --sync-interval-ms 200
 start_replica b --sync-interval-ms 200 --peer "${peer_address[a]}"
 
+more_bytes_than() { (( $(replication b bytes_total) > $1 )); }
 has() { [[ $(cli "$1" GET "$2") == "$3" ]]; }
 
 # By themselves, both ways.
@@ -55,6 +56,20 @@ cli b SET meanwhile 3 >/dev/null
 start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200
 wait_until "what was written meanwhile being on a" has a meanwhile 3
 
-stop_replica a
+# One whose peer hangs in the middle of a sync stops all the same; it would be
+# an hour before it gives the peer up.
 stop_replica b
+start_replica b --sync-interval-ms 0 --peer-timeout-ms 3600000
+sync_pair b a
+cli b SET unheard 4 >/dev/null
+kill -STOP "${replica_pid[a]}"
+bytes=$(replication b bytes_total)
+cli b REPLICATION SYNC "${peer_address[a]}" > "$work/answer" &
+client=$!
+wait_until "the sync being under way" more_bytes_than "$bytes"
+stop_replica b
+wait "$client" || true
+kill -CONT "${replica_pid[a]}"
+
+stop_replica a
 pass

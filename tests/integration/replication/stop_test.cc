@@ -1,5 +1,6 @@
-// Stopping: soon, whatever is going on. The bound asserted is far above the
-// second that is promised, since machines that run tests are slow.
+// Stopping, whatever is going on. What a replicator waits for in these tests
+// never comes (peers are silent, timeouts are a day, stalls do not end), so one
+// that waited for it would not stop at all; how long it took is printed.
 
 #include <gtest/gtest.h>
 
@@ -7,39 +8,45 @@
 #include <iostream>
 #include <thread>
 
+#include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
 namespace {
 
 using Stop = ReplicationTest;
-constexpr milliseconds kSoon{5'000};
 
-milliseconds TimeToStop(TestReplica* replica) {
+ReplicatorOptions Patient() {
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.io_timeout = std::chrono::hours(24);
+  return options;
+}
+
+void StopNow(TestReplica* replica) {
   const auto start = std::chrono::steady_clock::now();
   replica->Stop();
-  const auto took = std::chrono::duration_cast<milliseconds>(
-      std::chrono::steady_clock::now() - start);
-  ::testing::Test::RecordProperty("stop_ms", static_cast<int>(took.count()));
-  std::cout << "stopped after " << took.count() << " ms\n";
-  return took;
+  std::cout << "stopped after "
+            << std::chrono::duration_cast<milliseconds>(
+                   std::chrono::steady_clock::now() - start)
+                   .count()
+            << " ms\n";
 }
 
 TEST_F(Stop, Idle) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
-  ASSERT_TRUE(IsOk(a->Start()));
-  ASSERT_TRUE(IsOk(b->Start()));
+  ASSERT_TRUE(IsOk(a->Start(Patient())));
+  ASSERT_TRUE(IsOk(b->Start(Patient())));
   ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
-  EXPECT_LT(TimeToStop(a.get()), kSoon);
-  EXPECT_LT(TimeToStop(b.get()), kSoon);
+  StopNow(a.get());
+  StopNow(b.get());
 }
 
 TEST_F(Stop, InTheMiddleOfASession) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
-  ASSERT_TRUE(IsOk(a->Start()));
-  ReplicatorOptions slow = TestReplica::OnDemand();
+  ASSERT_TRUE(IsOk(a->Start(Patient())));
+  ReplicatorOptions slow = Patient();
   slow.limits.bytes_per_second = 1'000'000;
   ASSERT_TRUE(IsOk(b->Start(slow)));
   for (int i = 0; i < 2000; ++i) {
@@ -49,7 +56,7 @@ TEST_F(Stop, InTheMiddleOfASession) {
   std::thread asker([&] { s = a->replicator()->SyncNow(b->address()); });
   EXPECT_TRUE(
       Eventually([&] { return b->replicator()->stats().bytes_total > 1000; }));
-  EXPECT_LT(TimeToStop(b.get()), kSoon);
+  StopNow(b.get());
   asker.join();
   EXPECT_FALSE(s.ok());
 }
@@ -57,10 +64,10 @@ TEST_F(Stop, InTheMiddleOfASession) {
 TEST_F(Stop, SyncNowUnderWayIsAborted) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
-  ReplicatorOptions slow = TestReplica::OnDemand();
+  ReplicatorOptions slow = Patient();
   slow.limits.bytes_per_second = 1'000'000;
   ASSERT_TRUE(IsOk(a->Start(slow)));
-  ASSERT_TRUE(IsOk(b->Start()));
+  ASSERT_TRUE(IsOk(b->Start(Patient())));
   for (int i = 0; i < 2000; ++i) {
     a->Put(std::to_string(i), std::string(5000, 'x'));
   }
@@ -68,7 +75,7 @@ TEST_F(Stop, SyncNowUnderWayIsAborted) {
   std::thread asker([&] { s = a->replicator()->SyncNow(b->address()); });
   EXPECT_TRUE(
       Eventually([&] { return a->replicator()->stats().bytes_total > 1000; }));
-  EXPECT_LT(TimeToStop(a.get()), kSoon);
+  StopNow(a.get());
   asker.join();
   EXPECT_TRUE(s.IsAborted()) << s.ToString();
 }
@@ -82,8 +89,8 @@ TEST_F(Stop, WhileRocksDBStallsWrites) {
   };
   TestReplica b(setting);
   ASSERT_TRUE(b.Open()) << b.open_status().ToString();
-  ASSERT_TRUE(IsOk(a->Start()));
-  ASSERT_TRUE(IsOk(b.Start()));
+  ASSERT_TRUE(IsOk(a->Start(Patient())));
+  ASSERT_TRUE(IsOk(b.Start(Patient())));
   for (int i = 0; i < 4000; ++i) {
     a->Put(std::to_string(i), std::string(1000, 'x'));
   }
@@ -96,11 +103,11 @@ TEST_F(Stop, WhileRocksDBStallsWrites) {
     b.db()->GetIntProperty("rocksdb.is-write-stopped", &stopped);
     return stopped != 0;
   })) << "the stall that this test needs did not come about";
-  EXPECT_LT(TimeToStop(&b), kSoon);
+  StopNow(&b);
   asker.join();
   EXPECT_FALSE(s.ok());
   EXPECT_TRUE(IsOk(b.db()->ContinueBackgroundWork()));
-  ASSERT_TRUE(IsOk(b.Start()));
+  ASSERT_TRUE(IsOk(b.Start(Patient())));
   EXPECT_TRUE(IsOk(a->replicator()->SyncNow(b.address())));
   EXPECT_EQ(a->Scan(), b.Scan());
 }
@@ -108,21 +115,68 @@ TEST_F(Stop, WhileRocksDBStallsWrites) {
 TEST_F(Stop, WhileAPeerDoesNotAnswer) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
-  ASSERT_TRUE(IsOk(b->Start()));
-  ReplicatorOptions options;
+  ASSERT_TRUE(IsOk(b->Start(Patient())));
+  ReplicatorOptions options = Patient();
   options.interval = milliseconds(50);
   // Nobody routes there.
   options.peers = {b->address(), "127.0.0.1:1", "[::1]:1"};
   ASSERT_TRUE(IsOk(a->Start(options)));
   std::this_thread::sleep_for(milliseconds(200));
-  EXPECT_LT(TimeToStop(a.get()), kSoon);
+  StopNow(a.get());
+}
+
+// Two replicas on a network whose frames vanish from now on.
+class StopWithASilentPeer : public ReplicationTest {
+ protected:
+  StopWithASilentPeer() : a_(NewReplica("a")), b_(NewReplica("b")) {
+    ReplicatorOptions options = Patient();
+    options.listen_address = "b";
+    EXPECT_TRUE(IsOk(Replicator::Start(options, b_->db(),
+                                       network_->Join(b_->id()), &listener_)));
+    options.listen_address.clear();
+    EXPECT_TRUE(IsOk(Replicator::Start(
+        options, a_->db(), network_->Join(a_->id(), faults_), &dialer_)));
+    EXPECT_TRUE(IsOk(dialer_->SyncNow("b")));
+    a_->Put("k", "v");
+    faults_->SetDrop(true);
+  }
+
+  const std::shared_ptr<MemoryNetwork> network_ = NewMemoryNetwork();
+  const std::shared_ptr<MemoryFaults> faults_ = NewMemoryFaults();
+  const std::unique_ptr<TestReplica> a_;
+  const std::unique_ptr<TestReplica> b_;
+  std::unique_ptr<Replicator> listener_;
+  std::unique_ptr<Replicator> dialer_;
+};
+
+TEST_F(StopWithASilentPeer, SyncNowIsAbortedNowAndLater) {
+  const uint64_t bytes = dialer_->stats().bytes_total;
+  rocksdb::Status s;
+  std::thread asker([&] { s = dialer_->SyncNow("b"); });
+  EXPECT_TRUE(Eventually([&] { return dialer_->stats().bytes_total > bytes; }))
+      << "no session began";
+  dialer_->Stop();
+  asker.join();
+  EXPECT_TRUE(s.IsAborted()) << s.ToString();
+  EXPECT_TRUE(dialer_->SyncNow("b").IsAborted());
+  dialer_->Stop();  // nothing is left to do
+  listener_->Stop();
+}
+
+TEST_F(StopWithASilentPeer, SeveralMayStopAtOnce) {
+  std::thread asker([&] { (void)dialer_->SyncNow("b"); });
+  std::thread stopper([&] { dialer_->Stop(); });
+  dialer_->Stop();
+  asker.join();
+  stopper.join();
+  EXPECT_TRUE(dialer_->listen_address().empty());
 }
 
 TEST_F(Stop, StartAndStopAgainAndAgain) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
-  ASSERT_TRUE(IsOk(a->Start()));
-  ASSERT_TRUE(IsOk(b->Start()));
+  ASSERT_TRUE(IsOk(a->Start(Patient())));
+  ASSERT_TRUE(IsOk(b->Start(Patient())));
   ReplicatorOptions options;
   options.interval = milliseconds(5);
   options.peers = {b->address()};

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "replication/store/index_key.h"
+#include "replication/store/meta_records.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"
@@ -121,6 +123,72 @@ TEST_F(OpeningTest, PeersNoticeCopiedDirectoriesAndRollbacks) {
   EXPECT_TRUE(peer->RememberPeer(clock_back).ok());  // two set-ups of one life
   ++clock_back.incarnation;
   EXPECT_TRUE(peer->RememberPeer(clock_back).IsAborted());
+}
+
+// With the application's word that it is a copy, another directory is enough.
+TEST_F(OpeningTest, CopiedDirectoryOpensAsNewReplicaIfAskedTo) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  const ReplicaIdentity original = db_->Identity();
+  db_.reset();
+  std::filesystem::copy(Dir(), Dir("twin"),
+                        std::filesystem::copy_options::recursive);
+  replication_.open_copy_as_new_replica = true;
+  std::unique_ptr<ReplicatedDB> twin;
+  ASSERT_ROCKS_OK(OpenOther("twin", &twin));
+  const ReplicaIdentity renewed = twin->Identity();
+  EXPECT_NE(renewed.replica_id, original.replica_id);
+  EXPECT_EQ(renewed.incarnation, 1u);
+  // It stays what it is now, and so does the original where it was.
+  ASSERT_ROCKS_OK(twin->Close());
+  twin.reset();
+  ASSERT_ROCKS_OK(OpenOther("twin", &twin));
+  EXPECT_EQ(twin->Identity().replica_id, renewed.replica_id);
+  EXPECT_EQ(twin->Identity().incarnation, 2u);
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(db_->Identity().replica_id, original.replica_id);
+  EXPECT_EQ(Total(twin.get()), Total());
+}
+
+TEST_F(OpeningTest, MovedDirectoryStaysTheSameReplica) {
+  ASSERT_ROCKS_OK(Open());
+  const uint64_t id = db_->Identity().replica_id;
+  db_.reset();
+  std::filesystem::rename(Dir(), Dir("moved"));
+  ASSERT_ROCKS_OK(Open("moved"));
+  EXPECT_EQ(db_->Identity().replica_id, id);
+}
+
+TEST_F(OpeningTest, IndexOfANewerFormatIsRefusedAndLeftAlone) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  db_.reset();
+  const auto write_format = [this](char format) {
+    rocksdb::DB* raw = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    ASSERT_ROCKS_OK(rocksdb::DB::Open(
+        {}, Dir(), {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw));
+    ASSERT_ROCKS_OK(raw->Put({}, handles[1], MetaKey(kFormatRecord),
+                             std::string(1, format)));
+    for (rocksdb::ColumnFamilyHandle* handle : handles) {
+      ASSERT_ROCKS_OK(raw->DestroyColumnFamilyHandle(handle));
+    }
+    delete raw;
+  };
+  write_format(9);
+  const rocksdb::Status refused = Open();
+  EXPECT_TRUE(refused.IsNotSupported()) << refused.ToString();
+  for (const char* part : {"format 9", "knows 1", "newer version", "detach"}) {
+    EXPECT_NE(refused.ToString().find(part), std::string::npos)
+        << refused.ToString();
+  }
+  EXPECT_NE(refused.ToString().find(Dir()), std::string::npos);
+  // Nothing was changed: the version that wrote it goes on.
+  write_format(1);
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_EQ(Get("k"), "v");
+  EXPECT_EQ(Total().count, 1u);
 }
 
 TEST_F(OpeningTest, PlainDatabasesAreAdoptedAndEqualPairsAreEqual) {
