@@ -16,13 +16,6 @@ namespace {
 // sooner than this.
 constexpr std::chrono::hours kBetweenSessions{24};
 
-uint64_t MonotonicMs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(
-          std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
-
 // Elements that a session may hold: a quarter of its memory, the rest being for
 // what an exchange makes of them and for messages; and no more than can be read
 // at the rate allowed before the peer takes us for dead.
@@ -39,6 +32,30 @@ size_t MaxSpanElements(const ReplicatorOptions& options,
     most = std::min(most, static_cast<size_t>(std::min(readable, 1e9)));
   }
   return std::clamp(most, kFewest, kMost);
+}
+
+// What a session that both sides saw through means for who began it.
+rocksdb::Status Judge(const SessionReport& report) {
+  if (report.proven_equal || report.busy || report.expired) {
+    return rocksdb::Status::OK();
+  }
+  if (report.unsettled) {
+    return rocksdb::Status::Incomplete(
+        "all went across but pairs that one side refuses",
+        std::to_string(report.pairs_held_back) + " too far in the future, " +
+            std::to_string(report.pairs_too_large) + " too large, " +
+            std::to_string(report.pairs_unreadable) + " unreadable here");
+  }
+  return rocksdb::Status::TryAgain("the session ended without a proof");
+}
+
+}  // namespace
+
+uint64_t MonotonicMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::steady_clock::now().time_since_epoch())
+          .count());
 }
 
 SessionOptions ToSessionOptions(const Replica& replica) {
@@ -58,23 +75,6 @@ SessionOptions ToSessionOptions(const Replica& replica) {
       options.max_session_bytes / 64, size_t{64} << 10, session.max_turn_bytes);
   return session;
 }
-
-// What a session that both sides saw through means for who began it.
-rocksdb::Status Judge(const SessionReport& report) {
-  if (report.proven_equal || report.busy || report.expired) {
-    return rocksdb::Status::OK();
-  }
-  if (report.unsettled) {
-    return rocksdb::Status::Incomplete(
-        "all went across but pairs that one side refuses",
-        std::to_string(report.pairs_held_back) + " too far in the future, " +
-            std::to_string(report.pairs_too_large) + " too large, " +
-            std::to_string(report.pairs_unreadable) + " unreadable here");
-  }
-  return rocksdb::Status::TryAgain("the session ended without a proof");
-}
-
-}  // namespace
 
 Link::Link(Replica* replica, Role role, std::unique_ptr<Connection> connection)
     : replica_(replica),

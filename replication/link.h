@@ -18,6 +18,12 @@
 
 namespace rocksync {
 
+// What the replicator's options and limits mean for a session.
+SessionOptions ToSessionOptions(const Replica& replica);
+
+// The monotonic clock of sessions, in milliseconds.
+uint64_t MonotonicMs();
+
 // What came of a session.
 struct SessionResult {
   // OK: proven equal, or, if `busy` or `expired`, another session is to be

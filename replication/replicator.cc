@@ -148,9 +148,15 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
     : replica_(options, db, std::move(transport)),
       schedule_(ToScheduleOptions(options), options.peers.size(),
                 std::random_device{}(), NowMs()),
-      visitors_(&replica_, [this](uint64_t id, const SessionResult& result) {
-        NoteSession(id, result);
-      }) {
+      visitors_(
+          &replica_,
+          [this](uint64_t id, const SessionResult& result) {
+            NoteSession(id, result);
+          },
+          [this](const std::string& peer, const VerifyOptions& how,
+                 const DifferenceCallback& differs, VerifyResult* result) {
+            return Verify(peer, how, differs, result);
+          }) {
   for (const std::string& peer : options.peers) {
     dialers_.push_back(std::make_unique<Dialer>(&replica_, peer));
   }

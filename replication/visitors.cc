@@ -1,8 +1,11 @@
 #include "replication/visitors.h"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include "replication/peeked_connection.h"
 
 namespace rocksync {
 namespace {
@@ -12,6 +15,8 @@ namespace {
 // its own attempt to be refused.
 constexpr std::chrono::milliseconds kYield{500};
 constexpr std::chrono::milliseconds kBetweenRefusals{1'000};
+// Whoever is at the other end has proved nothing yet.
+constexpr std::chrono::milliseconds kFirstFrame{10'000};
 
 }  // namespace
 
@@ -51,6 +56,18 @@ void Visitors::Receive(std::unique_ptr<Connection> connection) {
 }
 
 void Visitors::Serve(std::unique_ptr<Connection> connection) {
+  auto peeked = std::make_unique<PeekedConnection>(&replica_->connections,
+                                                   std::move(connection));
+  const std::string peer = peeked->peer_name();
+  const rocksdb::Status s =
+      peeked->Peek(std::min(kFirstFrame, replica_->options.io_timeout));
+  if (!s.ok()) return LogRefusal(peer, s);
+  if (!IsAsk(peeked->first())) return ServeReplica(std::move(peeked));
+  const rocksdb::Status answered = inquiries_.Serve(std::move(peeked));
+  if (!answered.ok()) LogRefusal(peer, answered);
+}
+
+void Visitors::ServeReplica(std::unique_ptr<Connection> connection) {
   const std::string peer = connection->peer_name();
   std::unique_ptr<Link> link;
   rocksdb::Status s =

@@ -1,5 +1,6 @@
-// The peers that come to this replica: a bounded number of threads, one for
-// each accepted connection, which answer the sessions opened over it.
+// The peers that come to this replica, and operators' tools: a bounded number
+// of threads, one for each accepted connection, which answer what is asked over
+// it.
 
 #ifndef ROCKSYNC_REPLICATION_VISITORS_H_
 #define ROCKSYNC_REPLICATION_VISITORS_H_
@@ -13,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "replication/inquiries.h"
 #include "replication/link.h"
 #include "replication/replica.h"
 #include "rocksync/transport.h"
@@ -24,8 +26,11 @@ class Visitors {
   // `met` is called after each session, with the peer's replica id. `replica`
   // must outlive this.
   Visitors(Replica* replica,
-           std::function<void(uint64_t, const SessionResult&)> met)
-      : replica_(replica), met_(std::move(met)) {}
+           std::function<void(uint64_t, const SessionResult&)> met,
+           VerifyCall verify)
+      : replica_(replica),
+        met_(std::move(met)),
+        inquiries_(replica, std::move(verify)) {}
 
   ~Visitors() { Join(); }
 
@@ -44,11 +49,13 @@ class Visitors {
 
   void ForgetThoseOver();
   void Serve(std::unique_ptr<Connection> connection);
+  void ServeReplica(std::unique_ptr<Connection> connection);
   void LogRefusal(const std::string& peer, const rocksdb::Status& why);
   SessionSlot SlotFor(uint64_t peer_id);
 
   Replica* const replica_;
   const std::function<void(uint64_t, const SessionResult&)> met_;
+  Inquiries inquiries_;
   std::mutex mutex_;
   std::list<Visit> visits_;
   std::chrono::steady_clock::time_point logged_{};

@@ -7,6 +7,32 @@
 #include "CLI/CLI.hpp"
 #include "tools/detach.h"
 #include "tools/diff.h"
+#include "tools/status.h"
+#include "tools/verify.h"
+
+namespace {
+
+void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
+  tool->add_option("--cluster", credentials->cluster, "name of the cluster")
+      ->capture_default_str();
+  auto* const trial =
+      tool->add_option("--certificates", credentials->trial_directory,
+                       "for trials: the directory that the replicas use");
+  auto* const ca = tool->add_option("--ca", credentials->tls.ca_file,
+                                    "PEM file of the cluster's CA")
+                       ->excludes(trial);
+  tool->add_option("--certificate", credentials->tls.certificate_file,
+                   "PEM file of a certificate of that CA, a replica's or one "
+                   "of your own")
+      ->needs(ca);
+  tool->add_option("--private-key", credentials->tls.private_key_file,
+                   "PEM file of its key")
+      ->needs(ca);
+  tool->add_option("--secret", credentials->secret_file,
+                   "file of the cluster's secret, 32 bytes");
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Tools for replicated RocksDB databases", "rocksync");
@@ -31,6 +57,41 @@ int main(int argc, char** argv) {
       "2: error");
   detach->add_option("DIR", detach_directory, "directory")->required();
 
+  rocksync::VerifyToolOptions verify_options;
+  CLI::App* const verify = app.add_subcommand(
+      "verify",
+      "Which keys of two replicas differ, ships and writes nothing; exit code "
+      "0: equal, 1: different, 2: error");
+  verify
+      ->add_option("LEFT", verify_options.left,
+                   "host:port of a running replica, or the directory of one at "
+                   "rest")
+      ->required();
+  verify
+      ->add_option("RIGHT", verify_options.right,
+                   "host:port of a running replica, as LEFT reaches it")
+      ->required();
+  verify
+      ->add_option("--limit", verify_options.max_keys,
+                   "stop after this many keys")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verify
+      ->add_option("--settle-ms", verify_options.settle_ms,
+                   "what differs and is there within this time was on its way")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 3'600'000));
+  verify->add_flag("--json", verify_options.json, "one JSON object a line");
+  AddCredentials(verify, &verify_options.credentials);
+
+  rocksync::StatusToolOptions status_options;
+  CLI::App* const status = app.add_subcommand(
+      "status", "How a running replica is; exit code 2: error");
+  status->add_option("REPLICA", status_options.replica, "host:port")
+      ->required();
+  status->add_flag("--json", status_options.json, "one JSON object");
+  AddCredentials(status, &status_options.credentials);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -38,6 +99,12 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*diff) return rocksync::RunDiff(diff_options, std::cout, std::cerr);
+  if (*verify) {
+    return rocksync::RunVerify(verify_options, std::cout, std::cerr);
+  }
+  if (*status) {
+    return rocksync::RunStatus(status_options, std::cout, std::cerr);
+  }
   if (*detach) {
     return rocksync::RunDetach(detach_directory, std::cout, std::cerr);
   }

@@ -27,6 +27,11 @@ class RestingDB {
 
   rocksdb::DB* db() const { return db_.get(); }
 
+  // Of all families, the index included.
+  const std::vector<rocksdb::ColumnFamilyHandle*>& handles() const {
+    return handles_;
+  }
+
   // The application's families by name; the index is left out.
   const std::map<std::string, rocksdb::ColumnFamilyHandle*>& families() const {
     return families_;

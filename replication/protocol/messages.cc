@@ -113,6 +113,14 @@ std::string_view MessageName(MessageType type) {
       return "Holdings";
     case MessageType::kAnnouncement:
       return "Announcement";
+    case MessageType::kAsk:
+      return "Ask";
+    case MessageType::kChallenge:
+      return "Challenge";
+    case MessageType::kRequest:
+      return "Request";
+    case MessageType::kReply:
+      return "Reply";
   }
   return "unknown message";
 }

@@ -44,8 +44,12 @@ enum class MessageType : uint8_t {
   kHoldings = 20,  // what I hold of the keys claimed in your last turn
   // Between sessions: see forgetting.h.
   kAnnouncement = 21,
+  kAsk = 22,  // these four: see inquiry.h
+  kChallenge = 23,
+  kRequest = 24,
+  kReply = 25,
 };
-inline constexpr uint8_t kMaxMessageType = 21;
+inline constexpr uint8_t kMaxMessageType = 25;
 
 // For messages, e.g. "Offers".
 std::string_view MessageName(MessageType type);

@@ -287,6 +287,10 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
     case MessageType::kConfirm:
     case MessageType::kRefusal:
     case MessageType::kAnnouncement:
+    case MessageType::kAsk:
+    case MessageType::kChallenge:
+    case MessageType::kRequest:
+    case MessageType::kReply:
       break;
   }
   return Malformed(type, "not a message of a session");

@@ -1,0 +1,98 @@
+#include "replication/inquirer.h"
+
+#include <openssl/rand.h>
+
+#include "replication/conversation.h"
+#include "replication/link.h"
+#include "replication/protocol/messages.h"
+#include "replication/status.h"
+
+namespace rocksync {
+namespace {
+
+constexpr int kBusyTries = 100;
+
+bool NeverCancelled() { return false; }
+
+rocksdb::Status Refused(const Reply& reply) {
+  return rocksdb::Status::Aborted("the replica says", reply.text);
+}
+
+}  // namespace
+
+rocksdb::Status Inquirer::Open(const InquiryTarget& target,
+                               const Request& request,
+                               std::unique_ptr<Inquirer>* inquirer) {
+  std::unique_ptr<Inquirer> opened(new Inquirer);
+  opened->target_ = target;
+  rocksdb::Status s = target.transport->Connect(
+      target.address, target.timeout, NeverCancelled, &opened->connection_);
+  if (s.ok()) s = opened->Ask(request);
+  if (s.ok()) *inquirer = std::move(opened);
+  return s;
+}
+
+rocksdb::Status Inquirer::Ask(const Request& request) {
+  InquiryNonce nonce;
+  if (RAND_bytes(nonce.data(), static_cast<int>(nonce.size())) != 1) {
+    return rocksdb::Status::Aborted("no random bytes from OpenSSL");
+  }
+  const std::string ask = AskMessage({target_.cluster, nonce});
+  rocksdb::Status s = connection_->Send(ask, target_.timeout);
+  std::string challenge;
+  if (s.ok()) s = connection_->Receive(&challenge, target_.timeout);
+  if (!s.ok()) return s;
+  Reply reply;
+  if (ReadReply(challenge, &reply).ok()) return Refused(reply);
+  seed_.dialer_nonce = nonce;
+  s = ToRocksDb(
+      ReadChallenge(target_.secret, ask, challenge, &seed_.listener_nonce));
+  if (!s.ok()) return s;
+  return connection_->Send(
+      RequestMessage(target_.secret, ask, challenge, request), target_.timeout);
+}
+
+rocksdb::Status Inquirer::Answer(
+    std::chrono::milliseconds patience,
+    const std::function<void(const std::string&)>& line, std::string* last) {
+  for (;;) {
+    std::string message;
+    rocksdb::Status s = connection_->Receive(&message, patience);
+    Reply reply;
+    if (s.ok()) s = ToRocksDb(ReadReply(message, &reply));
+    if (!s.ok()) return s;
+    switch (reply.kind) {
+      case Reply::Kind::kError:
+        return Refused(reply);
+      case Reply::Kind::kDone:
+        *last = std::move(reply.text);
+        return s;
+      case Reply::Kind::kLine:
+        if (line != nullptr) line(reply.text);
+        break;
+    }
+  }
+}
+
+rocksdb::Status Inquirer::Compare(StorageView* mine, const VerifyTask& task,
+                                  SessionReport* report) {
+  TokenBucket unlimited;
+  for (int attempt = 0; attempt < kBusyTries; ++attempt) {
+    SessionContext context;
+    context.storage = mine;
+    context.now_ms = MonotonicMs;
+    context.verify = &task;
+    const std::unique_ptr<Session> session =
+        NewSession(Role::kInitiator, SessionOptions(), seed_, context);
+    ++seed_.session_number;
+    const ConversationEnd end = Converse({.io_timeout = target_.timeout,
+                                          .cancelled = NeverCancelled,
+                                          .bytes = &unlimited},
+                                         "", session.get(), connection_.get());
+    *report = session->report();
+    if (!end.status.ok() || !report->busy) return end.status;
+  }
+  return rocksdb::Status::Busy("the replica is in sessions with others");
+}
+
+}  // namespace rocksync

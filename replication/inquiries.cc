@@ -1,0 +1,152 @@
+#include "replication/inquiries.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "replication/conversation.h"
+#include "replication/link.h"
+#include "replication/protocol/session.h"
+#include "replication/status.h"
+#include "replication/status_report.h"
+#include "replication/store/store_access.h"
+#include "replication/throttled_view.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Whoever is at the other end has proved nothing yet.
+constexpr milliseconds kAskTimeout{10'000};
+constexpr milliseconds kSlotWait{500};
+// A tool that compares looks again after at most this long; the transport
+// closes idle connections sooner.
+constexpr std::chrono::hours kBetweenLooks{1};
+
+}  // namespace
+
+rocksdb::Status Inquiries::Send(Connection* connection, Reply::Kind kind,
+                                const std::string& text) {
+  return connection->Send(ReplyMessage({kind, text}),
+                          replica_->options.io_timeout);
+}
+
+rocksdb::Status Inquiries::Serve(std::unique_ptr<Connection> connection) {
+  Request request;
+  SessionSeed seed;
+  rocksdb::Status s = Receive(connection.get(), &request, &seed);
+  if (s.ok()) {
+    rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,
+                 "[rocksync] %s asks (%d)", connection->peer_name().c_str(),
+                 static_cast<int>(request.kind));
+    s = Answer(connection.get(), request, seed);
+  }
+  if (!s.ok()) {
+    (void)Send(connection.get(), Reply::Kind::kError, s.ToString());
+  }
+  return s;
+}
+
+rocksdb::Status Inquiries::Receive(Connection* connection, Request* request,
+                                   SessionSeed* seed) {
+  const ReplicatedDBOptions& options = replica_->db->replication_options();
+  const milliseconds timeout =
+      std::min(kAskTimeout, replica_->options.io_timeout);
+  std::string ask_message;
+  Ask ask;
+  rocksdb::Status s = connection->Receive(&ask_message, timeout);
+  if (s.ok()) s = ToRocksDb(ReadAsk(ask_message, &ask));
+  if (!s.ok()) return s;
+  if (ask.cluster != options.cluster_name) {
+    return rocksdb::Status::InvalidArgument(
+        "this replica is of another cluster than the tool was told");
+  }
+  if (RAND_bytes(seed->listener_nonce.data(),
+                 static_cast<int>(seed->listener_nonce.size())) != 1) {
+    return rocksdb::Status::Aborted("no random bytes from OpenSSL");
+  }
+  seed->dialer_nonce = ask.nonce;
+  const std::string challenge = ChallengeMessage(
+      options.cluster_secret, ask_message, seed->listener_nonce);
+  s = connection->Send(challenge, timeout);
+  std::string message;
+  if (s.ok()) s = connection->Receive(&message, timeout);
+  if (!s.ok()) return s;
+  return ToRocksDb(ReadRequest(options.cluster_secret, ask_message, challenge,
+                               message, request));
+}
+
+rocksdb::Status Inquiries::Answer(Connection* connection,
+                                  const Request& request,
+                                  const SessionSeed& seed) {
+  switch (request.kind) {
+    case Request::Kind::kStatus:
+      return Send(connection, Reply::Kind::kDone,
+                  StatusReport(*replica_).Text());
+    case Request::Kind::kVerify:
+      return Verify(connection, request);
+    case Request::Kind::kCompare:
+      return Compare(connection, request, seed);
+  }
+  return rocksdb::Status::InvalidArgument("an unknown request");
+}
+
+rocksdb::Status Inquiries::Verify(Connection* connection,
+                                  const Request& request) {
+  constexpr uint64_t kLongestSettleMs = 3'600'000;
+  VerifyOptions options;
+  options.max_keys = request.max_keys;
+  options.settle = milliseconds(
+      static_cast<int64_t>(std::min(request.settle_ms, kLongestSettleMs)));
+  VerifyResult result;
+  rocksdb::Status sent;
+  const rocksdb::Status s = verify_(
+      request.peer, options,
+      [&](const KeyDifference& difference) {
+        if (!sent.ok()) return;
+        sent = Send(connection, Reply::Kind::kLine, ToJson(difference).Text());
+      },
+      &result);
+  if (!s.ok()) return s;
+  if (!sent.ok()) return sent;
+  return Send(connection, Reply::Kind::kDone, ToJson(result).Text());
+}
+
+rocksdb::Status Inquiries::Compare(Connection* connection,
+                                   const Request& request, SessionSeed seed) {
+  if (request.families != replica_->db->ReplicatedFamilies()) {
+    return rocksdb::Status::InvalidArgument(
+        "the replicated families of the two databases differ");
+  }
+  rocksdb::Status s = Send(connection, Reply::Kind::kDone, "");
+  const std::unique_ptr<StorageView> view =
+      NewThrottledView(StoreAccess::NewView(replica_->db),
+                       &replica_->index_reads, replica_->stopped);
+  while (s.ok() && !replica_->stopping) {
+    std::string first;
+    // The tool ends it by closing the connection.
+    if (!connection->Receive(&first, kBetweenLooks).ok()) break;
+    const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
+    SessionContext context;
+    context.storage = view.get();
+    context.now_ms = MonotonicMs;
+    context.cancelled = replica_->stopped;
+    context.busy = !slot;
+    context.verify_only = true;
+    const std::unique_ptr<Session> session = NewSession(
+        Role::kResponder, ToSessionOptions(*replica_), seed, context);
+    ++seed.session_number;
+    const ConversationEnd end =
+        Converse({.io_timeout = replica_->options.io_timeout,
+                  .cancelled = replica_->stopped,
+                  .bytes = &replica_->bytes},
+                 std::move(first), session.get(), connection);
+    if (!end.connection_usable) return end.status;
+  }
+  return s;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,94 @@
+#include "replication/status_report.h"
+
+#include <string>
+#include <vector>
+
+namespace rocksync {
+namespace {
+
+JsonObject ToJson(const HeldPair& held) {
+  static const char* const kStates[] = {"nothing", "tombstone", "live"};
+  JsonObject json;
+  json.Add("state", kStates[static_cast<int>(held.state)]);
+  if (held.state == HeldPair::State::kNothing) return json;
+  return json.Add("time_ms", held.version.time >> 16)
+      .Add("counter", held.version.time & 0xffff)
+      .Add("replica", HexId(held.version.replica));
+}
+
+JsonObject ToJson(const PeerStats& peer) {
+  JsonObject json;
+  json.Add("address", peer.address)
+      .Add("replica_id", HexId(peer.replica_id))
+      .Add("sessions", peer.sessions)
+      .Add("failures", peer.failures)
+      .Add("last_proven_equal_ms", peer.last_proven_equal_ms)
+      .Add("last_error", peer.last_error)
+      .Add("in_session", !peer.last.finished && !peer.last.peer.empty());
+  return json;
+}
+
+}  // namespace
+
+JsonObject StatusReport(const Replica& replica) {
+  const ReplicationStats stats = replica.stats.stats();
+  const IndexStats index = replica.db->GetIndexStats();
+  const AdoptionProgress adoption = replica.db->Adoption();
+  std::vector<std::string> families;
+  for (const std::string& family : replica.db->ReplicatedFamilies()) {
+    families.push_back(Readable(family));
+  }
+  std::vector<JsonObject> peers;
+  for (const PeerStats& peer : stats.peers) peers.push_back(ToJson(peer));
+
+  JsonObject json;
+  json.Add("replica_id", HexId(stats.replica_id))
+      .Add("cluster", replica.db->replication_options().cluster_name)
+      .Add("incarnation", replica.identity.incarnation)
+      .Add("families", families)
+      .Add("elements", stats.elements)
+      .Add("wall_clock_ms", replica.db->GetEnv()->NowMicros() / 1000)
+      .Add("clock_ms", replica.db->Identity().clock >> 16)
+      .Add("paused", replica.slots.paused())
+      .Add("sessions", stats.sessions)
+      .Add("sessions_failed", stats.sessions_failed)
+      .Add("pairs_sent", stats.pairs_sent)
+      .Add("pairs_received", stats.pairs_received)
+      .Add("pairs_applied", stats.pairs_applied)
+      .Add("bytes_total", stats.bytes_total)
+      .Add("held_back_pairs", index.held_back_pairs)
+      .Add("suspect_pairs", index.suspect_pairs);
+  JsonObject reading;
+  reading.Add("done", adoption.done)
+      .Add("activity", adoption.activity)
+      .Add("percent", static_cast<uint64_t>(adoption.percent))
+      .Add("pairs_read", adoption.pairs_read)
+      .Add("error", adoption.status.ok() ? "" : adoption.status.ToString());
+  return json.Add("index", reading).Add("peers", peers);
+}
+
+JsonObject ToJson(const KeyDifference& difference) {
+  static const char* const kKinds[] = {"missing_here", "missing_there",
+                                       "version", "content"};
+  JsonObject json;
+  json.Add("difference", kKinds[static_cast<int>(difference.kind)])
+      .Add("family", Readable(difference.family))
+      .Add("key", Readable(difference.key))
+      .Add("here", ToJson(difference.here))
+      .Add("there", ToJson(difference.there));
+  return json;
+}
+
+JsonObject ToJson(const VerifyResult& result) {
+  JsonObject json;
+  json.Add("equal", result.equal)
+      .Add("complete", result.complete)
+      .Add("elements", result.elements)
+      .Add("differences", result.differences)
+      .Add("in_flight", result.in_flight)
+      .Add("bytes", result.bytes)
+      .Add("looks", uint64_t{result.looks});
+  return json;
+}
+
+}  // namespace rocksync

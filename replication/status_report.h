@@ -1,0 +1,21 @@
+// What operators are told, as JSON.
+
+#ifndef ROCKSYNC_REPLICATION_STATUS_REPORT_H_
+#define ROCKSYNC_REPLICATION_STATUS_REPORT_H_
+
+#include "replication/json.h"
+#include "replication/replica.h"
+#include "rocksync/verify.h"
+
+namespace rocksync {
+
+// How this replica is.
+JsonObject StatusReport(const Replica& replica);
+
+// One line of a comparison, and its last.
+JsonObject ToJson(const KeyDifference& difference);
+JsonObject ToJson(const VerifyResult& result);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STATUS_REPORT_H_

@@ -1,0 +1,171 @@
+// rocksync verify and rocksync status, against running replicas over TLS and
+// databases at rest.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "tests/integration/replication/replica_fixture.h"
+#include "tools/status.h"
+#include "tools/verify.h"
+
+namespace rocksync {
+namespace {
+
+using testing::HasSubstr;
+
+class ToolTest : public ReplicationTest {
+ protected:
+  ToolTest() { std::filesystem::create_directories(directory_); }
+
+  // As the fixture's replicas have them.
+  Credentials TestCredentials(uint8_t secret = 7) {
+    Credentials credentials;
+    credentials.cluster = "test";
+    credentials.trial_directory = directory_ + "/certificates";
+    std::ofstream(credentials.trial_directory + "/trial-secret",
+                  std::ios::binary)
+        << std::string(32, static_cast<char>(secret));
+    return credentials;
+  }
+
+  int Verify(const std::string& left, const std::string& right,
+             bool json = false, uint64_t max_keys = 100) {
+    VerifyToolOptions options;
+    options.left = left;
+    options.right = right;
+    options.credentials = TestCredentials();
+    options.settle_ms = 0;
+    options.json = json;
+    options.max_keys = max_keys;
+    out_.str("");
+    err_.str("");
+    return RunVerify(options, out_, err_);
+  }
+
+  std::vector<std::string> Lines() {
+    std::vector<std::string> lines;
+    std::istringstream in(out_.str());
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(ToolTest, TwoRunningReplicas) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  for (int i = 0; i < 100; ++i) a->Put("k" + std::to_string(i), "value");
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  EXPECT_EQ(Verify(a->address(), b->address()), kVerifyEqual) << err_.str();
+  EXPECT_EQ(out_.str(), "equal: 100 pairs and tombstones\n");
+
+  a->Put("left", "x");
+  b->Put(std::string("\x01", 1), "x");
+  b->Delete("k1");
+  EXPECT_EQ(Verify(a->address(), b->address()), kVerifyDifferent);
+  std::vector<std::string> lines = Lines();
+  std::sort(lines.begin(), lines.end());
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{"! default k1", "< default left",
+                                      "> default 0x01", "different: 3 keys"}));
+
+  EXPECT_EQ(Verify(a->address(), b->address(), true), kVerifyDifferent);
+  lines = Lines();
+  ASSERT_EQ(lines.size(), 4u);
+  const auto result = nlohmann::json::parse(lines.back());
+  EXPECT_EQ(result["equal"], false);
+  EXPECT_EQ(result["complete"], true);
+  EXPECT_EQ(result["differences"], 3);
+
+  EXPECT_EQ(Verify(a->address(), b->address(), false, 2), kVerifyDifferent);
+  EXPECT_THAT(out_.str(), HasSubstr("different: at least 2 keys"));
+}
+
+TEST_F(ToolTest, OneAtRestAgainstOneRunning) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  for (int i = 0; i < 100; ++i) a->Put("k" + std::to_string(i), "value");
+  a->Delete("k5");
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  a->Stop();
+  const std::string directory = a->setting().directory;
+  EXPECT_EQ(Verify(directory, b->address()), kVerifyError)
+      << "the database is open";
+  EXPECT_THAT(err_.str(), HasSubstr("is in use"));
+  a->Close();
+  EXPECT_EQ(Verify(directory, b->address()), kVerifyEqual) << err_.str();
+  EXPECT_EQ(out_.str(), "equal: 100 pairs and tombstones\n");
+  b->Put("k7", "later");
+  EXPECT_EQ(Verify(directory, b->address()), kVerifyDifferent);
+  EXPECT_EQ(Lines().front(), "! default k7");
+  ASSERT_TRUE(a->Open()) << "and it was not changed by that";
+  EXPECT_TRUE(a->db()->Adoption().done);
+}
+
+TEST_F(ToolTest, WhoDoesNotKnowTheSecretLearnsNothing) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  StatusToolOptions options;
+  options.replica = a->address();
+  options.credentials = TestCredentials(8);
+  EXPECT_EQ(RunStatus(options, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("secret differs"));
+  EXPECT_EQ(out_.str(), "");
+  options.credentials = TestCredentials();
+  options.credentials.cluster = "another";
+  EXPECT_EQ(RunStatus(options, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("another cluster"));
+}
+
+TEST_F(ToolTest, Errors) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  EXPECT_EQ(Verify(a->address(), "127.0.0.1:1"), kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr("127.0.0.1:1"));
+  EXPECT_EQ(Verify("127.0.0.1:1", a->address()), kVerifyError);
+}
+
+TEST_F(ToolTest, Status) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  a->Put("key", "value");
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  StatusToolOptions options;
+  options.replica = a->address();
+  options.credentials = TestCredentials();
+  options.json = true;
+  ASSERT_EQ(RunStatus(options, out_, err_), 0) << err_.str();
+  const auto status = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(status["cluster"], "test");
+  EXPECT_EQ(status["families"], nlohmann::json::array({"default"}));
+  EXPECT_EQ(status["pairs_sent"], 1);
+  EXPECT_EQ(status["index"]["done"], true);
+  EXPECT_EQ(status["suspect_pairs"], 0);
+  ASSERT_EQ(status["peers"].size(), 1u);
+  EXPECT_EQ(status["peers"][0]["address"], b->address());
+  EXPECT_GT(status["peers"][0]["last_proven_equal_ms"], 0);
+
+  options.json = false;
+  out_.str("");
+  ASSERT_EQ(RunStatus(options, out_, err_), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("cluster                 test\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("peer " + b->address()));
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,34 @@
+// What lets a tool talk to running replicas: a certificate of the cluster's CA
+// and the cluster's secret, as replicas have them.
+
+#ifndef ROCKSYNC_TOOLS_CREDENTIALS_H_
+#define ROCKSYNC_TOOLS_CREDENTIALS_H_
+
+#include <string>
+
+#include "replication/inquirer.h"
+#include "rocksync/tls_transport.h"
+
+namespace rocksync {
+
+struct Credentials {
+  std::string cluster = "trial";  // name
+  // For trials: the directory that replicated_store's --certificates names.
+  std::string trial_directory;
+  // Else:
+  TlsTransportOptions tls;
+  std::string secret_file;  // 32 bytes
+};
+
+// Reads the secret alone, for a database at rest.
+rocksdb::Status ReadClusterSecret(const Credentials& credentials,
+                                  ClusterSecret* secret);
+
+// Whom to ask and how; `target->address` is left alone. The certificate may
+// name any id: a tool is no replica. For trials one is made in the directory.
+rocksdb::Status MakeTarget(const Credentials& credentials,
+                           InquiryTarget* target);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TOOLS_CREDENTIALS_H_

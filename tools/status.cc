@@ -1,0 +1,82 @@
+#include "tools/status.h"
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "nlohmann/json.hpp"
+#include "replication/inquirer.h"
+
+namespace rocksync {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Plain(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// "name  value", one a line; objects as "name.field".
+void PrintFields(const std::string& prefix, const Json& object,
+                 std::ostream& out) {
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object()) {
+      PrintFields(prefix + name + ".", value, out);
+    } else if (!(value.is_array() && !value.empty() && value[0].is_object())) {
+      const std::string label = prefix + name;
+      out << label
+          << std::string(label.size() < 24 ? 24 - label.size() : 1, ' ')
+          << (value.is_array() ? value.dump() : Plain(value)) << "\n";
+    }
+  }
+}
+
+std::string Ago(const Json& peer, uint64_t now_ms) {
+  const uint64_t at = peer.value("last_proven_equal_ms", uint64_t{0});
+  if (at == 0) return "never";
+  return std::to_string((now_ms - std::min(at, now_ms)) / 1000) + " s ago";
+}
+
+void PrintPeers(const Json& status, std::ostream& out) {
+  const uint64_t now_ms = status.value("wall_clock_ms", uint64_t{0});
+  for (const Json& peer : status.value("peers", Json::array())) {
+    out << "peer " << peer.value("address", "") << " ("
+        << peer.value("replica_id", "") << "): proven equal "
+        << Ago(peer, now_ms) << ", " << peer.value("sessions", uint64_t{0})
+        << " sessions, " << peer.value("failures", uint64_t{0}) << " failed";
+    if (peer.value("in_session", false)) out << ", in session";
+    const std::string error = peer.value("last_error", "");
+    if (!error.empty()) out << "; last error: " << error;
+    out << "\n";
+  }
+}
+
+}  // namespace
+
+int RunStatus(const StatusToolOptions& options, std::ostream& out,
+              std::ostream& err) {
+  InquiryTarget target;
+  rocksdb::Status status = MakeTarget(options.credentials, &target);
+  target.address = options.replica;
+  std::unique_ptr<Inquirer> inquirer;
+  if (status.ok()) status = Inquirer::Open(target, Request(), &inquirer);
+  std::string text;
+  if (status.ok()) status = inquirer->Answer(target.timeout, {}, &text);
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (status.ok() && !json.is_object()) {
+    status = rocksdb::Status::Corruption("the answer is no JSON object");
+  }
+  if (!status.ok()) {
+    err << "rocksync status: " << status.ToString() << "\n";
+    return 2;
+  }
+  if (options.json) {
+    out << text << "\n";
+    return 0;
+  }
+  PrintFields("", json, out);
+  PrintPeers(json, out);
+  return 0;
+}
+
+}  // namespace rocksync

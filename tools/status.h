@@ -1,0 +1,26 @@
+// rocksync status HOST:PORT: how a running replica is.
+
+#ifndef ROCKSYNC_TOOLS_STATUS_H_
+#define ROCKSYNC_TOOLS_STATUS_H_
+
+#include <iosfwd>
+#include <string>
+
+#include "tools/credentials.h"
+
+namespace rocksync {
+
+struct StatusToolOptions {
+  std::string replica;  // host:port
+  Credentials credentials;
+  bool json = false;  // as the replica says it, one JSON object
+};
+
+// A table of the fields, then one of the peers. Returns 0, or 2 with the reason
+// on `err`.
+int RunStatus(const StatusToolOptions& options, std::ostream& out,
+              std::ostream& err);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TOOLS_STATUS_H_

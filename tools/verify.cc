@@ -1,0 +1,156 @@
+#include "tools/verify.h"
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <thread>
+
+#include "nlohmann/json.hpp"
+#include "replication/inquirer.h"
+#include "replication/status_report.h"
+#include "replication/store/resting_replica.h"
+#include "replication/verification.h"
+#include "tools/resting_db.h"
+
+namespace rocksync {
+namespace {
+
+using nlohmann::json;
+using rocksdb::Status;
+using std::chrono::milliseconds;
+
+// Between two lines of an answer: the replica compares meanwhile.
+constexpr std::chrono::minutes kPatience{30};
+
+class Printer {
+ public:
+  Printer(bool as_json, std::ostream& out) : as_json_(as_json), out_(out) {}
+
+  // `text` is an object of status_report.h.
+  void Difference(const std::string& text) {
+    if (as_json_) {
+      out_ << text << "\n";
+      return;
+    }
+    const json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const std::string kind = line.value("difference", "");
+    const char mark = kind == "missing_there"  ? '<'
+                      : kind == "missing_here" ? '>'
+                      : kind == "version"      ? '!'
+                                               : '~';
+    out_ << mark << " " << line.value("family", "") << " "
+         << line.value("key", "") << "\n";
+  }
+
+  // True if the two are equal.
+  bool Result(const std::string& text) {
+    const json result = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const bool equal = result.value("equal", false);
+    if (as_json_) {
+      out_ << text << "\n";
+    } else if (equal) {
+      out_ << "equal: " << result.value("elements", uint64_t{0})
+           << " pairs and tombstones";
+    } else {
+      out_ << "different: "
+           << (result.value("complete", false) ? "" : "at least ")
+           << result.value("differences", uint64_t{0}) << " keys";
+    }
+    const uint64_t in_flight = result.value("in_flight", uint64_t{0});
+    if (!as_json_ && in_flight > 0) out_ << ", " << in_flight << " on the way";
+    if (!as_json_) out_ << "\n";
+    return equal;
+  }
+
+ private:
+  const bool as_json_;
+  std::ostream& out_;
+};
+
+Status VerifyRunning(const VerifyToolOptions& options, InquiryTarget target,
+                     Printer* printer, bool* equal) {
+  Request request;
+  request.kind = Request::Kind::kVerify;
+  request.peer = options.right;
+  request.max_keys = options.max_keys;
+  request.settle_ms = options.settle_ms;
+  target.address = options.left;
+  std::unique_ptr<Inquirer> inquirer;
+  Status status = Inquirer::Open(target, request, &inquirer);
+  std::string last;
+  if (status.ok()) {
+    status = inquirer->Answer(
+        kPatience + milliseconds(options.settle_ms),
+        [&](const std::string& line) { printer->Difference(line); }, &last);
+  }
+  if (status.ok()) *equal = printer->Result(last);
+  return status;
+}
+
+Status VerifyResting(const VerifyToolOptions& options, InquiryTarget target,
+                     Printer* printer, bool* equal) {
+  std::unique_ptr<RestingDB> db;
+  std::unique_ptr<RestingReplica> replica;
+  Status status = RestingDB::Open(options.left, &db);
+  if (status.ok()) {
+    status = RestingReplica::Open(db->db(), db->handles(), target.cluster,
+                                  target.secret, &replica);
+  }
+  if (!status.ok()) return status;
+  Request request;
+  request.kind = Request::Kind::kCompare;
+  request.families = replica->family_names();
+  target.address = options.right;
+  std::unique_ptr<Inquirer> inquirer;
+  status = Inquirer::Open(target, request, &inquirer);
+  std::string granted;
+  if (status.ok()) status = inquirer->Answer(target.timeout, {}, &granted);
+  if (!status.ok()) return status;
+
+  const std::unique_ptr<StorageView> view = replica->NewView();
+  VerificationSteps steps;
+  steps.families = replica->family_names();
+  steps.sleep = [](milliseconds time) {
+    std::this_thread::sleep_for(time);
+    return true;
+  };
+  steps.session = [&](const VerifyTask& task, SessionReport* report) {
+    return inquirer->Compare(view.get(), task, report);
+  };
+  VerifyOptions how;
+  how.max_keys = options.max_keys;
+  how.settle = milliseconds(options.settle_ms);
+  VerifyResult result;
+  status = RunVerification(
+      how, steps,
+      [&](const KeyDifference& difference) {
+        printer->Difference(ToJson(difference).Text());
+      },
+      &result);
+  if (status.ok()) *equal = printer->Result(ToJson(result).Text());
+  return status;
+}
+
+}  // namespace
+
+int RunVerify(const VerifyToolOptions& options, std::ostream& out,
+              std::ostream& err) {
+  InquiryTarget target;
+  Printer printer(options.json, out);
+  bool equal = false;
+  Status status = MakeTarget(options.credentials, &target);
+  if (status.ok()) {
+    std::error_code ignored;
+    status = std::filesystem::is_directory(options.left, ignored)
+                 ? VerifyResting(options, target, &printer, &equal)
+                 : VerifyRunning(options, target, &printer, &equal);
+  }
+  if (!status.ok()) {
+    err << "rocksync verify: " << status.ToString() << "\n";
+    return kVerifyError;
+  }
+  return equal ? kVerifyEqual : kVerifyDifferent;
+}
+
+}  // namespace rocksync
