@@ -1,34 +1,42 @@
 #include "sketch/keyed_set.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 namespace rocksync {
 namespace {
 
-// One stable pass of a radix sort over `bits` bits from `shift` on.
-void RadixPass(const std::vector<uint64_t>& from, int shift, int bits,
-               std::vector<uint64_t>* to) {
-  const uint64_t mask = (uint64_t{1} << bits) - 1;
-  std::vector<uint32_t> next(mask + 1, 0);
-  for (const uint64_t entry : from) ++next[entry >> shift & mask];
+// A sort first makes parts of about this many entries, and then sorts each in
+// the nearest cache.
+constexpr size_t kPart = 2048;
+constexpr int kMaxFirstBits = 12;
+// Beyond log2(n), so that few entries agree in all the bits sorted by: what the
+// processor guesses in the last step then comes true.
+constexpr int kSpareBits = 5;
+
+// Turns counts into where each value's part begins.
+void SumUp(std::vector<uint32_t>* counts) {
   uint32_t begin = 0;
-  for (uint32_t& count : next) {
-    const uint32_t size = count;
-    count = begin;
-    begin += size;
-  }
-  for (const uint64_t entry : from) {
-    (*to)[next[entry >> shift & mask]++] = entry;
-  }
+  for (uint32_t& count : *counts) begin += std::exchange(count, begin);
+}
+
+// Distributes entries by `bits` bits from `shift` on, stably.
+void Distribute(std::span<const uint64_t> from, int shift, int bits,
+                std::vector<uint32_t>* next, uint64_t* to) {
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  next->assign(mask + 1, 0);
+  for (const uint64_t entry : from) ++(*next)[entry >> shift & mask];
+  SumUp(next);
+  uint32_t* const ends = next->data();
+  for (const uint64_t entry : from) to[ends[entry >> shift & mask]++] = entry;
 }
 
 // Linear if every element is near its place.
-void InsertionSort(std::vector<uint64_t>* entries) {
-  uint64_t* const data = entries->data();
-  for (size_t i = 1; i < entries->size(); ++i) {
+void InsertionSort(std::span<uint64_t> entries) {
+  uint64_t* const data = entries.data();
+  for (size_t i = 1; i < entries.size(); ++i) {
     const uint64_t entry = data[i];
     size_t j = i;
     for (; j > 0 && data[j - 1] > entry; --j) data[j] = data[j - 1];
@@ -38,13 +46,44 @@ void InsertionSort(std::vector<uint64_t>* entries) {
 
 }  // namespace
 
+// Places are uniform, so their leading log2(n) + kSpareBits bits sort all but a
+// few: by parts, then each part from its lowest bits up. Places are computed
+// twice, which takes less time than to move them once more.
 KeyedSet::KeyedSet(std::span<const ElementHash> elements,
                    const MappingKey& key) {
-  assert(elements.size() <= kMaxKeyedElements);
-  entries_.resize(elements.size());
-  for (size_t i = 0; i < elements.size(); ++i) {
-    entries_[i] =
-        (Mix(elements[i], key) & ~uint64_t{kMaxKeyedElements - 1}) | i;
+  const size_t n = elements.size();
+  assert(n <= kMaxKeyedElements);
+  const auto entry = [&](size_t i) {
+    return (Mix(elements[i], key) & ~uint64_t{kMaxKeyedElements - 1}) | i;
+  };
+  entries_.resize(n);
+  const int first =
+      std::min(static_cast<int>(std::bit_width(n / kPart)), kMaxFirstBits);
+  if (first == 0) {
+    for (size_t i = 0; i < n; ++i) entries_[i] = entry(i);
+    std::sort(entries_.begin(), entries_.end());
+    return;
+  }
+  std::vector<uint32_t> ends(size_t{1} << first, 0);
+  for (size_t i = 0; i < n; ++i) ++ends[entry(i) >> (64 - first)];
+  const uint32_t largest = *std::max_element(ends.begin(), ends.end());
+  SumUp(&ends);
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t e = entry(i);
+    entries_[ends[e >> (64 - first)]++] = e;
+  }
+  const int bits = std::bit_width(n) + kSpareBits;
+  const int last = (bits - first) / 2;
+  std::vector<uint64_t> room(largest);
+  std::vector<uint32_t> next;
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    const std::span<uint64_t> part(&entries_[begin], end - begin);
+    Distribute(part, 64 - bits, last, &next, room.data());
+    Distribute({room.data(), part.size()}, 64 - bits + last,
+               bits - first - last, &next, part.data());
+    InsertionSort(part);
+    begin = end;
   }
 }
 
@@ -54,36 +93,20 @@ void KeyedSet::Remove(const std::vector<bool>& marked) {
   });
 }
 
-// Places are uniform, so the leading log2(n) + 2 bits nearly sort them.
-void KeyedSet::Sort() {
-  if (sorted_) return;
-  sorted_ = true;
-  if (entries_.size() < 256) {
-    std::sort(entries_.begin(), entries_.end());
-    return;
-  }
-  const int bits = std::bit_width(entries_.size()) + 2;
-  const int low = bits / 2;
-  std::vector<uint64_t> other(entries_.size());
-  RadixPass(entries_, 64 - bits, low, &other);
-  RadixPass(other, 64 - bits + low, bits - low, &entries_);
-  InsertionSort(&entries_);
-}
-
-ShortIds::ShortIds(KeyedSet* set, const IdShape& shape) : shape_(shape) {
+ShortIds::ShortIds(const KeyedSet& set, const IdShape& shape) : shape_(shape) {
   assert(shape.groups >= 1 && shape.bits >= kMinFieldBits &&
-         shape.bits <= kMaxFieldBits);
-  if (shape.groups > 1) set->Sort();
-  ids_.resize(set->size());
+         shape.bits <= kMaxFieldBits &&
+         shape.groups <= uint32_t{1} << (64 - kPlaceBits));
+  ids_.resize(set.size());
   groups_.resize(shape.groups);
   constexpr uint64_t kPlaceMask = (uint64_t{1} << kPlaceBits) - 1;
   const int shift = kPlaceBits - shape.bits;
   size_t end = 0;
   uint64_t previous = 0;
-  for (size_t i = 0; i < set->size(); ++i) {
-    const Uint128 product = Uint128{set->place(i)} * shape.groups;
-    const uint64_t group = static_cast<uint64_t>(product >> kPlaceBits);
-    const uint64_t id = (static_cast<uint64_t>(product) & kPlaceMask) >> shift;
+  for (size_t i = 0; i < set.size(); ++i) {
+    const uint64_t product = set.place(i) * shape.groups;  // below 2^64
+    const uint64_t group = product >> kPlaceBits;
+    const uint64_t id = (product & kPlaceMask) >> shift;
     ids_[i] = static_cast<uint32_t>(std::max<uint64_t>(id, 1));
     for (; previous < group; ++previous) {
       groups_[previous].end = i;

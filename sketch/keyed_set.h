@@ -11,6 +11,7 @@
 
 #include "sketch/element.h"
 #include "sketch/field.h"
+#include "sketch/large_array.h"
 #include "sketch/mapping.h"
 #include "sketch/power_sums.h"
 
@@ -20,8 +21,8 @@ namespace rocksync {
 inline constexpr int kPlaceBits = 40;
 inline constexpr size_t kMaxKeyedElements = size_t{1} << 24;
 
-// Places and ordinals of at most kMaxKeyedElements elements; 8 bytes each.
-// Sorting takes linear time and another 8 bytes an element while it runs.
+// Places and ordinals of at most kMaxKeyedElements elements, in the order of
+// places; 8 bytes each, and made in linear time.
 class KeyedSet {
  public:
   KeyedSet() = default;
@@ -36,13 +37,9 @@ class KeyedSet {
   // Keeps the elements whose ordinal is not marked.
   void Remove(const std::vector<bool>& marked);
 
-  // Puts the elements in the order of places.
-  void Sort();
-
  private:
   static constexpr int kOrdinalBits = 24;
-  std::vector<uint64_t> entries_;
-  bool sorted_ = false;
+  LargeArray<uint64_t> entries_;
 };
 
 // How elements are named: by group and by a short id within it. For a place p,
@@ -57,8 +54,7 @@ struct IdShape {
 // The short ids of a keyed set: one pass over it.
 class ShortIds {
  public:
-  // Sorts `set` by places if `shape` has more than one group.
-  ShortIds(KeyedSet* set, const IdShape& shape);
+  ShortIds(const KeyedSet& set, const IdShape& shape);
 
   const IdShape& shape() const { return shape_; }
 
@@ -73,7 +69,7 @@ class ShortIds {
 
  private:
   IdShape shape_;
-  std::vector<uint32_t> ids_;
+  LargeArray<uint32_t> ids_;
   std::vector<ElementRange> groups_;
 };
 

@@ -1,79 +1,154 @@
 #include "sketch/power_sums.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <utility>
 
+#include "sketch/gram_kernel.h"
+#include "sketch/gram_plan.h"
 #include "sketch/power_sums_kernel.h"
-
-#if ROCKSYNC_X86
-#include <immintrin.h>
-#endif
 
 namespace rocksync {
 namespace {
 
 using power_sums::Chunk;
+using power_sums::GramKernel;
 using power_sums::Kernel;
 
 // Long groups are cut, so that the words of a vector share the work.
 constexpr size_t kMaxChunk = 4096;
 
-struct Portable {
-  using V = uint64_t;
-  ROCKSYNC_INLINE static void AddAnd(V* sum, const V& a, const V& b) {
-    *sum ^= a & b;
-  }
+// Groups of this many elements are worth tables.
+constexpr size_t kGramElements = 1000;
+// A plan is found in a time that grows with the cube of its sums.
+constexpr uint32_t kMaxPlan = 128;
+constexpr uint32_t kMaxRows = 6;
+
+struct Sums {
+  const Field& field;
+  uint32_t first;
+  uint32_t count;
+  const uint32_t* elements;
+  std::span<const ElementRange> groups;
+  uint32_t* out;  // a row of `stride` a group
+  size_t stride;
 };
 
 template <typename Vector>
-ROCKSYNC_INLINE void RunAll(int bits, uint32_t first, uint32_t count,
-                            const uint32_t* elements,
-                            const std::vector<Chunk>& chunks, uint32_t* out) {
-  Kernel<Vector> kernel(bits, first, count);
+ROCKSYNC_INLINE void RunDirect(const Sums& sums,
+                               const std::vector<Chunk>& chunks) {
+  Kernel<Vector> kernel(sums.field.bits(), sums.first, sums.count);
   constexpr size_t kWords = Kernel<Vector>::kWords;
   for (size_t c = 0; c < chunks.size(); c += kWords) {
-    kernel.Run(elements, &chunks[c], std::min(kWords, chunks.size() - c), out);
+    kernel.Run(sums.elements, &chunks[c], std::min(kWords, chunks.size() - c),
+               sums.out);
   }
 }
 
-void RunPortable(int bits, uint32_t first, uint32_t count,
-                 const uint32_t* elements, const std::vector<Chunk>& chunks,
-                 uint32_t* out) {
-  RunAll<Portable>(bits, first, count, elements, chunks, out);
+template <typename Vector, uint32_t kLane>
+ROCKSYNC_INLINE void RunGram(const Sums& sums, const GramPlan& plan) {
+  GramKernel<Vector, kLane> kernel(sums.field, plan);
+  kernel.Run(sums.elements, sums.groups, sums.stride, sums.out);
 }
 
+template <typename Vector>
+ROCKSYNC_INLINE void RunAnyGram(const Sums& sums, const GramPlan& plan) {
+  if (plan.powers.size() == 1) {
+    RunGram<Vector, 1>(sums, plan);
+  } else if (plan.powers.size() <= 4) {
+    RunGram<Vector, 4>(sums, plan);
+  } else {
+    RunGram<Vector, 8>(sums, plan);
+  }
+}
+
+// The entry points of each instruction set.
+struct Kernels {
+  void (*direct)(const Sums& sums, const std::vector<Chunk>& chunks);
+  void (*gram)(const Sums& sums, const GramPlan& plan);
+  size_t words;  // of a vector
+};
+
+void DirectPortable(const Sums& sums, const std::vector<Chunk>& chunks) {
+  RunDirect<power_sums::Portable>(sums, chunks);
+}
+void GramPortable(const Sums& sums, const GramPlan& plan) {
+  RunAnyGram<power_sums::Portable>(sums, plan);
+}
 #if ROCKSYNC_X86
-#define ROCKSYNC_AVX2 __attribute__((target("avx2,bmi2,popcnt")))
-#define ROCKSYNC_AVX512                                    \
-  __attribute__((                                          \
-      target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq," \
-             "avx512vl")))
-struct Avx2 {
-  typedef uint64_t V __attribute__((vector_size(32)));
-  ROCKSYNC_INLINE static void AddAnd(V* sum, const V& a, const V& b) {
-    *sum ^= a & b;
-  }
-};
-
-struct Avx512 {
-  typedef uint64_t V __attribute__((vector_size(64)));
-  ROCKSYNC_INLINE static void AddAnd(V* sum, const V& a, const V& b) {
-    *sum ^= a & b;
-  }
-};
-
-ROCKSYNC_AVX2 void RunAvx2(int bits, uint32_t first, uint32_t count,
-                           const uint32_t* elements,
-                           const std::vector<Chunk>& chunks, uint32_t* out) {
-  RunAll<Avx2>(bits, first, count, elements, chunks, out);
+ROCKSYNC_AVX2 void DirectAvx2(const Sums& sums,
+                              const std::vector<Chunk>& chunks) {
+  RunDirect<power_sums::Avx2>(sums, chunks);
 }
-
-ROCKSYNC_AVX512 void RunAvx512(int bits, uint32_t first, uint32_t count,
-                               const uint32_t* elements,
-                               const std::vector<Chunk>& chunks,
-                               uint32_t* out) {
-  RunAll<Avx512>(bits, first, count, elements, chunks, out);
+ROCKSYNC_AVX2 void GramAvx2(const Sums& sums, const GramPlan& plan) {
+  RunAnyGram<power_sums::Avx2>(sums, plan);
+}
+ROCKSYNC_AVX512 void DirectAvx512(const Sums& sums,
+                                  const std::vector<Chunk>& chunks) {
+  RunDirect<power_sums::Avx512>(sums, chunks);
+}
+ROCKSYNC_AVX512 void GramAvx512(const Sums& sums, const GramPlan& plan) {
+  RunAnyGram<power_sums::Avx512>(sums, plan);
 }
 #endif
+
+Kernels KernelsOf(CpuLevel level) {
+#if ROCKSYNC_X86
+  if (level == CpuLevel::kAvx512) return {DirectAvx512, GramAvx512, 8};
+  if (level == CpuLevel::kAvx2) return {DirectAvx2, GramAvx2, 4};
+#endif
+  return {DirectPortable, GramPortable, 1};
+}
+
+// About what an element costs, in additions of a record to a table.
+double GramCost(const GramPlan& plan, int bits, size_t words) {
+  const double powers = static_cast<double>(plan.powers.size());
+  const double lanes = 64.0 * static_cast<double>(words);
+  double squarings = 0;
+  for (const GramPlan::Product& step : plan.steps) squarings += step.shift;
+  const double planes = std::ceil(powers / 8);
+  const double bytes = plan.rows * std::ceil(bits / 8.0);
+  return (1.3 * (powers - 1) * bits * bits + 3 * squarings * bits) / lanes +
+         powers * (0.5 + 200 / lanes) + planes * bytes;
+}
+
+GramPlan BestPlan(uint32_t first, uint32_t count, int bits, size_t words) {
+  GramPlan best = PlanGram(first, count, 1);
+  double best_cost = GramCost(best, bits, words);
+  for (uint32_t rows = 2; rows <= kMaxRows && count > 8; ++rows) {
+    GramPlan plan = PlanGram(first, count, rows);
+    const double cost = GramCost(plan, bits, words);
+    if (cost < best_cost) {
+      best = std::move(plan);
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+void SumByGram(const Sums& sums, const Kernels& kernels) {
+  Sums part = sums;
+  for (uint32_t done = 0; done < sums.count; done += part.count) {
+    part.count = std::min(sums.count - done, kMaxPlan);
+    part.first = sums.first + done;
+    part.out = sums.out + done;
+    kernels.gram(part, BestPlan(part.first, part.count, sums.field.bits(),
+                                kernels.words));
+  }
+}
+
+void SumDirectly(const Sums& sums, const Kernels& kernels) {
+  std::vector<Chunk> chunks;
+  chunks.reserve(sums.groups.size());
+  for (size_t g = 0; g < sums.groups.size(); ++g) {
+    const ElementRange& group = sums.groups[g];
+    for (size_t at = group.begin; at < group.end; at += kMaxChunk) {
+      chunks.push_back({at, std::min(at + kMaxChunk, group.end), g});
+    }
+  }
+  kernels.direct(sums, chunks);
+}
 
 }  // namespace
 
@@ -83,25 +158,20 @@ void OddPowerSums(int bits, uint32_t first, uint32_t count,
                   std::vector<uint32_t>* out, CpuLevel level) {
   out->assign(groups.size() * size_t{count}, 0);
   if (count == 0) return;
-  std::vector<Chunk> chunks;
-  chunks.reserve(groups.size() + elements.size() / kMaxChunk);
-  for (size_t g = 0; g < groups.size(); ++g) {
-    assert(groups[g].end <= elements.size());
-    for (size_t at = groups[g].begin; at < groups[g].end; at += kMaxChunk) {
-      chunks.push_back({at, std::min(at + kMaxChunk, groups[g].end), g});
-    }
+  size_t total = 0;
+  for (const ElementRange& group : groups) {
+    assert(group.end <= elements.size());
+    total += group.end - group.begin;
   }
-#if ROCKSYNC_X86
-  if (level == CpuLevel::kAvx512) {
-    RunAvx512(bits, first, count, elements.data(), chunks, out->data());
-    return;
+  const Field field(bits, level);
+  const Sums sums = {field,  first,       count, elements.data(),
+                     groups, out->data(), count};
+  const Kernels kernels = KernelsOf(level);
+  if (total >= kGramElements * groups.size()) {
+    SumByGram(sums, kernels);
+  } else {
+    SumDirectly(sums, kernels);
   }
-  if (level == CpuLevel::kAvx2) {
-    RunAvx2(bits, first, count, elements.data(), chunks, out->data());
-    return;
-  }
-#endif
-  RunPortable(bits, first, count, elements.data(), chunks, out->data());
 }
 
 }  // namespace rocksync

@@ -1,5 +1,5 @@
-// The bit-sliced kernel of power_sums.cc, generic in the width of a vector.
-// Everything is inlined into entry points that carry the target attribute.
+// The kernel of power_sums.cc for small groups and few sums: each power of each
+// element is computed.
 
 #ifndef ROCKSYNC_SKETCH_POWER_SUMS_KERNEL_H_
 #define ROCKSYNC_SKETCH_POWER_SUMS_KERNEL_H_
@@ -11,18 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "sketch/field.h"
+#include "sketch/bit_sliced.h"
 #include "sketch/power_sums.h"
 
 namespace rocksync::power_sums {
 
-#define ROCKSYNC_INLINE inline __attribute__((always_inline))
-
 inline constexpr size_t kWordBits = 64;
-inline constexpr int kMaxBits = kMaxFieldBits;
-// Outputs of a product that are kept in registers at once.
-inline constexpr int kTile = 8;
-inline constexpr size_t kAlignment = 64;
 
 // The part of a group that one lane of words works off.
 struct Chunk {
@@ -30,19 +24,6 @@ struct Chunk {
   size_t end = 0;
   size_t group = 0;
 };
-
-// Transposes a 32 x 32 bit matrix in place (Warren, "Hacker's Delight", 7-3):
-// afterwards bit i of row b is what was bit b of row i.
-ROCKSYNC_INLINE void Transpose32(uint32_t* rows) {
-  uint32_t mask = 0x0000ffff;
-  for (int width = 16; width != 0; width >>= 1, mask ^= mask << width) {
-    for (int k = 0; k < 32; k = (k + width + 1) & ~width) {
-      const uint32_t swap = ((rows[k] >> width) ^ rows[k + width]) & mask;
-      rows[k] ^= swap << width;
-      rows[k + width] ^= swap;
-    }
-  }
-}
 
 // words[b] gets bit b of up to 64 elements.
 ROCKSYNC_INLINE void Slice64(const uint32_t* elements, size_t n,
@@ -55,15 +36,15 @@ ROCKSYNC_INLINE void Slice64(const uint32_t* elements, size_t n,
   const size_t n_high = n - n_low;
   std::memcpy(high, elements + n_low, 4 * n_high);
   std::memset(high + n_high, 0, 4 * (32 - n_high));
-  Transpose32(low);
-  Transpose32(high);
+  Transpose32<uint32_t, uint32_t>(low);
+  Transpose32<uint32_t, uint32_t>(high);
   for (int b = 0; b < bits; ++b) {
     words[b] = uint64_t{high[b]} << 32 | low[b];
   }
 }
 
-// Bit-sliced numbers of `bits` bits in vectors of type V. `Vector` says how to
-// add a product: void Vector::AddAnd(V* sum, const V& a, const V& b).
+// 64 elements of a group are the bits of one word, as many groups side by side
+// as words fit a vector.
 template <typename Vector>
 class Kernel {
  public:
@@ -71,10 +52,7 @@ class Kernel {
   static constexpr size_t kWords = sizeof(V) / 8;
 
   ROCKSYNC_INLINE Kernel(int bits, uint32_t first, uint32_t count)
-      : bits_(bits), first_(first), count_(count), tail_(0) {
-    for (uint32_t tail = FieldPolynomial(bits); tail != 0; tail &= tail - 1) {
-      taps_[tail_++] = std::countr_zero(tail);
-    }
+      : field_(bits), bits_(bits), first_(first), count_(count) {
     // A vector of V would not be aligned as V is inside the entry points.
     storage_.resize(size_t{count} * bits * kWords + kAlignment / 8);
     const uintptr_t address = reinterpret_cast<uintptr_t>(storage_.data());
@@ -128,7 +106,7 @@ class Kernel {
       std::memcpy(static_cast<void*>(&x[b]), &value, sizeof(V));
     }
     V square[kMaxBits];
-    Square(x, square);
+    field_.Square(x, square);
     // The highest bits of `padded` and kTile zeros before and after it.
     V padded[kMaxBits + 2 * kTile];
     std::memset(static_cast<void*>(padded), 0, sizeof(padded));
@@ -139,7 +117,7 @@ class Kernel {
       V* const sums = &sums_[size_t{i} * bits_];
       for (int b = 0; b < bits_; ++b) sums[b] ^= power[b];
       if (i + 1 == count_) break;
-      Multiply(square, power);
+      field_.Multiply(square, power);
     }
   }
 
@@ -151,56 +129,18 @@ class Kernel {
     std::memcpy(static_cast<void*>(r), square, bits_ * sizeof(V));
     for (int bit = std::bit_width(first_) - 2; bit >= 0; --bit) {
       V squared[kMaxBits];
-      Square(r, squared);
+      field_.Square(r, squared);
       std::memcpy(static_cast<void*>(r), squared, bits_ * sizeof(V));
-      if (first_ >> bit & 1) Multiply(square, r);
+      if (first_ >> bit & 1) field_.Multiply(square, r);
     }
-    Multiply(x, r);
+    field_.Multiply(x, r);
     std::memcpy(static_cast<void*>(power), r, bits_ * sizeof(V));
   }
 
-  ROCKSYNC_INLINE void Square(const V* a, V* out) {
-    V wide[2 * kMaxBits];
-    std::memset(static_cast<void*>(wide), 0, 2 * bits_ * sizeof(V));
-    for (int b = 0; b < bits_; ++b) wide[2 * b] = a[b];
-    Reduce(wide);
-    std::memcpy(static_cast<void*>(out), wide, bits_ * sizeof(V));
-  }
-
-  // b *= a. `b` has kTile zeros before it and kTile after its bits.
-  ROCKSYNC_INLINE void Multiply(const V* a, V* b) {
-    V wide[2 * kMaxBits + kTile];
-    for (int k = 0; k < 2 * bits_ - 1; k += kTile) {
-      V c[kTile];
-#pragma GCC unroll 8
-      for (int j = 0; j < kTile; ++j) c[j] = V{};
-      const int from = std::max(0, k - bits_ + 1);
-      const int to = std::min(bits_ - 1, k + kTile - 1);
-      for (int i = from; i <= to; ++i) {
-        const V factor = a[i];
-        const V* const row = b + k - i;
-#pragma GCC unroll 8
-        for (int j = 0; j < kTile; ++j) Vector::AddAnd(&c[j], factor, row[j]);
-      }
-#pragma GCC unroll 8
-      for (int j = 0; j < kTile; ++j) wide[k + j] = c[j];
-    }
-    Reduce(wide);
-    std::memcpy(static_cast<void*>(b), wide, bits_ * sizeof(V));
-  }
-
-  // Folds wide[bits_ ..2 bits_ - 2] down.
-  ROCKSYNC_INLINE void Reduce(V* wide) {
-    for (int k = 2 * bits_ - 2; k >= bits_; --k) {
-      for (int t = 0; t < tail_; ++t) wide[k - bits_ + taps_[t]] ^= wide[k];
-    }
-  }
-
+  const BitSlicedField<Vector> field_;
   const int bits_;
   const uint32_t first_;
   const uint32_t count_;
-  int tail_;
-  int taps_[8];
   std::vector<uint64_t> storage_;
   V* sums_;  // count_ rows of bits_, in storage_
 };

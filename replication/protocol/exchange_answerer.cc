@@ -54,9 +54,9 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
   switch (kind) {
     case ExchangeKind::kSketch: {
       IdShape shape;
-      const uint64_t total = open()->size() + peer_count_;
+      const uint64_t total = open_count() + peer_count_;
       const uint32_t max_groups = static_cast<uint32_t>(
-          std::min<uint64_t>(total, kMaxKeyedElements) + 1);
+          std::min<uint64_t>(total + 1, kMaxKeyedElements));
       const absl::Status status = GetIdShape(&body, max_groups, &shape);
       if (!status.ok()) return status;
       finish_ = std::make_unique<FinishDecoder>(open(), shape, std::nullopt);
@@ -123,7 +123,7 @@ absl::Status ExchangeAnswerer::TakeSums(std::string_view bytes) {
 // An element is hidden if another has its id.
 double ExchangeAnswerer::ExpectedLeft() {
   const IdShape& shape = finish_->shape();
-  return static_cast<double>(decoded_) * static_cast<double>(open()->size()) /
+  return static_cast<double>(decoded_) * static_cast<double>(open_count()) /
          shape.groups * std::exp2(-shape.bits);
 }
 
@@ -139,6 +139,7 @@ void ExchangeAnswerer::SendEstimate() {
 }
 
 absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
+  finish_.reset();     // it was over all elements
   if (filter_sent_) {  // it was asked for, or sent on our own: only the count
     std::string body;
     PutVarint64(&body, found_by_filter_);
@@ -150,11 +151,10 @@ absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
   const double found = static_cast<double>(found_by_filter_);
   const double rate = received_rate_;
   const double left = found * rate / std::max(1 - rate, 1e-9);
-  const double common =
-      std::max(static_cast<double>(open()->size()) - left, 0.0);
+  const double common = std::max(static_cast<double>(open_count()) - left, 0.0);
   const double missing_there =
       std::max(static_cast<double>(peer_count_) - common, 0.0);
-  SendFilter(PlanLastFilter(static_cast<double>(open()->size()), missing_there,
+  SendFilter(PlanLastFilter(static_cast<double>(open_count()), missing_there,
                             left, ChooseSlack(options_.pair_bytes)));
   return absl::OkStatus();
 }

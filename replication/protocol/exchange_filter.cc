@@ -48,22 +48,23 @@ SlotRange SliceRange(uint64_t slots, uint64_t slices, uint64_t i) {
 }
 
 FilterSender::FilterSender(std::span<const ElementHash> elements,
-                           const KeyedSet& open, const MappingKey& key,
-                           uint64_t slots, size_t max_bytes)
+                           const std::vector<bool>& closed,
+                           const MappingKey& key, uint64_t slots,
+                           size_t max_bytes)
     : slots_(slots) {
-  set_.reserve(open.size());
-  if (WorthBitmap(slots, kSlotsPerElement * open.size())) {
-    Bitmap bitmap(slots);
-    for (size_t i = 0; i < open.size(); ++i) {
-      bitmap.Set(
-          Place(elements[open.ordinal(i)], key, slots, Reduction::kMixed));
+  set_.reserve(elements.size());
+  const auto for_each_slot = [&](const auto& visit) {
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (closed[i]) continue;
+      visit(Place(elements[i], key, slots, Reduction::kMixed));
     }
+  };
+  if (WorthBitmap(slots, kSlotsPerElement * elements.size())) {
+    Bitmap bitmap(slots);
+    for_each_slot([&](uint64_t slot) { bitmap.Set(slot); });
     bitmap.AppendSet(&set_);
   } else {
-    for (size_t i = 0; i < open.size(); ++i) {
-      set_.push_back(
-          Place(elements[open.ordinal(i)], key, slots, Reduction::kMixed));
-    }
+    for_each_slot([&](uint64_t slot) { set_.push_back(slot); });
     std::sort(set_.begin(), set_.end());
     set_.erase(std::unique(set_.begin(), set_.end()), set_.end());
   }
@@ -89,7 +90,7 @@ void FilterSender::Next(std::string* out) {
   EncodeSlots(slots, range.end - range.begin, out);
 }
 
-absl::Status FilterTester::Test(std::string_view slice, const KeyedSet& open,
+absl::Status FilterTester::Test(std::string_view slice,
                                 std::vector<bool>* missing) {
   const absl::Status damaged =
       absl::InvalidArgumentError("filter slice damaged");
@@ -100,13 +101,11 @@ absl::Status FilterTester::Test(std::string_view slice, const KeyedSet& open,
       reader.count() / kMaxSetSlotsPerByte > slice.size()) {
     return damaged;
   }
-  const auto for_each_open = [&](const auto& is_set) {
-    for (size_t i = 0; i < open.size(); ++i) {
-      const uint32_t ordinal = open.ordinal(i);
+  const auto for_each_element = [&](const auto& is_set) {
+    for (size_t i = 0; i < elements_.size(); ++i) {
       const uint64_t slot =
-          Place(elements_[ordinal], key_, slots_, Reduction::kMixed) -
-          range.begin;
-      if (slot < size && !is_set(slot)) (*missing)[ordinal] = true;
+          Place(elements_[i], key_, slots_, Reduction::kMixed) - range.begin;
+      if (slot < size && !is_set(slot)) (*missing)[i] = true;
     }
   };
   uint64_t slot = 0;
@@ -114,12 +113,12 @@ absl::Status FilterTester::Test(std::string_view slice, const KeyedSet& open,
     Bitmap bitmap(size);
     while (reader.Next(&slot)) bitmap.Set(slot);
     if (!reader.ok()) return damaged;
-    for_each_open([&](uint64_t s) { return bitmap.Get(s); });
+    for_each_element([&](uint64_t s) { return bitmap.Get(s); });
   } else {
     std::vector<uint64_t> slots;
     while (reader.Next(&slot)) slots.push_back(slot);
     if (!reader.ok()) return damaged;
-    for_each_open([&](uint64_t s) {
+    for_each_element([&](uint64_t s) {
       return std::binary_search(slots.begin(), slots.end(), s);
     });
   }

@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "sketch/element.h"
-#include "sketch/keyed_set.h"
 #include "sketch/mapping.h"
 
 namespace rocksync {
@@ -27,10 +26,11 @@ SlotRange SliceRange(uint64_t slots, uint64_t slices, uint64_t i);
 // A filter on its way out. Holds the set slots, 8 bytes each.
 class FilterSender {
  public:
-  // Over the elements of `open`, whose ordinals are into `elements`. Slices
-  // are about `max_bytes` long at most.
-  FilterSender(std::span<const ElementHash> elements, const KeyedSet& open,
-               const MappingKey& key, uint64_t slots, size_t max_bytes);
+  // Over the elements whose ordinals are not marked in `closed`. Slices are
+  // about `max_bytes` long at most.
+  FilterSender(std::span<const ElementHash> elements,
+               const std::vector<bool>& closed, const MappingKey& key,
+               uint64_t slots, size_t max_bytes);
 
   uint64_t slots() const { return slots_; }
   uint64_t slices() const { return slices_; }
@@ -55,11 +55,10 @@ class FilterTester {
 
   bool done() const { return next_slice_ == slices_; }
   uint64_t set_slots() const { return set_slots_; }
-  // Marks the ordinals of elements of `open` that this slice shows to be
-  // missing over there. InvalidArgument if it is damaged; nothing is marked
-  // then. Linear in open.size(), for every slice.
-  absl::Status Test(std::string_view slice, const KeyedSet& open,
-                    std::vector<bool>* missing);
+  // Marks the ordinals of elements that this slice shows to be missing over
+  // there. InvalidArgument if it is damaged; nothing is marked then. Linear in
+  // the elements, for every slice.
+  absl::Status Test(std::string_view slice, std::vector<bool>* missing);
 
  private:
   const std::span<const ElementHash> elements_;

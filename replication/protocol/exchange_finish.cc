@@ -28,25 +28,15 @@ std::span<const uint32_t> IdsOf(const ShortIds& ids, uint32_t group) {
   return ids.ids().subspan(range.begin, range.end - range.begin);
 }
 
-// Sums do not care for the order of elements, ranks do.
-void SortIds(KeyedSet* open, const IdShape& shape,
-             std::unique_ptr<ShortIds>* ids) {
-  open->Sort();
-  if (shape.groups == 1) *ids = std::make_unique<ShortIds>(open, shape);
-}
-
 }  // namespace
 
-FinishSender::FinishSender(KeyedSet* open, const IdShape& shape)
-    : open_(open),
-      shape_(shape),
-      ids_(std::make_unique<ShortIds>(open, shape)),
-      pending_(shape.groups) {
+FinishSender::FinishSender(const KeyedSet* open, const IdShape& shape)
+    : open_(open), shape_(shape), ids_(*open, shape), pending_(shape.groups) {
   std::iota(pending_.begin(), pending_.end(), 0);
 }
 
 void FinishSender::AppendSums(uint32_t count, std::string* out) {
-  PackSums(ids_->Sums(sums_, count, pending_), shape_.bits, out);
+  PackSums(ids_.Sums(sums_, count, pending_), shape_.bits, out);
   sums_ += count;
 }
 
@@ -98,15 +88,11 @@ absl::Status FinishSender::TakeNames(std::string_view body,
   if (!GetFixed16(&body, &check)) {
     return absl::InvalidArgumentError("names truncated");
   }
-  if (!ids_sorted_) {
-    SortIds(open_, shape_, &ids_);
-    ids_sorted_ = true;
-  }
   std::vector<uint32_t> counts;
   counts.reserve(settled.size());
   uint64_t range = 0;
   for (const uint32_t group : settled) {
-    counts.push_back(CountRanked(IdsOf(*ids_, group)));
+    counts.push_back(CountRanked(IdsOf(ids_, group)));
     range += counts.back();
   }
   BitReader reader(body);
@@ -130,10 +116,10 @@ absl::Status FinishSender::TakeNames(std::string_view body,
     }
     begin += counts[s];
     if (wanted.empty()) continue;
-    for (const RankedId& found : FindRanks(IdsOf(*ids_, group), wanted)) {
+    for (const RankedId& found : FindRanks(IdsOf(ids_, group), wanted)) {
       sum += IdCheck(group, found.id);
       if (!found.index) continue;
-      named.push_back(open_->ordinal(ids_->group(group).begin + *found.index));
+      named.push_back(open_->ordinal(ids_.group(group).begin + *found.index));
     }
   }
   if (FoldCheck(sum) != check) {
@@ -144,20 +130,14 @@ absl::Status FinishSender::TakeNames(std::string_view body,
   return absl::OkStatus();
 }
 
-FinishDecoder::FinishDecoder(KeyedSet* open, const IdShape& shape,
+FinishDecoder::FinishDecoder(const KeyedSet* open, const IdShape& shape,
                              std::optional<int64_t> surplus)
     : open_(open),
       shape_(shape),
       surplus_(surplus),
-      ids_(std::make_unique<ShortIds>(open, shape)),
+      ids_(*open, shape),
       pending_(shape.groups) {
   for (uint32_t g = 0; g < shape.groups; ++g) pending_[g].group = g;
-}
-
-void FinishDecoder::EnsureSorted() {
-  if (ids_sorted_) return;
-  SortIds(open_, shape_, &ids_);
-  ids_sorted_ = true;
 }
 
 bool FinishDecoder::Decode(const Pending& pending,
@@ -171,7 +151,7 @@ bool FinishDecoder::Decode(const Pending& pending,
   }
   // No sum to spare: at least the balance between the sides must be right.
   if (!surplus_ || shape_.groups != 1) return false;
-  const std::span<const uint32_t> ids = ids_->ids();
+  const std::span<const uint32_t> ids = ids_.ids();
   std::vector<uint32_t> mine;
   for (const uint32_t id : ids) {
     if (std::binary_search(difference->begin(), difference->end(), id)) {
@@ -195,7 +175,7 @@ absl::Status FinishDecoder::TakeSums(std::string_view bytes,
   std::vector<uint32_t> groups;
   groups.reserve(pending_.size());
   for (const Pending& pending : pending_) groups.push_back(pending.group);
-  const std::vector<uint32_t> sums = ids_->Sums(sums_, count, groups);
+  const std::vector<uint32_t> sums = ids_.Sums(sums_, count, groups);
   sums_ += count;
 
   sizes_.clear();
@@ -214,14 +194,13 @@ absl::Status FinishDecoder::TakeSums(std::string_view bytes,
       still_pending.push_back(std::move(pending));
       continue;
     }
-    EnsureSorted();
     settled_[p] = true;
     sizes_.push_back(static_cast<uint32_t>(difference.size()));
     const ResolvedGroup resolved =
-        ResolveGroup(pending.group, IdsOf(*ids_, pending.group), difference);
+        ResolveGroup(pending.group, IdsOf(ids_, pending.group), difference);
     for (const uint32_t index : resolved.lacked_there) {
       missing->push_back(
-          open_->ordinal(ids_->group(pending.group).begin + index));
+          open_->ordinal(ids_.group(pending.group).begin + index));
     }
     for (const uint32_t rank : resolved.ranks_there) {
       ranks_.push_back(range_ + rank);

@@ -5,7 +5,6 @@
 #define ROCKSYNC_REPLICATION_PROTOCOL_EXCHANGE_FINISH_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +30,7 @@ inline constexpr uint32_t kMaxSums = 512;
 class FinishSender {
  public:
   // `open`: the undecided elements; must outlive the sender.
-  FinishSender(KeyedSet* open, const IdShape& shape);
+  FinishSender(const KeyedSet* open, const IdShape& shape);
 
   const IdShape& shape() const { return shape_; }
   uint32_t sums() const { return sums_; }  // per pending group, so far
@@ -54,10 +53,9 @@ class FinishSender {
                          const std::vector<uint32_t>& settled,
                          std::vector<uint32_t>* missing);
 
-  KeyedSet* const open_;
+  const KeyedSet* const open_;
   const IdShape shape_;
-  std::unique_ptr<ShortIds> ids_;
-  bool ids_sorted_ = false;
+  const ShortIds ids_;
   std::vector<uint32_t> pending_;
   uint32_t sums_ = 0;
   uint32_t unconfirmed_ = 0;
@@ -68,7 +66,7 @@ class FinishDecoder {
  public:
   // `surplus`: by how much this side's elements outnumber the initiator's, if
   // known; a check where sums are few.
-  FinishDecoder(KeyedSet* open, const IdShape& shape,
+  FinishDecoder(const KeyedSet* open, const IdShape& shape,
                 std::optional<int64_t> surplus);
 
   const IdShape& shape() const { return shape_; }
@@ -93,13 +91,11 @@ class FinishDecoder {
     std::vector<uint32_t> sums;
   };
   bool Decode(const Pending& pending, std::vector<uint32_t>* difference) const;
-  void EnsureSorted();
 
-  KeyedSet* const open_;
+  const KeyedSet* const open_;
   const IdShape shape_;
   const std::optional<int64_t> surplus_;
-  std::unique_ptr<ShortIds> ids_;
-  bool ids_sorted_ = false;
+  const ShortIds ids_;
   std::vector<Pending> pending_;
   uint32_t sums_ = 0;
 

@@ -191,6 +191,8 @@ absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
   if (finish_ != nullptr && finish_ != probe_.get()) {
     return absl::InvalidArgumentError("filter after a sketch");
   }
+  finish_ = nullptr;  // it was over all elements
+  probe_.reset();
   report_.plan += head.slots > 0 ? Text(", theirs %.2g", received_rate_)
                                  : std::string(", none of theirs");
   if (filter_sent_) {
@@ -200,12 +202,11 @@ absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
   // What passed their filter and is not ours alone is common; the rest of
   // theirs is missing here.
   const double common =
-      std::max(static_cast<double>(open()->size()) - LeftHere(), 0.0);
+      std::max(static_cast<double>(open_count()) - LeftHere(), 0.0);
   missing_there_ = std::max(peer_size() - common, 0.0);
-  sent_rate_ =
-      PlanLastFilter(static_cast<double>(open()->size()), missing_there_,
-                     LeftHere(), Slack(missing_there_ + LeftHere()));
-  if (sent_rate_ < 1 && open()->size() > 0) {
+  sent_rate_ = PlanLastFilter(static_cast<double>(open_count()), missing_there_,
+                              LeftHere(), Slack(missing_there_ + LeftHere()));
+  if (sent_rate_ < 1 && open_count() > 0) {
     report_.plan += Text(", filter %.2g", sent_rate_);
     SendFilter(sent_rate_);
     return absl::OkStatus();
@@ -244,7 +245,7 @@ int ExchangePlanner::Slack(double d) const {
 void ExchangePlanner::StartFinish(double d, double uncertainty) {
   const bool filtered = filter_sent_ || filter_received_;
   const uint64_t theirs = peer_count_ - found_there_;
-  const uint64_t largest = std::max<uint64_t>(open()->size(), theirs);
+  const uint64_t largest = std::max<uint64_t>(open_count(), theirs);
   // A retry is small: it should hide nothing, and be over at once.
   const bool retry = options_.expected_differences > 0;
   const int slack = Slack(d) + (retry ? kRetrySlack : 0);

@@ -100,15 +100,16 @@ absl::Status ExchangeSide::TakeFilter(ExchangeKind kind,
   } else if (filter_in_ == nullptr) {
     return absl::InvalidArgumentError("filter slice without a filter");
   }
-  const absl::Status status = filter_in_->Test(body, *open(), &filtered_);
+  const absl::Status status = filter_in_->Test(body, &filtered_);
   if (!status.ok()) return status;
   ++report_.filter_slices;
   if (!filter_in_->done()) return absl::OkStatus();
   received_rate_ = static_cast<double>(filter_in_->set_slots()) /
                    static_cast<double>(filter_in_head_.slots);
   filter_in_.reset();
-  open_->Remove(filtered_);
-  found_by_filter_ = mine_.size() - open_->size();
+  found_by_filter_ = static_cast<uint64_t>(
+      std::count(filtered_.begin(), filtered_.end(), true));
+  open_.reset();  // what the finish compares is fewer elements
   return OnFilter(filter_in_head_);
 }
 
@@ -122,7 +123,7 @@ void ExchangeSide::Send(ExchangeKind kind, std::string_view body) {
 }
 
 void ExchangeSide::SendFilter(double rate) {
-  if (rate >= 1 || open()->size() == 0) {
+  if (rate >= 1 || open_count() == 0) {
     filter_sent_ = true;
     std::string body;
     PutFilterHead({.found = found_by_filter_}, &body);
@@ -130,12 +131,12 @@ void ExchangeSide::SendFilter(double rate) {
     return;
   }
   filter_out_ = std::make_unique<FilterSender>(
-      mine_, *open(), FilterKey(role_), FilterSlots(open()->size(), rate),
+      mine_, filtered_, FilterKey(role_), FilterSlots(open_count(), rate),
       options_.max_payload_bytes);
 }
 
 void ExchangeSide::Finish(std::vector<uint32_t> found) {
-  for (uint32_t i = 0; i < filtered_.size(); ++i) {
+  for (uint32_t i = 0; found_by_filter_ > 0 && i < filtered_.size(); ++i) {
     if (filtered_[i]) found.push_back(i);
   }
   std::sort(found.begin(), found.end());
@@ -157,6 +158,7 @@ KeyedSet* ExchangeSide::open() {
   if (open_ == nullptr) {
     open_ = std::make_unique<KeyedSet>(
         mine_, DeriveMapping(seed_, kShortIdPurpose, 0));
+    if (found_by_filter_ > 0) open_->Remove(filtered_);
   }
   return open_.get();
 }

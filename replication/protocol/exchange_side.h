@@ -77,7 +77,9 @@ class ExchangeSide : public Exchange {
   ParityShape EstimateShape() const;
   std::string EstimateParities() const;
 
-  // The undecided elements under the mapping of short ids.
+  // The undecided elements, and these under the mapping of short ids. A filter
+  // that has been tested voids the set.
+  uint64_t open_count() const { return mine_.size() - found_by_filter_; }
   KeyedSet* open();
   bool hurry() const { return options_.prefer == Prefer::kRoundTrips; }
   int probe_slack() const { return hurry() ? kHurriedProbeSlack : kProbeSlack; }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "sketch/field.h"
+#include "sketch/gram_plan.h"
 #include "sketch/root_finding.h"
 #include "sketch/syndrome_decoder.h"
 
@@ -89,6 +91,70 @@ TEST(PowerSumsTest, EveryWidthGroupingAndInstructionSet) {
         OddPowerSums(bits, first, 4, elements, groups, &sums, level);
         ASSERT_EQ(sums, expected)
             << bits << " " << first << " " << static_cast<int>(level);
+      }
+    }
+  }
+}
+
+// Long groups go by sums of products, short ones power by power.
+TEST(PowerSumsTest, LongGroupsEqualTheSumsOfTheirParts) {
+  std::mt19937_64 random(7);
+  for (int bits = kMinFieldBits; bits <= kMaxFieldBits; ++bits) {
+    const Field field(bits);
+    std::vector<uint32_t> elements(4000);
+    for (uint32_t& x : elements) {
+      x = static_cast<uint32_t>(random()) & field.mask();
+    }
+    const std::vector<ElementRange> whole = {{0, 1300}, {1300, 4000}};
+    std::vector<ElementRange> parts;
+    for (size_t at = 0; at < 4000; at += 50) parts.push_back({at, at + 50});
+    for (const auto& [first, count] :
+         std::vector<std::pair<uint32_t, uint32_t>>{
+             {0, 1}, {0, 3}, {3, 13}, {5, 1}, {16, 73}, {0, 140}}) {
+      std::vector<uint32_t> of_parts;
+      OddPowerSums(bits, first, count, elements, parts, &of_parts);
+      std::vector<uint32_t> expected(2 * count, 0);
+      for (size_t p = 0; p < parts.size(); ++p) {
+        for (uint32_t i = 0; i < count; ++i) {
+          expected[(p < 26 ? 0 : count) + i] ^= of_parts[p * count + i];
+        }
+      }
+      for (const CpuLevel level : Levels()) {
+        std::vector<uint32_t> sums;
+        OddPowerSums(bits, first, count, elements, whole, &sums, level);
+        ASSERT_EQ(sums, expected)
+            << bits << " " << first << " " << static_cast<int>(level);
+      }
+    }
+  }
+}
+
+TEST(GramPlanTest, EveryPowerAndSumIsWhatItsProductSays) {
+  for (const uint32_t first : {0u, 3u, 40u}) {
+    for (const uint32_t count : {1u, 2u, 13u, 73u, 128u}) {
+      for (const uint32_t rows : {1u, 2u, 4u}) {
+        const GramPlan plan = PlanGram(first, count, rows);
+        const auto exponent = [&](const GramPlan::Product& product) {
+          return (plan.powers[product.left] << product.shift) +
+                 plan.powers[product.right];
+        };
+        ASSERT_EQ(plan.powers[0], 1u);
+        ASSERT_EQ(plan.steps.size() + 1, plan.powers.size());
+        ASSERT_LE(plan.rows, plan.powers.size());
+        for (size_t k = 0; k < plan.steps.size(); ++k) {
+          ASSERT_LE(std::max(plan.steps[k].left, plan.steps[k].right), k);
+          EXPECT_EQ(exponent(plan.steps[k]), plan.powers[k + 1]);
+        }
+        ASSERT_EQ(plan.products.size(), count);
+        for (uint32_t i = 0; i < count; ++i) {
+          const GramPlan::Product& product = plan.products[i];
+          EXPECT_LT(std::min(product.left, product.right), plan.rows);
+          if (product.shift == 0) {
+            EXPECT_EQ(first + i, 0u);
+          } else {
+            EXPECT_EQ(exponent(product), 2 * (first + i) + 1);
+          }
+        }
       }
     }
   }
