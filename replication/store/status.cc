@@ -4,6 +4,12 @@ namespace rocksync {
 
 absl::Status ToAbsl(const rocksdb::Status& status) {
   using Code = rocksdb::Status::Code;
+  if (status.IsNoSpace()) {
+    return absl::ResourceExhaustedError(
+        status.ToString() +
+        "; make room on that disk, then RocksDB and replication go on by "
+        "themselves");
+  }
   switch (status.code()) {
     case Code::kOk:
       return absl::OkStatus();

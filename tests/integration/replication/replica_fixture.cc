@@ -41,10 +41,13 @@ bool TestReplica::Open() {
   return open_status_.ok();
 }
 
-void TestReplica::Close() {
-  if (db_ == nullptr) return;
-  EXPECT_TRUE(IsOk(db_->Close()));
+void TestReplica::Close() { EXPECT_TRUE(IsOk(TryClose())); }
+
+rocksdb::Status TestReplica::TryClose() {
+  if (db_ == nullptr) return rocksdb::Status::OK();
+  const rocksdb::Status status = db_->Close();
   db_.reset();
+  return status;
 }
 
 ReplicatorOptions TestReplica::OnDemand() {

@@ -38,7 +38,8 @@ class TestReplica {
 
   // Opens the database; false and `open_status` if that fails.
   bool Open();
-  void Close();
+  void Close();  // must succeed
+  rocksdb::Status TryClose();
 
   // Starts a replicator that only syncs when asked, unless `options` say
   // otherwise; it listens on a port of the system's choice, the same one again

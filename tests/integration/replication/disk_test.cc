@@ -1,0 +1,110 @@
+// Disks that fill up or break under a replica: the error says what and what to
+// do, reads go on, nothing is lost, and replication goes on when it can.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/integration/replication/failing_disk.h"
+#include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/store/index_equals_data.h"
+
+namespace rocksync {
+namespace {
+
+class DiskTest : public ReplicationTest {
+ protected:
+  DiskTest() : disk_(MakeFailingDisk()), a_(NewReplica("a")) {
+    TestReplica::Setting setting = SettingOf("b");
+    setting.adjust = [this](rocksdb::Options* options, ReplicatedDBOptions*) {
+      options->env = disk_.env.get();
+    };
+    b_ = std::make_unique<TestReplica>(setting);
+    EXPECT_TRUE(b_->Open()) << b_->open_status().ToString();
+    EXPECT_TRUE(IsOk(a_->Start()));
+    EXPECT_TRUE(IsOk(b_->Start()));
+    a_->Put("of a", "1");
+    b_->Put("of b", "2");
+    EXPECT_TRUE(IsOk(Sync()));
+  }
+
+  rocksdb::Status Sync() { return b_->replicator()->SyncNow(a_->address()); }
+  rocksdb::Status PutOnB(const std::string& key) {
+    return b_->db()->Put(rocksdb::WriteOptions(), key, "value");
+  }
+
+  // What the last error of b's peer says, to people who look at b.
+  std::string LastError() {
+    return b_->replicator()->stats().peers[0].last_error;
+  }
+
+  void ExpectWholeAndEqual() {
+    EXPECT_TRUE(IsOk(Sync()));
+    const Contents contents = a_->Scan();
+    EXPECT_EQ(contents, b_->Scan());
+    EXPECT_EQ(contents.count("of a"), 1u);
+    EXPECT_EQ(contents.count("of b"), 1u);
+    EXPECT_EQ(contents.count("while b could not write"), 1u);
+    b_->Stop();
+    b_->Close();
+    ClusterSecret secret;
+    secret.fill(b_->setting().secret);
+    EXPECT_TRUE(IndexEqualsData(b_->setting().directory, secret));
+  }
+
+  FailingDisk disk_;  // outlives b_
+  const std::unique_ptr<TestReplica> a_;
+  std::unique_ptr<TestReplica> b_;
+};
+
+TEST_F(DiskTest, FullThenRoomIsMade) {
+  const Contents before = b_->Scan();
+  a_->Put("while b could not write", "3");
+  *disk_.state = DiskState::kFull;
+
+  // A session that ships to it.
+  const rocksdb::Status heal = Sync();
+  EXPECT_FALSE(heal.ok());
+  for (const char* part : {"No space left", "make room"}) {
+    EXPECT_TRUE(Mentions(heal, part));
+    EXPECT_NE(LastError().find(part), std::string::npos) << LastError();
+  }
+  EXPECT_TRUE(Mentions(heal, b_->setting().directory)) << "which disk";
+  // A write of the application, and reads.
+  const rocksdb::Status put = PutOnB("refused");
+  EXPECT_TRUE(put.IsNoSpace()) << put.ToString();
+  EXPECT_TRUE(Mentions(put, b_->setting().directory));
+  EXPECT_EQ(b_->Scan(), before);
+  // The peer is told that it is not its fault, and goes on.
+  const rocksdb::Status visit = a_->replicator()->SyncNow(b_->address());
+  EXPECT_FALSE(visit.ok());
+  EXPECT_TRUE(Mentions(visit, "the peer"));
+  a_->Put("of a", "later");
+
+  *disk_.state = DiskState::kGood;
+  EXPECT_TRUE(Eventually([&] { return PutOnB("again").ok(); }))
+      << "RocksDB goes on by itself when there is space";
+  ExpectWholeAndEqual();
+}
+
+TEST_F(DiskTest, BrokenThenOpenedAgain) {
+  const Contents before = b_->Scan();
+  a_->Put("while b could not write", "3");
+  *disk_.state = DiskState::kBroken;
+  const rocksdb::Status heal = Sync();
+  EXPECT_FALSE(heal.ok());
+  EXPECT_TRUE(Mentions(heal, "Input/output error"));
+  EXPECT_TRUE(Mentions(heal, b_->setting().directory));
+  EXPECT_FALSE(PutOnB("refused").ok());
+  EXPECT_EQ(b_->Scan(), before);
+  b_->Stop();
+  EXPECT_FALSE(b_->TryClose().ok()) << "the seal cannot be written";
+
+  *disk_.state = DiskState::kGood;
+  ASSERT_TRUE(b_->Open()) << b_->open_status().ToString();
+  ASSERT_TRUE(IsOk(b_->Start()));
+  ExpectWholeAndEqual();
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,122 @@
+#include "tests/integration/replication/failing_disk.h"
+
+#include <string>
+#include <utility>
+
+#include "rocksdb/file_system.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::FileOptions;
+using rocksdb::FSWritableFile;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using State = std::shared_ptr<std::atomic<DiskState>>;
+
+// What the POSIX file system answers.
+IOStatus StatusOf(DiskState state, const std::string& name) {
+  const std::string what = "While appending to file: " + name;
+  switch (state) {
+    case DiskState::kGood:
+      return IOStatus::OK();
+    case DiskState::kFull:
+      return IOStatus::NoSpace(what, "No space left on device");
+    case DiskState::kBroken:
+      return IOStatus::IOError(what, "Input/output error");
+  }
+  return IOStatus::OK();
+}
+
+class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  FailingFile(std::unique_ptr<FSWritableFile>&& file, std::string name,
+              State state)
+      : FSWritableFileOwnerWrapper(std::move(file)),
+        name_(std::move(name)),
+        state_(std::move(state)) {}
+
+  IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
+                  IODebugContext* debug) override {
+    IOStatus status = StatusOf(*state_, name_);
+    return status.ok()
+               ? FSWritableFileOwnerWrapper::Append(data, options, debug)
+               : status;
+  }
+  IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
+                  const rocksdb::DataVerificationInfo& checksum,
+                  IODebugContext* debug) override {
+    IOStatus status = StatusOf(*state_, name_);
+    return status.ok() ? FSWritableFileOwnerWrapper::Append(data, options,
+                                                            checksum, debug)
+                       : status;
+  }
+
+ private:
+  const std::string name_;
+  const State state_;
+};
+
+class FailingFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  explicit FailingFileSystem(State state)
+      : FileSystemWrapper(rocksdb::FileSystem::Default()),
+        state_(std::move(state)) {}
+  const char* Name() const override { return "FailingFileSystem"; }
+
+  IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
+                           std::unique_ptr<FSWritableFile>* file,
+                           IODebugContext* debug) override {
+    return Wrap(FileSystemWrapper::NewWritableFile(name, options, file, debug),
+                name, file);
+  }
+  IOStatus ReopenWritableFile(const std::string& name,
+                              const FileOptions& options,
+                              std::unique_ptr<FSWritableFile>* file,
+                              IODebugContext* debug) override {
+    return Wrap(
+        FileSystemWrapper::ReopenWritableFile(name, options, file, debug), name,
+        file);
+  }
+  IOStatus ReuseWritableFile(const std::string& name, const std::string& old,
+                             const FileOptions& options,
+                             std::unique_ptr<FSWritableFile>* file,
+                             IODebugContext* debug) override {
+    return Wrap(
+        FileSystemWrapper::ReuseWritableFile(name, old, options, file, debug),
+        name, file);
+  }
+  // RocksDB waits for space before it goes on by itself.
+  IOStatus GetFreeSpace(const std::string& path, const IOOptions& options,
+                        uint64_t* free, IODebugContext* debug) override {
+    if (*state_ != DiskState::kFull) {
+      return FileSystemWrapper::GetFreeSpace(path, options, free, debug);
+    }
+    *free = 0;
+    return IOStatus::OK();
+  }
+
+ private:
+  IOStatus Wrap(IOStatus made, const std::string& name,
+                std::unique_ptr<FSWritableFile>* file) {
+    if (made.ok()) {
+      *file = std::make_unique<FailingFile>(std::move(*file), name, state_);
+    }
+    return made;
+  }
+
+  const State state_;
+};
+
+}  // namespace
+
+FailingDisk MakeFailingDisk() {
+  FailingDisk disk;
+  disk.state = std::make_shared<std::atomic<DiskState>>(DiskState::kGood);
+  disk.env =
+      rocksdb::NewCompositeEnv(std::make_shared<FailingFileSystem>(disk.state));
+  return disk;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,25 @@
+// A disk that fills up, or breaks, when it is told to: a layer over the real
+// file system below a database.
+
+#ifndef ROCKSYNC_TESTS_INTEGRATION_REPLICATION_FAILING_DISK_H_
+#define ROCKSYNC_TESTS_INTEGRATION_REPLICATION_FAILING_DISK_H_
+
+#include <atomic>
+#include <memory>
+
+#include "rocksdb/env.h"
+
+namespace rocksync {
+
+// What appending to any file, old or new, answers.
+enum class DiskState { kGood, kFull, kBroken };
+
+struct FailingDisk {
+  std::shared_ptr<std::atomic<DiskState>> state;
+  std::unique_ptr<rocksdb::Env> env;  // must outlive the database
+};
+FailingDisk MakeFailingDisk();
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_INTEGRATION_REPLICATION_FAILING_DISK_H_
