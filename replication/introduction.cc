@@ -23,7 +23,9 @@ rocksdb::Status FactsOf(const Replica& replica, SetupFacts* facts) {
   facts->replica_id = replica.identity.replica_id;
   facts->incarnation = {replica.identity.incarnation,
                         replica.identity.incarnation_nonce};
-  facts->clock = replica.db->Identity().clock;
+  const ReplicaIdentity now = replica.db->Identity();
+  facts->first_clock = now.first_clock;
+  facts->clock = now.clock;
   for (const auto& family : StoreAccess::Families(replica.db)) {
     facts->families.push_back({family.name, family.comparator});
   }
@@ -87,6 +89,7 @@ class IntroductionTalk {
         {.replica_id = peer.replica_id,
          .incarnation = peer.incarnation.counter,
          .incarnation_nonce = peer.incarnation.random,
+         .first_clock = peer.first_clock,
          .clock = peer.clock});
     // Aborted would read as if somebody had stopped us.
     return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;

@@ -26,6 +26,7 @@ struct ReplicaIdentity {
   uint64_t replica_id = 0;         // random, made at first open, never 0
   uint64_t incarnation = 0;        // counts the openings
   uint64_t incarnation_nonce = 0;  // random, new with every opening
+  uint64_t first_clock = 0;  // the clock's reading when this opening began
   uint64_t clock = 0;  // its latest reading that is durable: after any crash
                        // the clock starts from no less
 };

@@ -44,6 +44,7 @@ bool GetIdentity(std::string_view* input, SetupFacts* facts) {
       !GetFixed64(input, &facts->replica_id) ||
       !GetVarint64(input, &facts->incarnation.counter) ||
       !GetFixed64(input, &facts->incarnation.random) ||
+      !GetFixed64(input, &facts->first_clock) ||
       !GetFixed64(input, &facts->clock) ||
       !GetVarint64(input, &facts->forgetting.list.epoch) ||
       !GetFixed64(input, &facts->forgetting.horizon) ||
@@ -122,6 +123,7 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
   PutFixed64(out, facts.replica_id);
   PutVarint64(out, facts.incarnation.counter);
   PutFixed64(out, facts.incarnation.random);
+  PutFixed64(out, facts.first_clock);
   PutFixed64(out, facts.clock);
   PutVarint64(out, facts.forgetting.list.epoch);
   PutFixed64(out, facts.forgetting.horizon);
@@ -249,6 +251,7 @@ absl::Status Setup::ReceiveRefusal(std::string_view body) {
   if (!GetFixed8(&body, &reason) || body.size() > kMaxTextBytes) {
     return Malformed(MessageType::kRefusal, "no reason, or too long a text");
   }
+  refused_ = static_cast<RefusalReason>(reason);
   return absl::FailedPreconditionError(absl::StrCat("the peer refuses (reason ",
                                                     static_cast<int>(reason),
                                                     "): ", View(body)));
@@ -296,18 +299,16 @@ absl::Status Setup::CheckMembership() {
   meeting_ = verdict.meeting;
   if (!verdict.why.empty()) return Refuse(ReasonOf(meeting_), verdict.why);
   if (!policy_.remembered) return absl::OkStatus();
-  const std::optional<Incarnation> known = policy_.remembered(peer_.replica_id);
-  if (!known || peer_.incarnation.counter > known->counter ||
-      peer_.incarnation == *known) {
-    return absl::OkStatus();
-  }
-  return Refuse(
-      RefusalReason::kRolledBack,
-      absl::StrCat("replica ", Hex(peer_.replica_id),
-                   " comes with incarnation ", peer_.incarnation.counter,
-                   ", but ", known->counter,
-                   " was met already: a restored backup or a copy; open it as"
-                   " a new replica"));
+  const std::optional<Life> known = policy_.remembered(peer_.replica_id);
+  if (!known) return absl::OkStatus();
+  const Life now = {peer_.incarnation, peer_.first_clock, peer_.clock};
+  const Succession succession = Compare(*known, now);
+  if (succession == Succession::kFollows) return absl::OkStatus();
+  return Refuse(RefusalReason::kRolledBack,
+                absl::StrCat("replica ", Hex(peer_.replica_id), " ",
+                             Describe(succession, *known, now),
+                             ": a restored backup or a copy; open it as a new"
+                             " replica"));
 }
 
 absl::Status Setup::CheckFamilies() {

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "replication/protocol/exchange.h"
 #include "replication/protocol/forgetting.h"
+#include "replication/protocol/life.h"
 #include "replication/protocol/session.h"
 #include "sketch/element.h"
 
@@ -32,14 +33,6 @@ namespace rocksync {
 // Versions of the protocol spoken here.
 inline constexpr uint32_t kOldestProtocol = 1;
 inline constexpr uint32_t kNewestProtocol = 1;
-
-// One life of a replica's data: a counter that grows whenever the past may
-// have been lost, and random bits, so that two lives with one counter differ.
-struct Incarnation {
-  uint64_t counter = 0;
-  uint64_t random = 0;
-  friend bool operator==(const Incarnation&, const Incarnation&) = default;
-};
 
 struct SetupFamily {
   std::string name;
@@ -52,7 +45,8 @@ struct SetupFacts {
   std::string cluster;  // its name
   uint64_t replica_id = 0;
   Incarnation incarnation;
-  uint64_t clock = 0;  // a reading: no later life of it starts from less
+  uint64_t first_clock = 0;  // the clock's reading at its start; see Life
+  uint64_t clock = 0;        // durable: no later life of it starts from less
   Forgetting forgetting;
   uint64_t capabilities = 0;
   std::array<uint8_t, 16> nonce = {};  // fresh random bytes
@@ -78,8 +72,8 @@ enum class RefusalReason : uint8_t {
 struct SetupPolicy {
   // The replica id that the transport authenticated; 0: it does not.
   uint64_t authenticated_id = 0;
-  // The latest incarnation that this replica remembers of another.
-  std::function<std::optional<Incarnation>(uint64_t replica_id)> remembered;
+  // The latest life that this replica remembers of another.
+  std::function<std::optional<Life>(uint64_t replica_id)> remembered;
 };
 
 // Grammar of use, on both sides: ( NextMessage* Receive* )* until done().
@@ -99,6 +93,9 @@ class Setup {
 
   bool done() const { return (state_ == State::kOver) && outbox_.empty(); }
   const absl::Status& status() const { return status_; }
+
+  // Why the peer refuses, if it is the peer who does.
+  std::optional<RefusalReason> refused() const { return refused_; }
 
   const SetupFacts& peer() const { return peer_; }
   // kAlike: sessions may begin. kLearn or kTeach: one side has the newer member
@@ -126,6 +123,7 @@ class Setup {
   const SetupPolicy policy_;
   State state_ = State::kExpectSetup;
   absl::Status status_;
+  std::optional<RefusalReason> refused_;
   SetupFacts peer_;
   Meeting meeting_ = Meeting::kAlike;
   std::string my_setup_;  // whole messages, for the confirmation
@@ -135,8 +133,8 @@ class Setup {
 
 // The body of a Setup:
 //   "rocksync" | oldest | newest | cluster | replica id (8)
-//   | incarnation counter | incarnation random (8) | clock (8) | epoch
-//   | horizon (8) | capabilities | nonce (16)
+//   | incarnation counter | incarnation random (8) | first clock (8)
+//   | clock (8) | epoch | horizon (8) | capabilities | nonce (16)
 //   | families | families x (name | comparator)
 //   | forgetting (a string, see forgetting.h), if the epoch is not 0
 //   | what later versions add, ignored here

@@ -36,6 +36,7 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       identity_(std::move(opened.identity)),
       directory_(std::move(opened.place.directory)),
       reader_(opened.db, opened.index, hasher_.get(), identity_.home_id),
+      first_clock_(opened.lease),
       clock_(opened.lease),
       lease_(opened.db, opened.index, opened.lease),
       digests_(&reader_, &locks_),

@@ -160,6 +160,7 @@ class Store {
   const std::string directory_;
   IndexReader reader_;
   StripeLocks locks_;
+  const uint64_t first_clock_;  // what clock_ started from
   HybridClock clock_;
   Lease lease_;
   LeafDigests digests_;

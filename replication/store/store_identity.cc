@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/protocol/life.h"
 #include "replication/store/adoption.h"
 #include "replication/store/index_key.h"
 #include "replication/store/status.h"
@@ -32,7 +33,8 @@ Status Refused(uint64_t replica_id, const std::string& why) {
 
 ReplicaIdentity Store::identity() const {
   return {identity_.replica_id, identity_.incarnation,
-          identity_.incarnation_nonce, std::min(clock_.Last(), lease_.until())};
+          identity_.incarnation_nonce, first_clock_,
+          std::min(clock_.Last(), lease_.until())};
 }
 
 Status Store::RememberPeer(const ReplicaIdentity& peer) {
@@ -53,22 +55,18 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
     return Status::Corruption("rocksync: what is remembered of replica " +
                               Hex(peer.replica_id) + " is damaged");
   }
-  if (peer.incarnation < known.incarnation) {
-    return Refused(peer.replica_id, "was rolled back: incarnation " +
-                                        std::to_string(peer.incarnation) +
-                                        " after " +
-                                        std::to_string(known.incarnation));
+  const Life before = {
+      .incarnation = {known.incarnation, known.incarnation_nonce},
+      .clock = known.clock};
+  const Life after = {
+      {peer.incarnation, peer.incarnation_nonce}, peer.first_clock, peer.clock};
+  const Succession succession = Compare(before, after);
+  if (succession != Succession::kFollows) {
+    return Refused(peer.replica_id, Describe(succession, before, after));
   }
-  const bool same_life = peer.incarnation == known.incarnation;
-  if (same_life && peer.incarnation_nonce != known.incarnation_nonce) {
-    return Refused(peer.replica_id, "is one of two with the same identity");
-  }
-  // Within one life, readings of two set-ups may come in either order.
-  if (!same_life && peer.clock < known.clock) {
-    return Refused(peer.replica_id, "was rolled back: its clock went back");
-  }
-  const PeerRecord now{peer.incarnation, peer.incarnation_nonce,
-                       std::max(peer.clock, known.clock)};
+  const Life later = Later(before, after);
+  const PeerRecord now{later.incarnation.counter, later.incarnation.random,
+                       later.clock};
   const std::string record = Encode(now);
   if (record == bytes) return Status::OK();
   rocksdb::WriteOptions synced;

@@ -8,29 +8,20 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <queue>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "replication/protocol/schedule.h"
-#include "replication/protocol/session.h"
-#include "replication/protocol/setup.h"
 #include "tests/simulation/memory_storage.h"
-#include "tests/simulation/random.h"
-#include "tests/simulation/truth.h"
 
 namespace rocksync {
 
 // Faults in the cluster rather than in one replica's storage.
 enum class ClusterFault : uint8_t {
   kNone,
-  kBelieveFilter,  // an answer "differs" reaches the peer as "equal"
+  kBelieveFilter,   // an answer "differs" reaches the peer as "equal"
+  kIgnoreRollback,  // replicas forget whom they met
+  kReuseMapping,    // replica 0 says the same nonce on every connection
 };
 
 struct ClusterOptions {
@@ -41,30 +32,6 @@ struct ClusterOptions {
   std::function<void(std::string_view)> trace;
 };
 
-// What a seed makes of a run.
-struct ClusterShape {
-  size_t replicas = 2;
-  size_t keys = 5;
-  uint32_t families = 1;
-  enum class Links { kMesh, kRing, kStar } links = Links::kMesh;
-  bool sync_every_write = false;
-  bool visitors_at_once = false;  // a replica may be in several sessions
-  uint64_t interval_ms = 5000;
-  uint64_t faulty_ms = 40'000;  // how long faults and writes go on
-  uint64_t write_every_ms = 300;
-  uint64_t max_skew_ms = 0;
-  uint64_t lose_one_in = 0;   // frames: the connection then hangs; 0: none
-  uint64_t break_one_in = 0;  // frames: the connection breaks
-  uint64_t slow_one_in = 0;   // frames that take seconds
-  uint64_t crash_every_ms = 0;
-  uint64_t partition_every_ms = 0;
-  uint64_t fail_write_every_ms = 0;
-  size_t large_value = 0;  // bytes of one value in 20
-  SessionOptions session;
-};
-ClusterShape ShapeOf(uint64_t seed);
-std::string Describe(const ClusterShape& shape);
-
 struct ClusterResult {
   std::vector<std::string> violations;
   uint64_t fingerprint = 0;  // of everything that happened
@@ -73,7 +40,10 @@ struct ClusterResult {
   uint64_t pairs_sent = 0;
   uint64_t writes = 0;
   uint64_t crashes = 0;
-  uint64_t broken = 0;  // connections
+  uint64_t rollbacks = 0;  // disks replaced by an old backup
+  uint64_t twins = 0;      // copies started beside the original
+  uint64_t refused = 0;    // connections, since a life was over
+  uint64_t broken = 0;     // connections
   // From the end of the faults (and of what they held back) to equality.
   uint64_t intervals_to_equal = 0;
 };

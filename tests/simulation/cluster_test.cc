@@ -72,14 +72,14 @@ ClusterOptions With(ClusterFault fault) {
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, PlantedFaultTest,
-    testing::Values(With(PlantedFault::kSkipTombstone),
-                    With(PlantedFault::kDropTombstone),
-                    With(PlantedFault::kDropIndexEntry),
-                    With(PlantedFault::kReinventVersion),
-                    With(PlantedFault::kAcceptStaleVersion),
-                    With(PlantedFault::kForgetLimit),
-                    With(PlantedFault::kSyncLies),
-                    With(ClusterFault::kBelieveFilter)));
+    testing::Values(
+        With(PlantedFault::kSkipTombstone), With(PlantedFault::kDropTombstone),
+        With(PlantedFault::kDropIndexEntry),
+        With(PlantedFault::kReinventVersion),
+        With(PlantedFault::kAcceptStaleVersion),
+        With(PlantedFault::kForgetLimit), With(PlantedFault::kSyncLies),
+        With(ClusterFault::kBelieveFilter), With(ClusterFault::kIgnoreRollback),
+        With(ClusterFault::kReuseMapping)));
 
 }  // namespace
 }  // namespace rocksync

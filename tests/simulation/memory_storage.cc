@@ -167,11 +167,35 @@ Version MemoryStorage::Put(uint32_t family, std::string_view key,
 }
 
 Version MemoryStorage::Delete(uint32_t family, std::string_view key) {
-  return Write({.family = family,
-                .key = std::string(key),
-                .version = {},
-                .tombstone = true,
-                .value = ""});
+  return Write(Tombstone(family, key));
+}
+
+Pair MemoryStorage::Tombstone(uint32_t family, std::string_view key) const {
+  return {.family = family,
+          .key = std::string(key),
+          .version = {},
+          .tombstone = true,
+          .value = ""};
+}
+
+std::vector<MemoryStorage::Key> MemoryStorage::DeleteRange(
+    uint32_t family, std::string_view begin, std::string_view end) {
+  std::vector<Key> keys;
+  if (end <= begin) return keys;
+  const auto last = current_.lower_bound({family, std::string(end)});
+  for (auto it = current_.lower_bound({family, std::string(begin)}); it != last;
+       ++it) {
+    if (!it->second.tombstone) keys.push_back(it->first);
+  }
+  if (keys.empty()) return keys;
+  const Version version = DrawVersion();
+  for (const Key& key : keys) {
+    Pair pair = Tombstone(family, key.second);
+    pair.version = version;
+    Store(pair);
+  }
+  if (options_.sync_every_write) Sync().IgnoreError();
+  return keys;
 }
 
 void MemoryStorage::Adopt(uint32_t family, std::string_view key,
@@ -192,6 +216,16 @@ void MemoryStorage::Store(const Pair& pair) {
                 .position = PositionOf(pair.family, pair.key)};
   unsynced_.insert(key);
   current_[std::move(key)] = std::move(record);
+}
+
+std::unique_ptr<MemoryStorage> MemoryStorage::Copy(Options options) const {
+  auto copy = std::make_unique<MemoryStorage>(hasher_, std::move(options));
+  copy->current_ = current_;
+  copy->synced_ = current_;
+  copy->rotten_ = rotten_;
+  copy->clock_ = lease_;
+  copy->lease_ = lease_;
+  return copy;
 }
 
 std::optional<std::string> MemoryStorage::Get(uint32_t family,

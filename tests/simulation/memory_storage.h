@@ -66,9 +66,19 @@ class MemoryStorage final : public StorageView {
   // Local writes; each draws a version and returns it.
   Version Put(uint32_t family, std::string_view key, std::string_view value);
   Version Delete(uint32_t family, std::string_view key);
+  // Deletes the live keys in [begin, end), one version for all of them, and
+  // returns them.
+  std::vector<Key> DeleteRange(uint32_t family, std::string_view begin,
+                               std::string_view end);
   // A pair as it was before replication was turned on.
   void Adopt(uint32_t family, std::string_view key, std::string_view value);
 
+  // A copy of the disk, as a checkpoint or `cp -a` makes it: all that is here,
+  // synced, its clock at the end of the lease.
+  std::unique_ptr<MemoryStorage> Copy(Options options) const;
+
+  // The hybrid logical clock's last reading, as Version.time.
+  uint64_t clock() const { return clock_; }
   // The value of a live pair.
   std::optional<std::string> Get(uint32_t family, std::string_view key) const;
   const Records& records() const { return current_; }
@@ -107,6 +117,7 @@ class MemoryStorage final : public StorageView {
   Version DrawVersion();
   void Follow(const Version& version);
   Version Write(Pair pair);
+  Pair Tombstone(uint32_t family, std::string_view key) const;
   void Store(const Pair& pair);
   ApplyOutcome ApplyOne(const Pair& pair);
 

@@ -22,6 +22,8 @@ const std::map<std::string, PlantedFault> kStorageFaults = {
 };
 const std::map<std::string, ClusterFault> kClusterFaults = {
     {"believe-filter", ClusterFault::kBelieveFilter},
+    {"ignore-rollback", ClusterFault::kIgnoreRollback},
+    {"reuse-mapping", ClusterFault::kReuseMapping},
 };
 
 struct Totals {
@@ -31,6 +33,9 @@ struct Totals {
   uint64_t pairs = 0;
   uint64_t writes = 0;
   uint64_t crashes = 0;
+  uint64_t rollbacks = 0;
+  uint64_t twins = 0;
+  uint64_t refused = 0;
   uint64_t broken = 0;
   uint64_t slowest = 0;
 };
@@ -42,6 +47,9 @@ void Add(const ClusterResult& result, Totals* totals) {
   totals->pairs += result.pairs_sent;
   totals->writes += result.writes;
   totals->crashes += result.crashes;
+  totals->rollbacks += result.rollbacks;
+  totals->twins += result.twins;
+  totals->refused += result.refused;
   totals->broken += result.broken;
   totals->slowest = std::max(totals->slowest, result.intervals_to_equal);
 }
@@ -59,7 +67,7 @@ int Main(int argc, char** argv) {
                  "plant a fault that must be caught: skip-tombstone, "
                  "drop-tombstone, drop-index-entry, reinvent-version, "
                  "accept-stale-version, forget-limit, unsynced-proof, "
-                 "believe-filter");
+                 "believe-filter, ignore-rollback, reuse-mapping");
   CLI11_PARSE(app, argc, argv);
 
   ClusterOptions options;
@@ -92,13 +100,15 @@ int Main(int argc, char** argv) {
                   fault.empty() ? "" : (" --fault " + fault).c_str());
     }
   }
-  std::printf(
-      "%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " failed; %" PRIu64
-      " sessions, %" PRIu64 " proofs, %" PRIu64 " pairs sent, %" PRIu64
-      " writes, %" PRIu64 " crashes, %" PRIu64
-      " connections broken; equal after at most %" PRIu64 " intervals\n",
-      seeds, seed, totals.failed, totals.sessions, totals.proofs, totals.pairs,
-      totals.writes, totals.crashes, totals.broken, totals.slowest);
+  std::printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " failed; %" PRIu64
+              " sessions, %" PRIu64 " proofs, %" PRIu64 " pairs sent, %" PRIu64
+              " writes, %" PRIu64 " crashes, %" PRIu64 " rollbacks, %" PRIu64
+              " copies, %" PRIu64 " refusals, %" PRIu64
+              " connections broken; equal after at most %" PRIu64
+              " intervals\n",
+              seeds, seed, totals.failed, totals.sessions, totals.proofs,
+              totals.pairs, totals.writes, totals.crashes, totals.rollbacks,
+              totals.twins, totals.refused, totals.broken, totals.slowest);
   return totals.failed == 0 ? 0 : 1;
 }
 

@@ -43,8 +43,12 @@ void Truth::Violated(std::string what) {
   }
 }
 
-void Truth::Wrote(const Key& key, const MemoryStorage::Record& record) {
-  if (!written_[key].emplace(record.version, record).second) {
+void Truth::Wrote(const Key& key, const MemoryStorage::Record& record,
+                  bool shares_its_id) {
+  auto& versions = written_[key];
+  const bool repeated = versions.count(record.version) > 0;
+  versions.emplace(record.version, record);
+  if (repeated && !shares_its_id) {
     Violated(absl::StrCat("version ", Name(record.version), " of ", Name(key),
                           " was issued twice"));
   }
@@ -54,6 +58,22 @@ void Truth::Synced(const Records& records) {
   for (const auto& [key, record] : records) {
     Version& durable = durable_[key];
     durable = std::max(durable, record.version);
+  }
+}
+
+void Truth::Lost(const Records& lost, const std::vector<const Records*>& left) {
+  for (const auto& [key, record] : lost) {
+    const auto durable = durable_.find(key);
+    if (durable == durable_.end() || durable->second != record.version) {
+      continue;
+    }
+    durable->second = {};
+    for (const Records* replica : left) {
+      const auto it = replica->find(key);
+      if (it == replica->end()) continue;
+      durable->second = std::max(durable->second, it->second.version);
+    }
+    if (durable->second == Version{}) durable_.erase(durable);
   }
 }
 
@@ -89,17 +109,16 @@ void Truth::Proved(const Records& a, const Records& b, const Digest& merged,
 }
 
 void Truth::ExpectWritten(const Key& key, const MemoryStorage::Record& record) {
-  const auto& versions = written_[key];
-  const auto it = versions.find(record.version);
-  if (it == versions.end()) {
-    Violated(absl::StrCat("version ", Name(record.version), " of ", Name(key),
-                          " was never written"));
-  } else if (it->second.hash != record.hash ||
-             it->second.value != record.value ||
-             it->second.tombstone != record.tombstone) {
-    Violated(absl::StrCat("version ", Name(record.version), " of ", Name(key),
-                          " is not what was written"));
-  }
+  const auto [begin, end] = written_[key].equal_range(record.version);
+  const bool same = std::any_of(begin, end, [&record](const auto& written) {
+    return written.second.hash == record.hash &&
+           written.second.value == record.value &&
+           written.second.tombstone == record.tombstone;
+  });
+  if (same) return;
+  Violated(absl::StrCat(
+      "version ", Name(record.version), " of ", Name(key),
+      begin == end ? " was never written" : " is not what was written"));
 }
 
 void Truth::Settle(const std::vector<const Records*>& replicas) {

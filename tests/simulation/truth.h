@@ -21,10 +21,14 @@ class Truth {
   using Key = MemoryStorage::Key;
   using Records = MemoryStorage::Records;
 
-  // A replica wrote this; the version must be new.
-  void Wrote(const Key& key, const MemoryStorage::Record& record);
+  // A replica wrote this. The version must be new, unless the writer
+  // `shares_its_id`: a copy, or a backup, that nobody has recognised yet.
+  void Wrote(const Key& key, const MemoryStorage::Record& record,
+             bool shares_its_id);
   // A replica has synced this.
   void Synced(const Records& records);
+  // A disk that had synced `lost` is gone; these are left.
+  void Lost(const Records& lost, const std::vector<const Records*>& left);
   // A replica applied this at this time of its own clock.
   void Applied(const Pair& pair, uint64_t wall_ms, uint64_t max_ahead_ms);
 
@@ -49,7 +53,7 @@ class Truth {
   void Violated(std::string what);
   void ExpectWritten(const Key& key, const MemoryStorage::Record& record);
 
-  std::map<Key, std::map<Version, MemoryStorage::Record>> written_;
+  std::map<Key, std::multimap<Version, MemoryStorage::Record>> written_;
   std::map<Key, Version> durable_;
   Records winners_;
   std::vector<std::string> violations_;

@@ -121,8 +121,13 @@ TEST_F(OpeningTest, PeersNoticeCopiedDirectoriesAndRollbacks) {
   ReplicaIdentity clock_back = db_->Identity();
   clock_back.clock = 1;
   EXPECT_TRUE(peer->RememberPeer(clock_back).ok());  // two set-ups of one life
+  // A later opening starts from no earlier reading, however far it has come.
   ++clock_back.incarnation;
+  clock_back.first_clock = db_->Identity().clock - 1;
+  clock_back.clock = db_->Identity().clock + 1;
   EXPECT_TRUE(peer->RememberPeer(clock_back).IsAborted());
+  ++clock_back.first_clock;
+  EXPECT_ROCKS_OK(peer->RememberPeer(clock_back));
 }
 
 // With the application's word that it is a copy, another directory is enough.

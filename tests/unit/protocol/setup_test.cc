@@ -92,6 +92,7 @@ TEST_F(SetupTest, TwoReplicasMeet) {
 }
 
 TEST_F(SetupTest, LiteralBytes) {
+  dialer_facts_.first_clock = 0x0303;
   dialer_facts_.clock = 0x0304;
   AdoptList(*SucceedingList({}, 300, {1, 2}, 1), false, true,
             &dialer_facts_.forgetting);
@@ -107,6 +108,7 @@ TEST_F(SetupTest, LiteralBytes) {
             "066f7264657273"                    // "orders"
             "0000000000000001"                  // replica id
             "030000000000000011"                // incarnation
+            "0000000000000303"                  // first clock
             "0000000000000304"                  // clock
             "ac02"                              // epoch 300
             "0000000000000102"                  // horizon
@@ -233,25 +235,37 @@ TEST_F(SetupTest, AnEpochWithoutItsListIsMalformed) {
 
 TEST_F(SetupTest, ALifeThatIsOver) {
   dialer_policy_.remembered = [](uint64_t) {
-    return Incarnation{.counter = 4, .random = 1};
+    return Life{.incarnation = {.counter = 4, .random = 1}};
   };
-  ExpectRefused("comes with incarnation 3, but 4 was met already");
+  ExpectRefused("was rolled back: incarnation 3 after 4");
 }
 
 TEST_F(SetupTest, ACopyWithTheSameCounter) {
   dialer_policy_.remembered = [](uint64_t) {
-    return Incarnation{.counter = 3, .random = 1};
+    return Life{.incarnation = {.counter = 3, .random = 1}};
   };
   ExpectRefused("open it as a new replica");
 }
 
 TEST_F(SetupTest, ALaterLifeIsWelcome) {
   dialer_policy_.remembered = [](uint64_t) {
-    return Incarnation{.counter = 2, .random = 1};
+    return Life{.incarnation = {.counter = 2, .random = 1}};
   };
   Meet();
   EXPECT_TRUE(dialer_->status().ok());
   EXPECT_TRUE(listener_->status().ok());
+}
+
+TEST_F(SetupTest, ALaterLifeThatStartedBehind) {
+  dialer_policy_.remembered = [](uint64_t) {
+    return Life{.incarnation = {.counter = 2, .random = 1}, .clock = 100};
+  };
+  listener_facts_.first_clock = 99;
+  listener_facts_.clock = 200;  // it has written since
+  ExpectRefused("its clock went back");
+  listener_facts_.first_clock = 100;
+  Meet();
+  EXPECT_TRUE(dialer_->status().ok());
 }
 
 TEST_F(SetupTest, FamiliesDiffer) {

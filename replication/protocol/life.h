@@ -1,0 +1,48 @@
+// One life of a replica's data, and whether the life that a peer shows follows
+// the one that is remembered of it.
+
+#ifndef ROCKSYNC_REPLICATION_PROTOCOL_LIFE_H_
+#define ROCKSYNC_REPLICATION_PROTOCOL_LIFE_H_
+
+#include <cstdint>
+#include <string>
+
+namespace rocksync {
+
+// A counter that grows whenever the past may have been lost, and random bits,
+// so that two lives with one counter differ.
+struct Incarnation {
+  uint64_t counter = 0;
+  uint64_t random = 0;
+  friend bool operator==(const Incarnation&, const Incarnation&) = default;
+};
+
+struct Life {
+  Incarnation incarnation;
+  // The reading of the hybrid logical clock (Version.time) that this life
+  // first_clock from: no less than all that earlier lives said of theirs.
+  uint64_t first_clock = 0;
+  // Its latest reading that is durable: no later life starts from less.
+  uint64_t clock = 0;
+};
+
+enum class Succession : uint8_t {
+  kFollows,     // the same life, or a later one
+  kRolledBack,  // an earlier life: a restored backup, or an old copy
+  kTwin,        // two lives with one counter: a copy that runs too
+  kClockBack,   // a later life that first_clock from an earlier reading: a
+                // restored backup that was opened often enough to catch up in
+                // incarnations
+};
+Succession Compare(const Life& known, const Life& now);
+
+// What to remember of a life that follows. Within one life the clocks of two
+// set-ups may be read in one order and arrive in the other, so it never falls.
+Life Later(const Life& known, const Life& now);
+
+// "was rolled back: incarnation 3 after 4" and the like; empty if it follows.
+std::string Describe(Succession succession, const Life& known, const Life& now);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PROTOCOL_LIFE_H_

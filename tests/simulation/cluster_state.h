@@ -1,0 +1,209 @@
+// The simulated cluster from inside: replicas, links, and the queue of what
+// happens next.
+
+#ifndef ROCKSYNC_TESTS_SIMULATION_CLUSTER_STATE_H_
+#define ROCKSYNC_TESTS_SIMULATION_CLUSTER_STATE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "replication/protocol/schedule.h"
+#include "replication/protocol/session.h"
+#include "replication/protocol/setup.h"
+#include "tests/simulation/cluster.h"
+#include "tests/simulation/memory_storage.h"
+#include "tests/simulation/random.h"
+#include "tests/simulation/recording_view.h"
+#include "tests/simulation/shape.h"
+#include "tests/simulation/truth.h"
+
+namespace rocksync {
+
+inline constexpr uint64_t kStartMs = 1'000'000'000;
+inline constexpr uint64_t kIoTimeoutMs = 10'000;
+inline constexpr uint64_t kMaxAheadMs = 60'000;
+inline constexpr uint64_t kMaxTwins = 3;
+
+using Records = MemoryStorage::Records;
+
+// See cluster.h. Time, writes and faults are in cluster.cc, lost disks and
+// copies in disasters.cc, how replicas meet in meeting.cc.
+class Cluster {
+ public:
+  explicit Cluster(const ClusterOptions& options)
+      : options_(options),
+        shape_(ShapeOf(options.seed)),
+        random_(options.seed ^ 0x5eed),
+        hasher_(ClusterSecret{42}) {
+    lines_.push_back({});
+  }
+
+  ClusterResult Run();
+
+ private:
+  // What really becomes of a replica's data, to judge what replicas believe: a
+  // line of lives that ends where a backup is restored or a copy begins.
+  struct Line {
+    size_t parent = 0;   // 0: none
+    uint64_t clock = 0;  // what this line first_clock from
+  };
+  struct Meeting {
+    size_t line = 0;     // of the peer; 0: never met
+    uint64_t clock = 0;  // the peer's, then
+  };
+  struct Disk {
+    std::unique_ptr<MemoryStorage> storage;
+    Incarnation incarnation;
+    std::map<uint64_t, Life> remembered;
+    std::map<uint64_t, Meeting> met;
+    size_t line = 0;
+  };
+  struct Replica {
+    size_t number = 0;
+    uint64_t id = 0;
+    uint64_t skew_ms = 0;  // ahead of the truth by skew - max skew
+    std::unique_ptr<MemoryStorage> storage;
+    std::optional<Schedule> schedule;
+    std::vector<size_t> peers;  // by the schedule's numbers
+    Incarnation incarnation;
+    uint64_t first_clock = 0;             // its clock's reading, then
+    std::map<uint64_t, Life> remembered;  // by replica id
+    std::map<uint64_t, Meeting> met;      // by replica id
+    size_t line = 0;
+    std::optional<Disk> backup;
+    // Somebody else may issue versions in its name: it is a copy or has one, or
+    // was rolled back.
+    bool shares_id = false;
+    bool up = true;
+    int sessions = 0;  // it is in right now
+    uint64_t syncs_seen = 0;
+    uint64_t ticks = 0;  // only the last one asked for counts
+    std::string name() const { return absl::StrCat("r", number); }
+  };
+  struct Side {
+    Replica* replica = nullptr;
+    std::optional<Setup> setup;
+    std::unique_ptr<RecordingView> view;
+    std::unique_ptr<Session> session;
+    uint64_t session_number = 0;
+    bool met = false;         // the set-up is over and both agreed
+    bool counted = false;     // in replica->sessions
+    uint64_t arrives_ms = 0;  // of the last frame sent to this side
+  };
+  struct Link {
+    uint64_t number = 0;
+    Side sides[2];    // dialer, listener
+    size_t peer = 0;  // the dialer's number for the listener
+    bool open = true;
+    bool hangs = false;  // no frame arrives any more
+    uint64_t last_frame_ms = 0;
+  };
+  struct Event {
+    uint64_t at_ms;
+    uint64_t order;
+    std::function<void()> run;
+    bool operator<(const Event& other) const {
+      return std::tie(at_ms, order) > std::tie(other.at_ms, other.order);
+    }
+  };
+
+  // Time.
+  void At(uint64_t at_ms, std::function<void()> run) {
+    events_.push({at_ms, ++order_, std::move(run)});
+  }
+  void RunUntil(uint64_t end_ms);
+  bool faulty() const { return now_ms_ < faulty_until_ms_; }
+  uint64_t WallMs(const Replica& replica) const {
+    return now_ms_ + replica.skew_ms - shape_.max_skew_ms;
+  }
+  template <typename... Parts>
+  void Trace(const Parts&... parts);
+  void Fingerprint(std::string_view bytes);
+
+  // What goes wrong, and what is written.
+  void Start();
+  MemoryStorage::Options StorageOptions(const Replica* replica, size_t number);
+  Replica* AddReplica(std::vector<size_t> peers);
+  void StartReplica(Replica* replica);
+  void Stop(Replica* replica);
+  void WriteSomething();
+  void NoteWrite(const Replica& replica, const MemoryStorage::Key& key);
+  void CrashSomebody();
+  void PartSomebody();
+  void FailSomebody();
+  void SkewSomebody();
+  void StopFaults();
+
+  // Disasters.
+  Disk CopyOf(const Replica& replica);
+  void Mount(Disk disk, Replica* replica);
+  void BackUpSomebody();
+  void RollBackSomebody();
+  void CopySomebody();
+  void OpenAsNew(Replica* replica);
+  void CheckSuccession(Replica* replica, const Replica& peer);
+
+  Replica& Somebody() { return *replicas_[random_.Below(replicas_.size())]; }
+  void NoteSyncs(Replica* replica);
+  std::vector<const Records*> AllRecords() const;
+
+  // Meeting.
+  void Tick(Replica* replica);
+  void Dial(Replica* replica, size_t peer);
+  void Open(Side* side, Role role);
+  bool LetIn(Link* link, int side);
+  void BeginSession(Link* link, int side);
+  void Pump(Link* link, int side);
+  void Send(Link* link, int to, std::string message);
+  void Deliver(Link* link, int to, const std::string& message);
+  void Refused(Link* link, int side);
+  void SessionEnded(Link* link, int side);
+  void Break(Link* link, std::string_view why);
+  void Close(Link* link, SessionOutcome outcome);
+  void Watch(Link* link);
+  bool Parted(const Replica& a, const Replica& b) const {
+    return parted_.count(std::minmax(a.number, b.number)) > 0;
+  }
+
+  const ClusterOptions options_;
+  const ClusterShape shape_;
+  Random random_;
+  const ElementHasher hasher_;
+  Truth truth_;
+  ClusterResult result_;
+
+  uint64_t now_ms_ = kStartMs;
+  uint64_t faulty_until_ms_ = kStartMs;
+  uint64_t awake_ms_ = 0;  // nobody dials before that
+  uint64_t order_ = 0;
+  std::priority_queue<Event> events_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  uint64_t next_id_ = 1;
+  std::vector<Line> lines_;  // [0] is none
+  // Nonces and numbers of sessions begun: each has a mapping of its own.
+  std::set<std::string> seeds_;
+  std::vector<std::unique_ptr<Link>> links_;
+  std::set<std::pair<size_t, size_t>> parted_;
+};
+
+template <typename... Parts>
+void Cluster::Trace(const Parts&... parts) {
+  const std::string line = absl::StrCat(now_ms_ - kStartMs, " ", parts...);
+  Fingerprint(line);
+  if (options_.trace) options_.trace(line);
+}
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_SIMULATION_CLUSTER_STATE_H_

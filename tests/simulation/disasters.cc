@@ -1,0 +1,111 @@
+// Disks that are replaced by an old backup, copies that run beside the
+// original, and the operator who opens as a new replica what peers refuse.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/cluster_state.h"
+
+namespace rocksync {
+
+Cluster::Disk Cluster::CopyOf(const Replica& replica) {
+  return {.storage = replica.storage->Copy(StorageOptions(nullptr, 0)),
+          .incarnation = replica.incarnation,
+          .remembered = replica.remembered,
+          .met = replica.met,
+          .line = replica.line};
+}
+
+void Cluster::Mount(Disk disk, Replica* replica) {
+  replica->storage =
+      disk.storage->Copy(StorageOptions(replica, replica->number));
+  replica->syncs_seen = 0;
+  replica->incarnation = disk.incarnation;
+  replica->remembered = std::move(disk.remembered);
+  replica->met = std::move(disk.met);
+  lines_.push_back({.parent = disk.line, .clock = replica->storage->clock()});
+  replica->line = lines_.size() - 1;
+}
+
+void Cluster::BackUpSomebody() {
+  if (!faulty()) return;
+  At(now_ms_ + random_.Between(1, shape_.rollback_every_ms),
+     [this] { BackUpSomebody(); });
+  Replica& replica = Somebody();
+  Trace(replica.name(), " is backed up");
+  replica.backup = CopyOf(replica);
+}
+
+void Cluster::RollBackSomebody() {
+  if (!faulty()) return;
+  At(now_ms_ + random_.Between(1, 2 * shape_.rollback_every_ms),
+     [this] { RollBackSomebody(); });
+  Replica& replica = Somebody();
+  if (!replica.up || !replica.backup) return;
+  ++result_.rollbacks;
+  Trace(replica.name(), " loses its disk and gets its backup");
+  const Records lost = replica.storage->synced_records();
+  Stop(&replica);
+  Disk disk = std::move(*replica.backup);
+  replica.backup.reset();
+  Mount(std::move(disk), &replica);
+  replica.shares_id = true;
+  std::vector<const Records*> left;
+  for (const auto& other : replicas_) {
+    left.push_back(&other->storage->synced_records());
+  }
+  truth_.Lost(lost, left);
+  At(now_ms_ + random_.Between(10, 10'000),
+     [this, &replica] { StartReplica(&replica); });
+}
+
+void Cluster::CopySomebody() {
+  if (!faulty()) return;
+  At(now_ms_ + random_.Between(1, 2 * shape_.copy_every_ms),
+     [this] { CopySomebody(); });
+  Replica& original = Somebody();
+  if (!original.up || result_.twins == kMaxTwins) return;
+  ++result_.twins;
+  std::vector<size_t> peers = original.peers;
+  if (peers.empty()) peers.push_back(original.number);
+  Replica* const twin = AddReplica(std::move(peers));
+  twin->id = original.id;
+  twin->shares_id = original.shares_id = true;
+  Trace(twin->name(), " is a running copy of ", original.name());
+  Mount(CopyOf(original), twin);
+  StartReplica(twin);
+}
+
+// What an operator does whose replica is refused for being a second life.
+void Cluster::OpenAsNew(Replica* replica) {
+  if (!replica->up) return;
+  Trace(replica->name(), " is opened as a new replica");
+  replica->storage->Sync().IgnoreError();  // as a clean close does
+  Stop(replica);
+  replica->id = next_id_++;
+  replica->shares_id = false;
+  Disk disk = CopyOf(*replica);
+  disk.incarnation = {};
+  disk.line = 0;
+  Mount(std::move(disk), replica);
+  At(now_ms_ + 1000, [this, replica] { StartReplica(replica); });
+}
+
+// `replica` lets `peer` in: right, unless it has met a part of the peer's past
+// that the peer no longer has.
+void Cluster::CheckSuccession(Replica* replica, const Replica& peer) {
+  Meeting& met = replica->met[peer.id];
+  bool follows = met.line == 0;
+  for (size_t line = peer.line; line != 0 && !follows;
+       line = lines_[line].parent) {
+    follows = line == met.line || (lines_[line].parent == met.line &&
+                                   lines_[line].clock >= met.clock);
+  }
+  if (!follows) {
+    truth_.Broke(absl::StrCat(replica->name(), " lets ", peer.name(),
+                              " in, which was rolled back or copied"));
+  }
+  met = {.line = peer.line, .clock = peer.storage->clock()};
+}
+
+}  // namespace rocksync

@@ -1,0 +1,299 @@
+// How simulated replicas meet: dial, set up, talk, part.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "replication/protocol/messages.h"
+#include "tests/simulation/cluster_state.h"
+#include "tests/simulation/conversation.h"
+
+namespace rocksync {
+namespace {
+
+std::string NameOf(const SessionSeed& seed) {
+  std::string name(seed.dialer_nonce.begin(), seed.dialer_nonce.end());
+  name.append(seed.listener_nonce.begin(), seed.listener_nonce.end());
+  return absl::StrCat(name, seed.session_number);
+}
+
+}  // namespace
+
+void Cluster::Tick(Replica* replica) {
+  if (!replica->up) return;
+  if (now_ms_ < awake_ms_) {
+    At(awake_ms_, [this, replica] { Tick(replica); });
+    return;
+  }
+  if (const std::optional<size_t> peer = replica->schedule->Due(now_ms_)) {
+    if (replica->sessions > 0 && !shape_.visitors_at_once) {
+      replica->schedule->Ended(*peer, SessionOutcome::kBusy, now_ms_);
+    } else {
+      Dial(replica, *peer);
+    }
+  }
+  const std::optional<uint64_t> next = replica->schedule->NextDueMs();
+  const uint64_t tick = ++replica->ticks;
+  At(std::max(now_ms_ + 1, next.value_or(now_ms_ + 1000)),
+     [this, replica, tick] {
+       if (replica->ticks == tick) Tick(replica);
+     });
+}
+
+void Cluster::Dial(Replica* replica, size_t peer) {
+  Replica* const listener = replicas_[replica->peers[peer]].get();
+  // Until it ends the peer is not due again, but now and then the dialer
+  // forgets that and dials twice.
+  const bool twice = faulty() && random_.OneIn(20);
+  replica->schedule->Ended(peer, SessionOutcome::kUnproven,
+                           twice ? now_ms_ - shape_.interval_ms : now_ms_);
+  if (!listener->up || Parted(*replica, *listener)) {
+    Trace(replica->name(), " cannot reach ", listener->name());
+    replica->schedule->Ended(peer, SessionOutcome::kFailed, now_ms_);
+    return;
+  }
+  links_.push_back(std::make_unique<Link>());
+  Link* const link = links_.back().get();
+  link->number = links_.size();
+  link->peer = peer;
+  link->sides[0].replica = replica;
+  link->sides[1].replica = listener;
+  link->last_frame_ms = now_ms_;
+  Trace(replica->name(), " dials ", listener->name(), ", link ", link->number);
+  Open(&link->sides[0], Role::kInitiator);
+  Open(&link->sides[1], Role::kResponder);
+  Watch(link);
+  Pump(link, 0);
+}
+
+void Cluster::Open(Side* side, Role role) {
+  Replica* const replica = side->replica;
+  SetupFacts facts;
+  facts.cluster = "simulated";
+  facts.replica_id = replica->id;
+  facts.incarnation = replica->incarnation;
+  facts.first_clock = replica->first_clock;
+  facts.clock = replica->storage->clock();
+  for (uint8_t& byte : facts.nonce) {
+    byte = static_cast<uint8_t>(random_.Next());
+  }
+  if (options_.cluster_fault == ClusterFault::kReuseMapping) facts.nonce = {};
+  facts.families.push_back({"default", "bytewise"});
+  if (shape_.families > 1) facts.families.push_back({"other", "bytewise"});
+  SetupPolicy policy;
+  policy.remembered = [this, replica](uint64_t id) -> std::optional<Life> {
+    if (options_.cluster_fault == ClusterFault::kIgnoreRollback) return {};
+    const auto it = replica->remembered.find(id);
+    if (it == replica->remembered.end()) return std::nullopt;
+    return it->second;
+  };
+  side->setup.emplace(role, facts, ClusterSecret{42}, policy);
+}
+
+// Remembers whom this side met. Another life of the peer may have been let in
+// on another link since the set-up checked; then this one ends here, and the
+// next set-up refuses it by name.
+bool Cluster::LetIn(Link* link, int number) {
+  Side& side = link->sides[number];
+  side.met = true;
+  const SetupFacts& peer = side.setup->peer();
+  const Life now = {peer.incarnation, peer.first_clock, peer.clock};
+  Life& life = side.replica->remembered[peer.replica_id];
+  if (Compare(life, now) != Succession::kFollows &&
+      options_.cluster_fault != ClusterFault::kIgnoreRollback) {
+    Break(link, "superseded");
+    return false;
+  }
+  life = Later(life, now);
+  CheckSuccession(side.replica, *link->sides[1 - number].replica);
+  return true;
+}
+
+void Cluster::BeginSession(Link* link, int number) {
+  Side& side = link->sides[number];
+  Replica* const replica = side.replica;
+  SessionSeed seed = side.setup->seed();
+  seed.session_number = side.session_number++;
+  if (number == 0 && !seeds_.insert(NameOf(seed)).second) {
+    truth_.Broke(absl::StrCat("link ", link->number,
+                              " uses the mappings of an earlier session"));
+  }
+  side.view = std::make_unique<RecordingView>(replica->storage.get());
+  side.view->set_on_apply([this, replica](const Pair& pair) {
+    truth_.Applied(pair, WallMs(*replica), kMaxAheadMs);
+  });
+  SessionContext context;
+  context.storage = side.view.get();
+  context.now_ms = [this] { return now_ms_; };
+  context.busy =
+      number == 1 && replica->sessions > 0 && !shape_.visitors_at_once;
+  side.session = NewSession(number == 0 ? Role::kInitiator : Role::kResponder,
+                            shape_.session, seed, context);
+  ++replica->sessions;
+  side.counted = true;
+}
+
+void Cluster::Pump(Link* link, int number) {
+  Side& side = link->sides[number];
+  std::string message;
+  while (link->open && side.setup->NextMessage(&message)) {
+    Send(link, 1 - number, message);
+  }
+  if (!link->open || !side.setup->done() || !side.setup->status().ok()) return;
+  if (!side.met && !LetIn(link, number)) return;
+  if (number == 0 && !side.session) BeginSession(link, 0);
+  while (link->open && side.session && side.session->NextMessage(&message)) {
+    Send(link, 1 - number, message);
+  }
+  if (link->open && side.session && side.session->done()) {
+    SessionEnded(link, number);
+  }
+}
+
+void Cluster::Send(Link* link, int to, std::string message) {
+  const Side& from = link->sides[1 - to];
+  Fingerprint(message);
+  if (options_.trace) {
+    options_.trace(absl::StrCat(
+        now_ms_ - kStartMs, " link ", link->number, " ", from.replica->name(),
+        "->", link->sides[to].replica->name(), " ", Describe(message)));
+  }
+  if (faulty()) {
+    if (shape_.break_one_in > 0 && random_.OneIn(shape_.break_one_in)) {
+      return Break(link, "broken");
+    }
+    if (shape_.lose_one_in > 0 && random_.OneIn(shape_.lose_one_in)) {
+      Trace("link ", link->number, " hangs");
+      link->hangs = true;
+    }
+  }
+  if (link->hangs) return;
+  if (options_.cluster_fault == ClusterFault::kBelieveFilter &&
+      (message[0] & kTypeMask) == static_cast<int>(MessageType::kDiffers)) {
+    message = "\x82";
+  }
+  uint64_t delay_ms = random_.Between(1, 30);
+  if (faulty() && shape_.slow_one_in > 0 && random_.OneIn(shape_.slow_one_in)) {
+    delay_ms += random_.Below(4000);
+  }
+  // Frames of a connection stay in order.
+  uint64_t& arrives = link->sides[to].arrives_ms;
+  arrives = std::max(arrives, now_ms_ + delay_ms);
+  At(arrives, [this, link, to, message = std::move(message)] {
+    if (link->open) Deliver(link, to, message);
+  });
+}
+
+void Cluster::Deliver(Link* link, int to, const std::string& message) {
+  Side& side = link->sides[to];
+  if (Parted(*link->sides[0].replica, *link->sides[1].replica)) {
+    return Break(link, "parted");
+  }
+  link->last_frame_ms = now_ms_;
+  absl::Status status;
+  if (!side.setup->done()) {
+    status = side.setup->Receive(message);
+  } else {
+    if (!side.session) BeginSession(link, to);
+    status = side.session->Receive(message);
+    NoteSyncs(side.replica);
+  }
+  if (absl::IsFailedPrecondition(status) && !side.session) {
+    return Refused(link, to);
+  }
+  if (!status.ok()) {
+    Trace(side.replica->name(), ": ", status.ToString());
+    if (absl::IsInvalidArgument(status)) {
+      // Both sides are ours: nobody lies here.
+      truth_.Broke(absl::StrCat(side.replica->name(), " on link ", link->number,
+                                ": ", status.ToString()));
+    }
+    return Break(link, "refused");
+  }
+  Pump(link, to);
+}
+
+// One of the two refuses. Whoever does still says so; whoever hears that its
+// life is over is opened as a new replica.
+void Cluster::Refused(Link* link, int number) {
+  const Side& side = link->sides[number];
+  Trace(side.replica->name(), ": ", side.setup->status().ToString());
+  const std::optional<RefusalReason> reason = side.setup->refused();
+  if (!reason) return Pump(link, number);
+  ++result_.refused;
+  Break(link, "refused");
+  if (reason == RefusalReason::kRolledBack ||
+      reason == RefusalReason::kSameReplica) {
+    At(now_ms_, [this, replica = side.replica] { OpenAsNew(replica); });
+  } else {
+    truth_.Broke(absl::StrCat("link ", link->number, ": ",
+                              side.setup->status().ToString()));
+  }
+}
+
+void Cluster::SessionEnded(Link* link, int number) {
+  Side& side = link->sides[number];
+  Side& other = link->sides[1 - number];
+  const SessionReport& report = side.session->report();
+  const absl::Status status = side.session->status();
+  NoteSyncs(side.replica);
+  Trace("link ", link->number, " ", side.replica->name(), " ends: ",
+        report.proven_equal ? "equal"
+        : report.busy       ? "busy"
+        : report.expired    ? "expired"
+        : report.unsettled  ? "unsettled"
+                            : status.ToString());
+  if (report.proven_equal) {
+    ++result_.proofs;
+    truth_.Proved(side.view->snapshot(), other.view->snapshot(), report.merged,
+                  side.replica->storage->records(),
+                  side.replica->storage->synced_records());
+  }
+  result_.pairs_sent += report.pairs_sent;
+  --side.replica->sessions;
+  side.counted = false;
+  side.session.reset();
+  if (number == 1) return;
+  ++result_.sessions;
+  Close(link, report.proven_equal ? SessionOutcome::kProven
+              : report.busy       ? SessionOutcome::kBusy
+              : report.expired    ? SessionOutcome::kExpired
+              : status.ok()       ? SessionOutcome::kUnproven
+                                  : SessionOutcome::kFailed);
+}
+
+void Cluster::Break(Link* link, std::string_view why) {
+  Trace("link ", link->number, " ", absl::string_view(why.data(), why.size()));
+  ++result_.broken;
+  Close(link, SessionOutcome::kFailed);
+}
+
+// The sides are kept: a call of theirs may be on the stack.
+void Cluster::Close(Link* link, SessionOutcome outcome) {
+  link->open = false;
+  Replica* const dialer = link->sides[0].replica;
+  if (dialer->up) {
+    dialer->schedule->Ended(link->peer, outcome, now_ms_);
+    Tick(dialer);
+  }
+  At(now_ms_, [this, link] {
+    for (Side& side : link->sides) {
+      if (side.counted) --side.replica->sessions;
+      side.counted = false;
+      side.session.reset();
+      side.view.reset();
+    }
+  });
+}
+
+void Cluster::Watch(Link* link) {
+  At(link->last_frame_ms + kIoTimeoutMs, [this, link] {
+    if (!link->open) return;
+    if (now_ms_ >= link->last_frame_ms + kIoTimeoutMs) {
+      Break(link, "timed out");
+    } else {
+      Watch(link);
+    }
+  });
+}
+
+}  // namespace rocksync

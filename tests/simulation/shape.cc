@@ -1,0 +1,57 @@
+#include "tests/simulation/shape.h"
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/random.h"
+
+namespace rocksync {
+
+ClusterShape ShapeOf(uint64_t seed) {
+  Random random(seed);
+  ClusterShape shape;
+  shape.replicas = random.Between(2, 7);
+  shape.keys =
+      random.OneIn(4) ? random.Between(50, 300) : random.Between(2, 20);
+  shape.families = static_cast<uint32_t>(random.Between(1, 2));
+  shape.links = static_cast<ClusterShape::Links>(random.Below(3));
+  shape.sync_every_write = random.OneIn(3);
+  shape.visitors_at_once = random.OneIn(3);
+  shape.write_every_ms = random.OneIn(3) ? 50 : random.Between(200, 1500);
+  if (random.OneIn(3)) shape.max_skew_ms = random.Between(1, 300'000);
+  if (random.OneIn(2)) shape.lose_one_in = random.Between(30, 400);
+  if (random.OneIn(2)) shape.break_one_in = random.Between(30, 400);
+  if (random.OneIn(2)) shape.slow_one_in = random.Between(5, 50);
+  if (random.OneIn(2)) shape.crash_every_ms = random.Between(3000, 30'000);
+  if (random.OneIn(2)) shape.partition_every_ms = random.Between(2000, 20'000);
+  if (random.OneIn(3)) shape.fail_write_every_ms = random.Between(2000, 20'000);
+  if (random.OneIn(6)) shape.large_value = random.Between(100, 400'000);
+  SessionOptions& session = shape.session;
+  session.exchange.mode =
+      random.OneIn(3) ? ExchangeMode::kBloom : ExchangeMode::kAdaptive;
+  session.exchange.prefer =
+      random.OneIn(3) ? Prefer::kRoundTrips : Prefer::kBytes;
+  session.exchange.false_positive_rate = random.OneIn(2) ? 0.5 : 0.05;
+  if (random.OneIn(4)) session.max_span_elements = random.Between(1, 50);
+  if (random.OneIn(3)) session.max_turn_bytes = random.Between(20, 5000);
+  if (random.OneIn(3)) session.inline_value_bytes = random.Between(1, 64);
+  if (random.OneIn(6)) session.max_snapshot_age_ms = random.Between(50, 2000);
+  if (random.OneIn(5)) shape.rollback_every_ms = random.Between(5000, 30'000);
+  if (random.OneIn(5)) shape.copy_every_ms = random.Between(5000, 30'000);
+  return shape;
+}
+
+std::string Describe(const ClusterShape& shape) {
+  static constexpr const char* kLinks[] = {"mesh", "ring", "star"};
+  return absl::StrCat(
+      shape.replicas, " replicas in a ", kLinks[static_cast<int>(shape.links)],
+      ", ", shape.keys, " keys, ",
+      shape.session.exchange.mode == ExchangeMode::kBloom ? "bloom"
+                                                          : "adaptive",
+      shape.sync_every_write ? ", synced" : "", ", spans of ",
+      shape.session.max_span_elements, ", turns of ",
+      shape.session.max_turn_bytes, ", skew ", shape.max_skew_ms,
+      " ms, a crash every ", shape.crash_every_ms, " ms, a rollback every ",
+      shape.rollback_every_ms, " ms, a copy every ", shape.copy_every_ms,
+      " ms");
+}
+
+}  // namespace rocksync

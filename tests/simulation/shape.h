@@ -1,0 +1,42 @@
+// What a seed makes of a simulated run: how many replicas, how they are linked,
+// and what goes wrong how often.
+
+#ifndef ROCKSYNC_TESTS_SIMULATION_SHAPE_H_
+#define ROCKSYNC_TESTS_SIMULATION_SHAPE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "replication/protocol/session.h"
+
+namespace rocksync {
+
+struct ClusterShape {
+  size_t replicas = 2;
+  size_t keys = 5;
+  uint32_t families = 1;
+  enum class Links { kMesh, kRing, kStar } links = Links::kMesh;
+  bool sync_every_write = false;
+  bool visitors_at_once = false;  // a replica may be in several sessions
+  uint64_t interval_ms = 5000;
+  uint64_t faulty_ms = 40'000;  // how long faults and writes go on
+  uint64_t write_every_ms = 300;
+  uint64_t max_skew_ms = 0;
+  uint64_t lose_one_in = 0;   // frames: the connection then hangs; 0: none
+  uint64_t break_one_in = 0;  // frames: the connection breaks
+  uint64_t slow_one_in = 0;   // frames that take seconds
+  uint64_t crash_every_ms = 0;
+  uint64_t partition_every_ms = 0;
+  uint64_t fail_write_every_ms = 0;
+  uint64_t rollback_every_ms = 0;  // a disk is replaced by an old backup
+  uint64_t copy_every_ms = 0;      // a copy is started beside the original
+  size_t large_value = 0;          // bytes of one value in 20
+  SessionOptions session;
+};
+ClusterShape ShapeOf(uint64_t seed);
+std::string Describe(const ClusterShape& shape);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_SIMULATION_SHAPE_H_
