@@ -1,6 +1,6 @@
 # The network coloured as it converges: figures 7 and 9 of arXiv 1910.07782.
 load system("dirname ".ARG0)."/style.gp"
-set terminal pngcairo size 860,410 font "DejaVu Sans,9" background "#ffffff"
+set terminal pngcairo size 900,410 font "DejaVu Sans,9" background "#ffffff"
 set output out
 nodes = data."/".name.".dat"
 edges = data."/".system("echo ".name." | sed s/network/edges/").".dat"
@@ -25,10 +25,10 @@ do for [row=0:1] {
         screen low + 0.2 center rotate by 90
     } else { unset label 1 }
     if (row == 1 && i == 4) {
-      set colorbox user origin 0.925, 0.12 size 0.014, 0.66
+      set colorbox user origin 0.905, 0.12 size 0.014, 0.66
       set cbtics ("none" 0.05, "1" 0.301, "10" 1.041, "100" 2.004, \
         "800" 2.9) scale 0.4
-      set cblabel "elements missing" offset 1,0
+      set cblabel "elements missing" offset 0.5,0
     } else { unset colorbox }
     if (row == 0 && i == 0) {
       set label 2 (name eq "dbf-1-network" ? \
