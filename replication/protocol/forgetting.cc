@@ -30,6 +30,19 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
                        " anew")};
 }
 
+// Promises are written down before they are said, so nobody who kept its disk
+// falls behind what others heard of it.
+std::optional<uint64_t> RolledBack(const Forgetting& a, uint64_t a_id,
+                                   const Forgetting& b, uint64_t b_id) {
+  for (const uint64_t id : {a_id, b_id}) {
+    const Forgetting& itself = id == a_id ? a : b;
+    const Forgetting& other = id == a_id ? b : a;
+    const size_t i = *a.list.Find(id);
+    if (itself.vouched[i] < other.vouched[i]) return id;
+  }
+  return std::nullopt;
+}
+
 // Of two with data from outside the list, or from before it, the one that is
 // behind.
 std::optional<uint64_t> OutOfReach(const Forgetting& a, uint64_t a_id,
@@ -58,6 +71,13 @@ MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
   }
   for (const uint64_t id : {my_id, peer_id}) {
     if (!mine.list.Find(id)) return NotMember(id, epoch);
+  }
+  if (const auto back = RolledBack(mine, my_id, peer, peer_id)) {
+    return {Meeting::kRolledBack,
+            absl::StrCat("replica ", Hex(*back),
+                         " has promised more than it knows of: an older state"
+                         " of its disk is back; export what it alone holds"
+                         " (`rocksync rescue`) and open it as a new replica")};
   }
   if (const auto behind = OutOfReach(mine, my_id, peer, peer_id)) {
     return {Meeting::kOutOfReach,

@@ -97,6 +97,8 @@ enum class Meeting : uint8_t {
   kNotMember,   // one of the two is not in the newer list
   kConflict,    // two lists that cannot follow one another
   kOutOfReach,  // one may hold pairs that the other has deleted and forgotten
+  kRolledBack,  // one has promised more than it now knows of: an older state of
+                // its disk is back
 };
 struct MeetingVerdict {
   Meeting meeting = Meeting::kAlike;

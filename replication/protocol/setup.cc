@@ -94,6 +94,8 @@ RefusalReason ReasonOf(Meeting meeting) {
   switch (meeting) {
     case Meeting::kNotMember:
       return RefusalReason::kNotMember;
+    case Meeting::kRolledBack:
+      return RefusalReason::kRolledBack;
     case Meeting::kOutOfReach:
       return RefusalReason::kOutOfReach;
     default:

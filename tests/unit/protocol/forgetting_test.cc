@@ -122,6 +122,20 @@ TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveForgotten) {
   ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
 }
 
+TEST(MeetingTest, WhoPromisedMoreThanItKnowsWasRolledBack) {
+  Forgetting kept = Of(List(1, {1, 2}));
+  Forgetting back = kept;
+  kept.vouched = {3, 8};
+  back.vouched = {3, 8};
+  ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+  back.vouched = {3, 7};
+  ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
+                 "replica 2 has promised more");
+  // To have heard less of others is no fault.
+  back.vouched = {2, 9};
+  ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+}
+
 TEST(MeetingTest, WithoutListsAForgottenPastMustBeTheSame) {
   Forgetting copy;
   copy.horizon = 5;
