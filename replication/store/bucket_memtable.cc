@@ -1,10 +1,10 @@
 #include "replication/store/bucket_memtable.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cassert>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -38,16 +38,21 @@ struct Node {
   const char* entry() const { return reinterpret_cast<const char*>(this + 1); }
 };
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
+static_assert(alignof(Node) <= NodeMemory::kAlignment);
 
-template <typename T>
-std::unique_ptr<T[], Free> ZeroedArray(size_t count) {
-  // calloc hands out large blocks as untouched zero pages.
-  void* memory = std::calloc(count, sizeof(T));
-  if (memory == nullptr) throw std::bad_alloc();
-  return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
+// The first 8 bytes of an internal key's user key as a number whose order is
+// theirs; a shorter key is filled up with zeros.
+uint64_t LeadingOf(const Slice& internal_key) {
+  uint64_t leading = 0;
+  if (internal_key.size() >= kTagBytes + sizeof(leading)) {
+    std::memcpy(&leading, internal_key.data(), sizeof(leading));
+  } else {
+    std::memcpy(&leading, internal_key.data(), internal_key.size() - kTagBytes);
+  }
+  if constexpr (std::endian::native == std::endian::little) {
+    leading = __builtin_bswap64(leading);
+  }
+  return leading;
 }
 
 // Thread safety: any number of readers and, through InsertKeyConcurrently, any
@@ -55,23 +60,24 @@ std::unique_ptr<T[], Free> ZeroedArray(size_t count) {
 class BucketRep final : public MemTableRep {
  public:
   BucketRep(const KeyComparator& compare, rocksdb::Allocator* allocator,
-            int bucket_bits)
+            int bucket_bits, std::shared_ptr<ChunkPool> pool)
       : MemTableRep(allocator),
         compare_(compare),
         shift_(64 - bucket_bits),
         bucket_count_(size_t{1} << bucket_bits),
-        buckets_(ZeroedArray<std::atomic<Node*>>(bucket_count_)),
-        occupied_(ZeroedArray<std::atomic<uint64_t>>(bucket_count_ / 64)) {}
+        memory_(std::move(pool)),
+        bucket_block_(bucket_count_ * sizeof(*buckets_)),
+        occupied_block_(bucket_count_ / 8),
+        buckets_(reinterpret_cast<std::atomic<Node*>*>(bucket_block_.data())),
+        occupied_(reinterpret_cast<std::atomic<uint64_t>*>(
+            occupied_block_.data())) {}
 
   KeyHandle Allocate(size_t len, char** buf) override {
-    char* memory = nullptr;
-    MemTableRep::Allocate(sizeof(Node) + alignof(Node) - 1 + len, &memory);
-    const auto address = reinterpret_cast<uintptr_t>(memory);
-    memory += -address & (alignof(Node) - 1);
-    Node* node = new (memory) Node;
+    Node* node = new (memory_.Allocate(sizeof(Node) + len)) Node;
     *buf = node->entry();
     return node;
   }
+  void MarkReadOnly() override { memory_.DoneAllocating(); }
 
   void Insert(KeyHandle handle) override { InsertKeyConcurrently(handle); }
   bool InsertKey(KeyHandle handle) override {
@@ -84,7 +90,7 @@ class BucketRep final : public MemTableRep {
 
   bool Contains(const char* key) const override {
     const Slice target = rocksdb::GetLengthPrefixedSlice(key);
-    const Node* node = FirstAtOrAfter(BucketOf(target), target);
+    const Node* node = FirstAtOrAfter(target);
     return node != nullptr && compare_(node->entry(), target) == 0;
   }
 
@@ -108,16 +114,21 @@ class BucketRep final : public MemTableRep {
   size_t ApproximateMemoryUsage() override {
     // RocksDB compares this with write_buffer_size, which is meant for
     // entries; the array is a fixed cost beside them.
-    return 0;
+    return memory_.BytesUsed();
   }
 
   Iterator* GetIterator(rocksdb::Arena* arena) override;
   Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override;
 
-  // The first node in order whose key is >= target within `bucket`, or null.
-  const Node* FirstAtOrAfter(size_t bucket, const Slice& target) const {
-    const Node* node = buckets_[bucket].load(std::memory_order_acquire);
-    while (node != nullptr && compare_(node->entry(), target) < 0) {
+  const void* buckets() const { return buckets_; }
+
+  // The first node in order whose key is >= target within target's bucket, or
+  // null.
+  const Node* FirstAtOrAfter(const Slice& target) const {
+    const uint64_t leading = LeadingOf(target);
+    const Node* node =
+        buckets_[leading >> shift_].load(std::memory_order_acquire);
+    while (node != nullptr && Order(node, leading, target) < 0) {
       node = Step(node, target);
     }
     return node;
@@ -127,12 +138,18 @@ class BucketRep final : public MemTableRep {
   const Node* Last() const { return LastUpTo(bucket_count_); }
   const Node* After(const Node* node) const {
     const Node* next = node->next.load(std::memory_order_acquire);
-    return next != nullptr ? next : FirstFrom(BucketOf(KeyOf(node)) + 1);
+    if (next != nullptr) return next;
+    const size_t bucket = BucketOf(KeyOf(node)) + 1;
+    // Nodes lie at random: a walk, as a flush is, would wait for each of them.
+    if (bucket + kFetchAhead < bucket_count_) {
+      __builtin_prefetch(
+          buckets_[bucket + kFetchAhead].load(std::memory_order_relaxed));
+    }
+    return FirstFrom(bucket);
   }
   const Node* Seek(const Slice& target) const {
-    const size_t bucket = BucketOf(target);
-    const Node* node = FirstAtOrAfter(bucket, target);
-    return node != nullptr ? node : FirstFrom(bucket + 1);
+    const Node* node = FirstAtOrAfter(target);
+    return node != nullptr ? node : FirstFrom(BucketOf(target) + 1);
   }
 
   static Slice KeyOf(const Node* node) {
@@ -142,18 +159,17 @@ class BucketRep final : public MemTableRep {
  private:
   friend class PooledCursor;
 
+  static constexpr size_t kFetchAhead = 16;  // buckets
+
   size_t BucketOf(const Slice& internal_key) const {
-    uint64_t leading = 0;
-    if (internal_key.size() >= kTagBytes + sizeof(leading)) {
-      std::memcpy(&leading, internal_key.data(), sizeof(leading));
-    } else {
-      std::memcpy(&leading, internal_key.data(),
-                  internal_key.size() - kTagBytes);
-    }
-    if constexpr (std::endian::native == std::endian::little) {
-      leading = __builtin_bswap64(leading);
-    }
-    return leading >> shift_;
+    return LeadingOf(internal_key) >> shift_;
+  }
+
+  // As compare_ of the node's key and `key`, of which `leading` is LeadingOf.
+  int Order(const Node* node, uint64_t leading, const Slice& key) const {
+    const uint64_t other = LeadingOf(KeyOf(node));
+    if (other != leading) return other < leading ? -1 : 1;
+    return compare_(node->entry(), key);
   }
 
   // From a node whose key is < target to a later one, over the rest of a run
@@ -216,10 +232,13 @@ class BucketRep final : public MemTableRep {
   const KeyComparator& compare_;
   const int shift_;
   const size_t bucket_count_;
-  std::unique_ptr<std::atomic<Node*>[], Free> buckets_;
+  NodeMemory memory_;
+  const PageBlock bucket_block_;
+  const PageBlock occupied_block_;
+  std::atomic<Node*>* const buckets_;
   // Bit i of word i/64: bucket i was written to. Lets a walk pass over empty
   // buckets 64 at a time.
-  std::unique_ptr<std::atomic<uint64_t>[], Free> occupied_;
+  std::atomic<uint64_t>* const occupied_;
   std::atomic<uint64_t> entries_{0};
 
   // Storage of iterators made with an arena, see PooledCursor.
@@ -231,7 +250,8 @@ class BucketRep final : public MemTableRep {
 bool BucketRep::InsertKeyConcurrently(KeyHandle handle) {
   Node* node = static_cast<Node*>(handle);
   const Slice key = KeyOf(node);
-  const size_t bucket = BucketOf(key);
+  const uint64_t leading = LeadingOf(key);
+  const size_t bucket = leading >> shift_;
   std::atomic<Node*>* link = &buckets_[bucket];
   Node* after = link->load(std::memory_order_acquire);
   if (after == nullptr) {
@@ -240,7 +260,7 @@ bool BucketRep::InsertKeyConcurrently(KeyHandle handle) {
   }
   while (true) {
     int order = 1;
-    while (after != nullptr && (order = compare_(after->entry(), key)) < 0) {
+    while (after != nullptr && (order = Order(after, leading, key)) < 0) {
       if (after->run_end != nullptr &&
           compare_(after->run_end->entry(), key) < 0) {
         after = after->run_end;
@@ -366,38 +386,38 @@ MemTableRep::Iterator* BucketRep::GetDynamicPrefixIterator(
   return GetIterator(arena);
 }
 
-class BucketMemtableFactory final : public rocksdb::MemTableRepFactory {
- public:
-  explicit BucketMemtableFactory(int bucket_bits) : bucket_bits_(bucket_bits) {
-    assert(bucket_bits >= 6 && bucket_bits <= 24);
-  }
-
-  using MemTableRepFactory::CreateMemTableRep;
-  MemTableRep* CreateMemTableRep(const MemTableRep::KeyComparator& compare,
-                                 rocksdb::Allocator* allocator,
-                                 const rocksdb::SliceTransform*,
-                                 rocksdb::Logger*) override {
-    return new BucketRep(compare, allocator, bucket_bits_);
-  }
-
-  const char* Name() const override {
-    return rocksdb::SkipListFactory::kClassName();
-  }
-  std::string GetId() const override {
-    return rocksdb::SkipListFactory::kClassName();
-  }
-  bool IsInsertConcurrentlySupported() const override { return true; }
-  bool CanHandleDuplicatedKey() const override { return true; }
-
- private:
-  const int bucket_bits_;
-};
+// Huge pages for buffers that have room for a few; a small buffer is cut into
+// sixteen.
+size_t ChunkBytes(size_t write_buffer_bytes) {
+  constexpr size_t kPage = 4096;
+  constexpr size_t kHugePage = size_t{2} << 20;
+  if (write_buffer_bytes >= 4 * kHugePage) return kHugePage;
+  return std::max(kPage, write_buffer_bytes / 16 / kPage * kPage);
+}
 
 }  // namespace
 
-std::shared_ptr<rocksdb::MemTableRepFactory> NewBucketMemtableFactory(
-    int bucket_bits) {
-  return std::make_shared<BucketMemtableFactory>(bucket_bits);
+BucketMemtableFactory::BucketMemtableFactory(
+    int bucket_bits, size_t write_buffer_bytes,
+    std::shared_ptr<rocksdb::WriteBufferManager> budget)
+    : bucket_bits_(bucket_bits),
+      pool_(std::make_shared<ChunkPool>(ChunkBytes(write_buffer_bytes),
+                                        write_buffer_bytes,
+                                        std::move(budget))) {
+  assert(bucket_bits >= 6 && bucket_bits <= 24);
+}
+
+MemTableRep* BucketMemtableFactory::CreateMemTableRep(
+    const MemTableRep::KeyComparator& compare, rocksdb::Allocator* allocator,
+    const rocksdb::SliceTransform*, rocksdb::Logger*) {
+  auto* rep = new BucketRep(compare, allocator, bucket_bits_, pool_);
+  youngest_.store(reinterpret_cast<uintptr_t>(rep->buckets()),
+                  std::memory_order_relaxed);
+  return rep;
+}
+
+const char* BucketMemtableFactory::Name() const {
+  return rocksdb::SkipListFactory::kClassName();
 }
 
 }  // namespace rocksync

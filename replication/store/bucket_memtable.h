@@ -6,22 +6,55 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_BUCKET_MEMTABLE_H_
 #define ROCKSYNC_REPLICATION_STORE_BUCKET_MEMTABLE_H_
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
+#include "replication/store/node_memory.h"
 #include "rocksdb/memtablerep.h"
 
 namespace rocksync {
 
-// A factory of memtables with 2^bucket_bits buckets each (8 bytes a bucket).
-// Keys of any shape are stored correctly and in order; only keys with uniform
-// leading bits are stored quickly. One bucket per expected entry or two is
-// right. `bucket_bits` is in 6..24.
+// Makes memtables of buckets. Keys of any shape are stored correctly and in
+// order, by bytes; only keys with uniform leading bits are stored quickly.
 //
 // A memtable's shape never reaches the disk, so the factory presents itself as
 // RocksDB's skip list in OPTIONS files: stock tools that load options from a
 // database of ours find a factory that they know.
-std::shared_ptr<rocksdb::MemTableRepFactory> NewBucketMemtableFactory(
-    int bucket_bits);
+class BucketMemtableFactory final : public rocksdb::MemTableRepFactory {
+ public:
+  // Buckets cost 8 bytes each; one per expected entry or two is right.
+  // `bucket_bits` is in 6..24, `write_buffer_bytes` the column family's.
+  // Entries are charged to `budget`, which may be null.
+  BucketMemtableFactory(
+      int bucket_bits, size_t write_buffer_bytes,
+      std::shared_ptr<rocksdb::WriteBufferManager> budget = nullptr);
+
+  // Fetches into the cache what inserting a key with these leading 64 bits is
+  // going to touch in the youngest memtable. Thread-safe, never waits.
+  void Prefetch(uint64_t leading) const {
+    const uintptr_t buckets = youngest_.load(std::memory_order_relaxed);
+    // An address only: a memtable that is gone meanwhile does no harm.
+    __builtin_prefetch(reinterpret_cast<const void*>(
+                           buckets + (leading >> (64 - bucket_bits_)) * 8),
+                       /*rw=*/1);
+  }
+
+  using MemTableRepFactory::CreateMemTableRep;
+  rocksdb::MemTableRep* CreateMemTableRep(
+      const rocksdb::MemTableRep::KeyComparator& compare,
+      rocksdb::Allocator* allocator, const rocksdb::SliceTransform* transform,
+      rocksdb::Logger* logger) override;
+  const char* Name() const override;
+  std::string GetId() const override { return Name(); }
+  bool IsInsertConcurrentlySupported() const override { return true; }
+  bool CanHandleDuplicatedKey() const override { return true; }
+
+ private:
+  const int bucket_bits_;
+  const std::shared_ptr<ChunkPool> pool_;
+  std::atomic<uintptr_t> youngest_{0};
+};
 
 }  // namespace rocksync
 

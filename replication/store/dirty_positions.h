@@ -7,22 +7,26 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
-#include "replication/store/stripe_locks.h"
+#include "replication/store/word_lock.h"
 
 namespace rocksync {
 
-// One list a stripe, guarded by the stripe's lock. Bounded: when one list is
-// full, tracking stops and whoever takes the lists has to read everything.
+// A few lists, each with a lock: their ends stay in the nearest cache. Bounded:
+// when one list is full, tracking stops and whoever takes the lists has to read
+// everything.
 class DirtyPositions {
  public:
   // REQUIRES: the position's stripe is held.
   void Add(uint64_t position) {
     if (!tracking_.load(std::memory_order_relaxed)) return;
-    std::vector<uint64_t>& list = lists_[StripeOf(position)];
+    Shard& shard = shards_[position % kShards];
+    std::lock_guard lock(shard.lock);
+    std::vector<uint64_t>& list = shard.list;
     if (!list.empty() && list.back() == position) return;
-    if (list.size() >= kMaxPerStripe && !MakeRoom(&list)) {
+    if (list.size() >= kMaxPerShard && !MakeRoom(&list)) {
       tracking_.store(false, std::memory_order_relaxed);
       return;
     }
@@ -35,11 +39,13 @@ class DirtyPositions {
   bool Take(std::vector<uint64_t>* positions) {
     const bool complete = tracking_.load(std::memory_order_relaxed);
     positions->clear();
-    for (std::vector<uint64_t>& list : lists_) {
+    for (Shard& shard : shards_) {
+      std::lock_guard lock(shard.lock);
       if (complete) {
-        positions->insert(positions->end(), list.begin(), list.end());
+        positions->insert(positions->end(), shard.list.begin(),
+                          shard.list.end());
       }
-      list.clear();
+      shard.list.clear();
     }
     SortUnique(positions);
     tracking_.store(true, std::memory_order_relaxed);
@@ -52,7 +58,13 @@ class DirtyPositions {
   bool tracking() const { return tracking_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr size_t kMaxPerStripe = 2048;  // 4 MiB in all
+  static constexpr size_t kShards = 8;
+  static constexpr size_t kMaxPerShard = size_t{1} << 16;  // 4 MiB in all
+
+  struct alignas(64) Shard {
+    WordLock lock;
+    std::vector<uint64_t> list;
+  };
 
   static void SortUnique(std::vector<uint64_t>* list) {
     std::sort(list->begin(), list->end());
@@ -62,10 +74,10 @@ class DirtyPositions {
   // A hot key fills its list with itself.
   static bool MakeRoom(std::vector<uint64_t>* list) {
     SortUnique(list);
-    return list->size() <= kMaxPerStripe / 2;
+    return list->size() <= kMaxPerShard / 2;
   }
 
-  std::array<std::vector<uint64_t>, kStripes> lists_;
+  std::array<Shard, kShards> shards_;
   std::atomic<bool> tracking_{false};
 };
 

@@ -16,8 +16,8 @@
 
 namespace rocksync {
 
-// Rewrites entries at flush without changing what they mean or their size, so
-// snapshots may not notice. Before Start, and for families it does not know, it
+// Rewrites entries at flush without changing what they mean, so snapshots may
+// not notice. Before Start, and for families it does not know, it
 // leaves entries pending.
 class HashCompletionFactory final : public rocksdb::CompactionFilterFactory {
  public:

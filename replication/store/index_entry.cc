@@ -17,6 +17,11 @@ constexpr uint8_t kKnownBits = kTombstone | kPending | kSuspect | kVersionMask;
 
 constexpr size_t kMaxEntryBytes = 1 + 16 + 16;
 
+// A pending tombstone's hash is made from its key and version alone.
+bool HasHash(const StoredEntry& entry) {
+  return !(entry.pending && entry.tombstone);
+}
+
 char* Store64(char* to, uint64_t value) {
   for (int i = 0; i < 8; ++i) *to++ = static_cast<char>(value >> (56 - 8 * i));
   return to;
@@ -39,8 +44,10 @@ void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home) {
     to = Store64(to, entry.version.time);
     to = Store64(to, entry.version.replica);
   }
-  to = Store64(to, entry.hash_high);
-  to = Store64(to, entry.hash_low);
+  if (HasHash(entry)) {
+    to = Store64(to, entry.hash_high);
+    to = Store64(to, entry.hash_low);
+  }
   out->append(bytes, static_cast<size_t>(to - bytes));
 }
 
@@ -67,6 +74,9 @@ bool ParseEntry(std::string_view bytes, uint64_t home, StoredEntry* entry) {
     default:
       return false;
   }
+  entry->hash_high = 0;
+  entry->hash_low = 0;
+  if (!HasHash(*entry)) return bytes.empty();
   return GetFixed64(&bytes, &entry->hash_high) &&
          GetFixed64(&bytes, &entry->hash_low) && bytes.empty();
 }

@@ -12,15 +12,15 @@
 
 namespace rocksync {
 
-// An entry as stored: tag (1) | version (0, 8 or 16) | hash (16).
+// An entry as stored: tag (1) | version (0, 8 or 16) | hash (16, or 0).
 struct StoredEntry {
   Version version;
   bool tombstone = false;
   // The pair's data and entry disagree, or its entry was missing: it is in no
   // digest, is not offered and loses against everything.
   bool suspect = false;
-  // `hash` holds the value's hash (XXH3-128; zero for a tombstone) and not yet
-  // the element's: computing that is left to whoever needs it first.
+  // `hash` holds the value's hash (XXH3-128; nothing for a tombstone) and not
+  // yet the element's: computing that is left to whoever needs it first.
   bool pending = false;
   uint64_t hash_high = 0;
   uint64_t hash_low = 0;

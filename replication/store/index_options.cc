@@ -4,7 +4,6 @@
 #include <bit>
 #include <utility>
 
-#include "replication/store/bucket_memtable.h"
 #include "replication/store/index_key.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/slice_transform.h"
@@ -23,13 +22,21 @@ int BucketBits(size_t write_buffer_bytes) {
 
 }  // namespace
 
+std::shared_ptr<BucketMemtableFactory> NewIndexMemtable(
+    const ReplicatedDBOptions& options,
+    std::shared_ptr<rocksdb::WriteBufferManager> budget) {
+  const size_t bytes = options.index_write_buffer_bytes;
+  return std::make_shared<BucketMemtableFactory>(BucketBits(bytes), bytes,
+                                                 std::move(budget));
+}
+
 rocksdb::ColumnFamilyOptions IndexFamilyOptions(
     const ReplicatedDBOptions& options,
+    std::shared_ptr<BucketMemtableFactory> memtable,
     std::shared_ptr<HashCompletionFactory> completion) {
   rocksdb::ColumnFamilyOptions family;
   family.write_buffer_size = options.index_write_buffer_bytes;
-  family.memtable_factory =
-      NewBucketMemtableFactory(BucketBits(options.index_write_buffer_bytes));
+  family.memtable_factory = std::move(memtable);
   // Entries are hashes: nothing to compress. Written at random over all of the
   // key space: universal compaction rewrites them less often than levels do.
   family.compression = rocksdb::kNoCompression;

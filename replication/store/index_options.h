@@ -6,15 +6,23 @@
 
 #include <memory>
 
+#include "replication/store/bucket_memtable.h"
 #include "replication/store/hash_completion.h"
 #include "rocksdb/options.h"
+#include "rocksdb/write_buffer_manager.h"
 #include "rocksync/options.h"
 
 namespace rocksync {
 
+// `budget` may be null.
+std::shared_ptr<BucketMemtableFactory> NewIndexMemtable(
+    const ReplicatedDBOptions& options,
+    std::shared_ptr<rocksdb::WriteBufferManager> budget);
+
 // `completion` may be null: pending hashes then stay pending.
 rocksdb::ColumnFamilyOptions IndexFamilyOptions(
     const ReplicatedDBOptions& options,
+    std::shared_ptr<BucketMemtableFactory> memtable,
     std::shared_ptr<HashCompletionFactory> completion);
 
 }  // namespace rocksync

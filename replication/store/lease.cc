@@ -25,10 +25,17 @@ rocksdb::Status Lease::Renew(uint64_t time, bool may_wait) {
   const uint64_t until = std::max(
       {until_.load(std::memory_order_acquire), time + kLeadTerm, wall + kTerm});
   rocksdb::WriteOptions options;
-  options.sync = true;
   options.no_slowdown = !may_wait;
-  const rocksdb::Status status =
+  rocksdb::Status status =
       db_->Put(options, index_, MetaKey(kLeaseRecord), EncodeLease(until));
+  // Not a synced write: that would keep all other writers out while the disk
+  // takes in everything since the last sync.
+  if (status.ok()) status = db_->FlushWAL(/*sync=*/true);
+  if (status.IsNotSupported()) {  // WAL files that are written through mmap
+    options.sync = true;
+    status =
+        db_->Put(options, index_, MetaKey(kLeaseRecord), EncodeLease(until));
+  }
   if (status.ok()) {
     until_.store(until, std::memory_order_release);
     renew_at_.store(until - std::min(kRenewAhead, (until - time) / 2),

@@ -71,7 +71,7 @@ class Opening {
   Status HasPairs(ColumnFamilyHandle* handle, bool* has);
   uint64_t LargestIndexSequence();
 
-  const rocksdb::DBOptions& options_;
+  rocksdb::DBOptions options_;
   const ReplicatedDBOptions& replication_;
   const std::string name_;
 
@@ -148,8 +148,17 @@ Status Opening::LookAround() {
 Status Opening::OpenDatabase(
     const std::vector<ColumnFamilyDescriptor>& families) {
   std::vector<ColumnFamilyDescriptor> all = families;
+  if (options_.write_buffer_manager == nullptr &&
+      options_.db_write_buffer_size != 0) {
+    // As RocksDB would; the index's memtable has to know it too.
+    options_.write_buffer_manager =
+        std::make_shared<rocksdb::WriteBufferManager>(
+            options_.db_write_buffer_size);
+  }
+  opened_.memtable =
+      NewIndexMemtable(replication_, options_.write_buffer_manager);
   const rocksdb::ColumnFamilyOptions index_options =
-      IndexFamilyOptions(replication_, opened_.completion);
+      IndexFamilyOptions(replication_, opened_.memtable, opened_.completion);
   if (has_index_) all.push_back({kIndexFamilyName, index_options});
   Status status = DB::Open(options_, name_, all, &handles_, &db_);
   if (!status.ok()) {

@@ -32,6 +32,7 @@ rocksdb::WriteBatch* ScratchBatch() {
 Store::Store(const ReplicatedDBOptions& options, Opened opened)
     : options_(options),
       hasher_(std::move(opened.hasher)),
+      memtable_(std::move(opened.memtable)),
       completion_(std::move(opened.completion)),
       identity_(std::move(opened.identity)),
       directory_(std::move(opened.place.directory)),
@@ -90,6 +91,8 @@ Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   Status status = RefuseOptions(options);
   if (!status.ok()) return status;
 
+  const uint64_t position = hasher_->Position(family->name, View(key));
+  memtable_->Prefetch(position);
   rocksdb::WriteBatch* const batch = ScratchBatch();
   StoredEntry entry;
   if (value != nullptr) {
@@ -102,7 +105,6 @@ Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   }
   if (!status.ok()) return status;
 
-  const uint64_t position = hasher_->Position(family->name, View(key));
   StripeGuard guard(&locks_, StripeOf(position));
   status = DrawVersion(&entry.version);
   if (!status.ok()) return status;
@@ -144,6 +146,7 @@ Status Store::CommitPlanned(const WriteOptions& options,
     // From the bytes: a copy would inherit the batch's limit of bytes.
     rocksdb::WriteBatch written(batch.Data());
     for (const PlannedOperation& operation : plan.operations) {
+      memtable_->Prefetch(operation.position);
       const std::string_view value = View(operation.value);
       PutEntry(
           &written,

@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "replication/protocol/storage_view.h"
+#include "replication/store/bucket_memtable.h"
 #include "replication/store/clock.h"
 #include "replication/store/family_table.h"
 #include "replication/store/hash_completion.h"
@@ -52,6 +53,7 @@ class Store {
     WorkRecord work;
     uint64_t lease = 0;
     std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
+    std::shared_ptr<BucketMemtableFactory> memtable;
     std::shared_ptr<HashCompletionFactory> completion;
     std::unique_ptr<ElementHasher> hasher;
   };
@@ -155,6 +157,7 @@ class Store {
 
   const ReplicatedDBOptions options_;
   const std::unique_ptr<const ElementHasher> hasher_;
+  const std::shared_ptr<const BucketMemtableFactory> memtable_;  // the index's
   const std::shared_ptr<HashCompletionFactory> completion_;
   const IdentityRecord identity_;
   const std::string directory_;

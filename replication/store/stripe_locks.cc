@@ -18,7 +18,7 @@ bool StripeLocks::LockPolling(const StripeSet& set,
   StripeSet held;
   bool gave_up = false;
   set.ForEachAscending([&](size_t i) {
-    for (int tries = 0; !gave_up && !stripes_[i].mutex.try_lock(); ++tries) {
+    for (int tries = 0; !gave_up && !stripes_[i].try_lock(); ++tries) {
       if (cancelled && cancelled()) {
         gave_up = true;
       } else if (tries < kYields) {
@@ -43,7 +43,7 @@ bool StripeLocks::LockAll(const std::function<bool()>& cancelled) {
 }
 
 void StripeLocks::UnlockAll() {
-  for (Stripe& stripe : stripes_) stripe.mutex.unlock();
+  for (WordLock& stripe : stripes_) stripe.unlock();
   OpenGate();
 }
 

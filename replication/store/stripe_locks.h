@@ -11,9 +11,14 @@
 #include <functional>
 #include <mutex>
 
+#include "replication/store/word_lock.h"
+
 namespace rocksync {
 
-inline constexpr size_t kStripes = 256;
+// Two writes of different keys that run at once share a stripe by chance, one
+// time in this many, and the second then waits for the whole of the first. So
+// there are many; at four bytes each they fit in the nearest cache.
+inline constexpr size_t kStripes = 4096;
 
 // The low bits of the position; partitions are its high bits.
 constexpr size_t StripeOf(uint64_t position) {
@@ -25,12 +30,17 @@ class StripeSet {
  public:
   void Add(size_t stripe) {
     words_[stripe / 64] |= uint64_t{1} << (stripe % 64);
+    used_words_ |= uint64_t{1} << (stripe / 64);
   }
-  void AddAll() { words_.fill(~uint64_t{0}); }
+  void AddAll() {
+    words_.fill(~uint64_t{0});
+    used_words_ = ~uint64_t{0};
+  }
 
   template <typename Visit>
   void ForEachAscending(const Visit& visit) const {
-    for (size_t i = 0; i < words_.size(); ++i) {
+    for (uint64_t words = used_words_; words != 0; words &= words - 1) {
+      const auto i = static_cast<size_t>(__builtin_ctzll(words));
       for (uint64_t bits = words_[i]; bits != 0; bits &= bits - 1) {
         visit(64 * i + static_cast<size_t>(__builtin_ctzll(bits)));
       }
@@ -38,7 +48,10 @@ class StripeSet {
   }
 
  private:
+  static_assert(kStripes == 64 * 64, "one word tells which words are used");
+
   std::array<uint64_t, kStripes / 64> words_{};
+  uint64_t used_words_ = 0;  // bit i: words_[i] is not 0
 };
 
 // Invariants:
@@ -50,16 +63,16 @@ class StripeLocks {
  public:
   void Lock(size_t stripe) {
     PassGate();
-    stripes_[stripe].mutex.lock();
+    stripes_[stripe].lock();
   }
-  void Unlock(size_t stripe) { stripes_[stripe].mutex.unlock(); }
+  void Unlock(size_t stripe) { stripes_[stripe].unlock(); }
 
   void Lock(const StripeSet& set) {
     PassGate();
-    set.ForEachAscending([this](size_t i) { stripes_[i].mutex.lock(); });
+    set.ForEachAscending([this](size_t i) { stripes_[i].lock(); });
   }
   void Unlock(const StripeSet& set) {
-    set.ForEachAscending([this](size_t i) { stripes_[i].mutex.unlock(); });
+    set.ForEachAscending([this](size_t i) { stripes_[i].unlock(); });
   }
 
   // Takes the stripes of `set`, or gives up (holding none) and returns false
@@ -75,10 +88,6 @@ class StripeLocks {
   void UnlockAll();
 
  private:
-  struct alignas(64) Stripe {
-    std::mutex mutex;
-  };
-
   bool LockPolling(const StripeSet& set,
                    const std::function<bool()>& cancelled);
   void PassGate() {
@@ -91,7 +100,7 @@ class StripeLocks {
     gate_.notify_all();
   }
 
-  std::array<Stripe, kStripes> stripes_;
+  std::array<WordLock, kStripes> stripes_;
   std::atomic<uint32_t> gate_{0};  // how many want all stripes
 };
 

@@ -69,6 +69,9 @@ TEST(IndexFormatTest, EntriesOfEveryKind) {
   entry.tombstone = false;
   entry.pending = true;
   EXPECT_EQ(Entry(entry), Bytes({0x0a}) + time + kHash);
+  entry.tombstone = true;
+  EXPECT_EQ(Entry(entry), Bytes({0x0b}) + time) << "nothing to make it from";
+  entry.tombstone = false;
   entry.suspect = true;
   EXPECT_EQ(Entry(entry), Bytes({0x0e}) + time + kHash);
 }
