@@ -69,8 +69,8 @@ class BucketRep final : public MemTableRep {
         bucket_block_(bucket_count_ * sizeof(*buckets_)),
         occupied_block_(bucket_count_ / 8),
         buckets_(reinterpret_cast<std::atomic<Node*>*>(bucket_block_.data())),
-        occupied_(reinterpret_cast<std::atomic<uint64_t>*>(
-            occupied_block_.data())) {}
+        occupied_(
+            reinterpret_cast<std::atomic<uint64_t>*>(occupied_block_.data())) {}
 
   KeyHandle Allocate(size_t len, char** buf) override {
     Node* node = new (memory_.Allocate(sizeof(Node) + len)) Node;

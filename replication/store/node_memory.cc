@@ -22,8 +22,7 @@ char* MapPages(size_t bytes) {
 // for and gives back both ends.
 char* MapHugePages(size_t bytes) {
   char* const memory = MapPages(bytes + kHugePage);
-  const size_t before =
-      -reinterpret_cast<uintptr_t>(memory) & (kHugePage - 1);
+  const size_t before = -reinterpret_cast<uintptr_t>(memory) & (kHugePage - 1);
   if (before != 0) munmap(memory, before);
   munmap(memory + before + bytes, kHugePage - before);
 #ifdef MADV_HUGEPAGE

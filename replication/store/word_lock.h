@@ -21,9 +21,8 @@ class WordLock {
   }
   bool try_lock() {
     uint32_t free = kFree;
-    return state_.compare_exchange_strong(free, kHeld,
-                                          std::memory_order_acquire,
-                                          std::memory_order_relaxed);
+    return state_.compare_exchange_strong(
+        free, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
   }
   void unlock() {
     if (state_.exchange(kFree, std::memory_order_release) == kContended) {

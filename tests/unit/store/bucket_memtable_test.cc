@@ -25,7 +25,8 @@ class BucketMemtableTest : public ::testing::Test {
         (std::filesystem::temp_directory_path() / "rocksync_memtable_XXXXXX");
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
-    bucket_ = Open("bucket", std::make_shared<BucketMemtableFactory>(6, size_t{64} << 10));
+    bucket_ = Open(
+        "bucket", std::make_shared<BucketMemtableFactory>(6, size_t{64} << 10));
     skip_ = Open("skip", std::make_shared<rocksdb::SkipListFactory>());
   }
   void TearDown() override {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "replication/store/clock.h"
 #include "replication/store/dirty_positions.h"
 #include "replication/store/stripe_locks.h"
+#include "replication/store/word_lock.h"
 
 namespace rocksync {
 namespace {
@@ -37,6 +39,26 @@ TEST(HybridClockTest, ThreadsNeverGetTheSameReading) {
   std::set<uint64_t> all;
   for (const auto& mine : readings) all.insert(mine.begin(), mine.end());
   EXPECT_EQ(all.size(), 80000u);
+}
+
+TEST(WordLockTest, ExcludesAndWakesWhoWaits) {
+  WordLock lock;
+  uint64_t count = 0;  // guarded by lock
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20000; ++i) {
+        std::lock_guard guard(lock);
+        ++count;
+        if (i % 1000 == 0) std::this_thread::yield();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 80000u);
+  EXPECT_TRUE(lock.try_lock());
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock();
 }
 
 TEST(StripeLocksTest, TakingAllExcludesWritersAndIsNotStarved) {
