@@ -6,7 +6,6 @@
 #include <chrono>
 #include <string>
 
-#include "replication/protocol/messages.h"
 #include "replication/protocol/setup.h"
 #include "replication/status.h"
 #include "replication/store/store_access.h"
@@ -36,13 +35,11 @@ rocksdb::Status FactsOf(const Replica& replica, SetupFacts* facts) {
   return rocksdb::Status::OK();
 }
 
-// One set-up and the check of what we remember of the peer.
+// One set-up, to its end.
 class IntroductionTalk {
  public:
-  IntroductionTalk(Replica* replica, Role role, Connection* connection,
-                   Setup* setup)
+  IntroductionTalk(Replica* replica, Connection* connection, Setup* setup)
       : replica_(replica),
-        role_(role),
         connection_(connection),
         setup_(setup),
         timeout_(std::min(kSetupTimeout, replica->options.io_timeout)) {}
@@ -57,27 +54,16 @@ class IntroductionTalk {
       if (!s.ok()) return s;
       (void)setup_->Receive(message);  // its status is asked for below
     }
-    rocksdb::Status s = ToRocksDb(setup_->status());
-    if (!s.ok() || role_ == Role::kInitiator) return s;
-    s = Remember();
-    if (!s.ok()) RefuseFirstSession(s);
-    return s;
+    if (setup_->refused() == RefusalReason::kRolledBack) NoteSuperseded();
+    const rocksdb::Status s = ToRocksDb(setup_->status());
+    return s.ok() ? Remember() : s;
   }
 
  private:
-  // A dialer looks up what it remembers before its last word, that it may be a
-  // refusal.
   rocksdb::Status Speak() {
     std::string message;
     while (setup_->NextMessage(&message)) {
-      if (role_ == Role::kInitiator && IsConfirm(message)) {
-        const rocksdb::Status known = Remember();
-        if (!known.ok()) {
-          (void)connection_->Send(RefusalMessage(known), timeout_);
-          return known;
-        }
-      }
-      rocksdb::Status s = connection_->Send(message, timeout_);
+      const rocksdb::Status s = connection_->Send(message, timeout_);
       if (!s.ok()) return s;
     }
     return rocksdb::Status::OK();
@@ -95,30 +81,16 @@ class IntroductionTalk {
     return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
   }
 
-  // A listener has had its last word of the set-up; the answer to the first
-  // session is the next.
-  void RefuseFirstSession(const rocksdb::Status& why) {
-    std::string message;
-    if (!connection_->Receive(&message, timeout_).ok()) return;
-    message.assign(1,
-                   static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) |
-                                     kLastOfTurn));
-    EncodeEnd({EndReason::kUnavailable, why.ToString()}, &message);
-    (void)connection_->Send(message, timeout_);
-  }
-
-  static bool IsConfirm(const std::string& message) {
-    return message[0] == static_cast<char>(MessageType::kConfirm);
-  }
-
-  static std::string RefusalMessage(const rocksdb::Status& why) {
-    std::string message(1, static_cast<char>(MessageType::kRefusal));
-    message.push_back(static_cast<char>(RefusalReason::kRolledBack));
-    return message.append(why.ToString(), 0, kMaxTextBytes);
+  void NoteSuperseded() {
+    const rocksdb::Status s = StoreAccess::NoteSuperseded(replica_->db);
+    if (s.ok()) return;
+    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+                 "[rocksync] a peer refuses this replica as rolled back; that "
+                 "could not be written down: %s",
+                 s.ToString().c_str());
   }
 
   Replica* const replica_;
-  const Role role_;
   Connection* const connection_;
   Setup* const setup_;
   const std::chrono::milliseconds timeout_;
@@ -134,9 +106,12 @@ rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
   if (!s.ok()) return s;
   SetupPolicy policy;
   policy.authenticated_id = connection->peer_replica_id();
+  policy.remembered = [replica](uint64_t id) {
+    return StoreAccess::Recall(replica->db, id);
+  };
   Setup setup(role, facts, replica->db->replication_options().cluster_secret,
               policy);
-  s = IntroductionTalk(replica, role, connection, &setup).Run();
+  s = IntroductionTalk(replica, connection, &setup).Run();
   met->peer_id = setup.peer().replica_id;
   met->seed = setup.seed();
   return s;

@@ -140,12 +140,20 @@ std::unique_ptr<SessionLine> StatsBoard::Begin(const std::string& peer,
 
 bool StatsBoard::Failed(const std::string& address,
                         const rocksdb::Status& status) {
-  const std::lock_guard lock(mutex_);
-  PeerStats* peer = &Find(address, 0)->stats;
-  ++peer->failures;
-  ++totals_.sessions_failed;
-  const std::string error = status.ToString();
-  return std::exchange(peer->last_error, error) != error;
+  SessionProgress progress;
+  progress.peer = address;
+  progress.finished = true;
+  progress.error = status.ToString();
+  bool news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    PeerStats* peer = &Find(address, 0)->stats;
+    ++peer->failures;
+    ++totals_.sessions_failed;
+    news = std::exchange(peer->last_error, progress.error) != progress.error;
+  }
+  if (progress_ != nullptr) progress_(progress);
+  return news;
 }
 
 void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {

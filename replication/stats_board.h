@@ -57,8 +57,9 @@ class StatsBoard {
   std::unique_ptr<SessionLine> Begin(const std::string& peer,
                                      uint64_t replica_id);
 
-  // An attempt at `address` failed before a session could begin. True if the
-  // error is not the same as the last one there, so worth a line in the log.
+  // An attempt at `address` failed before a session could begin; the
+  // application is told. True if the error is not the same as the last one
+  // there, so worth a line in the log.
   bool Failed(const std::string& address, const rocksdb::Status& status);
 
   ReplicationStats stats() const;

@@ -69,8 +69,9 @@ struct ReplicatorOptions {
   size_t max_session_bytes = size_t{64} << 20;
 
   // Called on a background thread while a session runs (at most about ten
-  // times a second) and when it ends. Must not call back into the replicator's
-  // Stop.
+  // times a second) and when it ends, also if it could not begin because the
+  // peer was not reached or one side refuses the other: then `error` says why
+  // and all figures are 0. Must not call back into the replicator's Stop.
   std::function<void(const SessionProgress&)> progress;
 };
 

@@ -66,11 +66,12 @@ struct TlsTransportOptions {
 // Addresses are "host:port", "127.0.0.1:7400" or "[::1]:7400"; port 0 lets the
 // system choose when listening.
 //
-// Reads the files once. InvalidArgument: a missing option, or a file that is
-// not what it should be, e.g. a key that belongs to another certificate;
-// IOError: a file that cannot be read. The message names the file. No thread,
-// socket or signal of the application is touched; SIGPIPE is never raised.
-// Connections may outlive the transport, but are closed when it goes.
+// Reads the files once: renewed ones take a new transport and replicator.
+// InvalidArgument: a missing option, or a file that is not what it should be,
+// e.g. a key that belongs to another certificate; IOError: a file that cannot
+// be read. The message names the file. No thread, socket or signal of the
+// application is touched; SIGPIPE is never raised. Connections may outlive the
+// transport, but are closed when it goes.
 rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
                                 std::shared_ptr<Transport>* transport);
 

@@ -74,7 +74,7 @@ struct SessionReport {
   uint64_t pairs_too_large = 0;   // refused: value above max_value_bytes
   uint64_t pairs_unreadable = 0;  // not sent: value or entry does not read here
   uint64_t key_bytes = 0;         // of pairs sent and received
-  uint64_t value_bytes = 0;       // of pairs sent and received
+  uint64_t value_bytes = 0;       // of values that travelled, losers too
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
   uint64_t filter_bytes = 0;  // exchange payloads, both directions

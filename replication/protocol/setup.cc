@@ -254,9 +254,12 @@ absl::Status Setup::ReceiveRefusal(std::string_view body) {
     return Malformed(MessageType::kRefusal, "no reason, or too long a text");
   }
   refused_ = static_cast<RefusalReason>(reason);
-  return absl::FailedPreconditionError(absl::StrCat("the peer refuses (reason ",
-                                                    static_cast<int>(reason),
-                                                    "): ", View(body)));
+  if (body.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the peer refuses, by number ", static_cast<int>(reason), " alone"));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("the peer refuses: ", View(body)));
 }
 
 absl::Status Setup::Refuse(RefusalReason reason, const std::string& text) {
@@ -310,7 +313,7 @@ absl::Status Setup::CheckMembership() {
                 absl::StrCat("replica ", Hex(peer_.replica_id), " ",
                              Describe(succession, *known, now),
                              ": a restored backup or a copy; open it as a new"
-                             " replica"));
+                             " replica (open_copy_as_new_replica)"));
 }
 
 absl::Status Setup::CheckFamilies() {

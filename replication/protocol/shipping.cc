@@ -93,7 +93,10 @@ absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
 
   const bool wanted = judgement->verdict == Verdict::kWanted;
   wants_.push_back(wanted);
-  if (!wanted) return absl::OkStatus();
+  if (!wanted) {
+    context_.report->value_bytes += pair.value.size();  // it came all the same
+    return absl::OkStatus();
+  }
   if (pair.kind != WirePair::Kind::kOnRequest) {
     return arrivals_.Take(OwnedPair(pair, std::string(pair.value)),
                           judgement->own);
@@ -143,6 +146,8 @@ absl::Status Shipping::ReceiveWants(std::string_view body) {
         owed_.push_back(std::move(offer));
         continue;
       }
+    } else if (!offer.on_request) {
+      context_.report->value_bytes += offer.value.size();
     }
     if (offer.cached) cached_bytes_ -= offer.value.size();
   }
@@ -232,7 +237,10 @@ absl::Status Shipping::ReceivePairs(std::string_view body) {
         arrivals_.Judge(MessageType::kPairs, pair);
     if (!judgement.ok()) return judgement.status();
     SettleOwn(*judgement);
-    if (judgement->verdict != Verdict::kWanted) continue;
+    if (judgement->verdict != Verdict::kWanted) {
+      context_.report->value_bytes += value.size();
+      continue;
+    }
     status = arrivals_.Take(OwnedPair(pair, std::move(value)), judgement->own);
     if (!status.ok()) return status;
   }

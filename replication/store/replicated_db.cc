@@ -38,6 +38,18 @@ std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(
   return facts;
 }
 
+std::optional<Life> StoreAccess::Recall(const ReplicatedDB* db,
+                                        uint64_t replica_id) {
+  PeerRecord known;
+  if (!db->store_->RecallPeer(replica_id, &known).ok()) return std::nullopt;
+  return Life{.incarnation = {known.incarnation, known.incarnation_nonce},
+              .clock = known.clock};
+}
+
+rocksdb::Status StoreAccess::NoteSuperseded(ReplicatedDB* db) {
+  return db->store_->NoteSuperseded();
+}
+
 ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
     : StackableDB(db), store_(std::move(store)) {}
 

@@ -109,6 +109,8 @@ class Store {
   // Identity.
   ReplicaIdentity identity() const;
   rocksdb::Status RememberPeer(const ReplicaIdentity& peer);
+  // What is remembered of a peer; NotFound: nothing.
+  rocksdb::Status RecallPeer(uint64_t replica_id, PeerRecord* known) const;
   // A peer has met a later life of these data, or another one: writes down
   // that they may be opened as a new replica.
   rocksdb::Status NoteSuperseded();

@@ -4,10 +4,13 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
 #define ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "replication/protocol/life.h"
 #include "replication/protocol/storage_view.h"
 #include "rocksync/replicated_db.h"
 
@@ -29,6 +32,15 @@ class StoreAccess {
     std::string comparator;
   };
   static std::vector<FamilyFacts> Families(const ReplicatedDB* db);
+
+  // What is remembered of a peer, see ReplicatedDB::RememberPeer. nullopt:
+  // nothing, or it cannot be read, which RememberPeer then says.
+  static std::optional<Life> Recall(const ReplicatedDB* db,
+                                    uint64_t replica_id);
+
+  // A peer refused `db` as rolled back, or as one of two: from now on it may be
+  // opened as a new replica. One synced write.
+  static rocksdb::Status NoteSuperseded(ReplicatedDB* db);
 };
 
 }  // namespace rocksync

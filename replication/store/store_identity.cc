@@ -37,6 +37,17 @@ ReplicaIdentity Store::identity() const {
           std::min(clock_.Last(), lease_.until())};
 }
 
+Status Store::RecallPeer(uint64_t replica_id, PeerRecord* known) const {
+  std::string bytes;
+  const Status status = db()->Get(rocksdb::ReadOptions(), reader_.index(),
+                                  PeerKey(replica_id), &bytes);
+  if (status.ok() && !Decode(bytes, known)) {
+    return Status::Corruption("rocksync: what is remembered of replica " +
+                              Hex(replica_id) + " is damaged");
+  }
+  return status;
+}
+
 Status Store::RememberPeer(const ReplicaIdentity& peer) {
   if (peer.replica_id == 0) {
     return Status::InvalidArgument("rocksync: a peer without an identity");
@@ -45,16 +56,9 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
     return Refused(peer.replica_id, "has the identity of this replica");
   }
   std::lock_guard lock(peers_mutex_);
-  const std::string key = PeerKey(peer.replica_id);
-  std::string bytes;
-  Status status =
-      db()->Get(rocksdb::ReadOptions(), reader_.index(), key, &bytes);
-  if (!status.ok() && !status.IsNotFound()) return status;
   PeerRecord known;
-  if (status.ok() && !Decode(bytes, &known)) {
-    return Status::Corruption("rocksync: what is remembered of replica " +
-                              Hex(peer.replica_id) + " is damaged");
-  }
+  const Status recalled = RecallPeer(peer.replica_id, &known);
+  if (!recalled.ok() && !recalled.IsNotFound()) return recalled;
   const Life before = {
       .incarnation = {known.incarnation, known.incarnation_nonce},
       .clock = known.clock};
@@ -68,10 +72,10 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
   const PeerRecord now{later.incarnation.counter, later.incarnation.random,
                        later.clock};
   const std::string record = Encode(now);
-  if (record == bytes) return Status::OK();
+  if (recalled.ok() && record == Encode(known)) return Status::OK();
   rocksdb::WriteOptions synced;
   synced.sync = true;
-  return db()->Put(synced, reader_.index(), key, record);
+  return db()->Put(synced, reader_.index(), PeerKey(peer.replica_id), record);
 }
 
 Status Store::NoteSuperseded() {

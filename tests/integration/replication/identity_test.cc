@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "replication/protocol/messages.h"
+#include "replication/protocol/setup.h"
 #include "rocksdb/comparator.h"
+#include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
@@ -57,6 +61,36 @@ TEST_F(Identity, OurOwnAddress) {
   EXPECT_TRUE(Mentions(s, "exists twice"));
 }
 
+// A peer of a later release, which speaks only what is not known here.
+TEST_F(Identity, AnUnknownProtocolVersion) {
+  const auto a = NewReplica("a");
+  const auto network = NewMemoryNetwork();
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.listen_address = "a";
+  std::unique_ptr<Replicator> listener;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, a->db(), network->Join(a->id()), &listener)));
+  std::unique_ptr<Connection> connection;
+  ASSERT_TRUE(IsOk(network->Join(77)->Connect("a", std::chrono::seconds(60), {},
+                                              &connection)));
+  SetupFacts facts;
+  facts.cluster = "test";
+  facts.replica_id = 77;
+  std::string message(1, static_cast<char>(MessageType::kSetup));
+  EncodeSetup(facts, &message);
+  message[9] = 2;   // after the type and "rocksync": the oldest version
+  message[10] = 3;  // the newest
+  ASSERT_TRUE(IsOk(connection->Send(message, std::chrono::seconds(60))));
+  std::string answer;
+  ASSERT_TRUE(IsOk(connection->Receive(&answer, std::chrono::seconds(60))));
+  EXPECT_EQ(answer[0], static_cast<char>(MessageType::kRefusal));
+  for (const char* part : {"versions 2 to 3", "1 to 1", "run releases"}) {
+    EXPECT_NE(answer.find(part), std::string::npos) << answer;
+  }
+  // And goes on with others.
+  EXPECT_TRUE(IsOk(a->db()->Put(rocksdb::WriteOptions(), "k", "v")));
+}
+
 // b's directory is put back to what it was two openings ago, so no local check
 // can tell; a remembers.
 class RolledBack : public ReplicationTest {
@@ -79,6 +113,14 @@ class RolledBack : public ReplicationTest {
     std::filesystem::copy(backup, b_->setting().directory,
                           std::filesystem::copy_options::recursive);
   }
+  TestReplica::Setting AsNewReplica(const std::string& name) {
+    TestReplica::Setting setting = SettingOf(name);
+    setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+      options->open_copy_as_new_replica = true;
+    };
+    return setting;
+  }
+
   const std::unique_ptr<TestReplica> a_;
   const std::unique_ptr<TestReplica> b_;
 };
@@ -90,8 +132,22 @@ TEST_F(RolledBack, ComesAndIsRefusedByName) {
   }
   ASSERT_TRUE(IsOk(b_->Start()));
   const rocksdb::Status s = b_->replicator()->SyncNow(a_->address());
-  EXPECT_FALSE(s.ok());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "rolled back"));
+  EXPECT_TRUE(Mentions(s, "open_copy_as_new_replica"));
+  // What it recommends works, though nothing here but a's word tells that
+  // these data are old.
+  const uint64_t rolled_back = b_->id();
+  b_->Put("of the backup", "kept");
+  b_->Stop();
+  b_->Close();
+  TestReplica renewed(AsNewReplica("b"));
+  ASSERT_TRUE(renewed.Open()) << renewed.open_status().ToString();
+  EXPECT_NE(renewed.id(), rolled_back);
+  ASSERT_TRUE(IsOk(renewed.Start()));
+  ASSERT_TRUE(IsOk(renewed.replicator()->SyncNow(a_->address())));
+  EXPECT_EQ(renewed.Scan(), a_->Scan());
+  EXPECT_EQ(a_->Scan().count("of the backup"), 1u);
 }
 
 TEST_F(RolledBack, IsVisitedAndRefusedByName) {
@@ -100,6 +156,43 @@ TEST_F(RolledBack, IsVisitedAndRefusedByName) {
   const rocksdb::Status s = a_->replicator()->SyncNow(b_->address());
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "rolled back"));
+}
+
+// `cp -a` of a replica that lives on: the copy is refused, says what to do, and
+// with that done it is one replica more; the original notices nothing.
+TEST_F(RolledBack, ARunningCopyIsRefusedThenOpensAsANewReplica) {
+  std::filesystem::remove_all(b_->setting().directory);
+  TestReplica original(SettingOf("original"));
+  ASSERT_TRUE(original.Open());
+  original.Put("shared", "value");
+  original.Close();
+  std::filesystem::copy(original.setting().directory,
+                        SettingOf("copy").directory,
+                        std::filesystem::copy_options::recursive);
+  ASSERT_TRUE(original.Open());
+  ASSERT_TRUE(IsOk(original.Start()));
+  ASSERT_TRUE(IsOk(original.replicator()->SyncNow(a_->address())));
+  {
+    TestReplica copy(SettingOf("copy"));
+    ASSERT_TRUE(copy.Open());
+    EXPECT_EQ(copy.id(), original.id());
+    ASSERT_TRUE(IsOk(copy.Start()));
+    copy.Put("of the copy", "kept");
+    const rocksdb::Status s = copy.replicator()->SyncNow(a_->address());
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, "one of two with the same identity"));
+    EXPECT_TRUE(Mentions(s, "open_copy_as_new_replica"));
+    EXPECT_EQ(a_->Scan().count("of the copy"), 0u);
+  }
+  TestReplica renewed(AsNewReplica("copy"));
+  ASSERT_TRUE(renewed.Open()) << renewed.open_status().ToString();
+  EXPECT_NE(renewed.id(), original.id());
+  ASSERT_TRUE(IsOk(renewed.Start()));
+  EXPECT_TRUE(IsOk(renewed.replicator()->SyncNow(a_->address())));
+  EXPECT_TRUE(IsOk(original.replicator()->SyncNow(a_->address())));
+  EXPECT_EQ(renewed.Scan(), a_->Scan());
+  EXPECT_EQ(original.Scan(), a_->Scan());
+  EXPECT_EQ(a_->Scan().count("of the copy"), 1u);
 }
 
 TEST_F(Identity, OtherFamilies) {

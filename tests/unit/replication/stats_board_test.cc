@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace rocksync {
 namespace {
 
@@ -74,6 +76,20 @@ TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
   board.Begin("a:1", 0xa)->Finish(Report(0), rocksdb::Status::OK());
   EXPECT_EQ(board.stats().peers[0].last_error, "");
   EXPECT_TRUE(board.Failed("a:1", down));
+}
+
+TEST(StatsBoard, TheApplicationIsToldOfSessionsThatCouldNotBegin) {
+  std::vector<SessionProgress> told;
+  StatsBoard board(7, {"a:1"}, [&](const SessionProgress& progress) {
+    told.push_back(progress);
+  });
+  board.Failed("a:1", rocksdb::Status::IOError("refused"));
+  board.Failed("a:1", rocksdb::Status::IOError("refused"));
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[1].peer, "a:1");
+  EXPECT_TRUE(told[1].finished);
+  EXPECT_FALSE(told[1].proven_equal);
+  EXPECT_NE(told[1].error.find("refused"), std::string::npos);
 }
 
 TEST(StatsBoard, ProgressIsToldSeldomAndAtTheEnd) {
