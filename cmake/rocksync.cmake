@@ -73,20 +73,23 @@ function(rocksync_test name)
 endfunction()
 
 # rocksync_fuzz(NAME SOURCES ... LINKS ...): a fuzz target, sources with a plain
-# LLVMFuzzerTestOneInput. In a build with ROCKSYNC_FUZZ (./dev fuzz) this is the
-# libFuzzer program fuzz_NAME; in any other a test that feeds it the corpus
-# tests/fuzz/corpus/NAME, so that what was once found stays found.
+# LLVMFuzzerTestOneInput. The program fuzz_NAME is libFuzzer's in a build with
+# ROCKSYNC_FUZZ (./dev fuzz), and only a feeder of files in any other; in all of
+# them a test feeds it the corpus tests/fuzz/corpus/NAME, so that what was once
+# found stays found.
 function(rocksync_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   if(ROCKSYNC_FUZZ)
     rocksync_program(fuzz_${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set(only_corpus -runs=0)
   else()
     rocksync_program(fuzz_${name}
       SOURCES ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/cmake/feed_corpus.cc
       LINKS ${ARG_LINKS})
-    add_test(NAME fuzz_${name}_corpus
-             COMMAND fuzz_${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
-    set_tests_properties(fuzz_${name}_corpus PROPERTIES TIMEOUT 120 LABELS fuzz)
+    set(only_corpus "")
   endif()
+  add_test(NAME fuzz_${name}_corpus
+           COMMAND fuzz_${name} ${only_corpus} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  set_tests_properties(fuzz_${name}_corpus PROPERTIES TIMEOUT 120 LABELS fuzz)
 endfunction()
