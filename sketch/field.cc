@@ -99,10 +99,54 @@ ROCKSYNC_PCLMUL void AddScaledPclmul(const Field& field, uint32_t factor,
 }
 
 constexpr Field::Operations kPclmulOperations = {AddScaledPclmul, DotPclmul};
+
+#define ROCKSYNC_VPCLMUL \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")))
+
+// The plain intrinsics make GCC 12 warn of what they leave undefined.
+constexpr __mmask8 kAll8 = 0xff;
+
+// The products of eight 32-bit polynomials with the one in all words of `b`.
+ROCKSYNC_VPCLMUL inline __m512i Clmul8(__m512i a, __m512i b) {
+  return _mm512_maskz_unpacklo_epi64(kAll8,
+                                     _mm512_clmulepi64_epi128(a, b, 0x00),
+                                     _mm512_clmulepi64_epi128(a, b, 0x01));
+}
+
+// As AddScaledPclmul, eight at a time.
+ROCKSYNC_VPCLMUL void AddScaledVpclmul(const Field& field, uint32_t factor,
+                                       const uint32_t* from, uint32_t* to,
+                                       size_t n) {
+  const __m128i bits = _mm_cvtsi32_si128(field.bits());
+  const __m512i tail = _mm512_set1_epi64(FieldPolynomial(field.bits()));
+  const __m512i wide_factor = _mm512_set1_epi64(factor);
+  const __m256i mask = _mm256_set1_epi32(static_cast<int>(field.mask()));
+  for (size_t i = 0; i < n; i += 8) {
+    const size_t left = n - i;
+    const __mmask8 valid =
+        left >= 8 ? kAll8 : static_cast<__mmask8>((1 << left) - 1);
+    const __m512i product =
+        Clmul8(_mm512_maskz_cvtepu32_epi64(
+                   kAll8, _mm256_maskz_loadu_epi32(valid, from + i)),
+               wide_factor);
+    const __m512i once =
+        Clmul8(_mm512_maskz_srl_epi64(kAll8, product, bits), tail);
+    const __m512i twice =
+        Clmul8(_mm512_maskz_srl_epi64(kAll8, once, bits), tail);
+    const __m256i sum = _mm512_maskz_cvtepi64_epi32(
+        kAll8, _mm512_xor_si512(product, _mm512_xor_si512(once, twice)));
+    const __m256i old = _mm256_maskz_loadu_epi32(valid, to + i);
+    _mm256_mask_storeu_epi32(
+        to + i, valid, _mm256_xor_si256(old, _mm256_and_si256(sum, mask)));
+  }
+}
+
+constexpr Field::Operations kVpclmulOperations = {AddScaledVpclmul, DotPclmul};
 #endif
 
 const Field::Operations* OperationsOf(CpuLevel level) {
 #if ROCKSYNC_X86
+  if (level >= CpuLevel::kAvx512) return &kVpclmulOperations;
   if (level >= CpuLevel::kAvx2) return &kPclmulOperations;
 #endif
   return &kPortableOperations;

@@ -1,7 +1,9 @@
 #include "replication/protocol/exchange.h"
 
 #include <cassert>
+#include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "replication/protocol/exchange_adaptive.h"
 #include "replication/protocol/exchange_bloom.h"
 #include "replication/protocol/exchange_header.h"
@@ -63,6 +65,17 @@ class Responder final : public Exchange {
 };
 
 }  // namespace
+
+std::string Explain(const ExchangeReport& report) {
+  std::string text = report.plan;
+  absl::StrAppend(&text, ": ", report.filter_bytes + report.finish_bytes, " B");
+  if (report.predicted_bytes > 0) {
+    absl::StrAppend(&text, ", ",
+                    static_cast<uint64_t>(std::llround(report.predicted_bytes)),
+                    " B predicted");
+  }
+  return text;
+}
 
 std::unique_ptr<Exchange> NewExchange(Role role, const ExchangeOptions& options,
                                       const MappingSeed& seed,

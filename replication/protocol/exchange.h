@@ -54,6 +54,11 @@ struct ExchangeReport {
   std::string plan;          // readable, e.g. "filters 2+1, finish d~320"
 };
 
+// One line of a report: the plan, and predicted and actual bytes, e.g.
+// "sketch of 3+13, estimate 1080, finish d~1080 in 62 groups of 24 bits, 20+4:
+// 4312 B, 4167 B predicted". Nothing is predicted if the first sketch decodes.
+std::string Explain(const ExchangeReport& report);
+
 enum class Role : uint8_t { kInitiator, kResponder };
 
 // Grammar of use: ( NextPayload* Receive )* until done().

@@ -162,7 +162,7 @@ absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
 void ExchangeAnswerer::EndFinish() {
   report_.plan = "answered";
   report_.expected_left =
-      ExpectedLeft() + 1.1 * static_cast<double>(finish_->pending()) *
+      ExpectedLeft() + kLeftOfGroup * static_cast<double>(finish_->pending()) *
                            static_cast<double>(finish_->sums());
   Finish(std::move(found_));
 }

@@ -18,6 +18,9 @@ namespace rocksync {
 // Power sums of one group at most; what needs more is left to a retry.
 inline constexpr uint32_t kMaxSums = 512;
 
+// Differences of a group that was given up, by the sums it has had.
+inline constexpr double kLeftOfGroup = 1.1;
+
 // The groups an answer has settled, and the names of what the responder lacks
 // in them:
 //   [more (varint) if partial] [settled (a bit a group) if partial and of more

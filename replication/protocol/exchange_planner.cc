@@ -127,6 +127,10 @@ absl::Status ExchangePlanner::TakeAnswer(bool partial, std::string_view body) {
   if (!status.ok()) return status;
   report_.unconfirmed += finish_->unconfirmed() - unconfirmed;
   if (more == 0) {
+    // Groups given up are left to the retry as a whole.
+    report_.expected_left += kLeftOfGroup *
+                             static_cast<double>(finish_->pending()) *
+                             static_cast<double>(finish_->sums());
     Finish(std::move(found_));
     return absl::OkStatus();
   }

@@ -83,7 +83,7 @@ struct SessionReport {
   uint32_t round_trips = 0;
   uint32_t rounds = 0;  // exchanges run
   uint32_t spans = 0;
-  std::string plan;  // the exchange's explanation
+  std::string plan;  // the exchanges' explanations (Explain in exchange.h)
 };
 
 // Grammar of use, the same on both sides:

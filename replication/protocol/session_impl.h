@@ -157,6 +157,7 @@ class SessionImpl final : public Session {
   std::unique_ptr<Exchange> exchange_;
   bool exchange_over_leaves_ = false;
   uint64_t exchanges_ = 0;
+  double expected_left_ = 0;  // differences the last exchange may have hidden
   std::unique_ptr<RoundWork> work_;
   bool keys_only_ = false;  // comparing only, some keys
   bool enough_ = false;     // the task wants to know no more

@@ -14,6 +14,9 @@
 namespace rocksync {
 namespace {
 
+// A session over many spans need not explain them all.
+constexpr size_t kMaxPlanText = 500;
+
 MappingSeed DeriveSeed(const SessionSeed& seed, uint64_t exchange) {
   std::string numbers;
   PutFixed64(&numbers, seed.session_number);
@@ -79,8 +82,12 @@ void SessionImpl::BeginExchange(Role role, std::span<const ElementHash> mine,
     return;
   }
   ++report_.rounds;
-  exchange_ = NewExchange(role, exchange_options_,
-                          DeriveSeed(seed_, exchanges_++), mine, peer_count);
+  ExchangeOptions options = exchange_options_;
+  if (!over_leaves && span_rounds_ > 1) {
+    options.expected_differences = expected_left_;
+  }
+  exchange_ = NewExchange(role, options, DeriveSeed(seed_, exchanges_++), mine,
+                          peer_count);
   stage_ = Stage::kExchanging;
 }
 
@@ -106,7 +113,11 @@ void SessionImpl::RunExchange() {
 void SessionImpl::TakeResult() {
   const std::unique_ptr<Exchange> exchange = std::move(exchange_);
   const ExchangeReport& report = exchange->report();
-  if (!report.plan.empty()) report_.plan = report.plan;
+  expected_left_ = report.expected_left;
+  if (report_.plan.size() < kMaxPlanText) {
+    if (!report_.plan.empty()) report_.plan += "; ";
+    report_.plan += Explain(report);
+  }
   FinishExchange(exchange->missing_there(), report.finish_bytes > 0);
 }
 

@@ -1,19 +1,25 @@
 // bench_reconcile: bytes, round trips and CPU of making two sets equal. See
 // docs/exchange.md for the figures it makes.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "tests/bench/reconcile/from_index.h"
 #include "tests/bench/reconcile/merkle.h"
 #include "tests/bench/reconcile/reconciliation.h"
+#include "tests/bench/reconcile/session_run.h"
 #include "tests/bench/reconcile/workload.h"
+#include "tests/bench/reconcile/workload_storage.h"
 
 namespace rocksync::bench {
 namespace {
@@ -31,21 +37,56 @@ struct Settings {
   uint32_t runs = 3;
   bool json = false;
   bool plan = false;
+  bool session = false;
+  bool from_index = false;
+  uint64_t overwrites = 0;
+  std::string directory;
 };
+
+ExchangeOptions OptionsOf(const Settings& s) {
+  ExchangeOptions options;
+  options.pair_bytes = s.pair_bytes;
+  options.prefer = s.prefer == "bytes" ? Prefer::kBytes : Prefer::kRoundTrips;
+  if (s.mode != "adaptive") {
+    options.mode = ExchangeMode::kBloom;
+    options.false_positive_rate = s.false_positive_rate;
+  }
+  return options;
+}
+
+// A whole session, pairs and all.
+Outcome RunSessionOnce(const Settings& s, uint64_t seed, Workload* workload) {
+  const std::vector<ElementHash> elements = ElementsByNumber(*workload);
+  WorkloadStorage a(&elements, &workload->a);
+  WorkloadStorage b(&elements, &workload->b);
+  SessionOptions options;
+  options.exchange = OptionsOf(s);
+  const SessionCost cost = RunSession(&a, &b, options, seed);
+  Outcome outcome;
+  outcome.bytes_a_to_b = cost.finding_bytes[0];
+  outcome.bytes_b_to_a = cost.finding_bytes[1];
+  outcome.shipping_bytes = cost.shipping_bytes[0] + cost.shipping_bytes[1];
+  outcome.round_trips = cost.finding_round_trips;
+  outcome.all_round_trips = cost.round_trips;
+  outcome.cpu_ms_a = cost.cpu_ms[0];
+  outcome.cpu_ms_b = cost.cpu_ms[1];
+  outcome.missing_after = CountMissing(*workload);
+  outcome.false_pairs = cost.offered - cost.report[0].pairs_applied -
+                        cost.report[1].pairs_applied;
+  outcome.retries = cost.report[0].rounds > 0 ? cost.report[0].rounds - 1 : 0;
+  outcome.plan = cost.report[0].plan + " | " + cost.report[1].plan;
+  outcome.failed = !cost.proven;
+  return outcome;
+}
 
 Outcome RunOnce(const Settings& s, uint64_t seed) {
   Workload workload = MakeWorkload(s.n, s.only_a, s.only_b, seed, s.hashes);
   if (s.mode == "merkle") return ReconcileByMerkleTree(&workload);
+  if (s.session) return RunSessionOnce(s, seed, &workload);
   Method method;
-  method.options.pair_bytes = s.pair_bytes;
-  method.options.prefer =
-      s.prefer == "bytes" ? Prefer::kBytes : Prefer::kRoundTrips;
-  if (s.mode != "adaptive") {
-    method.options.mode = ExchangeMode::kBloom;
-    method.options.false_positive_rate = s.false_positive_rate;
-    // "bloom" is one filter each way, and what it hides stays hidden.
-    if (s.mode == "bloom") method.max_exchanges = 1;
-  }
+  method.options = OptionsOf(s);
+  // "bloom" is one filter each way, and what it hides stays hidden.
+  if (s.mode == "bloom") method.max_exchanges = 1;
   return Reconcile(method, seed, &workload);
 }
 
@@ -111,6 +152,13 @@ bool RunCell(const Settings& s) {
     line["runs_with_missing"] = missing_runs;
     line["mean_bytes"] = bytes;
     line["mean_false_pairs"] = false_pairs;
+    if (s.session) {
+      line["shipping_bytes"] =
+          median([](const Outcome& o) { return o.shipping_bytes; });
+      line["all_round_trips"] =
+          median([](const Outcome& o) { return o.all_round_trips; });
+    }
+    if (s.plan) line["plan"] = outcomes[0].plan;
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf(
@@ -126,6 +174,48 @@ bool RunCell(const Settings& s) {
   std::fflush(stdout);
   const bool promised = s.mode == "adaptive" || s.mode == "dbf";
   return !promised || missing_runs == 0;
+}
+
+void PrintFromIndex(const Settings& s, const IndexOutcome& outcome) {
+  const SessionCost& cost = outcome.cost;
+  nlohmann::ordered_json line;
+  line["n"] = s.n;
+  line["only_a"] = s.only_a;
+  line["only_b"] = s.only_b;
+  line["overwrites"] = outcome.overwrites;
+  line["bytes"] = cost.finding_bytes[0] + cost.finding_bytes[1];
+  line["shipping_bytes"] = cost.shipping_bytes[0] + cost.shipping_bytes[1];
+  line["round_trips"] = cost.finding_round_trips;
+  line["all_round_trips"] = cost.round_trips;
+  line["entries"] = outcome.entries;
+  line["entries_read"] = outcome.entries_read;
+  line["digest_reads"] = outcome.digest_reads;
+  double share = 0;
+  for (int side = 0; side < 2; ++side) {
+    share = std::max(share, static_cast<double>(outcome.entries_read[side]) /
+                                static_cast<double>(outcome.entries[side]));
+  }
+  line["largest_share_read"] = share;
+  line["memory_mib"] = outcome.memory_mib;
+  line["snapshot_ms"] = outcome.snapshot_ms;
+  line["seconds"] = outcome.seconds;
+  line["plan"] = cost.report[0].plan + " | " + cost.report[1].plan;
+  std::printf("%s\n", line.dump(s.json ? -1 : 2).c_str());
+}
+
+bool RunFromIndex(const Settings& s) {
+  IndexRun run;
+  run.n = s.n;
+  run.only_a = s.only_a;
+  run.only_b = s.only_b;
+  run.overwrites = s.overwrites;
+  run.directory = s.directory;
+  SessionOptions options;
+  options.exchange = OptionsOf(s);
+  std::vector<IndexOutcome> outcomes;
+  const bool ok = ReconcileFromIndex(run, options, s.seed, &outcomes);
+  for (const IndexOutcome& outcome : outcomes) PrintFromIndex(s, outcome);
+  return ok;
 }
 
 bool RunGrid(Settings s) {
@@ -169,8 +259,29 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", s.seed, "of the first run; each run adds 1");
   app.add_option("--runs", s.runs, "runs a cell")->check(CLI::PositiveNumber);
   app.add_flag("--json", s.json, "a JSON object a line");
-  app.add_flag("--plan", s.plan, "show what the first run chose");
+  app.add_flag("--plan", s.plan,
+               "show what the first run chose, predicted and cost");
+  app.add_flag("--session", s.session,
+               "whole sessions, pairs and all; bytes without offers and pairs");
+  app.add_flag("--from-index", s.from_index,
+               "one session between two replicas on disk (default --n 10000000 "
+               "--only-a 500 --only-b 500)");
+  app.add_option("--overwrites", s.overwrites,
+                 "with --from-index: scattered, the same on both sides, "
+                 "before a second session");
+  app.add_option("--dir", s.directory, "where --from-index puts its databases");
   CLI11_PARSE(app, argc, argv);
+  if (s.from_index) {
+    if (n->count() == 0) {
+      s.n = 10'000'000;
+      s.only_a = s.only_b = 500;
+    }
+    if (s.directory.empty()) {
+      s.directory = std::filesystem::temp_directory_path() /
+                    ("bench_reconcile." + std::to_string(getpid()));
+    }
+    return RunFromIndex(s) ? 0 : 1;
+  }
   if (s.mode == "bloom" && rate->count() == 0) s.false_positive_rate = 0.01;
   if (std::max(s.only_a, s.only_b) > s.n && n->count() > 0) {
     std::fprintf(stderr, "--only-a and --only-b must be at most --n\n");

@@ -1,7 +1,5 @@
 #include "tests/bench/reconcile/reconciliation.h"
 
-#include <time.h>
-
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -9,16 +7,10 @@
 
 #include "sketch/coding.h"
 #include "sketch/sha256.h"
+#include "tests/bench/reconcile/thread_clock.h"
 
 namespace rocksync::bench {
 namespace {
-
-double ThreadCpuMs() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) +
-         1e-6 * static_cast<double>(now.tv_nsec);
-}
 
 MappingSeed SeedOf(uint64_t seed, uint64_t round) {
   std::string number;

@@ -15,7 +15,10 @@ namespace rocksync::bench {
 struct Outcome {
   uint64_t bytes_a_to_b = 0;
   uint64_t bytes_b_to_a = 0;
-  double round_trips = 0;  // flights / 2
+  double round_trips = 0;       // flights / 2
+  uint64_t shipping_bytes = 0;  // of a whole session: beside keys, versions
+                                // and values
+  double all_round_trips = 0;   // of a whole session
   double cpu_ms_a = 0;
   double cpu_ms_b = 0;
   uint64_t missing_after = 0;

@@ -223,6 +223,12 @@ TEST(ExchangeTest, TheReportExplains) {
   EXPECT_NEAR(report.predicted_bytes,
               static_cast<double>(talk.bytes[0] + talk.bytes[1]),
               0.5 * report.predicted_bytes);
+  const std::string line = Explain(report);
+  EXPECT_EQ(line.find(report.plan + ": " +
+                      std::to_string(talk.bytes[0] + talk.bytes[1]) + " B, "),
+            0u)
+      << line;
+  EXPECT_NE(line.find(" B predicted"), std::string::npos) << line;
 }
 
 // A sketch too small for the differences decodes wrongly now and then; what

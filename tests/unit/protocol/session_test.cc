@@ -67,6 +67,34 @@ TEST_F(SessionTest, OneFillsTheOther) {
   EXPECT_EQ(result.initiator.pairs_sent, 1000u);
 }
 
+// What the first exchange probably hid sizes the first sketch of the retry, so
+// that one word each way is enough.
+TEST_F(SessionTest, ARetryKnowsWhatIsLeft) {
+  uint32_t retries = 0;
+  for (uint64_t id = 0; id < 6; ++id) {
+    MemoryStorage a = Replica(2 * id + 1);
+    MemoryStorage b = Replica(2 * id + 2);
+    for (int i = 0; i < 1500; ++i) {
+      a.Put(0, absl::StrCat("a", i), "value");
+      b.Put(0, absl::StrCat("b", i), "value");
+    }
+    for (int i = 0; i < 8000; ++i) {
+      a.Adopt(0, absl::StrCat("both", i), "value");
+      b.Adopt(0, absl::StrCat("both", i), "value");
+    }
+    const ConversationResult result = Converse(&a, &b);
+    ExpectProven(result);
+    if (result.initiator.rounds == 1) continue;
+    ++retries;
+    // The plan of the second exchange, on the side that planned it.
+    const std::string plan = result.initiator.plan + result.responder.plan;
+    EXPECT_THAT(plan, testing::ContainsRegex(
+                          "; (sketch of ([4-9]|[1-9][0-9])|, finish d~)"))
+        << plan;
+  }
+  EXPECT_GT(retries, 0u);
+}
+
 TEST_F(SessionTest, TheOtherWayRound) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
