@@ -37,9 +37,10 @@ uint64_t FilterBuilder::Hash(const rocksdb::Slice& key) {
   if (!started_) {
     if (finished_) StartAnew();
     seed_ = config_.new_seed();
+    hash_ = FilterHasher(seed_);
     started_ = true;
   }
-  return HashFilterKey(key.data(), key.size(), seed_);
+  return hash_(key.data(), key.size());
 }
 
 void FilterBuilder::Add(uint64_t hash) {
@@ -86,7 +87,7 @@ rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
   shape.probes = config_.probes;
   Charge(shape.bytes() + kFilterLineBytes);
   std::unique_ptr<char[]> filter = Allocate(&shape);
-  hashes_.ForEachChunk([&](const uint64_t* hashes, size_t count) {
+  hashes_.ForEachGroup([&](const uint64_t* hashes, size_t count) {
     config_.kernel->add(filter.get() + shape.padding, shape, hashes, count);
   });
   EncodeFilterTrailer(shape,
@@ -129,7 +130,7 @@ bool FilterBuilder::ContainsAll(const rocksdb::Slice& filter) const {
   if (shape.line_count == 0) return hashes_.size() == 0;
   const FilterView view(filter.data(), shape);
   bool all_there = true;
-  hashes_.ForEachChunk([&](const uint64_t* hashes, size_t count) {
+  hashes_.ForEachGroup([&](const uint64_t* hashes, size_t count) {
     all_there =
         all_there && std::all_of(hashes, hashes + count, [&](uint64_t hash) {
           return config_.kernel->test(view, hash);

@@ -11,6 +11,7 @@
 
 #include "plugin/construction_charge.h"
 #include "plugin/filter_format.h"
+#include "plugin/filter_hash.h"
 #include "plugin/filter_interface.h"
 #include "plugin/filter_kernel.h"
 #include "plugin/filter_seed.h"
@@ -20,14 +21,15 @@ namespace rocksync {
 
 struct FilterBuilderConfig {
   double bits_per_key;
-  uint32_t probes;
+  FilterProbes probes;
   bool detect_corruption = false;  // keep hashes and check each filter
   const FilterKernel* kernel = &BestFilterKernel();
   uint64_t (*new_seed)() = &RandomFilterSeed;  // called once for each filter
 };
 
-// Remembers 8 bytes a key until Finish, which makes the filter and starts
-// anew; so the peak is 8 bytes a key and the filter.
+// Remembers 7 bytes a key until Finish, which makes the filter and starts
+// anew; so the peak is 7 bytes a key and the filter: up to 24 bits per key, no
+// more than 10 bytes a key.
 class FilterBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   FilterBuilder(const FilterBuilderConfig& config,
@@ -69,6 +71,7 @@ class FilterBuilder final : public rocksdb::FilterBitsBuilder {
   ConstructionCharge charge_;
   HashLog hashes_;
   uint64_t seed_ = 0;
+  FilterHasher hash_;               // with that seed
   std::atomic<size_t> entries_{0};  // hashes_.size(), for other threads
   // Hashes of the latest key and prefix, by which repetitions are known: keys
   // come in order, so only neighbours repeat.

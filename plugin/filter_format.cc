@@ -10,9 +10,10 @@ namespace {
 constexpr char kMagic[4] = {'r', 's', 'f', 1};  // the 1 is the version
 constexpr size_t kSeedAt = 0;
 constexpr size_t kLineCountAt = 8;
-constexpr size_t kProbesAt = 12;
-constexpr size_t kPaddingAt = 13;
-constexpr size_t kReservedAt = 14;
+constexpr size_t kFirstProbesAt = 12;
+constexpr size_t kSecondProbesAt = 13;
+constexpr size_t kPaddingAt = 14;
+constexpr size_t kReservedAt = 15;
 constexpr size_t kChecksumAt = 16;
 constexpr size_t kMagicAt = 20;
 static_assert(kMagicAt + sizeof(kMagic) == kFilterTrailerBytes);
@@ -41,7 +42,8 @@ uint32_t Checksum(const char* trailer) {
 void EncodeFilterTrailer(const FilterShape& shape, char* out) {
   Put(shape.seed, 8, out + kSeedAt);
   Put(shape.line_count, 4, out + kLineCountAt);
-  Put(shape.probes, 1, out + kProbesAt);
+  Put(shape.probes.first, 1, out + kFirstProbesAt);
+  Put(shape.probes.second, 1, out + kSecondProbesAt);
   Put(shape.padding, 1, out + kPaddingAt);
   Put(0, kChecksumAt - kReservedAt, out + kReservedAt);
   Put(Checksum(out), 4, out + kChecksumAt);
@@ -56,11 +58,15 @@ bool DecodeFilterTrailer(const char* data, size_t size, FilterShape* shape) {
       Get(trailer + kReservedAt, kChecksumAt - kReservedAt) != 0) {
     return false;
   }
+  const auto byte = [trailer](size_t at) {
+    return static_cast<uint32_t>(Get(trailer + at, 1));
+  };
   shape->seed = Get(trailer + kSeedAt, 8);
   shape->line_count = static_cast<uint32_t>(Get(trailer + kLineCountAt, 4));
-  shape->probes = static_cast<uint32_t>(Get(trailer + kProbesAt, 1));
-  shape->padding = static_cast<uint32_t>(Get(trailer + kPaddingAt, 1));
-  return shape->probes >= 1 && shape->probes <= kMaxProbes &&
+  shape->probes = {byte(kFirstProbesAt), byte(kSecondProbesAt)};
+  shape->padding = byte(kPaddingAt);
+  return shape->probes.first >= 1 && shape->probes.first <= kMaxLineProbes &&
+         shape->probes.second >= 1 && shape->probes.second <= kMaxLineProbes &&
          shape->padding < kFilterLineBytes &&
          shape->line_count <= kMaxFilterLines && shape->bytes() == size;
 }

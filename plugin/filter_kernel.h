@@ -8,7 +8,8 @@
 #include <cstdint>
 
 #include "plugin/filter_format.h"
-#include "rocksdb/slice.h"
+#include "plugin/filter_hash.h"
+#include "plugin/filter_interface.h"
 
 namespace rocksync {
 
@@ -18,26 +19,20 @@ struct FilterView {
   FilterView() = default;
   FilterView(const char* filter, const FilterShape& shape);
 
+  FilterHasher hash;
   const char* lines = nullptr;
-  uint64_t seed = 0;
-  uint32_t line_count = 0;
-  uint32_t window = 0;         // FilterWindow(line_count)
-  uint32_t first_probes = 0;   // of a key in its first line
-  uint32_t second_probes = 0;  // and in its second
-  uint32_t first_lanes = 0;    // the probes as bits: 0 and on
-  uint32_t second_lanes = 0;   // 8 and on
+  uint64_t line_count = 0;
+  uint32_t window = 0;  // FilterWindow(line_count)
+  // Of the first line's probes and, from the ninth on, the second's. Each eight
+  // are filled up by repeating: testing a bit twice costs a vector nothing.
+  const uint32_t* multipliers = nullptr;
 };
 
 struct FilterKernel {
   const char* name;  // "portable", "avx2", "avx512"
 
-  // Whether the key may have been added.
-  bool (*may_match)(const FilterView& filter, const char* key, size_t size);
-
-  // The same for any number of keys; faster, as their memory is fetched
-  // together.
-  void (*may_match_batch)(const FilterView& filter, size_t count,
-                          rocksdb::Slice** keys, bool* may_match);
+  // A reader, owned by the caller, of a filter that outlives it.
+  rocksdb::FilterBitsReader* (*new_reader)(const FilterView& filter);
 
   // Whether the key of this hash may have been added.
   bool (*test)(const FilterView& filter, uint64_t hash);

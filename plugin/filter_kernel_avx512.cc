@@ -14,13 +14,13 @@
 
 #include "plugin/filter_kernel_loops.h"
 
-#define ROCKSYNC_AVX512 __attribute__((target("avx512f,bmi2")))
+#define ROCKSYNC_AVX512 __attribute__((target("avx512f,avx512vl,bmi2")))
 
 namespace rocksync {
 namespace {
 
-ROCKSYNC_AVX512 inline __m512i Products(uint32_t fingerprint) {
-  return _mm512_mullo_epi32(_mm512_set1_epi32(static_cast<int>(fingerprint)),
+ROCKSYNC_AVX512 inline __m512i Products(uint64_t hash) {
+  return _mm512_mullo_epi32(_mm512_set1_epi32(static_cast<int>(hash)),
                             _mm512_load_si512(kProbeMultipliers));
 }
 
@@ -29,14 +29,6 @@ ROCKSYNC_AVX512 inline __m512i Products(uint32_t fingerprint) {
 ROCKSYNC_AVX512 inline __m512i Bits(__m512i products) {
   return _mm512_rolv_epi32(_mm512_set1_epi32(1),
                            _mm512_srli_epi32(products, 23));
-}
-
-ROCKSYNC_AVX512 inline bool TestLine(const char* line, uint32_t fingerprint,
-                                     uint32_t lanes) {
-  const __m512i products = Products(fingerprint);
-  const __m512i words = _mm512_permutexvar_epi32(
-      _mm512_srli_epi32(products, 28), _mm512_loadu_si512(line));
-  return (_mm512_testn_epi32_mask(words, Bits(products)) & lanes) == 0;
 }
 
 ROCKSYNC_INLINE void SetWords(char* line, const uint32_t* words,
@@ -51,56 +43,78 @@ ROCKSYNC_INLINE void SetWords(char* line, const uint32_t* words,
 }
 
 struct Avx512Lines {
-  static constexpr uint32_t kNearLines = kSecondCacheLines;
+  static constexpr size_t kLocated = 8;
 
-  ROCKSYNC_AVX512 static inline bool TestBoth(const FilterView& filter,
-                                              const char* first,
-                                              const char* second,
-                                              uint32_t fingerprint) {
-    const __m512i products = Products(fingerprint);
-    // The upper eight lanes, probes 8 and on, look into the second line.
+  ROCKSYNC_AVX512 static inline void Locate(uint64_t line_count,
+                                            uint32_t window, size_t at,
+                                            KeyBatch* batch) {
+    const __m512i lines = _mm512_set1_epi64(static_cast<int64_t>(line_count));
+    const __m512i hashes = _mm512_load_si512(batch->hashes + at);
+    const __m512i place =
+        _mm512_mul_epu32(_mm512_srli_epi64(hashes, 32), lines);
+    const __m512i first = _mm512_srli_epi64(place, 32);
+    const __m512i fraction = _mm512_maskz_mov_epi32(0x5555, place);
+    const __m512i distance = _mm512_srl_epi64(
+        fraction, _mm_cvtsi32_si128(static_cast<int>(32 - window)));
+    const __m512i second = _mm512_add_epi64(_mm512_add_epi64(first, distance),
+                                            _mm512_set1_epi64(1));
+    // Below line_count the difference wraps around and is the larger one.
+    const __m512i wrapped =
+        _mm512_min_epu64(second, _mm512_sub_epi64(second, lines));
+    _mm512_store_si512(batch->first + at, _mm512_slli_epi64(first, 6));
+    _mm512_store_si512(batch->second + at, _mm512_slli_epi64(wrapped, 6));
+  }
+  ROCKSYNC_AVX512 static inline bool TestBoth(const char* first,
+                                              const char* second, uint64_t hash,
+                                              const uint32_t* multipliers) {
+    const __m512i products =
+        _mm512_mullo_epi32(_mm512_set1_epi32(static_cast<int>(hash)),
+                           _mm512_load_si512(multipliers));
+    // The upper eight lanes look into the second line.
     const __m512i second_line = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 16,
                                                   16, 16, 16, 16, 16, 16, 16);
     const __m512i words = _mm512_permutex2var_epi32(
         _mm512_loadu_si512(first),
         _mm512_or_epi32(_mm512_srli_epi32(products, 28), second_line),
         _mm512_loadu_si512(second));
-    const uint32_t lanes = filter.first_lanes | filter.second_lanes;
-    return (_mm512_testn_epi32_mask(words, Bits(products)) & lanes) == 0;
+    return _mm512_testn_epi32_mask(words, Bits(products)) == 0;
   }
-  ROCKSYNC_AVX512 static inline bool TestFirst(const FilterView& filter,
-                                               const char* line,
-                                               uint32_t fingerprint) {
-    return TestLine(line, fingerprint, filter.first_lanes);
-  }
-  ROCKSYNC_AVX512 static inline bool TestSecond(const FilterView& filter,
-                                                const char* line,
-                                                uint32_t fingerprint) {
-    return TestLine(line, fingerprint, filter.second_lanes);
+  ROCKSYNC_AVX512 static inline bool Test(const char* line, uint64_t hash,
+                                          const uint32_t* multipliers) {
+    const __m256i products = _mm256_mullo_epi32(
+        _mm256_set1_epi32(static_cast<int>(hash)),
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(multipliers)));
+    const auto* halves = reinterpret_cast<const __m256i*>(line);
+    const __m256i words = _mm256_permutex2var_epi32(
+        _mm256_loadu_si256(halves), _mm256_srli_epi32(products, 28),
+        _mm256_loadu_si256(halves + 1));
+    const __m256i bits = _mm256_rolv_epi32(_mm256_set1_epi32(1),
+                                           _mm256_srli_epi32(products, 23));
+    return _mm256_testn_epi32_mask(words, bits) == 0;
   }
   // Word by word: two probes of a key may mean the same one.
   ROCKSYNC_AVX512 static inline void SetBoth(char* first, char* second,
-                                             uint32_t fingerprint,
-                                             uint32_t first_probes,
-                                             uint32_t second_probes) {
-    alignas(64) uint32_t words[kMaxProbes];
-    alignas(64) uint32_t bits[kMaxProbes];
-    const __m512i products = Products(fingerprint);
+                                             uint64_t hash,
+                                             FilterProbes probes) {
+    alignas(64) uint32_t words[2 * kMaxLineProbes];
+    alignas(64) uint32_t bits[2 * kMaxLineProbes];
+    const __m512i products = Products(hash);
     _mm512_store_si512(words, _mm512_srli_epi32(products, 28));
     _mm512_store_si512(bits, Bits(products));
-    SetWords(first, words, bits, first_probes);
-    SetWords(second, words + kSecondProbe, bits + kSecondProbe, second_probes);
+    SetWords(first, words, bits, probes.first);
+    SetWords(second, words + kMaxLineProbes, bits + kMaxLineProbes,
+             probes.second);
   }
 };
 
-ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Avx512Lines, ROCKSYNC_AVX512)
+ROCKSYNC_DEFINE_FILTER_KERNEL("avx512", Avx512Lines, ROCKSYNC_AVX512);
 
 }  // namespace
 
 const FilterKernel* Avx512FilterKernel() {
-  static constexpr FilterKernel kKernel = {"avx512", MayMatch, MayMatchBatch,
-                                           Test, Add};
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("bmi2")
+  return __builtin_cpu_supports("avx512f") &&
+                 __builtin_cpu_supports("avx512vl") &&
+                 __builtin_cpu_supports("bmi2")
              ? &kKernel
              : nullptr;
 }

@@ -1,18 +1,21 @@
 // What the kernels share: where a key's lines are and in which order memory is
-// fetched. A kernel supplies how lines are tested and filled:
+// fetched. A kernel supplies how lines are found, tested and filled:
 //
 //   struct Lines {
-//     static constexpr uint32_t kNearLines;  // where batches need no fetching
-//
-//     // Whether both lines have all the key's bits, without a branch.
-//     static bool TestBoth(const FilterView&, const char* first,
-//                          const char* second, uint32_t fingerprint);
-//     // One line at a time.
-//     static bool TestFirst(const FilterView&, const char*, uint32_t);
-//     static bool TestSecond(const FilterView&, const char*, uint32_t);
-//     // Sets the key's bits in both lines.
-//     static void SetBoth(char* first, char* second, uint32_t fingerprint,
-//                         uint32_t first_probes, uint32_t second_probes);
+//     // Finds the lines of so many keys of a batch, from `at` on.
+//     static constexpr size_t kLocated;
+//     static void Locate(uint64_t line_count, uint32_t window, size_t at,
+//                        KeyBatch* batch);
+//     // Whether a line has a key's bits; `multipliers` are eight of a
+//     // FilterView.
+//     static bool Test(const char* line, uint64_t hash,
+//                      const uint32_t* multipliers);
+//     // Whether both of its lines do; all sixteen.
+//     static bool TestBoth(const char* first, const char* second,
+//                          uint64_t hash, const uint32_t* multipliers);
+//     // Sets a key's bits in both of its lines.
+//     static void SetBoth(char* first, char* second, uint64_t hash,
+//                         FilterProbes probes);
 //   };
 //
 // All of it is inlined into functions compiled for the kernel's instruction
@@ -27,6 +30,7 @@
 
 #include "plugin/filter_format.h"
 #include "plugin/filter_hash.h"
+#include "plugin/filter_interface.h"
 #include "plugin/filter_kernel.h"
 
 #define ROCKSYNC_INLINE inline __attribute__((always_inline))
@@ -34,150 +38,168 @@
 namespace rocksync {
 
 constexpr size_t kKernelBatch = 32;  // RocksDB's own batches are no larger
-// A megabyte, the usual size of a second cache.
-constexpr uint32_t kSecondCacheLines = (1 << 20) / kFilterLineBytes;
+// Filters up to a megabyte, the usual size of a second cache, are near.
+constexpr uint32_t kNearLines = (1 << 20) / kFilterLineBytes;
+
+// Keys under way, with the places of their lines in bytes.
+struct KeyBatch {
+  alignas(64) uint64_t hashes[kKernelBatch];
+  alignas(64) uint64_t first[kKernelBatch];
+  alignas(64) uint64_t second[kKernelBatch];
+};
+
+// Finds the lines of the hashes in the batch.
+template <class Lines>
+ROCKSYNC_INLINE void LocateBatch(uint64_t line_count, uint32_t window,
+                                 size_t count, KeyBatch* batch) {
+  // Up to a whole group: places that nobody looks at.
+  for (size_t i = count; i % Lines::kLocated != 0; ++i) batch->hashes[i] = 0;
+  for (size_t i = 0; i < count; i += Lines::kLocated) {
+    Lines::Locate(line_count, window, i, batch);
+  }
+}
 
 // A line straddles two cache lines where the filter is not aligned.
 ROCKSYNC_INLINE void PrefetchLine(const char* line) {
   __builtin_prefetch(line);
-  __builtin_prefetch(line + kFilterLineBytes - 1);
+  if (reinterpret_cast<uintptr_t>(line) % kFilterLineBytes != 0) {
+    __builtin_prefetch(line + kFilterLineBytes - 1);
+  }
 }
 
+// Without a branch between the lines: the processor itself overlaps queries,
+// and there is nothing to mispredict, whatever share of the keys is present.
 template <class Lines>
 ROCKSYNC_INLINE bool TestHash(const FilterView& filter, uint64_t hash) {
   const FilterLines at = LocateLines(hash, filter.line_count, filter.window);
-  return Lines::TestBoth(filter, filter.lines + at.first * kFilterLineBytes,
-                         filter.lines + at.second * kFilterLineBytes,
-                         static_cast<uint32_t>(hash));
+  return Lines::TestBoth(filter.lines + at.first * kFilterLineBytes,
+                         filter.lines + at.second * kFilterLineBytes, hash,
+                         filter.multipliers);
 }
 
-// For filters that are likely in a processor's second cache: the processor
-// itself overlaps the queries, as there is no branch between them.
 template <class Lines>
-ROCKSYNC_INLINE void TestNearBatch(const FilterView& filter, size_t count,
-                                   rocksdb::Slice** keys, bool* may_match) {
+ROCKSYNC_INLINE void TestNear(const FilterView& filter, size_t count,
+                              const KeyBatch& batch, bool* may_match) {
   for (size_t i = 0; i < count; ++i) {
-    may_match[i] = TestHash<Lines>(
-        filter, HashFilterKey(keys[i]->data(), keys[i]->size(), filter.seed));
+    may_match[i] = Lines::TestBoth(filter.lines + batch.first[i],
+                                   filter.lines + batch.second[i],
+                                   batch.hashes[i], filter.multipliers);
   }
 }
 
-// For larger ones, up to 32 keys in three passes: hash them and fetch their
-// first lines; test these and fetch the second lines of the few that remain;
-// test those.
+// In three passes: fetch the first lines; test these and fetch the second lines
+// of the few that remain; test those.
 template <class Lines>
-ROCKSYNC_INLINE void TestFarBatch(const FilterView& filter, size_t count,
-                                  rocksdb::Slice** keys, bool* may_match) {
-  uint32_t fingerprints[kKernelBatch];
-  const char* first_lines[kKernelBatch];
-  const char* second_lines[kKernelBatch];
+ROCKSYNC_INLINE void TestFar(const FilterView& filter, size_t count,
+                             const KeyBatch& batch, bool* may_match) {
+  for (size_t i = 0; i < count; ++i) {
+    PrefetchLine(filter.lines + batch.first[i]);
+  }
   uint32_t left[kKernelBatch];
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t hash =
-        HashFilterKey(keys[i]->data(), keys[i]->size(), filter.seed);
-    const FilterLines at = LocateLines(hash, filter.line_count, filter.window);
-    fingerprints[i] = static_cast<uint32_t>(hash);
-    first_lines[i] = filter.lines + at.first * kFilterLineBytes;
-    second_lines[i] = filter.lines + at.second * kFilterLineBytes;
-    PrefetchLine(first_lines[i]);
-  }
   size_t left_count = 0;
   for (size_t i = 0; i < count; ++i) {
-    may_match[i] = Lines::TestFirst(filter, first_lines[i], fingerprints[i]);
+    const bool passed = Lines::Test(filter.lines + batch.first[i],
+                                    batch.hashes[i], filter.multipliers);
+    may_match[i] = passed;
+    // Without a branch: most often a line that was just read, at no cost.
+    PrefetchLine(filter.lines + (passed ? batch.second[i] : batch.first[i]));
     left[left_count] = static_cast<uint32_t>(i);
-    left_count += may_match[i];
+    left_count += passed;
   }
-  for (size_t j = 0; j < left_count; ++j) PrefetchLine(second_lines[left[j]]);
   for (size_t j = 0; j < left_count; ++j) {
     const uint32_t i = left[j];
-    may_match[i] = Lines::TestSecond(filter, second_lines[i], fingerprints[i]);
+    may_match[i] = Lines::Test(filter.lines + batch.second[i], batch.hashes[i],
+                               filter.multipliers + kMaxLineProbes);
   }
 }
 
+// Up to kKernelBatch keys.
 template <class Lines>
-ROCKSYNC_INLINE void TestBatch(const FilterView& view, size_t count,
+ROCKSYNC_INLINE void TestBatch(const FilterView& filter, size_t count,
                                rocksdb::Slice** keys, bool* may_match) {
-  const FilterView filter = view;  // which no store to *may_match can change
-  if (filter.line_count <= Lines::kNearLines) {
-    TestNearBatch<Lines>(filter, count, keys, may_match);
-    return;
+  KeyBatch batch;
+  for (size_t i = 0; i < count; ++i) {
+    batch.hashes[i] = filter.hash(keys[i]->data(), keys[i]->size());
   }
-  for (size_t done = 0; done < count; done += kKernelBatch) {
-    TestFarBatch<Lines>(filter, std::min(kKernelBatch, count - done),
-                        keys + done, may_match + done);
+  LocateBatch<Lines>(filter.line_count, filter.window, count, &batch);
+  if (filter.line_count <= kNearLines) {
+    TestNear<Lines>(filter, count, batch, may_match);
+  } else {
+    TestFar<Lines>(filter, count, batch, may_match);
   }
 }
 
-// Fetches the lines of a large filter some keys ahead of setting their bits.
+// Sets bits a few keys at a time, fetching the lines of a large filter first.
 template <class Lines>
 ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
                                const uint64_t* hashes, size_t count) {
-  constexpr size_t kAhead = 16;
   const uint64_t line_count = shape.line_count;
   const uint32_t window = FilterWindow(shape.line_count);
-  const uint32_t first_probes = shape.first_probes();
-  const uint32_t second_probes = shape.second_probes();
-  if (shape.line_count <= kSecondCacheLines) {
-    for (size_t i = 0; i < count; ++i) {
-      const FilterLines at = LocateLines(hashes[i], line_count, window);
-      Lines::SetBoth(lines + at.first * kFilterLineBytes,
-                     lines + at.second * kFilterLineBytes,
-                     static_cast<uint32_t>(hashes[i]), first_probes,
-                     second_probes);
-    }
-    return;
-  }
-  char* first_lines[kAhead];
-  char* second_lines[kAhead];
-  for (size_t begin = 0; begin < count; begin += kAhead) {
-    const size_t n = std::min(kAhead, count - begin);
-    for (size_t i = 0; i < n; ++i) {
-      const FilterLines at = LocateLines(hashes[begin + i], line_count, window);
-      first_lines[i] = lines + at.first * kFilterLineBytes;
-      second_lines[i] = lines + at.second * kFilterLineBytes;
-      PrefetchLine(first_lines[i]);
-      PrefetchLine(second_lines[i]);
+  const FilterProbes probes = shape.probes;
+  const bool far = shape.line_count > kNearLines;
+  KeyBatch batch;
+  for (size_t begin = 0; begin < count; begin += kKernelBatch) {
+    const size_t n = std::min(kKernelBatch, count - begin);
+    __builtin_memcpy(batch.hashes, hashes + begin, n * sizeof(uint64_t));
+    LocateBatch<Lines>(line_count, window, n, &batch);
+    if (far) {
+      for (size_t i = 0; i < n; ++i) {
+        PrefetchLine(lines + batch.first[i]);
+        PrefetchLine(lines + batch.second[i]);
+      }
     }
     for (size_t i = 0; i < n; ++i) {
-      const auto fingerprint = static_cast<uint32_t>(hashes[begin + i]);
-      Lines::SetBoth(first_lines[i], second_lines[i], fingerprint, first_probes,
-                     second_probes);
+      Lines::SetBoth(lines + batch.first[i], lines + batch.second[i],
+                     batch.hashes[i], probes);
     }
   }
 }
 
 }  // namespace rocksync
 
-// Defines, in an anonymous namespace, the functions of a FilterKernel for
-// `Lines`, compiled with `TARGET` attributes. Keys up to 16 bytes, and up to
-// 128, get functions of their own, since the compiler can then drop what XXH3
-// does for longer ones, and with it the calls and the saving of registers.
-#define ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(Lines, TARGET)                    \
-  TARGET __attribute__((noinline)) bool MayMatchLong(                      \
-      const FilterView& filter, const char* key, size_t size) {            \
-    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed)); \
-  }                                                                        \
-  TARGET __attribute__((noinline, flatten)) bool MayMatchMiddle(           \
-      const FilterView& filter, const char* key, size_t size) {            \
-    if (size > 128) return MayMatchLong(filter, key, size);                \
-    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed)); \
-  }                                                                        \
-  TARGET __attribute__((flatten)) bool MayMatch(                           \
-      const FilterView& filter, const char* key, size_t size) {            \
-    if (size > 16) return MayMatchMiddle(filter, key, size);               \
-    return TestHash<Lines>(filter, HashFilterKey(key, size, filter.seed)); \
-  }                                                                        \
-  TARGET __attribute__((flatten)) void MayMatchBatch(                      \
-      const FilterView& filter, size_t count, rocksdb::Slice** keys,       \
-      bool* may_match) {                                                   \
-    TestBatch<Lines>(filter, count, keys, may_match);                      \
-  }                                                                        \
-  TARGET bool Test(const FilterView& filter, uint64_t hash) {              \
-    return TestHash<Lines>(filter, hash);                                  \
-  }                                                                        \
-  TARGET void Add(char* lines, const FilterShape& shape,                   \
-                  const uint64_t* hashes, size_t count) {                  \
-    AddHashes<Lines>(lines, shape, hashes, count);                         \
-  }
+// Defines, in an anonymous namespace, kKernel for `Lines`, its functions
+// compiled with `TARGET` attributes. Keys of usual and of other sizes get
+// functions of their own: in one, what XXH3 does for the others would cost the
+// usual ones the saving of registers.
+#define ROCKSYNC_DEFINE_FILTER_KERNEL(NAME, Lines, TARGET)                    \
+  class Reader final : public rocksdb::FilterBitsReader {                     \
+   public:                                                                    \
+    explicit Reader(const FilterView& filter) : filter_(filter) {}            \
+    TARGET __attribute__((flatten)) bool MayMatch(                            \
+        const rocksdb::Slice& key) override {                                 \
+      if (!FilterHasher::IsUsual(key.size())) return MayMatchOther(key);      \
+      return TestHash<Lines>(filter_,                                         \
+                             filter_.hash.HashUsual(key.data(), key.size())); \
+    }                                                                         \
+    TARGET __attribute__((flatten)) void MayMatch(int count,                  \
+                                                  rocksdb::Slice** keys,      \
+                                                  bool* may_match) override { \
+      const FilterView filter = filter_; /* no store can change it */         \
+      const auto all = static_cast<size_t>(std::max(count, 0));               \
+      for (size_t done = 0; done < all; done += kKernelBatch) {               \
+        TestBatch<Lines>(filter, std::min(kKernelBatch, all - done),          \
+                         keys + done, may_match + done);                      \
+      }                                                                       \
+    }                                                                         \
+                                                                              \
+   private:                                                                   \
+    TARGET __attribute__((noinline, flatten)) bool MayMatchOther(             \
+        const rocksdb::Slice& key) {                                          \
+      return TestHash<Lines>(filter_, filter_.hash(key.data(), key.size()));  \
+    }                                                                         \
+                                                                              \
+    const FilterView filter_;                                                 \
+  };                                                                          \
+  rocksdb::FilterBitsReader* NewReader(const FilterView& filter) {            \
+    return new Reader(filter);                                                \
+  }                                                                           \
+  TARGET bool Test(const FilterView& filter, uint64_t hash) {                 \
+    return TestHash<Lines>(filter, hash);                                     \
+  }                                                                           \
+  TARGET void Add(char* lines, const FilterShape& shape,                      \
+                  const uint64_t* hashes, size_t count) {                     \
+    AddHashes<Lines>(lines, shape, hashes, count);                            \
+  }                                                                           \
+  constexpr FilterKernel kKernel = {NAME, NewReader, Test, Add}
 
 #endif  // ROCKSYNC_PLUGIN_FILTER_KERNEL_LOOPS_H_

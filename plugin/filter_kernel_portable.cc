@@ -6,66 +6,76 @@
 namespace rocksync {
 namespace {
 
-ROCKSYNC_INLINE bool TestLine(const char* line, uint32_t fingerprint,
-                              uint32_t number, uint32_t probes) {
-  for (const uint32_t end = number + probes; number != end; ++number) {
-    const uint32_t bit = ProbeBit(fingerprint, number);
-    if (((line[bit >> 3] >> (bit & 7)) & 1) == 0) return false;
-  }
-  return true;
-}
-
-ROCKSYNC_INLINE void SetLine(char* line, uint32_t fingerprint, uint32_t number,
+ROCKSYNC_INLINE void SetLine(char* line, uint64_t hash, uint32_t number,
                              uint32_t probes) {
   for (const uint32_t end = number + probes; number != end; ++number) {
-    const uint32_t bit = ProbeBit(fingerprint, number);
+    const uint32_t bit = ProbeBit(hash, number);
     line[bit >> 3] = static_cast<char>(line[bit >> 3] | (1 << (bit & 7)));
   }
 }
 
 struct PortableLines {
-  // Its tests branch, so that it cannot overlap queries by itself.
-  static constexpr uint32_t kNearLines = 0;
+  static constexpr size_t kLocated = 1;
 
-  static bool TestBoth(const FilterView& filter, const char* first,
-                       const char* second, uint32_t fingerprint) {
-    return TestFirst(filter, first, fingerprint) &&
-           TestSecond(filter, second, fingerprint);
+  static void Locate(uint64_t line_count, uint32_t window, size_t at,
+                     KeyBatch* batch) {
+    const FilterLines lines =
+        LocateLines(batch->hashes[at], line_count, window);
+    batch->first[at] = lines.first * kFilterLineBytes;
+    batch->second[at] = lines.second * kFilterLineBytes;
   }
-  static bool TestFirst(const FilterView& filter, const char* line,
-                        uint32_t fingerprint) {
-    return TestLine(line, fingerprint, 0, filter.first_probes);
+  static bool TestBoth(const char* first, const char* second, uint64_t hash,
+                       const uint32_t* multipliers) {
+    return Test(first, hash, multipliers) &&
+           Test(second, hash, multipliers + kMaxLineProbes);
   }
-  static bool TestSecond(const FilterView& filter, const char* line,
-                         uint32_t fingerprint) {
-    return TestLine(line, fingerprint, kSecondProbe, filter.second_probes);
+  static bool Test(const char* line, uint64_t hash,
+                   const uint32_t* multipliers) {
+    for (uint32_t i = 0; i < kMaxLineProbes; ++i) {
+      const uint32_t bit = (static_cast<uint32_t>(hash) * multipliers[i]) >> 23;
+      if (((line[bit >> 3] >> (bit & 7)) & 1) == 0) return false;
+    }
+    return true;
   }
-  static void SetBoth(char* first, char* second, uint32_t fingerprint,
-                      uint32_t first_probes, uint32_t second_probes) {
-    SetLine(first, fingerprint, 0, first_probes);
-    SetLine(second, fingerprint, kSecondProbe, second_probes);
+  static void SetBoth(char* first, char* second, uint64_t hash,
+                      FilterProbes probes) {
+    SetLine(first, hash, 0, probes.first);
+    SetLine(second, hash, kMaxLineProbes, probes.second);
   }
 };
 
-ROCKSYNC_DEFINE_KERNEL_FUNCTIONS(PortableLines, /*any processor*/)
+ROCKSYNC_DEFINE_FILTER_KERNEL("portable", PortableLines, /*any processor*/);
+
+// The multipliers of a FilterView for each possible number of probes.
+struct Multipliers {
+  constexpr Multipliers() {
+    for (uint32_t first = 1; first <= kMaxLineProbes; ++first) {
+      for (uint32_t second = 1; second <= kMaxLineProbes; ++second) {
+        for (uint32_t i = 0; i < kMaxLineProbes; ++i) {
+          uint32_t* row = rows[first - 1][second - 1];
+          row[i] = kProbeMultipliers[i % first];
+          row[kMaxLineProbes + i] =
+              kProbeMultipliers[kMaxLineProbes + i % second];
+        }
+      }
+    }
+  }
+  alignas(64)
+      uint32_t rows[kMaxLineProbes][kMaxLineProbes][2 * kMaxLineProbes] = {};
+};
+constexpr Multipliers kMultipliers;
 
 }  // namespace
 
 FilterView::FilterView(const char* filter, const FilterShape& shape)
-    : lines(filter + shape.padding),
-      seed(shape.seed),
+    : hash(shape.seed),
+      lines(filter + shape.padding),
       line_count(shape.line_count),
       window(FilterWindow(shape.line_count)),
-      first_probes(shape.first_probes()),
-      second_probes(shape.second_probes()),
-      first_lanes((1u << first_probes) - 1),
-      second_lanes(((1u << second_probes) - 1) << kSecondProbe) {}
+      multipliers(
+          kMultipliers.rows[shape.probes.first - 1][shape.probes.second - 1]) {}
 
-const FilterKernel& PortableFilterKernel() {
-  static constexpr FilterKernel kKernel = {"portable", MayMatch, MayMatchBatch,
-                                           Test, Add};
-  return kKernel;
-}
+const FilterKernel& PortableFilterKernel() { return kKernel; }
 
 const FilterKernel& BestFilterKernel() {
   static const FilterKernel& best = *[] {

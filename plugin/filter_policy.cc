@@ -21,7 +21,7 @@ constexpr char kCompatibilityName[] = "rocksync.Filter";
 
 struct SizedFilter {
   double bits_per_key;
-  uint32_t probes;
+  FilterProbes probes;
 };
 
 SizedFilter Sized(double bits_per_key) {

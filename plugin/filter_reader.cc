@@ -10,26 +10,6 @@ namespace {
 
 std::atomic<uint64_t> unusable_filters{0};
 
-class LinesReader final : public rocksdb::FilterBitsReader {
- public:
-  LinesReader(const FilterView& filter, const FilterKernel& kernel)
-      : filter_(filter), kernel_(kernel) {}
-
-  bool MayMatch(const rocksdb::Slice& key) override {
-    return kernel_.may_match(filter_, key.data(), key.size());
-  }
-  void MayMatch(int count, rocksdb::Slice** keys, bool* may_match) override {
-    if (count > 0) {
-      kernel_.may_match_batch(filter_, static_cast<size_t>(count), keys,
-                              may_match);
-    }
-  }
-
- private:
-  const FilterView filter_;
-  const FilterKernel& kernel_;
-};
-
 // A filter of no keys.
 class EmptyReader final : public rocksdb::FilterBitsReader {
  public:
@@ -50,7 +30,7 @@ rocksdb::FilterBitsReader* NewFilterReader(const rocksdb::Slice& filter,
     return nullptr;
   }
   if (shape.line_count == 0) return new EmptyReader;
-  return new LinesReader(FilterView(filter.data(), shape), kernel);
+  return kernel.new_reader(FilterView(filter.data(), shape));
 }
 
 FilterPolicyCounters GetFilterPolicyCounters() {

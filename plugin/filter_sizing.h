@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plugin/filter_format.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksync/filter_policy.h"
 
@@ -19,10 +20,12 @@ constexpr double kMaxLevelSizeRatio = 100;
 
 // Expected false positive rate of a filter of `lines` lines with `keys` keys.
 // Within about 2 % of what is measured. About 20 microseconds.
-double FilterFalsePositiveRate(double keys, double lines, uint32_t probes);
+double FilterFalsePositiveRate(double keys, double lines, FilterProbes probes);
 
-// The number of probes with the fewest false positives. About 0.3 ms.
-uint32_t ChooseProbes(double bits_per_key);
+// The number of probes beyond which another would save less than 3 % of the
+// false positives, so divided that few absent keys pass the first line. About
+// 0.3 ms.
+FilterProbes ChooseProbes(double bits_per_key);
 
 // Lines of a filter for `keys` keys; the trailer counts as a part of the bits.
 uint32_t FilterLineCount(size_t keys, double bits_per_key);

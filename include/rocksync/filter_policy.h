@@ -31,7 +31,7 @@ struct FilterPolicyOptions {
   // Size of a filter in bits per distinct key (or prefix) added, its trailer
   // included; with `level_aware`, the average over the whole tree. In [1, 50];
   // kept to thousandths. False positives of one filter: 2.2 % at 8 bits,
-  // 0.85 % at 10, 0.33 % at 12, 0.054 % at 16, 0.0094 % at 20.
+  // 0.87 % at 10, 0.33 % at 12, 0.054 % at 16, 0.0095 % at 20.
   double bits_per_key = 10;
 
   // Give files of upper levels more bits and files of the last level fewer

@@ -44,7 +44,8 @@ void MakeTrailerValid(std::string* filter) {
   const size_t trailer = filter->size() - rocksync::kFilterTrailerBytes;
   rocksync::FilterShape shape;
   shape.seed = static_cast<unsigned char>((*filter)[trailer]);
-  shape.probes = static_cast<unsigned char>((*filter)[trailer + 12]) % 20;
+  shape.probes = {static_cast<unsigned char>((*filter)[trailer + 12]) % 10u,
+                  static_cast<unsigned char>((*filter)[trailer + 13]) % 10u};
   shape.line_count =
       static_cast<uint32_t>(trailer / rocksync::kFilterLineBytes);
   shape.padding = static_cast<uint32_t>(trailer % rocksync::kFilterLineBytes);

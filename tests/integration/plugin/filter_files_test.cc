@@ -254,8 +254,8 @@ TEST_P(ConstructionChargeTest, IsInTheCacheWhileBuilding) {
   for (uint64_t i = 0; i < kMany; ++i) builder->AddKey(Key(i));
   const size_t grown = table.block_cache->GetUsage() - before;
   if (GetParam()) {
-    EXPECT_GE(grown, 8 * kMany);
-    EXPECT_LE(grown, 10 * kMany);
+    EXPECT_GE(grown, 7 * kMany);
+    EXPECT_LE(grown, 8 * kMany);
   } else {
     EXPECT_EQ(grown, 0u);
   }

@@ -14,7 +14,7 @@ namespace {
 
 uint64_t FixedSeed() { return 0x0123456789abcdef; }
 
-FilterBuilderConfig Config(double bits_per_key, uint32_t probes) {
+FilterBuilderConfig Config(double bits_per_key, FilterProbes probes) {
   FilterBuilderConfig config;
   config.bits_per_key = bits_per_key;
   config.probes = probes;
@@ -24,7 +24,7 @@ FilterBuilderConfig Config(double bits_per_key, uint32_t probes) {
 
 class FilterBuilderTest : public testing::Test {
  protected:
-  FilterBuilderTest() : FilterBuilderTest(Config(10, 7)) {}
+  FilterBuilderTest() : FilterBuilderTest(Config(10, {5, 2})) {}
   explicit FilterBuilderTest(const FilterBuilderConfig& config)
       : builder_(config, table_) {}
 
@@ -53,7 +53,7 @@ TEST_F(FilterBuilderTest, WorkedExample) {
       set_bits += " " + std::to_string(bit);
     }
   }
-  EXPECT_EQ(set_bits, " 57 81 99 187 290 334 489");
+  EXPECT_EQ(set_bits, " 35 55 70 123 158 283 449");
   std::string trailer;
   for (size_t i = 64; i < filter.size(); ++i) {
     char hex[3];
@@ -61,7 +61,7 @@ TEST_F(FilterBuilderTest, WorkedExample) {
                   static_cast<unsigned char>(filter[i]));
     trailer += hex;
   }
-  EXPECT_EQ(trailer, "efcdab89674523010100000007000000ea64c93472736601");
+  EXPECT_EQ(trailer, "efcdab8967452301010000000502000074e6f3ed72736601");
   EXPECT_TRUE(MayMatch(filter, "rocksync"));
   EXPECT_FALSE(MayMatch(filter, "rocksyncd"));
 }
@@ -167,7 +167,7 @@ TEST_F(FilterBuilderTest, LargeFiltersArePaddedSmallOnesAreNot) {
 
 TEST(FilterSeedTest, EveryFilterHasItsOwn) {
   const rocksdb::BlockBasedTableOptions table;
-  FilterBuilderConfig config = Config(10, 7);
+  FilterBuilderConfig config = Config(10, {5, 2});
   config.new_seed = RandomFilterSeed;
   FilterBuilder builder(config, table);
   std::set<uint64_t> seeds;
@@ -186,7 +186,7 @@ class DetectCorruptionTest : public FilterBuilderTest {
  protected:
   DetectCorruptionTest()
       : FilterBuilderTest([] {
-          FilterBuilderConfig config = Config(10, 7);
+          FilterBuilderConfig config = Config(10, {5, 2});
           config.detect_corruption = true;
           return config;
         }()) {}

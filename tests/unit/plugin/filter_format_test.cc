@@ -31,14 +31,15 @@ TEST(FilterFormatTest, TrailerAsDocumented) {
   FilterShape shape;
   shape.seed = 0x0123456789abcdef;
   shape.line_count = 1;
-  shape.probes = 7;
+  shape.probes = {5, 2};
   EXPECT_EQ(Hex(Trailer(shape)),
             "efcdab8967452301"  // seed
             "01000000"          // lines
-            "07"                // probes
+            "05"                // probes in the first line
+            "02"                // and in the second
             "00"                // padding
-            "0000"              // reserved
-            "ea64c934"          // checksum
+            "00"                // reserved
+            "74e6f3ed"          // checksum
             "72736601");        // "rsf", version 1
 }
 
@@ -48,7 +49,7 @@ TEST(FilterFormatTest, DecodesWhatItEncodes) {
       FilterShape shape;
       shape.seed = ~uint64_t{0};
       shape.line_count = lines;
-      shape.probes = 16;
+      shape.probes = {8, 6};
       shape.padding = padding;
       const std::string filter =
           std::string(shape.bytes() - kFilterTrailerBytes, 0) + Trailer(shape);
@@ -56,7 +57,8 @@ TEST(FilterFormatTest, DecodesWhatItEncodes) {
       ASSERT_TRUE(DecodeFilterTrailer(filter.data(), filter.size(), &decoded));
       EXPECT_EQ(decoded.seed, shape.seed);
       EXPECT_EQ(decoded.line_count, shape.line_count);
-      EXPECT_EQ(decoded.probes, shape.probes);
+      EXPECT_EQ(decoded.probes.first, shape.probes.first);
+      EXPECT_EQ(decoded.probes.second, shape.probes.second);
       EXPECT_EQ(decoded.padding, shape.padding);
     }
   }
@@ -67,7 +69,7 @@ class DamagedTrailerTest : public testing::Test {
   DamagedTrailerTest() {
     shape_.seed = 42;
     shape_.line_count = 3;
-    shape_.probes = 7;
+    shape_.probes = {5, 2};
     filter_ = std::string(shape_.bytes() - kFilterTrailerBytes, 'x') +
               Trailer(shape_);
   }
@@ -98,7 +100,9 @@ TEST_F(DamagedTrailerTest, EveryOtherLengthIsRefused) {
 }
 
 TEST_F(DamagedTrailerTest, ValuesOutOfRangeAreRefusedThoughTheChecksumFits) {
-  for (const uint32_t probes : {0u, 17u, 255u}) {
+  for (const FilterProbes probes :
+       {FilterProbes{0, 2}, FilterProbes{9, 2}, FilterProbes{255, 2},
+        FilterProbes{5, 0}, FilterProbes{5, 9}}) {
     FilterShape shape = shape_;
     shape.probes = probes;
     EXPECT_FALSE(
@@ -111,6 +115,21 @@ TEST_F(DamagedTrailerTest, ValuesOutOfRangeAreRefusedThoughTheChecksumFits) {
   FilterShape huge = shape_;
   huge.line_count = ~0u;
   EXPECT_FALSE(Decodes(Trailer(huge)));
+}
+
+TEST(FilterHasherTest, IsXxh3AtEveryLength) {
+  std::string key;
+  for (const uint64_t seed : {uint64_t{0}, uint64_t{42}, ~uint64_t{0},
+                              uint64_t{0x0123456789abcdef}}) {
+    const FilterHasher hash(seed);
+    key.clear();
+    for (size_t length = 0; length < 600; ++length) {
+      ASSERT_EQ(hash(key.data(), key.size()),
+                XXH3_64bits_withSeed(key.data(), key.size(), seed))
+          << length;
+      key += static_cast<char>(length * 151 + seed);
+    }
+  }
 }
 
 TEST(LocateLinesTest, AllLinesAreInTheFilterAndBothAreUsedAlike) {
