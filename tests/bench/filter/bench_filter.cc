@@ -36,6 +36,7 @@ void MeasureSet(const std::string& set, const Arguments& arguments,
     for (const double bits : arguments.bits) {
       if (set == "hot") MeasureHot(bits, bytes, arguments.size, report);
       if (set == "large") MeasureLarge(bits, bytes, arguments.size, report);
+      if (set == "huge") MeasureHuge(bits, bytes, report);
       if (set == "many") MeasureMany(bits, bytes, arguments.size, report);
     }
   }
@@ -50,8 +51,10 @@ int main(int argc, char** argv) {
   CLI::App app("Filters inside RocksDB: built-in Bloom and Ribbon, and ours");
   app.add_flag("--json", arguments.json, "one JSON object a line");
   app.add_flag("--strict", arguments.strict, "fail if a goal is missed");
-  app.add_option("--set", arguments.sets, "what to measure")
-      ->check(CLI::IsMember({"hot", "large", "many", "attack", "end_to_end"}));
+  app.add_option("--set", arguments.sets,
+                 "what to measure; huge (10^8 keys) only if asked for")
+      ->check(CLI::IsMember(
+          {"hot", "large", "huge", "many", "attack", "end_to_end"}));
   app.add_option("--bits", arguments.bits, "bits per key")
       ->check(CLI::Range(1., 50.));
   app.add_option("--key-bytes", arguments.key_bytes, "multiples of 8, from 16")

@@ -247,4 +247,32 @@ void MeasureMany(double bits_per_key, size_t key_bytes, const SetSize& size,
   MeasureBuilt("many", 2000, 20'000, bits_per_key, key_bytes, size, report);
 }
 
+void MeasureHuge(double bits_per_key, size_t key_bytes, Report* report) {
+  constexpr size_t kKeys = 100'000'000;
+  constexpr size_t kPiece = 1 << 16;
+  const auto contenders = Contenders(bits_per_key);
+  for (const Contender& contender : {contenders.front(), contenders.back()}) {
+    auto builder = NewBuilder(contender);
+    AddKeys(0, kKeys, key_bytes, builder.get());
+    const Filter filter(contender, std::move(builder));
+    size_t missed = 0;
+    for (size_t done = 0; done < kKeys; done += kPiece) {
+      const Keys keys(done, std::min(kPiece, kKeys - done), key_bytes);
+      for (const auto& key : keys.slices()) {
+        missed += !filter.reader().MayMatch(key);
+      }
+    }
+    report->Add({{"policy", contender.policy},
+                 {"isa", contender.isa},
+                 {"bits_per_key", bits_per_key},
+                 {"actual_bits_per_key",
+                  static_cast<double>(filter.bytes()) * 8 / kKeys},
+                 {"fpr", FalsePositiveRate(filter, QueriesForRate(bits_per_key),
+                                           key_bytes)},
+                 {"missed", missed},
+                 {"set", "huge"},
+                 {"key_bytes", key_bytes}});
+  }
+}
+
 }  // namespace rocksync::bench

@@ -26,6 +26,10 @@ void MeasureLarge(double bits_per_key, size_t key_bytes, const SetSize& size,
 void MeasureMany(double bits_per_key, size_t key_bytes, const SetSize& size,
                  Report* report);
 
+// One filter of 10^8 keys, every one of which is asked for: "missed" has to be
+// 0. Not timed.
+void MeasureHuge(double bits_per_key, size_t key_bytes, Report* report);
+
 }  // namespace rocksync::bench
 
 #endif  // ROCKSYNC_TESTS_BENCH_FILTER_SETS_H_
