@@ -40,6 +40,7 @@ struct Replica {
   TokenBucket bytes;
   TokenBucket index_reads;
   StatsBoard stats;
+  std::function<ScrubStats()> scrub_stats;  // set before threads start
   OpenConnections connections;
 };
 

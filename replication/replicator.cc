@@ -15,6 +15,7 @@
 #include "replication/dialer.h"
 #include "replication/protocol/schedule.h"
 #include "replication/replica.h"
+#include "replication/scrubber.h"
 #include "replication/verification.h"
 #include "replication/visitors.h"
 
@@ -36,6 +37,9 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
                                             what);
   };
   if (options.interval < milliseconds(0)) return wrong("interval is negative");
+  if (options.scrub_interval < milliseconds(0)) {
+    return wrong("scrub_interval is negative");
+  }
   if (options.io_timeout <= milliseconds(0)) {
     return wrong("io_timeout must be above 0");
   }
@@ -87,6 +91,7 @@ class ReplicatorImpl : public Replicator {
   rocksdb::Status Verify(const std::string& peer, const VerifyOptions& options,
                          const DifferenceCallback& differs,
                          VerifyResult* result) override;
+  rocksdb::Status ScrubNow() override;
   void Pause() override;
   void Resume() override;
   rocksdb::Status SetLimits(const ReplicatorLimits& limits) override;
@@ -121,6 +126,9 @@ class ReplicatorImpl : public Replicator {
   // Sleeps until a peer is due; its number, or nullopt: look again.
   std::optional<size_t> AwaitDue();
   void NoteSession(uint64_t replica_id, const SessionResult& result);
+  // Every peer of the options has been proven equal, in a session that began
+  // after this reading of the wall clock; and there is one.
+  bool AllEqualSince(uint64_t wall_ms) const;
   Dialer* DialerOf(const std::string& address, std::optional<size_t>* number);
   void Ended(std::optional<size_t> number, const SessionResult& result);
   void SleepOrStop(milliseconds time);
@@ -136,9 +144,10 @@ class ReplicatorImpl : public Replicator {
   Schedule schedule_;
   // Those of the options, numbered as in the schedule, then others.
   std::vector<std::unique_ptr<Dialer>> dialers_;
-  int calls_ = 0;    // of SyncNow and Verify, under way
+  int calls_ = 0;    // of SyncNow, Verify and ScrubNow, under way
   std::mutex stop_;  // held while stopping
   std::thread dial_thread_;
+  Scrubber scrubber_;
   Visitors visitors_;  // last: its threads use the rest
 };
 
@@ -148,6 +157,7 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
     : replica_(options, db, std::move(transport)),
       schedule_(ToScheduleOptions(options), options.peers.size(),
                 std::random_device{}(), NowMs()),
+      scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
       visitors_(
           &replica_,
           [this](uint64_t id, const SessionResult& result) {
@@ -157,6 +167,7 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
                  const DifferenceCallback& differs, VerifyResult* result) {
             return Verify(peer, how, differs, result);
           }) {
+  replica_.scrub_stats = [this] { return scrubber_.stats(); };
   for (const std::string& peer : options.peers) {
     dialers_.push_back(std::make_unique<Dialer>(&replica_, peer));
   }
@@ -172,6 +183,7 @@ rocksdb::Status ReplicatorImpl::Begin() {
         });
     listening_ = s.ok();
   }
+  if (s.ok()) s = scrubber_.Start();
   if (!s.ok()) return s;
   try {
     dial_thread_ = std::thread([this] { DialLoop(); });
@@ -195,6 +207,7 @@ void ReplicatorImpl::Stop() {
   replica_.connections.CloseAll();
   if (dial_thread_.joinable()) dial_thread_.join();
   visitors_.Join();
+  scrubber_.Stop();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return calls_ == 0; });
 }
@@ -327,6 +340,21 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
   return RunVerification(options, steps, differs, result);
 }
 
+bool ReplicatorImpl::AllEqualSince(uint64_t wall_ms) const {
+  const size_t configured = replica_.options.peers.size();
+  const ReplicationStats stats = replica_.stats.stats();
+  if (configured == 0 || stats.peers.size() < configured) return false;
+  return std::all_of(
+      stats.peers.begin(),
+      stats.peers.begin() + static_cast<ptrdiff_t>(configured),
+      [&](const PeerStats& peer) { return peer.equal_as_of_ms > wall_ms; });
+}
+
+rocksdb::Status ReplicatorImpl::ScrubNow() {
+  const Call call(this);
+  return scrubber_.ScrubNow();
+}
+
 void ReplicatorImpl::Pause() { replica_.slots.SetPaused(true); }
 
 void ReplicatorImpl::Resume() {
@@ -347,6 +375,8 @@ rocksdb::Status ReplicatorImpl::SetLimits(const ReplicatorLimits& limits) {
   replica_.bytes.SetRate(limits.bytes_per_second);
   replica_.index_reads.SetRate(limits.index_reads_per_second);
   replica_.slots.SetCapacity(limits.max_sessions);
+  scrubber_.SetRate(limits.scrub_bytes_per_second);
+  scrubber_.SetPaused(limits.scrub_paused);
   return rocksdb::Status::OK();
 }
 
@@ -358,6 +388,7 @@ ReplicatorLimits ReplicatorImpl::limits() const {
 ReplicationStats ReplicatorImpl::stats() const {
   ReplicationStats stats = replica_.stats.stats();
   stats.paused = replica_.slots.paused();
+  stats.scrub = scrubber_.stats();
   return stats;
 }
 

@@ -8,6 +8,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenProgress{100};
 
+uint64_t WallClockMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
 SessionProgress ToProgress(const std::string& peer,
                            const SessionReport& report) {
   SessionProgress progress;
@@ -29,14 +36,14 @@ SessionProgress ToProgress(const std::string& peer,
   return progress;
 }
 
-uint64_t WallClockMs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(
-          std::chrono::system_clock::now().time_since_epoch())
-          .count());
-}
-
 }  // namespace
+
+SessionLine::SessionLine(StatsBoard* board, std::string peer,
+                         uint64_t replica_id)
+    : board_(board),
+      peer_(std::move(peer)),
+      replica_id_(replica_id),
+      began_ms_(WallClockMs()) {}
 
 void SessionLine::Tell(const SessionProgress& progress) {
   const auto now = std::chrono::steady_clock::now();
@@ -69,7 +76,10 @@ void SessionLine::Finish(const SessionReport& report,
     peer->last_error = progress.error;
     ++peer->sessions;
     ++board_->totals_.sessions;
-    if (report.proven_equal) peer->last_proven_equal_ms = WallClockMs();
+    if (report.proven_equal) {
+      peer->last_proven_equal_ms = WallClockMs();
+      peer->equal_as_of_ms = began_ms_;
+    }
     if (!status.ok()) {
       ++peer->failures;
       ++board_->totals_.sessions_failed;
@@ -123,6 +133,7 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   peer->failures += known.failures;
   if (known.last_proven_equal_ms > peer->last_proven_equal_ms) {
     peer->last_proven_equal_ms = known.last_proven_equal_ms;
+    peer->equal_as_of_ms = known.equal_as_of_ms;
     peer->last = std::move(known.last);
     peer->last.peer = address;
   }

@@ -30,14 +30,14 @@ class SessionLine {
 
  private:
   friend class StatsBoard;
-  SessionLine(StatsBoard* board, std::string peer, uint64_t replica_id)
-      : board_(board), peer_(std::move(peer)), replica_id_(replica_id) {}
+  SessionLine(StatsBoard* board, std::string peer, uint64_t replica_id);
   void Tell(const SessionProgress& progress);
 
   StatsBoard* const board_;
   const std::string peer_;
   const uint64_t replica_id_;
-  SessionReport counted_;  // what the totals contain of this session
+  const uint64_t began_ms_;  // wall clock
+  SessionReport counted_;    // what the totals contain of this session
   std::chrono::steady_clock::time_point told_{};
 };
 

@@ -64,7 +64,16 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("percent", static_cast<uint64_t>(adoption.percent))
       .Add("pairs_read", adoption.pairs_read)
       .Add("error", adoption.status.ok() ? "" : adoption.status.ToString());
-  return json.Add("index", reading).Add("peers", peers);
+  const ScrubStats scrub = replica.scrub_stats();
+  JsonObject scrubbing;
+  scrubbing.Add("running", scrub.running)
+      .Add("pairs_compared", scrub.pairs_compared)
+      .Add("last_finished_ms", scrub.last_finished_ms)
+      .Add("rot_found", scrub.rot_found)
+      .Add("repaired", scrub.repaired)
+      .Add("settled", scrub.settled)
+      .Add("last_error", scrub.last_error);
+  return json.Add("index", reading).Add("scrub", scrubbing).Add("peers", peers);
 }
 
 JsonObject ToJson(const KeyDifference& difference) {

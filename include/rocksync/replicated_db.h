@@ -45,6 +45,7 @@ struct AdoptionProgress {
 // What the index holds and has met, for people and tests.
 struct IndexStats {
   uint64_t suspect_pairs = 0;    // met since opening; see index_format.md
+  uint64_t repaired_pairs = 0;   // suspect ones that a peer's pair replaced
   uint64_t held_back_pairs = 0;  // from peers, too far in the future
   uint64_t digest_rescans = 0;   // readyings of digests that read everything
   uint64_t digest_entries_read = 0;  // entries read for digests, all in all

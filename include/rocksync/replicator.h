@@ -29,6 +29,10 @@ struct ReplicatorLimits {
   // Writes of the application are never slowed down.
   uint64_t index_reads_per_second = 0;
 
+  // Keys and values that a scrub reads, per second. 0: no limit.
+  uint64_t scrub_bytes_per_second = uint64_t{8} << 20;
+  bool scrub_paused = false;
+
   // Sessions that this replica is in at once, dialed and accepted. One is
   // enough unless there are many peers: two peers in sessions with us at once
   // may ship us the same pairs. At least 1.
@@ -45,6 +49,13 @@ struct ReplicatorOptions {
   // A session with each peer about this often, +-25 % jitter. Zero: only when
   // SyncNow is called.
   std::chrono::milliseconds interval{10'000};
+
+  // How often all stored values are compared with the hashes that the index has
+  // of them, at the pace of the limits. What disagrees (a flipped bit, a lost
+  // index entry, a lost pair) is not offered to peers any more, and repaired
+  // from the first peer that has it. A pass goes on where it was after a
+  // restart. Zero: only when ScrubNow is called.
+  std::chrono::milliseconds scrub_interval = std::chrono::hours(7 * 24);
 
   // A silent peer is dropped after this long, and one that cannot be reached
   // is given up.
@@ -124,6 +135,11 @@ class Replicator {
                                  const VerifyOptions& options,
                                  const DifferenceCallback& differs,
                                  VerifyResult* result) = 0;
+
+  // Compares all stored values with their hashes now, at the pace of the
+  // limits; or waits for the pass that is under way. OK: all was compared,
+  // stats() tell what was found. Aborted: stopped.
+  virtual rocksdb::Status ScrubNow() = 0;
 
   // While paused no new session begins here, and peers are told to come back
   // later. A running one goes on.

@@ -38,7 +38,20 @@ struct PeerStats {
   uint64_t failures = 0;
   std::string last_error;  // of the latest session; empty if it was fine
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
+  uint64_t equal_as_of_ms = 0;        // when the session that proved it began
   SessionProgress last;               // the latest session, running or ended
+};
+
+// The comparison of stored values with the index's hashes.
+struct ScrubStats {
+  bool running = false;
+  uint64_t pairs_compared = 0;    // in this pass, or else in the last one
+  uint64_t last_finished_ms = 0;  // wall clock, ms since epoch; a new database
+                                  // counts as just scrubbed
+  uint64_t rot_found = 0;         // pairs that disagreed, since the start
+  uint64_t repaired = 0;          // suspect pairs that a peer's pair replaced
+  uint64_t settled = 0;           // those that no peer knew better of: adopted
+  std::string last_error;         // of the latest step; empty if it was fine
 };
 
 struct ReplicationStats {
@@ -58,6 +71,7 @@ struct ReplicationStats {
   uint64_t bytes_total = 0;
   uint64_t rounds = 0;
   bool paused = false;
+  ScrubStats scrub;
   std::vector<PeerStats> peers;  // in the order of the options, then others
 };
 

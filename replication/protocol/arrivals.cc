@@ -52,6 +52,7 @@ absl::StatusOr<Judgement> Arrivals::Judge(MessageType type,
   judgement.verdict = Verdict::kWanted;
   if (found->has_value()) {
     judgement.own = span_->Find(position_, (*found)->hash);
+    judgement.equal_versions = pair.version == (*found)->version;
     absl::StatusOr<Verdict> verdict = Compare(pair, **found);
     if (!verdict.ok()) return verdict.status();
     judgement.verdict = *verdict;
@@ -101,14 +102,17 @@ absl::StatusOr<Verdict> Arrivals::CompareEqualVersions(const WirePair& pair,
       theirs.value = HashValue(pair.value);
     } else if (pair.version == Version{}) {
       theirs.value = pair.value_hash;
-    } else {
-      return Verdict::kKnown;  // a version is issued once
     }
     const absl::StatusOr<std::string> value = snapshot_->ReadValue(own);
     if (absl::IsDataLoss(value.status()) || absl::IsNotFound(value.status())) {
       return Verdict::kWanted;
     }
     if (!value.ok()) return value.status();
+    // A version is issued once, so one of the two was damaged before it was
+    // hashed. Ours goes there as a pair, and the peer compares.
+    if (pair.kind == WirePair::Kind::kOnRequest && pair.version != Version{}) {
+      return Verdict::kBeaten;
+    }
     mine.value = HashValue(*value);
   }
   if (Beats(theirs, mine)) return Verdict::kWanted;

@@ -33,6 +33,7 @@ struct Judgement {
   Verdict verdict = Verdict::kRefused;
   // The element that the snapshot holds for the key, if any.
   std::optional<uint32_t> own;
+  bool equal_versions = false;  // with that element
 };
 
 class Arrivals {

@@ -126,7 +126,7 @@ void Shipping::SettleOwn(const Judgement& judgement) {
   Span* const span = context_.span;
   if (judgement.verdict == Verdict::kBeaten &&
       !span->IsSettled(*judgement.own)) {
-    winners_.push_back(*judgement.own);
+    winners_.push_back({*judgement.own, judgement.equal_versions});
   }
   span->Settle(*judgement.own);
 }
@@ -236,7 +236,15 @@ absl::Status Shipping::ReceivePairs(std::string_view body) {
     const absl::StatusOr<Judgement> judgement =
         arrivals_.Judge(MessageType::kPairs, pair);
     if (!judgement.ok()) return judgement.status();
+    const bool settled =
+        judgement->own && context_.span->IsSettled(*judgement->own);
     SettleOwn(*judgement);
+    // I offered mine, the peer answered with its own of the same version, and
+    // mine beats it.
+    if (settled && judgement->equal_versions &&
+        judgement->verdict == Verdict::kBeaten) {
+      winners_.push_back({*judgement->own, /*contested=*/false});
+    }
     if (judgement->verdict != Verdict::kWanted) {
       context_.report->value_bytes += value.size();
       continue;
@@ -333,20 +341,21 @@ absl::StatusOr<bool> Shipping::NextPair(Outgoing* pair) {
   }
   while (true) {
     std::optional<uint32_t> ordinal;
-    bool unasked = false;
+    bool may_be_answered = false;
     if (!winners_.empty()) {
-      ordinal = winners_.front();
+      ordinal = winners_.front().ordinal;
+      may_be_answered = winners_.front().contested;
       winners_.pop_front();
     } else if (direct()) {
       ordinal = NextCandidate();
-      unasked = true;
+      may_be_answered = true;
     }
     if (!ordinal) return false;
     context_.span->Settle(*ordinal);
     const absl::StatusOr<bool> readable = Fetch(*ordinal, pair);
     if (!readable.ok()) return readable.status();
     if (*readable) {
-      awaits_answer_ |= unasked;
+      awaits_answer_ |= may_be_answered;
       return true;
     }
   }

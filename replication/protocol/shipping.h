@@ -77,6 +77,12 @@ class Shipping final : public RoundWork {
     bool on_request = false;  // the value was not in the offer
     size_t sent = 0;          // bytes of the value that went as chunks
   };
+  // One of my elements that beats what the peer offered, or probably does: at
+  // equal versions the peer compares, and may answer with its own.
+  struct Winner {
+    uint32_t ordinal = 0;
+    bool contested = false;
+  };
   // A pair whose value was asked for.
   struct Wanted {
     Pair pair;
@@ -124,7 +130,7 @@ class Shipping final : public RoundWork {
   // Mine, on their way out.
   std::vector<uint32_t> candidates_;
   size_t next_candidate_ = 0;
-  std::deque<uint32_t> winners_;
+  std::deque<Winner> winners_;
   std::deque<Outgoing> offered_;   // in my last turn, unanswered
   size_t cached_bytes_ = 0;        // of values kept in offered_ and owed_
   std::deque<Outgoing> owed_;      // wanted, to be sent

@@ -174,6 +174,32 @@ bool Decode(std::string_view bytes, PeerRecord* record) {
          GetFixed64(&bytes, &record->clock) && bytes.empty();
 }
 
+std::string Encode(const ScrubRecord& record) {
+  std::string out = Start();
+  PutFixed8(&out, record.running ? 1 : 0);
+  PutFixed8(&out, record.step);
+  PutVarint64(&out, record.family_id);
+  PutVarint64(&out, record.pairs);
+  PutFixed64(&out, record.finished_ms);
+  PutVarint64(&out, record.cursor.size());
+  out.append(record.cursor);
+  return out;
+}
+
+bool Decode(std::string_view bytes, ScrubRecord* record) {
+  uint64_t size = 0;
+  if (!Begin(&bytes) || !GetFlag(&bytes, &record->running) ||
+      !GetFixed8(&bytes, &record->step) || record->step > 1 ||
+      !GetId(&bytes, &record->family_id) ||
+      !GetVarint64(&bytes, &record->pairs) ||
+      !GetFixed64(&bytes, &record->finished_ms) ||
+      !GetVarint64(&bytes, &size) || size != bytes.size()) {
+    return false;
+  }
+  record->cursor.assign(bytes);
+  return true;
+}
+
 std::string EncodeLease(uint64_t lease) {
   std::string out = Start();
   PutFixed64(&out, lease);

@@ -27,6 +27,7 @@ inline constexpr std::string_view kLeaseRecord = "lease";
 inline constexpr std::string_view kFamiliesRecord = "families";
 inline constexpr std::string_view kWorkRecord = "work";
 inline constexpr std::string_view kSealRecord = "seal";
+inline constexpr std::string_view kScrubRecord = "scrub";
 inline constexpr std::string_view kDigestRecordPrefix = "digests/";
 inline constexpr std::string_view kPeerRecordPrefix = "peer/";
 
@@ -81,6 +82,16 @@ struct SealRecord {
   bool has_digests = false;
 };
 
+// How far the comparison of values with their hashes is (scrub.h).
+struct ScrubRecord {
+  bool running = false;
+  uint8_t step = 0;
+  uint32_t family_id = 0;
+  uint64_t pairs = 0;        // compared in this pass
+  uint64_t finished_ms = 0;  // wall clock, end of the last pass
+  std::string cursor;
+};
+
 // What is remembered of a peer.
 struct PeerRecord {
   uint64_t incarnation = 0;
@@ -95,6 +106,7 @@ std::string Encode(const std::vector<FamilyRecord>& record);
 std::string Encode(const WorkRecord& record);
 std::string Encode(const SealRecord& record);
 std::string Encode(const PeerRecord& record);
+std::string Encode(const ScrubRecord& record);
 std::string EncodeLease(uint64_t lease);
 std::string EncodeFormat();
 
@@ -107,6 +119,7 @@ std::string EncodeFormat();
 [[nodiscard]] bool Decode(std::string_view bytes, WorkRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, SealRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, PeerRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, ScrubRecord* record);
 [[nodiscard]] bool DecodeLease(std::string_view bytes, uint64_t* lease);
 // The format byte alone, whatever follows.
 [[nodiscard]] bool DecodeFormat(std::string_view bytes, uint8_t* format);

@@ -4,6 +4,7 @@
 
 #include "replication/store/opening.h"
 #include "replication/store/rocksdb_view.h"
+#include "replication/store/scrub.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/comparator.h"
@@ -27,6 +28,10 @@ Status Refuse(const std::string& what, const std::string& remedy) {
 
 std::unique_ptr<StorageView> StoreAccess::NewView(ReplicatedDB* db) {
   return NewRocksDBView(db->store_.get());
+}
+
+std::unique_ptr<Scrub> StoreAccess::NewScrub(ReplicatedDB* db) {
+  return std::make_unique<Scrub>(db->store_.get());
 }
 
 std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(

@@ -225,6 +225,7 @@ Status Store::WaitForAdoption(uint64_t timeout_ms) const {
 IndexStats Store::stats() const {
   IndexStats stats;
   stats.suspect_pairs = suspect_pairs_;
+  stats.repaired_pairs = repaired_pairs_;
   stats.held_back_pairs = held_back_pairs_;
   stats.digest_rescans = digests_.rescans();
   stats.digest_entries_read = digests_.entries_read();

@@ -132,7 +132,18 @@ class Store {
   LeafDigests* digests() { return &digests_; }
   uint64_t WallMs() const;
   rocksdb::Status DrawVersion(Version* version);
-  void CountSuspect() { ++suspect_pairs_; }
+  void CountSuspect() {
+    ++suspect_pairs_;
+    NoteSuspect();
+  }
+  // A pair is suspect now, or was found to be so still.
+  void NoteSuspect() { last_suspect_ms_ = WallMs(); }
+  // When, by the wall clock; 0: none is known of.
+  uint64_t last_suspect_ms() const { return last_suspect_ms_; }
+  // Those known of until `ms` are settled.
+  void SuspectsSettled(uint64_t ms) {
+    last_suspect_ms_.compare_exchange_strong(ms, 0);
+  }
   // Appends an entry to a batch. The batch's last operation must be one.
   void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                 const StoredEntry& entry) const;
@@ -180,6 +191,8 @@ class Store {
   std::mutex peers_mutex_;
   std::unique_ptr<Adoption> adoption_;
   std::atomic<uint64_t> suspect_pairs_{0};
+  std::atomic<uint64_t> last_suspect_ms_{0};
+  std::atomic<uint64_t> repaired_pairs_{0};
   std::atomic<uint64_t> held_back_pairs_{0};
   bool closed_ = false;
 };

@@ -16,6 +16,9 @@
 
 namespace rocksync {
 
+class Scrub;
+class Store;
+
 class StoreAccess {
  public:
   // A view with the families that are replicated now, their ordinals being
@@ -24,6 +27,11 @@ class StoreAccess {
   // due (and a new set-up with the peer, whose families must be the same).
   // Must not outlive `db`.
   static std::unique_ptr<StorageView> NewView(ReplicatedDB* db);
+
+  static Store* StoreOf(ReplicatedDB* db) { return db->store_.get(); }
+
+  // Must not outlive `db`.
+  static std::unique_ptr<Scrub> NewScrub(ReplicatedDB* db);
 
   // What peers must have alike, by ordinal: names and comparators' names of the
   // families that are replicated now.

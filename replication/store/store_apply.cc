@@ -72,6 +72,12 @@ Status Store::Contends(const Family& family, const Pair& pair,
           db()->Get(rocksdb::ReadOptions(), family.handle(), pair.key, &value);
       if (!status.ok() && !status.IsNotFound()) return status;
       ours.value = HashValue({value.data(), value.size()});
+      if (hasher_->HashPair(family.name, pair.key, stored.version,
+                            ours.value) !=
+          ElementHash{stored.hash_high, stored.hash_low}) {
+        *beats = true;  // ours is rot
+        return Status::OK();
+      }
     }
   }
   *beats = Beats(theirs, ours);
@@ -111,6 +117,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
   rocksdb::WriteBatch batch;
   std::vector<size_t> applied;
   std::vector<AppliedChange> changes;
+  uint64_t repaired = 0;
   std::map<std::pair<uint32_t, std::string_view>, StoredEntry> written;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Pair& pair = pairs[i];
@@ -132,6 +139,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
       if (!status.ok()) return status;
     }
     if (!beats) continue;
+    if (current.known && current.entry.suspect) ++repaired;
     (*outcomes)[i] = ApplyOutcome::kApplied;
     const std::string_view value = pair.value;
     written[{pair.family, pair.key}] =
@@ -159,7 +167,9 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
   if (options_.hook != nullptr) options_.hook->BeforeApply(changes);
   rocksdb::WriteOptions write = options_.apply_write_options;
   write.no_slowdown = true;
-  return db()->Write(write, &batch);
+  status = db()->Write(write, &batch);
+  if (status.ok()) repaired_pairs_ += repaired;
+  return status;
 }
 
 absl::Status Store::Apply(std::span<const Pair> pairs,

@@ -207,6 +207,15 @@ void MemoryStorage::Adopt(uint32_t family, std::string_view key,
          .value = std::string(value)});
 }
 
+void MemoryStorage::Forge(uint32_t family, std::string_view key,
+                          std::string_view value) {
+  Store({.family = family,
+         .key = std::string(key),
+         .version = current_.at({family, std::string(key)}).version,
+         .tombstone = false,
+         .value = std::string(value)});
+}
+
 void MemoryStorage::Store(const Pair& pair) {
   Key key = {pair.family, pair.key};
   Record record{.version = pair.version,

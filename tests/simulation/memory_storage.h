@@ -72,6 +72,9 @@ class MemoryStorage final : public StorageView {
                                std::string_view end);
   // A pair as it was before replication was turned on.
   void Adopt(uint32_t family, std::string_view key, std::string_view value);
+  // Other content at the version that is there, as if a bit had flipped before
+  // the value was hashed.
+  void Forge(uint32_t family, std::string_view key, std::string_view value);
 
   // A copy of the disk, as a checkpoint or `cp -a` makes it: all that is here,
   // synced, its clock at the end of the lease.

@@ -475,6 +475,32 @@ TEST_F(SessionTest, BusyComesBackLater) {
   EXPECT_TRUE(result.initiator_status.ok());
 }
 
+// A version is issued once, so this is damage; both sides must still come to
+// the same content, whoever begins and whatever else differs.
+TEST_F(SessionTest, OtherContentAtOneVersionIsSettledByValueHash) {
+  for (const bool bloom : {false, true}) {
+    for (const size_t turn_bytes : {size_t{1} << 20, size_t{200}}) {
+      MemoryStorage a = Replica(1);
+      MemoryStorage b = Replica(2);
+      for (int i = 0; i < 300; ++i) a.Put(0, absl::StrCat("key", i), "value");
+      ExpectProven(Converse(&a, &b));
+      for (int i = 0; i < 60; ++i) {
+        const std::string key = absl::StrCat("key", i);
+        if (i % 3 != 0) a.Forge(0, key, absl::StrCat("a", i));
+        if (i % 3 != 1) b.Forge(0, key, absl::StrCat("b", i));
+        a.Put(1, absl::StrCat("a", i), "x");
+        b.Put(1, absl::StrCat("b", i), "x");
+      }
+      ConversationOptions options;
+      options.initiator.max_turn_bytes = turn_bytes;
+      options.responder.max_turn_bytes = turn_bytes;
+      if (bloom) options.initiator.exchange.mode = ExchangeMode::kBloom;
+      ExpectProven(Converse(&a, &b, options));
+      ExpectEqual(a, b);
+    }
+  }
+}
+
 TEST_F(SessionTest, AnAdoptionIsNamed) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);

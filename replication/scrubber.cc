@@ -1,0 +1,153 @@
+#include "replication/scrubber.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "replication/store/store.h"
+#include "replication/store/store_access.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPoll{1'000};
+constexpr milliseconds kRetry{5'000};
+
+}  // namespace
+
+Scrubber::Scrubber(Replica* replica,
+                   std::function<bool(uint64_t ms)> all_equal_since)
+    : replica_(replica),
+      all_equal_since_(std::move(all_equal_since)),
+      scrub_(StoreAccess::NewScrub(replica->db)) {}
+
+void Scrubber::Stop() {
+  Wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+rocksdb::Status Scrubber::Start() {
+  rocksdb::Status s = scrub_->Load();
+  if (!s.ok()) return s;
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& e) {
+    return rocksdb::Status::Aborted("cannot start a thread", e.what());
+  }
+  return s;
+}
+
+void Scrubber::Wake() {
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void Scrubber::SetRate(uint64_t bytes_per_second) {
+  bytes_.SetRate(bytes_per_second);
+  Wake();
+}
+
+void Scrubber::SetPaused(bool paused) {
+  const std::lock_guard lock(mutex_);
+  paused_ = paused;
+  changed_.notify_all();
+}
+
+// REQUIRES: mutex_ held, or the thread itself.
+bool Scrubber::Due() const {
+  if (finished_ < wanted_) return true;
+  const auto interval =
+      static_cast<uint64_t>(replica_->options.scrub_interval.count());
+  if (interval == 0) return false;
+  const uint64_t now_ms = replica_->db->GetEnv()->NowMicros() / 1000;
+  return scrub_->under_way() || now_ms >= scrub_->last_finished_ms() + interval;
+}
+
+void Scrubber::Run() {
+  while (!replica_->stopping) {
+    {
+      std::unique_lock lock(mutex_);
+      if (paused_ || !Due()) {
+        changed_.wait_for(lock, kPoll);
+        if (replica_->stopping || paused_) continue;
+      }
+    }
+    // Whoever reads an existing database looks at everything anyway.
+    if (!replica_->db->Adoption().done) {
+      (void)replica_->db->WaitForAdoption(static_cast<uint64_t>(kPoll.count()) /
+                                          10);
+      continue;
+    }
+    SettleSuspects();
+    const bool due = [this] {
+      const std::lock_guard lock(mutex_);
+      return Due();
+    }();
+    if (due) Work();
+  }
+}
+
+void Scrubber::Work() {
+  uint64_t bytes = 0;
+  bool finished = false;
+  const rocksdb::Status s = scrub_->Step(&bytes, &finished);
+  std::unique_lock lock(mutex_);
+  last_error_ = s;
+  if (finished) {
+    // A pass that was under way when it was asked for counts: what it had
+    // read before was compared in it.
+    finished_ = std::max(finished_ + 1, wanted_);
+    changed_.notify_all();
+  }
+  // The rate may rise meanwhile, so the wait is cut into pieces.
+  const auto now = Clock::now();
+  const auto until =
+      now + (s.ok() ? bytes_.Charge(bytes, now) : Clock::duration(kRetry));
+  const uint64_t rate = bytes_.rate();
+  while (!replica_->stopping && Clock::now() < until && bytes_.rate() == rate) {
+    changed_.wait_until(lock, std::min(until, Clock::now() + kPoll));
+  }
+}
+
+void Scrubber::SettleSuspects() {
+  Store* const store = StoreAccess::StoreOf(replica_->db);
+  const uint64_t last_ms = store->last_suspect_ms();
+  if (last_ms == 0 || !all_equal_since_(last_ms)) return;
+  uint64_t settled = 0;
+  const rocksdb::Status s = scrub_->SettleSuspects(replica_->stopped, &settled);
+  settled_ += settled;
+  if (s.ok()) store->SuspectsSettled(last_ms);
+  if (settled == 0) return;
+  rocksdb::Warn(replica_->log,
+                "[rocksync] %llu suspect pairs that no peer knows count as "
+                "adopted now",
+                static_cast<unsigned long long>(settled));
+}
+
+rocksdb::Status Scrubber::ScrubNow() {
+  std::unique_lock lock(mutex_);
+  const uint64_t mine = wanted_ = finished_ + 1;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return finished_ >= mine || replica_->stopping; });
+  if (finished_ >= mine) return rocksdb::Status::OK();
+  return rocksdb::Status::Aborted("the replicator was stopped",
+                                  last_error_.ToString());
+}
+
+ScrubStats Scrubber::stats() const {
+  const Scrub::Progress progress = scrub_->progress();
+  const IndexStats index = replica_->db->GetIndexStats();
+  ScrubStats stats;
+  stats.running = progress.running;
+  stats.pairs_compared = progress.pairs;
+  stats.last_finished_ms = progress.last_finished_ms;
+  stats.rot_found = progress.rot_found;
+  stats.repaired = index.repaired_pairs;
+  stats.settled = settled_;
+  const std::lock_guard lock(mutex_);
+  if (!last_error_.ok()) stats.last_error = last_error_.ToString();
+  return stats;
+}
+
+}  // namespace rocksync

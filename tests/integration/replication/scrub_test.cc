@@ -1,0 +1,296 @@
+// Rot is found, is not spread, and is repaired from a peer; no write is lost
+// and no delete undone by it.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "replication/store/index_key.h"
+#include "replication/store/store.h"
+#include "replication/store/store_access.h"
+#include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/store/index_equals_data.h"
+
+namespace rocksync {
+namespace {
+
+std::string Numbered(const char* prefix, int i) {
+  return prefix + std::to_string(i);
+}
+
+class ScrubTest : public ReplicationTest {
+ protected:
+  void SetUp() override {
+    a_ = NewReplica("a");
+    b_ = NewReplica("b");
+    ASSERT_TRUE(IsOk(b_->Start()));
+    ReplicatorOptions options = TestReplica::OnDemand();
+    options.peers = {b_->address()};
+    ASSERT_TRUE(IsOk(a_->Start(options)));
+    for (int i = 0; i < 1000; ++i) a_->Put(Numbered("k", i), "value");
+    a_->Delete("k999");
+    Sync();
+    contents_ = a_->Scan();
+  }
+
+  void Sync() { ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address()))); }
+  ScrubStats Scrub(TestReplica* replica) {
+    EXPECT_TRUE(IsOk(replica->replicator()->ScrubNow()));
+    return replica->replicator()->stats().scrub;
+  }
+  bool Equal() {
+    VerifyOptions options;
+    options.settle = milliseconds(0);
+    VerifyResult result;
+    EXPECT_TRUE(IsOk(
+        a_->replicator()->Verify(b_->address(), options, nullptr, &result)));
+    return result.equal;
+  }
+
+  // Past the library, as a disk would.
+  static void Rot(TestReplica* replica, const std::string& key,
+                  const std::string& value) {
+    ASSERT_TRUE(IsOk(
+        replica->db()->GetBaseDB()->Put(rocksdb::WriteOptions(), key, value)));
+  }
+  static void LosePair(TestReplica* replica, const std::string& key) {
+    ASSERT_TRUE(
+        IsOk(replica->db()->GetBaseDB()->Delete(rocksdb::WriteOptions(), key)));
+  }
+  static void LoseEntry(TestReplica* replica, const std::string& key) {
+    Store* const store = StoreAccess::StoreOf(replica->db());
+    std::string index_key;
+    AppendIndexKey(&index_key,
+                   {store->reader().hasher().Position("default", key),
+                    store->table().families()[0].id, key});
+    store->digests()->Invalidate();
+    ASSERT_TRUE(IsOk(store->db()->Delete(rocksdb::WriteOptions(),
+                                         store->reader().index(), index_key)));
+  }
+
+  std::unique_ptr<TestReplica> a_;
+  std::unique_ptr<TestReplica> b_;
+  Contents contents_;
+};
+
+TEST_F(ScrubTest, NothingIsWrong) {
+  const ScrubStats stats = Scrub(a_.get());
+  EXPECT_EQ(stats.rot_found, 0u);
+  EXPECT_EQ(stats.pairs_compared, 999u);
+  EXPECT_FALSE(stats.running);
+  EXPECT_GT(stats.last_finished_ms, 0u);
+  EXPECT_TRUE(Equal());
+}
+
+TEST_F(ScrubTest, AFlippedBitIsRepairedFromThePeer) {
+  Rot(a_.get(), "k5", "valuf");
+  EXPECT_TRUE(Equal()) << "the index alone does not show it";
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  EXPECT_EQ(a_->db()->GetIndexStats().suspect_pairs, 1u);
+  EXPECT_FALSE(Equal()) << "it is no element any more";
+  Sync();
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_) << "rot is not spread";
+  EXPECT_TRUE(Equal());
+  EXPECT_EQ(a_->replicator()->stats().scrub.repaired, 1u);
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u) << "no more was found";
+}
+
+TEST_F(ScrubTest, ALostEntryIsRepairedFromThePeer) {
+  LoseEntry(a_.get(), "k6");
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  Sync();
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_);
+  EXPECT_TRUE(Equal());
+}
+
+TEST_F(ScrubTest, ALostPairIsRepairedFromThePeer) {
+  LosePair(a_.get(), "k7");
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  Sync();
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_) << "a lost pair is no delete";
+  EXPECT_TRUE(Equal());
+}
+
+TEST_F(ScrubTest, ALostEntryOfADeletedKeyUndoesNoDelete) {
+  LoseEntry(a_.get(), "k999");
+  Rot(a_.get(), "k999", "value");
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  Sync();
+  EXPECT_EQ(a_->Scan(), contents_) << "the peer's tombstone wins";
+  EXPECT_EQ(b_->Scan(), contents_);
+  EXPECT_TRUE(Equal());
+}
+
+// The delete's record is lost and an older one of the data shows again: the
+// entry is the later, so it is the truth.
+TEST_F(ScrubTest, ADeleteThatWasLostIsDoneAgain) {
+  a_->Put("old", "value");
+  Sync();
+  a_->Delete("old");  // and the peer does not know of it
+  // The same entry again, now later than the data that come back.
+  Store* const store = StoreAccess::StoreOf(a_->db());
+  const IndexKey key{store->reader().hasher().Position("default", "old"),
+                     store->table().families()[0].id, "old"};
+  StoredEntry entry;
+  ASSERT_TRUE(IsOk(store->reader().Get(nullptr, key, &entry)));
+  Rot(a_.get(), "old", "value");
+  rocksdb::WriteBatch batch;
+  store->PutEntry(&batch, key, entry);
+  ASSERT_TRUE(IsOk(store->db()->Write(rocksdb::WriteOptions(), &batch)));
+  EXPECT_EQ(a_->Scan().count("old"), 1u);
+
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  EXPECT_EQ(a_->db()->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(a_->Scan(), contents_);
+  Sync();
+  EXPECT_EQ(b_->Scan(), contents_) << "and it arrives at the peer";
+}
+
+TEST_F(ScrubTest, ALaterWriteWinsOverSuspicion) {
+  Rot(a_.get(), "k8", "valuf");
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  a_->Put("k8", "rewritten");
+  Sync();
+  contents_["k8"] = "rewritten";
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_);
+}
+
+TEST_F(ScrubTest, WhatNobodyKnowsBetterCountsAsAdopted) {
+  a_->Put("mine alone", "value");
+  LoseEntry(a_.get(), "mine alone");
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  EXPECT_EQ(b_->Scan().count("mine alone"), 0u);
+  // Proven equal, and the peer did not know the key.
+  ASSERT_TRUE(Eventually([&] {
+    Sync();
+    return a_->replicator()->stats().scrub.settled == 1;
+  }));
+  Sync();
+  contents_["mine alone"] = "value";
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_) << "not lost";
+}
+
+// Both hold the version with a value that matches their entry: the bit flipped
+// before the value was hashed.
+TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByValueHash) {
+  for (TestReplica* damaged : {a_.get(), b_.get()}) {
+    Store* const store = StoreAccess::StoreOf(damaged->db());
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = Numbered("k", 10 + i);
+      const IndexKey key{store->reader().hasher().Position("default", name),
+                         store->table().families()[0].id, name};
+      StoredEntry entry;
+      ASSERT_TRUE(IsOk(store->reader().Get(nullptr, key, &entry)));
+      const std::string value = damaged == a_.get() ? "here" : "there";
+      const std::string_view view = value;
+      rocksdb::WriteBatch batch;
+      ASSERT_TRUE(
+          IsOk(batch.Put(store->table().families()[0].handle(), name, value)));
+      store->PutEntry(&batch, key, PendingEntry(entry.version, &view));
+      store->digests()->Invalidate();
+      ASSERT_TRUE(IsOk(store->db()->Write(rocksdb::WriteOptions(), &batch)));
+    }
+  }
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 0u);
+  EXPECT_EQ(Scrub(b_.get()).rot_found, 0u);
+  EXPECT_FALSE(Equal());
+  Sync();
+  EXPECT_TRUE(Equal());
+  EXPECT_EQ(a_->Scan(), b_->Scan());
+}
+
+// One side's value does not match its entry: that one is the rot, whatever the
+// hashes.
+TEST_F(ScrubTest, RotLosesAgainstItsOwnVersion) {
+  Store* const store = StoreAccess::StoreOf(a_->db());
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = Numbered("k", 10 + i);
+    const IndexKey key{store->reader().hasher().Position("default", name),
+                       store->table().families()[0].id, name};
+    StoredEntry entry;
+    ASSERT_TRUE(IsOk(store->reader().Get(nullptr, key, &entry)));
+    entry.pending = false;
+    ++entry.hash_low;  // the entry rots
+    rocksdb::WriteBatch batch;
+    store->PutEntry(&batch, key, entry);
+    store->digests()->Invalidate();
+    ASSERT_TRUE(IsOk(store->db()->Write(rocksdb::WriteOptions(), &batch)));
+  }
+  for (int i = 0; i < 3 && !Equal(); ++i) {
+    (void)a_->replicator()->SyncNow(b_->address());
+  }
+  EXPECT_TRUE(Equal());
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_);
+}
+
+TEST_F(ScrubTest, GoesOnWhereItWasAfterARestart) {
+  for (int i = 0; i < 60000; ++i) a_->Put(Numbered("n", i), "value");
+  // A rot near the beginning, which a pass that went on would not meet again.
+  Rot(a_.get(), "k0", "valuf");
+  ReplicatorLimits limits;
+  limits.scrub_bytes_per_second = 200'000;  // the pass takes seconds
+  ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(limits)));
+  std::thread caller([this] { (void)a_->replicator()->ScrubNow(); });
+  ASSERT_TRUE(Eventually([&] {
+    return a_->replicator()->stats().scrub.pairs_compared >= 20'000;
+  }));
+  EXPECT_TRUE(a_->replicator()->stats().scrub.running);
+  a_->replicator()->Stop();
+  caller.join();
+  a_->Stop();
+  a_->Close();
+  ASSERT_TRUE(a_->Open());
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.limits.scrub_paused = true;
+  ASSERT_TRUE(IsOk(a_->Start(options)));
+  ScrubStats stats = a_->replicator()->stats().scrub;
+  EXPECT_TRUE(stats.running);
+  EXPECT_GE(stats.pairs_compared, 10'000u) << "at most 64 chunks again";
+  limits.scrub_bytes_per_second = 0;
+  ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(limits)));  // and not paused
+  stats = Scrub(a_.get());
+  EXPECT_EQ(stats.pairs_compared, 60'999u);
+  EXPECT_EQ(stats.rot_found, 0u) << "it is suspect already";
+}
+
+TEST_F(ScrubTest, PausesAndRunsByItself) {
+  a_->Stop();
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.scrub_interval = milliseconds(1);
+  options.limits.scrub_paused = true;
+  Rot(a_.get(), "k5", "valuf");
+  ASSERT_TRUE(IsOk(a_->Start(options)));
+  const uint64_t before = a_->replicator()->stats().scrub.last_finished_ms;
+  a_->replicator()->stats();
+  EXPECT_EQ(a_->replicator()->stats().scrub.rot_found, 0u);
+  options.limits.scrub_paused = false;
+  ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(options.limits)));
+  ASSERT_TRUE(Eventually([&] {
+    const ScrubStats stats = a_->replicator()->stats().scrub;
+    return stats.rot_found == 1 && stats.last_finished_ms > before;
+  }));
+}
+
+TEST_F(ScrubTest, StopsInTheMiddle) {
+  for (int i = 0; i < 5000; ++i) a_->Put(Numbered("k", i), "value");
+  ReplicatorLimits limits;
+  limits.scrub_bytes_per_second = 1000;
+  ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(limits)));
+  rocksdb::Status status;
+  std::thread caller([&] { status = a_->replicator()->ScrubNow(); });
+  ASSERT_TRUE(Eventually(
+      [&] { return a_->replicator()->stats().scrub.pairs_compared > 0; }));
+  a_->Stop();
+  caller.join();
+  EXPECT_TRUE(status.IsAborted());
+}
+
+}  // namespace
+}  // namespace rocksync
