@@ -28,15 +28,11 @@ Rounds Measure(const Workload& workload, int rounds,
                const std::string& directory) {
   Rounds all;
   for (int round = 0; round < rounds; ++round) {
-    Measurement measured[2];
-    for (int turn = 0; turn < 2; ++turn) {
-      // Who goes first alternates too.
-      const int which = (turn + round) % 2;
-      measured[which] = Run(workload, which == 1, directory,
-                            static_cast<uint64_t>(round + 1) << 32);
-    }
-    const Measurement& plain = measured[0];
-    const Measurement& rocksync = measured[1];
+    // Who goes first alternates too.
+    const Round measured = Run(workload, round % 2 == 1, directory,
+                               static_cast<uint64_t>(round + 1) << 32);
+    const Measurement& plain = measured.plain;
+    const Measurement& rocksync = measured.rocksync;
     all.plain.push_back(plain.operations_per_second);
     all.rocksync.push_back(rocksync.operations_per_second);
     all.ratio.push_back(rocksync.operations_per_second /
@@ -79,11 +75,42 @@ void Print(const Workload& workload, const Rounds& all, bool json) {
   std::fflush(stdout);
 }
 
+void PrintDigests(const DigestReads& reads, bool json) {
+  const double entries = static_cast<double>(reads.entries_read) /
+                         static_cast<double>(reads.pairs);
+  const double bytes = static_cast<double>(reads.bytes_read) /
+                       static_cast<double>(reads.index_bytes);
+  if (json) {
+    const nlohmann::ordered_json line = {{"workload", "digests"},
+                                         {"pairs", reads.pairs},
+                                         {"overwrites", reads.overwrites},
+                                         {"entries_read", reads.entries_read},
+                                         {"entries_share", entries},
+                                         {"bytes_read", reads.bytes_read},
+                                         {"index_bytes", reads.index_bytes},
+                                         {"bytes_share", bytes},
+                                         {"seconds", reads.seconds}};
+    std::printf("%s\n", line.dump().c_str());
+  } else {
+    std::printf(
+        "digests of %llu pairs after %llu overwrites: %llu entries read "
+        "(%.3f of the index), %llu bytes (%.3f), %.2f s\n",
+        static_cast<unsigned long long>(reads.pairs),
+        static_cast<unsigned long long>(reads.overwrites),
+        static_cast<unsigned long long>(reads.entries_read), entries,
+        static_cast<unsigned long long>(reads.bytes_read), bytes,
+        reads.seconds);
+  }
+  std::fflush(stdout);
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("What replication costs writes and reads");
   bool json = false;
+  bool compact = false;
+  bool digests = false;
   int rounds = 5;
-  double scale = 1;
+  double scale = 0.4;
   std::string only;
   std::string directory =
       std::filesystem::temp_directory_path() / "rocksync_bench_write";
@@ -92,15 +119,27 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--scale", scale, "Multiplies the numbers of operations")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--compact", compact,
+               "Instead of the table: 10 million puts (at scale 1) to the end "
+               "of all flushes and compactions, one round");
+  app.add_flag("--digests", digests,
+               "Instead of the table: what readying the digests reads after "
+               "10^5 overwrites of 10^7 pairs (at scale 1)");
   app.add_option("--only", only, "One workload by name");
   app.add_option("--dir", directory, "Where the databases are made");
   CLI11_PARSE(app, argc, argv);
-  for (const Workload& workload : AllWorkloads(scale)) {
-    if (!only.empty() && workload.name != only) continue;
-    // The long one speaks for itself.
-    const int times =
-        workload.kind == Kind::kPutCompact ? std::min(rounds, 1) : rounds;
-    Print(workload, Measure(workload, times, directory), json);
+  if (digests) {
+    PrintDigests(MeasureDigests(static_cast<uint64_t>(scale * 1e7),
+                                static_cast<uint64_t>(scale * 1e5), directory),
+                 json);
+  } else if (compact) {
+    const Workload workload = CompactWorkload(scale);
+    Print(workload, Measure(workload, 1, directory), json);
+  } else {
+    for (const Workload& workload : AllWorkloads(scale)) {
+      if (!only.empty() && workload.name != only) continue;
+      Print(workload, Measure(workload, rounds, directory), json);
+    }
   }
   return 0;
 }

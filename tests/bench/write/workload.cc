@@ -16,6 +16,8 @@
 #include "replication/protocol/storage_view.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/db.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
 #include "rocksync/replicated_db.h"
 
@@ -77,12 +79,18 @@ class Values {
   std::string value_;
 };
 
+bool Reads(Kind kind) {
+  return kind == Kind::kGet || kind == Kind::kMultiGet ||
+         kind == Kind::kIterate;
+}
+
 class Bench {
  public:
   Bench(const Workload& workload, bool replicated, const std::string& directory,
         uint64_t seed)
       : workload_(workload), directory_(directory), seed_(seed) {
     std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
     rocksdb::Options options;
     options.create_if_missing = true;
     statistics_ = rocksdb::CreateDBStatistics();
@@ -107,10 +115,11 @@ class Bench {
     std::filesystem::remove_all(directory_);
   }
 
+  void Prepare();
   Measurement Run();
+  DigestReads ReadyDigests(uint64_t overwrites);
 
  private:
-  void Prepare();
   void Thread(int thread, uint64_t operations, std::vector<float>* latencies);
   uint64_t Call(int thread, uint64_t i, Values* values,
                 rocksdb::WriteBatch* batch);
@@ -250,7 +259,6 @@ double Bench::IndexLag() {
 }
 
 Measurement Bench::Run() {
-  Prepare();
   Check(statistics_->Reset());
   std::vector<std::vector<float>> latencies(
       static_cast<size_t>(workload_.threads));
@@ -282,16 +290,93 @@ Measurement Bench::Run() {
       statistics_->getTickerCount(rocksdb::WAL_FILE_BYTES) +
       statistics_->getTickerCount(rocksdb::FLUSH_WRITE_BYTES) +
       statistics_->getTickerCount(rocksdb::COMPACT_WRITE_BYTES));
-  measured.index_lag_ms = IndexLag();
+  measured.index_lag_ms = Reads(workload_.kind) ? 0 : IndexLag();
   return measured;
+}
+
+DigestReads Bench::ReadyDigests(uint64_t overwrites) {
+  const auto view = StoreAccess::NewView(replicated_);
+  view->TakeSnapshot({}).status().IgnoreError();  // the digests' base
+  Values values(seed_ + 1);
+  char key[kKeyBytes];
+  for (uint64_t i = 0; i < overwrites; ++i) {
+    MakeKey(seed_, i * (workload_.operations / overwrites), key);
+    Check(db_->Put({}, rocksdb::Slice(key, kKeyBytes),
+                   values.Next(workload_.value_bytes)));
+  }
+  Settle();
+
+  DigestReads reads;
+  reads.pairs = workload_.operations;
+  reads.overwrites = overwrites;
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  for (const auto& file : files) {
+    if (file.column_family_name == kIndexFamilyName) {
+      reads.index_bytes += file.size;
+    }
+  }
+  const uint64_t before = replicated_->GetIndexStats().digest_entries_read;
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  rocksdb::get_perf_context()->Reset();
+  const Clock::time_point start = Clock::now();
+  view->TakeSnapshot({}).status().IgnoreError();
+  reads.seconds = Seconds(Clock::now() - start);
+  reads.bytes_read = rocksdb::get_perf_context()->block_read_byte;
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  reads.entries_read =
+      replicated_->GetIndexStats().digest_entries_read - before;
+  return reads;
+}
+
+// Slices of reads, each of both: times of one slice are near each other on a
+// busy machine, and slices that were disturbed do not move the median.
+constexpr int kReadSlices = 15;
+
+Round MedianByRatio(std::vector<Round> rounds) {
+  std::sort(rounds.begin(), rounds.end(), [](const Round& a, const Round& b) {
+    return a.rocksync.operations_per_second / a.plain.operations_per_second <
+           b.rocksync.operations_per_second / b.plain.operations_per_second;
+  });
+  return rounds[rounds.size() / 2];
 }
 
 }  // namespace
 
-Measurement Run(const Workload& workload, bool replicated,
-                const std::string& directory, uint64_t seed) {
-  Bench bench(workload, replicated, directory, seed);
-  return bench.Run();
+Round Run(const Workload& workload, bool rocksync_first,
+          const std::string& directory, uint64_t seed) {
+  const auto side = [&](Round* round, bool replicated) {
+    return replicated ? &round->rocksync : &round->plain;
+  };
+  if (!Reads(workload.kind)) {
+    Round round;
+    for (const bool replicated : {rocksync_first, !rocksync_first}) {
+      Bench bench(workload, replicated, directory, seed);
+      bench.Prepare();
+      *side(&round, replicated) = bench.Run();
+    }
+    return round;
+  }
+  Bench plain(workload, false, directory + "/plain", seed);
+  Bench rocksync(workload, true, directory + "/rocksync", seed);
+  plain.Prepare();
+  rocksync.Prepare();
+  std::vector<Round> rounds(kReadSlices);
+  for (Round& round : rounds) {
+    for (const bool replicated : {rocksync_first, !rocksync_first}) {
+      *side(&round, replicated) = (replicated ? rocksync : plain).Run();
+    }
+    rocksync_first = !rocksync_first;
+  }
+  return MedianByRatio(std::move(rounds));
+}
+
+DigestReads MeasureDigests(uint64_t pairs, uint64_t overwrites,
+                           const std::string& directory) {
+  const Workload workload{"digests", Kind::kGet, 1, 100, 1, pairs};
+  Bench bench(workload, true, directory, 1);
+  bench.Prepare();
+  return bench.ReadyDigests(overwrites);
 }
 
 std::vector<Workload> AllWorkloads(double scale) {
@@ -305,11 +390,19 @@ std::vector<Workload> AllWorkloads(double scale) {
       {"batch", Kind::kPut, 1, 100, 100, some(1e6)},
       {"overwrite", Kind::kOverwrite, 1, 100, 1, some(500e3)},
       {"delete", Kind::kDelete, 1, 100, 1, some(300e3)},
-      {"get", Kind::kGet, 1, 100, 1, some(300e3)},
-      {"multiget", Kind::kMultiGet, 1, 100, 1, some(300e3)},
-      {"iterate", Kind::kIterate, 1, 100, 1, some(500e3)},
-      {"put_compact", Kind::kPutCompact, 1, 100, 1, some(10e6)},
+      {"get", Kind::kGet, 1, 100, 1, some(100e3)},
+      {"multiget", Kind::kMultiGet, 1, 100, 1, some(200e3)},
+      {"iterate", Kind::kIterate, 1, 100, 1, some(200e3)},
   };
+}
+
+Workload CompactWorkload(double scale) {
+  return {"put_compact",
+          Kind::kPutCompact,
+          1,
+          100,
+          1,
+          std::max<uint64_t>(1000, static_cast<uint64_t>(scale * 10e6))};
 }
 
 }  // namespace rocksync::bench

@@ -37,13 +37,36 @@ struct Measurement {
   double index_lag_ms = 0;   // from a Put's return until a snapshot has it
 };
 
-// Runs in a fresh database in `directory`, which is removed afterwards.
-Measurement Run(const Workload& workload, bool replicated,
-                const std::string& directory, uint64_t seed);
+// How one workload did on both, in one round.
+struct Round {
+  Measurement plain;
+  Measurement rocksync;
+};
+
+// Runs in two fresh databases below `directory`, which is removed afterwards.
+// Writes: the whole workload on one, then on the other (`rocksync_first`: the
+// other way round), since work in the background belongs to who caused it.
+// Reads cause none: both are open at once and take turns in short slices.
+Round Run(const Workload& workload, bool rocksync_first,
+          const std::string& directory, uint64_t seed);
+
+// What readying the digests reads after scattered overwrites.
+struct DigestReads {
+  uint64_t pairs = 0;
+  uint64_t overwrites = 0;
+  uint64_t entries_read = 0;
+  uint64_t bytes_read = 0;   // from files, blocks of 1 KiB
+  uint64_t index_bytes = 0;  // of the index's files
+  double seconds = 0;
+};
+DigestReads MeasureDigests(uint64_t pairs, uint64_t overwrites,
+                           const std::string& directory);
 
 // The workloads of the table in docs/design_writes.md; `scale` multiplies the
 // numbers of operations.
+// CompactWorkload: puts to the end of all work in the background.
 std::vector<Workload> AllWorkloads(double scale);
+Workload CompactWorkload(double scale);
 
 }  // namespace rocksync::bench
 
