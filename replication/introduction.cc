@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 
+#include "replication/protocol/messages.h"
 #include "replication/protocol/setup.h"
 #include "replication/status.h"
 #include "replication/store/store_access.h"
@@ -38,8 +39,10 @@ rocksdb::Status FactsOf(const Replica& replica, SetupFacts* facts) {
 // One set-up, to its end.
 class IntroductionTalk {
  public:
-  IntroductionTalk(Replica* replica, Connection* connection, Setup* setup)
+  IntroductionTalk(Replica* replica, Role role, Connection* connection,
+                   Setup* setup)
       : replica_(replica),
+        role_(role),
         connection_(connection),
         setup_(setup),
         timeout_(std::min(kSetupTimeout, replica->options.io_timeout)) {}
@@ -55,8 +58,11 @@ class IntroductionTalk {
       (void)setup_->Receive(message);  // its status is asked for below
     }
     if (setup_->refused() == RefusalReason::kRolledBack) NoteSuperseded();
-    const rocksdb::Status s = ToRocksDb(setup_->status());
-    return s.ok() ? Remember() : s;
+    rocksdb::Status s = ToRocksDb(setup_->status());
+    if (!s.ok()) return s;
+    s = Remember();
+    if (!s.ok() && role_ == Role::kResponder) RefuseFirstSession(s);
+    return s;
   }
 
  private:
@@ -81,6 +87,18 @@ class IntroductionTalk {
     return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
   }
 
+  // The peer cannot be written down, on a full disk, say. A listener has had
+  // its last word of the set-up; the answer to the first session is the next.
+  void RefuseFirstSession(const rocksdb::Status& why) {
+    std::string message;
+    if (!connection_->Receive(&message, timeout_).ok()) return;
+    message.assign(1,
+                   static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) |
+                                     kLastOfTurn));
+    EncodeEnd({EndReason::kUnavailable, why.ToString()}, &message);
+    (void)connection_->Send(message, timeout_);
+  }
+
   void NoteSuperseded() {
     const rocksdb::Status s = StoreAccess::NoteSuperseded(replica_->db);
     if (s.ok()) return;
@@ -91,6 +109,7 @@ class IntroductionTalk {
   }
 
   Replica* const replica_;
+  const Role role_;
   Connection* const connection_;
   Setup* const setup_;
   const std::chrono::milliseconds timeout_;
@@ -111,7 +130,7 @@ rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
   };
   Setup setup(role, facts, replica->db->replication_options().cluster_secret,
               policy);
-  s = IntroductionTalk(replica, connection, &setup).Run();
+  s = IntroductionTalk(replica, role, connection, &setup).Run();
   met->peer_id = setup.peer().replica_id;
   met->seed = setup.seed();
   return s;
