@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "replication/link.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 
@@ -66,6 +67,7 @@ bool Scrubber::Due() const {
 
 void Scrubber::Run() {
   while (!replica_->stopping) {
+    WatchClock();
     {
       std::unique_lock lock(mutex_);
       if (paused_ || !Due()) {
@@ -86,6 +88,16 @@ void Scrubber::Run() {
     }();
     if (due) Work();
   }
+}
+
+void Scrubber::WatchClock() {
+  const std::optional<int64_t> jump = clock_watch_.Observe(
+      replica_->db->GetEnv()->NowMicros() / 1000, MonotonicMs());
+  if (!jump.has_value()) return;
+  rocksdb::Warn(replica_->log,
+                "[rocksync] the wall clock jumped by %lld ms; if it was wrong "
+                "and ahead before or is now, see `rocksync restamp`",
+                static_cast<long long>(*jump));
 }
 
 void Scrubber::Work() {

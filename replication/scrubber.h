@@ -1,5 +1,6 @@
-// The thread that scrubs: at an interval, on call, and on from where an earlier
-// process stopped, no faster than it may.
+// The thread that looks after what is stored: it scrubs, at an interval, on
+// call, and on from where an earlier process stopped, no faster than it may;
+// and it notices a wall clock that jumps.
 
 #ifndef ROCKSYNC_REPLICATION_SCRUBBER_H_
 #define ROCKSYNC_REPLICATION_SCRUBBER_H_
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <thread>
 
+#include "replication/clock_watch.h"
 #include "replication/replica.h"
 #include "replication/store/scrub.h"
 #include "replication/token_bucket.h"
@@ -46,6 +48,7 @@ class Scrubber {
 
   void Wake();
   void Run();
+  void WatchClock();
   bool Due() const;
   // One chunk, and the wait that its size demands.
   void Work();
@@ -62,6 +65,7 @@ class Scrubber {
   uint64_t wanted_ = 0;    // passes asked for
   uint64_t finished_ = 0;  // passes finished since the start
   rocksdb::Status last_error_;
+  ClockWatch clock_watch_;
   std::atomic<uint64_t> settled_{0};
   std::thread thread_;
 };

@@ -56,7 +56,8 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("pairs_received", stats.pairs_received)
       .Add("pairs_applied", stats.pairs_applied)
       .Add("bytes_total", stats.bytes_total)
-      .Add("held_back_pairs", index.held_back_pairs)
+      .Add("held_back_pairs", stats.pairs_held_back)
+      .Add("held_back_replica", HexId(index.held_back_replica))
       .Add("suspect_pairs", index.suspect_pairs);
   JsonObject reading;
   reading.Add("done", adoption.done)

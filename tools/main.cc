@@ -7,6 +7,8 @@
 #include "CLI/CLI.hpp"
 #include "tools/detach.h"
 #include "tools/diff.h"
+#include "tools/rescue.h"
+#include "tools/restamp.h"
 #include "tools/status.h"
 #include "tools/verify.h"
 
@@ -69,7 +71,8 @@ int main(int argc, char** argv) {
       ->required();
   verify
       ->add_option("RIGHT", verify_options.right,
-                   "host:port of a running replica, as LEFT reaches it")
+                   "host:port of a running replica, as LEFT reaches it; or a "
+                   "directory, if LEFT is one")
       ->required();
   verify
       ->add_option("--limit", verify_options.max_keys,
@@ -83,6 +86,37 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 3'600'000));
   verify->add_flag("--json", verify_options.json, "one JSON object a line");
   AddCredentials(verify, &verify_options.credentials);
+
+  rocksync::RescueOptions rescue_options;
+  CLI::App* const rescue = app.add_subcommand(
+      "rescue",
+      "Exports what a replica at rest alone holds; exit code 0: nothing, 1: "
+      "something, 2: error");
+  rescue->add_option("DIR", rescue_options.directory, "of the replica")
+      ->required();
+  rescue
+      ->add_option("--against", rescue_options.against,
+                   "host:port or directory of a replica that counts")
+      ->required();
+  rescue
+      ->add_option("--output", rescue_options.output,
+                   "directory for what is exported; it is made")
+      ->required();
+  AddCredentials(rescue, &rescue_options.credentials);
+
+  rocksync::RestampToolOptions restamp_options;
+  CLI::App* const restamp =
+      app.add_subcommand("restamp",
+                         "Gives versions of a clock that had jumped ahead "
+                         "fresh ones, on a replica "
+                         "at rest; exit code 2: error");
+  restamp->add_option("DIR", restamp_options.directory, "of the replica")
+      ->required();
+  restamp
+      ->add_option("--max-ahead-ms", restamp_options.max_ahead_ms,
+                   "what peers accept: ReplicatedDBOptions::max_clock_ahead_ms")
+      ->capture_default_str();
+  AddCredentials(restamp, &restamp_options.credentials);
 
   rocksync::StatusToolOptions status_options;
   CLI::App* const status = app.add_subcommand(
@@ -101,6 +135,12 @@ int main(int argc, char** argv) {
   if (*diff) return rocksync::RunDiff(diff_options, std::cout, std::cerr);
   if (*verify) {
     return rocksync::RunVerify(verify_options, std::cout, std::cerr);
+  }
+  if (*rescue) {
+    return rocksync::RunRescue(rescue_options, std::cout, std::cerr);
+  }
+  if (*restamp) {
+    return rocksync::RunRestamp(restamp_options, std::cout, std::cerr);
   }
   if (*status) {
     return rocksync::RunStatus(status_options, std::cout, std::cerr);

@@ -11,6 +11,7 @@
 #include "replication/status_report.h"
 #include "replication/store/resting_replica.h"
 #include "replication/verification.h"
+#include "tools/counterpart.h"
 #include "tools/resting_db.h"
 
 namespace rocksync {
@@ -68,8 +69,16 @@ class Printer {
   std::ostream& out_;
 };
 
-Status VerifyRunning(const VerifyToolOptions& options, InquiryTarget target,
-                     Printer* printer, bool* equal) {
+bool IsDirectory(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
+                     bool* equal) {
+  InquiryTarget target;
+  Status status = MakeTarget(options.credentials, &target);
+  if (!status.ok()) return status;
   Request request;
   request.kind = Request::Kind::kVerify;
   request.peer = options.right;
@@ -77,7 +86,7 @@ Status VerifyRunning(const VerifyToolOptions& options, InquiryTarget target,
   request.settle_ms = options.settle_ms;
   target.address = options.left;
   std::unique_ptr<Inquirer> inquirer;
-  Status status = Inquirer::Open(target, request, &inquirer);
+  status = Inquirer::Open(target, request, &inquirer);
   std::string last;
   if (status.ok()) {
     status = inquirer->Answer(
@@ -88,24 +97,22 @@ Status VerifyRunning(const VerifyToolOptions& options, InquiryTarget target,
   return status;
 }
 
-Status VerifyResting(const VerifyToolOptions& options, InquiryTarget target,
-                     Printer* printer, bool* equal) {
+Status VerifyResting(const VerifyToolOptions& options, Printer* printer,
+                     bool* equal) {
+  ClusterSecret secret;
   std::unique_ptr<RestingDB> db;
   std::unique_ptr<RestingReplica> replica;
-  Status status = RestingDB::Open(options.left, &db);
+  std::unique_ptr<Counterpart> counterpart;
+  Status status = ReadClusterSecret(options.credentials, &secret);
+  if (status.ok()) status = RestingDB::Open(options.left, &db);
   if (status.ok()) {
-    status = RestingReplica::Open(db->db(), db->handles(), target.cluster,
-                                  target.secret, &replica);
+    status = RestingReplica::Open(
+        db->db(), db->handles(), options.credentials.cluster, secret, &replica);
   }
-  if (!status.ok()) return status;
-  Request request;
-  request.kind = Request::Kind::kCompare;
-  request.families = replica->family_names();
-  target.address = options.right;
-  std::unique_ptr<Inquirer> inquirer;
-  status = Inquirer::Open(target, request, &inquirer);
-  std::string granted;
-  if (status.ok()) status = inquirer->Answer(target.timeout, {}, &granted);
+  if (status.ok()) {
+    status = Counterpart::Open(options.right, options.credentials,
+                               replica->family_names(), &counterpart);
+  }
   if (!status.ok()) return status;
 
   const std::unique_ptr<StorageView> view = replica->NewView();
@@ -116,11 +123,12 @@ Status VerifyResting(const VerifyToolOptions& options, InquiryTarget target,
     return true;
   };
   steps.session = [&](const VerifyTask& task, SessionReport* report) {
-    return inquirer->Compare(view.get(), task, report);
+    return counterpart->Compare(view.get(), task, report);
   };
   VerifyOptions how;
   how.max_keys = options.max_keys;
-  how.settle = milliseconds(options.settle_ms);
+  // Between two at rest nothing is on its way.
+  how.settle = milliseconds(IsDirectory(options.right) ? 0 : options.settle_ms);
   VerifyResult result;
   status = RunVerification(
       how, steps,
@@ -136,16 +144,11 @@ Status VerifyResting(const VerifyToolOptions& options, InquiryTarget target,
 
 int RunVerify(const VerifyToolOptions& options, std::ostream& out,
               std::ostream& err) {
-  InquiryTarget target;
   Printer printer(options.json, out);
   bool equal = false;
-  Status status = MakeTarget(options.credentials, &target);
-  if (status.ok()) {
-    std::error_code ignored;
-    status = std::filesystem::is_directory(options.left, ignored)
-                 ? VerifyResting(options, target, &printer, &equal)
-                 : VerifyRunning(options, target, &printer, &equal);
-  }
+  const Status status = IsDirectory(options.left)
+                            ? VerifyResting(options, &printer, &equal)
+                            : VerifyRunning(options, &printer, &equal);
   if (!status.ok()) {
     err << "rocksync verify: " << status.ToString() << "\n";
     return kVerifyError;

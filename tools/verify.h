@@ -1,5 +1,4 @@
-// rocksync verify LEFT RIGHT: are two replicas equal, of which at least one is
-// running?
+// rocksync verify LEFT RIGHT: are two replicas equal, running or at rest?
 
 #ifndef ROCKSYNC_TOOLS_VERIFY_H_
 #define ROCKSYNC_TOOLS_VERIFY_H_
@@ -14,7 +13,8 @@ namespace rocksync {
 
 struct VerifyToolOptions {
   std::string left;   // host:port of a running replica, or a directory
-  std::string right;  // host:port of a running replica, as `left` reaches it
+  std::string right;  // host:port of a running replica, as `left` reaches it;
+                      // or a directory too, if `left` is one
   Credentials credentials;
   uint64_t max_keys = 100;
   uint64_t settle_ms = 15'000;  // see VerifyOptions

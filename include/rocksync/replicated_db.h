@@ -44,11 +44,21 @@ struct AdoptionProgress {
 
 // What the index holds and has met, for people and tests.
 struct IndexStats {
-  uint64_t suspect_pairs = 0;    // met since opening; see index_format.md
-  uint64_t repaired_pairs = 0;   // suspect ones that a peer's pair replaced
-  uint64_t held_back_pairs = 0;  // from peers, too far in the future
-  uint64_t digest_rescans = 0;   // readyings of digests that read everything
+  uint64_t suspect_pairs = 0;      // met since opening; see index_format.md
+  uint64_t repaired_pairs = 0;     // suspect ones that a peer's pair replaced
+  uint64_t held_back_pairs = 0;    // from peers, too far in the future
+  uint64_t held_back_replica = 0;  // which issued the latest of them
+  uint64_t digest_rescans = 0;     // readyings of digests that read everything
   uint64_t digest_entries_read = 0;  // entries read for digests, all in all
+};
+
+// What ReplicatedDB::Restamp did.
+struct RestampResult {
+  uint64_t entries_read = 0;       // pairs and tombstones
+  uint64_t restamped = 0;          // of them
+  uint64_t damaged = 0;            // left, since they do not match the index
+  uint64_t furthest_ahead_ms = 0;  // of the clock, before
+  PairVersion version;             // what the restamped ones have now
 };
 
 // Opens a database like rocksdb::DB::Open and keeps, beside the application's
@@ -103,6 +113,22 @@ class ReplicatedDB : public rocksdb::StackableDB {
   static rocksdb::Status Detach(
       const rocksdb::DBOptions& options, const std::string& name,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families = {});
+
+  // The remedy on a replica whose clock had jumped ahead, for a database that
+  // is not open, once the machine's clock is right again. Pairs and tombstones
+  // that this very replica wrote at versions further ahead than
+  // `replication.max_clock_ahead_ms`, and which all peers therefore hold back,
+  // get one fresh version, later than everything else in the database; and the
+  // clock starts anew from there. That reinvents nothing: no other replica has
+  // accepted the old versions. Not for a cluster in which a peer, by a larger
+  // max_clock_ahead_ms or a wrong clock of its own, did accept them.
+  // `column_families` as for Detach. Reads the index twice, and writes what it
+  // changes; after an interruption call it again.
+  static rocksdb::Status Restamp(
+      const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+      const std::string& name,
+      const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+      RestampResult* result);
 
   // Closes as Close() does and ignores its status.
   ~ReplicatedDB() override;

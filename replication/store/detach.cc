@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "replication/store/all_families.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 
@@ -13,32 +14,13 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-// Every family of the database, with the caller's options where given.
-Status AllFamilies(const rocksdb::DBOptions& options, const std::string& name,
-                   const std::vector<ColumnFamilyDescriptor>& given,
-                   std::vector<ColumnFamilyDescriptor>* all) {
-  std::vector<std::string> names;
-  const Status status = rocksdb::DB::ListColumnFamilies(options, name, &names);
-  for (const std::string& family : names) {
-    const auto known = std::find_if(
-        given.begin(), given.end(),
-        [&](const ColumnFamilyDescriptor& d) { return d.name == family; });
-    all->push_back(known != given.end() && family != kIndexFamilyName
-                       ? *known
-                       : ColumnFamilyDescriptor(family, {}));
-    // Nothing but the index is to change.
-    all->back().options.disable_auto_compactions = true;
-  }
-  return status;
-}
-
 }  // namespace
 
 Status ReplicatedDB::Detach(
     const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<ColumnFamilyDescriptor>& column_families) {
   std::vector<ColumnFamilyDescriptor> families;
-  Status status = AllFamilies(options, name, column_families, &families);
+  Status status = AllFamilies(options, name, column_families, {}, &families);
   if (!status.ok()) return status;
   const bool has_index = std::any_of(families.begin(), families.end(),
                                      [](const ColumnFamilyDescriptor& d) {

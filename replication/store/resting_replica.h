@@ -33,6 +33,7 @@ class RestingReplica {
   const IdentityRecord& identity() const { return identity_; }
   uint64_t lease() const { return lease_; }
   const IndexReader& reader() const { return *reader_; }
+  const FamilyTable& table() const { return *table_; }
   // The replicated ones, by ordinal.
   const std::vector<Family>& families() const { return table_->families(); }
   std::vector<std::string> family_names() const;

@@ -227,6 +227,7 @@ IndexStats Store::stats() const {
   stats.suspect_pairs = suspect_pairs_;
   stats.repaired_pairs = repaired_pairs_;
   stats.held_back_pairs = held_back_pairs_;
+  stats.held_back_replica = held_back_replica_;
   stats.digest_rescans = digests_.rescans();
   stats.digest_entries_read = digests_.entries_read();
   return stats;

@@ -101,6 +101,8 @@ class Store {
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes);
   bool HoldsBack(const Version& version) const;
+  // For the log and the statistics: whose clock is ahead?
+  void NameHeldBack(const Version& version) const;
   // Marks a pair whose value does not match its entry, unless it has been
   // written since.
   void MarkSuspect(const Family& family, std::string_view key,
@@ -194,6 +196,8 @@ class Store {
   std::atomic<uint64_t> last_suspect_ms_{0};
   std::atomic<uint64_t> repaired_pairs_{0};
   std::atomic<uint64_t> held_back_pairs_{0};
+  mutable std::atomic<uint64_t> held_back_replica_{0};
+  mutable std::atomic<uint64_t> held_back_logged_ms_{0};
   bool closed_ = false;
 };
 

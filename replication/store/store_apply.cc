@@ -45,7 +45,27 @@ absl::Status Store::TakeSnapshot(
 }
 
 bool Store::HoldsBack(const Version& version) const {
-  return TooFarAhead(version, WallMs(), options_.max_clock_ahead_ms);
+  if (!TooFarAhead(version, WallMs(), options_.max_clock_ahead_ms)) {
+    return false;
+  }
+  NameHeldBack(version);
+  return true;
+}
+
+void Store::NameHeldBack(const Version& version) const {
+  constexpr uint64_t kBetweenLinesMs = 60'000;
+  held_back_replica_ = version.replica;
+  const uint64_t now_ms = WallMs();
+  uint64_t logged_ms = held_back_logged_ms_;
+  if (logged_ms != 0 && now_ms < logged_ms + kBetweenLinesMs) return;
+  if (!held_back_logged_ms_.compare_exchange_strong(logged_ms, now_ms)) return;
+  rocksdb::Warn(db()->GetDBOptions().info_log,
+                "rocksync: holding back a pair of replica %016llx, whose clock "
+                "is %llu s ahead of this machine's; correct that clock and run "
+                "`rocksync restamp` there",
+                static_cast<unsigned long long>(version.replica),
+                static_cast<unsigned long long>(
+                    (rocksync::WallMs(version) - now_ms) / 1000));
 }
 
 // Whether `pair` beats what is stored. Reads the stored value only for equal
@@ -97,6 +117,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
     const Pair& pair = pairs[i];
     if (TooFarAhead(pair.version, wall_ms, options_.max_clock_ahead_ms)) {
       (*outcomes)[i] = ApplyOutcome::kHeldBack;
+      NameHeldBack(pair.version);
       continue;
     }
     latest = std::max(latest, pair.version.time);

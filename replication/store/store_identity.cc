@@ -69,8 +69,14 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
     return Refused(peer.replica_id, Describe(succession, before, after));
   }
   const Life later = Later(before, after);
-  const PeerRecord now{later.incarnation.counter, later.incarnation.random,
-                       later.clock};
+  // A clock that has jumped ahead is not believed here either, or the peer
+  // could not come back with its clock corrected: ours is remembered instead.
+  const uint64_t wall_ms = WallMs();
+  const bool ahead = later.clock > (wall_ms + options_.max_clock_ahead_ms)
+                                       << 16;
+  const PeerRecord now{
+      later.incarnation.counter, later.incarnation.random,
+      ahead ? std::max(known.clock, wall_ms << 16) : later.clock};
   const std::string record = Encode(now);
   if (recalled.ok() && record == Encode(known)) return Status::OK();
   rocksdb::WriteOptions synced;

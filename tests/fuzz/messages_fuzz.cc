@@ -7,11 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/protocol/inquiry.h"
 #include "replication/protocol/listing_coding.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/pair_coding.h"
 #include "replication/protocol/setup.h"
 #include "replication/protocol/storage_view.h"
+#include "sketch/coding.h"
 
 namespace rocksync {
 namespace {
@@ -106,6 +108,33 @@ void FuzzSetup(std::string_view body) {
   Require(second.families == facts.families && second.cluster == facts.cluster);
 }
 
+void FuzzInquiry(std::string_view body) {
+  Ask ask;
+  if (ReadAsk(std::string(1, static_cast<char>(MessageType::kAsk)).append(body),
+              &ask)
+          .ok()) {
+    Ask second;
+    Require(ReadAsk(AskMessage(ask), &second).ok());
+    Require(second.cluster == ask.cluster && second.nonce == ask.nonce);
+  }
+  Reply reply;
+  (void)ReadReply(
+      std::string(1, static_cast<char>(MessageType::kReply)).append(body),
+      &reply);
+  // With a proof that holds, or nothing behind it would be reached.
+  const ClusterSecret secret = {1};
+  std::string text = "rocksync request";
+  for (const std::string_view part :
+       {std::string_view(), std::string_view(), body}) {
+    PutLengthPrefixed(&text, part);
+  }
+  std::string message(1, static_cast<char>(MessageType::kRequest));
+  message.append(Hmac128(secret, text)).append(body);
+  Request request;
+  if (!ReadRequest(secret, "", "", message, &request).ok()) return;
+  Require(RequestMessage(secret, "", "", request) == message);
+}
+
 }  // namespace
 }  // namespace rocksync
 
@@ -117,7 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Digest digest;
   uint64_t count = 0;
   struct End end;
-  switch (data[0] % 9) {
+  switch (data[0] % 10) {
     case 0:
       FuzzHello(body, data[1]);
       break;
@@ -144,6 +173,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 8:
       FuzzClaims(body);
+      break;
+    case 9:
+      FuzzInquiry(body);
       break;
   }
   return 0;

@@ -29,6 +29,7 @@ class ToolTest : public ReplicationTest {
     Credentials credentials;
     credentials.cluster = "test";
     credentials.trial_directory = directory_ + "/certificates";
+    std::filesystem::create_directories(credentials.trial_directory);
     std::ofstream(credentials.trial_directory + "/trial-secret",
                   std::ios::binary)
         << std::string(32, static_cast<char>(secret));
@@ -115,6 +116,24 @@ TEST_F(ToolTest, OneAtRestAgainstOneRunning) {
   EXPECT_TRUE(a->db()->Adoption().done);
 }
 
+TEST_F(ToolTest, TwoAtRest) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  a->Put("left", "x");
+  b->Put("right", "x");
+  a->Close();
+  b->Close();
+  const std::string left = a->setting().directory;
+  const std::string right = b->setting().directory;
+  EXPECT_EQ(Verify(left, left), kVerifyError) << "it is open, by ourselves";
+  EXPECT_EQ(Verify(left, right), kVerifyDifferent) << err_.str();
+  std::vector<std::string> lines = Lines();
+  std::sort(lines.begin(), lines.end());
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{"< default left", "> default right",
+                                      "different: 2 keys"}));
+}
+
 TEST_F(ToolTest, WhoDoesNotKnowTheSecretLearnsNothing) {
   const auto a = NewReplica("a");
   ASSERT_TRUE(IsOk(a->Start()));
@@ -156,6 +175,7 @@ TEST_F(ToolTest, Status) {
   EXPECT_EQ(status["pairs_sent"], 1);
   EXPECT_EQ(status["index"]["done"], true);
   EXPECT_EQ(status["suspect_pairs"], 0);
+  EXPECT_EQ(status["scrub"]["rot_found"], 0);
   ASSERT_EQ(status["peers"].size(), 1u);
   EXPECT_EQ(status["peers"][0]["address"], b->address());
   EXPECT_GT(status["peers"][0]["last_proven_equal_ms"], 0);

@@ -139,6 +139,15 @@ TEST(IndexFormatTest, MetaRecords) {
   EXPECT_EQ(Encode(PeerRecord{1, 2, 3}),
             Bytes({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
                    0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3}));
+  ScrubRecord scrub;
+  scrub.running = true;
+  scrub.step = 1;
+  scrub.family_id = 2;
+  scrub.pairs = 3;
+  scrub.finished_ms = 4;
+  scrub.cursor = "key";
+  EXPECT_EQ(Encode(scrub),
+            Bytes({1, 1, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 4, 3, 'k', 'e', 'y'}));
   EXPECT_EQ(DigestKey(5), std::string(8, '\0') + "digests/" + Bytes({5}));
   EXPECT_EQ(PeerKey(6),
             std::string(8, '\0') + "peer/" + Bytes({0, 0, 0, 0, 0, 0, 0, 6}));
@@ -174,6 +183,10 @@ TEST(IndexFormatTest, MetaRecordsComeBackAndDamageIsSeen) {
   ExpectRobust(work);
   ExpectRobust(SealRecord{7, true});
   ExpectRobust(PeerRecord{1, 2, 3});
+  ScrubRecord scrub;
+  scrub.running = true;
+  scrub.cursor = "cursor";
+  ExpectRobust(scrub);
 }
 
 }  // namespace

@@ -1,0 +1,188 @@
+// The remedy on a replica whose clock had jumped ahead.
+//
+// Versions further ahead than peers accept were held back by all of them: not
+// applied, not followed, not relayed. So no replica has ordered anything by
+// them but this one, and a fresh version for such a pair is a first one for
+// everybody else. It is later than all else that this replica knows, so here
+// too every pair keeps what it won against.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "replication/protocol/apply.h"
+#include "replication/store/all_families.h"
+#include "replication/store/hash_completion.h"
+#include "replication/store/index_key.h"
+#include "replication/store/index_options.h"
+#include "replication/store/resting_replica.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+constexpr uint32_t kBatchEntries = 1000;
+
+class Restamping {
+ public:
+  Restamping(rocksdb::DB* db, const RestingReplica& replica, uint64_t wall_ms,
+             uint64_t max_ahead_ms, RestampResult* result)
+      : db_(db),
+        replica_(replica),
+        wall_ms_(wall_ms),
+        max_ahead_ms_(max_ahead_ms),
+        result_(result) {}
+
+  Status Run() {
+    Status status = ChooseVersion();
+    if (status.ok()) status = RestampEntries();
+    return status.ok() ? Finish() : status;
+  }
+
+ private:
+  bool Ahead(const Version& version) const {
+    return version.replica == replica_.identity().replica_id &&
+           TooFarAhead(version, wall_ms_, max_ahead_ms_);
+  }
+
+  // Later than everything that stays.
+  Status ChooseVersion() {
+    uint64_t latest = wall_ms_ << 16;
+    IndexCursor cursor(replica_.reader(), nullptr, IndexCursor::Order::kTotal);
+    for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
+      ++result_->entries_read;
+      const Version& version = cursor.entry().version;
+      if (Ahead(version)) {
+        result_->furthest_ahead_ms =
+            std::max(result_->furthest_ahead_ms, WallMs(version) - wall_ms_);
+      } else if (!TooFarAhead(version, wall_ms_, max_ahead_ms_)) {
+        latest = std::max(latest, version.time);
+      }
+    }
+    fresh_ = {.time = latest + 1, .replica = replica_.identity().replica_id};
+    return cursor.status();
+  }
+
+  Status RestampEntries() {
+    IndexCursor cursor(replica_.reader(), nullptr, IndexCursor::Order::kTotal);
+    rocksdb::WriteBatch batch;
+    Status status;
+    for (cursor.SeekToFirstEntry(); cursor.Valid() && status.ok();
+         cursor.Next()) {
+      if (!cursor.Counts() || !Ahead(cursor.entry().version)) continue;
+      status = Restamp(cursor, &batch);
+      if (status.ok() && batch.Count() >= kBatchEntries) status = Write(&batch);
+    }
+    if (!status.ok()) return status;
+    return cursor.status().ok() ? Write(&batch) : cursor.status();
+  }
+
+  Status Restamp(const IndexCursor& cursor, rocksdb::WriteBatch* batch) {
+    const Family& family = *cursor.family();
+    const std::string key(cursor.key().key);
+    StoredEntry fresh = PendingEntry(fresh_, nullptr);
+    if (!cursor.entry().tombstone) {
+      std::string value;
+      const Status status =
+          db_->Get(rocksdb::ReadOptions(), family.handle(), key, &value);
+      if (!status.ok() && !status.IsNotFound()) return status;
+      const bool agrees =
+          status.ok() && replica_.reader().hasher().HashPair(
+                             family.name, key, cursor.entry().version,
+                             HashValue(value)) == cursor.Hash();
+      if (!agrees) {  // rot is for the scrub to find
+        ++result_->damaged;
+        return Status::OK();
+      }
+      const std::string_view view = value;
+      fresh = PendingEntry(fresh_, &view);
+    }
+    std::string bytes;
+    AppendEntry(&bytes, fresh, replica_.reader().home());
+    const std::string_view index_key = cursor.index_key();
+    ++result_->restamped;
+    return batch->Put(replica_.reader().index(),
+                      rocksdb::Slice(index_key.data(), index_key.size()),
+                      bytes);
+  }
+
+  Status Write(rocksdb::WriteBatch* batch) {
+    const Status status = db_->Write(rocksdb::WriteOptions(), batch);
+    batch->Clear();
+    return status;
+  }
+
+  // The clock starts from the lease. The seal says that all of this was ours.
+  Status Finish() {
+    ColumnFamilyHandle* const index = replica_.reader().index();
+    rocksdb::WriteBatch batch;
+    Status status =
+        batch.Put(index, MetaKey(kLeaseRecord), EncodeLease(fresh_.time + 1));
+    const SealRecord seal{db_->GetLatestSequenceNumber() + batch.Count() + 1,
+                          /*has_digests=*/false};
+    if (status.ok()) {
+      status = batch.Put(index, MetaKey(kSealRecord), Encode(seal));
+    }
+    rocksdb::WriteOptions synced;
+    synced.sync = true;
+    if (status.ok()) status = db_->Write(synced, &batch);
+    result_->version = {fresh_.time, fresh_.replica};
+    return status.ok() ? db_->Flush(rocksdb::FlushOptions(), index) : status;
+  }
+
+  rocksdb::DB* const db_;
+  const RestingReplica& replica_;
+  const uint64_t wall_ms_;
+  const uint64_t max_ahead_ms_;
+  RestampResult* const result_;
+  Version fresh_;
+};
+
+}  // namespace
+
+Status ReplicatedDB::Restamp(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+    const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+    RestampResult* result) {
+  *result = RestampResult{};
+  const ElementHasher hasher(replication.cluster_secret);
+  const auto completion = std::make_shared<HashCompletionFactory>(&hasher);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  Status status = AllFamilies(
+      options, name, column_families,
+      IndexFamilyOptions(replication, NewIndexMemtable(replication, nullptr),
+                         completion),
+      &families);
+  if (!status.ok()) return status;
+  rocksdb::DBOptions existing = options;
+  existing.create_if_missing = false;
+  rocksdb::DB* opened = nullptr;
+  std::vector<ColumnFamilyHandle*> handles;
+  status = rocksdb::DB::Open(existing, name, families, &handles, &opened);
+  if (!status.ok()) return status;
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::unique_ptr<RestingReplica> replica;
+  status = RestingReplica::Open(db.get(), handles, replication.cluster_name,
+                                replication.cluster_secret, &replica);
+  if (status.ok()) {
+    completion->Start(&replica->table(), replica->identity().home_id);
+    status = Restamping(db.get(), *replica, options.env->NowMicros() / 1000,
+                        replication.max_clock_ahead_ms, result)
+                 .Run();
+    completion->Start(nullptr, 0);
+  }
+  replica.reset();
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  const Status closed = db->Close();
+  return status.ok() ? closed : status;
+}
+
+}  // namespace rocksync

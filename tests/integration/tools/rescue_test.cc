@@ -1,0 +1,165 @@
+// rocksync rescue: what a replica alone holds comes out, and nothing else; its
+// directory stays as it is.
+
+#include "tools/rescue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "nlohmann/json.hpp"
+#include "rocksdb/sst_file_reader.h"
+#include "tests/integration/replication/replica_fixture.h"
+
+namespace rocksync {
+namespace {
+
+using testing::HasSubstr;
+
+class RescueTest : public ReplicationTest {
+ protected:
+  void SetUp() override {
+    a_ = NewReplica("a");
+    b_ = NewReplica("b");
+    ASSERT_TRUE(IsOk(a_->Start()));
+    ASSERT_TRUE(IsOk(b_->Start()));
+    for (int i = 0; i < 500; ++i) a_->Put("k" + std::to_string(i), "value");
+    ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
+    std::ofstream(directory_ + "/certificates/trial-secret", std::ios::binary)
+        << std::string(32, '\7');
+  }
+
+  // `a` goes its own way and is then fenced, say.
+  void Diverge() {
+    a_->Stop();
+    a_->Put("mine", "kept");
+    a_->Put("k1", "later here");
+    a_->Delete("k2");
+    a_->Put("k3", "earlier");
+    std::this_thread::sleep_for(milliseconds(5));  // else one clock reading
+    b_->Put("k3", "later there");
+    b_->Put("theirs", "not mine");
+    a_->Close();
+  }
+
+  int Rescue(const std::string& against) {
+    RescueOptions options;
+    options.directory = a_->setting().directory;
+    options.against = against;
+    options.output = directory_ + "/rescued";
+    options.credentials.cluster = "test";
+    options.credentials.trial_directory = directory_ + "/certificates";
+    out_.str("");
+    err_.str("");
+    return RunRescue(options, out_, err_);
+  }
+
+  // Lines of the list by key.
+  std::map<std::string, nlohmann::json> List() const {
+    std::map<std::string, nlohmann::json> list;
+    std::ifstream in(directory_ + "/rescued/pairs.jsonl");
+    for (std::string line; std::getline(in, line);) {
+      const auto json = nlohmann::json::parse(line);
+      list[json["key"]] = json;
+    }
+    return list;
+  }
+
+  Contents Pairs() const {
+    Contents pairs;
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    if (!reader.Open(directory_ + "/rescued/default.sst").ok()) return pairs;
+    const std::unique_ptr<rocksdb::Iterator> it(
+        reader.NewIterator(rocksdb::ReadOptions()));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      pairs[it->key().ToString()] = it->value().ToString();
+    }
+    return pairs;
+  }
+
+  // Name and content of every file.
+  Contents Files(const std::string& directory) const {
+    Contents files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      std::ifstream in(entry.path(), std::ios::binary);
+      std::ostringstream bytes;
+      bytes << in.rdbuf();
+      files[entry.path().filename()] = bytes.str();
+    }
+    return files;
+  }
+
+  void ExpectExported() {
+    EXPECT_EQ(Pairs(), (Contents{{"k1", "later here"}, {"mine", "kept"}}));
+    const auto list = List();
+    ASSERT_EQ(list.size(), 3u);
+    EXPECT_EQ(list.at("mine")["why"], "missing_there");
+    EXPECT_EQ(list.at("mine")["value_bytes"], 4);
+    EXPECT_EQ(list.at("mine")["damaged"], false);
+    EXPECT_EQ(list.at("k1")["why"], "newer_here");
+    EXPECT_EQ(list.at("k2")["kind"], "tombstone");
+    EXPECT_THAT(out_.str(), HasSubstr("2 pairs and 1 tombstones exported"));
+  }
+
+  std::unique_ptr<TestReplica> a_;
+  std::unique_ptr<TestReplica> b_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(RescueTest, AgainstARunningReplica) {
+  Diverge();
+  const Contents before = Files(a_->setting().directory);
+  EXPECT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
+  ExpectExported();
+  EXPECT_EQ(Files(a_->setting().directory), before) << "it stays as it is";
+}
+
+TEST_F(RescueTest, AgainstOneAtRest) {
+  Diverge();
+  b_->Stop();
+  b_->Close();
+  const Contents before = Files(a_->setting().directory);
+  EXPECT_EQ(Rescue(b_->setting().directory), kRescueExported) << err_.str();
+  ExpectExported();
+  EXPECT_EQ(Files(a_->setting().directory), before);
+}
+
+TEST_F(RescueTest, NothingToRescue) {
+  a_->Stop();
+  a_->Close();
+  b_->Put("theirs", "not mine");
+  EXPECT_EQ(Rescue(b_->address()), kRescueNothing) << err_.str();
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/rescued"));
+}
+
+TEST_F(RescueTest, ADamagedPairIsListedAndNotExported) {
+  a_->Stop();
+  a_->Put("mine", "kept");
+  a_->Put("rotten", "value");
+  ASSERT_TRUE(IsOk(
+      a_->db()->GetBaseDB()->Put(rocksdb::WriteOptions(), "rotten", "valuf")));
+  a_->Close();
+  EXPECT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
+  EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
+  EXPECT_EQ(List().at("rotten")["damaged"], true);
+  EXPECT_THAT(out_.str(), HasSubstr("1 more pairs are damaged"));
+}
+
+TEST_F(RescueTest, Errors) {
+  EXPECT_EQ(Rescue(b_->address()), kRescueError) << "it is open";
+  EXPECT_THAT(err_.str(), HasSubstr("is in use"));
+  Diverge();
+  std::filesystem::create_directory(directory_ + "/rescued");
+  EXPECT_EQ(Rescue(b_->address()), kRescueError);
+  EXPECT_THAT(err_.str(), HasSubstr("name another"));
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,117 @@
+#include "tools/counterpart.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "replication/inquirer.h"
+#include "replication/link.h"
+#include "replication/status.h"
+#include "replication/store/resting_replica.h"
+#include "tools/resting_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+class Running final : public Counterpart {
+ public:
+  Status Open(const std::string& address, const Credentials& credentials,
+              const std::vector<std::string>& families) {
+    InquiryTarget target;
+    Status status = MakeTarget(credentials, &target);
+    target.address = address;
+    Request request;
+    request.kind = Request::Kind::kCompare;
+    request.families = families;
+    if (status.ok()) status = Inquirer::Open(target, request, &inquirer_);
+    std::string granted;
+    return status.ok() ? inquirer_->Answer(target.timeout, {}, &granted)
+                       : status;
+  }
+
+  Status Compare(StorageView* mine, const VerifyTask& task,
+                 SessionReport* report) override {
+    return inquirer_->Compare(mine, task, report);
+  }
+
+ private:
+  std::unique_ptr<Inquirer> inquirer_;
+};
+
+class Resting final : public Counterpart {
+ public:
+  Status Open(const std::string& directory, const Credentials& credentials,
+              const std::vector<std::string>& families) {
+    ClusterSecret secret;
+    Status status = ReadClusterSecret(credentials, &secret);
+    if (status.ok()) status = RestingDB::Open(directory, &db_);
+    if (status.ok()) {
+      status = RestingReplica::Open(db_->db(), db_->handles(),
+                                    credentials.cluster, secret, &replica_);
+    }
+    if (status.ok() && replica_->family_names() != families) {
+      status = Status::InvalidArgument(
+          "the replicated families of the two databases differ");
+    }
+    return status;
+  }
+
+  Status Compare(StorageView* mine, const VerifyTask& task,
+                 SessionReport* report) override {
+    SessionSeed seed;
+    seed.session_number = sessions_++;
+    SessionContext context;
+    context.storage = mine;
+    context.now_ms = MonotonicMs;
+    context.verify = &task;
+    const std::unique_ptr<Session> left =
+        NewSession(Role::kInitiator, SessionOptions(), seed, context);
+    const std::unique_ptr<StorageView> view = replica_->NewView();
+    context.storage = view.get();
+    context.verify = nullptr;
+    context.verify_only = true;
+    const std::unique_ptr<Session> right =
+        NewSession(Role::kResponder, SessionOptions(), seed, context);
+    Session* speaker = left.get();
+    Session* listener = right.get();
+    std::string message;
+    for (bool spoke = true; spoke; std::swap(speaker, listener)) {
+      spoke = false;
+      while (speaker->NextMessage(&message)) {
+        spoke = true;
+        if (!listener->Receive(message).ok()) break;
+      }
+    }
+    *report = left->report();
+    const Status status = ToRocksDb(left->status());
+    return status.ok() ? ToRocksDb(right->status()) : status;
+  }
+
+ private:
+  std::unique_ptr<RestingDB> db_;
+  std::unique_ptr<RestingReplica> replica_;
+  uint64_t sessions_ = 0;
+};
+
+}  // namespace
+
+Status Counterpart::Open(const std::string& where,
+                         const Credentials& credentials,
+                         const std::vector<std::string>& families,
+                         std::unique_ptr<Counterpart>* counterpart) {
+  std::error_code ignored;
+  Status status;
+  if (std::filesystem::is_directory(where, ignored)) {
+    auto resting = std::make_unique<Resting>();
+    status = resting->Open(where, credentials, families);
+    *counterpart = std::move(resting);
+  } else {
+    auto running = std::make_unique<Running>();
+    status = running->Open(where, credentials, families);
+    *counterpart = std::move(running);
+  }
+  return status;
+}
+
+}  // namespace rocksync
