@@ -30,6 +30,7 @@ class FakeReplicator : public Replicator {
                 const DifferenceCallback&, VerifyResult*) override {
     return status;
   }
+  Status ScrubNow() override { return status; }
   void Pause() override { calls.push_back("pause"); }
   void Resume() override { calls.push_back("resume"); }
   Status SetLimits(const ReplicatorLimits&) override { return Status::OK(); }
