@@ -358,6 +358,7 @@ ReplicatorLimits ReplicatorImpl::limits() const {
 ReplicationStats ReplicatorImpl::stats() const {
   ReplicationStats stats = replica_.stats.stats();
   stats.paused = replica_.slots.paused();
+  stats.forgetting = replica_.db->GetForgettingStats();
   return stats;
 }
 

@@ -28,6 +28,18 @@ JsonObject ToJson(const PeerStats& peer) {
   return json;
 }
 
+JsonObject ToJson(const ForgettingStats& stats) {
+  JsonObject json;
+  json.Add("epoch", stats.epoch)
+      .Add("members", stats.members.size())
+      .Add("horizon_ms", stats.horizon_ms)
+      .Add("tombstones", stats.tombstones)
+      .Add("removed", stats.removed)
+      .Add("sweeping", stats.sweeping);
+  if (stats.held_up_by != 0) json.Add("held_up_by", HexId(stats.held_up_by));
+  return json;
+}
+
 }  // namespace
 
 JsonObject StatusReport(const Replica& replica) {
@@ -64,7 +76,9 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("percent", static_cast<uint64_t>(adoption.percent))
       .Add("pairs_read", adoption.pairs_read)
       .Add("error", adoption.status.ok() ? "" : adoption.status.ToString());
-  return json.Add("index", reading).Add("peers", peers);
+  return json.Add("index", reading)
+      .Add("forgetting", ToJson(replica.db->GetForgettingStats()))
+      .Add("peers", peers);
 }
 
 JsonObject ToJson(const KeyDifference& difference) {

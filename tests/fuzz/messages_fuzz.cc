@@ -96,7 +96,15 @@ void FuzzClaims(std::string_view body) {
   Require(second.done());
 }
 
+// What a set-up says of members also travels alone.
+void FuzzAnnouncement(std::string_view message) {
+  Announcement announcement;
+  if (!DecodeAnnouncement(message, &announcement)) return;
+  Require(EncodeAnnouncement(announcement) == message);
+}
+
 void FuzzSetup(std::string_view body) {
+  FuzzAnnouncement(body);
   SetupFacts facts;
   if (!DecodeSetup(body, &facts).ok()) return;
   std::string again;
@@ -104,6 +112,7 @@ void FuzzSetup(std::string_view body) {
   SetupFacts second;
   Require(DecodeSetup(again, &second).ok());
   Require(second.families == facts.families && second.cluster == facts.cluster);
+  Require(second.forgetting == facts.forgetting);
 }
 
 }  // namespace
