@@ -40,7 +40,7 @@ size_t MaxSpanElements(const ReplicatorOptions& options,
 }
 
 // What a session that both sides saw through means for who began it.
-rocksdb::Status Judge(const SessionReport& report) {
+rocksdb::Status StatusOf(const SessionReport& report) {
   if (report.proven_equal || report.busy || report.expired) {
     return rocksdb::Status::OK();
   }
@@ -158,7 +158,7 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
   }
   const uint64_t my_id = replica_->identity.replica_id;
   const MeetingVerdict verdict =
-      rocksync::Judge(mine.forgetting, my_id, theirs.forgetting, peer_id_);
+      Judge(mine.forgetting, my_id, theirs.forgetting, peer_id_);
   if (verdict.meeting != Meeting::kAlike) {
     return rocksdb::Status::TryAgain("to be set up anew", verdict.why);
   }
@@ -236,7 +236,7 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   result.busy |= !slot;
   if (report.proven_equal) NoteProof();
   if (result.status.ok() && role_ == Role::kInitiator) {
-    result.status = Judge(report);
+    result.status = StatusOf(report);
     if (report.proven_equal && result.link_usable && WorthAnnouncing()) {
       result.link_usable = Announce().ok();
     }

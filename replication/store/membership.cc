@@ -115,15 +115,17 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
   Forgetting next = now_;
   rocksync::Proved(store_->identity().replica_id, mine.reading, peer_id,
                    peer.reading, peer.forgetting, &next);
-  if (next == now_) return Status::OK();
-  rocksdb::WriteOptions options;
-  options.sync = next.vouched != now_.vouched;
-  const Status status =
-      store_->db()->Put(options, store_->reader().index(),
-                        MetaKey(kForgettingRecord), Encode(next));
-  if (!status.ok()) return status;
-  now_ = std::move(next);
-  return WorthAdvancing() ? AdvanceLocked() : status;
+  if (next != now_) {
+    rocksdb::WriteOptions options;
+    options.sync = next.vouched != now_.vouched;
+    const Status status =
+        store_->db()->Put(options, store_->reader().index(),
+                          MetaKey(kForgettingRecord), Encode(next));
+    if (!status.ok()) return status;
+    now_ = std::move(next);
+  }
+  // Also if only others have news.
+  return WorthAdvancing() ? AdvanceLocked() : Status::OK();
 }
 
 bool Membership::WorthAdvancing() const {

@@ -58,7 +58,7 @@ class Store {
     uint64_t swept = 0;  // the horizon of the last finished sweep
     std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
     std::shared_ptr<BucketMemtableFactory> memtable;
-    LeafDigests::Tombstones tombstones;           // of the same
+    LeafDigests::Tombstones tombstones;  // of the same
     std::shared_ptr<HashCompletionFactory> completion;
     std::unique_ptr<ElementHasher> hasher;
   };

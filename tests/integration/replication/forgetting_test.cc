@@ -65,13 +65,14 @@ class Forgetting : public ReplicationTest {
         {{rocksdb::kDefaultColumnFamilyName, {}}, {kIndexFamilyName, {}}},
         &handles, &db)));
     if (db == nullptr) return counts;
-    const std::unique_ptr<rocksdb::Iterator> it(
+    std::unique_ptr<rocksdb::Iterator> it(
         db->NewIterator(rocksdb::ReadOptions(), handles[1]));
     // Meta records begin with eight 0 bytes.
     for (it->Seek(std::string("\0\0\0\0\0\0\0\1", 8)); it->Valid();
          it->Next()) {
       ++((it->value()[0] & 1) != 0 ? counts.tombstones : counts.live);
     }
+    it.reset();
     for (rocksdb::ColumnFamilyHandle* handle : handles) {
       EXPECT_TRUE(IsOk(db->DestroyColumnFamilyHandle(handle)));
     }
