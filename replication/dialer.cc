@@ -11,10 +11,19 @@ namespace {
 // others for long.
 constexpr std::chrono::milliseconds kConnectTimeout{5'000};
 constexpr std::chrono::milliseconds kSlotWait{1'000};
+constexpr int kMeetings = 3;
 
 }  // namespace
 
 rocksdb::Status Dialer::Connect() {
+  rocksdb::Status s = ConnectOnce();
+  // One of the two has learned of a newer member list. A few lists may have
+  // been missed, but each meeting takes over the newest that is there.
+  for (int i = 0; i < kMeetings && s.IsTryAgain(); ++i) s = ConnectOnce();
+  return s;
+}
+
+rocksdb::Status Dialer::ConnectOnce() {
   std::unique_ptr<Connection> connection;
   rocksdb::Status s = replica_->transport->Connect(
       address_, std::min(kConnectTimeout, replica_->options.io_timeout),
@@ -51,6 +60,7 @@ SessionResult Dialer::Compare(const VerifyTask& task, SessionReport* report) {
 SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
   const std::lock_guard lock(mutex_);
   for (;;) {
+    if (link_ != nullptr && link_->stale()) link_.reset();
     const bool kept = link_ != nullptr;
     rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
     if (!s.ok()) return Fail(s);
@@ -62,7 +72,7 @@ SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
     }
     SessionResult result = session();
     if (result.link_usable) return result;
-    if (result.heard) {
+    if (result.heard || result.expired) {
       link_.reset();
       return result;
     }

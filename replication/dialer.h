@@ -34,6 +34,7 @@ class Dialer {
  private:
   SessionResult Run(const std::function<SessionResult()>& session);
   rocksdb::Status Connect();
+  rocksdb::Status ConnectOnce();
   SessionResult Fail(const rocksdb::Status& status);
 
   Replica* const replica_;

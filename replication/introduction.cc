@@ -9,6 +9,7 @@
 #include "replication/protocol/messages.h"
 #include "replication/protocol/setup.h"
 #include "replication/status.h"
+#include "replication/store/membership.h"
 #include "replication/store/store_access.h"
 
 namespace rocksync {
@@ -18,14 +19,15 @@ namespace {
 // nothing yet.
 constexpr std::chrono::milliseconds kSetupTimeout{10'000};
 
-rocksdb::Status FactsOf(const Replica& replica, SetupFacts* facts) {
+rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
+                        SetupFacts* facts) {
   facts->cluster = replica.db->replication_options().cluster_name;
   facts->replica_id = replica.identity.replica_id;
   facts->incarnation = {replica.identity.incarnation,
                         replica.identity.incarnation_nonce};
-  const ReplicaIdentity now = replica.db->Identity();
-  facts->first_clock = now.first_clock;
-  facts->clock = now.clock;
+  facts->first_clock = replica.db->Identity().first_clock;
+  facts->clock = announced.reading;
+  facts->forgetting = announced.forgetting;
   for (const auto& family : StoreAccess::Families(replica.db)) {
     facts->families.push_back({family.name, family.comparator});
   }
@@ -115,13 +117,41 @@ class IntroductionTalk {
   const std::chrono::milliseconds timeout_;
 };
 
+// The side with the older list takes over the newer one. The other waits for it
+// to close the connection, having done so.
+rocksdb::Status HandOnList(Replica* replica, const Introduction& met,
+                           Meeting meeting, Connection* connection,
+                           std::chrono::milliseconds timeout) {
+  rocksdb::Status s;
+  if (meeting == Meeting::kLearn) {
+    s = StoreAccess::MembershipOf(replica->db)->Learn(met.theirs);
+  } else {
+    std::string message;
+    (void)connection->Receive(&message, timeout);
+  }
+  return s.ok() ? rocksdb::Status::TryAgain("a newer member list is taken over")
+                : s;
+}
+
 }  // namespace
+
+rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
+                          const Announcement& mine, const Announcement& theirs,
+                          ReplicaView* view) {
+  Horizon agreed;
+  const rocksdb::Status s =
+      StoreAccess::MembershipOf(replica->db)
+          ->Agree(mine.forgetting, peer_id, theirs, &agreed);
+  if (s.ok()) view->AgreeOn(mine.forgetting.list.epoch, agreed.time);
+  return s;
+}
 
 rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
                           Introduction* met) {
   met->view = StoreAccess::NewView(replica->db);
+  met->mine = StoreAccess::MembershipOf(replica->db)->Announce();
   SetupFacts facts;
-  rocksdb::Status s = FactsOf(*replica, &facts);
+  rocksdb::Status s = FactsOf(*replica, met->mine, &facts);
   if (!s.ok()) return s;
   SetupPolicy policy;
   policy.authenticated_id = connection->peer_replica_id();
@@ -133,7 +163,14 @@ rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
   s = IntroductionTalk(replica, role, connection, &setup).Run();
   met->peer_id = setup.peer().replica_id;
   met->seed = setup.seed();
-  return s;
+  met->theirs = {setup.peer().clock, setup.peer().forgetting};
+  if (!s.ok()) return s;
+  if (setup.meeting() != Meeting::kAlike) {
+    return HandOnList(replica, *met, setup.meeting(), connection,
+                      std::min(kSetupTimeout, replica->options.io_timeout));
+  }
+  return AgreeWith(replica, met->peer_id, met->mine, met->theirs,
+                   met->view.get());
 }
 
 }  // namespace rocksync

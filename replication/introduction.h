@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "replication/protocol/forgetting.h"
 #include "replication/protocol/session.h"
-#include "replication/protocol/storage_view.h"
 #include "replication/replica.h"
+#include "replication/store/store_access.h"
 #include "rocksdb/status.h"
 #include "rocksync/transport.h"
 
@@ -18,13 +19,23 @@ namespace rocksync {
 struct Introduction {
   uint64_t peer_id = 0;
   SessionSeed seed{};
-  std::unique_ptr<StorageView> view;  // of the families both agreed upon
+  // Of the families, member list and horizon both agreed upon.
+  std::unique_ptr<ReplicaView> view;
+  // What both said of themselves.
+  Announcement mine;
+  Announcement theirs;
 };
 
 // InvalidArgument: one of the two refuses the other, the message names what
-// and the remedy; the peer has been told. Others: the connection failed.
+// and the remedy; the peer has been told. TryAgain: one of the two has taken
+// over the other's member list; connect anew. Others: the connection failed.
 rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
                           Introduction* met);
+
+// Both have said this of themselves, and they may meet: agrees on the horizon.
+rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
+                          const Announcement& mine, const Announcement& theirs,
+                          ReplicaView* view);
 
 }  // namespace rocksync
 

@@ -7,6 +7,8 @@
 #include "replication/conversation.h"
 #include "replication/introduction.h"
 #include "replication/log.h"
+#include "replication/protocol/messages.h"
+#include "replication/store/membership.h"
 #include "replication/throttled_view.h"
 
 namespace rocksync {
@@ -15,6 +17,9 @@ namespace {
 // Between sessions silence is no fault; the transport closes idle connections
 // sooner than this.
 constexpr std::chrono::hours kBetweenSessions{24};
+
+// How long a side with no news of its own waits before it asks the peer's.
+constexpr std::chrono::seconds kBetweenAnnouncements{5};
 
 // Elements that a session may hold: a quarter of its memory, the rest being for
 // what an exchange makes of them and for messages; and no more than can be read
@@ -35,7 +40,7 @@ size_t MaxSpanElements(const ReplicatorOptions& options,
 }
 
 // What a session that both sides saw through means for who began it.
-rocksdb::Status Judge(const SessionReport& report) {
+rocksdb::Status StatusOf(const SessionReport& report) {
   if (report.proven_equal || report.busy || report.expired) {
     return rocksdb::Status::OK();
   }
@@ -96,13 +101,83 @@ rocksdb::Status Link::SetUp() {
   if (!s.ok()) return s;
   peer_id_ = met.peer_id;
   seed_ = met.seed;
+  replica_view_ = met.view.get();
   view_ = NewThrottledView(std::move(met.view), &replica_->index_reads,
                            replica_->stopped);
+  mine_ = std::move(met.mine);
+  theirs_ = std::move(met.theirs);
+  announced_ = std::chrono::steady_clock::now();
   return s;
 }
 
 rocksdb::Status Link::AwaitSession(std::string* first) {
-  return connection_->Receive(first, kBetweenSessions);
+  while (true) {
+    rocksdb::Status s = connection_->Receive(first, kBetweenSessions);
+    if (!s.ok()) return s;
+    const bool announces =
+        !first->empty() &&
+        (*first)[0] == static_cast<char>(MessageType::kAnnouncement);
+    if (!announces) {
+      return stale() ? rocksdb::Status::TryAgain("to be set up anew") : s;
+    }
+    const Announcement mine =
+        StoreAccess::MembershipOf(replica_->db)->Announce();
+    s = connection_->Send(EncodeAnnouncement(mine),
+                          replica_->options.io_timeout);
+    if (s.ok()) s = TakeAnnouncement(mine, *first);
+    if (!s.ok()) return s;
+  }
+}
+
+// Only while there is something to forget: a link on which nothing is deleted
+// carries nothing but sessions.
+bool Link::WorthAnnouncing() const {
+  if (mine_.forgetting.list.epoch == 0 ||
+      replica_->db->GetForgettingStats().tombstones == 0) {
+    return false;
+  }
+  const Announcement now = StoreAccess::MembershipOf(replica_->db)->Announce();
+  return now.reading != mine_.reading || now.forgetting != mine_.forgetting ||
+         std::chrono::steady_clock::now() - announced_ > kBetweenAnnouncements;
+}
+
+rocksdb::Status Link::Announce() {
+  const Announcement mine = StoreAccess::MembershipOf(replica_->db)->Announce();
+  const auto timeout = replica_->options.io_timeout;
+  rocksdb::Status s = connection_->Send(EncodeAnnouncement(mine), timeout);
+  std::string message;
+  if (s.ok()) s = connection_->Receive(&message, timeout);
+  return s.ok() ? TakeAnnouncement(mine, message) : s;
+}
+
+rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
+                                       const std::string& message) {
+  Announcement theirs;
+  if (!DecodeAnnouncement(message, &theirs)) {
+    return rocksdb::Status::InvalidArgument("a malformed announcement");
+  }
+  const uint64_t my_id = replica_->identity.replica_id;
+  const MeetingVerdict verdict =
+      Judge(mine.forgetting, my_id, theirs.forgetting, peer_id_);
+  if (verdict.meeting != Meeting::kAlike) {
+    return rocksdb::Status::TryAgain("to be set up anew", verdict.why);
+  }
+  const rocksdb::Status s =
+      AgreeWith(replica_, peer_id_, mine, theirs, replica_view_);
+  if (!s.ok()) return s;
+  mine_ = mine;
+  theirs_ = std::move(theirs);
+  announced_ = std::chrono::steady_clock::now();
+  return s;
+}
+
+void Link::NoteProof() {
+  const rocksdb::Status s =
+      StoreAccess::MembershipOf(replica_->db)->Proved(mine_, peer_id_, theirs_);
+  if (s.ok()) return;
+  rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+               "[rocksync] the proof with %s is not written down: %s",
+               peer_name().c_str(), s.ToString().c_str());
 }
 
 SessionContext Link::NewContext(bool busy) const {
@@ -159,8 +234,19 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   SessionResult result = Carry(std::move(first), session.get());
   const SessionReport& report = session->report();
   result.busy |= !slot;
+  if (report.proven_equal) NoteProof();
   if (result.status.ok() && role_ == Role::kInitiator) {
-    result.status = Judge(report);
+    result.status = StatusOf(report);
+    if (report.proven_equal && result.link_usable && WorthAnnouncing()) {
+      result.link_usable = Announce().ok();
+    }
+  }
+  if (!result.status.ok() && role_ == Role::kInitiator && stale()) {
+    // Whatever went wrong: with what is agreed now it goes on.
+    result.status = rocksdb::Status::OK();
+    result.expired = true;
+    result.link_usable = false;
+    return result;
   }
   const bool never_began =
       role_ == Role::kInitiator && !result.heard && !result.status.ok();

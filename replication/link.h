@@ -4,15 +4,18 @@
 #ifndef ROCKSYNC_REPLICATION_LINK_H_
 #define ROCKSYNC_REPLICATION_LINK_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "replication/open_connections.h"
 #include "replication/protocol/exchange.h"
+#include "replication/protocol/forgetting.h"
 #include "replication/protocol/session.h"
 #include "replication/protocol/storage_view.h"
 #include "replication/replica.h"
+#include "replication/store/store_access.h"
 #include "rocksdb/status.h"
 #include "rocksync/transport.h"
 
@@ -52,8 +55,12 @@ class Link {
   // counted in the statistics. OK: `*report` says how far it came.
   SessionResult Compare(const VerifyTask& task, SessionReport* report);
 
-  // Waits for the peer to open a session (responder).
+  // Waits for the peer to open a session (responder), and answers what it
+  // announces meanwhile. An error: the link is of no use any more.
   rocksdb::Status AwaitSession(std::string* first);
+
+  // Member list, horizon or families have changed since the two agreed.
+  bool stale() const { return replica_view_->stale(); }
 
   uint64_t peer_id() const { return peer_id_; }
   std::string peer_name() const { return connection_->peer_name(); }
@@ -68,7 +75,20 @@ class Link {
   Replica* const replica_;
   const Role role_;
   ListedConnection connection_;
+  // Tells the peer what has changed since the set-up that tombstones may wait
+  // for, and hears its news.
+  rocksdb::Status Announce();
+  void NoteProof();
+  rocksdb::Status TakeAnnouncement(const Announcement& mine,
+                                   const std::string& message);
+  bool WorthAnnouncing() const;
+
+  ReplicaView* replica_view_ = nullptr;  // inside view_
   std::unique_ptr<StorageView> view_;
+  // What both said last.
+  Announcement mine_;
+  Announcement theirs_;
+  std::chrono::steady_clock::time_point announced_{};
   uint64_t peer_id_ = 0;
   SessionSeed seed_{};
 };

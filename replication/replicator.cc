@@ -389,6 +389,7 @@ ReplicationStats ReplicatorImpl::stats() const {
   ReplicationStats stats = replica_.stats.stats();
   stats.paused = replica_.slots.paused();
   stats.scrub = scrubber_.stats();
+  stats.forgetting = replica_.db->GetForgettingStats();
   return stats;
 }
 

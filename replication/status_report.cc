@@ -28,6 +28,18 @@ JsonObject ToJson(const PeerStats& peer) {
   return json;
 }
 
+JsonObject ToJson(const ForgettingStats& stats) {
+  JsonObject json;
+  json.Add("epoch", stats.epoch)
+      .Add("members", stats.members.size())
+      .Add("horizon_ms", stats.horizon_ms)
+      .Add("tombstones", stats.tombstones)
+      .Add("removed", stats.removed)
+      .Add("sweeping", stats.sweeping);
+  if (stats.held_up_by != 0) json.Add("held_up_by", HexId(stats.held_up_by));
+  return json;
+}
+
 }  // namespace
 
 JsonObject StatusReport(const Replica& replica) {
@@ -74,7 +86,10 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("repaired", scrub.repaired)
       .Add("settled", scrub.settled)
       .Add("last_error", scrub.last_error);
-  return json.Add("index", reading).Add("scrub", scrubbing).Add("peers", peers);
+  return json.Add("index", reading)
+      .Add("scrub", scrubbing)
+      .Add("forgetting", ToJson(replica.db->GetForgettingStats()))
+      .Add("peers", peers);
 }
 
 JsonObject ToJson(const KeyDifference& difference) {

@@ -405,6 +405,29 @@ void Commands::Quit(const RespRequest& request, std::string* reply) {
   AppendSimple(reply, "OK");
 }
 
+// REPLICATION MEMBERS epoch id [id ...], ids as INFO shows them.
+void Commands::SetMembers(const RespRequest& request, std::string* reply) {
+  const auto number = [](const std::string& text, int base, uint64_t* value) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, *value, base);
+    return error == std::errc() && stop == end;
+  };
+  uint64_t epoch = 0;
+  std::vector<uint64_t> ids(request.size() - 3);
+  bool valid = number(request[2], 10, &epoch);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    valid = valid && number(request[i + 3], 16, &ids[i]);
+  }
+  if (!valid) {
+    return AppendError(reply,
+                       "ERR REPLICATION MEMBERS takes an epoch and replica ids"
+                       " as INFO shows them");
+  }
+  const Status status = options_.set_members(epoch, ids);
+  if (!status.ok()) return AppendError(reply, "ERR " + status.ToString());
+  AppendSimple(reply, "OK");
+}
+
 void Commands::Replication(const RespRequest& request, std::string* reply) {
   if (replicator_ == nullptr) {
     return AppendError(reply, "ERR this store runs without replication");
@@ -414,7 +437,13 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
   if (what == "status" && words == 2) {
     return Info({"info", "replication"}, reply);
   }
-  if (what == "pause" && words == 2) {
+  if (what == "members" && words >= 4 && options_.set_members) {
+    return SetMembers(request, reply);
+  }
+  if (what == "forget" && words == 2 && options_.forget) {
+    const Status status = options_.forget();
+    if (!status.ok()) return AppendError(reply, "ERR " + status.ToString());
+  } else if (what == "pause" && words == 2) {
     replicator_->Pause();
   } else if (what == "resume" && words == 2) {
     replicator_->Resume();
@@ -430,8 +459,8 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
     }
   } else {
     return AppendError(reply,
-                       "ERR REPLICATION takes STATUS, PAUSE, RESUME or SYNC "
-                       "[address]");
+                       "ERR REPLICATION takes STATUS, PAUSE, RESUME, SYNC "
+                       "[address], MEMBERS epoch id ... or FORGET");
   }
   AppendSimple(reply, "OK");
 }

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ namespace rocksync {
 struct CommandOptions {
   bool sync_writes = false;
   std::vector<std::string> peers;  // of REPLICATION SYNC without an address
+  // Of REPLICATION MEMBERS and REPLICATION FORGET.
+  std::function<rocksdb::Status(uint64_t epoch, const std::vector<uint64_t>&)>
+      set_members;
+  std::function<rocksdb::Status()> forget;
   size_t max_key_bytes = size_t{64} << 10;
   size_t max_reply_bytes = size_t{256} << 20;
 };
@@ -75,6 +80,7 @@ class Commands {
   void Config(const RespRequest& request, std::string* reply);
   void Quit(const RespRequest& request, std::string* reply);
   void Replication(const RespRequest& request, std::string* reply);
+  void SetMembers(const RespRequest& request, std::string* reply);
 
   // Whether `key` can be a key; appends an error if not.
   bool CheckKey(const std::string& key, std::string* reply) const;

@@ -59,6 +59,26 @@ void AddSession(const SessionProgress& session, Lines* lines) {
   lines->Add("error", session.error);
 }
 
+void AddForgetting(const ForgettingStats& stats, Lines* lines) {
+  lines->Add("members_epoch", stats.epoch);
+  lines->Add("members", stats.members.size());
+  lines->Add("tombstones", stats.tombstones);
+  lines->AddId("tombstones_held_up_by", stats.held_up_by);
+  lines->Add("tombstones_removed", stats.removed);
+  lines->Add("tombstones_sweeping", stats.sweeping);
+  lines->Add("horizon_ms", stats.horizon_ms);
+  for (size_t i = 0; i < stats.members.size(); ++i) {
+    const MemberStats& member = stats.members[i];
+    const std::string prefix = "member" + std::to_string(i) + "_";
+    lines->set_prefix(prefix);
+    lines->AddId("replica_id", member.replica_id);
+    lines->Add("since_epoch", member.since_epoch);
+    lines->Add("held_ms", member.held_ms);
+    lines->Add("vouched_ms", member.vouched_ms);
+    lines->set_prefix("");
+  }
+}
+
 void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->AddId("replica_id", stats.replica_id);
   lines->Add("elements", stats.elements);
@@ -76,6 +96,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("bytes_total", stats.bytes_total);
   lines->Add("rounds", stats.rounds);
   lines->Add("paused", stats.paused);
+  AddForgetting(stats.forgetting, lines);
   lines->Add("peers", stats.peers.size());
   for (size_t i = 0; i < stats.peers.size(); ++i) {
     const PeerStats& peer = stats.peers[i];

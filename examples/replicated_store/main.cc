@@ -237,6 +237,11 @@ Status Run(Settings settings, const sigset_t& signals) {
   CommandOptions command_options;
   command_options.sync_writes = settings.sync_writes;
   command_options.peers = settings.replicator.peers;
+  command_options.set_members = [&database](uint64_t epoch,
+                                            const std::vector<uint64_t>& ids) {
+    return database->SetMembers(epoch, ids);
+  };
+  command_options.forget = [&database] { return database->ForgetTombstones(); };
   Commands commands(database.get(), replicator.get(), command_options);
   std::unique_ptr<Server> server;
   status = Server::Start(settings.redis, &commands, &server);

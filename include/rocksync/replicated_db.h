@@ -11,6 +11,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/stackable_db.h"
 #include "rocksync/options.h"
+#include "rocksync/stats.h"
 
 namespace rocksync {
 
@@ -145,6 +146,32 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // is one of two replicas with one identity; the message says which.
   // One synced write if anything changed.
   rocksdb::Status RememberPeer(const ReplicaIdentity& peer);
+
+  // Names the replicas of the cluster, so that tombstones of deleted keys can
+  // go once all of them are known to hold them. Without a list (epoch 0) they
+  // are kept for ever. Durable when it returns.
+  //
+  // To be called on one replica that is a member (or, the first time, on any):
+  // the others take the list over when they meet one that has it. `epoch` must
+  // be larger than any before, and `replica_ids` must include this replica. A
+  // replica that is absent keeps tombstones from going, for as long as it takes
+  // (GetForgettingStats says who); one that will not come back is removed by a
+  // list without it. It is then refused, and may be started anew, empty. A new
+  // replica joins empty, or from a recent copy of a member.
+  //
+  // InvalidArgument names what is wrong with the list. Cost: a synced write;
+  // writers wait for it.
+  rocksdb::Status SetMembers(uint64_t epoch,
+                             const std::vector<uint64_t>& replica_ids);
+
+  // Forgets now what all members are known to hold. It happens by itself after
+  // a session once 1 in 50 elements would go. Peers follow when they are next
+  // met. Reads the parts of the index that change. OK also if there is nothing
+  // to forget.
+  rocksdb::Status ForgetTombstones();
+
+  // O(members).
+  ForgettingStats GetForgettingStats() const;
 
   AdoptionProgress Adoption() const;
 

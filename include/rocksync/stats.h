@@ -54,6 +54,29 @@ struct ScrubStats {
   std::string last_error;         // of the latest step; empty if it was fine
 };
 
+// A member of the cluster, as far as this replica knows (see
+// ReplicatedDB::SetMembers). Times are milliseconds since the Unix epoch by the
+// replicas' clocks for versions; 0: not known yet in this epoch.
+struct MemberStats {
+  uint64_t replica_id = 0;
+  uint64_t since_epoch = 0;  // listed without a gap from this epoch on
+  uint64_t held_ms = 0;      // this replica holds all that it held at this time
+  uint64_t vouched_ms = 0;   // it vouches to hold what all held at this time
+};
+
+// What of deletes is kept, and why.
+struct ForgettingStats {
+  uint64_t epoch = 0;       // of the member list; 0: none, nothing is forgotten
+  uint64_t horizon_ms = 0;  // tombstones up to this time are forgotten
+  uint64_t tombstones = 0;  // still held, as of the latest session
+  uint64_t removed = 0;     // index entries taken out since opening
+  bool sweeping = false;    // some of the forgotten are still in the index
+  // If tombstones are held: the replica id of the member of whom least is
+  // known, who keeps them from being forgotten. 0: none is behind.
+  uint64_t held_up_by = 0;
+  std::vector<MemberStats> members;  // by replica id
+};
+
 struct ReplicationStats {
   uint64_t replica_id = 0;
   uint64_t elements = 0;  // live pairs and tombstones, latest snapshot
@@ -72,6 +95,7 @@ struct ReplicationStats {
   uint64_t rounds = 0;
   bool paused = false;
   ScrubStats scrub;
+  ForgettingStats forgetting;
   std::vector<PeerStats> peers;  // in the order of the options, then others
 };
 

@@ -52,6 +52,21 @@ std::optional<uint64_t> OutOfReach(const Forgetting& a, uint64_t a_id,
   return std::nullopt;
 }
 
+MeetingVerdict BehindWithData(uint64_t id) {
+  return {Meeting::kOutOfReach,
+          absl::StrCat("replica ", Hex(id),
+                       " joined with data that may have been deleted and"
+                       " forgotten since; export what it alone holds"
+                       " (`rocksync rescue`) and start it empty, or from a"
+                       " fresh copy of a member")};
+}
+
+void Restart(const MemberList& list, Forgetting* mine) {
+  mine->list = list;
+  mine->holds.assign(list.members.size(), 0);
+  mine->vouched.assign(list.members.size(), 0);
+}
+
 MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
                           const Forgetting& peer, uint64_t peer_id) {
   const uint64_t epoch = mine.list.epoch;
@@ -80,12 +95,7 @@ MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
                          " (`rocksync rescue`) and open it as a new replica")};
   }
   if (const auto behind = OutOfReach(mine, my_id, peer, peer_id)) {
-    return {Meeting::kOutOfReach,
-            absl::StrCat("replica ", Hex(*behind),
-                         " joined with data that may have been deleted and"
-                         " forgotten since; export what it alone holds"
-                         " (`rocksync rescue`) and start it empty, or from a"
-                         " fresh copy of a member")};
+    return BehindWithData(*behind);
   }
   return {};
 }
@@ -133,14 +143,6 @@ absl::StatusOr<MemberList> SucceedingList(const MemberList& now, uint64_t epoch,
   return next;
 }
 
-void AdoptList(const MemberList& list, bool has_data, bool founding,
-               Forgetting* mine) {
-  if (mine->list.epoch == 0) mine->unproven = has_data && !founding;
-  mine->list = list;
-  mine->holds.assign(list.members.size(), 0);
-  mine->vouched.assign(list.members.size(), 0);
-}
-
 MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
                      const Forgetting& peer, uint64_t peer_id) {
   if (mine.list.epoch == peer.list.epoch) {
@@ -165,6 +167,27 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
                          " member (then set a newer one on a member)")};
   }
   return {learn ? Meeting::kLearn : Meeting::kTeach, ""};
+}
+
+void Found(const MemberList& list, Forgetting* mine) { Restart(list, mine); }
+
+MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
+                    Forgetting* mine) {
+  Horizon horizon = HorizonOf(*mine);
+  if (mine->list.epoch > 0) {
+    // It had its part in what was reached in the epoch that it leaves.
+    horizon = Agree(horizon, HorizonOf(peer), mine->list.epoch);
+  } else if (!has_data) {
+    horizon = HorizonOf(peer);
+  } else if (mine->horizon < peer.horizon) {
+    return BehindWithData(my_id);
+  } else {
+    mine->unproven = true;
+  }
+  mine->horizon = horizon.time;
+  mine->horizon_epoch = horizon.epoch;
+  Restart(peer.list, mine);
+  return {};
 }
 
 // --- Knowledge --------------------------------------------------------------
@@ -200,6 +223,11 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   raise(&mine->vouched[me],
         *std::min_element(mine->holds.begin(), mine->holds.end()));
   mine->unproven = mine->unproven && peer.unproven;
+}
+
+bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading) {
+  const std::optional<size_t> peer = mine.list.Find(peer_id);
+  return peer && peer_reading < mine.holds[*peer];
 }
 
 uint64_t Attainable(const Forgetting& mine) {

@@ -108,10 +108,17 @@ struct MeetingVerdict {
 MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
                      const Forgetting& peer, uint64_t peer_id);
 
-// Adopts a newer list. `has_data`: this replica holds anything at all.
-// `founding`: an operator sets the list here, and vouches for the data.
-void AdoptList(const MemberList& list, bool has_data, bool founding,
-               Forgetting* mine);
+// An operator sets this list here, and by that vouches for the data.
+void Found(const MemberList& list, Forgetting* mine);
+
+// After kLearn: takes over the peer's list. `has_data`: this replica holds
+// anything at all. kOutOfReach: it is new in the list, and its data may have
+// been deleted and forgotten; nothing changes. Else kAlike.
+//
+// A replica that is new must issue no version from now on that is not greater
+// than the peer's reading: tombstones up to there may be forgotten without it.
+MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
+                    Forgetting* mine);
 
 // The horizon that two replicas with one list compare by. Within an epoch it
 // only grows. One that was reached in an earlier epoch may have been reached
@@ -136,6 +143,10 @@ void Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine);
 // snapshot. REQUIRES: one list, with both in it.
 void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
             uint64_t peer_reading, const Forgetting& peer, Forgetting* mine);
+
+// The peer's reading is smaller than one that it gave before: it was rolled
+// back, even if it is met for the first time.
+bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading);
 
 // How far the horizon could be now.
 uint64_t Attainable(const Forgetting& mine);

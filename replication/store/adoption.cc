@@ -164,7 +164,8 @@ Status Adoption::Commit(rocksdb::WriteBatch* batch) {
 }
 
 Status Adoption::Purge() {
-  IndexCursor cursor(store_->reader(), nullptr, IndexCursor::Order::kTotal);
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+                     IndexCursor::Order::kTotal);
   const WorkRecord work = Current();
   const std::string from = work.step == kStepPurge ? work.cursor : "";
   if (from.empty()) {
@@ -267,7 +268,7 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
                            rocksdb::WriteBatch* batch) {
   const IndexKey key{candidate.position, family.id, candidate.key};
   StoredEntry entry;
-  Status status = store_->reader().Get(nullptr, key, &entry);
+  Status status = store_->reader().Get(key, &entry);
   if (!status.ok() && !status.IsNotFound()) return status;
   const bool known = status.ok();
   ValueHash value = candidate.value;
@@ -328,7 +329,8 @@ Status Adoption::ForeignWrite(const Family& family, const std::string& key,
 Status Adoption::CheckIndex() {
   const WorkRecord work = Current();
   const std::string from = work.step == kStepIndex ? work.cursor : "";
-  IndexCursor cursor(store_->reader(), nullptr, IndexCursor::Order::kTotal);
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+                     IndexCursor::Order::kTotal);
   if (from.empty()) {
     cursor.SeekToFirstEntry();
   } else {
@@ -378,7 +380,7 @@ Status Adoption::JudgeEntry(const Family& family, const IndexKey& key,
   if (status.ok()) return status;  // judged with its data
   if (!status.IsNotFound()) return status;
   StoredEntry entry;
-  status = store_->reader().Get(nullptr, key, &entry);
+  status = store_->reader().Get(key, &entry);
   if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
   if (entry.tombstone || entry.suspect) return Status::OK();

@@ -26,6 +26,16 @@ struct StoredEntry {
   uint64_t hash_low = 0;
 };
 
+// A tombstone that all members have: to every reader it is not there, and the
+// sweep (tombstone_sweep.h) takes it away. By horizon 0 nothing is forgotten.
+constexpr bool IsForgotten(bool tombstone, const Version& version,
+                           uint64_t horizon) {
+  return tombstone && horizon > 0 && version.time <= horizon;
+}
+constexpr bool IsForgotten(const StoredEntry& entry, uint64_t horizon) {
+  return IsForgotten(entry.tombstone, entry.version, horizon);
+}
+
 // `home` is the replica whose versions are stored without its 8-byte id: the
 // one that made this index. It never changes during an index's life.
 void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home);

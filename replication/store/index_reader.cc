@@ -11,7 +11,7 @@ rocksdb::Status Damaged(std::string_view index_key) {
 
 }  // namespace
 
-rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at,
+rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at, uint64_t horizon,
                                  const IndexKey& key,
                                  StoredEntry* entry) const {
   thread_local std::string index_key;
@@ -22,14 +22,15 @@ rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at,
   rocksdb::PinnableSlice value;
   const rocksdb::Status status = db_->Get(options, index_, index_key, &value);
   if (!status.ok()) return status;
-  return ParseEntry({value.data(), value.size()}, home_, entry)
-             ? status
-             : Damaged(index_key);
+  if (!ParseEntry({value.data(), value.size()}, home_, entry)) {
+    return Damaged(index_key);
+  }
+  return IsForgotten(*entry, horizon) ? rocksdb::Status::NotFound() : status;
 }
 
 IndexCursor::IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
-                         Order order)
-    : reader_(reader), families_(reader.families()) {
+                         uint64_t horizon, Order order)
+    : reader_(reader), families_(reader.families()), horizon_(horizon) {
   rocksdb::ReadOptions options;
   options.snapshot = at;
   options.total_order_seek = order == Order::kTotal;

@@ -37,9 +37,20 @@ class IndexReader {
     return *families_.load(std::memory_order_acquire);
   }
 
-  // The entry of a key, NotFound if there is none. `at` null: now.
-  rocksdb::Status Get(const rocksdb::Snapshot* at, const IndexKey& key,
-                      StoredEntry* entry) const;
+  // Tombstones with versions up to it are forgotten (IsForgotten).
+  uint64_t horizon() const { return horizon_.load(std::memory_order_acquire); }
+  void SetHorizon(uint64_t horizon) {
+    horizon_.store(horizon, std::memory_order_release);
+  }
+
+  // The entry of a key, NotFound if there is none or it is forgotten. `at`
+  // null: now.
+  rocksdb::Status Get(const rocksdb::Snapshot* at, uint64_t horizon,
+                      const IndexKey& key, StoredEntry* entry) const;
+  // The same now, at the horizon of now.
+  rocksdb::Status Get(const IndexKey& key, StoredEntry* entry) const {
+    return Get(nullptr, horizon(), key, entry);
+  }
 
  private:
   rocksdb::DB* const db_;
@@ -47,6 +58,7 @@ class IndexReader {
   const ElementHasher* const hasher_;
   const uint64_t home_;
   std::atomic<const FamilyTable*> families_{nullptr};
+  std::atomic<uint64_t> horizon_{0};
 };
 
 // Walks over entries at a snapshot. Not thread-safe.
@@ -59,7 +71,7 @@ class IndexCursor {
   };
   // `at` null: now, and until then as of this moment.
   IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
-              Order order);
+              uint64_t horizon, Order order);
 
   void SeekToFirstEntry() { Seek(1); }
   // To the first entry at `position` or later.
@@ -83,8 +95,12 @@ class IndexCursor {
   const StoredEntry& entry() const { return entry_; }
   // Null if the entry's family is not replicated (any more).
   const Family* family() const { return family_; }
-  // Whether the entry is an element: of a replicated family, and not suspect.
-  bool Counts() const { return family_ != nullptr && !entry_.suspect; }
+  // Whether the entry is an element: of a replicated family, not suspect and
+  // not forgotten.
+  bool Counts() const {
+    return family_ != nullptr && !entry_.suspect &&
+           !IsForgotten(entry_, horizon_);
+  }
   // REQUIRES: Counts().
   ElementHash Hash() const {
     return CompleteHash(reader_.hasher(), family_->name, key_.key, entry_);
@@ -95,6 +111,7 @@ class IndexCursor {
 
   const IndexReader& reader_;
   const FamilyTable& families_;
+  const uint64_t horizon_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
   std::string target_;
   IndexKey key_;

@@ -59,7 +59,8 @@ class IndexSnapshot final : public StorageSnapshot {
     const ElementHasher& hasher = reader_.hasher();
     StoredEntry entry;
     const rocksdb::Status status = reader_.Get(
-        at(), {hasher.Position(family.name, key), family.id, key}, &entry);
+        at(), horizon(), {hasher.Position(family.name, key), family.id, key},
+        &entry);
     if (status.IsNotFound()) return std::nullopt;
     if (!status.ok()) return ToAbsl(status);
     if (entry.suspect) return std::nullopt;
@@ -93,10 +94,13 @@ class IndexSnapshot final : public StorageSnapshot {
   const rocksdb::Snapshot* at() const {
     return snapshot_ == nullptr ? nullptr : snapshot_->get();
   }
+  uint64_t horizon() const {
+    return snapshot_ == nullptr ? reader_.horizon() : snapshot_->horizon();
+  }
   // Made when first needed and reused, since making one costs more than a seek.
   IndexCursor* ScanCursor() const {
     if (scan_ == nullptr) {
-      scan_ = std::make_unique<IndexCursor>(reader_, at(),
+      scan_ = std::make_unique<IndexCursor>(reader_, at(), horizon(),
                                             IndexCursor::Order::kTotal);
     }
     return scan_.get();
@@ -104,7 +108,7 @@ class IndexSnapshot final : public StorageSnapshot {
   IndexCursor* LookupCursor() const {
     if (lookup_ == nullptr) {
       lookup_ = std::make_unique<IndexCursor>(
-          reader_, at(), IndexCursor::Order::kWithinPosition);
+          reader_, at(), horizon(), IndexCursor::Order::kWithinPosition);
     }
     return lookup_.get();
   }

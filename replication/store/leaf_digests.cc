@@ -1,5 +1,6 @@
 #include "replication/store/leaf_digests.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "replication/protocol/storage_view.h"
@@ -27,13 +28,15 @@ absl::Status GaveUp() {
 
 }  // namespace
 
-void LeafDigests::Trust(Leaves leaves) {
+void LeafDigests::Trust(Leaves leaves, Tombstones tombstones) {
   std::lock_guard lock(ready_mutex_);
   AllStripesGuard all(locks_);
   std::vector<uint64_t> dropped;
   notes_.Take(&dropped);
   leaves_ = std::move(leaves);
-  base_ = std::make_shared<HeldSnapshot>(reader_->db());
+  tombstones_ = std::move(tombstones);
+  CountTombstones();
+  base_ = std::make_shared<HeldSnapshot>(reader_->db(), reader_->horizon());
   base_time_ = Clock::now();
 }
 
@@ -58,7 +61,8 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   std::vector<uint64_t> positions;
   if (!locks_->LockAll(cancelled)) return GaveUp();
   const bool all_noted = notes_.Take(&positions);
-  auto now = std::make_shared<const HeldSnapshot>(reader_->db());
+  auto now =
+      std::make_shared<const HeldSnapshot>(reader_->db(), reader_->horizon());
   locks_->UnlockAll();
 
   uint64_t count = 0;
@@ -66,51 +70,143 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
     for (const Digest& leaf : leaves_) count += leaf.count;
   }
   const bool differences = base_ != nullptr && all_noted &&
+                           now->horizon() >= base_->horizon() &&
                            (positions.size() < kEntriesPerPoll ||
                             positions.size() < count / kScanShare);
-  const absl::Status status =
-      differences
-          ? AddDifferences(positions, base_->get(), now->get(), cancelled)
-          : Rescan(now->get(), cancelled);
+  absl::Status status;
+  if (differences) {
+    std::vector<uint32_t> changed;
+    if (now->horizon() > base_->horizon()) {
+      changed = LeavesForgotten(now->horizon());
+    }
+    const auto reread = [&changed](uint64_t position) {
+      return std::binary_search(changed.begin(), changed.end(),
+                                LeafOf(position));
+    };
+    positions.erase(std::remove_if(positions.begin(), positions.end(), reread),
+                    positions.end());
+    status = AddDifferences(positions, *base_, *now, cancelled);
+    if (status.ok()) status = RereadLeaves(changed, *now, cancelled);
+  } else {
+    status = Rescan(*now, cancelled);
+  }
   if (!status.ok()) {
     DropBase();
     return status;
   }
   base_ = std::move(now);
   base_time_ = Clock::now();
+  CountTombstones();
   return absl::OkStatus();
 }
 
-absl::Status LeafDigests::Rescan(const rocksdb::Snapshot* at,
+void LeafDigests::Add(const IndexCursor& cursor) {
+  const uint32_t leaf = LeafOf(cursor.key().position);
+  leaves_[leaf].Add(cursor.Hash());
+  if (!cursor.entry().tombstone) return;
+  LeafTombstones* const tombstones = &tombstones_[leaf];
+  ++tombstones->count;
+  tombstones->oldest =
+      std::min(tombstones->oldest, cursor.entry().version.time);
+}
+
+void LeafDigests::Remove(const IndexCursor& cursor) {
+  const uint32_t leaf = LeafOf(cursor.key().position);
+  leaves_[leaf].Remove(cursor.Hash());
+  if (!cursor.entry().tombstone) return;
+  if (--tombstones_[leaf].count == 0) tombstones_[leaf] = {};
+}
+
+void LeafDigests::CountTombstones() {
+  uint64_t count = 0;
+  for (const LeafTombstones& leaf : tombstones_) count += leaf.count;
+  tombstones_held_ = count;
+}
+
+LeafDigests::Share LeafDigests::ForgottenBy(uint64_t horizon) const {
+  Share share;
+  const std::unique_lock lock(ready_mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || base_ == nullptr) return share;
+  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+    share.elements += leaves_[leaf].count;
+    if (tombstones_[leaf].oldest <= horizon) {
+      share.tombstones += tombstones_[leaf].count;
+    }
+  }
+  return share;
+}
+
+LeafDigests::Tombstones LeafDigests::LeafTombstonesNow() const {
+  const std::lock_guard lock(ready_mutex_);
+  return tombstones_;
+}
+
+std::vector<uint32_t> LeafDigests::LeavesForgotten(uint64_t horizon) const {
+  std::vector<uint32_t> leaves;
+  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+    if (tombstones_[leaf].oldest <= horizon) leaves.push_back(leaf);
+  }
+  return leaves;
+}
+
+absl::Status LeafDigests::RereadLeaves(const std::vector<uint32_t>& leaves,
+                                       const HeldSnapshot& at,
+                                       const std::function<bool()>& cancelled) {
+  if (leaves.empty()) return absl::OkStatus();
+  uint64_t read = 0;
+  IndexCursor cursor(*reader_, at.get(), at.horizon(),
+                     IndexCursor::Order::kTotal);
+  for (const uint32_t leaf : leaves) {
+    leaves_[leaf] = {};
+    tombstones_[leaf] = {};
+    const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
+    // No entry has position 0. The leaf before may have ended just here.
+    const bool there = cursor.Valid() && LeafOf(cursor.key().position) == leaf;
+    if (!there) cursor.Seek(std::max<uint64_t>(first, 1));
+    for (; cursor.Valid() && LeafOf(cursor.key().position) == leaf;
+         cursor.Next()) {
+      if (++read % kEntriesPerPoll == 0 && Says(cancelled)) return GaveUp();
+      if (cursor.Counts()) Add(cursor);
+    }
+    if (!cursor.status().ok()) return ToAbsl(cursor.status());
+  }
+  entries_read_ += read;
+  return absl::OkStatus();
+}
+
+absl::Status LeafDigests::Rescan(const HeldSnapshot& at,
                                  const std::function<bool()>& cancelled) {
   leaves_.assign(kLeafCount, Digest{});
+  tombstones_.assign(kLeafCount, LeafTombstones{});
   ++rescans_;
   uint64_t read = 0;
-  IndexCursor cursor(*reader_, at, IndexCursor::Order::kTotal);
+  IndexCursor cursor(*reader_, at.get(), at.horizon(),
+                     IndexCursor::Order::kTotal);
   for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
     if (++read % kEntriesPerPoll == 0 && Says(cancelled)) return GaveUp();
-    if (!cursor.Counts()) continue;
-    leaves_[LeafOf(cursor.key().position)].Add(cursor.Hash());
+    if (cursor.Counts()) Add(cursor);
   }
   entries_read_ += read;
   return ToAbsl(cursor.status());
 }
 
 absl::Status LeafDigests::AddDifferences(
-    const std::vector<uint64_t>& positions, const rocksdb::Snapshot* from,
-    const rocksdb::Snapshot* to, const std::function<bool()>& cancelled) {
+    const std::vector<uint64_t>& positions, const HeldSnapshot& from,
+    const HeldSnapshot& to, const std::function<bool()>& cancelled) {
   if (positions.empty()) return absl::OkStatus();
-  IndexCursor old(*reader_, from, IndexCursor::Order::kWithinPosition);
-  IndexCursor young(*reader_, to, IndexCursor::Order::kWithinPosition);
+  // Both by one horizon: in leaves that are not read anew it changes nothing.
+  IndexCursor old(*reader_, from.get(), to.horizon(),
+                  IndexCursor::Order::kWithinPosition);
+  IndexCursor young(*reader_, to.get(), to.horizon(),
+                    IndexCursor::Order::kWithinPosition);
   uint64_t read = 0;
   for (const uint64_t position : positions) {
     if (++read % kEntriesPerPoll == 0 && Says(cancelled)) return GaveUp();
-    Digest* const leaf = &leaves_[LeafOf(position)];
     for (old.Seek(position); old.At(position); old.Next(), ++read) {
-      if (old.Counts()) leaf->Remove(old.Hash());
+      if (old.Counts()) Remove(old);
     }
     for (young.Seek(position); young.At(position); young.Next(), ++read) {
-      if (young.Counts()) leaf->Add(young.Hash());
+      if (young.Counts()) Add(young);
     }
     if (!old.status().ok()) return ToAbsl(old.status());
     if (!young.status().ok()) return ToAbsl(young.status());

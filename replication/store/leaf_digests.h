@@ -13,27 +13,33 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "replication/protocol/storage_view.h"
 #include "replication/store/dirty_positions.h"
 #include "replication/store/index_reader.h"
+#include "replication/store/meta_records.h"
 #include "replication/store/stripe_locks.h"
 #include "rocksdb/db.h"
 #include "sketch/digest.h"
 
 namespace rocksync {
 
-// A snapshot of RocksDB, released with its last user.
+// A snapshot of RocksDB with the horizon to read it by, released with its last
+// user.
 class HeldSnapshot {
  public:
-  explicit HeldSnapshot(rocksdb::DB* db) : db_(db), held_(db->GetSnapshot()) {}
+  HeldSnapshot(rocksdb::DB* db, uint64_t horizon)
+      : db_(db), held_(db->GetSnapshot()), horizon_(horizon) {}
   ~HeldSnapshot() { db_->ReleaseSnapshot(held_); }
   HeldSnapshot(const HeldSnapshot&) = delete;
   HeldSnapshot& operator=(const HeldSnapshot&) = delete;
 
   const rocksdb::Snapshot* get() const { return held_; }
+  uint64_t horizon() const { return horizon_; }
 
  private:
   rocksdb::DB* const db_;
   const rocksdb::Snapshot* const held_;
+  const uint64_t horizon_;
 };
 
 // Digests belong to a base snapshot S. Writers note the positions they write
@@ -43,22 +49,41 @@ class HeldSnapshot {
 // position no special case. With too many notes, or without a base, it reads
 // the whole index at T instead. T is the new base.
 //
+// When the horizon has grown since, leaves whose tombstones may be forgotten
+// now are read as a whole.
+//
 // Thread-safe.
 class LeafDigests {
  public:
-  using Leaves = std::vector<Digest>;  // kLeafCount of them
+  using Leaves = std::vector<Digest>;              // kLeafCount of them
+  using Tombstones = std::vector<LeafTombstones>;  // kLeafCount of them
 
   // `reader` and `locks` must outlive this.
   LeafDigests(const IndexReader* reader, StripeLocks* locks)
       : reader_(reader), locks_(locks) {}
 
   // Digests that are known to be right now (nothing was written since).
-  void Trust(Leaves leaves);
+  void Trust(Leaves leaves, Tombstones tombstones);
 
   // OK: `*snapshot` and the digests at it. Cancelled: gave up waiting.
   absl::Status Ready(const std::function<bool()>& cancelled,
                      std::shared_ptr<const HeldSnapshot>* snapshot,
                      std::shared_ptr<const Leaves>* leaves);
+
+  // Tombstones among the elements, as of the last Ready or Trust.
+  uint64_t tombstones() const { return tombstones_held_.load(); }
+
+  // An estimate of how many elements would be forgotten if the horizon were
+  // here, and of how many there are: those of leaves in which at least one
+  // would be. Nothing if digests are being readied right now, or unknown.
+  struct Share {
+    uint64_t tombstones = 0;
+    uint64_t elements = 0;
+  };
+  Share ForgottenBy(uint64_t horizon) const;
+
+  // A copy, for the seal. REQUIRES: the store is closing.
+  Tombstones LeafTombstonesNow() const;
 
   // True if Ready would only have to look at what was written since the base.
   bool UpToDate() const;
@@ -83,12 +108,19 @@ class LeafDigests {
 
   // REQUIRES: ready_mutex_ held.
   absl::Status ReadyLocked(const std::function<bool()>& cancelled);
-  absl::Status Rescan(const rocksdb::Snapshot* at,
+  absl::Status Rescan(const HeldSnapshot& at,
                       const std::function<bool()>& cancelled);
   absl::Status AddDifferences(const std::vector<uint64_t>& positions,
-                              const rocksdb::Snapshot* from,
-                              const rocksdb::Snapshot* to,
+                              const HeldSnapshot& from, const HeldSnapshot& to,
                               const std::function<bool()>& cancelled);
+  absl::Status RereadLeaves(const std::vector<uint32_t>& leaves,
+                            const HeldSnapshot& at,
+                            const std::function<bool()>& cancelled);
+  // Leaves that the new horizon may have changed, ascending.
+  std::vector<uint32_t> LeavesForgotten(uint64_t horizon) const;
+  void Add(const IndexCursor& cursor);
+  void Remove(const IndexCursor& cursor);
+  void CountTombstones();
   void DropBase();
 
   const IndexReader* const reader_;
@@ -98,8 +130,10 @@ class LeafDigests {
   mutable std::timed_mutex ready_mutex_;
   std::shared_ptr<const HeldSnapshot> base_;  // null: digests are not valid
   Leaves leaves_;
+  Tombstones tombstones_{kLeafCount};
   Clock::time_point base_time_;
   Clock::time_point asked_time_ = Clock::now();
+  std::atomic<uint64_t> tombstones_held_{0};
   std::atomic<uint64_t> rescans_{0};
   std::atomic<uint64_t> entries_read_{0};
 };

@@ -239,6 +239,50 @@ bool DecodeDigests(std::string_view bytes, Digest* digests, size_t count) {
   return true;
 }
 
+std::string TombstonesKey(uint32_t chunk) {
+  std::string name(kTombstonesRecordPrefix);
+  PutFixed8(&name, static_cast<uint8_t>(chunk));
+  return MetaKey(name);
+}
+
+std::string EncodeTombstones(const LeafTombstones* leaves, size_t count) {
+  std::string out = Start();
+  for (size_t i = 0; i < count; ++i) {
+    PutVarint64(&out, leaves[i].count);
+    if (leaves[i].count > 0) PutFixed64(&out, leaves[i].oldest);
+  }
+  return out;
+}
+
+bool DecodeTombstones(std::string_view bytes, LeafTombstones* leaves,
+                      size_t count) {
+  if (!Begin(&bytes)) return false;
+  for (size_t i = 0; i < count; ++i) {
+    leaves[i] = {};
+    if (!GetId(&bytes, &leaves[i].count) ||
+        (leaves[i].count > 0 && !GetFixed64(&bytes, &leaves[i].oldest))) {
+      return false;
+    }
+  }
+  return bytes.empty();
+}
+
+std::string Encode(const Forgetting& record) {
+  std::string out = Start();
+  EncodeForgetting(record, &out);
+  return out;
+}
+
+bool Decode(std::string_view bytes, Forgetting* record) {
+  return Begin(&bytes) && DecodeForgetting(bytes, record);
+}
+
+std::string EncodeSwept(uint64_t horizon) { return EncodeLease(horizon); }
+
+bool DecodeSwept(std::string_view bytes, uint64_t* horizon) {
+  return DecodeLease(bytes, horizon);
+}
+
 std::string PeerKey(uint64_t replica_id) {
   std::string name(kPeerRecordPrefix);
   PutFixed64(&name, replica_id);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/protocol/forgetting.h"
 #include "sketch/digest.h"
 #include "sketch/element.h"
 
@@ -28,7 +29,10 @@ inline constexpr std::string_view kFamiliesRecord = "families";
 inline constexpr std::string_view kWorkRecord = "work";
 inline constexpr std::string_view kSealRecord = "seal";
 inline constexpr std::string_view kScrubRecord = "scrub";
+inline constexpr std::string_view kForgettingRecord = "forgetting";
+inline constexpr std::string_view kSweptRecord = "swept";
 inline constexpr std::string_view kDigestRecordPrefix = "digests/";
+inline constexpr std::string_view kTombstonesRecordPrefix = "tombstones/";
 inline constexpr std::string_view kPeerRecordPrefix = "peer/";
 
 // Which cluster the index was computed for.
@@ -130,6 +134,27 @@ std::string DigestKey(uint32_t chunk);
 std::string EncodeDigests(const Digest* digests, size_t count);
 [[nodiscard]] bool DecodeDigests(std::string_view bytes, Digest* digests,
                                  size_t count);
+
+// The tombstones of leaves, in as many records.
+struct LeafTombstones {
+  uint32_t count = 0;
+  // None of them is older (Version.time). It may be lower than need be, since
+  // it is not found out anew when a tombstone goes.
+  uint64_t oldest = UINT64_MAX;
+  friend bool operator==(const LeafTombstones&,
+                         const LeafTombstones&) = default;
+};
+std::string TombstonesKey(uint32_t chunk);
+std::string EncodeTombstones(const LeafTombstones* leaves, size_t count);
+[[nodiscard]] bool DecodeTombstones(std::string_view bytes,
+                                    LeafTombstones* leaves, size_t count);
+
+// Member list, horizon and knowledge (protocol/forgetting.h).
+std::string Encode(const Forgetting& record);
+[[nodiscard]] bool Decode(std::string_view bytes, Forgetting* record);
+// All entries that this horizon forgets have been swept away.
+std::string EncodeSwept(uint64_t horizon);
+[[nodiscard]] bool DecodeSwept(std::string_view bytes, uint64_t* horizon);
 
 std::string PeerKey(uint64_t replica_id);
 

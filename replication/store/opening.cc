@@ -236,7 +236,13 @@ Status Opening::ReadRecords() {
   }
   if (status.ok()) status = Read(kWorkRecord, &opened_.work, &found);
   if (status.ok()) status = Read(kSealRecord, &seal_, &has_seal_);
+  if (status.ok())
+    status = Read(kForgettingRecord, &opened_.forgetting, &found);
   if (!status.ok()) return status;
+  status =
+      db_->Get(rocksdb::ReadOptions(), index_, MetaKey(kSweptRecord), &bytes);
+  // Unknown: swept once more than need be.
+  if (status.ok() && !DecodeSwept(bytes, &opened_.swept)) opened_.swept = 0;
   status =
       db_->Get(rocksdb::ReadOptions(), index_, MetaKey(kLeaseRecord), &bytes);
   if (status.IsNotFound()) return Status::OK();
@@ -279,6 +285,10 @@ Status Opening::CheckIdentity() {
     identity->replica_id = RandomBits();
     identity->incarnation = 0;
     opened_.place.superseded = false;
+    // A new replica is in no member list. What it lacks is forgotten still.
+    const uint64_t horizon = opened_.forgetting.horizon;
+    opened_.forgetting = {};
+    opened_.forgetting.horizon = horizon;
   }
   opened_.place.directory = directory;
   ++identity->incarnation;
@@ -403,12 +413,14 @@ Status Opening::ReadDigests() {
                   [](const FamilyRecord& record) { return record.work != 0; });
   if (fresh_index_ && !work_left) {
     opened_.leaves = std::make_unique<LeafDigests::Leaves>(kLeafCount);
+    opened_.tombstones.resize(kLeafCount);
     return Status::OK();
   }
   if (work_left || foreign_ || !has_seal_ || !seal_.has_digests) {
     return Status::OK();
   }
   auto leaves = std::make_unique<LeafDigests::Leaves>(kLeafCount);
+  LeafDigests::Tombstones tombstones(kLeafCount);
   constexpr size_t kPerChunk = kLeafCount / kDigestChunks;
   for (uint32_t chunk = 0; chunk < kDigestChunks; ++chunk) {
     std::string bytes;
@@ -419,8 +431,15 @@ Status Opening::ReadDigests() {
         !DecodeDigests(bytes, &(*leaves)[chunk * kPerChunk], kPerChunk)) {
       return Status::OK();
     }
+    const Status counted =
+        db_->Get(rocksdb::ReadOptions(), index_, TombstonesKey(chunk), &bytes);
+    if (!counted.ok() ||
+        !DecodeTombstones(bytes, &tombstones[chunk * kPerChunk], kPerChunk)) {
+      return Status::OK();
+    }
   }
   opened_.leaves = std::move(leaves);
+  opened_.tombstones = std::move(tombstones);
   return Status::OK();
 }
 
@@ -438,6 +457,7 @@ Status Opening::WriteRecords() {
   put(MetaKey(kPlaceRecord), Encode(opened_.place));
   put(MetaKey(kFamiliesRecord), Encode(opened_.family_records));
   put(MetaKey(kWorkRecord), Encode(opened_.work));
+  put(MetaKey(kForgettingRecord), Encode(opened_.forgetting));
   if (status.ok()) status = batch.Delete(index_, MetaKey(kSealRecord));
   rocksdb::WriteOptions synced;
   synced.sync = true;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "replication/store/membership.h"
 #include "replication/store/opening.h"
 #include "replication/store/rocksdb_view.h"
 #include "replication/store/scrub.h"
@@ -26,12 +27,16 @@ Status Refuse(const std::string& what, const std::string& remedy) {
 
 }  // namespace
 
-std::unique_ptr<StorageView> StoreAccess::NewView(ReplicatedDB* db) {
+std::unique_ptr<ReplicaView> StoreAccess::NewView(ReplicatedDB* db) {
   return NewRocksDBView(db->store_.get());
 }
 
 std::unique_ptr<Scrub> StoreAccess::NewScrub(ReplicatedDB* db) {
   return std::make_unique<Scrub>(db->store_.get());
+}
+
+Membership* StoreAccess::MembershipOf(const ReplicatedDB* db) {
+  return db->store_->membership();
 }
 
 std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(
@@ -112,6 +117,19 @@ ReplicaIdentity ReplicatedDB::Identity() const { return store_->identity(); }
 
 Status ReplicatedDB::RememberPeer(const ReplicaIdentity& peer) {
   return store_->RememberPeer(peer);
+}
+
+Status ReplicatedDB::SetMembers(uint64_t epoch,
+                                const std::vector<uint64_t>& replica_ids) {
+  return store_->membership()->SetMembers(epoch, replica_ids);
+}
+
+Status ReplicatedDB::ForgetTombstones() {
+  return store_->membership()->Advance();
+}
+
+ForgettingStats ReplicatedDB::GetForgettingStats() const {
+  return store_->forgetting_stats();
 }
 
 AdoptionProgress ReplicatedDB::Adoption() const {

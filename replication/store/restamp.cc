@@ -53,7 +53,8 @@ class Restamping {
   // Later than everything that stays.
   Status ChooseVersion() {
     uint64_t latest = wall_ms_ << 16;
-    IndexCursor cursor(replica_.reader(), nullptr, IndexCursor::Order::kTotal);
+    IndexCursor cursor(replica_.reader(), nullptr, replica_.reader().horizon(),
+                       IndexCursor::Order::kTotal);
     for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
       ++result_->entries_read;
       const Version& version = cursor.entry().version;
@@ -69,7 +70,8 @@ class Restamping {
   }
 
   Status RestampEntries() {
-    IndexCursor cursor(replica_.reader(), nullptr, IndexCursor::Order::kTotal);
+    IndexCursor cursor(replica_.reader(), nullptr, replica_.reader().horizon(),
+                       IndexCursor::Order::kTotal);
     rocksdb::WriteBatch batch;
     Status status;
     for (cursor.SeekToFirstEntry(); cursor.Valid() && status.ok();

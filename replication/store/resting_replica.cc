@@ -38,7 +38,8 @@ class RestingView final : public StorageView {
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
     auto leaves = std::make_shared<LeafDigests::Leaves>(kLeafCount);
-    IndexCursor cursor(reader_, nullptr, IndexCursor::Order::kTotal);
+    IndexCursor cursor(reader_, nullptr, reader_.horizon(),
+                       IndexCursor::Order::kTotal);
     uint64_t read = 0;
     for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
       if (++read % 4096 == 0 && cancelled && cancelled()) {
@@ -114,6 +115,7 @@ Status RestingReplica::Open(rocksdb::DB* db,
   opened->reader_ = std::make_unique<IndexReader>(
       db, *index, opened->hasher_.get(), opened->identity_.home_id);
   opened->reader_->SetFamilies(opened->table_.get());
+  opened->reader_->SetHorizon(opened->forgetting_.horizon);
   *replica = std::move(opened);
   return status;
 }
@@ -130,6 +132,7 @@ Status RestingReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
   bool has_families = false;
   bool has_work = false;
   bool has_seal = false;
+  bool has_forgetting = false;
   Status status = Read(db, index, kClusterRecord, &cluster, &has_cluster);
   if (status.ok()) {
     status = Read(db, index, kIdentityRecord, &identity_, &has_identity);
@@ -139,6 +142,9 @@ Status RestingReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
   }
   if (status.ok()) status = Read(db, index, kWorkRecord, &work, &has_work);
   if (status.ok()) status = Read(db, index, kSealRecord, &seal, &has_seal);
+  if (status.ok()) {
+    status = Read(db, index, kForgettingRecord, &forgetting_, &has_forgetting);
+  }
   if (!status.ok()) return status;
   if (!has_cluster || !has_identity || !has_families) {
     return Status::Corruption("rocksync: the index lacks its records");

@@ -50,6 +50,7 @@ class RestingReplica {
   std::unique_ptr<const FamilyTable> table_;
   std::unique_ptr<IndexReader> reader_;
   IdentityRecord identity_;
+  Forgetting forgetting_;
   uint64_t lease_ = 0;
 };
 

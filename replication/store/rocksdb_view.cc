@@ -1,17 +1,32 @@
 #include "replication/store/rocksdb_view.h"
 
+#include <atomic>
 #include <utility>
 
 #include "replication/store/index_snapshot.h"
+#include "replication/store/membership.h"
 #include "replication/store/status.h"
 
 namespace rocksync {
 namespace {
 
-class RocksDBView final : public StorageView {
+class RocksDBView final : public ReplicaView {
  public:
   explicit RocksDBView(Store* store)
-      : store_(store), families_(&store->table()) {}
+      : store_(store),
+        families_(&store->table()),
+        epoch_(store->membership()->epoch()),
+        horizon_(store->reader().horizon()) {}
+
+  void AgreeOn(uint64_t epoch, uint64_t horizon) override {
+    epoch_ = epoch;
+    horizon_ = horizon;
+  }
+  bool stale() const override {
+    return store_->membership()->epoch() != epoch_ ||
+           store_->reader().horizon() != horizon_ ||
+           &store_->table() != families_;
+  }
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
@@ -21,6 +36,13 @@ class RocksDBView final : public StorageView {
     std::shared_ptr<const LeafDigests::Leaves> leaves;
     status = store_->TakeSnapshot(cancelled, &snapshot, &leaves);
     if (!status.ok()) return status;
+    // Both sides must leave out the same.
+    if (snapshot->horizon() != horizon_ ||
+        store_->membership()->epoch() != epoch_) {
+      return absl::UnavailableError(
+          "the member list or the horizon has changed; set the connection up"
+          " anew");
+    }
     return NewIndexSnapshot(
         store_->reader(), *families_, std::move(snapshot), std::move(leaves),
         [store = store_](const Family& family, std::string_view key,
@@ -33,7 +55,8 @@ class RocksDBView final : public StorageView {
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
     const absl::Status status = CheckFamilies();
-    return status.ok() ? store_->Apply(pairs, cancelled, outcomes) : status;
+    return status.ok() ? store_->Apply(pairs, epoch_, cancelled, outcomes)
+                       : status;
   }
 
   uint32_t FamilyCount() const override {
@@ -67,11 +90,13 @@ class RocksDBView final : public StorageView {
 
   Store* const store_;
   const FamilyTable* const families_;  // kept by the store until it closes
+  std::atomic<uint64_t> epoch_;
+  std::atomic<uint64_t> horizon_;
 };
 
 }  // namespace
 
-std::unique_ptr<StorageView> NewRocksDBView(Store* store) {
+std::unique_ptr<ReplicaView> NewRocksDBView(Store* store) {
   return std::make_unique<RocksDBView>(store);
 }
 

@@ -7,11 +7,12 @@
 
 #include "replication/protocol/storage_view.h"
 #include "replication/store/store.h"
+#include "replication/store/store_access.h"
 
 namespace rocksync {
 
 // See StoreAccess::NewView. `store` must outlive the view.
-std::unique_ptr<StorageView> NewRocksDBView(Store* store);
+std::unique_ptr<ReplicaView> NewRocksDBView(Store* store);
 
 }  // namespace rocksync
 

@@ -170,7 +170,8 @@ Status Scrub::StepFamilies(uint64_t* bytes) {
 }
 
 Status Scrub::StepIndex(uint64_t* bytes) {
-  IndexCursor cursor(store_->reader(), nullptr, IndexCursor::Order::kTotal);
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+                     IndexCursor::Order::kTotal);
   if (record_.cursor.empty()) {
     cursor.SeekToFirstEntry();
   } else {
@@ -204,8 +205,7 @@ bool Scrub::Agrees(const Family& family, std::string_view key,
   const ElementHasher& hasher = store_->reader().hasher();
   StoredEntry entry;
   if (!store_->reader()
-           .Get(nullptr, {hasher.Position(family.name, key), family.id, key},
-                &entry)
+           .Get({hasher.Position(family.name, key), family.id, key}, &entry)
            .ok()) {
     return false;
   }
@@ -224,7 +224,7 @@ Status Scrub::Judge(const Family& family, const std::string& key) {
   const IndexKey index_key{hasher.Position(family.name, key), family.id, key};
   StripeGuard guard(store_->locks(), StripeOf(index_key.position));
   StoredEntry entry;
-  Status status = store_->reader().Get(nullptr, index_key, &entry);
+  Status status = store_->reader().Get(index_key, &entry);
   if (!status.ok() && !status.IsNotFound()) return status;
   const bool known = status.ok();
   if (known && entry.suspect) return Status::OK();
@@ -299,7 +299,8 @@ Status Scrub::JudgeTombstone(const Family& family, const std::string& key,
 Status Scrub::SettleSuspects(const std::function<bool()>& cancelled,
                              uint64_t* settled) {
   *settled = 0;
-  IndexCursor cursor(store_->reader(), nullptr, IndexCursor::Order::kTotal);
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+                     IndexCursor::Order::kTotal);
   for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
     if (cancelled && cancelled()) return Status::Aborted("stopped");
     if (cursor.family() == nullptr || !cursor.entry().suspect) continue;
@@ -318,7 +319,7 @@ Status Scrub::Settle(const Family& family, const std::string& key,
                            family.id, key};
   StripeGuard guard(store_->locks(), StripeOf(index_key.position));
   StoredEntry entry;
-  Status status = store_->reader().Get(nullptr, index_key, &entry);
+  Status status = store_->reader().Get(index_key, &entry);
   if (!status.ok() && !status.IsNotFound()) return status;
   if (status.IsNotFound() || !entry.suspect) return Status::OK();
   rocksdb::PinnableSlice value;

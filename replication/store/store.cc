@@ -5,6 +5,8 @@
 #include "replication/store/adoption.h"
 #include "replication/store/batch_rewriter.h"
 #include "replication/store/index_key.h"
+#include "replication/store/membership.h"
+#include "replication/store/tombstone_sweep.h"
 #include "replication/store/write_plan.h"
 #include "rocksdb/env.h"
 
@@ -42,17 +44,26 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       lease_(opened.db, opened.index, opened.lease),
       digests_(&reader_, &locks_),
       family_records_(std::move(opened.family_records)),
-      adoption_(std::make_unique<Adoption>(this, std::move(opened.work))) {
+      adoption_(std::make_unique<Adoption>(this, std::move(opened.work))),
+      sweep_(std::make_unique<TombstoneSweep>(this, opened.swept)),
+      membership_(std::make_unique<Membership>(this, opened.forgetting,
+                                               [this] { sweep_->Wake(); })) {
+  reader_.SetHorizon(opened.forgetting.horizon);
   tables_.push_back(std::make_unique<const FamilyTable>(
       std::move(opened.families), std::move(opened.other_families)));
   reader_.SetFamilies(tables_.back().get());
   completion_->Start(tables_.back().get(), identity_.home_id);
-  if (opened.leaves != nullptr) digests_.Trust(std::move(*opened.leaves));
+  if (opened.leaves != nullptr) {
+    digests_.Trust(std::move(*opened.leaves), std::move(opened.tombstones));
+  }
 }
 
 Store::~Store() = default;
 
-void Store::Start() { adoption_->Start(); }
+void Store::Start() {
+  adoption_->Start();
+  sweep_->Start();
+}
 
 uint64_t Store::WallMs() const { return db()->GetEnv()->NowMicros() / 1000; }
 
@@ -60,6 +71,11 @@ Status Store::DrawVersion(Version* version) {
   version->time = clock_.Next(WallMs());
   version->replica = identity_.replica_id;
   return lease_.Cover(version->time);
+}
+
+Status Store::FollowClock(uint64_t reading) {
+  clock_.Observe(reading);
+  return lease_.Cover(reading);
 }
 
 void Store::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
@@ -71,6 +87,12 @@ void Store::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
   AppendIndexKey(&index_key, key);
   AppendEntry(&index_value, entry, identity_.home_id);
   batch->Put(reader_.index(), index_key, index_value).PermitUncheckedError();
+}
+
+void Store::RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) const {
+  std::string index_key;
+  AppendIndexKey(&index_key, key);
+  batch->Delete(reader_.index(), index_key).PermitUncheckedError();
 }
 
 Status Store::RefuseOptions(const WriteOptions& options) const {
@@ -220,6 +242,25 @@ AdoptionProgress Store::adoption_progress() const {
 
 Status Store::WaitForAdoption(uint64_t timeout_ms) const {
   return adoption_->Wait(timeout_ms);
+}
+
+ForgettingStats Store::forgetting_stats() const {
+  const Forgetting now = membership_->Now();
+  ForgettingStats stats;
+  stats.epoch = now.list.epoch;
+  stats.horizon_ms = now.horizon >> 16;
+  stats.tombstones = digests_.tombstones();
+  stats.removed = sweep_->removed();
+  stats.sweeping = !sweep_->done();
+  if (stats.tombstones > 0) {
+    stats.held_up_by = HeldUpBy(now, identity_.replica_id);
+  }
+  for (size_t i = 0; i < now.list.members.size(); ++i) {
+    stats.members.push_back({now.list.members[i].replica_id,
+                             now.list.members[i].since, now.holds[i] >> 16,
+                             now.vouched[i] >> 16});
+  }
+  return stats;
 }
 
 IndexStats Store::stats() const {

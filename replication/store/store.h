@@ -37,6 +37,8 @@
 namespace rocksync {
 
 class Adoption;
+class Membership;
+class TombstoneSweep;
 struct PlannedBatch;
 
 class Store {
@@ -52,8 +54,11 @@ class Store {
     PlaceRecord place;
     WorkRecord work;
     uint64_t lease = 0;
+    Forgetting forgetting;
+    uint64_t swept = 0;  // the horizon of the last finished sweep
     std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
     std::shared_ptr<BucketMemtableFactory> memtable;
+    LeafDigests::Tombstones tombstones;  // of the same
     std::shared_ptr<HashCompletionFactory> completion;
     std::unique_ptr<ElementHasher> hasher;
   };
@@ -97,7 +102,8 @@ class Store {
   absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
                             std::shared_ptr<const HeldSnapshot>* snapshot,
                             std::shared_ptr<const LeafDigests::Leaves>* leaves);
-  absl::Status Apply(std::span<const Pair> pairs,
+  // FailedPrecondition: the member list is no longer that of `epoch`.
+  absl::Status Apply(std::span<const Pair> pairs, uint64_t epoch,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes);
   bool HoldsBack(const Version& version) const;
@@ -116,6 +122,10 @@ class Store {
   // A peer has met a later life of these data, or another one: writes down
   // that they may be opened as a new replica.
   rocksdb::Status NoteSuperseded();
+
+  // Forgetting.
+  Membership* membership() const { return membership_.get(); }
+  ForgettingStats forgetting_stats() const;
 
   AdoptionProgress adoption_progress() const;
   rocksdb::Status WaitForAdoption(uint64_t timeout_ms) const;
@@ -146,9 +156,14 @@ class Store {
   void SuspectsSettled(uint64_t ms) {
     last_suspect_ms_.compare_exchange_strong(ms, 0);
   }
+  // Versions drawn from now on are later than `reading`, over restarts too.
+  rocksdb::Status FollowClock(uint64_t reading);
+  // REQUIRES: all stripes are held.
+  void SetHorizon(uint64_t horizon) { reader_.SetHorizon(horizon); }
   // Appends an entry to a batch. The batch's last operation must be one.
   void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                 const StoredEntry& entry) const;
+  void RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) const;
   std::vector<FamilyRecord> family_records() const;
   // Writes down that nothing of the family is left to be read.
   rocksdb::Status FamilyIsRead(uint32_t family_id);
@@ -160,7 +175,7 @@ class Store {
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);
   // Incomplete: RocksDB or a lock would have made it wait.
-  rocksdb::Status ApplyOnce(std::span<const Pair> pairs,
+  rocksdb::Status ApplyOnce(std::span<const Pair> pairs, uint64_t epoch,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes);
   rocksdb::Status Contends(const Family& family, const Pair& pair,
@@ -192,6 +207,8 @@ class Store {
 
   std::mutex peers_mutex_;
   std::unique_ptr<Adoption> adoption_;
+  const std::unique_ptr<TombstoneSweep> sweep_;
+  const std::unique_ptr<Membership> membership_;
   std::atomic<uint64_t> suspect_pairs_{0};
   std::atomic<uint64_t> last_suspect_ms_{0};
   std::atomic<uint64_t> repaired_pairs_{0};

@@ -16,8 +16,21 @@
 
 namespace rocksync {
 
+class Membership;
 class Scrub;
 class Store;
+
+// A replica's storage as sessions of one connection see it: with one member
+// list and one horizon. Thread-safe.
+class ReplicaView : public StorageView {
+ public:
+  // What both sides of the connection agreed on. Before, it is what the store
+  // had when the view was made. No session may be running.
+  virtual void AgreeOn(uint64_t epoch, uint64_t horizon) = 0;
+  // The store has something else by now: TakeSnapshot would be Unavailable. The
+  // two should agree anew.
+  virtual bool stale() const = 0;
+};
 
 class StoreAccess {
  public:
@@ -26,7 +39,10 @@ class StoreAccess {
   // view's TakeSnapshot and Apply return FailedPrecondition and a new view is
   // due (and a new set-up with the peer, whose families must be the same).
   // Must not outlive `db`.
-  static std::unique_ptr<StorageView> NewView(ReplicatedDB* db);
+  static std::unique_ptr<ReplicaView> NewView(ReplicatedDB* db);
+
+  // Valid as long as `db`.
+  static Membership* MembershipOf(const ReplicatedDB* db);
 
   static Store* StoreOf(ReplicatedDB* db) { return db->store_.get(); }
 

@@ -9,6 +9,7 @@
 #include "replication/protocol/apply.h"
 #include "replication/store/adoption.h"
 #include "replication/store/index_key.h"
+#include "replication/store/membership.h"
 #include "replication/store/status.h"
 #include "replication/store/store.h"
 
@@ -104,7 +105,7 @@ Status Store::Contends(const Family& family, const Pair& pair,
   return Status::OK();
 }
 
-Status Store::ApplyOnce(std::span<const Pair> pairs,
+Status Store::ApplyOnce(std::span<const Pair> pairs, uint64_t epoch,
                         const std::function<bool()>& cancelled,
                         std::vector<ApplyOutcome>* outcomes) {
   const FamilyTable& families = table();
@@ -130,6 +131,11 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
     return Status::Incomplete("waiting for writers of the same keys");
   }
   StripeSetGuard guard(&locks_, stripes, std::adopt_lock);
+  // Who is no member any more hands nothing on from the moment that this
+  // replica knows.
+  if (membership_->epoch() != epoch) {
+    return Status::InvalidArgument("rocksync: the member list has changed");
+  }
   // Under the locks: whoever writes these keys next draws a later version.
   clock_.Observe(latest);
   Status status = lease_.Cover(latest, /*may_wait=*/false);
@@ -149,12 +155,15 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
     if (before != written.end()) {
       current = {true, before->second};
     } else {
-      status = reader_.Get(nullptr, {positions[i], family.id, pair.key},
-                           &current.entry);
+      status = reader_.Get({positions[i], family.id, pair.key}, &current.entry);
       if (!status.ok() && !status.IsNotFound()) return status;
       current.known = status.ok();
     }
-    bool beats = true;
+    // A forgotten tombstone is not accepted, unless it kills something after
+    // all, and even then it leaves no entry.
+    const bool forgotten =
+        IsForgotten(pair.tombstone, pair.version, reader_.horizon());
+    bool beats = !forgotten;
     if (current.known) {
       status = Contends(family, pair, current.entry, &beats);
       if (!status.ok()) return status;
@@ -180,9 +189,14 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
   for (const size_t i : applied) {
     const Pair& pair = pairs[i];
     const std::string_view value = pair.value;
-    PutEntry(&batch,
-             {positions[i], families.families()[pair.family].id, pair.key},
-             PendingEntry(pair.version, pair.tombstone ? nullptr : &value));
+    const IndexKey key{positions[i], families.families()[pair.family].id,
+                       pair.key};
+    if (IsForgotten(pair.tombstone, pair.version, reader_.horizon())) {
+      RemoveEntry(&batch, key);
+    } else {
+      PutEntry(&batch, key,
+               PendingEntry(pair.version, pair.tombstone ? nullptr : &value));
+    }
     digests_.Note(positions[i]);
   }
   if (options_.hook != nullptr) options_.hook->BeforeApply(changes);
@@ -193,7 +207,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
   return status;
 }
 
-absl::Status Store::Apply(std::span<const Pair> pairs,
+absl::Status Store::Apply(std::span<const Pair> pairs, uint64_t epoch,
                           const std::function<bool()>& cancelled,
                           std::vector<ApplyOutcome>* outcomes) {
   if (!adoption_->Progress().done) {
@@ -206,7 +220,7 @@ absl::Status Store::Apply(std::span<const Pair> pairs,
   }
   Status status;
   while (true) {
-    status = ApplyOnce(pairs, cancelled, outcomes);
+    status = ApplyOnce(pairs, epoch, cancelled, outcomes);
     // Incomplete: RocksDB would have slowed this write down.
     if (!status.IsIncomplete()) break;
     if (cancelled && cancelled()) {
@@ -228,7 +242,7 @@ void Store::MarkSuspect(const Family& family, std::string_view key,
   StripeGuard guard(&locks_, StripeOf(position));
   const IndexKey index_key{position, family.id, key};
   StoredEntry entry;
-  if (!reader_.Get(nullptr, index_key, &entry).ok() || entry.suspect ||
+  if (!reader_.Get(index_key, &entry).ok() || entry.suspect ||
       entry.version != version) {
     return;
   }

@@ -8,6 +8,7 @@
 #include "replication/store/index_key.h"
 #include "replication/store/status.h"
 #include "replication/store/store.h"
+#include "replication/store/tombstone_sweep.h"
 
 namespace rocksync {
 namespace {
@@ -106,9 +107,12 @@ Status Store::WriteSeal() {
   };
   if (leaves != nullptr) {
     constexpr size_t kPerChunk = kLeafCount / kDigestChunks;
+    const LeafDigests::Tombstones tombstones = digests_.LeafTombstonesNow();
     for (uint32_t chunk = 0; chunk < kDigestChunks; ++chunk) {
       put(DigestKey(chunk),
           EncodeDigests(leaves->data() + chunk * kPerChunk, kPerChunk));
+      put(TombstonesKey(chunk),
+          EncodeTombstones(tombstones.data() + chunk * kPerChunk, kPerChunk));
     }
   }
   put(MetaKey(kLeaseRecord), EncodeLease(clock_.Last() + 1));
@@ -125,6 +129,7 @@ Status Store::Close() {
   if (closed_) return Status::OK();
   closed_ = true;
   adoption_->Stop();
+  sweep_->Stop();
   const Status status = WriteSeal();
   digests_.Invalidate();
   rocksdb::ColumnFamilyHandle* const index = reader_.index();

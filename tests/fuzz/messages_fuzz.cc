@@ -98,7 +98,15 @@ void FuzzClaims(std::string_view body) {
   Require(second.done());
 }
 
+// What a set-up says of members also travels alone.
+void FuzzAnnouncement(std::string_view message) {
+  Announcement announcement;
+  if (!DecodeAnnouncement(message, &announcement)) return;
+  Require(EncodeAnnouncement(announcement) == message);
+}
+
 void FuzzSetup(std::string_view body) {
+  FuzzAnnouncement(body);
   SetupFacts facts;
   if (!DecodeSetup(body, &facts).ok()) return;
   std::string again;
@@ -106,6 +114,7 @@ void FuzzSetup(std::string_view body) {
   SetupFacts second;
   Require(DecodeSetup(again, &second).ok());
   Require(second.families == facts.families && second.cluster == facts.cluster);
+  Require(second.forgetting == facts.forgetting);
 }
 
 void FuzzInquiry(std::string_view body) {

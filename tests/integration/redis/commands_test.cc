@@ -230,6 +230,41 @@ TEST_F(CommandsTest, Replication) {
             "-ERR no sync with d: IO error: nobody there\r\n");
 }
 
+TEST_F(CommandsTest, Members) {
+  CommandOptions options;
+  std::vector<uint64_t> members;
+  uint64_t epoch = 0;
+  int forgets = 0;
+  options.set_members = [&](uint64_t e, const std::vector<uint64_t>& ids) {
+    epoch = e;
+    members = ids;
+    return ids.size() < 3 ? rocksdb::Status::OK()
+                          : rocksdb::Status::InvalidArgument("too many");
+  };
+  options.forget = [&] {
+    ++forgets;
+    return rocksdb::Status::OK();
+  };
+  Commands commands(db_.get(), &replicator_, options);
+  const auto say = [&](const RespRequest& request) {
+    std::string reply;
+    commands.Execute(request, &reply);
+    return reply;
+  };
+  EXPECT_EQ(say({"REPLICATION", "MEMBERS", "3", "00000000000000ff", "a"}),
+            "+OK\r\n");
+  EXPECT_EQ(epoch, 3u);
+  EXPECT_THAT(members, ElementsAre(255u, 10u));
+  EXPECT_EQ(say({"REPLICATION", "MEMBERS", "3", "1", "2", "3"}),
+            "-ERR Invalid argument: too many\r\n");
+  EXPECT_THAT(say({"REPLICATION", "MEMBERS", "x", "1"}),
+              StartsWith("-ERR REPLICATION MEMBERS takes an epoch"));
+  EXPECT_THAT(say({"REPLICATION", "MEMBERS", "3", "1x"}),
+              StartsWith("-ERR REPLICATION MEMBERS takes an epoch"));
+  EXPECT_EQ(say({"REPLICATION", "FORGET"}), "+OK\r\n");
+  EXPECT_EQ(forgets, 1);
+}
+
 TEST_F(CommandsTest, WithoutReplication) {
   Commands commands(db_.get(), nullptr, {});
   std::string reply;

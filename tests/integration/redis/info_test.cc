@@ -32,6 +32,10 @@ TEST(Info, Replication) {
   stats.replica_id = 0xabc;
   stats.pairs_sent = 7;
   stats.paused = true;
+  stats.forgetting.epoch = 7;
+  stats.forgetting.tombstones = 9;
+  stats.forgetting.held_up_by = 0x1f;
+  stats.forgetting.members.push_back({.replica_id = 0x1f, .held_ms = 12});
   stats.peers.resize(2);
   stats.peers[1].address = "127.0.0.1:7400";
   stats.peers[1].last_error = "two\r\nlines";
@@ -40,6 +44,11 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\nreplica_id:0000000000000abc\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npairs_sent:7\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npaused:1\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nmembers_epoch:7\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\ntombstones:9\r\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\r\ntombstones_held_up_by:000000000000001f\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nmember0_held_ms:12\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeers:2\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeer1_address:127.0.0.1:7400\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeer1_last_error:two  lines\r\n"));

@@ -24,7 +24,7 @@ MemberList List(uint64_t epoch, std::vector<uint64_t> ids,
 
 Forgetting Of(const MemberList& list) {
   Forgetting knows;
-  AdoptList(list, false, true, &knows);
+  Found(list, &knows);
   return knows;
 }
 
@@ -106,9 +106,9 @@ TEST(MeetingTest, AListFromNowhereIsNotLearned) {
 
 TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveForgotten) {
   Forgetting newcomer;
-  AdoptList(List(1, {1, 2}), true, false, &newcomer);
-  EXPECT_TRUE(newcomer.unproven);
   Forgetting member = Of(List(1, {1, 2}));
+  EXPECT_EQ(Join(member, 2, true, &newcomer).meeting, Meeting::kAlike);
+  EXPECT_TRUE(newcomer.unproven);
   ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
   member.horizon = 5;
   ExpectVerdicts(member, 1, Meeting::kOutOfReach, newcomer, 2,
@@ -134,6 +134,36 @@ TEST(MeetingTest, WhoPromisedMoreThanItKnowsWasRolledBack) {
   // To have heard less of others is no fault.
   back.vouched = {2, 9};
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+}
+
+TEST(MeetingTest, ANewcomerWithOldDataDoesNotJoin) {
+  Forgetting member = Of(List(1, {1, 2}));
+  member.horizon = 5;
+  Forgetting newcomer;
+  const MeetingVerdict verdict = Join(member, 2, true, &newcomer);
+  EXPECT_EQ(verdict.meeting, Meeting::kOutOfReach);
+  EXPECT_THAT(verdict.why, HasSubstr("replica 2 joined with data"));
+  EXPECT_EQ(newcomer, Forgetting{});
+  // Empty, it does; and a copy that has forgotten as much.
+  EXPECT_EQ(Join(member, 2, false, &newcomer).meeting, Meeting::kAlike);
+  EXPECT_EQ(newcomer.horizon, 5u);
+  EXPECT_FALSE(newcomer.unproven);
+  Forgetting copy;
+  copy.horizon = 6;
+  EXPECT_EQ(Join(member, 2, true, &copy).meeting, Meeting::kAlike);
+  EXPECT_EQ(copy.horizon, 6u);
+  EXPECT_TRUE(copy.unproven);
+}
+
+TEST(MeetingTest, AMemberTakesAlongWhatItsEpochHasReached) {
+  Forgetting first = Of(List(1, {1, 2}));
+  Forgetting second = Of(List(2, {1, 2}, first.list));
+  second.horizon = 5;
+  second.horizon_epoch = 1;
+  EXPECT_EQ(Join(second, 2, true, &first).meeting, Meeting::kAlike);
+  EXPECT_EQ(HorizonOf(first), (Horizon{5, 1}));
+  EXPECT_EQ(first.list, second.list);
+  EXPECT_FALSE(first.unproven);
 }
 
 TEST(MeetingTest, WithoutListsAForgottenPastMustBeTheSame) {
@@ -163,6 +193,14 @@ TEST(KnowledgeTest, IsHandedOn) {
   EXPECT_FALSE(Advance(&a));
 }
 
+TEST(KnowledgeTest, WhoWentBackIsNoticed) {
+  Forgetting a = Of(List(1, {1, 2}));
+  a.holds = {0, 7};
+  EXPECT_TRUE(WentBack(a, 2, 6));
+  EXPECT_FALSE(WentBack(a, 2, 7));
+  EXPECT_FALSE(WentBack(a, 3, 6));
+}
+
 TEST(KnowledgeTest, NothingWithoutAList) {
   Forgetting a;
   Proved(1, 4, 2, 6, {}, &a);
@@ -175,7 +213,7 @@ TEST(KnowledgeTest, ANewListStartsAnew) {
   Forgetting a = Of(List(1, {1, 2, 3}));
   a.holds = a.vouched = {4, 4, 4};
   EXPECT_TRUE(Advance(&a));
-  AdoptList(List(2, {1, 2}, a.list), true, false, &a);
+  Found(List(2, {1, 2}, a.list), &a);
   EXPECT_EQ(a.holds, (std::vector<uint64_t>{0, 0}));
   EXPECT_EQ(a.vouched, (std::vector<uint64_t>{0, 0}));
   EXPECT_EQ(HorizonOf(a), (Horizon{4, 1}));

@@ -20,7 +20,7 @@ ForgettingWorld::ForgettingWorld(const WorldShape& shape)
       replicas_[i].now = {true, false, 1, IdOf(0)};
       Sync(i);
     }
-    if (founder) Adopt(i, first, true);
+    if (founder) Found(first, &replicas_[i].knows);
   }
 }
 
@@ -105,7 +105,10 @@ void ForgettingWorld::SetSecondList() {
   std::vector<uint64_t> ids;
   const size_t stay = shape_.admits ? shape_.replicas : shape_.founders;
   for (size_t i = 0; i + shape_.removes < stay; ++i) ids.push_back(IdOf(i));
-  Adopt(0, *SucceedingList(replicas_[0].knows.list, 2, ids, IdOf(0)), true);
+  Forgetting& knows = replicas_[0].knows;
+  const Forgetting before = knows;
+  Found(*SucceedingList(knows.list, 2, ids, IdOf(0)), &knows);
+  KeepProofs(before, &knows);
 }
 
 void ForgettingWorld::Delete(size_t i) {
@@ -144,22 +147,8 @@ bool ForgettingWorld::Connect(size_t a, size_t b) {
       verdict.meeting == Meeting::kOutOfReach) {
     verdict.meeting = Meeting::kAlike;
   }
-  for (const auto& [pupil, teacher] : {std::pair(a, b), std::pair(b, a)}) {
-    if (verdict.meeting != (pupil == a ? Meeting::kLearn : Meeting::kTeach)) {
-      continue;
-    }
-    // Later versions of a newcomer come after all that members read before.
-    replicas_[pupil].clock =
-        std::max(replicas_[pupil].clock, replicas_[teacher].clock);
-    const Replica& from = replicas_[teacher];
-    const bool behind = replicas_[pupil].now.present &&
-                        replicas_[pupil].knows.list.epoch == 0 &&
-                        replicas_[pupil].knows.horizon < from.knows.horizon;
-    if (behind && shape_.fault != ForgettingFault::kLetAnybodyIn) return false;
-    const MemberList list = from.knows.list;
-    Adopt(pupil, list, false);
-    return false;
-  }
+  if (verdict.meeting == Meeting::kLearn) return Learn(a, b);
+  if (verdict.meeting == Meeting::kTeach) return Learn(b, a);
   if (verdict.meeting != Meeting::kAlike) return false;
   Link link;
   link.said = {mine, theirs};
@@ -212,16 +201,27 @@ void ForgettingWorld::Prove(size_t a, size_t b) {
          &replicas_[b].knows);
 }
 
-void ForgettingWorld::Adopt(size_t i, const MemberList& list, bool founding) {
-  Forgetting& knows = replicas_[i].knows;
-  const Forgetting before = knows;
-  AdoptList(list, replicas_[i].now.present, founding, &knows);
+// They meet again afterwards, if they can: never a connection.
+bool ForgettingWorld::Learn(size_t pupil, size_t teacher) {
+  Replica& replica = replicas_[pupil];
+  Forgetting said = replicas_[teacher].knows;
+  if (shape_.fault == ForgettingFault::kLetAnybodyIn) said.horizon = 0;
+  const Forgetting before = replica.knows;
+  replica.clock = std::max(replica.clock, replicas_[teacher].clock);
+  (void)Join(said, IdOf(pupil), replica.now.present, &replica.knows);
+  KeepProofs(before, &replica.knows);
+  SetHorizon(pupil, HorizonNow(pupil));
+  return false;
+}
+
+void ForgettingWorld::KeepProofs(const Forgetting& before,
+                                 Forgetting* knows) const {
   if (shape_.fault != ForgettingFault::kKeepProofs) return;
-  for (size_t m = 0; m < list.members.size(); ++m) {
-    const auto was = before.list.Find(list.members[m].replica_id);
+  for (size_t m = 0; m < knows->list.members.size(); ++m) {
+    const auto was = before.list.Find(knows->list.members[m].replica_id);
     if (!was) continue;
-    knows.holds[m] = before.holds[*was];
-    knows.vouched[m] = before.vouched[*was];
+    knows->holds[m] = before.holds[*was];
+    knows->vouched[m] = before.vouched[*was];
   }
 }
 

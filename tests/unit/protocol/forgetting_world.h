@@ -98,7 +98,8 @@ class ForgettingWorld {
   void Ship(size_t from, size_t to);
   void Take(size_t to, const Record& record);
   void Sync(size_t i) { replicas_[i].synced = replicas_[i].now; }
-  void Adopt(size_t i, const MemberList& list, bool founding);
+  bool Learn(size_t pupil, size_t teacher);
+  void KeepProofs(const Forgetting& before, Forgetting* knows) const;
   void SetHorizon(size_t i, const Horizon& horizon);
   void AdvanceHorizon(size_t i);
   void Forget(size_t i, Record* record);

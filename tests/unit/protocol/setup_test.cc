@@ -94,8 +94,7 @@ TEST_F(SetupTest, TwoReplicasMeet) {
 TEST_F(SetupTest, LiteralBytes) {
   dialer_facts_.first_clock = 0x0303;
   dialer_facts_.clock = 0x0304;
-  AdoptList(*SucceedingList({}, 300, {1, 2}, 1), false, true,
-            &dialer_facts_.forgetting);
+  Found(*SucceedingList({}, 300, {1, 2}, 1), &dialer_facts_.forgetting);
   dialer_facts_.forgetting.horizon = 0x0102;
   dialer_facts_.families.pop_back();
   listener_facts_.forgetting = dialer_facts_.forgetting;
@@ -181,7 +180,7 @@ TEST_F(SetupTest, TheDialerChecksToo) {
 // The member list that founders 1 and 2 have.
 Forgetting Founded(uint64_t epoch, std::vector<uint64_t> ids) {
   Forgetting forgetting;
-  AdoptList(*SucceedingList({}, epoch, ids, ids[0]), false, true, &forgetting);
+  Found(*SucceedingList({}, epoch, ids, ids[0]), &forgetting);
   return forgetting;
 }
 

@@ -155,6 +155,35 @@ TEST(IndexFormatTest, MetaRecords) {
   EXPECT_EQ(EncodeDigests(&digest, 1),
             Bytes({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
                    0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3}));
+  const LeafTombstones leaves[] = {{}, {300, 0x0102}};
+  EXPECT_EQ(TombstonesKey(5),
+            std::string(8, '\0') + "tombstones/" + Bytes({5}));
+  EXPECT_EQ(EncodeTombstones(leaves, 2),
+            Bytes({1, 0, 0xac, 0x02, 0, 0, 0, 0, 0, 0, 1, 2}));
+  EXPECT_EQ(EncodeSwept(0x0102), Bytes({1, 0, 0, 0, 0, 0, 0, 1, 2}));
+  Forgetting forgetting;
+  forgetting.horizon = 0x0102;
+  EXPECT_EQ(Encode(forgetting), Bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0}));
+}
+
+TEST(IndexFormatTest, TombstonesOfLeavesComeBackAndDamageIsSeen) {
+  const LeafTombstones leaves[] = {{}, {300, 0x0102}, {1, 0}};
+  const std::string bytes = EncodeTombstones(leaves, 3);
+  LeafTombstones parsed[3];
+  ASSERT_TRUE(DecodeTombstones(bytes, parsed, 3));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(parsed[i], leaves[i]);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(DecodeTombstones(bytes.substr(0, size), parsed, 3)) << size;
+  }
+  EXPECT_FALSE(DecodeTombstones(bytes + "x", parsed, 3));
+}
+
+TEST(IndexFormatTest, OnlyTombstonesUpToTheHorizonAreForgotten) {
+  StoredEntry entry = WithHash({77, 5});
+  EXPECT_FALSE(IsForgotten(entry, 77));
+  entry.tombstone = true;
+  EXPECT_TRUE(IsForgotten(entry, 77));
+  EXPECT_FALSE(IsForgotten(entry, 76));
 }
 
 template <typename Record>
@@ -187,6 +216,9 @@ TEST(IndexFormatTest, MetaRecordsComeBackAndDamageIsSeen) {
   scrub.running = true;
   scrub.cursor = "cursor";
   ExpectRobust(scrub);
+  Forgetting forgetting;
+  Found(*SucceedingList({}, 1, {1, 2}, 1), &forgetting);
+  ExpectRobust(forgetting);
 }
 
 }  // namespace

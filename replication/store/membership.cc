@@ -1,0 +1,185 @@
+#include "replication/store/membership.h"
+
+#include <string>
+#include <utility>
+
+#include "replication/protocol/apply.h"
+#include "replication/store/index_key.h"
+#include "replication/store/index_reader.h"
+#include "replication/store/store.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+// A new horizon makes leaves be read again: worth it once so large a share of
+// the elements goes (1 in this many).
+constexpr uint64_t kWorthwhileShare = 50;
+
+}  // namespace
+
+Membership::Membership(Store* store, Forgetting now,
+                       std::function<void()> horizon_set)
+    : store_(store),
+      horizon_set_(std::move(horizon_set)),
+      now_(std::move(now)),
+      epoch_(now_.list.epoch) {}
+
+Forgetting Membership::Now() const {
+  const std::lock_guard lock(mutex_);
+  return now_;
+}
+
+Announcement Membership::Announce() const {
+  return {store_->identity().clock, Now()};
+}
+
+Status Membership::SetMembers(uint64_t epoch,
+                              const std::vector<uint64_t>& replica_ids) {
+  const std::lock_guard lock(mutex_);
+  const absl::StatusOr<MemberList> list = SucceedingList(
+      now_.list, epoch, replica_ids, store_->identity().replica_id);
+  if (!list.ok()) {
+    return Status::InvalidArgument("rocksync: " +
+                                   std::string(list.status().message()));
+  }
+  Forgetting next = now_;
+  Found(*list, &next);
+  return InstallWithStripes(std::move(next));
+}
+
+bool Membership::HasData() const {
+  if (!store_->adoption_progress().done) return true;
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+                     IndexCursor::Order::kTotal);
+  cursor.SeekToFirstEntry();
+  return cursor.Valid() || !cursor.status().ok();
+}
+
+Status Membership::Learn(const Announcement& peer) {
+  const std::lock_guard lock(mutex_);
+  if (peer.forgetting.list.epoch <= now_.list.epoch) return Status::OK();
+  if (store_->HoldsBack({peer.reading, 0})) {
+    return Status::TryAgain(
+        "rocksync: the clock of the member is too far ahead to join it",
+        "set the clocks of both machines");
+  }
+  AllStripesGuard all(store_->locks());
+  Status status = store_->FollowClock(peer.reading);
+  if (!status.ok()) return status;
+  Forgetting next = now_;
+  const MeetingVerdict verdict =
+      Join(peer.forgetting, store_->identity().replica_id, HasData(), &next);
+  if (verdict.meeting != Meeting::kAlike) {
+    return Status::InvalidArgument("rocksync: " + verdict.why);
+  }
+  return Install(std::move(next));
+}
+
+Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
+                         const Announcement& peer, Horizon* agreed) {
+  const std::lock_guard lock(mutex_);
+  if (WentBack(now_, peer_id, peer.reading)) {
+    return Status::InvalidArgument(
+        "rocksync: the peer was rolled back: its clock is behind what others "
+        "have seen of it",
+        "export what it alone holds (`rocksync rescue`) and start it anew");
+  }
+  *agreed = rocksync::Agree(HorizonOf(mine), HorizonOf(peer.forgetting),
+                            mine.list.epoch);
+  if (mine.list.epoch == 0 || now_.list != mine.list) return Status::OK();
+  Forgetting next = now_;
+  Hear(peer.forgetting, store_->identity().replica_id, &next);
+  // Others may have moved the horizon since `mine` was said.
+  const Horizon horizon =
+      HorizonOf(now_) == HorizonOf(mine)
+          ? *agreed
+          : rocksync::Agree(HorizonOf(now_), *agreed, now_.list.epoch);
+  next.horizon = horizon.time;
+  next.horizon_epoch = horizon.epoch;
+  if (HorizonOf(next) != HorizonOf(now_)) {
+    return InstallWithStripes(std::move(next));
+  }
+  now_ = std::move(next);
+  return Status::OK();
+}
+
+Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
+                          const Announcement& peer) {
+  const std::lock_guard lock(mutex_);
+  if (now_.list.epoch == 0 || now_.list != mine.forgetting.list ||
+      now_.list != peer.forgetting.list) {
+    return Status::OK();
+  }
+  Forgetting next = now_;
+  Announcement said = peer;
+  said.reading = Trusted(peer.reading);
+  for (uint64_t& reading : said.forgetting.holds) reading = Trusted(reading);
+  rocksync::Proved(store_->identity().replica_id, mine.reading, peer_id,
+                   said.reading, said.forgetting, &next);
+  if (next != now_) {
+    rocksdb::WriteOptions options;
+    options.sync = next.vouched != now_.vouched;
+    const Status status =
+        store_->db()->Put(options, store_->reader().index(),
+                          MetaKey(kForgettingRecord), Encode(next));
+    if (!status.ok()) return status;
+    now_ = std::move(next);
+  }
+  // Also if only others have news.
+  return WorthAdvancing() ? AdvanceLocked() : Status::OK();
+}
+
+// A reading too far ahead is of a clock that jumped, and `rocksync restamp` may
+// set it back: then it stands for more than it proves. The time here does not,
+// and what holds for a reading holds for every earlier one.
+uint64_t Membership::Trusted(uint64_t reading) const {
+  const uint64_t wall_ms = store_->WallMs();
+  return TooFarAhead({.time = reading}, wall_ms,
+                     store_->options().max_clock_ahead_ms)
+             ? wall_ms << 16
+             : reading;
+}
+
+bool Membership::WorthAdvancing() const {
+  const uint64_t to = Attainable(now_);
+  if (to <= now_.horizon) return false;
+  const LeafDigests::Share share = store_->digests()->ForgottenBy(to);
+  return share.tombstones > 0 &&
+         share.tombstones >= share.elements / kWorthwhileShare;
+}
+
+Status Membership::Advance() {
+  const std::lock_guard lock(mutex_);
+  return AdvanceLocked();
+}
+
+Status Membership::AdvanceLocked() {
+  Forgetting next = now_;
+  if (!rocksync::Advance(&next)) return Status::OK();
+  return InstallWithStripes(std::move(next));
+}
+
+Status Membership::InstallWithStripes(Forgetting next) {
+  AllStripesGuard all(store_->locks());
+  return Install(std::move(next));
+}
+
+// Whoever applies a pair holds stripes and looks at the epoch; whoever readies
+// digests holds all of them and looks at the horizon.
+Status Membership::Install(Forgetting next) {
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const Status status =
+      store_->db()->Put(synced, store_->reader().index(),
+                        MetaKey(kForgettingRecord), Encode(next));
+  if (!status.ok()) return status;
+  now_ = std::move(next);
+  epoch_.store(now_.list.epoch, std::memory_order_release);
+  store_->SetHorizon(now_.horizon);
+  horizon_set_();
+  return status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,74 @@
+// What a replica knows of the members of its cluster and what it has forgotten
+// on the strength of it (protocol/forgetting.h), made durable.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_MEMBERSHIP_H_
+#define ROCKSYNC_REPLICATION_STORE_MEMBERSHIP_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "replication/protocol/forgetting.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+class Store;
+
+// Thread-safe. Member list, horizon and what this replica vouches for are
+// synced before anything follows from them. Other knowledge need not be: what
+// is lost of it is found out anew.
+class Membership {
+ public:
+  // `horizon_set` is called after each change of list or horizon.
+  Membership(Store* store, Forgetting now, std::function<void()> horizon_set);
+
+  uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+  Forgetting Now() const;
+
+  // What to say to a peer before either takes a snapshot for a session.
+  Announcement Announce() const;
+
+  // An operator's list. InvalidArgument: see SucceedingList.
+  rocksdb::Status SetMembers(uint64_t epoch,
+                             const std::vector<uint64_t>& replica_ids);
+
+  // Takes over the newer list of a peer (Meeting::kLearn). InvalidArgument: it
+  // may not be. TryAgain: the peer's clock is too far ahead.
+  rocksdb::Status Learn(const Announcement& peer);
+
+  // The peer said `peer`, this replica `mine`, and they may meet (kAlike):
+  // adopts the horizon that both come to, and what the peer knows of others.
+  // InvalidArgument: the peer was rolled back.
+  rocksdb::Status Agree(const Forgetting& mine, uint64_t peer_id,
+                        const Announcement& peer, Horizon* agreed);
+
+  // A session proved this replica equal to `peer_id`, and all is synced. Both
+  // said this before it. Counts for nothing if the list has changed since.
+  rocksdb::Status Proved(const Announcement& mine, uint64_t peer_id,
+                         const Announcement& peer);
+
+  // Moves the horizon as far as it can go, whether or not it is worth it.
+  rocksdb::Status Advance();
+
+ private:
+  uint64_t Trusted(uint64_t reading) const;
+  bool WorthAdvancing() const;
+  rocksdb::Status AdvanceLocked();
+  // REQUIRES: mutex_ is held; for Install also all stripes.
+  rocksdb::Status Install(Forgetting next);
+  rocksdb::Status InstallWithStripes(Forgetting next);
+  bool HasData() const;
+
+  Store* const store_;
+  const std::function<void()> horizon_set_;
+  mutable std::mutex mutex_;
+  Forgetting now_;
+  std::atomic<uint64_t> epoch_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_MEMBERSHIP_H_

@@ -1,0 +1,133 @@
+#include "replication/store/tombstone_sweep.h"
+
+#include <chrono>
+
+#include "replication/store/index_reader.h"
+#include "replication/store/meta_records.h"
+#include "replication/store/store.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+constexpr uint64_t kEntriesAtOnce = 2000;
+constexpr uint64_t kPauseMs = 10;  // after as many
+constexpr uint64_t kRetryMs = 1000;
+
+}  // namespace
+
+void TombstoneSweep::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void TombstoneSweep::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void TombstoneSweep::Wake() {
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+bool TombstoneSweep::done() const {
+  return swept_.load() == store_->reader().horizon();
+}
+
+bool TombstoneSweep::Pause(uint64_t ms) {
+  std::unique_lock lock(mutex_);
+  // By the clock on the wall, as in leaf_digests.cc.
+  changed_.wait_until(
+      lock, std::chrono::system_clock::now() + std::chrono::milliseconds(ms),
+      [this] { return stop_; });
+  return !stop_;
+}
+
+void TombstoneSweep::Run() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stop_ || !done(); });
+      if (stop_) return;
+    }
+    if (!Sweep().ok() && !Pause(kRetryMs)) return;
+  }
+}
+
+Status TombstoneSweep::Sweep() {
+  const uint64_t horizon = store_->reader().horizon();
+  std::string next;
+  do {
+    Status status = SweepSome(&next);
+    if (status.IsBusy()) status = Status::OK();  // the same again
+    if (!status.ok()) return status;
+    if (!Pause(kPauseMs)) return Status::Incomplete();
+  } while (!next.empty());
+  const Status status =
+      store_->db()->Put(rocksdb::WriteOptions(), store_->reader().index(),
+                        MetaKey(kSweptRecord), EncodeSwept(horizon));
+  if (status.ok()) swept_ = horizon;
+  return status;
+}
+
+Status TombstoneSweep::SweepSome(std::string* next) {
+  const uint64_t horizon = store_->reader().horizon();
+  IndexCursor cursor(store_->reader(), nullptr, horizon,
+                     IndexCursor::Order::kTotal);
+  if (next->empty()) {
+    cursor.SeekToFirstEntry();
+  } else {
+    cursor.SeekKey(*next);
+  }
+  std::vector<std::string> forgotten;
+  for (uint64_t read = 0; cursor.Valid() && read < kEntriesAtOnce; ++read) {
+    if (IsForgotten(cursor.entry(), horizon)) {
+      forgotten.emplace_back(cursor.index_key());
+    }
+    cursor.Next();
+  }
+  if (!cursor.status().ok()) return cursor.status();
+  const Status status = Remove(forgotten);
+  if (status.ok()) {
+    *next = cursor.Valid() ? std::string(cursor.index_key()) : "";
+  }
+  return status;
+}
+
+// Somebody may have written the key meanwhile, so each entry is looked at again
+// under its lock. Busy: RocksDB would have made us wait, with locks held.
+Status TombstoneSweep::Remove(const std::vector<std::string>& index_keys) {
+  if (index_keys.empty()) return Status::OK();
+  std::vector<IndexKey> keys(index_keys.size());
+  StripeSet stripes;
+  for (size_t i = 0; i < index_keys.size(); ++i) {
+    if (!ParseIndexKey(index_keys[i], &keys[i])) {
+      return Status::Corruption("rocksync: an index key is damaged");
+    }
+    stripes.Add(StripeOf(keys[i].position));
+  }
+  const StripeSetGuard guard(store_->locks(), stripes);
+  const IndexReader& reader = store_->reader();
+  rocksdb::WriteBatch batch;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    StoredEntry entry;
+    Status status = reader.Get(nullptr, /*horizon=*/0, keys[i], &entry);
+    if (status.ok() && IsForgotten(entry, reader.horizon())) {
+      status = batch.Delete(reader.index(), index_keys[i]);
+    }
+    if (!status.ok() && !status.IsNotFound()) return status;
+  }
+  if (batch.Count() == 0) return Status::OK();
+  rocksdb::WriteOptions options;
+  options.no_slowdown = true;
+  const Status status = store_->db()->Write(options, &batch);
+  if (status.ok()) removed_ += batch.Count();
+  return status.IsIncomplete() ? Status::Busy() : status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,60 @@
+// Takes forgotten tombstones out of the index: deletes, in small batches, at a
+// bounded pace. To readers they are gone before (IsForgotten), so nothing
+// depends on how far this is, and snapshots that still need one keep it.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_TOMBSTONE_SWEEP_H_
+#define ROCKSYNC_REPLICATION_STORE_TOMBSTONE_SWEEP_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+class Store;
+
+// One thread, which reads the whole index once for each horizon, 200 000
+// entries a second at most. It begins anew after a restart.
+class TombstoneSweep {
+ public:
+  // `swept`: the horizon of the last sweep that was finished.
+  TombstoneSweep(Store* store, uint64_t swept) : store_(store), swept_(swept) {}
+  ~TombstoneSweep() { Stop(); }
+
+  void Start();
+  void Stop();
+  // The horizon has changed.
+  void Wake();
+
+  // All that is forgotten is out of the index.
+  bool done() const;
+  // Entries taken out since the opening.
+  uint64_t removed() const { return removed_.load(); }
+
+ private:
+  void Run();
+  // Incomplete: stopped.
+  rocksdb::Status Sweep();
+  // `*next`: where to go on; empty at the end.
+  rocksdb::Status SweepSome(std::string* next);
+  rocksdb::Status Remove(const std::vector<std::string>& index_keys);
+  bool Pause(uint64_t ms);  // false: stopped
+
+  Store* const store_;
+  std::thread thread_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stop_ = false;
+  std::atomic<uint64_t> swept_;
+  std::atomic<uint64_t> removed_{0};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_TOMBSTONE_SWEEP_H_
