@@ -136,7 +136,7 @@ TEST_F(ScrubTest, ADeleteThatWasLostIsDoneAgain) {
   const IndexKey key{store->reader().hasher().Position("default", "old"),
                      store->table().families()[0].id, "old"};
   StoredEntry entry;
-  ASSERT_TRUE(IsOk(store->reader().Get(nullptr, key, &entry)));
+  ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
   Rot(a_.get(), "old", "value");
   rocksdb::WriteBatch batch;
   store->PutEntry(&batch, key, entry);
@@ -186,7 +186,7 @@ TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByValueHash) {
       const IndexKey key{store->reader().hasher().Position("default", name),
                          store->table().families()[0].id, name};
       StoredEntry entry;
-      ASSERT_TRUE(IsOk(store->reader().Get(nullptr, key, &entry)));
+      ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
       const std::string value = damaged == a_.get() ? "here" : "there";
       const std::string_view view = value;
       rocksdb::WriteBatch batch;
@@ -214,7 +214,7 @@ TEST_F(ScrubTest, RotLosesAgainstItsOwnVersion) {
     const IndexKey key{store->reader().hasher().Position("default", name),
                        store->table().families()[0].id, name};
     StoredEntry entry;
-    ASSERT_TRUE(IsOk(store->reader().Get(nullptr, key, &entry)));
+    ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
     entry.pending = false;
     ++entry.hash_low;  // the entry rots
     rocksdb::WriteBatch batch;
