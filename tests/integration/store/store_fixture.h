@@ -72,7 +72,11 @@ class StoreTest : public ::testing::Test {
     rocksdb::DB::ListColumnFamilies(options, Dir(name), &names)
         .PermitUncheckedError();
     if (names.empty()) names.push_back("default");
-    for (const std::string& family : names) families.push_back({family, {}});
+    rocksdb::ColumnFamilyOptions family_options;
+    family_options.disable_auto_compactions = options_.disable_auto_compactions;
+    for (const std::string& family : names) {
+      families.push_back({family, family_options});
+    }
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* raw = nullptr;
     ASSERT_ROCKS_OK(
