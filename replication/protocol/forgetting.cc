@@ -90,9 +90,10 @@ MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
   if (const auto back = RolledBack(mine, my_id, peer, peer_id)) {
     return {Meeting::kRolledBack,
             absl::StrCat("replica ", Hex(*back),
-                         " has promised more than it knows of: an older state"
-                         " of its disk is back; export what it alone holds"
-                         " (`rocksync rescue`) and open it as a new replica")};
+                         " has promised more than it now knows of; if this goes"
+                         " on, an older state of its disk is back: export what"
+                         " it alone holds (`rocksync rescue`) and open it as a"
+                         " new replica")};
   }
   if (const auto behind = OutOfReach(mine, my_id, peer, peer_id)) {
     return BehindWithData(*behind);

@@ -94,8 +94,10 @@ RefusalReason ReasonOf(Meeting meeting) {
   switch (meeting) {
     case Meeting::kNotMember:
       return RefusalReason::kNotMember;
+    // Not kRolledBack, which would mark the replica as superseded for good: two
+    // set-ups of one life may cross on two connections, and then the next
+    // attempt goes through.
     case Meeting::kRolledBack:
-      return RefusalReason::kRolledBack;
     case Meeting::kOutOfReach:
       return RefusalReason::kOutOfReach;
     default:
