@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "replication/protocol/forwarding_view.h"
+
 namespace rocksync {
 namespace {
 
@@ -75,10 +77,12 @@ class ThrottledSnapshot : public StorageSnapshot {
   const Throttle* const throttle_;
 };
 
-class ThrottledView : public StorageView {
+class ThrottledView final : public ForwardingView {
  public:
   ThrottledView(std::unique_ptr<StorageView> view, Throttle throttle)
-      : view_(std::move(view)), throttle_(std::move(throttle)) {}
+      : ForwardingView(view.get()),
+        view_(std::move(view)),
+        throttle_(std::move(throttle)) {}
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
@@ -87,23 +91,6 @@ class ThrottledView : public StorageView {
     return std::make_unique<ThrottledSnapshot>(*std::move(snapshot),
                                                &throttle_);
   }
-
-  absl::Status Apply(std::span<const Pair> pairs,
-                     const std::function<bool()>& cancelled,
-                     std::vector<ApplyOutcome>* outcomes) override {
-    return view_->Apply(pairs, cancelled, outcomes);
-  }
-  uint32_t FamilyCount() const override { return view_->FamilyCount(); }
-  bool HoldsBack(const Version& version) const override {
-    return view_->HoldsBack(version);
-  }
-  uint64_t PositionOf(uint32_t family, std::string_view key) const override {
-    return view_->PositionOf(family, key);
-  }
-  ElementHash HashOf(const Pair& pair) const override {
-    return view_->HashOf(pair);
-  }
-  absl::Status Sync() override { return view_->Sync(); }
 
  private:
   const std::unique_ptr<StorageView> view_;

@@ -9,14 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "replication/protocol/forwarding_view.h"
 #include "tests/simulation/memory_storage.h"
 
 namespace rocksync {
 
-class RecordingView final : public StorageView {
+class RecordingView final : public ForwardingView {
  public:
   // `storage` must outlive it.
-  explicit RecordingView(MemoryStorage* storage) : storage_(storage) {}
+  explicit RecordingView(MemoryStorage* storage)
+      : ForwardingView(storage), storage_(storage) {}
 
   // What the storage held when the last snapshot was taken.
   const MemoryStorage::Records& snapshot() const { return snapshot_; }
@@ -27,28 +29,18 @@ class RecordingView final : public StorageView {
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
     snapshot_ = storage_->records();
-    return storage_->TakeSnapshot(cancelled);
+    return ForwardingView::TakeSnapshot(cancelled);
   }
   absl::Status Apply(std::span<const Pair> pairs,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
-    const absl::Status status = storage_->Apply(pairs, cancelled, outcomes);
+    const absl::Status status =
+        ForwardingView::Apply(pairs, cancelled, outcomes);
     for (size_t i = 0; status.ok() && i < pairs.size(); ++i) {
       if ((*outcomes)[i] == ApplyOutcome::kApplied) on_apply_(pairs[i]);
     }
     return status;
   }
-  uint32_t FamilyCount() const override { return storage_->FamilyCount(); }
-  bool HoldsBack(const Version& version) const override {
-    return storage_->HoldsBack(version);
-  }
-  uint64_t PositionOf(uint32_t family, std::string_view key) const override {
-    return storage_->PositionOf(family, key);
-  }
-  ElementHash HashOf(const Pair& pair) const override {
-    return storage_->HashOf(pair);
-  }
-  absl::Status Sync() override { return storage_->Sync(); }
 
  private:
   MemoryStorage* const storage_;

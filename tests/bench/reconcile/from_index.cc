@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "replication/protocol/storage_view.h"
+#include "replication/protocol/forwarding_view.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/write_batch.h"
 #include "rocksync/replicated_db.h"
@@ -84,10 +84,10 @@ class CountingSnapshot final : public StorageSnapshot {
   uint64_t* const read_;
 };
 
-class CountingView final : public StorageView {
+class CountingView final : public ForwardingView {
  public:
   explicit CountingView(ReplicatedDB* db)
-      : db_(db), view_(StoreAccess::NewView(db)) {}
+      : CountingView(db, StoreAccess::NewView(db)) {}
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
@@ -100,28 +100,15 @@ class CountingView final : public StorageView {
     if (!snapshot.ok()) return snapshot.status();
     return std::make_unique<CountingSnapshot>(*std::move(snapshot), &read_);
   }
-  absl::Status Apply(std::span<const Pair> pairs,
-                     const std::function<bool()>& cancelled,
-                     std::vector<ApplyOutcome>* outcomes) override {
-    return view_->Apply(pairs, cancelled, outcomes);
-  }
-  uint32_t FamilyCount() const override { return view_->FamilyCount(); }
-  bool HoldsBack(const Version& version) const override {
-    return view_->HoldsBack(version);
-  }
-  uint64_t PositionOf(uint32_t family, std::string_view key) const override {
-    return view_->PositionOf(family, key);
-  }
-  ElementHash HashOf(const Pair& pair) const override {
-    return view_->HashOf(pair);
-  }
-  absl::Status Sync() override { return view_->Sync(); }
 
   uint64_t read() const { return read_ + digest_reads_; }
   uint64_t digest_reads() const { return digest_reads_; }
   double snapshot_ms() const { return snapshot_ms_; }
 
  private:
+  CountingView(ReplicatedDB* db, std::unique_ptr<StorageView> view)
+      : ForwardingView(view.get()), db_(db), view_(std::move(view)) {}
+
   uint64_t DigestReads() const {
     return db_->GetIndexStats().digest_entries_read;
   }
