@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "replication/protocol/apply.h"
 #include "replication/store/index_key.h"
 #include "replication/store/index_reader.h"
 #include "replication/store/store.h"
@@ -114,8 +113,10 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
   }
   Forgetting next = now_;
   Announcement said = peer;
-  said.reading = Trusted(peer.reading);
-  for (uint64_t& reading : said.forgetting.holds) reading = Trusted(reading);
+  said.reading = store_->Trusted(peer.reading);
+  for (uint64_t& reading : said.forgetting.holds) {
+    reading = store_->Trusted(reading);
+  }
   rocksync::Proved(store_->identity().replica_id, mine.reading, peer_id,
                    said.reading, said.forgetting, &next);
   if (next != now_) {
@@ -129,17 +130,6 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
   }
   // Also if only others have news.
   return WorthAdvancing() ? AdvanceLocked() : Status::OK();
-}
-
-// A reading too far ahead is of a clock that jumped, and `rocksync restamp` may
-// set it back: then it stands for more than it proves. The time here does not,
-// and what holds for a reading holds for every earlier one.
-uint64_t Membership::Trusted(uint64_t reading) const {
-  const uint64_t wall_ms = store_->WallMs();
-  return TooFarAhead({.time = reading}, wall_ms,
-                     store_->options().max_clock_ahead_ms)
-             ? wall_ms << 16
-             : reading;
 }
 
 bool Membership::WorthAdvancing() const {

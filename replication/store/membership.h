@@ -54,7 +54,6 @@ class Membership {
   rocksdb::Status Advance();
 
  private:
-  uint64_t Trusted(uint64_t reading) const;
   bool WorthAdvancing() const;
   rocksdb::Status AdvanceLocked();
   // REQUIRES: mutex_ is held; for Install also all stripes.

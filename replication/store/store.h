@@ -143,6 +143,10 @@ class Store {
   StripeLocks* locks() { return &locks_; }
   LeafDigests* digests() { return &digests_; }
   uint64_t WallMs() const;
+  // What to believe of a peer's clock reading. One that is too far ahead is of
+  // a clock that jumped, and `rocksync restamp` may set it back; then the time
+  // here counts. What holds for a reading holds for every earlier one.
+  uint64_t Trusted(uint64_t reading) const;
   rocksdb::Status DrawVersion(Version* version);
   void CountSuspect() {
     ++suspect_pairs_;

@@ -38,6 +38,12 @@ ReplicaIdentity Store::identity() const {
           std::min(clock_.Last(), lease_.until())};
 }
 
+uint64_t Store::Trusted(uint64_t reading) const {
+  const uint64_t wall_ms = WallMs();
+  return reading > (wall_ms + options_.max_clock_ahead_ms) << 16 ? wall_ms << 16
+                                                                 : reading;
+}
+
 Status Store::RecallPeer(uint64_t replica_id, PeerRecord* known) const {
   std::string bytes;
   const Status status = db()->Get(rocksdb::ReadOptions(), reader_.index(),
@@ -70,14 +76,9 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
     return Refused(peer.replica_id, Describe(succession, before, after));
   }
   const Life later = Later(before, after);
-  // A clock that has jumped ahead is not believed here either, or the peer
-  // could not come back with its clock corrected: ours is remembered instead.
-  const uint64_t wall_ms = WallMs();
-  const bool ahead = later.clock > (wall_ms + options_.max_clock_ahead_ms)
-                                       << 16;
-  const PeerRecord now{
-      later.incarnation.counter, later.incarnation.random,
-      ahead ? std::max(known.clock, wall_ms << 16) : later.clock};
+  // Else a peer could not come back with its clock corrected.
+  const PeerRecord now{later.incarnation.counter, later.incarnation.random,
+                       std::max(known.clock, Trusted(later.clock))};
   const std::string record = Encode(now);
   if (recalled.ok() && record == Encode(known)) return Status::OK();
   rocksdb::WriteOptions synced;
