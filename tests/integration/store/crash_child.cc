@@ -61,8 +61,12 @@ void WriteLoop(ReplicatedDB* db, const std::string& prefix, char thread) {
       rocksdb::Checkpoint* raw = nullptr;
       if (!rocksdb::Checkpoint::Create(db, &raw).ok()) _exit(5);
       const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+      // The old one leaves its name at once: half removed under that name by a
+      // kill, it would pass for a checkpoint.
       const std::string to = directory + ".checkpoint";
-      std::filesystem::remove_all(to);
+      const std::string old = directory + ".old_checkpoint";
+      std::filesystem::remove_all(old);
+      if (std::filesystem::exists(to)) std::filesystem::rename(to, old);
       checkpoint->CreateCheckpoint(to).PermitUncheckedError();
     }
   }
