@@ -12,6 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kCancelPoll{50};
+// Times io_timeout, for one message of a peer that says that it works.
+constexpr int kMostPatience = 20;
 
 class Conversation {
  public:
@@ -27,7 +29,7 @@ class Conversation {
       if (s.ok()) s = said;
       if (!s.ok() || session_->done()) break;
       std::string message;
-      s = connection_->Receive(&message, options_.io_timeout);
+      s = Listen(&message);
       if (s.ok()) s = Take(std::move(message));
     }
     if (s.ok()) s = ToRocksDb(session_->status());
@@ -43,11 +45,27 @@ class Conversation {
       rocksdb::Status s = Pace(message.size());
       if (s.ok()) s = connection_->Send(message, options_.io_timeout);
       if (!s.ok()) return s;
+      options_.heartbeat->PeerWaits(Heartbeat::Clock::now());
     }
     return rocksdb::Status::OK();
   }
 
+  // The peer's next message; heartbeats only make this wait for it longer.
+  rocksdb::Status Listen(std::string* message) {
+    const auto until =
+        Heartbeat::Clock::now() + kMostPatience * options_.io_timeout;
+    for (;;) {
+      rocksdb::Status s = connection_->Receive(message, options_.io_timeout);
+      if (!s.ok() || !Heartbeat::Is(*message)) return s;
+      if (Heartbeat::Clock::now() >= until) {
+        return rocksdb::Status::TimedOut(connection_->peer_name(),
+                                         "works on its turn for too long");
+      }
+    }
+  }
+
   rocksdb::Status Take(std::string message) {
+    options_.heartbeat->PeerWaits(Heartbeat::Clock::now());
     rocksdb::Status s = Pace(message.size());
     if (s.ok()) s = ToRocksDb(session_->Receive(message));
     return s;

@@ -1,5 +1,6 @@
 // Carries one session over a connection, turn by turn, at a bounded rate. The
-// session decides, this waits.
+// session decides, this waits, for a peer that says that it works up to twenty
+// times as long as for a silent one.
 
 #ifndef ROCKSYNC_REPLICATION_CONVERSATION_H_
 #define ROCKSYNC_REPLICATION_CONVERSATION_H_
@@ -8,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "replication/heartbeat.h"
 #include "replication/protocol/session.h"
 #include "replication/token_bucket.h"
 #include "rocksdb/status.h"
@@ -18,6 +20,8 @@ namespace rocksync {
 struct ConversationOptions {
   std::chrono::milliseconds io_timeout;
   std::function<bool()> cancelled;
+  // The one that the session polls.
+  Heartbeat* heartbeat = nullptr;
   TokenBucket* bytes = nullptr;  // charged for both directions
 };
 

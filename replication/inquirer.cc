@@ -78,7 +78,9 @@ rocksdb::Status Inquirer::Compare(StorageView* mine, const VerifyTask& task,
                                   SessionReport* report) {
   TokenBucket unlimited;
   for (int attempt = 0; attempt < kBusyTries; ++attempt) {
+    Heartbeat heartbeat(connection_.get(), target_.timeout, NeverCancelled);
     SessionContext context;
+    context.cancelled = [&heartbeat] { return heartbeat.Poll(); };
     context.storage = mine;
     context.now_ms = MonotonicMs;
     context.verify = &task;
@@ -87,6 +89,7 @@ rocksdb::Status Inquirer::Compare(StorageView* mine, const VerifyTask& task,
     ++seed_.session_number;
     const ConversationEnd end = Converse({.io_timeout = target_.timeout,
                                           .cancelled = NeverCancelled,
+                                          .heartbeat = &heartbeat,
                                           .bytes = &unlimited},
                                          "", session.get(), connection_.get());
     *report = session->report();

@@ -130,10 +130,12 @@ rocksdb::Status Inquiries::Compare(Connection* connection,
     // The tool ends it by closing the connection.
     if (!connection->Receive(&first, kBetweenLooks).ok()) break;
     const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
+    Heartbeat heartbeat(connection, replica_->options.io_timeout,
+                        replica_->stopped);
     SessionContext context;
     context.storage = view.get();
     context.now_ms = MonotonicMs;
-    context.cancelled = replica_->stopped;
+    context.cancelled = [&heartbeat] { return heartbeat.Poll(); };
     context.busy = !slot;
     context.verify_only = true;
     const std::unique_ptr<Session> session = NewSession(
@@ -142,6 +144,7 @@ rocksdb::Status Inquiries::Compare(Connection* connection,
     const ConversationEnd end =
         Converse({.io_timeout = replica_->options.io_timeout,
                   .cancelled = replica_->stopped,
+                  .heartbeat = &heartbeat,
                   .bytes = &replica_->bytes},
                  std::move(first), session.get(), connection);
     if (!end.connection_usable) return end.status;

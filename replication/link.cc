@@ -180,20 +180,27 @@ void Link::NoteProof() {
                peer_name().c_str(), s.ToString().c_str());
 }
 
-SessionContext Link::NewContext(bool busy) const {
+Heartbeat Link::NewHeartbeat() {
+  return Heartbeat(connection_.get(), replica_->options.io_timeout,
+                   replica_->stopped);
+}
+
+SessionContext Link::NewContext(bool busy, Heartbeat* heartbeat) const {
   SessionContext context;
   context.storage = view_.get();
   context.now_ms = MonotonicMs;
-  context.cancelled = replica_->stopped;
+  context.cancelled = [heartbeat] { return heartbeat->Poll(); };
   context.busy = busy;
   return context;
 }
 
-SessionResult Link::Carry(std::string first, Session* session) {
+SessionResult Link::Carry(std::string first, Session* session,
+                          Heartbeat* heartbeat) {
   ++seed_.session_number;
   const ConversationEnd end =
       Converse({.io_timeout = replica_->options.io_timeout,
                 .cancelled = replica_->stopped,
+                .heartbeat = heartbeat,
                 .bytes = &replica_->bytes},
                std::move(first), session, connection_.get());
   const SessionReport& report = session->report();
@@ -208,11 +215,12 @@ SessionResult Link::Carry(std::string first, Session* session) {
 
 SessionResult Link::Compare(const VerifyTask& task, SessionReport* report) {
   const auto started = std::chrono::steady_clock::now();
-  SessionContext context = NewContext(/*busy=*/false);
+  Heartbeat heartbeat = NewHeartbeat();
+  SessionContext context = NewContext(/*busy=*/false, &heartbeat);
   context.verify = &task;
   const std::unique_ptr<Session> session =
       NewSession(role_, ToSessionOptions(*replica_), seed_, context);
-  const SessionResult result = Carry("", session.get());
+  const SessionResult result = Carry("", session.get(), &heartbeat);
   *report = session->report();
   if (result.heard && !result.busy) {
     LogSession(replica_->log.get(), peer_name(), peer_id_, *report,
@@ -225,13 +233,14 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   const auto started = std::chrono::steady_clock::now();
   const std::unique_ptr<SessionLine> line =
       replica_->stats.Begin(peer_name(), peer_id_);
-  SessionContext context = NewContext(/*busy=*/!slot);
+  Heartbeat heartbeat = NewHeartbeat();
+  SessionContext context = NewContext(/*busy=*/!slot, &heartbeat);
   context.progress = [&](const SessionReport& report) {
     if (!report.busy && slot && !report.verifying) line->Update(report);
   };
   const std::unique_ptr<Session> session =
       NewSession(role_, ToSessionOptions(*replica_), seed_, context);
-  SessionResult result = Carry(std::move(first), session.get());
+  SessionResult result = Carry(std::move(first), session.get(), &heartbeat);
   const SessionReport& report = session->report();
   result.busy |= !slot;
   if (report.proven_equal) NoteProof();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "replication/heartbeat.h"
 #include "replication/open_connections.h"
 #include "replication/protocol/exchange.h"
 #include "replication/protocol/forgetting.h"
@@ -68,9 +69,11 @@ class Link {
  private:
   Link(Replica* replica, Role role, std::unique_ptr<Connection> connection);
   rocksdb::Status SetUp();
-  SessionContext NewContext(bool busy) const;
+  Heartbeat NewHeartbeat();
+  SessionContext NewContext(bool busy, Heartbeat* heartbeat) const;
   // Carries a session to its end and says what came of it.
-  SessionResult Carry(std::string first, Session* session);
+  SessionResult Carry(std::string first, Session* session,
+                      Heartbeat* heartbeat);
 
   Replica* const replica_;
   const Role role_;

@@ -58,7 +58,8 @@ struct ReplicatorOptions {
   std::chrono::milliseconds scrub_interval = std::chrono::hours(7 * 24);
 
   // A silent peer is dropped after this long, and one that cannot be reached
-  // is given up.
+  // is given up. A peer that says that it works, for example readies the
+  // digests of a large database, is given twenty times as long.
   std::chrono::milliseconds io_timeout{30'000};
 
   // Accepted connections at once, each with a thread that mostly sleeps; more

@@ -121,6 +121,8 @@ std::string_view MessageName(MessageType type) {
       return "Request";
     case MessageType::kReply:
       return "Reply";
+    case MessageType::kHeartbeat:
+      return "Heartbeat";
   }
   return "unknown message";
 }

@@ -48,8 +48,10 @@ enum class MessageType : uint8_t {
   kChallenge = 23,
   kRequest = 24,
   kReply = 25,
+  // Within a session, of no session: who has the turn still works on it.
+  kHeartbeat = 26,
 };
-inline constexpr uint8_t kMaxMessageType = 25;
+inline constexpr uint8_t kMaxMessageType = 26;
 
 // For messages, e.g. "Offers".
 std::string_view MessageName(MessageType type);

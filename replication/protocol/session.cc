@@ -291,6 +291,7 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
     case MessageType::kChallenge:
     case MessageType::kRequest:
     case MessageType::kReply:
+    case MessageType::kHeartbeat:
       break;
   }
   return Malformed(type, "not a message of a session");

@@ -107,39 +107,48 @@ void PrintDigests(const DigestReads& reads, bool json) {
 int Main(int argc, char** argv) {
   CLI::App app("What replication costs writes and reads");
   bool json = false;
-  bool compact = false;
-  bool digests = false;
   int rounds = 5;
-  double scale = 0.4;
+  double scale = 1;
   std::string only;
   std::string directory =
       std::filesystem::temp_directory_path() / "rocksync_bench_write";
   app.add_flag("--json", json, "One JSON object a line");
-  app.add_option("--rounds", rounds, "Rounds; the median counts")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--scale", scale, "Multiplies the numbers of operations")
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--compact", compact,
-               "Instead of the table: 10 million puts (at scale 1) to the end "
-               "of all flushes and compactions, one round");
-  app.add_flag("--digests", digests,
-               "Instead of the table: what readying the digests reads after "
-               "10^5 overwrites of 10^7 pairs (at scale 1)");
+  app.add_option("--rounds", rounds,
+                 "Rounds, of which the median counts; put_compact and digests "
+                 "have one")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--scale", scale,
+                 "Multiplies the numbers of operations; at 1, put_compact is "
+                 "10^7 puts to the end of all flushes and compactions, and "
+                 "digests what readying them reads after 10^5 overwrites of "
+                 "10^7 pairs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--only", only, "One workload by name");
-  app.add_option("--dir", directory, "Where the databases are made");
+  app.add_option("--dir", directory, "Where the databases are made")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  if (digests) {
-    PrintDigests(MeasureDigests(static_cast<uint64_t>(scale * 1e7),
-                                static_cast<uint64_t>(scale * 1e5), directory),
+
+  bool found = false;
+  const auto wanted = [&](const std::string& name) {
+    const bool yes = only.empty() || name == only;
+    found |= yes;
+    return yes;
+  };
+  for (const Workload& workload : AllWorkloads(scale)) {
+    if (!wanted(workload.name)) continue;
+    const bool once = workload.kind == Kind::kPutCompact;
+    Print(workload, Measure(workload, once ? 1 : rounds, directory), json);
+  }
+  if (wanted("digests")) {
+    PrintDigests(MeasureDigests(Operations(scale, 1e7), Operations(scale, 1e5),
+                                directory),
                  json);
-  } else if (compact) {
-    const Workload workload = CompactWorkload(scale);
-    Print(workload, Measure(workload, 1, directory), json);
-  } else {
-    for (const Workload& workload : AllWorkloads(scale)) {
-      if (!only.empty() && workload.name != only) continue;
-      Print(workload, Measure(workload, rounds, directory), json);
-    }
+  }
+  if (!found) {
+    std::fprintf(stderr, "there is no workload named '%s'\n", only.c_str());
+    return 2;
   }
   return 0;
 }

@@ -63,10 +63,12 @@ DigestReads MeasureDigests(uint64_t pairs, uint64_t overwrites,
                            const std::string& directory);
 
 // The workloads of the table in docs/design_writes.md; `scale` multiplies the
-// numbers of operations.
-// CompactWorkload: puts to the end of all work in the background.
+// numbers of operations. The last, put_compact, goes on to the end of all work
+// in the background.
 std::vector<Workload> AllWorkloads(double scale);
-Workload CompactWorkload(double scale);
+
+// How many operations `at_scale_one` are at another scale; at least 1 000.
+uint64_t Operations(double scale, double at_scale_one);
 
 }  // namespace rocksync::bench
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <thread>
 
+#include "replication/protocol/messages.h"
 #include "rocksync/memory_transport.h"
 
 namespace rocksync {
@@ -52,14 +53,17 @@ class ConversationTest : public ::testing::Test {
  protected:
   ConversationEnd Run(Session* session, Connection* connection,
                       std::string first = "") {
+    Heartbeat heartbeat(connection, timeout_, [this] { return cancelled_; });
     return Converse({.io_timeout = timeout_,
                      .cancelled = [this] { return cancelled_; },
+                     .heartbeat = &heartbeat,
                      .bytes = &bytes_},
                     std::move(first), session, connection);
   }
   milliseconds timeout_{10'000};
   bool cancelled_ = false;
   TokenBucket bytes_;
+  const std::string beat_{static_cast<char>(MessageType::kHeartbeat)};
   MemoryPipe pipe_ = NewMemoryPipe();
   ScriptedSession near_{true, 6};
 };
@@ -95,6 +99,52 @@ TEST_F(ConversationTest, APeerThatGoes) {
   const ConversationEnd end = Run(&near_, pipe_.dialer.get());
   EXPECT_TRUE(end.status.IsIOError()) << end.status.ToString();
   EXPECT_FALSE(end.connection_usable);
+}
+
+// Each lets this side wait anew; the session hears of none.
+TEST_F(ConversationTest, HeartbeatsAreNoMessages) {
+  ScriptedSession one(true, 2);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(pipe_.listener->Send(beat_, timeout_).ok());
+  }
+  ASSERT_TRUE(pipe_.listener->Send("done", timeout_).ok());
+  const ConversationEnd end = Run(&one, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.ok()) << end.status.ToString();
+  EXPECT_EQ(one.received(), (std::deque<std::string>{"done"}));
+}
+
+TEST_F(ConversationTest, HeartbeatsAreNoExcuseForEver) {
+  timeout_ = milliseconds(20);
+  std::thread other([&] {
+    while (pipe_.listener->Send(beat_, timeout_).ok()) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  const ConversationEnd end = Run(&near_, pipe_.dialer.get());
+  pipe_.dialer->Close();
+  other.join();
+  EXPECT_TRUE(end.status.IsTimedOut()) << end.status.ToString();
+  EXPECT_FALSE(end.connection_usable);
+  EXPECT_TRUE(near_.received().empty());
+}
+
+TEST_F(ConversationTest, NoHeartbeatWhileNobodyWaits) {
+  timeout_ = milliseconds(4);
+  Heartbeat heartbeat(pipe_.dialer.get(), timeout_,
+                      [this] { return cancelled_; });
+  std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_FALSE(heartbeat.Poll());
+  std::string message;
+  EXPECT_TRUE(pipe_.listener->Receive(&message, timeout_).IsTimedOut());
+
+  heartbeat.PeerWaits(Heartbeat::Clock::now());
+  std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_FALSE(heartbeat.Poll());
+  ASSERT_TRUE(pipe_.listener->Receive(&message, milliseconds(1'000)).ok());
+  EXPECT_EQ(message, "\x1a");
+  EXPECT_TRUE(Heartbeat::Is(message));
+  cancelled_ = true;
+  EXPECT_TRUE(heartbeat.Poll());
 }
 
 TEST_F(ConversationTest, NonsenseIsAnsweredByLastWords) {
