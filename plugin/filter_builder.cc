@@ -13,6 +13,9 @@ namespace {
 // is as well aligned as the next.
 constexpr size_t kPadFromBytes = 128 << 10;
 
+// From this size on, a filter is filled part by part.
+constexpr uint32_t kSortFromLines = (8 << 20) / kFilterLineBytes;
+
 // Zeroed memory for a filter. A large one is padded so that its lines are
 // aligned here, in the hope that RocksDB's own allocation will be placed alike
 // when it reads the filter; it is only faster if so.
@@ -33,24 +36,19 @@ FilterBuilder::FilterBuilder(const FilterBuilderConfig& config,
                              const rocksdb::BlockBasedTableOptions& options)
     : config_(config), charge_(options) {}
 
-uint64_t FilterBuilder::Hash(const rocksdb::Slice& key) {
-  if (!started_) {
-    if (finished_) StartAnew();
-    seed_ = config_.new_seed();
-    hash_ = FilterHasher(seed_);
-    started_ = true;
-  }
+// Both are called for every key; inlined, they save a fifth of the time.
+ROCKSYNC_INLINE uint64_t FilterBuilder::Hash(const rocksdb::Slice& key) {
+  if (!started_) Start();
   return hash_(key.data(), key.size());
 }
 
-void FilterBuilder::Add(uint64_t hash) {
+ROCKSYNC_INLINE void FilterBuilder::Add(uint64_t hash) {
   if (hashes_.Append(hash)) Charge(0);
-  entries_.store(hashes_.size(), std::memory_order_relaxed);
 }
 
 void FilterBuilder::AddKey(const rocksdb::Slice& key) {
   const uint64_t hash = Hash(key);
-  if (last_key_ && *last_key_ == hash) return;
+  if (last_key_ == hash) return;
   Add(hash);
   last_key_ = hash;
 }
@@ -71,7 +69,7 @@ void FilterBuilder::AddKeyAndPrefix(const rocksdb::Slice& key,
 }
 
 size_t FilterBuilder::EstimateEntriesAdded() {
-  return entries_.load(std::memory_order_relaxed);
+  return finished_ ? 0 : hashes_.size();
 }
 
 rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf) {
@@ -85,6 +83,10 @@ rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
   shape.seed = seed_;
   shape.line_count = FilterLineCount(hashes_.size(), config_.bits_per_key);
   shape.probes = config_.probes;
+  if (shape.line_count > kSortFromLines) {
+    Charge(HashLog::kScratchBytes);
+    hashes_.SortByAddress();
+  }
   Charge(shape.bytes() + kFilterLineBytes);
   std::unique_ptr<char[]> filter = Allocate(&shape);
   hashes_.ForEachGroup([&](const uint64_t* hashes, size_t count) {
@@ -101,7 +103,6 @@ rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
   if (status != nullptr) *status = checked;
   started_ = false;
   finished_ = true;
-  entries_.store(0, std::memory_order_relaxed);
   if (!config_.detect_corruption) StartAnew();
   if (!checked.ok()) {
     // Whoever uses the bytes regardless must not miss keys: no trailer, so
@@ -159,7 +160,14 @@ double FilterBuilder::FalsePositiveRate(size_t entries, size_t bytes) const {
 }
 
 void FilterBuilder::Charge(size_t filter_bytes) {
-  charge_.Set(hashes_.chunk_count() * HashLog::kChunkBytes + filter_bytes);
+  charge_.Set(hashes_.bytes() + filter_bytes);
+}
+
+void FilterBuilder::Start() {
+  if (finished_) StartAnew();
+  seed_ = config_.new_seed();
+  hash_ = FilterHasher(seed_);
+  started_ = true;
 }
 
 void FilterBuilder::StartAnew() {

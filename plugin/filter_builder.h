@@ -65,20 +65,21 @@ class FilterBuilder final : public rocksdb::FilterBitsBuilder {
   void Add(uint64_t hash);
   bool ContainsAll(const rocksdb::Slice& filter) const;
   void Charge(size_t filter_bytes);
-  void StartAnew();
+  void Start();      // the next filter has its seed
+  void StartAnew();  // the last one is forgotten
 
   const FilterBuilderConfig config_;
   ConstructionCharge charge_;
   HashLog hashes_;
   uint64_t seed_ = 0;
-  FilterHasher hash_;               // with that seed
-  std::atomic<size_t> entries_{0};  // hashes_.size(), for other threads
+  FilterHasher hash_;  // with that seed
   // Hashes of the latest key and prefix, by which repetitions are known: keys
   // come in order, so only neighbours repeat.
   std::optional<uint64_t> last_key_;
   std::optional<uint64_t> last_prefix_;
-  bool started_ = false;   // there is a seed for the filter being built
-  bool finished_ = false;  // hashes_ are those of the filter last finished
+  bool started_ = false;  // there is a seed for the filter being built
+  // hashes_ are those of the filter last finished. Read by other threads.
+  std::atomic<bool> finished_{false};
 };
 
 }  // namespace rocksync

@@ -33,8 +33,6 @@
 #include "plugin/filter_interface.h"
 #include "plugin/filter_kernel.h"
 
-#define ROCKSYNC_INLINE inline __attribute__((always_inline))
-
 namespace rocksync {
 
 constexpr size_t kKernelBatch = 32;  // RocksDB's own batches are no larger
@@ -68,7 +66,9 @@ ROCKSYNC_INLINE void PrefetchLine(const char* line) {
 }
 
 // Without a branch between the lines: the processor itself overlaps queries,
-// and there is nothing to mispredict, whatever share of the keys is present.
+// and there is nothing to mispredict, whatever share of the keys is present. In
+// a filter that is far, too, this is faster than to fetch the second line only
+// where the first has all bits: each wrong guess waits for memory.
 template <class Lines>
 ROCKSYNC_INLINE bool TestHash(const FilterView& filter, uint64_t hash) {
   const FilterLines at = LocateLines(hash, filter.line_count, filter.window);
@@ -167,9 +167,16 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
     explicit Reader(const FilterView& filter) : filter_(filter) {}            \
     TARGET __attribute__((flatten)) bool MayMatch(                            \
         const rocksdb::Slice& key) override {                                 \
-      if (!FilterHasher::IsUsual(key.size())) return MayMatchOther(key);      \
-      return TestHash<Lines>(filter_,                                         \
-                             filter_.hash.HashUsual(key.data(), key.size())); \
+      const FilterHasher& hash = filter_.hash;                                \
+      if (FilterHasher::IsUsual(key.size())) {                                \
+        return TestHash<Lines>(filter_,                                       \
+                               hash.HashUsual(key.data(), key.size()));       \
+      }                                                                       \
+      if (FilterHasher::IsLonger(key.size())) {                               \
+        return TestHash<Lines>(filter_,                                       \
+                               hash.HashLonger(key.data(), key.size()));      \
+      }                                                                       \
+      return MayMatchOther(key);                                              \
     }                                                                         \
     TARGET __attribute__((flatten)) void MayMatch(int count,                  \
                                                   rocksdb::Slice** keys,      \

@@ -1,11 +1,12 @@
-// The hashes of the keys of a filter that is being built, in the order added:
-// the 7 bytes of each that a filter looks at, in chunks, so that growing never
-// copies and needs no second allocation of the same size.
+// The hashes of the keys of a filter that is being built: the 7 bytes of each
+// that a filter looks at, in chunks, so that growing never copies and needs no
+// second allocation of the same size.
 
 #ifndef ROCKSYNC_PLUGIN_HASH_LOG_H_
 #define ROCKSYNC_PLUGIN_HASH_LOG_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,39 +28,49 @@ class HashLog {
   HashLog(const HashLog&) = delete;
   HashLog& operator=(const HashLog&) = delete;
 
-  size_t size() const { return size_; }
-  size_t chunk_count() const { return chunks_.size(); }
+  // Any thread.
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+
+  // Bytes allocated, nearly.
+  size_t bytes() const {
+    return chunks_.size() * kChunkBytes + runs_.size() * sizeof(Runs);
+  }
 
   // True if a chunk was allocated for it.
   bool Append(uint64_t hash) {
-    const bool grow = size_ % kChunkHashes == 0 && NextChunk();
-    // The byte not kept comes last and is written over by the next hash.
-    const uint64_t swapped = SwapHalves(hash);
-    std::memcpy(next_, &swapped, sizeof(swapped));
+    const size_t size = this->size();
+    const bool grow = size % kChunkHashes == 0 && NextChunk(size);
+    Write(hash, next_);
     next_ += kHashBytes;
     checksum_ ^= hash;
-    ++size_;
+    size_.store(size + 1, std::memory_order_relaxed);
     return grow;
   }
 
-  // Calls visit(const uint64_t* hashes, size_t count) for all of them in order,
-  // some at a time.
+  // Calls visit(const uint64_t* hashes, size_t count) for all of them, some at
+  // a time; in the order added unless they were sorted.
   template <class Visit>
   void ForEachGroup(Visit visit) const {
-    constexpr size_t kGroup = 256;
-    static_assert(kChunkHashes % kGroup == 0);
-    uint64_t hashes[kGroup];
-    for (size_t begin = 0; begin < size_; begin += kGroup) {
-      const size_t count = std::min(kGroup, size_ - begin);
-      const char* in = chunks_[begin / kChunkHashes].get() +
-                       begin % kChunkHashes * kHashBytes;
-      for (size_t i = 0; i < count; ++i) {
-        std::memcpy(&hashes[i], in + i * kHashBytes, sizeof(uint64_t));
-        hashes[i] = SwapHalves(hashes[i]) & kKeptBits;
+    if (runs_.empty()) return ForEachAsAdded(visit);
+    Group<Visit> group(visit);
+    for (size_t part = 0; part < kParts; ++part) {
+      for (size_t window = 0; window < runs_.size(); ++window) {
+        const size_t begin = window * kWindowHashes;
+        for (size_t i = begin + runs_[window].begin[part];
+             i < begin + runs_[window].begin[part + 1]; ++i) {
+          group.Add(Read(At(i)));
+        }
       }
-      visit(static_cast<const uint64_t*>(hashes), count);
     }
+    group.Flush();
   }
+
+  // From now on, until Clear, those with the same upper bits of their address
+  // come together, so that they meet in one part of a large filter while it is
+  // in the cache. Sorts windows of the log in place, through kScratchBytes that
+  // are freed again. Nothing may be added after it.
+  void SortByAddress();
+  static constexpr size_t kScratchBytes = 512 << 10;
 
   // Whether the hashes are still those that were appended.
   bool Verify() const {
@@ -73,18 +84,79 @@ class HashLog {
   // Forgets all, keeping one chunk for what comes next.
   void Clear() {
     if (chunks_.size() > 1) chunks_.resize(1);
-    size_ = 0;
+    runs_ = {};
+    size_.store(0, std::memory_order_relaxed);
     checksum_ = 0;
   }
 
  private:
   friend struct HashLogTestPeer;
 
+  static constexpr size_t kParts = 256;  // by the upper 8 bits of the address
+  static constexpr size_t kWindowHashes = kScratchBytes / sizeof(uint64_t);
+  static_assert(kWindowHashes % kChunkHashes == 0);
+
+  // Where in a sorted window each part begins.
+  struct Runs {
+    uint32_t begin[kParts + 1];
+  };
+
+  // Hashes on their way to `visit`.
+  template <class Visit>
+  class Group {
+   public:
+    explicit Group(Visit& visit) : visit_(visit) {}
+    void Add(uint64_t hash) {
+      hashes_[count_++] = hash;
+      if (count_ == kHashes) Flush();
+    }
+    void Flush() {
+      visit_(static_cast<const uint64_t*>(hashes_), count_);
+      count_ = 0;
+    }
+
+   private:
+    static constexpr size_t kHashes = 256;
+    Visit& visit_;
+    size_t count_ = 0;
+    uint64_t hashes_[kHashes];
+  };
+
+  template <class Visit>
+  void ForEachAsAdded(Visit visit) const {
+    constexpr size_t kGroup = 256;
+    static_assert(kChunkHashes % kGroup == 0);
+    uint64_t hashes[kGroup];
+    for (size_t begin = 0; begin < size(); begin += kGroup) {
+      const size_t count = std::min(kGroup, size() - begin);
+      const char* in = At(begin);
+      for (size_t i = 0; i < count; ++i) hashes[i] = Read(in + i * kHashBytes);
+      visit(static_cast<const uint64_t*>(hashes), count);
+    }
+  }
+
+  const char* At(size_t i) const {
+    return chunks_[i / kChunkHashes].get() + i % kChunkHashes * kHashBytes;
+  }
+  char* At(size_t i) {
+    return const_cast<char*>(static_cast<const HashLog*>(this)->At(i));
+  }
+
+  // The byte not kept comes last and is written over by the next hash.
+  static void Write(uint64_t hash, char* out) {
+    const uint64_t swapped = SwapHalves(hash);
+    std::memcpy(out, &swapped, sizeof(swapped));
+  }
+  static uint64_t Read(const char* in) {
+    uint64_t swapped;
+    std::memcpy(&swapped, in, sizeof(swapped));
+    return SwapHalves(swapped) & kKeptBits;
+  }
   static uint64_t SwapHalves(uint64_t hash) { return hash >> 32 | hash << 32; }
 
   // Moves on to the next chunk; true if it had to be allocated.
-  bool NextChunk() {
-    const size_t number = size_ / kChunkHashes;
+  bool NextChunk(size_t size) {
+    const size_t number = size / kChunkHashes;
     const bool grow = number == chunks_.size();
     if (grow) chunks_.emplace_back(new char[kChunkBytes]);
     next_ = chunks_[number].get();
@@ -92,8 +164,9 @@ class HashLog {
   }
 
   std::vector<std::unique_ptr<char[]>> chunks_;
-  char* next_ = nullptr;  // where the next goes, within a chunk
-  size_t size_ = 0;
+  std::vector<Runs> runs_;  // of each window; empty: not sorted
+  char* next_ = nullptr;    // where the next goes, within a chunk
+  std::atomic<size_t> size_{0};
   uint64_t checksum_ = 0;  // xor of all
 };
 

@@ -11,6 +11,7 @@
 #include "plugin/filter_reader.cc"
 #include "plugin/filter_seed.cc"
 #include "plugin/filter_sizing.cc"
+#include "plugin/hash_log.cc"
 #include "plugin/policy_string.cc"
 #include "plugin/registration.cc"
 

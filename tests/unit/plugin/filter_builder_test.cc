@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -163,6 +164,29 @@ TEST_F(FilterBuilderTest, LargeFiltersArePaddedSmallOnesAreNot) {
     ASSERT_TRUE(MayMatch(large.ToString(), std::to_string(i)));
     if (i == 100) i = 199'900;
   }
+}
+
+// Beyond 8 MiB keys are added in another order, which no bit shows.
+TEST_F(FilterBuilderTest, HugeFiltersHaveTheSameBits) {
+  constexpr uint64_t kKeys = 1'600'000;
+  FilterBuilder builder(Config(50, {8, 8}), table_);
+  const FilterHasher hash(FixedSeed());
+  std::vector<uint64_t> hashes;
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    const rocksdb::Slice key(reinterpret_cast<const char*>(&i), sizeof(i));
+    builder.AddKey(key);
+    hashes.push_back(hash(key.data(), key.size()));
+  }
+  std::unique_ptr<const char[]> owned;
+  const rocksdb::Slice filter = builder.Finish(&owned);
+  FilterShape shape;
+  ASSERT_TRUE(DecodeFilterTrailer(filter.data(), filter.size(), &shape));
+  ASSERT_GT(filter.size(), size_t{9} << 20);
+  const size_t line_bytes = size_t{shape.line_count} * kFilterLineBytes;
+  std::string expected(line_bytes, 0);
+  BestFilterKernel().add(expected.data(), shape, hashes.data(), hashes.size());
+  EXPECT_TRUE(std::memcmp(filter.data() + shape.padding, expected.data(),
+                          line_bytes) == 0);
 }
 
 TEST(FilterSeedTest, EveryFilterHasItsOwn) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace rocksync {
 
 struct HashLogTestPeer {
@@ -40,9 +43,8 @@ TEST(HashLogTest, TakesSevenBytesAKey) {
   HashLog log;
   size_t grown = 0;
   for (size_t i = 0; i < 1'000'000; ++i) grown += log.Append(i);
-  EXPECT_EQ(grown, log.chunk_count());
-  EXPECT_LE(log.chunk_count() * HashLog::kChunkBytes,
-            7'001'000 + HashLog::kChunkBytes);
+  EXPECT_EQ(grown * HashLog::kChunkBytes, log.bytes());
+  EXPECT_LE(log.bytes(), 7'001'000 + HashLog::kChunkBytes);
 }
 
 TEST(HashLogTest, IsEmptyAgainAfterClear) {
@@ -50,10 +52,40 @@ TEST(HashLogTest, IsEmptyAgainAfterClear) {
   for (size_t i = 0; i < 3 * HashLog::kChunkHashes; ++i) log.Append(7);
   log.Clear();
   EXPECT_EQ(log.size(), 0u);
-  EXPECT_LE(log.chunk_count(), 1u);
+  EXPECT_LE(log.bytes(), HashLog::kChunkBytes);
   EXPECT_TRUE(log.Verify());
   log.Append(5);
   EXPECT_EQ(Contents(log), std::vector<uint64_t>{5});
+}
+
+// Sorted, they are the same ones, and the upper 8 bits of the addresses only
+// grow; in windows that are full, half full and empty.
+TEST(HashLogTest, ComesTogetherByAddressOnceSorted) {
+  constexpr size_t kWindow = HashLog::kScratchBytes / 8;
+  for (const size_t count :
+       {size_t{0}, size_t{1}, kWindow - 1, kWindow, 2 * kWindow + 5000}) {
+    HashLog log;
+    std::vector<uint64_t> expected;
+    for (uint64_t i = 0; i < count; ++i) {
+      const uint64_t hash = i * 0x9e3779b97f4a7c15;
+      log.Append(hash);
+      expected.push_back(hash & HashLog::kKeptBits);
+    }
+    log.SortByAddress();
+    EXPECT_TRUE(log.Verify());
+    std::vector<uint64_t> contents = Contents(log);
+    EXPECT_TRUE(std::is_sorted(
+        contents.begin(), contents.end(),
+        [](uint64_t a, uint64_t b) { return a >> 56 < b >> 56; }));
+    std::sort(contents.begin(), contents.end());
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(contents, expected);
+
+    log.Clear();
+    log.Append(uint64_t{1} << 63);
+    log.Append(2);
+    EXPECT_EQ(Contents(log), (std::vector<uint64_t>{uint64_t{1} << 63, 2}));
+  }
 }
 
 TEST(HashLogTest, NoticesAChangedBitAnywhere) {
