@@ -215,11 +215,10 @@ void MeasureEndToEnd(const EndToEndSize& size, Report* report) {
   const auto prepare = [&](size_t i, size_t turn) {
     rows[i].db->Prepare(turn);
   };
-  const auto get_ns = TakeTurns(rows.size(), size.repetitions, kTurn, prepare,
-                                [&](size_t i) { rows[i].db->Gets(); });
-  const auto multiget_ns =
-      TakeTurns(rows.size(), size.repetitions, kTurn, prepare,
-                [&](size_t i) { rows[i].db->MultiGets(); });
+  const auto get = TakeTurns(rows.size(), size.repetitions, kTurn, prepare,
+                             [&](size_t i) { rows[i].db->Gets(); });
+  const auto multiget = TakeTurns(rows.size(), size.repetitions, kTurn, prepare,
+                                  [&](size_t i) { rows[i].db->MultiGets(); });
   for (size_t i = 0; i < rows.size(); ++i) {
     report->Add({{"policy", rows[i].policy},
                  {"bits_per_key", rows[i].bits_per_key},
@@ -227,9 +226,11 @@ void MeasureEndToEnd(const EndToEndSize& size, Report* report) {
                  {"entries", rows[i].db->entries()},
                  {"filter_bytes", rows[i].db->filter_bytes()},
                  {"wasted_reads_per_get", rows[i].db->WastedPerGet(500'000)},
-                 {"get_ns", get_ns[i]},
-                 {"multiget_ns", multiget_ns[i]},
-                 {"set", "end_to_end"}});
+                 {"get_ns", get[i].ns},
+                 {"multiget_ns", multiget[i].ns},
+                 {"set", "end_to_end"},
+                 {"get_ratio", get[i].ratio},
+                 {"multiget_ratio", multiget[i].ratio}});
   }
 }
 

@@ -96,10 +96,10 @@ double FalsePositiveRate(const Filter& filter, size_t queries,
 struct Measured {
   double actual_bits = 0;
   double fpr = 0;
-  double build_ns = 0;
-  double query_ns = 0;
-  double batch_ns = 0;
-  double mixed_ns = 0;
+  Timing build;
+  Timing query;
+  Timing batch;
+  Timing mixed;
 };
 
 void AddCase(const Contender& contender, const char* set, double bits_per_key,
@@ -109,12 +109,16 @@ void AddCase(const Contender& contender, const char* set, double bits_per_key,
                {"bits_per_key", bits_per_key},
                {"actual_bits_per_key", measured.actual_bits},
                {"fpr", measured.fpr},
-               {"build_ns", measured.build_ns},
-               {"query_ns", measured.query_ns},
-               {"batch_query_ns", measured.batch_ns},
-               {"mixed_query_ns", measured.mixed_ns},
+               {"build_ns", measured.build.ns},
+               {"query_ns", measured.query.ns},
+               {"batch_query_ns", measured.batch.ns},
+               {"mixed_query_ns", measured.mixed.ns},
                {"set", set},
-               {"key_bytes", key_bytes}});
+               {"key_bytes", key_bytes},
+               {"build_ratio", measured.build.ratio},
+               {"query_ratio", measured.query.ratio},
+               {"batch_query_ratio", measured.batch.ratio},
+               {"mixed_query_ratio", measured.mixed.ratio}});
 }
 
 void TimeQueries(const std::vector<std::vector<Filter>>& filters,
@@ -130,16 +134,16 @@ void TimeQueries(const std::vector<std::vector<Filter>>& filters,
   const auto mixed = [&](size_t i, size_t turn) { prepare(i, turn, 0.5); };
   const auto single = [&](size_t i) { queries->Single(filters[i]); };
   const auto batch = [&](size_t i) { queries->Batch(filters[i]); };
-  const auto query_ns =
+  const auto query =
       TakeTurns(filters.size(), repetitions, kQueries, absent, single);
-  const auto batch_ns =
+  const auto batches =
       TakeTurns(filters.size(), repetitions, kQueries, absent, batch);
-  const auto mixed_ns =
+  const auto half =
       TakeTurns(filters.size(), repetitions, kQueries, mixed, single);
   for (size_t i = 0; i < filters.size(); ++i) {
-    (*measured)[i].query_ns = query_ns[i];
-    (*measured)[i].batch_ns = batch_ns[i];
-    (*measured)[i].mixed_ns = mixed_ns[i];
+    (*measured)[i].query = query[i];
+    (*measured)[i].batch = batches[i];
+    (*measured)[i].mixed = half[i];
   }
 }
 
@@ -183,6 +187,7 @@ void MeasureBuilt(const char* set, size_t filter_count, size_t per_filter,
   const auto contenders = ContendersFor(bits_per_key, size.ribbon);
   std::vector<Measured> measured(contenders.size());
   std::vector<std::vector<Filter>> filters(contenders.size());
+  std::vector<std::vector<double>> build_ns(contenders.size());
   for (size_t number = 0; number < filter_count; ++number) {
     for (size_t i = 0; i < contenders.size(); ++i) {
       auto builder = NewBuilder(contenders[i]);
@@ -190,8 +195,7 @@ void MeasureBuilt(const char* set, size_t filter_count, size_t per_filter,
           AddKeys(number * per_filter, per_filter, key_bytes, builder.get());
       ns += TimeNs(
           [&] { filters[i].emplace_back(contenders[i], std::move(builder)); });
-      measured[i].build_ns +=
-          ns / static_cast<double>(per_filter * filter_count);
+      build_ns[i].push_back(ns / static_cast<double>(per_filter));
       measured[i].actual_bits +=
           static_cast<double>(filters[i].back().bytes()) * 8 /
           static_cast<double>(per_filter * filter_count);
@@ -199,7 +203,9 @@ void MeasureBuilt(const char* set, size_t filter_count, size_t per_filter,
   }
   Queries queries(filter_count, per_filter, key_bytes);
   TimeQueries(filters, &queries, size.repetitions, &measured);
+  const auto builds = Compare(build_ns);
   for (size_t i = 0; i < contenders.size(); ++i) {
+    measured[i].build = builds[i];
     measured[i].fpr = FalsePositiveRate(
         filters[i].front(), QueriesForRate(bits_per_key), key_bytes);
     AddCase(contenders[i], set, bits_per_key, key_bytes, measured[i], report);
@@ -229,7 +235,7 @@ void MeasureHot(double bits_per_key, size_t key_bytes, const SetSize& size,
   Queries queries(1, kKeys, key_bytes);
   TimeQueries(filters, &queries, size.repetitions, &measured);
   for (size_t i = 0; i < contenders.size(); ++i) {
-    measured[i].build_ns = builds[i];
+    measured[i].build = builds[i];
     measured[i].fpr = FalsePositiveRate(
         filters[i].front(), QueriesForRate(bits_per_key), key_bytes);
     AddCase(contenders[i], "hot", bits_per_key, key_bytes, measured[i], report);
