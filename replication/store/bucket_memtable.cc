@@ -60,17 +60,18 @@ uint64_t LeadingOf(const Slice& internal_key) {
 class BucketRep final : public MemTableRep {
  public:
   BucketRep(const KeyComparator& compare, rocksdb::Allocator* allocator,
-            int bucket_bits, std::shared_ptr<ChunkPool> pool)
+            int bucket_bits, std::shared_ptr<ChunkPool> pool,
+            std::shared_ptr<ArrayPool> arrays)
       : MemTableRep(allocator),
         compare_(compare),
         shift_(64 - bucket_bits),
         bucket_count_(size_t{1} << bucket_bits),
         memory_(std::move(pool)),
-        bucket_block_(bucket_count_ * sizeof(*buckets_)),
-        occupied_block_(bucket_count_ / 8),
+        arrays_(std::move(arrays)),
+        bucket_block_(arrays_->Take()),
         buckets_(reinterpret_cast<std::atomic<Node*>*>(bucket_block_.data())),
-        occupied_(
-            reinterpret_cast<std::atomic<uint64_t>*>(occupied_block_.data())) {}
+        occupied_(std::max<size_t>(1, GroupOf(bucket_count_) / 64)) {}
+  ~BucketRep() override { arrays_->GiveBack(std::move(bucket_block_)); }
 
   KeyHandle Allocate(size_t len, char** buf) override {
     Node* node = new (memory_.Allocate(sizeof(Node) + len)) Node;
@@ -160,6 +161,7 @@ class BucketRep final : public MemTableRep {
   friend class PooledCursor;
 
   static constexpr size_t kFetchAhead = 16;  // buckets
+  static constexpr size_t kGroup = 8;        // buckets, of one cache line
 
   size_t BucketOf(const Slice& internal_key) const {
     return LeadingOf(internal_key) >> shift_;
@@ -189,56 +191,79 @@ class BucketRep final : public MemTableRep {
            std::memcmp(x.data(), y.data(), x.size() - kTagBytes) == 0;
   }
 
+  static size_t GroupOf(size_t bucket) { return bucket / kGroup; }
+  bool IsOccupied(size_t group) const {
+    return (occupied_[group / 64].load(std::memory_order_acquire) >>
+                (group % 64) &
+            1) != 0;
+  }
+  // Before a node is put into an empty bucket. Mostly it is one of a group that
+  // was written to, and then nothing is written here.
+  void Occupy(size_t bucket) {
+    const size_t group = GroupOf(bucket);
+    if (IsOccupied(group)) return;
+    occupied_[group / 64].fetch_or(uint64_t{1} << (group % 64),
+                                   std::memory_order_release);
+  }
+
   // First node of the buckets `bucket` and later, or null.
   const Node* FirstFrom(size_t bucket) const {
-    size_t word = bucket / 64;
-    if (bucket >= bucket_count_) return nullptr;
-    uint64_t bits = occupied_[word].load(std::memory_order_acquire) &
-                    (~uint64_t{0} << (bucket % 64));
-    while (true) {
-      for (; bits != 0; bits &= bits - 1) {
-        const size_t found = word * 64 + std::countr_zero(bits);
-        const Node* node = buckets_[found].load(std::memory_order_acquire);
+    while (bucket < bucket_count_) {
+      const size_t group = GroupOf(bucket);
+      const uint64_t later =
+          occupied_[group / 64].load(std::memory_order_acquire) >> (group % 64);
+      if (later == 0) {
+        bucket = (group / 64 + 1) * 64 * kGroup;
+        continue;
+      }
+      bucket = std::max(bucket, (group + std::countr_zero(later)) * kGroup);
+      for (size_t left = kGroup - bucket % kGroup; left > 0; --left) {
+        const Node* node = buckets_[bucket++].load(std::memory_order_acquire);
         if (node != nullptr) return node;
       }
-      if (++word == bucket_count_ / 64) return nullptr;
-      bits = occupied_[word].load(std::memory_order_acquire);
     }
+    return nullptr;
   }
 
   // Last node of the buckets before `bucket`, or null.
   const Node* LastUpTo(size_t bucket) const {
     while (bucket > 0) {
-      --bucket;
-      const uint64_t bits =
-          occupied_[bucket / 64].load(std::memory_order_acquire) &
-          (~uint64_t{0} >> (63 - bucket % 64));
-      if (bits == 0) {
-        bucket -= bucket % 64;
+      const size_t group = GroupOf(bucket - 1);
+      const uint64_t earlier =
+          occupied_[group / 64].load(std::memory_order_acquire)
+          << (63 - group % 64);
+      if (earlier == 0) {
+        bucket = group / 64 * 64 * kGroup;
         continue;
       }
-      bucket -= bucket % 64;
-      bucket += 63 - std::countl_zero(bits);
-      const Node* node = buckets_[bucket].load(std::memory_order_acquire);
-      if (node == nullptr) continue;
-      while (const Node* next = node->next.load(std::memory_order_acquire)) {
-        node = next;
+      const size_t last = group - std::countl_zero(earlier);
+      bucket = std::min(bucket, (last + 1) * kGroup);
+      while (bucket > last * kGroup) {
+        const Node* node = buckets_[--bucket].load(std::memory_order_acquire);
+        if (node != nullptr) return LastOf(node);
       }
-      return node;
     }
     return nullptr;
+  }
+
+  // The last node of the list that begins with `node`.
+  static const Node* LastOf(const Node* node) {
+    while (const Node* next = node->next.load(std::memory_order_acquire)) {
+      node = next;
+    }
+    return node;
   }
 
   const KeyComparator& compare_;
   const int shift_;
   const size_t bucket_count_;
   NodeMemory memory_;
-  const PageBlock bucket_block_;
-  const PageBlock occupied_block_;
+  const std::shared_ptr<ArrayPool> arrays_;
+  PageBlock bucket_block_;
   std::atomic<Node*>* const buckets_;
-  // Bit i of word i/64: bucket i was written to. Lets a walk pass over empty
-  // buckets 64 at a time.
-  std::atomic<uint64_t>* const occupied_;
+  // Bit i of word i/64: one of the buckets of group i was written to. Lets a
+  // walk pass over empty buckets 512 at a time.
+  std::vector<std::atomic<uint64_t>> occupied_;
   std::atomic<uint64_t> entries_{0};
 
   // Storage of iterators made with an arena, see PooledCursor.
@@ -254,10 +279,7 @@ bool BucketRep::InsertKeyConcurrently(KeyHandle handle) {
   const size_t bucket = leading >> shift_;
   std::atomic<Node*>* link = &buckets_[bucket];
   Node* after = link->load(std::memory_order_acquire);
-  if (after == nullptr) {
-    occupied_[bucket / 64].fetch_or(uint64_t{1} << (bucket % 64),
-                                    std::memory_order_release);
-  }
+  if (after == nullptr) Occupy(bucket);
   while (true) {
     int order = 1;
     while (after != nullptr && (order = Order(after, leading, key)) < 0) {
@@ -402,17 +424,27 @@ BucketMemtableFactory::BucketMemtableFactory(
     std::shared_ptr<rocksdb::WriteBufferManager> budget)
     : bucket_bits_(bucket_bits),
       pool_(std::make_shared<ChunkPool>(ChunkBytes(write_buffer_bytes),
-                                        write_buffer_bytes,
-                                        std::move(budget))) {
+                                        write_buffer_bytes, std::move(budget))),
+      arrays_(std::make_shared<ArrayPool>((size_t{1} << bucket_bits) *
+                                          sizeof(std::atomic<Node*>))) {
   assert(bucket_bits >= 6 && bucket_bits <= 24);
+}
+
+void BucketMemtableFactory::FetchNode(uint64_t leading) const {
+  const auto* const buckets = static_cast<const std::atomic<Node*>*>(
+      youngest_.load(std::memory_order_acquire));
+  if (buckets == nullptr) return;
+  const char* const node = reinterpret_cast<const char*>(
+      buckets[leading >> (64 - bucket_bits_)].load(std::memory_order_relaxed));
+  __builtin_prefetch(node, /*rw=*/1);
+  __builtin_prefetch(node + sizeof(Node) + 2 * sizeof(leading));
 }
 
 MemTableRep* BucketMemtableFactory::CreateMemTableRep(
     const MemTableRep::KeyComparator& compare, rocksdb::Allocator* allocator,
     const rocksdb::SliceTransform*, rocksdb::Logger*) {
-  auto* rep = new BucketRep(compare, allocator, bucket_bits_, pool_);
-  youngest_.store(reinterpret_cast<uintptr_t>(rep->buckets()),
-                  std::memory_order_relaxed);
+  auto* rep = new BucketRep(compare, allocator, bucket_bits_, pool_, arrays_);
+  youngest_.store(rep->buckets(), std::memory_order_release);
   return rep;
 }
 

@@ -30,15 +30,16 @@ class BucketMemtableFactory final : public rocksdb::MemTableRepFactory {
       int bucket_bits, size_t write_buffer_bytes,
       std::shared_ptr<rocksdb::WriteBufferManager> budget = nullptr);
 
-  // Fetches into the cache what inserting a key with these leading 64 bits is
-  // going to touch in the youngest memtable. Thread-safe, never waits.
-  void Prefetch(uint64_t leading) const {
-    const uintptr_t buckets = youngest_.load(std::memory_order_relaxed);
-    // An address only: a memtable that is gone meanwhile does no harm.
-    __builtin_prefetch(reinterpret_cast<const void*>(
-                           buckets + (leading >> (64 - bucket_bits_)) * 8),
-                       /*rw=*/1);
+  // These two fetch into the cache what inserting a key with these leading 64
+  // bits is going to touch in the youngest memtable: the bucket, and a little
+  // later the first entry there. Thread-safe, never wait.
+  void FetchBucket(uint64_t leading) const {
+    __builtin_prefetch(
+        static_cast<const char*>(youngest_.load(std::memory_order_relaxed)) +
+            (leading >> (64 - bucket_bits_)) * sizeof(void*),
+        /*rw=*/1);
   }
+  void FetchNode(uint64_t leading) const;
 
   using MemTableRepFactory::CreateMemTableRep;
   rocksdb::MemTableRep* CreateMemTableRep(
@@ -53,7 +54,10 @@ class BucketMemtableFactory final : public rocksdb::MemTableRepFactory {
  private:
   const int bucket_bits_;
   const std::shared_ptr<ChunkPool> pool_;
-  std::atomic<uintptr_t> youngest_{0};
+  const std::shared_ptr<ArrayPool> arrays_;
+  // The buckets of the youngest memtable. They stay mapped when it is gone, and
+  // no entry that they name is looked into from here.
+  std::atomic<const void*> youngest_{nullptr};
 };
 
 }  // namespace rocksync

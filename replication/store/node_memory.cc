@@ -88,6 +88,29 @@ void ChunkPool::GiveBack(std::vector<PageBlock> blocks) {
   if (budget_ != nullptr) budget_->FreeMem(bytes);
 }
 
+PageBlock ArrayPool::Take() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      PageBlock block = std::move(idle_.back());
+      idle_.pop_back();
+      return block;
+    }
+  }
+  return PageBlock(bytes_);
+}
+
+// Zeroed here, by whoever drops a memtable, not by the writer that waits for
+// one; word by word, since others may still look.
+void ArrayPool::GiveBack(PageBlock block) {
+  auto* const words = reinterpret_cast<std::atomic<uint64_t>*>(block.data());
+  for (size_t i = 0; i < bytes_ / sizeof(uint64_t); ++i) {
+    words[i].store(0, std::memory_order_relaxed);
+  }
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(block));
+}
+
 NodeMemory::NodeMemory(std::shared_ptr<ChunkPool> pool)
     : pool_(std::move(pool)), chunk_bytes_(pool_->chunk_bytes()) {
   chunks_.push_back(std::make_unique<Chunk>());  // an empty one: full

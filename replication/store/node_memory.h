@@ -55,6 +55,22 @@ class ChunkPool {
   std::vector<PageBlock> idle_;
 };
 
+// Arrays of one size, one for each memtable there is, zero when taken. None is
+// unmapped before the pool goes, so a look into one that was given back finds
+// nonsense, no fault. Thread-safe.
+class ArrayPool {
+ public:
+  explicit ArrayPool(size_t bytes) : bytes_(bytes) {}
+
+  PageBlock Take();
+  void GiveBack(PageBlock block);
+
+ private:
+  const size_t bytes_;
+  std::mutex mutex_;
+  std::vector<PageBlock> idle_;
+};
+
 // The memory of one memtable. Nothing is freed before the end. Thread-safe.
 class NodeMemory {
  public:

@@ -114,7 +114,7 @@ Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   if (!status.ok()) return status;
 
   const uint64_t position = hasher_->Position(family->name, View(key));
-  memtable_->Prefetch(position);
+  memtable_->FetchBucket(position);
   rocksdb::WriteBatch* const batch = ScratchBatch();
   StoredEntry entry;
   if (value != nullptr) {
@@ -132,6 +132,7 @@ Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   if (!status.ok()) return status;
   PutEntry(batch, {position, family->id, View(key)}, entry);
   digests_.Note(position);
+  memtable_->FetchNode(position);
   return db()->Write(options, batch);
 }
 
@@ -168,7 +169,7 @@ Status Store::CommitPlanned(const WriteOptions& options,
     // From the bytes: a copy would inherit the batch's limit of bytes.
     rocksdb::WriteBatch written(batch.Data());
     for (const PlannedOperation& operation : plan.operations) {
-      memtable_->Prefetch(operation.position);
+      memtable_->FetchBucket(operation.position);
       const std::string_view value = View(operation.value);
       PutEntry(
           &written,
@@ -177,6 +178,9 @@ Status Store::CommitPlanned(const WriteOptions& options,
                                     ? &value
                                     : nullptr));
       digests_.Note(operation.position);
+    }
+    for (const PlannedOperation& operation : plan.operations) {
+      memtable_->FetchNode(operation.position);
     }
     return db()->Write(options, &written);
   }
