@@ -21,7 +21,7 @@ double Median(std::vector<double> values) {
 }
 
 struct Rounds {
-  std::vector<double> plain, rocksync, ratio, p99, bytes, lag, cpu;
+  std::vector<double> plain, rocksync, ratio, p95, p99, p999, bytes, lag, cpu;
 };
 
 Rounds Measure(const Workload& workload, int rounds,
@@ -37,7 +37,9 @@ Rounds Measure(const Workload& workload, int rounds,
     all.rocksync.push_back(rocksync.operations_per_second);
     all.ratio.push_back(rocksync.operations_per_second /
                         plain.operations_per_second);
+    all.p95.push_back(rocksync.p95_us / plain.p95_us);
     all.p99.push_back(rocksync.p99_us / plain.p99_us);
+    all.p999.push_back(rocksync.p999_us / plain.p999_us);
     all.bytes.push_back(plain.bytes_written > 0
                             ? rocksync.bytes_written / plain.bytes_written
                             : 1);
@@ -57,7 +59,9 @@ void Print(const Workload& workload, const Rounds& all, bool json) {
         {"plain_ops", Median(all.plain)},
         {"rocksync_ops", Median(all.rocksync)},
         {"ratio", Median(all.ratio)},
+        {"p95_ratio", Median(all.p95)},
         {"p99_ratio", Median(all.p99)},
+        {"p999_ratio", Median(all.p999)},
         {"bytes_written_ratio", Median(all.bytes)},
         {"index_lag_ms", Median(all.lag)}};
     std::printf("%s\n", line.dump().c_str());
@@ -66,11 +70,11 @@ void Print(const Workload& workload, const Rounds& all, bool json) {
         std::minmax_element(all.ratio.begin(), all.ratio.end());
     std::printf(
         "%-12s %d thr %5d B batch %3d %9.0f %9.0f  ratio %.3f (%.2f..%.2f)  "
-        "cpu %.3f  p99 %.2f  bytes %.2f  lag %.2f ms\n",
+        "cpu %.3f  p95 %.2f  p99 %.2f  p99.9 %.2f  bytes %.2f  lag %.2f ms\n",
         workload.name.c_str(), workload.threads, workload.value_bytes,
         workload.batch, Median(all.plain), Median(all.rocksync),
-        Median(all.ratio), *least, *most, Median(all.cpu), Median(all.p99),
-        Median(all.bytes), Median(all.lag));
+        Median(all.ratio), *least, *most, Median(all.cpu), Median(all.p95),
+        Median(all.p99), Median(all.p999), Median(all.bytes), Median(all.lag));
   }
   std::fflush(stdout);
 }
@@ -107,7 +111,7 @@ void PrintDigests(const DigestReads& reads, bool json) {
 int Main(int argc, char** argv) {
   CLI::App app("What replication costs writes and reads");
   bool json = false;
-  int rounds = 5;
+  int rounds = 7;
   double scale = 1;
   std::string only;
   std::string directory =

@@ -289,9 +289,13 @@ Measurement Bench::Run() {
   for (const auto& some : latencies) {
     all.insert(all.end(), some.begin(), some.end());
   }
-  const auto p99 = all.begin() + static_cast<ptrdiff_t>(all.size() * 99 / 100);
-  std::nth_element(all.begin(), p99, all.end());
-  if (p99 != all.end()) measured.p99_us = *p99;
+  std::sort(all.begin(), all.end());
+  const auto percentile = [&](size_t thousandths) -> double {
+    return all.empty() ? 0 : all[all.size() * thousandths / 1000];
+  };
+  measured.p95_us = percentile(950);
+  measured.p99_us = percentile(990);
+  measured.p999_us = percentile(999);
   measured.bytes_written = static_cast<double>(
       statistics_->getTickerCount(rocksdb::WAL_FILE_BYTES) +
       statistics_->getTickerCount(rocksdb::FLUSH_WRITE_BYTES) +

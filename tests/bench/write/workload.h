@@ -31,7 +31,9 @@ struct Workload {
 
 struct Measurement {
   double operations_per_second = 0;
-  double p99_us = 0;         // of one call
+  double p95_us = 0;  // of one call, and so on
+  double p99_us = 0;
+  double p999_us = 0;
   double cpu_us = 0;         // of the calling threads, an operation
   double bytes_written = 0;  // WAL, flushes and compactions
   double index_lag_ms = 0;   // from a Put's return until a snapshot has it
