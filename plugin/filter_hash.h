@@ -1,17 +1,26 @@
-// XXH3, 64 bits, with a seed. From the header alone, so that nothing has to be
-// linked and calls are inlined.
+// XXH3, 64 bits, with a seed.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_HASH_H_
 #define ROCKSYNC_PLUGIN_FILTER_HASH_H_
 
+// Inside RocksDB's own build its copy of xxHash, which is linked there anyway.
+// Elsewhere the installed header alone, inlined: nothing has to be linked.
+#if __has_include("util/xxhash.h")
+#include "util/xxhash.h"
+#else
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+static_assert(XXH_VERSION_NUMBER >= 800, "XXH3 is final since xxHash 0.8");
+
+static_assert(XXH_VERSION_NUMBER >= 800, "XXH3 is final since xxHash 0.8");
 
 #define ROCKSYNC_INLINE inline __attribute__((always_inline))
 

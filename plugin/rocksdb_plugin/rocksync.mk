@@ -2,7 +2,7 @@
 # folder into RocksDB's tree:
 #   ln -s /path/to/rocksync/plugin/rocksdb_plugin rocksdb/plugin/rocksync
 #   ROCKSDB_PLUGINS=rocksync make ...   or   cmake -DROCKSDB_PLUGINS=rocksync ...
-# Needs xxhash.h of xxHash 0.8 (Debian: libxxhash-dev); there is nothing to link.
+# Nothing else is needed: xxHash is RocksDB's own copy.
 rocksync_SOURCES = rocksync_filter.cc rocksync_filter_portable.cc rocksync_filter_avx2.cc rocksync_filter_avx512.cc
 rocksync_FUNC = rocksync_register_filter_policy
 rocksync_LIBS = 

@@ -11,6 +11,9 @@
 #include "plugin/filter_interface.h"
 #include "plugin/policy.h"
 #include "rocksdb/cache.h"
+#if __has_include("rocksdb/advanced_cache.h")  // the class, since 8.0
+#include "rocksdb/advanced_cache.h"
+#endif
 #include "rocksdb/sst_file_writer.h"
 #include "rocksync/filter_policy.h"
 #include "tests/integration/plugin/filter_db.h"

@@ -1,8 +1,8 @@
 # cmake -DCXX=compiler -DROOT=sources -DOUT=folder -P rocksdb_versions.cmake
-# Compiles the builder as for other RocksDB versions (their version.h, the
-# installed version's other headers): accepted from 7.0.3 to 11.8, refused with
-# a message outside, with and without RTTI.
-function(expect version accepted)
+# Compiles the policy, as RocksDB's own build would, for other RocksDB versions
+# (their version.h and language, the installed version's other headers): accepted
+# from 7.0.3 to 11.8, refused with a message outside, with and without RTTI.
+function(expect version accepted standard)
   string(REPLACE "." ";" parts ${version})
   list(GET parts 0 major)
   list(GET parts 1 minor)
@@ -20,9 +20,11 @@ std::string GetRocksVersionAsString(bool with_patch = true);
 ")
   foreach(rtti IN ITEMS -frtti -fno-rtti)
     execute_process(
-      COMMAND ${CXX} -std=c++17 ${rtti} -Wall -Wextra -Werror -fsyntax-only
-              -I${OUT}/${version} -I${ROOT} -I${ROOT}/include
-              ${ROOT}/plugin/filter_builder.cc
+      COMMAND ${CXX} -std=${standard} ${rtti} -fsyntax-only
+              -W -Wextra -Wall -Wsign-compare -Wshadow -Wunused-parameter
+              -Woverloaded-virtual -Wnon-virtual-dtor -Werror
+              -I${OUT}/${version} -idirafter ${ROOT} -idirafter ${ROOT}/include
+              ${ROOT}/plugin/rocksdb_plugin/rocksync_filter.cc
       RESULT_VARIABLE result ERROR_VARIABLE errors)
     if(accepted AND NOT result EQUAL 0)
       message(FATAL_ERROR "${version} ${rtti} does not compile:\n${errors}")
@@ -33,13 +35,12 @@ std::string GetRocksVersionAsString(bool with_patch = true);
   endforeach()
 endfunction()
 
-expect(6.29.5 FALSE)
-expect(7.0.2 FALSE)
-expect(7.0.3 TRUE)
-expect(9.5.2 TRUE)
-expect(9.6.0 TRUE)
-expect(10.8.3 TRUE)
-expect(10.9.0 TRUE)
-expect(11.8.1 TRUE)
-expect(11.9.0 FALSE)
-expect(12.0.0 FALSE)
+expect(7.0.2 FALSE c++17)
+expect(7.0.3 TRUE c++17)
+expect(9.5.2 TRUE c++17)
+expect(9.6.0 TRUE c++17)
+expect(10.8.3 TRUE c++17)
+expect(10.9.0 TRUE c++20)
+expect(11.8.1 TRUE c++20)
+expect(11.9.0 FALSE c++20)
+expect(12.0.0 FALSE c++20)
