@@ -19,13 +19,14 @@ struct FilterView {
   FilterView() = default;
   FilterView(const char* filter, const FilterShape& shape);
 
-  FilterHasher hash;
   const char* lines = nullptr;
-  uint64_t line_count = 0;
+  uint32_t line_count = 0;
   uint32_t window = 0;  // FilterWindow(line_count)
   // Of the first line's probes and, from the ninth on, the second's. Each eight
   // are filled up by repeating: testing a bit twice costs a vector nothing.
   const uint32_t* multipliers = nullptr;
+  // Last, so that what keys of 9 to 16 bytes need fits into one cache line.
+  FilterHasher hash;
 };
 
 struct FilterKernel {

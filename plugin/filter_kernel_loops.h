@@ -162,7 +162,7 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
 // functions of their own: in one, what XXH3 does for the others would cost the
 // usual ones the saving of registers.
 #define ROCKSYNC_DEFINE_FILTER_KERNEL(NAME, Lines, TARGET)                    \
-  class Reader final : public rocksdb::FilterBitsReader {                     \
+  class alignas(64) Reader final : public rocksdb::FilterBitsReader {         \
    public:                                                                    \
     explicit Reader(const FilterView& filter) : filter_(filter) {}            \
     TARGET __attribute__((flatten)) bool MayMatch(                            \

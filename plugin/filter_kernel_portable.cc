@@ -68,12 +68,12 @@ constexpr Multipliers kMultipliers;
 }  // namespace
 
 FilterView::FilterView(const char* filter, const FilterShape& shape)
-    : hash(shape.seed),
-      lines(filter + shape.padding),
+    : lines(filter + shape.padding),
       line_count(shape.line_count),
       window(FilterWindow(shape.line_count)),
       multipliers(
-          kMultipliers.rows[shape.probes.first - 1][shape.probes.second - 1]) {}
+          kMultipliers.rows[shape.probes.first - 1][shape.probes.second - 1]),
+      hash(shape.seed) {}
 
 const FilterKernel& PortableFilterKernel() { return kKernel; }
 
