@@ -91,5 +91,5 @@ function(rocksync_fuzz name)
   endif()
   add_test(NAME fuzz_${name}_corpus
            COMMAND fuzz_${name} ${only_corpus} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
-  set_tests_properties(fuzz_${name}_corpus PROPERTIES TIMEOUT 120 LABELS fuzz)
+  set_tests_properties(fuzz_${name}_corpus PROPERTIES TIMEOUT 300 LABELS fuzz)
 endfunction()
