@@ -36,6 +36,10 @@ struct Portable {
   __attribute__((                                          \
       target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq," \
              "avx512vl")))
+#define ROCKSYNC_GFNI                                      \
+  __attribute__((                                          \
+      target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq," \
+             "avx512vl,gfni")))
 struct Avx2 {
   typedef uint64_t V __attribute__((vector_size(32)));
   ROCKSYNC_INLINE static void AddAnd(V* sum, const V& a, const V& b) {

@@ -12,7 +12,8 @@ CpuLevel Detect() {
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("vpclmulqdq")) {
-      return CpuLevel::kAvx512;
+      return __builtin_cpu_supports("gfni") ? CpuLevel::kGfni
+                                            : CpuLevel::kAvx512;
     }
     return CpuLevel::kAvx2;
   }

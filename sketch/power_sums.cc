@@ -5,15 +5,16 @@
 #include <cmath>
 #include <utility>
 
-#include "sketch/gram_kernel.h"
+#include "sketch/gram_blocks.h"
 #include "sketch/gram_plan.h"
+#include "sketch/gram_tables.h"
 #include "sketch/power_sums_kernel.h"
 
 namespace rocksync {
 namespace {
 
 using power_sums::Chunk;
-using power_sums::GramKernel;
+using power_sums::GramTables;
 using power_sums::Kernel;
 
 // Long groups are cut, so that the words of a vector share the work.
@@ -23,7 +24,8 @@ constexpr size_t kMaxChunk = 4096;
 constexpr size_t kGramElements = 1000;
 // A plan is found in a time that grows with the cube of its sums.
 constexpr uint32_t kMaxPlan = 128;
-constexpr uint32_t kMaxRows = 6;
+constexpr uint32_t kMaxTableRows = 6;
+constexpr uint32_t kMaxBlockRows = 10;
 
 struct Sums {
   const Field& field;
@@ -48,7 +50,7 @@ ROCKSYNC_INLINE void RunDirect(const Sums& sums,
 
 template <typename Vector, uint32_t kLane>
 ROCKSYNC_INLINE void RunGram(const Sums& sums, const GramPlan& plan) {
-  GramKernel<Vector, kLane> kernel(sums.field, plan);
+  GramTables<Vector, kLane> kernel(sums.field, plan);
   kernel.Run(sums.elements, sums.groups, sums.stride, sums.out);
 }
 
@@ -68,6 +70,7 @@ struct Kernels {
   void (*direct)(const Sums& sums, const std::vector<Chunk>& chunks);
   void (*gram)(const Sums& sums, const GramPlan& plan);
   size_t words;  // of a vector
+  bool blocks;   // `gram` multiplies blocks of bits; it uses no tables
 };
 
 void DirectPortable(const Sums& sums, const std::vector<Chunk>& chunks) {
@@ -91,34 +94,45 @@ ROCKSYNC_AVX512 void DirectAvx512(const Sums& sums,
 ROCKSYNC_AVX512 void GramAvx512(const Sums& sums, const GramPlan& plan) {
   RunAnyGram<power_sums::Avx512>(sums, plan);
 }
+ROCKSYNC_GFNI void GramGfni(const Sums& sums, const GramPlan& plan) {
+  power_sums::GramBlocks kernel(sums.field, plan);
+  kernel.Run(sums.elements, sums.groups, sums.stride, sums.out);
+}
 #endif
 
 Kernels KernelsOf(CpuLevel level) {
 #if ROCKSYNC_X86
-  if (level == CpuLevel::kAvx512) return {DirectAvx512, GramAvx512, 8};
-  if (level == CpuLevel::kAvx2) return {DirectAvx2, GramAvx2, 4};
+  if (level == CpuLevel::kGfni) return {DirectAvx512, GramGfni, 8, true};
+  if (level == CpuLevel::kAvx512) return {DirectAvx512, GramAvx512, 8, false};
+  if (level == CpuLevel::kAvx2) return {DirectAvx2, GramAvx2, 4, false};
 #endif
-  return {DirectPortable, GramPortable, 1};
+  return {DirectPortable, GramPortable, 1, false};
 }
 
 // About what an element costs, in additions of a record to a table.
-double GramCost(const GramPlan& plan, int bits, size_t words) {
+double GramCost(const GramPlan& plan, int bits, const Kernels& kernels) {
   const double powers = static_cast<double>(plan.powers.size());
-  const double lanes = 64.0 * static_cast<double>(words);
+  const double lanes = 64.0 * static_cast<double>(kernels.words);
+  const double bytes = std::ceil(bits / 8.0);
   double squarings = 0;
   for (const GramPlan::Product& step : plan.steps) squarings += step.shift;
+  const double computing =
+      (1.3 * (powers - 1) * bits * bits + 3 * squarings * bits) / lanes;
+  if (kernels.blocks) {
+    return computing + bytes * powers * (24 + 12 * bytes * plan.rows) / lanes;
+  }
   const double planes = std::ceil(powers / 8);
-  const double bytes = plan.rows * std::ceil(bits / 8.0);
-  return (1.3 * (powers - 1) * bits * bits + 3 * squarings * bits) / lanes +
-         powers * (0.5 + 200 / lanes) + planes * bytes;
+  return computing + powers * (0.5 + 200 / lanes) + planes * plan.rows * bytes;
 }
 
-GramPlan BestPlan(uint32_t first, uint32_t count, int bits, size_t words) {
+GramPlan BestPlan(uint32_t first, uint32_t count, int bits,
+                  const Kernels& kernels) {
   GramPlan best = PlanGram(first, count, 1);
-  double best_cost = GramCost(best, bits, words);
-  for (uint32_t rows = 2; rows <= kMaxRows && count > 8; ++rows) {
+  double best_cost = GramCost(best, bits, kernels);
+  const uint32_t max_rows = kernels.blocks ? kMaxBlockRows : kMaxTableRows;
+  for (uint32_t rows = 2; rows <= max_rows && count > 8; ++rows) {
     GramPlan plan = PlanGram(first, count, rows);
-    const double cost = GramCost(plan, bits, words);
+    const double cost = GramCost(plan, bits, kernels);
     if (cost < best_cost) {
       best = std::move(plan);
       best_cost = cost;
@@ -133,8 +147,8 @@ void SumByGram(const Sums& sums, const Kernels& kernels) {
     part.count = std::min(sums.count - done, kMaxPlan);
     part.first = sums.first + done;
     part.out = sums.out + done;
-    kernels.gram(part, BestPlan(part.first, part.count, sums.field.bits(),
-                                kernels.words));
+    kernels.gram(
+        part, BestPlan(part.first, part.count, sums.field.bits(), kernels));
   }
 }
 

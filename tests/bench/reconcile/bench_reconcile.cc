@@ -18,6 +18,7 @@
 #include "tests/bench/reconcile/merkle.h"
 #include "tests/bench/reconcile/reconciliation.h"
 #include "tests/bench/reconcile/session_run.h"
+#include "tests/bench/reconcile/slice.h"
 #include "tests/bench/reconcile/workload.h"
 #include "tests/bench/reconcile/workload_storage.h"
 
@@ -39,6 +40,7 @@ struct Settings {
   bool plan = false;
   bool session = false;
   bool from_index = false;
+  bool slice = false;
   uint64_t overwrites = 0;
   std::string directory;
 };
@@ -218,6 +220,18 @@ bool RunFromIndex(const Settings& s) {
   return ok;
 }
 
+void RunSlice(const Settings& s) {
+  const SliceTimes times = TimeSlice(s.n, s.seed, s.runs);
+  nlohmann::ordered_json line;
+  line["n"] = s.n;
+  line["runs"] = s.runs;
+  line["build_ns"] = times.build_ns;
+  line["test_ns"] = times.test_ns;
+  line["test_absent_ns"] = times.test_absent_ns;
+  line["sha256_ns"] = times.sha256_ns;
+  std::printf("%s\n", line.dump(s.json ? -1 : 2).c_str());
+}
+
 bool RunGrid(Settings s) {
   bool ok = true;
   for (const uint64_t n : {10'000u, 100'000u, 1'000'000u}) {
@@ -257,7 +271,8 @@ int Main(int argc, char** argv) {
   app.add_option("--hashes", s.hashes, "random, equal_high or equal_low")
       ->transform(CLI::CheckedTransformer(kinds));
   app.add_option("--seed", s.seed, "of the first run; each run adds 1");
-  app.add_option("--runs", s.runs, "runs a cell")->check(CLI::PositiveNumber);
+  CLI::Option* runs = app.add_option("--runs", s.runs, "runs a cell")
+                          ->check(CLI::PositiveNumber);
   app.add_flag("--json", s.json, "a JSON object a line");
   app.add_flag("--plan", s.plan,
                "show what the first run chose, predicted and cost");
@@ -269,8 +284,16 @@ int Main(int argc, char** argv) {
   app.add_option("--overwrites", s.overwrites,
                  "with --from-index: scattered, the same on both sides, "
                  "before a second session");
+  app.add_flag("--slice", s.slice,
+               "time one slice of 50 % (default --n 1000000 --runs 31)");
   app.add_option("--dir", s.directory, "where --from-index puts its databases");
   CLI11_PARSE(app, argc, argv);
+  if (s.slice) {
+    if (n->count() == 0) s.n = 1'000'000;
+    if (runs->count() == 0) s.runs = 31;
+    RunSlice(s);
+    return 0;
+  }
   if (s.from_index) {
     if (n->count() == 0) {
       s.n = 10'000'000;

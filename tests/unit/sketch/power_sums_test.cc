@@ -18,7 +18,8 @@ namespace {
 
 std::vector<CpuLevel> Levels() {
   std::vector<CpuLevel> levels = {CpuLevel::kPortable};
-  for (const CpuLevel level : {CpuLevel::kAvx2, CpuLevel::kAvx512}) {
+  for (const CpuLevel level :
+       {CpuLevel::kAvx2, CpuLevel::kAvx512, CpuLevel::kGfni}) {
     if (BestCpuLevel() >= level) levels.push_back(level);
   }
   return levels;

@@ -1,8 +1,8 @@
 // The kernel of power_sums.cc for large groups: sums of products instead of
 // powers (gram_plan.h), by the Method of Four Russians.
 
-#ifndef ROCKSYNC_SKETCH_GRAM_KERNEL_H_
-#define ROCKSYNC_SKETCH_GRAM_KERNEL_H_
+#ifndef ROCKSYNC_SKETCH_GRAM_TABLES_H_
+#define ROCKSYNC_SKETCH_GRAM_TABLES_H_
 
 #include <cstdint>
 #include <cstring>
@@ -12,6 +12,8 @@
 #include "sketch/bit_sliced.h"
 #include "sketch/field.h"
 #include "sketch/gram_plan.h"
+#include "sketch/gram_powers.h"
+#include "sketch/gram_products.h"
 #include "sketch/power_sums.h"
 
 namespace rocksync::power_sums {
@@ -24,36 +26,22 @@ namespace rocksync::power_sums {
 // together as records of kLane powers of one element, which are added to the
 // tables as a whole. Records have as many planes as that takes.
 template <typename Vector, uint32_t kLane>
-class GramKernel {
+class GramTables {
  public:
   using V = typename Vector::V;
-  // 32 rows of V fill the block.
-  static constexpr size_t kRow = sizeof(V) / 4;
-  static constexpr size_t kBlock = 32 * kRow;
+  static constexpr size_t kRow = GramPowers<Vector>::kRow;
+  static constexpr size_t kBlock = GramPowers<Vector>::kBlock;
 
-  GramKernel(const Field& field, const GramPlan& plan)
-      : field_(field),
-        sliced_(field.bits()),
+  GramTables(const Field& field, const GramPlan& plan)
+      : bits_(static_cast<size_t>(field.bits())),
         plan_(plan),
         n_powers_(static_cast<uint32_t>(plan.powers.size())),
         planes_((n_powers_ + kLane - 1) / kLane),
         bytes_((static_cast<uint32_t>(field.bits()) + 7) / 8),
-        stride_(static_cast<size_t>(field.bits()) + kTile),
+        powers_(field.bits(), plan),
+        products_(field, plan),
         records_(planes_ * kBlock),
-        tables_(size_t{planes_} * plan.rows * bytes_ * kValues),
-        frobenius_(static_cast<size_t>(field.bits()) * field.bits()) {
-    // A vector of V would not be aligned as V is inside the entry points.
-    storage_.resize((n_powers_ * stride_ + kTile) * (sizeof(V) / 8) +
-                    kAlignment / 8);
-    const uintptr_t address = reinterpret_cast<uintptr_t>(storage_.data());
-    powers_ = reinterpret_cast<V*>((address + kAlignment - 1) / kAlignment *
-                                   kAlignment);
-    const size_t bits = static_cast<size_t>(field.bits());
-    for (size_t i = 0; i < bits; ++i) frobenius_[i] = uint32_t{1} << i;
-    for (size_t i = bits; i < frobenius_.size(); ++i) {
-      frobenius_[i] = field.Square(frobenius_[i - bits]);
-    }
-  }
+        tables_(size_t{planes_} * plan.rows * bytes_ * kValues) {}
 
   // out[g * stride + i] becomes the i-th sum of the plan over groups[g].
   ROCKSYNC_INLINE void Run(const uint32_t* elements,
@@ -100,49 +88,26 @@ class GramKernel {
     if constexpr (kLane == 1) {
       std::memcpy(static_cast<void*>(records_.data()), block, 4 * kBlock);
     } else {
-      ComputePowers(block);
+      powers_.Compute(block);
+      for (uint32_t k = 0; k < n_powers_; k += 4) PutIntoRecords(k);
     }
     for (const Segment& segment : segments) {
       AddToTables(segment.begin, segment.end);
       if (!segment.last) continue;
       FoldTables();
-      SumProducts(out + segment.group * stride);
+      products_.PutPowerSums(out + segment.group * stride);
       std::memset(static_cast<void*>(tables_.data()), 0,
                   tables_.size() * sizeof(Record));
     }
   }
 
-  ROCKSYNC_INLINE void ComputePowers(const uint32_t* block) {
-    const int bits = sliced_.bits();
-    V rows[32];
-    std::memcpy(static_cast<void*>(rows), block, sizeof(rows));
-    Transpose32<V, uint64_t>(rows);
-    V* const x = PowerAt(0);
-    std::memcpy(static_cast<void*>(x), rows, bits * sizeof(V));
-    for (uint32_t k = 1; k < n_powers_; ++k) {
-      const GramPlan::Product& step = plan_.steps[k - 1];
-      V squares[2][kMaxBits];
-      const V* left = PowerAt(step.left);
-      for (int s = 0; s < step.shift; ++s) {
-        sliced_.Square(left, squares[s & 1]);
-        left = squares[s & 1];
-      }
-      V* const power = PowerAt(k);
-      std::memcpy(static_cast<void*>(power), PowerAt(step.right),
-                  bits * sizeof(V));
-      sliced_.Multiply(left, power);
-    }
-    for (uint32_t k = 0; k < n_powers_; k += 4) PutIntoRecords(k);
-  }
-
   // Powers [k, k + 4) of all elements of the block.
   ROCKSYNC_INLINE void PutIntoRecords(uint32_t k) {
-    const int bits = sliced_.bits();
     V rows[4][32];
     std::memset(static_cast<void*>(rows), 0, sizeof(rows));
     for (uint32_t j = 0; j < 4 && k + j < n_powers_; ++j) {
-      std::memcpy(static_cast<void*>(rows[j]), PowerAt(k + j),
-                  bits * sizeof(V));
+      std::memcpy(static_cast<void*>(rows[j]), powers_.At(k + j),
+                  bits_ * sizeof(V));
       Transpose32<V, uint64_t>(rows[j]);
     }
     // Row r holds elements [r * kRow, (r + 1) * kRow).
@@ -186,11 +151,7 @@ class GramKernel {
     sum->power ^= record.power;
   }
 
-  // sums_[(row * bits + i) ...]: for each power k, at k * stride: the sum of
-  // x^k over the elements with bit i of the row's power.
   ROCKSYNC_INLINE void FoldTables() {
-    const size_t bits = static_cast<size_t>(sliced_.bits());
-    products_.assign(size_t{plan_.rows} * n_powers_ * bits, 0);
     Record* table = tables_.data();
     for (uint32_t plane = 0; plane < planes_; ++plane) {
       for (uint32_t row = 0; row < plan_.rows; ++row) {
@@ -204,11 +165,11 @@ class GramKernel {
               AddRecord(table[half + v], &table[v]);
             }
             const size_t i = 8 * byte + bit;
-            if (i >= bits) continue;
+            if (i >= bits_) continue;
             for (uint32_t k = 0; k < kLane; ++k) {
               const size_t power = plane * kLane + k;
               if (power >= n_powers_) break;
-              products_[(row * n_powers_ + power) * bits + i] = sum.power[k];
+              products_.At(row, power, i) = sum.power[k];
             }
           }
         }
@@ -216,44 +177,17 @@ class GramKernel {
     }
   }
 
-  // The sum of (x^a)^(2^s) * x^b is that of z^(i 2^s) * products(a, b)[i], and
-  // the sum of x^a * (x^b)^(2^s) is the 2^s-th power of that with 2^-s for 2^s.
-  void SumProducts(uint32_t* out) const {
-    const int bits = field_.bits();
-    for (const GramPlan::Product& product : plan_.products) {
-      const bool left_is_row = product.left < plan_.rows;
-      const uint32_t row = left_is_row ? product.left : product.right;
-      const uint32_t power = left_is_row ? product.right : product.left;
-      const int shift = product.shift % bits;
-      const int frobenius = left_is_row || shift == 0 ? shift : bits - shift;
-      uint32_t sum = field_.Dot(
-          &frobenius_[static_cast<size_t>(frobenius) * bits],
-          &products_[(size_t{row} * n_powers_ + power) * bits], bits);
-      // The exponent 1 is the square root of x * x.
-      const int squarings =
-          product.shift == 0 ? bits - 1 : (left_is_row ? 0 : shift);
-      for (int s = 0; s < squarings; ++s) sum = field_.Square(sum);
-      *out++ = sum;
-    }
-  }
-
-  V* PowerAt(uint32_t k) { return powers_ + k * stride_ + kTile; }
-
-  const Field& field_;
-  const BitSlicedField<Vector> sliced_;
+  const size_t bits_;  // of a number
   const GramPlan& plan_;
   const uint32_t n_powers_;
   const uint32_t planes_;
   const uint32_t bytes_;  // of a number
-  const size_t stride_;   // of powers_: a number and zeros around it
-  std::vector<uint64_t> storage_;
-  V* powers_;
-  std::vector<Record> records_;      // plane after plane
-  std::vector<Record> tables_;       // by plane, row, byte and value
-  std::vector<uint32_t> frobenius_;  // z^(i 2^s) at s * bits + i
-  std::vector<uint32_t> products_;
+  GramPowers<Vector> powers_;
+  GramProducts products_;
+  std::vector<Record> records_;  // plane after plane
+  std::vector<Record> tables_;   // by plane, row, byte and value
 };
 
 }  // namespace rocksync::power_sums
 
-#endif  // ROCKSYNC_SKETCH_GRAM_KERNEL_H_
+#endif  // ROCKSYNC_SKETCH_GRAM_TABLES_H_
