@@ -56,7 +56,8 @@ class GramBlocks {
                          uint32_t* out) {
     for (size_t g = 0; g < groups.size(); ++g) {
       size_t at = groups[g].begin;
-      for (; groups[g].end - at >= kBlock; at += kBlock) AddBlock(elements + at);
+      for (; groups[g].end - at >= kBlock; at += kBlock)
+        AddBlock(elements + at);
       if (at < groups[g].end) {
         alignas(kAlignment) uint32_t block[kBlock] = {};
         std::memcpy(block, elements + at, 4 * (groups[g].end - at));
@@ -113,8 +114,8 @@ class GramBlocks {
     }
     for (int i = 0; i < 4; ++i) {
       const int first = i / 2 * 4 + i % 2;
-      parts[2 * i] = _mm512_maskz_unpacklo_epi32(static_cast<__mmask16>(kAll),
-                                                 quads[first], quads[first + 2]);
+      parts[2 * i] = _mm512_maskz_unpacklo_epi32(
+          static_cast<__mmask16>(kAll), quads[first], quads[first + 2]);
       parts[2 * i + 1] = _mm512_maskz_unpackhi_epi32(
           static_cast<__mmask16>(kAll), quads[first], quads[first + 2]);
     }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <utility>
+
+#include "sketch/quadratic_equations.h"
 
 namespace rocksync {
 namespace {
@@ -87,25 +90,61 @@ class SquareModulo {
   std::vector<uint32_t> residues_;  // rows of degree_
 };
 
+// The powers x^(2^i) modulo a polynomial: rows of as many coefficients as its
+// degree.
+struct Powers {
+  size_t degree = 0;
+  std::vector<uint32_t> coefficients;
+  size_t size() const { return coefficients.size() / degree; }
+  const uint32_t* row(size_t i) const { return &coefficients[i * degree]; }
+};
+
+// Modulo a divisor of what they were modulo so far.
+Powers Reduce(const Field& field, const Powers& powers, const Polynomial& f) {
+  Powers reduced;
+  reduced.degree = f.size() - 1;
+  reduced.coefficients.resize(powers.size() * reduced.degree);
+  std::vector<uint32_t> row(powers.degree);
+  for (size_t i = 0; i < powers.size(); ++i) {
+    std::copy_n(powers.row(i), powers.degree, row.begin());
+    for (size_t top = powers.degree; top-- > reduced.degree;) {
+      if (row[top] == 0) continue;
+      field.AddScaled(row[top], f.data(), &row[top - reduced.degree],
+                      reduced.degree);
+    }
+    std::copy_n(row.begin(), reduced.degree,
+                &reduced.coefficients[i * reduced.degree]);
+  }
+  return reduced;
+}
+
 class Splitter {
  public:
   Splitter(const Field& field, std::vector<uint32_t>* roots)
-      : field_(field), roots_(roots) {}
+      : field_(field), quadratic_(field), roots_(roots) {}
 
-  // `powers[i]` is x^(2^i) mod f. All traces of basis elements below `basis`
-  // are constant on the roots of f, so they cannot split it.
-  void Split(const Polynomial& f, const std::vector<Polynomial>& powers,
-             int basis) {
-    const size_t degree = f.size() - 1;
-    if (degree == 1) {
+  // False if f, of degree 1 or 2, has no distinct roots.
+  bool Solve(const Polynomial& f) {
+    if (f.size() == 2) {
       roots_->push_back(f[0]);
-      return;
+      return true;
     }
+    const std::optional<uint32_t> root = quadratic_.Solve(f[1], f[0]);
+    if (!root) return false;
+    roots_->push_back(*root);
+    roots_->push_back(*root ^ f[1]);
+    return true;
+  }
+
+  // f has a degree of 3 at least and distinct roots, and `powers` are modulo
+  // f. All traces of basis elements below `basis` are constant on the roots of
+  // f, so they cannot split it.
+  void Split(const Polynomial& f, const Powers& powers, int basis) {
     for (; basis < field_.bits(); ++basis) {
-      Polynomial trace(degree, 0);
+      Polynomial trace(powers.degree, 0);
       uint32_t beta = uint32_t{1} << basis;
-      for (const Polynomial& power : powers) {
-        field_.AddScaled(beta, power.data(), trace.data(), power.size());
+      for (size_t i = 0; i < powers.size(); ++i) {
+        field_.AddScaled(beta, powers.row(i), trace.data(), powers.degree);
         beta = field_.Square(beta);
       }
       Trim(&trace);
@@ -125,18 +164,16 @@ class Splitter {
   }
 
  private:
-  void SplitPart(const Polynomial& f, const std::vector<Polynomial>& powers,
-                 int basis) {
-    if (f.size() == 2) {
-      roots_->push_back(f[0]);
-      return;
+  void SplitPart(const Polynomial& f, const Powers& powers, int basis) {
+    if (f.size() <= 3) {
+      Solve(f);
+    } else {
+      Split(f, Reduce(field_, powers, f), basis);
     }
-    std::vector<Polynomial> reduced = powers;
-    for (Polynomial& power : reduced) Divide(field_, f, &power, nullptr);
-    Split(f, reduced, basis);
   }
 
   const Field& field_;
+  const QuadraticEquations quadratic_;
   std::vector<uint32_t>* const roots_;
 };
 
@@ -147,24 +184,23 @@ bool FindRoots(const Field& field, const Polynomial& f,
   assert(f.size() >= 2 && f.back() == 1);
   roots->clear();
   const size_t degree = f.size() - 1;
-  if (degree == 1) {
-    roots->push_back(f[0]);
-    return true;
-  }
+  Splitter splitter(field, roots);
+  if (degree <= 2) return splitter.Solve(f);
   const SquareModulo square(field, f);
-  std::vector<Polynomial> powers;
-  powers.reserve(field.bits());
+  Powers powers;
+  powers.degree = degree;
+  powers.coefficients.reserve(static_cast<size_t>(field.bits()) * degree);
   Polynomial power(degree, 0);
   power[1] = 1;
   const Polynomial x = power;
   for (int i = 0; i < field.bits(); ++i) {
-    Polynomial next = square.Square(power);
-    powers.push_back(std::move(power));
-    power = std::move(next);
+    powers.coefficients.insert(powers.coefficients.end(), power.begin(),
+                               power.end());
+    power = square.Square(power);
   }
   // f divides x^(2^w) - x just if it has only distinct roots in the field.
   if (power != x) return false;
-  Splitter(field, roots).Split(f, powers, 0);
+  splitter.Split(f, powers, 0);
   return roots->size() == degree;
 }
 

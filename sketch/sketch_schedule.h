@@ -26,6 +26,11 @@ uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
 // better left to a retry under a fresh mapping, if there will be one anyway.
 inline constexpr uint32_t kPasses = 3;
 inline constexpr uint32_t kPassesAfterFilters = 2;
+inline constexpr uint32_t kHurriedPasses = 1;
+
+// If round trips matter: how many hidden elements make a retry cheaper than ids
+// wide enough to do without.
+inline constexpr double kHurriedRetry = 4;
 
 // The total for the groups that failed with `sums` in a pass, when the
 // `decoded` ones of that pass had these sizes and `passes_left` >= 1 more

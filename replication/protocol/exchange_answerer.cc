@@ -20,6 +20,7 @@ constexpr uint32_t kMaxPasses = 10;
 // the last groups, one of kLeaveShare at most, are left to it.
 constexpr double kSureRetry = 2;
 constexpr uint32_t kLeaveShare = 16;
+constexpr uint32_t kHurriedLeaveShare = 6;
 
 }  // namespace
 
@@ -105,14 +106,18 @@ absl::Status ExchangeAnswerer::TakeSums(std::string_view bytes) {
     GiveUpProbe();
     return absl::OkStatus();
   } else {
-    const uint32_t aim =
-        filter_sent_ || filter_received_ ? kPassesAfterFilters : kPasses;
+    const bool filtered = filter_sent_ || filter_received_;
+    const uint32_t aim = hurry()    ? kHurriedPasses
+                         : filtered ? kPassesAfterFilters
+                                    : kPasses;
     const uint32_t left = aim > passes_ ? aim - passes_ : 1;
     next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed, left,
                     hurry());
     next = std::min(next, kMaxSums);
-    const bool leave = passes_ >= aim && ExpectedLeft() > kSureRetry &&
-                       failed < finish_->shape().groups / kLeaveShare;
+    const bool leave =
+        passes_ >= aim && ExpectedLeft() > kSureRetry &&
+        failed < finish_->shape().groups /
+                     (hurry() ? kHurriedLeaveShare : kLeaveShare);
     if (leave || finish_->sums() == kMaxSums || passes_ == kMaxPasses) next = 0;
   }
   Send(ExchangeKind::kPartial, finish_->Answer(true, next));

@@ -238,10 +238,13 @@ double ExchangePlanner::LeftThere() const {
   return static_cast<double>(found_there_) * sent_rate_ / (1 - sent_rate_);
 }
 
+// If round trips matter, ids are so wide that a retry is unlikely; unless they
+// would be so wide that it costs less, and there is a round trip left for it.
 int ExchangePlanner::Slack(double d) const {
   const int frugal = ChooseSlack(options_.pair_bytes);
   if (!hurry()) return frugal;
-  // So wide that a retry is unlikely.
+  const bool filtered = filter_sent_ || filter_received_;
+  if (!filtered && d * std::exp2(-frugal) > kHurriedRetry) return frugal;
   const double wide = std::ceil(std::log2(std::max(d, 1.0)) + 1.5);
   return std::clamp(static_cast<int>(wide), frugal, 19);
 }

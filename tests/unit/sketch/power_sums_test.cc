@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "sketch/field.h"
 #include "sketch/gram_plan.h"
+#include "sketch/quadratic_equations.h"
 #include "sketch/root_finding.h"
 #include "sketch/syndrome_decoder.h"
 
@@ -248,6 +250,36 @@ TEST(DecoderTest, NoiseNeverCrashes) {
       EXPECT_EQ(SumsOf(field, static_cast<uint32_t>(sums.size()), decoded),
                 sums);
     }
+  }
+}
+
+// Every quadratic polynomial of a small field, and some of every field.
+TEST(RootFindingTest, QuadraticEquations) {
+  std::mt19937_64 random(5);
+  for (int bits = kMinFieldBits; bits <= kMaxFieldBits; ++bits) {
+    const Field field(bits);
+    const QuadraticEquations equations(field);
+    const uint32_t size = uint32_t{1} << std::min(bits, 6);
+    size_t solved = 0;
+    for (uint32_t i = 0; i < size * size; ++i) {
+      const uint32_t a =
+          (bits <= 6 ? i / size : static_cast<uint32_t>(random())) &
+          field.mask();
+      const uint32_t b =
+          (bits <= 6 ? i % size : static_cast<uint32_t>(random())) &
+          field.mask();
+      const std::optional<uint32_t> root = equations.Solve(a, b);
+      if (!root) continue;
+      ++solved;
+      EXPECT_NE(a, 0u);
+      EXPECT_EQ(field.Square(*root) ^ field.Multiply(a, *root) ^ b, 0u)
+          << bits << " " << a << " " << b;
+    }
+    // As many as there are pairs of distinct roots.
+    const double expected = size * (size - 1) / 2.0;
+    EXPECT_NEAR(static_cast<double>(solved), expected,
+                bits <= 6 ? 0 : 0.1 * expected)
+        << bits;
   }
 }
 

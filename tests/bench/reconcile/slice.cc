@@ -1,0 +1,77 @@
+#include "tests/bench/reconcile/slice.h"
+
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "sketch/distributed_bloom_filter.h"
+#include "sketch/sha256.h"
+#include "tests/bench/reconcile/thread_clock.h"
+
+namespace rocksync::bench {
+namespace {
+
+constexpr double kRate = 0.5;
+// One element in so many is missing over there.
+constexpr size_t kDifferent = 1000;
+
+std::vector<ElementHash> RandomElements(uint64_t n, std::mt19937_64* random) {
+  std::vector<ElementHash> elements(n);
+  for (ElementHash& element : elements) element = {(*random)(), (*random)()};
+  return elements;
+}
+
+double MedianNs(uint64_t n, uint32_t runs, const std::function<void()>& work) {
+  std::vector<double> times;
+  for (uint32_t run = 0; run < runs; ++run) {
+    const double start = ThreadCpuMs();
+    work();
+    times.push_back((ThreadCpuMs() - start) * 1e6 / static_cast<double>(n));
+  }
+  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+  return times[runs / 2];
+}
+
+}  // namespace
+
+SliceTimes TimeSlice(uint64_t n, uint64_t seed, uint32_t runs) {
+  std::mt19937_64 random(seed);
+  const std::vector<ElementHash> mine = RandomElements(n, &random);
+  std::vector<ElementHash> theirs = mine;
+  for (size_t i = 0; i < theirs.size(); i += kDifferent) {
+    theirs[i] = {random(), random()};
+  }
+  const FilterShape shape = ShapeFilter(n, kRate);
+  const FilterMapping mapping(MappingSeed{}, seed, shape.probes);
+  SliceTimes times;
+  times.build_ns = MedianNs(n, runs, [&] {
+    DistributedBloomFilter filter(shape, mapping);
+    filter.AddAll(mine);
+  });
+  std::vector<uint32_t> missing;
+  const auto time_test = [&](const std::vector<ElementHash>& members) {
+    DistributedBloomFilter filter(shape, mapping);
+    filter.AddAll(members);
+    return MedianNs(n, runs, [&] {
+      missing.clear();
+      filter.AppendMissing(mine, &missing);
+    });
+  };
+  times.test_ns = time_test(theirs);
+  times.test_absent_ns = time_test(RandomElements(n, &random));
+  // An element's own bytes stand for its key.
+  uint8_t sum = 0;
+  times.sha256_ns = MedianNs(n, runs, [&] {
+    for (const ElementHash& element : mine) {
+      sum ^= Sha256({std::string_view(reinterpret_cast<const char*>(&element),
+                                      sizeof(element))})[0];
+    }
+  });
+  volatile uint8_t used = sum;
+  (void)used;
+  return times;
+}
+
+}  // namespace rocksync::bench
