@@ -147,8 +147,8 @@ void SumByGram(const Sums& sums, const Kernels& kernels) {
     part.count = std::min(sums.count - done, kMaxPlan);
     part.first = sums.first + done;
     part.out = sums.out + done;
-    kernels.gram(
-        part, BestPlan(part.first, part.count, sums.field.bits(), kernels));
+    kernels.gram(part,
+                 BestPlan(part.first, part.count, sums.field.bits(), kernels));
   }
 }
 
