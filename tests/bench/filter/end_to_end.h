@@ -11,7 +11,7 @@
 namespace rocksync::bench {
 
 struct EndToEndSize {
-  size_t keys = 1'000'000;
+  size_t keys = 500'000;     // four levels with files
   size_t repetitions = 200;  // of 2 048 lookups each
 };
 
