@@ -434,10 +434,12 @@ void BucketMemtableFactory::FetchNode(uint64_t leading) const {
   const auto* const buckets = static_cast<const std::atomic<Node*>*>(
       youngest_.load(std::memory_order_acquire));
   if (buckets == nullptr) return;
-  const char* const node = reinterpret_cast<const char*>(
+  // A number: the bucket may be empty, and null has no second cache line.
+  const auto node = reinterpret_cast<uintptr_t>(
       buckets[leading >> (64 - bucket_bits_)].load(std::memory_order_relaxed));
-  __builtin_prefetch(node, /*rw=*/1);
-  __builtin_prefetch(node + sizeof(Node) + 2 * sizeof(leading));
+  __builtin_prefetch(reinterpret_cast<const void*>(node), /*rw=*/1);
+  __builtin_prefetch(
+      reinterpret_cast<const void*>(node + sizeof(Node) + 2 * sizeof(leading)));
 }
 
 MemTableRep* BucketMemtableFactory::CreateMemTableRep(

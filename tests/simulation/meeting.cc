@@ -233,7 +233,7 @@ void Cluster::Refused(Link* link, int number) {
 void Cluster::SessionEnded(Link* link, int number) {
   Side& side = link->sides[number];
   Side& other = link->sides[1 - number];
-  const SessionReport& report = side.session->report();
+  const SessionReport report = side.session->report();
   const absl::Status status = side.session->status();
   NoteSyncs(side.replica);
   Trace("link ", link->number, " ", side.replica->name(), " ends: ",

@@ -68,7 +68,9 @@ TEST(FilterPolicyTest, OptionsOutOfRangeAreNamedAndMovedIntoIt) {
 TEST(FilterPolicyTest, DamagedFiltersNeverMissOrCrashAndAreCounted) {
   const auto policy = NewFilterPolicy(10);
   const std::string filter = Build(*policy, 100);
-  ASSERT_NE(policy->GetFilterBitsReader(filter), nullptr);
+  ASSERT_NE(std::unique_ptr<rocksdb::FilterBitsReader>(
+                policy->GetFilterBitsReader(filter)),
+            nullptr);
   size_t expected = GetFilterPolicyCounters().unusable_filters;
   for (size_t at = 0; at < filter.size(); ++at) {
     for (const char flip : {'\x01', '\x80', '\xff'}) {
