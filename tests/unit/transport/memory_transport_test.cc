@@ -42,9 +42,11 @@ TEST(MemoryTransport, DelayedFramesAreNotEarly) {
   const auto start = std::chrono::steady_clock::now();
   ASSERT_TRUE(pipe.dialer->Send("slow", kGenerous).ok());
   std::string frame;
-  EXPECT_TRUE(pipe.listener->Receive(&frame, milliseconds(0)).IsTimedOut());
   ASSERT_TRUE(pipe.listener->Receive(&frame, kGenerous).ok());
   EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(50));
+  faults->SetDelay(std::chrono::hours(1));
+  ASSERT_TRUE(pipe.dialer->Send("slower", kGenerous).ok());
+  EXPECT_TRUE(pipe.listener->Receive(&frame, milliseconds(0)).IsTimedOut());
 }
 
 TEST(MemoryTransport, CutAtOnceAndAfterSomeFrames) {
