@@ -1,9 +1,12 @@
 // Who may open a database, what is adopted, and what somebody else wrote.
 
+#include <atomic>
 #include <filesystem>
+#include <memory>
 
 #include "replication/store/index_key.h"
 #include "replication/store/meta_records.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"
@@ -36,6 +39,46 @@ TEST_F(OpeningTest, IdentityStaysAndIncarnationsCount) {
   EXPECT_EQ(second.incarnation, 2u);
   EXPECT_NE(second.incarnation_nonce, first.incarnation_nonce);
   EXPECT_GT(second.clock, clock) << "versions are never issued twice";
+}
+
+// Counts the filters it is asked to make for the index.
+class CountingPolicy : public rocksdb::FilterPolicy {
+ public:
+  const char* Name() const override { return "counting"; }
+  const char* CompatibilityName() const override {
+    return bloom_->CompatibilityName();
+  }
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(
+      const rocksdb::FilterBuildingContext& context) const override {
+    (context.column_family_name == kIndexFamilyName ? of_index : others)++;
+    return bloom_->GetBuilderWithContext(context);
+  }
+  rocksdb::FilterBitsReader* GetFilterBitsReader(
+      const rocksdb::Slice& contents) const override {
+    return bloom_->GetFilterBitsReader(contents);
+  }
+
+  mutable std::atomic<int> of_index{0};
+  mutable std::atomic<int> others{0};
+
+ private:
+  const std::unique_ptr<const rocksdb::FilterPolicy> bloom_{
+      rocksdb::NewBloomFilterPolicy(10)};
+};
+
+TEST_F(OpeningTest, TheIndexUsesTheFilterHandedInAndTheDataDoesNot) {
+  const auto policy = std::make_shared<CountingPolicy>();
+  replication_.index_filter_policy = policy;
+  replication_.index_write_buffer_bytes = 64 << 10;  // several files
+  ASSERT_ROCKS_OK(Open());
+  for (int i = 0; i < 10'000; ++i) {
+    ASSERT_ROCKS_OK(Put("key" + std::to_string(i), "value"));
+  }
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->Close());
+  EXPECT_GT(policy->of_index, 0);
+  EXPECT_EQ(policy->others, 0);
+  EXPECT_TRUE(IndexEqualsData(Dir(), replication_.cluster_secret, nullptr));
 }
 
 TEST_F(OpeningTest, CheckpointIsRecognisedAsACopy) {
