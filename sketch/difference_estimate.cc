@@ -6,11 +6,14 @@
 #include <cmath>
 
 #include "sketch/coding.h"
+#include "sketch/place_kernels.h"
 
 namespace rocksync {
 namespace {
 
 constexpr int kMaxLevels = 20;
+// Elements that are mixed at a time.
+constexpr size_t kBlock = 64;
 
 double SampleRate(int level, int levels) {
   return std::ldexp(1.0, level + 1 < levels ? -(level + 1) : -level);
@@ -27,10 +30,15 @@ std::string Parities(std::span<const ElementHash> elements,
                      const MappingKey& key, const ParityShape& shape) {
   assert(shape.buckets == 32 || shape.buckets == 64);
   std::vector<uint64_t> words(shape.levels, 0);
-  for (const ElementHash& element : elements) {
-    const uint64_t v = Mix(element, key);
-    const int level = std::min(std::countl_zero(v), shape.levels - 1);
-    words[level] ^= uint64_t{1} << v % shape.buckets;
+  const uint64_t last_bucket = static_cast<uint64_t>(shape.buckets) - 1;
+  uint64_t mixes[kBlock];
+  for (size_t at = 0; at < elements.size(); at += kBlock) {
+    const size_t n = std::min(kBlock, elements.size() - at);
+    MixAll(elements.subspan(at, n), key, mixes);
+    for (size_t i = 0; i < n; ++i) {
+      const int level = std::min(std::countl_zero(mixes[i]), shape.levels - 1);
+      words[level] ^= uint64_t{1} << (mixes[i] & last_bucket);
+    }
   }
   std::string out;
   for (const uint64_t word : words) {

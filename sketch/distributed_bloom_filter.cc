@@ -5,21 +5,15 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 #include <utility>
+
+#include "sketch/place_kernels.h"
 
 namespace rocksync {
 namespace {
 
-// Calls `body` with the reduction as a compile-time constant.
-template <typename Body>
-void WithConstant(Reduction reduction, const Body& body) {
-  if (reduction == Reduction::kMixed) {
-    body(std::integral_constant<Reduction, Reduction::kMixed>());
-  } else {
-    body(std::integral_constant<Reduction, Reduction::kPlainMod>());
-  }
-}
+// Elements tested at a time, whose answers stay in the nearest cache.
+constexpr size_t kBlock = 1024;
 
 }  // namespace
 
@@ -82,48 +76,34 @@ bool DistributedBloomFilter::MayContain(const ElementHash& hash) const {
   return true;
 }
 
-// Keys and sizes are copied, so that the compiler need not fear that a byte
-// stored changes them.
 void DistributedBloomFilter::AddAll(std::span<const ElementHash> elements) {
-  char* const bytes = bytes_.data();
-  const uint64_t m = shape_.bits;
+  if (mapping_.reduction() != Reduction::kMixed) {
+    for (const ElementHash& element : elements) Add(element);
+    return;
+  }
   for (uint32_t i = 0; i < shape_.probes; ++i) {
-    const MappingKey key = mapping_.key(i);
-    WithConstant(mapping_.reduction(), [&](auto reduction) {
-      for (const ElementHash& element : elements) {
-        const uint64_t p = Place(element, key, m, reduction);
-        bytes[p / 8] = static_cast<char>(bytes[p / 8] | 1 << p % 8);
-      }
-    });
+    SetPlaces(elements, mapping_.key(i), shape_.bits,
+              reinterpret_cast<uint8_t*>(bytes_.data()));
   }
 }
 
-// Without branches for one probe: half the answers of a half full filter
-// would be mispredicted.
 void DistributedBloomFilter::AppendMissing(
     std::span<const ElementHash> elements,
     std::vector<uint32_t>* ordinals) const {
-  if (shape_.probes > 1) {
+  if (shape_.probes > 1 || mapping_.reduction() != Reduction::kMixed) {
     for (uint32_t i = 0; i < elements.size(); ++i) {
       if (!MayContain(elements[i])) ordinals->push_back(i);
     }
     return;
   }
-  const char* const bytes = bytes_.data();
-  const uint64_t m = shape_.bits;
-  const MappingKey key = mapping_.key(0);
-  constexpr uint32_t kBlock = 1024;
   uint32_t found[kBlock];
   for (size_t begin = 0; begin < elements.size(); begin += kBlock) {
-    const size_t end = std::min<size_t>(begin + kBlock, elements.size());
-    uint32_t count = 0;
-    WithConstant(mapping_.reduction(), [&](auto reduction) {
-      for (size_t i = begin; i < end; ++i) {
-        const uint64_t p = Place(elements[i], key, m, reduction);
-        found[count] = static_cast<uint32_t>(i);
-        count += ~static_cast<uint32_t>(bytes[p / 8] >> p % 8) & 1;
-      }
-    });
+    const std::span<const ElementHash> block =
+        elements.subspan(begin, std::min(kBlock, elements.size() - begin));
+    const size_t count =
+        FindUnsetPlaces(block, mapping_.key(0), shape_.bits,
+                        reinterpret_cast<const uint8_t*>(bytes_.data()),
+                        static_cast<uint32_t>(begin), found);
     ordinals->insert(ordinals->end(), found, found + count);
   }
 }

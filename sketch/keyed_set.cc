@@ -5,6 +5,8 @@
 #include <cassert>
 #include <utility>
 
+#include "sketch/place_kernels.h"
+
 namespace rocksync {
 namespace {
 
@@ -15,6 +17,8 @@ constexpr int kMaxFirstBits = 12;
 // Beyond log2(n), so that few entries agree in all the bits sorted by: what the
 // processor guesses in the last step then comes true.
 constexpr int kSpareBits = 5;
+// Elements that are mixed at a time.
+constexpr size_t kBlock = 64;
 
 // Turns counts into where each value's part begins.
 void SumUp(std::vector<uint32_t>* counts) {
@@ -53,25 +57,31 @@ KeyedSet::KeyedSet(std::span<const ElementHash> elements,
                    const MappingKey& key) {
   const size_t n = elements.size();
   assert(n <= kMaxKeyedElements);
-  const auto entry = [&](size_t i) {
-    return (Mix(elements[i], key) & ~uint64_t{kMaxKeyedElements - 1}) | i;
+  const auto for_each_entry = [&](const auto& visit) {
+    uint64_t mixes[kBlock];
+    for (size_t at = 0; at < n; at += kBlock) {
+      const size_t count = std::min(kBlock, n - at);
+      MixAll(elements.subspan(at, count), key, mixes);
+      for (size_t i = 0; i < count; ++i) {
+        visit((mixes[i] & ~uint64_t{kMaxKeyedElements - 1}) | (at + i));
+      }
+    }
   };
   entries_.resize(n);
   const int first =
       std::min(static_cast<int>(std::bit_width(n / kPart)), kMaxFirstBits);
   if (first == 0) {
-    for (size_t i = 0; i < n; ++i) entries_[i] = entry(i);
+    size_t i = 0;
+    for_each_entry([&](uint64_t entry) { entries_[i++] = entry; });
     std::sort(entries_.begin(), entries_.end());
     return;
   }
   std::vector<uint32_t> ends(size_t{1} << first, 0);
-  for (size_t i = 0; i < n; ++i) ++ends[entry(i) >> (64 - first)];
+  for_each_entry([&](uint64_t entry) { ++ends[entry >> (64 - first)]; });
   const uint32_t largest = *std::max_element(ends.begin(), ends.end());
   SumUp(&ends);
-  for (size_t i = 0; i < n; ++i) {
-    const uint64_t e = entry(i);
-    entries_[ends[e >> (64 - first)]++] = e;
-  }
+  for_each_entry(
+      [&](uint64_t entry) { entries_[ends[entry >> (64 - first)]++] = entry; });
   const int bits = std::bit_width(n) + kSpareBits;
   const int last = (bits - first) / 2;
   std::vector<uint64_t> room(largest);

@@ -49,13 +49,13 @@ inline constexpr uint64_t kMaxReductionRange = uint64_t{1} << 40;
 // the halves of the product are XORed, and the same is done once more with a
 // constant. All 128 bits of the hash take part, also when one half is constant
 // over the set.
+inline constexpr uint64_t kMixFactor = 0x9e3779b97f4a7c15;
 inline uint64_t Mix(const ElementHash& hash, const MappingKey& key) {
   const Uint128 product =
       static_cast<Uint128>(hash.high ^ key.high) * (hash.low ^ key.low);
   const uint64_t folded =
       static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
-  const Uint128 again =
-      static_cast<Uint128>(folded ^ key.high) * 0x9e3779b97f4a7c15u;
+  const Uint128 again = static_cast<Uint128>(folded ^ key.high) * kMixFactor;
   return static_cast<uint64_t>(again >> 64) ^ static_cast<uint64_t>(again);
 }
 

@@ -1,0 +1,37 @@
+// Mixes and places (mapping.h) of many elements at once, and one-probe filters
+// built and tested with them: portable code, AVX2 and AVX-512 with equal
+// results.
+
+#ifndef ROCKSYNC_SKETCH_PLACE_KERNELS_H_
+#define ROCKSYNC_SKETCH_PLACE_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sketch/cpu_features.h"
+#include "sketch/element.h"
+#include "sketch/mapping.h"
+
+namespace rocksync {
+
+// out[i] becomes Mix(elements[i], key).
+void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
+            uint64_t* out, CpuLevel level = BestCpuLevel());
+
+// Sets, for each element, bit p % 8 of bytes[p / 8], p being its place in
+// [0, m), 1 <= m <= kMaxReductionRange. `bytes` are (m + 7) / 8.
+void SetPlaces(std::span<const ElementHash> elements, const MappingKey& key,
+               uint64_t m, uint8_t* bytes, CpuLevel level = BestCpuLevel());
+
+// Puts into `ordinals`, ascending, the ordinals of the elements whose bit is
+// not set, counting from `first`, and returns their number. `ordinals` must
+// have room for elements.size() of them.
+size_t FindUnsetPlaces(std::span<const ElementHash> elements,
+                       const MappingKey& key, uint64_t m, const uint8_t* bytes,
+                       uint32_t first, uint32_t* ordinals,
+                       CpuLevel level = BestCpuLevel());
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_SKETCH_PLACE_KERNELS_H_
