@@ -136,13 +136,14 @@ rocksdb::Status HandOnList(Replica* replica, const Introduction& met,
 }  // namespace
 
 rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
+                          const Incarnation& peer_life,
                           const Announcement& mine, const Announcement& theirs,
                           ReplicaView* view) {
   Horizon agreed;
   const rocksdb::Status s =
       StoreAccess::MembershipOf(replica->db)
-          ->Agree(mine.forgetting, peer_id, theirs, &agreed);
-  if (s.ok()) view->AgreeOn(mine.forgetting.list.epoch, agreed.time);
+          ->Agree(mine.forgetting, peer_id, peer_life, theirs, &agreed);
+  if (s.ok()) view->AgreeOn({mine.forgetting.list.epoch, agreed.time});
   return s;
 }
 
@@ -158,10 +159,15 @@ rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
   policy.remembered = [replica](uint64_t id) {
     return StoreAccess::Recall(replica->db, id);
   };
+  policy.said = [replica](uint64_t id, const Incarnation& life,
+                          uint64_t epoch) {
+    return StoreAccess::MembershipOf(replica->db)->SaidWith(id, life, epoch);
+  };
   Setup setup(role, facts, replica->db->replication_options().cluster_secret,
               policy);
   s = IntroductionTalk(replica, role, connection, &setup).Run();
   met->peer_id = setup.peer().replica_id;
+  met->peer_life = setup.peer().incarnation;
   met->seed = setup.seed();
   met->theirs = {setup.peer().clock, setup.peer().forgetting};
   if (!s.ok()) return s;
@@ -169,8 +175,8 @@ rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
     return HandOnList(replica, *met, setup.meeting(), connection,
                       std::min(kSetupTimeout, replica->options.io_timeout));
   }
-  return AgreeWith(replica, met->peer_id, met->mine, met->theirs,
-                   met->view.get());
+  return AgreeWith(replica, met->peer_id, met->peer_life, met->mine,
+                   met->theirs, met->view.get());
 }
 
 }  // namespace rocksync

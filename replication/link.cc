@@ -100,6 +100,7 @@ rocksdb::Status Link::SetUp() {
   rocksdb::Status s = Introduce(replica_, role_, connection_.get(), &met);
   if (!s.ok()) return s;
   peer_id_ = met.peer_id;
+  peer_life_ = met.peer_life;
   seed_ = met.seed;
   replica_view_ = met.view.get();
   view_ = NewThrottledView(std::move(met.view), &replica_->index_reads,
@@ -158,12 +159,14 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
   }
   const uint64_t my_id = replica_->identity.replica_id;
   const MeetingVerdict verdict =
-      Judge(mine.forgetting, my_id, theirs.forgetting, peer_id_);
+      Judge(mine.forgetting, my_id, theirs.forgetting, peer_id_,
+            StoreAccess::MembershipOf(replica_->db)
+                ->SaidWith(peer_id_, peer_life_, theirs.forgetting.list.epoch));
   if (verdict.meeting != Meeting::kAlike) {
     return rocksdb::Status::TryAgain("to be set up anew", verdict.why);
   }
   const rocksdb::Status s =
-      AgreeWith(replica_, peer_id_, mine, theirs, replica_view_);
+      AgreeWith(replica_, peer_id_, peer_life_, mine, theirs, replica_view_);
   if (!s.ok()) return s;
   mine_ = mine;
   theirs_ = std::move(theirs);

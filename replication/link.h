@@ -93,6 +93,7 @@ class Link {
   Announcement theirs_;
   std::chrono::steady_clock::time_point announced_{};
   uint64_t peer_id_ = 0;
+  Incarnation peer_life_;
   SessionSeed seed_{};
 };
 

@@ -47,6 +47,23 @@ constexpr bool TooFarAhead(const Version& version, uint64_t wall_ms,
   return at > wall_ms && at - wall_ms > max_ahead_ms;
 }
 
+// How far a peer's reading of its clock (a Version.time) is believed: a clock
+// that is too far ahead will be corrected one day, and must not look rolled
+// back then.
+constexpr uint64_t Trusted(uint64_t reading, uint64_t wall_ms,
+                           uint64_t max_ahead_ms) {
+  return TooFarAhead({.time = reading, .replica = 0}, wall_ms, max_ahead_ms)
+             ? wall_ms << 16
+             : reading;
+}
+
+// A tombstone that all members have (forgetting.h): to every reader it is not
+// there, and nobody accepts it. By horizon 0 nothing is forgotten.
+constexpr bool IsForgotten(bool tombstone, const Version& version,
+                           uint64_t horizon) {
+  return tombstone && horizon > 0 && version.time <= horizon;
+}
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_PROTOCOL_APPLY_H_

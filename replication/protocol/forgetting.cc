@@ -32,15 +32,43 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
 
 // Promises are written down before they are said, so nobody who kept its disk
 // falls behind what others heard of it.
-std::optional<uint64_t> RolledBack(const Forgetting& a, uint64_t a_id,
-                                   const Forgetting& b, uint64_t b_id) {
-  for (const uint64_t id : {a_id, b_id}) {
-    const Forgetting& itself = id == a_id ? a : b;
-    const Forgetting& other = id == a_id ? b : a;
-    const size_t i = *a.list.Find(id);
-    if (itself.vouched[i] < other.vouched[i]) return id;
+bool IsBehind(const Forgetting& itself, uint64_t id, uint64_t promised,
+              const Said& said) {
+  return std::max(itself.vouched[*itself.list.Find(id)], said.vouched) <
+         promised;
+}
+
+std::optional<uint64_t> RolledBack(const Forgetting& mine, uint64_t my_id,
+                                   const Forgetting& peer, uint64_t peer_id,
+                                   const SaidByBoth& said) {
+  if (IsBehind(mine, my_id, peer.vouched[*peer.list.Find(my_id)], said.mine)) {
+    return my_id;
+  }
+  if (IsBehind(peer, peer_id, mine.vouched[*mine.list.Find(peer_id)],
+               said.theirs)) {
+    return peer_id;
   }
   return std::nullopt;
+}
+
+// A member from before the newer list had its part in every horizon since: it
+// was in the epoch, and vouched for as much.
+bool MissesItsPart(const Forgetting& older, uint64_t older_id, const Said& said,
+                   const Forgetting& newer) {
+  if (older.list.epoch == 0 || newer.horizon == 0) return false;
+  if (newer.horizon_epoch != older.list.epoch) {
+    return newer.horizon_epoch > older.list.epoch;
+  }
+  return IsBehind(older, older_id, newer.horizon, said);
+}
+
+MeetingVerdict PromisedMore(uint64_t id) {
+  return {Meeting::kRolledBack,
+          absl::StrCat("replica ", Hex(id),
+                       " has promised more than it now knows of; if this goes"
+                       " on, an older state of its disk is back: export what"
+                       " it alone holds (`rocksync rescue`) and open it as a"
+                       " new replica")};
 }
 
 // Of two with data from outside the list, or from before it, the one that is
@@ -68,7 +96,8 @@ void Restart(const MemberList& list, Forgetting* mine) {
 }
 
 MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
-                          const Forgetting& peer, uint64_t peer_id) {
+                          const Forgetting& peer, uint64_t peer_id,
+                          const SaidByBoth& said) {
   const uint64_t epoch = mine.list.epoch;
   if (epoch == 0) {
     if (mine.horizon == peer.horizon) return {};
@@ -87,13 +116,8 @@ MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
   for (const uint64_t id : {my_id, peer_id}) {
     if (!mine.list.Find(id)) return NotMember(id, epoch);
   }
-  if (const auto back = RolledBack(mine, my_id, peer, peer_id)) {
-    return {Meeting::kRolledBack,
-            absl::StrCat("replica ", Hex(*back),
-                         " has promised more than it now knows of; if this goes"
-                         " on, an older state of its disk is back: export what"
-                         " it alone holds (`rocksync rescue`) and open it as a"
-                         " new replica")};
+  if (const auto back = RolledBack(mine, my_id, peer, peer_id, said)) {
+    return PromisedMore(*back);
   }
   if (const auto behind = OutOfReach(mine, my_id, peer, peer_id)) {
     return BehindWithData(*behind);
@@ -145,9 +169,10 @@ absl::StatusOr<MemberList> SucceedingList(const MemberList& now, uint64_t epoch,
 }
 
 MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
-                     const Forgetting& peer, uint64_t peer_id) {
+                     const Forgetting& peer, uint64_t peer_id,
+                     const SaidByBoth& said) {
   if (mine.list.epoch == peer.list.epoch) {
-    return JudgeAlike(mine, my_id, peer, peer_id);
+    return JudgeAlike(mine, my_id, peer, peer_id, said);
   }
   const bool learn = mine.list.epoch < peer.list.epoch;
   const MemberList& newer = learn ? peer.list : mine.list;
@@ -166,6 +191,10 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
                          " holds by `rocksync rescue` and start it anew), or"
                          " the newer list was set on a replica that was no"
                          " member (then set a newer one on a member)")};
+  }
+  if (MissesItsPart(learn ? mine : peer, older_id,
+                    learn ? said.mine : said.theirs, learn ? peer : mine)) {
+    return PromisedMore(older_id);
   }
   return {learn ? Meeting::kLearn : Meeting::kTeach, ""};
 }
@@ -191,6 +220,34 @@ MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
   return {};
 }
 
+// --- What was said ----------------------------------------------------------
+
+void Sayings::Note(uint64_t replica_id, const Incarnation& life,
+                   const Announcement& said) {
+  const MemberList& list = said.forgetting.list;
+  const std::optional<size_t> member = list.Find(replica_id);
+  if (!member) return;
+  Last& last = last_[replica_id];
+  const bool same_life = last.life == life;
+  const bool same_list = same_life && last.epoch == list.epoch;
+  const Said before = last.said;
+  const uint64_t vouched = said.forgetting.vouched[*member];
+  last = {life, list.epoch, {said.reading, vouched}};
+  if (same_life) {
+    last.said.reading = std::max(last.said.reading, before.reading);
+  }
+  if (same_list) last.said.vouched = std::max(vouched, before.vouched);
+}
+
+Said Sayings::Of(uint64_t replica_id, const Incarnation& life,
+                 uint64_t epoch) const {
+  const auto last = last_.find(replica_id);
+  if (last == last_.end() || last->second.life != life) return {};
+  Said said = last->second.said;
+  if (last->second.epoch != epoch) said.vouched = 0;
+  return said;
+}
+
 // --- Knowledge --------------------------------------------------------------
 
 Horizon Agree(const Horizon& a, const Horizon& b, uint64_t epoch) {
@@ -207,6 +264,20 @@ void Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine) {
     if (mine->list.members[i].replica_id == my_id) continue;
     mine->vouched[i] = std::max(mine->vouched[i], peer.vouched[i]);
   }
+}
+
+Horizon AgreeUpon(const Forgetting& said, const Forgetting& peer,
+                  uint64_t my_id, Forgetting* now) {
+  const Horizon agreed =
+      Agree(HorizonOf(said), HorizonOf(peer), said.list.epoch);
+  if (said.list.epoch == 0 || now->list != said.list) return agreed;
+  Hear(peer, my_id, now);
+  const Horizon horizon = HorizonOf(*now) == HorizonOf(said)
+                              ? agreed
+                              : Agree(HorizonOf(*now), agreed, now->list.epoch);
+  now->horizon = horizon.time;
+  now->horizon_epoch = horizon.epoch;
+  return agreed;
 }
 
 void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
@@ -226,9 +297,10 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   mine->unproven = mine->unproven && peer.unproven;
 }
 
-bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading) {
+bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading,
+              const Said& said) {
   const std::optional<size_t> peer = mine.list.Find(peer_id);
-  return peer && peer_reading < mine.holds[*peer];
+  return peer && std::max(peer_reading, said.reading) < mine.holds[*peer];
 }
 
 uint64_t Attainable(const Forgetting& mine) {

@@ -21,12 +21,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "replication/protocol/life.h"
 
 namespace rocksync {
 
@@ -104,9 +106,43 @@ struct MeetingVerdict {
   Meeting meeting = Meeting::kAlike;
   std::string why;  // and the remedy, if they may not talk
 };
-// Both sides come to the same verdict, kLearn and kTeach exchanged.
+
+// What a replica is known to have said of itself in the life that it lives now.
+// Messages of one life may be overtaken on another connection; then the older
+// one does not show that the replica went back.
+struct Said {
+  uint64_t reading = 0;
+  uint64_t vouched = 0;
+};
+struct SaidByBoth {
+  Said mine;
+  Said theirs;
+};
+
+// What members said last, each in the life that it lives now. Not durable:
+// what is overtaken has been said a moment ago.
+class Sayings {
+ public:
+  // A member of the list that it says it has.
+  void Note(uint64_t replica_id, const Incarnation& life,
+            const Announcement& said);
+  // What it vouched for counts in its epoch only.
+  Said Of(uint64_t replica_id, const Incarnation& life, uint64_t epoch) const;
+
+ private:
+  struct Last {
+    Incarnation life;
+    uint64_t epoch = 0;
+    Said said;
+  };
+  std::map<uint64_t, Last> last_;  // by replica id
+};
+
+// Both sides come to the same verdict, kLearn and kTeach exchanged, unless one
+// of them knows that a message was overtaken.
 MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
-                     const Forgetting& peer, uint64_t peer_id);
+                     const Forgetting& peer, uint64_t peer_id,
+                     const SaidByBoth& said = {});
 
 // An operator sets this list here, and by that vouches for the data.
 void Found(const MemberList& list, Forgetting* mine);
@@ -134,9 +170,24 @@ inline Horizon HorizonOf(const Forgetting& forgetting) {
   return {forgetting.horizon, forgetting.horizon_epoch};
 }
 
+// What two that meet have agreed upon: their list, and the horizon that they
+// compare by.
+struct Terms {
+  uint64_t epoch = 0;
+  uint64_t horizon = 0;
+  friend bool operator==(const Terms&, const Terms&) = default;
+};
+
 // Takes over what the peer knows others to have vouched for.
 // REQUIRES: one list.
 void Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine);
+
+// Two that may meet (kAlike) said `said` and `peer` of themselves: the horizon
+// that they compare by. Whoever said `said` knows `*now` by now; it takes over
+// that horizon, or a later one that it agreed upon with others meanwhile, and
+// what the peer knows.
+Horizon AgreeUpon(const Forgetting& said, const Forgetting& peer,
+                  uint64_t my_id, Forgetting* now);
 
 // A session proved the two equal, and this side has synced since. `my_reading`,
 // `peer_reading` and `peer` are what was said before either took the session's
@@ -145,11 +196,20 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
             uint64_t peer_reading, const Forgetting& peer, Forgetting* mine);
 
 // The peer's reading is smaller than one that it gave before: it was rolled
-// back, even if it is met for the first time.
-bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading);
+// back, even if it is met for the first time. `said`: what it has said itself
+// in this life.
+bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading,
+              const Said& said);
 
 // How far the horizon could be now.
 uint64_t Attainable(const Forgetting& mine);
+
+// Whether to move it there, if so many tombstones of so many elements would go.
+// A new horizon makes leaves be read again.
+constexpr bool WorthForgetting(uint64_t tombstones, uint64_t elements) {
+  constexpr uint64_t kShare = 50;  // 1 in this many
+  return tombstones > 0 && tombstones >= elements / kShare;
+}
 
 // Moves the horizon there; false if that is no gain.
 bool Advance(Forgetting* mine);

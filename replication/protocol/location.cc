@@ -24,20 +24,21 @@ ElementHash HashLeaf(uint32_t leaf, const Digest& digest) {
   return element;
 }
 
-std::vector<uint32_t> AllLeaves() {
-  std::vector<uint32_t> leaves(kLeafCount);
-  std::iota(leaves.begin(), leaves.end(), 0);
-  return leaves;
+Location::Location(std::span<const Digest> leaves)
+    : leaves_(leaves), settled_(leaves.size()) {
+  for (const Digest& leaf : leaves_) total_ += leaf;
 }
 
-Location::Location(std::span<const Digest> leaves) : leaves_(leaves) {
-  for (const Digest& leaf : leaves_) total_ += leaf;
+std::vector<uint32_t> Location::AllLeaves() const {
+  std::vector<uint32_t> leaves(leaves_.size());
+  std::iota(leaves.begin(), leaves.end(), 0);
+  return leaves;
 }
 
 std::span<const ElementHash> Location::Elements() {
   compared_.clear();
   elements_.clear();
-  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+  for (uint32_t leaf = 0; leaf < leaf_count(); ++leaf) {
     if (settled_.Contains(leaf)) continue;
     compared_.push_back(leaf);
     elements_.push_back(HashLeaf(leaf, leaves_[leaf]));
@@ -56,7 +57,7 @@ void Location::Found(const std::vector<uint32_t>& ordinals) {
 
 void Location::FoundAll() {
   found_.clear();
-  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+  for (uint32_t leaf = 0; leaf < leaf_count(); ++leaf) {
     if (leaves_[leaf].count > 0) found_.push_back(leaf);
   }
 }
@@ -64,7 +65,7 @@ void Location::FoundAll() {
 std::vector<uint32_t> Location::NextSpan(uint64_t peer_total,
                                          uint64_t max_elements) const {
   std::vector<uint32_t> span;
-  const uint64_t peer_share = peer_total / kLeafCount;
+  const uint64_t peer_share = peer_total / leaves_.size();
   uint64_t expected = 0;
   for (const uint32_t leaf : found_) {
     if (settled_.Contains(leaf)) continue;

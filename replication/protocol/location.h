@@ -21,9 +21,6 @@ namespace rocksync {
 // integers big-endian.
 ElementHash HashLeaf(uint32_t leaf, const Digest& digest);
 
-// All of them, ascending.
-std::vector<uint32_t> AllLeaves();
-
 class Location {
  public:
   // `leaves`: the digests of the snapshot, which must outlive it.
@@ -31,7 +28,10 @@ class Location {
 
   // The whole set: settled leaves as merged, the others as of the snapshot.
   const Digest& total() const { return total_; }
+  uint32_t leaf_count() const { return static_cast<uint32_t>(leaves_.size()); }
   bool IsSettled(uint32_t leaf) const { return settled_.Contains(leaf); }
+  // All leaves, ascending.
+  std::vector<uint32_t> AllLeaves() const;
 
   // The elements of an exchange over the leaves that are not settled; valid
   // until the next call.

@@ -110,7 +110,7 @@ absl::Status SessionImpl::AnswerHello() {
     Locate();
     return absl::OkStatus();
   }
-  leaves_ = AllLeaves();
+  leaves_ = location_->AllLeaves();
   return Differ();
 }
 

@@ -42,7 +42,7 @@ absl::Status SessionImpl::ReceiveDiffers(std::string_view body) {
   }
   if (scope_ == Scope::kHello) {
     peer_total_ = peer_count_;
-    leaves_ = AllLeaves();
+    leaves_ = location_->AllLeaves();
     scope_ = Scope::kSpan;
   }
   if (span_) {
@@ -91,6 +91,9 @@ absl::Status SessionImpl::ReceiveSpan(std::string_view body) {
   if (!status.ok()) return status;
   if (narrower && head.leaves.size() >= leaves_.size()) {
     return Malformed(MessageType::kSpan, "not narrower than the one proposed");
+  }
+  if (head.leaves.back() >= location_->leaf_count()) {
+    return Malformed(MessageType::kSpan, "leaves out of range");
   }
   for (const uint32_t leaf : head.leaves) {
     if (location_->IsSettled(leaf)) {

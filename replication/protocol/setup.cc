@@ -301,8 +301,14 @@ absl::Status Setup::CheckPeer() {
 }
 
 absl::Status Setup::CheckMembership() {
-  const MeetingVerdict verdict = Judge(mine_.forgetting, mine_.replica_id,
-                                       peer_.forgetting, peer_.replica_id);
+  SaidByBoth said;
+  if (policy_.said) {
+    said = policy_.said(peer_.replica_id, peer_.incarnation,
+                        peer_.forgetting.list.epoch);
+  }
+  const MeetingVerdict verdict =
+      Judge(mine_.forgetting, mine_.replica_id, peer_.forgetting,
+            peer_.replica_id, said);
   meeting_ = verdict.meeting;
   if (!verdict.why.empty()) return Refuse(ReasonOf(meeting_), verdict.why);
   if (!policy_.remembered) return absl::OkStatus();

@@ -74,6 +74,10 @@ struct SetupPolicy {
   uint64_t authenticated_id = 0;
   // The latest life that this replica remembers of another.
   std::function<std::optional<Life>(uint64_t replica_id)> remembered;
+  // What both are known to have said in their present lives, in this epoch.
+  std::function<SaidByBoth(uint64_t replica_id, const Incarnation& life,
+                           uint64_t epoch)>
+      said;
 };
 
 // Grammar of use, on both sides: ( NextMessage* Receive* )* until done().

@@ -1,6 +1,7 @@
 #include "replication/protocol/span.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace rocksync {
@@ -12,6 +13,7 @@ absl::StatusOr<Span> Span::Load(const StorageSnapshot& snapshot,
   uint64_t count = 0;
   const std::span<const Digest> digests = snapshot.LeafDigests();
   for (const uint32_t leaf : leaves) count += digests[leaf].count;
+  span.leaf_bits_ = std::countr_zero(digests.size());
   span.positions_.reserve(count);
   span.hashes_.reserve(count);
   for (const uint32_t leaf : leaves) {
@@ -34,7 +36,8 @@ absl::StatusOr<Span> Span::Load(const StorageSnapshot& snapshot,
 }
 
 bool Span::Covers(uint64_t position) const {
-  return std::binary_search(leaves_.begin(), leaves_.end(), LeafOf(position));
+  return std::binary_search(leaves_.begin(), leaves_.end(),
+                            LeafOf(position, leaf_bits_));
 }
 
 std::optional<uint32_t> Span::Find(uint64_t position,

@@ -18,10 +18,10 @@
 
 namespace rocksync {
 
-// A set of leaves: 8 KiB.
+// A set of leaves: a bit for each, 8 KiB.
 class LeafSet {
  public:
-  LeafSet() : bits_(kLeafCount, false) {}
+  explicit LeafSet(size_t leaves) : bits_(leaves, false) {}
   void Insert(uint32_t leaf) { bits_[leaf] = true; }
   bool Contains(uint32_t leaf) const { return bits_[leaf]; }
 
@@ -74,6 +74,7 @@ class Span {
  private:
   enum class State : uint8_t { kOpen, kSettled, kRemoved };
 
+  int leaf_bits_ = kLeafBits;
   std::vector<uint32_t> leaves_;
   std::vector<uint64_t> positions_;  // of the first own_ elements
   std::vector<ElementHash> hashes_;

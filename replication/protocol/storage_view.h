@@ -26,8 +26,8 @@ namespace rocksync {
 // all leaves take 1.5 MiB. Coarser partitions are sums of leaves.
 inline constexpr int kLeafBits = 16;
 inline constexpr uint32_t kLeafCount = uint32_t{1} << kLeafBits;
-constexpr uint32_t LeafOf(uint64_t position) {
-  return static_cast<uint32_t>(position >> (64 - kLeafBits));
+constexpr uint32_t LeafOf(uint64_t position, int leaf_bits = kLeafBits) {
+  return static_cast<uint32_t>(position >> (64 - leaf_bits));
 }
 
 // What the index knows of one key.
@@ -63,8 +63,10 @@ class StorageSnapshot {
  public:
   virtual ~StorageSnapshot() = default;
 
-  // Digest of every leaf, kLeafCount of them, valid while the snapshot lives.
-  // O(1): readied when the snapshot was taken.
+  // Digest of every leaf, valid while the snapshot lives. O(1): readied when
+  // the snapshot was taken. There are kLeafCount of them; where all replicas
+  // are small and agree upon it (in a simulation, say), a smaller power of two,
+  // a leaf then being all positions with so many leading bits alike.
   virtual std::span<const Digest> LeafDigests() const = 0;
 
   // Calls `visit` with position and hash of every element of leaf `leaf`, in

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "replication/protocol/apply.h"
 #include "sketch/element.h"
 #include "sketch/version.h"
 
@@ -26,12 +27,7 @@ struct StoredEntry {
   uint64_t hash_low = 0;
 };
 
-// A tombstone that all members have: to every reader it is not there, and the
-// sweep (tombstone_sweep.h) takes it away. By horizon 0 nothing is forgotten.
-constexpr bool IsForgotten(bool tombstone, const Version& version,
-                           uint64_t horizon) {
-  return tombstone && horizon > 0 && version.time <= horizon;
-}
+// The sweep (tombstone_sweep.h) takes such an entry away.
 constexpr bool IsForgotten(const StoredEntry& entry, uint64_t horizon) {
   return IsForgotten(entry.tombstone, entry.version, horizon);
 }

@@ -12,10 +12,6 @@ namespace {
 
 using rocksdb::Status;
 
-// A new horizon makes leaves be read again: worth it once so large a share of
-// the elements goes (1 in this many).
-constexpr uint64_t kWorthwhileShare = 50;
-
 }  // namespace
 
 Membership::Membership(Store* store, Forgetting now,
@@ -76,27 +72,33 @@ Status Membership::Learn(const Announcement& peer) {
   return Install(std::move(next));
 }
 
-Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
-                         const Announcement& peer, Horizon* agreed) {
+SaidByBoth Membership::SaidWith(uint64_t peer_id, const Incarnation& life,
+                                uint64_t epoch) const {
   const std::lock_guard lock(mutex_);
-  if (WentBack(now_, peer_id, peer.reading)) {
-    return Status::InvalidArgument(
-        "rocksync: the peer was rolled back: its clock is behind what others "
-        "have seen of it",
-        "export what it alone holds (`rocksync rescue`) and start it anew");
+  SaidByBoth said;
+  said.theirs = sayings_.Of(peer_id, life, epoch);
+  const std::optional<size_t> me =
+      now_.list.Find(store_->identity().replica_id);
+  if (me && now_.list.epoch == epoch) said.mine.vouched = now_.vouched[*me];
+  return said;
+}
+
+Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
+                         const Incarnation& life, const Announcement& peer,
+                         Horizon* agreed) {
+  const std::lock_guard lock(mutex_);
+  const Said said = sayings_.Of(peer_id, life, mine.list.epoch);
+  if (WentBack(now_, peer_id, peer.reading, said)) {
+    // Or else others were quicker to hand on a later reading.
+    return Status::TryAgain(
+        "rocksync: the clock of the peer is behind what others have seen of it",
+        "if this goes on it was rolled back: export what it alone holds "
+        "(`rocksync rescue`) and start it anew");
   }
-  *agreed = rocksync::Agree(HorizonOf(mine), HorizonOf(peer.forgetting),
-                            mine.list.epoch);
-  if (mine.list.epoch == 0 || now_.list != mine.list) return Status::OK();
+  sayings_.Note(peer_id, life, peer);
   Forgetting next = now_;
-  Hear(peer.forgetting, store_->identity().replica_id, &next);
-  // Others may have moved the horizon since `mine` was said.
-  const Horizon horizon =
-      HorizonOf(now_) == HorizonOf(mine)
-          ? *agreed
-          : rocksync::Agree(HorizonOf(now_), *agreed, now_.list.epoch);
-  next.horizon = horizon.time;
-  next.horizon_epoch = horizon.epoch;
+  *agreed =
+      AgreeUpon(mine, peer.forgetting, store_->identity().replica_id, &next);
   if (HorizonOf(next) != HorizonOf(now_)) {
     return InstallWithStripes(std::move(next));
   }
@@ -136,8 +138,7 @@ bool Membership::WorthAdvancing() const {
   const uint64_t to = Attainable(now_);
   if (to <= now_.horizon) return false;
   const LeafDigests::Share share = store_->digests()->ForgottenBy(to);
-  return share.tombstones > 0 &&
-         share.tombstones >= share.elements / kWorthwhileShare;
+  return WorthForgetting(share.tombstones, share.elements);
 }
 
 Status Membership::Advance() {

@@ -39,11 +39,16 @@ class Membership {
   // may not be. TryAgain: the peer's clock is too far ahead.
   rocksdb::Status Learn(const Announcement& peer);
 
+  // What this replica and a peer in this life have said, in this epoch.
+  SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life,
+                      uint64_t epoch) const;
+
   // The peer said `peer`, this replica `mine`, and they may meet (kAlike):
   // adopts the horizon that both come to, and what the peer knows of others.
-  // InvalidArgument: the peer was rolled back.
+  // TryAgain: the peer was rolled back, unless a message of its was overtaken.
   rocksdb::Status Agree(const Forgetting& mine, uint64_t peer_id,
-                        const Announcement& peer, Horizon* agreed);
+                        const Incarnation& life, const Announcement& peer,
+                        Horizon* agreed);
 
   // A session proved this replica equal to `peer_id`, and all is synced. Both
   // said this before it. Counts for nothing if the list has changed since.
@@ -65,6 +70,7 @@ class Membership {
   const std::function<void()> horizon_set_;
   mutable std::mutex mutex_;
   Forgetting now_;
+  Sayings sayings_;
   std::atomic<uint64_t> epoch_;
 };
 

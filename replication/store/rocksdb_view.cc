@@ -18,14 +18,12 @@ class RocksDBView final : public ReplicaView {
         epoch_(store->membership()->epoch()),
         horizon_(store->reader().horizon()) {}
 
-  void AgreeOn(uint64_t epoch, uint64_t horizon) override {
-    epoch_ = epoch;
-    horizon_ = horizon;
+  void AgreeOn(const Terms& terms) override {
+    epoch_ = terms.epoch;
+    horizon_ = terms.horizon;
   }
   bool stale() const override {
-    return store_->membership()->epoch() != epoch_ ||
-           store_->reader().horizon() != horizon_ ||
-           &store_->table() != families_;
+    return store_->terms() != terms() || &store_->table() != families_;
   }
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
@@ -37,8 +35,7 @@ class RocksDBView final : public ReplicaView {
     status = store_->TakeSnapshot(cancelled, &snapshot, &leaves);
     if (!status.ok()) return status;
     // Both sides must leave out the same.
-    if (snapshot->horizon() != horizon_ ||
-        store_->membership()->epoch() != epoch_) {
+    if (Terms{store_->terms().epoch, snapshot->horizon()} != terms()) {
       return absl::UnavailableError(
           "the member list or the horizon has changed; set the connection up"
           " anew");
@@ -55,7 +52,7 @@ class RocksDBView final : public ReplicaView {
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
     const absl::Status status = CheckFamilies();
-    return status.ok() ? store_->Apply(pairs, epoch_, cancelled, outcomes)
+    return status.ok() ? store_->Apply(pairs, terms(), cancelled, outcomes)
                        : status;
   }
 
@@ -82,6 +79,7 @@ class RocksDBView final : public ReplicaView {
   }
 
  private:
+  Terms terms() const { return {epoch_, horizon_}; }
   absl::Status CheckFamilies() const {
     if (&store_->table() == families_) return absl::OkStatus();
     return absl::FailedPreconditionError(

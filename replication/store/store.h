@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "replication/protocol/forgetting.h"
 #include "replication/protocol/storage_view.h"
 #include "replication/store/bucket_memtable.h"
 #include "replication/store/clock.h"
@@ -102,8 +103,10 @@ class Store {
   absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
                             std::shared_ptr<const HeldSnapshot>* snapshot,
                             std::shared_ptr<const LeafDigests::Leaves>* leaves);
-  // FailedPrecondition: the member list is no longer that of `epoch`.
-  absl::Status Apply(std::span<const Pair> pairs, uint64_t epoch,
+  // The member list and the horizon of now.
+  Terms terms() const;
+  // By what was agreed upon with the peer. Unavailable: that holds no longer.
+  absl::Status Apply(std::span<const Pair> pairs, const Terms& terms,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes);
   bool HoldsBack(const Version& version) const;
@@ -179,7 +182,7 @@ class Store {
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);
   // Incomplete: RocksDB or a lock would have made it wait.
-  rocksdb::Status ApplyOnce(std::span<const Pair> pairs, uint64_t epoch,
+  rocksdb::Status ApplyOnce(std::span<const Pair> pairs, const Terms& terms,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes);
   rocksdb::Status Contends(const Family& family, const Pair& pair,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/protocol/forgetting.h"
 #include "replication/protocol/life.h"
 #include "replication/protocol/storage_view.h"
 #include "rocksync/replicated_db.h"
@@ -26,7 +27,7 @@ class ReplicaView : public StorageView {
  public:
   // What both sides of the connection agreed on. Before, it is what the store
   // had when the view was made. No session may be running.
-  virtual void AgreeOn(uint64_t epoch, uint64_t horizon) = 0;
+  virtual void AgreeOn(const Terms& terms) = 0;
   // The store has something else by now: TakeSnapshot would be Unavailable. The
   // two should agree anew.
   virtual bool stale() const = 0;

@@ -105,7 +105,9 @@ Status Store::Contends(const Family& family, const Pair& pair,
   return Status::OK();
 }
 
-Status Store::ApplyOnce(std::span<const Pair> pairs, uint64_t epoch,
+Terms Store::terms() const { return {membership_->epoch(), reader_.horizon()}; }
+
+Status Store::ApplyOnce(std::span<const Pair> pairs, const Terms& terms,
                         const std::function<bool()>& cancelled,
                         std::vector<ApplyOutcome>* outcomes) {
   const FamilyTable& families = table();
@@ -132,9 +134,11 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, uint64_t epoch,
   }
   StripeSetGuard guard(&locks_, stripes, std::adopt_lock);
   // Who is no member any more hands nothing on from the moment that this
-  // replica knows.
-  if (membership_->epoch() != epoch) {
-    return Status::InvalidArgument("rocksync: the member list has changed");
+  // replica knows. And what the peer sends may have been deleted here since it
+  // was asked for, and that forgotten.
+  if (this->terms() != terms) {
+    return Status::TryAgain(
+        "rocksync: the member list or the horizon has changed");
   }
   // Under the locks: whoever writes these keys next draws a later version.
   clock_.Observe(latest);
@@ -207,7 +211,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, uint64_t epoch,
   return status;
 }
 
-absl::Status Store::Apply(std::span<const Pair> pairs, uint64_t epoch,
+absl::Status Store::Apply(std::span<const Pair> pairs, const Terms& terms,
                           const std::function<bool()>& cancelled,
                           std::vector<ApplyOutcome>* outcomes) {
   if (!adoption_->Progress().done) {
@@ -220,7 +224,7 @@ absl::Status Store::Apply(std::span<const Pair> pairs, uint64_t epoch,
   }
   Status status;
   while (true) {
-    status = ApplyOnce(pairs, epoch, cancelled, outcomes);
+    status = ApplyOnce(pairs, terms, cancelled, outcomes);
     // Incomplete: RocksDB would have slowed this write down.
     if (!status.IsIncomplete()) break;
     if (cancelled && cancelled()) {

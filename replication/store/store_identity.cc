@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/protocol/apply.h"
 #include "replication/protocol/life.h"
 #include "replication/store/adoption.h"
 #include "replication/store/index_key.h"
@@ -39,9 +40,7 @@ ReplicaIdentity Store::identity() const {
 }
 
 uint64_t Store::Trusted(uint64_t reading) const {
-  const uint64_t wall_ms = WallMs();
-  return reading > (wall_ms + options_.max_clock_ahead_ms) << 16 ? wall_ms << 16
-                                                                 : reading;
+  return rocksync::Trusted(reading, WallMs(), options_.max_clock_ahead_ms);
 }
 
 Status Store::RecallPeer(uint64_t replica_id, PeerRecord* known) const {

@@ -75,5 +75,30 @@ TEST(CompareVersionsTest, ThreeWays) {
   EXPECT_EQ(CompareVersions(a, a), Order::kEqualVersions);
 }
 
+TEST(TrustedTest, AReadingIsBelievedUpToTheBound) {
+  constexpr uint64_t kWallMs = 1'000'000;
+  constexpr uint64_t kAheadMs = 60'000;
+  const uint64_t bound = (kWallMs + kAheadMs) << 16;
+  EXPECT_EQ(Trusted(0, kWallMs, kAheadMs), 0u);
+  EXPECT_EQ(Trusted(kWallMs << 16, kWallMs, kAheadMs), kWallMs << 16);
+  // The counter is not time.
+  EXPECT_EQ(Trusted(bound | 0xffff, kWallMs, kAheadMs), bound | 0xffff);
+  // Beyond, the time here counts, so that it may be corrected.
+  EXPECT_EQ(Trusted(bound + (1 << 16), kWallMs, kAheadMs), kWallMs << 16);
+  EXPECT_EQ(Trusted(~uint64_t{0}, kWallMs, kAheadMs), kWallMs << 16);
+  // What is believed is never more than what was said.
+  for (uint64_t reading = 0; reading < 2 * bound; reading += bound / 97) {
+    EXPECT_LE(Trusted(reading, kWallMs, kAheadMs), reading);
+  }
+}
+
+TEST(IsForgottenTest, TombstonesUpToTheHorizon) {
+  const Version version = {.time = 77, .replica = 1};
+  EXPECT_TRUE(IsForgotten(true, version, 77));
+  EXPECT_FALSE(IsForgotten(true, version, 76));
+  EXPECT_FALSE(IsForgotten(false, version, 77));
+  EXPECT_FALSE(IsForgotten(true, {}, 0));
+}
+
 }  // namespace
 }  // namespace rocksync

@@ -136,6 +136,70 @@ TEST(MeetingTest, WhoPromisedMoreThanItKnowsWasRolledBack) {
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
 }
 
+// Two set-ups of one life cross on two connections.
+TEST(MeetingTest, WhatWasOvertakenIsNotHeldAgainstAnybody) {
+  Forgetting ahead = Of(List(1, {1, 2}));
+  Forgetting old = ahead;
+  ahead.vouched = {3, 8};
+  old.vouched = {3, 7};
+  const auto verdict = [&](const Said& mine, const Said& theirs) {
+    return Judge(ahead, 1, old, 2, {mine, theirs}).meeting;
+  };
+  EXPECT_EQ(verdict({}, {.vouched = 8}), Meeting::kAlike);
+  EXPECT_EQ(verdict({}, {.vouched = 7}), Meeting::kRolledBack);
+  EXPECT_EQ(verdict({.vouched = 8}, {}), Meeting::kRolledBack);
+  EXPECT_EQ(Judge(old, 2, ahead, 1, {{.vouched = 8}, {}}).meeting,
+            Meeting::kAlike);
+}
+
+TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
+  const MemberList first = List(1, {1, 2});
+  Forgetting newer = Of(List(3, {1, 2}, first));
+  newer.horizon = 8;
+  newer.horizon_epoch = 1;
+  Forgetting older = Of(first);
+  older.vouched = {0, 8};
+  ExpectVerdicts(newer, 1, Meeting::kTeach, older, 2, Meeting::kLearn);
+  older.vouched = {9, 7};
+  ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2, Meeting::kRolledBack,
+                 "replica 2 has promised more");
+  EXPECT_EQ(Judge(newer, 1, older, 2, {{}, {.vouched = 8}}).meeting,
+            Meeting::kTeach);
+  // It was in epoch 2 too, if that forgot something.
+  newer.horizon_epoch = 2;
+  older.vouched = {0, 9};
+  ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2,
+                 Meeting::kRolledBack);
+  // Nothing is expected of a replica that was in no list.
+  ExpectVerdicts(newer, 1, Meeting::kTeach, {}, 2, Meeting::kLearn);
+}
+
+TEST(SayingsTest, CountInOneLife) {
+  const Incarnation life = {4, 77};
+  Forgetting knows = Of(List(1, {1, 2}));
+  knows.vouched = {0, 5};
+  Sayings sayings;
+  sayings.Note(2, life, {9, knows});
+  EXPECT_EQ(sayings.Of(2, life, 1).reading, 9u);
+  EXPECT_EQ(sayings.Of(2, life, 1).vouched, 5u);
+  EXPECT_EQ(sayings.Of(2, {4, 78}, 1).vouched, 0u);
+  EXPECT_EQ(sayings.Of(1, life, 1).vouched, 0u);
+  // What is said later but was sent before takes nothing back.
+  knows.vouched = {0, 4};
+  sayings.Note(2, life, {8, knows});
+  EXPECT_EQ(sayings.Of(2, life, 1).reading, 9u);
+  EXPECT_EQ(sayings.Of(2, life, 1).vouched, 5u);
+  // Promises are of one epoch, readings are not.
+  EXPECT_EQ(sayings.Of(2, life, 2).reading, 9u);
+  EXPECT_EQ(sayings.Of(2, life, 2).vouched, 0u);
+  sayings.Note(2, {5, 78}, {7, knows});
+  EXPECT_EQ(sayings.Of(2, {5, 78}, 1).reading, 7u);
+  EXPECT_EQ(sayings.Of(2, life, 1).reading, 0u);
+  // Whoever is in no list vouches for nothing.
+  sayings.Note(3, life, {8, knows});
+  EXPECT_EQ(sayings.Of(3, life, 1).reading, 0u);
+}
+
 TEST(MeetingTest, ANewcomerWithOldDataDoesNotJoin) {
   Forgetting member = Of(List(1, {1, 2}));
   member.horizon = 5;
@@ -196,9 +260,12 @@ TEST(KnowledgeTest, IsHandedOn) {
 TEST(KnowledgeTest, WhoWentBackIsNoticed) {
   Forgetting a = Of(List(1, {1, 2}));
   a.holds = {0, 7};
-  EXPECT_TRUE(WentBack(a, 2, 6));
-  EXPECT_FALSE(WentBack(a, 2, 7));
-  EXPECT_FALSE(WentBack(a, 3, 6));
+  EXPECT_TRUE(WentBack(a, 2, 6, {}));
+  EXPECT_FALSE(WentBack(a, 2, 7, {}));
+  EXPECT_FALSE(WentBack(a, 3, 6, {}));
+  // It has said 7 itself, in this life: the reading was overtaken.
+  EXPECT_FALSE(WentBack(a, 2, 6, {.reading = 7}));
+  EXPECT_TRUE(WentBack(a, 2, 5, {.reading = 6}));
 }
 
 TEST(KnowledgeTest, NothingWithoutAList) {
@@ -225,6 +292,33 @@ TEST(KnowledgeTest, HorizonsAreAgreedUpon) {
   EXPECT_EQ(Agree({5, 2}, {9, 1}, 2), (Horizon{5, 2}));
   EXPECT_EQ(Agree({9, 1}, {5, 2}, 2), (Horizon{5, 2}));
   EXPECT_EQ(Agree({9, 1}, {5, 0}, 2), (Horizon{5, 0}));
+}
+
+TEST(KnowledgeTest, AHorizonThatOthersMovedMeanwhileStays) {
+  const Forgetting said = Of(List(1, {1, 2}));
+  Forgetting peer = said;
+  peer.horizon = 5;
+  peer.horizon_epoch = 1;
+  peer.vouched = {9, 6};
+  Forgetting now = said;
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now), (Horizon{5, 1}));
+  EXPECT_EQ(HorizonOf(now), (Horizon{5, 1}));
+  EXPECT_EQ(now.vouched, (std::vector<uint64_t>{0, 6}));
+  now.horizon = 7;
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now), (Horizon{5, 1}));
+  EXPECT_EQ(HorizonOf(now), (Horizon{7, 1}));
+  // Another list by now: what was agreed upon concerns it no more.
+  Found(List(2, {1, 2}, now.list), &now);
+  const Forgetting before = now;
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now), (Horizon{5, 1}));
+  EXPECT_EQ(now, before);
+}
+
+TEST(KnowledgeTest, WhatIsWorthForgetting) {
+  EXPECT_FALSE(WorthForgetting(0, 0));
+  EXPECT_TRUE(WorthForgetting(1, 1));
+  EXPECT_TRUE(WorthForgetting(20, 1000));
+  EXPECT_FALSE(WorthForgetting(19, 1000));
 }
 
 TEST(KnowledgeTest, WhoHoldsItUp) {
