@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tests/simulation/cluster_state.h"
 
 namespace rocksync {
@@ -29,14 +30,31 @@ ClusterResult Cluster::Run() {
       2 * shape_.max_skew_ms > kMaxAheadMs ? 2 * shape_.max_skew_ms : 0;
   awake_ms_ = now_ms_ + held_ms;
   RunUntil(awake_ms_);
-  uint64_t intervals = 0;
-  while (truth_.violations().empty() && !truth_.Equal(AllRecords()) &&
-         intervals < kIntervalsToEqual) {
-    RunUntil(now_ms_ + shape_.interval_ms);
-    ++intervals;
+  const auto intervals_until = [this](uint64_t most, const auto& done) {
+    uint64_t intervals = 0;
+    for (; truth_.violations().empty() && !done() && intervals < most;
+         ++intervals) {
+      RunUntil(now_ms_ + std::max(shape_.interval_ms, kLeastIntervalMs));
+    }
+    return intervals;
+  };
+  result_.intervals_to_equal = intervals_until(
+      kIntervalsToEqual, [this] { return truth_.Equal(Storages()); });
+  if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
+  result_.intervals_to_forget =
+      intervals_until(kIntervalsToForget, [this] { return Forgot(); });
+  if (truth_.violations().empty() && !Forgot()) {
+    for (const auto& replica : replicas_) {
+      if (replica->gone) continue;
+      const Forgetting& knows = replica->storage->forgetting();
+      Trace(replica->name(), " is held up by ", HeldUpBy(knows, replica->id),
+            ", clock ", replica->storage->clock() >> 16, ", holds ",
+            absl::StrJoin(knows.holds, " "), ", vouched ",
+            absl::StrJoin(knows.vouched, " "));
+    }
+    truth_.Broke("equal, but tombstones do not go");
   }
-  result_.intervals_to_equal = intervals;
-  if (truth_.violations().empty()) truth_.ExpectEqual(AllRecords());
+  if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
   // Being equal, they also find out.
   const uint64_t proofs = result_.proofs;
   RunUntil(now_ms_ + 4 * shape_.interval_ms);
@@ -75,12 +93,9 @@ void Cluster::Start() {
                                                        : other == 0 && i != 0;
       if (linked) peers.push_back(other);
     }
-    Replica* const replica = AddReplica(std::move(peers));
-    replica->id = next_id_++;
-    lines_.push_back({});
-    replica->line = lines_.size() - 1;
-    replica->storage =
-        std::make_unique<MemoryStorage>(&hasher_, StorageOptions(replica, i));
+    // Who dials nobody has no peers to settle by what it suspects.
+    if (peers.empty() && shape_.rot_every_ms > 0) peers.push_back(1);
+    OpenEmpty(AddReplica(std::move(peers)));
   }
   for (const auto& replica : replicas_) StartReplica(replica.get());
   WriteSomething();
@@ -97,6 +112,12 @@ void Cluster::Start() {
   later(shape_.rollback_every_ms, &Cluster::BackUpSomebody);
   later(shape_.rollback_every_ms, &Cluster::RollBackSomebody);
   later(shape_.copy_every_ms, &Cluster::CopySomebody);
+  later(shape_.rot_every_ms, &Cluster::RotSomebody);
+  later(shape_.rot_every_ms > 0 ? 5000 : 0, &Cluster::ScrubAll);
+  later(shape_.members ? 5000 : 0, &Cluster::Operate);
+  later(shape_.join_every_ms, &Cluster::AddSomebody);
+  later(shape_.remove_every_ms, &Cluster::RemoveSomebody);
+  later(shape_.absent_every_ms, &Cluster::LeaveSomebody);
 }
 
 MemoryStorage::Options Cluster::StorageOptions(const Replica* replica,
@@ -104,6 +125,7 @@ MemoryStorage::Options Cluster::StorageOptions(const Replica* replica,
   MemoryStorage::Options options;
   options.families.assign({"default", "other"});
   options.families.resize(shape_.families);
+  options.leaf_bits = kLeafBitsHere;
   if (replica == nullptr) return options;
   options.replica_id = replica->id;
   options.wall_ms = [this, replica] { return WallMs(*replica); };
@@ -127,14 +149,30 @@ void Cluster::StartReplica(Replica* replica) {
   replica->incarnation = {.counter = replica->incarnation.counter + 1,
                           .random = random_.Next()};
   replica->first_clock = replica->storage->clock();
+  replica->membership.emplace(
+      replica->storage.get(), options_.member_fault,
+      [this, replica](const Forgetting& next) { HorizonMoves(replica, next); });
+  replica->equal_ms.assign(replica->peers.size(), 0);
+  if (replica->storage->HasSuspects()) replica->last_suspect_ms = now_ms_;
+  Trace(replica->name(), " starts, id ", replica->id, ", life ",
+        replica->incarnation.counter);
+  if (replica->storage->horizon() > 0) SweepSoon(replica);
+  StartSchedule(replica);
+}
+
+void Cluster::StartSchedule(Replica* replica) {
   ScheduleOptions options;
   options.interval_ms = shape_.interval_ms;
   options.max_backoff_ms = 2 * shape_.interval_ms;
   replica->schedule.emplace(options, replica->peers.size(), random_.Next(),
                             now_ms_);
-  Trace(replica->name(), " starts, id ", replica->id, ", life ",
-        replica->incarnation.counter);
   Tick(replica);
+}
+
+void Cluster::Restart(Replica* replica, uint64_t after_ms) {
+  At(now_ms_ + after_ms, [this, replica] {
+    if (!replica->up && !replica->gone) StartReplica(replica);
+  });
 }
 
 // As if its power failed.
@@ -197,12 +235,13 @@ void Cluster::CrashSomebody() {
   At(now_ms_ + random_.Between(1, 2 * shape_.crash_every_ms),
      [this] { CrashSomebody(); });
   Replica& replica = Somebody();
-  if (!replica.up) return;
+  // Lives are counted: one that was opened more often than the one that peers
+  // remember looks like a later one.
+  if (!replica.up || replica.shares_id) return;
   ++result_.crashes;
   Trace(replica.name(), " crashes");
   Stop(&replica);
-  At(now_ms_ + random_.Between(10, 10'000),
-     [this, &replica] { StartReplica(&replica); });
+  Restart(&replica, random_.Between(10, 10'000));
 }
 
 void Cluster::PartSomebody() {
@@ -246,23 +285,38 @@ void Cluster::StopFaults() {
     replica->skew_ms = shape_.max_skew_ms;
     replica->storage->FailApply(absl::OkStatus(), 0);
     NoteSyncs(replica.get());
-    if (!replica->up) StartReplica(replica.get());
+    if (replica->removed_epoch > 0) Retire(replica.get());
+    if (!replica->up && !replica->gone) StartReplica(replica.get());
   }
-  if (truth_.violations().empty()) truth_.Settle(AllRecords());
+  if (truth_.violations().empty()) Settle();
 }
 
+// What a replica holds that is out of the cluster counts for nothing.
 void Cluster::NoteSyncs(Replica* replica) {
   if (replica->storage->syncs() == replica->syncs_seen) return;
   replica->syncs_seen = replica->storage->syncs();
+  if (replica->removed_epoch > 0 || replica->gone) return;
   truth_.Synced(replica->storage->synced_records());
 }
 
-std::vector<const Records*> Cluster::AllRecords() const {
-  std::vector<const Records*> records;
+Truth::Storages Cluster::Storages(const Replica* without) const {
+  Truth::Storages storages;
   for (const auto& replica : replicas_) {
-    records.push_back(&replica->storage->records());
+    if (replica.get() == without || replica->gone ||
+        replica->removed_epoch > 0) {
+      continue;
+    }
+    storages.push_back(replica->storage.get());
   }
-  return records;
+  return storages;
+}
+
+void Cluster::Settle() {
+  Truth::Storages fenced;
+  for (const auto& replica : replicas_) {
+    if (IsFenced(*replica)) fenced.push_back(replica->storage.get());
+  }
+  truth_.Settle(Storages(), fenced);
 }
 
 ClusterResult RunCluster(const ClusterOptions& options) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/simulation/memory_membership.h"
 #include "tests/simulation/memory_storage.h"
 
 namespace rocksync {
@@ -21,13 +22,15 @@ enum class ClusterFault : uint8_t {
   kNone,
   kBelieveFilter,   // an answer "differs" reaches the peer as "equal"
   kIgnoreRollback,  // replicas forget whom they met
-  kReuseMapping,    // replica 0 says the same nonce on every connection
+  kReuseMapping,    // replicas say the same nonce on every connection
+  kApplyLate,       // what arrives after the horizon has moved is applied
 };
 
 struct ClusterOptions {
   uint64_t seed = 1;
   PlantedFault storage_fault = PlantedFault::kNone;  // in replica 0
   ClusterFault cluster_fault = ClusterFault::kNone;
+  MemberFault member_fault = MemberFault::kNone;  // in all
   // Called with each line of the trace; empty: no trace is made.
   std::function<void(std::string_view)> trace;
 };
@@ -44,6 +47,13 @@ struct ClusterResult {
   uint64_t twins = 0;      // copies started beside the original
   uint64_t refused = 0;    // connections, since a life was over
   uint64_t broken = 0;     // connections
+  uint64_t joined = 0;     // newcomers, and those that were let join anew
+  uint64_t removed = 0;    // from the member list
+  uint64_t forgotten = 0;  // tombstones, counted on each replica
+  uint64_t rot = 0;        // pairs that a disk damaged
+  // From the end of the faults, or from equality, until no more tombstones are
+  // left than a member list keeps.
+  uint64_t intervals_to_forget = 0;
   // From the end of the faults (and of what they held back) to equality.
   uint64_t intervals_to_equal = 0;
 };
@@ -51,8 +61,11 @@ struct ClusterResult {
 ClusterResult RunCluster(const ClusterOptions& options);
 
 // After the faults stop, and once no version is held back any more, all
-// replicas are equal within so many intervals of the schedule.
+// replicas are equal within so many intervals of the schedule; where that is
+// shorter, of five seconds.
 inline constexpr uint64_t kIntervalsToEqual = 20;
+// Once they are, all forget what was deleted within so many.
+inline constexpr uint64_t kIntervalsToForget = 20;
 
 }  // namespace rocksync
 

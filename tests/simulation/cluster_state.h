@@ -33,12 +33,15 @@ namespace rocksync {
 inline constexpr uint64_t kStartMs = 1'000'000'000;
 inline constexpr uint64_t kIoTimeoutMs = 10'000;
 inline constexpr uint64_t kMaxAheadMs = 60'000;
+inline constexpr uint64_t kLeastIntervalMs = 5'000;
 inline constexpr uint64_t kMaxTwins = 3;
-
-using Records = MemoryStorage::Records;
+inline constexpr size_t kMaxReplicas = 10;
+// A few hundred elements need no more leaves than that.
+inline constexpr int kLeafBitsHere = 6;
 
 // See cluster.h. Time, writes and faults are in cluster.cc, lost disks and
-// copies in disasters.cc, how replicas meet in meeting.cc.
+// copies in disasters.cc, bad ones in rot.cc, how replicas meet in meeting.cc,
+// who is a member and what is forgotten in members.cc.
 class Cluster {
  public:
   explicit Cluster(const ClusterOptions& options)
@@ -58,7 +61,7 @@ class Cluster {
     size_t parent = 0;   // 0: none
     uint64_t clock = 0;  // what this line first_clock from
   };
-  struct Meeting {
+  struct Encounter {
     size_t line = 0;     // of the peer; 0: never met
     uint64_t clock = 0;  // the peer's, then
   };
@@ -66,7 +69,7 @@ class Cluster {
     std::unique_ptr<MemoryStorage> storage;
     Incarnation incarnation;
     std::map<uint64_t, Life> remembered;
-    std::map<uint64_t, Meeting> met;
+    std::map<uint64_t, Encounter> met;
     size_t line = 0;
   };
   struct Replica {
@@ -74,18 +77,28 @@ class Cluster {
     uint64_t id = 0;
     uint64_t skew_ms = 0;  // ahead of the truth by skew - max skew
     std::unique_ptr<MemoryStorage> storage;
+    std::optional<MemoryMembership> membership;
     std::optional<Schedule> schedule;
     std::vector<size_t> peers;  // by the schedule's numbers
+    // When it was last equal to each of them, as of a session's beginning.
+    std::vector<uint64_t> equal_ms;
     Incarnation incarnation;
     uint64_t first_clock = 0;             // its clock's reading, then
     std::map<uint64_t, Life> remembered;  // by replica id
-    std::map<uint64_t, Meeting> met;      // by replica id
+    std::map<uint64_t, Encounter> met;    // by replica id
     size_t line = 0;
     std::optional<Disk> backup;
     // Somebody else may issue versions in its name: it is a copy or has one, or
     // was rolled back.
     bool shares_id = false;
-    bool up = true;
+    bool up = false;
+    bool gone = false;           // for good
+    uint64_t removed_epoch = 0;  // in which it was no member any more; 0: none
+    bool readmitted = false;     // to the list, as it is
+    uint64_t forgot_up_to = 0;   // the largest horizon it ever had
+    int out_of_reach = 0;        // times it was refused as that
+    uint64_t suspects_seen = 0;
+    uint64_t last_suspect_ms = 0;
     int sessions = 0;  // it is in right now
     uint64_t syncs_seen = 0;
     uint64_t ticks = 0;  // only the last one asked for counts
@@ -96,7 +109,12 @@ class Cluster {
     std::optional<Setup> setup;
     std::unique_ptr<RecordingView> view;
     std::unique_ptr<Session> session;
+    Announcement mine;  // what both said last
+    Announcement theirs;
+    Terms terms;  // agreed upon
     uint64_t session_number = 0;
+    uint64_t session_started_ms = 0;
+    bool announced = false;   // and waits for an answer
     bool met = false;         // the set-up is over and both agreed
     bool counted = false;     // in replica->sessions
     uint64_t arrives_ms = 0;  // of the last frame sent to this side
@@ -105,6 +123,7 @@ class Cluster {
     uint64_t number = 0;
     Side sides[2];    // dialer, listener
     size_t peer = 0;  // the dialer's number for the listener
+    int attempt = 0;  // in a row, since member lists were taken over
     bool open = true;
     bool hangs = false;  // no frame arrives any more
     uint64_t last_frame_ms = 0;
@@ -136,7 +155,9 @@ class Cluster {
   MemoryStorage::Options StorageOptions(const Replica* replica, size_t number);
   Replica* AddReplica(std::vector<size_t> peers);
   void StartReplica(Replica* replica);
+  void StartSchedule(Replica* replica);
   void Stop(Replica* replica);
+  void Restart(Replica* replica, uint64_t after_ms);
   void WriteSomething();
   void NoteWrite(const Replica& replica, const MemoryStorage::Key& key);
   void CrashSomebody();
@@ -152,23 +173,61 @@ class Cluster {
   void RollBackSomebody();
   void CopySomebody();
   void OpenAsNew(Replica* replica);
+  void OpenEmpty(Replica* replica);
   void CheckSuccession(Replica* replica, const Replica& peer);
 
+  // Bad disks.
+  void RotSomebody();
+  void ScrubAll();
+  void NoteSuspects(Replica* replica);
+  void SettleSuspects(Replica* replica);
+
+  // Members.
+  void Operate();
+  bool SetMembers();
+  std::vector<uint64_t> WantedMembers() const;
+  bool IsMember(const Replica& replica) const;
+  bool IsFenced(const Replica& replica) const;
+  void AddSomebody();
+  void RemoveSomebody();
+  void DecideAboutRemoved(Replica* replica);
+  void BeginAnew(Replica* replica);
+  void Retire(Replica* replica);
+  void Reconnect(Replica* replica);
+  void KeepConnected(const Replica& without);
+  void LeaveSomebody();
+  void HorizonMoves(Replica* replica, const Forgetting& next);
+  void CheckForgetting(const Replica& replica, const Forgetting& next,
+                       const RecordKey& key, const Record& tombstone);
+  void SweepSoon(Replica* replica);
+  bool Forgot() const;
+
   Replica& Somebody() { return *replicas_[random_.Below(replicas_.size())]; }
+  void Settle();
   void NoteSyncs(Replica* replica);
-  std::vector<const Records*> AllRecords() const;
+  // Of all that belong to the cluster; without one of them.
+  Truth::Storages Storages(const Replica* without = nullptr) const;
 
   // Meeting.
   void Tick(Replica* replica);
-  void Dial(Replica* replica, size_t peer);
+  void Dial(Replica* replica, size_t peer, int attempt = 0);
   void Open(Side* side, Role role);
   bool LetIn(Link* link, int side);
+  bool Remember(Link* link, int side);
+  bool Meet(Link* link, int side);
+  bool AgreeOn(Link* link, int side, const Announcement& mine,
+               const Announcement& theirs);
+  void GoOn(Link* link);
+  void ReceiveAnnouncement(Link* link, int side, const std::string& message);
   void BeginSession(Link* link, int side);
   void Pump(Link* link, int side);
   void Send(Link* link, int to, std::string message);
   void Deliver(Link* link, int to, const std::string& message);
   void Refused(Link* link, int side);
+  void ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
+                    std::string_view why);
   void SessionEnded(Link* link, int side);
+  void NoteProof(Link* link, int side);
   void Break(Link* link, std::string_view why);
   void Close(Link* link, SessionOutcome outcome);
   void Watch(Link* link);
@@ -195,6 +254,8 @@ class Cluster {
   std::set<std::string> seeds_;
   std::vector<std::unique_ptr<Link>> links_;
   std::set<std::pair<size_t, size_t>> parted_;
+  uint64_t epoch_ = 0;             // of the newest member list
+  std::vector<uint64_t> members_;  // in it, ascending
 };
 
 template <typename... Parts>

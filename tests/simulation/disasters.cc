@@ -20,6 +20,7 @@ void Cluster::Mount(Disk disk, Replica* replica) {
   replica->storage =
       disk.storage->Copy(StorageOptions(replica, replica->number));
   replica->syncs_seen = 0;
+  replica->suspects_seen = 0;
   replica->incarnation = disk.incarnation;
   replica->remembered = std::move(disk.remembered);
   replica->met = std::move(disk.met);
@@ -32,6 +33,7 @@ void Cluster::BackUpSomebody() {
   At(now_ms_ + random_.Between(1, shape_.rollback_every_ms),
      [this] { BackUpSomebody(); });
   Replica& replica = Somebody();
+  if (replica.gone) return;
   Trace(replica.name(), " is backed up");
   replica.backup = CopyOf(replica);
 }
@@ -41,7 +43,7 @@ void Cluster::RollBackSomebody() {
   At(now_ms_ + random_.Between(1, 2 * shape_.rollback_every_ms),
      [this] { RollBackSomebody(); });
   Replica& replica = Somebody();
-  if (!replica.up || !replica.backup) return;
+  if (!replica.up || !replica.backup || replica.removed_epoch > 0) return;
   ++result_.rollbacks;
   Trace(replica.name(), " loses its disk and gets its backup");
   const Records lost = replica.storage->synced_records();
@@ -50,13 +52,8 @@ void Cluster::RollBackSomebody() {
   replica.backup.reset();
   Mount(std::move(disk), &replica);
   replica.shares_id = true;
-  std::vector<const Records*> left;
-  for (const auto& other : replicas_) {
-    left.push_back(&other->storage->synced_records());
-  }
-  truth_.Lost(lost, left);
-  At(now_ms_ + random_.Between(10, 10'000),
-     [this, &replica] { StartReplica(&replica); });
+  truth_.Lost(lost, Storages());
+  Restart(&replica, random_.Between(10, 10'000));
 }
 
 void Cluster::CopySomebody() {
@@ -64,7 +61,10 @@ void Cluster::CopySomebody() {
   At(now_ms_ + random_.Between(1, 2 * shape_.copy_every_ms),
      [this] { CopySomebody(); });
   Replica& original = Somebody();
-  if (!original.up || result_.twins == kMaxTwins) return;
+  if (!original.up || original.shares_id || original.removed_epoch > 0 ||
+      result_.twins == kMaxTwins || replicas_.size() >= kMaxReplicas) {
+    return;
+  }
   ++result_.twins;
   std::vector<size_t> peers = original.peers;
   if (peers.empty()) peers.push_back(original.number);
@@ -87,14 +87,40 @@ void Cluster::OpenAsNew(Replica* replica) {
   Disk disk = CopyOf(*replica);
   disk.incarnation = {};
   disk.line = 0;
+  // As Opening does it: in no list, but what it lacks is forgotten still.
+  Forgetting forgetting;
+  forgetting.horizon = disk.storage->horizon();
+  disk.storage->SetForgetting(std::move(forgetting), /*sync=*/true);
   Mount(std::move(disk), replica);
-  At(now_ms_ + 1000, [this, replica] { StartReplica(replica); });
+  replica->backup.reset();
+  replica->out_of_reach = 0;
+  Restart(replica, 1000);
+}
+
+// A new replica without anything, also in the place of one that is no good.
+void Cluster::OpenEmpty(Replica* replica) {
+  replica->id = next_id_++;
+  replica->storage = std::make_unique<MemoryStorage>(
+      &hasher_, StorageOptions(replica, replica->number));
+  replica->syncs_seen = 0;
+  replica->incarnation = {};
+  replica->remembered.clear();
+  replica->met.clear();
+  replica->backup.reset();
+  replica->shares_id = false;
+  replica->removed_epoch = 0;
+  replica->readmitted = false;
+  replica->forgot_up_to = 0;
+  replica->out_of_reach = 0;
+  replica->suspects_seen = replica->last_suspect_ms = 0;
+  lines_.push_back({});
+  replica->line = lines_.size() - 1;
 }
 
 // `replica` lets `peer` in: right, unless it has met a part of the peer's past
 // that the peer no longer has.
 void Cluster::CheckSuccession(Replica* replica, const Replica& peer) {
-  Meeting& met = replica->met[peer.id];
+  Encounter& met = replica->met[peer.id];
   bool follows = met.line == 0;
   for (size_t line = peer.line; line != 0 && !follows;
        line = lines_[line].parent) {
@@ -103,7 +129,9 @@ void Cluster::CheckSuccession(Replica* replica, const Replica& peer) {
   }
   if (!follows) {
     truth_.Broke(absl::StrCat(replica->name(), " lets ", peer.name(),
-                              " in, which was rolled back or copied"));
+                              " in, which was rolled back or copied; line ",
+                              peer.line, " at ", peer.storage->clock() >> 16,
+                              " after ", met.line, " at ", met.clock >> 16));
   }
   met = {.line = peer.line, .clock = peer.storage->clock()};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "replication/protocol/apply.h"
 #include "replication/protocol/messages.h"
 #include "tests/simulation/cluster_state.h"
 #include "tests/simulation/conversation.h"
@@ -39,7 +40,7 @@ void Cluster::Tick(Replica* replica) {
      });
 }
 
-void Cluster::Dial(Replica* replica, size_t peer) {
+void Cluster::Dial(Replica* replica, size_t peer, int attempt) {
   Replica* const listener = replicas_[replica->peers[peer]].get();
   // Until it ends the peer is not due again, but now and then the dialer
   // forgets that and dials twice.
@@ -55,12 +56,14 @@ void Cluster::Dial(Replica* replica, size_t peer) {
   Link* const link = links_.back().get();
   link->number = links_.size();
   link->peer = peer;
+  link->attempt = attempt;
   link->sides[0].replica = replica;
   link->sides[1].replica = listener;
   link->last_frame_ms = now_ms_;
   Trace(replica->name(), " dials ", listener->name(), ", link ", link->number);
   Open(&link->sides[0], Role::kInitiator);
-  Open(&link->sides[1], Role::kResponder);
+  // Else once the first frame is there; what is said then may have changed.
+  if (random_.OneIn(2)) Open(&link->sides[1], Role::kResponder);
   Watch(link);
   Pump(link, 0);
 }
@@ -72,7 +75,9 @@ void Cluster::Open(Side* side, Role role) {
   facts.replica_id = replica->id;
   facts.incarnation = replica->incarnation;
   facts.first_clock = replica->first_clock;
-  facts.clock = replica->storage->clock();
+  side->mine = replica->membership->Announce();
+  facts.clock = side->mine.reading;
+  facts.forgetting = side->mine.forgetting;
   for (uint8_t& byte : facts.nonce) {
     byte = static_cast<uint8_t>(random_.Next());
   }
@@ -86,15 +91,23 @@ void Cluster::Open(Side* side, Role role) {
     if (it == replica->remembered.end()) return std::nullopt;
     return it->second;
   };
+  policy.said = [replica](uint64_t id, const Incarnation& life,
+                          uint64_t epoch) {
+    return replica->membership->SaidWith(id, life, epoch);
+  };
   side->setup.emplace(role, facts, ClusterSecret{42}, policy);
+}
+
+bool Cluster::LetIn(Link* link, int number) {
+  link->sides[number].met = true;
+  return Remember(link, number) && Meet(link, number);
 }
 
 // Remembers whom this side met. Another life of the peer may have been let in
 // on another link since the set-up checked; then this one ends here, and the
 // next set-up refuses it by name.
-bool Cluster::LetIn(Link* link, int number) {
-  Side& side = link->sides[number];
-  side.met = true;
+bool Cluster::Remember(Link* link, int number) {
+  const Side& side = link->sides[number];
   const SetupFacts& peer = side.setup->peer();
   const Life now = {peer.incarnation, peer.first_clock, peer.clock};
   Life& life = side.replica->remembered[peer.replica_id];
@@ -103,9 +116,111 @@ bool Cluster::LetIn(Link* link, int number) {
     Break(link, "superseded");
     return false;
   }
+  const uint64_t before = life.clock;
   life = Later(life, now);
-  CheckSuccession(side.replica, *link->sides[1 - number].replica);
+  life.clock =
+      std::max(before, Trusted(life.clock, WallMs(*side.replica), kMaxAheadMs));
   return true;
+}
+
+// Takes over a newer member list, or agrees on the horizon.
+bool Cluster::Meet(Link* link, int number) {
+  Side& side = link->sides[number];
+  Replica* const replica = side.replica;
+  const Replica& other = *link->sides[1 - number].replica;
+  const SetupFacts& peer = side.setup->peer();
+  side.theirs = {peer.clock, peer.forgetting};
+  CheckSuccession(replica, other);
+  if (other.removed_epoch > 0 && other.id == peer.replica_id &&
+      side.mine.forgetting.list.epoch >= other.removed_epoch) {
+    truth_.Broke(absl::StrCat(replica->name(), " lets ", other.name(),
+                              " in, which is no member any more"));
+  }
+  if (side.setup->meeting() == Meeting::kTeach) return false;
+  if (side.setup->meeting() == Meeting::kAlike) {
+    return AgreeOn(link, number, side.mine, side.theirs);
+  }
+  const absl::Status status = replica->membership->Learn(side.theirs);
+  Trace(replica->name(), " learns of epoch ", peer.forgetting.list.epoch, ": ",
+        status.ToString());
+  if (absl::IsFailedPrecondition(status)) {
+    At(now_ms_, [this, replica, life = replica->incarnation] {
+      if (replica->incarnation != life) return;
+      BeginAnew(replica);
+    });
+  }
+  constexpr int kMeetings = 3;
+  Close(link, SessionOutcome::kFailed);
+  Replica* const dialer = link->sides[0].replica;
+  if (status.ok() && link->attempt < kMeetings && dialer->up) {
+    Dial(dialer, link->peer, link->attempt + 1);
+  }
+  return false;
+}
+
+bool Cluster::AgreeOn(Link* link, int number, const Announcement& mine,
+                      const Announcement& theirs) {
+  Side& side = link->sides[number];
+  const SetupFacts& peer = side.setup->peer();
+  Horizon agreed;
+  const absl::Status status = side.replica->membership->Agree(
+      mine.forgetting, peer.replica_id, peer.incarnation, theirs, &agreed);
+  if (!status.ok()) {
+    ActOnRefusal(link, link->sides[1 - number].replica,
+                 RefusalReason::kOutOfReach, status.ToString());
+    Break(link, "refused");
+    return false;
+  }
+  if (!IsFenced(*side.replica)) side.replica->out_of_reach = 0;
+  side.mine = mine;
+  side.theirs = theirs;
+  side.terms = {mine.forgetting.list.epoch, agreed.time};
+  return true;
+}
+
+// After a session: what is new is announced, then another session follows.
+void Cluster::GoOn(Link* link) {
+  Side& side = link->sides[0];
+  if (!link->open) return;
+  if (link->sides[1].session) {  // has not heard the end of the last one
+    At(now_ms_ + 50, [this, link] { GoOn(link); });
+    return;
+  }
+  if (side.replica->storage->terms() != side.terms) {
+    return Close(link, SessionOutcome::kUnproven);
+  }
+  if (side.terms.epoch == 0) {
+    BeginSession(link, 0);
+    return Pump(link, 0);
+  }
+  side.mine = side.replica->membership->Announce();
+  side.announced = true;
+  Send(link, 1, EncodeAnnouncement(side.mine));
+}
+
+void Cluster::ReceiveAnnouncement(Link* link, int number,
+                                  const std::string& message) {
+  Side& side = link->sides[number];
+  Announcement theirs;
+  if (!DecodeAnnouncement(message, &theirs)) {
+    return truth_.Broke("a malformed announcement");
+  }
+  Announcement mine = side.mine;
+  if (number == 1) {
+    mine = side.replica->membership->Announce();
+    Send(link, 0, EncodeAnnouncement(mine));
+    if (!link->open) return;
+  }
+  const SetupFacts& peer = side.setup->peer();
+  const MeetingVerdict verdict = Judge(
+      mine.forgetting, side.replica->id, theirs.forgetting, peer.replica_id,
+      side.replica->membership->SaidWith(peer.replica_id, peer.incarnation,
+                                         theirs.forgetting.list.epoch));
+  if (verdict.meeting != Meeting::kAlike) return Break(link, "to meet anew");
+  if (!AgreeOn(link, number, mine, theirs) || number == 1) return;
+  side.announced = false;
+  BeginSession(link, 0);
+  Pump(link, 0);
 }
 
 void Cluster::BeginSession(Link* link, int number) {
@@ -117,9 +232,12 @@ void Cluster::BeginSession(Link* link, int number) {
     truth_.Broke(absl::StrCat("link ", link->number,
                               " uses the mappings of an earlier session"));
   }
-  side.view = std::make_unique<RecordingView>(replica->storage.get());
+  side.session_started_ms = now_ms_;
+  side.view = std::make_unique<RecordingView>(
+      replica->storage.get(), side.terms,
+      options_.cluster_fault == ClusterFault::kApplyLate);
   side.view->set_on_apply([this, replica](const Pair& pair) {
-    truth_.Applied(pair, WallMs(*replica), kMaxAheadMs);
+    truth_.Applied(pair, WallMs(*replica), kMaxAheadMs, IsFenced(*replica));
   });
   SessionContext context;
   context.storage = side.view.get();
@@ -135,12 +253,14 @@ void Cluster::BeginSession(Link* link, int number) {
 void Cluster::Pump(Link* link, int number) {
   Side& side = link->sides[number];
   std::string message;
-  while (link->open && side.setup->NextMessage(&message)) {
+  while (link->open && side.setup && side.setup->NextMessage(&message)) {
     Send(link, 1 - number, message);
   }
   if (!link->open || !side.setup->done() || !side.setup->status().ok()) return;
-  if (!side.met && !LetIn(link, number)) return;
-  if (number == 0 && !side.session) BeginSession(link, 0);
+  if (!side.met) {
+    if (!LetIn(link, number)) return;
+    if (number == 0) BeginSession(link, 0);
+  }
   while (link->open && side.session && side.session->NextMessage(&message)) {
     Send(link, 1 - number, message);
   }
@@ -190,16 +310,26 @@ void Cluster::Deliver(Link* link, int to, const std::string& message) {
   }
   link->last_frame_ms = now_ms_;
   absl::Status status;
+  if (!side.setup) Open(&side, Role::kResponder);
   if (!side.setup->done()) {
     status = side.setup->Receive(message);
+  } else if (message[0] == static_cast<char>(MessageType::kAnnouncement) &&
+             (to == 1 || side.announced)) {
+    return ReceiveAnnouncement(link, to, message);
   } else {
-    if (!side.session) BeginSession(link, to);
+    if (!side.session) {
+      if (side.replica->storage->terms() != side.terms) {
+        return Break(link, "to meet anew");
+      }
+      BeginSession(link, to);
+    }
     status = side.session->Receive(message);
     NoteSyncs(side.replica);
   }
   if (absl::IsFailedPrecondition(status) && !side.session) {
     return Refused(link, to);
   }
+  NoteSuspects(side.replica);
   if (!status.ok()) {
     Trace(side.replica->name(), ": ", status.ToString());
     if (absl::IsInvalidArgument(status)) {
@@ -220,19 +350,33 @@ void Cluster::Refused(Link* link, int number) {
   const std::optional<RefusalReason> reason = side.setup->refused();
   if (!reason) return Pump(link, number);
   ++result_.refused;
+  const std::string why = side.setup->status().ToString();
   Break(link, "refused");
-  if (reason == RefusalReason::kRolledBack ||
-      reason == RefusalReason::kSameReplica) {
-    At(now_ms_, [this, replica = side.replica] { OpenAsNew(replica); });
-  } else {
-    truth_.Broke(absl::StrCat("link ", link->number, ": ",
-                              side.setup->status().ToString()));
+  ActOnRefusal(link, side.replica, *reason, why);
+}
+
+void Cluster::NoteProof(Link* link, int number) {
+  Side& side = link->sides[number];
+  const Side& other = link->sides[1 - number];
+  Replica* const replica = side.replica;
+  truth_.Proved(
+      {side.view->snapshot(), side.view->horizon(), replica->storage.get()},
+      {other.view->snapshot(), other.view->horizon(),
+       other.replica->storage.get()},
+      side.session->report().merged);
+  replica->membership->Proved(side.mine, side.setup->peer().replica_id,
+                              side.theirs);
+  NoteSyncs(replica);
+  for (size_t i = 0; i < replica->peers.size(); ++i) {
+    if (replica->peers[i] != other.replica->number) continue;
+    replica->equal_ms[i] =
+        std::max(replica->equal_ms[i], side.session_started_ms);
   }
+  SettleSuspects(replica);
 }
 
 void Cluster::SessionEnded(Link* link, int number) {
   Side& side = link->sides[number];
-  Side& other = link->sides[1 - number];
   const SessionReport report = side.session->report();
   const absl::Status status = side.session->status();
   NoteSyncs(side.replica);
@@ -244,9 +388,7 @@ void Cluster::SessionEnded(Link* link, int number) {
                             : status.ToString());
   if (report.proven_equal) {
     ++result_.proofs;
-    truth_.Proved(side.view->snapshot(), other.view->snapshot(), report.merged,
-                  side.replica->storage->records(),
-                  side.replica->storage->synced_records());
+    NoteProof(link, number);
   }
   result_.pairs_sent += report.pairs_sent;
   --side.replica->sessions;
@@ -254,6 +396,11 @@ void Cluster::SessionEnded(Link* link, int number) {
   side.session.reset();
   if (number == 1) return;
   ++result_.sessions;
+  if (report.proven_equal && shape_.keeps_links && !random_.OneIn(3)) {
+    At(now_ms_ + random_.Between(1, shape_.interval_ms),
+       [this, link] { GoOn(link); });
+    return;
+  }
   Close(link, report.proven_equal ? SessionOutcome::kProven
               : report.busy       ? SessionOutcome::kBusy
               : report.expired    ? SessionOutcome::kExpired

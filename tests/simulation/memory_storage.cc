@@ -1,11 +1,11 @@
 #include "tests/simulation/memory_storage.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "replication/protocol/apply.h"
+#include "tests/simulation/memory_snapshot.h"
 
 namespace rocksync {
 namespace {
@@ -14,125 +14,18 @@ namespace {
 // none is issued twice after a crash.
 constexpr uint64_t kLeaseMs = 1000;
 
-Contender AsContender(const Pair& pair) {
-  return {.version = pair.version,
-          .tombstone = pair.tombstone,
-          .value = HashValue(pair.value)};
-}
-
-Contender AsContender(const MemoryStorage::Record& record) {
-  return {.version = record.version,
-          .tombstone = record.tombstone,
-          .value = HashValue(record.value)};
-}
-
-// The digests of all leaves take 1.5 MiB. A simulation takes many snapshots of
-// few elements, so the vector is lent out, and returned with all digests 0.
-class DigestPool {
- public:
-  std::vector<Digest> Take() {
-    if (free_.empty()) return std::vector<Digest>(kLeafCount);
-    std::vector<Digest> digests = std::move(free_.back());
-    free_.pop_back();
-    return digests;
+bool Replaces(const Pair& pair, const Record& record) {
+  Contender theirs{
+      .version = pair.version, .tombstone = pair.tombstone, .value = {}};
+  // Only of equal versions does the value count.
+  if (pair.version == record.version && !pair.tombstone) {
+    if (record.damage == Damage::kValue) return true;
+    theirs.value = HashValue(pair.value);
   }
-  void Return(std::vector<Digest> digests) {
-    free_.push_back(std::move(digests));
-  }
-
- private:
-  std::vector<std::vector<Digest>> free_;
-};
-DigestPool& Digests() {
-  thread_local DigestPool pool;
-  return pool;
+  return Beats(theirs, AsContender(record));
 }
 
 }  // namespace
-
-class MemoryStorage::Snapshot final : public StorageSnapshot {
- public:
-  Snapshot(Records records, std::set<Key> rotten)
-      : records_(std::move(records)),
-        rotten_(std::move(rotten)),
-        digests_(Digests().Take()) {
-    for (const auto& [key, record] : records_) {
-      order_.push_back({record.position, &key, &record});
-      digests_[LeafOf(record.position)].Add(record.hash);
-    }
-    std::sort(order_.begin(), order_.end(), [](const Entry& a, const Entry& b) {
-      return std::tie(a.position, *a.key) < std::tie(b.position, *b.key);
-    });
-  }
-
-  ~Snapshot() override {
-    for (const Entry& entry : order_) digests_[LeafOf(entry.position)] = {};
-    Digests().Return(std::move(digests_));
-  }
-
-  std::span<const Digest> LeafDigests() const override { return digests_; }
-
-  absl::Status ScanLeaf(uint32_t leaf,
-                        const std::function<void(uint64_t, const ElementHash&)>&
-                            visit) const override {
-    for (auto it = From(uint64_t{leaf} << (64 - kLeafBits));
-         it != order_.end() && LeafOf(it->position) == leaf; ++it) {
-      visit(it->position, it->record->hash);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<IndexEntry> FindElement(
-      uint64_t position, const ElementHash& hash) const override {
-    for (auto it = From(position);
-         it != order_.end() && it->position == position; ++it) {
-      if (it->record->hash == hash) return AsEntry(*it->key, *it->record);
-    }
-    return absl::NotFoundError("no such element");
-  }
-
-  absl::StatusOr<std::optional<IndexEntry>> FindKey(
-      uint32_t family, std::string_view key) const override {
-    const auto it = records_.find({family, std::string(key)});
-    if (it == records_.end()) return std::nullopt;
-    return AsEntry(it->first, it->second);
-  }
-
-  absl::StatusOr<std::string> ReadValue(
-      const IndexEntry& entry) const override {
-    const Key key = {entry.family, entry.key};
-    const auto it = records_.find(key);
-    if (it == records_.end()) return absl::NotFoundError("no such key");
-    if (rotten_.count(key) > 0) return absl::DataLossError("rot");
-    return it->second.value;
-  }
-
- private:
-  struct Entry {
-    uint64_t position;
-    const Key* key;
-    const Record* record;
-  };
-
-  std::vector<Entry>::const_iterator From(uint64_t position) const {
-    return std::lower_bound(
-        order_.begin(), order_.end(), position,
-        [](const Entry& entry, uint64_t at) { return entry.position < at; });
-  }
-
-  static IndexEntry AsEntry(const Key& key, const Record& record) {
-    return {.family = key.first,
-            .key = key.second,
-            .version = record.version,
-            .tombstone = record.tombstone,
-            .hash = record.hash};
-  }
-
-  const Records records_;
-  const std::set<Key> rotten_;
-  std::vector<Digest> digests_;
-  std::vector<Entry> order_;
-};
 
 MemoryStorage::MemoryStorage(const ElementHasher* hasher, Options options)
     : hasher_(hasher), options_(std::move(options)) {}
@@ -140,13 +33,12 @@ MemoryStorage::MemoryStorage(const ElementHasher* hasher, Options options)
 // --- Local writes -----------------------------------------------------------
 
 Version MemoryStorage::DrawVersion() {
-  clock_ = std::max(clock_ + 1, options_.wall_ms() << 16);
-  if (clock_ >= lease_) lease_ = clock_ + (kLeaseMs << 16);
+  FollowClock(std::max(clock_ + 1, options_.wall_ms() << 16));
   return {.time = clock_, .replica = options_.replica_id};
 }
 
-void MemoryStorage::Follow(const Version& version) {
-  clock_ = std::max(clock_, version.time);
+void MemoryStorage::FollowClock(uint64_t reading) {
+  clock_ = std::max(clock_, reading);
   if (clock_ >= lease_) lease_ = clock_ + (kLeaseMs << 16);
 }
 
@@ -182,9 +74,9 @@ std::vector<MemoryStorage::Key> MemoryStorage::DeleteRange(
     uint32_t family, std::string_view begin, std::string_view end) {
   std::vector<Key> keys;
   if (end <= begin) return keys;
-  const auto last = current_.lower_bound({family, std::string(end)});
-  for (auto it = current_.lower_bound({family, std::string(begin)}); it != last;
-       ++it) {
+  const auto last = current_->lower_bound({family, std::string(end)});
+  for (auto it = current_->lower_bound({family, std::string(begin)});
+       it != last; ++it) {
     if (!it->second.tombstone) keys.push_back(it->first);
   }
   if (keys.empty()) return keys;
@@ -211,27 +103,48 @@ void MemoryStorage::Forge(uint32_t family, std::string_view key,
                           std::string_view value) {
   Store({.family = family,
          .key = std::string(key),
-         .version = current_.at({family, std::string(key)}).version,
+         .version = current_->at({family, std::string(key)}).version,
          .tombstone = false,
          .value = std::string(value)});
 }
 
-void MemoryStorage::Store(const Pair& pair) {
-  Key key = {pair.family, pair.key};
-  Record record{.version = pair.version,
-                .tombstone = pair.tombstone,
-                .value = pair.value,
-                .hash = HashOf(pair),
-                .position = PositionOf(pair.family, pair.key)};
+Records& MemoryStorage::Changing() {
+  if (current_.use_count() > 1) current_ = std::make_shared<Records>(*current_);
+  return *current_;
+}
+
+Record& MemoryStorage::Changing(const Key& key) {
   unsynced_.insert(key);
-  current_[std::move(key)] = std::move(record);
+  return Changing()[key];
+}
+
+void MemoryStorage::Erase(const Key& key) {
+  unsynced_.insert(key);
+  Changing().erase(key);
+}
+
+void MemoryStorage::Store(const Pair& pair) {
+  const std::string& family = options_.families[pair.family];
+  Record& record = Changing({pair.family, pair.key});
+  record = {};
+  record.version = pair.version;
+  record.tombstone = pair.tombstone;
+  record.position = PositionOf(pair.family, pair.key);
+  if (pair.tombstone) {
+    record.hash = hasher_->HashTombstone(family, pair.key, pair.version);
+    return;
+  }
+  record.value = std::make_shared<const std::string>(pair.value);
+  record.value_hash = HashValue(pair.value);
+  record.hash =
+      hasher_->HashPair(family, pair.key, pair.version, record.value_hash);
 }
 
 std::unique_ptr<MemoryStorage> MemoryStorage::Copy(Options options) const {
   auto copy = std::make_unique<MemoryStorage>(hasher_, std::move(options));
-  copy->current_ = current_;
-  copy->synced_ = current_;
-  copy->rotten_ = rotten_;
+  *copy->current_ = *current_;
+  copy->synced_ = *current_;
+  copy->forgetting_ = copy->synced_forgetting_ = forgetting_;
   copy->clock_ = lease_;
   copy->lease_ = lease_;
   return copy;
@@ -239,9 +152,29 @@ std::unique_ptr<MemoryStorage> MemoryStorage::Copy(Options options) const {
 
 std::optional<std::string> MemoryStorage::Get(uint32_t family,
                                               std::string_view key) const {
-  const auto it = current_.find({family, std::string(key)});
-  if (it == current_.end() || it->second.tombstone) return std::nullopt;
-  return it->second.value;
+  const auto it = current_->find({family, std::string(key)});
+  if (it == current_->end() || it->second.tombstone ||
+      it->second.damage == Damage::kNoPair) {
+    return std::nullopt;
+  }
+  return *it->second.value;
+}
+
+// --- Forgetting -------------------------------------------------------------
+
+void MemoryStorage::SetForgetting(Forgetting forgetting, bool sync) {
+  forgetting_ = std::move(forgetting);
+  if (sync) Sync().IgnoreError();
+}
+
+void MemoryStorage::Sweep() {
+  std::vector<Key> forgotten;
+  for (const auto& [key, record] : *current_) {
+    if (IsForgotten(record.tombstone, record.version, horizon())) {
+      forgotten.push_back(key);
+    }
+  }
+  for (const Key& key : forgotten) Erase(key);
 }
 
 // --- Faults -----------------------------------------------------------------
@@ -250,12 +183,13 @@ void MemoryStorage::Crash() {
   for (const Key& key : unsynced_) {
     const auto it = synced_.find(key);
     if (it == synced_.end()) {
-      current_.erase(key);
+      Changing().erase(key);
     } else {
-      current_[key] = it->second;
+      Changing()[key] = it->second;
     }
   }
   unsynced_.clear();
+  forgetting_ = synced_forgetting_;
   clock_ = lease_;
 }
 
@@ -264,8 +198,60 @@ void MemoryStorage::FailApply(absl::Status status, int count) {
   apply_failures_ = count;
 }
 
-void MemoryStorage::Rot(uint32_t family, std::string_view key) {
-  rotten_.insert({family, std::string(key)});
+void MemoryStorage::Rot(const Key& key, Damage damage) {
+  Changing().at(key).damage = damage;
+  if (IsSynced(key)) synced_.at(key).damage = damage;
+}
+
+void MemoryStorage::MarkSuspect(const Key& key, const Version& version) {
+  const auto it = current_->find(key);
+  if (it == current_->end() || it->second.suspect ||
+      it->second.version != version) {
+    return;
+  }
+  Changing(key).suspect = true;
+  ++suspects_found_;
+}
+
+uint64_t MemoryStorage::Scrub() {
+  std::vector<Key> damaged;
+  for (const auto& [key, record] : *current_) {
+    if (record.damage != Damage::kNone && !record.suspect) {
+      damaged.push_back(key);
+    }
+  }
+  for (const Key& key : damaged) {
+    Record& record = Changing(key);
+    if (record.damage == Damage::kShows) {
+      record.damage = Damage::kNone;  // deleted once more
+    } else {
+      record.suspect = true;
+      ++suspects_found_;
+    }
+  }
+  return damaged.size();
+}
+
+std::vector<MemoryStorage::Key> MemoryStorage::SettleSuspects() {
+  std::vector<Key> adopted;
+  std::vector<Key> gone;
+  for (const auto& [key, record] : *current_) {
+    if (!record.suspect) continue;
+    (record.damage == Damage::kNoPair ? gone : adopted).push_back(key);
+  }
+  for (const Key& key : gone) Erase(key);
+  for (const Key& key : adopted) {
+    const Record& record = current_->at(key);
+    Adopt(key.first, key.second,
+          record.damage == Damage::kValue ? Rotten(*record.value)
+                                          : std::string(*record.value));
+  }
+  return adopted;
+}
+
+bool MemoryStorage::HasSuspects() const {
+  return std::any_of(current_->begin(), current_->end(),
+                     [](const auto& entry) { return entry.second.suspect; });
 }
 
 // --- StorageView ------------------------------------------------------------
@@ -274,15 +260,24 @@ absl::StatusOr<std::unique_ptr<StorageSnapshot>> MemoryStorage::TakeSnapshot(
     const std::function<bool()>& cancelled) {
   if (!unavailable_.empty()) return absl::UnavailableError(unavailable_);
   if (cancelled && cancelled()) return absl::CancelledError("stopped");
-  Records visible = current_;
+  std::shared_ptr<const Records> visible = current_;
   if (options_.fault == PlantedFault::kDropIndexEntry) {
-    for (auto it = visible.begin(); it != visible.end(); ++it) {
+    auto without = std::make_shared<Records>(*current_);
+    for (auto it = without->begin(); it != without->end(); ++it) {
       if (it->second.version.replica != options_.replica_id) continue;
-      visible.erase(it);
+      without->erase(it);
       break;
     }
+    visible = std::move(without);
   }
-  return std::make_unique<Snapshot>(std::move(visible), rotten_);
+  MemorySnapshot::RotFound rot_found;
+  if (options_.fault != PlantedFault::kOfferRot) {
+    rot_found = [this](const Key& key, const Version& version) {
+      MarkSuspect(key, version);
+    };
+  }
+  return std::make_unique<MemorySnapshot>(
+      std::move(visible), horizon(), options_.leaf_bits, std::move(rot_found));
 }
 
 absl::Status MemoryStorage::Apply(std::span<const Pair> pairs,
@@ -300,13 +295,22 @@ absl::Status MemoryStorage::Apply(std::span<const Pair> pairs,
 
 ApplyOutcome MemoryStorage::ApplyOne(const Pair& pair) {
   if (HoldsBack(pair.version)) return ApplyOutcome::kHeldBack;
-  Follow(pair.version);
-  const auto it = current_.find({pair.family, pair.key});
-  const bool wins = it == current_.end() ||
-                    options_.fault == PlantedFault::kAcceptStaleVersion ||
-                    Beats(AsContender(pair), AsContender(it->second));
+  FollowClock(pair.version.time);
+  const Key key = {pair.family, pair.key};
+  const auto it = current_->find(key);
+  const bool forgotten = IsForgotten(pair.tombstone, pair.version, horizon());
+  bool wins = !forgotten;
+  if (it != current_->end() &&
+      (it->second.suspect || it->second.Counts(horizon()))) {
+    wins = it->second.suspect || Replaces(pair, it->second) ||
+           options_.fault == PlantedFault::kAcceptStaleVersion;
+  }
   if (!wins) return ApplyOutcome::kSuperseded;
   if (pair.tombstone && options_.fault == PlantedFault::kSkipTombstone) {
+    return ApplyOutcome::kApplied;
+  }
+  if (forgotten) {  // it kills something after all, and leaves no entry
+    Erase(key);
     return ApplyOutcome::kApplied;
   }
   Pair stored = pair;
@@ -315,7 +319,7 @@ ApplyOutcome MemoryStorage::ApplyOne(const Pair& pair) {
   }
   Store(stored);
   if (pair.tombstone && options_.fault == PlantedFault::kDropTombstone) {
-    current_.erase({pair.family, pair.key});
+    Changing().erase(key);
   }
   return ApplyOutcome::kApplied;
 }
@@ -347,14 +351,15 @@ absl::Status MemoryStorage::Sync() {
   ++syncs_;
   if (options_.fault == PlantedFault::kSyncLies) return absl::OkStatus();
   for (const Key& key : unsynced_) {
-    const auto it = current_.find(key);
-    if (it == current_.end()) {
+    const auto it = current_->find(key);
+    if (it == current_->end()) {
       synced_.erase(key);
     } else {
       synced_[key] = it->second;
     }
   }
   unsynced_.clear();
+  synced_forgetting_ = forgetting_;
   return absl::OkStatus();
 }
 

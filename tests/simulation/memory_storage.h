@@ -7,20 +7,20 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "replication/protocol/forgetting.h"
 #include "replication/protocol/storage_view.h"
 #include "sketch/element.h"
+#include "tests/simulation/record.h"
 
 namespace rocksync {
 
@@ -34,21 +34,15 @@ enum class PlantedFault : uint8_t {
   kAcceptStaleVersion,  // apply does not compare versions
   kForgetLimit,         // versions far in the future are applied
   kSyncLies,            // Sync says it is durable and is not
+  kOfferRot,            // a value is offered as it is, whatever its hash
 };
 
 // Not thread-safe: tests have one thread. The lock rule holds trivially.
 class MemoryStorage final : public StorageView {
  public:
-  // What is stored for a key: a live pair or a tombstone.
-  struct Record {
-    Version version;
-    bool tombstone = false;
-    std::string value;
-    ElementHash hash;
-    uint64_t position = 0;
-  };
-  using Key = std::pair<uint32_t, std::string>;  // family, key
-  using Records = std::map<Key, Record>;
+  using Record = rocksync::Record;
+  using Key = RecordKey;
+  using Records = rocksync::Records;
 
   struct Options {
     uint64_t replica_id = 1;
@@ -56,6 +50,7 @@ class MemoryStorage final : public StorageView {
     // The wall clock; versions and the bound on the future come from it.
     std::function<uint64_t()> wall_ms = [] { return uint64_t{1'000'000}; };
     uint64_t max_ahead_ms = 60'000;
+    int leaf_bits = kLeafBits;
     bool sync_every_write = false;
     PlantedFault fault = PlantedFault::kNone;
   };
@@ -80,22 +75,51 @@ class MemoryStorage final : public StorageView {
   // synced, its clock at the end of the lease.
   std::unique_ptr<MemoryStorage> Copy(Options options) const;
 
-  // The hybrid logical clock's last reading, as Version.time.
+  const Options& options() const { return options_; }
+  // The hybrid logical clock's last reading, as Version.time. No later life
+  // starts from less.
   uint64_t clock() const { return clock_; }
+  // The clock reads no less from now on.
+  void FollowClock(uint64_t reading);
   // The value of a live pair.
   std::optional<std::string> Get(uint32_t family, std::string_view key) const;
-  const Records& records() const { return current_; }
+  const Records& records() const { return *current_; }
+  std::shared_ptr<const Records> shared_records() const { return current_; }
   // What a crash would leave.
   const Records& synced_records() const { return synced_; }
+  bool IsSynced(const Key& key) const { return unsynced_.count(key) == 0; }
 
   // Power fails: what was not synced is gone, from the pairs and the index
   // alike, and so is the clock's lead over the wall clock.
   void Crash();
 
+  // What is known of the members; its horizon is the one of this storage.
+  const Forgetting& forgetting() const { return forgetting_; }
+  const Forgetting& synced_forgetting() const { return synced_forgetting_; }
+  uint64_t horizon() const { return forgetting_.horizon; }
+  Terms terms() const { return {forgetting_.list.epoch, horizon()}; }
+  void SetForgetting(Forgetting forgetting, bool sync);
+  // Takes forgotten tombstones out.
+  void Sweep();
+
   // The next `count` calls of Apply fail with this status.
   void FailApply(absl::Status status, int count = 1);
-  // Reading the value of this key fails with DataLoss from now on.
-  void Rot(uint32_t family, std::string_view key);
+  // The disk damages a record, past the library.
+  void Rot(const Key& key, Damage damage);
+  // The value of this key is damaged.
+  void Rot(uint32_t family, std::string_view key) {
+    Rot({family, std::string(key)}, Damage::kValue);
+  }
+  // Compares all pairs with their entries; what disagrees is suspect from now
+  // on. How many.
+  uint64_t Scrub();
+  // No peer knows better than what is suspect: pairs count as adopted, entries
+  // without one go. Which pairs.
+  std::vector<Key> SettleSuspects();
+  bool HasSuspects() const;
+  // Counts up whenever something becomes suspect.
+  uint64_t suspects_found() const { return suspects_found_; }
+
   // TakeSnapshot answers Unavailable with this message; empty: no more.
   void SetUnavailable(std::string message) { unavailable_ = message; }
   // Called at the beginning of Apply: a local write that races it.
@@ -115,23 +139,28 @@ class MemoryStorage final : public StorageView {
   absl::Status Sync() override;
 
  private:
-  class Snapshot;
-
   Version DrawVersion();
-  void Follow(const Version& version);
   Version Write(Pair pair);
   Pair Tombstone(uint32_t family, std::string_view key) const;
   void Store(const Pair& pair);
   ApplyOutcome ApplyOne(const Pair& pair);
+  void MarkSuspect(const Key& key, const Version& version);
+  // For writing: snapshots keep what they have.
+  Records& Changing();
+  // The record of a key, as about to change.
+  Record& Changing(const Key& key);
+  void Erase(const Key& key);
 
   const ElementHasher* const hasher_;
   const Options options_;
   uint64_t clock_ = 0;  // the hybrid logical clock's last reading
   uint64_t lease_ = 0;  // durable: covers every version issued
-  Records current_;
+  std::shared_ptr<Records> current_ = std::make_shared<Records>();
   Records synced_;
   std::set<Key> unsynced_;  // keys whose record differs from synced_
-  std::set<Key> rotten_;
+  Forgetting forgetting_;
+  Forgetting synced_forgetting_;
+  uint64_t suspects_found_ = 0;
   std::string unavailable_;
   absl::Status apply_failure_;
   int apply_failures_ = 0;

@@ -1,5 +1,6 @@
-// A storage view that remembers what its snapshot held and shows what is
-// applied, for the checks.
+// A replica's storage as one connection sees it: by the member list and horizon
+// agreed upon there, as RocksDBView has it. Remembers what its snapshot held
+// and shows what is applied, for the checks.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_RECORDING_VIEW_H_
 #define ROCKSYNC_TESTS_SIMULATION_RECORDING_VIEW_H_
@@ -16,24 +17,31 @@ namespace rocksync {
 
 class RecordingView final : public ForwardingView {
  public:
-  // `storage` must outlive it.
-  explicit RecordingView(MemoryStorage* storage)
-      : ForwardingView(storage), storage_(storage) {}
+  // `storage` must outlive it. `apply_by_any_terms`: a planted fault.
+  RecordingView(MemoryStorage* storage, const Terms& terms,
+                bool apply_by_any_terms)
+      : ForwardingView(storage),
+        storage_(storage),
+        terms_(terms),
+        apply_by_any_terms_(apply_by_any_terms) {}
 
-  // What the storage held when the last snapshot was taken.
-  const MemoryStorage::Records& snapshot() const { return snapshot_; }
+  // What the storage held when the last snapshot was taken; null: none was.
+  const Records* snapshot() const { return snapshot_.get(); }
+  uint64_t horizon() const { return terms_.horizon; }
   void set_on_apply(std::function<void(const Pair&)> f) {
     on_apply_ = std::move(f);
   }
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
-    snapshot_ = storage_->records();
+    if (storage_->terms() != terms_) return Changed();
+    snapshot_ = storage_->shared_records();
     return ForwardingView::TakeSnapshot(cancelled);
   }
   absl::Status Apply(std::span<const Pair> pairs,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
+    if (!apply_by_any_terms_ && storage_->terms() != terms_) return Changed();
     const absl::Status status =
         ForwardingView::Apply(pairs, cancelled, outcomes);
     for (size_t i = 0; status.ok() && i < pairs.size(); ++i) {
@@ -43,8 +51,14 @@ class RecordingView final : public ForwardingView {
   }
 
  private:
+  static absl::Status Changed() {
+    return absl::UnavailableError("the member list or the horizon has changed");
+  }
+
   MemoryStorage* const storage_;
-  MemoryStorage::Records snapshot_;
+  const Terms terms_;
+  const bool apply_by_any_terms_;
+  std::shared_ptr<const Records> snapshot_;
   std::function<void(const Pair&)> on_apply_ = [](const Pair&) {};
 };
 

@@ -36,6 +36,17 @@ ClusterShape ShapeOf(uint64_t seed) {
   if (random.OneIn(6)) session.max_snapshot_age_ms = random.Between(50, 2000);
   if (random.OneIn(5)) shape.rollback_every_ms = random.Between(5000, 30'000);
   if (random.OneIn(5)) shape.copy_every_ms = random.Between(5000, 30'000);
+  shape.keeps_links = random.OneIn(2);
+  if (random.OneIn(5)) shape.rot_every_ms = random.Between(1000, 20'000);
+  shape.members = !random.OneIn(3);
+  if (!shape.members) return shape;
+  // Time for tombstones to go while writes go on.
+  shape.faulty_ms = random.Between(30'000, 80'000);
+  shape.interval_ms = random.Between(1000, 5000);
+  if (random.OneIn(2)) shape.write_every_ms = random.Between(100, 3000);
+  if (random.OneIn(3)) shape.join_every_ms = random.Between(10'000, 40'000);
+  if (random.OneIn(3)) shape.remove_every_ms = random.Between(10'000, 40'000);
+  if (random.OneIn(3)) shape.absent_every_ms = random.Between(10'000, 40'000);
   return shape;
 }
 
@@ -51,7 +62,10 @@ std::string Describe(const ClusterShape& shape) {
       shape.session.max_turn_bytes, ", skew ", shape.max_skew_ms,
       " ms, a crash every ", shape.crash_every_ms, " ms, a rollback every ",
       shape.rollback_every_ms, " ms, a copy every ", shape.copy_every_ms,
-      " ms");
+      " ms, rot every ", shape.rot_every_ms,
+      shape.members ? " ms, members" : " ms", ", one joins every ",
+      shape.join_every_ms, " ms, one goes every ", shape.remove_every_ms,
+      " ms, one is absent every ", shape.absent_every_ms, " ms");
 }
 
 }  // namespace rocksync

@@ -31,6 +31,12 @@ struct ClusterShape {
   uint64_t fail_write_every_ms = 0;
   uint64_t rollback_every_ms = 0;  // a disk is replaced by an old backup
   uint64_t copy_every_ms = 0;      // a copy is started beside the original
+  bool members = false;            // there is a member list
+  uint64_t join_every_ms = 0;      // an empty replica is added
+  uint64_t remove_every_ms = 0;    // an operator removes a member
+  uint64_t absent_every_ms = 0;    // somebody goes away for long
+  bool keeps_links = false;        // for several sessions
+  uint64_t rot_every_ms = 0;       // a disk damages a pair
   size_t large_value = 0;          // bytes of one value in 20
   SessionOptions session;
 };

@@ -19,12 +19,56 @@ const std::map<std::string, PlantedFault> kStorageFaults = {
     {"accept-stale-version", PlantedFault::kAcceptStaleVersion},
     {"forget-limit", PlantedFault::kForgetLimit},
     {"unsynced-proof", PlantedFault::kSyncLies},
+    {"offer-rot", PlantedFault::kOfferRot},
 };
 const std::map<std::string, ClusterFault> kClusterFaults = {
     {"believe-filter", ClusterFault::kBelieveFilter},
     {"ignore-rollback", ClusterFault::kIgnoreRollback},
     {"reuse-mapping", ClusterFault::kReuseMapping},
+    {"apply-late", ClusterFault::kApplyLate},
 };
+const std::map<std::string, MemberFault> kMemberFaults = {
+    {"forget-locally", MemberFault::kForgetLocally},
+    {"newcomer-counts", MemberFault::kNewcomerCounts},
+    {"keep-proofs", MemberFault::kKeepProofs},
+    {"take-removed-back", MemberFault::kTakeRemovedBack},
+    {"let-old-data-in", MemberFault::kLetOldDataIn},
+};
+
+// Plants the fault of this name; false: there is none.
+bool Plant(const std::string& fault, ClusterOptions* options) {
+  if (fault.empty()) return true;
+  const auto storage = kStorageFaults.find(fault);
+  if (storage != kStorageFaults.end()) {
+    options->storage_fault = storage->second;
+    return true;
+  }
+  const auto cluster = kClusterFaults.find(fault);
+  if (cluster != kClusterFaults.end()) {
+    options->cluster_fault = cluster->second;
+    return true;
+  }
+  const auto member = kMemberFaults.find(fault);
+  if (member == kMemberFaults.end()) return false;
+  options->member_fault = member->second;
+  return true;
+}
+
+std::string AllFaults() {
+  std::string names;
+  const auto add = [&names](const auto& faults) {
+    for (const auto& [name, fault] : faults) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+  };
+  add(kStorageFaults);
+  add(kClusterFaults);
+  add(kMemberFaults);
+  return names;
+}
+
+// A long run says so often how far it is.
+constexpr uint64_t kProgressEvery = 1000;
 
 struct Totals {
   uint64_t failed = 0;
@@ -37,7 +81,12 @@ struct Totals {
   uint64_t twins = 0;
   uint64_t refused = 0;
   uint64_t broken = 0;
+  uint64_t joined = 0;
+  uint64_t removed = 0;
+  uint64_t forgotten = 0;
+  uint64_t rot = 0;
   uint64_t slowest = 0;
+  uint64_t slowest_to_forget = 0;
 };
 
 void Add(const ClusterResult& result, Totals* totals) {
@@ -51,7 +100,30 @@ void Add(const ClusterResult& result, Totals* totals) {
   totals->twins += result.twins;
   totals->refused += result.refused;
   totals->broken += result.broken;
+  totals->joined += result.joined;
+  totals->removed += result.removed;
+  totals->forgotten += result.forgotten;
+  totals->rot += result.rot;
   totals->slowest = std::max(totals->slowest, result.intervals_to_equal);
+  totals->slowest_to_forget =
+      std::max(totals->slowest_to_forget, result.intervals_to_forget);
+}
+
+void Print(const Totals& totals, uint64_t first, uint64_t seeds) {
+  std::printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " failed; %" PRIu64
+              " sessions, %" PRIu64 " proofs, %" PRIu64 " pairs sent, %" PRIu64
+              " writes, %" PRIu64 " crashes, %" PRIu64 " rollbacks, %" PRIu64
+              " copies, %" PRIu64 " joined, %" PRIu64 " removed, %" PRIu64
+              " refusals, %" PRIu64 " tombstones forgotten, %" PRIu64
+              " pairs damaged, %" PRIu64
+              " connections broken; equal after at most %" PRIu64
+              " intervals, all forgotten after %" PRIu64 " more\n",
+              seeds, first, totals.failed, totals.sessions, totals.proofs,
+              totals.pairs, totals.writes, totals.crashes, totals.rollbacks,
+              totals.twins, totals.joined, totals.removed, totals.refused,
+              totals.forgotten, totals.rot, totals.broken, totals.slowest,
+              totals.slowest_to_forget);
+  std::fflush(stdout);
 }
 
 int Main(int argc, char** argv) {
@@ -64,19 +136,11 @@ int Main(int argc, char** argv) {
   app.add_option("--seeds", seeds, "how many seeds, one after the other");
   app.add_flag("--trace", trace, "print what happens, line by line");
   app.add_option("--fault", fault,
-                 "plant a fault that must be caught: skip-tombstone, "
-                 "drop-tombstone, drop-index-entry, reinvent-version, "
-                 "accept-stale-version, forget-limit, unsynced-proof, "
-                 "believe-filter, ignore-rollback, reuse-mapping");
+                 "plant a fault that must be caught: " + AllFaults());
   CLI11_PARSE(app, argc, argv);
 
   ClusterOptions options;
-  if (const auto it = kStorageFaults.find(fault); it != kStorageFaults.end()) {
-    options.storage_fault = it->second;
-  } else if (const auto other = kClusterFaults.find(fault);
-             other != kClusterFaults.end()) {
-    options.cluster_fault = other->second;
-  } else if (!fault.empty()) {
+  if (!Plant(fault, &options)) {
     std::fprintf(stderr, "simulate: no fault is called %s; see --help\n",
                  fault.c_str());
     return 2;
@@ -91,6 +155,8 @@ int Main(int argc, char** argv) {
   for (options.seed = seed; options.seed < seed + seeds; ++options.seed) {
     const ClusterResult result = RunCluster(options);
     Add(result, &totals);
+    const uint64_t done = options.seed - seed + 1;
+    if (done % kProgressEvery == 0 && done < seeds) Print(totals, seed, done);
     for (const std::string& violation : result.violations) {
       std::printf("seed %" PRIu64 ": %s\n", options.seed, violation.c_str());
     }
@@ -100,15 +166,7 @@ int Main(int argc, char** argv) {
                   fault.empty() ? "" : (" --fault " + fault).c_str());
     }
   }
-  std::printf("%" PRIu64 " seeds from %" PRIu64 ": %" PRIu64 " failed; %" PRIu64
-              " sessions, %" PRIu64 " proofs, %" PRIu64 " pairs sent, %" PRIu64
-              " writes, %" PRIu64 " crashes, %" PRIu64 " rollbacks, %" PRIu64
-              " copies, %" PRIu64 " refusals, %" PRIu64
-              " connections broken; equal after at most %" PRIu64
-              " intervals\n",
-              seeds, seed, totals.failed, totals.sessions, totals.proofs,
-              totals.pairs, totals.writes, totals.crashes, totals.rollbacks,
-              totals.twins, totals.refused, totals.broken, totals.slowest);
+  Print(totals, seed, seeds);
   return totals.failed == 0 ? 0 : 1;
 }
 

@@ -21,18 +21,22 @@ std::string Name(const Version& version) {
 }
 
 // Versions are unique here, but for adopted pairs.
-bool Loses(const MemoryStorage::Record& a, const MemoryStorage::Record& b) {
-  return Beats({b.version, b.tombstone, HashValue(b.value)},
-               {a.version, a.tombstone, HashValue(a.value)});
+bool Loses(const Record& a, const Record& b) {
+  return Beats(AsContender(b), AsContender(a));
 }
 
-Truth::Records Merge(const Truth::Records& a, const Truth::Records& b) {
-  Truth::Records merged = a;
-  for (const auto& [key, record] : b) {
-    const auto [it, inserted] = merged.emplace(key, record);
+// Adds what beats what is there.
+void Merge(const Records& records, uint64_t horizon, Records* merged) {
+  for (const auto& [key, record] : records) {
+    if (!record.Counts(horizon)) continue;
+    const auto [it, inserted] = merged->emplace(key, record);
     if (!inserted && Loses(it->second, record)) it->second = record;
   }
-  return merged;
+}
+
+bool IsSound(const Record& record) {
+  return !record.suspect &&
+         (record.damage == Damage::kNone || record.damage == Damage::kShows);
 }
 
 }  // namespace
@@ -43,8 +47,7 @@ void Truth::Violated(std::string what) {
   }
 }
 
-void Truth::Wrote(const Key& key, const MemoryStorage::Record& record,
-                  bool shares_its_id) {
+void Truth::Wrote(const Key& key, const Record& record, bool shares_its_id) {
   auto& versions = written_[key];
   const bool repeated = versions.count(record.version) > 0;
   versions.emplace(record.version, record);
@@ -56,49 +59,101 @@ void Truth::Wrote(const Key& key, const MemoryStorage::Record& record,
 
 void Truth::Synced(const Records& records) {
   for (const auto& [key, record] : records) {
+    if (!IsSound(record)) continue;
     Version& durable = durable_[key];
     durable = std::max(durable, record.version);
   }
 }
 
-void Truth::Lost(const Records& lost, const std::vector<const Records*>& left) {
+void Truth::Lost(const Records& lost, const Storages& left) {
   for (const auto& [key, record] : lost) {
     const auto durable = durable_.find(key);
     if (durable == durable_.end() || durable->second != record.version) {
       continue;
     }
     durable->second = {};
-    for (const Records* replica : left) {
-      const auto it = replica->find(key);
-      if (it == replica->end()) continue;
+    for (const MemoryStorage* replica : left) {
+      const auto it = replica->synced_records().find(key);
+      if (it == replica->synced_records().end() || !IsSound(it->second)) {
+        continue;
+      }
       durable->second = std::max(durable->second, it->second.version);
     }
     if (durable->second == Version{}) durable_.erase(durable);
   }
 }
 
-void Truth::Applied(const Pair& pair, uint64_t wall_ms, uint64_t max_ahead_ms) {
+void Truth::Rotted(uint64_t replica_id, const Key& key, const Record& record,
+                   const Storages& left) {
+  damaged_.insert({replica_id, key});
+  const auto before = durable_.find(key);
+  const Version was = before == durable_.end() ? Version{} : before->second;
+  Lost({{key, record}}, left);
+  const auto after = durable_.find(key);
+  const Version is = after == durable_.end() ? Version{} : after->second;
+  if (is != was || is < record.version) excused_.insert(key);
+}
+
+void Truth::Forgot(const Key& key, const Version& version, bool fenced) {
+  Version& gone = gone_[key];
+  gone = std::max(gone, version);
+  if (fenced) return;
+  Version& forgotten = forgotten_[key];
+  forgotten = std::max(forgotten, version);
+}
+
+bool Truth::LivesAgain(const Key& key, const Version& version) const {
+  const auto it = forgotten_.find(key);
+  return it != forgotten_.end() && version < it->second && !IsExcused(key);
+}
+
+void Truth::Applied(const Pair& pair, uint64_t wall_ms, uint64_t max_ahead_ms,
+                    bool fenced) {
+  const Key key = {pair.family, pair.key};
   if (TooFarAhead(pair.version, wall_ms, max_ahead_ms)) {
-    Violated(absl::StrCat("version ", Name(pair.version), " of ",
-                          Name(Key(pair.family, pair.key)),
+    Violated(absl::StrCat("version ", Name(pair.version), " of ", Name(key),
                           " was applied when the clock said ", wall_ms));
+  }
+  if (!WasWritten(key, pair.version, pair.tombstone ? nullptr : &pair.value)) {
+    Violated(absl::StrCat("version ", Name(pair.version), " of ", Name(key),
+                          " was applied, but is not what was written"));
+  }
+  if (!fenced && !pair.tombstone && LivesAgain(key, pair.version)) {
+    Violated(absl::StrCat("version ", Name(pair.version), " of ", Name(key),
+                          " was applied, whose deletion is forgotten"));
   }
 }
 
-void Truth::Proved(const Records& a, const Records& b, const Digest& merged,
-                   const Records& now, const Records& synced) {
+void Truth::Proved(const Proof& side, const Proof& other,
+                   const Digest& merged) {
+  Records both;
+  Merge(*side.snapshot, side.horizon, &both);
+  Merge(*other.snapshot, other.horizon, &both);
+  const MemoryStorage& storage = *side.storage;
   Digest expected;
-  for (const auto& [key, record] : Merge(a, b)) {
+  for (const auto& [key, record] : both) {
     expected.Add(record.hash);
-    for (const Records* held : {&now, &synced}) {
-      const auto it = held->find(key);
-      if (it == held->end() || Loses(it->second, record)) {
-        Violated(absl::StrCat(
-            "called equal, but ", Name(key), " is ",
-            it == held->end() ? "missing" : Name(it->second.version),
-            held == &now ? "" : " after a crash", " and not ",
-            Name(record.version)));
+    for (const bool synced : {false, true}) {
+      const Records& held =
+          synced ? storage.synced_records() : storage.records();
+      const uint64_t horizon =
+          synced ? storage.synced_forgetting().horizon : storage.horizon();
+      if (IsForgotten(record.tombstone, record.version, horizon) ||
+          IsDamaged(storage.options().replica_id, key)) {
+        continue;
       }
+      const auto it = held.find(key);
+      if (it != held.end() && !Loses(it->second, record)) continue;
+      // It may have been deleted since, and that forgotten.
+      const auto gone = gone_.find(key);
+      if (it == held.end() && gone != gone_.end() &&
+          record.version < gone->second) {
+        continue;
+      }
+      Violated(absl::StrCat(
+          "called equal, but ", Name(key), " is ",
+          it == held.end() ? "missing" : Name(it->second.version),
+          synced ? " after a crash" : "", " and not ", Name(record.version)));
     }
   }
   if (expected != merged) {
@@ -108,25 +163,49 @@ void Truth::Proved(const Records& a, const Records& b, const Digest& merged,
   }
 }
 
-void Truth::ExpectWritten(const Key& key, const MemoryStorage::Record& record) {
-  const auto [begin, end] = written_[key].equal_range(record.version);
-  const bool same = std::any_of(begin, end, [&record](const auto& written) {
-    return written.second.hash == record.hash &&
-           written.second.value == record.value &&
-           written.second.tombstone == record.tombstone;
+bool Truth::WasWritten(const Key& key, const Version& version,
+                       const std::string* value) const {
+  const auto written = written_.find(key);
+  if (written == written_.end()) return false;
+  const auto [begin, end] = written->second.equal_range(version);
+  return std::any_of(begin, end, [value](const auto& one) {
+    const Record& record = one.second;
+    return value == nullptr ? record.tombstone
+                            : !record.tombstone && *record.value == *value;
   });
-  if (same) return;
-  Violated(absl::StrCat(
-      "version ", Name(record.version), " of ", Name(key),
-      begin == end ? " was never written" : " is not what was written"));
 }
 
-void Truth::Settle(const std::vector<const Records*>& replicas) {
+void Truth::Settle(const Storages& replicas, const Storages& fenced) {
   winners_.clear();
-  for (const Records* replica : replicas) winners_ = Merge(winners_, *replica);
-  for (const auto& [key, record] : winners_) ExpectWritten(key, record);
+  for (const MemoryStorage* replica : replicas) {
+    const bool is_fenced =
+        std::find(fenced.begin(), fenced.end(), replica) != fenced.end();
+    Records sound;
+    for (const auto& [key, record] : replica->records()) {
+      if (!IsSound(record) ||
+          (is_fenced && !record.tombstone && LivesAgain(key, record.version))) {
+        continue;
+      }
+      sound.emplace(key, record);
+    }
+    Merge(sound, replica->horizon(), &winners_);
+  }
+  for (auto& [key, record] : winners_) {
+    record.damage = Damage::kNone;
+    if (!WasWritten(key, record.version, record.value.get())) {
+      Violated(absl::StrCat("version ", Name(record.version), " of ", Name(key),
+                            " was never written"));
+    }
+    if (!record.tombstone && LivesAgain(key, record.version)) {
+      Violated(absl::StrCat("version ", Name(record.version), " of ", Name(key),
+                            " lives, whose deletion is forgotten"));
+    }
+  }
   for (const auto& [key, version] : durable_) {
     const auto it = winners_.find(key);
+    const auto gone = gone_.find(key);
+    const bool may_be_gone = gone != gone_.end() && version <= gone->second;
+    if (IsExcused(key) || (it == winners_.end() && may_be_gone)) continue;
     if (it == winners_.end() || it->second.version < version) {
       Violated(absl::StrCat(
           "the durable version ", Name(version), " of ", Name(key),
@@ -137,34 +216,54 @@ void Truth::Settle(const std::vector<const Records*>& replicas) {
   }
 }
 
-bool Truth::Equal(const std::vector<const Records*>& replicas) const {
+bool Truth::Equal(const Storages& replicas) const {
   return std::all_of(
-      replicas.begin(), replicas.end(), [this](const Records* replica) {
-        return std::equal(replica->begin(), replica->end(), winners_.begin(),
-                          winners_.end(), [](const auto& a, const auto& b) {
-                            return a.first == b.first &&
-                                   a.second.hash == b.second.hash;
-                          });
+      replicas.begin(), replicas.end(), [this](const MemoryStorage* replica) {
+        const uint64_t horizon = replica->horizon();
+        size_t held = 0;
+        for (const auto& [key, record] : replica->records()) {
+          if (IsForgotten(record.tombstone, record.version, horizon)) continue;
+          const auto it = winners_.find(key);
+          if (record.suspect || record.damage != Damage::kNone ||
+              it == winners_.end() || it->second.hash != record.hash) {
+            return false;
+          }
+          ++held;
+        }
+        size_t wanted = 0;
+        for (const auto& [key, record] : winners_) {
+          if (record.Counts(horizon)) ++wanted;
+        }
+        return held == wanted;
       });
 }
 
-void Truth::ExpectEqual(const std::vector<const Records*>& replicas) {
-  for (size_t i = 0; i < replicas.size(); ++i) {
+void Truth::ExpectEqual(const Storages& replicas) {
+  for (const MemoryStorage* replica : replicas) {
+    const std::string name =
+        absl::StrCat("replica ", replica->options().replica_id);
+    const Records& records = replica->records();
     for (const auto& [key, winner] : winners_) {
-      const auto it = replicas[i]->find(key);
-      if (it != replicas[i]->end() && it->second.hash == winner.hash) continue;
+      if (!winner.Counts(replica->horizon())) continue;
+      const auto it = records.find(key);
+      if (it != records.end() && it->second.hash == winner.hash) continue;
       const bool lives =
-          winner.tombstone && it != replicas[i]->end() && !it->second.tombstone;
+          winner.tombstone && it != records.end() && !it->second.tombstone;
       Violated(absl::StrCat(
-          "replica ", i, " holds ",
-          it == replicas[i]->end() ? "nothing" : Name(it->second.version),
-          " for ", Name(key), ", the winner is ", Name(winner.version),
+          name, " holds ",
+          it == records.end() ? "nothing" : Name(it->second.version), " for ",
+          Name(key), ", the winner is ", Name(winner.version),
           lives ? " (a deleted key lives)" : ""));
     }
-    for (const auto& [key, record] : *replicas[i]) {
-      if (winners_.count(key) > 0) continue;
-      Violated(absl::StrCat("replica ", i, " holds ", Name(record.version),
-                            " for ", Name(key), ", which nobody had"));
+    for (const auto& [key, record] : records) {
+      if (record.suspect || record.damage != Damage::kNone) {
+        Violated(absl::StrCat(name, " still has ", Name(record.version),
+                              " for ", Name(key), ", which is damaged"));
+      } else if (record.Counts(replica->horizon()) &&
+                 winners_.count(key) == 0) {
+        Violated(absl::StrCat(name, " holds ", Name(record.version), " for ",
+                              Name(key), ", which nobody had"));
+      }
     }
   }
 }

@@ -1,11 +1,13 @@
 // What ought to be, kept beside the simulated cluster: every write ever made,
-// what became durable, and what a proof of equality may claim.
+// what became durable, what was forgotten, and what a proof of equality may
+// claim.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_TRUTH_H_
 #define ROCKSYNC_TESTS_SIMULATION_TRUTH_H_
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,43 +20,69 @@ namespace rocksync {
 
 class Truth {
  public:
-  using Key = MemoryStorage::Key;
-  using Records = MemoryStorage::Records;
+  using Key = RecordKey;
+  using Storages = std::vector<const MemoryStorage*>;
+  // One side of a session: what it saw and what it has become.
+  struct Proof {
+    const Records* snapshot;
+    uint64_t horizon;  // of the snapshot
+    const MemoryStorage* storage;
+  };
 
   // A replica wrote this. The version must be new, unless the writer
-  // `shares_its_id`: a copy, or a backup, that nobody has recognised yet.
-  void Wrote(const Key& key, const MemoryStorage::Record& record,
-             bool shares_its_id);
+  // `shares_its_id`: a copy, or a backup, that nobody has recognised yet; or it
+  // counts as adopted.
+  void Wrote(const Key& key, const Record& record, bool shares_its_id);
   // A replica has synced this.
   void Synced(const Records& records);
-  // A disk that had synced `lost` is gone; these are left.
-  void Lost(const Records& lost, const std::vector<const Records*>& left);
-  // A replica applied this at this time of its own clock.
-  void Applied(const Pair& pair, uint64_t wall_ms, uint64_t max_ahead_ms);
+  // A disk that had synced `lost` is gone, or out of reach; these are left.
+  void Lost(const Records& lost, const Storages& left);
+  // The disk of a replica has damaged this; of the others these are left.
+  void Rotted(uint64_t replica_id, const Key& key, const Record& record,
+              const Storages& left);
+  // Somebody forgets a tombstone.
+  void Forgot(const Key& key, const Version& version, bool fenced);
 
-  // A session between snapshots `a` and `b` called them equal, merged to
-  // `merged`; `now` is what one side holds, `synced` what it has synced.
-  void Proved(const Records& a, const Records& b, const Digest& merged,
-              const Records& now, const Records& synced);
+  // A replica applied this at this time of its own clock. `fenced`: nobody lets
+  // it in, and what it does to itself does not matter.
+  void Applied(const Pair& pair, uint64_t wall_ms, uint64_t max_ahead_ms,
+               bool fenced);
+
+  // A session between the two called them equal, merged to `merged`; the first
+  // is asked whether it is so, now and after a crash.
+  void Proved(const Proof& side, const Proof& other, const Digest& merged);
 
   // Something happened that never should.
   void Broke(std::string what) { Violated(std::move(what)); }
 
-  // Faults and writes are over; these are the replicas.
-  void Settle(const std::vector<const Records*>& replicas);
-  // True if all of them hold the winners of Settle.
-  bool Equal(const std::vector<const Records*>& replicas) const;
+  // Faults and writes are over; these are the replicas. What was deleted and
+  // forgotten lives on none of them but on those that are `fenced`.
+  void Settle(const Storages& replicas, const Storages& fenced);
+  // True if all of them hold the winners of Settle, and no damage.
+  bool Equal(const Storages& replicas) const;
   // Reports what differs from the winners.
-  void ExpectEqual(const std::vector<const Records*>& replicas);
+  void ExpectEqual(const Storages& replicas);
 
+  bool IsExcused(const Key& key) const { return excused_.count(key) > 0; }
+  bool IsDamaged(uint64_t replica_id, const Key& key) const {
+    return damaged_.count({replica_id, key}) > 0;
+  }
   const std::vector<std::string>& violations() const { return violations_; }
 
  private:
   void Violated(std::string what);
-  void ExpectWritten(const Key& key, const MemoryStorage::Record& record);
+  bool WasWritten(const Key& key, const Version& version,
+                  const std::string* value) const;
+  bool LivesAgain(const Key& key, const Version& version) const;
 
-  std::map<Key, std::multimap<Version, MemoryStorage::Record>> written_;
+  std::map<Key, std::multimap<Version, Record>> written_;
   std::map<Key, Version> durable_;
+  std::map<Key, Version> forgotten_;  // the latest tombstone, by a member
+  std::map<Key, Version> gone_;       // by anybody
+  // The disk that alone held the newest version damaged it: an older one may
+  // come back, or the damaged one count as adopted.
+  std::set<Key> excused_;
+  std::set<std::pair<uint64_t, Key>> damaged_;  // ever, by replica id
   Records winners_;
   std::vector<std::string> violations_;
 };

@@ -1,0 +1,346 @@
+// Who is a member, by the will of an operator; what members forget, and whether
+// they may.
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/simulation/cluster_state.h"
+
+namespace rocksync {
+namespace {
+
+// So many refusals in a row are no chance any more.
+constexpr int kPatience = 4;
+
+}  // namespace
+
+// --- The operator -----------------------------------------------------------
+
+std::vector<uint64_t> Cluster::WantedMembers() const {
+  std::set<uint64_t> wanted;
+  for (const auto& replica : replicas_) {
+    if (!replica->gone &&
+        (replica->removed_epoch == 0 || replica->readmitted)) {
+      wanted.insert(replica->id);
+    }
+  }
+  return {wanted.begin(), wanted.end()};
+}
+
+bool Cluster::IsMember(const Replica& replica) const {
+  return std::binary_search(members_.begin(), members_.end(), replica.id);
+}
+
+void Cluster::Operate() {
+  At(now_ms_ + random_.Between(200, 1500), [this] { Operate(); });
+  const bool known =
+      std::any_of(replicas_.begin(), replicas_.end(), [&](const auto& replica) {
+        return !replica->gone && replica->removed_epoch == 0 &&
+               replica->storage->forgetting().list.epoch == epoch_;
+      });
+  if (WantedMembers() != members_ || !known) SetMembers();
+}
+
+// On a member that has the newest list, as an operator should. If that list is
+// lost, then on whoever has the newest of those that are left.
+bool Cluster::SetMembers() {
+  const std::vector<uint64_t> wanted = WantedMembers();
+  Replica* chosen = nullptr;
+  const auto rank = [](const Replica& replica) {
+    const uint64_t epoch = replica.storage->forgetting().list.epoch;
+    return std::tuple(epoch > 0 && !replica.shares_id, epoch,
+                      !replica.shares_id);
+  };
+  for (const auto& replica : replicas_) {
+    if (replica->gone || replica->removed_epoch > 0) continue;
+    if (chosen == nullptr || rank(*replica) > rank(*chosen)) {
+      chosen = replica.get();
+    }
+  }
+  if (chosen == nullptr || !chosen->up) return false;
+  const absl::Status status =
+      chosen->membership->SetMembers(epoch_ + 1, wanted);
+  Trace("an operator sets epoch ", epoch_ + 1, " on ", chosen->name(), ": ",
+        absl::StrJoin(wanted, " "), " ", status.ToString());
+  if (!status.ok()) {
+    truth_.Broke(absl::StrCat("no list: ", status.ToString()));
+    return false;
+  }
+  ++epoch_;
+  members_ = wanted;
+  return true;
+}
+
+void Cluster::AddSomebody() {
+  if (!faulty()) return;
+  At(now_ms_ + random_.Between(1, 2 * shape_.join_every_ms),
+     [this] { AddSomebody(); });
+  if (replicas_.size() >= kMaxReplicas || epoch_ == 0) return;
+  std::vector<size_t> peers;
+  for (int i = 0; i < 2; ++i) {
+    const Replica& peer = Somebody();
+    if (!peer.gone && peer.removed_epoch == 0) peers.push_back(peer.number);
+  }
+  if (peers.empty()) return;
+  ++result_.joined;
+  Replica* const replica = AddReplica(std::move(peers));
+  Trace(replica->name(), " is new");
+  OpenEmpty(replica);
+  StartReplica(replica);
+}
+
+void Cluster::RemoveSomebody() {
+  if (!faulty()) return;
+  At(now_ms_ + random_.Between(1, 2 * shape_.remove_every_ms),
+     [this] { RemoveSomebody(); });
+  Replica& replica = Somebody();
+  if (!IsMember(replica) || replica.shares_id || replica.removed_epoch > 0 ||
+      replica.gone || Storages(&replica).size() < 2) {
+    return;
+  }
+  replica.removed_epoch = epoch_ + 1;
+  if (!SetMembers()) {
+    replica.removed_epoch = 0;
+    return;
+  }
+  ++result_.removed;
+  Trace(replica.name(), " is removed");
+  truth_.Lost(replica.storage->synced_records(), Storages());
+  KeepConnected(replica);
+  At(now_ms_ + random_.Between(5000, 20'000),
+     [this, &replica, id = replica.id] {
+       if (replica.id == id) DecideAboutRemoved(&replica);
+     });
+}
+
+// It goes for good, or begins anew; or somebody thinks that it could be listed
+// again as it is.
+void Cluster::DecideAboutRemoved(Replica* replica) {
+  if (replica->gone || !faulty()) return;
+  switch (random_.Below(3)) {
+    case 0:
+      return Retire(replica);
+    case 1:
+      Trace(replica->name(), " is to be listed again");
+      if (replica->storage->forgetting().list.epoch > 0) {
+        replica->readmitted = true;
+        return;
+      }
+      // It never knew of a list, so it is a newcomer with old data.
+      replica->removed_epoch = 0;
+      return Reconnect(replica);
+    default:
+      return BeginAnew(replica);
+  }
+}
+
+void Cluster::BeginAnew(Replica* replica) {
+  Trace(replica->name(), " begins anew, empty");
+  if (replica->removed_epoch == 0) {
+    truth_.Lost(replica->storage->synced_records(), Storages(replica));
+  }
+  if (replica->up) Stop(replica);
+  if (replica->removed_epoch > 0) Reconnect(replica);
+  OpenEmpty(replica);
+  ++result_.joined;
+  Restart(replica, 1000);
+  if (!faulty()) Settle();
+}
+
+void Cluster::Retire(Replica* replica) {
+  Trace(replica->name(), " is gone");
+  if (replica->up) Stop(replica);
+  replica->gone = true;
+  KeepConnected(*replica);
+}
+
+// Whoever was connected by way of it is connected by way of the first that is
+// left.
+void Cluster::KeepConnected(const Replica& without) {
+  const auto left = [&](const Replica& replica) {
+    return &replica != &without && !replica.gone && replica.removed_epoch == 0;
+  };
+  Replica* first = nullptr;
+  const Replica* second = nullptr;
+  for (const auto& replica : replicas_) {
+    if (!left(*replica)) continue;
+    if (first == nullptr) {
+      first = replica.get();
+    } else if (second == nullptr) {
+      second = replica.get();
+    }
+  }
+  if (second == nullptr) return;
+  for (const auto& replica : replicas_) {
+    if (!left(*replica)) continue;
+    std::vector<size_t>& peers = replica->peers;
+    const std::vector<size_t>& its = without.peers;
+    const bool reached =
+        std::find(its.begin(), its.end(), replica->number) != its.end();
+    const size_t hub = replica.get() == first ? second->number : first->number;
+    bool changed = false;
+    for (size_t& peer : peers) {
+      if (peer != without.number) continue;
+      peer = hub;
+      changed = true;
+    }
+    if (!changed && reached && replica.get() != first) {
+      peers.push_back(hub);
+      changed = true;
+    }
+    if (!changed) continue;
+    replica->equal_ms.resize(peers.size());
+    if (replica->up) StartSchedule(replica.get());
+  }
+}
+
+// While it was out, others have gone too.
+void Cluster::Reconnect(Replica* replica) {
+  for (const auto& other : replicas_) {
+    if (other.get() == replica || other->gone || other->removed_epoch > 0) {
+      continue;
+    }
+    replica->peers.assign(1, other->number);
+    replica->equal_ms.assign(1, 0);
+    if (replica->up) StartSchedule(replica);
+    return;
+  }
+}
+
+void Cluster::LeaveSomebody() {
+  if (!faulty()) return;
+  At(now_ms_ + random_.Between(1, 2 * shape_.absent_every_ms),
+     [this] { LeaveSomebody(); });
+  Replica& replica = Somebody();
+  if (!replica.up || replica.shares_id) return;
+  Trace(replica.name(), " is away for long");
+  Stop(&replica);
+  Restart(&replica, random_.Between(10'000, 60'000));
+}
+
+// --- Refusals ---------------------------------------------------------------
+
+void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
+                           std::string_view why) {
+  if (reason == RefusalReason::kRolledBack ||
+      reason == RefusalReason::kSameReplica) {
+    At(now_ms_, [this, heard] { OpenAsNew(heard); });
+    return;
+  }
+  if (reason != RefusalReason::kNotMember && reason != RefusalReason::kEpoch &&
+      reason != RefusalReason::kOutOfReach) {
+    return truth_.Broke(
+        absl::StrCat("link ", link->number, ": ",
+                     absl::string_view(why.data(), why.size())));
+  }
+  // The text names whom it is about.
+  constexpr std::string_view kName = "replica ";
+  Replica* about = heard;
+  if (const size_t at = why.find(kName); at != std::string_view::npos) {
+    uint64_t id = 0;
+    const char* const begin = why.data() + at + kName.size();
+    std::from_chars(begin, why.data() + why.size(), id, 16);
+    for (const Side& side : link->sides) {
+      if (side.replica->id == id) about = side.replica;
+    }
+  }
+  // Who was listed since is no member by the list that the two have.
+  if (reason == RefusalReason::kNotMember &&
+      std::max(link->sides[0].mine.forgetting.list.epoch,
+               link->sides[1].mine.forgetting.list.epoch) < epoch_) {
+    return;
+  }
+  // Some of what was said may have been overtaken on another link.
+  if (++about->out_of_reach < kPatience) return;
+  if (!IsFenced(*about)) {
+    return truth_.Broke(
+        absl::StrCat(about->name(), " is refused, but why? ",
+                     absl::string_view(why.data(), why.size())));
+  }
+  // Who is not listed yet will be.
+  if (reason == RefusalReason::kNotMember || !about->up ||
+      !(IsMember(*about) || about->readmitted)) {
+    return;
+  }
+  At(now_ms_, [this, about, id = about->id] {
+    if (about->id == id && !about->gone) BeginAnew(about);
+  });
+}
+
+// --- Forgetting -------------------------------------------------------------
+
+// Nobody lets it in, or nobody should, or it has not come in yet.
+bool Cluster::IsFenced(const Replica& replica) const {
+  const Forgetting& knows = replica.storage->forgetting();
+  return replica.gone || replica.removed_epoch > 0 || replica.shares_id ||
+         !IsMember(replica) || knows.list.epoch == 0 || knows.unproven;
+}
+
+void Cluster::HorizonMoves(Replica* replica, const Forgetting& next) {
+  const Forgetting& now = replica->storage->forgetting();
+  if (next.list.epoch != now.list.epoch) {
+    Trace(replica->name(), " is in epoch ", next.list.epoch);
+  }
+  if (next.horizon == now.horizon) return;
+  replica->forgot_up_to = std::max(replica->forgot_up_to, next.horizon);
+  Trace(replica->name(), " forgets up to ", next.horizon >> 16, ".",
+        next.horizon & 0xffff, " of epoch ", next.horizon_epoch);
+  for (const auto& [key, record] : replica->storage->records()) {
+    if (!IsForgotten(record.tombstone, record.version, next.horizon) ||
+        IsForgotten(record.tombstone, record.version, now.horizon)) {
+      continue;
+    }
+    ++result_.forgotten;
+    truth_.Forgot(key, record.version, IsFenced(*replica));
+    if (!IsFenced(*replica)) CheckForgetting(*replica, next, key, record);
+  }
+  SweepSoon(replica);
+}
+
+void Cluster::SweepSoon(Replica* replica) {
+  At(now_ms_ + random_.Between(1, 3000), [replica] {
+    if (replica->up) replica->storage->Sweep();
+  });
+}
+
+// Everybody who may hand pairs on has the tombstone, durably, or something
+// newer; or has forgotten it too.
+void Cluster::CheckForgetting(const Replica& replica, const Forgetting& next,
+                              const RecordKey& key, const Record& tombstone) {
+  for (const auto& other : replicas_) {
+    const std::optional<size_t> member = next.list.Find(other->id);
+    const MemoryStorage& storage = *other->storage;
+    if (!member || IsFenced(*other) || truth_.IsDamaged(other->id, key) ||
+        IsForgotten(true, tombstone.version, other->forgot_up_to)) {
+      continue;
+    }
+    const auto it = storage.synced_records().find(key);
+    const bool there = it != storage.synced_records().end();
+    if (there && it->second.version >= tombstone.version) continue;
+    // A newcomer has nothing that it should have known to be deleted.
+    const bool newcomer = next.list.members[*member].since > next.horizon_epoch;
+    if (newcomer && (!there || it->second.tombstone)) continue;
+    truth_.Broke(absl::StrCat(replica.name(), " forgets the deletion of ",
+                              key.first, "/", key.second, ", but ",
+                              other->name(), " does not durably have it"));
+  }
+}
+
+bool Cluster::Forgot() const {
+  if (epoch_ == 0) return true;
+  const Truth::Storages storages = Storages();
+  return std::all_of(
+      storages.begin(), storages.end(), [](const MemoryStorage* storage) {
+        const Records& records = storage->records();
+        const auto tombstones =
+            std::count_if(records.begin(), records.end(),
+                          [](const auto& one) { return one.second.tombstone; });
+        return !WorthForgetting(static_cast<uint64_t>(tombstones),
+                                records.size());
+      });
+}
+
+}  // namespace rocksync

@@ -1,0 +1,134 @@
+#include "tests/simulation/memory_membership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replication/protocol/apply.h"
+
+namespace rocksync {
+
+absl::Status MemoryMembership::SetMembers(uint64_t epoch,
+                                          const std::vector<uint64_t>& ids) {
+  absl::StatusOr<MemberList> list =
+      SucceedingList(Now().list, epoch, ids, id());
+  if (!list.ok()) return list.status();
+  if (fault_ == MemberFault::kTakeRemovedBack) {
+    for (Member& member : list->members) member.since = 1;
+  }
+  Forgetting next = Now();
+  Found(*list, &next);
+  KeepProofs(Now(), &next);
+  Install(std::move(next));
+  return absl::OkStatus();
+}
+
+absl::Status MemoryMembership::Learn(Announcement peer) {
+  if (peer.forgetting.list.epoch <= Now().list.epoch) return absl::OkStatus();
+  if (storage_->HoldsBack({peer.reading, 0})) {
+    return absl::UnavailableError("the clock of the member is too far ahead");
+  }
+  storage_->FollowClock(peer.reading);
+  const bool old_data_count = fault_ != MemberFault::kLetOldDataIn;
+  Forgetting next = Now();
+  const MeetingVerdict verdict =
+      Join(peer.forgetting, id(),
+           old_data_count && !storage_->records().empty(), &next);
+  if (verdict.meeting != Meeting::kAlike) {
+    return absl::FailedPreconditionError(verdict.why);
+  }
+  KeepProofs(Now(), &next);
+  if (fault_ == MemberFault::kNewcomerCounts && Now().list.epoch == 0) {
+    next.holds.assign(next.holds.size(), peer.reading);
+    next.vouched[*next.list.Find(id())] = peer.reading;
+  }
+  Install(std::move(next));
+  return absl::OkStatus();
+}
+
+void MemoryMembership::KeepProofs(const Forgetting& before,
+                                  Forgetting* next) const {
+  if (fault_ != MemberFault::kKeepProofs) return;
+  for (size_t i = 0; i < next->list.members.size(); ++i) {
+    const auto was = before.list.Find(next->list.members[i].replica_id);
+    if (!was) continue;
+    next->holds[i] = before.holds[*was];
+    next->vouched[i] = before.vouched[*was];
+  }
+}
+
+SaidByBoth MemoryMembership::SaidWith(uint64_t peer_id, const Incarnation& life,
+                                      uint64_t epoch) const {
+  SaidByBoth said;
+  said.theirs = sayings_.Of(peer_id, life, epoch);
+  const std::optional<size_t> me = Now().list.Find(id());
+  if (me && Now().list.epoch == epoch) said.mine.vouched = Now().vouched[*me];
+  return said;
+}
+
+absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
+                                     const Incarnation& life,
+                                     const Announcement& peer,
+                                     Horizon* agreed) {
+  if (WentBack(Now(), peer_id, peer.reading,
+               sayings_.Of(peer_id, life, said.list.epoch))) {
+    return absl::UnavailableError("the peer is behind what others have seen");
+  }
+  sayings_.Note(peer_id, life, peer);
+  Forgetting next = Now();
+  *agreed = AgreeUpon(said, peer.forgetting, id(), &next);
+  if (HorizonOf(next) != HorizonOf(Now())) {
+    Install(std::move(next));
+  } else {
+    storage_->SetForgetting(std::move(next), /*sync=*/false);
+  }
+  return absl::OkStatus();
+}
+
+uint64_t MemoryMembership::Trust(uint64_t reading) const {
+  return Trusted(reading, storage_->options().wall_ms(),
+                 storage_->options().max_ahead_ms);
+}
+
+void MemoryMembership::Proved(const Announcement& mine, uint64_t peer_id,
+                              Announcement peer) {
+  if (Now().list.epoch == 0 || Now().list != mine.forgetting.list ||
+      Now().list != peer.forgetting.list) {
+    return;
+  }
+  peer.reading = Trust(peer.reading);
+  for (uint64_t& reading : peer.forgetting.holds) reading = Trust(reading);
+  Forgetting next = Now();
+  rocksync::Proved(id(), mine.reading, peer_id, peer.reading, peer.forgetting,
+                   &next);
+  if (next != Now()) {
+    const bool sync = next.vouched != Now().vouched;
+    storage_->SetForgetting(std::move(next), sync);
+  }
+  AdvanceIfWorthIt();
+}
+
+void MemoryMembership::AdvanceIfWorthIt() {
+  Forgetting next = Now();
+  if (fault_ == MemberFault::kForgetLocally) {
+    next.horizon = std::max(
+        next.horizon, *std::min_element(next.holds.begin(), next.holds.end()));
+    next.horizon_epoch = next.list.epoch;
+  } else if (!Advance(&next)) {
+    return;
+  }
+  uint64_t elements = 0;
+  uint64_t tombstones = 0;
+  for (const auto& [key, record] : storage_->records()) {
+    if (!record.Counts(Now().horizon)) continue;
+    ++elements;
+    if (!record.Counts(next.horizon)) ++tombstones;
+  }
+  if (WorthForgetting(tombstones, elements)) Install(std::move(next));
+}
+
+void MemoryMembership::Install(Forgetting next) {
+  horizon_moves_(next);
+  storage_->SetForgetting(std::move(next), /*sync=*/true);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,65 @@
+// What a simulated replica knows of the members: the same steps in the same
+// order as replication/store/membership.h, over storage in memory. All that is
+// decided is decided in replication/protocol/forgetting.h.
+
+#ifndef ROCKSYNC_TESTS_SIMULATION_MEMORY_MEMBERSHIP_H_
+#define ROCKSYNC_TESTS_SIMULATION_MEMORY_MEMBERSHIP_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/protocol/forgetting.h"
+#include "tests/simulation/memory_storage.h"
+
+namespace rocksync {
+
+// Faults planted in what a replica counts as known.
+enum class MemberFault : uint8_t {
+  kNone,
+  kForgetLocally,    // the horizon is what this replica alone knows
+  kNewcomerCounts,   // a newcomer vouches before it is filled
+  kKeepProofs,       // a new list does not start knowledge anew
+  kTakeRemovedBack,  // who was removed in between counts as a member all along
+  kLetOldDataIn,     // a newcomer's old data are not held against it
+};
+
+class MemoryMembership {
+ public:
+  // `storage` must outlive it. `horizon_moves` is called with what is going to
+  // be known, before it is.
+  MemoryMembership(MemoryStorage* storage, MemberFault fault,
+                   std::function<void(const Forgetting& next)> horizon_moves)
+      : storage_(storage),
+        fault_(fault),
+        horizon_moves_(std::move(horizon_moves)) {}
+
+  const Forgetting& Now() const { return storage_->forgetting(); }
+  Announcement Announce() const { return {storage_->clock(), Now()}; }
+
+  absl::Status SetMembers(uint64_t epoch, const std::vector<uint64_t>& ids);
+  absl::Status Learn(Announcement peer);
+  SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life,
+                      uint64_t epoch) const;
+  absl::Status Agree(const Forgetting& said, uint64_t peer_id,
+                     const Incarnation& life, const Announcement& peer,
+                     Horizon* agreed);
+  void Proved(const Announcement& mine, uint64_t peer_id, Announcement peer);
+
+ private:
+  uint64_t id() const { return storage_->options().replica_id; }
+  uint64_t Trust(uint64_t reading) const;
+  void KeepProofs(const Forgetting& before, Forgetting* next) const;
+  void AdvanceIfWorthIt();
+  void Install(Forgetting next);
+
+  MemoryStorage* const storage_;
+  const MemberFault fault_;
+  const std::function<void(const Forgetting&)> horizon_moves_;
+  Sayings sayings_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_SIMULATION_MEMORY_MEMBERSHIP_H_

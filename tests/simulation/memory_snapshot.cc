@@ -1,0 +1,117 @@
+#include "tests/simulation/memory_snapshot.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+// The digests of all leaves take up to 1.5 MiB. Tests take many snapshots of
+// few elements, so the vector is lent out, and returned with all digests 0.
+class DigestPool {
+ public:
+  std::vector<Digest> Take(size_t leaves) {
+    if (free_.empty() || free_.back().size() != leaves) {
+      return std::vector<Digest>(leaves);
+    }
+    std::vector<Digest> digests = std::move(free_.back());
+    free_.pop_back();
+    return digests;
+  }
+  void Return(std::vector<Digest> digests) {
+    free_.push_back(std::move(digests));
+  }
+
+ private:
+  std::vector<std::vector<Digest>> free_;
+};
+DigestPool& Digests() {
+  thread_local DigestPool pool;
+  return pool;
+}
+
+IndexEntry AsEntry(const RecordKey& key, const Record& record) {
+  return {.family = key.first,
+          .key = key.second,
+          .version = record.version,
+          .tombstone = record.tombstone,
+          .hash = record.hash};
+}
+
+}  // namespace
+
+MemorySnapshot::MemorySnapshot(std::shared_ptr<const Records> records,
+                               uint64_t horizon, int leaf_bits,
+                               RotFound rot_found)
+    : records_(std::move(records)),
+      horizon_(horizon),
+      leaf_bits_(leaf_bits),
+      rot_found_(std::move(rot_found)),
+      digests_(Digests().Take(size_t{1} << leaf_bits)) {
+  order_.reserve(records_->size());
+  for (const auto& [key, record] : *records_) {
+    if (!record.Counts(horizon_)) continue;
+    order_.push_back({record.position, &key, &record});
+    digests_[LeafOf(record.position, leaf_bits_)].Add(record.hash);
+  }
+  std::sort(order_.begin(), order_.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.position, *a.key) < std::tie(b.position, *b.key);
+  });
+}
+
+MemorySnapshot::~MemorySnapshot() {
+  for (const Entry& entry : order_) {
+    digests_[LeafOf(entry.position, leaf_bits_)] = {};
+  }
+  Digests().Return(std::move(digests_));
+}
+
+std::vector<MemorySnapshot::Entry>::const_iterator MemorySnapshot::From(
+    uint64_t position) const {
+  return std::lower_bound(
+      order_.begin(), order_.end(), position,
+      [](const Entry& entry, uint64_t at) { return entry.position < at; });
+}
+
+absl::Status MemorySnapshot::ScanLeaf(
+    uint32_t leaf,
+    const std::function<void(uint64_t, const ElementHash&)>& visit) const {
+  for (auto it = From(uint64_t{leaf} << (64 - leaf_bits_));
+       it != order_.end() && LeafOf(it->position, leaf_bits_) == leaf; ++it) {
+    visit(it->position, it->record->hash);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<IndexEntry> MemorySnapshot::FindElement(
+    uint64_t position, const ElementHash& hash) const {
+  for (auto it = From(position); it != order_.end() && it->position == position;
+       ++it) {
+    if (it->record->hash == hash) return AsEntry(*it->key, *it->record);
+  }
+  return absl::NotFoundError("no such element");
+}
+
+absl::StatusOr<std::optional<IndexEntry>> MemorySnapshot::FindKey(
+    uint32_t family, std::string_view key) const {
+  const auto it = records_->find({family, std::string(key)});
+  if (it == records_->end() || !it->second.Counts(horizon_)) {
+    return std::nullopt;
+  }
+  return AsEntry(it->first, it->second);
+}
+
+absl::StatusOr<std::string> MemorySnapshot::ReadValue(
+    const IndexEntry& entry) const {
+  const auto it = records_->find({entry.family, entry.key});
+  if (it == records_->end() || it->second.tombstone) {
+    return absl::NotFoundError("no such key");
+  }
+  if (it->second.damage == Damage::kNone) return *it->second.value;
+  if (!rot_found_) return Rotten(*it->second.value);
+  rot_found_(it->first, entry.version);
+  return absl::DataLossError("rot");
+}
+
+}  // namespace rocksync

@@ -1,0 +1,60 @@
+// A snapshot of a storage in memory. It shares the records with the storage,
+// which copies them before it changes any while a snapshot lives.
+
+#ifndef ROCKSYNC_TESTS_SIMULATION_MEMORY_SNAPSHOT_H_
+#define ROCKSYNC_TESTS_SIMULATION_MEMORY_SNAPSHOT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "replication/protocol/storage_view.h"
+#include "tests/simulation/record.h"
+
+namespace rocksync {
+
+class MemorySnapshot final : public StorageSnapshot {
+ public:
+  // Called when a pair turns out not to be what its entry says; empty: it is
+  // taken for good.
+  using RotFound = std::function<void(const RecordKey&, const Version&)>;
+
+  // Of the elements by this horizon, in 2^leaf_bits leaves.
+  MemorySnapshot(std::shared_ptr<const Records> records, uint64_t horizon,
+                 int leaf_bits, RotFound rot_found);
+  ~MemorySnapshot() override;
+
+  std::span<const Digest> LeafDigests() const override { return digests_; }
+  absl::Status ScanLeaf(uint32_t leaf,
+                        const std::function<void(uint64_t, const ElementHash&)>&
+                            visit) const override;
+  absl::StatusOr<IndexEntry> FindElement(
+      uint64_t position, const ElementHash& hash) const override;
+  absl::StatusOr<std::optional<IndexEntry>> FindKey(
+      uint32_t family, std::string_view key) const override;
+  absl::StatusOr<std::string> ReadValue(const IndexEntry& entry) const override;
+
+ private:
+  struct Entry {
+    uint64_t position;
+    const RecordKey* key;
+    const Record* record;
+  };
+  std::vector<Entry>::const_iterator From(uint64_t position) const;
+
+  const std::shared_ptr<const Records> records_;
+  const uint64_t horizon_;
+  const int leaf_bits_;
+  const RotFound rot_found_;
+  std::vector<Digest> digests_;
+  std::vector<Entry> order_;  // of elements, as the index has them
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_SIMULATION_MEMORY_SNAPSHOT_H_

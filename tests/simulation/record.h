@@ -1,0 +1,59 @@
+// What a simulated disk holds of one key: its pair and its index entry.
+
+#ifndef ROCKSYNC_TESTS_SIMULATION_RECORD_H_
+#define ROCKSYNC_TESTS_SIMULATION_RECORD_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "replication/protocol/apply.h"
+#include "sketch/element.h"
+#include "sketch/version.h"
+
+namespace rocksync {
+
+// What a bad disk does, past the library, which does not know of it until
+// somebody looks.
+enum class Damage : uint8_t {
+  kNone,
+  kValue,    // the value is not what the entry says
+  kNoEntry,  // a pair without an entry
+  kNoPair,   // a live entry without a pair
+  kShows,    // a tombstone with a pair: what was deleted shows again
+};
+
+struct Record {
+  Version version;
+  bool tombstone = false;
+  bool suspect = false;
+  Damage damage = Damage::kNone;
+  std::shared_ptr<const std::string> value;  // as written; null: a tombstone
+  ValueHash value_hash;
+  ElementHash hash;
+  uint64_t position = 0;
+
+  // It is an element: sessions see it.
+  bool Counts(uint64_t horizon) const {
+    return !suspect && damage != Damage::kNoEntry &&
+           !IsForgotten(tombstone, version, horizon);
+  }
+};
+
+using RecordKey = std::pair<uint32_t, std::string>;  // family, key
+using Records = std::map<RecordKey, Record>;
+
+// What a damaged value reads like.
+inline std::string Rotten(const std::string& value) { return value + " rot"; }
+
+inline Contender AsContender(const Record& record) {
+  return {.version = record.version,
+          .tombstone = record.tombstone,
+          .value = record.value_hash};
+}
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_SIMULATION_RECORD_H_

@@ -1,0 +1,70 @@
+// Disks that damage what they hold, and what replicas do about it.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/cluster_state.h"
+
+namespace rocksync {
+
+void Cluster::RotSomebody() {
+  if (!faulty()) return;
+  At(now_ms_ + random_.Between(1, 2 * shape_.rot_every_ms),
+     [this] { RotSomebody(); });
+  Replica& replica = Somebody();
+  const MemoryStorage& storage = *replica.storage;
+  if (replica.gone || storage.records().empty()) return;
+  auto it = storage.records().begin();
+  std::advance(it, random_.Below(storage.records().size()));
+  const auto& [key, record] = *it;
+  constexpr Damage kOfLive[] = {Damage::kValue, Damage::kNoEntry,
+                                Damage::kNoPair};
+  const Damage damage =
+      record.tombstone ? Damage::kShows : kOfLive[random_.Below(3)];
+  if (!storage.IsSynced(key) || record.damage != Damage::kNone ||
+      !record.Counts(storage.horizon())) {
+    return;
+  }
+  ++result_.rot;
+  Trace(replica.name(), "'s disk damages ", key.first, "/", key.second);
+  if (damage != Damage::kShows) {
+    truth_.Rotted(replica.id, key, record, Storages(&replica));
+  }
+  const RecordKey rotten = key;
+  replica.storage->Rot(rotten, damage);
+}
+
+void Cluster::ScrubAll() {
+  At(now_ms_ + random_.Between(1000, 10'000), [this] { ScrubAll(); });
+  for (const auto& replica : replicas_) {
+    if (!replica->up || replica->storage->Scrub() == 0) continue;
+    Trace(replica->name(), " finds rot");
+    NoteSuspects(replica.get());
+  }
+}
+
+void Cluster::NoteSuspects(Replica* replica) {
+  if (replica->suspects_seen == replica->storage->suspects_found()) return;
+  replica->suspects_seen = replica->storage->suspects_found();
+  replica->last_suspect_ms = now_ms_;
+}
+
+// What no peer knew better of counts as adopted, as the Scrubber has it.
+void Cluster::SettleSuspects(Replica* replica) {
+  if (replica->last_suspect_ms == 0 || replica->equal_ms.empty() ||
+      !std::all_of(
+          replica->equal_ms.begin(), replica->equal_ms.end(),
+          [&](uint64_t ms) { return ms > replica->last_suspect_ms; })) {
+    return;
+  }
+  replica->last_suspect_ms = 0;
+  const std::vector<RecordKey> adopted = replica->storage->SettleSuspects();
+  for (const RecordKey& key : adopted) {
+    Trace(replica->name(), " adopts ", key.first, "/", key.second);
+    truth_.Wrote(key, replica->storage->records().at(key),
+                 /*shares_its_id=*/true);
+  }
+  if (!adopted.empty() && !faulty()) Settle();
+}
+
+}  // namespace rocksync
