@@ -5,8 +5,8 @@
 
 // Inside RocksDB's own build its copy of xxHash, which is linked there anyway.
 // Elsewhere the installed header alone, inlined: nothing has to be linked.
-#if __has_include("util/xxhash.h")
-#include "util/xxhash.h"
+#if __has_include(<util/xxhash.h>)
+#include <util/xxhash.h>
 #else
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
