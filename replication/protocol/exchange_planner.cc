@@ -19,6 +19,8 @@ constexpr double kEstimateError = 0.25;
 constexpr double kHurriedEstimateError = 0.16;
 // To hear the responder's filter first costs a round trip more.
 constexpr double kWorthAsking = 0.95;
+// What a finish in one pass costs more than one in several.
+constexpr double kHurriedFinishCost = 1.2;
 // What ids of a retry are wider.
 constexpr int kRetrySlack = 5;
 // A hint up to this sizes the probe, a larger one replaces it.
@@ -165,11 +167,17 @@ absl::Status ExchangePlanner::TakeEstimate(std::string_view parities) {
   report_.plan += Text(", estimate %.0f", d);
   missing_here_ = (d + surplus) / 2;
   missing_there_ = (d - surplus) / 2;
-  const int slack = Slack(d);
+  const int slack = hurry() ? WideSlack(d) : Slack(d);
   const FilterPlan mine_first =
       PlanFilters(n1, missing_here_, n2, missing_there_, slack);
   const FilterPlan theirs_first =
       PlanFilters(n2, missing_there_, n1, missing_here_, slack);
+  if (PlansRetry(d) &&
+      kHurriedFinishCost * FinishBits(std::max(n1, n2), d, Slack(d)) <
+          std::min(mine_first.bits, theirs_first.bits)) {
+    StartFinish(d, kHurriedEstimateError);
+    return absl::OkStatus();
+  }
   if (theirs_first.first_rate < 1 &&
       (mine_first.first_rate >= 1 ||
        theirs_first.bits < kWorthAsking * mine_first.bits)) {
@@ -239,14 +247,22 @@ double ExchangePlanner::LeftThere() const {
 }
 
 // If round trips matter, ids are so wide that a retry is unlikely; unless they
-// would be so wide that it costs less, and there is a round trip left for it.
+// would be so wide that it costs less, and there is a round trip left for it,
+// as there is without filters.
 int ExchangePlanner::Slack(double d) const {
-  const int frugal = ChooseSlack(options_.pair_bytes);
-  if (!hurry()) return frugal;
-  const bool filtered = filter_sent_ || filter_received_;
-  if (!filtered && d * std::exp2(-frugal) > kHurriedRetry) return frugal;
+  return hurry() && !PlansRetry(d) ? WideSlack(d)
+                                   : ChooseSlack(options_.pair_bytes);
+}
+
+int ExchangePlanner::WideSlack(double d) const {
   const double wide = std::ceil(std::log2(std::max(d, 1.0)) + 1.5);
-  return std::clamp(static_cast<int>(wide), frugal, 19);
+  return std::clamp(static_cast<int>(wide), ChooseSlack(options_.pair_bytes),
+                    19);
+}
+
+bool ExchangePlanner::PlansRetry(double d) const {
+  return hurry() && !filter_sent_ && !filter_received_ &&
+         d * std::exp2(-ChooseSlack(options_.pair_bytes)) > kHurriedRetry;
 }
 
 void ExchangePlanner::StartFinish(double d, double uncertainty) {

@@ -44,6 +44,8 @@ class ExchangePlanner final : public ExchangeSide {
   double LeftHere() const;
   double LeftThere() const;
   int Slack(double d) const;
+  int WideSlack(double d) const;
+  bool PlansRetry(double d) const;
   double peer_size() const { return static_cast<double>(peer_count_); }
 
   std::unique_ptr<FinishSender> probe_;
