@@ -1,5 +1,7 @@
 #include "tests/simulation/shape.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "tests/simulation/random.h"
 
@@ -30,7 +32,10 @@ ClusterShape ShapeOf(uint64_t seed) {
   session.exchange.prefer =
       random.OneIn(3) ? Prefer::kRoundTrips : Prefer::kBytes;
   session.exchange.false_positive_rate = random.OneIn(2) ? 0.5 : 0.05;
-  if (random.OneIn(4)) session.max_span_elements = random.Between(1, 50);
+  // Four times as many are the most that a leaf may hold.
+  if (random.OneIn(4)) {
+    session.max_span_elements = std::max<size_t>(8, random.Between(1, 50));
+  }
   if (random.OneIn(3)) session.max_turn_bytes = random.Between(20, 5000);
   if (random.OneIn(3)) session.inline_value_bytes = random.Between(1, 64);
   if (random.OneIn(6)) session.max_snapshot_age_ms = random.Between(50, 2000);
