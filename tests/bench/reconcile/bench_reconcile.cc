@@ -31,6 +31,7 @@ struct Settings {
   uint64_t only_b = 0;
   std::string mode = "adaptive";
   std::string prefer = "bytes";
+  std::string mapping = "fresh";
   double false_positive_rate = 0.5;
   double pair_bytes = 100;
   Hashes hashes = Hashes::kRandom;
@@ -89,6 +90,7 @@ Outcome RunOnce(const Settings& s, uint64_t seed) {
   method.options = OptionsOf(s);
   // "bloom" is one filter each way, and what it hides stays hidden.
   if (s.mode == "bloom") method.max_exchanges = 1;
+  method.fixed_mapping = s.mapping == "fixed";
   return Reconcile(method, seed, &workload);
 }
 
@@ -174,7 +176,8 @@ bool RunCell(const Settings& s) {
     if (s.plan) std::printf("          %s\n", outcomes[0].plan.c_str());
   }
   std::fflush(stdout);
-  const bool promised = s.mode == "adaptive" || s.mode == "dbf";
+  const bool promised =
+      (s.mode == "adaptive" || s.mode == "dbf") && s.mapping == "fresh";
   return !promised || missing_runs == 0;
 }
 
@@ -259,6 +262,10 @@ int Main(int argc, char** argv) {
       ->check(CLI::IsMember({"adaptive", "dbf", "bloom", "merkle"}));
   app.add_option("--prefer", s.prefer, "bytes or round_trips")
       ->check(CLI::IsMember({"bytes", "round_trips"}));
+  app.add_option("--mapping", s.mapping,
+                 "of dbf: fresh for every exchange, or fixed for the pair of "
+                 "replicas, as an experiment")
+      ->check(CLI::IsMember({"fresh", "fixed"}));
   CLI::Option* rate =
       app.add_option("--false-positive-rate", s.false_positive_rate,
                      "of dbf (default 0.5) and bloom (0.01)")

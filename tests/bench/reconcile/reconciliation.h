@@ -33,6 +33,9 @@ struct Outcome {
 struct Method {
   ExchangeOptions options;
   uint32_t max_exchanges = 64;
+  // Every exchange has the mapping of the first, as if it came from the two
+  // replicas' ids alone. What one hides, all hide.
+  bool fixed_mapping = false;
 };
 
 // Replica a opens. Exchanges go on under fresh seeds until the digests agree or
