@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 // Whoever is at the other end has proved nothing yet.
 constexpr milliseconds kAskTimeout{10'000};
-constexpr milliseconds kSlotWait{500};
+constexpr milliseconds kInquirySlotWait{500};
 // A tool that compares looks again after at most this long; the transport
 // closes idle connections sooner.
 constexpr std::chrono::hours kBetweenLooks{1};
@@ -129,7 +129,7 @@ rocksdb::Status Inquiries::Compare(Connection* connection,
     std::string first;
     // The tool ends it by closing the connection.
     if (!connection->Receive(&first, kBetweenLooks).ok()) break;
-    const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
+    const SessionSlot slot = replica_->slots.Acquire(kInquirySlotWait);
     Heartbeat heartbeat(connection, replica_->options.io_timeout,
                         replica_->stopped);
     SessionContext context;

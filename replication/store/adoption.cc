@@ -23,10 +23,6 @@ constexpr uint8_t kStepPurge = 0;
 constexpr uint8_t kStepFamilies = 1;
 constexpr uint8_t kStepIndex = 2;
 
-std::string_view View(const Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
 }  // namespace
 
 Adoption::Adoption(Store* store, WorkRecord work)
@@ -224,8 +220,8 @@ Status Adoption::ReadFamily(const Family& family, uint8_t work) {
            iterator->Next()) {
         candidates.push_back({iterator->key().ToString(),
                               store_->reader().hasher().Position(
-                                  family.name, View(iterator->key())),
-                              HashValue(View(iterator->value()))});
+                                  family.name, iterator->key().ToStringView()),
+                              HashValue(iterator->value().ToStringView())});
       }
       read += candidates.size();
       from = candidates.back().key;
@@ -280,7 +276,7 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
                                candidate.key, &current);
     if (status.IsNotFound()) return Status::OK();  // the index pass judges it
     if (!status.ok()) return status;
-    value = HashValue(View(current));
+    value = HashValue(current.ToStringView());
     const StoredEntry found{entry.version, false,      false,
                             true,          value.high, value.low};
     const ElementHasher& hasher = store_->reader().hasher();

@@ -13,10 +13,6 @@ using rocksdb::ColumnFamilyHandle;
 using rocksdb::Slice;
 using rocksdb::Status;
 
-std::string_view View(const Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
 Status MergeInto(const rocksdb::MergeOperator& merge, const Slice& key,
                  const Slice* existing, const Slice& operand,
                  std::string* merged) {
@@ -81,12 +77,12 @@ Status BatchRewriter::SetPair(const Family& family, const Slice& key,
   if (value != nullptr) {
     status = out_->Put(family.handle(), key, *value);
     written_[{family.id, key.ToString()}] = value->ToString();
-    const std::string_view view = View(*value);
-    on_change_(family, View(key), &view);
+    const std::string_view view = value->ToStringView();
+    on_change_(family, key.ToStringView(), &view);
   } else {
     status = out_->Delete(family.handle(), key);
     written_[{family.id, key.ToString()}] = std::nullopt;
-    on_change_(family, View(key), nullptr);
+    on_change_(family, key.ToStringView(), nullptr);
   }
   return status;
 }

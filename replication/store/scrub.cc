@@ -17,10 +17,6 @@ constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
 constexpr uint8_t kStepFamilies = 0;
 constexpr uint8_t kStepIndex = 1;
 
-std::string_view View(const Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
 rocksdb::ReadOptions Sequential() {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
@@ -211,7 +207,7 @@ bool Scrub::Agrees(const Family& family, std::string_view key,
   }
   if (entry.suspect) return true;  // known
   if (entry.tombstone) return false;
-  const ValueHash hash = HashValue(View(value));
+  const ValueHash hash = HashValue(value.ToStringView());
   if (entry.pending) {
     return hash.high == entry.hash_high && hash.low == entry.hash_low;
   }
@@ -239,7 +235,7 @@ Status Scrub::Judge(const Family& family, const std::string& key) {
     return Status::OK();
   }
   rocksdb::WriteBatch batch;
-  const ValueHash hash = reads ? HashValue(View(value)) : ValueHash{};
+  const ValueHash hash = reads ? HashValue(value.ToStringView()) : ValueHash{};
   if (known && entry.tombstone) {
     status = JudgeTombstone(family, key, index_key, entry, hash, &batch);
     if (!status.ok()) return status;
@@ -326,7 +322,7 @@ Status Scrub::Settle(const Family& family, const std::string& key,
   status = store_->db()->Get(Uncached(), family.handle(), key, &value);
   rocksdb::WriteBatch batch;
   if (status.ok()) {
-    const std::string_view view = View(value);
+    const std::string_view view = value.ToStringView();
     store_->PutEntry(&batch, index_key, PendingEntry({}, &view));
   } else if (status.IsNotFound()) {
     std::string bytes;

@@ -18,10 +18,6 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using rocksdb::WriteOptions;
 
-std::string_view View(const Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
 // Each thread's own, so that a write allocates nothing.
 rocksdb::WriteBatch* ScratchBatch() {
   thread_local rocksdb::WriteBatch batch;
@@ -113,13 +109,13 @@ Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   Status status = RefuseOptions(options);
   if (!status.ok()) return status;
 
-  const uint64_t position = hasher_->Position(family->name, View(key));
+  const uint64_t position = hasher_->Position(family->name, key.ToStringView());
   memtable_->FetchBucket(position);
   rocksdb::WriteBatch* const batch = ScratchBatch();
   StoredEntry entry;
   if (value != nullptr) {
     status = batch->Put(handle, key, *value);
-    const std::string_view view = View(*value);
+    const std::string_view view = value->ToStringView();
     entry = PendingEntry({}, &view);
   } else {
     status = batch->Delete(handle, key);
@@ -130,7 +126,7 @@ Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   StripeGuard guard(&locks_, StripeOf(position));
   status = DrawVersion(&entry.version);
   if (!status.ok()) return status;
-  PutEntry(batch, {position, family->id, View(key)}, entry);
+  PutEntry(batch, {position, family->id, key.ToStringView()}, entry);
   digests_.Note(position);
   memtable_->FetchNode(position);
   return db()->Write(options, batch);
@@ -170,10 +166,11 @@ Status Store::CommitPlanned(const WriteOptions& options,
     rocksdb::WriteBatch written(batch.Data());
     for (const PlannedOperation& operation : plan.operations) {
       memtable_->FetchBucket(operation.position);
-      const std::string_view value = View(operation.value);
+      const std::string_view value = operation.value.ToStringView();
       PutEntry(
           &written,
-          {operation.position, operation.family->id, View(operation.key)},
+          {operation.position, operation.family->id,
+           operation.key.ToStringView()},
           PendingEntry(version, operation.kind == PlannedOperation::Kind::kPut
                                     ? &value
                                     : nullptr));

@@ -9,10 +9,6 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using Kind = PlannedOperation::Kind;
 
-std::string_view View(const Slice& slice) {
-  return {slice.data(), slice.size()};
-}
-
 class Planner final : public rocksdb::WriteBatch::Handler {
  public:
   Planner(const FamilyTable& families, const ElementHasher& hasher,
@@ -70,7 +66,7 @@ class Planner final : public rocksdb::WriteBatch::Handler {
     if (family == nullptr) return Status::OK();
     PlannedOperation operation{kind, family, key, value, 0};
     if (kind != Kind::kDeleteRange) {
-      operation.position = hasher_.Position(family->name, View(key));
+      operation.position = hasher_.Position(family->name, key.ToStringView());
       plan_->stripes.Add(StripeOf(operation.position));
     }
     plan_->operations.push_back(operation);

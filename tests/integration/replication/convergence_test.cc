@@ -14,10 +14,6 @@ namespace {
 
 using Convergence = ReplicationTest;
 
-std::string Numbered(const char* prefix, int i) {
-  return prefix + std::to_string(i);
-}
-
 TEST_F(Convergence, TwoReplicasOneAsks) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");

@@ -85,6 +85,10 @@ class ReplicationTest : public ::testing::Test {
   const std::string directory_;
 };
 
+inline std::string Numbered(const char* prefix, int i) {
+  return prefix + std::to_string(i);
+}
+
 // Waits, long enough for a slow machine, until `condition` holds.
 bool Eventually(const std::function<bool()>& condition);
 

@@ -15,10 +15,6 @@
 namespace rocksync {
 namespace {
 
-std::string Numbered(const char* prefix, int i) {
-  return prefix + std::to_string(i);
-}
-
 class ScrubTest : public ReplicationTest {
  protected:
   void SetUp() override {

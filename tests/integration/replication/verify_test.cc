@@ -14,10 +14,6 @@
 namespace rocksync {
 namespace {
 
-std::string Numbered(const char* prefix, int i) {
-  return prefix + std::to_string(i);
-}
-
 VerifyOptions AtOnce() {
   VerifyOptions options;
   options.settle = milliseconds(0);

@@ -101,7 +101,7 @@ class RescueTest : public ReplicationTest {
     ASSERT_EQ(list.size(), 3u);
     EXPECT_EQ(list.at("mine")["why"], "missing_there");
     EXPECT_EQ(list.at("mine")["value_bytes"], 4);
-    EXPECT_EQ(list.at("mine")["damaged"], false);
+    EXPECT_FALSE(list.at("mine")["damaged"].get<bool>());
     EXPECT_EQ(list.at("k1")["why"], "newer_here");
     EXPECT_EQ(list.at("k2")["kind"], "tombstone");
     EXPECT_THAT(out_.str(), HasSubstr("2 pairs and 1 tombstones exported"));
@@ -148,7 +148,7 @@ TEST_F(RescueTest, ADamagedPairIsListedAndNotExported) {
   a_->Close();
   EXPECT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
   EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
-  EXPECT_EQ(List().at("rotten")["damaged"], true);
+  EXPECT_TRUE(List().at("rotten")["damaged"].get<bool>());
   EXPECT_THAT(out_.str(), HasSubstr("1 more pairs are damaged"));
 }
 
