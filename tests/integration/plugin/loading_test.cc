@@ -184,6 +184,11 @@ std::string Output(const std::string& command, bool may_fail = false) {
 class PreloadTest : public testing::Test {
  protected:
   void SetUp() override {
+#if defined(__clang__) && defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    GTEST_SKIP() << "Clang puts its sanitizers into programs only";
+#endif
+#endif
     for (const char* tool : {"ldb", "sst_dump", "db_bench"}) {
       if (std::system(
               (std::string("command -v ") + tool + " >/dev/null").c_str()) !=
