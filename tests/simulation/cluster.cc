@@ -169,6 +169,7 @@ void Cluster::StartSchedule(Replica* replica) {
   options.max_backoff_ms = 2 * shape_.interval_ms;
   replica->schedule.emplace(options, replica->peers.size(), random_.Next(),
                             now_ms_);
+  ++replica->schedules;
   Tick(replica);
 }
 

@@ -79,6 +79,7 @@ class Cluster {
     std::unique_ptr<MemoryStorage> storage;
     std::optional<MemoryMembership> membership;
     std::optional<Schedule> schedule;
+    uint64_t schedules = 0;     // begun so far: the last one's number
     std::vector<size_t> peers;  // by the schedule's numbers
     // When it was last equal to each of them, as of a session's beginning.
     std::vector<uint64_t> equal_ms;
@@ -121,9 +122,10 @@ class Cluster {
   };
   struct Link {
     uint64_t number = 0;
-    Side sides[2];    // dialer, listener
-    size_t peer = 0;  // the dialer's number for the listener
-    int attempt = 0;  // in a row, since member lists were taken over
+    Side sides[2];          // dialer, listener
+    size_t peer = 0;        // the listener's number in the dialer's schedule,
+    uint64_t schedule = 0;  // which has this number
+    int attempt = 0;        // in a row, since member lists were taken over
     bool open = true;
     bool hangs = false;  // no frame arrives any more
     uint64_t last_frame_ms = 0;

@@ -56,6 +56,7 @@ void Cluster::Dial(Replica* replica, size_t peer, int attempt) {
   Link* const link = links_.back().get();
   link->number = links_.size();
   link->peer = peer;
+  link->schedule = replica->schedules;
   link->attempt = attempt;
   link->sides[0].replica = replica;
   link->sides[1].replica = listener;
@@ -152,7 +153,8 @@ bool Cluster::Meet(Link* link, int number) {
   constexpr int kMeetings = 3;
   Close(link, SessionOutcome::kFailed);
   Replica* const dialer = link->sides[0].replica;
-  if (status.ok() && link->attempt < kMeetings && dialer->up) {
+  if (status.ok() && link->attempt < kMeetings && dialer->up &&
+      link->schedule == dialer->schedules) {
     Dial(dialer, link->peer, link->attempt + 1);
   }
   return false;
@@ -418,7 +420,8 @@ void Cluster::Break(Link* link, std::string_view why) {
 void Cluster::Close(Link* link, SessionOutcome outcome) {
   link->open = false;
   Replica* const dialer = link->sides[0].replica;
-  if (dialer->up) {
+  // A dialer whose peers have changed meanwhile has another schedule.
+  if (dialer->up && link->schedule == dialer->schedules) {
     dialer->schedule->Ended(link->peer, outcome, now_ms_);
     Tick(dialer);
   }

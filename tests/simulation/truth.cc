@@ -102,6 +102,11 @@ void Truth::Forgot(const Key& key, const Version& version, bool fenced) {
   forgotten = std::max(forgotten, version);
 }
 
+bool Truth::IsGone(const Key& key, const Version& version) const {
+  const auto it = gone_.find(key);
+  return it != gone_.end() && version <= it->second;
+}
+
 bool Truth::LivesAgain(const Key& key, const Version& version) const {
   const auto it = forgotten_.find(key);
   return it != forgotten_.end() && version < it->second && !IsExcused(key);
@@ -144,12 +149,9 @@ void Truth::Proved(const Proof& side, const Proof& other,
       }
       const auto it = held.find(key);
       if (it != held.end() && !Loses(it->second, record)) continue;
-      // It may have been deleted since, and that forgotten.
-      const auto gone = gone_.find(key);
-      if (it == held.end() && gone != gone_.end() &&
-          record.version < gone->second) {
-        continue;
-      }
+      // It may have been deleted since, and that forgotten; or be a tombstone
+      // that was, before the horizon of a newer list took it back.
+      if (it == held.end() && IsGone(key, record.version)) continue;
       Violated(absl::StrCat(
           "called equal, but ", Name(key), " is ",
           it == held.end() ? "missing" : Name(it->second.version),
@@ -183,7 +185,7 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
     Records sound;
     for (const auto& [key, record] : replica->records()) {
       if (!IsSound(record) ||
-          (is_fenced && !record.tombstone && LivesAgain(key, record.version))) {
+          (is_fenced && !record.tombstone && IsGone(key, record.version))) {
         continue;
       }
       sound.emplace(key, record);
@@ -203,8 +205,7 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
   }
   for (const auto& [key, version] : durable_) {
     const auto it = winners_.find(key);
-    const auto gone = gone_.find(key);
-    const bool may_be_gone = gone != gone_.end() && version <= gone->second;
+    const bool may_be_gone = IsGone(key, version);
     if (IsExcused(key) || (it == winners_.end() && may_be_gone)) continue;
     if (it == winners_.end() || it->second.version < version) {
       Violated(absl::StrCat(

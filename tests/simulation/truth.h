@@ -73,6 +73,7 @@ class Truth {
   void Violated(std::string what);
   bool WasWritten(const Key& key, const Version& version,
                   const std::string* value) const;
+  bool IsGone(const Key& key, const Version& version) const;
   bool LivesAgain(const Key& key, const Version& version) const;
 
   std::map<Key, std::multimap<Version, Record>> written_;
