@@ -107,8 +107,8 @@ INSTANTIATE_TEST_SUITE_P(OfForgetting, PlantedFaultTest,
                                          With(MemberFault::kNewcomerCounts),
                                          With(MemberFault::kKeepProofs),
                                          With(MemberFault::kTakeRemovedBack),
-                                         With(MemberFault::kLetOldDataIn,
-                                              150)));
+                                         With(MemberFault::kLetOldDataIn, 190,
+                                              kMany)));
 
 }  // namespace
 }  // namespace rocksync
