@@ -24,8 +24,8 @@ function(rocksync_target_defaults target)
 endfunction()
 
 # rocksync_compile_apart(SOURCE...): builds with CMAKE_UNITY_BUILD (sanitizers,
-# CMakePresets.json) compile the sources of a target together, which takes a
-# quarter of the time; these have names or target options that others have too.
+# CMakePresets.json) compile the sources of a target together, which takes much
+# less time; these have names or target options that others have too.
 macro(rocksync_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()

@@ -205,8 +205,10 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
   }
   for (const auto& [key, version] : durable_) {
     const auto it = winners_.find(key);
-    const bool may_be_gone = IsGone(key, version);
-    if (IsExcused(key) || (it == winners_.end() && may_be_gone)) continue;
+    // Forgotten by all; an old disk may still have an earlier tombstone.
+    const bool is_gone =
+        IsGone(key, version) && (it == winners_.end() || it->second.tombstone);
+    if (IsExcused(key) || is_gone) continue;
     if (it == winners_.end() || it->second.version < version) {
       Violated(absl::StrCat(
           "the durable version ", Name(version), " of ", Name(key),
