@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replication/protocol/life.h"
 #include "replication/protocol/messages.h"
 #include "sketch/coding.h"
 
@@ -11,8 +12,6 @@ namespace rocksync {
 namespace {
 
 constexpr uint8_t kUnproven = 0x01;
-
-std::string Hex(uint64_t id) { return absl::StrCat(absl::Hex(id)); }
 
 bool Ascending(const std::vector<Member>& members) {
   return std::adjacent_find(members.begin(), members.end(),
@@ -23,7 +22,7 @@ bool Ascending(const std::vector<Member>& members) {
 
 MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
   return {Meeting::kNotMember,
-          absl::StrCat("replica ", Hex(id),
+          absl::StrCat("replica ", HexOf(id),
                        " is not in the member list of epoch ", epoch,
                        "; add it by a newer list, or, if it was removed, export"
                        " what it alone holds (`rocksync rescue`) and start it"
@@ -64,7 +63,7 @@ bool MissesItsPart(const Forgetting& older, uint64_t older_id, const Said& said,
 
 MeetingVerdict PromisedMore(uint64_t id) {
   return {Meeting::kRolledBack,
-          absl::StrCat("replica ", Hex(id),
+          absl::StrCat("replica ", HexOf(id),
                        " has promised more than it now knows of; if this goes"
                        " on, an older state of its disk is back: export what"
                        " it alone holds (`rocksync rescue`) and open it as a"
@@ -82,7 +81,7 @@ std::optional<uint64_t> OutOfReach(const Forgetting& a, uint64_t a_id,
 
 MeetingVerdict BehindWithData(uint64_t id) {
   return {Meeting::kOutOfReach,
-          absl::StrCat("replica ", Hex(id),
+          absl::StrCat("replica ", HexOf(id),
                        " joined with data that may have been deleted and"
                        " forgotten since; export what it alone holds"
                        " (`rocksync rescue`) and start it empty, or from a"
@@ -102,14 +101,14 @@ MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
   if (epoch == 0) {
     if (mine.horizon == peer.horizon) return {};
     return {Meeting::kOutOfReach,
-            absl::StrCat("replicas ", Hex(my_id), " and ", Hex(peer_id),
+            absl::StrCat("replicas ", HexOf(my_id), " and ", HexOf(peer_id),
                          " have no member list, and one has forgotten deletes"
                          " that the other may not know; name both in a member"
                          " list")};
   }
   if (mine.list != peer.list) {
     return {Meeting::kConflict,
-            absl::StrCat("replicas ", Hex(my_id), " and ", Hex(peer_id),
+            absl::StrCat("replicas ", HexOf(my_id), " and ", HexOf(peer_id),
                          " have different member lists of one epoch, ", epoch,
                          "; set a newer list on one member")};
   }
@@ -158,7 +157,7 @@ absl::StatusOr<MemberList> SucceedingList(const MemberList& now, uint64_t epoch,
   }
   if (!next.Find(self)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the member list lacks replica ", Hex(self),
+        absl::StrCat("the member list lacks replica ", HexOf(self),
                      ", on which it is set; set it on one that stays"));
   }
   if (replica_ids.front() == 0 || !Ascending(next.members)) {
@@ -186,7 +185,7 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
     return {Meeting::kConflict,
             absl::StrCat("the member list of epoch ", newer.epoch,
                          " does not follow that of epoch ", older.epoch,
-                         ": replica ", Hex(older_id),
+                         ": replica ", HexOf(older_id),
                          " was removed in between (then export what it alone"
                          " holds by `rocksync rescue` and start it anew), or"
                          " the newer list was set on a replica that was no"

@@ -6,6 +6,10 @@
 
 namespace rocksync {
 
+std::string HexOf(uint64_t replica_id) {
+  return absl::StrCat(absl::Hex(replica_id));
+}
+
 Succession Compare(const Life& known, const Life& now) {
   const Incarnation& before = known.incarnation;
   const Incarnation& after = now.incarnation;

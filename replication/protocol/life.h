@@ -30,7 +30,7 @@ enum class Succession : uint8_t {
   kFollows,     // the same life, or a later one
   kRolledBack,  // an earlier life: a restored backup, or an old copy
   kTwin,        // two lives with one counter: a copy that runs too
-  kClockBack,   // a later life that first_clock from an earlier reading: a
+  kClockBack,   // a later life that started from an earlier reading: a
                 // restored backup that was opened often enough to catch up in
                 // incarnations
 };
@@ -39,6 +39,9 @@ Succession Compare(const Life& known, const Life& now);
 // What to remember of a life that follows. Within one life the clocks of two
 // set-ups may be read in one order and arrive in the other, so it never falls.
 Life Later(const Life& known, const Life& now);
+
+// A replica id as messages name it.
+std::string HexOf(uint64_t replica_id);
 
 // "was rolled back: incarnation 3 after 4" and the like; empty if it follows.
 std::string Describe(Succession succession, const Life& known, const Life& now);

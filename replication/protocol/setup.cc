@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replication/protocol/life.h"
 #include "replication/protocol/messages.h"
 #include "sketch/coding.h"
 #include "sketch/sha256.h"
@@ -19,8 +20,6 @@ constexpr size_t kConfirmBytes = 16;
 absl::string_view View(std::string_view text) {
   return {text.data(), text.size()};
 }
-
-std::string Hex(uint64_t id) { return absl::StrCat(absl::Hex(id)); }
 
 bool SameBytes(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
@@ -237,8 +236,8 @@ absl::Status Setup::ReceiveConfirm(std::string_view body) {
   if (peer_.cluster == mine_.cluster && !SameBytes(body, Confirmation(peer))) {
     return Refuse(
         RefusalReason::kSecret,
-        absl::StrCat("the cluster secret of replica ", Hex(peer_.replica_id),
-                     " differs from that of ", Hex(mine_.replica_id),
+        absl::StrCat("the cluster secret of replica ", HexOf(peer_.replica_id),
+                     " differs from that of ", HexOf(mine_.replica_id),
                      "; configure the same 32 bytes on both"));
   }
   if (role_ == Role::kInitiator) {
@@ -283,7 +282,7 @@ absl::Status Setup::CheckPeer() {
   if (peer_.replica_id == mine_.replica_id) {
     return Refuse(
         RefusalReason::kSameReplica,
-        absl::StrCat("replica id ", Hex(mine_.replica_id),
+        absl::StrCat("replica id ", HexOf(mine_.replica_id),
                      " exists twice: a copied directory, or an address that"
                      " leads back here; open the copy as a new replica"));
   }
@@ -292,8 +291,8 @@ absl::Status Setup::CheckPeer() {
     return Refuse(
         RefusalReason::kIdentity,
         absl::StrCat("the certificate is of replica ",
-                     Hex(policy_.authenticated_id),
-                     ", but the peer says that it is ", Hex(peer_.replica_id),
+                     HexOf(policy_.authenticated_id),
+                     ", but the peer says that it is ", HexOf(peer_.replica_id),
                      "; give each replica its own certificate"));
   }
   const absl::Status status = CheckMembership();
@@ -318,7 +317,7 @@ absl::Status Setup::CheckMembership() {
   const Succession succession = Compare(*known, now);
   if (succession == Succession::kFollows) return absl::OkStatus();
   return Refuse(RefusalReason::kRolledBack,
-                absl::StrCat("replica ", Hex(peer_.replica_id), " ",
+                absl::StrCat("replica ", HexOf(peer_.replica_id), " ",
                              Describe(succession, *known, now),
                              ": a restored backup or a copy; open it as a new"
                              " replica (open_copy_as_new_replica)"));
@@ -337,18 +336,18 @@ absl::Status Setup::CheckFamilies() {
       return Refuse(
           RefusalReason::kFamilies,
           absl::StrCat("replicated families differ: replica ",
-                       Hex(peer_.replica_id), " has ", theirs,
-                       " where replica ", Hex(mine_.replica_id), " has ", ours,
-                       "; replicate the same families on both"));
+                       HexOf(peer_.replica_id), " has ", theirs,
+                       " where replica ", HexOf(mine_.replica_id), " has ",
+                       ours, "; replicate the same families on both"));
     }
     if (peer_.families[i] != mine_.families[i]) {
-      return Refuse(
-          RefusalReason::kComparator,
-          absl::StrCat("family ", ours, " is ordered by ",
-                       peer_.families[i].comparator, " on replica ",
-                       Hex(peer_.replica_id), " and by ",
-                       mine_.families[i].comparator, " on replica ",
-                       Hex(mine_.replica_id), "; open it with one comparator"));
+      return Refuse(RefusalReason::kComparator,
+                    absl::StrCat("family ", ours, " is ordered by ",
+                                 peer_.families[i].comparator, " on replica ",
+                                 HexOf(peer_.replica_id), " and by ",
+                                 mine_.families[i].comparator, " on replica ",
+                                 HexOf(mine_.replica_id),
+                                 "; open it with one comparator"));
     }
   }
   return absl::OkStatus();

@@ -32,4 +32,17 @@ rocksdb::Status AllFamilies(const rocksdb::DBOptions& options,
   return status;
 }
 
+rocksdb::Status OpenExisting(
+    rocksdb::DBOptions options, const std::string& name,
+    const std::vector<ColumnFamilyDescriptor>& families,
+    std::vector<rocksdb::ColumnFamilyHandle*>* handles,
+    std::unique_ptr<rocksdb::DB>* db) {
+  options.create_if_missing = false;
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status =
+      rocksdb::DB::Open(options, name, families, handles, &opened);
+  db->reset(opened);
+  return status;
+}
+
 }  // namespace rocksync

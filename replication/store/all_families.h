@@ -3,6 +3,7 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_ALL_FAMILIES_H_
 #define ROCKSYNC_REPLICATION_STORE_ALL_FAMILIES_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@ rocksdb::Status AllFamilies(
     const std::vector<rocksdb::ColumnFamilyDescriptor>& given,
     const rocksdb::ColumnFamilyOptions& index_options,
     std::vector<rocksdb::ColumnFamilyDescriptor>* all);
+
+// Opens a database that is there, with these families; one that is not is not
+// made. The handles are destroyed by the caller, before the database.
+rocksdb::Status OpenExisting(
+    rocksdb::DBOptions options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    std::vector<rocksdb::ColumnFamilyHandle*>* handles,
+    std::unique_ptr<rocksdb::DB>* db);
 
 }  // namespace rocksync
 

@@ -30,13 +30,10 @@ Status ReplicatedDB::Detach(
     return Status::NotFound("rocksync: " + name + " has no index",
                             "it is a plain database already");
   }
-  rocksdb::DBOptions existing = options;
-  existing.create_if_missing = false;
-  rocksdb::DB* opened = nullptr;
   std::vector<ColumnFamilyHandle*> handles;
-  status = rocksdb::DB::Open(existing, name, families, &handles, &opened);
+  std::unique_ptr<rocksdb::DB> db;
+  status = OpenExisting(options, name, families, &handles, &db);
   if (!status.ok()) return status;
-  const std::unique_ptr<rocksdb::DB> db(opened);
   for (ColumnFamilyHandle* handle : handles) {
     if (status.ok() && handle->GetName() == kIndexFamilyName) {
       status = db->DropColumnFamily(handle);

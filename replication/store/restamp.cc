@@ -162,13 +162,10 @@ Status ReplicatedDB::Restamp(
                          completion),
       &families);
   if (!status.ok()) return status;
-  rocksdb::DBOptions existing = options;
-  existing.create_if_missing = false;
-  rocksdb::DB* opened = nullptr;
   std::vector<ColumnFamilyHandle*> handles;
-  status = rocksdb::DB::Open(existing, name, families, &handles, &opened);
+  std::unique_ptr<rocksdb::DB> db;
+  status = OpenExisting(options, name, families, &handles, &db);
   if (!status.ok()) return status;
-  const std::unique_ptr<rocksdb::DB> db(opened);
   std::unique_ptr<RestingReplica> replica;
   status = RestingReplica::Open(db.get(), handles, replication.cluster_name,
                                 replication.cluster_secret, &replica);

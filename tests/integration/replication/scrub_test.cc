@@ -44,6 +44,12 @@ class ScrubTest : public ReplicationTest {
     return result.equal;
   }
 
+  // Where the index has a key of the first family; `key` must outlive it.
+  static IndexKey KeyIn(Store* store, std::string_view key) {
+    return {store->reader().hasher().Position("default", key),
+            store->table().families()[0].id, key};
+  }
+
   // Past the library, as a disk would.
   static void Rot(TestReplica* replica, const std::string& key,
                   const std::string& value) {
@@ -57,9 +63,7 @@ class ScrubTest : public ReplicationTest {
   static void LoseEntry(TestReplica* replica, const std::string& key) {
     Store* const store = StoreAccess::StoreOf(replica->db());
     std::string index_key;
-    AppendIndexKey(&index_key,
-                   {store->reader().hasher().Position("default", key),
-                    store->table().families()[0].id, key});
+    AppendIndexKey(&index_key, KeyIn(store, key));
     store->digests()->Invalidate();
     ASSERT_TRUE(IsOk(store->db()->Delete(rocksdb::WriteOptions(),
                                          store->reader().index(), index_key)));
@@ -129,8 +133,7 @@ TEST_F(ScrubTest, ADeleteThatWasLostIsDoneAgain) {
   a_->Delete("old");  // and the peer does not know of it
   // The same entry again, now later than the data that come back.
   Store* const store = StoreAccess::StoreOf(a_->db());
-  const IndexKey key{store->reader().hasher().Position("default", "old"),
-                     store->table().families()[0].id, "old"};
+  const IndexKey key = KeyIn(store, "old");
   StoredEntry entry;
   ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
   Rot(a_.get(), "old", "value");
@@ -179,8 +182,7 @@ TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByValueHash) {
     Store* const store = StoreAccess::StoreOf(damaged->db());
     for (int i = 0; i < 20; ++i) {
       const std::string name = Numbered("k", 10 + i);
-      const IndexKey key{store->reader().hasher().Position("default", name),
-                         store->table().families()[0].id, name};
+      const IndexKey key = KeyIn(store, name);
       StoredEntry entry;
       ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
       const std::string value = damaged == a_.get() ? "here" : "there";
@@ -207,8 +209,7 @@ TEST_F(ScrubTest, RotLosesAgainstItsOwnVersion) {
   Store* const store = StoreAccess::StoreOf(a_->db());
   for (int i = 0; i < 20; ++i) {
     const std::string name = Numbered("k", 10 + i);
-    const IndexKey key{store->reader().hasher().Position("default", name),
-                       store->table().families()[0].id, name};
+    const IndexKey key = KeyIn(store, name);
     StoredEntry entry;
     ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
     entry.pending = false;
