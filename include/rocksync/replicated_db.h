@@ -151,9 +151,13 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // go once all of them are known to hold them. Without a list (epoch 0) they
   // are kept for ever. Durable when it returns.
   //
-  // To be called on one replica that is a member (or, the first time, on any):
-  // the others take the list over when they meet one that has it. `epoch` must
-  // be larger than any before, and `replica_ids` must include this replica. A
+  // To be called on one replica that is a member and has the newest list (or,
+  // the first time, on any): the others take the list over when they meet one
+  // that has it. A list set where the one before has not arrived yet does not
+  // follow it, and who came in by that one is refused; so before the only
+  // replica that has the newest list is removed, another has to have it too
+  // (GetForgettingStats says which epoch a replica has). `epoch` must be larger
+  // than any before, and `replica_ids` must include this replica. A
   // replica that is absent keeps tombstones from going, for as long as it takes
   // (GetForgettingStats says who); one that will not come back is removed by a
   // list without it. It is then refused, and may be started anew, empty. A new

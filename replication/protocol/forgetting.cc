@@ -186,10 +186,11 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
             absl::StrCat("the member list of epoch ", newer.epoch,
                          " does not follow that of epoch ", older.epoch,
                          ": replica ", HexOf(older_id),
-                         " was removed in between (then export what it alone"
-                         " holds by `rocksync rescue` and start it anew), or"
-                         " the newer list was set on a replica that was no"
-                         " member (then set a newer one on a member)")};
+                         " was removed in between, or the newer list was set on"
+                         " a member that did not have the older one yet (then"
+                         " export what it alone holds by `rocksync rescue` and"
+                         " start it anew), or it was set on a replica that was"
+                         " no member (then set a newer one on a member)")};
   }
   if (MissesItsPart(learn ? mine : peer, older_id,
                     learn ? said.mine : said.theirs, learn ? peer : mine)) {

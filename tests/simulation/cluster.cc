@@ -30,11 +30,13 @@ ClusterResult Cluster::Run() {
       2 * shape_.max_skew_ms > kMaxAheadMs ? 2 * shape_.max_skew_ms : 0;
   awake_ms_ = now_ms_ + held_ms;
   RunUntil(awake_ms_);
-  const auto intervals_until = [this](uint64_t most, const auto& done) {
+  const uint64_t enough_expired = expired_ + kMaxExpired * replicas_.size();
+  const auto intervals_until = [&](uint64_t most, const auto& done) {
     uint64_t intervals = 0;
-    for (; truth_.violations().empty() && !done() && intervals < most;
-         ++intervals) {
+    while (truth_.violations().empty() && !done() && intervals < most) {
+      const uint64_t expired = expired_;
       RunUntil(now_ms_ + std::max(shape_.interval_ms, kLeastIntervalMs));
+      if (expired_ == expired || expired_ > enough_expired) ++intervals;
     }
     return intervals;
   };

@@ -38,6 +38,10 @@ inline constexpr uint64_t kMaxTwins = 3;
 inline constexpr size_t kMaxReplicas = 10;
 // A few hundred elements need no more leaves than that.
 inline constexpr int kLeafBitsHere = 6;
+// A session that expires has settled a leaf at least. So many of them, for each
+// replica, are all leaves twice: of what a replica has, and of what reaches it
+// meanwhile.
+inline constexpr uint64_t kMaxExpired = uint64_t{2} << kLeafBitsHere;
 
 // See cluster.h. Time, writes and faults are in cluster.cc, lost disks and
 // copies in disasters.cc, bad ones in rot.cc, how replicas meet in meeting.cc,
@@ -189,6 +193,7 @@ class Cluster {
   bool SetMembers();
   std::vector<uint64_t> WantedMembers() const;
   bool IsMember(const Replica& replica) const;
+  bool NewestListStays(const Replica& without) const;
   bool IsFenced(const Replica& replica) const;
   void AddSomebody();
   void RemoveSomebody();
@@ -256,6 +261,7 @@ class Cluster {
   std::set<std::string> seeds_;
   std::vector<std::unique_ptr<Link>> links_;
   std::set<std::pair<size_t, size_t>> parted_;
+  uint64_t expired_ = 0;           // sessions that did
   uint64_t epoch_ = 0;             // of the newest member list
   std::vector<uint64_t> members_;  // in it, ascending
 };

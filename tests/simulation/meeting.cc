@@ -398,6 +398,7 @@ void Cluster::SessionEnded(Link* link, int number) {
   side.session.reset();
   if (number == 1) return;
   ++result_.sessions;
+  if (report.expired) ++expired_;
   if (report.proven_equal && shape_.keeps_links && !random_.OneIn(3)) {
     At(now_ms_ + random_.Between(1, shape_.interval_ms),
        [this, link] { GoOn(link); });

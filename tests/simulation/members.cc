@@ -92,13 +92,26 @@ void Cluster::AddSomebody() {
   StartReplica(replica);
 }
 
+// A list that is set by whoever lacks the newest one does not follow it, and
+// who came in by the newest is refused. So an operator waits until somebody who
+// stays has taken it over.
+bool Cluster::NewestListStays(const Replica& without) const {
+  return std::any_of(
+      replicas_.begin(), replicas_.end(), [&](const auto& replica) {
+        return replica.get() != &without && !replica->gone &&
+               replica->removed_epoch == 0 && !replica->shares_id &&
+               replica->storage->forgetting().list.epoch == epoch_;
+      });
+}
+
 void Cluster::RemoveSomebody() {
   if (!faulty()) return;
   At(now_ms_ + random_.Between(1, 2 * shape_.remove_every_ms),
      [this] { RemoveSomebody(); });
   Replica& replica = Somebody();
   if (!IsMember(replica) || replica.shares_id || replica.removed_epoch > 0 ||
-      replica.gone || Storages(&replica).size() < 2) {
+      replica.gone || Storages(&replica).size() < 2 ||
+      !NewestListStays(replica)) {
     return;
   }
   replica.removed_epoch = epoch_ + 1;

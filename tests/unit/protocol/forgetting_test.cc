@@ -99,6 +99,12 @@ TEST(MeetingTest, AListFromNowhereIsNotLearned) {
   ExpectVerdicts(Of(List(9, {1, 2})), 1, Meeting::kConflict,
                  Of(List(1, {1, 2})), 2, Meeting::kConflict,
                  "set on a replica that was no member");
+  // Set on 2, which had not heard of the list that 3 came in by.
+  const MemberList first = List(1, {1, 2});
+  const MemberList second = List(2, {1, 2, 3}, first);
+  const MemberList third = List(3, {2, 3}, first);
+  ExpectVerdicts(Of(third), 2, Meeting::kConflict, Of(second), 3,
+                 Meeting::kConflict, "did not have the older one yet");
   ExpectVerdicts(Of(List(1, {1, 2})), 1, Meeting::kConflict,
                  Of(List(1, {1, 2, 3})), 2, Meeting::kConflict,
                  "different member lists of one epoch");
