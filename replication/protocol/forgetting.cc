@@ -292,9 +292,13 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   const size_t me = *mine->list.Find(my_id);
   raise(&mine->holds[me], my_reading);
   raise(&mine->holds[*mine->list.Find(peer_id)], peer_reading);
-  raise(&mine->vouched[me],
-        *std::min_element(mine->holds.begin(), mine->holds.end()));
-  mine->unproven = mine->unproven && peer.unproven;
+  const uint64_t least =
+      *std::min_element(mine->holds.begin(), mine->holds.end());
+  raise(&mine->vouched[me], least);
+  // Whoever holds what every member held, each by way of proofs, is in reach of
+  // all of them, even if they all came with data of their own: else the first
+  // horizon that they reach together would shut them out.
+  mine->unproven = mine->unproven && peer.unproven && least == 0;
 }
 
 bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading,

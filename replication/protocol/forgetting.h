@@ -63,7 +63,8 @@ struct Forgetting {
   uint64_t horizon = 0;        // a Version.time; 0: nothing is forgotten
   uint64_t horizon_epoch = 0;  // in which it was reached
   // Came into the list with data of its own, and has not been proven equal to
-  // a member that did not: it may hold pairs that others deleted and forgot.
+  // a member that did not, nor to all: it may hold pairs that others deleted
+  // and forgot.
   bool unproven = false;
   std::vector<uint64_t> holds;    // by the list's order
   std::vector<uint64_t> vouched;  // by the list's order

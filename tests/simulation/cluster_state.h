@@ -194,6 +194,7 @@ class Cluster {
   std::vector<uint64_t> WantedMembers() const;
   bool IsMember(const Replica& replica) const;
   bool NewestListStays(const Replica& without) const;
+  bool IsOnAnotherBranch(const Replica& replica) const;
   bool IsFenced(const Replica& replica) const;
   void AddSomebody();
   void RemoveSomebody();
@@ -264,6 +265,8 @@ class Cluster {
   uint64_t expired_ = 0;           // sessions that did
   uint64_t epoch_ = 0;             // of the newest member list
   std::vector<uint64_t> members_;  // in it, ascending
+  // By epoch, that of the list which the replica had on which it was set.
+  std::map<uint64_t, uint64_t> list_before_;
 };
 
 template <typename... Parts>

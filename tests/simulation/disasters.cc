@@ -46,6 +46,7 @@ void Cluster::RollBackSomebody() {
   if (!replica.up || !replica.backup || replica.removed_epoch > 0) return;
   ++result_.rollbacks;
   Trace(replica.name(), " loses its disk and gets its backup");
+  NoteSyncs(&replica);
   const Records lost = replica.storage->synced_records();
   Stop(&replica);
   Disk disk = std::move(*replica.backup);
@@ -81,6 +82,7 @@ void Cluster::OpenAsNew(Replica* replica) {
   if (!replica->up) return;
   Trace(replica->name(), " is opened as a new replica");
   replica->storage->Sync().IgnoreError();  // as a clean close does
+  NoteSyncs(replica);
   Stop(replica);
   replica->id = next_id_++;
   replica->shares_id = false;

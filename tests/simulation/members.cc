@@ -47,7 +47,6 @@ void Cluster::Operate() {
 // On a member that has the newest list, as an operator should. If that list is
 // lost, then on whoever has the newest of those that are left.
 bool Cluster::SetMembers() {
-  const std::vector<uint64_t> wanted = WantedMembers();
   Replica* chosen = nullptr;
   const auto rank = [](const Replica& replica) {
     const uint64_t epoch = replica.storage->forgetting().list.epoch;
@@ -61,6 +60,13 @@ bool Cluster::SetMembers() {
     }
   }
   if (chosen == nullptr || !chosen->up) return false;
+  const uint64_t after = chosen->storage->forgetting().list.epoch;
+  // By a list that does not know of its removal it would count as a member all
+  // along.
+  for (const auto& replica : replicas_) {
+    if (replica->removed_epoch > after) replica->readmitted = false;
+  }
+  const std::vector<uint64_t> wanted = WantedMembers();
   const absl::Status status =
       chosen->membership->SetMembers(epoch_ + 1, wanted);
   Trace("an operator sets epoch ", epoch_ + 1, " on ", chosen->name(), ": ",
@@ -70,8 +76,18 @@ bool Cluster::SetMembers() {
     return false;
   }
   ++epoch_;
+  list_before_[epoch_] = after;
   members_ = wanted;
   return true;
+}
+
+// The list that a replica has is none of those that led to the newest one: the
+// newest but one was lost, and lived on somewhere all the same.
+bool Cluster::IsOnAnotherBranch(const Replica& replica) const {
+  const uint64_t has = replica.storage->forgetting().list.epoch;
+  uint64_t epoch = epoch_;
+  while (epoch > has) epoch = list_before_.at(epoch);
+  return epoch != has;
 }
 
 void Cluster::AddSomebody() {
@@ -114,6 +130,7 @@ void Cluster::RemoveSomebody() {
       !NewestListStays(replica)) {
     return;
   }
+  NoteSyncs(&replica);
   replica.removed_epoch = epoch_ + 1;
   if (!SetMembers()) {
     replica.removed_epoch = 0;
@@ -153,6 +170,7 @@ void Cluster::DecideAboutRemoved(Replica* replica) {
 void Cluster::BeginAnew(Replica* replica) {
   Trace(replica->name(), " begins anew, empty");
   if (replica->removed_epoch == 0) {
+    NoteSyncs(replica);
     truth_.Lost(replica->storage->synced_records(), Storages(replica));
   }
   if (replica->up) Stop(replica);
@@ -268,7 +286,7 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   }
   // Some of what was said may have been overtaken on another link.
   if (++about->out_of_reach < kPatience) return;
-  if (!IsFenced(*about)) {
+  if (!IsFenced(*about) && !IsOnAnotherBranch(*about)) {
     return truth_.Broke(
         absl::StrCat(about->name(), " is refused, but why? ",
                      absl::string_view(why.data(), why.size())));

@@ -232,15 +232,20 @@ uint64_t MemoryStorage::Scrub() {
   return damaged.size();
 }
 
-std::vector<MemoryStorage::Key> MemoryStorage::SettleSuspects() {
-  std::vector<Key> adopted;
+std::vector<std::pair<MemoryStorage::Key, Version>>
+MemoryStorage::SettleSuspects() {
+  std::vector<std::pair<Key, Version>> adopted;
   std::vector<Key> gone;
   for (const auto& [key, record] : *current_) {
     if (!record.suspect) continue;
-    (record.damage == Damage::kNoPair ? gone : adopted).push_back(key);
+    if (record.damage == Damage::kNoPair) {
+      gone.push_back(key);
+    } else {
+      adopted.emplace_back(key, record.version);
+    }
   }
   for (const Key& key : gone) Erase(key);
-  for (const Key& key : adopted) {
+  for (const auto& [key, version] : adopted) {
     const Record& record = current_->at(key);
     Adopt(key.first, key.second,
           record.damage == Damage::kValue ? Rotten(*record.value)

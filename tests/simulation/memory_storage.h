@@ -114,8 +114,8 @@ class MemoryStorage final : public StorageView {
   // on. How many.
   uint64_t Scrub();
   // No peer knows better than what is suspect: pairs count as adopted, entries
-  // without one go. Which pairs.
-  std::vector<Key> SettleSuspects();
+  // without one go. Which pairs, and the versions they had.
+  std::vector<std::pair<Key, Version>> SettleSuspects();
   bool HasSuspects() const;
   // Counts up whenever something becomes suspect.
   uint64_t suspects_found() const { return suspects_found_; }

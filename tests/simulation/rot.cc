@@ -58,11 +58,10 @@ void Cluster::SettleSuspects(Replica* replica) {
     return;
   }
   replica->last_suspect_ms = 0;
-  const std::vector<RecordKey> adopted = replica->storage->SettleSuspects();
-  for (const RecordKey& key : adopted) {
+  const auto adopted = replica->storage->SettleSuspects();
+  for (const auto& [key, version] : adopted) {
     Trace(replica->name(), " adopts ", key.first, "/", key.second);
-    truth_.Wrote(key, replica->storage->records().at(key),
-                 /*shares_its_id=*/true);
+    truth_.Adopted(key, version, replica->storage->records().at(key));
   }
   if (!adopted.empty() && !faulty()) Settle();
 }

@@ -57,6 +57,11 @@ void Truth::Wrote(const Key& key, const Record& record, bool shares_its_id) {
   }
 }
 
+void Truth::Adopted(const Key& key, const Version& was, const Record& record) {
+  Wrote(key, record, /*shares_its_id=*/true);
+  if (!LivesAgain(key, was)) adopted_.insert(key);
+}
+
 void Truth::Synced(const Records& records) {
   for (const auto& [key, record] : records) {
     if (!IsSound(record)) continue;
@@ -99,6 +104,7 @@ void Truth::Forgot(const Key& key, const Version& version, bool fenced) {
   gone = std::max(gone, version);
   if (fenced) return;
   Version& forgotten = forgotten_[key];
+  if (forgotten < version) adopted_.erase(key);
   forgotten = std::max(forgotten, version);
 }
 
@@ -109,6 +115,7 @@ bool Truth::IsGone(const Key& key, const Version& version) const {
 
 bool Truth::LivesAgain(const Key& key, const Version& version) const {
   const auto it = forgotten_.find(key);
+  if (version == Version{} && adopted_.count(key) > 0) return false;
   return it != forgotten_.end() && version < it->second && !IsExcused(key);
 }
 

@@ -33,6 +33,9 @@ class Truth {
   // `shares_its_id`: a copy, or a backup, that nobody has recognised yet; or it
   // counts as adopted.
   void Wrote(const Key& key, const Record& record, bool shares_its_id);
+  // A pair that had this version was damaged, no peer knew better, and so it
+  // counts as adopted.
+  void Adopted(const Key& key, const Version& was, const Record& record);
   // A replica has synced this.
   void Synced(const Records& records);
   // A disk that had synced `lost` is gone, or out of reach; these are left.
@@ -83,6 +86,9 @@ class Truth {
   // The disk that alone held the newest version damaged it: an older one may
   // come back, or the damaged one count as adopted.
   std::set<Key> excused_;
+  // What was adopted although older versions of it had been deleted and
+  // forgotten: it was written since.
+  std::set<Key> adopted_;
   std::set<std::pair<uint64_t, Key>> damaged_;  // ever, by replica id
   Records winners_;
   std::vector<std::string> violations_;

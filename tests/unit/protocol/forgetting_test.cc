@@ -128,6 +128,27 @@ TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveForgotten) {
   ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
 }
 
+// The one that had no data, on which the first list was set, has gone.
+TEST(MeetingTest, ThoseWhoAllCameWithDataAreInReachOfEachOther) {
+  const MemberList first = List(1, {1, 2, 3});
+  Forgetting two = Of(List(2, {2, 3}, first));
+  Forgetting three = two;
+  two.unproven = three.unproven = true;
+  Proved(2, 10, 3, 20, three, &two);
+  EXPECT_FALSE(two.unproven);
+  EXPECT_TRUE(three.unproven) << "it has not heard of the proof";
+  Proved(3, 20, 2, 10, Of(two.list), &three);
+  EXPECT_FALSE(three.unproven);
+  Hear(three, 2, &two);
+  ASSERT_TRUE(Advance(&two));
+  ExpectVerdicts(two, 2, Meeting::kAlike, three, 3, Meeting::kAlike);
+  // A third that one of them has not reached yet.
+  Forgetting of_three = Of(List(3, {2, 3, 4}, two.list));
+  of_three.unproven = true;
+  Proved(2, 10, 3, 20, of_three, &of_three);
+  EXPECT_TRUE(of_three.unproven);
+}
+
 TEST(MeetingTest, WhoPromisedMoreThanItKnowsWasRolledBack) {
   Forgetting kept = Of(List(1, {1, 2}));
   Forgetting back = kept;
