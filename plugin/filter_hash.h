@@ -20,8 +20,6 @@
 
 static_assert(XXH_VERSION_NUMBER >= 800, "XXH3 is final since xxHash 0.8");
 
-static_assert(XXH_VERSION_NUMBER >= 800, "XXH3 is final since xxHash 0.8");
-
 #define ROCKSYNC_INLINE inline __attribute__((always_inline))
 
 namespace rocksync {

@@ -101,7 +101,10 @@ struct Avx2Lines {
   }
 };
 
-ROCKSYNC_DEFINE_FILTER_KERNEL("avx2", Avx2Lines, ROCKSYNC_AVX2);
+ROCKSYNC_DEFINE_FILTER_READER(Avx2Lines, ROCKSYNC_AVX2)
+ROCKSYNC_DEFINE_FILTER_ADD(Avx2Lines, ROCKSYNC_AVX2)
+
+constexpr FilterKernel kKernel = {"avx2", NewReader, Test, Add};
 
 }  // namespace
 

@@ -36,6 +36,9 @@
 namespace rocksync {
 
 constexpr size_t kKernelBatch = 32;  // RocksDB's own batches are no larger
+// RocksDB splits a batch among the files: so many of its keys, or fewer, are
+// asked for one by one, since a batch of them would cost more than it saves.
+constexpr int kFewKeys = 3;
 // Filters up to a megabyte, the usual size of a second cache, are near.
 constexpr uint32_t kNearLines = (1 << 20) / kFilterLineBytes;
 
@@ -157,11 +160,11 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
 
 }  // namespace rocksync
 
-// Defines, in an anonymous namespace, kKernel for `Lines`, its functions
-// compiled with `TARGET` attributes. Keys of usual and of other sizes get
-// functions of their own: in one, what XXH3 does for the others would cost the
-// usual ones the saving of registers.
-#define ROCKSYNC_DEFINE_FILTER_KERNEL(NAME, Lines, TARGET)                    \
+// Define, in an anonymous namespace, NewReader and Test, or Add, of a kernel
+// for `Lines`, compiled with `TARGET` attributes. Keys of usual and of other
+// sizes get functions of their own: in one, what XXH3 does for the others would
+// cost the usual ones the saving of registers.
+#define ROCKSYNC_DEFINE_FILTER_READER(Lines, TARGET)                          \
   class alignas(64) Reader final : public rocksdb::FilterBitsReader {         \
    public:                                                                    \
     explicit Reader(const FilterView& filter) : filter_(filter) {}            \
@@ -181,8 +184,12 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
     TARGET __attribute__((flatten)) void MayMatch(int count,                  \
                                                   rocksdb::Slice** keys,      \
                                                   bool* may_match) override { \
+      if (count <= kFewKeys) {                                                \
+        for (int i = 0; i < count; ++i) may_match[i] = MayMatch(*keys[i]);    \
+        return;                                                               \
+      }                                                                       \
       const FilterView filter = filter_; /* no store can change it */         \
-      const auto all = static_cast<size_t>(std::max(count, 0));               \
+      const auto all = static_cast<size_t>(count);                            \
       for (size_t done = 0; done < all; done += kKernelBatch) {               \
         TestBatch<Lines>(filter, std::min(kKernelBatch, all - done),          \
                          keys + done, may_match + done);                      \
@@ -202,11 +209,12 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
   }                                                                           \
   TARGET bool Test(const FilterView& filter, uint64_t hash) {                 \
     return TestHash<Lines>(filter, hash);                                     \
-  }                                                                           \
-  TARGET void Add(char* lines, const FilterShape& shape,                      \
-                  const uint64_t* hashes, size_t count) {                     \
-    AddHashes<Lines>(lines, shape, hashes, count);                            \
-  }                                                                           \
-  constexpr FilterKernel kKernel = {NAME, NewReader, Test, Add}
+  }
+
+#define ROCKSYNC_DEFINE_FILTER_ADD(Lines, TARGET)         \
+  TARGET void Add(char* lines, const FilterShape& shape,  \
+                  const uint64_t* hashes, size_t count) { \
+    AddHashes<Lines>(lines, shape, hashes, count);        \
+  }
 
 #endif  // ROCKSYNC_PLUGIN_FILTER_KERNEL_LOOPS_H_

@@ -44,7 +44,10 @@ struct PortableLines {
   }
 };
 
-ROCKSYNC_DEFINE_FILTER_KERNEL("portable", PortableLines, /*any processor*/);
+ROCKSYNC_DEFINE_FILTER_READER(PortableLines, /*any processor*/)
+ROCKSYNC_DEFINE_FILTER_ADD(PortableLines, /*any processor*/)
+
+constexpr FilterKernel kKernel = {"portable", NewReader, Test, Add};
 
 // The multipliers of a FilterView for each possible number of probes.
 struct Multipliers {

@@ -1,13 +1,15 @@
 // Repeated timing: cases that are compared take turns, in short slices, so that
-// other load meets all of them alike. What counts is the median over the
-// quietest quarter of the turns: those in which case 0, to which the others are
-// compared, was fastest.
+// other load meets all of them alike. What counts is the CPU time of the
+// thread, which nobody else's time slices stretch, and of that the median over
+// the quietest quarter of the turns: those in which case 0, to which the others
+// are compared, was fastest.
 
 #ifndef ROCKSYNC_TESTS_BENCH_FILTER_STOPWATCH_H_
 #define ROCKSYNC_TESTS_BENCH_FILTER_STOPWATCH_H_
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <numeric>
 #include <utility>
@@ -15,13 +17,18 @@
 
 namespace rocksync::bench {
 
+inline double ThreadCpuNs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e9 * static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec);
+}
+
 template <class Work>
 double TimeNs(Work&& work) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = ThreadCpuNs();
   work();
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now() - begin)
-      .count();
+  return ThreadCpuNs() - begin;
 }
 
 inline double Median(std::vector<double> values) {
