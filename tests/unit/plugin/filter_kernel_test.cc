@@ -106,6 +106,15 @@ class FilterKernelTest : public testing::TestWithParam<const FilterKernel*> {
         GetParam()->new_reader(view));
     reader->MayMatch(static_cast<int>(keys.size()), pointers.data(),
                      batch.get());
+    // Batches of one key to five.
+    for (size_t at = 0, count = 1; at + count <= keys.size();
+         at += count, count = count % 5 + 1) {
+      bool few[5];
+      reader->MayMatch(static_cast<int>(count), pointers.data() + at, few);
+      for (size_t j = 0; j < count; ++j) {
+        ASSERT_EQ(few[j], batch[at + j]) << at << " + " << j;
+      }
+    }
     size_t matches = 0;
     for (size_t i = 0; i < keys.size(); ++i) {
       const bool single = reader->MayMatch(keys[i]);
