@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sketch/coding.h"
-#include "sketch/place_kernels.h"
+#include "sketch/mix_kernels.h"
 
 namespace rocksync {
 namespace {

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <utility>
 
-#include "sketch/place_kernels.h"
+#include "sketch/mix_kernels.h"
 
 namespace rocksync {
 namespace {

@@ -59,6 +59,30 @@ inline uint64_t Mix(const ElementHash& hash, const MappingKey& key) {
   return static_cast<uint64_t>(again >> 64) ^ static_cast<uint64_t>(again);
 }
 
+// 32 well mixed bits of (hash XOR key), with a quarter of the multiplications:
+// the 32-bit halves of either half are multiplied and both products are added;
+// then the halves of the sum are multiplied and those of the product XORed. As
+// above, all 128 bits of the hash take part, also when one half is constant.
+inline uint32_t ShortMix(const ElementHash& hash, const MappingKey& key) {
+  constexpr uint64_t kLowHalf = 0xffffffff;
+  const uint64_t high = hash.high ^ key.high;
+  const uint64_t low = hash.low ^ key.low;
+  const uint64_t sum =
+      (high >> 32) * (high & kLowHalf) + (low >> 32) * (low & kLowHalf);
+  const uint64_t product = (sum >> 32) * (sum & kLowHalf);
+  return static_cast<uint32_t>(product >> 32) ^ static_cast<uint32_t>(product);
+}
+
+// The largest range for which 32 bits will do: each place has at least 32 of
+// their 2^32 values, so no place is more than 1/32 likelier than another, and
+// two elements share one at most 1 + 2^-12 times as often as they should.
+inline constexpr uint64_t kMaxShortRange = uint64_t{1} << 27;
+
+// Scales 32 uniform bits to [0, m), m <= kMaxShortRange.
+inline uint32_t ShortScale(uint32_t bits, uint32_t m) {
+  return static_cast<uint32_t>((uint64_t{bits} * m) >> 32);
+}
+
 // Scales 64 uniform bits to [0, m).
 inline uint64_t Scale(uint64_t bits, uint64_t m) {
   return static_cast<uint64_t>((static_cast<Uint128>(bits) * m) >> 64);
@@ -67,7 +91,11 @@ inline uint64_t Scale(uint64_t bits, uint64_t m) {
 // The place of `hash` in [0, m) under `key`, 1 <= m <= kMaxReductionRange.
 inline uint64_t Place(const ElementHash& hash, const MappingKey& key,
                       uint64_t m, Reduction reduction) {
-  if (reduction == Reduction::kMixed) return Scale(Mix(hash, key), m);
+  if (reduction == Reduction::kMixed) {
+    return m <= kMaxShortRange
+               ? ShortScale(ShortMix(hash, key), static_cast<uint32_t>(m))
+               : Scale(Mix(hash, key), m);
+  }
   const Uint128 value =
       static_cast<Uint128>(hash.high ^ key.high) << 64 | (hash.low ^ key.low);
   return static_cast<uint64_t>(value % m);

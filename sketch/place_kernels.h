@@ -1,6 +1,5 @@
-// Mixes and places (mapping.h) of many elements at once, and one-probe filters
-// built and tested with them: portable code, AVX2 and AVX-512 with equal
-// results.
+// One-probe filters built from and tested with the places (mapping.h) of many
+// elements at once: portable code, AVX2 and AVX-512 with equal results.
 
 #ifndef ROCKSYNC_SKETCH_PLACE_KERNELS_H_
 #define ROCKSYNC_SKETCH_PLACE_KERNELS_H_
@@ -14,10 +13,6 @@
 #include "sketch/mapping.h"
 
 namespace rocksync {
-
-// out[i] becomes Mix(elements[i], key).
-void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
-            uint64_t* out, CpuLevel level = BestCpuLevel());
 
 // Sets, for each element, bit p % 8 of bytes[p / 8], p being its place in
 // [0, m), 1 <= m <= kMaxReductionRange. `bytes` are (m + 7) / 8.

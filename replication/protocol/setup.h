@@ -30,9 +30,10 @@
 
 namespace rocksync {
 
-// Versions of the protocol spoken here.
-inline constexpr uint32_t kOldestProtocol = 1;
-inline constexpr uint32_t kNewestProtocol = 1;
+// Versions of the protocol spoken here. Version 1 had other places in filters
+// (docs/protocol.md).
+inline constexpr uint32_t kOldestProtocol = 2;
+inline constexpr uint32_t kNewestProtocol = 2;
 
 struct SetupFamily {
   std::string name;

@@ -103,7 +103,7 @@ TEST_F(SetupTest, LiteralBytes) {
   EXPECT_EQ(Hex(sent_[0]),
             "10"                                // Setup
             "726f636b73796e63"                  // "rocksync"
-            "0101"                              // versions 1 to 1
+            "0202"                              // versions 2 to 2
             "066f7264657273"                    // "orders"
             "0000000000000001"                  // replica id
             "030000000000000011"                // incarnation
@@ -282,10 +282,21 @@ TEST_F(SetupTest, NoVersionInCommon) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 2;
+    (*message)[9] = 3;
     (*message)[10] = 7;
   };
-  ExpectRefused("protocol versions 2 to 7, this replica 1 to 1");
+  ExpectRefused("protocol versions 3 to 7, this replica 2 to 2");
+}
+
+TEST_F(SetupTest, AnOlderProtocolIsRefused) {
+  bool first = true;
+  tamper_ = [&first](std::string* message) {
+    if (!first) return;
+    first = false;
+    (*message)[9] = 1;
+    (*message)[10] = 1;
+  };
+  ExpectRefused("protocol versions 1 to 1, this replica 2 to 2");
 }
 
 TEST_F(SetupTest, ADowngradeIsNoticed) {
@@ -293,7 +304,7 @@ TEST_F(SetupTest, ADowngradeIsNoticed) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 0;  // "from 0 to 1": acceptable, but not what was sent
+    (*message)[9] = 1;  // "from 1 to 2": acceptable, but not what was sent
   };
   ExpectRefused("cluster secret");
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -42,8 +43,66 @@ TEST(MappingTest, FrozenValues) {
   EXPECT_EQ(key.low, 0xaf8108782c490e8cu);
   const ElementHash hash = {0x0123456789abcdef, 0xfedcba9876543210};
   EXPECT_EQ(Mix(hash, key), 0xac7de8b38e14ed78u);
-  EXPECT_EQ(Place(hash, key, 1000003, Reduction::kMixed), 673798u);
+  EXPECT_EQ(ShortMix(hash, key), 494237095u);
+  EXPECT_EQ(Place(hash, key, 1000003, Reduction::kMixed), 115073u);
+  EXPECT_EQ(Place(hash, key, kMaxShortRange, Reduction::kMixed), 15444909u);
+  EXPECT_EQ(Place(hash, key, kMaxShortRange + 1, Reduction::kMixed), 90435398u);
   EXPECT_EQ(Place(hash, key, 1000003, Reduction::kPlainMod), 99357u);
+}
+
+// What kMaxShortRange promises: of the 2^32 values each place has at least 32,
+// and no two places differ by more than one.
+TEST(MappingTest, PlacesOfShortRangesAreNearlyEquallyLikely) {
+  std::mt19937_64 random(21);
+  for (const uint64_t m : {kMaxShortRange, kMaxShortRange - 1,
+                           kMaxShortRange - 54'321, uint64_t{1'442'696}}) {
+    const uint32_t range = static_cast<uint32_t>(m);
+    // The first value of a place, from the definition of ShortScale.
+    const auto first = [&](uint64_t p) { return ((p << 32) + m - 1) / m; };
+    for (int i = 0; i < 1000; ++i) {
+      const uint64_t p = i < 2 ? (m - 1) * i : random() % m;
+      const uint64_t begin = first(p);
+      const uint64_t end = first(p + 1);
+      ASSERT_EQ(ShortScale(static_cast<uint32_t>(begin), range), p);
+      ASSERT_EQ(ShortScale(static_cast<uint32_t>(end - 1), range), p);
+      if (p > 0) {
+        ASSERT_EQ(ShortScale(static_cast<uint32_t>(begin - 1), range), p - 1);
+      }
+      EXPECT_GE(end - begin, (uint64_t{1} << 32) / m);
+      EXPECT_LE(end - begin, (uint64_t{1} << 32) / m + 1);
+      EXPECT_GE(end - begin, 32u);
+    }
+  }
+}
+
+// Sets of 2^19 elements: random, alike in one half, counters. Pairs of equal
+// ShortMix under 4 keys: 2^37 / 2^32 each, 128 in all, if all 32 bits count.
+TEST(MappingTest, ShortMixesCollideAsOftenAsRandomNumbers) {
+  constexpr uint64_t kElements = uint64_t{1} << 19;
+  std::mt19937_64 random(22);
+  for (int kind = 0; kind < 5; ++kind) {
+    std::vector<ElementHash> elements(kElements);
+    for (uint64_t i = 0; i < kElements; ++i) {
+      const ElementHash kinds[] = {{random(), random()},
+                                   {42, random()},
+                                   {random(), 42},
+                                   {0, i},
+                                   {i << 32, 0}};
+      elements[i] = kinds[kind];
+    }
+    uint64_t equal = 0;
+    std::vector<uint32_t> mixes(kElements);
+    for (uint64_t round = 0; round < 4; ++round) {
+      const MappingKey key = DeriveMapping(SeedOf(23), kFilterPurpose, round);
+      for (uint64_t i = 0; i < kElements; ++i) {
+        mixes[i] = ShortMix(elements[i], key);
+      }
+      std::sort(mixes.begin(), mixes.end());
+      for (uint64_t i = 1; i < kElements; ++i)
+        equal += mixes[i] == mixes[i - 1];
+    }
+    EXPECT_NEAR(static_cast<double>(equal), 128, 6 * std::sqrt(128)) << kind;
+  }
 }
 
 TEST(FilterTest, FrozenBytes) {
@@ -51,7 +110,7 @@ TEST(FilterTest, FrozenBytes) {
                                 FilterMapping(SeedOf(9), 0, 2));
   filter.Add({1, 2});
   filter.Add({3, 4});
-  const std::string expected = "\x09\x40\x01";
+  const std::string expected("\x00\x9a\x00", 3);
   EXPECT_EQ(filter.bytes(), expected);
   EXPECT_FALSE(filter.SetBytes("12"));
   EXPECT_FALSE(filter.SetBytes("1234"));

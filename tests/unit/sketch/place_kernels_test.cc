@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "sketch/mix_kernels.h"
+
 namespace rocksync {
 namespace {
 
@@ -29,7 +31,8 @@ constexpr MappingKey kKey = {0x0123456789abcdef, 0xf00dfeedcafebeef};
 constexpr uint32_t kFirst = 70'000;
 
 // Sizes around those of vectors and blocks.
-constexpr size_t kSizes[] = {0, 1, 3, 4, 7, 8, 9, 63, 64, 65, 1003};
+constexpr size_t kSizes[] = {0,  1,  3,   4,   7,   8,   9,   15,
+                             16, 17, 255, 256, 257, 272, 1003};
 
 TEST(PlaceKernelsTest, MixesAreEqualInEveryInstructionSet) {
   for (const size_t n : kSizes) {
@@ -46,9 +49,10 @@ TEST(PlaceKernelsTest, MixesAreEqualInEveryInstructionSet) {
 }
 
 TEST(PlaceKernelsTest, FiltersAreEqualInEveryInstructionSet) {
-  for (const uint64_t m : {uint64_t{1}, uint64_t{7}, uint64_t{63}, uint64_t{64},
-                           uint64_t{65}, uint64_t{100}, uint64_t{1447},
-                           uint64_t{1} << 31, (uint64_t{1} << 31) + 1}) {
+  for (const uint64_t m :
+       {uint64_t{1}, uint64_t{7}, uint64_t{63}, uint64_t{64}, uint64_t{24},
+        uint64_t{25}, uint64_t{65}, uint64_t{100}, uint64_t{1447},
+        kMaxShortRange, kMaxShortRange + 1}) {
     for (const size_t n : kSizes) {
       const std::vector<ElementHash> members = RandomElements(n, 2 * n);
       const std::vector<ElementHash> others = RandomElements(n, 2 * n + 1);
