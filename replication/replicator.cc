@@ -340,14 +340,30 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
   return RunVerification(options, steps, differs, result);
 }
 
+// Who only listens knows from the member list who the others are.
 bool ReplicatorImpl::AllEqualSince(uint64_t wall_ms) const {
   const size_t configured = replica_.options.peers.size();
   const ReplicationStats stats = replica_.stats.stats();
-  if (configured == 0 || stats.peers.size() < configured) return false;
-  return std::all_of(
-      stats.peers.begin(),
-      stats.peers.begin() + static_cast<ptrdiff_t>(configured),
-      [&](const PeerStats& peer) { return peer.equal_as_of_ms > wall_ms; });
+  const auto equal = [&](const PeerStats& peer) {
+    return peer.equal_as_of_ms > wall_ms;
+  };
+  if (configured > 0) {
+    return stats.peers.size() >= configured &&
+           std::all_of(stats.peers.begin(),
+                       stats.peers.begin() + static_cast<ptrdiff_t>(configured),
+                       equal);
+  }
+  const auto members = replica_.db->GetForgettingStats().members;
+  const auto met_equal = [&](const MemberStats& member) {
+    return member.replica_id == stats.replica_id ||
+           std::any_of(stats.peers.begin(), stats.peers.end(),
+                       [&](const PeerStats& peer) {
+                         return peer.replica_id == member.replica_id &&
+                                equal(peer);
+                       });
+  };
+  return members.size() > 1 &&
+         std::all_of(members.begin(), members.end(), met_equal);
 }
 
 rocksdb::Status ReplicatorImpl::ScrubNow() {

@@ -175,6 +175,33 @@ TEST_F(ScrubTest, WhatNobodyKnowsBetterCountsAsAdopted) {
   EXPECT_EQ(b_->Scan(), contents_) << "not lost";
 }
 
+// b has no peers of its own to dial.
+TEST_F(ScrubTest, WhoOnlyListensAdoptsOnceAllMembersAreProvenEqual) {
+  b_->Put("mine alone", "value");
+  LoseEntry(b_.get(), "mine alone");
+  EXPECT_EQ(Scrub(b_.get()).rot_found, 1u);
+  const uint64_t absent = 77;
+  const uint64_t a = a_->db()->Identity().replica_id;
+  const uint64_t b = b_->db()->Identity().replica_id;
+  ASSERT_TRUE(IsOk(a_->db()->SetMembers(1, {a, b, absent})));
+  for (int i = 0; i < 3; ++i) {
+    Sync();
+    std::this_thread::sleep_for(milliseconds(300));
+  }
+  EXPECT_EQ(b_->replicator()->stats().scrub.settled, 0u)
+      << "the absent member may know better";
+
+  ASSERT_TRUE(IsOk(a_->db()->SetMembers(2, {a, b})));
+  ASSERT_TRUE(Eventually([&] {
+    Sync();
+    return b_->replicator()->stats().scrub.settled == 1;
+  }));
+  Sync();
+  contents_["mine alone"] = "value";
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_);
+}
+
 // Both hold the version with a value that matches their entry: the bit flipped
 // before the value was hashed.
 TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByValueHash) {
