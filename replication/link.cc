@@ -8,6 +8,8 @@
 #include "replication/introduction.h"
 #include "replication/log.h"
 #include "replication/protocol/messages.h"
+#include "replication/protocol/session.h"
+#include "replication/protocol/storage_view.h"
 #include "replication/store/membership.h"
 #include "replication/throttled_view.h"
 
@@ -21,22 +23,21 @@ constexpr std::chrono::hours kBetweenSessions{24};
 // How long a side with no news of its own waits before it asks the peer's.
 constexpr std::chrono::seconds kBetweenAnnouncements{5};
 
-// Elements that a session may hold: a quarter of its memory, the rest being for
-// what an exchange makes of them and for messages; and no more than can be read
-// at the rate allowed before the peer takes us for dead.
-size_t MaxSpanElements(const ReplicatorOptions& options,
-                       uint64_t reads_per_second) {
-  constexpr size_t kElementBytes = 24;
+// Bounds what a session holds; and a span to no more than can be read at the
+// rate allowed before the peer takes us for dead.
+void Bound(const ReplicatorOptions& options, uint64_t reads_per_second,
+           SessionOptions* session) {
   constexpr size_t kFewest = size_t{1} << 12;
   constexpr size_t kMost = size_t{1} << 24;
-  size_t most = options.max_session_bytes / (4 * kElementBytes);
+  BoundMemory(options.max_session_bytes, size_t{1} << kLeafBits, session);
+  size_t most = session->max_span_elements;
   if (reads_per_second > 0) {
     const auto patience = static_cast<uint64_t>(options.io_timeout.count());
     const double readable = static_cast<double>(reads_per_second) *
                             static_cast<double>(patience) / 4000;
     most = std::min(most, static_cast<size_t>(std::min(readable, 1e9)));
   }
-  return std::clamp(most, kFewest, kMost);
+  session->max_span_elements = std::clamp(most, kFewest, kMost);
 }
 
 // What a session that both sides saw through means for who began it.
@@ -74,10 +75,7 @@ SessionOptions ToSessionOptions(const Replica& replica) {
           ? Prefer::kRoundTrips
           : Prefer::kBytes;
   session.exchange.false_positive_rate = options.false_positive_rate;
-  session.max_span_elements =
-      MaxSpanElements(options, replica.index_reads.rate());
-  session.max_turn_bytes = std::clamp<size_t>(
-      options.max_session_bytes / 64, size_t{64} << 10, session.max_turn_bytes);
+  Bound(options, replica.index_reads.rate(), &session);
   return session;
 }
 

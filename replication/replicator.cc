@@ -14,6 +14,7 @@
 
 #include "replication/dialer.h"
 #include "replication/protocol/schedule.h"
+#include "replication/protocol/session.h"
 #include "replication/replica.h"
 #include "replication/scrubber.h"
 #include "replication/verification.h"
@@ -46,8 +47,8 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
   if (!(options.false_positive_rate > 0 && options.false_positive_rate < 1)) {
     return wrong("false_positive_rate must be in (0, 1)");
   }
-  if (options.max_session_bytes < (size_t{1} << 20)) {
-    return wrong("max_session_bytes must be at least 1 MiB");
+  if (options.max_session_bytes < kLeastSessionBytes) {
+    return wrong("max_session_bytes must be at least 4 MiB");
   }
   if (options.max_accepted == 0) return wrong("max_accepted must be above 0");
   if (options.limits.max_sessions == 0) {

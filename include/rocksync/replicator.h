@@ -77,7 +77,8 @@ struct ReplicatorOptions {
   enum class Prefer { kBytes, kRoundTrips };
   Prefer prefer = Prefer::kBytes;
 
-  // Memory that one session may hold on this side, in bytes.
+  // Memory that one session may hold on this side, in bytes; at least 4 MiB.
+  // While a value travels, it takes up to four times its size beside that.
   size_t max_session_bytes = size_t{64} << 20;
 
   // Called on a background thread while a session runs (at most about ten

@@ -51,8 +51,9 @@ void Location::Found(const std::vector<uint32_t>& ordinals) {
   for (const uint32_t ordinal : ordinals) {
     found_.push_back(compared_[ordinal]);
   }
-  compared_ = {};
-  elements_ = {};
+  // `= {}` would keep their memory.
+  std::vector<uint32_t>().swap(compared_);
+  std::vector<ElementHash>().swap(elements_);
 }
 
 void Location::FoundAll() {

@@ -297,6 +297,21 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
   return Malformed(type, "not a message of a session");
 }
 
+void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {
+  // What finding out which leaves differ takes; a span takes less of it.
+  constexpr size_t kLeafBytes = 40;
+  // The sums of a sketch, and what a session takes for anything at all.
+  constexpr size_t kBaseBytes = size_t{256} << 10;
+  // An element of a span, what an exchange makes of it, and what was gained.
+  constexpr size_t kElementBytes = 96;
+  constexpr size_t kTurnShare = 64;
+  const size_t fixed = kBaseBytes + kLeafBytes * leaves;
+  const size_t left = max_bytes > fixed ? max_bytes - fixed : 0;
+  options->max_span_elements = std::max<size_t>(1, left / kElementBytes);
+  options->max_turn_bytes =
+      std::min(options->max_turn_bytes, max_bytes / kTurnShare);
+}
+
 std::unique_ptr<Session> NewSession(Role role, const SessionOptions& options,
                                     const SessionSeed& seed,
                                     const SessionContext& context) {

@@ -41,6 +41,15 @@ struct SessionOptions {
   uint32_t max_rounds = 64;
 };
 
+// The least memory that a session can be bounded to.
+inline constexpr size_t kLeastSessionBytes = size_t{4} << 20;
+
+// Sets max_span_elements and lowers max_turn_bytes so that a session holds no
+// more than about `max_bytes` on this side, and beside that what one value
+// takes: up to four times its size. `leaves`: of the storage. The peer may send
+// turns of another size, and its bound on spans counts too, where it is less.
+void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options);
+
 // What the initiator of a session that only compares wants to know.
 struct VerifyTask {
   // Called for each key that differs; false: enough, the session may end. At a

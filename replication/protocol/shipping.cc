@@ -161,7 +161,7 @@ absl::Status Shipping::ReceiveChunk(std::string_view body) {
   if (chunk_bytes_ <= context_.options->max_value_bytes) {
     chunks_.append(body);
   } else {
-    chunks_.clear();  // too large for us: only its size is kept
+    std::string().swap(chunks_);  // too large for us: only its size is kept
   }
   return absl::OkStatus();
 }
@@ -453,7 +453,7 @@ absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
   awaits_answer_ = true;
   if (out.on_request &&
       cached_bytes_ + out.value.size() > context_.options->max_turn_bytes) {
-    out.value = std::string();
+    std::string().swap(out.value);  // an assignment would keep its memory
     out.cached = false;
   } else {
     cached_bytes_ += out.value.size();

@@ -60,9 +60,9 @@ ClusterResult Cluster::Run() {
     truth_.Broke("equal, but tombstones do not go");
   }
   if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
-  // Being equal, they also find out.
+  // Being equal, they also find out, once what hangs has timed out.
   const uint64_t proofs = result_.proofs;
-  RunUntil(now_ms_ + 4 * shape_.interval_ms);
+  RunUntil(now_ms_ + kIoTimeoutMs + 4 * shape_.interval_ms);
   result_.violations = truth_.violations();
   if (result_.violations.empty() && result_.proofs == proofs) {
     result_.violations.push_back("equal, but no session proves it");
@@ -218,6 +218,7 @@ void Cluster::WriteSomething() {
     NoteWrite(replica, {family, key});
   } else {
     std::string value = absl::StrCat("v", ++result_.writes);
+    value.resize(std::max(value.size(), shape_.value_bytes), 'x');
     if (shape_.large_value > 0 && random_.OneIn(20)) {
       value.resize(shape_.large_value, 'x');
     }

@@ -22,6 +22,7 @@
 #include "replication/protocol/session.h"
 #include "replication/protocol/setup.h"
 #include "tests/simulation/cluster.h"
+#include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_storage.h"
 #include "tests/simulation/random.h"
 #include "tests/simulation/recording_view.h"
@@ -36,8 +37,6 @@ inline constexpr uint64_t kMaxAheadMs = 60'000;
 inline constexpr uint64_t kLeastIntervalMs = 5'000;
 inline constexpr uint64_t kMaxTwins = 3;
 inline constexpr size_t kMaxReplicas = 10;
-// A few hundred elements need no more leaves than that.
-inline constexpr int kLeafBitsHere = 6;
 // A session that expires has settled a leaf at least. So many of them, for each
 // replica, are all leaves twice: of what a replica has, and of what reaches it
 // meanwhile.
@@ -113,6 +112,7 @@ class Cluster {
     Replica* replica = nullptr;
     std::optional<Setup> setup;
     std::unique_ptr<RecordingView> view;
+    std::unique_ptr<MemoryAccount> memory;  // of the session
     std::unique_ptr<Session> session;
     Announcement mine;  // what both said last
     Announcement theirs;
@@ -228,6 +228,8 @@ class Cluster {
   void GoOn(Link* link);
   void ReceiveAnnouncement(Link* link, int side, const std::string& message);
   void BeginSession(Link* link, int side);
+  SessionOptions OptionsOfSession() const;
+  void CheckMemory(const Link& link, const Side& side);
   void Pump(Link* link, int side);
   void Send(Link* link, int to, std::string message);
   void Deliver(Link* link, int to, const std::string& message);

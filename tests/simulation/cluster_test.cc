@@ -96,12 +96,13 @@ INSTANTIATE_TEST_SUITE_P(
                     With(PlantedFault::kForgetLimit),
                     With(PlantedFault::kSyncLies),
                     With(PlantedFault::kOfferRot, 190, kMany)));
-INSTANTIATE_TEST_SUITE_P(OfTheCluster, PlantedFaultTest,
-                         testing::Values(With(ClusterFault::kBelieveFilter),
-                                         With(ClusterFault::kIgnoreRollback),
-                                         With(ClusterFault::kReuseMapping),
-                                         With(ClusterFault::kApplyLate, 140,
-                                              kMany)));
+INSTANTIATE_TEST_SUITE_P(
+    OfTheCluster, PlantedFaultTest,
+    testing::Values(With(ClusterFault::kBelieveFilter),
+                    With(ClusterFault::kIgnoreRollback),
+                    With(ClusterFault::kReuseMapping),
+                    With(ClusterFault::kForgetMemory, 140, kMany),
+                    With(ClusterFault::kApplyLate, 140, kMany)));
 INSTANTIATE_TEST_SUITE_P(OfForgetting, PlantedFaultTest,
                          testing::Values(With(MemberFault::kForgetLocally),
                                          With(MemberFault::kNewcomerCounts),

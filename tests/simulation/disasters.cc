@@ -54,6 +54,7 @@ void Cluster::RollBackSomebody() {
   Mount(std::move(disk), &replica);
   replica.shares_id = true;
   truth_.Lost(lost, Storages());
+  truth_.Unlearn(Storages());
   Restart(&replica, random_.Between(10, 10'000));
 }
 

@@ -246,10 +246,31 @@ void Cluster::BeginSession(Link* link, int number) {
   context.now_ms = [this] { return now_ms_; };
   context.busy =
       number == 1 && replica->sessions > 0 && !shape_.visitors_at_once;
+  side.memory = std::make_unique<MemoryAccount>();
+  const Charging charging(side.memory.get());
   side.session = NewSession(number == 0 ? Role::kInitiator : Role::kResponder,
-                            shape_.session, seed, context);
+                            OptionsOfSession(), seed, context);
   ++replica->sessions;
   side.counted = true;
+}
+
+SessionOptions Cluster::OptionsOfSession() const {
+  SessionOptions options = shape_.session;
+  if (options_.cluster_fault == ClusterFault::kForgetMemory) {
+    options.max_span_elements = SessionOptions().max_span_elements;
+    options.max_turn_bytes = SessionOptions().max_turn_bytes;
+  }
+  return options;
+}
+
+void Cluster::CheckMemory(const Link& link, const Side& side) {
+  if (shape_.session_bytes == 0) return;
+  const size_t may = shape_.session_bytes +
+                     4 * std::max(shape_.value_bytes, shape_.large_value);
+  if (side.memory->peak() <= may) return;
+  truth_.Broke(absl::StrCat("link ", link.number, ": the session of ",
+                            side.replica->name(), " held ", side.memory->peak(),
+                            " bytes, it may hold ", may));
 }
 
 void Cluster::Pump(Link* link, int number) {
@@ -263,7 +284,11 @@ void Cluster::Pump(Link* link, int number) {
     if (!LetIn(link, number)) return;
     if (number == 0) BeginSession(link, 0);
   }
-  while (link->open && side.session && side.session->NextMessage(&message)) {
+  const auto next = [&side, &message] {
+    const Charging charging(side.memory.get());
+    return side.session->NextMessage(&message);
+  };
+  while (link->open && side.session && next()) {
     Send(link, 1 - number, message);
   }
   if (link->open && side.session && side.session->done()) {
@@ -325,7 +350,10 @@ void Cluster::Deliver(Link* link, int to, const std::string& message) {
       }
       BeginSession(link, to);
     }
-    status = side.session->Receive(message);
+    {
+      const Charging charging(side.memory.get());
+      status = side.session->Receive(message);
+    }
     NoteSyncs(side.replica);
   }
   if (absl::IsFailedPrecondition(status) && !side.session) {
@@ -381,6 +409,7 @@ void Cluster::SessionEnded(Link* link, int number) {
   Side& side = link->sides[number];
   const SessionReport report = side.session->report();
   const absl::Status status = side.session->status();
+  CheckMemory(*link, side);
   NoteSyncs(side.replica);
   Trace("link ", link->number, " ", side.replica->name(), " ends: ",
         report.proven_equal ? "equal"

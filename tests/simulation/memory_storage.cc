@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/protocol/apply.h"
+#include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_snapshot.h"
 
 namespace rocksync {
@@ -204,6 +205,7 @@ void MemoryStorage::Rot(const Key& key, Damage damage) {
 }
 
 void MemoryStorage::MarkSuspect(const Key& key, const Version& version) {
+  const Charging nobody(nullptr);
   const auto it = current_->find(key);
   if (it == current_->end() || it->second.suspect ||
       it->second.version != version) {
@@ -263,6 +265,7 @@ bool MemoryStorage::HasSuspects() const {
 
 absl::StatusOr<std::unique_ptr<StorageSnapshot>> MemoryStorage::TakeSnapshot(
     const std::function<bool()>& cancelled) {
+  const Charging nobody(nullptr);
   if (!unavailable_.empty()) return absl::UnavailableError(unavailable_);
   if (cancelled && cancelled()) return absl::CancelledError("stopped");
   std::shared_ptr<const Records> visible = current_;
@@ -288,6 +291,7 @@ absl::StatusOr<std::unique_ptr<StorageSnapshot>> MemoryStorage::TakeSnapshot(
 absl::Status MemoryStorage::Apply(std::span<const Pair> pairs,
                                   const std::function<bool()>& cancelled,
                                   std::vector<ApplyOutcome>* outcomes) {
+  const Charging nobody(nullptr);
   outcomes->clear();
   if (before_apply_) before_apply_();
   if (apply_failures_ > 0) {
@@ -353,6 +357,7 @@ ElementHash MemoryStorage::HashOf(const Pair& pair) const {
 }
 
 absl::Status MemoryStorage::Sync() {
+  const Charging nobody(nullptr);
   ++syncs_;
   if (options_.fault == PlantedFault::kSyncLies) return absl::OkStatus();
   for (const Key& key : unsynced_) {

@@ -7,6 +7,22 @@
 
 namespace rocksync {
 
+namespace {
+
+// Values that together are far more than a session may hold. Of its own chance,
+// so that other seeds stay what they are.
+void DrawMemory(uint64_t seed, ClusterShape* shape) {
+  Random random(seed ^ 0x3e3041);
+  if (!random.OneIn(4)) return;
+  shape->session_bytes = random.Between(320, 640) << 10;
+  shape->value_bytes = random.Between(500, 4000);
+  shape->keys = std::max<size_t>(shape->keys, random.Between(100, 300));
+  BoundMemory(shape->session_bytes, size_t{1} << kLeafBitsHere,
+              &shape->session);
+}
+
+}  // namespace
+
 ClusterShape ShapeOf(uint64_t seed) {
   Random random(seed);
   ClusterShape shape;
@@ -43,6 +59,7 @@ ClusterShape ShapeOf(uint64_t seed) {
   if (random.OneIn(5)) shape.copy_every_ms = random.Between(5000, 30'000);
   shape.keeps_links = random.OneIn(2);
   if (random.OneIn(5)) shape.rot_every_ms = random.Between(1000, 20'000);
+  DrawMemory(seed, &shape);
   shape.members = !random.OneIn(3);
   if (!shape.members) return shape;
   // Time for tombstones to go while writes go on.
@@ -64,13 +81,14 @@ std::string Describe(const ClusterShape& shape) {
                                                           : "adaptive",
       shape.sync_every_write ? ", synced" : "", ", spans of ",
       shape.session.max_span_elements, ", turns of ",
-      shape.session.max_turn_bytes, ", skew ", shape.max_skew_ms,
-      " ms, a crash every ", shape.crash_every_ms, " ms, a rollback every ",
-      shape.rollback_every_ms, " ms, a copy every ", shape.copy_every_ms,
-      " ms, rot every ", shape.rot_every_ms,
-      shape.members ? " ms, members" : " ms", ", one joins every ",
-      shape.join_every_ms, " ms, one goes every ", shape.remove_every_ms,
-      " ms, one is absent every ", shape.absent_every_ms, " ms");
+      shape.session.max_turn_bytes, ", sessions of ", shape.session_bytes >> 10,
+      " KiB, skew ", shape.max_skew_ms, " ms, a crash every ",
+      shape.crash_every_ms, " ms, a rollback every ", shape.rollback_every_ms,
+      " ms, a copy every ", shape.copy_every_ms, " ms, rot every ",
+      shape.rot_every_ms, shape.members ? " ms, members" : " ms",
+      ", one joins every ", shape.join_every_ms, " ms, one goes every ",
+      shape.remove_every_ms, " ms, one is absent every ", shape.absent_every_ms,
+      " ms");
 }
 
 }  // namespace rocksync

@@ -12,6 +12,9 @@
 
 namespace rocksync {
 
+// A few hundred elements need no more leaves than that.
+inline constexpr int kLeafBitsHere = 6;
+
 struct ClusterShape {
   size_t replicas = 2;
   size_t keys = 5;
@@ -38,6 +41,8 @@ struct ClusterShape {
   bool keeps_links = false;        // for several sessions
   uint64_t rot_every_ms = 0;       // a disk damages a pair
   size_t large_value = 0;          // bytes of one value in 20
+  size_t value_bytes = 0;          // of every value, at least
+  size_t session_bytes = 0;        // that a session may hold; 0: not bounded
   SessionOptions session;
 };
 ClusterShape ShapeOf(uint64_t seed);

@@ -88,6 +88,21 @@ void Truth::Lost(const Records& lost, const Storages& left) {
   }
 }
 
+void Truth::Unlearn(const Storages& left) {
+  const auto known = [&left](const Key& key, const Version& version) {
+    return std::any_of(left.begin(), left.end(), [&](const auto* storage) {
+      const auto it = storage->records().find(key);
+      return IsForgotten(true, version, storage->horizon()) ||
+             (it != storage->records().end() && it->second.version >= version);
+    });
+  };
+  for (auto* deletions : {&forgotten_, &gone_}) {
+    std::erase_if(*deletions, [&known](const auto& deletion) {
+      return !known(deletion.first, deletion.second);
+    });
+  }
+}
+
 void Truth::Rotted(uint64_t replica_id, const Key& key, const Record& record,
                    const Storages& left) {
   damaged_.insert({replica_id, key});

@@ -40,6 +40,9 @@ class Truth {
   void Synced(const Records& records);
   // A disk that had synced `lost` is gone, or out of reach; these are left.
   void Lost(const Records& lost, const Storages& left);
+  // A disk was replaced by an old state of it. What was deleted and forgotten
+  // may live again if none of those that are left knows of the deletion.
+  void Unlearn(const Storages& left);
   // The disk of a replica has damaged this; of the others these are left.
   void Rotted(uint64_t replica_id, const Key& key, const Record& record,
               const Storages& left);
