@@ -56,7 +56,8 @@ uint64_t LeadingOf(const Slice& internal_key) {
 }
 
 // Thread safety: any number of readers and, through InsertKeyConcurrently, any
-// number of writers. Nothing takes a lock but the handing out of iterators.
+// number of writers, or one through InsertKey. Nothing takes a lock but the
+// handing out of iterators.
 class BucketRep final : public MemTableRep {
  public:
   BucketRep(const KeyComparator& compare, rocksdb::Allocator* allocator,
@@ -80,14 +81,16 @@ class BucketRep final : public MemTableRep {
   }
   void MarkReadOnly() override { memory_.DoneAllocating(); }
 
-  void Insert(KeyHandle handle) override { InsertKeyConcurrently(handle); }
+  void Insert(KeyHandle handle) override { InsertKey(handle); }
   bool InsertKey(KeyHandle handle) override {
-    return InsertKeyConcurrently(handle);
+    return InsertNode<Writers::kOne>(static_cast<Node*>(handle));
   }
   void InsertConcurrently(KeyHandle handle) override {
     InsertKeyConcurrently(handle);
   }
-  bool InsertKeyConcurrently(KeyHandle handle) override;
+  bool InsertKeyConcurrently(KeyHandle handle) override {
+    return InsertNode<Writers::kMany>(static_cast<Node*>(handle));
+  }
 
   bool Contains(const char* key) const override {
     const Slice target = rocksdb::GetLengthPrefixedSlice(key);
@@ -191,6 +194,32 @@ class BucketRep final : public MemTableRep {
            std::memcmp(x.data(), y.data(), x.size() - kTagBytes) == 0;
   }
 
+  // Whether others may insert at the same time.
+  enum class Writers { kOne, kMany };
+  // False if the key is there.
+  template <Writers kWriters>
+  bool InsertNode(Node* node);
+
+  // Makes *link, which was `expected`, point to `node`; false, and `expected`
+  // is what it is now, if somebody else came first. Alone it takes no locked
+  // instruction, which would wait until the node, mostly in memory that is in
+  // no cache, is written.
+  template <Writers kWriters>
+  bool Link(std::atomic<Node*>* link, Node*& expected, Node* node) {
+    if constexpr (kWriters == Writers::kMany) {
+      if (!link->compare_exchange_strong(expected, node,
+                                         std::memory_order_acq_rel)) {
+        return false;
+      }
+      entries_.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      link->store(node, std::memory_order_release);
+      entries_.store(entries_.load(std::memory_order_relaxed) + 1,
+                     std::memory_order_relaxed);
+    }
+    return true;
+  }
+
   static size_t GroupOf(size_t bucket) { return bucket / kGroup; }
   bool IsOccupied(size_t group) const {
     return (occupied_[group / 64].load(std::memory_order_acquire) >>
@@ -272,8 +301,8 @@ class BucketRep final : public MemTableRep {
   std::vector<std::unique_ptr<char[]>> pool_;
 };
 
-bool BucketRep::InsertKeyConcurrently(KeyHandle handle) {
-  Node* node = static_cast<Node*>(handle);
+template <BucketRep::Writers kWriters>
+bool BucketRep::InsertNode(Node* node) {
   const Slice key = KeyOf(node);
   const uint64_t leading = LeadingOf(key);
   const size_t bucket = leading >> shift_;
@@ -298,10 +327,7 @@ bool BucketRep::InsertKeyConcurrently(KeyHandle handle) {
       node->run_end = after->run_end != nullptr ? after->run_end : after;
     }
     // On failure `after` is the node that came between: go on from there.
-    if (link->compare_exchange_strong(after, node, std::memory_order_acq_rel)) {
-      entries_.fetch_add(1, std::memory_order_relaxed);
-      return true;
-    }
+    if (Link<kWriters>(link, after, node)) return true;
   }
 }
 
