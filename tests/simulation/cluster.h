@@ -24,6 +24,7 @@ enum class ClusterFault : uint8_t {
   kIgnoreRollback,  // replicas forget whom they met
   kReuseMapping,    // replicas say the same nonce on every connection
   kApplyLate,       // what arrives after the horizon has moved is applied
+  kActOnDecode,     // what a sketch decodes to counts as all there is
   kForgetMemory,    // sessions are not bounded by the memory they may hold
 };
 

@@ -27,6 +27,7 @@
 #include "tests/simulation/random.h"
 #include "tests/simulation/recording_view.h"
 #include "tests/simulation/shape.h"
+#include "tests/simulation/sketch_rounds.h"
 #include "tests/simulation/truth.h"
 
 namespace rocksync {
@@ -132,6 +133,7 @@ class Cluster {
     int attempt = 0;        // in a row, since member lists were taken over
     bool open = true;
     bool hangs = false;  // no frame arrives any more
+    SketchRounds rounds;
     uint64_t last_frame_ms = 0;
   };
   struct Event {
@@ -200,6 +202,7 @@ class Cluster {
   void RemoveSomebody();
   void DecideAboutRemoved(Replica* replica);
   void BeginAnew(Replica* replica);
+  void Empty(Replica* replica);
   void Retire(Replica* replica);
   void Reconnect(Replica* replica);
   void KeepConnected(const Replica& without);

@@ -101,6 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(With(ClusterFault::kBelieveFilter),
                     With(ClusterFault::kIgnoreRollback),
                     With(ClusterFault::kReuseMapping),
+                    With(ClusterFault::kActOnDecode),
                     With(ClusterFault::kForgetMemory, 140, kMany),
                     With(ClusterFault::kApplyLate, 140, kMany)));
 INSTANTIATE_TEST_SUITE_P(OfForgetting, PlantedFaultTest,

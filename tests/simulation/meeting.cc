@@ -314,8 +314,12 @@ void Cluster::Send(Link* link, int to, std::string message) {
     }
   }
   if (link->hangs) return;
-  if (options_.cluster_fault == ClusterFault::kBelieveFilter &&
-      (message[0] & kTypeMask) == static_cast<int>(MessageType::kDiffers)) {
+  const bool differs =
+      (message[0] & kTypeMask) == static_cast<int>(MessageType::kDiffers);
+  const bool after_sketches = link->rounds.Denies(message);
+  if ((options_.cluster_fault == ClusterFault::kBelieveFilter && differs) ||
+      (options_.cluster_fault == ClusterFault::kActOnDecode &&
+       after_sketches)) {
     message = "\x82";
   }
   uint64_t delay_ms = random_.Between(1, 30);

@@ -167,7 +167,23 @@ void Cluster::DecideAboutRemoved(Replica* replica) {
   }
 }
 
+// Once faults are over an operator looks further: whoever else has data and no
+// list yet would hand them on to the one that begins anew, time and again.
 void Cluster::BeginAnew(Replica* replica) {
+  Empty(replica);
+  if (faulty()) return;
+  for (const auto& other : replicas_) {
+    if (other->gone || other->removed_epoch > 0 || epoch_ == 0 ||
+        other->storage->forgetting().list.epoch > 0 ||
+        other->storage->records().empty()) {
+      continue;
+    }
+    Empty(other.get());
+  }
+  Settle();
+}
+
+void Cluster::Empty(Replica* replica) {
   Trace(replica->name(), " begins anew, empty");
   if (replica->removed_epoch == 0) {
     NoteSyncs(replica);
@@ -178,7 +194,6 @@ void Cluster::BeginAnew(Replica* replica) {
   OpenEmpty(replica);
   ++result_.joined;
   Restart(replica, 1000);
-  if (!faulty()) Settle();
 }
 
 void Cluster::Retire(Replica* replica) {

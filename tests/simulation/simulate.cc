@@ -26,6 +26,7 @@ const std::map<std::string, ClusterFault> kClusterFaults = {
     {"ignore-rollback", ClusterFault::kIgnoreRollback},
     {"reuse-mapping", ClusterFault::kReuseMapping},
     {"apply-late", ClusterFault::kApplyLate},
+    {"act-on-decode", ClusterFault::kActOnDecode},
     {"forget-memory", ClusterFault::kForgetMemory},
 };
 const std::map<std::string, MemberFault> kMemberFaults = {
