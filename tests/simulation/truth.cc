@@ -97,9 +97,12 @@ void Truth::Unlearn(const Storages& left) {
     });
   };
   for (auto* deletions : {&forgotten_, &gone_}) {
-    std::erase_if(*deletions, [&known](const auto& deletion) {
-      return !known(deletion.first, deletion.second);
-    });
+    for (auto& [key, versions] : *deletions) {
+      std::erase_if(versions, [&, &of = key](const Version& version) {
+        return !known(of, version);
+      });
+    }
+    std::erase_if(*deletions, [](const auto& of) { return of.second.empty(); });
   }
 }
 
@@ -115,23 +118,23 @@ void Truth::Rotted(uint64_t replica_id, const Key& key, const Record& record,
 }
 
 void Truth::Forgot(const Key& key, const Version& version, bool fenced) {
-  Version& gone = gone_[key];
-  gone = std::max(gone, version);
+  gone_[key].insert(version);
   if (fenced) return;
-  Version& forgotten = forgotten_[key];
-  if (forgotten < version) adopted_.erase(key);
-  forgotten = std::max(forgotten, version);
+  std::set<Version>& forgotten = forgotten_[key];
+  const bool is_new = forgotten.insert(version).second;
+  if (is_new && *forgotten.rbegin() == version) adopted_.erase(key);
 }
 
 bool Truth::IsGone(const Key& key, const Version& version) const {
   const auto it = gone_.find(key);
-  return it != gone_.end() && version <= it->second;
+  return it != gone_.end() && version <= *it->second.rbegin();
 }
 
 bool Truth::LivesAgain(const Key& key, const Version& version) const {
   const auto it = forgotten_.find(key);
   if (version == Version{} && adopted_.count(key) > 0) return false;
-  return it != forgotten_.end() && version < it->second && !IsExcused(key);
+  return it != forgotten_.end() && version < *it->second.rbegin() &&
+         !IsExcused(key);
 }
 
 void Truth::Applied(const Pair& pair, uint64_t wall_ms, uint64_t max_ahead_ms,

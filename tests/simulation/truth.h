@@ -84,8 +84,8 @@ class Truth {
 
   std::map<Key, std::multimap<Version, Record>> written_;
   std::map<Key, Version> durable_;
-  std::map<Key, Version> forgotten_;  // the latest tombstone, by a member
-  std::map<Key, Version> gone_;       // by anybody
+  std::map<Key, std::set<Version>> forgotten_;  // tombstones, by a member
+  std::map<Key, std::set<Version>> gone_;       // by anybody
   // The disk that alone held the newest version damaged it: an older one may
   // come back, or the damaged one count as adopted.
   std::set<Key> excused_;
