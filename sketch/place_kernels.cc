@@ -19,32 +19,56 @@ constexpr size_t kAhead = 512;
 constexpr size_t kElementsPerLine = 64 / sizeof(ElementHash);
 
 // Elements whose places are computed before the first bit is touched: bits are
-// then as independent of each other as the processor can use.
-constexpr size_t kBlock = 256;
+// then as independent of each other as the processor can use. With larger
+// blocks places and bits overlap less.
+constexpr size_t kBlock = 64;
 
-// Places of short ranges.
-using PlaceFunction = void (*)(const ElementHash* elements, size_t n,
-                               const MappingKey& key, uint32_t m,
-                               uint32_t* places);
+// What is done with the places: their bits are set, or elements whose bits are
+// not set are found.
+struct Task {
+  uint8_t* set = nullptr;           // if not null; else
+  const uint8_t* tested = nullptr;  // of `size` bytes
+  uint64_t size = 0;
+  uint32_t first = 0;  // ordinal of the first element
+  uint32_t* ordinals = nullptr;
+};
 
-void PlacePortable(const ElementHash* elements, size_t n, const MappingKey& key,
-                   uint32_t m, uint32_t* places) {
+// Below, of each instruction set: PlaceX() computes the places of a block in a
+// short range; FindX() puts the ordinals of a block's elements that are not
+// set where `ordinals` points to and returns their number; RunX() does a task.
+// The former two are inlined into the latter, which then keeps what is constant
+// in registers.
+#if defined(__GNUC__)
+#define ROCKSYNC_INLINE inline __attribute__((always_inline))
+#else
+#define ROCKSYNC_INLINE inline
+#endif
+
+ROCKSYNC_INLINE void PlacePortable(const ElementHash* elements, size_t n,
+                                   const MappingKey& key, uint32_t m,
+                                   uint32_t* places) {
   for (size_t i = 0; i < n; ++i) {
     if (i % kElementsPerLine == 0) __builtin_prefetch(elements + i + kAhead);
     places[i] = ShortScale(ShortMix(elements[i], key), m);
   }
 }
 
-// Puts into `ordinals` the ordinals, counting from `first`, of the places of a
-// block that are not set, and returns their number.
-using FindFunction = size_t (*)(const uint32_t* places, size_t n,
-                                const uint8_t* bytes, uint64_t size,
-                                uint32_t first, uint32_t* ordinals);
+// `bytes` by value: what is written to bytes could be the pointer itself, which
+// would be read again for every bit.
+template <typename Number>
+ROCKSYNC_INLINE void SetBits(const Number* places, size_t n, uint8_t* bytes) {
+#pragma GCC unroll 8
+  for (size_t i = 0; i < n; ++i) {
+    const Number p = places[i];
+    bytes[p / 8] = static_cast<uint8_t>(bytes[p / 8] | 1 << p % 8);
+  }
+}
 
 // Without branches: half the answers of a half full filter would be
 // mispredicted.
-size_t FindPortable(const uint32_t* places, size_t n, const uint8_t* bytes,
-                    uint64_t /*size*/, uint32_t first, uint32_t* ordinals) {
+ROCKSYNC_INLINE size_t FindPortable(const uint32_t* places, size_t n,
+                                    const uint8_t* bytes, uint32_t first,
+                                    uint32_t* ordinals) {
   size_t count = 0;
   for (size_t i = 0; i < n; ++i) {
     const uint32_t p = places[i];
@@ -52,6 +76,24 @@ size_t FindPortable(const uint32_t* places, size_t n, const uint8_t* bytes,
     count += ~static_cast<size_t>(bytes[p / 8] >> p % 8) & 1;
   }
   return count;
+}
+
+size_t RunPortable(std::span<const ElementHash> elements, const MappingKey& key,
+                   uint32_t m, const Task& task) {
+  uint32_t places[kBlock];
+  size_t found = 0;
+  for (size_t at = 0; at < elements.size(); at += kBlock) {
+    const size_t n = std::min(kBlock, elements.size() - at);
+    PlacePortable(elements.data() + at, n, key, m, places);
+    if (task.set != nullptr) {
+      SetBits(places, n, task.set);
+    } else {
+      found += FindPortable(places, n, task.tested,
+                            task.first + static_cast<uint32_t>(at),
+                            task.ordinals + found);
+    }
+  }
+  return found;
 }
 
 #if ROCKSYNC_X86
@@ -81,9 +123,9 @@ ROCKSYNC_AVX2 inline __m256i PlaceFour(const ElementHash* elements, __m256i key,
       _mm256_xor_si256(product, _mm256_srli_epi64(product, 32)), m);
 }
 
-ROCKSYNC_AVX2 void PlaceAvx2(const ElementHash* elements, size_t n,
-                             const MappingKey& key, uint32_t m,
-                             uint32_t* places) {
+ROCKSYNC_AVX2 ROCKSYNC_INLINE void PlaceAvx2(const ElementHash* elements,
+                                             size_t n, const MappingKey& key,
+                                             uint32_t m, uint32_t* places) {
   const int64_t high = static_cast<int64_t>(key.high);
   const int64_t low = static_cast<int64_t>(key.low);
   const __m256i wide_key = _mm256_setr_epi64x(high, low, high, low);
@@ -103,6 +145,25 @@ ROCKSYNC_AVX2 void PlaceAvx2(const ElementHash* elements, size_t n,
                         _mm256_permutevar8x32_epi32(upper, order));
   }
   PlacePortable(elements + i, n - i, key, m, places + i);
+}
+
+ROCKSYNC_AVX2 size_t RunAvx2(std::span<const ElementHash> elements,
+                             const MappingKey& key, uint32_t m,
+                             const Task& task) {
+  alignas(32) uint32_t places[kBlock];
+  size_t found = 0;
+  for (size_t at = 0; at < elements.size(); at += kBlock) {
+    const size_t n = std::min(kBlock, elements.size() - at);
+    PlaceAvx2(elements.data() + at, n, key, m, places);
+    if (task.set != nullptr) {
+      SetBits(places, n, task.set);
+    } else {
+      found += FindPortable(places, n, task.tested,
+                            task.first + static_cast<uint32_t>(at),
+                            task.ordinals + found);
+    }
+  }
+  return found;
 }
 
 // The plain intrinsics make GCC 12 warn of what they leave undefined.
@@ -131,9 +192,10 @@ ROCKSYNC_AVX512 inline __m512i PlaceEight(const ElementHash* elements,
       kAll8, _mm512_xor_si512(product, HighHalves(product)), m);
 }
 
-ROCKSYNC_AVX512 void PlaceAvx512(const ElementHash* elements, size_t n,
-                                 const MappingKey& key, uint32_t m,
-                                 uint32_t* places) {
+ROCKSYNC_AVX512 ROCKSYNC_INLINE void PlaceAvx512(const ElementHash* elements,
+                                                 size_t n,
+                                                 const MappingKey& key,
+                                                 uint32_t m, uint32_t* places) {
   const int64_t high = static_cast<int64_t>(key.high);
   const int64_t low = static_cast<int64_t>(key.low);
   const __m512i wide_key =
@@ -156,9 +218,11 @@ ROCKSYNC_AVX512 void PlaceAvx512(const ElementHash* elements, size_t n,
 }
 
 // As FindPortable(), of a filter of `size` bytes, at least 4.
-ROCKSYNC_AVX512 size_t FindAvx512(const uint32_t* places, size_t n,
-                                  const uint8_t* bytes, uint64_t size,
-                                  uint32_t first, uint32_t* ordinals) {
+ROCKSYNC_AVX512 ROCKSYNC_INLINE size_t FindAvx512(const uint32_t* places,
+                                                  size_t n,
+                                                  const uint8_t* bytes,
+                                                  uint64_t size, uint32_t first,
+                                                  uint32_t* ordinals) {
   // Four bytes are read from where the place is, or from the end.
   const __m512i last = _mm512_set1_epi32(static_cast<int>(size - 4));
   const __m512i word = _mm512_set1_epi32(~3);
@@ -187,42 +251,40 @@ ROCKSYNC_AVX512 size_t FindAvx512(const uint32_t* places, size_t n,
     count += static_cast<size_t>(std::popcount(unset));
     ordinal = _mm512_add_epi32(ordinal, _mm512_set1_epi32(16));
   }
-  return count + FindPortable(places + i, n - i, bytes, size,
+  return count + FindPortable(places + i, n - i, bytes,
                               first + static_cast<uint32_t>(i),
                               ordinals + count);
 }
-#endif
 
-PlaceFunction PlaceOf(CpuLevel level) {
-#if ROCKSYNC_X86
-  if (level >= CpuLevel::kAvx512) return PlaceAvx512;
-  if (level == CpuLevel::kAvx2) return PlaceAvx2;
-#endif
-  (void)level;
-  return PlacePortable;
-}
-
-FindFunction FindOf(CpuLevel level, uint64_t size) {
-#if ROCKSYNC_X86
-  if (level >= CpuLevel::kAvx512 && size >= 4) return FindAvx512;
-#endif
-  (void)level;
-  (void)size;
-  return FindPortable;
-}
-
-// Calls visit(at, places, n) for each block of n elements from `at` on, in a
-// short range.
-template <typename Visit>
-void ForEachBlock(std::span<const ElementHash> elements, const MappingKey& key,
-                  uint64_t m, CpuLevel level, const Visit& visit) {
-  const PlaceFunction place = PlaceOf(level);
+// Tests only: setting bits, one by one, takes longer after vectors of 64 bytes
+// than after vectors of 32.
+ROCKSYNC_AVX512 size_t TestAvx512(std::span<const ElementHash> elements,
+                                  const MappingKey& key, uint32_t m,
+                                  const Task& task) {
   alignas(64) uint32_t places[kBlock];
+  size_t found = 0;
   for (size_t at = 0; at < elements.size(); at += kBlock) {
     const size_t n = std::min(kBlock, elements.size() - at);
-    place(elements.data() + at, n, key, static_cast<uint32_t>(m), places);
-    visit(at, places, n);
+    PlaceAvx512(elements.data() + at, n, key, m, places);
+    found += FindAvx512(places, n, task.tested, task.size,
+                        task.first + static_cast<uint32_t>(at),
+                        task.ordinals + found);
   }
+  return found;
+}
+#endif
+
+size_t Run(std::span<const ElementHash> elements, const MappingKey& key,
+           uint64_t m, const Task& task, CpuLevel level) {
+  const uint32_t range = static_cast<uint32_t>(m);
+#if ROCKSYNC_X86
+  if (level >= CpuLevel::kAvx512 && task.set == nullptr && task.size >= 4) {
+    return TestAvx512(elements, key, range, task);
+  }
+  if (level >= CpuLevel::kAvx2) return RunAvx2(elements, key, range, task);
+#endif
+  (void)level;
+  return RunPortable(elements, key, range, task);
 }
 
 // Calls visit(i, place) for all elements, in a range of any size.
@@ -237,17 +299,6 @@ void ForEachPlace(std::span<const ElementHash> elements, const MappingKey& key,
   }
 }
 
-// `bytes` by value: what is written to bytes could be the pointer itself, which
-// would be read again for every bit.
-template <typename Number>
-void SetBits(const Number* places, size_t n, uint8_t* bytes) {
-#pragma GCC unroll 8
-  for (size_t i = 0; i < n; ++i) {
-    const Number p = places[i];
-    bytes[p / 8] = static_cast<uint8_t>(bytes[p / 8] | 1 << p % 8);
-  }
-}
-
 }  // namespace
 
 void SetPlaces(std::span<const ElementHash> elements, const MappingKey& key,
@@ -257,10 +308,7 @@ void SetPlaces(std::span<const ElementHash> elements, const MappingKey& key,
                  [&](size_t, uint64_t p) { SetBits(&p, 1, bytes); });
     return;
   }
-  ForEachBlock(elements, key, m, level,
-               [&](size_t, const uint32_t* places, size_t n) {
-                 SetBits(places, n, bytes);
-               });
+  Run(elements, key, m, {.set = bytes}, level);
 }
 
 size_t FindUnsetPlaces(std::span<const ElementHash> elements,
@@ -274,15 +322,12 @@ size_t FindUnsetPlaces(std::span<const ElementHash> elements,
     });
     return count;
   }
-  const uint64_t size = (m + 7) / 8;
-  const FindFunction find = FindOf(level, size);
-  ForEachBlock(elements, key, m, level,
-               [&](size_t at, const uint32_t* places, size_t n) {
-                 count +=
-                     find(places, n, bytes, size,
-                          first + static_cast<uint32_t>(at), ordinals + count);
-               });
-  return count;
+  return Run(elements, key, m,
+             {.tested = bytes,
+              .size = (m + 7) / 8,
+              .first = first,
+              .ordinals = ordinals},
+             level);
 }
 
 }  // namespace rocksync
