@@ -103,6 +103,11 @@ void KeyedSet::Remove(const std::vector<bool>& marked) {
   });
 }
 
+// Up to this many power sums take one plan.
+constexpr uint32_t kSumsAtOnce = 128;
+// With fewer sums before, more are not likely.
+constexpr uint32_t kFewSums = 12;
+
 ShortIds::ShortIds(const KeyedSet& set, const IdShape& shape) : shape_(shape) {
   assert(shape.groups >= 1 && shape.bits >= kMinFieldBits &&
          shape.bits <= kMaxFieldBits &&
@@ -130,8 +135,25 @@ ShortIds::ShortIds(const KeyedSet& set, const IdShape& shape) : shape_(shape) {
   }
 }
 
+// All from the first one on cost less than further ones do later: their powers
+// follow from each other (gram_plan.h).
+void ShortIds::ComputeSingle(uint32_t end) {
+  if (end <= single_.size()) return;
+  const uint32_t ahead = std::min(
+      end + end / 2, (end + kSumsAtOnce - 1) / kSumsAtOnce * kSumsAtOnce);
+  if (ahead <= kSumsAtOnce) single_.clear();
+  const uint32_t first = static_cast<uint32_t>(single_.size());
+  std::vector<uint32_t> sums;
+  OddPowerSums(shape_.bits, first, ahead - first, ids_, groups_, &sums);
+  single_.insert(single_.end(), sums.begin(), sums.end());
+}
+
 std::vector<uint32_t> ShortIds::Sums(uint32_t first, uint32_t count,
-                                     std::span<const uint32_t> groups) const {
+                                     std::span<const uint32_t> groups) {
+  if (shape_.groups == 1 && groups.size() == 1 && first >= kFewSums) {
+    ComputeSingle(first + count);
+    return {single_.begin() + first, single_.begin() + first + count};
+  }
   std::vector<ElementRange> ranges;
   ranges.reserve(groups.size());
   for (const uint32_t g : groups) ranges.push_back(groups_[g]);

@@ -63,12 +63,16 @@ class ShortIds {
   ElementRange group(uint32_t g) const { return groups_[g]; }
 
   // Power sums [first, first + count) of each of `groups`, one row after the
-  // other.
+  // other. What more is likely to be asked for of a single group is computed
+  // with them.
   std::vector<uint32_t> Sums(uint32_t first, uint32_t count,
-                             std::span<const uint32_t> groups) const;
+                             std::span<const uint32_t> groups);
 
  private:
+  void ComputeSingle(uint32_t end);
+
   IdShape shape_;
+  std::vector<uint32_t> single_;  // the first sums of the only group
   LargeArray<uint32_t> ids_;
   std::vector<ElementRange> groups_;
 };

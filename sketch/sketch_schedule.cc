@@ -62,11 +62,15 @@ uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
 }
 
 uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
-                  uint32_t failed, uint32_t passes_left, bool hurry) {
+                  uint32_t failed, uint32_t passes_left, bool hurry,
+                  bool single) {
   if (decoded.empty()) {
-    // Nothing to learn from: grow by a factor.
-    const double factor = hurry ? 1.5 : 1.3;
-    return static_cast<uint32_t>(std::ceil(sums * factor)) + 2;
+    // Nothing to learn from: grow by a factor. Of a single group all that is
+    // too much is lost, and a pass costs some 7 bytes: growing by 1.3 would
+    // take 3 % more bytes and a third of a pass less, by 1.1 2 % fewer bytes
+    // and a pass more.
+    const double factor = hurry ? 1.5 : single ? 1.2 : 1.3;
+    return static_cast<uint32_t>(std::ceil(sums * factor)) + (single ? 1 : 2);
   }
   const double mean = EstimateMean(sums, decoded, failed);
   const double failing = PoissonAbove(mean, sums);

@@ -35,9 +35,11 @@ inline constexpr double kHurriedRetry = 4;
 // The total for the groups that failed with `sums` in a pass, when the
 // `decoded` ones of that pass had these sizes and `passes_left` >= 1 more
 // passes are aimed for. Groups are taken for Poisson distributed with one mean,
-// estimated from the sizes and the failures.
+// estimated from the sizes and the failures. `single`: there is one group, of
+// which nothing is known but that it failed.
 uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
-                  uint32_t failed, uint32_t passes_left, bool hurry);
+                  uint32_t failed, uint32_t passes_left, bool hurry,
+                  bool single);
 
 }  // namespace rocksync
 

@@ -112,7 +112,7 @@ absl::Status ExchangeAnswerer::TakeSums(std::string_view bytes) {
                                     : kPasses;
     const uint32_t left = aim > passes_ ? aim - passes_ : 1;
     next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed, left,
-                    hurry());
+                    hurry(), finish_->shape().groups == 1);
     next = std::min(next, kMaxSums);
     const bool leave =
         passes_ >= aim && ExpectedLeft() > kSureRetry &&

@@ -58,7 +58,7 @@ class FinishSender {
 
   const KeyedSet* const open_;
   const IdShape shape_;
-  const ShortIds ids_;
+  ShortIds ids_;
   std::vector<uint32_t> pending_;
   uint32_t sums_ = 0;
   uint32_t unconfirmed_ = 0;
@@ -98,7 +98,7 @@ class FinishDecoder {
   const KeyedSet* const open_;
   const IdShape shape_;
   const std::optional<int64_t> surplus_;
-  const ShortIds ids_;
+  ShortIds ids_;
   std::vector<Pending> pending_;
   uint32_t sums_ = 0;
 
