@@ -16,6 +16,7 @@
 #include "replication/protocol/session.h"
 #include "tests/simulation/conversation.h"
 #include "tests/simulation/memory_storage.h"
+#include "tests/unit/protocol/session_fixture.h"
 
 namespace rocksync {
 namespace {
@@ -23,16 +24,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class VerifySessionTest : public testing::Test {
+class VerifySessionTest : public SessionTest {
  protected:
-  MemoryStorage Replica(uint64_t id) {
-    MemoryStorage::Options options;
-    options.replica_id = id;
-    options.families = {"default", "other"};
-    options.wall_ms = [this] { return ++wall_ms_; };
-    return MemoryStorage(&hasher_, options);
-  }
-
   // As text: "family/key kind", sorted.
   static std::string Text(const Difference& difference) {
     const char* const kinds[] = {"missing here", "missing there", "version",
@@ -109,10 +102,8 @@ class VerifySessionTest : public testing::Test {
     }
   }
 
-  uint64_t wall_ms_ = 1'000'000;
   size_t limit_ = 1'000'000;
   std::vector<std::string> found_;
-  const ElementHasher hasher_{ClusterSecret{1, 2, 3}};
 };
 
 TEST_F(VerifySessionTest, EqualReplicasAreComparedByDigest) {

@@ -1,0 +1,233 @@
+// Sessions: what is held back, lost, or fails.
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "replication/protocol/messages.h"
+#include "tests/unit/protocol/session_fixture.h"
+
+namespace rocksync {
+namespace {
+
+TEST_F(SessionTest, VersionsFarInTheFutureAreHeldBackAndNeverCalledEqual) {
+  for (const bool to_initiator : {false, true}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    MemoryStorage* from = to_initiator ? &b : &a;
+    MemoryStorage* to = to_initiator ? &a : &b;
+    for (int i = 0; i < 50; ++i) {
+      from->Put(0, absl::StrCat(i), "value");
+      to->Put(0, absl::StrCat(50 + i), "value");
+    }
+    wall_ms_ += 100'000;
+    from->Put(0, "ahead", "value");
+    wall_ms_ -= 100'000;
+    const ConversationResult result = Converse(&a, &b);
+    EXPECT_TRUE(result.finished);
+    EXPECT_FALSE(result.initiator.proven_equal);
+    EXPECT_FALSE(result.responder.proven_equal);
+    EXPECT_EQ(
+        result.initiator.pairs_held_back + result.responder.pairs_held_back,
+        1u);
+    EXPECT_EQ(to->Get(0, "ahead"), std::nullopt);
+    EXPECT_EQ(to->records().size(), 100u);
+    wall_ms_ += 100'000;
+    ExpectProven(Converse(&a, &b));
+    ExpectEqual(a, b);
+  }
+}
+
+TEST_F(SessionTest, InSpansHeldBackPairsLeaveTheRestAlone) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  for (int i = 0; i < 500; ++i) {
+    a.Put(0, absl::StrCat(i), "value");
+    b.Put(0, absl::StrCat(500 + i), "value");
+  }
+  wall_ms_ += 100'000;
+  a.Put(0, "ahead", "value");
+  b.Put(0, "of b", "value");
+  wall_ms_ -= 100'000;
+  ConversationOptions options;
+  options.initiator.max_span_elements = 100;
+  options.responder.max_span_elements = 100;
+  const ConversationResult result = Converse(&a, &b, options);
+  EXPECT_TRUE(result.finished);
+  EXPECT_FALSE(result.initiator.proven_equal);
+  EXPECT_TRUE(result.responder.unsettled);
+  EXPECT_EQ(a.records().size(), 1001u);
+  EXPECT_EQ(b.records().size(), 1001u);
+}
+
+TEST_F(SessionTest, ARottenValueIsNotOffered) {
+  for (const bool initiator_rotten : {true, false}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    MemoryStorage* rotten = initiator_rotten ? &a : &b;
+    for (int i = 0; i < 50; ++i) {
+      a.Put(0, absl::StrCat("a", i), "value");
+      b.Put(0, absl::StrCat("b", i), "value");
+    }
+    rotten->Rot(0, initiator_rotten ? "a7" : "b7");
+    const ConversationResult result = Converse(&a, &b);
+    EXPECT_TRUE(result.finished);
+    EXPECT_FALSE(result.initiator.proven_equal ||
+                 result.responder.proven_equal);
+    EXPECT_TRUE(result.initiator.unsettled);
+    EXPECT_EQ(
+        result.initiator.pairs_unreadable + result.responder.pairs_unreadable,
+        1u);
+    EXPECT_EQ(a.records().size() + b.records().size(), 199u);
+  }
+}
+
+TEST_F(SessionTest, WhatTravelsIsDurableAtItsSender) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  a.Put(0, "of a", "x");
+  b.Delete(0, "of b");
+  ConversationOptions options;
+  int offers = 0;
+  options.tamper = [&](Role from, std::string* message) {
+    const auto type = static_cast<MessageType>((*message)[0] & kTypeMask);
+    if (type != MessageType::kOffers && type != MessageType::kPairs) return;
+    ++offers;
+    const MemoryStorage& sender = from == Role::kInitiator ? a : b;
+    EXPECT_EQ(sender.synced_records().count(
+                  {0, from == Role::kInitiator ? "of a" : "of b"}),
+              1u);
+  };
+  ExpectProven(Converse(&a, &b, options));
+  EXPECT_EQ(offers, 2);
+}
+
+TEST_F(SessionTest, BusyComesBackLater) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  a.Put(0, "key", "value");
+  ConversationOptions options;
+  options.responder_busy = true;
+  const ConversationResult result = Converse(&a, &b, options);
+  EXPECT_TRUE(result.finished);
+  EXPECT_TRUE(result.initiator.busy);
+  EXPECT_FALSE(result.initiator.proven_equal);
+  EXPECT_TRUE(result.initiator_status.ok());
+}
+
+// A version is issued once, so this is damage; both sides must still come to
+// the same content, whoever begins and whatever else differs.
+TEST_F(SessionTest, OtherContentAtOneVersionIsSettledByValueHash) {
+  for (const bool bloom : {false, true}) {
+    for (const size_t turn_bytes : {size_t{1} << 20, size_t{200}}) {
+      MemoryStorage a = Replica(1);
+      MemoryStorage b = Replica(2);
+      for (int i = 0; i < 300; ++i) a.Put(0, absl::StrCat("key", i), "value");
+      ExpectProven(Converse(&a, &b));
+      for (int i = 0; i < 60; ++i) {
+        const std::string key = absl::StrCat("key", i);
+        if (i % 3 != 0) a.Forge(0, key, absl::StrCat("a", i));
+        if (i % 3 != 1) b.Forge(0, key, absl::StrCat("b", i));
+        a.Put(1, absl::StrCat("a", i), "x");
+        b.Put(1, absl::StrCat("b", i), "x");
+      }
+      ConversationOptions options;
+      options.initiator.max_turn_bytes = turn_bytes;
+      options.responder.max_turn_bytes = turn_bytes;
+      if (bloom) options.initiator.exchange.mode = ExchangeMode::kBloom;
+      ExpectProven(Converse(&a, &b, options));
+      ExpectEqual(a, b);
+    }
+  }
+}
+
+TEST_F(SessionTest, AnAdoptionIsNamed) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  a.Put(0, "key", "value");
+  b.SetUnavailable("adopting, 43 %");
+  ConversationResult result = Converse(&a, &b);
+  EXPECT_TRUE(result.finished);
+  EXPECT_EQ(result.initiator_status,
+            absl::UnavailableError("the peer cannot compare now: adopting, "
+                                   "43 %"));
+  EXPECT_TRUE(result.responder_status.ok());
+  result = Converse(&b, &a);
+  EXPECT_EQ(result.initiator_status, absl::UnavailableError("adopting, 43 %"));
+  EXPECT_TRUE(result.transcript.empty());
+}
+
+TEST_F(SessionTest, AFailedApplyEndsTheSessionAndLosesNothing) {
+  for (const bool at_initiator : {true, false}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    for (int i = 0; i < 50; ++i) {
+      a.Put(0, absl::StrCat("a", i), "value");
+      b.Put(0, absl::StrCat("b", i), "value");
+    }
+    (at_initiator ? a : b).FailApply(absl::ResourceExhaustedError("disk full"));
+    const ConversationResult result = Converse(&a, &b);
+    EXPECT_EQ((at_initiator ? result.initiator_status : result.responder_status)
+                  .message(),
+              "disk full");
+    EXPECT_FALSE(result.initiator.proven_equal ||
+                 result.responder.proven_equal);
+    ExpectProven(Converse(&a, &b));
+    ExpectEqual(a, b);
+  }
+}
+
+TEST_F(SessionTest, AnOldSnapshotEndsUnprovenAndTheNextSessionGoesOn) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  for (int i = 0; i < 1000; ++i) a.Put(0, absl::StrCat(i), "value");
+  uint64_t now = 0;
+  ConversationOptions options;
+  options.initiator.max_span_elements = 50;
+  options.responder.max_span_elements = 50;
+  options.now_ms = [&now] { return now; };
+  options.between_turns = [&now] { now += 20'000; };
+  int sessions = 0;
+  while (true) {
+    const ConversationResult result = Converse(&a, &b, options);
+    ASSERT_TRUE(result.finished);
+    if (result.proven()) break;
+    EXPECT_TRUE(result.initiator.expired && result.responder.expired);
+    ASSERT_LT(++sessions, 50);
+  }
+  EXPECT_GT(sessions, 1);
+  ExpectEqual(a, b);
+}
+
+TEST_F(SessionTest, Cancelled) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  for (int i = 0; i < 300; ++i) a.Put(0, absl::StrCat(i), "value");
+  for (int polls = 0;; ++polls) {
+    int left = polls;
+    ConversationOptions options;
+    options.cancelled = [&left] { return left-- <= 0; };
+    const ConversationResult result = Converse(&a, &b, options);
+    if (result.proven()) break;
+    EXPECT_FALSE(result.initiator_status.ok() && result.responder_status.ok());
+    ASSERT_LT(polls, 10'000);
+  }
+  ExpectEqual(a, b);
+}
+
+TEST_F(SessionTest, WhatIsProvenIsSynced) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  for (int i = 0; i < 50; ++i) {
+    a.Put(0, absl::StrCat("a", i), "value");
+    b.Put(0, absl::StrCat("b", i), "value");
+  }
+  ExpectProven(Converse(&a, &b));
+  a.Crash();
+  b.Crash();
+  EXPECT_EQ(a.records().size(), 100u);
+  EXPECT_EQ(b.records().size(), 100u);
+}
+
+}  // namespace
+}  // namespace rocksync
