@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(OfForgetting, PlantedFaultTest,
                                          With(MemberFault::kNewcomerCounts),
                                          With(MemberFault::kKeepProofs),
                                          With(MemberFault::kTakeRemovedBack),
-                                         With(MemberFault::kLetOldDataIn, 190,
+                                         With(MemberFault::kLetOldDataIn, 880,
                                               kMany)));
 
 }  // namespace
