@@ -53,6 +53,11 @@ function(rocksync_library name)
   endif()
 endfunction()
 
+if(ROCKSYNC_SANITIZE MATCHES "thread")
+  add_library(rocksync_tsan_strings OBJECT cmake/sanitizers/tsan_strings.cc)
+  rocksync_target_defaults(rocksync_tsan_strings)
+endif()
+
 # rocksync_program(NAME SOURCES ... LINKS ...): a tool, example or benchmark,
 # built into bin/ of the build directory.
 function(rocksync_program name)
@@ -66,6 +71,9 @@ function(rocksync_program name)
   if(ROCKSYNC_SANITIZE)
     # GoogleTest's macros take long to optimize; what is tested is in libraries.
     target_compile_options(${name} PRIVATE -O0)
+  endif()
+  if(ROCKSYNC_SANITIZE MATCHES "thread")
+    target_link_libraries(${name} PRIVATE rocksync_tsan_strings)
   endif()
 endfunction()
 
