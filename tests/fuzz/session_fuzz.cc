@@ -16,9 +16,12 @@ namespace rocksync {
 namespace {
 
 constexpr int kKeys = 20;
+// Hashing all leaves, as the initiator does, takes longer than everything else,
+// so mostly there are few of them.
+constexpr int kFewLeafBits = 6;
 
 // One byte of length, then a message; the first byte of the input says which
-// side we are and how large spans are.
+// side we are, how large spans are and how many leaves there are.
 void Fuzz(std::string_view input) {
   static const ElementHasher* const hasher =
       new ElementHasher(ClusterSecret{1});
@@ -26,7 +29,9 @@ void Fuzz(std::string_view input) {
   const auto choice = static_cast<uint8_t>(input[0]);
   input.remove_prefix(1);
 
-  MemoryStorage storage(hasher, {});
+  MemoryStorage::Options storage_options;
+  storage_options.leaf_bits = (choice & 8) != 0 ? kLeafBits : kFewLeafBits;
+  MemoryStorage storage(hasher, storage_options);
   for (int i = 0; i < kKeys; ++i) storage.Put(0, std::to_string(i), "mine");
   SessionOptions options;
   if ((choice & 2) != 0) options.max_span_elements = 4;
