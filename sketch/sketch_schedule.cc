@@ -6,6 +6,9 @@
 namespace rocksync {
 namespace {
 
+// Sums worth a pass, of a single group that has had more than a few.
+constexpr double kSmallestStep = 10;
+
 // P(X > k) for X Poisson with this mean.
 double PoissonAbove(double mean, uint32_t k) {
   double term = std::exp(-mean);
@@ -65,12 +68,15 @@ uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
                   uint32_t failed, uint32_t passes_left, bool hurry,
                   bool single) {
   if (decoded.empty()) {
-    // Nothing to learn from: grow by a factor. Of a single group all that is
-    // too much is lost, and a pass costs some 7 bytes: growing by 1.3 would
-    // take 3 % more bytes and a third of a pass less, by 1.1 2 % fewer bytes
-    // and a pass more.
-    const double factor = hurry ? 1.5 : single ? 1.2 : 1.3;
-    return static_cast<uint32_t>(std::ceil(sums * factor)) + (single ? 1 : 2);
+    // Nothing to learn from: grow by a factor.
+    const double step = std::ceil(sums * (hurry ? 0.5 : 0.3)) + 2;
+    if (hurry || !single) return sums + static_cast<uint32_t>(step);
+    // Of a single group all that is too much is lost, and a pass costs some 7
+    // bytes: of many sums, growing by 1.3 would take 3 % more bytes and a third
+    // of a pass less, by 1.1 2 % fewer bytes and a pass more.
+    const double small_step =
+        std::max(std::ceil(sums * 0.2) + 1, std::min(step, kSmallestStep));
+    return sums + static_cast<uint32_t>(small_step);
   }
   const double mean = EstimateMean(sums, decoded, failed);
   const double failing = PoissonAbove(mean, sums);
