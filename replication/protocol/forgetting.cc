@@ -88,6 +88,12 @@ MeetingVerdict BehindWithData(uint64_t id) {
                        " fresh copy of a member")};
 }
 
+// A copy that is opened as a new replica keeps the epoch in which its horizon
+// was reached. It was not reached in this list, whatever its number.
+uint64_t EarlierEpoch(uint64_t epoch, const MemberList& list) {
+  return std::min(epoch, list.epoch - 1);
+}
+
 void Restart(const MemberList& list, Forgetting* mine) {
   mine->list = list;
   mine->holds.assign(list.members.size(), 0);
@@ -199,7 +205,12 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
   return {learn ? Meeting::kLearn : Meeting::kTeach, ""};
 }
 
-void Found(const MemberList& list, Forgetting* mine) { Restart(list, mine); }
+void Found(const MemberList& list, Forgetting* mine) {
+  if (mine->list.epoch == 0) {
+    mine->horizon_epoch = EarlierEpoch(mine->horizon_epoch, list);
+  }
+  Restart(list, mine);
+}
 
 MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
                     Forgetting* mine) {
@@ -213,6 +224,7 @@ MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
     return BehindWithData(my_id);
   } else {
     mine->unproven = true;
+    horizon.epoch = EarlierEpoch(horizon.epoch, peer.list);
   }
   mine->horizon = horizon.time;
   mine->horizon_epoch = horizon.epoch;
@@ -384,7 +396,8 @@ bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
     forgetting->vouched.push_back(vouched);
   }
   return bytes.empty() && (count > 0) == (list->epoch > 0) &&
-         forgetting->horizon_epoch <= list->epoch && Ascending(list->members);
+         (list->epoch == 0 || forgetting->horizon_epoch <= list->epoch) &&
+         Ascending(list->members);
 }
 
 std::string EncodeAnnouncement(const Announcement& announcement) {

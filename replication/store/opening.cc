@@ -286,9 +286,12 @@ Status Opening::CheckIdentity() {
     identity->incarnation = 0;
     opened_.place.superseded = false;
     // A new replica is in no member list. What it lacks is forgotten still.
-    const uint64_t horizon = opened_.forgetting.horizon;
+    // With the epoch, or those who meet it forget in which one they got there,
+    // and no longer recognise an older state of a member's disk.
+    const Horizon horizon = HorizonOf(opened_.forgetting);
     opened_.forgetting = {};
-    opened_.forgetting.horizon = horizon;
+    opened_.forgetting.horizon = horizon.time;
+    opened_.forgetting.horizon_epoch = horizon.epoch;
   }
   opened_.place.directory = directory;
   ++identity->incarnation;

@@ -93,6 +93,7 @@ void Cluster::OpenAsNew(Replica* replica) {
   // As Opening does it: in no list, but what it lacks is forgotten still.
   Forgetting forgetting;
   forgetting.horizon = disk.storage->horizon();
+  forgetting.horizon_epoch = disk.storage->forgetting().horizon_epoch;
   disk.storage->SetForgetting(std::move(forgetting), /*sync=*/true);
   Mount(std::move(disk), replica);
   replica->backup.reset();

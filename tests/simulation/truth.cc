@@ -76,15 +76,23 @@ void Truth::Lost(const Records& lost, const Storages& left) {
     if (durable == durable_.end() || durable->second != record.version) {
       continue;
     }
-    durable->second = {};
-    for (const MemoryStorage* replica : left) {
-      const auto it = replica->synced_records().find(key);
-      if (it == replica->synced_records().end() || !IsSound(it->second)) {
-        continue;
-      }
-      durable->second = std::max(durable->second, it->second.version);
+    NoteLeft(key, left);
+  }
+}
+
+void Truth::NoteLeft(const Key& key, const Storages& left) {
+  Version durable;
+  for (const MemoryStorage* replica : left) {
+    const auto it = replica->synced_records().find(key);
+    if (it == replica->synced_records().end() || !IsSound(it->second)) {
+      continue;
     }
-    if (durable->second == Version{}) durable_.erase(durable);
+    durable = std::max(durable, it->second.version);
+  }
+  if (durable == Version{}) {
+    durable_.erase(key);
+  } else {
+    durable_[key] = durable;
   }
 }
 
@@ -98,9 +106,17 @@ void Truth::Unlearn(const Storages& left) {
   };
   for (auto* deletions : {&forgotten_, &gone_}) {
     for (auto& [key, versions] : *deletions) {
-      std::erase_if(versions, [&, &of = key](const Version& version) {
-        return !known(of, version);
-      });
+      for (auto it = versions.begin(); it != versions.end();) {
+        if (known(key, *it)) {
+          ++it;
+          continue;
+        }
+        const auto durable = durable_.find(key);
+        if (durable != durable_.end() && durable->second <= *it) {
+          NoteLeft(key, left);
+        }
+        it = versions.erase(it);
+      }
     }
     std::erase_if(*deletions, [](const auto& of) { return of.second.empty(); });
   }

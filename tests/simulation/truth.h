@@ -77,6 +77,8 @@ class Truth {
 
  private:
   void Violated(std::string what);
+  // What is durable of this key is what is left of it.
+  void NoteLeft(const Key& key, const Storages& left);
   bool WasWritten(const Key& key, const Version& version,
                   const std::string* value) const;
   bool IsGone(const Key& key, const Version& version) const;

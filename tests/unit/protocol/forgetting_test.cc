@@ -149,6 +149,34 @@ TEST(MeetingTest, ThoseWhoAllCameWithDataAreInReachOfEachOther) {
   EXPECT_TRUE(of_three.unproven);
 }
 
+// A copy of a member is opened as a new replica and joins again; by it a
+// newcomer still knows that an older state of another member's disk is one.
+TEST(MeetingTest, ACopyRemembersInWhichEpochItForgot) {
+  const MemberList first = List(1, {1, 2});
+  const MemberList second = List(2, {1, 2}, first);
+  Forgetting copy;
+  copy.horizon = 5;
+  copy.horizon_epoch = 2;
+  std::string bytes;
+  EncodeForgetting(copy, &bytes);
+  Forgetting reopened;
+  ASSERT_TRUE(DecodeForgetting(bytes, &reopened));
+  EXPECT_EQ(reopened, copy);
+  Forgetting member = Of(List(3, {1, 2, 3, 4}, second));
+  member.horizon = 5;
+  member.horizon_epoch = 2;
+  ASSERT_EQ(Join(member, 3, true, &copy).meeting, Meeting::kAlike);
+  EXPECT_EQ(HorizonOf(copy), (Horizon{5, 2}));
+  ExpectVerdicts(copy, 3, Meeting::kRolledBack, Of(first), 2,
+                 Meeting::kRolledBack, "has promised more");
+  // In another cluster, say, with younger lists: not in this epoch.
+  Forgetting elsewhere;
+  elsewhere.horizon = 5;
+  elsewhere.horizon_epoch = 9;
+  Found(List(2, {7}), &elsewhere);
+  EXPECT_EQ(HorizonOf(elsewhere), (Horizon{5, 1}));
+}
+
 TEST(MeetingTest, WhoPromisedMoreThanItKnowsWasRolledBack) {
   Forgetting kept = Of(List(1, {1, 2}));
   Forgetting back = kept;
