@@ -78,13 +78,14 @@ TEST_F(Identity, AnUnknownProtocolVersion) {
   facts.replica_id = 77;
   std::string message(1, static_cast<char>(MessageType::kSetup));
   EncodeSetup(facts, &message);
-  message[9] = 2;   // after the type and "rocksync": the oldest version
-  message[10] = 3;  // the newest
+  // After the type and "rocksync": the oldest version, and the newest.
+  message[9] = static_cast<char>(kNewestProtocol + 1);
+  message[10] = static_cast<char>(kNewestProtocol + 2);
   ASSERT_TRUE(IsOk(connection->Send(message, std::chrono::seconds(60))));
   std::string answer;
   ASSERT_TRUE(IsOk(connection->Receive(&answer, std::chrono::seconds(60))));
   EXPECT_EQ(answer[0], static_cast<char>(MessageType::kRefusal));
-  for (const char* part : {"versions 2 to 3", "1 to 1", "run releases"}) {
+  for (const char* part : {"versions 3 to 4", "2 to 2", "run releases"}) {
     EXPECT_NE(answer.find(part), std::string::npos) << answer;
   }
   // And goes on with others.
