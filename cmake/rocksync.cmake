@@ -88,6 +88,10 @@ function(rocksync_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  if(ROCKSYNC_SANITIZE)
+    # Several times as slow; the limit is for tests that hang.
+    math(EXPR ARG_TIMEOUT "3 * ${ARG_TIMEOUT}")
+  endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
     ENVIRONMENT "${ROCKSYNC_TEST_ENVIRONMENT}")
 endfunction()

@@ -19,7 +19,7 @@ constexpr char kOnlyLeft = '<';
 constexpr char kOnlyRight = '>';
 constexpr char kDiffers = '!';
 
-bool Readable(const std::string& bytes) {
+bool IsReadable(const std::string& bytes) {
   for (const char byte : bytes) {
     if (!std::isgraph(static_cast<unsigned char>(byte))) return false;
   }
@@ -28,7 +28,7 @@ bool Readable(const std::string& bytes) {
 
 std::string Show(const Slice& key) {
   const std::string bytes = key.ToString();
-  return Readable(bytes) ? bytes : "0x" + key.ToString(true);
+  return IsReadable(bytes) ? bytes : "0x" + key.ToString(true);
 }
 
 std::unique_ptr<rocksdb::Iterator> Walk(const RestingDB& db,

@@ -184,6 +184,9 @@ std::string Output(const std::string& command, bool may_fail = false) {
 class PreloadTest : public testing::Test {
  protected:
   void SetUp() override {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "TSan's runtime has to be loaded before anything else";
+#endif
 #if defined(__clang__) && defined(__has_feature)
 #if __has_feature(address_sanitizer)
     GTEST_SKIP() << "Clang puts its sanitizers into programs only";
