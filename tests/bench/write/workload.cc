@@ -116,11 +116,18 @@ class Bench {
   }
 
   void Prepare();
+  // The whole workload.
   Measurement Run();
+  // The same in `parts` turns, from 0 on, then the result.
+  void Start();
+  void TakeTurn(uint64_t part, uint64_t parts);
+  Measurement Result();
+  // Waits until no flush and no compaction runs, nor begins for a while.
+  Clock::time_point WaitUntilCalm(std::chrono::milliseconds calm);
   DigestReads ReadyDigests(uint64_t overwrites);
 
  private:
-  void Thread(int thread, uint64_t operations, std::vector<float>* latencies);
+  void Thread(int thread, uint64_t begin, uint64_t end);
   uint64_t Call(int thread, uint64_t i, Values* values,
                 rocksdb::WriteBatch* batch);
   Clock::time_point Settle();
@@ -132,7 +139,10 @@ class Bench {
   std::shared_ptr<rocksdb::Statistics> statistics_;
   std::unique_ptr<rocksdb::DB> db_;
   ReplicatedDB* replicated_ = nullptr;
+  // Since Start.
+  double seconds_ = 0;
   std::atomic<double> cpu_seconds_{0};
+  std::vector<std::vector<float>> latencies_;  // of each thread
 };
 
 // Waits until nothing is left to flush or compact, of any family, and returns
@@ -140,10 +150,13 @@ class Bench {
 // RocksDB's picker declines for ever, so what counts is that none runs and
 // none begins for a while.
 Clock::time_point Bench::Settle() {
-  constexpr std::chrono::milliseconds kCalm{300};
   Check(db_->Flush({}));
+  return WaitUntilCalm(std::chrono::milliseconds(300));
+}
+
+Clock::time_point Bench::WaitUntilCalm(std::chrono::milliseconds calm) {
   Clock::time_point calm_since = Clock::now();
-  while (Clock::now() - calm_since < kCalm) {
+  while (Clock::now() - calm_since < calm) {
     uint64_t working = 0;
     for (const char* property :
          {"rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes",
@@ -235,13 +248,13 @@ uint64_t Bench::Call(int thread, uint64_t i, Values* values,
   return 1;
 }
 
-void Bench::Thread(int thread, uint64_t operations,
-                   std::vector<float>* latencies) {
-  Values values(seed_ + static_cast<uint64_t>(thread));
+void Bench::Thread(int thread, uint64_t begin, uint64_t end) {
+  Values values(seed_ + begin + static_cast<uint64_t>(thread));
   rocksdb::WriteBatch batch;
   const double cpu = CpuSeconds();
-  latencies->reserve(operations / static_cast<uint64_t>(workload_.batch) + 1);
-  for (uint64_t i = 0; i < operations;) {
+  std::vector<float>* const latencies =
+      &latencies_[static_cast<size_t>(thread)];
+  for (uint64_t i = begin; i < end;) {
     const Clock::time_point start = Clock::now();
     i += Call(thread, i, &values, &batch);
     latencies->push_back(
@@ -265,28 +278,48 @@ double Bench::IndexLag() {
 }
 
 Measurement Bench::Run() {
+  Start();
+  TakeTurn(0, 1);
+  return Result();
+}
+
+void Bench::Start() {
   Check(statistics_->Reset());
-  std::vector<std::vector<float>> latencies(
-      static_cast<size_t>(workload_.threads));
-  std::vector<std::thread> threads;
-  const Clock::time_point start = Clock::now();
+  seconds_ = 0;
+  cpu_seconds_ = 0;
+  latencies_.assign(static_cast<size_t>(workload_.threads), {});
+  const uint64_t calls = workload_.operations /
+                         static_cast<uint64_t>(workload_.threads) /
+                         static_cast<uint64_t>(workload_.batch);
+  for (std::vector<float>& some : latencies_) some.reserve(calls + 1);
+}
+
+void Bench::TakeTurn(uint64_t part, uint64_t parts) {
   const uint64_t share =
       workload_.operations / static_cast<uint64_t>(workload_.threads);
+  // Whole batches.
+  const auto batch = static_cast<uint64_t>(workload_.batch);
+  const auto bound = [&](uint64_t of) {
+    return of == parts ? share : share / batch * of / parts * batch;
+  };
+  std::vector<std::thread> threads;
+  const Clock::time_point start = Clock::now();
   for (int t = 0; t < workload_.threads; ++t) {
-    threads.emplace_back(
-        [&, t] { Thread(t, share, &latencies[static_cast<size_t>(t)]); });
+    threads.emplace_back([&, t] { Thread(t, bound(part), bound(part + 1)); });
   }
   for (std::thread& thread : threads) thread.join();
   const bool settle = workload_.kind == Kind::kPutCompact;
-  const double seconds = Seconds((settle ? Settle() : Clock::now()) - start);
+  seconds_ += Seconds((settle ? Settle() : Clock::now()) - start);
+}
 
+Measurement Bench::Result() {
   Measurement measured;
   measured.operations_per_second =
-      static_cast<double>(workload_.operations) / seconds;
+      static_cast<double>(workload_.operations) / seconds_;
   measured.cpu_us =
       1e6 * cpu_seconds_ / static_cast<double>(workload_.operations);
   std::vector<float> all;
-  for (const auto& some : latencies) {
+  for (const auto& some : latencies_) {
     all.insert(all.end(), some.begin(), some.end());
   }
   std::sort(all.begin(), all.end());
@@ -339,6 +372,12 @@ DigestReads Bench::ReadyDigests(uint64_t overwrites) {
   return reads;
 }
 
+// Both databases write their share of the whole, then of the rest, and so on:
+// on a machine that is slow at times each turn of one is near in time to one of
+// the other. A turn is long beside a flush, and begins when nothing of the
+// other's runs in the background.
+constexpr uint64_t kWriteTurns = 5;
+
 // Slices of reads, each of both: times of one slice are near each other on a
 // busy machine, and slices that were disturbed do not move the median.
 constexpr int kReadSlices = 15;
@@ -351,6 +390,21 @@ Round MedianByRatio(std::vector<Round> rounds) {
   return rounds[rounds.size() / 2];
 }
 
+Round TakeTurns(Bench* plain, Bench* rocksync, bool rocksync_first) {
+  plain->Start();
+  rocksync->Start();
+  for (uint64_t turn = 0; turn < kWriteTurns; ++turn) {
+    for (Bench* bench : {rocksync_first ? rocksync : plain,
+                         rocksync_first ? plain : rocksync}) {
+      plain->WaitUntilCalm(std::chrono::milliseconds(50));
+      rocksync->WaitUntilCalm(std::chrono::milliseconds(50));
+      bench->TakeTurn(turn, kWriteTurns);
+    }
+    rocksync_first = !rocksync_first;
+  }
+  return {plain->Result(), rocksync->Result()};
+}
+
 }  // namespace
 
 Round Run(const Workload& workload, bool rocksync_first,
@@ -358,11 +412,10 @@ Round Run(const Workload& workload, bool rocksync_first,
   const auto side = [&](Round* round, bool replicated) {
     return replicated ? &round->rocksync : &round->plain;
   };
-  if (!Reads(workload.kind)) {
+  if (workload.kind == Kind::kPutCompact) {
     Round round;
     for (const bool replicated : {rocksync_first, !rocksync_first}) {
       Bench bench(workload, replicated, directory, seed);
-      bench.Prepare();
       *side(&round, replicated) = bench.Run();
     }
     return round;
@@ -371,6 +424,9 @@ Round Run(const Workload& workload, bool rocksync_first,
   Bench rocksync(workload, true, directory + "/rocksync", seed);
   plain.Prepare();
   rocksync.Prepare();
+  if (!Reads(workload.kind)) {
+    return TakeTurns(&plain, &rocksync, rocksync_first);
+  }
   std::vector<Round> rounds(kReadSlices);
   for (Round& round : rounds) {
     for (const bool replicated : {rocksync_first, !rocksync_first}) {

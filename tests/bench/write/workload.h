@@ -46,9 +46,9 @@ struct Round {
 };
 
 // Runs in two fresh databases below `directory`, which is removed afterwards.
-// Writes: the whole workload on one, then on the other (`rocksync_first`: the
-// other way round), since work in the background belongs to who caused it.
-// Reads cause none: both are open at once and take turns in short slices.
+// They take turns (`rocksync_first`: who begins), reads in short slices, writes
+// in a few long ones that begin when nothing runs in the background. Of
+// put_compact, all of it on one, then on the other.
 Round Run(const Workload& workload, bool rocksync_first,
           const std::string& directory, uint64_t seed);
 
