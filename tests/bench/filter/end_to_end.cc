@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -33,34 +32,33 @@ void Must(const rocksdb::Status& status) {
   std::exit(1);
 }
 
-// Refuses every key, which is right for absent ones and costs next to nothing:
-// what lookups take with it is what no filter can get below.
+// Reads every filter as one of no keys, which refuses all: right for absent
+// keys and costs next to nothing. What lookups take with it is what no filter
+// can get below.
 class RefusingPolicy final : public rocksdb::FilterPolicy {
  public:
   explicit RefusingPolicy(double bits_per_key)
-      : builders_(NewFilterPolicy(bits_per_key)) {}
+      : policy_(NewFilterPolicy(bits_per_key)) {
+    rocksdb::BlockBasedTableOptions options;
+    const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
+        GetBuilderWithContext(rocksdb::FilterBuildingContext(options)));
+    no_keys_ = builder->Finish(&owned_);
+  }
   const char* Name() const override { return "RefusingPolicy"; }
   const char* CompatibilityName() const override { return Name(); }
   rocksdb::FilterBitsBuilder* GetBuilderWithContext(
       const rocksdb::FilterBuildingContext& context) const override {
-    return builders_->GetBuilderWithContext(context);
+    return policy_->GetBuilderWithContext(context);
   }
   rocksdb::FilterBitsReader* GetFilterBitsReader(
       const rocksdb::Slice& /*contents*/) const override {
-    return new Reader;
+    return policy_->GetFilterBitsReader(no_keys_);
   }
 
  private:
-  class Reader final : public rocksdb::FilterBitsReader {
-   public:
-    bool MayMatch(const rocksdb::Slice& /*key*/) override { return false; }
-    void MayMatch(int count, rocksdb::Slice** /*keys*/,
-                  bool* may_match) override {
-      std::fill_n(may_match, count, false);
-    }
-  };
-
-  const std::shared_ptr<const rocksdb::FilterPolicy> builders_;
+  const std::shared_ptr<const rocksdb::FilterPolicy> policy_;
+  std::unique_ptr<const char[]> owned_;
+  rocksdb::Slice no_keys_;
 };
 
 // Memory-backed if there is such a thing: syncing a disk for each flush would
