@@ -129,7 +129,8 @@ rocksdb::Status Inquiries::Compare(Connection* connection,
     std::string first;
     // The tool ends it by closing the connection.
     if (!connection->Receive(&first, kBetweenLooks).ok()) break;
-    const SessionSlot slot = replica_->slots.Acquire(kInquirySlotWait);
+    const SessionSlot slot =
+        replica_->slots.AcquireForVisitor(kInquirySlotWait);
     Heartbeat heartbeat(connection, replica_->options.io_timeout,
                         replica_->stopped);
     SessionContext context;

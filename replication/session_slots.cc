@@ -1,5 +1,7 @@
 #include "replication/session_slots.h"
 
+#include <algorithm>
+
 namespace rocksync {
 
 SessionSlot::~SessionSlot() {
@@ -37,8 +39,31 @@ void SessionSlots::Stop() {
 
 SessionSlot SessionSlots::Acquire(std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
-  const auto never = [this] { return stopped_ || paused_; };
-  changed_.wait_for(lock, wait, [&] { return never() || used_ < capacity_; });
+  const Clock::time_point until = Clock::now() + wait;
+  // Once for each session, whoever else is refused meanwhile.
+  changed_.wait_until(lock, std::min(until, visitor_expected_until_), [this] {
+    return never() || Clock::now() >= visitor_expected_until_;
+  });
+  if (until < visitor_expected_until_) return SessionSlot();
+  return Take(&lock, until);
+}
+
+SessionSlot SessionSlots::AcquireForVisitor(std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  SessionSlot slot = Take(&lock, Clock::now() + wait);
+  if (slot) {
+    visitor_expected_until_ = Clock::time_point();
+  } else if (!never()) {
+    visitor_expected_until_ = Clock::now() + courtesy_;
+  }
+  changed_.notify_all();
+  return slot;
+}
+
+SessionSlot SessionSlots::Take(std::unique_lock<std::mutex>* lock,
+                               Clock::time_point until) {
+  changed_.wait_until(*lock, until,
+                      [this] { return never() || used_ < capacity_; });
   if (never() || used_ >= capacity_) return SessionSlot();
   ++used_;
   return SessionSlot(this);

@@ -1,6 +1,7 @@
 // How many sessions a replica is in at once, one by default: a replica takes
 // partitions from one peer at a time, or two peers would both ship it the same
-// pairs.
+// pairs. A visitor that is refused has to come again, and finds a slot then
+// only if this replica's own sessions leave a gap: they wait for it a moment.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_SLOTS_H_
 #define ROCKSYNC_REPLICATION_SESSION_SLOTS_H_
@@ -37,6 +38,11 @@ class SessionSlot {
 // Thread-safe. Must outlive its slots.
 class SessionSlots {
  public:
+  // `courtesy`: how long after a refusal the visitor is expected back; more
+  // than the pause after which replicas try again.
+  explicit SessionSlots(std::chrono::milliseconds courtesy = kCourtesy)
+      : courtesy_(courtesy) {}
+
   // Takes effect for sessions that begin from now on.
   void SetCapacity(size_t capacity);
 
@@ -47,17 +53,28 @@ class SessionSlots {
   // No slot any more; wakes who waits.
   void Stop();
 
-  // Waits for a slot at most this long. Does not wait while paused.
+  // Both wait for a slot at most this long, and not at all while paused. The
+  // first is for sessions of this replica's own: a visitor that was refused is
+  // let in before them, if it comes in time.
   SessionSlot Acquire(std::chrono::milliseconds wait);
+  SessionSlot AcquireForVisitor(std::chrono::milliseconds wait);
 
  private:
   friend class SessionSlot;
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kCourtesy{300};
+
+  bool never() const { return stopped_ || paused_; }
+  SessionSlot Take(std::unique_lock<std::mutex>* lock, Clock::time_point until);
   void Release();
+
+  const std::chrono::milliseconds courtesy_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   size_t capacity_ = 1;
   size_t used_ = 0;
+  Clock::time_point visitor_expected_until_;  // in the past: none is
   bool paused_ = false;
   bool stopped_ = false;
 };

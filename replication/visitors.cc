@@ -99,8 +99,8 @@ void Visitors::LogRefusal(const std::string& peer, const rocksdb::Status& why) {
 
 SessionSlot Visitors::SlotFor(uint64_t peer_id) {
   const bool yields = replica_->identity.replica_id > peer_id;
-  return replica_->slots.Acquire(yields ? kYield
-                                        : std::chrono::milliseconds(0));
+  return replica_->slots.AcquireForVisitor(
+      yields ? kYield : std::chrono::milliseconds(0));
 }
 
 }  // namespace rocksync

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/integration/replication/replica_fixture.h"
 
@@ -65,6 +68,27 @@ TEST_F(Manners, IndexReadsPerSecond) {
   ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
   EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(300));
   EXPECT_EQ(a->Scan(), b->Scan());
+}
+
+// The replica with the larger id is the one that is refused when both ask at
+// the same moment (Visitors::SlotFor).
+TEST_F(Manners, WhoeverSyncsAllTheTimeLeavesRoomForOthers) {
+  auto smaller = NewReplica("a");
+  auto larger = NewReplica("b");
+  if (smaller->id() > larger->id()) std::swap(smaller, larger);
+  ReplicatorOptions impatient = TestReplica::OnDemand();
+  impatient.io_timeout = milliseconds(10'000);
+  ASSERT_TRUE(IsOk(smaller->Start(impatient)));
+  ASSERT_TRUE(IsOk(larger->Start(impatient)));
+  std::atomic<bool> done{false};
+  std::thread all_the_time([&] {
+    while (!done) (void)smaller->replicator()->SyncNow(larger->address());
+  });
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(IsOk(larger->replicator()->SyncNow(smaller->address())));
+  }
+  done = true;
+  all_the_time.join();
 }
 
 // What the LOG file of a database holds.
