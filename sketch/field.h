@@ -34,10 +34,20 @@ class Field {
   // `a` must not be 0.
   uint32_t Inverse(uint32_t a) const;
 
-  // to[i] += factor * from[i] for i < n; the ranges must not overlap.
+  // to[i] += factor * from[i] for i < n; `from` is `to` or does not overlap it.
   void AddScaled(uint32_t factor, const uint32_t* from, uint32_t* to,
                  size_t n) const {
     operations_->add_scaled(*this, factor, from, to, n);
+  }
+  // a[i] *= factor for i < n.
+  void Scale(uint32_t factor, uint32_t* a, size_t n) const {
+    if (factor != 1) AddScaled(factor ^ 1, a, a, n);
+  }
+  // to[i] += the sum of factors[r] * rows[r * stride + i] over r < n_rows, for
+  // i < n: a vector times a matrix. Each sum is reduced once.
+  void AddProducts(const uint32_t* factors, const uint32_t* rows, size_t stride,
+                   size_t n_rows, uint32_t* to, size_t n) const {
+    operations_->add_products(*this, factors, rows, stride, n_rows, to, n);
   }
   // The sum of a[i] * b[i] for i < n.
   uint32_t Dot(const uint32_t* a, const uint32_t* b, size_t n) const {
@@ -51,6 +61,9 @@ class Field {
   struct Operations {
     void (*add_scaled)(const Field& field, uint32_t factor,
                        const uint32_t* from, uint32_t* to, size_t n);
+    void (*add_products)(const Field& field, const uint32_t* factors,
+                         const uint32_t* rows, size_t stride, size_t n_rows,
+                         uint32_t* to, size_t n);
     uint32_t (*dot)(const Field& field, const uint32_t* a, const uint32_t* b,
                     size_t n);
   };

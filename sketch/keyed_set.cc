@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 #include "sketch/mix_kernels.h"
@@ -26,15 +27,76 @@ void SumUp(std::vector<uint32_t>* counts) {
   for (uint32_t& count : *counts) begin += std::exchange(count, begin);
 }
 
-// Distributes entries by `bits` bits from `shift` on, stably.
-void Distribute(std::span<const uint64_t> from, int shift, int bits,
-                std::vector<uint32_t>* next, uint64_t* to) {
-  const uint64_t mask = (uint64_t{1} << bits) - 1;
-  next->assign(mask + 1, 0);
-  for (const uint64_t entry : from) ++(*next)[entry >> shift & mask];
-  SumUp(next);
-  uint32_t* const ends = next->data();
-  for (const uint64_t entry : from) to[ends[entry >> shift & mask]++] = entry;
+// Visits the entry of each element: its place and, below, its ordinal.
+template <class Visit>
+void ForEachEntry(std::span<const ElementHash> elements, const MappingKey& key,
+                  const Visit& visit) {
+  uint64_t mixes[kBlock];
+  for (size_t at = 0; at < elements.size(); at += kBlock) {
+    const size_t count = std::min(kBlock, elements.size() - at);
+    MixAll(elements.subspan(at, count), key, mixes);
+    for (size_t i = 0; i < count; ++i) {
+      visit((mixes[i] & ~uint64_t{kMaxKeyedElements - 1}) | (at + i));
+    }
+  }
+}
+
+// Entries by the leading bits of their places: part i is [begins[i], ends[i])
+// of an array.
+struct Parts {
+  std::vector<uint32_t> begins;
+  std::vector<uint32_t> ends;
+};
+
+// What is appended to hundreds of parts in turn comes to each new cache line
+// unannounced and would wait for it: three times as long as all the rest.
+inline void FetchNextLine(const uint64_t* written) {
+  __builtin_prefetch(written + 64 / sizeof(uint64_t), 1);
+}
+
+// Gives each of 2^bits parts room for six standard deviations more entries than
+// the mean, so that nothing need be counted first. False if that is too little
+// for one: uniform places do that once in 10^5 sets.
+bool DistributeToRooms(std::span<const ElementHash> elements,
+                       const MappingKey& key, int bits,
+                       LargeArray<uint64_t>* entries, Parts* parts) {
+  const double mean = std::ldexp(static_cast<double>(elements.size()), -bits);
+  const auto room = static_cast<uint32_t>(mean + 6 * std::sqrt(mean));
+  for (uint32_t begin = 0; begin < room << bits; begin += room) {
+    parts->begins.push_back(begin);
+  }
+  parts->ends = parts->begins;
+  // Behind the last one: what has no room.
+  entries->resize((size_t{room} << bits) + 1);
+  uint64_t* const to = entries->data();
+  uint32_t* const ends = parts->ends.data();
+  bool fits = true;
+  ForEachEntry(elements, key, [&](uint64_t entry) {
+    const size_t part = entry >> (64 - bits);
+    const bool full = ends[part] == (part + 1) * room;
+    fits &= !full;
+    to[ends[part]] = entry;
+    FetchNextLine(to + ends[part]);
+    ends[part] += !full;
+  });
+  return fits;
+}
+
+// The same with exact room: each place is computed twice.
+void DistributeCounted(std::span<const ElementHash> elements,
+                       const MappingKey& key, int bits,
+                       LargeArray<uint64_t>* entries, Parts* parts) {
+  entries->resize(elements.size());
+  parts->begins.assign(size_t{1} << bits, 0);
+  ForEachEntry(elements, key,
+               [&](uint64_t entry) { ++parts->begins[entry >> (64 - bits)]; });
+  SumUp(&parts->begins);
+  parts->ends = parts->begins;
+  ForEachEntry(elements, key, [&](uint64_t entry) {
+    uint64_t* const to = &(*entries)[parts->ends[entry >> (64 - bits)]++];
+    *to = entry;
+    FetchNextLine(to);
+  });
 }
 
 // Linear if every element is near its place.
@@ -48,53 +110,81 @@ void InsertionSort(std::span<uint64_t> entries) {
   }
 }
 
+// The order of entries by the bits [shift, shift + bits): how many entries have
+// each value, and then where the next one of it goes.
+class Digit {
+ public:
+  Digit(int shift, int bits)
+      : shift_(shift), mask_((uint64_t{1} << bits) - 1), next_(mask_ + 1) {}
+
+  void Clear() { std::fill(next_.begin(), next_.end(), 0); }
+  void Count(uint64_t entry) { ++next_[entry >> shift_ & mask_]; }
+  // Stably; the entries counted, and no other.
+  void Distribute(std::span<const uint64_t> from, uint64_t* to) {
+    SumUp(&next_);
+    uint32_t* const next = next_.data();
+    for (const uint64_t entry : from)
+      to[next[entry >> shift_ & mask_]++] = entry;
+  }
+
+ private:
+  const int shift_;
+  const uint64_t mask_;
+  std::vector<uint32_t> next_;
+};
+
+// Sorts each part by the bits from 64 - bits on and moves it to the end of the
+// one before; those are fewer than its begin.
+void SortParts(const Parts& parts, int first, int bits, uint64_t* entries) {
+  size_t largest = 0;
+  for (size_t i = 0; i < parts.begins.size(); ++i) {
+    largest = std::max<size_t>(largest, parts.ends[i] - parts.begins[i]);
+  }
+  const int low_bits = (bits - first) / 2;
+  Digit low(64 - bits, low_bits);
+  Digit high(64 - bits + low_bits, bits - first - low_bits);
+  std::vector<uint64_t> room(largest);
+  size_t done = 0;
+  for (size_t i = 0; i < parts.begins.size(); ++i) {
+    const std::span<const uint64_t> part(entries + parts.begins[i],
+                                         parts.ends[i] - parts.begins[i]);
+    low.Clear();
+    high.Clear();
+    for (const uint64_t entry : part) {
+      low.Count(entry);
+      high.Count(entry);
+    }
+    low.Distribute(part, room.data());
+    const std::span<uint64_t> sorted(entries + done, part.size());
+    high.Distribute({room.data(), part.size()}, sorted.data());
+    InsertionSort(sorted);
+    done += sorted.size();
+  }
+}
+
 }  // namespace
 
 // Places are uniform, so their leading log2(n) + kSpareBits bits sort all but a
-// few: by parts, then each part from its lowest bits up. Places are computed
-// twice, which takes less time than to move them once more.
+// few: by parts, then each part from its lowest bits up.
 KeyedSet::KeyedSet(std::span<const ElementHash> elements,
                    const MappingKey& key) {
   const size_t n = elements.size();
   assert(n <= kMaxKeyedElements);
-  const auto for_each_entry = [&](const auto& visit) {
-    uint64_t mixes[kBlock];
-    for (size_t at = 0; at < n; at += kBlock) {
-      const size_t count = std::min(kBlock, n - at);
-      MixAll(elements.subspan(at, count), key, mixes);
-      for (size_t i = 0; i < count; ++i) {
-        visit((mixes[i] & ~uint64_t{kMaxKeyedElements - 1}) | (at + i));
-      }
-    }
-  };
-  entries_.resize(n);
   const int first =
       std::min(static_cast<int>(std::bit_width(n / kPart)), kMaxFirstBits);
   if (first == 0) {
-    size_t i = 0;
-    for_each_entry([&](uint64_t entry) { entries_[i++] = entry; });
+    entries_.reserve(n);
+    ForEachEntry(elements, key,
+                 [&](uint64_t entry) { entries_.push_back(entry); });
     std::sort(entries_.begin(), entries_.end());
     return;
   }
-  std::vector<uint32_t> ends(size_t{1} << first, 0);
-  for_each_entry([&](uint64_t entry) { ++ends[entry >> (64 - first)]; });
-  const uint32_t largest = *std::max_element(ends.begin(), ends.end());
-  SumUp(&ends);
-  for_each_entry(
-      [&](uint64_t entry) { entries_[ends[entry >> (64 - first)]++] = entry; });
-  const int bits = std::bit_width(n) + kSpareBits;
-  const int last = (bits - first) / 2;
-  std::vector<uint64_t> room(largest);
-  std::vector<uint32_t> next;
-  size_t begin = 0;
-  for (const size_t end : ends) {
-    const std::span<uint64_t> part(&entries_[begin], end - begin);
-    Distribute(part, 64 - bits, last, &next, room.data());
-    Distribute({room.data(), part.size()}, 64 - bits + last,
-               bits - first - last, &next, part.data());
-    InsertionSort(part);
-    begin = end;
+  Parts parts;
+  if (!DistributeToRooms(elements, key, first, &entries_, &parts)) {
+    DistributeCounted(elements, key, first, &entries_, &parts);
   }
+  SortParts(parts, first, std::bit_width(n) + kSpareBits, entries_.data());
+  entries_.resize(n);
 }
 
 void KeyedSet::Remove(const std::vector<bool>& marked) {
@@ -138,26 +228,46 @@ ShortIds::ShortIds(const KeyedSet& set, const IdShape& shape) : shape_(shape) {
 // All from the first one on cost less than further ones do later: their powers
 // follow from each other (gram_plan.h).
 void ShortIds::ComputeSingle(uint32_t end) {
-  if (end <= single_.size()) return;
+  if (end <= known_) return;
   const uint32_t ahead = std::min(
       end + end / 2, (end + kSumsAtOnce - 1) / kSumsAtOnce * kSumsAtOnce);
-  if (ahead <= kSumsAtOnce) single_.clear();
-  const uint32_t first = static_cast<uint32_t>(single_.size());
+  if (ahead <= kSumsAtOnce) sums_.clear();
+  const uint32_t first = static_cast<uint32_t>(sums_.size());
   std::vector<uint32_t> sums;
   OddPowerSums(shape_.bits, first, ahead - first, ids_, groups_, &sums);
-  single_.insert(single_.end(), sums.begin(), sums.end());
+  sums_.insert(sums_.end(), sums.begin(), sums.end());
+  known_ = ahead;
+}
+
+// A third more than what is likely to be enough for most groups.
+void ShortIds::ComputeAll(uint32_t end) {
+  known_ = end + end / 3;
+  OddPowerSums(shape_.bits, 0, known_, ids_, groups_, &sums_);
 }
 
 std::vector<uint32_t> ShortIds::Sums(uint32_t first, uint32_t count,
                                      std::span<const uint32_t> groups) {
-  if (shape_.groups == 1 && groups.size() == 1 && first >= kFewSums) {
-    ComputeSingle(first + count);
-    return {single_.begin() + first, single_.begin() + first + count};
+  const uint32_t end = first + count;
+  if (groups_.size() == 1) {
+    if (first >= kFewSums) ComputeSingle(end);
+  } else if (first == 0 && end >= kFewSums && end <= kSumsAtOnce &&
+             groups.size() == groups_.size() &&
+             ids_.size() >= kGramElements * groups_.size()) {
+    ComputeAll(end);
+  }
+  std::vector<uint32_t> sums;
+  if (end <= known_) {
+    sums.reserve(groups.size() * count);
+    for (const uint32_t g : groups) {
+      const auto row =
+          sums_.begin() + static_cast<ptrdiff_t>(size_t{g} * known_);
+      sums.insert(sums.end(), row + first, row + end);
+    }
+    return sums;
   }
   std::vector<ElementRange> ranges;
   ranges.reserve(groups.size());
   for (const uint32_t g : groups) ranges.push_back(groups_[g]);
-  std::vector<uint32_t> sums;
   OddPowerSums(shape_.bits, first, count, ids_, ranges, &sums);
   return sums;
 }

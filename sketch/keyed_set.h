@@ -22,7 +22,7 @@ inline constexpr int kPlaceBits = 40;
 inline constexpr size_t kMaxKeyedElements = size_t{1} << 24;
 
 // Places and ordinals of at most kMaxKeyedElements elements, in the order of
-// places; 8 bytes each, and made in linear time.
+// places; 8 to 10 bytes each, and made in linear time.
 class KeyedSet {
  public:
   KeyedSet() = default;
@@ -62,17 +62,19 @@ class ShortIds {
   std::span<const uint32_t> ids() const { return ids_; }
   ElementRange group(uint32_t g) const { return groups_[g]; }
 
-  // Power sums [first, first + count) of each of `groups`, one row after the
-  // other. What more is likely to be asked for of a single group is computed
-  // with them.
+  // Power sums [first, first + count) of each of `groups`, which ascend, one
+  // row after the other. What more is likely to be asked for is computed with
+  // them where that takes less time than later.
   std::vector<uint32_t> Sums(uint32_t first, uint32_t count,
                              std::span<const uint32_t> groups);
 
  private:
   void ComputeSingle(uint32_t end);
+  void ComputeAll(uint32_t end);
 
   IdShape shape_;
-  std::vector<uint32_t> single_;  // the first sums of the only group
+  uint32_t known_ = 0;          // sums of every group
+  std::vector<uint32_t> sums_;  // these, a row of known_ a group
   LargeArray<uint32_t> ids_;
   std::vector<ElementRange> groups_;
 };

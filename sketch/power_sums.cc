@@ -20,8 +20,6 @@ using power_sums::Kernel;
 // Long groups are cut, so that the words of a vector share the work.
 constexpr size_t kMaxChunk = 4096;
 
-// Groups of this many elements are worth tables.
-constexpr size_t kGramElements = 1000;
 // A plan is found in a time that grows with the cube of its sums.
 constexpr uint32_t kMaxPlan = 128;
 constexpr uint32_t kMaxTableRows = 6;

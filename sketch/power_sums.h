@@ -21,6 +21,11 @@ struct ElementRange {
   size_t end = 0;
 };
 
+// From this many elements a group on, sums of products take the place of powers
+// (gram_plan.h): all sums from the first one on cost little more than the last
+// few of them.
+inline constexpr size_t kGramElements = 1000;
+
 // For each group g and each i in [first, first + count), out[g * count + i -
 // first] becomes the sum of x^(2 i + 1) over the elements x of the group, in
 // GF(2^bits). Zeros among the elements contribute nothing.

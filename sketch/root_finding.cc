@@ -32,24 +32,49 @@ void Divide(const Field& field, const Polynomial& g, Polynomial* f,
   Trim(f);
 }
 
-void MakeMonic(const Field& field, Polynomial* f) {
-  const uint32_t lead = f->back();
-  if (lead == 1) return;
-  const uint32_t inverse = field.Inverse(lead);
-  Polynomial scaled(f->size(), 0);
-  field.AddScaled(inverse, f->data(), scaled.data(), f->size());
-  f->swap(scaled);
+// A multiple of `f` reduced modulo `g`: without an inverse, which takes as long
+// as ten such steps.
+void PseudoReduce(const Field& field, const Polynomial& g, Polynomial* f) {
+  const size_t degree = g.size() - 1;
+  for (size_t top = f->size(); top-- > degree;) {
+    const uint32_t factor = (*f)[top];
+    if (factor == 0) continue;
+    field.Scale(g.back(), f->data(), top);
+    field.AddScaled(factor, g.data(), f->data() + top - degree, degree);
+  }
+  if (f->size() > degree) f->resize(degree);
+  Trim(f);
 }
 
-// Monic greatest common divisor of the monic `a` and any `b`.
+// Monic greatest common divisor; `a` is not 0.
 Polynomial GreatestCommonDivisor(const Field& field, Polynomial a,
                                  Polynomial b) {
   while (!b.empty()) {
-    MakeMonic(field, &b);
-    Divide(field, b, &a, nullptr);
+    PseudoReduce(field, b, &a);
     std::swap(a, b);
   }
+  field.Scale(field.Inverse(a.back()), a.data(), a.size());
   return a;
+}
+
+// The residues of x^k modulo the monic `f`, for k = first, first + step and so
+// on below `end`: rows of as many coefficients as the degree of `f`, which is
+// at most `first`.
+std::vector<uint32_t> Residues(const Field& field, const Polynomial& f,
+                               size_t first, size_t step, size_t end) {
+  const size_t degree = f.size() - 1;
+  std::vector<uint32_t> rows;
+  Polynomial residue(f.begin(), f.end() - 1);  // of x^degree
+  for (size_t k = degree; k < end; ++k) {
+    if (k >= first && (k - first) % step == 0) {
+      rows.insert(rows.end(), residue.begin(), residue.end());
+    }
+    const uint32_t top = residue.back();
+    std::copy_backward(residue.begin(), residue.end() - 1, residue.end());
+    residue[0] = 0;
+    if (top != 0) field.AddScaled(top, f.data(), residue.data(), degree);
+  }
+  return rows;
 }
 
 // Squaring modulo a fixed polynomial: the square has even powers only, and the
@@ -57,37 +82,27 @@ Polynomial GreatestCommonDivisor(const Field& field, Polynomial a,
 class SquareModulo {
  public:
   SquareModulo(const Field& field, const Polynomial& f)
-      : field_(field), degree_(f.size() - 1) {
-    // The residue of x^k, from k = degree on.
-    Polynomial residue(f.begin(), f.end() - 1);
-    for (size_t k = degree_; k <= 2 * degree_ - 2; ++k) {
-      if (k % 2 == 0) {
-        residues_.insert(residues_.end(), residue.begin(), residue.end());
-      }
-      const uint32_t top = residue.back();
-      for (size_t i = degree_ - 1; i > 0; --i) residue[i] = residue[i - 1];
-      residue[0] = 0;
-      if (top != 0) field.AddScaled(top, f.data(), residue.data(), degree_);
-    }
-  }
+      : field_(field),
+        degree_(f.size() - 1),
+        low_((degree_ + 1) / 2),
+        residues_(Residues(field, f, 2 * low_, 2, 2 * degree_ - 1)) {}
 
   // `a` has exactly `degree` coefficients, and so has the result.
   Polynomial Square(const Polynomial& a) const {
     Polynomial result(degree_, 0);
-    size_t i = 0;
-    for (; 2 * i < degree_; ++i) result[2 * i] = field_.Square(a[i]);
-    const uint32_t* residue = residues_.data();
-    for (; i < degree_; ++i, residue += degree_) {
-      if (a[i] == 0) continue;
-      field_.AddScaled(field_.Square(a[i]), residue, result.data(), degree_);
-    }
+    Polynomial squares(degree_);
+    for (size_t i = 0; i < degree_; ++i) squares[i] = field_.Square(a[i]);
+    for (size_t i = 0; i < low_; ++i) result[2 * i] = squares[i];
+    field_.AddProducts(&squares[low_], residues_.data(), degree_,
+                       degree_ - low_, result.data(), degree_);
     return result;
   }
 
  private:
   const Field& field_;
   const size_t degree_;
-  std::vector<uint32_t> residues_;  // rows of degree_
+  const size_t low_;  // coefficients whose squares stay below the modulus
+  const std::vector<uint32_t> residues_;
 };
 
 // The powers x^(2^i) modulo a polynomial: rows of as many coefficients as its
@@ -104,16 +119,14 @@ Powers Reduce(const Field& field, const Powers& powers, const Polynomial& f) {
   Powers reduced;
   reduced.degree = f.size() - 1;
   reduced.coefficients.resize(powers.size() * reduced.degree);
-  std::vector<uint32_t> row(powers.degree);
+  const std::vector<uint32_t> residues =
+      Residues(field, f, reduced.degree, 1, powers.degree);
   for (size_t i = 0; i < powers.size(); ++i) {
-    std::copy_n(powers.row(i), powers.degree, row.begin());
-    for (size_t top = powers.degree; top-- > reduced.degree;) {
-      if (row[top] == 0) continue;
-      field.AddScaled(row[top], f.data(), &row[top - reduced.degree],
+    uint32_t* const row = &reduced.coefficients[i * reduced.degree];
+    std::copy_n(powers.row(i), reduced.degree, row);
+    field.AddProducts(powers.row(i) + reduced.degree, residues.data(),
+                      reduced.degree, powers.degree - reduced.degree, row,
                       reduced.degree);
-    }
-    std::copy_n(row.begin(), reduced.degree,
-                &reduced.coefficients[i * reduced.degree]);
   }
   return reduced;
 }
@@ -141,12 +154,13 @@ class Splitter {
   // f, so they cannot split it.
   void Split(const Polynomial& f, const Powers& powers, int basis) {
     for (; basis < field_.bits(); ++basis) {
-      Polynomial trace(powers.degree, 0);
-      uint32_t beta = uint32_t{1} << basis;
-      for (size_t i = 0; i < powers.size(); ++i) {
-        field_.AddScaled(beta, powers.row(i), trace.data(), powers.degree);
-        beta = field_.Square(beta);
+      std::vector<uint32_t> conjugates = {uint32_t{1} << basis};
+      while (conjugates.size() < powers.size()) {
+        conjugates.push_back(field_.Square(conjugates.back()));
       }
+      Polynomial trace(powers.degree, 0);
+      field_.AddProducts(conjugates.data(), powers.row(0), powers.degree,
+                         powers.size(), trace.data(), powers.degree);
       Trim(&trace);
       if (trace.size() <= 1) continue;
       const Polynomial factor =

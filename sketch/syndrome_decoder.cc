@@ -8,10 +8,11 @@
 namespace rocksync {
 namespace {
 
-// The shortest linear recurrence of s_1 .. s_2t by Massey's algorithm, as the
-// connection polynomial, lowest coefficient (1) first. s_2k = s_k^2 makes
-// every second discrepancy 0, so those steps are skipped. Empty if the
-// recurrence is longer than t.
+// The shortest linear recurrence of s_1 .. s_2t by Massey's algorithm, as a
+// multiple of the connection polynomial, lowest coefficient first: an inverse
+// in each step would take longer than the step. s_2k = s_k^2 makes every second
+// discrepancy 0, so those steps are skipped. Empty if the recurrence is longer
+// than t.
 Polynomial ConnectionPolynomial(const Field& field,
                                 std::span<const uint32_t> sums) {
   const size_t n = 2 * sums.size();
@@ -23,27 +24,27 @@ Polynomial ConnectionPolynomial(const Field& field,
   }
   Polynomial current = {1};
   Polynomial previous = {1};
-  uint32_t previous_inverse = 1;
+  uint32_t previous_discrepancy = 1;
   size_t length = 0;
   size_t gap = 1;  // steps since `previous` was current
   for (size_t k = 1; k <= n; k += 2, gap += 2) {
     const uint32_t discrepancy = field.Dot(current.data(), &reversed[n - k],
                                            std::min(current.size(), k));
     if (discrepancy == 0) continue;
-    const uint32_t factor = field.Multiply(discrepancy, previous_inverse);
     const bool longer = 2 * length < k;
     Polynomial saved;
     if (longer) saved = current;
     if (current.size() < previous.size() + gap) {
       current.resize(previous.size() + gap, 0);
     }
-    field.AddScaled(factor, previous.data(), current.data() + gap,
+    field.Scale(previous_discrepancy, current.data(), current.size());
+    field.AddScaled(discrepancy, previous.data(), current.data() + gap,
                     previous.size());
     if (longer) {
       length = k - length;
       if (length > sums.size()) return {};
       previous = std::move(saved);
-      previous_inverse = field.Inverse(discrepancy);
+      previous_discrepancy = discrepancy;
       gap = 0;
     }
   }
@@ -63,8 +64,9 @@ bool DecodePowerSums(const Field& field, std::span<const uint32_t> sums,
   }
   Polynomial locator = ConnectionPolynomial(field, sums);
   if (locator.empty()) return false;
-  // The product of (1 - x e); reversed, of (x - e), monic.
+  // A multiple of the product of (1 - x e); reversed, of (x - e).
   std::reverse(locator.begin(), locator.end());
+  field.Scale(field.Inverse(locator.back()), locator.data(), locator.size());
   if (locator.size() == 1) return true;
   return FindRoots(field, locator, elements);
 }

@@ -105,8 +105,46 @@ TEST(FieldTest, EveryWidthAndInstructionSet) {
       for (size_t i = 0; i < a.size(); ++i) {
         ASSERT_EQ(sum[i], b[i] ^ MultiplySlowly(bits, a[5], a[i])) << bits;
       }
+      field.Scale(a[5], sum.data(), sum.size());
+      for (size_t i = 0; i < a.size(); ++i) {
+        const uint32_t square = MultiplySlowly(bits, a[5], a[5]);
+        ASSERT_EQ(sum[i], MultiplySlowly(bits, a[5], b[i]) ^
+                              MultiplySlowly(bits, square, a[i]))
+            << bits;
+      }
       const uint32_t inverse = field.Inverse(a[0]);
       EXPECT_EQ(MultiplySlowly(bits, a[0], inverse), 1u) << bits;
+    }
+  }
+}
+
+// Rows of every length up to three vectors, some columns of a wider matrix.
+TEST(FieldTest, VectorTimesMatrix) {
+  constexpr size_t kRows = 5;
+  constexpr size_t kStride = 50;
+  std::mt19937_64 random(2);
+  for (const int bits : {4, 13, 22, 32}) {
+    for (const CpuLevel level : Levels()) {
+      const Field field(bits, level);
+      std::vector<uint32_t> rows(kRows * kStride);
+      for (uint32_t& x : rows) {
+        x = static_cast<uint32_t>(random()) & field.mask();
+      }
+      const std::vector<uint32_t> factors = {rows[7], 0, 1, field.mask(),
+                                             rows[9]};
+      for (size_t n = 0; n <= kStride; ++n) {
+        std::vector<uint32_t> to(rows.begin() + 3, rows.begin() + 3 + kStride);
+        const std::vector<uint32_t> before = to;
+        field.AddProducts(factors.data(), rows.data(), kStride, kRows,
+                          to.data(), n);
+        for (size_t i = 0; i < kStride; ++i) {
+          uint32_t sum = before[i];
+          for (size_t r = 0; r < kRows && i < n; ++r) {
+            sum ^= MultiplySlowly(bits, factors[r], rows[r * kStride + i]);
+          }
+          ASSERT_EQ(to[i], sum) << bits << " bits, column " << i << " of " << n;
+        }
+      }
     }
   }
 }

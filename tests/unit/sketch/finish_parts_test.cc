@@ -41,11 +41,23 @@ TEST(KeyedSetTest, SortsByPlace) {
   }
 }
 
-// Places that are all alike must not make sorting quadratic.
+// Places that are alike, all or half of them, overflow the room of their part
+// and must not make sorting quadratic. Those that are equal keep their order.
 TEST(KeyedSetTest, EqualElementsSort) {
-  const std::vector<ElementHash> elements(200'000, ElementHash{1, 2});
-  const KeyedSet set(elements, kKey);
-  EXPECT_EQ(set.ordinal(199'999), 199'999u);
+  constexpr size_t kCount = 200'000;
+  const std::vector<ElementHash> equal(kCount, ElementHash{1, 2});
+  std::vector<ElementHash> half = RandomElements(kCount, 1);
+  std::fill(half.begin(), half.begin() + kCount / 2, ElementHash{1, 2});
+  for (const std::vector<ElementHash>& elements : {equal, half}) {
+    const KeyedSet set(elements, kKey);
+    ASSERT_EQ(set.size(), kCount);
+    for (size_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(set.place(i), Mix(elements[set.ordinal(i)], kKey) >> 24) << i;
+      if (i == 0 || set.place(i - 1) < set.place(i)) continue;
+      ASSERT_EQ(set.place(i - 1), set.place(i)) << i;
+      ASSERT_LT(set.ordinal(i - 1), set.ordinal(i)) << i;
+    }
+  }
 }
 
 TEST(KeyedSetTest, RemoveKeepsTheRest) {
@@ -105,6 +117,29 @@ TEST(ShortIdsTest, SumsOfASingleGroupAreThoseOfTheIds) {
       EXPECT_EQ(sums, std::vector<uint32_t>(expected.begin() + first,
                                             expected.begin() + first + count))
           << first << " " << count;
+    }
+  }
+}
+
+// Those of many groups, too: first of all of them, then of fewer and fewer.
+TEST(ShortIdsTest, SumsOfGroupsAreThoseOfTheIds) {
+  const std::vector<ElementHash> elements = RandomElements(6000, 4);
+  const KeyedSet set(elements, kKey);
+  for (const uint32_t n_groups : {2u, 5u, 40u}) {
+    const IdShape shape = {n_groups, 22};
+    ShortIds ids(set, shape);
+    std::vector<uint32_t> groups(n_groups);
+    for (uint32_t g = 0; g < n_groups; ++g) groups[g] = g;
+    uint32_t first = 0;
+    for (const uint32_t count : {18, 4, 5, 30}) {
+      std::vector<ElementRange> ranges;
+      for (const uint32_t g : groups) ranges.push_back(ids.group(g));
+      std::vector<uint32_t> expected;
+      OddPowerSums(shape.bits, first, count, ids.ids(), ranges, &expected);
+      EXPECT_EQ(ids.Sums(first, count, groups), expected) << n_groups;
+      first += count;
+      groups.erase(groups.begin() + static_cast<ptrdiff_t>(groups.size() / 2));
+      if (groups.empty()) break;
     }
   }
 }
