@@ -68,16 +68,20 @@ ROCKSYNC_INLINE void PrefetchLine(const char* line) {
   }
 }
 
-// Without a branch between the lines: the processor itself overlaps queries,
-// and there is nothing to mispredict, whatever share of the keys is present. In
-// a filter that is far, too, this is faster than to fetch the second line only
-// where the first has all bits: each wrong guess waits for memory.
+// In a near filter without a branch between the lines: the processor itself
+// overlaps queries, and there is nothing to mispredict, whatever share of the
+// keys is present. In a far one a line costs more than a wrong guess: the
+// second is fetched only where the first has all bits.
 template <class Lines>
 ROCKSYNC_INLINE bool TestHash(const FilterView& filter, uint64_t hash) {
   const FilterLines at = LocateLines(hash, filter.line_count, filter.window);
-  return Lines::TestBoth(filter.lines + at.first * kFilterLineBytes,
-                         filter.lines + at.second * kFilterLineBytes, hash,
-                         filter.multipliers);
+  const char* const first = filter.lines + at.first * kFilterLineBytes;
+  const char* const second = filter.lines + at.second * kFilterLineBytes;
+  if (filter.line_count <= kNearLines) {
+    return Lines::TestBoth(first, second, hash, filter.multipliers);
+  }
+  return Lines::Test(first, hash, filter.multipliers) &&
+         Lines::Test(second, hash, filter.multipliers + kMaxLineProbes);
 }
 
 template <class Lines>
