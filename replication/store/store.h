@@ -221,7 +221,8 @@ class Store {
   std::atomic<uint64_t> repaired_pairs_{0};
   std::atomic<uint64_t> held_back_pairs_{0};
   mutable std::atomic<uint64_t> held_back_replica_{0};
-  mutable std::atomic<uint64_t> held_back_logged_ms_{0};
+  mutable std::mutex held_back_mutex_;
+  mutable uint64_t held_back_silent_until_ms_ = 0;  // in the log
   bool closed_ = false;
 };
 

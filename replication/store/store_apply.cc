@@ -57,9 +57,11 @@ void Store::NameHeldBack(const Version& version) const {
   constexpr uint64_t kBetweenLinesMs = 60'000;
   held_back_replica_ = version.replica;
   const uint64_t now_ms = WallMs();
-  uint64_t logged_ms = held_back_logged_ms_;
-  if (logged_ms != 0 && now_ms < logged_ms + kBetweenLinesMs) return;
-  if (!held_back_logged_ms_.compare_exchange_strong(logged_ms, now_ms)) return;
+  {
+    const std::lock_guard lock(held_back_mutex_);
+    if (now_ms < held_back_silent_until_ms_) return;
+    held_back_silent_until_ms_ = now_ms + kBetweenLinesMs;
+  }
   rocksdb::Warn(db()->GetDBOptions().info_log,
                 "rocksync: holding back a pair of replica %016llx, whose clock "
                 "is %llu s ahead of this machine's; correct that clock and run "
@@ -168,19 +170,20 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Terms& terms,
     const bool forgotten =
         IsForgotten(pair.tombstone, pair.version, reader_.horizon());
     bool beats = !forgotten;
-    if (current.known) {
-      status = Contends(family, pair, current.entry, &beats);
-      if (!status.ok()) return status;
+    status = current.known ? Contends(family, pair, current.entry, &beats)
+                           : Status::OK();
+    if (status.ok() && beats) {
+      status = pair.tombstone
+                   ? batch.Delete(family.handle(), pair.key)
+                   : batch.Put(family.handle(), pair.key, pair.value);
     }
+    if (!status.ok()) return status;
     if (!beats) continue;
     if (current.known && current.entry.suspect) ++repaired;
     (*outcomes)[i] = ApplyOutcome::kApplied;
     const std::string_view value = pair.value;
     written[{pair.family, pair.key}] =
         PendingEntry(pair.version, pair.tombstone ? nullptr : &value);
-    status = pair.tombstone ? batch.Delete(family.handle(), pair.key)
-                            : batch.Put(family.handle(), pair.key, pair.value);
-    if (!status.ok()) return status;
     applied.push_back(i);
     changes.push_back({family.name, pair.key,
                        pair.tombstone ? rocksdb::Slice() : pair.value,

@@ -1,5 +1,6 @@
 #include "replication/store/tombstone_sweep.h"
 
+#include <cassert>
 #include <chrono>
 
 #include "replication/store/index_reader.h"
@@ -62,12 +63,13 @@ void TombstoneSweep::Run() {
 Status TombstoneSweep::Sweep() {
   const uint64_t horizon = store_->reader().horizon();
   std::string next;
-  do {
-    Status status = SweepSome(&next);
-    if (status.IsBusy()) status = Status::OK();  // the same again
-    if (!status.ok()) return status;
+  bool at_end = false;
+  while (!at_end) {
+    const Status status = SweepSome(&next, &at_end);
+    // Busy: the same again.
+    if (!status.ok() && !status.IsBusy()) return status;
     if (!Pause(kPauseMs)) return Status::Incomplete();
-  } while (!next.empty());
+  }
   const Status status =
       store_->db()->Put(rocksdb::WriteOptions(), store_->reader().index(),
                         MetaKey(kSweptRecord), EncodeSwept(horizon));
@@ -75,7 +77,7 @@ Status TombstoneSweep::Sweep() {
   return status;
 }
 
-Status TombstoneSweep::SweepSome(std::string* next) {
+Status TombstoneSweep::SweepSome(std::string* next, bool* at_end) {
   const uint64_t horizon = store_->reader().horizon();
   IndexCursor cursor(store_->reader(), nullptr, horizon,
                      IndexCursor::Order::kTotal);
@@ -92,27 +94,28 @@ Status TombstoneSweep::SweepSome(std::string* next) {
     cursor.Next();
   }
   if (!cursor.status().ok()) return cursor.status();
-  const Status status = Remove(forgotten);
-  if (status.ok()) {
-    *next = cursor.Valid() ? std::string(cursor.index_key()) : "";
-  }
+  uint64_t removed = 0;
+  const Status status = RemoveForgotten(store_, forgotten, &removed);
+  removed_ += removed;
+  if (!status.ok()) return status;
+  *at_end = !cursor.Valid();
+  if (!*at_end) next->assign(cursor.index_key());
   return status;
 }
 
-// Somebody may have written the key meanwhile, so each entry is looked at again
-// under its lock. Busy: RocksDB would have made us wait, with locks held.
-Status TombstoneSweep::Remove(const std::vector<std::string>& index_keys) {
+Status RemoveForgotten(Store* store, const std::vector<std::string>& index_keys,
+                       uint64_t* removed) {
+  *removed = 0;
   if (index_keys.empty()) return Status::OK();
   std::vector<IndexKey> keys(index_keys.size());
   StripeSet stripes;
   for (size_t i = 0; i < index_keys.size(); ++i) {
-    if (!ParseIndexKey(index_keys[i], &keys[i])) {
-      return Status::Corruption("rocksync: an index key is damaged");
-    }
+    [[maybe_unused]] const bool parsed = ParseIndexKey(index_keys[i], &keys[i]);
+    assert(parsed);
     stripes.Add(StripeOf(keys[i].position));
   }
-  const StripeSetGuard guard(store_->locks(), stripes);
-  const IndexReader& reader = store_->reader();
+  const StripeSetGuard guard(store->locks(), stripes);
+  const IndexReader& reader = store->reader();
   rocksdb::WriteBatch batch;
   for (size_t i = 0; i < keys.size(); ++i) {
     StoredEntry entry;
@@ -125,9 +128,10 @@ Status TombstoneSweep::Remove(const std::vector<std::string>& index_keys) {
   if (batch.Count() == 0) return Status::OK();
   rocksdb::WriteOptions options;
   options.no_slowdown = true;
-  const Status status = store_->db()->Write(options, &batch);
-  if (status.ok()) removed_ += batch.Count();
-  return status.IsIncomplete() ? Status::Busy() : status;
+  const Status status = store->db()->Write(options, &batch);
+  if (status.IsIncomplete()) return Status::Busy();
+  if (status.ok()) *removed = batch.Count();
+  return status;
 }
 
 }  // namespace rocksync

@@ -41,9 +41,9 @@ class TombstoneSweep {
   void Run();
   // Incomplete: stopped.
   rocksdb::Status Sweep();
-  // `*next`: where to go on; empty at the end.
-  rocksdb::Status SweepSome(std::string* next);
-  rocksdb::Status Remove(const std::vector<std::string>& index_keys);
+  // From `*next`, the beginning if it is empty; sets both for what is left. Busy:
+  // nothing is done.
+  rocksdb::Status SweepSome(std::string* next, bool* at_end);
   bool Pause(uint64_t ms);  // false: stopped
 
   Store* const store_;
@@ -54,6 +54,14 @@ class TombstoneSweep {
   std::atomic<uint64_t> swept_;
   std::atomic<uint64_t> removed_{0};
 };
+
+// What the sweep does with entries that it found to be forgotten. Somebody may
+// have written such a key meanwhile, so each entry is looked at again under its
+// lock. Busy: RocksDB would have made us wait, with locks held; nothing is
+// done. REQUIRES: keys of entries, no meta records.
+rocksdb::Status RemoveForgotten(Store* store,
+                                const std::vector<std::string>& index_keys,
+                                uint64_t* removed);
 
 }  // namespace rocksync
 

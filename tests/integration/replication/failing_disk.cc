@@ -9,6 +9,7 @@ namespace rocksync {
 namespace {
 
 using rocksdb::FileOptions;
+using rocksdb::FSRandomAccessFile;
 using rocksdb::FSWritableFile;
 using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
@@ -20,6 +21,7 @@ IOStatus StatusOf(DiskState state, const std::string& name) {
   const std::string what = "While appending to file: " + name;
   switch (state) {
     case DiskState::kGood:
+    case DiskState::kUnreadable:
       return IOStatus::OK();
     case DiskState::kFull:
       return IOStatus::NoSpace(what, "No space left on device");
@@ -58,6 +60,25 @@ class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
   const State state_;
 };
 
+class UnreadableFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  UnreadableFile(std::unique_ptr<FSRandomAccessFile>&& file, State state)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)),
+        state_(std::move(state)) {}
+
+  IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
+                rocksdb::Slice* result, char* scratch,
+                IODebugContext* debug) const override {
+    return *state_ == DiskState::kUnreadable
+               ? IOStatus::IOError("While reading", "Input/output error")
+               : FSRandomAccessFileOwnerWrapper::Read(offset, size, options,
+                                                      result, scratch, debug);
+  }
+
+ private:
+  const State state_;
+};
+
 class FailingFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   explicit FailingFileSystem(State state)
@@ -86,6 +107,17 @@ class FailingFileSystem final : public rocksdb::FileSystemWrapper {
     return Wrap(
         FileSystemWrapper::ReuseWritableFile(name, old, options, file, debug),
         name, file);
+  }
+  IOStatus NewRandomAccessFile(const std::string& name,
+                               const FileOptions& options,
+                               std::unique_ptr<FSRandomAccessFile>* file,
+                               IODebugContext* debug) override {
+    IOStatus made =
+        FileSystemWrapper::NewRandomAccessFile(name, options, file, debug);
+    if (made.ok()) {
+      *file = std::make_unique<UnreadableFile>(std::move(*file), state_);
+    }
+    return made;
   }
   // RocksDB waits for space before it goes on by itself.
   IOStatus GetFreeSpace(const std::string& path, const IOOptions& options,

@@ -11,8 +11,9 @@
 
 namespace rocksync {
 
-// What appending to any file, old or new, answers.
-enum class DiskState { kGood, kFull, kBroken };
+// What appending to any file, old or new, answers; of an unreadable disk,
+// reading at random.
+enum class DiskState { kGood, kFull, kBroken, kUnreadable };
 
 struct FailingDisk {
   std::shared_ptr<std::atomic<DiskState>> state;

@@ -286,6 +286,9 @@ TEST_F(OpeningTest, WritesWhileAdoptingAndSessionsAreRefusedUntilDone) {
   if (!db_->Adoption().done) {
     const absl::Status status = view->TakeSnapshot({}).status();
     EXPECT_TRUE(absl::IsUnavailable(status) || status.ok()) << status;
+    std::vector<ApplyOutcome> outcomes;
+    const absl::Status applied = view->Apply({}, {}, &outcomes);
+    EXPECT_TRUE(absl::IsUnavailable(applied) || applied.ok()) << applied;
   }
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
   EXPECT_TRUE(view->TakeSnapshot({}).ok());

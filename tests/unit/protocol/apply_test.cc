@@ -58,6 +58,25 @@ TEST(BeatsTest, TheValueOfATombstoneDoesNotCount) {
   EXPECT_FALSE(Beats(a, b) || Beats(b, a));
 }
 
+// By the clock first, then by the replica.
+TEST(VersionTest, Order) {
+  const std::vector<Version> ascending = {{.time = 0, .replica = 0},
+                                          {.time = 0, .replica = 2},
+                                          {.time = 1, .replica = 1},
+                                          {.time = 1, .replica = ~uint64_t{0}},
+                                          {.time = ~uint64_t{0}, .replica = 0}};
+  for (size_t i = 0; i < ascending.size(); ++i) {
+    for (size_t j = 0; j < ascending.size(); ++j) {
+      EXPECT_EQ(ascending[i] < ascending[j], i < j);
+      EXPECT_EQ(ascending[i] > ascending[j], i > j);
+      EXPECT_EQ(ascending[i] <= ascending[j], i <= j);
+      EXPECT_EQ(ascending[i] >= ascending[j], i >= j);
+      EXPECT_EQ(ascending[i] == ascending[j], i == j);
+      EXPECT_EQ(ascending[i] <=> ascending[j], i <=> j);
+    }
+  }
+}
+
 TEST(TooFarAheadTest, TheBoundIsIncluded) {
   const Version version = {.time = uint64_t{1000} << 16 | 0xffff, .replica = 1};
   EXPECT_FALSE(TooFarAhead(version, 1000, 0));

@@ -166,6 +166,14 @@ TEST(DigestTest, AddAndRemoveInAnyOrder) {
   EXPECT_NE(digest, expected);
 }
 
+TEST(DigestTest, EveryPartCounts) {
+  const Digest digest = {.count = 1, .high = 2, .low = 3};
+  EXPECT_EQ(digest, (Digest{.count = 1, .high = 2, .low = 3}));
+  EXPECT_NE(digest, (Digest{.count = 0, .high = 2, .low = 3}));
+  EXPECT_NE(digest, (Digest{.count = 1, .high = 0, .low = 3}));
+  EXPECT_NE(digest, (Digest{.count = 1, .high = 2, .low = 0}));
+}
+
 TEST(DigestTest, CarriesAcrossTheHalves) {
   Digest digest;
   digest.Add({.high = 1, .low = ~uint64_t{0}});

@@ -1,0 +1,134 @@
+// Forgotten tombstones leave the index: all of them, nothing else, and whatever
+// comes in between.
+
+#include "replication/store/tombstone_sweep.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "tests/integration/store/trouble_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class TombstoneSweepTest : public TroubleTest {
+ protected:
+  bool Swept() { return !db_->GetForgettingStats().sweeping; }
+  uint64_t Removed() { return db_->GetForgettingStats().removed; }
+
+  // A tombstone that was forgotten, put there past the sweep.
+  void PutForgotten(const std::string& key) {
+    StoredEntry entry;
+    entry.version = {1, kPeer};
+    entry.tombstone = true;
+    PutIntoIndex(key, entry);
+  }
+  rocksdb::Status Remove(const std::string& key) {
+    return RemoveForgotten(store(), {IndexKeyOf(key)}, &removed_);
+  }
+
+  uint64_t removed_ = 0;
+};
+
+TEST_F(TombstoneSweepTest, MoreThanItReadsAtOnce) {
+  OpenWithView();
+  for (int i = 0; i < 4500; ++i) {
+    ASSERT_ROCKS_OK(db_->Delete({}, "gone" + std::to_string(i)));
+    if (i % 10 == 0) ASSERT_ROCKS_OK(Put("kept" + std::to_string(i), "v"));
+  }
+  Forget(db_->Identity().clock);
+  ASSERT_ROCKS_OK(db_->Delete({}, "later"));
+  EXPECT_TRUE(Eventually([this] { return Swept(); }));
+  EXPECT_EQ(Removed(), 4500u);
+  EXPECT_FALSE(HasEntry("gone0"));
+  EXPECT_TRUE(HasEntry("kept0"));
+  EXPECT_TRUE(HasEntry("later"));
+  CloseAndCheck();
+}
+
+TEST_F(TombstoneSweepTest, TriesAgainAfterAnEntryThatDidNotRead) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
+  const StoredEntry entry = EntryOf("gone");
+  DamageEntry("gone");
+  Forget(db_->Identity().clock);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(Swept());
+  PutIntoIndex("gone", entry);
+  EXPECT_TRUE(Eventually([this] { return Swept(); }));
+  EXPECT_EQ(Removed(), 1u);
+  // It can also be stopped between two tries.
+  ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
+  DamageEntry("gone");
+  Forget(db_->Identity().clock);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ASSERT_ROCKS_OK(db_->Close());
+}
+
+TEST_F(TombstoneSweepTest, WaitsForTheEndOfAStallAndCanBeStoppedInIt) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
+  const StoredEntry entry = EntryOf("gone");
+  for (const bool stop : {false, true}) {
+    // Held up by a damaged entry while writes are not stalled yet.
+    DamageEntry("gone");
+    Forget(db_->Identity().clock + stop);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    PutIntoIndex("gone", entry);
+    Stall();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    EXPECT_FALSE(Swept());
+    EXPECT_TRUE(HasEntry("gone"));
+    std::thread other([this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      EndStall();
+    });
+    if (stop) {
+      ASSERT_ROCKS_OK(db_->Close());
+    } else {
+      EXPECT_TRUE(Eventually([this] { return Swept(); }));
+      EXPECT_FALSE(HasEntry("gone"));
+    }
+    other.join();
+  }
+}
+
+TEST_F(TombstoneSweepTest, LooksAgainUnderTheLock) {
+  OpenWithView();
+  Forget(Now());
+  ASSERT_TRUE(Eventually([this] { return Swept(); }));
+  ASSERT_ROCKS_OK(RemoveForgotten(store(), {}, &removed_));
+  ASSERT_ROCKS_OK(Remove("absent"));
+  EXPECT_EQ(removed_, 0u);
+  PutForgotten("k");
+  ASSERT_ROCKS_OK(Put("k", "written again"));
+  ASSERT_ROCKS_OK(Remove("k"));
+  EXPECT_EQ(removed_, 0u);
+  EXPECT_TRUE(HasEntry("k"));
+  PutForgotten("gone");
+  ASSERT_ROCKS_OK(Remove("gone"));
+  EXPECT_EQ(removed_, 1u);
+  EXPECT_FALSE(HasEntry("gone"));
+  DamageEntry("damaged");
+  EXPECT_TRUE(Remove("damaged").IsCorruption());
+}
+
+TEST_F(TombstoneSweepTest, RemovesNothingWhileWritesStallOrFail) {
+  OpenWithView();
+  Forget(Now());
+  ASSERT_TRUE(Eventually([this] { return Swept(); }));
+  PutForgotten("gone");
+  Stall();
+  EXPECT_TRUE(Remove("gone").IsBusy());
+  EXPECT_EQ(removed_, 0u);
+  EndStall();
+  ASSERT_TRUE(Eventually([this] { return Remove("gone").ok(); }));
+  PutForgotten("gone");
+  *disk_.state = DiskState::kBroken;
+  EXPECT_TRUE(Remove("gone").IsIOError());
+  EXPECT_EQ(removed_, 0u);
+}
+
+}  // namespace
+}  // namespace rocksync

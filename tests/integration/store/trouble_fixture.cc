@@ -1,0 +1,121 @@
+#include "tests/integration/store/trouble_fixture.h"
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "replication/store/membership.h"
+
+namespace rocksync {
+
+TroubleTest::TroubleTest() {
+  options_.env = &env_;
+  options_.write_buffer_size = 64 << 10;
+  options_.max_write_buffer_number = 2;
+}
+
+void TroubleTest::OpenWithView() {
+  view_.reset();
+  ASSERT_ROCKS_OK(Open());
+  view_ = StoreAccess::NewView(db_.get());
+}
+
+void TroubleTest::TearDown() {
+  *disk_.state = DiskState::kGood;
+  view_.reset();
+  StoreTest::TearDown();
+}
+
+absl::Status TroubleTest::Apply(const Pair& pair,
+                                const std::function<bool()>& cancelled) {
+  std::vector<ApplyOutcome> outcomes;
+  return view_->Apply(std::vector<Pair>{pair}, cancelled, &outcomes);
+}
+
+ApplyOutcome TroubleTest::OutcomeOf(const Pair& pair) {
+  std::vector<ApplyOutcome> outcomes;
+  const absl::Status status =
+      view_->Apply(std::vector<Pair>{pair}, {}, &outcomes);
+  EXPECT_TRUE(status.ok()) << status;
+  return outcomes.at(0);
+}
+
+std::string TroubleTest::IndexKeyOf(const std::string& key) {
+  std::string index_key;
+  AppendIndexKey(&index_key, {view_->PositionOf(0, key), family().id, key});
+  return index_key;
+}
+
+StoredEntry TroubleTest::EntryOf(const std::string& key) {
+  StoredEntry entry;
+  EXPECT_ROCKS_OK(store()->reader().Get(
+      nullptr, 0, {view_->PositionOf(0, key), family().id, key}, &entry));
+  return entry;
+}
+
+bool TroubleTest::HasEntry(const std::string& key) {
+  std::string entry;
+  return store()
+      ->db()
+      ->Get({}, store()->reader().index(), IndexKeyOf(key), &entry)
+      .ok();
+}
+
+void TroubleTest::PutIntoIndex(const std::string& key,
+                               const std::string& entry) {
+  ASSERT_ROCKS_OK(store()->db()->Put({}, store()->reader().index(),
+                                     IndexKeyOf(key), entry));
+}
+
+void TroubleTest::PutIntoIndex(const std::string& key,
+                               const StoredEntry& entry) {
+  rocksdb::WriteBatch batch;
+  store()->PutEntry(&batch, {view_->PositionOf(0, key), family().id, key},
+                    entry);
+  ASSERT_ROCKS_OK(store()->db()->Write({}, &batch));
+}
+
+void TroubleTest::Forget(uint64_t horizon) {
+  Membership* const members = StoreAccess::MembershipOf(db_.get());
+  if (members->Now().list.epoch == 0) {
+    ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
+  }
+  const Forgetting mine = members->Now();
+  Announcement peer = members->Announce();
+  peer.forgetting.horizon = horizon;
+  peer.forgetting.horizon_epoch = mine.list.epoch;
+  Horizon agreed;
+  ASSERT_ROCKS_OK(members->Agree(mine, kPeer, {}, peer, &agreed));
+  ASSERT_EQ(members->Now().horizon, horizon);
+  view_ = StoreAccess::NewView(db_.get());
+}
+
+void TroubleTest::Stall() {
+  ASSERT_ROCKS_OK(db_->PauseBackgroundWork());
+  rocksdb::WriteOptions impatient;
+  impatient.no_slowdown = true;
+  rocksdb::Status status;
+  const std::string value(1000, 'x');
+  for (int i = 0; i < 100'000 && status.ok(); ++i) {
+    status = store()->db()->Put(impatient, "stall", value);
+  }
+  ASSERT_TRUE(status.IsIncomplete()) << status.ToString();
+}
+
+void TroubleTest::EndStall() { ASSERT_ROCKS_OK(db_->ContinueBackgroundWork()); }
+
+bool TroubleTest::Eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 6000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+std::string TroubleTest::Log() const {
+  std::ifstream log(Dir() + "/LOG");
+  return {std::istreambuf_iterator<char>(log), {}};
+}
+
+}  // namespace rocksync

@@ -1,0 +1,72 @@
+// A store in trouble: index entries that do not read, a disk that fails, writes
+// that stall, a horizon that moves, a clock that is set.
+
+#ifndef ROCKSYNC_TESTS_INTEGRATION_STORE_TROUBLE_FIXTURE_H_
+#define ROCKSYNC_TESTS_INTEGRATION_STORE_TROUBLE_FIXTURE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replication/store/store.h"
+#include "rocksdb/env.h"
+#include "tests/integration/replication/failing_disk.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+
+class TroubleTest : public StoreTest {
+ protected:
+  static constexpr uint64_t kPeer = 99;
+
+  // Runs ahead of the system's clock by as much as it is told.
+  class SetClock final : public rocksdb::EnvWrapper {
+   public:
+    using EnvWrapper::EnvWrapper;
+    uint64_t NowMicros() override {
+      return EnvWrapper::NowMicros() + ahead_micros;
+    }
+    std::atomic<uint64_t> ahead_micros{0};
+  };
+
+  TroubleTest();
+  void OpenWithView();
+  void TearDown() override;
+
+  Store* store() { return StoreAccess::StoreOf(db_.get()); }
+  const Family& family() { return store()->table().families()[0]; }
+  uint64_t Now() { return env_.NowMicros() / 1000 << 16; }
+
+  absl::Status Apply(const Pair& pair,
+                     const std::function<bool()>& cancelled = {});
+  ApplyOutcome OutcomeOf(const Pair& pair);
+
+  std::string IndexKeyOf(const std::string& key);
+  StoredEntry EntryOf(const std::string& key);
+  bool HasEntry(const std::string& key);
+  // Past the store.
+  void PutIntoIndex(const std::string& key, const std::string& entry);
+  void PutIntoIndex(const std::string& key, const StoredEntry& entry);
+  void DamageEntry(const std::string& key) { PutIntoIndex(key, "?"); }
+
+  // A peer that is a member too says that all up to `horizon` is forgotten.
+  void Forget(uint64_t horizon);
+
+  // Writes past the store until RocksDB stops writes; EndStall lets it go on.
+  void Stall();
+  void EndStall();
+
+  static bool Eventually(const std::function<bool()>& condition);
+  std::string Log() const;
+
+  FailingDisk disk_ = MakeFailingDisk();
+  SetClock env_{disk_.env.get()};
+  std::unique_ptr<StorageView> view_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_INTEGRATION_STORE_TROUBLE_FIXTURE_H_
