@@ -41,8 +41,8 @@ class TombstoneSweep {
   void Run();
   // Incomplete: stopped.
   rocksdb::Status Sweep();
-  // From `*next`, the beginning if it is empty; sets both for what is left. Busy:
-  // nothing is done.
+  // From `*next`, the beginning if it is empty; sets both for what is left.
+  // Busy: nothing is done.
   rocksdb::Status SweepSome(std::string* next, bool* at_end);
   bool Pause(uint64_t ms);  // false: stopped
 
