@@ -29,13 +29,14 @@ ClusterResult Cluster::Run() {
   const uint64_t held_ms =
       2 * shape_.max_skew_ms > kMaxAheadMs ? 2 * shape_.max_skew_ms : 0;
   awake_ms_ = now_ms_ + held_ms;
+  longest_session_ms_ = 0;
   RunUntil(awake_ms_);
   const uint64_t enough_expired = expired_ + kMaxExpired * replicas_.size();
   const auto intervals_until = [&](uint64_t most, const auto& done) {
     uint64_t intervals = 0;
     while (truth_.violations().empty() && !done() && intervals < most) {
       const uint64_t expired = expired_;
-      RunUntil(now_ms_ + std::max(shape_.interval_ms, kLeastIntervalMs));
+      RunUntil(now_ms_ + IntervalMs());
       if (expired_ == expired || expired_ > enough_expired) ++intervals;
     }
     return intervals;
@@ -142,6 +143,15 @@ MemoryStorage::Options Cluster::StorageOptions(const Replica* replica,
   options.sync_every_write = shape_.sync_every_write;
   if (number == 0) options.fault = options_.storage_fault;
   return options;
+}
+
+// Of the bounds. A replica may be the peer of all others, takes them one after
+// the other, and sessions may last many intervals of the schedule.
+uint64_t Cluster::IntervalMs() const {
+  const uint64_t one_by_one =
+      shape_.visitors_at_once ? 0
+                              : longest_session_ms_ * (replicas_.size() - 1);
+  return std::max({shape_.interval_ms, kLeastIntervalMs, one_by_one});
 }
 
 Cluster::Replica* Cluster::AddReplica(std::vector<size_t> peers) {

@@ -64,8 +64,10 @@ ClusterResult RunCluster(const ClusterOptions& options);
 
 // After the faults stop, and once no version is held back any more, all
 // replicas are equal within so many intervals of the schedule; where that is
-// shorter, of five seconds. Intervals in which a session expired, with the rest
-// of its work left to the next one, do not count, as long as these get on.
+// shorter, of five seconds, or of as long as the longest session takes with
+// each replica in turn, if they take one at a time. Intervals in which a
+// session expired, with the rest of its work left to the next one, do not
+// count, as long as these get on.
 inline constexpr uint64_t kIntervalsToEqual = 20;
 // Once they are, all forget what was deleted within so many.
 inline constexpr uint64_t kIntervalsToForget = 20;

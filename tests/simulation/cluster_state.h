@@ -214,6 +214,7 @@ class Cluster {
   bool Forgot() const;
 
   Replica& Somebody() { return *replicas_[random_.Below(replicas_.size())]; }
+  uint64_t IntervalMs() const;
   void Settle();
   void NoteSyncs(Replica* replica);
   // Of all that belong to the cluster; without one of them.
@@ -267,9 +268,10 @@ class Cluster {
   std::set<std::string> seeds_;
   std::vector<std::unique_ptr<Link>> links_;
   std::set<std::pair<size_t, size_t>> parted_;
-  uint64_t expired_ = 0;           // sessions that did
-  uint64_t epoch_ = 0;             // of the newest member list
-  std::vector<uint64_t> members_;  // in it, ascending
+  uint64_t expired_ = 0;             // sessions that did
+  uint64_t longest_session_ms_ = 0;  // of those begun since awake_ms_
+  uint64_t epoch_ = 0;               // of the newest member list
+  std::vector<uint64_t> members_;    // in it, ascending
   // By epoch, that of the list which the replica had on which it was set.
   std::map<uint64_t, uint64_t> list_before_;
 };

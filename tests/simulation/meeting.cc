@@ -432,6 +432,10 @@ void Cluster::SessionEnded(Link* link, int number) {
   if (number == 1) return;
   ++result_.sessions;
   if (report.expired) ++expired_;
+  if (side.session_started_ms >= awake_ms_) {
+    longest_session_ms_ =
+        std::max(longest_session_ms_, now_ms_ - side.session_started_ms);
+  }
   if (report.proven_equal && shape_.keeps_links && !random_.OneIn(3)) {
     At(now_ms_ + random_.Between(1, shape_.interval_ms),
        [this, link] { GoOn(link); });
