@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "replication/protocol/messages.h"
 #include "replication/protocol/setup.h"
 #include "replication/status.h"
+#include "replication/store/identity_life.h"
 #include "replication/store/membership.h"
 #include "replication/store/store_access.h"
 
@@ -23,9 +25,10 @@ rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
                         SetupFacts* facts) {
   facts->cluster = replica.db->replication_options().cluster_name;
   facts->replica_id = replica.identity.replica_id;
-  facts->incarnation = {replica.identity.incarnation,
-                        replica.identity.incarnation_nonce};
-  facts->first_clock = replica.db->Identity().first_clock;
+  Life life = LifeOf(replica.identity);
+  facts->incarnation = life.incarnation;
+  facts->first_clock = life.first_clock;
+  facts->past = std::move(life.past);
   facts->clock = announced.reading;
   facts->forgetting = announced.forgetting;
   for (const auto& family : StoreAccess::Families(replica.db)) {
@@ -79,12 +82,9 @@ class IntroductionTalk {
 
   rocksdb::Status Remember() {
     const SetupFacts& peer = setup_->peer();
-    const rocksdb::Status s = replica_->db->RememberPeer(
-        {.replica_id = peer.replica_id,
-         .incarnation = peer.incarnation.counter,
-         .incarnation_nonce = peer.incarnation.random,
-         .first_clock = peer.first_clock,
-         .clock = peer.clock});
+    const rocksdb::Status s = replica_->db->RememberPeer(IdentityOf(
+        peer.replica_id,
+        {peer.incarnation, peer.first_clock, peer.clock, peer.past}));
     // Aborted would read as if somebody had stopped us.
     return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
   }

@@ -21,6 +21,13 @@ class Store;
 // DB::ListColumnFamilies; the application never opens it.
 inline constexpr char kIndexFamilyName[] = "__rocksync_index";
 
+// An earlier opening of a replica.
+struct PastIncarnation {
+  uint64_t incarnation = 0;
+  uint64_t incarnation_nonce = 0;
+  uint64_t next_clock = 0;  // what the opening right after it started from
+};
+
 // Who a replica is. What a peer has to remember to notice a replica that was
 // rolled back, or a second one with the same identity (a copied directory).
 struct ReplicaIdentity {
@@ -30,6 +37,10 @@ struct ReplicaIdentity {
   uint64_t first_clock = 0;  // the clock's reading when this opening began
   uint64_t clock = 0;  // its latest reading that is durable: after any crash
                        // the clock starts from no less
+  // All earlier openings after the one with this number, the latest 64; a
+  // replica that its peers met in another one is a copy, or of an old backup.
+  uint64_t past_since = UINT64_MAX;
+  std::vector<PastIncarnation> past;
 };
 
 // How far the reading of an existing database is, or the check of one that

@@ -4,8 +4,10 @@
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_LIFE_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_LIFE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rocksync {
 
@@ -17,6 +19,26 @@ struct Incarnation {
   friend bool operator==(const Incarnation&, const Incarnation&) = default;
 };
 
+// An earlier life, and the reading of the hybrid logical clock that the life
+// right after it started from.
+struct PastLife {
+  Incarnation incarnation;
+  uint64_t next_clock = 0;
+  friend bool operator==(const PastLife&, const PastLife&) = default;
+};
+
+// The earlier lives of a replica's data, oldest first: all with a counter above
+// `since`.
+struct PastLives {
+  uint64_t since = UINT64_MAX;       // nothing is known of them
+  std::vector<PastLife> lives = {};  // at most kMaxPastLives
+  friend bool operator==(const PastLives&, const PastLives&) = default;
+};
+inline constexpr size_t kMaxPastLives = 64;
+
+// `last` is over, the life after it starts from `next_clock`.
+void Append(const Incarnation& last, uint64_t next_clock, PastLives* past);
+
 struct Life {
   Incarnation incarnation;
   // The reading of the hybrid logical clock (Version.time) that this life
@@ -24,15 +46,17 @@ struct Life {
   uint64_t first_clock = 0;
   // Its latest reading that is durable: no later life starts from less.
   uint64_t clock = 0;
+  PastLives past = {};
 };
 
 enum class Succession : uint8_t {
   kFollows,     // the same life, or a later one
   kRolledBack,  // an earlier life: a restored backup, or an old copy
   kTwin,        // two lives with one counter: a copy that runs too
-  kClockBack,   // a later life that started from an earlier reading: a
-                // restored backup that was opened often enough to catch up in
-                // incarnations
+  kClockBack,   // what came after the life that is known started from an
+                // earlier reading: a restored backup
+  kOtherLine,   // a later life that the one that is known is no part of the
+                // past of: a copy, or a backup of before it
 };
 Succession Compare(const Life& known, const Life& now);
 

@@ -89,6 +89,21 @@ absl::Status GetForgetting(std::string_view* input, SetupFacts* facts) {
   return absl::OkStatus();
 }
 
+absl::Status GetPast(std::string_view* input, PastLives* past) {
+  uint64_t count = 0;
+  bool whole = GetVarint64(input, &past->since) &&
+               GetVarint64(input, kMaxPastLives, &count);
+  for (uint64_t i = 0; whole && i < count; ++i) {
+    PastLife life;
+    whole = GetVarint64(input, &life.incarnation.counter) &&
+            GetFixed64(input, &life.incarnation.random) &&
+            GetFixed64(input, &life.next_clock);
+    past->lives.push_back(life);
+  }
+  return whole ? absl::OkStatus()
+               : Malformed(MessageType::kSetup, "no past lives");
+}
+
 RefusalReason ReasonOf(Meeting meeting) {
   switch (meeting) {
     case Meeting::kNotMember:
@@ -137,10 +152,18 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
     PutLengthPrefixed(out, family.name);
     PutLengthPrefixed(out, family.comparator);
   }
-  if (facts.forgetting.list.epoch == 0) return;
-  std::string forgetting;
-  EncodeForgetting(facts.forgetting, &forgetting);
-  PutLengthPrefixed(out, forgetting);
+  if (facts.forgetting.list.epoch != 0) {
+    std::string forgetting;
+    EncodeForgetting(facts.forgetting, &forgetting);
+    PutLengthPrefixed(out, forgetting);
+  }
+  PutVarint64(out, facts.past.since);
+  PutVarint64(out, facts.past.lives.size());
+  for (const PastLife& life : facts.past.lives) {
+    PutVarint64(out, life.incarnation.counter);
+    PutFixed64(out, life.incarnation.random);
+    PutFixed64(out, life.next_clock);
+  }
 }
 
 absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
@@ -163,8 +186,9 @@ absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
   if (!GetIdentity(&body, facts)) {
     return Malformed(MessageType::kSetup, "truncated");
   }
-  const absl::Status status = GetFamilies(&body, facts);
-  return status.ok() ? GetForgetting(&body, facts) : status;
+  absl::Status status = GetFamilies(&body, facts);
+  if (status.ok()) status = GetForgetting(&body, facts);
+  return status.ok() ? GetPast(&body, &facts->past) : status;
 }
 
 Setup::Setup(Role role, SetupFacts mine, const ClusterSecret& secret,
@@ -313,7 +337,8 @@ absl::Status Setup::CheckMembership() {
   if (!policy_.remembered) return absl::OkStatus();
   const std::optional<Life> known = policy_.remembered(peer_.replica_id);
   if (!known) return absl::OkStatus();
-  const Life now = {peer_.incarnation, peer_.first_clock, peer_.clock};
+  const Life now = {peer_.incarnation, peer_.first_clock, peer_.clock,
+                    peer_.past};
   const Succession succession = Compare(*known, now);
   if (succession == Succession::kFollows) return absl::OkStatus();
   return Refuse(RefusalReason::kRolledBack,

@@ -48,6 +48,7 @@ struct SetupFacts {
   Incarnation incarnation;
   uint64_t first_clock = 0;  // the clock's reading at its start; see Life
   uint64_t clock = 0;        // durable: no later life of it starts from less
+  PastLives past;
   Forgetting forgetting;
   uint64_t capabilities = 0;
   std::array<uint8_t, 16> nonce = {};  // fresh random bytes
@@ -142,6 +143,8 @@ class Setup {
 //   | clock (8) | epoch | horizon (8) | capabilities | nonce (16)
 //   | families | families x (name | comparator)
 //   | forgetting (a string, see forgetting.h), if the epoch is not 0
+//   | past lives since | lives
+//   | lives x (counter | random (8) | next clock (8))
 //   | what later versions add, ignored here
 // Integers are varints, fixed ones in parentheses, strings after their length.
 void EncodeSetup(const SetupFacts& facts, std::string* out);

@@ -81,6 +81,35 @@ bool Decode(std::string_view bytes, IdentityRecord* record) {
          GetText(&bytes, &record->manifest) && bytes.empty();
 }
 
+std::string Encode(const PastLives& record) {
+  std::string out = Start();
+  PutFixed64(&out, record.since);
+  PutVarint64(&out, record.lives.size());
+  for (const PastLife& life : record.lives) {
+    PutFixed64(&out, life.incarnation.counter);
+    PutFixed64(&out, life.incarnation.random);
+    PutFixed64(&out, life.next_clock);
+  }
+  return out;
+}
+
+bool Decode(std::string_view bytes, PastLives* record) {
+  uint64_t count = 0;
+  if (!Begin(&bytes) || !GetFixed64(&bytes, &record->since) ||
+      !GetVarint64(&bytes, kMaxPastLives, &count)) {
+    return false;
+  }
+  record->lives.resize(count);
+  for (PastLife& life : record->lives) {
+    if (!GetFixed64(&bytes, &life.incarnation.counter) ||
+        !GetFixed64(&bytes, &life.incarnation.random) ||
+        !GetFixed64(&bytes, &life.next_clock)) {
+      return false;
+    }
+  }
+  return bytes.empty();
+}
+
 std::string Encode(const PlaceRecord& record) {
   std::string out = Start();
   PutLengthPrefixed(&out, record.directory);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "replication/protocol/forgetting.h"
+#include "replication/protocol/life.h"
 #include "sketch/digest.h"
 #include "sketch/element.h"
 
@@ -23,6 +24,7 @@ inline constexpr uint8_t kIndexFormat = 1;
 inline constexpr std::string_view kFormatRecord = "format";
 inline constexpr std::string_view kClusterRecord = "cluster";
 inline constexpr std::string_view kIdentityRecord = "identity";
+inline constexpr std::string_view kPastRecord = "past";
 inline constexpr std::string_view kPlaceRecord = "place";
 inline constexpr std::string_view kLeaseRecord = "lease";
 inline constexpr std::string_view kFamiliesRecord = "families";
@@ -105,6 +107,7 @@ struct PeerRecord {
 
 std::string Encode(const ClusterRecord& record);
 std::string Encode(const IdentityRecord& record);
+std::string Encode(const PastLives& record);
 std::string Encode(const PlaceRecord& record);
 std::string Encode(const std::vector<FamilyRecord>& record);
 std::string Encode(const WorkRecord& record);
@@ -117,6 +120,7 @@ std::string EncodeFormat();
 // False if the bytes are damaged or of a format this code does not know.
 [[nodiscard]] bool Decode(std::string_view bytes, ClusterRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, IdentityRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, PastLives* record);
 [[nodiscard]] bool Decode(std::string_view bytes, PlaceRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes,
                           std::vector<FamilyRecord>* record);

@@ -230,6 +230,11 @@ Status Opening::ReadRecords() {
   if (status.ok() && !found) {
     status = Status::Corruption("rocksync: the index has no identity record");
   }
+  if (status.ok()) {
+    // Written down by older versions: not at all.
+    opened_.past.since = opened_.identity.incarnation;
+    status = Read(kPastRecord, &opened_.past, &found);
+  }
   if (status.ok()) status = Read(kPlaceRecord, &opened_.place, &found);
   if (status.ok()) {
     status = Read(kFamiliesRecord, &opened_.family_records, &found);
@@ -274,6 +279,7 @@ Status Opening::CheckIdentity() {
   if (fresh_index_) {
     identity->replica_id = RandomBits();
     identity->home_id = identity->replica_id;
+    opened_.past = {.since = 0};
   } else if (copy && !may_renew) {
     return Status::Aborted(
         "rocksync: " + name_ +
@@ -284,6 +290,7 @@ Status Opening::CheckIdentity() {
   } else if (copy || (may_renew && MayBePlainCopy(directory))) {
     identity->replica_id = RandomBits();
     identity->incarnation = 0;
+    opened_.past = {.since = 0};
     opened_.place.superseded = false;
     // A new replica is in no member list. What it lacks is forgotten still.
     // With the epoch, or those who meet it forget in which one they got there,
@@ -292,6 +299,9 @@ Status Opening::CheckIdentity() {
     opened_.forgetting = {};
     opened_.forgetting.horizon = horizon.time;
     opened_.forgetting.horizon_epoch = horizon.epoch;
+  } else if (identity->incarnation > opened_.past.since) {
+    Append({identity->incarnation, identity->incarnation_nonce}, opened_.lease,
+           &opened_.past);
   }
   opened_.place.directory = directory;
   ++identity->incarnation;
@@ -457,6 +467,7 @@ Status Opening::WriteRecords() {
       Encode(ClusterRecord{replication_.cluster_name,
                            SecretCheck(replication_.cluster_secret)}));
   put(MetaKey(kIdentityRecord), Encode(opened_.identity));
+  put(MetaKey(kPastRecord), Encode(opened_.past));
   put(MetaKey(kPlaceRecord), Encode(opened_.place));
   put(MetaKey(kFamiliesRecord), Encode(opened_.family_records));
   put(MetaKey(kWorkRecord), Encode(opened_.work));

@@ -33,6 +33,7 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       memtable_(std::move(opened.memtable)),
       completion_(std::move(opened.completion)),
       identity_(std::move(opened.identity)),
+      past_(std::move(opened.past)),
       directory_(std::move(opened.place.directory)),
       reader_(opened.db, opened.index, hasher_.get(), identity_.home_id),
       first_clock_(opened.lease),

@@ -52,6 +52,7 @@ class Store {
     std::vector<Family> other_families;
     std::vector<FamilyRecord> family_records;  // of the same
     IdentityRecord identity;
+    PastLives past;
     PlaceRecord place;
     WorkRecord work;
     uint64_t lease = 0;
@@ -197,6 +198,7 @@ class Store {
   const std::shared_ptr<const BucketMemtableFactory> memtable_;  // the index's
   const std::shared_ptr<HashCompletionFactory> completion_;
   const IdentityRecord identity_;
+  const PastLives past_;
   const std::string directory_;
   IndexReader reader_;
   StripeLocks locks_;

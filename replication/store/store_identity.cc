@@ -6,6 +6,7 @@
 #include "replication/protocol/apply.h"
 #include "replication/protocol/life.h"
 #include "replication/store/adoption.h"
+#include "replication/store/identity_life.h"
 #include "replication/store/index_key.h"
 #include "replication/store/status.h"
 #include "replication/store/store.h"
@@ -34,9 +35,11 @@ Status Refused(uint64_t replica_id, const std::string& why) {
 }  // namespace
 
 ReplicaIdentity Store::identity() const {
-  return {identity_.replica_id, identity_.incarnation,
-          identity_.incarnation_nonce, first_clock_,
-          std::min(clock_.Last(), lease_.until())};
+  return IdentityOf(identity_.replica_id,
+                    {{identity_.incarnation, identity_.incarnation_nonce},
+                     first_clock_,
+                     std::min(clock_.Last(), lease_.until()),
+                     past_});
 }
 
 uint64_t Store::Trusted(uint64_t reading) const {
@@ -68,8 +71,7 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
   const Life before = {
       .incarnation = {known.incarnation, known.incarnation_nonce},
       .clock = known.clock};
-  const Life after = {
-      {peer.incarnation, peer.incarnation_nonce}, peer.first_clock, peer.clock};
+  const Life after = LifeOf(peer);
   const Succession succession = Compare(before, after);
   if (succession != Succession::kFollows) {
     return Refused(peer.replica_id, Describe(succession, before, after));

@@ -63,6 +63,7 @@ void Fuzz(std::string_view bytes) {
   Entry(bytes);
   Meta<ClusterRecord>(bytes);
   Meta<IdentityRecord>(bytes);
+  Meta<PastLives>(bytes);
   Meta<PlaceRecord>(bytes);
   Meta<std::vector<FamilyRecord>>(bytes);
   Meta<WorkRecord>(bytes);

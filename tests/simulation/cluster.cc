@@ -165,9 +165,12 @@ Cluster::Replica* Cluster::AddReplica(std::vector<size_t> peers) {
 
 void Cluster::StartReplica(Replica* replica) {
   replica->up = true;
+  replica->first_clock = replica->storage->clock();
+  if (replica->incarnation.counter > 0) {
+    Append(replica->incarnation, replica->first_clock, &replica->past);
+  }
   replica->incarnation = {.counter = replica->incarnation.counter + 1,
                           .random = random_.Next()};
-  replica->first_clock = replica->storage->clock();
   replica->membership.emplace(
       replica->storage.get(), options_.member_fault,
       [this, replica](const Forgetting& next) { HorizonMoves(replica, next); });
@@ -256,9 +259,7 @@ void Cluster::CrashSomebody() {
   At(now_ms_ + random_.Between(1, 2 * shape_.crash_every_ms),
      [this] { CrashSomebody(); });
   Replica& replica = Somebody();
-  // Lives are counted: one that was opened more often than the one that peers
-  // remember looks like a later one.
-  if (!replica.up || replica.shares_id) return;
+  if (!replica.up) return;
   ++result_.crashes;
   Trace(replica.name(), " crashes");
   Stop(&replica);

@@ -72,6 +72,7 @@ class Cluster {
   struct Disk {
     std::unique_ptr<MemoryStorage> storage;
     Incarnation incarnation;
+    PastLives past;
     std::map<uint64_t, Life> remembered;
     std::map<uint64_t, Encounter> met;
     size_t line = 0;
@@ -88,6 +89,7 @@ class Cluster {
     // When it was last equal to each of them, as of a session's beginning.
     std::vector<uint64_t> equal_ms;
     Incarnation incarnation;
+    PastLives past{.since = 0};
     uint64_t first_clock = 0;             // its clock's reading, then
     std::map<uint64_t, Life> remembered;  // by replica id
     std::map<uint64_t, Encounter> met;    // by replica id

@@ -11,6 +11,7 @@ namespace rocksync {
 Cluster::Disk Cluster::CopyOf(const Replica& replica) {
   return {.storage = replica.storage->Copy(StorageOptions(nullptr, 0)),
           .incarnation = replica.incarnation,
+          .past = replica.past,
           .remembered = replica.remembered,
           .met = replica.met,
           .line = replica.line};
@@ -22,6 +23,7 @@ void Cluster::Mount(Disk disk, Replica* replica) {
   replica->syncs_seen = 0;
   replica->suspects_seen = 0;
   replica->incarnation = disk.incarnation;
+  replica->past = std::move(disk.past);
   replica->remembered = std::move(disk.remembered);
   replica->met = std::move(disk.met);
   lines_.push_back({.parent = disk.line, .clock = replica->storage->clock()});
@@ -89,6 +91,7 @@ void Cluster::OpenAsNew(Replica* replica) {
   replica->shares_id = false;
   Disk disk = CopyOf(*replica);
   disk.incarnation = {};
+  disk.past = {.since = 0};
   disk.line = 0;
   // As Opening does it: in no list, but what it lacks is forgotten still.
   Forgetting forgetting;
@@ -108,6 +111,7 @@ void Cluster::OpenEmpty(Replica* replica) {
       &hasher_, StorageOptions(replica, replica->number));
   replica->syncs_seen = 0;
   replica->incarnation = {};
+  replica->past = {.since = 0};
   replica->remembered.clear();
   replica->met.clear();
   replica->backup.reset();

@@ -76,6 +76,7 @@ void Cluster::Open(Side* side, Role role) {
   facts.replica_id = replica->id;
   facts.incarnation = replica->incarnation;
   facts.first_clock = replica->first_clock;
+  facts.past = replica->past;
   side->mine = replica->membership->Announce();
   facts.clock = side->mine.reading;
   facts.forgetting = side->mine.forgetting;
@@ -110,7 +111,7 @@ bool Cluster::LetIn(Link* link, int number) {
 bool Cluster::Remember(Link* link, int number) {
   const Side& side = link->sides[number];
   const SetupFacts& peer = side.setup->peer();
-  const Life now = {peer.incarnation, peer.first_clock, peer.clock};
+  const Life now = {peer.incarnation, peer.first_clock, peer.clock, peer.past};
   Life& life = side.replica->remembered[peer.replica_id];
   if (Compare(life, now) != Succession::kFollows &&
       options_.cluster_fault != ClusterFault::kIgnoreRollback) {

@@ -261,7 +261,7 @@ void Cluster::LeaveSomebody() {
   At(now_ms_ + random_.Between(1, 2 * shape_.absent_every_ms),
      [this] { LeaveSomebody(); });
   Replica& replica = Somebody();
-  if (!replica.up || replica.shares_id) return;
+  if (!replica.up) return;
   Trace(replica.name(), " is away for long");
   Stop(&replica);
   Restart(&replica, random_.Between(10'000, 60'000));

@@ -178,7 +178,15 @@ void Truth::Proved(const Proof& side, const Proof& other,
   const MemoryStorage& storage = *side.storage;
   Digest expected;
   for (const auto& [key, record] : both) {
-    expected.Add(record.hash);
+    // Of two contents of one version the one that a disk has damaged since
+    // cannot be read to be compared: the other one stays.
+    const auto now = storage.records().find(key);
+    const bool unread = IsDamaged(storage.options().replica_id, key) ||
+                        IsDamaged(other.storage->options().replica_id, key);
+    const bool stays = unread && now != storage.records().end() &&
+                       now->second.version == record.version &&
+                       now->second.tombstone == record.tombstone;
+    expected.Add(stays ? now->second.hash : record.hash);
     for (const bool synced : {false, true}) {
       const Records& held =
           synced ? storage.synced_records() : storage.records();

@@ -165,12 +165,51 @@ TEST_F(OpeningTest, PeersNoticeCopiedDirectoriesAndRollbacks) {
   clock_back.clock = 1;
   EXPECT_TRUE(peer->RememberPeer(clock_back).ok());  // two set-ups of one life
   // A later opening starts from no earlier reading, however far it has come.
+  clock_back.past.push_back({clock_back.incarnation,
+                             clock_back.incarnation_nonce,
+                             db_->Identity().clock - 1});
   ++clock_back.incarnation;
-  clock_back.first_clock = db_->Identity().clock - 1;
   clock_back.clock = db_->Identity().clock + 1;
   EXPECT_TRUE(peer->RememberPeer(clock_back).IsAborted());
-  ++clock_back.first_clock;
+  ++clock_back.past.back().next_clock;
   EXPECT_ROCKS_OK(peer->RememberPeer(clock_back));
+}
+
+// A copy that ran on until its clock had caught up, and then was opened once
+// more: neither its number nor its clock gives it away.
+TEST_F(OpeningTest, ACopyIsKnownHoweverOftenItWasOpened) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  std::unique_ptr<ReplicatedDB> peer;
+  ASSERT_ROCKS_OK(OpenOther("peer", &peer));
+  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  db_.reset();
+  std::filesystem::copy(Dir(), Dir("copy"),
+                        std::filesystem::copy_options::recursive);
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "w"));
+  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  const uint64_t met = db_->Identity().incarnation;
+
+  std::unique_ptr<ReplicatedDB> copy;
+  for (int opening = 0; opening < 3; ++opening) {
+    copy.reset();
+    ASSERT_ROCKS_OK(OpenOther("copy", &copy));
+    ASSERT_ROCKS_OK(
+        copy->Put({}, copy->DefaultColumnFamily(), "k", "in the copy"));
+  }
+  EXPECT_GT(copy->Identity().incarnation, met);
+  EXPECT_GE(copy->Identity().first_clock, db_->Identity().first_clock);
+  const rocksdb::Status refused = peer->RememberPeer(copy->Identity());
+  EXPECT_TRUE(refused.IsAborted());
+  EXPECT_NE(refused.ToString().find("does not come of"), std::string::npos)
+      << refused.ToString();
+
+  // The original may be opened as often without meeting anybody.
+  for (int opening = 0; opening < 3; ++opening) ASSERT_ROCKS_OK(Open());
+  EXPECT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  EXPECT_EQ(db_->Identity().past_since, 0u);
+  EXPECT_EQ(db_->Identity().past.size(), db_->Identity().incarnation - 1);
 }
 
 // With the application's word that it is a copy, another directory is enough.

@@ -5,9 +5,9 @@
 namespace rocksync {
 namespace {
 
-constexpr Life kKnown = {.incarnation = {.counter = 4, .random = 7},
-                         .first_clock = 100,
-                         .clock = 150};
+const Life kKnown = {.incarnation = {.counter = 4, .random = 7},
+                     .first_clock = 100,
+                     .clock = 150};
 
 TEST(LifeTest, TheSameLifeGoesOnWhateverItsClock) {
   Life now = kKnown;
@@ -36,6 +36,45 @@ TEST(LifeTest, AnEarlierLifeAndATwin) {
             "was rolled back: incarnation 3 after 4");
   now.incarnation = {.counter = 4, .random = 8};
   EXPECT_EQ(Compare(kKnown, now), Succession::kTwin);
+}
+
+// Opened twice since: the second time its clock has caught up. Whether the past
+// is known decides.
+TEST(LifeTest, ABackupOpenedOftenEnoughToCatchUp) {
+  const auto now = [](const PastLives& past) {
+    return Life{.incarnation = {.counter = 6, .random = 1},
+                .first_clock = 500,
+                .clock = 500,
+                .past = past};
+  };
+  EXPECT_EQ(Compare(kKnown, now({})), Succession::kFollows);
+  // Of the life that is known: the next one started early, or late enough.
+  PastLives past = {.since = 0, .lives = {{{3, 9}, 50}, {{4, 7}, 149}}};
+  Append({5, 2}, 500, &past);
+  EXPECT_EQ(Compare(kKnown, now(past)), Succession::kClockBack);
+  past.lives[1].next_clock = 150;
+  EXPECT_EQ(Compare(kKnown, now(past)), Succession::kFollows);
+  // Of before it, or another one with its counter.
+  past.lives[1].incarnation.random = 8;
+  EXPECT_EQ(Compare(kKnown, now(past)), Succession::kOtherLine);
+  EXPECT_EQ(Describe(Succession::kOtherLine, kKnown, now(past)),
+            "was rolled back or copied: incarnation 6 does not come of "
+            "incarnation 4, which was met");
+  past.lives.erase(past.lives.begin() + 1);
+  EXPECT_EQ(Compare(kKnown, now(past)), Succession::kOtherLine);
+  // Lives so old that they are not in the list any more.
+  past.since = 4;
+  EXPECT_EQ(Compare(kKnown, now(past)), Succession::kFollows);
+}
+
+TEST(LifeTest, ThePastIsBounded) {
+  PastLives past = {.since = 0};
+  for (uint64_t counter = 1; counter <= kMaxPastLives + 3; ++counter) {
+    Append({counter, 10 * counter}, 100 * counter, &past);
+  }
+  EXPECT_EQ(past.since, 3u);
+  ASSERT_EQ(past.lives.size(), kMaxPastLives);
+  EXPECT_EQ(past.lives.front(), (PastLife{{4, 40}, 400}));
 }
 
 TEST(LifeTest, NobodyIsFollowedByAnybody) {

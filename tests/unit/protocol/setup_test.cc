@@ -22,6 +22,7 @@ SetupFacts Facts(uint64_t id) {
   facts.cluster = "orders";
   facts.replica_id = id;
   facts.incarnation = {.counter = 3, .random = id * 17};
+  facts.past.since = 2;
   facts.nonce.fill(static_cast<uint8_t>(id));
   facts.families = {{"default", "leveldb.BytewiseComparator"},
                     {"users", "leveldb.BytewiseComparator"}};
@@ -96,6 +97,7 @@ TEST_F(SetupTest, LiteralBytes) {
   dialer_facts_.clock = 0x0304;
   Found(*SucceedingList({}, 300, {1, 2}, 1), &dialer_facts_.forgetting);
   dialer_facts_.forgetting.horizon = 0x0102;
+  dialer_facts_.past = {.since = 1, .lives = {{{2, 0x22}, 0x0302}}};
   dialer_facts_.families.pop_back();
   listener_facts_.forgetting = dialer_facts_.forgetting;
   listener_facts_.families.pop_back();
@@ -124,7 +126,10 @@ TEST_F(SetupTest, LiteralBytes) {
             "00"                // reached in no epoch
             "02"                // members: id, since, holds, vouched
             "0000000000000001ac0200000000000000000000000000000000"
-            "0000000000000002ac0200000000000000000000000000000000");
+            "0000000000000002ac0200000000000000000000000000000000"
+            // past lives after the first: one
+            "0101"
+            "0200000000000000220000000000000302");
   EXPECT_EQ(sent_[2].size(), 17u);
   EXPECT_EQ(sent_[2][0], 0x11);
   EXPECT_EQ(sent_[3].size(), 17u);
@@ -220,6 +225,7 @@ TEST_F(SetupTest, AnEpochWithoutItsListIsMalformed) {
   SetupFacts decoded;
   ASSERT_TRUE(DecodeSetup(body, &decoded).ok());
   EXPECT_EQ(decoded.forgetting, dialer_facts_.forgetting);
+  body.resize(body.size() - 2);  // the past lives
   for (size_t cut = 1; cut <= 62; ++cut) {
     const std::string_view part(body.data(), body.size() - cut);
     EXPECT_TRUE(absl::IsInvalidArgument(DecodeSetup(part, &decoded))) << cut;
@@ -265,6 +271,35 @@ TEST_F(SetupTest, ALaterLifeThatStartedBehind) {
   listener_facts_.first_clock = 100;
   Meet();
   EXPECT_TRUE(dialer_->status().ok());
+}
+
+TEST_F(SetupTest, ALaterLifeThatTheKnownOneIsNoPartOf) {
+  dialer_policy_.remembered = [](uint64_t) {
+    return Life{.incarnation = {.counter = 2, .random = 1}, .clock = 100};
+  };
+  listener_facts_.past = {.since = 0, .lives = {{{2, 9}, 100}}};
+  listener_facts_.first_clock = 200;
+  ExpectRefused("incarnation 3 does not come of incarnation 2, which was met");
+  EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kRolledBack));
+  listener_facts_.past.lives[0].incarnation.random = 1;
+  Meet();
+  EXPECT_TRUE(dialer_->status().ok());
+}
+
+TEST_F(SetupTest, PastLivesAreBounded) {
+  dialer_facts_.past = {.since = 1, .lives = {{{2, 5}, 7}, {{3, 6}, 8}}};
+  std::string body;
+  EncodeSetup(dialer_facts_, &body);
+  SetupFacts decoded;
+  ASSERT_TRUE(DecodeSetup(body, &decoded).ok());
+  EXPECT_EQ(decoded.past, dialer_facts_.past);
+  ASSERT_TRUE(DecodeSetup(body + "later", &decoded).ok());
+  constexpr size_t kBytes = 2 + 2 * 17;
+  // More than anybody sends.
+  body.resize(body.size() - kBytes);
+  body.append("\x01\x41");
+  body.append(0x41 * 17, 'x');
+  EXPECT_TRUE(absl::IsInvalidArgument(DecodeSetup(body, &decoded)));
 }
 
 TEST_F(SetupTest, FamiliesDiffer) {

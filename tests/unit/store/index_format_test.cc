@@ -123,6 +123,9 @@ TEST(IndexFormatTest, MetaRecords) {
       Encode(IdentityRecord{1, 2, 3, 4, "db", "M"}),
       Bytes({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,   2,   0, 0,
              0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 'd', 'b', 1, 'M'}));
+  EXPECT_EQ(Encode(PastLives{6, {{{7, 8}, 9}}}),
+            Bytes({1, 0, 0, 0, 0, 0, 0, 0, 6, 1, 0, 0, 0, 0, 0, 0, 0,
+                   7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9}));
   EXPECT_EQ(Encode(PlaceRecord{"/d", true}), Bytes({1, 2, '/', 'd', 1}));
   EXPECT_EQ(Encode(std::vector<FamilyRecord>{{300, "f", kFamilyAdopting}}),
             Bytes({1, 1, 0xac, 0x02, 1, 'f', 1}));
@@ -204,6 +207,7 @@ void ExpectRobust(const Record& record) {
 TEST(IndexFormatTest, MetaRecordsComeBackAndDamageIsSeen) {
   ExpectRobust(ClusterRecord{"cluster", std::string(16, 's')});
   ExpectRobust(IdentityRecord{1, 2, 3, 4, "identity", "manifest"});
+  ExpectRobust(PastLives{6, {{{7, 8}, 9}, {{8, 10}, 11}}});
   ExpectRobust(PlaceRecord{"/directory", false});
   ExpectRobust(std::vector<FamilyRecord>{{0, "default", 0}, {7, "second", 3}});
   WorkRecord work;
