@@ -249,10 +249,8 @@ void Store::MarkSuspect(const Family& family, std::string_view key,
   StripeGuard guard(&locks_, StripeOf(position));
   const IndexKey index_key{position, family.id, key};
   StoredEntry entry;
-  if (!reader_.Get(index_key, &entry).ok() || entry.suspect ||
-      entry.version != version) {
-    return;
-  }
+  const Status status = reader_.Get(index_key, &entry);
+  if (!status.ok() || entry.suspect || entry.version != version) return;
   entry.suspect = true;
   rocksdb::WriteBatch batch;
   PutEntry(&batch, index_key, entry);

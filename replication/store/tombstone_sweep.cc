@@ -56,7 +56,8 @@ void TombstoneSweep::Run() {
       changed_.wait(lock, [this] { return stop_ || !done(); });
       if (stop_) return;
     }
-    if (!Sweep().ok() && !Pause(kRetryMs)) return;
+    const Status status = Sweep();
+    if (!status.ok() && !Pause(kRetryMs)) return;
   }
 }
 

@@ -38,7 +38,9 @@ TEST_F(ApplyTroubleTest, AnEntryThatDoesNotRead) {
 
 TEST_F(ApplyTroubleTest, RotLosesAgainstAnyPairOfItsVersion) {
   OpenWithAdopted(greater_);
-  EXPECT_EQ(OutcomeOf({0, "k", {}, false, lesser_}), ApplyOutcome::kSuperseded);
+  for (const std::string& value : {lesser_, greater_}) {
+    EXPECT_EQ(OutcomeOf({0, "k", {}, false, value}), ApplyOutcome::kSuperseded);
+  }
   ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "rot"));
   EXPECT_EQ(OutcomeOf({0, "k", {}, false, lesser_}), ApplyOutcome::kApplied);
   EXPECT_EQ(Get("k"), lesser_);
@@ -69,6 +71,9 @@ TEST_F(ApplyTroubleTest, OfEqualVersionsTheTombstoneWins) {
   EXPECT_EQ(OutcomeOf({0, "k", version, false, "v"}),
             ApplyOutcome::kSuperseded);
   EXPECT_EQ(Get("k"), "-");
+  EXPECT_EQ(OutcomeOf({0, "k", {version.time + 1, kPeer}, false, "later"}),
+            ApplyOutcome::kApplied);
+  EXPECT_EQ(Get("k"), "later");
   CloseAndCheck();
 }
 

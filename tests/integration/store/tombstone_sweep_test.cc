@@ -66,6 +66,19 @@ TEST_F(TombstoneSweepTest, TriesAgainAfterAnEntryThatDidNotRead) {
   ASSERT_ROCKS_OK(db_->Close());
 }
 
+TEST_F(TombstoneSweepTest, IsNotDoneBeforeThatIsWrittenDown) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("kept", "v"));
+  const StoredEntry entry = EntryOf("kept");
+  DamageEntry("kept");
+  Forget(db_->Identity().clock);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  PutIntoIndex("kept", entry);
+  *disk_.state = DiskState::kBroken;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_FALSE(Swept());
+}
+
 TEST_F(TombstoneSweepTest, WaitsForTheEndOfAStallAndCanBeStoppedInIt) {
   OpenWithView();
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
