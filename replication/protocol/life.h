@@ -42,7 +42,7 @@ void Append(const Incarnation& last, uint64_t next_clock, PastLives* past);
 struct Life {
   Incarnation incarnation;
   // The reading of the hybrid logical clock (Version.time) that this life
-  // first_clock from: no less than all that earlier lives said of theirs.
+  // started from: no less than all that earlier lives said of theirs.
   uint64_t first_clock = 0;
   // Its latest reading that is durable: no later life starts from less.
   uint64_t clock = 0;

@@ -63,7 +63,7 @@ class Cluster {
   // line of lives that ends where a backup is restored or a copy begins.
   struct Line {
     size_t parent = 0;   // 0: none
-    uint64_t clock = 0;  // what this line first_clock from
+    uint64_t clock = 0;  // what this line started from
   };
   struct Encounter {
     size_t line = 0;     // of the peer; 0: never met
