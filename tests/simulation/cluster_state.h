@@ -102,8 +102,9 @@ class Cluster {
     bool gone = false;           // for good
     uint64_t removed_epoch = 0;  // in which it was no member any more; 0: none
     bool readmitted = false;     // to the list, as it is
-    uint64_t forgot_up_to = 0;   // the largest horizon it ever had
-    int out_of_reach = 0;        // times it was refused as that
+    uint64_t last_removed_epoch = 0;  // also once it is a member again
+    uint64_t forgot_up_to = 0;        // the largest horizon it ever had
+    int out_of_reach = 0;             // times it was refused as that
     uint64_t suspects_seen = 0;
     uint64_t last_suspect_ms = 0;
     int sessions = 0;  // it is in right now

@@ -118,6 +118,7 @@ void Cluster::OpenEmpty(Replica* replica) {
   replica->shares_id = false;
   replica->removed_epoch = 0;
   replica->readmitted = false;
+  replica->last_removed_epoch = 0;
   replica->forgot_up_to = 0;
   replica->out_of_reach = 0;
   replica->suspects_seen = replica->last_suspect_ms = 0;

@@ -136,6 +136,7 @@ void Cluster::RemoveSomebody() {
     replica.removed_epoch = 0;
     return;
   }
+  replica.last_removed_epoch = replica.removed_epoch;
   ++result_.removed;
   Trace(replica.name(), " is removed");
   truth_.Lost(replica.storage->synced_records(), Storages());
@@ -192,6 +193,7 @@ void Cluster::Empty(Replica* replica) {
   if (replica->up) Stop(replica);
   if (replica->removed_epoch > 0) Reconnect(replica);
   OpenEmpty(replica);
+  truth_.Unlearn(Storages());
   ++result_.joined;
   Restart(replica, 1000);
 }
@@ -299,9 +301,20 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
                link->sides[1].mine.forgetting.list.epoch) < epoch_) {
     return;
   }
+  // Who has learned of another list since would say something else now.
+  for (const Side& side : link->sides) {
+    if (side.mine.forgetting.list.epoch !=
+        side.replica->storage->forgetting().list.epoch) {
+      return;
+    }
+  }
   // Some of what was said may have been overtaken on another link.
   if (++about->out_of_reach < kPatience) return;
-  if (!IsFenced(*about) && !IsOnAnotherBranch(*about)) {
+  // Who learns of a list from a replica that was rolled back may have one from
+  // before it was removed itself.
+  const bool was_removed =
+      about->storage->forgetting().list.epoch < about->last_removed_epoch;
+  if (!IsFenced(*about) && !IsOnAnotherBranch(*about) && !was_removed) {
     return truth_.Broke(
         absl::StrCat(about->name(), " is refused, but why? ",
                      absl::string_view(why.data(), why.size())));

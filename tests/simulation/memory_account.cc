@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <new>
 
+namespace rocksync {
+MemoryAccount::MemoryAccount() : ledger_(new MemoryLedger) {}
+}  // namespace rocksync
+
 namespace {
 
 using rocksync::charged_ledger;

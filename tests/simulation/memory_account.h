@@ -22,7 +22,10 @@ inline thread_local MemoryLedger* charged_ledger = nullptr;
 
 class MemoryAccount {
  public:
-  MemoryAccount() : ledger_(new MemoryLedger) {}
+  // Defined with the allocation functions, so that whoever counts links these:
+  // ASan's runtime has some already, and the linker would leave ours in the
+  // library.
+  MemoryAccount();
   ~MemoryAccount() {
     ledger_->closed = true;
     if (ledger_->allocations == 0) delete ledger_;

@@ -1,6 +1,7 @@
 #include "tests/simulation/memory_snapshot.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -12,19 +13,18 @@ namespace {
 class DigestPool {
  public:
   std::vector<Digest> Take(size_t leaves) {
-    if (free_.empty() || free_.back().size() != leaves) {
-      return std::vector<Digest>(leaves);
-    }
-    std::vector<Digest> digests = std::move(free_.back());
-    free_.pop_back();
+    std::vector<std::vector<Digest>>& free = free_[leaves];
+    if (free.empty()) return std::vector<Digest>(leaves);
+    std::vector<Digest> digests = std::move(free.back());
+    free.pop_back();
     return digests;
   }
   void Return(std::vector<Digest> digests) {
-    free_.push_back(std::move(digests));
+    free_[digests.size()].push_back(std::move(digests));
   }
 
  private:
-  std::vector<std::vector<Digest>> free_;
+  std::map<size_t, std::vector<std::vector<Digest>>> free_;  // by size
 };
 DigestPool& Digests() {
   thread_local DigestPool pool;
