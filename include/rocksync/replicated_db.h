@@ -167,12 +167,14 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // that has it. A list set where the one before has not arrived yet does not
   // follow it, and who came in by that one is refused; so before the only
   // replica that has the newest list is removed, another has to have it too
-  // (GetForgettingStats says which epoch a replica has). `epoch` must be larger
-  // than any before, and `replica_ids` must include this replica. A
-  // replica that is absent keeps tombstones from going, for as long as it takes
-  // (GetForgettingStats says who); one that will not come back is removed by a
-  // list without it. It is then refused, and may be started anew, empty. A new
-  // replica joins empty, or from a recent copy of a member.
+  // (GetForgettingStats says which epoch a replica has). After disks were
+  // replaced by older states of them, a list belongs on a replica that none of
+  // the others refuses. `epoch` must be larger than any before, and
+  // `replica_ids` must include this replica. A replica that is absent keeps
+  // tombstones from going, for as long as it takes (GetForgettingStats says
+  // who); one that will not come back is removed by a list without it. It is
+  // then refused, and may be started anew, empty. A new replica joins empty, or
+  // from a recent copy of a member.
   //
   // InvalidArgument names what is wrong with the list. Cost: a synced write;
   // writers wait for it.

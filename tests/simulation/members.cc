@@ -45,13 +45,16 @@ void Cluster::Operate() {
 }
 
 // On a member that has the newest list, as an operator should. If that list is
-// lost, then on whoever has the newest of those that are left.
+// lost, then on whoever has the newest of those that are left; if all of them
+// are older states of their disks, then on the one that forgot furthest, which
+// the others do not refuse.
 bool Cluster::SetMembers() {
   Replica* chosen = nullptr;
   const auto rank = [](const Replica& replica) {
     const uint64_t epoch = replica.storage->forgetting().list.epoch;
     return std::tuple(epoch > 0 && !replica.shares_id, epoch,
-                      !replica.shares_id);
+                      !replica.shares_id,
+                      replica.shares_id ? replica.storage->horizon() : 0);
   };
   for (const auto& replica : replicas_) {
     if (replica->gone || replica->removed_epoch > 0) continue;
