@@ -23,9 +23,10 @@ function(rocksync_target_defaults target)
   endif()
 endfunction()
 
-# rocksync_compile_apart(SOURCE...): builds with CMAKE_UNITY_BUILD (sanitizers,
-# CMakePresets.json) compile the sources of a target together, which takes much
-# less time; these have names or target options that others have too.
+# rocksync_compile_apart(SOURCE...): the sources of a program, and with
+# CMAKE_UNITY_BUILD (sanitizers, CMakePresets.json) those of a library, are
+# compiled together, which takes much less time; these have names or target
+# options that others have too.
 macro(rocksync_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
@@ -69,20 +70,20 @@ if(ROCKSYNC_SANITIZE MATCHES "thread")
   rocksync_target_defaults(rocksync_tsan_strings)
 endif()
 
-# rocksync_program(NAME SOURCES ... LINKS ...): a tool, example or benchmark,
-# built into bin/ of the build directory.
+# rocksync_program(NAME [APART] SOURCES ... LINKS ...): a tool, example or
+# benchmark, built into bin/ of the build directory. Its sources are compiled
+# together, which takes the compiler half the time, or APART.
 function(rocksync_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-  rocksync_target_defaults(${name})
-  if(ROCKSYNC_COVERAGE)
-    # What is counted is in libraries; this only saves the compiler's time.
+  if(NOT ARG_APART)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
   endif()
+  rocksync_target_defaults(${name})
   if(ROCKSYNC_SANITIZE)
     # GoogleTest's macros take long to optimize; what is tested is in libraries.
     target_compile_options(${name} PRIVATE -O0)

@@ -18,7 +18,7 @@ namespace {
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-constexpr size_t kMostComplaints = 5;
+constexpr size_t kMostScanComplaints = 5;
 constexpr uint64_t kMostLeadMs = 15000;
 
 std::string_view View(const rocksdb::Slice& slice) {
@@ -46,7 +46,7 @@ class Scanner {
 
  private:
   void Complain(const std::string& what) {
-    if (scan_.wrong.size() < kMostComplaints) scan_.wrong.push_back(what);
+    if (scan_.wrong.size() < kMostScanComplaints) scan_.wrong.push_back(what);
   }
   bool Check(const Status& status, const std::string& what) {
     if (!status.ok()) Complain(what + ": " + status.ToString());

@@ -1,0 +1,183 @@
+// Everything that can happen to a few replicas that delete, meet, crash and
+// forget, one step at a time.
+
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/simulation/random.h"
+#include "tests/unit/protocol/forgetting_world.h"
+
+namespace rocksync {
+namespace {
+
+struct Explored {
+  size_t states = 0;
+  size_t forgot = 0;  // in which all had forgotten the tombstone
+  std::string violation;
+};
+
+// Breadth first, so what is found is as short as can be.
+Explored Explore(const WorldShape& shape, size_t max_states) {
+  struct Node {
+    ForgettingWorld world;
+    std::string path;
+  };
+  Explored explored;
+  std::unordered_set<std::string> seen;
+  std::vector<Node> level{{ForgettingWorld(shape), ""}};
+  while (!level.empty() && seen.size() < max_states) {
+    std::vector<Node> next;
+    for (const Node& node : level) {
+      node.world.ForEachStep(
+          [&](const ForgettingWorld& world, const std::string& step) {
+            if (!explored.violation.empty() || seen.size() >= max_states ||
+                !seen.insert(world.Fingerprint()).second) {
+              return;
+            }
+            std::string path = node.path + step + "; ";
+            if (!world.violation().empty()) {
+              explored.violation = path + world.violation();
+            }
+            explored.forgot += world.forgot_all() ? 1 : 0;
+            next.push_back({world, std::move(path)});
+          });
+      if (!explored.violation.empty()) break;
+    }
+    level = std::move(next);
+    if (!explored.violation.empty()) break;
+  }
+  explored.states = seen.size();
+  return explored;
+}
+
+// All that can happen, as far as so many states go, and then further than that
+// along random walks.
+constexpr size_t kStates = 20'000;
+constexpr uint64_t kWalks = 400;
+constexpr int kSteps = 50;
+
+Explored Walk(const WorldShape& shape, uint64_t seed) {
+  Explored explored;
+  Random random(seed);
+  ForgettingWorld world(shape);
+  std::string path;
+  for (int i = 0; i < kSteps && explored.violation.empty(); ++i) {
+    uint64_t steps = 0;
+    std::string taken;
+    ForgettingWorld next = world;
+    world.ForEachStep([&](const ForgettingWorld& one, const std::string& step) {
+      if (!random.OneIn(++steps)) return;
+      next = one;
+      taken = step;
+    });
+    world = std::move(next);
+    path += taken + "; ";
+    if (!world.violation().empty())
+      explored.violation = path + world.violation();
+    ++explored.states;
+    explored.forgot += world.forgot_all() ? 1 : 0;
+  }
+  return explored;
+}
+
+Explored Try(const WorldShape& shape) {
+  Explored all = Explore(shape, kStates);
+  for (uint64_t seed = 1; seed <= kWalks && all.violation.empty(); ++seed) {
+    const Explored one = Walk(shape, seed);
+    all.violation = one.violation;
+    all.states += one.states;
+    all.forgot += one.forgot;
+  }
+  return all;
+}
+
+WorldShape Deletes() { return {.deletes = 2}; }
+WorldShape Crashes() { return {.crashes = 1, .broken = 1}; }
+WorldShape Late() { return {.connects = 2}; }
+WorldShape Removal() { return {.broken = 1, .removes = 1}; }
+WorldShape EmptyNewcomer() {
+  return {.founders = 2, .deletes = 2, .admits = true};
+}
+WorldShape OldNewcomer() {
+  return {.founders = 2, .admits = true, .newcomer_has_data = true};
+}
+
+class WorldTest : public testing::TestWithParam<WorldShape> {};
+
+TEST_P(WorldTest, NoMemberLacksWhatIsForgotten) {
+  const Explored explored = Try(GetParam());
+  EXPECT_EQ(explored.violation, "");
+  EXPECT_GT(explored.forgot, 0u) << explored.states;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, WorldTest,
+                         testing::Values(Deletes(), Crashes(), Late(),
+                                         Removal(), EmptyNewcomer()));
+
+// There is nothing to forget together: it stays out of reach, or comes in time.
+TEST(OldNewcomerTest, BringsNothingBack) {
+  EXPECT_EQ(Try(OldNewcomer()).violation, "");
+}
+
+std::string Violation(WorldShape shape, ForgettingFault fault) {
+  shape.fault = fault;
+  return Try(shape).violation;
+}
+
+TEST(WorldFaultTest, IsFound) {
+  EXPECT_NE(Violation(Deletes(), ForgettingFault::kForgetLocally), "");
+  EXPECT_NE(Violation(Crashes(), ForgettingFault::kCountUnsynced), "");
+  EXPECT_NE(Violation(OldNewcomer(), ForgettingFault::kLetAnybodyIn), "");
+}
+
+// What becomes of a world that takes these steps.
+std::string Follow(const WorldShape& shape,
+                   const std::vector<std::string>& script) {
+  ForgettingWorld world(shape);
+  for (const std::string& wanted : script) {
+    std::optional<ForgettingWorld> next;
+    world.ForEachStep([&](const ForgettingWorld& one, const std::string& step) {
+      if (step == wanted) next = one;
+    });
+    if (!next) return "nobody can: " + wanted;
+    world = *std::move(next);
+    if (!world.violation().empty()) return wanted + ": " + world.violation();
+  }
+  return "";
+}
+
+// 1 reads its clock before it gets the tombstone, and 0 loses it.
+TEST(WorldFaultTest, WhatTravelsIsSyncedFirst) {
+  WorldShape shape = {.crashes = 1, .broken = 1};
+  std::vector<std::string> script = {
+      "tick at 1",  "1 meets 2", "delete at 0", "a pair of 0 reaches 1",
+      "crash of 0", "0 meets 2", "0 meets 2",   "1 meets 2"};
+  EXPECT_EQ(Follow(shape, script), "");
+  script.push_back("advance at 1");
+  shape.fault = ForgettingFault::kShipUnsynced;
+  EXPECT_EQ(Follow(shape, script),
+            "advance at 1: 1 forgets what 0 does not durably know");
+}
+
+// 3 hands its tombstone on to 1 before both hear that 3 is removed.
+TEST(WorldFaultTest, ANewListStartsKnowledgeAnew) {
+  WorldShape shape = {.replicas = 4, .founders = 4, .broken = 1, .removes = 1};
+  std::vector<std::string> script = {
+      "tick at 1",       "1 meets 2",   "0 meets 2",
+      "0 meets 1",       "delete at 3", "a pair of 3 reaches 1",
+      "a new list at 0", "0 meets 1",   "0 meets 2",
+      "0 meets 2",       "0 meets 2",   "1 meets 2"};
+  EXPECT_EQ(Follow(shape, script), "");
+  script.push_back("advance at 1");
+  EXPECT_EQ(Follow(shape, script), "nobody can: advance at 1");
+  shape.fault = ForgettingFault::kKeepProofs;
+  EXPECT_EQ(Follow(shape, script),
+            "advance at 1: 1 forgets what 0 does not durably know");
+}
+
+}  // namespace
+}  // namespace rocksync
