@@ -31,11 +31,12 @@ macro(rocksync_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
 
-# rocksync_pure(TARGET...): computes all the time, so where lines are counted it
-# is optimized a little all the same, or its tests would take ten times as long.
-# The price: branches that the compiler merges are counted as one.
+# rocksync_pure(TARGET...): computes all the time, so where lines are counted, and
+# under sanitizers, it is optimized a little all the same, or its tests would take
+# up to ten times as long. The price: branches that the compiler merges are
+# counted as one.
 function(rocksync_pure)
-  if(ROCKSYNC_COVERAGE)
+  if(ROCKSYNC_COVERAGE OR ROCKSYNC_SANITIZE)
     foreach(target ${ARGN})
       target_compile_options(${target} PRIVATE -O1)
     endforeach()
@@ -93,11 +94,12 @@ function(rocksync_program name)
   endif()
 endfunction()
 
-# rocksync_test(NAME SOURCES ... LINKS ... [LABELS ...] [TIMEOUT s]): a
+# rocksync_test(NAME [LONG] SOURCES ... LINKS ... [LABELS ...] [TIMEOUT s]): a
 # GoogleTest program, one CTest entry per program. The environment of a
-# directory's tests is its ROCKSYNC_TEST_ENVIRONMENT.
+# directory's tests is its ROCKSYNC_TEST_ENVIRONMENT. LONG ones begin first, so
+# that none is left alone at the end.
 function(rocksync_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "LONG" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   rocksync_program(${name} SOURCES ${ARG_SOURCES}
                    LINKS ${ARG_LINKS} GTest::gtest_main GTest::gmock)
   add_test(NAME ${name} COMMAND ${name})
@@ -110,6 +112,13 @@ function(rocksync_test name)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
     ENVIRONMENT "${ROCKSYNC_TEST_ENVIRONMENT}")
+  if(ARG_LONG)
+    set_tests_properties(${name} PROPERTIES COST 60)  # seconds, or so
+  endif()
+  if(NOT ROCKSYNC_SANITIZE)
+    # For the same reason.
+    target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  endif()
 endfunction()
 
 # rocksync_fuzz(NAME SOURCES ... LINKS ...): a fuzz target, sources with a plain
