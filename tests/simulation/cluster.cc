@@ -41,12 +41,14 @@ ClusterResult Cluster::Run() {
     }
     return intervals;
   };
-  result_.intervals_to_equal = intervals_until(kIntervalsToEqual, [this] {
+  const auto equal = [this] {
     // What a disk has damaged may have been on its way to somebody.
     if (shape_.rot_every_ms > 0) Settle();
     return truth_.Equal(Storages());
-  });
+  };
+  result_.intervals_to_equal = intervals_until(kIntervalsToEqual, equal);
   if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
+  const uint64_t joined = result_.joined;
   result_.intervals_to_forget =
       intervals_until(kIntervalsToForget, [this] { return Forgot(); });
   if (truth_.violations().empty() && !Forgot()) {
@@ -60,6 +62,8 @@ ClusterResult Cluster::Run() {
     }
     truth_.Broke("equal, but tombstones do not go");
   }
+  // Whoever was refused only now began anew, and is filled once more.
+  if (result_.joined != joined) intervals_until(kIntervalsToEqual, equal);
   if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
   // Being equal, they also find out, once what hangs has timed out.
   const uint64_t proofs = result_.proofs;

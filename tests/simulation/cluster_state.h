@@ -98,6 +98,7 @@ class Cluster {
     // Somebody else may issue versions in its name: it is a copy or has one, or
     // was rolled back.
     bool shares_id = false;
+    bool keeps_id = false;  // the copy it shared it with has another one now
     bool up = false;
     bool gone = false;           // for good
     uint64_t removed_epoch = 0;  // in which it was no member any more; 0: none

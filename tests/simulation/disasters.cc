@@ -55,6 +55,7 @@ void Cluster::RollBackSomebody() {
   replica.backup.reset();
   Mount(std::move(disk), &replica);
   replica.shares_id = true;
+  replica.keeps_id = false;
   truth_.Lost(lost, Storages());
   truth_.Unlearn(Storages());
   Restart(&replica, random_.Between(10, 10'000));
@@ -87,8 +88,13 @@ void Cluster::OpenAsNew(Replica* replica) {
   replica->storage->Sync().IgnoreError();  // as a clean close does
   NoteSyncs(replica);
   Stop(replica);
+  for (const auto& other : replicas_) {
+    if (other.get() != replica && other->id == replica->id) {
+      other->keeps_id = true;
+    }
+  }
   replica->id = next_id_++;
-  replica->shares_id = false;
+  replica->shares_id = replica->keeps_id = false;
   Disk disk = CopyOf(*replica);
   disk.incarnation = {};
   disk.past = {.since = 0};
@@ -115,7 +121,7 @@ void Cluster::OpenEmpty(Replica* replica) {
   replica->remembered.clear();
   replica->met.clear();
   replica->backup.reset();
-  replica->shares_id = false;
+  replica->shares_id = replica->keeps_id = false;
   replica->removed_epoch = 0;
   replica->readmitted = false;
   replica->last_removed_epoch = 0;

@@ -52,9 +52,9 @@ bool Cluster::SetMembers() {
   Replica* chosen = nullptr;
   const auto rank = [](const Replica& replica) {
     const uint64_t epoch = replica.storage->forgetting().list.epoch;
-    return std::tuple(epoch > 0 && !replica.shares_id, epoch,
-                      !replica.shares_id,
-                      replica.shares_id ? replica.storage->horizon() : 0);
+    const bool doubtful = replica.shares_id && !replica.keeps_id;
+    return std::tuple(epoch > 0 && !doubtful, epoch, !doubtful,
+                      doubtful ? replica.storage->horizon() : 0);
   };
   for (const auto& replica : replicas_) {
     if (replica->gone || replica->removed_epoch > 0) continue;
@@ -304,10 +304,13 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
                link->sides[1].mine.forgetting.list.epoch) < epoch_) {
     return;
   }
-  // Who has learned of another list since would say something else now.
+  // Who has learned of another list since, or was proven equal, would say
+  // something else now.
   for (const Side& side : link->sides) {
-    if (side.mine.forgetting.list.epoch !=
-        side.replica->storage->forgetting().list.epoch) {
+    const Forgetting& said = side.mine.forgetting;
+    const Forgetting& knows = side.replica->storage->forgetting();
+    if (said.list.epoch != knows.list.epoch ||
+        said.unproven != knows.unproven) {
       return;
     }
   }
