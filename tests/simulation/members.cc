@@ -44,17 +44,17 @@ void Cluster::Operate() {
   if (WantedMembers() != members_ || !known) SetMembers();
 }
 
-// On a member that has the newest list, as an operator should. If that list is
-// lost, then on whoever has the newest of those that are left; if all of them
-// are older states of their disks, then on the one that forgot furthest, which
-// the others do not refuse.
+// On a member that has the newest list, as an operator should. If no member is
+// left but older states of their disks, then on whoever forgot furthest: the
+// others may hold what that one knows to be deleted.
 bool Cluster::SetMembers() {
   Replica* chosen = nullptr;
   const auto rank = [](const Replica& replica) {
     const uint64_t epoch = replica.storage->forgetting().list.epoch;
     const bool doubtful = replica.shares_id && !replica.keeps_id;
-    return std::tuple(epoch > 0 && !doubtful, epoch, !doubtful,
-                      doubtful ? replica.storage->horizon() : 0);
+    const bool sound = epoch > 0 && !doubtful;
+    return std::tuple(sound, sound ? 0 : replica.storage->horizon(), epoch,
+                      !doubtful);
   };
   for (const auto& replica : replicas_) {
     if (replica->gone || replica->removed_epoch > 0) continue;
