@@ -37,6 +37,7 @@ JsonObject ToJson(const ForgettingStats& stats) {
       .Add("removed", stats.removed)
       .Add("sweeping", stats.sweeping);
   if (stats.held_up_by != 0) json.Add("held_up_by", HexId(stats.held_up_by));
+  if (stats.two_lives != 0) json.Add("two_lives", HexId(stats.two_lives));
   return json;
 }
 

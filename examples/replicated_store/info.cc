@@ -64,6 +64,7 @@ void AddForgetting(const ForgettingStats& stats, Lines* lines) {
   lines->Add("members", stats.members.size());
   lines->Add("tombstones", stats.tombstones);
   lines->AddId("tombstones_held_up_by", stats.held_up_by);
+  lines->AddId("two_lives_of", stats.two_lives);
   lines->Add("tombstones_removed", stats.removed);
   lines->Add("tombstones_sweeping", stats.sweeping);
   lines->Add("horizon_ms", stats.horizon_ms);

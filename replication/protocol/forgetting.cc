@@ -12,6 +12,7 @@ namespace rocksync {
 namespace {
 
 constexpr uint8_t kUnproven = 0x01;
+constexpr uint8_t kWithLives = 0x02;
 
 bool Ascending(const std::vector<Member>& members) {
   return std::adjacent_find(members.begin(), members.end(),
@@ -98,6 +99,26 @@ void Restart(const MemberList& list, Forgetting* mine) {
   mine->list = list;
   mine->holds.assign(list.members.size(), 0);
   mine->vouched.assign(list.members.size(), 0);
+  mine->lives.assign(list.members.size(), {});
+}
+
+// Of lives that ended before what every member vouches for nobody's knowledge
+// is left.
+void ShortenLives(Forgetting* mine) {
+  for (Life& life : mine->lives) {
+    Shorten(Attainable(*mine), kMaxHeardLives, &life.past);
+  }
+}
+
+// False: the two know the member at `i` by lives that do not follow one
+// another.
+bool UniteLives(const Forgetting& peer, size_t i, uint64_t my_id,
+                Forgetting* mine) {
+  Life* const life = &mine->lives[i];
+  if (mine->list.members[i].replica_id == my_id) {
+    return Compare(peer.lives[i], *life) == Succession::kFollows;
+  }
+  return Unite(peer.lives[i], life);
 }
 
 MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
@@ -271,19 +292,29 @@ Horizon Agree(const Horizon& a, const Horizon& b, uint64_t epoch) {
   return {std::min(a.time, b.time), std::min(a.epoch, b.epoch)};
 }
 
-void Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine) {
-  for (size_t i = 0; i < mine->vouched.size(); ++i) {
+uint64_t Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine) {
+  uint64_t two_lives = 0;
+  for (size_t i = 0; i < mine->lives.size(); ++i) {
+    if (!UniteLives(peer, i, my_id, mine)) {
+      two_lives = mine->list.members[i].replica_id;
+    }
+  }
+  // Each of them vouches for what it holds of all members.
+  for (size_t i = 0; two_lives == 0 && i < mine->vouched.size(); ++i) {
     if (mine->list.members[i].replica_id == my_id) continue;
     mine->vouched[i] = std::max(mine->vouched[i], peer.vouched[i]);
   }
+  ShortenLives(mine);
+  return two_lives;
 }
 
 Horizon AgreeUpon(const Forgetting& said, const Forgetting& peer,
-                  uint64_t my_id, Forgetting* now) {
+                  uint64_t my_id, Forgetting* now, uint64_t* two_lives) {
+  *two_lives = 0;
   const Horizon agreed =
       Agree(HorizonOf(said), HorizonOf(peer), said.list.epoch);
   if (said.list.epoch == 0 || now->list != said.list) return agreed;
-  Hear(peer, my_id, now);
+  *two_lives = Hear(peer, my_id, now);
   const Horizon horizon = HorizonOf(*now) == HorizonOf(said)
                               ? agreed
                               : Agree(HorizonOf(*now), agreed, now->list.epoch);
@@ -295,15 +326,21 @@ Horizon AgreeUpon(const Forgetting& said, const Forgetting& peer,
 void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
             uint64_t peer_reading, const Forgetting& peer, Forgetting* mine) {
   if (mine->list.epoch == 0) return;
+  const size_t me = *mine->list.Find(my_id);
+  const size_t they = *mine->list.Find(peer_id);
+  if (Compare(mine->lives[they], peer.lives[they]) != Succession::kFollows) {
+    return;
+  }
   const auto raise = [](uint64_t* to, uint64_t value) {
     *to = std::max(*to, value);
   };
   for (size_t i = 0; i < mine->holds.size(); ++i) {
-    raise(&mine->holds[i], peer.holds[i]);
+    if (UniteLives(peer, i, my_id, mine)) {
+      raise(&mine->holds[i], peer.holds[i]);
+    }
   }
-  const size_t me = *mine->list.Find(my_id);
   raise(&mine->holds[me], my_reading);
-  raise(&mine->holds[*mine->list.Find(peer_id)], peer_reading);
+  raise(&mine->holds[they], peer_reading);
   const uint64_t least =
       *std::min_element(mine->holds.begin(), mine->holds.end());
   raise(&mine->vouched[me], least);
@@ -311,6 +348,34 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   // all of them, even if they all came with data of their own: else the first
   // horizon that they reach together would shut them out.
   mine->unproven = mine->unproven && peer.unproven && least == 0;
+  ShortenLives(mine);
+}
+
+Forgetting Heard(const Announcement& said, uint64_t peer_id,
+                 const std::function<uint64_t(uint64_t reading)>& trusted) {
+  Forgetting heard = said.forgetting;
+  for (uint64_t& reading : heard.holds) reading = trusted(reading);
+  if (const std::optional<size_t> peer = heard.list.Find(peer_id)) {
+    heard.lives[*peer].clock = said.reading;
+  }
+  for (Life& life : heard.lives) life.clock = trusted(life.clock);
+  return heard;
+}
+
+bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Incarnation& life,
+            const Forgetting& peer) {
+  const std::optional<size_t> at = mine.list.Find(peer_id);
+  if (!at || mine.list != peer.list) return true;
+  return peer.lives[*at].incarnation == life &&
+         Compare(mine.lives[*at], peer.lives[*at]) == Succession::kFollows;
+}
+
+void SetOwnLife(uint64_t my_id, const Life& life, Forgetting* mine) {
+  const std::optional<size_t> me = mine->list.Find(my_id);
+  if (!me) return;
+  mine->lives[*me] = life;
+  mine->lives[*me].clock = life.first_clock;
+  ShortenLives(mine);
 }
 
 bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading,
@@ -355,8 +420,35 @@ uint64_t HeldUpBy(const Forgetting& mine, uint64_t my_id) {
 
 // --- Bytes ------------------------------------------------------------------
 
+namespace {
+
+bool IsKnown(const Life& life) { return life.incarnation.counter > 0; }
+
+void EncodeLife(const Life& life, std::string* out) {
+  PutVarint64(out, life.incarnation.counter);
+  if (!IsKnown(life)) return;
+  PutFixed64(out, life.incarnation.random);
+  PutFixed64(out, life.first_clock);
+  PutFixed64(out, life.clock);
+  EncodePast(life.past, out);
+}
+
+bool DecodeLife(std::string_view* bytes, Life* life) {
+  if (!GetVarint64(bytes, &life->incarnation.counter)) return false;
+  return !IsKnown(*life) ||
+         (GetFixed64(bytes, &life->incarnation.random) &&
+          GetFixed64(bytes, &life->first_clock) &&
+          GetFixed64(bytes, &life->clock) &&
+          DecodePast(kMaxHeardLives, bytes, &life->past));
+}
+
+}  // namespace
+
 void EncodeForgetting(const Forgetting& forgetting, std::string* out) {
-  PutFixed8(out, forgetting.unproven ? kUnproven : 0);
+  const bool with_lives = std::any_of(forgetting.lives.begin(),
+                                      forgetting.lives.end(), IsKnown);
+  PutFixed8(out, static_cast<uint8_t>((forgetting.unproven ? kUnproven : 0) |
+                                      (with_lives ? kWithLives : 0)));
   PutVarint64(out, forgetting.list.epoch);
   PutFixed64(out, forgetting.horizon);
   PutVarint64(out, forgetting.horizon_epoch);
@@ -367,6 +459,8 @@ void EncodeForgetting(const Forgetting& forgetting, std::string* out) {
     PutFixed64(out, forgetting.holds[i]);
     PutFixed64(out, forgetting.vouched[i]);
   }
+  if (!with_lives) return;
+  for (const Life& life : forgetting.lives) EncodeLife(life, out);
 }
 
 bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
@@ -374,14 +468,15 @@ bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
   uint8_t flags = 0;
   uint64_t count = 0;
   MemberList* const list = &forgetting->list;
-  if (!GetFixed8(&bytes, &flags) || (flags & ~kUnproven) != 0 ||
+  if (!GetFixed8(&bytes, &flags) || (flags & ~(kUnproven | kWithLives)) != 0 ||
       !GetVarint64(&bytes, &list->epoch) ||
       !GetFixed64(&bytes, &forgetting->horizon) ||
       !GetVarint64(&bytes, &forgetting->horizon_epoch) ||
       !GetVarint64(&bytes, kMaxMembers, &count)) {
     return false;
   }
-  forgetting->unproven = flags != 0;
+  forgetting->unproven = (flags & kUnproven) != 0;
+  const bool with_lives = (flags & kWithLives) != 0;
   for (uint64_t i = 0; i < count; ++i) {
     Member member;
     uint64_t holds = 0;
@@ -395,7 +490,13 @@ bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
     forgetting->holds.push_back(holds);
     forgetting->vouched.push_back(vouched);
   }
-  return bytes.empty() && (count > 0) == (list->epoch > 0) &&
+  std::vector<Life>* const lives = &forgetting->lives;
+  lives->resize(count);
+  for (uint64_t i = 0; with_lives && i < count; ++i) {
+    if (!DecodeLife(&bytes, &(*lives)[i])) return false;
+  }
+  return bytes.empty() &&
+         with_lives == std::any_of(lives->begin(), lives->end(), IsKnown) && (count > 0) == (list->epoch > 0) &&
          (list->epoch == 0 || forgetting->horizon_epoch <= list->epoch) &&
          Ascending(list->members);
 }

@@ -11,6 +11,11 @@
 //   vouched[Y]  the smallest of Y's holds[], as Y said: a promise for good
 //   horizon     the smallest of vouched[]: every member durably holds every
 //               tombstone with a version up to it, so all may drop those
+//   lives[X]    the life of X that all of this is about, as far as X goes
+//
+// Two may run under one identity, a copy and its original; what they hold are
+// two things. So whoever says something of a third names its life, and what is
+// said of two lives that do not follow one another is never put together.
 //
 // All of it belongs to one member list. A newer list (a larger epoch) starts
 // holds[] and vouched[] at 0: what a member that left handed on late is covered
@@ -21,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,6 +39,9 @@
 namespace rocksync {
 
 inline constexpr size_t kMaxMembers = 1024;
+// Of each member's earlier lives so many are handed on, the last ones. Of what
+// is older only the clock is compared.
+inline constexpr size_t kMaxHeardLives = 16;
 
 struct Member {
   uint64_t replica_id = 0;
@@ -68,14 +77,24 @@ struct Forgetting {
   bool unproven = false;
   std::vector<uint64_t> holds;    // by the list's order
   std::vector<uint64_t> vouched;  // by the list's order
+  // By the list's order; counter 0: nothing is known. All that is known of a
+  // member's readings, at whatever replica it was first noted, was said in this
+  // life, up to `clock`, or in lives that it follows, before they ended. Its
+  // own a replica knows best; there `clock` says nothing.
+  std::vector<Life> lives;
   friend bool operator==(const Forgetting&, const Forgetting&) = default;
 };
 
-// flags (1): bit 0 unproven | epoch | horizon (8) | horizon epoch | members
+// flags (1): bit 0 unproven, bit 1 with lives | epoch | horizon (8)
+// | horizon epoch | members
 // | members x (replica id (8) | since | holds (8) | vouched (8))
+// | with lives: members x (counter, and unless it is 0: random (8)
+//   | first clock (8) | clock (8) | past since | lives
+//   | lives x (counter | random (8) | next clock (8)))
 // Integers are varints, fixed ones in parentheses. Decoding consumes all of
 // `bytes` and is false for anything that no encoder makes.
-inline constexpr size_t kMaxForgettingBytes = 64 + 34 * kMaxMembers;
+inline constexpr size_t kMaxForgettingBytes =
+    64 + (34 + 45 + 26 * kMaxHeardLives) * kMaxMembers;
 void EncodeForgetting(const Forgetting& forgetting, std::string* out);
 [[nodiscard]] bool DecodeForgetting(std::string_view bytes,
                                     Forgetting* forgetting);
@@ -179,20 +198,22 @@ struct Terms {
   friend bool operator==(const Terms&, const Terms&) = default;
 };
 
-// Takes over what the peer knows others to have vouched for.
-// REQUIRES: one list.
-void Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine);
+// Takes over what the peer, as Heard, knows others to have vouched for, unless the two
+// know some member by lives that do not follow one another: then that member's
+// id is returned, else 0. REQUIRES: one list.
+uint64_t Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine);
 
 // Two that may meet (kAlike) said `said` and `peer` of themselves: the horizon
 // that they compare by. Whoever said `said` knows `*now` by now; it takes over
 // that horizon, or a later one that it agreed upon with others meanwhile, and
-// what the peer knows.
+// what the peer knows. `two_lives`: see Hear.
 Horizon AgreeUpon(const Forgetting& said, const Forgetting& peer,
-                  uint64_t my_id, Forgetting* now);
+                  uint64_t my_id, Forgetting* now, uint64_t* two_lives);
 
 // A session proved the two equal, and this side has synced since. `my_reading`,
 // `peer_reading` and `peer` are what was said before either took the session's
-// snapshot. REQUIRES: one list, with both in it.
+// snapshot. Counts for nothing if the peer's life is over by what is known now.
+// REQUIRES: one list, with both in it.
 void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
             uint64_t peer_reading, const Forgetting& peer, Forgetting* mine);
 
@@ -201,6 +222,20 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
 // in this life.
 bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading,
               const Said& said);
+
+// What a peer said, as it is taken here: its own life up to its reading, and of
+// all readings no more than `trusted` makes of them.
+Forgetting Heard(const Announcement& said, uint64_t peer_id,
+                 const std::function<uint64_t(uint64_t reading)>& trusted);
+
+// Whether the peer, which was met in this life, goes on where all that is known
+// of it ended. If not, an older state of its disk is back, or a copy runs
+// beside it, even if it is met for the first time.
+bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Incarnation& life,
+            const Forgetting& peer);
+
+// What this replica says of its own life. No effect outside a list.
+void SetOwnLife(uint64_t my_id, const Life& life, Forgetting* mine);
 
 // How far the horizon could be now.
 uint64_t Attainable(const Forgetting& mine);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "sketch/coding.h"
 
 namespace rocksync {
 
@@ -42,6 +43,54 @@ Life Later(const Life& known, const Life& now) {
   return {.incarnation = now.incarnation,
           .first_clock = now.first_clock,
           .clock = std::max(known.clock, now.clock)};
+}
+
+bool Unite(const Life& other, Life* known) {
+  if (other.incarnation.counter == 0) return true;
+  const uint64_t clock = std::max(known->clock, other.clock);
+  if (Compare(*known, other) == Succession::kFollows) {
+    *known = other;
+  } else if (Compare(other, *known) != Succession::kFollows) {
+    return false;
+  }
+  known->clock = clock;
+  return true;
+}
+
+void Shorten(uint64_t clock, size_t most, PastLives* past) {
+  std::vector<PastLife>& lives = past->lives;
+  size_t out = lives.size() - std::min(lives.size(), most);
+  while (out < lives.size() && lives[out].next_clock <= clock) ++out;
+  if (out == 0) return;
+  past->since = std::max(past->since, lives[out - 1].incarnation.counter);
+  lives.erase(lives.begin(), lives.begin() + static_cast<ptrdiff_t>(out));
+}
+
+void EncodePast(const PastLives& past, std::string* out) {
+  PutVarint64(out, past.since);
+  PutVarint64(out, past.lives.size());
+  for (const PastLife& life : past.lives) {
+    PutVarint64(out, life.incarnation.counter);
+    PutFixed64(out, life.incarnation.random);
+    PutFixed64(out, life.next_clock);
+  }
+}
+
+bool DecodePast(size_t most, std::string_view* bytes, PastLives* past) {
+  uint64_t count = 0;
+  if (!GetVarint64(bytes, &past->since) || !GetVarint64(bytes, most, &count)) {
+    return false;
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    PastLife life;
+    if (!GetVarint64(bytes, &life.incarnation.counter) ||
+        !GetFixed64(bytes, &life.incarnation.random) ||
+        !GetFixed64(bytes, &life.next_clock)) {
+      return false;
+    }
+    past->lives.push_back(life);
+  }
+  return true;
 }
 
 std::string Describe(Succession succession, const Life& known,

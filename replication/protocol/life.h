@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rocksync {
@@ -47,6 +48,7 @@ struct Life {
   // Its latest reading that is durable: no later life starts from less.
   uint64_t clock = 0;
   PastLives past = {};
+  friend bool operator==(const Life&, const Life&) = default;
 };
 
 enum class Succession : uint8_t {
@@ -64,8 +66,25 @@ Succession Compare(const Life& known, const Life& now);
 // set-ups may be read in one order and arrive in the other, so it never falls.
 Life Later(const Life& known, const Life& now);
 
+// Two replicas know a third by these lives, each up to a reading (`clock`) of
+// it. True if one follows the other; then `*known` becomes the later one, up to
+// the larger reading. Counter 0: not known. False: both cannot be the past of
+// one life, so an older state of the third's disk, or a copy, has run since.
+bool Unite(const Life& other, Life* known);
+
+// Leaves out earlier lives that ended at or before `clock`, and of the others
+// the oldest beyond `most`.
+void Shorten(uint64_t clock, size_t most, PastLives* past);
+
 // A replica id as messages name it.
 std::string HexOf(uint64_t replica_id);
+
+// past since | lives | lives x (counter | random (8) | next clock (8)), the
+// other integers varints.
+void EncodePast(const PastLives& past, std::string* out);
+// False: cut off, or more than `most` lives. Takes what it reads from `bytes`.
+[[nodiscard]] bool DecodePast(size_t most, std::string_view* bytes,
+                              PastLives* past);
 
 // "was rolled back: incarnation 3 after 4" and the like; empty if it follows.
 std::string Describe(Succession succession, const Life& known, const Life& now);

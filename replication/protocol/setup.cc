@@ -89,21 +89,6 @@ absl::Status GetForgetting(std::string_view* input, SetupFacts* facts) {
   return absl::OkStatus();
 }
 
-absl::Status GetPast(std::string_view* input, PastLives* past) {
-  uint64_t count = 0;
-  bool whole = GetVarint64(input, &past->since) &&
-               GetVarint64(input, kMaxPastLives, &count);
-  for (uint64_t i = 0; whole && i < count; ++i) {
-    PastLife life;
-    whole = GetVarint64(input, &life.incarnation.counter) &&
-            GetFixed64(input, &life.incarnation.random) &&
-            GetFixed64(input, &life.next_clock);
-    past->lives.push_back(life);
-  }
-  return whole ? absl::OkStatus()
-               : Malformed(MessageType::kSetup, "no past lives");
-}
-
 RefusalReason ReasonOf(Meeting meeting) {
   switch (meeting) {
     case Meeting::kNotMember:
@@ -157,13 +142,7 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
     EncodeForgetting(facts.forgetting, &forgetting);
     PutLengthPrefixed(out, forgetting);
   }
-  PutVarint64(out, facts.past.since);
-  PutVarint64(out, facts.past.lives.size());
-  for (const PastLife& life : facts.past.lives) {
-    PutVarint64(out, life.incarnation.counter);
-    PutFixed64(out, life.incarnation.random);
-    PutFixed64(out, life.next_clock);
-  }
+  EncodePast(facts.past, out);
 }
 
 absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
@@ -188,7 +167,10 @@ absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
   }
   absl::Status status = GetFamilies(&body, facts);
   if (status.ok()) status = GetForgetting(&body, facts);
-  return status.ok() ? GetPast(&body, &facts->past) : status;
+  if (status.ok() && !DecodePast(kMaxPastLives, &body, &facts->past)) {
+    status = Malformed(MessageType::kSetup, "no past lives");
+  }
+  return status;
 }
 
 Setup::Setup(Role role, SetupFacts mine, const ClusterSecret& secret,

@@ -30,10 +30,10 @@
 
 namespace rocksync {
 
-// Versions of the protocol spoken here. Version 1 had other places in filters
-// (docs/protocol.md).
-inline constexpr uint32_t kOldestProtocol = 2;
-inline constexpr uint32_t kNewestProtocol = 2;
+// Versions of the protocol spoken here. Version 1 had other places in filters,
+// version 2 said of other members nothing of their lives (docs/protocol.md).
+inline constexpr uint32_t kOldestProtocol = 3;
+inline constexpr uint32_t kNewestProtocol = 3;
 
 struct SetupFamily {
   std::string name;
@@ -143,8 +143,7 @@ class Setup {
 //   | clock (8) | epoch | horizon (8) | capabilities | nonce (16)
 //   | families | families x (name | comparator)
 //   | forgetting (a string, see forgetting.h), if the epoch is not 0
-//   | past lives since | lives
-//   | lives x (counter | random (8) | next clock (8))
+//   | past lives (see life.h)
 //   | what later versions add, ignored here
 // Integers are varints, fixed ones in parentheses, strings after their length.
 void EncodeSetup(const SetupFacts& facts, std::string* out);

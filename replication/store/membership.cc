@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "replication/store/identity_life.h"
 #include "replication/store/index_key.h"
 #include "replication/store/index_reader.h"
 #include "replication/store/store.h"
@@ -19,7 +20,14 @@ Membership::Membership(Store* store, Forgetting now,
     : store_(store),
       horizon_set_(std::move(horizon_set)),
       now_(std::move(now)),
-      epoch_(now_.list.epoch) {}
+      epoch_(now_.list.epoch) {
+  SetOwnLife(&now_);
+}
+
+void Membership::SetOwnLife(Forgetting* next) const {
+  const ReplicaIdentity me = store_->identity();
+  rocksync::SetOwnLife(me.replica_id, LifeOf(me), next);
+}
 
 Forgetting Membership::Now() const {
   const std::lock_guard lock(mutex_);
@@ -88,22 +96,46 @@ Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
                          Horizon* agreed) {
   const std::lock_guard lock(mutex_);
   const Said said = sayings_.Of(peer_id, life, mine.list.epoch);
-  if (WentBack(now_, peer_id, peer.reading, said)) {
-    // Or else others were quicker to hand on a later reading.
+  const Forgetting heard = Take(peer, peer_id);
+  if (WentBack(now_, peer_id, peer.reading, said) ||
+      !GoesOn(now_, peer_id, life, heard)) {
+    // Or else others were quicker to hand on a later reading, or life.
     return Status::TryAgain(
-        "rocksync: the clock of the peer is behind what others have seen of it",
-        "if this goes on it was rolled back: export what it alone holds "
-        "(`rocksync rescue`) and start it anew");
+        "rocksync: the peer does not go on where what others have seen of it "
+        "ended",
+        "if this goes on it was rolled back, or a copy of it runs: export what "
+        "it alone holds (`rocksync rescue`) and start it anew");
   }
   sayings_.Note(peer_id, life, peer);
   Forgetting next = now_;
-  *agreed =
-      AgreeUpon(mine, peer.forgetting, store_->identity().replica_id, &next);
+  uint64_t two_lives = 0;
+  *agreed = AgreeUpon(mine, heard, store_->identity().replica_id, &next,
+                      &two_lives);
+  if (two_lives != 0) NoteTwoLives(two_lives);
   if (HorizonOf(next) != HorizonOf(now_)) {
     return InstallWithStripes(std::move(next));
   }
-  now_ = std::move(next);
-  return Status::OK();
+  const bool news = next.lives != now_.lives;
+  const Status status = news ? Write(next, /*sync=*/false) : Status::OK();
+  if (status.ok()) now_ = std::move(next);
+  return status;
+}
+
+Forgetting Membership::Take(const Announcement& peer, uint64_t peer_id) const {
+  return Heard(peer, peer_id, [this](uint64_t reading) {
+    return store_->Trusted(reading);
+  });
+}
+
+void Membership::NoteTwoLives(uint64_t replica_id) {
+  if (two_lives_.exchange(replica_id) == replica_id) return;
+  rocksdb::Log(rocksdb::InfoLogLevel::ERROR_LEVEL,
+               store_->db()->GetDBOptions().info_log,
+               "[rocksync] replica %s is known in two lives that do not follow "
+               "one another: a copy of it runs, or an older state of its disk; "
+               "nothing more is forgotten until one of the two is opened as a "
+               "new replica, and a list without it is set",
+               HexOf(replica_id).c_str());
 }
 
 Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
@@ -114,19 +146,10 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
     return Status::OK();
   }
   Forgetting next = now_;
-  Announcement said = peer;
-  said.reading = store_->Trusted(peer.reading);
-  for (uint64_t& reading : said.forgetting.holds) {
-    reading = store_->Trusted(reading);
-  }
   rocksync::Proved(store_->identity().replica_id, mine.reading, peer_id,
-                   said.reading, said.forgetting, &next);
+                   store_->Trusted(peer.reading), Take(peer, peer_id), &next);
   if (next != now_) {
-    rocksdb::WriteOptions options;
-    options.sync = next.vouched != now_.vouched;
-    const Status status =
-        store_->db()->Put(options, store_->reader().index(),
-                          MetaKey(kForgettingRecord), Encode(next));
+    const Status status = Write(next, next.vouched != now_.vouched);
     if (!status.ok()) return status;
     now_ = std::move(next);
   }
@@ -160,17 +183,22 @@ Status Membership::InstallWithStripes(Forgetting next) {
 // Whoever applies a pair holds stripes and looks at the epoch; whoever readies
 // digests holds all of them and looks at the horizon.
 Status Membership::Install(Forgetting next) {
-  rocksdb::WriteOptions synced;
-  synced.sync = true;
-  const Status status =
-      store_->db()->Put(synced, store_->reader().index(),
-                        MetaKey(kForgettingRecord), Encode(next));
+  SetOwnLife(&next);
+  const Status status = Write(next, /*sync=*/true);
   if (!status.ok()) return status;
+  if (next.list.epoch != now_.list.epoch) two_lives_ = 0;
   now_ = std::move(next);
   epoch_.store(now_.list.epoch, std::memory_order_release);
   store_->SetHorizon(now_.horizon);
   horizon_set_();
   return status;
+}
+
+Status Membership::Write(const Forgetting& next, bool sync) {
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  return store_->db()->Put(options, store_->reader().index(),
+                           MetaKey(kForgettingRecord), Encode(next));
 }
 
 }  // namespace rocksync

@@ -18,8 +18,9 @@ namespace rocksync {
 class Store;
 
 // Thread-safe. Member list, horizon and what this replica vouches for are
-// synced before anything follows from them. Other knowledge need not be: what
-// is lost of it is found out anew.
+// synced before anything follows from them. Other knowledge is written before
+// any pair that comes after it, so whoever still has the pair after a crash
+// knows whose life it came from; else what is lost of it is found out anew.
 class Membership {
  public:
   // `horizon_set` is called after each change of list or horizon.
@@ -27,6 +28,12 @@ class Membership {
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   Forgetting Now() const;
+
+  // A member of which two lives are heard that do not follow one another, since
+  // the present list was set. 0: none is.
+  uint64_t two_lives() const {
+    return two_lives_.load(std::memory_order_relaxed);
+  }
 
   // What to say to a peer before either takes a snapshot for a session.
   Announcement Announce() const;
@@ -43,9 +50,10 @@ class Membership {
   SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life,
                       uint64_t epoch) const;
 
-  // The peer said `peer`, this replica `mine`, and they may meet (kAlike):
-  // adopts the horizon that both come to, and what the peer knows of others.
-  // TryAgain: the peer was rolled back, unless a message of its was overtaken.
+  // The peer, met in `life`, said `peer`, this replica `mine`, and they may
+  // meet (kAlike): adopts the horizon that both come to, and what the peer
+  // knows of others. TryAgain: the peer was rolled back or copied, unless a
+  // message of its was overtaken.
   rocksdb::Status Agree(const Forgetting& mine, uint64_t peer_id,
                         const Incarnation& life, const Announcement& peer,
                         Horizon* agreed);
@@ -59,11 +67,15 @@ class Membership {
   rocksdb::Status Advance();
 
  private:
+  Forgetting Take(const Announcement& peer, uint64_t peer_id) const;
+  void NoteTwoLives(uint64_t replica_id);
   bool WorthAdvancing() const;
   rocksdb::Status AdvanceLocked();
   // REQUIRES: mutex_ is held; for Install also all stripes.
   rocksdb::Status Install(Forgetting next);
   rocksdb::Status InstallWithStripes(Forgetting next);
+  rocksdb::Status Write(const Forgetting& next, bool sync);
+  void SetOwnLife(Forgetting* next) const;
   bool HasData() const;
 
   Store* const store_;
@@ -72,6 +84,7 @@ class Membership {
   Forgetting now_;
   Sayings sayings_;
   std::atomic<uint64_t> epoch_;
+  std::atomic<uint64_t> two_lives_ = 0;
 };
 
 }  // namespace rocksync

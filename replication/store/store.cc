@@ -257,6 +257,7 @@ ForgettingStats Store::forgetting_stats() const {
   if (stats.tombstones > 0) {
     stats.held_up_by = HeldUpBy(now, identity_.replica_id);
   }
+  stats.two_lives = membership_->two_lives();
   for (size_t i = 0; i < now.list.members.size(); ++i) {
     stats.members.push_back({now.list.members[i].replica_id,
                              now.list.members[i].since, now.holds[i] >> 16,

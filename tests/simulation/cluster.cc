@@ -176,7 +176,11 @@ void Cluster::StartReplica(Replica* replica) {
   replica->incarnation = {.counter = replica->incarnation.counter + 1,
                           .random = random_.Next()};
   replica->membership.emplace(
-      replica->storage.get(), options_.member_fault,
+      replica->storage.get(),
+      Life{.incarnation = replica->incarnation,
+           .first_clock = replica->first_clock,
+           .past = replica->past},
+      options_.member_fault,
       [this, replica](const Forgetting& next) { HorizonMoves(replica, next); });
   replica->equal_ms.assign(replica->peers.size(), 0);
   if (replica->storage->HasSuspects()) replica->last_suspect_ms = now_ms_;

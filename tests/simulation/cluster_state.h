@@ -185,6 +185,7 @@ class Cluster {
   void RollBackSomebody();
   void CopySomebody();
   void OpenAsNew(Replica* replica);
+  void PartTwins(const Replica& replica);
   void OpenEmpty(Replica* replica);
   void CheckSuccession(Replica* replica, const Replica& peer);
 
@@ -271,6 +272,7 @@ class Cluster {
   // Nonces and numbers of sessions begun: each has a mapping of its own.
   std::set<std::string> seeds_;
   std::vector<std::unique_ptr<Link>> links_;
+  std::set<uint64_t> to_part_;  // ids known in two lives
   std::set<std::pair<size_t, size_t>> parted_;
   uint64_t expired_ = 0;             // sessions that did
   uint64_t longest_session_ms_ = 0;  // of those begun since awake_ms_

@@ -110,7 +110,9 @@ INSTANTIATE_TEST_SUITE_P(OfForgetting, PlantedFaultTest,
                                          With(MemberFault::kKeepProofs),
                                          With(MemberFault::kTakeRemovedBack),
                                          With(MemberFault::kLetOldDataIn, 880,
-                                              kMany)));
+                                              kMany),
+                                         With(MemberFault::kTakeTwinsForOne,
+                                              459'403, kMany)));
 
 }  // namespace
 }  // namespace rocksync

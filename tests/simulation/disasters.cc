@@ -110,6 +110,24 @@ void Cluster::OpenAsNew(Replica* replica) {
   Restart(replica, 1000);
 }
 
+// An operator reads in a replica's status that two lives of a member are known,
+// and opens as new the one that was started last, unless only one is left.
+void Cluster::PartTwins(const Replica& replica) {
+  const uint64_t id = replica.membership->two_lives();
+  if (id == 0 || !to_part_.insert(id).second) return;
+  Trace(replica.name(), " knows two lives of replica ", id);
+  At(now_ms_ + random_.Between(1000, 5000), [this, id] {
+    to_part_.erase(id);
+    Replica* last = nullptr;
+    for (const auto& other : replicas_) {
+      if (other->id == id && other->up && other->removed_epoch == 0) {
+        last = other.get();
+      }
+    }
+    if (last != nullptr && last->shares_id && !last->keeps_id) OpenAsNew(last);
+  });
+}
+
 // A new replica without anything, also in the place of one that is no good.
 void Cluster::OpenEmpty(Replica* replica) {
   replica->id = next_id_++;

@@ -174,6 +174,7 @@ bool Cluster::AgreeOn(Link* link, int number, const Announcement& mine,
     Break(link, "refused");
     return false;
   }
+  PartTwins(*side.replica);
   if (!IsFenced(*side.replica)) side.replica->out_of_reach = 0;
   side.mine = mine;
   side.theirs = theirs;

@@ -7,6 +7,18 @@
 
 namespace rocksync {
 
+MemoryMembership::MemoryMembership(
+    MemoryStorage* storage, Life life, MemberFault fault,
+    std::function<void(const Forgetting& next)> horizon_moves)
+    : storage_(storage),
+      life_(std::move(life)),
+      fault_(fault),
+      horizon_moves_(std::move(horizon_moves)) {
+  Forgetting next = Now();
+  SetOwnLife(id(), life_, &next);
+  storage_->SetForgetting(std::move(next), /*sync=*/false);
+}
+
 absl::Status MemoryMembership::SetMembers(uint64_t epoch,
                                           const std::vector<uint64_t>& ids) {
   absl::StatusOr<MemberList> list =
@@ -69,13 +81,18 @@ absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
                                      const Incarnation& life,
                                      const Announcement& peer,
                                      Horizon* agreed) {
+  const Forgetting heard = Take(peer, peer_id);
   if (WentBack(Now(), peer_id, peer.reading,
-               sayings_.Of(peer_id, life, said.list.epoch))) {
+               sayings_.Of(peer_id, life, said.list.epoch)) ||
+      (fault_ != MemberFault::kTakeTwinsForOne &&
+       !GoesOn(Now(), peer_id, life, heard))) {
     return absl::UnavailableError("the peer is behind what others have seen");
   }
   sayings_.Note(peer_id, life, peer);
   Forgetting next = Now();
-  *agreed = AgreeUpon(said, peer.forgetting, id(), &next);
+  uint64_t two_lives = 0;
+  *agreed = AgreeUpon(said, heard, id(), &next, &two_lives);
+  if (two_lives != 0) two_lives_ = two_lives;
   if (HorizonOf(next) != HorizonOf(Now())) {
     Install(std::move(next));
   } else {
@@ -89,17 +106,25 @@ uint64_t MemoryMembership::Trust(uint64_t reading) const {
                  storage_->options().max_ahead_ms);
 }
 
+Forgetting MemoryMembership::Take(const Announcement& peer,
+                                  uint64_t peer_id) const {
+  Forgetting heard = Heard(
+      peer, peer_id, [this](uint64_t reading) { return Trust(reading); });
+  if (fault_ == MemberFault::kTakeTwinsForOne) {
+    heard.lives.assign(heard.lives.size(), {});
+  }
+  return heard;
+}
+
 void MemoryMembership::Proved(const Announcement& mine, uint64_t peer_id,
-                              Announcement peer) {
+                              const Announcement& peer) {
   if (Now().list.epoch == 0 || Now().list != mine.forgetting.list ||
       Now().list != peer.forgetting.list) {
     return;
   }
-  peer.reading = Trust(peer.reading);
-  for (uint64_t& reading : peer.forgetting.holds) reading = Trust(reading);
   Forgetting next = Now();
-  rocksync::Proved(id(), mine.reading, peer_id, peer.reading, peer.forgetting,
-                   &next);
+  rocksync::Proved(id(), mine.reading, peer_id, Trust(peer.reading),
+                   Take(peer, peer_id), &next);
   if (next != Now()) {
     const bool sync = next.vouched != Now().vouched;
     storage_->SetForgetting(std::move(next), sync);
@@ -127,6 +152,8 @@ void MemoryMembership::AdvanceIfWorthIt() {
 }
 
 void MemoryMembership::Install(Forgetting next) {
+  SetOwnLife(id(), life_, &next);
+  if (next.list.epoch != Now().list.epoch) two_lives_ = 0;
   horizon_moves_(next);
   storage_->SetForgetting(std::move(next), /*sync=*/true);
 }

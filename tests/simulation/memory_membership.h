@@ -23,19 +23,18 @@ enum class MemberFault : uint8_t {
   kKeepProofs,       // a new list does not start knowledge anew
   kTakeRemovedBack,  // who was removed in between counts as a member all along
   kLetOldDataIn,     // a newcomer's old data are not held against it
+  kTakeTwinsForOne,  // what is said of a third does not name its life
 };
 
 class MemoryMembership {
  public:
-  // `storage` must outlive it. `horizon_moves` is called with what is going to
-  // be known, before it is.
-  MemoryMembership(MemoryStorage* storage, MemberFault fault,
-                   std::function<void(const Forgetting& next)> horizon_moves)
-      : storage_(storage),
-        fault_(fault),
-        horizon_moves_(std::move(horizon_moves)) {}
+  // `storage` must outlive it. `life`: in which the replica was opened.
+  // `horizon_moves` is called with what is going to be known, before it is.
+  MemoryMembership(MemoryStorage* storage, Life life, MemberFault fault,
+                   std::function<void(const Forgetting& next)> horizon_moves);
 
   const Forgetting& Now() const { return storage_->forgetting(); }
+  uint64_t two_lives() const { return two_lives_; }
   Announcement Announce() const { return {storage_->clock(), Now()}; }
 
   absl::Status SetMembers(uint64_t epoch, const std::vector<uint64_t>& ids);
@@ -45,19 +44,23 @@ class MemoryMembership {
   absl::Status Agree(const Forgetting& said, uint64_t peer_id,
                      const Incarnation& life, const Announcement& peer,
                      Horizon* agreed);
-  void Proved(const Announcement& mine, uint64_t peer_id, Announcement peer);
+  void Proved(const Announcement& mine, uint64_t peer_id,
+              const Announcement& peer);
 
  private:
   uint64_t id() const { return storage_->options().replica_id; }
   uint64_t Trust(uint64_t reading) const;
   void KeepProofs(const Forgetting& before, Forgetting* next) const;
+  Forgetting Take(const Announcement& peer, uint64_t peer_id) const;
   void AdvanceIfWorthIt();
   void Install(Forgetting next);
 
   MemoryStorage* const storage_;
+  const Life life_;
   const MemberFault fault_;
   const std::function<void(const Forgetting&)> horizon_moves_;
   Sayings sayings_;
+  uint64_t two_lives_ = 0;
 };
 
 }  // namespace rocksync

@@ -35,6 +35,7 @@ const std::map<std::string, MemberFault> kMemberFaults = {
     {"keep-proofs", MemberFault::kKeepProofs},
     {"take-removed-back", MemberFault::kTakeRemovedBack},
     {"let-old-data-in", MemberFault::kLetOldDataIn},
+    {"take-twins-for-one", MemberFault::kTakeTwinsForOne},
 };
 
 // Plants the fault of this name; false: there is none.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -125,6 +126,50 @@ TEST_F(Forgetting, DeletedByOneGoneFromAll) {
   MeetAll({&a(), &b(), &c()});
   EXPECT_GT(StatsOf(c()).horizon_ms, 0u);
   EXPECT_EQ(c().Scan(), contents);
+}
+
+// b meets only the copy of c, a only c itself, so neither can tell that there
+// are two; when a and b meet, their stories of c do not go together.
+TEST_F(Forgetting, ACopyIsNotTakenForItsOriginal) {
+  Fill();
+  ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
+  MeetAll({&a(), &b(), &c()});
+  MeetAll({&a(), &b(), &c()});
+  c().Stop();
+  c().Close();
+  std::filesystem::copy(c().setting().directory, SettingOf("copy").directory,
+                        std::filesystem::copy_options::recursive);
+  TestReplica copy(SettingOf("copy"));
+  for (TestReplica* twin : {&c(), &copy}) {
+    ASSERT_TRUE(twin->Open());
+    ASSERT_TRUE(IsOk(twin->Start()));
+  }
+  ASSERT_EQ(copy.id(), c().id());
+  for (int i = 0; i < 50; ++i) copy.Delete("k" + std::to_string(i));
+  for (int round = 0; round < 4; ++round) {
+    Meet(c(), a());
+    Meet(copy, b());
+    Meet(a(), b());
+  }
+  for (TestReplica* replica : {&a(), &b()}) {
+    EXPECT_EQ(StatsOf(*replica).two_lives, c().id());
+    EXPECT_EQ(StatsOf(*replica).tombstones, 50u);
+  }
+  // The copy goes, a newer list makes an end of what was said of it.
+  copy.Stop();
+  copy.Close();
+  ASSERT_TRUE(IsOk(a().db()->SetMembers(2, {a().id(), b().id(), c().id()})));
+  EXPECT_TRUE(Eventually([&] {
+    Meet(c(), a());
+    Meet(a(), b());
+    return StatsOf(a()).tombstones + StatsOf(b()).tombstones +
+               StatsOf(c()).tombstones ==
+           0;
+  }));
+  EXPECT_EQ(StatsOf(a()).two_lives, 0u);
+  EXPECT_EQ(a().Scan().size(), 50u);
+  EXPECT_EQ(b().Scan(), a().Scan());
+  EXPECT_EQ(c().Scan(), a().Scan());
 }
 
 TEST_F(Forgetting, AnAbsentMemberHoldsThemUpUntilItIsRemoved) {

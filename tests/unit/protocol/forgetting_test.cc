@@ -1,5 +1,6 @@
 #include "replication/protocol/forgetting.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -134,7 +135,7 @@ TEST(MeetingTest, ThoseWhoAllCameWithDataAreInReachOfEachOther) {
   EXPECT_TRUE(three.unproven) << "it has not heard of the proof";
   Proved(3, 20, 2, 10, Of(two.list), &three);
   EXPECT_FALSE(three.unproven);
-  Hear(three, 2, &two);
+  EXPECT_EQ(Hear(three, 2, &two), 0u);
   ASSERT_TRUE(Advance(&two));
   ExpectVerdicts(two, 2, Meeting::kAlike, three, 3, Meeting::kAlike);
   // A third that one of them has not reached yet.
@@ -299,7 +300,7 @@ TEST(KnowledgeTest, IsHandedOn) {
   EXPECT_EQ(a.vouched, (std::vector<uint64_t>{4, 0, 0}));
   Forgetting c = Of(List(1, {1, 2, 3}));
   c.vouched = {99, 5, 8};
-  Hear(c, 1, &a);
+  EXPECT_EQ(Hear(c, 1, &a), 0u);
   EXPECT_EQ(a.vouched, (std::vector<uint64_t>{4, 5, 8}));  // 1 speaks for 1
   EXPECT_EQ(Attainable(a), 4u);
   EXPECT_TRUE(Advance(&a));
@@ -316,6 +317,106 @@ TEST(KnowledgeTest, WhoWentBackIsNoticed) {
   // It has said 7 itself, in this life: the reading was overtaken.
   EXPECT_FALSE(WentBack(a, 2, 6, {.reading = 7}));
   EXPECT_TRUE(WentBack(a, 2, 5, {.reading = 6}));
+}
+
+Life InLife(uint64_t counter, uint64_t random, uint64_t clock) {
+  return {.incarnation = {counter, random},
+          .first_clock = clock,
+          .clock = clock,
+          .past = {.since = counter - 1, .lives = {}}};
+}
+
+// 1 met replica 3, 2 met a copy of it: neither knows of the other.
+TEST(KnowledgeTest, OfTwoLivesIsNotPutTogether) {
+  Forgetting a = Of(List(1, {1, 2, 3}));
+  a.lives[2] = InLife(4, 7, 50);
+  Forgetting b = Of(a.list);
+  b.holds = {10, 11, 12};
+  b.vouched = {0, 10, 10};
+  b.lives[2] = InLife(4, 8, 50);
+  Forgetting now = a;
+  EXPECT_EQ(Hear(b, 1, &now), 3u);
+  EXPECT_EQ(now, a);
+  // What 2 holds of all others is as good as before.
+  Proved(1, 20, 2, 21, b, &now);
+  EXPECT_EQ(now.holds, (std::vector<uint64_t>{20, 21, 0}));
+  EXPECT_EQ(now.vouched, (std::vector<uint64_t>{0, 0, 0}));
+  EXPECT_EQ(now.lives[2], a.lives[2]);
+  // One life, or one that follows.
+  for (const Life& life : {InLife(4, 7, 40), InLife(5, 9, 50)}) {
+    b.lives[2] = life;
+    now = a;
+    EXPECT_EQ(Hear(b, 1, &now), 0u);
+    EXPECT_EQ(now.vouched, (std::vector<uint64_t>{0, 10, 10}));
+    EXPECT_EQ(now.lives[2].incarnation, life.incarnation);
+    EXPECT_EQ(now.lives[2].clock, 50u);
+    Proved(1, 20, 2, 21, b, &now);
+    EXPECT_EQ(now.holds, (std::vector<uint64_t>{20, 21, 12}));
+  }
+}
+
+TEST(KnowledgeTest, WhoHearsOfALaterLifeOfItsOwnBelievesItself) {
+  Forgetting a = Of(List(1, {1, 2}));
+  SetOwnLife(1, InLife(4, 7, 50), &a);
+  Forgetting b = Of(a.list);
+  b.vouched = {0, 10};
+  b.lives[0] = InLife(5, 8, 60);
+  Forgetting now = a;
+  EXPECT_EQ(Hear(b, 1, &now), 1u);
+  EXPECT_EQ(now, a);
+  b.lives[0] = InLife(4, 7, 70);
+  EXPECT_EQ(Hear(b, 1, &now), 0u);
+  EXPECT_EQ(now.vouched, b.vouched);
+  EXPECT_EQ(now.lives, a.lives);
+}
+
+// 2 is met in a life; others have spoken of another.
+TEST(KnowledgeTest, APeerGoesOnInItsLine) {
+  Forgetting a = Of(List(1, {1, 2}));
+  a.lives[1] = InLife(4, 7, 50);
+  Forgetting b = Of(a.list);
+  const auto goes_on = [&](const Life& life) {
+    b.lives[1] = life;
+    return GoesOn(a, 2, life.incarnation, b);
+  };
+  EXPECT_TRUE(goes_on(InLife(4, 7, 40)));
+  EXPECT_TRUE(goes_on(InLife(5, 7, 50)));
+  EXPECT_FALSE(goes_on(InLife(5, 7, 49)));
+  EXPECT_FALSE(goes_on(InLife(4, 8, 50)));
+  EXPECT_FALSE(goes_on(InLife(3, 7, 50)));
+  EXPECT_FALSE(GoesOn(a, 2, {4, 7}, b));  // it says two things
+  // A session in a life that is over proves nothing.
+  const Forgetting before = a;
+  Proved(1, 20, 2, 21, b, &a);
+  EXPECT_EQ(a, before);
+  EXPECT_TRUE(GoesOn({}, 2, {4, 7}, {}));
+}
+
+TEST(KnowledgeTest, ReadingsAreTakenAsFarAsTheyAreTrusted) {
+  Announcement said = {90, Of(List(1, {1, 2}))};
+  said.forgetting.holds = {40, 60};
+  said.forgetting.lives = {InLife(1, 7, 70), InLife(1, 8, 30)};
+  const Forgetting heard =
+      Heard(said, 2, [](uint64_t reading) { return std::min(reading, 50ul); });
+  EXPECT_EQ(heard.holds, (std::vector<uint64_t>{40, 50}));
+  EXPECT_EQ(heard.lives[0].clock, 50u);
+  EXPECT_EQ(heard.lives[1].clock, 50u);  // its reading
+  EXPECT_EQ(heard.lives[0].first_clock, 70u);
+}
+
+TEST(KnowledgeTest, OfLivesNoMoreThanIsNeeded) {
+  Forgetting a = Of(List(1, {1, 2}));
+  Life own = InLife(20, 7, 300);
+  own.past = {.since = 0};
+  for (uint64_t counter = 1; counter < 20; ++counter) {
+    Append({counter, 7}, 10 * counter, &own.past);
+  }
+  SetOwnLife(1, own, &a);
+  EXPECT_EQ(a.lives[0].past.lives.size(), kMaxHeardLives);
+  EXPECT_EQ(a.lives[0].past.since, 3u);
+  a.vouched = {180, 190};  // nobody goes by what ended before
+  EXPECT_EQ(Hear(Of(a.list), 1, &a), 0u);
+  EXPECT_EQ(a.lives[0].past, (PastLives{18, {{{19, 7}, 190}}}));
 }
 
 TEST(KnowledgeTest, NothingWithoutAList) {
@@ -351,16 +452,17 @@ TEST(KnowledgeTest, AHorizonThatOthersMovedMeanwhileStays) {
   peer.horizon_epoch = 1;
   peer.vouched = {9, 6};
   Forgetting now = said;
-  EXPECT_EQ(AgreeUpon(said, peer, 1, &now), (Horizon{5, 1}));
+  uint64_t two_lives = 9;
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Horizon{5, 1}));
   EXPECT_EQ(HorizonOf(now), (Horizon{5, 1}));
   EXPECT_EQ(now.vouched, (std::vector<uint64_t>{0, 6}));
   now.horizon = 7;
-  EXPECT_EQ(AgreeUpon(said, peer, 1, &now), (Horizon{5, 1}));
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Horizon{5, 1}));
   EXPECT_EQ(HorizonOf(now), (Horizon{7, 1}));
   // Another list by now: what was agreed upon concerns it no more.
   Found(List(2, {1, 2}, now.list), &now);
   const Forgetting before = now;
-  EXPECT_EQ(AgreeUpon(said, peer, 1, &now), (Horizon{5, 1}));
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Horizon{5, 1}));
   EXPECT_EQ(now, before);
 }
 
@@ -419,6 +521,68 @@ TEST(ForgettingBytesTest, Literal) {
   EXPECT_EQ(decoded, Example());
 }
 
+Forgetting ExampleWithLives() {
+  Forgetting example = Example();
+  example.lives[1] = {.incarnation = {300, 0x33},
+                      .first_clock = 0x44,
+                      .clock = 0x55,
+                      .past = {.since = 298, .lives = {{{299, 0x66}, 0x44}}}};
+  return example;
+}
+
+TEST(ForgettingBytesTest, LiteralWithLives) {
+  std::string without;
+  EncodeForgetting(Example(), &without);
+  std::string bytes;
+  EncodeForgetting(ExampleWithLives(), &bytes);
+  EXPECT_EQ(bytes[0], 3);
+  EXPECT_EQ(bytes.substr(1, without.size() - 1), without.substr(1));
+  EXPECT_EQ(absl::BytesToHexString(bytes.substr(without.size())),
+            "00"    // of the first nothing is known
+            "ac02"  // life 300
+            "0000000000000033"
+            "0000000000000044"
+            "0000000000000055"
+            "aa02"  // all lives after 298:
+            "01"
+            "ab02"
+            "0000000000000066"
+            "0000000000000044");
+  Forgetting decoded;
+  ASSERT_TRUE(DecodeForgetting(bytes, &decoded));
+  EXPECT_EQ(decoded, ExampleWithLives());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(
+        DecodeForgetting(std::string_view(bytes).substr(0, size), &decoded));
+  }
+  EXPECT_FALSE(DecodeForgetting(bytes + '\0', &decoded));
+  // With lives, but none is known.
+  without[0] = 3;
+  EXPECT_FALSE(DecodeForgetting(without + std::string(2, '\0'), &decoded));
+  // More than anybody hands on.
+  Forgetting long_past = ExampleWithLives();
+  long_past.lives[1].past.lives.resize(kMaxHeardLives + 1);
+  bytes.clear();
+  EncodeForgetting(long_past, &bytes);
+  EXPECT_FALSE(DecodeForgetting(bytes, &decoded));
+}
+
+TEST(ForgettingBytesTest, TheLargestIsWithinItsBound) {
+  std::vector<uint64_t> ids;
+  for (uint64_t i = 0; i < kMaxMembers; ++i) ids.push_back(UINT64_MAX - i);
+  Forgetting largest;
+  Found(*SucceedingList({}, UINT64_MAX, ids, UINT64_MAX), &largest);
+  largest.horizon_epoch = UINT64_MAX;
+  Life life = InLife(UINT64_MAX, 1, 1);
+  life.past.lives.resize(kMaxHeardLives, {{UINT64_MAX, 1}, 1});
+  largest.lives.assign(kMaxMembers, life);
+  std::string bytes;
+  EncodeForgetting(largest, &bytes);
+  EXPECT_LE(bytes.size(), kMaxForgettingBytes);
+  Forgetting decoded;
+  EXPECT_TRUE(DecodeForgetting(bytes, &decoded));
+}
+
 TEST(ForgettingBytesTest, WhatNoEncoderMakesIsRefused) {
   std::string bytes;
   EncodeForgetting(Example(), &bytes);
@@ -442,7 +606,7 @@ TEST(ForgettingBytesTest, WhatNoEncoderMakesIsRefused) {
   EXPECT_TRUE(refused([](Forgetting* f) { f->list.members[0].since = 301; }));
   EXPECT_TRUE(
       refused([](Forgetting* f) { f->list.members[0].replica_id = 0x22; }));
-  bytes[0] = 2;
+  bytes[0] = 4;
   EXPECT_FALSE(DecodeForgetting(bytes, &decoded));
 }
 

@@ -1,6 +1,7 @@
 #include "tests/unit/protocol/forgetting_world.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +13,10 @@ namespace rocksync {
 ForgettingWorld::ForgettingWorld(const WorldShape& shape)
     : shape_(shape), replicas_(shape.replicas) {
   std::vector<uint64_t> ids;
-  for (size_t i = 0; i < shape.founders; ++i) ids.push_back(IdOf(i));
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    replicas_[i].id = i + 1;
+    if (i < shape.founders) ids.push_back(IdOf(i));
+  }
   const MemberList first = *SucceedingList({}, 1, ids, IdOf(0));
   for (size_t i = 0; i < replicas_.size(); ++i) {
     const bool founder = i < shape.founders;
@@ -21,6 +25,7 @@ ForgettingWorld::ForgettingWorld(const WorldShape& shape)
       Sync(i);
     }
     if (founder) Found(first, &replicas_[i].knows);
+    BeginLife(i);
   }
 }
 
@@ -48,6 +53,12 @@ void ForgettingWorld::ForEachStep(
     if (shape_.crashes > 0) {
       step(absl::StrCat("crash of ", i), [i](ForgettingWorld* next) {
         next->Crash(i);
+        return true;
+      });
+    }
+    if (shape_.copies > 0 && replicas_.size() < kMost) {
+      step(absl::StrCat("a copy of ", i), [i](ForgettingWorld* next) {
+        next->Copy(i);
         return true;
       });
     }
@@ -108,6 +119,7 @@ void ForgettingWorld::SetSecondList() {
   Forgetting& knows = replicas_[0].knows;
   const Forgetting before = knows;
   Found(*SucceedingList(knows.list, 2, ids, IdOf(0)), &knows);
+  SetOwnLife(IdOf(0), replicas_[0].life, &knows);
   KeepProofs(before, &knows);
 }
 
@@ -126,10 +138,59 @@ void ForgettingWorld::Tick(size_t i) {
 void ForgettingWorld::Crash(size_t i) {
   --shape_.crashes;
   replicas_[i].now = replicas_[i].synced;
-  for (size_t j = 0; j < replicas_.size(); ++j) {
+  LeaveLinks(i);
+  BeginLife(i);
+}
+
+void ForgettingWorld::LeaveLinks(size_t i) {
+  for (size_t j = 0; j < kMost; ++j) {
     links_[i][j].reset();
     links_[j][i].reset();
   }
+}
+
+// Of two that come of one life each has random bits of its own.
+void ForgettingWorld::BeginLife(size_t i) {
+  Replica& replica = replicas_[i];
+  Life& life = replica.life;
+  if (life.incarnation.counter == 0) {
+    life.past.since = 0;
+  } else {
+    Append(life.incarnation, replica.clock, &life.past);
+  }
+  life.incarnation = {life.incarnation.counter + 1, i};
+  life.first_clock = life.clock = replica.clock;
+  SetOwnLife(IdOf(i), life, &replica.knows);
+}
+
+// Of all that is there, durable or not, as a checkpoint has it.
+void ForgettingWorld::Copy(size_t i) {
+  --shape_.copies;
+  replicas_[i].twin = true;
+  replicas_.push_back(replicas_[i]);
+  Sync(replicas_.size() - 1);
+  BeginLife(replicas_.size() - 1);
+}
+
+Forgetting ForgettingWorld::HeardFrom(size_t replica) const {
+  const auto& [clock, knows] =
+      std::tie(replicas_[replica].clock, replicas_[replica].knows);
+  Forgetting heard = Heard({clock, knows}, IdOf(replica),
+                           [](uint64_t reading) { return reading; });
+  if (shape_.fault == ForgettingFault::kTwinsForOne) {
+    heard.lives.assign(heard.lives.size(), {});
+  }
+  return heard;
+}
+
+bool ForgettingWorld::MayMeet(size_t a, size_t b) const {
+  if (IdOf(a) == IdOf(b)) return false;
+  if (shape_.fault == ForgettingFault::kTwinsForOne) return true;
+  const auto goes_on = [this](size_t one, size_t other) {
+    return GoesOn(replicas_[one].knows, IdOf(other),
+                  replicas_[other].life.incarnation, HeardFrom(other));
+  };
+  return goes_on(a, b) && goes_on(b, a);
 }
 
 bool ForgettingWorld::Connect(size_t a, size_t b) {
@@ -149,13 +210,13 @@ bool ForgettingWorld::Connect(size_t a, size_t b) {
   }
   if (verdict.meeting == Meeting::kLearn) return Learn(a, b);
   if (verdict.meeting == Meeting::kTeach) return Learn(b, a);
-  if (verdict.meeting != Meeting::kAlike) return false;
+  if (verdict.meeting != Meeting::kAlike || !MayMeet(a, b)) return false;
   Link link;
-  link.said = {mine, theirs};
+  link.said = {HeardFrom(a), HeardFrom(b)};
   link.readings = {replicas_[a].clock, replicas_[b].clock};
   link.horizon = Agree(HorizonNow(a), HorizonNow(b), mine.list.epoch);
-  Hear(link.said[1], IdOf(a), &mine);
-  Hear(link.said[0], IdOf(b), &theirs);
+  (void)Hear(link.said[1], IdOf(a), &mine);
+  (void)Hear(link.said[0], IdOf(b), &theirs);
   SetHorizon(a, link.horizon);
   SetHorizon(b, link.horizon);
   LinkOf(a, b) = std::move(link);
@@ -173,7 +234,7 @@ bool ForgettingWorld::Usable(size_t a, size_t b) const {
 void ForgettingWorld::Take(size_t to, const Record& record) {
   Replica& replica = replicas_[to];
   if (!record.Beats(replica.now)) return;
-  if (!record.tombstone && replica.dropped.Beats(record)) {
+  if (!record.tombstone && replica.dropped.Beats(record) && !replica.twin) {
     violation_ = absl::StrCat("a deleted key lives again at ", to);
   }
   replica.now = record;
@@ -209,6 +270,7 @@ bool ForgettingWorld::Learn(size_t pupil, size_t teacher) {
   const Forgetting before = replica.knows;
   replica.clock = std::max(replica.clock, replicas_[teacher].clock);
   (void)Join(said, IdOf(pupil), replica.now.present, &replica.knows);
+  SetOwnLife(IdOf(pupil), replica.life, &replica.knows);
   KeepProofs(before, &replica.knows);
   SetHorizon(pupil, HorizonNow(pupil));
   return false;
@@ -243,19 +305,23 @@ void ForgettingWorld::AdvanceHorizon(size_t i) {
   SetHorizon(i, HorizonNow(i));
 }
 
-// The promise: nobody who could hand it on holds what the tombstone deleted.
+// The promise: nobody who could hand it on holds what the tombstone deleted. Of
+// two that run under one identity nothing is promised: one of them goes.
 void ForgettingWorld::Forget(size_t i, Record* record) {
   const Forgetting& knows = replicas_[i].knows;
   if (!record->present || !record->tombstone || record->time > knows.horizon) {
     return;
   }
-  for (const Member& member : knows.list.members) {
-    const Replica& other = replicas_[member.replica_id - 1];
-    if (other.knows.list.epoch == 0 || other.knows.unproven) continue;
+  for (size_t j = 0; j < replicas_.size(); ++j) {
+    const Replica& other = replicas_[j];
+    if (!knows.list.Find(other.id) || other.twin ||
+        other.knows.list.epoch == 0 || other.knows.unproven) {
+      continue;
+    }
     for (const Record* held : {&other.now, &other.synced}) {
       if (held->present && !held->tombstone && record->Beats(*held)) {
-        violation_ = absl::StrCat(i, " forgets what ", member.replica_id - 1,
-                                  " does not durably know");
+        violation_ =
+            absl::StrCat(i, " forgets what ", j, " does not durably know");
       }
     }
   }
@@ -282,6 +348,8 @@ std::string ForgettingWorld::Fingerprint() const {
     put_record(replica.synced);
     put_record(replica.dropped);
     put(replica.clock);
+    put(replica.life.incarnation.counter);
+    put(replica.twin);
     EncodeForgetting(replica.knows, &out);
   }
   for (size_t a = 0; a < replicas_.size(); ++a) {
@@ -296,8 +364,9 @@ std::string ForgettingWorld::Fingerprint() const {
       put(link->horizon.time);
     }
   }
-  for (const int left : {shape_.deletes, shape_.ticks, shape_.crashes,
-                         shape_.connects, shape_.broken}) {
+  for (const int left :
+       {shape_.deletes, shape_.ticks, shape_.crashes, shape_.copies,
+        shape_.connects, shape_.broken}) {
     put(static_cast<uint64_t>(left));
   }
   return out;

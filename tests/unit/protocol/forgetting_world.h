@@ -25,6 +25,7 @@ enum class ForgettingFault : uint8_t {
   kShipUnsynced,   // pairs travel before the sender has synced them
   kKeepProofs,     // a new member list does not start knowledge anew
   kLetAnybodyIn,   // a newcomer's old data are not looked at
+  kTwinsForOne,    // what is said of a third does not name its life
 };
 
 struct WorldShape {
@@ -32,7 +33,8 @@ struct WorldShape {
   size_t founders = 3;  // in the first list; a later replica is no member
   int deletes = 1;      // how many may happen
   int ticks = 1;        // writes to other keys: the clock goes on
-  int crashes = 0;
+  int crashes = 0;      // each ends a life
+  int copies = 0;       // a copy begins to run beside its original
   int connects = 0;     // connections that are used only later
   int broken = 0;       // sessions that break after one pair
   size_t removes = 0;   // the second list lacks this many, from the end
@@ -72,26 +74,35 @@ class ForgettingWorld {
     }
   };
   struct Replica {
+    uint64_t id = 0;
+    Life life;
+    bool twin = false;  // a copy, or its original
     Record now;
     Record synced;
     Record dropped;  // the greatest tombstone that it has forgotten
     uint64_t clock = 1;
     Forgetting knows;
   };
-  // What two said when they connected; [0] is the one with the smaller number.
+  // What two heard when they connected; [0] is what the one with the smaller
+  // number said.
   struct Link {
     std::array<Forgetting, 2> said;
     std::array<uint64_t, 2> readings{};
     Horizon horizon;
   };
 
-  static uint64_t IdOf(size_t replica) { return replica + 1; }
+  uint64_t IdOf(size_t replica) const { return replicas_[replica].id; }
+  Forgetting HeardFrom(size_t replica) const;
+  bool MayMeet(size_t a, size_t b) const;
   std::optional<Link>& LinkOf(size_t a, size_t b) { return links_[a][b]; }
   Horizon HorizonNow(size_t i) const { return HorizonOf(replicas_[i].knows); }
 
   void Delete(size_t i);
   void Tick(size_t i);
   void Crash(size_t i);
+  void Copy(size_t i);
+  void BeginLife(size_t i);
+  void LeaveLinks(size_t i);
   bool Connect(size_t a, size_t b);  // false: they may not talk
   bool Usable(size_t a, size_t b) const;
   void Prove(size_t a, size_t b);

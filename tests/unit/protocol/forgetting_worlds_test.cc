@@ -99,6 +99,7 @@ WorldShape Deletes() { return {.deletes = 2}; }
 WorldShape Crashes() { return {.crashes = 1, .broken = 1}; }
 WorldShape Late() { return {.connects = 2}; }
 WorldShape Removal() { return {.broken = 1, .removes = 1}; }
+WorldShape Restarts() { return {.deletes = 2, .crashes = 2}; }
 WorldShape EmptyNewcomer() {
   return {.founders = 2, .deletes = 2, .admits = true};
 }
@@ -116,11 +117,23 @@ TEST_P(WorldTest, NoMemberLacksWhatIsForgotten) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, WorldTest,
                          testing::Values(Deletes(), Crashes(), Late(),
-                                         Removal(), EmptyNewcomer()));
+                                         Removal(), Restarts(),
+                                         EmptyNewcomer()));
 
 // There is nothing to forget together: it stays out of reach, or comes in time.
 TEST(OldNewcomerTest, BringsNothingBack) {
   EXPECT_EQ(Try(OldNewcomer()).violation, "");
+}
+
+WorldShape Twins() { return {.ticks = 2, .copies = 1}; }
+WorldShape TwinsThatRestart() {
+  return {.deletes = 2, .ticks = 2, .crashes = 1, .copies = 1, .broken = 1};
+}
+
+// Whoever meets the copy knows one replica, whoever meets the original another.
+TEST(TwinsTest, AreNotTakenForOne) {
+  EXPECT_EQ(Try(Twins()).violation, "");
+  EXPECT_EQ(Try(TwinsThatRestart()).violation, "");
 }
 
 std::string Violation(WorldShape shape, ForgettingFault fault) {
@@ -132,6 +145,7 @@ TEST(WorldFaultTest, IsFound) {
   EXPECT_NE(Violation(Deletes(), ForgettingFault::kForgetLocally), "");
   EXPECT_NE(Violation(Crashes(), ForgettingFault::kCountUnsynced), "");
   EXPECT_NE(Violation(OldNewcomer(), ForgettingFault::kLetAnybodyIn), "");
+  EXPECT_NE(Violation(Twins(), ForgettingFault::kTwinsForOne), "");
 }
 
 // What becomes of a world that takes these steps.

@@ -67,6 +67,63 @@ TEST(LifeTest, ABackupOpenedOftenEnoughToCatchUp) {
   EXPECT_EQ(Compare(kKnown, now(past)), Succession::kFollows);
 }
 
+// What two others know of one replica.
+TEST(LifeTest, TwoThatFollowOneAnotherAreOne) {
+  Life known = {.incarnation = {5, 1}, .first_clock = 100, .clock = 150};
+  known.past = {.since = 0, .lives = {{{4, 7}, 100}}};
+  const Life alone = known;
+  // Nothing, the same life, an earlier one.
+  EXPECT_TRUE(Unite({}, &known));
+  EXPECT_EQ(known, alone);
+  Life other = known;
+  other.clock = 160;
+  EXPECT_TRUE(Unite(other, &known));
+  EXPECT_EQ(known, other);
+  EXPECT_TRUE(Unite({.incarnation = {4, 7}, .clock = 100}, &known));
+  EXPECT_EQ(known, other);
+  // A later one, and from nothing.
+  Life later = {.incarnation = {6, 2}, .first_clock = 160, .clock = 160};
+  later.past = {.since = 4, .lives = {{{5, 1}, 160}}};
+  EXPECT_TRUE(Unite(later, &known));
+  EXPECT_EQ(known, later);
+  Life nothing;
+  EXPECT_TRUE(Unite(later, &nothing));
+  EXPECT_EQ(nothing, later);
+}
+
+TEST(LifeTest, ACopyAndItsOriginalAreTwo) {
+  // Of life 4, which ran on up to 110.
+  Life copy = {.incarnation = {5, 1}, .first_clock = 100, .clock = 150};
+  copy.past = {.since = 0, .lives = {{{4, 7}, 100}}};
+  const Life original = {.incarnation = {4, 7}, .clock = 110};
+  Life known = copy;
+  EXPECT_FALSE(Unite(original, &known));
+  EXPECT_EQ(known, copy);
+  known = original;
+  EXPECT_FALSE(Unite(copy, &known));
+  EXPECT_EQ(known, original);
+  // Both opened once more.
+  Life reopened = {.incarnation = {5, 2}, .first_clock = 120, .clock = 120};
+  EXPECT_FALSE(Unite(reopened, &copy));
+}
+
+TEST(LifeTest, ThePastIsShortened) {
+  const PastLives all = {.since = 0,
+                         .lives = {{{1, 1}, 10}, {{2, 2}, 20}, {{3, 3}, 30}}};
+  PastLives past = all;
+  Shorten(9, 3, &past);
+  EXPECT_EQ(past, all);
+  Shorten(20, 3, &past);
+  EXPECT_EQ(past, (PastLives{.since = 2, .lives = {{{3, 3}, 30}}}));
+  past = all;
+  Shorten(0, 2, &past);
+  EXPECT_EQ(past,
+            (PastLives{.since = 1, .lives = {{{2, 2}, 20}, {{3, 3}, 30}}}));
+  past = {.lives = {{{1, 1}, 10}}};  // it is not said since when
+  Shorten(10, 3, &past);
+  EXPECT_EQ(past, PastLives{});
+}
+
 TEST(LifeTest, ThePastIsBounded) {
   PastLives past = {.since = 0};
   for (uint64_t counter = 1; counter <= kMaxPastLives + 3; ++counter) {

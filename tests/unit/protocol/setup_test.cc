@@ -105,7 +105,7 @@ TEST_F(SetupTest, LiteralBytes) {
   EXPECT_EQ(Hex(sent_[0]),
             "10"                                // Setup
             "726f636b73796e63"                  // "rocksync"
-            "0202"                              // versions 2 to 2
+            "0303"                              // versions 3 to 3
             "066f7264657273"                    // "orders"
             "0000000000000001"                  // replica id
             "030000000000000011"                // incarnation
@@ -317,10 +317,10 @@ TEST_F(SetupTest, NoVersionInCommon) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 3;
+    (*message)[9] = 4;
     (*message)[10] = 7;
   };
-  ExpectRefused("protocol versions 3 to 7, this replica 2 to 2");
+  ExpectRefused("protocol versions 4 to 7, this replica 3 to 3");
 }
 
 TEST_F(SetupTest, AnOlderProtocolIsRefused) {
@@ -328,10 +328,10 @@ TEST_F(SetupTest, AnOlderProtocolIsRefused) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 1;
-    (*message)[10] = 1;
+    (*message)[9] = 2;
+    (*message)[10] = 2;
   };
-  ExpectRefused("protocol versions 1 to 1, this replica 2 to 2");
+  ExpectRefused("protocol versions 2 to 2, this replica 3 to 3");
 }
 
 TEST_F(SetupTest, ADowngradeIsNoticed) {
