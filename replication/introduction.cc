@@ -17,8 +17,8 @@
 namespace rocksync {
 namespace {
 
-// A set-up is a few hundred bytes, and whoever is at the other end has proved
-// nothing yet.
+// A set-up of a few members is some hundred bytes, and whoever is at the other
+// end has proved nothing yet.
 constexpr std::chrono::milliseconds kSetupTimeout{10'000};
 
 rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
@@ -143,7 +143,10 @@ rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
   const rocksdb::Status s =
       StoreAccess::MembershipOf(replica->db)
           ->Agree(mine.forgetting, peer_id, peer_life, theirs, &agreed);
-  if (s.ok()) view->AgreeOn({mine.forgetting.list.epoch, agreed.time});
+  if (s.ok()) {
+    view->AgreeOn({mine.forgetting.list.epoch, agreed.time}, peer_id,
+                  peer_life);
+  }
   return s;
 }
 

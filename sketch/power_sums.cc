@@ -19,6 +19,8 @@ using power_sums::Kernel;
 
 // Long groups are cut, so that the words of a vector share the work.
 constexpr size_t kMaxChunk = 4096;
+// So many sums at a time, that what they are gathered in stays small.
+constexpr size_t kMaxDirectBytes = size_t{128} << 10;
 
 // A plan is found in a time that grows with the cube of its sums.
 constexpr uint32_t kMaxPlan = 128;
@@ -38,11 +40,18 @@ struct Sums {
 template <typename Vector>
 ROCKSYNC_INLINE void RunDirect(const Sums& sums,
                                const std::vector<Chunk>& chunks) {
-  Kernel<Vector> kernel(sums.field.bits(), sums.first, sums.count);
   constexpr size_t kWords = Kernel<Vector>::kWords;
-  for (size_t c = 0; c < chunks.size(); c += kWords) {
-    kernel.Run(sums.elements, &chunks[c], std::min(kWords, chunks.size() - c),
-               sums.out);
+  const int bits = sums.field.bits();
+  const auto most =
+      static_cast<uint32_t>(kMaxDirectBytes / (sizeof(typename Vector::V) *
+                                               static_cast<size_t>(bits)));
+  for (uint32_t done = 0; done < sums.count; done += most) {
+    Kernel<Vector> kernel(bits, sums.first + done,
+                          std::min(most, sums.count - done));
+    for (size_t c = 0; c < chunks.size(); c += kWords) {
+      kernel.Run(sums.elements, &chunks[c], std::min(kWords, chunks.size() - c),
+                 sums.out + done, sums.stride);
+    }
   }
 }
 

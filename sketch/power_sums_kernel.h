@@ -60,9 +60,10 @@ class Kernel {
                                  kAlignment);
   }
 
-  // Adds the power sums of up to kWords chunks to their rows of `out`.
+  // Adds the power sums of up to kWords chunks to their rows of `out`, which
+  // are `stride` apart.
   ROCKSYNC_INLINE void Run(const uint32_t* elements, const Chunk* chunks,
-                           size_t n_chunks, uint32_t* out) {
+                           size_t n_chunks, uint32_t* out, size_t stride) {
     std::memset(static_cast<void*>(sums_), 0,
                 size_t{count_} * bits_ * sizeof(V));
     size_t longest = 0;
@@ -80,7 +81,7 @@ class Kernel {
               reinterpret_cast<const Words*>(&sums_[i * bits_ + b])->word[c];
           value |= static_cast<uint32_t>(std::popcount(word) & 1) << b;
         }
-        out[chunks[c].group * count_ + i] ^= value;
+        out[chunks[c].group * stride + i] ^= value;
       }
     }
   }

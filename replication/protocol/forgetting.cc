@@ -105,9 +105,8 @@ void Restart(const MemberList& list, Forgetting* mine) {
 // Of lives that ended before what every member vouches for nobody's knowledge
 // is left.
 void ShortenLives(Forgetting* mine) {
-  for (Life& life : mine->lives) {
-    Shorten(Attainable(*mine), kMaxHeardLives, &life.past);
-  }
+  const uint64_t attained = Attainable(*mine);
+  for (Life& life : mine->lives) Shorten(attained, &life.past);
 }
 
 // False: the two know the member at `i` by lives that do not follow one
@@ -362,12 +361,19 @@ Forgetting Heard(const Announcement& said, uint64_t peer_id,
   return heard;
 }
 
-bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Incarnation& life,
-            const Forgetting& peer) {
+bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Life& now) {
   const std::optional<size_t> at = mine.list.Find(peer_id);
-  if (!at || mine.list != peer.list) return true;
-  return peer.lives[*at].incarnation == life &&
-         Compare(mine.lives[*at], peer.lives[*at]) == Succession::kFollows;
+  return !at || Compare(mine.lives[*at], now) == Succession::kFollows;
+}
+
+bool TakesFrom(uint64_t peer_id, const Incarnation& life, uint64_t time,
+               Forgetting* mine) {
+  const std::optional<size_t> at = mine->list.Find(peer_id);
+  if (!at) return true;
+  Life* const known = &mine->lives[*at];
+  if (known->incarnation != life) return false;
+  known->clock = std::max(known->clock, time);
+  return true;
 }
 
 void SetOwnLife(uint64_t my_id, const Life& life, Forgetting* mine) {
@@ -438,15 +444,14 @@ bool DecodeLife(std::string_view* bytes, Life* life) {
   return !IsKnown(*life) ||
          (GetFixed64(bytes, &life->incarnation.random) &&
           GetFixed64(bytes, &life->first_clock) &&
-          GetFixed64(bytes, &life->clock) &&
-          DecodePast(kMaxHeardLives, bytes, &life->past));
+          GetFixed64(bytes, &life->clock) && DecodePast(bytes, &life->past));
 }
 
 }  // namespace
 
 void EncodeForgetting(const Forgetting& forgetting, std::string* out) {
-  const bool with_lives = std::any_of(forgetting.lives.begin(),
-                                      forgetting.lives.end(), IsKnown);
+  const bool with_lives =
+      std::any_of(forgetting.lives.begin(), forgetting.lives.end(), IsKnown);
   PutFixed8(out, static_cast<uint8_t>((forgetting.unproven ? kUnproven : 0) |
                                       (with_lives ? kWithLives : 0)));
   PutVarint64(out, forgetting.list.epoch);
@@ -496,7 +501,8 @@ bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
     if (!DecodeLife(&bytes, &(*lives)[i])) return false;
   }
   return bytes.empty() &&
-         with_lives == std::any_of(lives->begin(), lives->end(), IsKnown) && (count > 0) == (list->epoch > 0) &&
+         with_lives == std::any_of(lives->begin(), lives->end(), IsKnown) &&
+         (count > 0) == (list->epoch > 0) &&
          (list->epoch == 0 || forgetting->horizon_epoch <= list->epoch) &&
          Ascending(list->members);
 }

@@ -39,9 +39,6 @@
 namespace rocksync {
 
 inline constexpr size_t kMaxMembers = 1024;
-// Of each member's earlier lives so many are handed on, the last ones. Of what
-// is older only the clock is compared.
-inline constexpr size_t kMaxHeardLives = 16;
 
 struct Member {
   uint64_t replica_id = 0;
@@ -94,7 +91,7 @@ struct Forgetting {
 // Integers are varints, fixed ones in parentheses. Decoding consumes all of
 // `bytes` and is false for anything that no encoder makes.
 inline constexpr size_t kMaxForgettingBytes =
-    64 + (34 + 45 + 26 * kMaxHeardLives) * kMaxMembers;
+    64 + (34 + 45 + 26 * kMaxPastLives) * kMaxMembers;
 void EncodeForgetting(const Forgetting& forgetting, std::string* out);
 [[nodiscard]] bool DecodeForgetting(std::string_view bytes,
                                     Forgetting* forgetting);
@@ -198,9 +195,9 @@ struct Terms {
   friend bool operator==(const Terms&, const Terms&) = default;
 };
 
-// Takes over what the peer, as Heard, knows others to have vouched for, unless the two
-// know some member by lives that do not follow one another: then that member's
-// id is returned, else 0. REQUIRES: one list.
+// Takes over what the peer, as Heard, knows others to have vouched for, unless
+// the two know some member by lives that do not follow one another: then that
+// member's id is returned, else 0. REQUIRES: one list.
 uint64_t Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine);
 
 // Two that may meet (kAlike) said `said` and `peer` of themselves: the horizon
@@ -228,11 +225,17 @@ bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading,
 Forgetting Heard(const Announcement& said, uint64_t peer_id,
                  const std::function<uint64_t(uint64_t reading)>& trusted);
 
-// Whether the peer, which was met in this life, goes on where all that is known
-// of it ended. If not, an older state of its disk is back, or a copy runs
-// beside it, even if it is met for the first time.
-bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Incarnation& life,
-            const Forgetting& peer);
+// Whether the peer, in this life, goes on where all that is known of it ended.
+// If not, an older state of its disk is back, or a copy runs beside it, even if
+// it is met for the first time.
+bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Life& now);
+
+// The peer, met in this life, hands on pairs of which the latest that it issued
+// itself is of `time` (0: none). They may be later than its reading, so what is
+// known of the life goes as far from now on. False: by what was heard since,
+// the life is over, and the pairs are not to be taken.
+bool TakesFrom(uint64_t peer_id, const Incarnation& life, uint64_t time,
+               Forgetting* mine);
 
 // What this replica says of its own life. No effect outside a list.
 void SetOwnLife(uint64_t my_id, const Life& life, Forgetting* mine);

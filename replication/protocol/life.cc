@@ -57,9 +57,9 @@ bool Unite(const Life& other, Life* known) {
   return true;
 }
 
-void Shorten(uint64_t clock, size_t most, PastLives* past) {
+void Shorten(uint64_t clock, PastLives* past) {
   std::vector<PastLife>& lives = past->lives;
-  size_t out = lives.size() - std::min(lives.size(), most);
+  size_t out = 0;
   while (out < lives.size() && lives[out].next_clock <= clock) ++out;
   if (out == 0) return;
   past->since = std::max(past->since, lives[out - 1].incarnation.counter);
@@ -76,9 +76,10 @@ void EncodePast(const PastLives& past, std::string* out) {
   }
 }
 
-bool DecodePast(size_t most, std::string_view* bytes, PastLives* past) {
+bool DecodePast(std::string_view* bytes, PastLives* past) {
   uint64_t count = 0;
-  if (!GetVarint64(bytes, &past->since) || !GetVarint64(bytes, most, &count)) {
+  if (!GetVarint64(bytes, &past->since) ||
+      !GetVarint64(bytes, kMaxPastLives, &count)) {
     return false;
   }
   for (uint64_t i = 0; i < count; ++i) {

@@ -72,9 +72,8 @@ Life Later(const Life& known, const Life& now);
 // one life, so an older state of the third's disk, or a copy, has run since.
 bool Unite(const Life& other, Life* known);
 
-// Leaves out earlier lives that ended at or before `clock`, and of the others
-// the oldest beyond `most`.
-void Shorten(uint64_t clock, size_t most, PastLives* past);
+// Leaves out earlier lives that ended at or before `clock`.
+void Shorten(uint64_t clock, PastLives* past);
 
 // A replica id as messages name it.
 std::string HexOf(uint64_t replica_id);
@@ -82,9 +81,8 @@ std::string HexOf(uint64_t replica_id);
 // past since | lives | lives x (counter | random (8) | next clock (8)), the
 // other integers varints.
 void EncodePast(const PastLives& past, std::string* out);
-// False: cut off, or more than `most` lives. Takes what it reads from `bytes`.
-[[nodiscard]] bool DecodePast(size_t most, std::string_view* bytes,
-                              PastLives* past);
+// False: cut off, or too many lives. Takes what it reads from `bytes`.
+[[nodiscard]] bool DecodePast(std::string_view* bytes, PastLives* past);
 
 // "was rolled back: incarnation 3 after 4" and the like; empty if it follows.
 std::string Describe(Succession succession, const Life& known, const Life& now);

@@ -104,6 +104,14 @@ RefusalReason ReasonOf(Meeting meeting) {
   }
 }
 
+std::string DoesNotGoOn(uint64_t id) {
+  return absl::StrCat("replica ", HexOf(id),
+                      " does not go on where what others have seen of it"
+                      " ended; if this goes on it was rolled back, or a copy of"
+                      " it runs: export what it alone holds (`rocksync rescue`)"
+                      " and open it as a new replica");
+}
+
 }  // namespace
 
 std::string Hmac128(const ClusterSecret& secret, std::string_view text) {
@@ -167,7 +175,7 @@ absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
   }
   absl::Status status = GetFamilies(&body, facts);
   if (status.ok()) status = GetForgetting(&body, facts);
-  if (status.ok() && !DecodePast(kMaxPastLives, &body, &facts->past)) {
+  if (status.ok() && !DecodePast(&body, &facts->past)) {
     status = Malformed(MessageType::kSetup, "no past lives");
   }
   return status;
@@ -316,11 +324,17 @@ absl::Status Setup::CheckMembership() {
             peer_.replica_id, said);
   meeting_ = verdict.meeting;
   if (!verdict.why.empty()) return Refuse(ReasonOf(meeting_), verdict.why);
+  const Life now = {peer_.incarnation, peer_.first_clock, peer_.clock,
+                    peer_.past};
+  // By what others say of it.
+  if (meeting_ == Meeting::kAlike &&
+      !GoesOn(mine_.forgetting, peer_.replica_id, now)) {
+    return Refuse(ReasonOf(Meeting::kRolledBack),
+                  DoesNotGoOn(peer_.replica_id));
+  }
   if (!policy_.remembered) return absl::OkStatus();
   const std::optional<Life> known = policy_.remembered(peer_.replica_id);
   if (!known) return absl::OkStatus();
-  const Life now = {peer_.incarnation, peer_.first_clock, peer_.clock,
-                    peer_.past};
   const Succession succession = Compare(*known, now);
   if (succession == Succession::kFollows) return absl::OkStatus();
   return Refuse(RefusalReason::kRolledBack,

@@ -1,5 +1,6 @@
 #include "replication/store/membership.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,15 @@ namespace {
 
 using rocksdb::Status;
 
+// Or else others were quicker to hand on a later reading, or life.
+Status DoesNotGoOn() {
+  return Status::TryAgain(
+      "rocksync: the peer does not go on where what others have seen of it "
+      "ended",
+      "if this goes on it was rolled back, or a copy of it runs: export what "
+      "it alone holds (`rocksync rescue`) and open it as a new replica");
+}
+
 }  // namespace
 
 Membership::Membership(Store* store, Forgetting now,
@@ -20,6 +30,7 @@ Membership::Membership(Store* store, Forgetting now,
     : store_(store),
       horizon_set_(std::move(horizon_set)),
       now_(std::move(now)),
+      written_lives_(now_.lives),
       epoch_(now_.list.epoch) {
   SetOwnLife(&now_);
 }
@@ -97,34 +108,49 @@ Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
   const std::lock_guard lock(mutex_);
   const Said said = sayings_.Of(peer_id, life, mine.list.epoch);
   const Forgetting heard = Take(peer, peer_id);
+  const std::optional<size_t> they = heard.list.Find(peer_id);
   if (WentBack(now_, peer_id, peer.reading, said) ||
-      !GoesOn(now_, peer_id, life, heard)) {
-    // Or else others were quicker to hand on a later reading, or life.
-    return Status::TryAgain(
-        "rocksync: the peer does not go on where what others have seen of it "
-        "ended",
-        "if this goes on it was rolled back, or a copy of it runs: export what "
-        "it alone holds (`rocksync rescue`) and start it anew");
+      (they && (heard.lives[*they].incarnation != life ||
+                !GoesOn(now_, peer_id, heard.lives[*they])))) {
+    return DoesNotGoOn();
   }
   sayings_.Note(peer_id, life, peer);
   Forgetting next = now_;
   uint64_t two_lives = 0;
-  *agreed = AgreeUpon(mine, heard, store_->identity().replica_id, &next,
-                      &two_lives);
+  *agreed =
+      AgreeUpon(mine, heard, store_->identity().replica_id, &next, &two_lives);
   if (two_lives != 0) NoteTwoLives(two_lives);
   if (HorizonOf(next) != HorizonOf(now_)) {
     return InstallWithStripes(std::move(next));
   }
-  const bool news = next.lives != now_.lives;
-  const Status status = news ? Write(next, /*sync=*/false) : Status::OK();
+  const Status status =
+      TellsOfNewLives(next) ? Write(next, /*sync=*/false) : Status::OK();
   if (status.ok()) now_ = std::move(next);
   return status;
 }
 
+bool Membership::TellsOfNewLives(const Forgetting& next) const {
+  return !std::equal(next.lives.begin(), next.lives.end(),
+                     written_lives_.begin(), written_lives_.end(),
+                     [](const Life& a, const Life& b) {
+                       return a.incarnation == b.incarnation;
+                     });
+}
+
+Status Membership::TakeFrom(uint64_t peer_id, const Incarnation& life,
+                            uint64_t latest) {
+  const std::lock_guard lock(mutex_);
+  if (!TakesFrom(peer_id, life, latest, &now_)) return DoesNotGoOn();
+  const std::optional<size_t> they = now_.list.Find(peer_id);
+  // Else whoever has the pairs after a crash might not know whose they are.
+  return they && latest > written_lives_[*they].clock
+             ? Write(now_, /*sync=*/false)
+             : Status::OK();
+}
+
 Forgetting Membership::Take(const Announcement& peer, uint64_t peer_id) const {
-  return Heard(peer, peer_id, [this](uint64_t reading) {
-    return store_->Trusted(reading);
-  });
+  return Heard(peer, peer_id,
+               [this](uint64_t reading) { return store_->Trusted(reading); });
 }
 
 void Membership::NoteTwoLives(uint64_t replica_id) {
@@ -134,7 +160,7 @@ void Membership::NoteTwoLives(uint64_t replica_id) {
                "[rocksync] replica %s is known in two lives that do not follow "
                "one another: a copy of it runs, or an older state of its disk; "
                "nothing more is forgotten until one of the two is opened as a "
-               "new replica, and a list without it is set",
+               "new replica, and a newer list is set",
                HexOf(replica_id).c_str());
 }
 
@@ -197,8 +223,11 @@ Status Membership::Install(Forgetting next) {
 Status Membership::Write(const Forgetting& next, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
-  return store_->db()->Put(options, store_->reader().index(),
-                           MetaKey(kForgettingRecord), Encode(next));
+  const Status status =
+      store_->db()->Put(options, store_->reader().index(),
+                        MetaKey(kForgettingRecord), Encode(next));
+  if (status.ok()) written_lives_ = next.lives;
+  return status;
 }
 
 }  // namespace rocksync

@@ -29,8 +29,8 @@ class Membership {
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   Forgetting Now() const;
 
-  // A member of which two lives are heard that do not follow one another, since
-  // the present list was set. 0: none is.
+  // A member of which two lives were heard that do not follow one another,
+  // since opening, and since the present list was taken over. 0: none.
   uint64_t two_lives() const {
     return two_lives_.load(std::memory_order_relaxed);
   }
@@ -49,6 +49,12 @@ class Membership {
   // What this replica and a peer in this life have said, in this epoch.
   SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life,
                       uint64_t epoch) const;
+
+  // Before pairs of the peer, met in `life`, are applied; `latest`: the largest
+  // time of those that it issued itself, 0 if none. TryAgain: that life is
+  // over, by what was heard since.
+  rocksdb::Status TakeFrom(uint64_t peer_id, const Incarnation& life,
+                           uint64_t latest);
 
   // The peer, met in `life`, said `peer`, this replica `mine`, and they may
   // meet (kAlike): adopts the horizon that both come to, and what the peer
@@ -75,6 +81,7 @@ class Membership {
   rocksdb::Status Install(Forgetting next);
   rocksdb::Status InstallWithStripes(Forgetting next);
   rocksdb::Status Write(const Forgetting& next, bool sync);
+  bool TellsOfNewLives(const Forgetting& next) const;
   void SetOwnLife(Forgetting* next) const;
   bool HasData() const;
 
@@ -82,6 +89,7 @@ class Membership {
   const std::function<void()> horizon_set_;
   mutable std::mutex mutex_;
   Forgetting now_;
+  std::vector<Life> written_lives_;  // of now_, as of the last write
   Sayings sayings_;
   std::atomic<uint64_t> epoch_;
   std::atomic<uint64_t> two_lives_ = 0;

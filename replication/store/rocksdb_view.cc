@@ -1,5 +1,6 @@
 #include "replication/store/rocksdb_view.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -18,9 +19,12 @@ class RocksDBView final : public ReplicaView {
         epoch_(store->membership()->epoch()),
         horizon_(store->reader().horizon()) {}
 
-  void AgreeOn(const Terms& terms) override {
+  void AgreeOn(const Terms& terms, uint64_t peer_id,
+               const Incarnation& peer_life) override {
     epoch_ = terms.epoch;
     horizon_ = terms.horizon;
+    peer_id_ = peer_id;
+    peer_life_ = peer_life;
   }
   bool stale() const override {
     return store_->terms() != terms() || &store_->table() != families_;
@@ -51,7 +55,11 @@ class RocksDBView final : public ReplicaView {
   absl::Status Apply(std::span<const Pair> pairs,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
-    const absl::Status status = CheckFamilies();
+    absl::Status status = CheckFamilies();
+    if (status.ok() && peer_id_ != 0 && epoch_ > 0) {
+      status = ToAbsl(store_->membership()->TakeFrom(peer_id_, peer_life_,
+                                                     LatestOfPeer(pairs)));
+    }
     return status.ok() ? store_->Apply(pairs, terms(), cancelled, outcomes)
                        : status;
   }
@@ -80,6 +88,17 @@ class RocksDBView final : public ReplicaView {
 
  private:
   Terms terms() const { return {epoch_, horizon_}; }
+  // The largest time of what the peer issued, and is not held back.
+  uint64_t LatestOfPeer(std::span<const Pair> pairs) const {
+    uint64_t latest = 0;
+    for (const Pair& pair : pairs) {
+      const uint64_t time = pair.version.time;
+      if (pair.version.replica == peer_id_ && store_->Trusted(time) == time) {
+        latest = std::max(latest, time);
+      }
+    }
+    return latest;
+  }
   absl::Status CheckFamilies() const {
     if (&store_->table() == families_) return absl::OkStatus();
     return absl::FailedPreconditionError(
@@ -90,6 +109,8 @@ class RocksDBView final : public ReplicaView {
   const FamilyTable* const families_;  // kept by the store until it closes
   std::atomic<uint64_t> epoch_;
   std::atomic<uint64_t> horizon_;
+  uint64_t peer_id_ = 0;  // 0: pairs come from no member
+  Incarnation peer_life_;
 };
 
 }  // namespace

@@ -25,9 +25,11 @@ class Store;
 // list and one horizon. Thread-safe.
 class ReplicaView : public StorageView {
  public:
-  // What both sides of the connection agreed on. Before, it is what the store
-  // had when the view was made. No session may be running.
-  virtual void AgreeOn(const Terms& terms) = 0;
+  // What both sides of the connection agreed on, and with whom. Before, it is
+  // what the store had when the view was made, and pairs come from nobody. No
+  // session may be running.
+  virtual void AgreeOn(const Terms& terms, uint64_t peer_id,
+                       const Incarnation& peer_life) = 0;
   // The store has something else by now: TakeSnapshot would be Unavailable. The
   // two should agree anew.
   virtual bool stale() const = 0;

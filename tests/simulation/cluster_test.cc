@@ -104,15 +104,14 @@ INSTANTIATE_TEST_SUITE_P(
                     With(ClusterFault::kActOnDecode),
                     With(ClusterFault::kForgetMemory, 140, kMany),
                     With(ClusterFault::kApplyLate, 140, kMany)));
-INSTANTIATE_TEST_SUITE_P(OfForgetting, PlantedFaultTest,
-                         testing::Values(With(MemberFault::kForgetLocally),
-                                         With(MemberFault::kNewcomerCounts),
-                                         With(MemberFault::kKeepProofs),
-                                         With(MemberFault::kTakeRemovedBack),
-                                         With(MemberFault::kLetOldDataIn, 880,
-                                              kMany),
-                                         With(MemberFault::kTakeTwinsForOne,
-                                              459'403, kMany)));
+INSTANTIATE_TEST_SUITE_P(
+    OfForgetting, PlantedFaultTest,
+    testing::Values(With(MemberFault::kForgetLocally),
+                    With(MemberFault::kNewcomerCounts),
+                    With(MemberFault::kKeepProofs),
+                    With(MemberFault::kTakeRemovedBack),
+                    With(MemberFault::kLetOldDataIn, 880, kMany),
+                    With(MemberFault::kTakeTwinsForOne, 459'403, kMany)));
 
 }  // namespace
 }  // namespace rocksync

@@ -243,6 +243,18 @@ void Cluster::BeginSession(Link* link, int number) {
   side.view->set_on_apply([this, replica](const Pair& pair) {
     truth_.Applied(pair, WallMs(*replica), kMaxAheadMs, IsFenced(*replica));
   });
+  side.view->set_before_apply(
+      [replica, peer = side.setup->peer().replica_id,
+       life = side.setup->peer().incarnation](std::span<const Pair> pairs) {
+        uint64_t latest = 0;
+        for (const Pair& pair : pairs) {
+          if (pair.version.replica == peer &&
+              !replica->storage->HoldsBack(pair.version)) {
+            latest = std::max(latest, pair.version.time);
+          }
+        }
+        return replica->membership->TakeFrom(peer, life, latest);
+      });
   SessionContext context;
   context.storage = side.view.get();
   context.now_ms = [this] { return now_ms_; };

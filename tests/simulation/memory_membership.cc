@@ -85,7 +85,7 @@ absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
   if (WentBack(Now(), peer_id, peer.reading,
                sayings_.Of(peer_id, life, said.list.epoch)) ||
       (fault_ != MemberFault::kTakeTwinsForOne &&
-       !GoesOn(Now(), peer_id, life, heard))) {
+       !GoesOnIn(life, peer_id, heard))) {
     return absl::UnavailableError("the peer is behind what others have seen");
   }
   sayings_.Note(peer_id, life, peer);
@@ -101,6 +101,25 @@ absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
   return absl::OkStatus();
 }
 
+bool MemoryMembership::GoesOnIn(const Incarnation& life, uint64_t peer_id,
+                                const Forgetting& heard) const {
+  const std::optional<size_t> they = heard.list.Find(peer_id);
+  return !they || (heard.lives[*they].incarnation == life &&
+                   GoesOn(Now(), peer_id, heard.lives[*they]));
+}
+
+absl::Status MemoryMembership::TakeFrom(uint64_t peer_id,
+                                        const Incarnation& life,
+                                        uint64_t latest) {
+  if (fault_ == MemberFault::kTakeTwinsForOne) return absl::OkStatus();
+  Forgetting next = Now();
+  if (!TakesFrom(peer_id, life, latest, &next)) {
+    return absl::UnavailableError("that life of the peer is over");
+  }
+  storage_->SetForgetting(std::move(next), /*sync=*/false);
+  return absl::OkStatus();
+}
+
 uint64_t MemoryMembership::Trust(uint64_t reading) const {
   return Trusted(reading, storage_->options().wall_ms(),
                  storage_->options().max_ahead_ms);
@@ -108,8 +127,8 @@ uint64_t MemoryMembership::Trust(uint64_t reading) const {
 
 Forgetting MemoryMembership::Take(const Announcement& peer,
                                   uint64_t peer_id) const {
-  Forgetting heard = Heard(
-      peer, peer_id, [this](uint64_t reading) { return Trust(reading); });
+  Forgetting heard =
+      Heard(peer, peer_id, [this](uint64_t reading) { return Trust(reading); });
   if (fault_ == MemberFault::kTakeTwinsForOne) {
     heard.lives.assign(heard.lives.size(), {});
   }

@@ -44,6 +44,8 @@ class MemoryMembership {
   absl::Status Agree(const Forgetting& said, uint64_t peer_id,
                      const Incarnation& life, const Announcement& peer,
                      Horizon* agreed);
+  absl::Status TakeFrom(uint64_t peer_id, const Incarnation& life,
+                        uint64_t latest);
   void Proved(const Announcement& mine, uint64_t peer_id,
               const Announcement& peer);
 
@@ -51,6 +53,8 @@ class MemoryMembership {
   uint64_t id() const { return storage_->options().replica_id; }
   uint64_t Trust(uint64_t reading) const;
   void KeepProofs(const Forgetting& before, Forgetting* next) const;
+  bool GoesOnIn(const Incarnation& life, uint64_t peer_id,
+                const Forgetting& heard) const;
   Forgetting Take(const Announcement& peer, uint64_t peer_id) const;
   void AdvanceIfWorthIt();
   void Install(Forgetting next);

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,10 @@ class RecordingView final : public ForwardingView {
   // What the storage held when the last snapshot was taken; null: none was.
   const Records* snapshot() const { return snapshot_.get(); }
   uint64_t horizon() const { return terms_.horizon; }
+  // Whether pairs are taken from the peer at all; asked before each Apply.
+  void set_before_apply(std::function<absl::Status(std::span<const Pair>)> f) {
+    before_apply_ = std::move(f);
+  }
   void set_on_apply(std::function<void(const Pair&)> f) {
     on_apply_ = std::move(f);
   }
@@ -42,8 +47,10 @@ class RecordingView final : public ForwardingView {
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
     if (!apply_by_any_terms_ && storage_->terms() != terms_) return Changed();
-    const absl::Status status =
-        ForwardingView::Apply(pairs, cancelled, outcomes);
+    absl::Status status = before_apply_(pairs);
+    if (status.ok()) {
+      status = ForwardingView::Apply(pairs, cancelled, outcomes);
+    }
     for (size_t i = 0; status.ok() && i < pairs.size(); ++i) {
       if ((*outcomes)[i] == ApplyOutcome::kApplied) on_apply_(pairs[i]);
     }
@@ -59,6 +66,8 @@ class RecordingView final : public ForwardingView {
   const Terms terms_;
   const bool apply_by_any_terms_;
   std::shared_ptr<const Records> snapshot_;
+  std::function<absl::Status(std::span<const Pair>)> before_apply_ =
+      [](std::span<const Pair>) { return absl::OkStatus(); };
   std::function<void(const Pair&)> on_apply_ = [](const Pair&) {};
 };
 

@@ -374,22 +374,33 @@ TEST(KnowledgeTest, WhoHearsOfALaterLifeOfItsOwnBelievesItself) {
 TEST(KnowledgeTest, APeerGoesOnInItsLine) {
   Forgetting a = Of(List(1, {1, 2}));
   a.lives[1] = InLife(4, 7, 50);
-  Forgetting b = Of(a.list);
-  const auto goes_on = [&](const Life& life) {
-    b.lives[1] = life;
-    return GoesOn(a, 2, life.incarnation, b);
-  };
-  EXPECT_TRUE(goes_on(InLife(4, 7, 40)));
-  EXPECT_TRUE(goes_on(InLife(5, 7, 50)));
-  EXPECT_FALSE(goes_on(InLife(5, 7, 49)));
-  EXPECT_FALSE(goes_on(InLife(4, 8, 50)));
-  EXPECT_FALSE(goes_on(InLife(3, 7, 50)));
-  EXPECT_FALSE(GoesOn(a, 2, {4, 7}, b));  // it says two things
+  EXPECT_TRUE(GoesOn(a, 2, InLife(4, 7, 40)));
+  EXPECT_TRUE(GoesOn(a, 2, InLife(5, 7, 50)));
+  EXPECT_FALSE(GoesOn(a, 2, InLife(5, 7, 49)));
+  EXPECT_FALSE(GoesOn(a, 2, InLife(4, 8, 50)));
+  EXPECT_FALSE(GoesOn(a, 2, InLife(3, 7, 50)));
+  EXPECT_TRUE(GoesOn(a, 3, InLife(3, 7, 50)));
+  EXPECT_TRUE(GoesOn({}, 2, InLife(3, 7, 50)));
   // A session in a life that is over proves nothing.
+  Forgetting b = Of(a.list);
+  b.lives[1] = InLife(3, 7, 50);
   const Forgetting before = a;
   Proved(1, 20, 2, 21, b, &a);
   EXPECT_EQ(a, before);
-  EXPECT_TRUE(GoesOn({}, 2, {4, 7}, {}));
+}
+
+TEST(KnowledgeTest, WhatIsTakenMayBeLaterThanTheReading) {
+  Forgetting a = Of(List(1, {1, 2}));
+  a.lives[1] = InLife(4, 7, 50);
+  EXPECT_TRUE(TakesFrom(2, {4, 7}, 60, &a));
+  EXPECT_EQ(a.lives[1].clock, 60u);
+  EXPECT_TRUE(TakesFrom(2, {4, 7}, 0, &a));
+  EXPECT_EQ(a.lives[1].clock, 60u);
+  // A copy that parted at 55 is another one.
+  EXPECT_FALSE(GoesOn(a, 2, InLife(5, 7, 55)));
+  EXPECT_FALSE(TakesFrom(2, {4, 8}, 60, &a));
+  Forgetting nobody;
+  EXPECT_TRUE(TakesFrom(2, {4, 8}, 60, &nobody));
 }
 
 TEST(KnowledgeTest, ReadingsAreTakenAsFarAsTheyAreTrusted) {
@@ -412,8 +423,7 @@ TEST(KnowledgeTest, OfLivesNoMoreThanIsNeeded) {
     Append({counter, 7}, 10 * counter, &own.past);
   }
   SetOwnLife(1, own, &a);
-  EXPECT_EQ(a.lives[0].past.lives.size(), kMaxHeardLives);
-  EXPECT_EQ(a.lives[0].past.since, 3u);
+  EXPECT_EQ(a.lives[0].past, own.past);
   a.vouched = {180, 190};  // nobody goes by what ended before
   EXPECT_EQ(Hear(Of(a.list), 1, &a), 0u);
   EXPECT_EQ(a.lives[0].past, (PastLives{18, {{{19, 7}, 190}}}));
@@ -561,7 +571,7 @@ TEST(ForgettingBytesTest, LiteralWithLives) {
   EXPECT_FALSE(DecodeForgetting(without + std::string(2, '\0'), &decoded));
   // More than anybody hands on.
   Forgetting long_past = ExampleWithLives();
-  long_past.lives[1].past.lives.resize(kMaxHeardLives + 1);
+  long_past.lives[1].past.lives.resize(kMaxPastLives + 1);
   bytes.clear();
   EncodeForgetting(long_past, &bytes);
   EXPECT_FALSE(DecodeForgetting(bytes, &decoded));
@@ -574,7 +584,7 @@ TEST(ForgettingBytesTest, TheLargestIsWithinItsBound) {
   Found(*SucceedingList({}, UINT64_MAX, ids, UINT64_MAX), &largest);
   largest.horizon_epoch = UINT64_MAX;
   Life life = InLife(UINT64_MAX, 1, 1);
-  life.past.lives.resize(kMaxHeardLives, {{UINT64_MAX, 1}, 1});
+  life.past.lives.resize(kMaxPastLives, {{UINT64_MAX, 1}, 1});
   largest.lives.assign(kMaxMembers, life);
   std::string bytes;
   EncodeForgetting(largest, &bytes);

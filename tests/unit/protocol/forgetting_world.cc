@@ -95,8 +95,7 @@ void ForgettingWorld::ForEachStep(
         step(absl::StrCat("a pair of ", from, " reaches ", to),
              [i, j, from = from, to = to](ForgettingWorld* next) {
                --next->shape_.broken;
-               const bool met = next->Connect(i, j);
-               if (met) next->Ship(from, to);
+               const bool met = next->Connect(i, j) && next->Ship(from, to);
                next->LinkOf(i, j).reset();
                return met;
              });
@@ -187,8 +186,7 @@ bool ForgettingWorld::MayMeet(size_t a, size_t b) const {
   if (IdOf(a) == IdOf(b)) return false;
   if (shape_.fault == ForgettingFault::kTwinsForOne) return true;
   const auto goes_on = [this](size_t one, size_t other) {
-    return GoesOn(replicas_[one].knows, IdOf(other),
-                  replicas_[other].life.incarnation, HeardFrom(other));
+    return GoesOn(replicas_[one].knows, IdOf(other), replicas_[other].life);
   };
   return goes_on(a, b) && goes_on(b, a);
 }
@@ -241,15 +239,22 @@ void ForgettingWorld::Take(size_t to, const Record& record) {
   replica.clock = std::max(replica.clock, record.time);
 }
 
-void ForgettingWorld::Ship(size_t from, size_t to) {
+bool ForgettingWorld::Ship(size_t from, size_t to) {
+  const Record& record = replicas_[from].now;
+  const bool own = record.present && record.replica == IdOf(from);
+  if (shape_.fault != ForgettingFault::kTwinsForOne &&
+      !TakesFrom(IdOf(from), replicas_[from].life.incarnation,
+                 own ? record.time : 0, &replicas_[to].knows)) {
+    return false;
+  }
   if (shape_.fault != ForgettingFault::kShipUnsynced) Sync(from);
-  Take(to, replicas_[from].now);
+  Take(to, record);
+  return true;
 }
 
 void ForgettingWorld::Prove(size_t a, size_t b) {
   const Link link = *LinkOf(a, b);
-  Ship(a, b);
-  Ship(b, a);
+  if (!Ship(a, b) || !Ship(b, a)) return;
   const uint64_t clock = std::max(replicas_[a].clock, replicas_[b].clock);
   replicas_[a].clock = replicas_[b].clock = clock;
   if (shape_.fault != ForgettingFault::kCountUnsynced) {
@@ -364,9 +369,8 @@ std::string ForgettingWorld::Fingerprint() const {
       put(link->horizon.time);
     }
   }
-  for (const int left :
-       {shape_.deletes, shape_.ticks, shape_.crashes, shape_.copies,
-        shape_.connects, shape_.broken}) {
+  for (const int left : {shape_.deletes, shape_.ticks, shape_.crashes,
+                         shape_.copies, shape_.connects, shape_.broken}) {
     put(static_cast<uint64_t>(left));
   }
   return out;

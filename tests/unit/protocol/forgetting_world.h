@@ -106,7 +106,7 @@ class ForgettingWorld {
   bool Connect(size_t a, size_t b);  // false: they may not talk
   bool Usable(size_t a, size_t b) const;
   void Prove(size_t a, size_t b);
-  void Ship(size_t from, size_t to);
+  bool Ship(size_t from, size_t to);  // false: it is not taken
   void Take(size_t to, const Record& record);
   void Sync(size_t i) { replicas_[i].synced = replicas_[i].now; }
   bool Learn(size_t pupil, size_t teacher);

@@ -130,10 +130,13 @@ WorldShape TwinsThatRestart() {
   return {.deletes = 2, .ticks = 2, .crashes = 1, .copies = 1, .broken = 1};
 }
 
+WorldShape TwinsOfLate() { return {.ticks = 2, .copies = 1, .connects = 1}; }
+
 // Whoever meets the copy knows one replica, whoever meets the original another.
 TEST(TwinsTest, AreNotTakenForOne) {
   EXPECT_EQ(Try(Twins()).violation, "");
   EXPECT_EQ(Try(TwinsThatRestart()).violation, "");
+  EXPECT_EQ(Try(TwinsOfLate()).violation, "");
 }
 
 std::string Violation(WorldShape shape, ForgettingFault fault) {
@@ -175,6 +178,17 @@ TEST(WorldFaultTest, WhatTravelsIsSyncedFirst) {
   shape.fault = ForgettingFault::kShipUnsynced;
   EXPECT_EQ(Follow(shape, script),
             "advance at 1: 1 forgets what 0 does not durably know");
+}
+
+// A connection is kept from before the copy was made, and used for what the
+// original deleted after it: later than its reading when they connected.
+TEST(TwinsTest, WhatIsTakenLateIsKnownToBeLate) {
+  EXPECT_EQ(
+      Follow(TwinsOfLate(),
+             {"0 connects to 1", "a copy of 0", "tick at 1", "1 meets 2",
+              "tick at 3", "2 meets 3", "2 meets 3", "delete at 0",
+              "0 and 1 use their connection", "1 meets 3", "advance at 1"}),
+      "nobody can: advance at 1");
 }
 
 // 3 hands its tombstone on to 1 before both hear that 3 is removed.

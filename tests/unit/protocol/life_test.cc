@@ -111,16 +111,12 @@ TEST(LifeTest, ThePastIsShortened) {
   const PastLives all = {.since = 0,
                          .lives = {{{1, 1}, 10}, {{2, 2}, 20}, {{3, 3}, 30}}};
   PastLives past = all;
-  Shorten(9, 3, &past);
+  Shorten(9, &past);
   EXPECT_EQ(past, all);
-  Shorten(20, 3, &past);
+  Shorten(20, &past);
   EXPECT_EQ(past, (PastLives{.since = 2, .lives = {{{3, 3}, 30}}}));
-  past = all;
-  Shorten(0, 2, &past);
-  EXPECT_EQ(past,
-            (PastLives{.since = 1, .lives = {{{2, 2}, 20}, {{3, 3}, 30}}}));
   past = {.lives = {{{1, 1}, 10}}};  // it is not said since when
-  Shorten(10, 3, &past);
+  Shorten(10, &past);
   EXPECT_EQ(past, PastLives{});
 }
 

@@ -312,6 +312,21 @@ TEST_F(SetupTest, ComparatorsDiffer) {
   ExpectRefused("family \"users\" is ordered by leveldb.BytewiseComparator");
 }
 
+// The listener never met the dialer; others have told it of a copy.
+TEST_F(SetupTest, ALifeThatDoesNotFollowWhatOthersMet) {
+  Found(*SucceedingList({}, 1, {1, 2}, 1), &dialer_facts_.forgetting);
+  listener_facts_.forgetting = dialer_facts_.forgetting;
+  Life* const heard = &listener_facts_.forgetting.lives[0];
+  heard->incarnation = dialer_facts_.incarnation;
+  heard->clock = dialer_facts_.clock + 1;  // of the life that it lives
+  Meet();
+  EXPECT_TRUE(listener_->status().ok()) << listener_->status();
+  ++heard->incarnation.random;
+  ExpectRefused("replica 1 does not go on");
+  // Not for good: what was heard may have been overtaken.
+  EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kOutOfReach));
+}
+
 TEST_F(SetupTest, NoVersionInCommon) {
   bool first = true;
   tamper_ = [&first](std::string* message) {
