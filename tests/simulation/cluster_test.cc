@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
                     With(ClusterFault::kReuseMapping),
                     With(ClusterFault::kActOnDecode),
                     With(ClusterFault::kForgetMemory, 140, kMany),
-                    With(ClusterFault::kApplyLate, 140, kMany)));
+                    With(ClusterFault::kApplyLate, 400, kMany)));
 INSTANTIATE_TEST_SUITE_P(
     OfForgetting, PlantedFaultTest,
     testing::Values(With(MemberFault::kForgetLocally),
