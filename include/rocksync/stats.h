@@ -74,10 +74,11 @@ struct ForgettingStats {
   // If tombstones are held: the replica id of the member of whom least is
   // known, who keeps them from being forgotten. 0: none is behind.
   uint64_t held_up_by = 0;
-  // A member that was heard of in two lives which do not follow one another: a
-  // copy of it runs, or an older state of its disk. Nothing more is forgotten
-  // until one of the two is opened as a new replica and a new list is set.
-  // 0: none, as far as was heard since opening.
+  // A member, maybe this one, that was heard of in two lives which do not
+  // follow one another: a copy of it runs, or an older state of its disk.
+  // Nothing more is forgotten (and held_up_by may name others) until a newer
+  // list is set; do that once one of the two was opened as a new replica. 0:
+  // none was heard of since opening and since the present list came.
   uint64_t two_lives = 0;
   std::vector<MemberStats> members;  // by replica id
 };

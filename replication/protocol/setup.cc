@@ -104,14 +104,6 @@ RefusalReason ReasonOf(Meeting meeting) {
   }
 }
 
-std::string DoesNotGoOn(uint64_t id) {
-  return absl::StrCat("replica ", HexOf(id),
-                      " does not go on where what others have seen of it"
-                      " ended; if this goes on it was rolled back, or a copy of"
-                      " it runs: export what it alone holds (`rocksync rescue`)"
-                      " and open it as a new replica");
-}
-
 }  // namespace
 
 std::string Hmac128(const ClusterSecret& secret, std::string_view text) {
@@ -324,22 +316,27 @@ absl::Status Setup::CheckMembership() {
             peer_.replica_id, said);
   meeting_ = verdict.meeting;
   if (!verdict.why.empty()) return Refuse(ReasonOf(meeting_), verdict.why);
+  if (policy_.remembered) {
+    const absl::Status status =
+        CheckLife(policy_.remembered(peer_.replica_id).value_or(Life{}));
+    if (!status.ok()) return status;
+  }
+  const std::optional<size_t> heard =
+      mine_.forgetting.list.Find(peer_.replica_id);
+  return heard && meeting_ == Meeting::kAlike
+             ? CheckLife(mine_.forgetting.lives[*heard])
+             : absl::OkStatus();
+}
+
+// `known` from before, by this replica itself or by what others said.
+absl::Status Setup::CheckLife(const Life& known) {
   const Life now = {peer_.incarnation, peer_.first_clock, peer_.clock,
                     peer_.past};
-  // By what others say of it.
-  if (meeting_ == Meeting::kAlike &&
-      !GoesOn(mine_.forgetting, peer_.replica_id, now)) {
-    return Refuse(ReasonOf(Meeting::kRolledBack),
-                  DoesNotGoOn(peer_.replica_id));
-  }
-  if (!policy_.remembered) return absl::OkStatus();
-  const std::optional<Life> known = policy_.remembered(peer_.replica_id);
-  if (!known) return absl::OkStatus();
-  const Succession succession = Compare(*known, now);
+  const Succession succession = Compare(known, now);
   if (succession == Succession::kFollows) return absl::OkStatus();
   return Refuse(RefusalReason::kRolledBack,
                 absl::StrCat("replica ", HexOf(peer_.replica_id), " ",
-                             Describe(succession, *known, now),
+                             Describe(succession, known, now),
                              ": a restored backup or a copy; open it as a new"
                              " replica (open_copy_as_new_replica)"));
 }

@@ -118,6 +118,7 @@ class Setup {
   absl::Status ReceiveRefusal(std::string_view body);
   absl::Status CheckPeer();
   absl::Status CheckMembership();
+  absl::Status CheckLife(const Life& known);
   absl::Status CheckFamilies();
   absl::Status Refuse(RefusalReason reason, const std::string& text);
   std::string Confirmation(Role of) const;

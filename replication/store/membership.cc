@@ -123,8 +123,7 @@ Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
   if (HorizonOf(next) != HorizonOf(now_)) {
     return InstallWithStripes(std::move(next));
   }
-  const Status status =
-      TellsOfNewLives(next) ? Write(next, /*sync=*/false) : Status::OK();
+  const Status status = TellsOfNewLives(next) ? Write(next, {}) : Status::OK();
   if (status.ok()) now_ = std::move(next);
   return status;
 }
@@ -137,15 +136,20 @@ bool Membership::TellsOfNewLives(const Forgetting& next) const {
                      });
 }
 
-Status Membership::TakeFrom(uint64_t peer_id, const Incarnation& life,
+Status Membership::TakeFrom(const Sender& sender, uint64_t epoch,
                             uint64_t latest) {
-  const std::lock_guard lock(mutex_);
-  if (!TakesFrom(peer_id, life, latest, &now_)) return DoesNotGoOn();
-  const std::optional<size_t> they = now_.list.Find(peer_id);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return Status::Incomplete("waiting for the member list");
+  if (now_.list.epoch != epoch) return Status::OK();
+  if (!TakesFrom(sender.replica_id, sender.life, latest, &now_)) {
+    return DoesNotGoOn();
+  }
+  const std::optional<size_t> they = now_.list.Find(sender.replica_id);
   // Else whoever has the pairs after a crash might not know whose they are.
-  return they && latest > written_lives_[*they].clock
-             ? Write(now_, /*sync=*/false)
-             : Status::OK();
+  if (!they || latest <= written_lives_[*they].clock) return Status::OK();
+  rocksdb::WriteOptions at_once;
+  at_once.no_slowdown = true;
+  return Write(now_, at_once);
 }
 
 Forgetting Membership::Take(const Announcement& peer, uint64_t peer_id) const {
@@ -175,7 +179,9 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
   rocksync::Proved(store_->identity().replica_id, mine.reading, peer_id,
                    store_->Trusted(peer.reading), Take(peer, peer_id), &next);
   if (next != now_) {
-    const Status status = Write(next, next.vouched != now_.vouched);
+    rocksdb::WriteOptions options;
+    options.sync = next.vouched != now_.vouched;
+    const Status status = Write(next, options);
     if (!status.ok()) return status;
     now_ = std::move(next);
   }
@@ -210,7 +216,9 @@ Status Membership::InstallWithStripes(Forgetting next) {
 // digests holds all of them and looks at the horizon.
 Status Membership::Install(Forgetting next) {
   SetOwnLife(&next);
-  const Status status = Write(next, /*sync=*/true);
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const Status status = Write(next, synced);
   if (!status.ok()) return status;
   if (next.list.epoch != now_.list.epoch) two_lives_ = 0;
   now_ = std::move(next);
@@ -220,9 +228,8 @@ Status Membership::Install(Forgetting next) {
   return status;
 }
 
-Status Membership::Write(const Forgetting& next, bool sync) {
-  rocksdb::WriteOptions options;
-  options.sync = sync;
+Status Membership::Write(const Forgetting& next,
+                         const rocksdb::WriteOptions& options) {
   const Status status =
       store_->db()->Put(options, store_->reader().index(),
                         MetaKey(kForgettingRecord), Encode(next));

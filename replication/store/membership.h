@@ -11,16 +11,24 @@
 #include <vector>
 
 #include "replication/protocol/forgetting.h"
+#include "rocksdb/options.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
 
 class Store;
 
+// Whom pairs come from.
+struct Sender {
+  uint64_t replica_id = 0;  // 0: no member
+  Incarnation life;         // in which it was met
+};
+
 // Thread-safe. Member list, horizon and what this replica vouches for are
-// synced before anything follows from them. Other knowledge is written before
-// any pair that comes after it, so whoever still has the pair after a crash
-// knows whose life it came from; else what is lost of it is found out anew.
+// synced before anything follows from them. The life in which a peer was met,
+// up to the latest version of its own that it hands on, is written before the
+// pairs, so whoever still has them after a crash knows whose they are. Other
+// knowledge that is lost is found out anew.
 class Membership {
  public:
   // `horizon_set` is called after each change of list or horizon.
@@ -50,10 +58,11 @@ class Membership {
   SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life,
                       uint64_t epoch) const;
 
-  // Before pairs of the peer, met in `life`, are applied; `latest`: the largest
-  // time of those that it issued itself, 0 if none. TryAgain: that life is
-  // over, by what was heard since.
-  rocksdb::Status TakeFrom(uint64_t peer_id, const Incarnation& life,
+  // Before pairs of `sender` are applied in this epoch; `latest`: the largest
+  // time of those that it issued itself, 0 if none. OK if another list is here
+  // by now, which refuses them anyway. TryAgain: the sender's life is over, by
+  // what was heard since. Incomplete: this would have to wait.
+  rocksdb::Status TakeFrom(const Sender& sender, uint64_t epoch,
                            uint64_t latest);
 
   // The peer, met in `life`, said `peer`, this replica `mine`, and they may
@@ -80,7 +89,8 @@ class Membership {
   // REQUIRES: mutex_ is held; for Install also all stripes.
   rocksdb::Status Install(Forgetting next);
   rocksdb::Status InstallWithStripes(Forgetting next);
-  rocksdb::Status Write(const Forgetting& next, bool sync);
+  rocksdb::Status Write(const Forgetting& next,
+                        const rocksdb::WriteOptions& options);
   bool TellsOfNewLives(const Forgetting& next) const;
   void SetOwnLife(Forgetting* next) const;
   bool HasData() const;

@@ -1,6 +1,5 @@
 #include "replication/store/rocksdb_view.h"
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -23,8 +22,7 @@ class RocksDBView final : public ReplicaView {
                const Incarnation& peer_life) override {
     epoch_ = terms.epoch;
     horizon_ = terms.horizon;
-    peer_id_ = peer_id;
-    peer_life_ = peer_life;
+    sender_ = {peer_id, peer_life};
   }
   bool stale() const override {
     return store_->terms() != terms() || &store_->table() != families_;
@@ -55,13 +53,10 @@ class RocksDBView final : public ReplicaView {
   absl::Status Apply(std::span<const Pair> pairs,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
-    absl::Status status = CheckFamilies();
-    if (status.ok() && peer_id_ != 0 && epoch_ > 0) {
-      status = ToAbsl(store_->membership()->TakeFrom(peer_id_, peer_life_,
-                                                     LatestOfPeer(pairs)));
-    }
-    return status.ok() ? store_->Apply(pairs, terms(), cancelled, outcomes)
-                       : status;
+    const absl::Status status = CheckFamilies();
+    return status.ok()
+               ? store_->Apply(pairs, sender_, terms(), cancelled, outcomes)
+               : status;
   }
 
   uint32_t FamilyCount() const override {
@@ -88,17 +83,6 @@ class RocksDBView final : public ReplicaView {
 
  private:
   Terms terms() const { return {epoch_, horizon_}; }
-  // The largest time of what the peer issued, and is not held back.
-  uint64_t LatestOfPeer(std::span<const Pair> pairs) const {
-    uint64_t latest = 0;
-    for (const Pair& pair : pairs) {
-      const uint64_t time = pair.version.time;
-      if (pair.version.replica == peer_id_ && store_->Trusted(time) == time) {
-        latest = std::max(latest, time);
-      }
-    }
-    return latest;
-  }
   absl::Status CheckFamilies() const {
     if (&store_->table() == families_) return absl::OkStatus();
     return absl::FailedPreconditionError(
@@ -109,8 +93,7 @@ class RocksDBView final : public ReplicaView {
   const FamilyTable* const families_;  // kept by the store until it closes
   std::atomic<uint64_t> epoch_;
   std::atomic<uint64_t> horizon_;
-  uint64_t peer_id_ = 0;  // 0: pairs come from no member
-  Incarnation peer_life_;
+  Sender sender_;
 };
 
 }  // namespace

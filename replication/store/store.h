@@ -39,6 +39,7 @@ namespace rocksync {
 
 class Adoption;
 class Membership;
+struct Sender;
 class TombstoneSweep;
 struct PlannedBatch;
 
@@ -107,8 +108,8 @@ class Store {
   // The member list and the horizon of now.
   Terms terms() const;
   // By what was agreed upon with the peer. Unavailable: that holds no longer.
-  absl::Status Apply(std::span<const Pair> pairs, const Terms& terms,
-                     const std::function<bool()>& cancelled,
+  absl::Status Apply(std::span<const Pair> pairs, const Sender& sender,
+                     const Terms& terms, const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes);
   bool HoldsBack(const Version& version) const;
   // For the log and the statistics: whose clock is ahead?
@@ -183,7 +184,8 @@ class Store {
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);
   // Incomplete: RocksDB or a lock would have made it wait.
-  rocksdb::Status ApplyOnce(std::span<const Pair> pairs, const Terms& terms,
+  rocksdb::Status ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
+                            const Terms& terms,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes);
   rocksdb::Status Contends(const Family& family, const Pair& pair,

@@ -109,7 +109,8 @@ Status Store::Contends(const Family& family, const Pair& pair,
 
 Terms Store::terms() const { return {membership_->epoch(), reader_.horizon()}; }
 
-Status Store::ApplyOnce(std::span<const Pair> pairs, const Terms& terms,
+Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
+                        const Terms& terms,
                         const std::function<bool()>& cancelled,
                         std::vector<ApplyOutcome>* outcomes) {
   const FamilyTable& families = table();
@@ -118,6 +119,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Terms& terms,
   std::vector<uint64_t> positions(pairs.size());
   StripeSet stripes;
   uint64_t latest = 0;
+  uint64_t latest_of_sender = 0;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Pair& pair = pairs[i];
     if (TooFarAhead(pair.version, wall_ms, options_.max_clock_ahead_ms)) {
@@ -126,11 +128,20 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Terms& terms,
       continue;
     }
     latest = std::max(latest, pair.version.time);
+    if (pair.version.replica == sender.replica_id) {
+      latest_of_sender = std::max(latest_of_sender, pair.version.time);
+    }
     positions[i] =
         hasher_->Position(families.families()[pair.family].name, pair.key);
     stripes.Add(StripeOf(positions[i]));
   }
 
+  if (sender.replica_id != 0 && terms.epoch > 0) {
+    // Whoever sets a list holds the members' lock and then all stripes.
+    const Status taken =
+        membership_->TakeFrom(sender, terms.epoch, latest_of_sender);
+    if (!taken.ok()) return taken;
+  }
   if (!locks_.Lock(stripes, cancelled)) {
     return Status::Incomplete("waiting for writers of the same keys");
   }
@@ -214,7 +225,8 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Terms& terms,
   return status;
 }
 
-absl::Status Store::Apply(std::span<const Pair> pairs, const Terms& terms,
+absl::Status Store::Apply(std::span<const Pair> pairs, const Sender& sender,
+                          const Terms& terms,
                           const std::function<bool()>& cancelled,
                           std::vector<ApplyOutcome>* outcomes) {
   if (!adoption_->Progress().done) {
@@ -227,8 +239,8 @@ absl::Status Store::Apply(std::span<const Pair> pairs, const Terms& terms,
   }
   Status status;
   while (true) {
-    status = ApplyOnce(pairs, terms, cancelled, outcomes);
-    // Incomplete: RocksDB would have slowed this write down.
+    status = ApplyOnce(pairs, sender, terms, cancelled, outcomes);
+    // Incomplete: RocksDB would have slowed a write down, or a lock was taken.
     if (!status.IsIncomplete()) break;
     if (cancelled && cancelled()) {
       return absl::UnavailableError("cancelled while RocksDB stalls writes: " +

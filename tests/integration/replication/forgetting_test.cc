@@ -155,9 +155,19 @@ TEST_F(Forgetting, ACopyIsNotTakenForItsOriginal) {
     EXPECT_EQ(StatsOf(*replica).two_lives, c().id());
     EXPECT_EQ(StatsOf(*replica).tombstones, 50u);
   }
-  // The copy goes, a newer list makes an end of what was said of it.
+  // a has met c, and says so; what it recommends works.
+  EXPECT_TRUE(Mentions(copy.replicator()->SyncNow(a().address()),
+                       "one of two with the same identity"));
   copy.Stop();
   copy.Close();
+  TestReplica::Setting as_new = SettingOf("copy");
+  as_new.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+    options->open_copy_as_new_replica = true;
+  };
+  TestReplica renewed(as_new);
+  ASSERT_TRUE(renewed.Open()) << renewed.open_status().ToString();
+  EXPECT_NE(renewed.id(), c().id());
+  // A newer list makes an end of what was said of it.
   ASSERT_TRUE(IsOk(a().db()->SetMembers(2, {a().id(), b().id(), c().id()})));
   EXPECT_TRUE(Eventually([&] {
     Meet(c(), a());

@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "replication/store/membership.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -112,6 +113,46 @@ TEST_F(ApplyTroubleTest, WaitsForTheEndOfAStall) {
             ApplyOutcome::kApplied);
   other.join();
   EXPECT_EQ(Get("k"), "v");
+}
+
+// What is known of the sender's life is written before its pairs, and that
+// write waits as patiently as theirs, and no longer.
+TEST_F(ApplyTroubleTest, WhatIsKnownOfTheSenderComesFirst) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
+  Membership* const members = StoreAccess::MembershipOf(db_.get());
+  const size_t they = *members->Now().list.Find(kPeer);
+  const auto met = [&](const Life& life) {
+    Announcement peer = members->Announce();
+    peer.forgetting.lives.assign(2, {});
+    peer.forgetting.lives[they] = life;
+    Horizon agreed;
+    return members->Agree(members->Now(), kPeer, life.incarnation, peer,
+                          &agreed);
+  };
+  const Life life = {.incarnation = {1, 7}, .past = {.since = 0}};
+  ASSERT_ROCKS_OK(met(life));
+  view_->AgreeOn({1, 0}, kPeer, life.incarnation);
+  const Pair pair = {
+      0, "k", {Now() + (uint64_t{1000} << 16), kPeer}, false, "v"};
+  Stall();
+  EXPECT_TRUE(absl::IsUnavailable(Apply(pair, [] { return true; })));
+  EXPECT_EQ(members->Now().lives[they].clock, pair.version.time);
+  std::thread other([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EndStall();
+  });
+  EXPECT_EQ(OutcomeOf(pair), ApplyOutcome::kApplied);
+  other.join();
+  // Another life by now, heard of somewhere else.
+  Life later = {.incarnation = {2, 8}, .first_clock = pair.version.time};
+  later.past = {.since = 0, .lives = {{life.incarnation, later.first_clock}}};
+  ASSERT_ROCKS_OK(met(later));
+  EXPECT_TRUE(absl::IsUnavailable(Apply(pair)));
+  // Of another list nothing is known; that pairs go by none is said by others.
+  ASSERT_ROCKS_OK(db_->SetMembers(2, {db_->Identity().replica_id, kPeer}));
+  const absl::Status status = Apply(pair);
+  EXPECT_NE(status.message().find("member list"), std::string::npos) << status;
 }
 
 TEST_F(ApplyTroubleTest, ABrokenDiskIsAnError) {

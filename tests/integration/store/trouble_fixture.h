@@ -64,7 +64,7 @@ class TroubleTest : public StoreTest {
 
   FailingDisk disk_ = MakeFailingDisk();
   SetClock env_{disk_.env.get()};
-  std::unique_ptr<StorageView> view_;
+  std::unique_ptr<ReplicaView> view_;
 };
 
 }  // namespace rocksync

@@ -322,9 +322,8 @@ TEST_F(SetupTest, ALifeThatDoesNotFollowWhatOthersMet) {
   Meet();
   EXPECT_TRUE(listener_->status().ok()) << listener_->status();
   ++heard->incarnation.random;
-  ExpectRefused("replica 1 does not go on");
-  // Not for good: what was heard may have been overtaken.
-  EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kOutOfReach));
+  ExpectRefused("replica 1 is one of two with the same identity");
+  EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kRolledBack));
 }
 
 TEST_F(SetupTest, NoVersionInCommon) {
