@@ -509,6 +509,16 @@ Forgetting Example() {
   return example;
 }
 
+// No beginning of them decodes, nor anything behind them.
+void ExpectNothingLessOrMore(const std::string& bytes) {
+  Forgetting decoded;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(
+        DecodeForgetting(std::string_view(bytes).substr(0, size), &decoded));
+  }
+  EXPECT_FALSE(DecodeForgetting(bytes + '\0', &decoded));
+}
+
 TEST(ForgettingBytesTest, Literal) {
   std::string bytes;
   EncodeForgetting(Example(), &bytes);
@@ -561,11 +571,7 @@ TEST(ForgettingBytesTest, LiteralWithLives) {
   Forgetting decoded;
   ASSERT_TRUE(DecodeForgetting(bytes, &decoded));
   EXPECT_EQ(decoded, ExampleWithLives());
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(
-        DecodeForgetting(std::string_view(bytes).substr(0, size), &decoded));
-  }
-  EXPECT_FALSE(DecodeForgetting(bytes + '\0', &decoded));
+  ExpectNothingLessOrMore(bytes);
   // With lives, but none is known.
   without[0] = 3;
   EXPECT_FALSE(DecodeForgetting(without + std::string(2, '\0'), &decoded));
@@ -597,11 +603,7 @@ TEST(ForgettingBytesTest, WhatNoEncoderMakesIsRefused) {
   std::string bytes;
   EncodeForgetting(Example(), &bytes);
   Forgetting decoded;
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(
-        DecodeForgetting(std::string_view(bytes).substr(0, size), &decoded));
-  }
-  EXPECT_FALSE(DecodeForgetting(bytes + '\0', &decoded));
+  ExpectNothingLessOrMore(bytes);
   const auto refused = [](const auto& change) {
     Forgetting wrong = Example();
     change(&wrong);
