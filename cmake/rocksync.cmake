@@ -1,6 +1,7 @@
 # What every target of ours has in common, set on targets and never globally.
 
-# rocksync_target_defaults(TARGET): language level, warnings, sanitizers.
+# rocksync_target_defaults(TARGET [KIND]): language level, warnings, sanitizers;
+# and what targets of a KIND (`library`, `program` or `test`) have in common.
 function(rocksync_target_defaults target)
   target_compile_features(${target} PUBLIC cxx_std_17)
   set_target_properties(${target} PROPERTIES
@@ -21,6 +22,60 @@ function(rocksync_target_defaults target)
     target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic)
     target_link_options(${target} PUBLIC --coverage)
   endif()
+  if(ARGC GREATER 1)
+    rocksync_optimize(${target} ${ARGV1})
+    rocksync_precompile(${target} ${ARGV1})
+  endif()
+endfunction()
+
+# rocksync_optimize(TARGET KIND): less than the build asks for, where it is in vain.
+# GoogleTest's macros take long to optimize, as do options of programs, and what
+# is tested is in libraries.
+function(rocksync_optimize target kind)
+  if(ROCKSYNC_SANITIZE AND NOT kind STREQUAL library)
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(kind STREQUAL test)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  endif()
+endfunction()
+
+# rocksync_precompile(TARGET KIND): with ROCKSYNC_PRECOMPILE, headers of others
+# that most sources include are parsed once for all targets of a KIND, as parsing
+# them is half of a compiler's work and more. Ours are not among them: each source
+# has to include what it uses of ours.
+set(ROCKSYNC_PRECOMPILED_library
+  <algorithm> <array> <atomic> <chrono> <condition_variable> <cstddef> <cstdint>
+  <cstring> <deque> <functional> <map> <memory> <mutex> <optional> <set> <span>
+  <string> <string_view> <thread> <utility> <vector>
+  <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>
+  <rocksdb/db.h>)
+set(ROCKSYNC_PRECOMPILED_program ${ROCKSYNC_PRECOMPILED_library}
+  <filesystem> <random> <nlohmann/json.hpp>)
+set(ROCKSYNC_PRECOMPILED_test ${ROCKSYNC_PRECOMPILED_library}
+  <filesystem> <random> <gmock/gmock.h> <gtest/gtest.h>)
+function(rocksync_precompile target kind)
+  if(NOT ROCKSYNC_PRECOMPILE)
+    return()
+  endif()
+  set(shared rocksync_precompiled_${kind})
+  if(NOT TARGET ${shared})
+    # A program's code is position-independent in another way than a library's.
+    if(kind STREQUAL library)
+      add_library(${shared} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+    else()
+      add_executable(${shared} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+    endif()
+    target_precompile_headers(${shared} PRIVATE ${ROCKSYNC_PRECOMPILED_${kind}})
+    target_link_libraries(${shared} PRIVATE ${ROCKSYNC_ROCKSDB} absl::status
+                          $<$<STREQUAL:${kind},test>:GTest::gmock>)
+    rocksync_target_defaults(${shared})
+    rocksync_optimize(${shared} ${kind})
+  endif()
+  if(ROCKSYNC_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # What is precompiled is no system header any more, and <atomic> has a fence.
+    target_compile_options(${target} PRIVATE -Wno-tsan)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
 # rocksync_compile_apart(SOURCE...): the sources of a program, and with
@@ -39,15 +94,20 @@ function(rocksync_pure)
   if(ROCKSYNC_COVERAGE OR ROCKSYNC_SANITIZE)
     foreach(target ${ARGN})
       target_compile_options(${target} PRIVATE -O1)
+      get_target_property(type ${target} TYPE)
+      if(type STREQUAL EXECUTABLE)  # what was precompiled for others is not optimized
+        set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+      endif()
     endforeach()
   endif()
 endfunction()
 
-# rocksync_library(NAME SOURCES ... LINKS ...): one box of the house as a
+# rocksync_library(NAME [LEAN] SOURCES ... LINKS ...): one box of the house as a
 # static library. Includes are written from the root of the sources
-# ("sketch/digest.h"); public headers as "rocksync/options.h".
+# ("sketch/digest.h"); public headers as "rocksync/options.h". A LEAN one needs
+# few headers of others.
 function(rocksync_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "LEAN" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(rocksync_${name} STATIC ${ARG_SOURCES})
   add_library(rocksync::${name} ALIAS rocksync_${name})
   target_include_directories(rocksync_${name}
@@ -57,7 +117,11 @@ function(rocksync_library name)
   target_link_libraries(rocksync_${name}
     PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
   set_target_properties(rocksync_${name} PROPERTIES EXPORT_NAME ${name})
-  rocksync_target_defaults(rocksync_${name})
+  if(ARG_LEAN)
+    rocksync_target_defaults(rocksync_${name})
+  else()
+    rocksync_target_defaults(rocksync_${name} library)
+  endif()
   # What tests share is not installed.
   set(tests ${PROJECT_SOURCE_DIR}/tests)
   cmake_path(IS_PREFIX tests ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE is_test)
@@ -71,11 +135,14 @@ if(ROCKSYNC_SANITIZE MATCHES "thread")
   rocksync_target_defaults(rocksync_tsan_strings)
 endif()
 
-# rocksync_program(NAME [APART] SOURCES ... LINKS ...): a tool, example or
-# benchmark, built into bin/ of the build directory. Its sources are compiled
+# rocksync_program(NAME [APART] [KIND kind] SOURCES ... LINKS ...): a tool, example
+# or benchmark, built into bin/ of the build directory. Its sources are compiled
 # together, which takes the compiler half the time, or APART.
 function(rocksync_program name)
-  cmake_parse_arguments(ARG "APART" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "KIND" "SOURCES;LINKS" ${ARGN})
+  if(NOT ARG_KIND)
+    set(ARG_KIND program)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
@@ -84,14 +151,18 @@ function(rocksync_program name)
   if(NOT ARG_APART)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
   endif()
-  rocksync_target_defaults(${name})
-  if(ROCKSYNC_SANITIZE)
-    # GoogleTest's macros take long to optimize; what is tested is in libraries.
-    target_compile_options(${name} PRIVATE -O0)
-  endif()
+  rocksync_target_defaults(${name} ${ARG_KIND})
   if(ROCKSYNC_SANITIZE MATCHES "thread")
     target_link_libraries(${name} PRIVATE rocksync_tsan_strings)
   endif()
+endfunction()
+
+# rocksync_program_parts(NAME): what a program and its tests share, a library that
+# is compiled like a program.
+function(rocksync_program_parts name)
+  rocksync_target_defaults(${name})
+  rocksync_optimize(${name} program)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
 endfunction()
 
 # rocksync_test(NAME [LONG] SOURCES ... LINKS ... [LABELS ...] [TIMEOUT s]): a
@@ -100,7 +171,7 @@ endfunction()
 # that none is left alone at the end.
 function(rocksync_test name)
   cmake_parse_arguments(ARG "LONG" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
-  rocksync_program(${name} SOURCES ${ARG_SOURCES}
+  rocksync_program(${name} KIND test SOURCES ${ARG_SOURCES}
                    LINKS ${ARG_LINKS} GTest::gtest_main GTest::gmock)
   add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_TIMEOUT)
@@ -115,21 +186,27 @@ function(rocksync_test name)
   if(ARG_LONG)
     set_tests_properties(${name} PROPERTIES COST 60)  # seconds, or so
   endif()
-  if(NOT ROCKSYNC_SANITIZE)
-    # A third of the compiler's time; the same reason as rocksync_program's -O0.
-    target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
-  endif()
 endfunction()
 
 # rocksync_fuzz(NAME SOURCES ... LINKS ...): a fuzz target, sources with a plain
 # LLVMFuzzerTestOneInput. The program fuzz_NAME is libFuzzer's in a build with
-# ROCKSYNC_FUZZ (./dev fuzz), and only a feeder of files in any other; in all of
+# ROCKSYNC_FUZZ (./dev fuzz), which sees what it reaches in its own sources and in
+# LINKS, and only a feeder of files in any other; in all of
 # them a test feeds it the corpus tests/fuzz/corpus/NAME, so that what was once
 # found stays found.
 function(rocksync_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   if(ROCKSYNC_FUZZ)
     rocksync_program(fuzz_${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
+    foreach(target fuzz_${name} ${ARG_LINKS})
+      get_target_property(aliased ${target} ALIASED_TARGET)
+      if(aliased)
+        set(target ${aliased})
+      endif()
+      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+      # What was precompiled for others was not compiled like this.
+      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+    endforeach()
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     set(only_corpus -runs=0)
   else()

@@ -17,12 +17,12 @@ class Throttle {
       : reads_(reads), stopped_(std::move(stopped)) {}
 
   void Pay(uint64_t reads) const {
-    using Clock = TokenBucket::Clock;
-    const Clock::time_point start = Clock::now();
-    const Clock::time_point until = start + reads_->Charge(reads, start);
-    for (auto now = start; now < until && !stopped_(); now = Clock::now()) {
+    const auto start = TokenBucket::Clock::now();
+    const auto until = start + reads_->Charge(reads, start);
+    for (auto now = start; now < until && !stopped_();
+         now = TokenBucket::Clock::now()) {
       std::this_thread::sleep_for(
-          std::min<Clock::duration>(until - now, kStopPoll));
+          std::min<TokenBucket::Clock::duration>(until - now, kStopPoll));
     }
   }
 

@@ -361,9 +361,14 @@ Forgetting Heard(const Announcement& said, uint64_t peer_id,
   return heard;
 }
 
-bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Life& now) {
+bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Incarnation& life,
+            const Forgetting& peer) {
+  const std::optional<size_t> they = peer.list.Find(peer_id);
+  if (!they) return true;
+  const Life& now = peer.lives[*they];
   const std::optional<size_t> at = mine.list.Find(peer_id);
-  return !at || Compare(mine.lives[*at], now) == Succession::kFollows;
+  return now.incarnation == life &&
+         (!at || Compare(mine.lives[*at], now) == Succession::kFollows);
 }
 
 bool TakesFrom(uint64_t peer_id, const Incarnation& life, uint64_t time,

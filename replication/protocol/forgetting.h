@@ -225,10 +225,12 @@ bool WentBack(const Forgetting& mine, uint64_t peer_id, uint64_t peer_reading,
 Forgetting Heard(const Announcement& said, uint64_t peer_id,
                  const std::function<uint64_t(uint64_t reading)>& trusted);
 
-// Whether the peer, in this life, goes on where all that is known of it ended.
-// If not, an older state of its disk is back, or a copy runs beside it, even if
-// it is met for the first time.
-bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Life& now);
+// Whether the peer, as Heard, says that it lives the life in which it was met,
+// and goes on where all that is known of it ended. If not, an older state of
+// its disk is back, or a copy runs beside it, even if it is met for the first
+// time.
+bool GoesOn(const Forgetting& mine, uint64_t peer_id, const Incarnation& life,
+            const Forgetting& peer);
 
 // The peer, met in this life, hands on pairs of which the latest that it issued
 // itself is of `time` (0: none). They may be later than its reading, so what is

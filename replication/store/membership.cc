@@ -108,10 +108,8 @@ Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
   const std::lock_guard lock(mutex_);
   const Said said = sayings_.Of(peer_id, life, mine.list.epoch);
   const Forgetting heard = Take(peer, peer_id);
-  const std::optional<size_t> they = heard.list.Find(peer_id);
   if (WentBack(now_, peer_id, peer.reading, said) ||
-      (they && (heard.lives[*they].incarnation != life ||
-                !GoesOn(now_, peer_id, heard.lives[*they])))) {
+      !GoesOn(now_, peer_id, life, heard)) {
     return DoesNotGoOn();
   }
   sayings_.Note(peer_id, life, peer);

@@ -11,7 +11,7 @@ namespace rocksync {
 namespace {
 
 // The reduction makes no difference here: m never changes.
-void Judge(const DbfResult& result, Report* report) {
+void JudgeDbf1(const DbfResult& result, Report* report) {
   const std::string of =
       NameOf(result.mapping) + ", " + NameOf(result.reduction);
   switch (result.mapping) {
@@ -43,7 +43,7 @@ void AddDbf1(CLI::App& app, Chosen* chosen) {
   AddDbfOptions(command, options.get());
   command->callback([=] {
     chosen->run = [=] {
-      return RunDbfExperiment("dbf-1", *options, chosen->json, Judge);
+      return RunDbfExperiment("dbf-1", *options, chosen->json, JudgeDbf1);
     };
   });
 }

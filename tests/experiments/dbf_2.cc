@@ -27,7 +27,7 @@ void JudgeStandard(const DbfResult& result, Report* report) {
                   915);
 }
 
-void Judge(const DbfResult& result, Report* report) {
+void JudgeDbf2(const DbfResult& result, Report* report) {
   const std::string of =
       NameOf(result.mapping) + ", " + NameOf(result.reduction);
   switch (result.mapping) {
@@ -55,7 +55,7 @@ void AddDbf2(CLI::App& app, Chosen* chosen) {
   AddDbfOptions(command, options.get());
   command->callback([=] {
     chosen->run = [=] {
-      return RunDbfExperiment("dbf-2", *options, chosen->json, Judge);
+      return RunDbfExperiment("dbf-2", *options, chosen->json, JudgeDbf2);
     };
   });
 }

@@ -74,7 +74,7 @@ ClusterResult Cluster::Run() {
   }
   result_.violations = truth_.violations();
   if (result_.violations.empty() && result_.proofs == proofs) {
-    result_.violations.push_back("equal, but no session proves it");
+    result_.violations.emplace_back("equal, but no session proves it");
   }
   return std::move(result_);
 }

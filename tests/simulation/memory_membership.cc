@@ -85,7 +85,7 @@ absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
   if (WentBack(Now(), peer_id, peer.reading,
                sayings_.Of(peer_id, life, said.list.epoch)) ||
       (fault_ != MemberFault::kTakeTwinsForOne &&
-       !GoesOnIn(life, peer_id, heard))) {
+       !GoesOn(Now(), peer_id, life, heard))) {
     return absl::UnavailableError("the peer is behind what others have seen");
   }
   sayings_.Note(peer_id, life, peer);
@@ -99,13 +99,6 @@ absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
     storage_->SetForgetting(std::move(next), /*sync=*/false);
   }
   return absl::OkStatus();
-}
-
-bool MemoryMembership::GoesOnIn(const Incarnation& life, uint64_t peer_id,
-                                const Forgetting& heard) const {
-  const std::optional<size_t> they = heard.list.Find(peer_id);
-  return !they || (heard.lives[*they].incarnation == life &&
-                   GoesOn(Now(), peer_id, heard.lives[*they]));
 }
 
 absl::Status MemoryMembership::TakeFrom(uint64_t peer_id,

@@ -53,8 +53,6 @@ class MemoryMembership {
   uint64_t id() const { return storage_->options().replica_id; }
   uint64_t Trust(uint64_t reading) const;
   void KeepProofs(const Forgetting& before, Forgetting* next) const;
-  bool GoesOnIn(const Incarnation& life, uint64_t peer_id,
-                const Forgetting& heard) const;
   Forgetting Take(const Announcement& peer, uint64_t peer_id) const;
   void AdvanceIfWorthIt();
   void Install(Forgetting next);

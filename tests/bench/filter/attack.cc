@@ -21,7 +21,6 @@ namespace {
 constexpr size_t kOrdinary = 1'000'000;
 constexpr size_t kInserted = 300;
 constexpr size_t kAsked = 2'000;
-constexpr size_t kKeyBytes = 16;
 constexpr double kBitsPerKey = 10;
 
 struct Mined {

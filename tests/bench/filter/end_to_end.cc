@@ -20,7 +20,6 @@
 namespace rocksync::bench {
 namespace {
 
-constexpr size_t kKeyBytes = 16;
 constexpr size_t kValueBytes = 100;
 constexpr size_t kFlushEvery = 4000;  // keys; about half a megabyte
 constexpr size_t kTurn = 2048;        // lookups

@@ -21,6 +21,8 @@ inline uint64_t Scatter(uint64_t number) {
   return number ^ (number >> 31);
 }
 
+constexpr size_t kKeyBytes = 16;  // unless a case is about their size
+
 // Key number `number` of at least 16 bytes: scattered bytes, then the number.
 inline void WriteKey(uint64_t number, size_t bytes, char* out) {
   const uint64_t scattered = Scatter(number);

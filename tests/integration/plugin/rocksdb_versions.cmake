@@ -22,7 +22,7 @@ std::string GetRocksVersionAsString(bool with_patch = true);
     execute_process(
       COMMAND ${CXX} -std=${standard} ${rtti} -fsyntax-only
               -W -Wextra -Wall -Wsign-compare -Wshadow -Wunused-parameter
-              -Woverloaded-virtual -Wnon-virtual-dtor -Werror
+              -Woverloaded-virtual -Wnon-virtual-dtor -Werror -Wfatal-errors
               -I${OUT}/${version} -idirafter ${ROOT} -idirafter ${ROOT}/include
               ${ROOT}/plugin/rocksdb_plugin/rocksync_filter.cc
       RESULT_VARIABLE result ERROR_VARIABLE errors)

@@ -370,19 +370,27 @@ TEST(KnowledgeTest, WhoHearsOfALaterLifeOfItsOwnBelievesItself) {
   EXPECT_EQ(now.lives, a.lives);
 }
 
+// 2 says that it lives the life in which it is met.
+bool TwoGoesOn(const Forgetting& mine, const Life& life) {
+  Forgetting two = Of(List(1, {1, 2}));
+  two.lives[1] = life;
+  return GoesOn(mine, 2, life.incarnation, two);
+}
+
 // 2 is met in a life; others have spoken of another.
 TEST(KnowledgeTest, APeerGoesOnInItsLine) {
   Forgetting a = Of(List(1, {1, 2}));
   a.lives[1] = InLife(4, 7, 50);
-  EXPECT_TRUE(GoesOn(a, 2, InLife(4, 7, 40)));
-  EXPECT_TRUE(GoesOn(a, 2, InLife(5, 7, 50)));
-  EXPECT_FALSE(GoesOn(a, 2, InLife(5, 7, 49)));
-  EXPECT_FALSE(GoesOn(a, 2, InLife(4, 8, 50)));
-  EXPECT_FALSE(GoesOn(a, 2, InLife(3, 7, 50)));
-  EXPECT_TRUE(GoesOn(a, 3, InLife(3, 7, 50)));
-  EXPECT_TRUE(GoesOn({}, 2, InLife(3, 7, 50)));
-  // A session in a life that is over proves nothing.
+  EXPECT_TRUE(TwoGoesOn(a, InLife(4, 7, 40)));
+  EXPECT_TRUE(TwoGoesOn(a, InLife(5, 7, 50)));
+  EXPECT_FALSE(TwoGoesOn(a, InLife(5, 7, 49)));
+  EXPECT_FALSE(TwoGoesOn(a, InLife(4, 8, 50)));
+  EXPECT_FALSE(TwoGoesOn(a, InLife(3, 7, 50)));
+  EXPECT_TRUE(TwoGoesOn({}, InLife(3, 7, 50)));
   Forgetting b = Of(a.list);
+  EXPECT_TRUE(GoesOn(a, 3, {3, 7}, b));
+  EXPECT_FALSE(GoesOn(a, 2, {4, 7}, b));  // it says something else
+  // A session in a life that is over proves nothing.
   b.lives[1] = InLife(3, 7, 50);
   const Forgetting before = a;
   Proved(1, 20, 2, 21, b, &a);
@@ -397,7 +405,7 @@ TEST(KnowledgeTest, WhatIsTakenMayBeLaterThanTheReading) {
   EXPECT_TRUE(TakesFrom(2, {4, 7}, 0, &a));
   EXPECT_EQ(a.lives[1].clock, 60u);
   // A copy that parted at 55 is another one.
-  EXPECT_FALSE(GoesOn(a, 2, InLife(5, 7, 55)));
+  EXPECT_FALSE(TwoGoesOn(a, InLife(5, 7, 55)));
   EXPECT_FALSE(TakesFrom(2, {4, 8}, 60, &a));
   Forgetting nobody;
   EXPECT_TRUE(TakesFrom(2, {4, 8}, 60, &nobody));

@@ -186,7 +186,8 @@ bool ForgettingWorld::MayMeet(size_t a, size_t b) const {
   if (IdOf(a) == IdOf(b)) return false;
   if (shape_.fault == ForgettingFault::kTwinsForOne) return true;
   const auto goes_on = [this](size_t one, size_t other) {
-    return GoesOn(replicas_[one].knows, IdOf(other), replicas_[other].life);
+    return GoesOn(replicas_[one].knows, IdOf(other),
+                  replicas_[other].life.incarnation, HeardFrom(other));
   };
   return goes_on(a, b) && goes_on(b, a);
 }
