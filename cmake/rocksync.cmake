@@ -40,9 +40,11 @@ function(rocksync_optimize target kind)
 endfunction()
 
 # rocksync_precompile(TARGET KIND): with ROCKSYNC_PRECOMPILE, headers of others
-# that most sources include are parsed once for all targets of a KIND, as parsing
-# them is half of a compiler's work and more. Ours are not among them: each source
-# has to include what it uses of ours.
+# that most sources include are parsed once for all targets of a KIND, as that is
+# half of the compiler's work. None of ours is among them: each source still has
+# to include what it uses of ours. That sources include these, too, is checked by
+# tests/integration/headers/check_precompiled.sh. CLI11 is left out: it makes the
+# compiler work ten seconds in each source that it is seen in.
 set(ROCKSYNC_PRECOMPILED_library
   <algorithm> <array> <atomic> <chrono> <condition_variable> <cstddef> <cstdint>
   <cstring> <deque> <functional> <map> <memory> <mutex> <optional> <set> <span>
@@ -135,11 +137,11 @@ if(ROCKSYNC_SANITIZE MATCHES "thread")
   rocksync_target_defaults(rocksync_tsan_strings)
 endif()
 
-# rocksync_program(NAME [APART] [KIND kind] SOURCES ... LINKS ...): a tool, example
-# or benchmark, built into bin/ of the build directory. Its sources are compiled
-# together, which takes the compiler half the time, or APART.
+# rocksync_program(NAME [KIND kind] SOURCES ... LINKS ...): a tool, example or
+# benchmark, built into bin/ of the build directory. Its sources are compiled
+# together, which takes the compiler half the time.
 function(rocksync_program name)
-  cmake_parse_arguments(ARG "APART" "KIND" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "KIND" "SOURCES;LINKS" ${ARGN})
   if(NOT ARG_KIND)
     set(ARG_KIND program)
   endif()
@@ -147,10 +149,7 @@ function(rocksync_program name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
   set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-  if(NOT ARG_APART)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
-  endif()
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin UNITY_BUILD ON)
   rocksync_target_defaults(${name} ${ARG_KIND})
   if(ROCKSYNC_SANITIZE MATCHES "thread")
     target_link_libraries(${name} PRIVATE rocksync_tsan_strings)
@@ -191,9 +190,8 @@ endfunction()
 # rocksync_fuzz(NAME SOURCES ... LINKS ...): a fuzz target, sources with a plain
 # LLVMFuzzerTestOneInput. The program fuzz_NAME is libFuzzer's in a build with
 # ROCKSYNC_FUZZ (./dev fuzz), which sees what it reaches in its own sources and in
-# LINKS, and only a feeder of files in any other; in all of
-# them a test feeds it the corpus tests/fuzz/corpus/NAME, so that what was once
-# found stays found.
+# LINKS, and only a feeder of files in any other; in all of them a test feeds it
+# the corpus tests/fuzz/corpus/NAME, so that what was once found stays found.
 function(rocksync_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   if(ROCKSYNC_FUZZ)

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "replication/store/node_memory.h"
 #include "rocksdb/memtablerep.h"

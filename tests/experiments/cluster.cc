@@ -4,10 +4,14 @@
 #include <array>
 #include <cassert>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "network.h"
 #include "random_sets.h"
 #include "sketch/digest.h"

@@ -3,6 +3,7 @@
 // another can never be told to be missing, and every node stays without them.
 
 #include <memory>
+#include <string>
 
 #include "dbf_comparison.h"
 #include "experiments.h"

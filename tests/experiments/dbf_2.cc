@@ -6,6 +6,7 @@
 // to be fresh may be relied upon.
 
 #include <memory>
+#include <string>
 
 #include "dbf_comparison.h"
 #include "experiments.h"

@@ -1,7 +1,9 @@
 #include "dbf_comparison.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <string>
 
 namespace rocksync {
 namespace {

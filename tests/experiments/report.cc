@@ -1,11 +1,14 @@
 #include "report.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace rocksync {
 namespace {

@@ -2,6 +2,7 @@
 // is cut into messages; whatever they say, the session ends or goes on, within
 // bounds, and what the replica had written itself stays.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>

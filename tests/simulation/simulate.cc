@@ -1,5 +1,6 @@
 // Whole clusters in virtual time: `./dev simulate --seed N --seeds K`.
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <map>

@@ -1,8 +1,10 @@
 #include "examples/demo/workload.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "plugin/filter_interface.h"
 #include "plugin/policy.h"

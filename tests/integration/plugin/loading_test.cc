@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/object_registry.h"

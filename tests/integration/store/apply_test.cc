@@ -1,6 +1,7 @@
 // Pairs from peers, and the lock rule.
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <random>
 #include <thread>

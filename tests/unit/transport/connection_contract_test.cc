@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <vector>
 
 #include "rocksync/memory_transport.h"
 #include "tests/unit/transport/cluster.h"
