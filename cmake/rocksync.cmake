@@ -73,10 +73,6 @@ function(rocksync_precompile target kind)
     rocksync_target_defaults(${shared})
     rocksync_optimize(${shared} ${kind})
   endif()
-  if(ROCKSYNC_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # What is precompiled is no system header any more, and <atomic> has a fence.
-    target_compile_options(${target} PRIVATE -Wno-tsan)
-  endif()
   target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
@@ -136,6 +132,16 @@ if(ROCKSYNC_SANITIZE MATCHES "thread")
   add_library(rocksync_tsan_strings OBJECT cmake/sanitizers/tsan_strings.cc)
   rocksync_target_defaults(rocksync_tsan_strings)
 endif()
+
+# rocksync_replaces_new(TARGET): defines `operator new` for the programs that link
+# it. Clang's TSan has a definition of its own, which is linked where the driver
+# knows that it links C++.
+function(rocksync_replaces_new target)
+  if(ROCKSYNC_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_link_options(${target} PUBLIC --driver-mode=gcc)
+    target_link_libraries(${target} PUBLIC stdc++ m)
+  endif()
+endfunction()
 
 # rocksync_program(NAME [KIND kind] SOURCES ... LINKS ...): a tool, example or
 # benchmark, built into bin/ of the build directory. Its sources are compiled

@@ -215,6 +215,8 @@ void ReplicatorImpl::Stop() {
 
 std::optional<size_t> ReplicatorImpl::AwaitDue() {
   std::unique_lock lock(mutex_);
+  // Whoever stopped the replicator before this has notified nobody.
+  if (replica_.stopping) return std::nullopt;
   if (replica_.slots.paused()) {
     changed_.wait(
         lock, [this] { return replica_.stopping || !replica_.slots.paused(); });

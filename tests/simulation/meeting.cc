@@ -477,7 +477,7 @@ void Cluster::Close(Link* link, SessionOutcome outcome) {
     dialer->schedule->Ended(link->peer, outcome, now_ms_);
     Tick(dialer);
   }
-  At(now_ms_, [this, link] {
+  At(now_ms_, [link] {
     for (Side& side : link->sides) {
       if (side.counted) --side.replica->sessions;
       side.counted = false;

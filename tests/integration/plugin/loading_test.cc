@@ -18,6 +18,7 @@
 #include "rocksdb/utilities/options_util.h"
 #include "rocksync/filter_policy.h"
 #include "tests/integration/plugin/filter_db.h"
+#include "tests/sanitized.h"
 
 namespace rocksync {
 namespace {
@@ -185,14 +186,9 @@ std::string Output(const std::string& command, bool may_fail = false) {
 class PreloadTest : public testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "TSan's runtime has to be loaded before anything else";
-#endif
-#if defined(__clang__) && defined(__has_feature)
-#if __has_feature(address_sanitizer)
-    GTEST_SKIP() << "Clang puts its sanitizers into programs only";
-#endif
-#endif
+    if (kSanitized) {
+      GTEST_SKIP() << "Clang puts its sanitizers into programs only";
+    }
     for (const char* tool : {"ldb", "sst_dump", "db_bench"}) {
       if (std::system(
               (std::string("command -v ") + tool + " >/dev/null").c_str()) !=
@@ -201,11 +197,8 @@ class PreloadTest : public testing::Test {
       }
     }
   }
-  // Sanitizers' own libraries have to come first, so they are told not to mind.
   static std::string Preloaded(const std::string& command) {
-    return "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 "
-           "LD_PRELOAD=" ROCKSYNC_PRELOAD " " +
-           command;
+    return "LD_PRELOAD=" ROCKSYNC_PRELOAD " " + command;
   }
   static std::string MakeDb(FilterDb* db) {
     ExpectFilters(db);

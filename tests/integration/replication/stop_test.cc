@@ -42,6 +42,22 @@ TEST_F(Stop, Idle) {
   StopNow(b.get());
 }
 
+// The thread that dials was told of something else just before, so it is awake
+// and about to wait again.
+TEST_F(Stop, RightAfterAnotherCall) {
+  const auto a = NewReplica("a");
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(IsOk(a->Start(Patient())));
+    std::this_thread::sleep_for(milliseconds(1));
+    a->replicator()->Resume();
+    const auto stop =
+        std::chrono::steady_clock::now() + std::chrono::microseconds(4 * i);
+    while (std::chrono::steady_clock::now() < stop) {
+    }
+    a->Stop();
+  }
+}
+
 TEST_F(Stop, InTheMiddleOfASession) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
