@@ -75,7 +75,8 @@ rocksdb::Status TestReplica::Start(ReplicatorOptions options) {
   if (!s.ok()) return s;
   options.listen_address = address_.empty() ? "127.0.0.1:0" : address_;
   s = Replicator::Start(options, db_.get(), transport, &replicator_);
-  if (s.ok()) address_ = replicator_->listen_address();
+  // Later ones listen on the same, while other threads may read it.
+  if (s.ok() && address_.empty()) address_ = replicator_->listen_address();
   return s;
 }
 
