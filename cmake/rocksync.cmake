@@ -85,19 +85,20 @@ macro(rocksync_compile_apart)
 endmacro()
 
 # rocksync_pure(TARGET...): computes all the time, so where lines are counted, and
-# under sanitizers, it is optimized a little all the same, or its tests would take
-# up to ten times as long. The price: branches that the compiler merges are
-# counted as one.
+# in programs under sanitizers, it is optimized a little all the same, or its tests
+# would take up to ten times as long. The price: branches that the compiler merges
+# are counted as one.
 function(rocksync_pure)
-  if(ROCKSYNC_COVERAGE OR ROCKSYNC_SANITIZE)
-    foreach(target ${ARGN})
+  foreach(target ${ARGN})
+    get_target_property(type ${target} TYPE)
+    if(ROCKSYNC_COVERAGE)
       target_compile_options(${target} PRIVATE -O1)
-      get_target_property(type ${target} TYPE)
-      if(type STREQUAL EXECUTABLE)  # what was precompiled for others is not optimized
-        set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
-      endif()
-    endforeach()
-  endif()
+    elseif(ROCKSYNC_SANITIZE AND type STREQUAL EXECUTABLE)
+      target_compile_options(${target} PRIVATE -O1)
+      # What was precompiled for others is not optimized.
+      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
 endfunction()
 
 # rocksync_library(NAME [LEAN] SOURCES ... LINKS ...): one box of the house as a
