@@ -1,4 +1,4 @@
-// For tests that try many cases.
+// For tests that try many cases, or load what is built into other programs.
 
 #ifndef ROCKSYNC_TESTS_SANITIZED_H_
 #define ROCKSYNC_TESTS_SANITIZED_H_
