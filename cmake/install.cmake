@@ -5,6 +5,9 @@ get_property(rocksync_libraries GLOBAL PROPERTY ROCKSYNC_LIBRARIES)
 install(TARGETS ${rocksync_libraries} EXPORT rocksync-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET rocksync)  # the program
+  install(TARGETS rocksync RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rocksync
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT rocksync-targets NAMESPACE rocksync::

@@ -21,7 +21,16 @@ class Conversation {
                Connection* connection)
       : options_(options), session_(session), connection_(connection) {}
 
+  // Only who is in a session may send large frames: there are few at once.
   ConversationEnd Run(std::string first) {
+    connection_->SetFrameLimit(kMaxFrameBytes);
+    ConversationEnd end = Talk(std::move(first));
+    connection_->SetFrameLimit(kMaxSetupFrameBytes);
+    return end;
+  }
+
+ private:
+  ConversationEnd Talk(std::string first) {
     rocksdb::Status s;
     if (!first.empty()) s = Take(std::move(first));
     for (;;) {
@@ -36,7 +45,6 @@ class Conversation {
     return {s, s.ok()};
   }
 
- private:
   // This side's turn, or as much of it as is known; the last words of a
   // session that has failed too.
   rocksdb::Status Speak() {

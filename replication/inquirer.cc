@@ -1,7 +1,8 @@
 #include "replication/inquirer.h"
 
-#include <openssl/rand.h>
+#include <algorithm>
 
+#include "replication/admission.h"
 #include "replication/conversation.h"
 #include "replication/link.h"
 #include "replication/protocol/messages.h"
@@ -33,23 +34,20 @@ rocksdb::Status Inquirer::Open(const InquiryTarget& target,
 }
 
 rocksdb::Status Inquirer::Ask(const Request& request) {
-  InquiryNonce nonce;
-  if (RAND_bytes(nonce.data(), static_cast<int>(nonce.size())) != 1) {
-    return rocksdb::Status::Aborted("no random bytes from OpenSSL");
-  }
-  const std::string ask = AskMessage({target_.cluster, nonce});
-  rocksdb::Status s = connection_->Send(ask, target_.timeout);
-  std::string challenge;
-  if (s.ok()) s = connection_->Receive(&challenge, target_.timeout);
+  Admission admission;
+  const rocksdb::Status s =
+      KnockAt({.cluster = target_.cluster,
+               .secret = target_.secret,
+               .shown_id = target_.transport->replica_id(),
+               .timeout = std::min(kProveTimeout, target_.timeout)},
+              connection_.get(), &admission);
   if (!s.ok()) return s;
-  Reply reply;
-  if (ReadReply(challenge, &reply).ok()) return Refused(reply);
-  seed_.dialer_nonce = nonce;
-  s = ToRocksDb(
-      ReadChallenge(target_.secret, ask, challenge, &seed_.listener_nonce));
-  if (!s.ok()) return s;
-  return connection_->Send(
-      RequestMessage(target_.secret, ask, challenge, request), target_.timeout);
+  seed_.dialer_nonce = admission.dialer_nonce;
+  seed_.listener_nonce = admission.listener_nonce;
+  connection_->SetFrameLimit(kMaxFrameBytes);  // for the answer
+  return connection_->Send(RequestMessage(target_.secret, admission.knock,
+                                          admission.challenge, request),
+                           target_.timeout);
 }
 
 rocksdb::Status Inquirer::Answer(

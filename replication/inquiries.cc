@@ -1,7 +1,5 @@
 #include "replication/inquiries.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -19,8 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Whoever is at the other end has proved nothing yet.
-constexpr milliseconds kAskTimeout{10'000};
 constexpr milliseconds kInquirySlotWait{500};
 // A tool that compares looks again after at most this long; the transport
 // closes idle connections sooner.
@@ -34,49 +30,30 @@ rocksdb::Status Inquiries::Send(Connection* connection, Reply::Kind kind,
                           replica_->options.io_timeout);
 }
 
-rocksdb::Status Inquiries::Serve(std::unique_ptr<Connection> connection) {
+rocksdb::Status Inquiries::Serve(std::unique_ptr<Connection> connection,
+                                 const Admission& admission) {
+  std::string message;
+  rocksdb::Status s =
+      connection->Receive(&message, replica_->options.io_timeout);
   Request request;
-  SessionSeed seed;
-  rocksdb::Status s = Receive(connection.get(), &request, &seed);
+  if (s.ok()) {
+    s = ToRocksDb(
+        ReadRequest(replica_->db->replication_options().cluster_secret,
+                    admission.knock, admission.challenge, message, &request));
+  }
   if (s.ok()) {
     rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,
                  "[rocksync] %s asks (%d)", connection->peer_name().c_str(),
                  static_cast<int>(request.kind));
-    s = Answer(connection.get(), request, seed);
+    s = Answer(connection.get(), request,
+               {.dialer_nonce = admission.dialer_nonce,
+                .listener_nonce = admission.listener_nonce,
+                .session_number = 0});
   }
   if (!s.ok()) {
     (void)Send(connection.get(), Reply::Kind::kError, s.ToString());
   }
   return s;
-}
-
-rocksdb::Status Inquiries::Receive(Connection* connection, Request* request,
-                                   SessionSeed* seed) {
-  const ReplicatedDBOptions& options = replica_->db->replication_options();
-  const milliseconds timeout =
-      std::min(kAskTimeout, replica_->options.io_timeout);
-  std::string ask_message;
-  Ask ask;
-  rocksdb::Status s = connection->Receive(&ask_message, timeout);
-  if (s.ok()) s = ToRocksDb(ReadAsk(ask_message, &ask));
-  if (!s.ok()) return s;
-  if (ask.cluster != options.cluster_name) {
-    return rocksdb::Status::InvalidArgument(
-        "this replica is of another cluster than the tool was told");
-  }
-  if (RAND_bytes(seed->listener_nonce.data(),
-                 static_cast<int>(seed->listener_nonce.size())) != 1) {
-    return rocksdb::Status::Aborted("no random bytes from OpenSSL");
-  }
-  seed->dialer_nonce = ask.nonce;
-  const std::string challenge = ChallengeMessage(
-      options.cluster_secret, ask_message, seed->listener_nonce);
-  s = connection->Send(challenge, timeout);
-  std::string message;
-  if (s.ok()) s = connection->Receive(&message, timeout);
-  if (!s.ok()) return s;
-  return ToRocksDb(ReadRequest(options.cluster_secret, ask_message, challenge,
-                               message, request));
 }
 
 rocksdb::Status Inquiries::Answer(Connection* connection,

@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "replication/admission.h"
 #include "replication/protocol/inquiry.h"
+#include "replication/protocol/session.h"
 #include "replication/replica.h"
 #include "rocksync/transport.h"
 #include "rocksync/verify.h"
@@ -25,13 +27,12 @@ class Inquiries {
   Inquiries(Replica* replica, VerifyCall verify)
       : replica_(replica), verify_(std::move(verify)) {}
 
-  // Answers one request, whose first message is there to be received. Not OK:
-  // what was wrong with it; the asker has been told.
-  rocksdb::Status Serve(std::unique_ptr<Connection> connection);
+  // Answers one request, which is there to be received, of an asker who was let
+  // in. Not OK: what was wrong with it; the asker has been told.
+  rocksdb::Status Serve(std::unique_ptr<Connection> connection,
+                        const Admission& admission);
 
  private:
-  rocksdb::Status Receive(Connection* connection, Request* request,
-                          SessionSeed* seed);
   rocksdb::Status Answer(Connection* connection, const Request& request,
                          const SessionSeed& seed);
   rocksdb::Status Verify(Connection* connection, const Request& request);

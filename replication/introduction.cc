@@ -1,7 +1,5 @@
 #include "replication/introduction.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -12,13 +10,13 @@
 #include "replication/status.h"
 #include "replication/store/identity_life.h"
 #include "replication/store/membership.h"
+#include "replication/store/random_bits.h"
 #include "replication/store/store_access.h"
 
 namespace rocksync {
 namespace {
 
-// A set-up of a few members is some hundred bytes, and whoever is at the other
-// end has proved nothing yet.
+// A set-up of a few members is some hundred bytes.
 constexpr std::chrono::milliseconds kSetupTimeout{10'000};
 
 rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
@@ -34,8 +32,7 @@ rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
   for (const auto& family : StoreAccess::Families(replica.db)) {
     facts->families.push_back({family.name, family.comparator});
   }
-  if (RAND_bytes(facts->nonce.data(), static_cast<int>(facts->nonce.size())) !=
-      1) {
+  if (!RandomBytes(facts->nonce.data(), facts->nonce.size())) {
     return rocksdb::Status::Aborted("no random bytes from OpenSSL");
   }
   return rocksdb::Status::OK();
@@ -62,7 +59,7 @@ class IntroductionTalk {
       if (!s.ok()) return s;
       (void)setup_->Receive(message);  // its status is asked for below
     }
-    if (setup_->refused() == RefusalReason::kRolledBack) NoteSuperseded();
+    NoteWhatItMeans();
     rocksdb::Status s = ToRocksDb(setup_->status());
     if (!s.ok()) return s;
     s = Remember();
@@ -74,6 +71,12 @@ class IntroductionTalk {
   rocksdb::Status Speak() {
     std::string message;
     while (setup_->NextMessage(&message)) {
+      if (message.size() > kMaxSetupFrameBytes) {
+        return rocksdb::Status::InvalidArgument(
+            "a set-up of " + std::to_string(message.size()) +
+                " bytes is more than peers take",
+            "replicate fewer families, or such with shorter names");
+      }
       const rocksdb::Status s = connection_->Send(message, timeout_);
       if (!s.ok()) return s;
     }
@@ -101,12 +104,18 @@ class IntroductionTalk {
     (void)connection_->Send(message, timeout_);
   }
 
-  void NoteSuperseded() {
-    const rocksdb::Status s = StoreAccess::NoteSuperseded(replica_->db);
+  // What lets this replica open as a new one, should it be the copy.
+  void NoteWhatItMeans() {
+    rocksdb::Status s;
+    if (setup_->refused() == RefusalReason::kRolledBack) {
+      s = StoreAccess::NoteSuperseded(replica_->db);
+    } else if (setup_->met_itself()) {
+      s = StoreAccess::NoteMetItself(replica_->db);
+    }
     if (s.ok()) return;
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-                 "[rocksync] a peer refuses this replica as rolled back; that "
-                 "could not be written down: %s",
+                 "[rocksync] a peer refuses this replica as rolled back or as "
+                 "one of two; that could not be written down: %s",
                  s.ToString().c_str());
   }
 
@@ -129,7 +138,9 @@ rocksdb::Status HandOnList(Replica* replica, const Introduction& met,
     std::string message;
     (void)connection->Receive(&message, timeout);
   }
-  return s.ok() ? rocksdb::Status::TryAgain("a newer member list is taken over")
+  return s.ok() ? rocksdb::Status::TryAgain(
+                      "a newer member list is taken over",
+                      "the next session goes by it; sync again")
                 : s;
 }
 
@@ -139,13 +150,12 @@ rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
                           const Incarnation& peer_life,
                           const Announcement& mine, const Announcement& theirs,
                           ReplicaView* view) {
-  Horizon agreed;
+  Terms agreed;
   const rocksdb::Status s =
       StoreAccess::MembershipOf(replica->db)
           ->Agree(mine.forgetting, peer_id, peer_life, theirs, &agreed);
   if (s.ok()) {
-    view->AgreeOn({mine.forgetting.list.epoch, agreed.time}, peer_id,
-                  peer_life);
+    view->AgreeOn(agreed, peer_id, peer_life);
   }
   return s;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "replication/admission.h"
 #include "replication/conversation.h"
 #include "replication/introduction.h"
 #include "replication/log.h"
@@ -47,7 +49,8 @@ rocksdb::Status StatusOf(const SessionReport& report) {
   }
   if (report.unsettled) {
     return rocksdb::Status::Incomplete(
-        "all went across but pairs that one side refuses",
+        "all went across but pairs that one side refuses or cannot send; of "
+        "this side",
         std::to_string(report.pairs_held_back) + " too far in the future, " +
             std::to_string(report.pairs_too_large) + " too large, " +
             std::to_string(report.pairs_unreadable) + " unreadable here");
@@ -75,6 +78,8 @@ SessionOptions ToSessionOptions(const Replica& replica) {
           ? Prefer::kRoundTrips
           : Prefer::kBytes;
   session.exchange.false_positive_rate = options.false_positive_rate;
+  session.max_key_bytes = replica.db->replication_options().max_key_bytes;
+  session.max_value_bytes = replica.db->replication_options().max_value_bytes;
   Bound(options, replica.index_reads.rate(), &session);
   return session;
 }
@@ -94,8 +99,14 @@ rocksdb::Status Link::Open(Replica* replica, Role role,
 }
 
 rocksdb::Status Link::SetUp() {
+  rocksdb::Status s;
+  if (role_ == Role::kInitiator) {
+    Admission admission;
+    s = KnockAt(TermsOf(*replica_), connection_.get(), &admission);
+    if (!s.ok()) return s;
+  }
   Introduction met;
-  rocksdb::Status s = Introduce(replica_, role_, connection_.get(), &met);
+  s = Introduce(replica_, role_, connection_.get(), &met);
   if (!s.ok()) return s;
   peer_id_ = met.peer_id;
   peer_life_ = met.peer_life;
@@ -113,6 +124,12 @@ rocksdb::Status Link::AwaitSession(std::string* first) {
   while (true) {
     rocksdb::Status s = connection_->Receive(first, kBetweenSessions);
     if (!s.ok()) return s;
+    // Or a copy and its original would both go on for as long as their
+    // connections last.
+    if (!PeerLivesOn()) {
+      return rocksdb::Status::TryAgain("to be set up anew",
+                                       "the peer was met in a later life");
+    }
     const bool announces =
         !first->empty() &&
         (*first)[0] == static_cast<char>(MessageType::kAnnouncement);
@@ -126,6 +143,11 @@ rocksdb::Status Link::AwaitSession(std::string* first) {
     if (s.ok()) s = TakeAnnouncement(mine, *first);
     if (!s.ok()) return s;
   }
+}
+
+bool Link::PeerLivesOn() const {
+  const std::optional<Life> known = StoreAccess::Recall(replica_->db, peer_id_);
+  return !known || known->incarnation == peer_life_;
 }
 
 // Only while there is something to forget: a link on which nothing is deleted

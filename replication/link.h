@@ -42,8 +42,9 @@ struct SessionResult {
 // Used by one thread at a time. `replica` must outlive it.
 class Link {
  public:
-  // Runs the set-up. InvalidArgument: one of the two refuses the other, the
-  // message says why and what to do.
+  // Runs the set-up, as initiator after knocking; as responder the peer has
+  // been let in. InvalidArgument: one of the two refuses the other, the message
+  // says why and what to do.
   static rocksdb::Status Open(Replica* replica, Role role,
                               std::unique_ptr<Connection> connection,
                               std::unique_ptr<Link>* link);
@@ -60,8 +61,9 @@ class Link {
   // announces meanwhile. An error: the link is of no use any more.
   rocksdb::Status AwaitSession(std::string* first);
 
-  // Member list, horizon or families have changed since the two agreed.
-  bool stale() const { return replica_view_->stale(); }
+  // Member list, horizon or families have changed since the two agreed, or
+  // somebody else has come as this peer: a set-up tells which of them may stay.
+  bool stale() const { return replica_view_->stale() || !PeerLivesOn(); }
 
   uint64_t peer_id() const { return peer_id_; }
   std::string peer_name() const { return connection_->peer_name(); }
@@ -85,6 +87,8 @@ class Link {
   rocksdb::Status TakeAnnouncement(const Announcement& mine,
                                    const std::string& message);
   bool WorthAnnouncing() const;
+  // The life that the peer was met in is still the latest that is known of it.
+  bool PeerLivesOn() const;
 
   ReplicaView* replica_view_ = nullptr;  // inside view_
   std::unique_ptr<StorageView> view_;

@@ -1,10 +1,12 @@
-// An accepted connection whose first frame has been looked at: who comes, a
-// replica or an operator's tool?
+// A connection that was let in and whose next frame has been looked at: who
+// comes, a replica or an operator's tool?
 
 #ifndef ROCKSYNC_REPLICATION_PEEKED_CONNECTION_H_
 #define ROCKSYNC_REPLICATION_PEEKED_CONNECTION_H_
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,7 +22,7 @@ class PeekedConnection final : public Connection {
                    std::unique_ptr<Connection> connection)
       : connection_(list, std::move(connection)) {}
 
-  // Waits for the first frame, which the first Receive then returns.
+  // Waits for the next frame, which the next Receive then returns.
   rocksdb::Status Peek(std::chrono::milliseconds timeout) {
     const rocksdb::Status s = connection_->Receive(&first_, timeout);
     peeked_ = s.ok();
@@ -39,6 +41,9 @@ class PeekedConnection final : public Connection {
     }
     *frame = std::move(first_);
     return rocksdb::Status::OK();
+  }
+  void SetFrameLimit(size_t bytes) override {
+    connection_->SetFrameLimit(bytes);
   }
   uint64_t peer_replica_id() const override {
     return connection_->peer_replica_id();

@@ -14,6 +14,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPoll{1'000};
 constexpr milliseconds kRetry{5'000};
+// All of the index is read for it.
+constexpr milliseconds kRetrySettling{600'000};
 
 }  // namespace
 
@@ -110,6 +112,7 @@ void Scrubber::Work() {
     // A pass that was under way when it was asked for counts: what it had
     // read before was compared in it.
     finished_ = std::max(finished_ + 1, wanted_);
+    last_pass_ = scrub_->pass_status();
     changed_.notify_all();
   }
   // The rate may rise meanwhile, so the wait is cut into pieces.
@@ -126,10 +129,15 @@ void Scrubber::SettleSuspects() {
   Store* const store = StoreAccess::StoreOf(replica_->db);
   const uint64_t last_ms = store->last_suspect_ms();
   if (last_ms == 0 || !all_equal_since_(last_ms)) return;
+  if (Clock::now() < settle_again_) return;
   uint64_t settled = 0;
   const rocksdb::Status s = scrub_->SettleSuspects(replica_->stopped, &settled);
   settled_ += settled;
-  if (s.ok()) store->SuspectsSettled(last_ms);
+  if (s.ok()) {
+    store->SuspectsSettled(last_ms);
+  } else if (s.IsCorruption()) {
+    settle_again_ = Clock::now() + kRetrySettling;
+  }
   if (settled == 0) return;
   rocksdb::Warn(replica_->log,
                 "[rocksync] %llu suspect pairs that no peer knows count as "
@@ -142,7 +150,7 @@ rocksdb::Status Scrubber::ScrubNow() {
   const uint64_t mine = wanted_ = finished_ + 1;
   changed_.notify_all();
   changed_.wait(lock, [&] { return finished_ >= mine || replica_->stopping; });
-  if (finished_ >= mine) return rocksdb::Status::OK();
+  if (finished_ >= mine) return last_pass_;
   return rocksdb::Status::Aborted("the replicator was stopped",
                                   last_error_.ToString());
 }
@@ -155,10 +163,16 @@ ScrubStats Scrubber::stats() const {
   stats.pairs_compared = progress.pairs;
   stats.last_finished_ms = progress.last_finished_ms;
   stats.rot_found = progress.rot_found;
+  stats.unreadable = progress.unreadable;
   stats.repaired = index.repaired_pairs;
+  stats.acquitted = index.acquitted_pairs;
   stats.settled = settled_;
   const std::lock_guard lock(mutex_);
-  if (!last_error_.ok()) stats.last_error = last_error_.ToString();
+  if (!last_error_.ok()) {
+    stats.last_error = last_error_.ToString();
+  } else if (!last_pass_.ok()) {
+    stats.last_error = last_pass_.ToString();
+  }
   return stats;
 }
 

@@ -37,8 +37,8 @@ class Scrubber {
   void SetRate(uint64_t bytes_per_second);
   void SetPaused(bool paused);
 
-  // Waits for the end of a pass that is under way or begins now. Aborted:
-  // stopped.
+  // Waits for the end of a pass that is under way or begins now. Incomplete:
+  // some of it does not read. Aborted: stopped.
   rocksdb::Status ScrubNow();
 
   ScrubStats stats() const;
@@ -62,10 +62,12 @@ class Scrubber {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool paused_ = false;
-  uint64_t wanted_ = 0;    // passes asked for
-  uint64_t finished_ = 0;  // passes finished since the start
-  rocksdb::Status last_error_;
+  uint64_t wanted_ = 0;         // passes asked for
+  uint64_t finished_ = 0;       // passes finished since the start
+  rocksdb::Status last_error_;  // of the latest step
+  rocksdb::Status last_pass_;   // that finished
   ClockWatch clock_watch_;
+  Clock::time_point settle_again_;  // not before
   std::atomic<uint64_t> settled_{0};
   std::thread thread_;
 };

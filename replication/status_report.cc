@@ -37,6 +37,7 @@ JsonObject ToJson(const ForgettingStats& stats) {
       .Add("removed", stats.removed)
       .Add("sweeping", stats.sweeping);
   if (stats.held_up_by != 0) json.Add("held_up_by", HexId(stats.held_up_by));
+  if (stats.unproven) json.Add("unproven", true);
   if (stats.two_lives != 0) json.Add("two_lives", HexId(stats.two_lives));
   return json;
 }
@@ -71,7 +72,9 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("bytes_total", stats.bytes_total)
       .Add("held_back_pairs", stats.pairs_held_back)
       .Add("held_back_replica", HexId(index.held_back_replica))
-      .Add("suspect_pairs", index.suspect_pairs);
+      .Add("suspect_pairs", index.suspect_pairs)
+      .Add("repaired_entries", index.repaired_entries)
+      .Add("removed_entries", index.removed_entries);
   JsonObject reading;
   reading.Add("done", adoption.done)
       .Add("activity", adoption.activity)
@@ -84,7 +87,9 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("pairs_compared", scrub.pairs_compared)
       .Add("last_finished_ms", scrub.last_finished_ms)
       .Add("rot_found", scrub.rot_found)
+      .Add("unreadable", scrub.unreadable)
       .Add("repaired", scrub.repaired)
+      .Add("acquitted", scrub.acquitted)
       .Add("settled", scrub.settled)
       .Add("last_error", scrub.last_error);
   return json.Add("index", reading)

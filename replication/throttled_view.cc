@@ -54,6 +54,8 @@ class ThrottledSnapshot : public StorageSnapshot {
     return status;
   }
 
+  void DigestsDisagree() const override { snapshot_->DigestsDisagree(); }
+
   absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const override {
     throttle_->Pay(1);

@@ -1,10 +1,13 @@
 #include "replication/visitors.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "replication/admission.h"
 #include "replication/peeked_connection.h"
 
 namespace rocksync {
@@ -15,8 +18,12 @@ namespace {
 // its own attempt to be refused.
 constexpr std::chrono::milliseconds kYield{500};
 constexpr std::chrono::milliseconds kBetweenRefusals{1'000};
-// Whoever is at the other end has proved nothing yet.
+// What has proven itself says at once what it wants.
 constexpr std::chrono::milliseconds kFirstFrame{10'000};
+// Visitors that have not proven the secret.
+constexpr size_t kMaxUnproven = 16;
+// Threads that are about to end. More of them, and the machine cannot keep up.
+constexpr size_t kMostLeaving = 128;
 
 }  // namespace
 
@@ -36,17 +43,46 @@ void Visitors::ForgetThoseOver() {
   }
 }
 
+size_t Visitors::Count(Visit::State state) const {
+  return static_cast<size_t>(
+      std::count_if(visits_.begin(), visits_.end(),
+                    [state](const Visit& v) { return v.state == state; }));
+}
+
+void Visitors::DropUnproven() {
+  while (Count(Visit::State::kUnproven) >= kMaxUnproven) {
+    std::map<uint64_t, std::vector<Visit*>> by_peer;
+    for (Visit& visit : visits_) {
+      if (visit.state == Visit::State::kUnproven) {
+        by_peer[visit.peer_id].push_back(&visit);
+      }
+    }
+    const auto most = std::max_element(
+        by_peer.begin(), by_peer.end(), [](const auto& a, const auto& b) {
+          return a.second.size() < b.second.size();
+        });
+    Visit* const oldest = most->second.front();
+    oldest->state = Visit::State::kLeaving;
+    oldest->connection->Close();
+  }
+}
+
 void Visitors::Receive(std::unique_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
   ForgetThoseOver();
-  if (replica_->stopping || visits_.size() >= replica_->options.max_accepted) {
+  if (replica_->stopping ||
+      Count(Visit::State::kProven) >= replica_->options.max_accepted ||
+      Count(Visit::State::kLeaving) >= kMostLeaving) {
     return;
   }
+  DropUnproven();
   Visit& visit = visits_.emplace_back();
+  visit.connection = connection.get();
+  visit.peer_id = connection->peer_replica_id();
   try {
     visit.thread = std::thread(
         [this, &visit](std::unique_ptr<Connection> visitor) {
-          Serve(std::move(visitor));
+          Serve(std::move(visitor), &visit);
           visit.over = true;
         },
         std::move(connection));
@@ -55,16 +91,31 @@ void Visitors::Receive(std::unique_ptr<Connection> connection) {
   }
 }
 
-void Visitors::Serve(std::unique_ptr<Connection> connection) {
+bool Visitors::Settle(bool proven, Visit* visit) {
+  const std::lock_guard lock(mutex_);
+  visit->connection = nullptr;
+  const bool stays =
+      proven && visit->state == Visit::State::kUnproven &&
+      Count(Visit::State::kProven) < replica_->options.max_accepted;
+  visit->state = stays ? Visit::State::kProven : Visit::State::kLeaving;
+  return stays;
+}
+
+void Visitors::Serve(std::unique_ptr<Connection> connection, Visit* visit) {
   auto peeked = std::make_unique<PeekedConnection>(&replica_->connections,
                                                    std::move(connection));
   const std::string peer = peeked->peer_name();
-  const rocksdb::Status s =
-      peeked->Peek(std::min(kFirstFrame, replica_->options.io_timeout));
+  Admission admission;
+  rocksdb::Status s = AnswerKnock(TermsOf(*replica_), peeked.get(), &admission);
+  const bool stays = Settle(s.ok(), visit);
+  if (s.ok() && !stays) s = rocksdb::Status::Busy("too many connections");
+  if (s.ok()) {
+    s = peeked->Peek(std::min(kFirstFrame, replica_->options.io_timeout));
+  }
   if (!s.ok()) return LogRefusal(peer, s);
-  if (!IsAsk(peeked->first())) return ServeReplica(std::move(peeked));
-  const rocksdb::Status answered = inquiries_.Serve(std::move(peeked));
-  if (!answered.ok()) LogRefusal(peer, answered);
+  if (!IsRequest(peeked->first())) return ServeReplica(std::move(peeked));
+  s = inquiries_.Serve(std::move(peeked), admission);
+  if (!s.ok()) LogRefusal(peer, s);
 }
 
 void Visitors::ServeReplica(std::unique_ptr<Connection> connection) {

@@ -1,12 +1,15 @@
 // The peers that come to this replica, and operators' tools: a bounded number
 // of threads, one for each accepted connection, which answer what is asked over
-// it.
+// it. Those that have not proven the cluster's secret yet are few and have
+// little time, and one that comes later is never kept out by them.
 
 #ifndef ROCKSYNC_REPLICATION_VISITORS_H_
 #define ROCKSYNC_REPLICATION_VISITORS_H_
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -45,10 +48,24 @@ class Visitors {
   struct Visit {
     std::thread thread;
     std::atomic<bool> over{false};
+    // Under the lock:
+    enum class State { kUnproven, kProven, kLeaving };
+    State state = State::kUnproven;
+    Connection* connection = nullptr;  // while unproven
+    uint64_t peer_id = 0;              // by its certificate
   };
 
+  // With the lock held.
   void ForgetThoseOver();
-  void Serve(std::unique_ptr<Connection> connection);
+  size_t Count(Visit::State state) const;
+  // Makes room for one more that has not proven the secret: of the certificate
+  // that has most of them, the oldest has to go.
+  void DropUnproven();
+
+  // The visitor of `visit` has proven the secret, or is to leave. False: it is
+  // to leave.
+  bool Settle(bool proven, Visit* visit);
+  void Serve(std::unique_ptr<Connection> connection, Visit* visit);
   void ServeReplica(std::unique_ptr<Connection> connection);
   void LogRefusal(const std::string& peer, const rocksdb::Status& why);
   SessionSlot SlotFor(uint64_t peer_id);

@@ -38,6 +38,15 @@ double FinishBits(double n, double d, int slack);
 double RateFromCode(uint8_t code);
 uint8_t RateCode(double rate);
 
+// Bits of coupled parities (coupled_parities.h) by which a side of `n` elements
+// finds `missing` of them, 0 < missing <= kMaxParityShare * n, that the peer
+// lacks, where the peer has `surplus` that are not among the n: the entropy of
+// the missing ones, divided by the capacity of a cell of which `surplus`
+// obscures the parity, times what belief propagation was measured to need above
+// that, and a margin against chance.
+inline constexpr double kMaxParityShare = 0.35;
+double ParityBits(double n, double missing, double surplus);
+
 // Filters before the finish. A rate of 1 means no filter.
 struct FilterPlan {
   double first_rate = 1;   // of the filter of the side that speaks first

@@ -79,4 +79,45 @@ double EstimateDifference(std::string_view mine, std::string_view theirs,
   return best;
 }
 
+FineShape ShapeFine(uint64_t least) {
+  FineShape shape;
+  // About 5 % of what telling these differences takes, less if there are many.
+  shape.buckets = static_cast<uint32_t>(
+      std::clamp<uint64_t>(least / 2, 256, 16384) / 8 * 8);
+  // Means of 0.6 a bucket are measured best.
+  const double rate =
+      std::min(1.0, 0.5 * shape.buckets / static_cast<double>(least));
+  shape.threshold = static_cast<uint32_t>(rate * 0xffffffffu);
+  return shape;
+}
+
+std::string FineParities(std::span<const ElementHash> elements,
+                         const MappingKey& key, const FineShape& shape) {
+  std::string parities(shape.bytes(), '\0');
+  uint64_t mixes[kBlock];
+  for (size_t at = 0; at < elements.size(); at += kBlock) {
+    const size_t n = std::min(kBlock, elements.size() - at);
+    MixAll(elements.subspan(at, n), key, mixes);
+    for (size_t i = 0; i < n; ++i) {
+      if (static_cast<uint32_t>(mixes[i]) >= shape.threshold) continue;
+      const uint64_t bucket = (mixes[i] >> 32) * shape.buckets >> 32;
+      parities[bucket / 8] ^= static_cast<char>(1 << bucket % 8);
+    }
+  }
+  return parities;
+}
+
+double EstimateFine(std::string_view mine, std::string_view theirs,
+                    const FineShape& shape) {
+  assert(mine.size() == shape.bytes() && theirs.size() == shape.bytes());
+  int odd = 0;
+  for (size_t i = 0; i < mine.size(); ++i) {
+    odd += std::popcount(static_cast<uint8_t>(mine[i] ^ theirs[i]));
+  }
+  const double even = 1 - 2 * static_cast<double>(odd) / shape.buckets;
+  if (even < 0.05) return INFINITY;
+  const double rate = (shape.threshold + 0.5) / 4294967296.0;
+  return -std::log(even) / 2 * shape.buckets / rate;
+}
+
 }  // namespace rocksync

@@ -41,6 +41,26 @@ std::string Parities(std::span<const ElementHash> elements,
 double EstimateDifference(std::string_view mine, std::string_view theirs,
                           const ParityShape& shape, double max);
 
+// A finer estimate where it is known that at least `least` elements differ: one
+// level of many buckets, made for `least` to twice as many.
+struct FineShape {
+  uint32_t buckets = 256;  // a multiple of 8
+  uint32_t threshold = 0;  // elements with a smaller sample take part
+  size_t bytes() const { return buckets / 8; }
+};
+FineShape ShapeFine(uint64_t least);
+
+// The parities of `elements`: with v = Mix(hash, key), the lower 32 bits are
+// the sample, the upper ones are scaled to `buckets`; bucket b is bit b % 8 of
+// byte b / 8.
+std::string FineParities(std::span<const ElementHash> elements,
+                         const MappingKey& key, const FineShape& shape);
+
+// The number of differences behind two such strings of shape.bytes() bytes,
+// within 2 to 7 %; infinite if there are many times more than `least`.
+double EstimateFine(std::string_view mine, std::string_view theirs,
+                    const FineShape& shape);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_SKETCH_DIFFERENCE_ESTIMATE_H_

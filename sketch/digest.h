@@ -1,5 +1,11 @@
 // Digests: the count and the sum of a set of element hashes. Equal digests of
 // honest replicas prove equal sets; they are the only proof of equality.
+//
+// That holds for hashes that are keyed by the cluster's secret, and for no
+// other 128-bit values: sums of values with structure collide (a + (a + 3d)
+// equals (a + d) + (a + 2d)), and who can compute the hashes can search for
+// sets with one sum, at far less than 2^64 steps. Without the secret nobody
+// can.
 
 #ifndef ROCKSYNC_SKETCH_DIGEST_H_
 #define ROCKSYNC_SKETCH_DIGEST_H_

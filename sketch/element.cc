@@ -44,7 +44,7 @@ struct FreeState {
 
 }  // namespace
 
-ValueHash HashValue(std::string_view value) {
+ValueHash ElementHasher::HashIssuedValue(std::string_view value) {
   const XXH128_hash_t hash = XXH3_128bits(value.data(), value.size());
   return {hash.high64, hash.low64};
 }
@@ -69,6 +69,14 @@ ElementHasher::ElementHasher(const ClusterSecret& secret) {
 }
 
 ElementHasher::~ElementHasher() = default;
+
+ValueHash ElementHasher::HashValue(const Version& version,
+                                   std::string_view value) const {
+  if (version != Version{}) return HashIssuedValue(value);
+  const ElementHash hash =
+      Cut(Sha256({"rocksync adopted value", AsPiece(impl_->secret), value}));
+  return {hash.high, hash.low};
+}
 
 ElementHash ElementHasher::HashPair(std::string_view family,
                                     std::string_view key,

@@ -24,14 +24,12 @@ struct ElementHash {
   friend auto operator<=>(const ElementHash&, const ElementHash&) = default;
 };
 
-// XXH3-128 of a value's bytes (seed 0). It only has to catch corruption and to
-// order two values of one version; versions tell writes apart.
+// A hash of a value's bytes, see ElementHasher::HashValue.
 struct ValueHash {
   uint64_t high = 0;
   uint64_t low = 0;
   friend auto operator<=>(const ValueHash&, const ValueHash&) = default;
 };
-ValueHash HashValue(std::string_view value);
 
 // 32 bytes shared by the members of a cluster, given at configuration and
 // never sent. It keeps clients of the store from computing element hashes.
@@ -46,6 +44,16 @@ class ElementHasher {
   ~ElementHasher();
   ElementHasher(const ElementHasher&) = delete;
   ElementHasher& operator=(const ElementHasher&) = delete;
+
+  // Of a value that was written at an issued version: XXH3-128 (seed 0). The
+  // version tells writes apart, so this only has to catch corruption.
+  static ValueHash HashIssuedValue(std::string_view value);
+
+  // Of a value at any version. Version 0 is that of all adopted pairs, so there
+  // nothing but the value tells two of them apart, and whoever chose the values
+  // must not be able to make two alike: SHA-256, cut to 128 bits, over
+  //   "rocksync adopted value" | secret (32) | value.
+  ValueHash HashValue(const Version& version, std::string_view value) const;
 
   // The element of a live pair: SHA-256, cut to 128 bits, over
   //   secret (32) | length of family (4) | family | length of key (4) | key

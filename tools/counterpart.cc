@@ -19,7 +19,8 @@ class Running final : public Counterpart {
   Status Open(const std::string& address, const Credentials& credentials,
               const std::vector<std::string>& families) {
     InquiryTarget target;
-    Status status = MakeTarget(credentials, &target);
+    Status status = CheckAddress(address, /*or_directory=*/true);
+    if (status.ok()) status = MakeTarget(credentials, &target);
     target.address = address;
     Request request;
     request.kind = Request::Kind::kCompare;
@@ -42,10 +43,11 @@ class Running final : public Counterpart {
 class Resting final : public Counterpart {
  public:
   Status Open(const std::string& directory, const Credentials& credentials,
+              const std::vector<std::string>& wal_dirs,
               const std::vector<std::string>& families) {
     ClusterSecret secret;
     Status status = ReadClusterSecret(credentials, &secret);
-    if (status.ok()) status = RestingDB::Open(directory, &db_);
+    if (status.ok()) status = RestingDB::Open(directory, wal_dirs, &db_);
     if (status.ok()) {
       status = RestingReplica::Open(db_->db(), db_->handles(),
                                     credentials.cluster, secret, &replica_);
@@ -98,13 +100,14 @@ class Resting final : public Counterpart {
 
 Status Counterpart::Open(const std::string& where,
                          const Credentials& credentials,
+                         const std::vector<std::string>& wal_dirs,
                          const std::vector<std::string>& families,
                          std::unique_ptr<Counterpart>* counterpart) {
   std::error_code ignored;
   Status status;
   if (std::filesystem::is_directory(where, ignored)) {
     auto resting = std::make_unique<Resting>();
-    status = resting->Open(where, credentials, families);
+    status = resting->Open(where, credentials, wal_dirs, families);
     *counterpart = std::move(resting);
   } else {
     auto running = std::make_unique<Running>();

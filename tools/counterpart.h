@@ -17,10 +17,12 @@ namespace rocksync {
 
 class Counterpart {
  public:
-  // `where`: a directory, or host:port. `families`: the replicated ones of the
-  // replica to be compared; InvalidArgument if they differ.
+  // `where`: a directory, or host:port. `wal_dirs`: resting_db.h. `families`:
+  // the replicated ones of the replica to be compared; InvalidArgument if they
+  // differ.
   static rocksdb::Status Open(const std::string& where,
                               const Credentials& credentials,
+                              const std::vector<std::string>& wal_dirs,
                               const std::vector<std::string>& families,
                               std::unique_ptr<Counterpart>* counterpart);
   virtual ~Counterpart() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "replication/transport/address.h"
 #include "rocksdb/env.h"
 #include "rocksync/trial_certificates.h"
 
@@ -15,9 +16,11 @@ constexpr uint64_t kTrialOperatorId = 0x6f70657261746f72;
 
 rocksdb::Status ReadClusterSecret(const Credentials& credentials,
                                   ClusterSecret* secret) {
-  const std::string file = credentials.trial_directory.empty()
-                               ? credentials.secret_file
-                               : credentials.trial_directory + "/trial-secret";
+  const bool of_trial =
+      credentials.secret_file.empty() && !credentials.trial_directory.empty();
+  const std::string file = of_trial
+                               ? credentials.trial_directory + "/trial-secret"
+                               : credentials.secret_file;
   if (file.empty()) {
     return rocksdb::Status::InvalidArgument(
         "no secret", "give --certificates DIR or --secret FILE");
@@ -25,6 +28,11 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
   std::string bytes;
   const rocksdb::Status status =
       rocksdb::ReadFileToString(rocksdb::Env::Default(), file, &bytes);
+  if (of_trial && status.IsPathNotFound()) {
+    return rocksdb::Status::InvalidArgument(
+        file + " is not there",
+        "only replicated_store makes it; give --secret FILE");
+  }
   if (!status.ok()) return status;
   if (bytes.size() != secret->size()) {
     return rocksdb::Status::InvalidArgument(
@@ -32,6 +40,14 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
   }
   std::copy(bytes.begin(), bytes.end(), secret->begin());
   return status;
+}
+
+rocksdb::Status CheckAddress(const std::string& where, bool or_directory) {
+  HostPort parsed;
+  if (ParseAddress(where, &parsed).ok()) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument(
+      where, or_directory ? "is neither a directory nor host:port"
+                          : "is no host:port");
 }
 
 rocksdb::Status MakeTarget(const Credentials& credentials,
@@ -48,6 +64,12 @@ rocksdb::Status MakeTarget(const Credentials& credentials,
     tls.ca_file = certificate.ca_file;
     tls.certificate_file = certificate.certificate_file;
     tls.private_key_file = certificate.private_key_file;
+  } else if (tls.ca_file.empty() || tls.certificate_file.empty() ||
+             tls.private_key_file.empty()) {
+    return rocksdb::Status::InvalidArgument(
+        "a running replica is asked with a certificate of the cluster's CA",
+        "give --ca, --certificate and --private-key; or, for trials, "
+        "--certificates DIR");
   }
   return NewTlsTransport(tls, &target->transport);
 }

@@ -17,12 +17,17 @@ struct Credentials {
   std::string trial_directory;
   // Else:
   TlsTransportOptions tls;
-  std::string secret_file;  // 32 bytes
+  // 32 bytes; empty: the file trial-secret of `trial_directory`.
+  std::string secret_file;
 };
 
 // Reads the secret alone, for a database at rest.
 rocksdb::Status ReadClusterSecret(const Credentials& credentials,
                                   ClusterSecret* secret);
+
+// InvalidArgument: `where` is no host:port. `or_directory`: the command would
+// have taken a directory, too.
+rocksdb::Status CheckAddress(const std::string& where, bool or_directory);
 
 // Whom to ask and how; `target->address` is left alone. The certificate may
 // name any id: a tool is no replica. For trials one is made in the directory.

@@ -1,26 +1,26 @@
 #include "tools/detach.h"
 
 #include <ostream>
-#include <vector>
 
-#include "rocksdb/convenience.h"
-#include "rocksdb/utilities/options_util.h"
+#include "replication/store/own_options.h"
 #include "rocksync/replicated_db.h"
+#include "tools/resting_db.h"
 
 namespace rocksync {
 
-int RunDetach(const std::string& directory, std::ostream& out,
+int RunDetach(const DetachOptions& options, std::ostream& out,
               std::ostream& err) {
-  rocksdb::DBOptions options;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  rocksdb::ConfigOptions lenient;
-  lenient.ignore_unknown_options = true;
-  lenient.ignore_unsupported_options = true;
-  // Without an OPTIONS file the defaults have to do.
-  rocksdb::LoadLatestOptions(lenient, directory, &options, &families)
-      .PermitUncheckedError();
-  const rocksdb::Status status =
-      ReplicatedDB::Detach(rocksdb::DBOptions(), directory, families);
+  const std::string& directory = options.directory;
+  OwnOptions own;
+  rocksdb::Status status = CheckWalDirs(options.wal_dirs, {directory});
+  if (status.ok()) status = CheckHasIndex(directory);
+  if (status.ok()) {
+    status = LoadOwnOptions(rocksdb::Env::Default(), directory,
+                            WalDirOf(options.wal_dirs, directory), &own);
+  }
+  if (status.ok()) {
+    status = ReplicatedDB::Detach(own.db, directory, own.families);
+  }
   if (!status.ok()) {
     err << "rocksync detach " << directory << ": " << status.ToString() << '\n';
     return 2;

@@ -5,6 +5,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace rocksync {
 
@@ -13,7 +14,14 @@ namespace rocksync {
 // as far as RocksDB knows them by name; a database with others is detached by
 // its application with ReplicatedDB::Detach. Returns 0, or 2 with the reason on
 // `err`.
-int RunDetach(const std::string& directory, std::ostream& out,
+struct DetachOptions {
+  std::string directory;
+  // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
+  // say (resting_db.h).
+  std::vector<std::string> wal_dirs = {};
+};
+
+int RunDetach(const DetachOptions& options, std::ostream& out,
               std::ostream& err);
 
 }  // namespace rocksync

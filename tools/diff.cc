@@ -163,8 +163,13 @@ class Diff {
 int RunDiff(const DiffOptions& options, std::ostream& out, std::ostream& err) {
   std::unique_ptr<RestingDB> left;
   std::unique_ptr<RestingDB> right;
-  Status status = RestingDB::Open(options.left, &left);
-  if (status.ok()) status = RestingDB::Open(options.right, &right);
+  Status status = CheckWalDirs(options.wal_dirs, {options.left, options.right});
+  if (status.ok()) {
+    status = RestingDB::Open(options.left, options.wal_dirs, &left);
+  }
+  if (status.ok()) {
+    status = RestingDB::Open(options.right, options.wal_dirs, &right);
+  }
   Diff diff(options, out);
   if (status.ok()) status = diff.Compare(*left, *right);
   if (!status.ok()) {

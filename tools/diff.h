@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace rocksync {
 
@@ -14,6 +15,9 @@ struct DiffOptions {
   std::string right;
   uint64_t max_keys = 100;  // listed; all are counted
   bool json = false;        // one JSON object a line
+  // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
+  // say (resting_db.h).
+  std::vector<std::string> wal_dirs = {};
 };
 
 // Exit codes, as diff(1) has them.

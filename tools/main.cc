@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "tools/detach.h"
@@ -34,6 +35,13 @@ void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
                    "file of the cluster's secret, 32 bytes");
 }
 
+void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {
+  tool->add_option("--wal-dir", *wal_dirs,
+                   "DIR=LOGDIR: the log of DIR is in LOGDIR "
+                   "(DBOptions::wal_dir), where its own files do not say it")
+      ->allow_extra_args(false);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -52,12 +60,15 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   diff->add_flag("--json", diff_options.json, "one JSON object a line");
 
-  std::string detach_directory;
+  AddWalDirs(diff, &diff_options.wal_dirs);
+
+  rocksync::DetachOptions detach_options;
   CLI::App* const detach = app.add_subcommand(
       "detach",
       "Takes the index out of a database and leaves it a plain one; exit code "
       "2: error");
-  detach->add_option("DIR", detach_directory, "directory")->required();
+  detach->add_option("DIR", detach_options.directory, "directory")->required();
+  AddWalDirs(detach, &detach_options.wal_dirs);
 
   rocksync::VerifyToolOptions verify_options;
   CLI::App* const verify = app.add_subcommand(
@@ -85,6 +96,7 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(0, 3'600'000));
   verify->add_flag("--json", verify_options.json, "one JSON object a line");
+  AddWalDirs(verify, &verify_options.wal_dirs);
   AddCredentials(verify, &verify_options.credentials);
 
   rocksync::RescueOptions rescue_options;
@@ -102,6 +114,7 @@ int main(int argc, char** argv) {
       ->add_option("--output", rescue_options.output,
                    "directory for what is exported; it is made")
       ->required();
+  AddWalDirs(rescue, &rescue_options.wal_dirs);
   AddCredentials(rescue, &rescue_options.credentials);
 
   rocksync::RestampToolOptions restamp_options;
@@ -116,6 +129,7 @@ int main(int argc, char** argv) {
       ->add_option("--max-ahead-ms", restamp_options.max_ahead_ms,
                    "what peers accept: ReplicatedDBOptions::max_clock_ahead_ms")
       ->capture_default_str();
+  AddWalDirs(restamp, &restamp_options.wal_dirs);
   AddCredentials(restamp, &restamp_options.credentials);
 
   rocksync::StatusToolOptions status_options;
@@ -146,7 +160,7 @@ int main(int argc, char** argv) {
     return rocksync::RunStatus(status_options, std::cout, std::cerr);
   }
   if (*detach) {
-    return rocksync::RunDetach(detach_directory, std::cout, std::cerr);
+    return rocksync::RunDetach(detach_options, std::cout, std::cerr);
   }
   return 2;
 }

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "replication/json.h"
+#include "replication/protocol/pair_coding.h"
 #include "replication/store/resting_replica.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
 #include "tools/counterpart.h"
+#include "tools/doubted_pairs.h"
 #include "tools/resting_db.h"
 
 namespace rocksync {
@@ -23,14 +25,14 @@ namespace {
 using rocksdb::Slice;
 using rocksdb::Status;
 
-std::string FileName(const std::string& family) {
+std::string FileName(const std::string& family, bool suspect) {
   const bool plain = std::all_of(family.begin(), family.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
            c == '-';
   });
   return (plain && !family.empty() ? family
                                    : "0x" + Slice(family).ToString(true)) +
-         ".sst";
+         (suspect ? ".suspect.sst" : ".sst");
 }
 
 // True if what is here is not there.
@@ -48,35 +50,87 @@ bool Alone(const Difference& difference) {
 }
 
 const char* Why(const Difference& difference) {
-  switch (KindOf(difference)) {
-    case DifferenceKind::kMissingThere:
+  const bool later = difference.mine.version > difference.theirs.version;
+  switch (difference.theirs.state) {
+    case Held::State::kNothing:
       return "missing_there";
-    case DifferenceKind::kVersion:
-      return "newer_here";
-    default:
-      return "other_content";
+    case Held::State::kTombstone:
+      return later ? "newer_here" : "deleted_there";
+    case Held::State::kLive:
+      break;
   }
+  return later ? "newer_here" : "other_content";
 }
+
+// A pair or tombstone to be exported.
+struct Rescued {
+  Difference difference;
+  bool suspect = false;  // nothing vouches for the value
+};
+
+Status ReadPairOf(const RestingReplica& replica, uint32_t family,
+                  const std::string& key, std::string* value) {
+  return replica.reader().db()->Get(
+      rocksdb::ReadOptions(), replica.families()[family].handle(), key, value);
+}
+
+// What the element's hash would be if it had this value.
+ElementHash HashWith(const RestingReplica& replica, uint32_t family,
+                     const std::string& key, const Version& version,
+                     const std::string& value) {
+  const ElementHasher& hasher = replica.reader().hasher();
+  return hasher.HashPair(replica.families()[family].name, key, version,
+                         hasher.HashValue(version, value));
+}
+
+// The pairs of one family that go into one SST file, made with the first.
+class PairFile {
+ public:
+  PairFile(const rocksdb::Comparator* order, std::string path)
+      : path_(std::move(path)), options_(OptionsWith(order)) {}
+
+  Status Add(const std::string& key, const std::string& value) {
+    Status status;
+    if (file_ == nullptr) {
+      file_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(),
+                                                       options_);
+      status = file_->Open(path_);
+    }
+    return status.ok() ? file_->Put(key, value) : status;
+  }
+  Status Finish() { return file_ == nullptr ? Status::OK() : file_->Finish(); }
+
+ private:
+  static rocksdb::Options OptionsWith(const rocksdb::Comparator* order) {
+    rocksdb::Options options;
+    options.comparator = order;
+    return options;
+  }
+
+  const std::string path_;
+  const rocksdb::Options options_;
+  std::unique_ptr<rocksdb::SstFileWriter> file_;
+};
 
 class Export {
  public:
   Export(const RestingReplica& replica, const std::string& output)
       : replica_(replica), output_(output) {}
 
-  Status Run(std::vector<Difference> alone) {
+  Status Run(std::vector<Rescued> found) {
     std::error_code error;
     if (!std::filesystem::create_directory(output_, error)) {
       return Status::IOError(
           output_, error ? error.message() : "is there already; name another");
     }
     list_.open(output_ + "/pairs.jsonl");
-    std::map<uint32_t, std::vector<Difference>> families;
-    for (Difference& difference : alone) {
-      families[difference.family].push_back(std::move(difference));
+    std::map<uint32_t, std::vector<Rescued>> families;
+    for (Rescued& rescued : found) {
+      families[rescued.difference.family].push_back(std::move(rescued));
     }
-    for (auto& [ordinal, differences] : families) {
+    for (auto& [ordinal, rescued] : families) {
       const Status status =
-          Write(replica_.families()[ordinal], std::move(differences));
+          Write(replica_.families()[ordinal], std::move(rescued));
       if (!status.ok()) return status;
     }
     list_.close();
@@ -86,43 +140,52 @@ class Export {
 
   uint64_t pairs() const { return pairs_; }
   uint64_t tombstones() const { return tombstones_; }
+  uint64_t suspect() const { return suspect_; }
   uint64_t damaged() const { return damaged_; }
 
  private:
-  Status Write(const Family& family, std::vector<Difference> differences) {
+  Status Write(const Family& family, std::vector<Rescued> found) {
     const rocksdb::Comparator* const order = family.handle()->GetComparator();
-    std::sort(differences.begin(), differences.end(),
-              [order](const Difference& a, const Difference& b) {
-                return order->Compare(a.key, b.key) < 0;
+    std::sort(found.begin(), found.end(),
+              [order](const Rescued& a, const Rescued& b) {
+                return order->Compare(a.difference.key, b.difference.key) < 0;
               });
-    rocksdb::Options options;
-    options.comparator = order;
-    rocksdb::SstFileWriter file(rocksdb::EnvOptions(), options);
-    bool opened = false;
-    for (const Difference& difference : differences) {
-      JsonObject line = Describe(family, difference);
-      if (difference.mine.state == Held::State::kTombstone) {
-        ++tombstones_;
-        list_ << line.Text() << "\n";
-        continue;
-      }
-      std::string value;
-      const bool good = Read(family, difference, &value);
-      line.Add("value_bytes", uint64_t{value.size()}).Add("damaged", !good);
-      list_ << line.Text() << "\n";
-      if (!good) {
-        ++damaged_;
-        continue;
-      }
-      Status status;
-      if (!std::exchange(opened, true)) {
-        status = file.Open(output_ + "/" + FileName(family.name));
-      }
-      if (status.ok()) status = file.Put(difference.key, value);
+    PairFile sound(order, output_ + "/" + FileName(family.name, false));
+    PairFile suspect(order, output_ + "/" + FileName(family.name, true));
+    Status status;
+    for (const Rescued& rescued : found) {
+      status = WritePair(family, rescued, rescued.suspect ? &suspect : &sound);
       if (!status.ok()) return status;
-      ++pairs_;
     }
-    return opened ? file.Finish() : Status::OK();
+    status = sound.Finish();
+    return status.ok() ? suspect.Finish() : status;
+  }
+
+  Status WritePair(const Family& family, const Rescued& rescued,
+                   PairFile* file) {
+    const Difference& difference = rescued.difference;
+    JsonObject line = Describe(family, difference);
+    if (difference.mine.state == Held::State::kTombstone) {
+      ++tombstones_;
+      list_ << line.Text() << "\n";
+      return Status::OK();
+    }
+    std::string value;
+    const bool reads =
+        ReadPairOf(replica_, family.ordinal, difference.key, &value).ok();
+    const bool says = difference.mine.hash != ElementHash{};
+    const bool matches =
+        reads &&
+        HashWith(replica_, family.ordinal, difference.key,
+                 difference.mine.version, value) == difference.mine.hash;
+    list_ << line.Add("value_bytes", uint64_t{value.size()})
+                 .Add("damaged", !reads || (says && !matches))
+                 .Add("suspect", rescued.suspect)
+                 .Text()
+          << "\n";
+    const bool exported = reads && (matches || rescued.suspect);
+    ++(!exported ? damaged_ : rescued.suspect ? suspect_ : pairs_);
+    return exported ? file->Add(difference.key, value) : Status::OK();
   }
 
   static JsonObject Describe(const Family& family,
@@ -141,76 +204,175 @@ class Export {
         .Add("replica", HexId(version.replica));
   }
 
-  bool Read(const Family& family, const Difference& difference,
-            std::string* value) {
-    return replica_.reader()
-               .db()
-               ->Get(rocksdb::ReadOptions(), family.handle(), difference.key,
-                     value)
-               .ok() &&
-           replica_.reader().hasher().HashPair(
-               family.name, difference.key, difference.mine.version,
-               HashValue(*value)) == difference.mine.hash;
-  }
-
   const RestingReplica& replica_;
   const std::string output_;
   std::ofstream list_;
   uint64_t pairs_ = 0;
   uint64_t tombstones_ = 0;
+  uint64_t suspect_ = 0;
   uint64_t damaged_ = 0;
 };
 
-Status FindAlone(const RescueOptions& options, const RestingReplica& replica,
-                 std::vector<Difference>* alone) {
-  std::unique_ptr<Counterpart> counterpart;
-  Status status = Counterpart::Open(options.against, options.credentials,
-                                    replica.family_names(), &counterpart);
-  if (!status.ok()) return status;
-  VerifyTask task;
-  task.found = [alone](Difference difference) {
-    if (Alone(difference)) alone->push_back(std::move(difference));
-    return true;
-  };
-  const std::unique_ptr<StorageView> view = replica.NewView();
-  SessionReport report;
-  status = counterpart->Compare(view.get(), task, &report);
-  if (status.ok() && !report.compared) {
-    status = Status::Incomplete("not all could be compared");
+// What the replica alone holds, in the order in which it is found: first by
+// what the two indexes say, then what ours does not vouch for.
+class Search {
+ public:
+  explicit Search(const RestingReplica& replica)
+      : replica_(replica), view_(replica.NewView()) {}
+
+  Status Run(const RescueOptions& options) {
+    std::unique_ptr<Counterpart> counterpart;
+    Status status = Counterpart::Open(options.against, options.credentials,
+                                      options.wal_dirs, replica_.family_names(),
+                                      &counterpart);
+    if (status.ok()) status = FindDoubtedPairs(replica_, &doubted_);
+    if (status.ok()) status = CompareAll(counterpart.get());
+    if (status.ok()) status = CompareDoubted(counterpart.get());
+    return status;
   }
-  return status;
+
+  std::vector<Rescued> TakeFound() { return std::move(found_); }
+  const std::vector<std::string>& unread() const { return doubted_.unread; }
+
+ private:
+  Status CompareAll(Counterpart* counterpart) {
+    VerifyTask task;
+    task.found = [this](Difference difference) {
+      // What is doubted is looked at for itself.
+      if (!Alone(difference) || IsDoubted(difference)) return true;
+      found_.push_back({std::move(difference), /*suspect=*/false});
+      return true;
+    };
+    SessionReport report;
+    const Status status = counterpart->Compare(view_.get(), task, &report);
+    return status.ok() && !report.compared
+               ? Status::Incomplete("not all could be compared")
+               : status;
+  }
+
+  Status CompareDoubted(Counterpart* counterpart) {
+    VerifyTask task;
+    for (const auto& [place, entry] : doubted_.pairs) {
+      if (place.second.size() <= kMaxKeyBytes) {
+        task.keys.push_back(place);
+      } else {  // no claim could name it: nobody can have it from here
+        Judge(place.first, place.second, Held{});
+      }
+    }
+    if (task.keys.empty()) return Status::OK();
+    size_t answered = 0;
+    task.found = [&](Difference difference) {
+      ++answered;
+      Judge(difference.family, difference.key, difference.theirs);
+      return true;
+    };
+    SessionReport report;
+    const Status status = counterpart->Compare(view_.get(), task, &report);
+    return status.ok() && answered != task.keys.size()
+               ? Status::Incomplete("not all suspect pairs could be compared")
+               : status;
+  }
+
+  bool IsDoubted(const Difference& difference) const {
+    return doubted_.pairs.count({difference.family, difference.key}) > 0;
+  }
+
+  void Judge(uint32_t family, const std::string& key, const Held& theirs) {
+    const StoredEntry& entry = doubted_.pairs.at({family, key});
+    std::string value;
+    const Status read = ReadPairOf(replica_, family, key, &value);
+    Rescued rescued{{family, key, Said(family, key, entry), theirs}, true};
+    const bool they_have_it =
+        theirs.state == Held::State::kLive && read.ok() &&
+        HashWith(replica_, family, key, theirs.version, value) == theirs.hash;
+    if (they_have_it && !(entry.version > theirs.version)) return;
+    // What is lost here matters if nobody has its version or a later one.
+    const bool lost = read.IsNotFound();
+    if (lost &&
+        (!SaysAnything(entry) || (theirs.state != Held::State::kNothing &&
+                                  !(entry.version > theirs.version)))) {
+      return;
+    }
+    if (lost && entry.tombstone) {
+      rescued.difference.mine.state = Held::State::kTombstone;
+    }
+    found_.push_back(std::move(rescued));
+  }
+
+  // What the entry says, of a pair.
+  Held Said(uint32_t family, const std::string& key,
+            const StoredEntry& entry) const {
+    Held held{Held::State::kLive, entry.version, {}};
+    if (SaysAnything(entry)) {
+      held.hash = CompleteHash(replica_.reader().hasher(),
+                               replica_.families()[family].name, key, entry);
+    }
+    return held;
+  }
+
+  const RestingReplica& replica_;
+  const std::unique_ptr<StorageView> view_;
+  DoubtedPairs doubted_;
+  std::vector<Rescued> found_;
+};
+
+Status OpenReplica(const RescueOptions& options, std::unique_ptr<RestingDB>* db,
+                   std::unique_ptr<RestingReplica>* replica) {
+  ClusterSecret secret;
+  Status status = ReadClusterSecret(options.credentials, &secret);
+  if (status.ok()) {
+    status =
+        CheckWalDirs(options.wal_dirs, {options.directory, options.against});
+  }
+  if (status.ok()) {
+    status = RestingDB::Open(options.directory, options.wal_dirs, db);
+  }
+  if (!status.ok()) return status;
+  return RestingReplica::Open((*db)->db(), (*db)->handles(),
+                              options.credentials.cluster, secret, replica);
+}
+
+void Tell(const Export& exported, const std::string& output,
+          std::ostream& out) {
+  out << exported.pairs() << " pairs and " << exported.tombstones()
+      << " tombstones exported to " << output;
+  if (exported.suspect() > 0) {
+    out << "; also " << exported.suspect()
+        << " suspect pairs, to FAMILY.suspect.sst: nothing says of which"
+           " version they are";
+  }
+  if (exported.damaged() > 0) {
+    out << "; " << exported.damaged() << " more pairs are damaged";
+  }
+  out << "\n";
 }
 
 }  // namespace
 
 int RunRescue(const RescueOptions& options, std::ostream& out,
               std::ostream& err) {
-  ClusterSecret secret;
   std::unique_ptr<RestingDB> db;
   std::unique_ptr<RestingReplica> replica;
-  std::vector<Difference> alone;
-  Status status = ReadClusterSecret(options.credentials, &secret);
-  if (status.ok()) status = RestingDB::Open(options.directory, &db);
+  Status status = OpenReplica(options, &db, &replica);
   if (status.ok()) {
-    status = RestingReplica::Open(
-        db->db(), db->handles(), options.credentials.cluster, secret, &replica);
-  }
-  if (status.ok()) status = FindAlone(options, *replica, &alone);
-  if (status.ok() && alone.empty()) {
-    out << options.directory << " holds nothing that " << options.against
-        << " lacks\n";
-    return kRescueNothing;
-  }
-  if (status.ok()) {
+    Search search(*replica);
+    status = search.Run(options);
+    for (const std::string& unread : search.unread()) {
+      err << "rocksync rescue: not all data could be read; pairs without an"
+             " index entry may be left out: "
+          << unread << "\n";
+    }
+    std::vector<Rescued> found = search.TakeFound();
+    if (status.ok() && found.empty()) {
+      if (!search.unread().empty()) return kRescueError;
+      out << options.directory << " holds nothing that " << options.against
+          << " lacks\n";
+      return kRescueNothing;
+    }
     Export exported(*replica, options.output);
-    status = exported.Run(std::move(alone));
+    if (status.ok()) status = exported.Run(std::move(found));
     if (status.ok()) {
-      out << exported.pairs() << " pairs and " << exported.tombstones()
-          << " tombstones exported to " << options.output;
-      if (exported.damaged() > 0) {
-        out << "; " << exported.damaged() << " more pairs are damaged";
-      }
-      out << "\n";
+      Tell(exported, options.output, out);
       return kRescueExported;
     }
   }

@@ -6,6 +6,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "tools/credentials.h"
 
@@ -16,6 +17,9 @@ struct RescueOptions {
   std::string against;    // directory or host:port of one that counts
   std::string output;     // made; must not be there
   Credentials credentials;
+  // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
+  // say (resting_db.h).
+  std::vector<std::string> wal_dirs = {};
 };
 
 inline constexpr int kRescueNothing = 0;
@@ -28,17 +32,26 @@ inline constexpr int kRescueError = 2;
 //     family, key       as `rocksync diff` shows them
 //     key_hex           the key's bytes
 //     kind              "pair" or "tombstone"
-//     why               "missing_there", "newer_here" or "other_content"
-//     time_ms, counter, replica   its version
+//     why               "missing_there", "newer_here" or "other_content"; of a
+//                       suspect pair also "deleted_there"
+//     time_ms, counter, replica   its version; of a suspect pair what its index
+//                       entry says, all 0 if that says nothing
 //     value_bytes       of a pair
 //     damaged           true if the value does not match its index entry or
-//                       does not read; it is then in no SST file
+//                       does not read
+//     suspect           true if nothing vouches for the value, so that nobody
+//                       knows its version: it has no index entry, or one that
+//                       is suspect, of a delete, or of another value. If it
+//                       reads, it is in the second kind of SST file.
 //   OUTPUT/FAMILY.sst    the pairs of a family, an SST file that RocksDB's
 //                        SstFileReader and `sst_dump` read and a plain database
 //                        ingests. Names with other bytes than letters, digits,
 //                        '_' and '-' are in hexadecimal after 0x.
-// Memory: the keys that are exported. Exit codes 0: there is nothing, 1:
-// something was exported, 2: error.
+//   OUTPUT/FAMILY.suspect.sst   the suspect pairs that read
+// A suspect pair is left out only if `against` holds the very value. Reads all
+// data of the replica. Memory: the keys that are exported or suspect. Exit
+// codes 0: there is nothing, 1: something was exported, 2: error, also if
+// nothing was found but not all data could be read.
 int RunRescue(const RescueOptions& options, std::ostream& out,
               std::ostream& err);
 

@@ -1,11 +1,10 @@
 #include "tools/restamp.h"
 
 #include <ostream>
-#include <vector>
 
-#include "rocksdb/convenience.h"
-#include "rocksdb/utilities/options_util.h"
+#include "replication/store/own_options.h"
 #include "rocksync/replicated_db.h"
+#include "tools/resting_db.h"
 
 namespace rocksync {
 
@@ -17,17 +16,17 @@ int RunRestamp(const RestampToolOptions& options, std::ostream& out,
   rocksdb::Status status =
       ReadClusterSecret(options.credentials, &replication.cluster_secret);
   RestampResult result;
+  if (status.ok()) status = CheckWalDirs(options.wal_dirs, {options.directory});
+  if (status.ok()) status = CheckHasIndex(options.directory);
+  OwnOptions own;
   if (status.ok()) {
-    rocksdb::DBOptions last;
-    std::vector<rocksdb::ColumnFamilyDescriptor> families;
-    rocksdb::ConfigOptions lenient;
-    lenient.ignore_unknown_options = true;
-    lenient.ignore_unsupported_options = true;
-    // Without an OPTIONS file the defaults have to do.
-    rocksdb::LoadLatestOptions(lenient, options.directory, &last, &families)
-        .PermitUncheckedError();
-    status = ReplicatedDB::Restamp(rocksdb::DBOptions(), replication,
-                                   options.directory, families, &result);
+    status =
+        LoadOwnOptions(rocksdb::Env::Default(), options.directory,
+                       WalDirOf(options.wal_dirs, options.directory), &own);
+  }
+  if (status.ok()) {
+    status = ReplicatedDB::Restamp(own.db, replication, options.directory,
+                                   own.families, &result);
   }
   if (!status.ok()) {
     err << "rocksync restamp " << options.directory << ": " << status.ToString()

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "tools/credentials.h"
 
@@ -15,6 +16,9 @@ struct RestampToolOptions {
   std::string directory;
   Credentials credentials;  // cluster and secret
   uint64_t max_ahead_ms = 60'000;
+  // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
+  // say (resting_db.h).
+  std::vector<std::string> wal_dirs = {};
 };
 
 // ReplicatedDB::Restamp on a database that nobody has open. Correct the

@@ -14,14 +14,26 @@
 
 namespace rocksync {
 
+// What commands are told of logs that are in directories of their own, each as
+// "DIR=LOGDIR". InvalidArgument: one names a directory that is none of these.
+rocksdb::Status CheckWalDirs(const std::vector<std::string>& wal_dirs,
+                             const std::vector<std::string>& directories);
+// Empty: nothing is said of `directory`.
+std::string WalDirOf(const std::vector<std::string>& wal_dirs,
+                     const std::string& directory);
+
+// For commands that are of no use on other databases. NotFound: it is a plain
+// one. IOError: it is none.
+rocksdb::Status CheckHasIndex(const std::string& directory);
+
 // Opened read-only: nothing in the directory changes. Locked like an open
-// database, so that nobody writes to it meanwhile. Comparators and merge
-// operators are those of the database's own OPTIONS file, as far as RocksDB
-// knows them by name.
+// database, so that nobody writes to it meanwhile. With the database's own
+// options (own_options.h).
 class RestingDB {
  public:
   // IOError: it is open somewhere, or is not there.
   static rocksdb::Status Open(const std::string& directory,
+                              const std::vector<std::string>& wal_dirs,
                               std::unique_ptr<RestingDB>* db);
   ~RestingDB();
 
@@ -40,7 +52,8 @@ class RestingDB {
  private:
   RestingDB() = default;
   rocksdb::Status Lock(const std::string& directory);
-  rocksdb::Status OpenLocked(const std::string& directory);
+  rocksdb::Status OpenLocked(const std::string& directory,
+                             const std::string& wal_dir);
 
   rocksdb::FileLock* lock_ = nullptr;
   std::unique_ptr<rocksdb::DB> db_;

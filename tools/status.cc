@@ -56,7 +56,9 @@ void PrintPeers(const Json& status, std::ostream& out) {
 int RunStatus(const StatusToolOptions& options, std::ostream& out,
               std::ostream& err) {
   InquiryTarget target;
-  rocksdb::Status status = MakeTarget(options.credentials, &target);
+  rocksdb::Status status =
+      CheckAddress(options.replica, /*or_directory=*/false);
+  if (status.ok()) status = MakeTarget(options.credentials, &target);
   target.address = options.replica;
   std::unique_ptr<Inquirer> inquirer;
   if (status.ok()) status = Inquirer::Open(target, Request(), &inquirer);

@@ -77,7 +77,13 @@ bool IsDirectory(const std::string& path) {
 Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
                      bool* equal) {
   InquiryTarget target;
-  Status status = MakeTarget(options.credentials, &target);
+  Status status = CheckAddress(options.left, /*or_directory=*/true);
+  if (status.ok() && IsDirectory(options.right)) {
+    status = Status::InvalidArgument(
+        options.right, "is a directory; give it first, and the replica second");
+  }
+  if (status.ok()) status = CheckAddress(options.right, /*or_directory=*/true);
+  if (status.ok()) status = MakeTarget(options.credentials, &target);
   if (!status.ok()) return status;
   Request request;
   request.kind = Request::Kind::kVerify;
@@ -104,14 +110,20 @@ Status VerifyResting(const VerifyToolOptions& options, Printer* printer,
   std::unique_ptr<RestingReplica> replica;
   std::unique_ptr<Counterpart> counterpart;
   Status status = ReadClusterSecret(options.credentials, &secret);
-  if (status.ok()) status = RestingDB::Open(options.left, &db);
+  if (status.ok()) {
+    status = CheckWalDirs(options.wal_dirs, {options.left, options.right});
+  }
+  if (status.ok()) {
+    status = RestingDB::Open(options.left, options.wal_dirs, &db);
+  }
   if (status.ok()) {
     status = RestingReplica::Open(
         db->db(), db->handles(), options.credentials.cluster, secret, &replica);
   }
   if (status.ok()) {
-    status = Counterpart::Open(options.right, options.credentials,
-                               replica->family_names(), &counterpart);
+    status =
+        Counterpart::Open(options.right, options.credentials, options.wal_dirs,
+                          replica->family_names(), &counterpart);
   }
   if (!status.ok()) return status;
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "tools/credentials.h"
 
@@ -19,6 +20,9 @@ struct VerifyToolOptions {
   uint64_t max_keys = 100;
   uint64_t settle_ms = 15'000;  // see VerifyOptions
   bool json = false;            // one JSON object a line
+  // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
+  // say (resting_db.h).
+  std::vector<std::string> wal_dirs = {};
 };
 
 // Exit codes, as diff(1) has them.

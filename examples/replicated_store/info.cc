@@ -56,7 +56,7 @@ void AddSession(const SessionProgress& session, Lines* lines) {
   lines->Add("rounds", session.rounds);
   lines->Add("round_trips", session.round_trips);
   lines->Add("plan", session.plan);
-  lines->Add("error", session.error);
+  lines->Add("session_error", session.error);
 }
 
 void AddForgetting(const ForgettingStats& stats, Lines* lines) {
@@ -64,6 +64,7 @@ void AddForgetting(const ForgettingStats& stats, Lines* lines) {
   lines->Add("members", stats.members.size());
   lines->Add("tombstones", stats.tombstones);
   lines->AddId("tombstones_held_up_by", stats.held_up_by);
+  lines->Add("unproven_data", stats.unproven ? 1 : 0);
   lines->AddId("two_lives_of", stats.two_lives);
   lines->Add("tombstones_removed", stats.removed);
   lines->Add("tombstones_sweeping", stats.sweeping);

@@ -11,6 +11,7 @@
 
 #include "rocksdb/options.h"
 #include "rocksync/hooks.h"
+#include "rocksync/limits.h"
 
 namespace rocksdb {
 class FilterPolicy;
@@ -31,9 +32,25 @@ struct ReplicatedDBOptions {
   std::string cluster_name;
 
   // Names of the replicated column families. Empty: all of them. Writes to the
-  // others pass through untouched. A family that is created while the database
-  // is open is replicated if it is named here, or if this is empty.
+  // others pass through untouched. A name that no family has (yet) is no error;
+  // ReplicatedDB::ReplicatedFamilies says which are replicated. A family that
+  // is created while the database is open is replicated if it is named here, or
+  // if this is empty.
+  //
+  // A family that was replicated when the database was last open, and now is
+  // not named, or is not there any more (dropped or made anew without the
+  // library), is refused: what the index knows of it would be thrown away. See
+  // discard_history_of.
   std::vector<std::string> families;
+
+  // Families of which the index may forget all that it knows, at this opening:
+  // those that shall not be replicated any more, and those that were dropped
+  // (or dropped and made anew under the same name) without the library. Their
+  // data stay. If such a family is replicated later, or was made anew, its
+  // pairs are adopted: any version that a peer has of a key beats them, and
+  // what was deleted comes back. A name that is not needed does no harm; still,
+  // this is for the one opening.
+  std::vector<std::string> discard_history_of;
 
   // Sees every batch from peers before it is applied; may be null.
   std::shared_ptr<ApplyHook> hook;
@@ -48,14 +65,42 @@ struct ReplicatedDBOptions {
   // database is refused.
   bool adopt_existing = true;
 
+  // The index of this database is lost, or a part of it that it cannot do
+  // without (RocksDB's RepairDB may drop it, see below): by the file ROCKSYNC
+  // in its directory there was one. False: refused with Corruption, since which
+  // pairs are newer than those of peers, and what was deleted, is not known any
+  // more. True: what is left of the index is dropped, the pairs are adopted as
+  // with adopt_existing, and this is a new replica. Any version that a peer has
+  // of a key beats such a pair, and deletes that only the index knew of are
+  // undone. Better is a new, empty replica, which peers fill. For the one
+  // opening that needs it.
+  //
+  // RepairDB(name, options, families) drops the families that it is not told
+  // of, the index too. RepairDB(name, options) keeps those of which it finds a
+  // table file: after it the index may be lost, or be there and older than the
+  // data (then see open_copy_as_new_replica). On a database with several
+  // families not all of which were flushed RepairDB may fail by itself
+  // ("force_consistency_checks ... VersionBuilder"), with the library or
+  // without.
+  bool adopt_after_index_loss = false;
+
   // Let a copy of a replica open as a new replica with an identity of its own.
   // False: a checkpoint or a restored backup is recognised and refused, since
-  // two replicas with one identity lose writes. A directory copied with plain
-  // tools (`cp -a`) looks like the original; it is recognised by peers, which
-  // refuse it, and opens as a new replica if this is set and it lies in another
-  // directory than when it was last opened, or a peer has refused it since. So
-  // set this for the one opening that needs it: a database that was only moved
-  // would become a new replica too.
+  // two replicas with one identity lose writes: neither carries the file
+  // ROCKSYNC that the library keeps in the database's directory (so a database
+  // that lost the file is refused, too). An older state put back in place, a
+  // lost log and what RepairDB left are refused as well: the file knows in
+  // which state the index was left. As a new replica such a database is
+  // compared with its index in the background.
+  // A directory copied with plain tools (`cp -a`) has the file, too, and looks
+  // like the original. It is recognised by peers, which refuse it, and opens as
+  // a new replica if this is set and anything tells that it may be a copy: it
+  // lies in another directory than at its last opening, or did at an earlier
+  // one; a peer has refused it; or it met a replica of its own identity, the
+  // original. The original may be one that was moved or met its copy, too: so
+  // set this for the one opening that needs it. Left on, it does nothing to
+  // what has become a new replica; where it has no effect, the LOG says so and
+  // what to do if this is a copy.
   bool open_copy_as_new_replica = false;
 
   // The filter of the index, e.g. the one in rocksync/filter_policy.h; null:
@@ -70,6 +115,25 @@ struct ReplicatedDBOptions {
   // ReplicatedDB::DeleteRangeInChunks does it in several batches.
   uint64_t max_delete_range_keys = 10000;
 
+  // Writes of a larger key or value to a replicated family are refused with
+  // InvalidArgument, the result of a Merge included, and so is one that a peer
+  // offers. At most kMostKeyBytes and kMostValueBytes (rocksync/limits.h). A
+  // larger pair that is there already, since it was adopted or the limit was
+  // higher, stays: it does not travel, is named in the log and counted
+  // (IndexStats::oversized_pairs), and everything else goes on. It may be
+  // deleted. A replica that has it is not proven equal to one that has not. A
+  // session holds up to four times a value in memory.
+  size_t max_key_bytes = kMostKeyBytes;
+  size_t max_value_bytes = size_t{64} << 20;
+
+  // Writes to replicated families, and pairs from peers, are refused with
+  // Status::NoSpace while the disk of the database, of its WAL or of one of
+  // DBOptions::db_paths has less room than this and what memtables will take;
+  // deletes while it has less than half of this. Reads go on, and writes go on
+  // by themselves once there is room. RocksDB itself cannot get out of a disk
+  // that is full to the last byte. 0: no such check.
+  uint64_t min_free_bytes = uint64_t{64} << 20;
+
   // Families with a merge operator in which Merge is allowed. A Merge is
   // resolved to a full value under the key's lock; of two Merges of one key on
   // different replicas at one time, one is lost, as with any two writes.
@@ -80,6 +144,14 @@ struct ReplicatedDBOptions {
   // The application vouches that its compaction filters drop and change
   // nothing in replicated families. Without it such filters are refused.
   bool compaction_filters_drop_nothing = false;
+
+  // The application vouches that the comparators of replicated families call
+  // two keys equal only if their bytes are. Two spellings of one key would be
+  // one pair in RocksDB and two in the index, of which replicas could never
+  // agree. Without it a comparator is refused whose
+  // CanKeysWithDifferentByteContentsBeEqual() is true, as it is by default for
+  // comparators of an application; better override it there.
+  bool comparators_tell_all_bytes_apart = false;
 
   // A pair from a peer whose version lies further than this ahead of the local
   // clock is held back: not applied, and the local clock does not follow it.

@@ -58,10 +58,20 @@ struct AdoptionProgress {
 struct IndexStats {
   uint64_t suspect_pairs = 0;      // met since opening; see index_format.md
   uint64_t repaired_pairs = 0;     // suspect ones that a peer's pair replaced
+  uint64_t acquitted_pairs = 0;    // suspect ones that matched when read again
+  uint64_t repaired_entries = 0;   // of the index, with one bit flipped
+  uint64_t removed_entries = 0;    // of the index, that were no key's
   uint64_t held_back_pairs = 0;    // from peers, too far in the future
   uint64_t held_back_replica = 0;  // which issued the latest of them
-  uint64_t digest_rescans = 0;     // readyings of digests that read everything
+  uint64_t oversized_pairs = 0;    // met, too large to send or take
+  // Digests that were not those of the entries, which happens only after damage
+  // to the index. A session that meets such ones may fail; they are read anew.
+  uint64_t wrong_digests = 0;
+  uint64_t digest_rescans = 0;  // readyings of digests that read everything
   uint64_t digest_entries_read = 0;  // entries read for digests, all in all
+  // Operations, and ranges of keys in files, that came past the library while
+  // the database was open and were noticed; see ReplicatedDB.
+  uint64_t foreign_changes = 0;
 };
 
 // What ReplicatedDB::Restamp did.
@@ -89,11 +99,36 @@ struct RestampResult {
 //  * DeleteRange deletes the keys held at that moment, one tombstone each.
 //  * Refused with NotSupported or InvalidArgument and a message that names the
 //    remedy: WriteOptions::disableWAL, PutEntity, user-defined timestamps,
-//    IngestExternalFile(s), DeleteFile, CreateColumnFamilyWithImport.
+//    IngestExternalFile(s), DeleteFile, CreateColumnFamilyWithImport,
+//    NewDefaultReplayer; and writes to a column family that this class has
+//    neither opened nor created. At open: DBOptions::allow_2pc,
+//    unordered_write, best_efforts_recovery and
+//    WALRecoveryMode::kSkipAnyCorruptedRecords; of replicated families FIFO
+//    compaction and inplace_update_support.
+//  * Keys and values above ReplicatedDBOptions::max_key_bytes and
+//    max_value_bytes are refused.
+//  * A DBOptions::write_buffer_manager that may stall writes: all families are
+//    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
+//    those that hold nothing, and stall for ever.
 //  * CreateColumnFamily: the family is replicated if the options say so.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
 //    nothing of it travels. Peers whose families differ are refused by name, so
 //    create and drop a family on every replica.
+//
+// What reaches the database by another door (a TransactionDB that wraps this
+// one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, another program while it
+// is closed) has no index entry. It is noticed by sequence numbers that the
+// library did not issue and by files that come or go: within about a second,
+// and in any case before a session takes its snapshot, before a pair of a peer
+// is applied and before a scrub calls anything rot. Then Adoption() says
+// "re-checking", the log and IndexStats::foreign_changes tell, and sessions are
+// refused until everything has been compared with the index, at the price of
+// reading it all; what was changed gets a version of that time, deletions a
+// tombstone, and travels. So an acknowledged change is not reverted because it
+// came by another door; but a session that has its snapshot is not disturbed,
+// and "equal" then speaks of that snapshot; two changes at once, of the same
+// key by another door and by a peer, may end either way; and of a change that a
+// crash follows before it is noticed, nobody knows.
 // Thread-safe as rocksdb::DB is. Errors are Status, nothing throws.
 class ReplicatedDB : public rocksdb::StackableDB {
  public:
@@ -120,6 +155,10 @@ class ReplicatedDB : public rocksdb::StackableDB {
 
   // Takes the index out of the database in `name`, which must not be open.
   // Data are not touched. A later Open adopts it anew, as a new replica.
+  // `options` must be the database's own as far as they say where its files are
+  // (wal_dir, db_paths, env): InvalidArgument if they miss its log. Whatever
+  // the moment of a crash, the database is as it was, or plain. Also for one
+  // whose index is lost.
   // `column_families`: those of the database that cannot be opened with default
   // options (comparator, merge operator); others are found.
   static rocksdb::Status Detach(
@@ -134,8 +173,8 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // clock starts anew from there. That reinvents nothing: no other replica has
   // accepted the old versions. Not for a cluster in which a peer, by a larger
   // max_clock_ahead_ms or a wrong clock of its own, did accept them.
-  // `column_families` as for Detach. Reads the index twice, and writes what it
-  // changes; after an interruption call it again.
+  // `options` and `column_families` as for Detach. Reads the index twice, and
+  // writes what it changes; after an interruption call it again.
   static rocksdb::Status Restamp(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
@@ -255,6 +294,12 @@ class ReplicatedDB : public rocksdb::StackableDB {
   rocksdb::Status Write(const rocksdb::WriteOptions& options,
                         rocksdb::WriteBatch* batch) override;
 
+  // Replays writes past the index.
+  rocksdb::Status NewDefaultReplayer(
+      const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
+      std::unique_ptr<rocksdb::TraceReader>&& reader,
+      std::unique_ptr<rocksdb::Replayer>* replayer) override;
+
   using StackableDB::IngestExternalFile;
   rocksdb::Status IngestExternalFile(
       rocksdb::ColumnFamilyHandle* family,
@@ -270,6 +315,13 @@ class ReplicatedDB : public rocksdb::StackableDB {
       const rocksdb::ExportImportFilesMetaData& metadata,
       rocksdb::ColumnFamilyHandle** handle) override;
   rocksdb::Status DeleteFile(std::string name) override;
+  using StackableDB::CompactFiles;
+  rocksdb::Status CompactFiles(const rocksdb::CompactionOptions& options,
+                               rocksdb::ColumnFamilyHandle* family,
+                               const std::vector<std::string>& input_file_names,
+                               int output_level, int output_path_id,
+                               std::vector<std::string>* output_file_names,
+                               rocksdb::CompactionJobInfo* info) override;
 
   rocksdb::Status CreateColumnFamily(
       const rocksdb::ColumnFamilyOptions& options, const std::string& name,
@@ -288,10 +340,32 @@ class ReplicatedDB : public rocksdb::StackableDB {
   rocksdb::Status DestroyColumnFamilyHandle(
       rocksdb::ColumnFamilyHandle* family) override;
 
+  // With DBOptions::atomic_flush the index is flushed with the families.
+  using StackableDB::Flush;
+  rocksdb::Status Flush(const rocksdb::FlushOptions& options,
+                        rocksdb::ColumnFamilyHandle* family) override;
+  rocksdb::Status Flush(
+      const rocksdb::FlushOptions& options,
+      const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
+
+  // StackableDB does not pass these on.
+  rocksdb::Status Resume() override;
+  void GetAllColumnFamilyMetaData(
+      std::vector<rocksdb::ColumnFamilyMetaData>* metadata) override;
+  rocksdb::Status GetStatsHistory(
+      uint64_t start_time, uint64_t end_time,
+      std::unique_ptr<rocksdb::StatsHistoryIterator>* iterator) override;
+
  private:
   friend class StoreAccess;  // how the replicator reaches the store
 
   ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store);
+
+  // After `created` of RocksDB: `*handle` is known to the store, or null.
+  rocksdb::Status Created(const std::string& name,
+                          const rocksdb::ColumnFamilyOptions& options,
+                          const rocksdb::Status& created,
+                          rocksdb::ColumnFamilyHandle** handle);
 
   std::unique_ptr<Store> store_;
 };

@@ -118,8 +118,12 @@ class Replicator {
   // Busy: the peer was in sessions with others all the time, for io_timeout, or
   // this replicator is paused. Incomplete: all went across but pairs that one
   // side refuses (too large, too far in the future, unreadable); stats() tell.
-  // TryAgain: one side still reads an existing database,
-  // or gave up after many rounds. Aborted: stopped.
+  // TryAgain: not now, and sooner or later it goes by itself, so call it again
+  // (the interval's sessions do): one side still reads an existing database, or
+  // what was changed past the library (ReplicatedDB::Adoption tells how far it
+  // is); one of the two has just taken over a newer member list from the other,
+  // by which they meet next; or it gave up after many rounds. The message says
+  // which. Aborted: stopped.
   virtual rocksdb::Status SyncNow(const std::string& peer) = 0;
 
   // Compares the two replicas and ships nothing, while both take writes: which
@@ -140,7 +144,9 @@ class Replicator {
 
   // Compares all stored values with their hashes now, at the pace of the
   // limits; or waits for the pass that is under way. OK: all was compared,
-  // stats() tell what was found. Aborted: stopped.
+  // stats() tell what was found. Incomplete: some of it does not read, even
+  // when tried again, or cannot be iterated over in order, and was passed over;
+  // the message and the log name it. Aborted: stopped.
   virtual rocksdb::Status ScrubNow() = 0;
 
   // While paused no new session begins here, and peers are told to come back

@@ -34,9 +34,9 @@ struct SessionProgress {
 struct PeerStats {
   std::string address;
   uint64_t replica_id = 0;  // 0 until first met
-  uint64_t sessions = 0;    // that ended, well or not
-  uint64_t failures = 0;
-  std::string last_error;  // of the latest session; empty if it was fine
+  uint64_t sessions = 0;    // that began and ended, well or not
+  uint64_t failures = 0;    // of them, and times that none could begin
+  std::string last_error;   // of the latest session; empty if it was fine
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
   SessionProgress last;               // the latest session, running or ended
@@ -49,9 +49,13 @@ struct ScrubStats {
   uint64_t last_finished_ms = 0;  // wall clock, ms since epoch; a new database
                                   // counts as just scrubbed
   uint64_t rot_found = 0;         // pairs that disagreed, since the start
+  uint64_t unreadable = 0;        // keys or ranges passed over until the next
+                                  // pass, since reading failed; since the start
   uint64_t repaired = 0;          // suspect pairs that a peer's pair replaced
+  uint64_t acquitted = 0;         // suspect pairs that matched when read again
   uint64_t settled = 0;           // those that no peer knew better of: adopted
-  std::string last_error;         // of the latest step; empty if it was fine
+  std::string last_error;         // of the latest step, or what the last pass
+                                  // passed over; empty if all was fine
 };
 
 // A member of the cluster, as far as this replica knows (see
@@ -80,6 +84,12 @@ struct ForgettingStats {
   // list is set; do that once one of the two was opened as a new replica. 0:
   // none was heard of since opening and since the present list came.
   uint64_t two_lives = 0;
+  // This replica has data from before it was a member, or took such pairs of
+  // one while it was filling, and has not been proven equal to a member without
+  // any. Members that have forgotten more than those data know of refuse it.
+  // The replica to export from (`rocksync rescue`) and to start empty is the
+  // one whose data they were: a new one beside it would only take them again.
+  bool unproven = false;
   std::vector<MemberStats> members;  // by replica id
 };
 

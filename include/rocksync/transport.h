@@ -21,6 +21,14 @@ namespace rocksync {
 // anything for it.
 inline constexpr size_t kMaxFrameBytes = size_t{16} << 20;
 
+// A new connection receives no larger frame than this, until SetFrameLimit is
+// called: a certificate alone entitles nobody to more.
+inline constexpr size_t kMaxUnprovenFrameBytes = size_t{2} << 10;
+
+// The limit that replicators set for what is said outside of sessions, once the
+// peer has proven the cluster's secret.
+inline constexpr size_t kMaxSetupFrameBytes = size_t{4} << 20;
+
 // An ordered, reliable stream of frames between two replicas. One thread may
 // send while another receives; Close may be called from any thread and makes
 // pending and later calls return Aborted.
@@ -36,9 +44,15 @@ class Connection {
 
   // Waits for one frame. TimedOut: none came within `timeout`, and the
   // connection is still good if no part of one had come. Corruption: the peer
-  // sent what is not a frame, or one that is too large.
+  // sent what is not a frame, or one that is too large; nothing is allocated
+  // for that one, and the connection is of no more use.
   virtual rocksdb::Status Receive(std::string* frame,
                                   std::chrono::milliseconds timeout) = 0;
+
+  // The largest frame that is received from now on, at most kMaxFrameBytes; on
+  // a new connection kMaxUnprovenFrameBytes. Not while a Receive is under way.
+  // No limit for what is sent.
+  virtual void SetFrameLimit(size_t bytes) = 0;
 
   // The replica id that the transport authenticated, or 0 if it does not
   // authenticate.

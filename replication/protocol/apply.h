@@ -16,20 +16,21 @@ namespace rocksync {
 struct Contender {
   Version version;
   bool tombstone = false;
-  ValueHash value;  // of a live pair; ignored for a tombstone
+  ElementHash hash;  // of a live pair; ignored for a tombstone
 };
 
 // True if `a` replaces `b`: a strict total order over the pairs of one key.
 //   1. The later version wins.
 //   2. Of equal versions a tombstone wins. (A version is issued once, so this
 //      decides only after damage; it keeps the order total.)
-//   3. Of two live pairs of one version the greater value hash wins. This
-//      decides between adopted pairs, which all have version 0.
+//   3. Of two live pairs of one version the greater element hash wins. This
+//      decides between adopted pairs, which all have version 0. It is a
+//      cryptographic one, down to the values: pairs that differ are not equal.
 // Equal contenders do not beat each other.
 constexpr bool Beats(const Contender& a, const Contender& b) {
   if (a.version != b.version) return a.version > b.version;
   if (a.tombstone != b.tombstone) return a.tombstone;
-  return !a.tombstone && a.value > b.value;
+  return !a.tombstone && a.hash > b.hash;
 }
 
 // Versions alone decide, unless they are equal.

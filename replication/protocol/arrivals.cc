@@ -22,13 +22,13 @@ Pair OwnedPair(const WirePair& pair) {
 
 Arrivals::Arrivals(StorageView* storage, const StorageSnapshot* snapshot,
                    Span* span, const std::function<bool()>* cancelled,
-                   size_t max_value_bytes, uint64_t max_pairs,
+                   const SessionOptions* options, uint64_t max_pairs,
                    SessionReport* report)
     : storage_(storage),
       snapshot_(snapshot),
       span_(span),
       cancelled_(cancelled),
-      max_value_bytes_(max_value_bytes),
+      options_(options),
       max_pairs_(max_pairs),
       report_(report) {}
 
@@ -69,8 +69,11 @@ bool Arrivals::Refuses(const WirePair& pair) {
     ++report_->pairs_held_back;
     return true;
   }
-  if (pair.value_size > max_value_bytes_) {
+  if (pair.kind != WirePair::Kind::kTombstone &&
+      (pair.key.size() > options_->max_key_bytes ||
+       pair.value_size > options_->max_value_bytes)) {
     ++report_->pairs_too_large;
+    storage_->NoteOversized(pair.family, pair.key);
     return true;
   }
   return false;
@@ -91,32 +94,37 @@ absl::StatusOr<Verdict> Arrivals::Compare(const WirePair& pair,
 
 absl::StatusOr<Verdict> Arrivals::CompareEqualVersions(const WirePair& pair,
                                                        const IndexEntry& own) {
-  Contender theirs{.version = pair.version,
-                   .tombstone = pair.kind == WirePair::Kind::kTombstone,
-                   .value = {}};
-  Contender mine{
-      .version = own.version, .tombstone = own.tombstone, .value = {}};
-  if (!theirs.tombstone && !mine.tombstone) {
-    if (pair.kind == WirePair::Kind::kWithValue) {
-      if (storage_->HashOf(OwnedPair(pair)) == own.hash) return Verdict::kKnown;
-      theirs.value = HashValue(pair.value);
-    } else if (pair.version == Version{}) {
-      theirs.value = pair.value_hash;
-    }
-    const absl::StatusOr<std::string> value = snapshot_->ReadValue(own);
-    if (absl::IsDataLoss(value.status()) || absl::IsNotFound(value.status())) {
-      return Verdict::kWanted;
-    }
-    if (!value.ok()) return value.status();
+  const bool theirs_live = pair.kind != WirePair::Kind::kTombstone;
+  if (!theirs_live && own.tombstone) {
+    // A tombstone is its version; if the hashes differ, mine is damaged.
+    return storage_->HashOf(OwnedPair(pair)) == own.hash ? Verdict::kKnown
+                                                         : Verdict::kWanted;
+  }
+  if (theirs_live && !own.tombstone &&
+      pair.kind == WirePair::Kind::kOnRequest && pair.version != Version{}) {
     // A version is issued once, so one of the two was damaged before it was
     // hashed. Ours goes there as a pair, and the peer compares.
-    if (pair.kind == WirePair::Kind::kOnRequest && pair.version != Version{}) {
-      return Verdict::kBeaten;
-    }
-    mine.value = HashValue(*value);
+    return IfItReads(own, Verdict::kBeaten);
   }
+  Contender theirs{
+      .version = pair.version, .tombstone = !theirs_live, .hash = pair.hash};
+  if (pair.kind == WirePair::Kind::kWithValue) {
+    theirs.hash = storage_->HashOf(OwnedPair(pair));
+  }
+  const Contender mine{
+      .version = own.version, .tombstone = own.tombstone, .hash = own.hash};
   if (Beats(theirs, mine)) return Verdict::kWanted;
-  return Beats(mine, theirs) ? Verdict::kBeaten : Verdict::kKnown;
+  if (!Beats(mine, theirs)) return Verdict::kKnown;
+  return mine.tombstone ? Verdict::kBeaten : IfItReads(own, Verdict::kBeaten);
+}
+
+// Damaged, it beats nothing.
+absl::StatusOr<Verdict> Arrivals::IfItReads(const IndexEntry& own,
+                                            Verdict verdict) {
+  const absl::StatusOr<std::string> value = snapshot_->ReadValue(own);
+  const bool damaged =
+      absl::IsDataLoss(value.status()) || absl::IsNotFound(value.status());
+  return damaged ? Verdict::kWanted : verdict;
 }
 
 absl::Status Arrivals::Take(Pair pair, std::optional<uint32_t> own) {
@@ -143,6 +151,11 @@ absl::Status Arrivals::Apply() {
   for (size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i] == ApplyOutcome::kHeldBack) {
       ++report_->pairs_held_back;
+      Refuse();
+      continue;
+    }
+    if (outcomes[i] == ApplyOutcome::kDeferred) {
+      ++report_->pairs_unreadable;
       Refuse();
       continue;
     }

@@ -41,8 +41,9 @@ class Arrivals {
   // All must outlive it. `max_pairs` is how many elements the peer said it
   // has in the span: it cannot offer or send more.
   Arrivals(StorageView* storage, const StorageSnapshot* snapshot, Span* span,
-           const std::function<bool()>* cancelled, size_t max_value_bytes,
-           uint64_t max_pairs, SessionReport* report);
+           const std::function<bool()>* cancelled,
+           const SessionOptions* options, uint64_t max_pairs,
+           SessionReport* report);
 
   // Judges a pair; one with a value must come with all of it.
   // InvalidArgument if it cannot belong here. Counts what it refuses.
@@ -66,6 +67,7 @@ class Arrivals {
   absl::StatusOr<Verdict> Compare(const WirePair& pair, const IndexEntry& own);
   absl::StatusOr<Verdict> CompareEqualVersions(const WirePair& pair,
                                                const IndexEntry& own);
+  absl::StatusOr<Verdict> IfItReads(const IndexEntry& own, Verdict verdict);
   bool Refuses(const WirePair& pair);
 
   struct Taken {
@@ -77,7 +79,7 @@ class Arrivals {
   const StorageSnapshot* const snapshot_;
   Span* const span_;
   const std::function<bool()>* const cancelled_;
-  const size_t max_value_bytes_;
+  const SessionOptions* const options_;
   const uint64_t max_pairs_;
   SessionReport* const report_;
   uint64_t position_ = 0;

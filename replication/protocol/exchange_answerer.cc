@@ -33,7 +33,7 @@ absl::Status ExchangeAnswerer::TakeProbe(std::string_view payload,
   report_.finish_bytes += payload.size();
   std::string_view sums = payload;
   if (hurry()) {
-    const size_t size = EstimateShape().bytes();
+    const size_t size = EstimateBytes();
     if (payload.size() < size) {
       return absl::InvalidArgumentError("exchange payload truncated");
     }
@@ -60,6 +60,7 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
           std::min<uint64_t>(total + 1, kMaxKeyedElements));
       const absl::Status status = GetIdShape(&body, max_groups, &shape);
       if (!status.ok()) return status;
+      parities_.reset();  // given up, if they did not decode
       finish_ = std::make_unique<FinishDecoder>(open(), shape, std::nullopt);
       probing_ = false;
       passes_ = 0;
@@ -71,18 +72,61 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
         return absl::InvalidArgumentError("power sums without a sketch");
       }
       return TakeSums(body);
+    case ExchangeKind::kParities:
+    case ExchangeKind::kSplits:
+      return TakeParities(kind, body);
     case ExchangeKind::kAskFilter: {
       uint8_t rate = 0;
       if (!GetFixed8(&body, &rate) || !body.empty() || filter_sent_) {
         return absl::InvalidArgumentError("wrong request for a filter");
       }
       probing_ = false;
+      parities_.reset();
       SendFilter(RateFromCode(rate));
       return absl::OkStatus();
     }
     default:
       return absl::InvalidArgumentError("message of the other role");
   }
+}
+
+absl::Status ExchangeAnswerer::TakeParities(ExchangeKind kind,
+                                            std::string_view body) {
+  const bool first = kind == ExchangeKind::kParities;
+  if (first == (parities_ != nullptr) || filter_sent_ || filter_received_ ||
+      found_by_filter_ > 0 || passes_ > 0) {
+    return absl::InvalidArgumentError("unexpected parities");
+  }
+  if (first) {
+    probing_ = false;
+    finish_.reset();
+    ReleaseOpen();
+    parities_ = std::make_unique<ParityReceiver>();
+  }
+  const absl::Status status =
+      first ? parities_->First(body, mine_, closed(), DeriveCoupledKeys(seed_),
+                               peer_count_)
+            : parities_->Next(body);
+  if (!status.ok()) return status;
+  if (!parities_->decoded()) {
+    std::string more;
+    PutVarint64(&more, parities_->surplus());
+    Send(ExchangeKind::kMoreParities, more);
+    return absl::OkStatus();
+  }
+  const CoupledDecoder::Outcome outcome = parities_->outcome();
+  parities_.reset();
+  Close(outcome.missing);
+  std::string reply;
+  PutParityOutcome({.found = outcome.missing.size(),
+                    .unexplained = outcome.unexplained_cells},
+                   &reply);
+  Send(ExchangeKind::kExplained, reply);
+  if (outcome.unexplained_cells == 0) {
+    report_.plan = "parities decoded";
+    Finish({});
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ExchangeAnswerer::TakeSums(std::string_view bytes) {
@@ -145,6 +189,7 @@ void ExchangeAnswerer::SendEstimate() {
 
 absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
   finish_.reset();     // it was over all elements
+  parities_.reset();   // given up
   if (filter_sent_) {  // it was asked for, or sent on our own: only the count
     std::string body;
     PutVarint64(&body, found_by_filter_);

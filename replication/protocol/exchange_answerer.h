@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "replication/protocol/exchange_finish.h"
+#include "replication/protocol/exchange_parities.h"
 #include "replication/protocol/exchange_side.h"
 
 namespace rocksync {
@@ -31,6 +32,8 @@ class ExchangeAnswerer final : public ExchangeSide {
   absl::Status OnMessage(ExchangeKind kind, std::string_view body) override;
   absl::Status OnFilter(const FilterHead& head) override;
 
+  // Tries to decode coupled parities, and answers.
+  absl::Status TakeParities(ExchangeKind kind, std::string_view body);
   // Takes power sums and answers.
   absl::Status TakeSums(std::string_view bytes);
   void GiveUpProbe();
@@ -39,6 +42,7 @@ class ExchangeAnswerer final : public ExchangeSide {
   double ExpectedLeft();
 
   std::unique_ptr<FinishDecoder> finish_;
+  std::unique_ptr<ParityReceiver> parities_;
   bool gave_up_probe_ = false;
   bool probing_ = false;  // finish_ is the probe, and no estimate is out yet
   uint32_t passes_ = 0;

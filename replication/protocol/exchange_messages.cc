@@ -112,6 +112,43 @@ absl::Status GetIdShape(std::string_view* input, uint32_t max_groups,
   return absl::OkStatus();
 }
 
+void PutCoupledShape(const CoupledShape& shape, std::string* out) {
+  PutVarint64(out, shape.windows);
+  PutVarint64(out, shape.cells);
+}
+
+absl::Status GetCoupledShape(std::string_view* input, uint64_t max_cells,
+                             CoupledShape* shape) {
+  uint64_t windows = 0;
+  uint64_t cells = 0;
+  if (!GetVarint64(input, kMaxCoupledWindows, &windows) || windows == 0 ||
+      !GetVarint64(input, kMaxSegmentCells, &cells) || cells == 0) {
+    return absl::InvalidArgumentError("parities out of range");
+  }
+  shape->windows = static_cast<uint32_t>(windows);
+  shape->cells = static_cast<uint32_t>(cells);
+  if (shape->total_cells() > max_cells) {
+    return absl::InvalidArgumentError("more parities than elements call for");
+  }
+  return absl::OkStatus();
+}
+
+void PutParityOutcome(const ParityOutcome& outcome, std::string* out) {
+  PutVarint64(out, outcome.found);
+  PutVarint64(out, outcome.unexplained);
+}
+
+absl::Status GetParityOutcome(std::string_view input, ParityOutcome* outcome) {
+  constexpr uint64_t kMostCells =
+      2 * uint64_t{kMaxCoupledWindows + kCoupledCells} * kMaxSegmentCells;
+  if (!GetVarint64(&input, kMaxKeyedElements, &outcome->found) ||
+      !GetVarint64(&input, kMostCells, &outcome->unexplained) ||
+      !input.empty()) {
+    return absl::InvalidArgumentError("outcome of parities out of range");
+  }
+  return absl::OkStatus();
+}
+
 void PutFilterHead(const FilterHead& head, std::string* out) {
   PutVarint64(out, head.found);
   PutVarint64(out, head.slots);

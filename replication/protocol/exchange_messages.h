@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "sketch/coupled_parities.h"
 #include "sketch/keyed_set.h"
 
 namespace rocksync {
@@ -28,8 +29,12 @@ enum class ExchangeKind : uint8_t {
   kPartial = 7,    // responder: some groups decoded; more sums for the others
   kAnswer = 8,     // responder: what I lack of yours; the end
   kFound = 9,      // responder: found (varint), see FilterHead
+  kParities = 10,  // initiator: coupled parities, see ParityHead
+  kSplits = 11,    // initiator: cells are split, see SplitHead
+  kMoreParities = 12,  // responder: not decoded; surplus (varint)
+  kExplained = 13,     // responder: they do, see ParityOutcome
 };
-inline constexpr uint8_t kMaxExchangeKind = 9;
+inline constexpr uint8_t kMaxExchangeKind = 13;
 inline constexpr uint8_t kMoreFollows = 0x80;
 
 // Messages on their way out, cut into payloads.
@@ -87,6 +92,22 @@ struct FilterHead {
 };
 void PutFilterHead(const FilterHead& head, std::string* out);
 absl::Status GetFilterHead(std::string_view* input, FilterHead* head);
+
+// kParities: windows (varint) | cells (varint) | parities of the cells. No more
+// than `max_cells` cells in all.
+void PutCoupledShape(const CoupledShape& shape, std::string* out);
+absl::Status GetCoupledShape(std::string_view* input, uint64_t max_cells,
+                             CoupledShape* shape);
+
+// kExplained: found (varint) | unexplained cells (varint). How many elements
+// the responder found that the initiator lacks; without unexplained cells the
+// exchange is over.
+struct ParityOutcome {
+  uint64_t found = 0;
+  uint64_t unexplained = 0;
+};
+void PutParityOutcome(const ParityOutcome& outcome, std::string* out);
+absl::Status GetParityOutcome(std::string_view input, ParityOutcome* outcome);
 
 }  // namespace rocksync
 

@@ -16,9 +16,16 @@ namespace {
 
 // Standard errors of the estimate (see difference_estimate.h).
 constexpr double kEstimateError = 0.25;
-constexpr double kHurriedEstimateError = 0.16;
+constexpr double kFineEstimateError = 0.16;
+// What the planner alone has, of what the other side alone has, for parities to
+// be tried.
+constexpr double kMostlyOneSided = 0.045;
+// Of what the odd cells of coupled parities say.
+constexpr double kParityEstimateError = 0.02;
 // To hear the responder's filter first costs a round trip more.
 constexpr double kWorthAsking = 0.95;
+// Coupled parities take many times the CPU of a sketch.
+constexpr double kWorthDecoding = 0.85;
 // What a finish in one pass costs more than one in several.
 constexpr double kHurriedFinishCost = 1.2;
 // What ids of a retry are wider.
@@ -113,6 +120,10 @@ absl::Status ExchangePlanner::OnMessage(ExchangeKind kind,
       TakeFound(found);
       return absl::OkStatus();
     }
+    case ExchangeKind::kMoreParities:
+      return SendMoreParities(body);
+    case ExchangeKind::kExplained:
+      return TakeExplained(body);
     default:
       return absl::InvalidArgumentError("message of the other role");
   }
@@ -148,35 +159,65 @@ absl::Status ExchangePlanner::TakeAnswer(bool partial, std::string_view body) {
 }
 
 absl::Status ExchangePlanner::TakeEstimate(std::string_view parities) {
-  const ParityShape shape = EstimateShape();
   if (report_.estimated_differences > 0 || filter_sent_ || sketch_ != nullptr) {
     return absl::InvalidArgumentError("unexpected estimate");
   }
-  if (parities.size() != shape.bytes()) {
+  if (parities.size() != EstimateBytes()) {
     return absl::InvalidArgumentError("estimate of a wrong size");
   }
+  const ParityShape shape = EstimateShape();
+  const std::string mine = EstimateParities();
   const double n1 = static_cast<double>(mine_.size());
   const double n2 = peer_size();
-  const double surplus = n1 - n2;
-  double d = EstimateDifference(EstimateParities(), parities, shape, n1 + n2);
+  double error = hurry() ? kFineEstimateError : kEstimateError;
+  double d = INFINITY;
+  if (EstimatesFinely()) {
+    const FineShape fine = FineEstimateShape();
+    const size_t at = shape.bytes();
+    d = EstimateFine(std::string_view(mine).substr(at), parities.substr(at),
+                     fine);
+    if (std::isfinite(d)) error = 2.7 / std::sqrt(fine.buckets);
+  }
+  if (!std::isfinite(d)) {
+    d = EstimateDifference(std::string_view(mine).substr(0, shape.bytes()),
+                           parities.substr(0, shape.bytes()), shape, n1 + n2);
+  }
   // At least the surplus, and more than a probe could decode.
   const double least =
-      std::max(std::abs(surplus), std::min(n1 + n2, kLongProbeSums + 1.0));
-  d = std::clamp(d, least, std::max(n1 + n2, least));
-  report_.estimated_differences = d;
-  report_.plan += Text(", estimate %.0f", d);
-  missing_here_ = (d + surplus) / 2;
-  missing_there_ = (d - surplus) / 2;
+      std::max(std::abs(n1 - n2), std::min(n1 + n2, kLongProbeSums + 1.0));
+  report_.estimated_differences =
+      std::clamp(d, least, std::max(n1 + n2, least));
+  report_.plan += Text(", estimate %.0f", report_.estimated_differences);
+  Plan(error, EstimatesFinely());
+  return absl::OkStatus();
+}
+
+void ExchangePlanner::Plan(double error, bool may_send_parities) {
+  const double d = report_.estimated_differences;
+  const double n1 = static_cast<double>(mine_.size());
+  const double n2 = peer_size();
+  missing_here_ = (d + n1 - n2) / 2;
+  missing_there_ = (d - n1 + n2) / 2;
   const int slack = hurry() ? WideSlack(d) : Slack(d);
   const FilterPlan mine_first =
       PlanFilters(n1, missing_here_, n2, missing_there_, slack);
   const FilterPlan theirs_first =
       PlanFilters(n2, missing_there_, n1, missing_here_, slack);
+  const double best = std::min(mine_first.bits, theirs_first.bits);
   if (PlansRetry(d) &&
-      kHurriedFinishCost * FinishBits(std::max(n1, n2), d, Slack(d)) <
-          std::min(mine_first.bits, theirs_first.bits)) {
-    StartFinish(d, kHurriedEstimateError);
-    return absl::OkStatus();
+      kHurriedFinishCost * FinishBits(std::max(n1, n2), d, Slack(d)) < best) {
+    StartFinish(d, kFineEstimateError);
+    return;
+  }
+  if (may_send_parities && n1 < n2) {
+    // The least that is likely: more can follow, what is sent is spent.
+    const double least = std::max(0.0, (d * (1 - 1.5 * error) - n2 + n1) / 2);
+    const double likely = std::max(0.0, (d * (1 - 0.75 * error) - n2 + n1) / 2);
+    if (likely <= kMostlyOneSided * (n2 - n1 + likely) &&
+        ParityPlanBits(n1, n2, least, slack) < kWorthDecoding * best) {
+      StartParities(least);
+      return;
+    }
   }
   if (theirs_first.first_rate < 1 &&
       (mine_first.first_rate >= 1 ||
@@ -186,21 +227,77 @@ absl::Status ExchangePlanner::TakeEstimate(std::string_view parities) {
     std::string body;
     PutFixed8(&body, RateCode(theirs_first.first_rate));
     Send(ExchangeKind::kAskFilter, body);
-    return absl::OkStatus();
+    return;
   }
   report_.predicted_bytes = mine_first.bits / 8;
   if (mine_first.first_rate < 1) {
     sent_rate_ = mine_first.first_rate;
     report_.plan += Text(", filter %.2g", sent_rate_);
     SendFilter(sent_rate_);
+    return;
+  }
+  StartFinish(d, error);
+}
+
+void ExchangePlanner::StartParities(double surplus) {
+  finish_ = nullptr;  // it was over all elements of the peer
+  probe_.reset();
+  ReleaseOpen();
+  parities_ = std::make_unique<ParitySender>(
+      mine_, closed(), DeriveCoupledKeys(seed_), peer_size(), surplus);
+  const std::string body = parities_->First();
+  report_.predicted_bytes = static_cast<double>(body.size());
+  report_.plan += Text(", parities %.0f B", report_.predicted_bytes);
+  Send(ExchangeKind::kParities, body);
+}
+
+absl::Status ExchangePlanner::SendMoreParities(std::string_view body) {
+  uint64_t surplus = 0;
+  if (parities_ == nullptr || sketch_ != nullptr ||
+      !GetVarint64(&body, kMaxKeyedElements, &surplus) || !body.empty()) {
+    return absl::InvalidArgumentError("unexpected request for parities");
+  }
+  const double n1 = static_cast<double>(mine_.size());
+  const double here = std::min(static_cast<double>(surplus), n1);
+  const double there = peer_size() - n1 + here;
+  const int slack = Slack(here + there);
+  const double other = PlanFilters(n1, here, peer_size(), there, slack).bits;
+  std::string more;
+  if (parities_->Next(here, kWorthDecoding * other, slack, &more)) {
+    report_.plan += Text("+%.0f", static_cast<double>(more.size()));
+    Send(ExchangeKind::kSplits, more);
     return absl::OkStatus();
   }
-  StartFinish(d, hurry() ? kHurriedEstimateError : kEstimateError);
+  parities_.reset();
+  report_.plan += ", given up";
+  report_.estimated_differences = std::max(here + there, 1.0);
+  Plan(kParityEstimateError, false);
+  return absl::OkStatus();
+}
+
+absl::Status ExchangePlanner::TakeExplained(std::string_view body) {
+  ParityOutcome outcome;
+  const absl::Status status = GetParityOutcome(body, &outcome);
+  if (!status.ok()) return status;
+  if (parities_ == nullptr || sketch_ != nullptr ||
+      outcome.found > peer_count_) {
+    return absl::InvalidArgumentError("unexpected outcome of parities");
+  }
+  found_there_ = outcome.found;
+  if (outcome.unexplained == 0) {
+    Finish({});
+    return absl::OkStatus();
+  }
+  // Each element that only we have leaves its cells unexplained, those of two
+  // may meet; and so does each wrong judgement.
+  const double left =
+      1.1 * static_cast<double>(outcome.unexplained) / kCoupledCells + 1;
+  StartFinish(left, 0.1 + 2 / std::sqrt(left + 1));
   return absl::OkStatus();
 }
 
 absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
-  if (finish_ != nullptr && finish_ != probe_.get()) {
+  if ((finish_ != nullptr && finish_ != probe_.get()) || parities_ != nullptr) {
     return absl::InvalidArgumentError("filter after a sketch");
   }
   finish_ = nullptr;  // it was over all elements

@@ -11,6 +11,7 @@
 
 #include "replication/protocol/exchange_finish.h"
 #include "replication/protocol/exchange_header.h"
+#include "replication/protocol/exchange_parities.h"
 #include "replication/protocol/exchange_side.h"
 
 namespace rocksync {
@@ -34,8 +35,15 @@ class ExchangePlanner final : public ExchangeSide {
   absl::Status OnMessage(ExchangeKind kind, std::string_view body) override;
   absl::Status OnFilter(const FilterHead& head) override;
   absl::Status TakeAnswer(bool partial, std::string_view body);
+  // Decides by the report's estimated_differences, and sends what is first.
+  void Plan(double error, bool may_send_parities);
   // The responder has told how many of its elements it found missing.
   void TakeFound(uint64_t found);
+
+  // Coupled parities: sends the first, more, or takes the outcome.
+  void StartParities(double surplus);
+  absl::Status SendMoreParities(std::string_view body);
+  absl::Status TakeExplained(std::string_view body);
 
   // The finish for about `d` differences, known up to a share `uncertainty`.
   void StartFinish(double d, double uncertainty);
@@ -51,6 +59,7 @@ class ExchangePlanner final : public ExchangeSide {
   std::unique_ptr<FinishSender> probe_;
   std::unique_ptr<FinishSender> sketch_;
   FinishSender* finish_ = nullptr;
+  std::unique_ptr<ParitySender> parities_;
   double missing_here_ = 0;   // guesses: of ours over there,
   double missing_there_ = 0;  // of theirs over here
   double sent_rate_ = 1;      // of our filter

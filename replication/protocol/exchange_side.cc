@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/protocol/exchange_parities.h"
 #include "sketch/coding.h"
 #include "sketch/cost_model.h"
 #include "sketch/distributed_bloom_filter.h"
@@ -135,6 +136,13 @@ void ExchangeSide::SendFilter(double rate) {
       options_.max_payload_bytes);
 }
 
+void ExchangeSide::Close(const std::vector<uint32_t>& ordinals) {
+  for (const uint32_t ordinal : ordinals) filtered_[ordinal] = true;
+  found_by_filter_ = static_cast<uint64_t>(
+      std::count(filtered_.begin(), filtered_.end(), true));
+  open_.reset();  // what the finish compares is fewer elements
+}
+
 void ExchangeSide::Finish(std::vector<uint32_t> found) {
   for (uint32_t i = 0; found_by_filter_ > 0 && i < filtered_.size(); ++i) {
     if (filtered_[i]) found.push_back(i);
@@ -149,9 +157,31 @@ ParityShape ExchangeSide::EstimateShape() const {
   return ShapeParities(mine_.size() + peer_count_, hurry() ? 64 : 32);
 }
 
+bool ExchangeSide::EstimatesFinely() const {
+  const uint64_t mine = mine_.size();
+  return !hurry() &&
+         std::max(mine, peer_count_) - std::min(mine, peer_count_) >=
+             kLeastLack;
+}
+
+FineShape ExchangeSide::FineEstimateShape() const {
+  const uint64_t mine = mine_.size();
+  return ShapeFine(std::max(mine, peer_count_) - std::min(mine, peer_count_));
+}
+
+size_t ExchangeSide::EstimateBytes() const {
+  return EstimateShape().bytes() +
+         (EstimatesFinely() ? FineEstimateShape().bytes() : 0);
+}
+
 std::string ExchangeSide::EstimateParities() const {
-  return Parities(mine_, DeriveMapping(seed_, kEstimatePurpose, 0),
-                  EstimateShape());
+  std::string parities = Parities(
+      mine_, DeriveMapping(seed_, kEstimatePurpose, 0), EstimateShape());
+  if (EstimatesFinely()) {
+    parities += FineParities(mine_, DeriveMapping(seed_, kEstimatePurpose, 1),
+                             FineEstimateShape());
+  }
+  return parities;
 }
 
 KeyedSet* ExchangeSide::open() {

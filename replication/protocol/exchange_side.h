@@ -69,12 +69,23 @@ class ExchangeSide : public Exchange {
   void Send(ExchangeKind kind, std::string_view body);
   // Sends a filter of the undecided elements, or its absence for a rate of 1.
   void SendFilter(double rate);
+  // Elements that are known to lack over there take no further part.
+  void Close(const std::vector<uint32_t>& ordinals);
+  // Those that take none any more, by ordinal.
+  const std::vector<bool>& closed() const { return filtered_; }
+  // Gives back what the finish compares, until it is asked for again.
+  void ReleaseOpen() { open_.reset(); }
   // The exchange ends once everything queued is sent: missing_there() becomes
   // what the filters found and `found`.
   void Finish(std::vector<uint32_t> found);
 
-  // The parities of all elements, and their shape.
+  // The parities of all elements that an estimate takes. Where one side has
+  // much more, much depends on whether nearly all differences are on that side:
+  // finer ones come on top.
   ParityShape EstimateShape() const;
+  bool EstimatesFinely() const;
+  FineShape FineEstimateShape() const;
+  size_t EstimateBytes() const;
   std::string EstimateParities() const;
 
   // The undecided elements, and these under the mapping of short ids. A filter
@@ -105,7 +116,7 @@ class ExchangeSide : public Exchange {
   std::unique_ptr<FilterSender> filter_out_;
   FilterHead filter_in_head_;
   std::unique_ptr<FilterTester> filter_in_;
-  std::vector<bool> filtered_;  // by ordinal: found missing by a filter
+  std::vector<bool> filtered_;  // by ordinal: found missing before the finish
   std::unique_ptr<KeyedSet> open_;
   bool finished_ = false;
   std::vector<uint32_t> missing_;

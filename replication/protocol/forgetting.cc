@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint8_t kUnproven = 0x01;
 constexpr uint8_t kWithLives = 0x02;
+constexpr uint8_t kFilling = 0x04;
 
 bool Ascending(const std::vector<Member>& members) {
   return std::adjacent_find(members.begin(), members.end(),
@@ -55,11 +56,33 @@ std::optional<uint64_t> RolledBack(const Forgetting& mine, uint64_t my_id,
 // was in the epoch, and vouched for as much.
 bool MissesItsPart(const Forgetting& older, uint64_t older_id, const Said& said,
                    const Forgetting& newer) {
-  if (older.list.epoch == 0 || newer.horizon == 0) return false;
-  if (newer.horizon_epoch != older.list.epoch) {
-    return newer.horizon_epoch > older.list.epoch;
+  const Horizon& reached = newer.reached;
+  if (older.list.epoch == 0 || reached.time == 0) return false;
+  if (reached.epoch != older.list.epoch) {
+    return reached.epoch > older.list.epoch;
   }
-  return IsBehind(older, older_id, newer.horizon, said);
+  return IsBehind(older, older_id, reached.time, said);
+}
+
+// The mark that says more of what members must have promised.
+Horizon Later(const Horizon& a, const Horizon& b) {
+  const auto rank = [](const Horizon& horizon) {
+    return std::pair(horizon.epoch, horizon.time);
+  };
+  return rank(a) < rank(b) ? b : a;
+}
+
+void SetHorizon(const Horizon& horizon, Forgetting* mine) {
+  mine->horizon = horizon.time;
+  mine->horizon_epoch = horizon.epoch;
+  mine->purged = std::max(mine->purged, horizon.time);
+}
+
+// Marks that only grow. `purged` does not where it says how old the data are:
+// such a replica is let in by those alone that know of no greater one.
+void HearMarks(const Forgetting& peer, Forgetting* mine) {
+  if (!mine->unproven) mine->purged = std::max(mine->purged, peer.purged);
+  mine->reached = Later(mine->reached, peer.reached);
 }
 
 MeetingVerdict PromisedMore(uint64_t id) {
@@ -75,24 +98,29 @@ MeetingVerdict PromisedMore(uint64_t id) {
 // behind.
 std::optional<uint64_t> OutOfReach(const Forgetting& a, uint64_t a_id,
                                    const Forgetting& b, uint64_t b_id) {
-  if (a.unproven && a.horizon < b.horizon) return a_id;
-  if (b.unproven && b.horizon < a.horizon) return b_id;
+  if (a.unproven && a.purged < b.purged) return a_id;
+  if (b.unproven && b.purged < a.purged) return b_id;
   return std::nullopt;
 }
 
 MeetingVerdict BehindWithData(uint64_t id) {
   return {Meeting::kOutOfReach,
           absl::StrCat("replica ", HexOf(id),
-                       " joined with data that may have been deleted and"
-                       " forgotten since; export what it alone holds"
+                       " joined with data, or took pairs of a member that did,"
+                       " that may have been deleted and forgotten since;"
+                       " export what the one with the data alone holds"
                        " (`rocksync rescue`) and start it empty, or from a"
-                       " fresh copy of a member")};
+                       " fresh copy of a member; ForgettingStats::unproven"
+                       " says which members are such")};
 }
 
-// A copy that is opened as a new replica keeps the epoch in which its horizon
-// was reached. It was not reached in this list, whatever its number.
-uint64_t EarlierEpoch(uint64_t epoch, const MemberList& list) {
-  return std::min(epoch, list.epoch - 1);
+// A copy that is opened as a new replica keeps the epochs in which its horizons
+// were reached. None was in this list, whatever its number; and one that was
+// reached in this epoch or a later one was in the lists of another cluster, to
+// whose members it says nothing here.
+void EnterList(const MemberList& list, Forgetting* mine) {
+  mine->horizon_epoch = std::min(mine->horizon_epoch, list.epoch - 1);
+  if (mine->reached.epoch >= list.epoch) mine->reached = {};
 }
 
 void Restart(const MemberList& list, Forgetting* mine) {
@@ -125,7 +153,7 @@ MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
                           const SaidByBoth& said) {
   const uint64_t epoch = mine.list.epoch;
   if (epoch == 0) {
-    if (mine.horizon == peer.horizon) return {};
+    if (mine.horizon == peer.horizon && mine.purged == peer.purged) return {};
     return {Meeting::kOutOfReach,
             absl::StrCat("replicas ", HexOf(my_id), " and ", HexOf(peer_id),
                          " have no member list, and one has forgotten deletes"
@@ -226,28 +254,33 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
 }
 
 void Found(const MemberList& list, Forgetting* mine) {
-  if (mine->list.epoch == 0) {
-    mine->horizon_epoch = EarlierEpoch(mine->horizon_epoch, list);
-  }
+  if (mine->list.epoch == 0) EnterList(list, mine);
   Restart(list, mine);
+}
+
+Forgetting AsNewReplica(const Forgetting& copied) {
+  Forgetting renewed;
+  SetHorizon(HorizonOf(copied), &renewed);
+  renewed.purged = copied.purged;
+  renewed.reached = copied.reached;
+  return renewed;
 }
 
 MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
                     Forgetting* mine) {
-  Horizon horizon = HorizonOf(*mine);
   if (mine->list.epoch > 0) {
     // It had its part in what was reached in the epoch that it leaves.
-    horizon = Agree(horizon, HorizonOf(peer), mine->list.epoch);
-  } else if (!has_data) {
-    horizon = HorizonOf(peer);
-  } else if (mine->horizon < peer.horizon) {
+    SetHorizon(Agree(HorizonOf(*mine), HorizonOf(peer), mine->list.epoch),
+               mine);
+  } else if (has_data && mine->purged < peer.purged) {
     return BehindWithData(my_id);
   } else {
-    mine->unproven = true;
-    horizon.epoch = EarlierEpoch(horizon.epoch, peer.list);
+    mine->unproven = has_data;
+    mine->filling = !has_data;
+    EnterList(peer.list, mine);
+    if (!has_data) SetHorizon(HorizonOf(peer), mine);
   }
-  mine->horizon = horizon.time;
-  mine->horizon_epoch = horizon.epoch;
+  HearMarks(peer, mine);
   Restart(peer.list, mine);
   return {};
 }
@@ -307,19 +340,28 @@ uint64_t Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine) {
   return two_lives;
 }
 
-Horizon AgreeUpon(const Forgetting& said, const Forgetting& peer,
-                  uint64_t my_id, Forgetting* now, uint64_t* two_lives) {
+Terms AgreeUpon(const Forgetting& said, const Forgetting& peer, uint64_t my_id,
+                Forgetting* now, uint64_t* two_lives) {
   *two_lives = 0;
   const Horizon agreed =
       Agree(HorizonOf(said), HorizonOf(peer), said.list.epoch);
-  if (said.list.epoch == 0 || now->list != said.list) return agreed;
+  // It lacks what would overrule the peer's old pairs, and hands them on.
+  const bool takes_old_pairs = said.filling && peer.unproven;
+  const Terms terms = {said.list.epoch, agreed.time,
+                       std::max(said.purged, peer.purged),
+                       said.unproven || takes_old_pairs};
+  if (said.list.epoch == 0 || now->list != said.list) return terms;
   *two_lives = Hear(peer, my_id, now);
-  const Horizon horizon = HorizonOf(*now) == HorizonOf(said)
-                              ? agreed
-                              : Agree(HorizonOf(*now), agreed, now->list.epoch);
-  now->horizon = horizon.time;
-  now->horizon_epoch = horizon.epoch;
-  return agreed;
+  HearMarks(peer, now);
+  if (takes_old_pairs && now->filling) {
+    now->filling = false;
+    now->unproven = true;
+  }
+  SetHorizon(HorizonOf(*now) == HorizonOf(said)
+                 ? agreed
+                 : Agree(HorizonOf(*now), agreed, now->list.epoch),
+             now);
+  return terms;
 }
 
 void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
@@ -346,7 +388,9 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   // Whoever holds what every member held, each by way of proofs, is in reach of
   // all of them, even if they all came with data of their own: else the first
   // horizon that they reach together would shut them out.
-  mine->unproven = mine->unproven && peer.unproven && least == 0;
+  if ((!peer.unproven && !peer.filling) || least > 0) {
+    mine->unproven = mine->filling = false;
+  }
   ShortenLives(mine);
 }
 
@@ -403,8 +447,8 @@ uint64_t Attainable(const Forgetting& mine) {
 bool Advance(Forgetting* mine) {
   const uint64_t to = Attainable(*mine);
   if (to <= mine->horizon) return false;
-  mine->horizon = to;
-  mine->horizon_epoch = mine->list.epoch;
+  SetHorizon({to, mine->list.epoch}, mine);
+  mine->reached = Later(mine->reached, HorizonOf(*mine));
   return true;
 }
 
@@ -458,10 +502,14 @@ void EncodeForgetting(const Forgetting& forgetting, std::string* out) {
   const bool with_lives =
       std::any_of(forgetting.lives.begin(), forgetting.lives.end(), IsKnown);
   PutFixed8(out, static_cast<uint8_t>((forgetting.unproven ? kUnproven : 0) |
-                                      (with_lives ? kWithLives : 0)));
+                                      (with_lives ? kWithLives : 0) |
+                                      (forgetting.filling ? kFilling : 0)));
   PutVarint64(out, forgetting.list.epoch);
   PutFixed64(out, forgetting.horizon);
   PutVarint64(out, forgetting.horizon_epoch);
+  PutFixed64(out, forgetting.purged);
+  PutFixed64(out, forgetting.reached.time);
+  PutVarint64(out, forgetting.reached.epoch);
   PutVarint64(out, forgetting.list.members.size());
   for (size_t i = 0; i < forgetting.list.members.size(); ++i) {
     PutFixed64(out, forgetting.list.members[i].replica_id);
@@ -478,14 +526,19 @@ bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
   uint8_t flags = 0;
   uint64_t count = 0;
   MemberList* const list = &forgetting->list;
-  if (!GetFixed8(&bytes, &flags) || (flags & ~(kUnproven | kWithLives)) != 0 ||
+  if (!GetFixed8(&bytes, &flags) ||
+      (flags & ~(kUnproven | kWithLives | kFilling)) != 0 ||
       !GetVarint64(&bytes, &list->epoch) ||
       !GetFixed64(&bytes, &forgetting->horizon) ||
       !GetVarint64(&bytes, &forgetting->horizon_epoch) ||
+      !GetFixed64(&bytes, &forgetting->purged) ||
+      !GetFixed64(&bytes, &forgetting->reached.time) ||
+      !GetVarint64(&bytes, &forgetting->reached.epoch) ||
       !GetVarint64(&bytes, kMaxMembers, &count)) {
     return false;
   }
   forgetting->unproven = (flags & kUnproven) != 0;
+  forgetting->filling = (flags & kFilling) != 0;
   const bool with_lives = (flags & kWithLives) != 0;
   for (uint64_t i = 0; i < count; ++i) {
     Member member;
@@ -508,7 +561,11 @@ bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
   return bytes.empty() &&
          with_lives == std::any_of(lives->begin(), lives->end(), IsKnown) &&
          (count > 0) == (list->epoch > 0) &&
-         (list->epoch == 0 || forgetting->horizon_epoch <= list->epoch) &&
+         (list->epoch == 0 ||
+          std::max(forgetting->horizon_epoch, forgetting->reached.epoch) <=
+              list->epoch) &&
+         forgetting->purged >= forgetting->horizon &&
+         !(forgetting->unproven && forgetting->filling) &&
          Ascending(list->members);
 }
 

@@ -63,15 +63,35 @@ absl::StatusOr<MemberList> SucceedingList(const MemberList& now, uint64_t epoch,
                                           std::vector<uint64_t> replica_ids,
                                           uint64_t self);
 
+struct Horizon {
+  uint64_t time = 0;   // a Version.time; 0: nothing is forgotten
+  uint64_t epoch = 0;  // in which it was reached
+  friend bool operator==(const Horizon&, const Horizon&) = default;
+};
+
 // What one replica knows; also what it says of itself to a peer.
+//
+// The horizon is what two compare by, and may fall back in a newer list. The
+// two marks after it only grow, in every list: guards go by them.
 struct Forgetting {
   MemberList list;
-  uint64_t horizon = 0;        // a Version.time; 0: nothing is forgotten
-  uint64_t horizon_epoch = 0;  // in which it was reached
-  // Came into the list with data of its own, and has not been proven equal to
-  // a member that did not, nor to all: it may hold pairs that others deleted
-  // and forgot.
+  uint64_t horizon = 0;  // see Horizon
+  uint64_t horizon_epoch = 0;
+  // The largest horizon that anybody is known to have had: tombstones up to it
+  // may be gone from somebody's index. Of a replica that is unproven: its data
+  // hold nothing that those have deleted. A copy keeps what it had when it was
+  // made.
+  uint64_t purged = 0;
+  // The horizon of the latest epoch in which a member is known to have reached
+  // one, the largest of that epoch: members of the time vouched for as much.
+  Horizon reached;
+  // Came into the list with data of its own, or took pairs of one that did
+  // while it was filling, and has not been proven equal to a member that is
+  // neither, nor to all: it may hold pairs that others deleted and forgot.
   bool unproven = false;
+  // Came into the list empty, and has not been proven equal to such a member:
+  // it may lack tombstones that all members before it hold.
+  bool filling = false;
   std::vector<uint64_t> holds;    // by the list's order
   std::vector<uint64_t> vouched;  // by the list's order
   // By the list's order; counter 0: nothing is known. All that is known of a
@@ -82,16 +102,16 @@ struct Forgetting {
   friend bool operator==(const Forgetting&, const Forgetting&) = default;
 };
 
-// flags (1): bit 0 unproven, bit 1 with lives | epoch | horizon (8)
-// | horizon epoch | members
-// | members x (replica id (8) | since | holds (8) | vouched (8))
-// | with lives: members x (counter, and unless it is 0: random (8)
+// flags (1): bit 0 unproven, bit 1 with lives, bit 2 filling | epoch
+// | horizon (8) | horizon epoch | purged (8) | reached (8) | its epoch |
+// members | members x (replica id (8) | since | holds (8) | vouched (8)) | with
+// lives: members x (counter, and unless it is 0: random (8)
 //   | first clock (8) | clock (8) | past since | lives
 //   | lives x (counter | random (8) | next clock (8)))
 // Integers are varints, fixed ones in parentheses. Decoding consumes all of
 // `bytes` and is false for anything that no encoder makes.
 inline constexpr size_t kMaxForgettingBytes =
-    64 + (34 + 45 + 26 * kMaxPastLives) * kMaxMembers;
+    96 + (34 + 45 + 26 * kMaxPastLives) * kMaxMembers;
 void EncodeForgetting(const Forgetting& forgetting, std::string* out);
 [[nodiscard]] bool DecodeForgetting(std::string_view bytes,
                                     Forgetting* forgetting);
@@ -164,48 +184,66 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
 // An operator sets this list here, and by that vouches for the data.
 void Found(const MemberList& list, Forgetting* mine);
 
+// What a copy of whoever knows this still knows as a new replica. It is in no
+// list. What it lacks is forgotten still, and its data are as old as they are.
+// Marks keep their epochs, or those who meet it no longer recognise an older
+// state of a member's disk.
+Forgetting AsNewReplica(const Forgetting& copied);
+
 // After kLearn: takes over the peer's list. `has_data`: this replica holds
 // anything at all. kOutOfReach: it is new in the list, and its data may have
 // been deleted and forgotten; nothing changes. Else kAlike.
 //
-// A replica that is new must issue no version from now on that is not greater
-// than the peer's reading: tombstones up to there may be forgotten without it.
+// Whoever has taken over a list, by Found or by Join, must give no reading from
+// now on that is not greater than its own before it and, by Join, than the
+// peer's: so all horizons of the list are greater than those of earlier ones.
+// Nor may a replica that is new issue a version up to there, since tombstones
+// may be forgotten without it.
 MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
                     Forgetting* mine);
 
 // The horizon that two replicas with one list compare by. Within an epoch it
 // only grows. One that was reached in an earlier epoch may have been reached
-// without a newcomer of this one, so of two such the smaller counts: to hold a
-// tombstone again that was dropped does no harm.
-struct Horizon {
-  uint64_t time = 0;
-  uint64_t epoch = 0;
-  friend bool operator==(const Horizon&, const Horizon&) = default;
-};
+// without a newcomer of this one, whose tombstones it would hide, so of two
+// such the smaller counts: to hold a tombstone again that was dropped does no
+// harm. What was dropped does not return by that, since guards go by `purged`.
 Horizon Agree(const Horizon& a, const Horizon& b, uint64_t epoch);
 inline Horizon HorizonOf(const Forgetting& forgetting) {
   return {forgetting.horizon, forgetting.horizon_epoch};
 }
 
-// What two that meet have agreed upon: their list, and the horizon that they
-// compare by.
+// What two that meet have agreed upon: their list, the horizon that they
+// compare by, and the mark that they held each other against. Once one of them
+// is no longer as it was then, they have to meet anew.
 struct Terms {
   uint64_t epoch = 0;
   uint64_t horizon = 0;
+  uint64_t purged = 0;
+  bool unproven = false;  // this replica
   friend bool operator==(const Terms&, const Terms&) = default;
 };
+// Whether what two agreed upon still holds for a replica with these terms now.
+// One that was unproven, and is not any more, may go on.
+inline bool StillHold(const Terms& agreed, const Terms& now) {
+  return agreed.epoch == now.epoch && agreed.horizon == now.horizon &&
+         agreed.purged == now.purged && (agreed.unproven || !now.unproven);
+}
+inline Terms TermsOf(const Forgetting& forgetting) {
+  return {forgetting.list.epoch, forgetting.horizon, forgetting.purged,
+          forgetting.unproven};
+}
 
 // Takes over what the peer, as Heard, knows others to have vouched for, unless
 // the two know some member by lives that do not follow one another: then that
 // member's id is returned, else 0. REQUIRES: one list.
 uint64_t Hear(const Forgetting& peer, uint64_t my_id, Forgetting* mine);
 
-// Two that may meet (kAlike) said `said` and `peer` of themselves: the horizon
-// that they compare by. Whoever said `said` knows `*now` by now; it takes over
-// that horizon, or a later one that it agreed upon with others meanwhile, and
-// what the peer knows. `two_lives`: see Hear.
-Horizon AgreeUpon(const Forgetting& said, const Forgetting& peer,
-                  uint64_t my_id, Forgetting* now, uint64_t* two_lives);
+// Two that may meet (kAlike) said `said` and `peer` of themselves: the terms of
+// it. Whoever said `said` knows `*now` by now; it takes over that horizon, or a
+// later one that it agreed upon with others meanwhile, and what the peer knows.
+// `two_lives`: see Hear.
+Terms AgreeUpon(const Forgetting& said, const Forgetting& peer, uint64_t my_id,
+                Forgetting* now, uint64_t* two_lives);
 
 // A session proved the two equal, and this side has synced since. `my_reading`,
 // `peer_reading` and `peer` are what was said before either took the session's

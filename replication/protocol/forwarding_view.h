@@ -33,6 +33,9 @@ class ForwardingView : public StorageView {
   bool HoldsBack(const Version& version) const override {
     return view_->HoldsBack(version);
   }
+  void NoteOversized(uint32_t family, std::string_view key) const override {
+    view_->NoteOversized(family, key);
+  }
   uint64_t PositionOf(uint32_t family, std::string_view key) const override {
     return view_->PositionOf(family, key);
   }

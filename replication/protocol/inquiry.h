@@ -1,10 +1,10 @@
 // How an operator's tool asks a running replica something over the replicas'
-// own transport. Instead of a Setup the dialer sends an Ask; it is no replica,
-// joins nothing, and nothing is remembered of it. Each side proves that it
-// knows the cluster's secret. Sans-IO: the messages as bytes.
+// own transport. Once both have proven the cluster's secret (knock.h), the
+// dialer sends a Request instead of a Setup; it is no replica, joins nothing,
+// and nothing is remembered of it. Sans-IO: the messages as bytes.
 //
-//   asker     Ask            Request
-//   replica       Challenge          Reply*
+//   asker     Request
+//   replica          Reply*
 //
 // After a request to compare has been granted, sessions that only compare
 // follow, with the asker as initiator.
@@ -12,7 +12,6 @@
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_INQUIRY_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_INQUIRY_H_
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,25 +22,8 @@
 
 namespace rocksync {
 
-using InquiryNonce = std::array<uint8_t, 16>;
-
-// True if a dialer's first message is an Ask.
-bool IsAsk(std::string_view message);
-
-struct Ask {
-  std::string cluster;  // its name
-  InquiryNonce nonce;   // fresh random bytes
-};
-std::string AskMessage(const Ask& ask);
-// FailedPrecondition: another version of this protocol.
-absl::Status ReadAsk(std::string_view message, Ask* ask);
-
-// `ask` is the whole Ask message.
-std::string ChallengeMessage(const ClusterSecret& secret, std::string_view ask,
-                             const InquiryNonce& nonce);
-// FailedPrecondition: who answers does not know the secret.
-absl::Status ReadChallenge(const ClusterSecret& secret, std::string_view ask,
-                           std::string_view message, InquiryNonce* nonce);
+// True if what a dialer says once it is let in is a Request.
+bool IsRequest(std::string_view message);
 
 struct Request {
   enum class Kind : uint8_t {
@@ -57,11 +39,12 @@ struct Request {
   // kCompare: the asker's replicated families, in the order of their names.
   std::vector<std::string> families;
 };
-// `ask`, `challenge`: the whole messages.
-std::string RequestMessage(const ClusterSecret& secret, std::string_view ask,
+// `knock`, `challenge`: the whole messages. The request is bound to them by a
+// proof of its own, as not every transport keeps it from being changed.
+std::string RequestMessage(const ClusterSecret& secret, std::string_view knock,
                            std::string_view challenge, const Request& request);
-// FailedPrecondition: who asks does not know the secret.
-absl::Status ReadRequest(const ClusterSecret& secret, std::string_view ask,
+// FailedPrecondition: not what was asked.
+absl::Status ReadRequest(const ClusterSecret& secret, std::string_view knock,
                          std::string_view challenge, std::string_view message,
                          Request* request);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/protocol/pair_coding.h"
+
 namespace rocksync {
 namespace {
 
@@ -188,12 +190,18 @@ absl::StatusOr<std::optional<Difference>> Listing::NextClaim() {
     span->Settle(ordinal);
     absl::StatusOr<IndexEntry> entry = context_.snapshot->FindElement(
         span->PositionAt(ordinal), span->HashAt(ordinal));
-    if (absl::IsNotFound(entry.status())) {
+    if (absl::IsNotFound(entry.status()) || absl::IsDataLoss(entry.status())) {
       ++unreadable_;
       ++context_.report->pairs_unreadable;
       continue;
     }
     if (!entry.ok()) return entry.status();
+    if (entry->key.size() > kMaxKeyBytes) {  // no claim could name it
+      ++unreadable_;
+      ++context_.report->pairs_too_large;
+      context_.storage->NoteOversized(entry->family, entry->key);
+      continue;
+    }
     span->Remove(ordinal);
     const Held mine = HeldOf(*entry);
     return Difference{entry->family, std::move(entry->key), mine, {}};

@@ -113,8 +113,8 @@ std::string_view MessageName(MessageType type) {
       return "Holdings";
     case MessageType::kAnnouncement:
       return "Announcement";
-    case MessageType::kAsk:
-      return "Ask";
+    case MessageType::kKnock:
+      return "Knock";
     case MessageType::kChallenge:
       return "Challenge";
     case MessageType::kRequest:
@@ -123,6 +123,10 @@ std::string_view MessageName(MessageType type) {
       return "Reply";
     case MessageType::kHeartbeat:
       return "Heartbeat";
+    case MessageType::kProof:
+      return "Proof";
+    case MessageType::kFarewell:
+      return "Farewell";
   }
   return "unknown message";
 }

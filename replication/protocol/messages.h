@@ -44,14 +44,16 @@ enum class MessageType : uint8_t {
   kHoldings = 20,  // what I hold of the keys claimed in your last turn
   // Between sessions: see forgetting.h.
   kAnnouncement = 21,
-  kAsk = 22,  // these four: see inquiry.h
+  kKnock = 22,  // these two, kProof and kFarewell: see knock.h
   kChallenge = 23,
-  kRequest = 24,
+  kRequest = 24,  // these two: see inquiry.h
   kReply = 25,
   // Within a session, of no session: who has the turn still works on it.
   kHeartbeat = 26,
+  kProof = 27,
+  kFarewell = 28,
 };
-inline constexpr uint8_t kMaxMessageType = 26;
+inline constexpr uint8_t kMaxMessageType = 28;
 
 // For messages, e.g. "Offers".
 std::string_view MessageName(MessageType type);

@@ -50,8 +50,8 @@ void PairEncoder::Add(const WirePair& pair) {
   PutVarint64(body_,
               pair.value_size << kKindBits | static_cast<uint64_t>(pair.kind));
   if (pair.kind == WirePair::Kind::kOnRequest && pair.version == Version{}) {
-    PutFixed64(body_, pair.value_hash.high);
-    PutFixed64(body_, pair.value_hash.low);
+    PutFixed64(body_, pair.hash.high);
+    PutFixed64(body_, pair.hash.low);
   }
   if (pair.kind == WirePair::Kind::kWithValue) body_->append(pair.value);
 }
@@ -116,9 +116,9 @@ absl::Status PairDecoder::Next(WirePair* pair) {
       break;
     case WirePair::Kind::kOnRequest:
       if (pair->version == Version{} &&
-          (!GetFixed64(&rest_, &pair->value_hash.high) ||
-           !GetFixed64(&rest_, &pair->value_hash.low))) {
-        return Malformed(type_, "truncated value hash");
+          (!GetFixed64(&rest_, &pair->hash.high) ||
+           !GetFixed64(&rest_, &pair->hash.low))) {
+        return Malformed(type_, "truncated hash");
       }
       break;
   }

@@ -38,7 +38,7 @@ struct WirePair {
   Kind kind = Kind::kTombstone;
   uint64_t value_size = 0;
   std::string_view value;  // kWithValue
-  ValueHash value_hash;    // kOnRequest at version 0
+  ElementHash hash;        // kOnRequest at version 0
 };
 
 // Versions, each coded by its distance from the one before in the same body.

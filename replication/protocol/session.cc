@@ -287,10 +287,12 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
     case MessageType::kConfirm:
     case MessageType::kRefusal:
     case MessageType::kAnnouncement:
-    case MessageType::kAsk:
+    case MessageType::kKnock:
     case MessageType::kChallenge:
     case MessageType::kRequest:
     case MessageType::kReply:
+    case MessageType::kProof:
+    case MessageType::kFarewell:
     case MessageType::kHeartbeat:
       break;
   }

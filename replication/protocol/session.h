@@ -31,7 +31,9 @@ struct SessionOptions {
   // Values up to this size travel with the offer instead of being asked for:
   // fewer turns, but losers among them travel too.
   size_t inline_value_bytes = 0;
-  // A larger value received is refused, and the pair is counted as such.
+  // A pair with a larger key or value is neither sent nor taken, and counted.
+  // No message holds a key above kMaxKeyBytes, so that pair is never sent.
+  size_t max_key_bytes = size_t{8} << 20;
   size_t max_value_bytes = size_t{64} << 20;
   // After this age the session ends at the next span, unproven, and the caller
   // starts another from a new snapshot.
@@ -80,7 +82,7 @@ struct SessionReport {
   uint64_t pairs_applied = 0;
   uint64_t pairs_superseded = 0;  // received, but a newer one was here
   uint64_t pairs_held_back = 0;   // too far in the future
-  uint64_t pairs_too_large = 0;   // refused: value above max_value_bytes
+  uint64_t pairs_too_large = 0;   // neither sent nor taken
   uint64_t pairs_unreadable = 0;  // not sent: value or entry does not read here
   uint64_t key_bytes = 0;         // of pairs sent and received
   uint64_t value_bytes = 0;       // of values that travelled, losers too

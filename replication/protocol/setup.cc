@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replication/protocol/knock.h"
 #include "replication/protocol/life.h"
 #include "replication/protocol/messages.h"
 #include "sketch/coding.h"
@@ -19,15 +20,6 @@ constexpr size_t kConfirmBytes = 16;
 
 absl::string_view View(std::string_view text) {
   return {text.data(), text.size()};
-}
-
-bool SameBytes(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;  // no early exit: takes the same time for all
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<uint8_t>(a[i]) ^ static_cast<uint8_t>(b[i]);
-  }
-  return difference == 0;
 }
 
 bool GetName(std::string_view* input, std::string* name) {
@@ -47,6 +39,7 @@ bool GetIdentity(std::string_view* input, SetupFacts* facts) {
       !GetFixed64(input, &facts->clock) ||
       !GetVarint64(input, &facts->forgetting.list.epoch) ||
       !GetFixed64(input, &facts->forgetting.horizon) ||
+      !GetFixed64(input, &facts->forgetting.purged) ||
       !GetVarint64(input, &facts->capabilities) ||
       !GetBytes(input, facts->nonce.size(), &nonce)) {
     return false;
@@ -77,13 +70,17 @@ absl::Status GetFamilies(std::string_view* input, SetupFacts* facts) {
 
 absl::Status GetForgetting(std::string_view* input, SetupFacts* facts) {
   const uint64_t epoch = facts->forgetting.list.epoch;
-  const uint64_t horizon = facts->forgetting.horizon;
+  const Terms terms = TermsOf(facts->forgetting);
+  if (terms.purged < terms.horizon) {
+    return Malformed(MessageType::kSetup, "a horizon that was not purged");
+  }
   if (epoch == 0) return absl::OkStatus();
   std::string_view bytes;
   if (!GetLengthPrefixed(input, kMaxForgettingBytes, &bytes) ||
       !DecodeForgetting(bytes, &facts->forgetting) ||
       facts->forgetting.list.epoch != epoch ||
-      facts->forgetting.horizon != horizon) {
+      facts->forgetting.horizon != terms.horizon ||
+      facts->forgetting.purged != terms.purged) {
     return Malformed(MessageType::kSetup, "no member list");
   }
   return absl::OkStatus();
@@ -102,6 +99,30 @@ RefusalReason ReasonOf(Meeting meeting) {
     default:
       return RefusalReason::kEpoch;
   }
+}
+
+// 'replica 1 alone has "log"': a few of the families that the other lacks, and
+// these cut, so that it finds room in a refusal. Empty: there are none.
+std::string OfOneAlone(const SetupFacts& one, const SetupFacts& other) {
+  constexpr size_t kMostNames = 3;
+  constexpr size_t kMostBytes = 40;
+  size_t count = 0;
+  std::string names;
+  for (const SetupFamily& family : one.families) {
+    const bool shared = std::any_of(
+        other.families.begin(), other.families.end(),
+        [&](const SetupFamily& theirs) { return theirs.name == family.name; });
+    if (shared || ++count > kMostNames) continue;
+    absl::StrAppend(&names, count > 1 ? ", \"" : "\"",
+                    family.name.substr(0, kMostBytes),
+                    family.name.size() > kMostBytes ? "...\"" : "\"");
+  }
+  if (count == 0) return "";
+  const std::string more =
+      count > kMostNames ? absl::StrCat(" and ", count - kMostNames, " more")
+                         : "";
+  return absl::StrCat("replica ", HexOf(one.replica_id), " alone has ", names,
+                      more);
 }
 
 }  // namespace
@@ -130,6 +151,7 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
   PutFixed64(out, facts.clock);
   PutVarint64(out, facts.forgetting.list.epoch);
   PutFixed64(out, facts.forgetting.horizon);
+  PutFixed64(out, facts.forgetting.purged);
   PutVarint64(out, facts.capabilities);
   out->append(AsPiece(facts.nonce));
   PutVarint64(out, facts.families.size());
@@ -224,11 +246,12 @@ absl::Status Setup::ReceiveSetup(std::string_view message) {
   if (!status.ok()) return status;
   peer_setup_.assign(message);
   // The dialer judges once the listener has shown that it knows the secret;
-  // the listener at once, since it speaks next.
+  // the listener at once, since it speaks next. Its own Setup goes first: a
+  // refusal is proven by what is random in both.
   if (role_ == Role::kResponder) {
+    outbox_.push_back(my_setup_);
     status = CheckPeer();
     if (!status.ok()) return status;
-    outbox_.push_back(my_setup_);
     SendConfirm();
   }
   state_ = State::kExpectConfirm;
@@ -239,7 +262,7 @@ absl::Status Setup::ReceiveConfirm(std::string_view body) {
   const Role peer =
       role_ == Role::kInitiator ? Role::kResponder : Role::kInitiator;
   // A wrong cluster name explains a wrong secret, so it is told first.
-  if (peer_.cluster == mine_.cluster && !SameBytes(body, Confirmation(peer))) {
+  if (peer_.cluster == mine_.cluster && !SameProof(body, Confirmation(peer))) {
     return Refuse(
         RefusalReason::kSecret,
         absl::StrCat("the cluster secret of replica ", HexOf(peer_.replica_id),
@@ -257,22 +280,37 @@ absl::Status Setup::ReceiveConfirm(std::string_view body) {
 
 absl::Status Setup::ReceiveRefusal(std::string_view body) {
   uint8_t reason = 0;
-  if (!GetFixed8(&body, &reason) || body.size() > kMaxTextBytes) {
-    return Malformed(MessageType::kRefusal, "no reason, or too long a text");
+  std::string_view proof;
+  if (!GetFixed8(&body, &reason) || !GetBytes(&body, kConfirmBytes, &proof) ||
+      body.size() > kMaxTextBytes) {
+    return Malformed(MessageType::kRefusal,
+                     "no reason, no proof, or too long a text");
   }
-  refused_ = static_cast<RefusalReason>(reason);
-  if (body.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the peer refuses, by number ", static_cast<int>(reason), " alone"));
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat("the peer refuses: ", View(body)));
+  std::string said(1, static_cast<char>(reason));
+  said.append(body);
+  const Role peer =
+      role_ == Role::kInitiator ? Role::kResponder : Role::kInitiator;
+  const bool proven =
+      !peer_setup_.empty() && SameProof(proof, RefusalProof(peer, said));
+  if (proven) refused_ = static_cast<RefusalReason>(reason);
+  met_itself_ = refused_ == RefusalReason::kSameReplica &&
+                peer_.replica_id == mine_.replica_id &&
+                peer_.incarnation != mine_.incarnation;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the peer refuses",
+      proven ? "" : ", and does not prove that it knows the cluster's secret",
+      body.empty()
+          ? absl::StrCat(", by number ", static_cast<int>(reason), " alone")
+          : absl::StrCat(": ", View(body))));
 }
 
 absl::Status Setup::Refuse(RefusalReason reason, const std::string& text) {
+  std::string said(1, static_cast<char>(reason));
+  said.append(text, 0, kMaxTextBytes);
   std::string message(1, static_cast<char>(MessageType::kRefusal));
   message.push_back(static_cast<char>(reason));
-  message.append(text, 0, kMaxTextBytes);
+  message += RefusalProof(role_, said);
+  message.append(said, 1);
   outbox_.push_back(std::move(message));
   return absl::FailedPreconditionError(text);
 }
@@ -285,13 +323,7 @@ absl::Status Setup::CheckPeer() {
                                "\"; correct the peer's address, or the cluster"
                                " name"));
   }
-  if (peer_.replica_id == mine_.replica_id) {
-    return Refuse(
-        RefusalReason::kSameReplica,
-        absl::StrCat("replica id ", HexOf(mine_.replica_id),
-                     " exists twice: a copied directory, or an address that"
-                     " leads back here; open the copy as a new replica"));
-  }
+  if (peer_.replica_id == mine_.replica_id) return RefuseOwnIdentity();
   if (policy_.authenticated_id != 0 &&
       policy_.authenticated_id != peer_.replica_id) {
     return Refuse(
@@ -305,6 +337,22 @@ absl::Status Setup::CheckPeer() {
   return status.ok() ? CheckFamilies() : status;
 }
 
+absl::Status Setup::RefuseOwnIdentity() {
+  // Each opening draws a number of its own.
+  if (peer_.incarnation == mine_.incarnation) {
+    return Refuse(RefusalReason::kSameReplica,
+                  absl::StrCat("the address leads back to replica ",
+                               HexOf(mine_.replica_id),
+                               " itself; take it out of its peers"));
+  }
+  met_itself_ = true;
+  return Refuse(RefusalReason::kSameReplica,
+                absl::StrCat("replica id ", HexOf(mine_.replica_id),
+                             " exists twice: one of the two is a copy of the"
+                             " other's directory; open the copy, and it alone,"
+                             " as a new replica (open_copy_as_new_replica)"));
+}
+
 absl::Status Setup::CheckMembership() {
   SaidByBoth said;
   if (policy_.said) {
@@ -315,16 +363,25 @@ absl::Status Setup::CheckMembership() {
       Judge(mine_.forgetting, mine_.replica_id, peer_.forgetting,
             peer_.replica_id, said);
   meeting_ = verdict.meeting;
-  if (!verdict.why.empty()) return Refuse(ReasonOf(meeting_), verdict.why);
+  // What is known of the peer's life says more of why it promised too much.
+  if (!verdict.why.empty() && meeting_ != Meeting::kRolledBack) {
+    return Refuse(ReasonOf(meeting_), verdict.why);
+  }
+  const absl::Status status = CheckLives();
+  if (!status.ok() || verdict.why.empty()) return status;
+  return Refuse(ReasonOf(meeting_), verdict.why);
+}
+
+absl::Status Setup::CheckLives() {
   if (policy_.remembered) {
     const absl::Status status =
         CheckLife(policy_.remembered(peer_.replica_id).value_or(Life{}));
     if (!status.ok()) return status;
   }
-  const std::optional<size_t> heard =
-      mine_.forgetting.list.Find(peer_.replica_id);
-  return heard && meeting_ == Meeting::kAlike
-             ? CheckLife(mine_.forgetting.lives[*heard])
+  const Forgetting& mine = mine_.forgetting;
+  const std::optional<size_t> heard = mine.list.Find(peer_.replica_id);
+  return heard && mine.list == peer_.forgetting.list
+             ? CheckLife(mine.lives[*heard])
              : absl::OkStatus();
 }
 
@@ -342,42 +399,47 @@ absl::Status Setup::CheckLife(const Life& known) {
 }
 
 absl::Status Setup::CheckFamilies() {
-  const auto name_of = [](const std::vector<SetupFamily>& families, size_t i) {
-    return i < families.size() ? absl::StrCat("\"", families[i].name, "\"")
-                               : std::string("no further one");
-  };
-  const size_t count = std::max(peer_.families.size(), mine_.families.size());
-  for (size_t i = 0; i < count; ++i) {
-    const std::string theirs = name_of(peer_.families, i);
-    const std::string ours = name_of(mine_.families, i);
-    if (theirs != ours) {
-      return Refuse(
-          RefusalReason::kFamilies,
-          absl::StrCat("replicated families differ: replica ",
-                       HexOf(peer_.replica_id), " has ", theirs,
-                       " where replica ", HexOf(mine_.replica_id), " has ",
-                       ours, "; replicate the same families on both"));
-    }
+  std::string alone = OfOneAlone(peer_, mine_);
+  const std::string ours = OfOneAlone(mine_, peer_);
+  if (!alone.empty() && !ours.empty()) alone += ", and ";
+  alone += ours;
+  if (!alone.empty()) {
+    return Refuse(RefusalReason::kFamilies,
+                  absl::StrCat("replicated families differ: ", alone,
+                               "; replicate the same families on both"));
+  }
+  for (size_t i = 0; i < mine_.families.size(); ++i) {
     if (peer_.families[i] != mine_.families[i]) {
-      return Refuse(RefusalReason::kComparator,
-                    absl::StrCat("family ", ours, " is ordered by ",
-                                 peer_.families[i].comparator, " on replica ",
-                                 HexOf(peer_.replica_id), " and by ",
-                                 mine_.families[i].comparator, " on replica ",
-                                 HexOf(mine_.replica_id),
-                                 "; open it with one comparator"));
+      return Refuse(
+          RefusalReason::kComparator,
+          absl::StrCat("family \"", mine_.families[i].name, "\" is ordered by ",
+                       peer_.families[i].comparator, " on replica ",
+                       HexOf(peer_.replica_id), " and by ",
+                       mine_.families[i].comparator, " on replica ",
+                       HexOf(mine_.replica_id),
+                       "; open it with one comparator"));
     }
   }
   return absl::OkStatus();
 }
 
-std::string Setup::Confirmation(Role of) const {
+std::string Setup::Proof(std::string_view label, Role of,
+                         std::string_view said) const {
   const bool dialer = role_ == Role::kInitiator;
-  std::string text = "rocksync confirm";
+  std::string text(label);
   text.push_back(of == Role::kInitiator ? 'd' : 'l');
   PutLengthPrefixed(&text, dialer ? my_setup_ : peer_setup_);
   PutLengthPrefixed(&text, dialer ? peer_setup_ : my_setup_);
+  text.append(said);
   return Hmac128(secret_, text);
+}
+
+std::string Setup::Confirmation(Role of) const {
+  return Proof("rocksync confirm", of, "");
+}
+
+std::string Setup::RefusalProof(Role of, std::string_view said) const {
+  return Proof("rocksync refusal", of, said);
 }
 
 void Setup::SendConfirm() {

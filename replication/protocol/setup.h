@@ -5,9 +5,11 @@
 //   dialer    Setup                      Confirm
 //   listener         Setup Confirm
 //
-// Either may send a Refusal instead, with a reason and a text that names the
-// remedy. The Confirm is a keyed hash over both Setups, so that nothing in them
-// (a version range, say) can be changed on the way.
+// Either may send a Refusal instead of its Confirm, with a reason and a text
+// that names the remedy. The Confirm is a keyed hash over both Setups, so that
+// nothing in them (a version range, say) can be changed on the way. A Refusal
+// has one too, over the reason and the text as well: whoever does not know the
+// secret can end the connection, and that is all.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_SETUP_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_SETUP_H_
@@ -31,9 +33,10 @@
 namespace rocksync {
 
 // Versions of the protocol spoken here. Version 1 had other places in filters,
-// version 2 said of other members nothing of their lives (docs/protocol.md).
-inline constexpr uint32_t kOldestProtocol = 3;
-inline constexpr uint32_t kNewestProtocol = 3;
+// version 2 said of other members nothing of their lives, version 3 nothing of
+// what was purged (docs/protocol.md).
+inline constexpr uint32_t kOldestProtocol = 4;
+inline constexpr uint32_t kNewestProtocol = 4;
 
 struct SetupFamily {
   std::string name;
@@ -100,8 +103,15 @@ class Setup {
   bool done() const { return (state_ == State::kOver) && outbox_.empty(); }
   const absl::Status& status() const { return status_; }
 
-  // Why the peer refuses, if it is the peer who does.
+  // Why the peer refuses, if it is the peer who does, and if it has proven that
+  // it knows the secret. Else there is only a status, to be reported: nothing
+  // that lasts may follow from it.
   std::optional<RefusalReason> refused() const { return refused_; }
+
+  // The peer says that it is this very replica, in another life: one of the two
+  // is a copy. To a dialer that is proven as above. A listener has heard no
+  // proof here: it must have had one before the set-up (knock.h).
+  bool met_itself() const { return met_itself_; }
 
   const SetupFacts& peer() const { return peer_; }
   // kAlike: sessions may begin. kLearn or kTeach: one side has the newer member
@@ -117,11 +127,17 @@ class Setup {
   absl::Status ReceiveConfirm(std::string_view body);
   absl::Status ReceiveRefusal(std::string_view body);
   absl::Status CheckPeer();
+  absl::Status RefuseOwnIdentity();
   absl::Status CheckMembership();
+  absl::Status CheckLives();
   absl::Status CheckLife(const Life& known);
   absl::Status CheckFamilies();
   absl::Status Refuse(RefusalReason reason, const std::string& text);
+  // HMAC of both Setups, by whom, and what else is said.
+  std::string Proof(std::string_view label, Role of,
+                    std::string_view said) const;
   std::string Confirmation(Role of) const;
+  std::string RefusalProof(Role of, std::string_view said) const;
   void SendConfirm();
 
   const Role role_;
@@ -131,6 +147,7 @@ class Setup {
   State state_ = State::kExpectSetup;
   absl::Status status_;
   std::optional<RefusalReason> refused_;
+  bool met_itself_ = false;
   SetupFacts peer_;
   Meeting meeting_ = Meeting::kAlike;
   std::string my_setup_;  // whole messages, for the confirmation
@@ -141,7 +158,7 @@ class Setup {
 // The body of a Setup:
 //   "rocksync" | oldest | newest | cluster | replica id (8)
 //   | incarnation counter | incarnation random (8) | first clock (8)
-//   | clock (8) | epoch | horizon (8) | capabilities | nonce (16)
+//   | clock (8) | epoch | horizon (8) | purged (8) | capabilities | nonce (16)
 //   | families | families x (name | comparator)
 //   | forgetting (a string, see forgetting.h), if the epoch is not 0
 //   | past lives (see life.h)

@@ -16,6 +16,12 @@ bool Unreadable(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status);
 }
 
+// A value that cannot be read now keeps nothing else from going.
+bool UnreadableValue(const absl::Status& status) {
+  return !status.ok() && !absl::IsCancelled(status) &&
+         !absl::IsInvalidArgument(status);
+}
+
 WirePair AsPair(const IndexEntry& entry, std::string_view value) {
   return {.family = entry.family,
           .key = entry.key,
@@ -24,7 +30,7 @@ WirePair AsPair(const IndexEntry& entry, std::string_view value) {
                                   : WirePair::Kind::kWithValue,
           .value_size = value.size(),
           .value = value,
-          .value_hash = {}};
+          .hash = {}};
 }
 
 Pair OwnedPair(const WirePair& pair, std::string value) {
@@ -41,8 +47,8 @@ Shipping::Shipping(const ShippingContext& context,
                    std::vector<uint32_t> candidates)
     : context_(context),
       arrivals_(context.storage, context.snapshot, context.span,
-                context.cancelled, context.options->max_value_bytes,
-                context.peer_count, context.report),
+                context.cancelled, context.options, context.peer_count,
+                context.report),
       candidates_(std::move(candidates)) {}
 
 // --- What comes -------------------------------------------------------------
@@ -445,7 +451,7 @@ absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
                    out.value.size() > context_.options->inline_value_bytes;
   if (out.on_request) {
     wire.kind = WirePair::Kind::kOnRequest;
-    if (wire.version == Version{}) wire.value_hash = HashValue(out.value);
+    if (wire.version == Version{}) wire.hash = out.entry.hash;
   }
   encoder->Add(wire);
   ++sent_entries_;
@@ -464,6 +470,7 @@ absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
 
 absl::StatusOr<bool> Shipping::Fetch(uint32_t ordinal, Outgoing* out) {
   const Span& span = *context_.span;
+  *out = Outgoing();  // nothing of one that was left out
   absl::StatusOr<IndexEntry> entry = context_.snapshot->FindElement(
       span.PositionAt(ordinal), span.HashAt(ordinal));
   if (Unreadable(entry.status())) {
@@ -473,13 +480,28 @@ absl::StatusOr<bool> Shipping::Fetch(uint32_t ordinal, Outgoing* out) {
   }
   if (!entry.ok()) return entry.status();
   out->entry = *std::move(entry);
-  return FetchValue(out);
+  const absl::StatusOr<bool> readable = FetchValue(out);
+  if (!readable.ok() || !*readable || !IsOversized(*out)) return readable;
+  ++oversized_;
+  ++context_.report->pairs_too_large;
+  context_.storage->NoteOversized(out->entry.family, out->entry.key);
+  return false;
+}
+
+// Peers would refuse it too, or call the message damaged.
+bool Shipping::IsOversized(const Outgoing& pair) const {
+  const SessionOptions& options = *context_.options;
+  const size_t most_key_bytes =
+      pair.entry.tombstone ? kMaxKeyBytes
+                           : std::min(kMaxKeyBytes, options.max_key_bytes);
+  return pair.entry.key.size() > most_key_bytes ||
+         pair.value.size() > options.max_value_bytes;
 }
 
 absl::StatusOr<bool> Shipping::FetchValue(Outgoing* out) {
   if (out->cached || out->sent > 0 || out->entry.tombstone) return true;
   absl::StatusOr<std::string> value = context_.snapshot->ReadValue(out->entry);
-  if (Unreadable(value.status())) {
+  if (UnreadableValue(value.status())) {
     ++unreadable_;
     ++context_.report->pairs_unreadable;
     return false;

@@ -61,7 +61,7 @@ class Shipping final : public RoundWork {
   bool complete() const override;
   bool may_end() const override;
   bool unsettled() const override {
-    return unreadable_ > 0 || arrivals_.unsettled() > 0;
+    return unreadable_ > 0 || oversized_ > 0 || arrivals_.unsettled() > 0;
   }
   uint64_t entries() const override {
     return sent_entries_ + arrivals_.judged();
@@ -112,9 +112,11 @@ class Shipping final : public RoundWork {
   absl::StatusOr<bool> NextPair(Outgoing* pair);
   absl::StatusOr<bool> Offer(uint32_t ordinal, PairEncoder* encoder);
   std::optional<uint32_t> NextCandidate();
-  // False if the element does not read: it is then left out and counted.
+  // False if the element does not read or is too large: it is then left out and
+  // counted.
   absl::StatusOr<bool> Fetch(uint32_t ordinal, Outgoing* out);
   absl::StatusOr<bool> FetchValue(Outgoing* out);
+  bool IsOversized(const Outgoing& pair) const;
   // Sends chunks until a tail of at most kChunkBytes is left; false if the
   // turn was full before.
   bool SendChunks(Outgoing* pair, Turn* turn);
@@ -137,6 +139,7 @@ class Shipping final : public RoundWork {
   std::optional<Outgoing> begun_;  // chunks of it have gone, as a pair
   uint64_t sent_entries_ = 0;
   uint64_t unreadable_ = 0;
+  uint64_t oversized_ = 0;
   bool awaits_answer_ = false;  // this turn sent what the peer may answer
 
   // The peer's, on their way in.

@@ -10,12 +10,12 @@ absl::StatusOr<Span> Span::Load(const StorageSnapshot& snapshot,
                                 std::vector<uint32_t> leaves,
                                 const std::function<bool()>& cancelled) {
   Span span;
-  uint64_t count = 0;
+  Digest due;
   const std::span<const Digest> digests = snapshot.LeafDigests();
-  for (const uint32_t leaf : leaves) count += digests[leaf].count;
+  for (const uint32_t leaf : leaves) due += digests[leaf];
   span.leaf_bits_ = std::countr_zero(digests.size());
-  span.positions_.reserve(count);
-  span.hashes_.reserve(count);
+  span.positions_.reserve(due.count);
+  span.hashes_.reserve(due.count);
   for (const uint32_t leaf : leaves) {
     if (digests[leaf].count == 0) continue;
     if (cancelled && cancelled()) {
@@ -29,6 +29,7 @@ absl::StatusOr<Span> Span::Load(const StorageSnapshot& snapshot,
         });
     if (!status.ok()) return status;
   }
+  if (span.merged_ != due) snapshot.DigestsDisagree();
   span.own_ = span.positions_.size();
   span.state_.assign(span.own_, State::kOpen);
   span.leaves_ = std::move(leaves);

@@ -54,6 +54,8 @@ enum class ApplyOutcome : uint8_t {
   kApplied,     // it won against what is stored now
   kSuperseded,  // what is stored now is newer (or equal); nothing changed
   kHeldBack,    // its version is too far in the future; nothing changed
+  kDeferred,    // older than what is stored, which does not read at the moment;
+                // nothing changed
 };
 
 // A consistent view of a replica at one moment. Not thread-safe; must not
@@ -75,6 +77,10 @@ class StorageSnapshot {
       uint32_t leaf,
       const std::function<void(uint64_t position, const ElementHash&)>& visit)
       const = 0;
+
+  // What ScanLeaf gave is not what LeafDigests says. Those of later snapshots
+  // come from the entries.
+  virtual void DigestsDisagree() const {}
 
   // The entry of the element `hash` at `position`; NotFound if there is none.
   virtual absl::StatusOr<IndexEntry> FindElement(
@@ -117,6 +123,10 @@ class StorageView {
 
   // True if Apply would answer kHeldBack now: such a pair is not asked for.
   virtual bool HoldsBack(const Version& version) const = 0;
+
+  // A pair was left out since it is too large to travel, or refused as such:
+  // for the log and the statistics.
+  virtual void NoteOversized(uint32_t family, std::string_view key) const {}
 
   // Position and element hash of a pair as this cluster computes them.
   // `family` < FamilyCount().

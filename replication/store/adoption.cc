@@ -4,8 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "replication/store/pair_check.h"
 #include "replication/store/store.h"
-#include "rocksdb/utilities/debug.h"
+#include "rocksdb/comparator.h"
 
 namespace rocksync {
 namespace {
@@ -18,15 +19,61 @@ constexpr size_t kChunkPairs = 128;
 constexpr uint64_t kPairsPerIterator = 100000;
 constexpr auto kRetry = std::chrono::seconds(1);
 constexpr auto kUpkeep = std::chrono::seconds(15);
+constexpr auto kLookForForeign = std::chrono::seconds(1);
 
 constexpr uint8_t kStepPurge = 0;
 constexpr uint8_t kStepFamilies = 1;
 constexpr uint8_t kStepIndex = 2;
 
+Status CompareAnew() {
+  return Status::Aborted("rocksync: everything is to be compared anew");
+}
+
+// Whether a range of keys that was deleted hides a pair. The library deletes no
+// ranges.
+Status HiddenByRange(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+                     const std::string& key, bool* hidden) {
+  rocksdb::ReadOptions options;
+  options.ignore_range_deletions = true;
+  rocksdb::PinnableSlice value;
+  const Status status = db->Get(options, family, key, &value);
+  *hidden = status.ok();
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+// Where there are too many ranges, one of each family and kind that covers all.
+void Bound(const FamilyTable& families, std::vector<ForeignRange>* ranges) {
+  if (ranges->size() <= kMaxForeignRanges) return;
+  std::vector<ForeignRange> covers;
+  for (ForeignRange& range : *ranges) {
+    const Family* const family = families.Find(range.family_id);
+    if (family == nullptr) continue;
+    const auto cover = std::find_if(
+        covers.begin(), covers.end(), [&range](const ForeignRange& other) {
+          return other.family_id == range.family_id &&
+                 other.came == range.came && other.untold == range.untold;
+        });
+    if (cover == covers.end()) {
+      covers.push_back(std::move(range));
+      continue;
+    }
+    if (range.untold) continue;
+    const rocksdb::Comparator* const order = family->handle()->GetComparator();
+    if (order->Compare(range.smallest, cover->smallest) < 0) {
+      cover->smallest = std::move(range.smallest);
+    }
+    if (order->Compare(cover->largest, range.largest) < 0) {
+      cover->largest = std::move(range.largest);
+    }
+  }
+  *ranges = std::move(covers);
+}
+
 }  // namespace
 
-Adoption::Adoption(Store* store, WorkRecord work)
-    : store_(store), work_(std::move(work)) {}
+Adoption::Adoption(Store* store, WorkRecord work,
+                   std::vector<ForeignRange> foreign)
+    : store_(store), work_(std::move(work)), foreign_(std::move(foreign)) {}
 
 Adoption::~Adoption() { Stop(); }
 
@@ -52,15 +99,82 @@ void Adoption::Stop() {
 }
 
 Status Adoption::RequestPurge() {
-  std::lock_guard lock(mutex_);
-  work_.purge = true;
-  work_.step = kStepPurge;
-  work_.cursor.clear();
-  pending_ = true;
-  estimate_ = EstimatePairs();
+  const std::lock_guard write(record_mutex_);
+  std::string record;
+  {
+    const std::lock_guard lock(mutex_);
+    work_.purge = true;
+    work_.step = kStepPurge;
+    work_.cursor.clear();
+    pending_ = true;
+    estimate_ = EstimatePairs();
+    record = Encode(work_);
+  }
   changed_.notify_all();
   return store_->db()->Put(rocksdb::WriteOptions(), store_->reader().index(),
-                           MetaKey(kWorkRecord), Encode(work_));
+                           MetaKey(kWorkRecord), record);
+}
+
+Status Adoption::RequestCheck(uint64_t known_sequence,
+                              const std::vector<ForeignRange>& ranges,
+                              const std::vector<FamilyRecord>& records,
+                              bool may_wait) {
+  std::unique_lock write(record_mutex_, std::defer_lock);
+  if (may_wait) {
+    write.lock();
+  } else if (!write.try_lock()) {
+    return Status::Incomplete("rocksync: the adoption is busy");
+  }
+  WorkRecord work;
+  std::vector<ForeignRange> before;
+  std::vector<ForeignRange> foreign;
+  {
+    const std::lock_guard lock(mutex_);
+    work_.sealed_sequence =
+        work_.index_pass ? std::min(work_.sealed_sequence, known_sequence)
+                         : known_sequence;
+    work_.index_pass = true;
+    work_.step = kStepPurge;
+    work_.family_id = 0;
+    work_.cursor.clear();
+    work_.pairs_read = 0;
+    before = foreign_;
+    foreign_.insert(foreign_.end(), ranges.begin(), ranges.end());
+    Bound(store_->table(), &foreign_);
+    ++generation_;
+    pending_ = true;
+    estimate_ = EstimatePairs();
+    work = work_;
+    foreign = foreign_;
+  }
+  changed_.notify_all();
+
+  rocksdb::ColumnFamilyHandle* const index = store_->reader().index();
+  rocksdb::WriteBatch batch;
+  Status status = batch.Put(index, MetaKey(kFamiliesRecord), Encode(records));
+  if (status.ok() && !foreign.empty()) {
+    status = batch.Put(index, MetaKey(kForeignRecord), Encode(foreign));
+  }
+  if (status.ok()) {
+    status = batch.Put(index, MetaKey(kWorkRecord), Encode(work));
+  }
+  // Synced: what came by another door is told from rot by this alone once a
+  // crash has taken from memory what was seen.
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  options.no_slowdown = !may_wait;
+  if (status.ok()) status = store_->db()->Write(options, &batch);
+  if (!status.ok()) {
+    // It is asked for again, with the same ranges.
+    const std::lock_guard lock(mutex_);
+    foreign_ = std::move(before);
+  }
+  return status;
+}
+
+uint64_t Adoption::generation() const {
+  const std::lock_guard lock(mutex_);
+  return generation_;
 }
 
 WorkRecord Adoption::Current() const {
@@ -116,19 +230,35 @@ uint64_t Adoption::EstimatePairs() const {
 }
 
 void Adoption::Run() {
+  const auto stopped = [this] { return stop_.load(); };
+  auto renewed = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (!pending_) {
-      changed_.wait_for(lock, kUpkeep, [this] { return stop_ || pending_; });
+      // A spurious end of the wait costs one look.
+      changed_.wait_for(lock, kLookForForeign);
       if (stop_ || pending_) continue;
       lock.unlock();
-      store_->digests()->RenewOldBase([this] { return stop_.load(); });
+      store_->DealWithForeignWrites(/*may_wait=*/true, stopped)
+          .PermitUncheckedError();
+      if (std::chrono::steady_clock::now() - renewed > kUpkeep) {
+        renewed = std::chrono::steady_clock::now();
+        store_->digests()->RenewOldBase(stopped);
+      }
       lock.lock();
       continue;
     }
+    begun_generation_ = generation_;
     lock.unlock();
     const Status status = Work();
     lock.lock();
+    if (Outdated()) continue;
+    if (!status.ok() && status.ToString() != last_error_.ToString()) {
+      rocksdb::Warn(store_->db()->GetDBOptions().info_log,
+                    "rocksync: reading the database is tried again until it "
+                    "succeeds; peers wait: %s",
+                    status.ToString().c_str());
+    }
     last_error_ = status;
     changed_.notify_all();
     if (!status.ok() && !stop_) {
@@ -153,6 +283,8 @@ Status Adoption::Work() {
 }
 
 Status Adoption::Commit(rocksdb::WriteBatch* batch) {
+  // Or a record older than a check that was asked for could be written last.
+  const std::lock_guard write(record_mutex_);
   Status status = batch->Put(store_->reader().index(), MetaKey(kWorkRecord),
                              Encode(Current()));
   if (!status.ok()) return status;
@@ -174,12 +306,13 @@ Status Adoption::Purge() {
     rocksdb::WriteBatch batch;
     uint64_t read = 0;
     for (; cursor.Valid() && read < 32 * kChunkPairs; cursor.Next(), ++read) {
-      if (cursor.family() == nullptr) {
+      if (cursor.family() == nullptr && !cursor.key_damaged()) {
         status = batch.Delete(store_->reader().index(), cursor.index_key());
       }
     }
     {
       std::lock_guard lock(mutex_);
+      if (Outdated()) return CompareAnew();
       work_.step = kStepPurge;
       work_.cursor = cursor.Valid() ? std::string(cursor.index_key()) : "";
       work_.pairs_read += read;
@@ -189,6 +322,7 @@ Status Adoption::Purge() {
   if (!status.ok() || stop_) return status;
   if (!cursor.status().ok()) return cursor.status();
   std::lock_guard lock(mutex_);
+  if (Outdated()) return CompareAnew();
   work_.purge = false;
   work_.step = kStepFamilies;
   work_.family_id = 0;
@@ -199,6 +333,7 @@ Status Adoption::Purge() {
 Status Adoption::ReadFamily(const Family& family, uint8_t work) {
   const WorkRecord progress = Current();
   std::string from = progress.cursor;
+  const bool adopting = (work & kFamilyAdopting) != 0;
   bool resumed = progress.step == kStepFamilies &&
                  progress.family_id == family.id && !from.empty();
   while (!stop_) {
@@ -221,7 +356,10 @@ Status Adoption::ReadFamily(const Family& family, uint8_t work) {
         candidates.push_back({iterator->key().ToString(),
                               store_->reader().hasher().Position(
                                   family.name, iterator->key().ToStringView()),
-                              HashValue(iterator->value().ToStringView())});
+                              adopting
+                                  ? store_->reader().hasher().HashValue(
+                                        {}, iterator->value().ToStringView())
+                                  : ValueHash{}});
       }
       read += candidates.size();
       from = candidates.back().key;
@@ -250,6 +388,7 @@ Status Adoption::JudgePairs(const Family& family, uint8_t work,
   }
   {
     std::lock_guard lock(mutex_);
+    if (Outdated()) return CompareAnew();
     work_.step = kStepFamilies;
     work_.family_id = family.id;
     work_.cursor = candidates.back().key;
@@ -267,57 +406,102 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
   Status status = store_->reader().Get(key, &entry);
   if (!status.ok() && !status.IsNotFound()) return status;
   const bool known = status.ok();
-  ValueHash value = candidate.value;
-  if (known) {
-    // An adoption alone need not compare: who wrote the entry wrote the pair.
-    if ((work & kFamilyChecking) == 0) return Status::OK();
-    rocksdb::PinnableSlice current;
+  // An adoption alone need not compare: who wrote the entry wrote the pair.
+  const bool checking = (work & kFamilyChecking) != 0;
+  if (known && !checking) return Status::OK();
+  Evidence evidence = Evidence::kNone;
+  rocksdb::PinnableSlice current;
+  if (checking) {
     status = store_->db()->Get(rocksdb::ReadOptions(), family.handle(),
                                candidate.key, &current);
     if (status.IsNotFound()) return Status::OK();  // the index pass judges it
     if (!status.ok()) return status;
-    value = HashValue(current.ToStringView());
-    const StoredEntry found{entry.version, false,      false,
-                            true,          value.high, value.low};
-    const ElementHasher& hasher = store_->reader().hasher();
-    if (!entry.tombstone && !entry.suspect &&
-        CompleteHash(hasher, family.name, candidate.key, found) ==
-            CompleteHash(hasher, family.name, candidate.key, entry)) {
+    if (known && Matches(family, candidate.key, entry, current)) {
       return Status::OK();
     }
-  }
-  StoredEntry judged;
-  judged.pending = true;
-  judged.hash_high = value.high;
-  judged.hash_low = value.low;
-  bool foreign = false;
-  if ((work & kFamilyChecking) != 0) {
-    status = ForeignWrite(family, candidate.key, &foreign);
+    status = Look(family, key, /*there=*/true, &evidence);
     if (!status.ok()) return status;
   }
-  if (foreign) {
+  StoredEntry judged;
+  if (evidence == Evidence::kFileGone && known && entry.tombstone) {
+    // The deletion went with a file, and what it covered shows again.
+    status = batch->Delete(family.handle(), candidate.key);
+    if (!status.ok()) return status;
+    judged = entry;
+  } else if (evidence != Evidence::kNone) {
+    const std::string_view view = current.ToStringView();
+    judged = IssuedEntry({}, &view);
     status = store_->DrawVersion(&judged.version);
     if (!status.ok()) return status;
   } else if (known || (work & kFamilyAdopting) == 0) {
     if (known && entry.suspect) return Status::OK();
+    // What the entry says stays in it: if the pair matches it again one day, it
+    // is acquitted.
+    judged = known ? entry : UnknownEntry();
     judged.suspect = true;
-    // What the entry said stays in it, for people who look.
-    if (known) judged.version = entry.version;
     store_->CountSuspect();
+  } else {
+    judged.pending = true;
+    judged.hash_high = candidate.adopted.high;
+    judged.hash_low = candidate.adopted.low;
   }
   store_->PutEntry(batch, key, judged);
   store_->digests()->Note(candidate.position);
   return Status::OK();
 }
 
-Status Adoption::ForeignWrite(const Family& family, const std::string& key,
-                              bool* foreign) const {
-  *foreign = false;
-  std::vector<rocksdb::KeyVersion> versions;
-  const Status status = rocksdb::GetAllKeyVersions(
-      store_->db(), family.handle(), key, key, 1, &versions);
-  if (status.ok() && !versions.empty()) {
-    *foreign = versions.front().sequence > Current().sealed_sequence;
+bool Adoption::Matches(const Family& family, std::string_view key,
+                       const StoredEntry& entry, const Slice& value) const {
+  if (entry.tombstone || entry.suspect) return false;
+  const ElementHasher& hasher = store_->reader().hasher();
+  const std::string_view view = value.ToStringView();
+  return CompleteHash(hasher, family.name, key,
+                      PendingEntry(hasher, entry.version, &view)) ==
+         CompleteHash(hasher, family.name, key, entry);
+}
+
+Status Adoption::Look(const Family& family, const IndexKey& index_key,
+                      bool there, Evidence* evidence) const {
+  *evidence = Evidence::kNone;
+  const std::string key(index_key.key);
+  std::string entry_key;
+  AppendIndexKey(&entry_key, index_key);
+  uint64_t changed = 0;
+  uint64_t indexed = 0;
+  Status status = NewestSequence(store_->db(), family.handle(), key, &changed);
+  if (status.ok()) {
+    status = NewestSequence(store_->db(), store_->reader().index(), entry_key,
+                            &indexed);
+  }
+  if (!status.ok()) return status;
+  if (!there) {
+    bool hidden = false;
+    const Status read =
+        HiddenByRange(store_->db(), family.handle(), key, &hidden);
+    if (!read.ok() || hidden) {
+      if (hidden) *evidence = Evidence::kWritten;
+      return read;
+    }
+  }
+  const rocksdb::Comparator* const order = family.handle()->GetComparator();
+  const std::lock_guard lock(mutex_);
+  // In a write of ours the entry stands behind the pair.
+  if (changed > work_.sealed_sequence && changed > indexed) {
+    *evidence = Evidence::kWritten;
+    return status;
+  }
+  for (const ForeignRange& range : foreign_) {
+    if (range.family_id == family.id && range.untold && changed == 0) {
+      *evidence = Evidence::kWritten;
+      return status;
+    }
+    if (range.family_id != family.id || range.untold ||
+        (range.came && !there) || order->Compare(key, range.smallest) < 0 ||
+        order->Compare(range.largest, key) < 0) {
+      continue;
+    }
+    *evidence = range.came ? Evidence::kWritten : Evidence::kFileGone;
+    if (range.came) break;
   }
   return status;
 }
@@ -357,6 +541,7 @@ Status Adoption::CheckIndex() {
     }
     {
       std::lock_guard lock(mutex_);
+      if (Outdated()) return CompareAnew();
       work_.step = kStepIndex;
       work_.cursor = cursor.Valid() ? std::string(cursor.index_key()) : "";
       work_.pairs_read += read;
@@ -380,11 +565,11 @@ Status Adoption::JudgeEntry(const Family& family, const IndexKey& key,
   if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
   if (entry.tombstone || entry.suspect) return Status::OK();
-  bool foreign = false;
-  status = ForeignWrite(family, std::string(key.key), &foreign);
+  Evidence evidence = Evidence::kNone;
+  status = Look(family, key, /*there=*/false, &evidence);
   if (!status.ok()) return status;
-  if (foreign) {
-    entry = PendingEntry({}, nullptr);
+  if (evidence != Evidence::kNone) {
+    entry = IssuedEntry({}, nullptr);
     status = store_->DrawVersion(&entry.version);
     if (!status.ok()) return status;
   } else {
@@ -397,24 +582,39 @@ Status Adoption::JudgeEntry(const Family& family, const IndexKey& key,
 }
 
 Status Adoption::FinishFamily(uint32_t family_id) {
+  uint64_t generation = 0;
   {
     std::lock_guard lock(mutex_);
+    if (Outdated()) return CompareAnew();
+    generation = begun_generation_;
     work_.cursor.clear();
     work_.family_id = 0;
   }
-  return store_->FamilyIsRead(family_id);
+  return store_->FamilyIsRead(family_id, generation);
 }
 
 Status Adoption::Finish() {
-  std::lock_guard lock(mutex_);
-  if (work_.purge) return Status::OK();  // asked for meanwhile
+  // What came by another door meanwhile may lie where the work has been.
+  Status status = store_->DealWithForeignWrites(
+      /*may_wait=*/true, [this] { return stop_.load(); });
+  if (!status.ok()) return status;
+  const std::lock_guard write(record_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (work_.purge || Outdated()) return status;  // asked for meanwhile
+  }
   rocksdb::WriteBatch batch;
-  Status status = batch.Delete(store_->reader().index(), MetaKey(kWorkRecord));
+  status = batch.Delete(store_->reader().index(), MetaKey(kForeignRecord));
+  if (status.ok()) {
+    status = batch.Delete(store_->reader().index(), MetaKey(kWorkRecord));
+  }
   if (status.ok()) {
     status = store_->db()->Write(rocksdb::WriteOptions(), &batch);
   }
   if (status.ok()) {
+    const std::lock_guard lock(mutex_);
     work_ = {};
+    foreign_.clear();
     pending_ = false;
   }
   return status;

@@ -35,12 +35,16 @@ struct Family;
 //   no entry, family being adopted   adopted: version 0
 //   otherwise                        if the pair's sequence number in RocksDB
 //                                    is later than the last one known to be
-//                                    ours, somebody wrote it since: a fresh
-//                                    version. Else suspect.
+//                                    ours, and than the entry's, somebody wrote
+//                                    it since: a fresh version. Else suspect.
 // Judging an entry without its pair: the same, a deletion being the evidence.
+//
+// Evidence also is that the key lies where somebody ingested a file, or deleted
+// one by a call, see FileWatch.
 class Adoption {
  public:
-  Adoption(Store* store, WorkRecord work);
+  // `foreign`: the ranges of a re-check that is not done.
+  Adoption(Store* store, WorkRecord work, std::vector<ForeignRange> foreign);
   ~Adoption();
 
   void Start();
@@ -50,6 +54,19 @@ class Adoption {
   // that is written down.
   rocksdb::Status RequestPurge();
 
+  // Has everything compared, from the start. `records` are the families', all
+  // of them to be checked. Durable when it returns OK. With `may_wait` false it
+  // waits neither for a lock nor for RocksDB, and is Incomplete instead.
+  // REQUIRES: no record of a family changes meanwhile.
+  rocksdb::Status RequestCheck(uint64_t known_sequence,
+                               const std::vector<ForeignRange>& ranges,
+                               const std::vector<FamilyRecord>& records,
+                               bool may_wait);
+  // How many checks were asked for.
+  uint64_t generation() const;
+  // Look for writes past the library now rather than in a second.
+  void Wake() { changed_.notify_all(); }
+
   AdoptionProgress Progress() const;
   rocksdb::Status Wait(uint64_t timeout_ms) const;
 
@@ -58,7 +75,7 @@ class Adoption {
   struct Candidate {
     std::string key;
     uint64_t position = 0;
-    ValueHash value;
+    ValueHash adopted;  // of the value, at version 0; if it may be adopted
   };
 
   WorkRecord Current() const;
@@ -74,9 +91,21 @@ class Adoption {
                             rocksdb::WriteBatch* batch);
   rocksdb::Status JudgeEntry(const Family& family, const IndexKey& key,
                              rocksdb::WriteBatch* batch);
-  // Whether RocksDB's newest record of the key is later than all of ours.
-  rocksdb::Status ForeignWrite(const Family& family, const std::string& key,
-                               bool* foreign) const;
+  // Whether the entry, which is not suspect, is that of this value.
+  bool Matches(const Family& family, std::string_view key,
+               const StoredEntry& entry, const rocksdb::Slice& value) const;
+  enum class Evidence : uint8_t {
+    kNone,
+    kWritten,   // later than all of ours, with a file that was ingested, or
+                // nothing tells any more when, and somebody wrote
+    kFileGone,  // the file that it was in was deleted by a call
+  };
+  // That somebody changed the key past the library. `there`: there is a pair.
+  rocksdb::Status Look(const Family& family, const IndexKey& index_key,
+                       bool there, Evidence* evidence) const;
+  // True if a check was asked for since the work began.
+  // REQUIRES: mutex_ is held.
+  bool Outdated() const { return generation_ != begun_generation_; }
   // Writes `batch` and the work record, which must stand last.
   rocksdb::Status Commit(rocksdb::WriteBatch* batch);
   rocksdb::Status FinishFamily(uint32_t family_id);
@@ -87,9 +116,15 @@ class Adoption {
   std::thread thread_;
   std::atomic<bool> stop_{false};
 
+  // Held by whoever writes or deletes the work record for good, before mutex_,
+  // which is held across no write: Progress() must not wait for a stall.
+  std::mutex record_mutex_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   WorkRecord work_;  // written by the thread alone, and by RequestPurge
+  std::vector<ForeignRange> foreign_;
+  uint64_t generation_ = 0;
+  uint64_t begun_generation_ = 0;  // when the work began
   bool pending_ = false;
   uint64_t estimate_ = 0;
   rocksdb::Status last_error_;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "replication/store/refusals.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/merge_operator.h"
 
@@ -63,18 +64,22 @@ Status ForEachKeyInRange(rocksdb::DB* db, ColumnFamilyHandle* handle,
 }
 
 BatchRewriter::BatchRewriter(rocksdb::DB* db, const FamilyTable& families,
-                             uint64_t max_delete_range_keys,
-                             rocksdb::WriteBatch* out, OnChange on_change)
+                             const ReplicatedDBOptions& options,
+                             rocksdb::WriteBatch* out, OnChange on_change,
+                             bool skip_unknown)
     : db_(db),
       families_(families),
-      max_delete_range_keys_(max_delete_range_keys),
+      options_(options),
       out_(out),
-      on_change_(std::move(on_change)) {}
+      on_change_(std::move(on_change)),
+      skip_unknown_(skip_unknown) {}
 
 Status BatchRewriter::SetPair(const Family& family, const Slice& key,
                               const Slice* value) {
   Status status;
   if (value != nullptr) {
+    status = CheckSizes(options_, family.name, key, value->size());
+    if (!status.ok()) return status;
     status = out_->Put(family.handle(), key, *value);
     written_[{family.id, key.ToString()}] = value->ToString();
     const std::string_view view = value->ToStringView();
@@ -89,6 +94,7 @@ Status BatchRewriter::SetPair(const Family& family, const Slice& key,
 
 Status BatchRewriter::Other(uint32_t id, ColumnFamilyHandle** handle) {
   const Family* family = families_.FindOther(id);
+  if (family == nullptr && skip_unknown_) return Status::OK();
   if (family == nullptr) {
     return Status::InvalidArgument(
         "rocksync: a batch names an unknown column family", std::to_string(id));
@@ -102,7 +108,7 @@ Status BatchRewriter::PutCF(uint32_t id, const Slice& key, const Slice& value) {
   if (family != nullptr) return SetPair(*family, key, &value);
   ColumnFamilyHandle* handle = nullptr;
   const Status status = Other(id, &handle);
-  return status.ok() ? out_->Put(handle, key, value) : status;
+  return handle != nullptr ? out_->Put(handle, key, value) : status;
 }
 
 Status BatchRewriter::DeleteCF(uint32_t id, const Slice& key) {
@@ -110,7 +116,7 @@ Status BatchRewriter::DeleteCF(uint32_t id, const Slice& key) {
   if (family != nullptr) return SetPair(*family, key, nullptr);
   ColumnFamilyHandle* handle = nullptr;
   const Status status = Other(id, &handle);
-  return status.ok() ? out_->Delete(handle, key) : status;
+  return handle != nullptr ? out_->Delete(handle, key) : status;
 }
 
 Status BatchRewriter::SingleDeleteCF(uint32_t id, const Slice& key) {
@@ -118,7 +124,7 @@ Status BatchRewriter::SingleDeleteCF(uint32_t id, const Slice& key) {
   if (family != nullptr) return SetPair(*family, key, nullptr);
   ColumnFamilyHandle* handle = nullptr;
   const Status status = Other(id, &handle);
-  return status.ok() ? out_->SingleDelete(handle, key) : status;
+  return handle != nullptr ? out_->SingleDelete(handle, key) : status;
 }
 
 Status BatchRewriter::MergeCF(uint32_t id, const Slice& key,
@@ -127,7 +133,7 @@ Status BatchRewriter::MergeCF(uint32_t id, const Slice& key,
   if (family == nullptr) {
     ColumnFamilyHandle* handle = nullptr;
     const Status status = Other(id, &handle);
-    return status.ok() ? out_->Merge(handle, key, value) : status;
+    return handle != nullptr ? out_->Merge(handle, key, value) : status;
   }
   rocksdb::PinnableSlice stored;
   Slice existing;
@@ -157,7 +163,7 @@ Status BatchRewriter::DeleteRangeCF(uint32_t id, const Slice& begin,
   if (family == nullptr) {
     ColumnFamilyHandle* handle = nullptr;
     const Status status = Other(id, &handle);
-    return status.ok() ? out_->DeleteRange(handle, begin, end) : status;
+    return handle != nullptr ? out_->DeleteRange(handle, begin, end) : status;
   }
   const rocksdb::Comparator* order = family->handle()->GetComparator();
   if (order->Compare(begin, end) > 0) {
@@ -166,10 +172,10 @@ Status BatchRewriter::DeleteRangeCF(uint32_t id, const Slice& begin,
   std::vector<std::string> keys;
   bool more = false;
   Status status = ForEachKeyInRange(
-      db_, family->handle(), begin, end, max_delete_range_keys_, &more,
+      db_, family->handle(), begin, end, options_.max_delete_range_keys, &more,
       [&](const Slice& key) { keys.push_back(key.ToString()); });
   if (!status.ok()) return status;
-  if (more) return TooManyKeys(max_delete_range_keys_);
+  if (more) return TooManyKeys(options_.max_delete_range_keys);
   // Keys that only this batch has put.
   for (const auto& [pair, value] : written_) {
     if (pair.first == id && value.has_value() &&

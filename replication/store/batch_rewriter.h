@@ -16,6 +16,7 @@
 #include "replication/store/family_table.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
+#include "rocksync/options.h"
 
 namespace rocksync {
 
@@ -23,13 +24,17 @@ namespace rocksync {
 // for a DeleteRange). Operations see those before them in the batch.
 class BatchRewriter final : public rocksdb::WriteBatch::Handler {
  public:
+  // `skip_unknown`: operations on families that are not known are left out, as
+  // WriteOptions::ignore_missing_column_families says.
+  //
   // Called for every operation on a replicated pair; `value` null: deleted.
   using OnChange = std::function<void(const Family&, std::string_view key,
                                       const std::string_view* value)>;
 
+  // `options` must outlive it.
   BatchRewriter(rocksdb::DB* db, const FamilyTable& families,
-                uint64_t max_delete_range_keys, rocksdb::WriteBatch* out,
-                OnChange on_change);
+                const ReplicatedDBOptions& options, rocksdb::WriteBatch* out,
+                OnChange on_change, bool skip_unknown = false);
 
   rocksdb::Status PutCF(uint32_t id, const rocksdb::Slice& key,
                         const rocksdb::Slice& value) override;
@@ -50,14 +55,15 @@ class BatchRewriter final : public rocksdb::WriteBatch::Handler {
 
   rocksdb::Status SetPair(const Family& family, const rocksdb::Slice& key,
                           const rocksdb::Slice* value);
-  // The handle of a family that is not replicated.
+  // The handle of a family that is not replicated; null: skip the operation.
   rocksdb::Status Other(uint32_t id, rocksdb::ColumnFamilyHandle** handle);
 
   rocksdb::DB* const db_;
   const FamilyTable& families_;
-  const uint64_t max_delete_range_keys_;
+  const ReplicatedDBOptions& options_;
   rocksdb::WriteBatch* const out_;
   const OnChange on_change_;
+  const bool skip_unknown_;
   // What the batch has made of pairs so far; nullopt: deleted.
   std::map<PairKey, std::optional<std::string>> written_;
 };

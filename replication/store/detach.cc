@@ -1,10 +1,21 @@
 // Taking the index out of a database again.
 
+//
+// The marker (marker.h) first lists that there may be no index, and goes last:
+// a crash before the drop leaves a replica as it was, a crash after it a plain
+// database.
+
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "replication/store/all_families.h"
+#include "replication/store/index_key.h"
+#include "replication/store/marker.h"
+#include "replication/store/meta_records.h"
+#include "replication/store/own_options.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -13,6 +24,43 @@ namespace {
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
+
+ColumnFamilyHandle* FindIndex(const std::vector<ColumnFamilyHandle*>& handles) {
+  const auto index = std::find_if(
+      handles.begin(), handles.end(), [](ColumnFamilyHandle* handle) {
+        return handle->GetName() == kIndexFamilyName;
+      });
+  return index == handles.end() ? nullptr : *index;
+}
+
+// The one that the index holds stays listed, if it was; a copy stays a copy.
+Status AllowForNoIndex(rocksdb::DB* db, ColumnFamilyHandle* index,
+                       Marker marker) {
+  std::string bytes;
+  std::string mark;
+  const Status status =
+      db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);
+  // One that does not read keeps nobody from taking the index away.
+  if (!status.ok() && !status.IsNotFound() && !status.IsCorruption()) {
+    return status;
+  }
+  const bool listed =
+      status.ok() && DecodeMark(bytes, &mark) && marker.Lists(mark);
+  marker.marks = {listed ? mark : marker.marks.front(), ""};
+  return WriteMarker(db->GetEnv(), db->GetName(), marker);
+}
+
+// REQUIRES: the database is open, so that nobody else has it.
+Status TakeAway(rocksdb::DB* db, ColumnFamilyHandle* index,
+                const std::optional<Marker>& marker) {
+  Status status;
+  if (marker.has_value() && index != nullptr) {
+    status = AllowForNoIndex(db, index, *marker);
+  }
+  // Durable when it returns.
+  if (status.ok() && index != nullptr) status = db->DropColumnFamily(index);
+  return status.ok() ? RemoveMarker(db->GetEnv(), db->GetName()) : status;
+}
 
 }  // namespace
 
@@ -26,18 +74,23 @@ Status ReplicatedDB::Detach(
                                      [](const ColumnFamilyDescriptor& d) {
                                        return d.name == kIndexFamilyName;
                                      });
-  if (!has_index) {
+  Marker found;
+  const Status read = ReadMarker(options.env, name, &found);
+  if (!has_index && read.IsNotFound()) {
     return Status::NotFound("rocksync: " + name + " has no index",
                             "it is a plain database already");
   }
+  status = CheckWalDir(options, name);
+  if (!status.ok()) return status;
+  // A damaged marker goes as well.
+  if (!read.ok() && !read.IsNotFound() && !read.IsCorruption()) return read;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
   status = OpenExisting(options, name, families, &handles, &db);
   if (!status.ok()) return status;
+  status = TakeAway(db.get(), FindIndex(handles),
+                    read.ok() ? std::optional<Marker>(found) : std::nullopt);
   for (ColumnFamilyHandle* handle : handles) {
-    if (status.ok() && handle->GetName() == kIndexFamilyName) {
-      status = db->DropColumnFamily(handle);
-    }
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   const Status closed = db->Close();

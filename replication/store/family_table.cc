@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace rocksync {
+namespace {
+
+void Enter(const Family* family, std::vector<const Family*>* by_id) {
+  if (family->id >= by_id->size()) by_id->resize(family->id + 1);
+  (*by_id)[family->id] = family;
+}
+
+}  // namespace
 
 FamilyTable::FamilyTable(std::vector<Family> replicated,
                          std::vector<Family> others)
@@ -12,16 +20,9 @@ FamilyTable::FamilyTable(std::vector<Family> replicated,
             [](const Family& a, const Family& b) { return a.name < b.name; });
   for (uint32_t i = 0; i < families_.size(); ++i) {
     families_[i].ordinal = i;
-    if (families_[i].id >= by_id_.size()) by_id_.resize(families_[i].id + 1);
-    by_id_[families_[i].id] = &families_[i];
+    Enter(&families_[i], &by_id_);
   }
-}
-
-const Family* FamilyTable::FindOther(uint32_t id) const {
-  for (const Family& family : others_) {
-    if (family.id == id) return &family;
-  }
-  return nullptr;
+  for (const Family& family : others_) Enter(&family, &other_by_id_);
 }
 
 }  // namespace rocksync

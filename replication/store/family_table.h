@@ -53,8 +53,10 @@ class FamilyTable {
   const Family* Find(uint32_t id) const {
     return id < by_id_.size() ? by_id_[id] : nullptr;
   }
-  // Null if the family is unknown.
-  const Family* FindOther(uint32_t id) const;
+  // Null if the family is replicated or unknown.
+  const Family* FindOther(uint32_t id) const {
+    return id < other_by_id_.size() ? other_by_id_[id] : nullptr;
+  }
 
   // The replicated ones, by ordinal.
   const std::vector<Family>& families() const { return families_; }
@@ -64,6 +66,7 @@ class FamilyTable {
   std::vector<Family> families_;
   std::vector<Family> others_;
   std::vector<const Family*> by_id_;
+  std::vector<const Family*> other_by_id_;
 };
 
 }  // namespace rocksync

@@ -6,9 +6,9 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_HASH_COMPLETION_H_
 #define ROCKSYNC_REPLICATION_STORE_HASH_COMPLETION_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "replication/store/family_table.h"
 #include "rocksdb/compaction_filter.h"
@@ -16,20 +16,20 @@
 
 namespace rocksync {
 
+struct CompletedFamilies;
+
 // Rewrites entries at flush without changing what they mean, so snapshots may
 // not notice. Before Start, and for families it does not know, it
-// leaves entries pending.
+// leaves entries pending. Owns all that a flush looks at: after an error, such
+// as a full disk, RocksDB flushes again by itself while the store is closed.
+// Thread-safe.
 class HashCompletionFactory final : public rocksdb::CompactionFilterFactory {
  public:
-  // `hasher` must outlive the factory's last flush.
-  explicit HashCompletionFactory(const ElementHasher* hasher)
-      : hasher_(hasher) {}
+  explicit HashCompletionFactory(const ClusterSecret& secret)
+      : hasher_(secret) {}
 
-  // `families` must stay valid until it is replaced and all flushes are done.
-  void Start(const FamilyTable* families, uint64_t home) {
-    home_.store(home, std::memory_order_relaxed);
-    families_.store(families, std::memory_order_release);
-  }
+  // Flushes that begin from now on complete entries of these families.
+  void Start(const FamilyTable& families, uint64_t home);
 
   const char* Name() const override { return "rocksync.HashCompletion"; }
   bool ShouldFilterTableFileCreation(
@@ -40,9 +40,9 @@ class HashCompletionFactory final : public rocksdb::CompactionFilterFactory {
       const rocksdb::CompactionFilter::Context& context) override;
 
  private:
-  const ElementHasher* const hasher_;
-  std::atomic<const FamilyTable*> families_{nullptr};
-  std::atomic<uint64_t> home_{0};
+  const ElementHasher hasher_;
+  std::mutex mutex_;
+  std::shared_ptr<const CompletedFamilies> families_;
 };
 
 }  // namespace rocksync

@@ -57,6 +57,7 @@ bool ParseEntry(std::string_view bytes, uint64_t home, StoredEntry* entry) {
   entry->tombstone = (tag & kTombstone) != 0;
   entry->pending = (tag & kPending) != 0;
   entry->suspect = (tag & kSuspect) != 0;
+  entry->damaged = false;
   entry->version = {};
   switch (tag & kVersionMask) {
     case kVersionAdopted:
@@ -79,6 +80,24 @@ bool ParseEntry(std::string_view bytes, uint64_t home, StoredEntry* entry) {
   if (!HasHash(*entry)) return bytes.empty();
   return GetFixed64(&bytes, &entry->hash_high) &&
          GetFixed64(&bytes, &entry->hash_low) && bytes.empty();
+}
+
+std::string WithBitFlipped(std::string_view bytes, size_t bit) {
+  std::string flipped(bytes);
+  flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+  return flipped;
+}
+
+StoredEntry PendingEntry(const ElementHasher& hasher, const Version& version,
+                         const std::string_view* value) {
+  if (value == nullptr) return IssuedEntry(version, nullptr);
+  const ValueHash hash = hasher.HashValue(version, *value);
+  StoredEntry entry;
+  entry.version = version;
+  entry.pending = true;
+  entry.hash_high = hash.high;
+  entry.hash_low = hash.low;
+  return entry;
 }
 
 ElementHash CompleteHash(const ElementHasher& hasher, std::string_view family,

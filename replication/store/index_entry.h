@@ -20,12 +20,29 @@ struct StoredEntry {
   // The pair's data and entry disagree, or its entry was missing: it is in no
   // digest, is not offered and loses against everything.
   bool suspect = false;
-  // `hash` holds the value's hash (XXH3-128; nothing for a tombstone) and not
-  // yet the element's: computing that is left to whoever needs it first.
+  // Its bytes do not parse; then it is suspect and says nothing else. Not
+  // stored.
+  bool damaged = false;
+  // `hash` holds the value's hash (ElementHasher::HashValue; nothing for a
+  // tombstone) and not yet the element's: computing that is left to whoever
+  // needs it first.
   bool pending = false;
   uint64_t hash_high = 0;
   uint64_t hash_low = 0;
 };
+
+// Of a pair whose entry was missing, or says nothing any more: suspect, of
+// version 0, and with a hash that no pair has.
+inline StoredEntry UnknownEntry() {
+  StoredEntry entry;
+  entry.suspect = true;
+  return entry;
+}
+// Whether there is anything to acquit a suspect entry by.
+constexpr bool SaysAnything(const StoredEntry& entry) {
+  return !entry.damaged && (entry.pending || entry.version != Version{} ||
+                            entry.hash_high != 0 || entry.hash_low != 0);
+}
 
 // The sweep (tombstone_sweep.h) takes such an entry away.
 constexpr bool IsForgotten(const StoredEntry& entry, uint64_t horizon) {
@@ -40,25 +57,33 @@ void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home);
 [[nodiscard]] bool ParseEntry(std::string_view bytes, uint64_t home,
                               StoredEntry* entry);
 
+// `bytes` with bit `bit` (counted from the first byte's lowest) flipped.
+std::string WithBitFlipped(std::string_view bytes, size_t bit);
+
 // The element hash of an entry, completed if it is pending.
 ElementHash CompleteHash(const ElementHasher& hasher, std::string_view family,
                          std::string_view key, const StoredEntry& entry);
 
-// A pending entry for a pair that is being written (`value` null: deleted).
-// Defined here because every write of the application comes through.
-inline StoredEntry PendingEntry(const Version& version,
-                                const std::string_view* value) {
+// A pending entry for a pair that is being written at a version that the
+// library issued (`value` null: deleted). Defined here because every write of
+// the application comes through.
+inline StoredEntry IssuedEntry(const Version& version,
+                               const std::string_view* value) {
   StoredEntry entry;
   entry.version = version;
   entry.pending = true;
   entry.tombstone = value == nullptr;
   if (value != nullptr) {
-    const ValueHash hash = HashValue(*value);
+    const ValueHash hash = ElementHasher::HashIssuedValue(*value);
     entry.hash_high = hash.high;
     entry.hash_low = hash.low;
   }
   return entry;
 }
+
+// The same at any version, an adopted pair's too.
+StoredEntry PendingEntry(const ElementHasher& hasher, const Version& version,
+                         const std::string_view* value);
 
 }  // namespace rocksync
 

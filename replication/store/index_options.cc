@@ -25,7 +25,10 @@ int BucketBits(size_t write_buffer_bytes) {
 std::shared_ptr<BucketMemtableFactory> NewIndexMemtable(
     const ReplicatedDBOptions& options,
     std::shared_ptr<rocksdb::WriteBufferManager> budget) {
-  const size_t bytes = options.index_write_buffer_bytes;
+  size_t bytes = options.index_write_buffer_bytes;
+  if (budget != nullptr && budget->enabled()) {
+    bytes = std::min(bytes, budget->buffer_size());
+  }
   return std::make_shared<BucketMemtableFactory>(BucketBits(bytes), bytes,
                                                  std::move(budget));
 }

@@ -14,7 +14,8 @@
 
 namespace rocksync {
 
-// `budget` may be null.
+// `budget` may be null. If it is smaller than the index's write buffer, the
+// memtable is shaped by it.
 std::shared_ptr<BucketMemtableFactory> NewIndexMemtable(
     const ReplicatedDBOptions& options,
     std::shared_ptr<rocksdb::WriteBufferManager> budget);

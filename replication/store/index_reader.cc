@@ -1,15 +1,29 @@
 #include "replication/store/index_reader.h"
 
+#include <utility>
+
+#include "replication/store/seek_behind.h"
+
 namespace rocksync {
 namespace {
 
-rocksdb::Status Damaged(std::string_view index_key) {
-  return rocksdb::Status::Corruption(
-      "rocksync: an index entry is damaged or of a newer format",
-      rocksdb::Slice(index_key.data(), index_key.size()).ToString(true));
+// What the entries of a damaged one's readers see of it.
+StoredEntry DamagedEntry() {
+  StoredEntry entry = UnknownEntry();
+  entry.damaged = true;
+  return entry;
 }
 
 }  // namespace
+
+rocksdb::Status IndexError(const rocksdb::Status& status) {
+  if (!status.IsCorruption()) return status;
+  return rocksdb::Status::Corruption(
+      "rocksync: a block of the index does not read; if it still does not "
+      "after a restart, replace this replica by an empty one, which its peers "
+      "fill",
+      status.ToString());
+}
 
 rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at, uint64_t horizon,
                                  const IndexKey& key,
@@ -21,9 +35,9 @@ rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at, uint64_t horizon,
   options.snapshot = at;
   rocksdb::PinnableSlice value;
   const rocksdb::Status status = db_->Get(options, index_, index_key, &value);
-  if (!status.ok()) return status;
+  if (!status.ok()) return IndexError(status);
   if (!ParseEntry({value.data(), value.size()}, home_, entry)) {
-    return Damaged(index_key);
+    *entry = DamagedEntry();
   }
   return IsForgotten(*entry, horizon) ? rocksdb::Status::NotFound() : status;
 }
@@ -31,13 +45,17 @@ rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at, uint64_t horizon,
 IndexCursor::IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
                          uint64_t horizon, Order order)
     : reader_(reader), families_(reader.families()), horizon_(horizon) {
-  rocksdb::ReadOptions options;
-  options.snapshot = at;
-  options.total_order_seek = order == Order::kTotal;
-  options.prefix_same_as_start = order == Order::kWithinPosition;
+  options_.snapshot = at;
+  options_.total_order_seek = order == Order::kTotal;
+  options_.prefix_same_as_start = order == Order::kWithinPosition;
   // A scan would push everything else out of the block cache.
-  options.fill_cache = order == Order::kWithinPosition;
-  iterator_.reset(reader.db()->NewIterator(options, reader.index()));
+  options_.fill_cache = order == Order::kWithinPosition;
+  iterator_ = NewIterator();
+}
+
+std::unique_ptr<rocksdb::Iterator> IndexCursor::NewIterator() const {
+  return std::unique_ptr<rocksdb::Iterator>(
+      reader_.db()->NewIterator(options_, reader_.index()));
 }
 
 void IndexCursor::Seek(uint64_t position) {
@@ -57,21 +75,36 @@ void IndexCursor::Next() {
   Load();
 }
 
+bool IndexCursor::SeekBehind(std::string_view index_key) {
+  std::unique_ptr<rocksdb::Iterator> found =
+      rocksync::SeekBehind([this] { return NewIterator(); }, index_key);
+  if (found == nullptr) return false;
+  iterator_ = std::move(found);
+  Load();
+  return valid_;
+}
+
 void IndexCursor::Load() {
   valid_ = iterator_->Valid();
   if (!valid_) {
-    status_ = iterator_->status();
+    status_ = IndexError(iterator_->status());
     return;
   }
-  const rocksdb::Slice key = iterator_->key();
-  const rocksdb::Slice value = iterator_->value();
-  if (!ParseIndexKey({key.data(), key.size()}, &key_) ||
-      !ParseEntry({value.data(), value.size()}, reader_.home(), &entry_)) {
-    valid_ = false;
-    status_ = Damaged({key.data(), key.size()});
-    return;
+  key_damaged_ = !ParseIndexKey(index_key(), &key_);
+  if (key_damaged_) {
+    // Where it stands, so that readers of a position or a leaf go on past it.
+    key_ = {};
+    for (size_t i = 0; i < kPositionBytes; ++i) {
+      key_.position =
+          key_.position << 8 |
+          (i < index_key().size() ? static_cast<uint8_t>(index_key()[i])
+                                  : uint8_t{0});
+    }
   }
-  family_ = families_.Find(key_.family_id);
+  if (key_damaged_ || !ParseEntry(bytes(), reader_.home(), &entry_)) {
+    entry_ = DamagedEntry();
+  }
+  family_ = key_damaged_ ? nullptr : families_.Find(key_.family_id);
 }
 
 }  // namespace rocksync

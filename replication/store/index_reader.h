@@ -43,8 +43,9 @@ class IndexReader {
     horizon_.store(horizon, std::memory_order_release);
   }
 
-  // The entry of a key, NotFound if there is none or it is forgotten. `at`
-  // null: now.
+  // The entry of a key, NotFound if there is none or it is forgotten. One that
+  // does not parse is OK, suspect and damaged. `at` null: now. Any other
+  // status: reading failed, and nothing is known of the key.
   rocksdb::Status Get(const rocksdb::Snapshot* at, uint64_t horizon,
                       const IndexKey& key, StoredEntry* entry) const;
   // The same now, at the horizon of now.
@@ -61,7 +62,12 @@ class IndexReader {
   std::atomic<uint64_t> horizon_{0};
 };
 
-// Walks over entries at a snapshot. Not thread-safe.
+// An error of RocksDB in reading the index; of a damaged block, with the
+// remedy.
+rocksdb::Status IndexError(const rocksdb::Status& status);
+
+// Walks over entries at a snapshot. Entries that do not parse are met too, and
+// do not count. Not thread-safe.
 class IndexCursor {
  public:
   enum class Order : uint8_t {
@@ -79,6 +85,10 @@ class IndexCursor {
   // To the first entry whose index key is >= `index_key`.
   void SeekKey(std::string_view index_key);
   void Next();
+  // After an error: to the first entry behind `index_key` that is found to read
+  // (seek_behind.h). False: there is none, and nothing changes.
+  // REQUIRES: Order::kTotal.
+  bool SeekBehind(std::string_view index_key);
 
   // False at the end, and on errors.
   bool Valid() const { return valid_; }
@@ -93,7 +103,12 @@ class IndexCursor {
     return {iterator_->key().data(), iterator_->key().size()};
   }
   const StoredEntry& entry() const { return entry_; }
-  // Null if the entry's family is not replicated (any more).
+  std::string_view bytes() const {
+    return {iterator_->value().data(), iterator_->value().size()};
+  }
+  // The index key does not parse: key() has the position at most.
+  bool key_damaged() const { return key_damaged_; }
+  // Null if the entry's family is not replicated (any more), or unknown.
   const Family* family() const { return family_; }
   // Whether the entry is an element: of a replicated family, not suspect and
   // not forgotten.
@@ -107,16 +122,19 @@ class IndexCursor {
   }
 
  private:
+  std::unique_ptr<rocksdb::Iterator> NewIterator() const;
   void Load();
 
   const IndexReader& reader_;
   const FamilyTable& families_;
   const uint64_t horizon_;
+  rocksdb::ReadOptions options_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
   std::string target_;
   IndexKey key_;
   StoredEntry entry_;
   const Family* family_ = nullptr;
+  bool key_damaged_ = false;
   bool valid_ = false;
   rocksdb::Status status_;
 };

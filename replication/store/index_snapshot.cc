@@ -12,12 +12,14 @@ class IndexSnapshot final : public StorageSnapshot {
  public:
   IndexSnapshot(const IndexReader& reader, const FamilyTable& families,
                 std::shared_ptr<const HeldSnapshot> snapshot,
-                std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot)
+                std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot,
+                DigestsWrong wrong)
       : reader_(reader),
         families_(families),
         snapshot_(std::move(snapshot)),
         leaves_(std::move(leaves)),
-        rot_(std::move(rot)) {}
+        rot_(std::move(rot)),
+        wrong_(std::move(wrong)) {}
 
   std::span<const Digest> LeafDigests() const override { return *leaves_; }
 
@@ -36,11 +38,18 @@ class IndexSnapshot final : public StorageSnapshot {
     return ToAbsl(cursor->status());
   }
 
+  void DigestsDisagree() const override {
+    if (wrong_) wrong_();
+  }
+
   absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const override {
     IndexCursor* const cursor = LookupCursor();
     for (cursor->Seek(position); cursor->At(position); cursor->Next()) {
       if (cursor->Counts() && cursor->Hash() == hash) {
+        if (!IsItself(*cursor)) {
+          return Doubt(std::string(cursor->index_key()));
+        }
         return IndexEntry{
             cursor->family()->ordinal, std::string(cursor->key().key),
             cursor->entry().version, cursor->entry().tombstone, hash};
@@ -79,18 +88,41 @@ class IndexSnapshot final : public StorageSnapshot {
     std::string value;
     const rocksdb::Status status =
         reader_.db()->Get(options, family.handle(), entry.key, &value);
-    if (!status.ok() && !status.IsNotFound()) return ToAbsl(status);
+    // Who is told looks again, by now's entry.
+    if (!status.ok() && !status.IsNotFound() && !status.IsCorruption()) {
+      return ToAbsl(status);
+    }
     if (status.ok() &&
-        reader_.hasher().HashPair(family.name, entry.key, entry.version,
-                                  HashValue(value)) == entry.hash) {
+        reader_.hasher().HashPair(
+            family.name, entry.key, entry.version,
+            reader_.hasher().HashValue(entry.version, value)) == entry.hash) {
       return value;
     }
-    if (rot_ != nullptr) rot_(family, entry.key, entry.version);
-    return absl::DataLossError("the value of a key in family '" + family.name +
-                               "' does not match its index entry");
+    std::string index_key;
+    AppendIndexKey(&index_key,
+                   {reader_.hasher().Position(family.name, entry.key),
+                    family.id, entry.key});
+    return Doubt(index_key);
   }
 
  private:
+  // What the peer computes from family, key and version is what stands here.
+  // For a live entry that is the value's business.
+  bool IsItself(const IndexCursor& cursor) const {
+    const std::string& family = cursor.family()->name;
+    const IndexKey& key = cursor.key();
+    if (reader_.hasher().Position(family, key.key) != key.position) {
+      return false;
+    }
+    return !cursor.entry().tombstone ||
+           reader_.hasher().HashTombstone(
+               family, key.key, cursor.entry().version) == cursor.Hash();
+  }
+  absl::Status Doubt(const std::string& index_key) const {
+    if (rot_ != nullptr) rot_(index_key);
+    return absl::DataLossError("a pair does not match its index entry");
+  }
+
   const rocksdb::Snapshot* at() const {
     return snapshot_ == nullptr ? nullptr : snapshot_->get();
   }
@@ -118,6 +150,7 @@ class IndexSnapshot final : public StorageSnapshot {
   const std::shared_ptr<const HeldSnapshot> snapshot_;
   const std::shared_ptr<const LeafDigests::Leaves> leaves_;
   const RotFound rot_;
+  const DigestsWrong wrong_;
   mutable std::unique_ptr<IndexCursor> scan_;
   mutable std::unique_ptr<IndexCursor> lookup_;
 };
@@ -127,9 +160,11 @@ class IndexSnapshot final : public StorageSnapshot {
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, const FamilyTable& families,
     std::shared_ptr<const HeldSnapshot> snapshot,
-    std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot) {
+    std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot,
+    DigestsWrong wrong) {
   return std::make_unique<IndexSnapshot>(reader, families, std::move(snapshot),
-                                         std::move(leaves), std::move(rot));
+                                         std::move(leaves), std::move(rot),
+                                         std::move(wrong));
 }
 
 }  // namespace rocksync

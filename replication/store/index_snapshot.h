@@ -5,26 +5,29 @@
 
 #include <functional>
 #include <memory>
-#include <string_view>
+#include <string>
 
 #include "replication/protocol/storage_view.h"
 #include "replication/store/family_table.h"
 #include "replication/store/index_reader.h"
 #include "replication/store/leaf_digests.h"
-#include "sketch/version.h"
 
 namespace rocksync {
 
-// Told of a pair whose value does not match its entry.
-using RotFound = std::function<void(const Family& family, std::string_view key,
-                                    const Version& version)>;
+// Told of the index key of an entry that is not what its pair or its place
+// says.
+using RotFound = std::function<void(const std::string& index_key)>;
+// Told that the digests are not those of the entries.
+using DigestsWrong = std::function<void()>;
 
 // `reader` and `families` must outlive it. `snapshot` null: now, for a database
-// that nobody writes to. `rot` may be null.
+// that nobody writes to. `rot` and
+// `wrong` may be null.
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, const FamilyTable& families,
     std::shared_ptr<const HeldSnapshot> snapshot,
-    std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot);
+    std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot,
+    DigestsWrong wrong);
 
 }  // namespace rocksync
 

@@ -61,15 +61,24 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   std::vector<uint64_t> positions;
   if (!locks_->LockAll(cancelled)) return GaveUp();
   const bool all_noted = notes_.Take(&positions);
+  const bool distrusted = distrusted_.exchange(false);
   auto now =
       std::make_shared<const HeldSnapshot>(reader_->db(), reader_->horizon());
+  const bool all_is_indexed = all_is_indexed_(cancelled);
   locks_->UnlockAll();
+  if (!all_is_indexed) {
+    DropBase();  // what was noted is lost
+    return absl::UnavailableError(
+        "this replica was changed past the library, or cannot tell yet: what "
+        "changed is being read; wait until its ReplicatedDB::Adoption() is "
+        "done, the next session then goes on by itself");
+  }
 
   uint64_t count = 0;
   if (base_ != nullptr) {
     for (const Digest& leaf : leaves_) count += leaf.count;
   }
-  const bool differences = base_ != nullptr && all_noted &&
+  const bool differences = base_ != nullptr && all_noted && !distrusted &&
                            now->horizon() >= base_->horizon() &&
                            (positions.size() < kEntriesPerPoll ||
                             positions.size() < count / kScanShare);
@@ -222,7 +231,7 @@ void LeafDigests::DropBase() {
 
 bool LeafDigests::UpToDate() const {
   std::lock_guard lock(ready_mutex_);
-  return base_ != nullptr && notes_.tracking();
+  return base_ != nullptr && notes_.tracking() && !distrusted_;
 }
 
 void LeafDigests::Invalidate() {

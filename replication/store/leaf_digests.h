@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -58,14 +59,23 @@ class LeafDigests {
   using Leaves = std::vector<Digest>;              // kLeafCount of them
   using Tombstones = std::vector<LeafTombstones>;  // kLeafCount of them
 
+  // Asked with all stripes held, after a snapshot was taken: whether all that
+  // is in it is in the index too.
+  using AllIsIndexed =
+      std::function<bool(const std::function<bool()>& cancelled)>;
+
   // `reader` and `locks` must outlive this.
-  LeafDigests(const IndexReader* reader, StripeLocks* locks)
-      : reader_(reader), locks_(locks) {}
+  LeafDigests(const IndexReader* reader, StripeLocks* locks,
+              AllIsIndexed all_is_indexed)
+      : reader_(reader),
+        locks_(locks),
+        all_is_indexed_(std::move(all_is_indexed)) {}
 
   // Digests that are known to be right now (nothing was written since).
   void Trust(Leaves leaves, Tombstones tombstones);
 
   // OK: `*snapshot` and the digests at it. Cancelled: gave up waiting.
+  // Unavailable: data are not all in the index.
   absl::Status Ready(const std::function<bool()>& cancelled,
                      std::shared_ptr<const HeldSnapshot>* snapshot,
                      std::shared_ptr<const Leaves>* leaves);
@@ -94,6 +104,12 @@ class LeafDigests {
 
   // Forgets the base: the next Ready reads everything.
   void Invalidate();
+
+  // The next Ready reads everything: an entry was damaged, so the base may
+  // count what it was before; or the horizon falls back, so the base may count
+  // what was swept since. Waits for nobody, so the caller may hold a stripe,
+  // and must if it changes the entry; of the horizon, all of them.
+  void Distrust() { distrusted_.store(true); }
 
   // To be called every now and then. A base is a RocksDB snapshot, and an old
   // one makes the application's data keep old versions: so an old base is
@@ -125,8 +141,10 @@ class LeafDigests {
 
   const IndexReader* const reader_;
   StripeLocks* const locks_;
+  const AllIsIndexed all_is_indexed_;
   DirtyPositions notes_;
 
+  std::atomic<bool> distrusted_{false};
   mutable std::timed_mutex ready_mutex_;
   std::shared_ptr<const HeldSnapshot> base_;  // null: digests are not valid
   Leaves leaves_;

@@ -30,9 +30,15 @@ Membership::Membership(Store* store, Forgetting now,
     : store_(store),
       horizon_set_(std::move(horizon_set)),
       now_(std::move(now)),
-      written_lives_(now_.lives),
-      epoch_(now_.list.epoch) {
+      written_lives_(now_.lives) {
   SetOwnLife(&now_);
+  ShowTerms();
+}
+
+void Membership::ShowTerms() {
+  epoch_.store(now_.list.epoch, std::memory_order_release);
+  purged_.store(now_.purged, std::memory_order_release);
+  unproven_.store(now_.unproven, std::memory_order_release);
 }
 
 void Membership::SetOwnLife(Forgetting* next) const {
@@ -41,12 +47,17 @@ void Membership::SetOwnLife(Forgetting* next) const {
 }
 
 Forgetting Membership::Now() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(now_mutex_);
   return now_;
 }
 
 Announcement Membership::Announce() const {
-  return {store_->identity().clock, Now()};
+  // In this order: a reading from before a list would be taken for one that
+  // covers what was handed on by members that the list no longer has.
+  Announcement said;
+  said.forgetting = Now();
+  said.reading = store_->identity().clock;
+  return said;
 }
 
 Status Membership::SetMembers(uint64_t epoch,
@@ -58,9 +69,17 @@ Status Membership::SetMembers(uint64_t epoch,
     return Status::InvalidArgument("rocksync: " +
                                    std::string(list.status().message()));
   }
+  AllStripesGuard all(store_->locks());
+  const Status status = PassReading(0);
+  if (!status.ok()) return status;
   Forgetting next = now_;
   Found(*list, &next);
-  return InstallWithStripes(std::move(next));
+  return Install(std::move(next));
+}
+
+// Readings from now on are greater than this one and all before.
+Status Membership::PassReading(uint64_t reading) {
+  return store_->FollowClock(std::max(reading, store_->identity().clock) + 1);
 }
 
 bool Membership::HasData() const {
@@ -80,7 +99,7 @@ Status Membership::Learn(const Announcement& peer) {
         "set the clocks of both machines");
   }
   AllStripesGuard all(store_->locks());
-  Status status = store_->FollowClock(peer.reading);
+  const Status status = PassReading(peer.reading);
   if (!status.ok()) return status;
   Forgetting next = now_;
   const MeetingVerdict verdict =
@@ -104,7 +123,7 @@ SaidByBoth Membership::SaidWith(uint64_t peer_id, const Incarnation& life,
 
 Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
                          const Incarnation& life, const Announcement& peer,
-                         Horizon* agreed) {
+                         Terms* agreed) {
   const std::lock_guard lock(mutex_);
   const Said said = sayings_.Of(peer_id, life, mine.list.epoch);
   const Forgetting heard = Take(peer, peer_id);
@@ -118,12 +137,17 @@ Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
   *agreed =
       AgreeUpon(mine, heard, store_->identity().replica_id, &next, &two_lives);
   if (two_lives != 0) NoteTwoLives(two_lives);
-  if (HorizonOf(next) != HorizonOf(now_)) {
+  if (TermsOf(next) != TermsOf(now_) || HorizonOf(next) != HorizonOf(now_)) {
     return InstallWithStripes(std::move(next));
   }
   const Status status = TellsOfNewLives(next) ? Write(next, {}) : Status::OK();
-  if (status.ok()) now_ = std::move(next);
+  if (status.ok()) SetNow(std::move(next));
   return status;
+}
+
+void Membership::SetNow(Forgetting next) {
+  const std::lock_guard lock(now_mutex_);
+  now_ = std::move(next);
 }
 
 bool Membership::TellsOfNewLives(const Forgetting& next) const {
@@ -139,8 +163,11 @@ Status Membership::TakeFrom(const Sender& sender, uint64_t epoch,
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return Status::Incomplete("waiting for the member list");
   if (now_.list.epoch != epoch) return Status::OK();
-  if (!TakesFrom(sender.replica_id, sender.life, latest, &now_)) {
-    return DoesNotGoOn();
+  {
+    const std::lock_guard change(now_mutex_);
+    if (!TakesFrom(sender.replica_id, sender.life, latest, &now_)) {
+      return DoesNotGoOn();
+    }
   }
   const std::optional<size_t> they = now_.list.Find(sender.replica_id);
   // Else whoever has the pairs after a crash might not know whose they are.
@@ -181,7 +208,8 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
     options.sync = next.vouched != now_.vouched;
     const Status status = Write(next, options);
     if (!status.ok()) return status;
-    now_ = std::move(next);
+    SetNow(std::move(next));
+    ShowTerms();
   }
   // Also if only others have news.
   return WorthAdvancing() ? AdvanceLocked() : Status::OK();
@@ -210,7 +238,7 @@ Status Membership::InstallWithStripes(Forgetting next) {
   return Install(std::move(next));
 }
 
-// Whoever applies a pair holds stripes and looks at the epoch; whoever readies
+// Whoever applies a pair holds stripes and looks at the terms; whoever readies
 // digests holds all of them and looks at the horizon.
 Status Membership::Install(Forgetting next) {
   SetOwnLife(&next);
@@ -219,8 +247,12 @@ Status Membership::Install(Forgetting next) {
   const Status status = Write(next, synced);
   if (!status.ok()) return status;
   if (next.list.epoch != now_.list.epoch) two_lives_ = 0;
+  // What was swept up to the larger horizon is in the digests of a smaller one
+  // from before.
+  if (next.horizon < now_.horizon) store_->digests()->Distrust();
+  const std::lock_guard lock(now_mutex_);
   now_ = std::move(next);
-  epoch_.store(now_.list.epoch, std::memory_order_release);
+  ShowTerms();
   store_->SetHorizon(now_.horizon);
   horizon_set_();
   return status;

@@ -24,17 +24,20 @@ struct Sender {
   Incarnation life;         // in which it was met
 };
 
-// Thread-safe. Member list, horizon and what this replica vouches for are
-// synced before anything follows from them. The life in which a peer was met,
-// up to the latest version of its own that it hands on, is written before the
-// pairs, so whoever still has them after a crash knows whose they are. Other
-// knowledge that is lost is found out anew.
+// Thread-safe. Member list, horizon, what is known to be purged and what this
+// replica vouches for are synced before anything follows from them. The life in
+// which a peer was met, up to the latest version of its own that it hands on,
+// is written before the pairs, so whoever still has them after a crash knows
+// whose they are. Other knowledge that is lost is found out anew.
 class Membership {
  public:
   // `horizon_set` is called after each change of list or horizon.
   Membership(Store* store, Forgetting now, std::function<void()> horizon_set);
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+  // As in Terms.
+  uint64_t purged() const { return purged_.load(std::memory_order_acquire); }
+  bool unproven() const { return unproven_.load(std::memory_order_acquire); }
   Forgetting Now() const;
 
   // A member of which two lives were heard that do not follow one another,
@@ -67,11 +70,11 @@ class Membership {
 
   // The peer, met in `life`, said `peer`, this replica `mine`, and they may
   // meet (kAlike): adopts the horizon that both come to, and what the peer
-  // knows of others. TryAgain: the peer was rolled back or copied, unless a
-  // message of its was overtaken.
+  // knows of others and of what was purged. TryAgain: the peer was rolled back
+  // or copied, unless a message of its was overtaken.
   rocksdb::Status Agree(const Forgetting& mine, uint64_t peer_id,
                         const Incarnation& life, const Announcement& peer,
-                        Horizon* agreed);
+                        Terms* agreed);
 
   // A session proved this replica equal to `peer_id`, and all is synced. Both
   // said this before it. Counts for nothing if the list has changed since.
@@ -86,22 +89,30 @@ class Membership {
   void NoteTwoLives(uint64_t replica_id);
   bool WorthAdvancing() const;
   rocksdb::Status AdvanceLocked();
-  // REQUIRES: mutex_ is held; for Install also all stripes.
+  // REQUIRES: mutex_ is held; for these two also all stripes.
+  rocksdb::Status PassReading(uint64_t reading);
   rocksdb::Status Install(Forgetting next);
+  void ShowTerms();
   rocksdb::Status InstallWithStripes(Forgetting next);
   rocksdb::Status Write(const Forgetting& next,
                         const rocksdb::WriteOptions& options);
   bool TellsOfNewLives(const Forgetting& next) const;
   void SetOwnLife(Forgetting* next) const;
+  void SetNow(Forgetting next);
   bool HasData() const;
 
   Store* const store_;
   const std::function<void()> horizon_set_;
   mutable std::mutex mutex_;
+  // Held beside mutex_ for changes of now_, and alone to read it: whoever sets
+  // a list holds mutex_ while it waits for writers, and those may be stalled.
+  mutable std::mutex now_mutex_;
   Forgetting now_;
   std::vector<Life> written_lives_;  // of now_, as of the last write
   Sayings sayings_;
-  std::atomic<uint64_t> epoch_;
+  std::atomic<uint64_t> epoch_ = 0;
+  std::atomic<uint64_t> purged_ = 0;
+  std::atomic<bool> unproven_ = false;
   std::atomic<uint64_t> two_lives_ = 0;
 };
 

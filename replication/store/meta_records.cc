@@ -1,14 +1,25 @@
 #include "replication/store/meta_records.h"
 
 #include "replication/store/index_key.h"
+#include "replication/store/marker.h"
 #include "sketch/coding.h"
 #include "sketch/sha256.h"
 
 namespace rocksync {
 namespace {
 
+// Flags of a ForeignRange.
+constexpr uint8_t kCame = 0x01;
+constexpr uint8_t kUntold = 0x02;
+
 constexpr size_t kMaxName = 1 << 20;
 constexpr size_t kMaxFamilies = 1 << 20;
+// In the byte of a family's work.
+constexpr uint8_t kFamilyDropping = 0x04;
+// Flags of a PlaceRecord.
+constexpr uint8_t kPlaceSuperseded = 0x01;
+constexpr uint8_t kPlaceMoved = 0x02;
+constexpr uint8_t kPlaceMetItself = 0x04;
 
 std::string Start() { return std::string(1, static_cast<char>(kIndexFormat)); }
 
@@ -21,6 +32,14 @@ bool GetText(std::string_view* bytes, std::string* text) {
   std::string_view view;
   if (!GetLengthPrefixed(bytes, kMaxName, &view)) return false;
   text->assign(view);
+  return true;
+}
+
+// A key of the application's may be long.
+bool GetKey(std::string_view* bytes, std::string* key) {
+  std::string_view view;
+  if (!GetLengthPrefixed(bytes, bytes->size(), &view)) return false;
+  key->assign(view);
   return true;
 }
 
@@ -113,13 +132,23 @@ bool Decode(std::string_view bytes, PastLives* record) {
 std::string Encode(const PlaceRecord& record) {
   std::string out = Start();
   PutLengthPrefixed(&out, record.directory);
-  PutFixed8(&out, record.superseded ? 1 : 0);
+  PutFixed8(&out, (record.superseded ? kPlaceSuperseded : 0) |
+                      (record.moved ? kPlaceMoved : 0) |
+                      (record.met_itself ? kPlaceMetItself : 0));
   return out;
 }
 
 bool Decode(std::string_view bytes, PlaceRecord* record) {
-  return Begin(&bytes) && GetText(&bytes, &record->directory) &&
-         GetFlag(&bytes, &record->superseded) && bytes.empty();
+  uint8_t flags = 0;
+  if (!Begin(&bytes) || !GetText(&bytes, &record->directory) ||
+      !GetFixed8(&bytes, &flags) || !bytes.empty() ||
+      flags > (kPlaceSuperseded | kPlaceMoved | kPlaceMetItself)) {
+    return false;
+  }
+  record->superseded = (flags & kPlaceSuperseded) != 0;
+  record->moved = (flags & kPlaceMoved) != 0;
+  record->met_itself = (flags & kPlaceMetItself) != 0;
+  return true;
 }
 
 std::string Encode(const std::vector<FamilyRecord>& record) {
@@ -128,7 +157,7 @@ std::string Encode(const std::vector<FamilyRecord>& record) {
   for (const FamilyRecord& family : record) {
     PutVarint64(&out, family.id);
     PutLengthPrefixed(&out, family.name);
-    PutFixed8(&out, family.work);
+    PutFixed8(&out, family.work | (family.dropping ? kFamilyDropping : 0));
   }
   return out;
 }
@@ -145,6 +174,8 @@ bool Decode(std::string_view bytes, std::vector<FamilyRecord>* record) {
         !GetFixed8(&bytes, &family.work)) {
       return false;
     }
+    family.dropping = (family.work & kFamilyDropping) != 0;
+    family.work &= static_cast<uint8_t>(~kFamilyDropping);
     record->push_back(std::move(family));
   }
   return bytes.empty();
@@ -181,12 +212,52 @@ std::string Encode(const SealRecord& record) {
   std::string out = Start();
   PutFixed64(&out, record.sequence);
   PutFixed8(&out, record.has_digests ? 1 : 0);
+  PutLengthPrefixed(&out, record.manifest);
+  PutFixed64(&out, record.last_file);
+  PutFixed64(&out, record.files);
   return out;
 }
 
 bool Decode(std::string_view bytes, SealRecord* record) {
   return Begin(&bytes) && GetFixed64(&bytes, &record->sequence) &&
-         GetFlag(&bytes, &record->has_digests) && bytes.empty();
+         GetFlag(&bytes, &record->has_digests) &&
+         GetText(&bytes, &record->manifest) &&
+         GetFixed64(&bytes, &record->last_file) &&
+         GetFixed64(&bytes, &record->files) && bytes.empty();
+}
+
+std::string Encode(const std::vector<ForeignRange>& record) {
+  std::string out = Start();
+  PutVarint64(&out, record.size());
+  for (const ForeignRange& range : record) {
+    PutVarint64(&out, range.family_id);
+    PutFixed8(&out, static_cast<uint8_t>((range.came ? kCame : 0) |
+                                         (range.untold ? kUntold : 0)));
+    PutLengthPrefixed(&out, range.smallest);
+    PutLengthPrefixed(&out, range.largest);
+  }
+  return out;
+}
+
+bool Decode(std::string_view bytes, std::vector<ForeignRange>* record) {
+  uint64_t count = 0;
+  if (!Begin(&bytes) || !GetVarint64(&bytes, kMaxForeignRanges, &count)) {
+    return false;
+  }
+  record->clear();
+  for (uint64_t i = 0; i < count; ++i) {
+    ForeignRange range;
+    uint8_t flags = 0;
+    if (!GetId(&bytes, &range.family_id) || !GetFixed8(&bytes, &flags) ||
+        flags > (kCame | kUntold) || !GetKey(&bytes, &range.smallest) ||
+        !GetKey(&bytes, &range.largest)) {
+      return false;
+    }
+    range.came = (flags & kCame) != 0;
+    range.untold = (flags & kUntold) != 0;
+    record->push_back(std::move(range));
+  }
+  return bytes.empty();
 }
 
 std::string Encode(const PeerRecord& record) {
@@ -237,6 +308,14 @@ std::string EncodeLease(uint64_t lease) {
 
 bool DecodeLease(std::string_view bytes, uint64_t* lease) {
   return Begin(&bytes) && GetFixed64(&bytes, lease) && bytes.empty();
+}
+
+std::string EncodeMark(std::string_view mark) { return Start().append(mark); }
+
+bool DecodeMark(std::string_view bytes, std::string* mark) {
+  if (!Begin(&bytes) || bytes.size() != kMarkBytes) return false;
+  mark->assign(bytes);
+  return true;
 }
 
 std::string DigestKey(uint32_t chunk) {

@@ -30,6 +30,8 @@ inline constexpr std::string_view kLeaseRecord = "lease";
 inline constexpr std::string_view kFamiliesRecord = "families";
 inline constexpr std::string_view kWorkRecord = "work";
 inline constexpr std::string_view kSealRecord = "seal";
+inline constexpr std::string_view kMarkRecord = "mark";
+inline constexpr std::string_view kForeignRecord = "foreign";
 inline constexpr std::string_view kScrubRecord = "scrub";
 inline constexpr std::string_view kForgettingRecord = "forgetting";
 inline constexpr std::string_view kSweptRecord = "swept";
@@ -52,10 +54,16 @@ struct IdentityRecord {
   std::string manifest;     // CURRENT's content after our last opening
 };
 
-// What tells a copy whose IDENTITY file was copied too (`cp -a`).
+// What tells a copy of the whole directory, marker and all (`cp -a`). Any of
+// the flags lets it become a new replica, if the application says so; none does
+// anything by itself, as the original may have been moved, or met by its copy.
 struct PlaceRecord {
   std::string directory;    // absolute path of the last opening
   bool superseded = false;  // a peer has met a later life, or another one
+  bool moved = false;       // opened elsewhere than at the opening before
+  bool met_itself = false;  // a peer with the same identity, in another life
+
+  bool MayBeCopy() const { return superseded || moved || met_itself; }
 };
 
 // What of a family is still to be read.
@@ -66,6 +74,8 @@ struct FamilyRecord {
   uint32_t id = 0;
   std::string name;
   uint8_t work = 0;
+  // The application began to drop it through the library: it may be gone.
+  bool dropping = false;
 };
 
 // Background work that is not done: adoption, re-check, purge.
@@ -82,10 +92,28 @@ struct WorkRecord {
   uint64_t pairs_read = 0;
 };
 
-// Written by a clean close: nothing was written after this sequence number.
+// Keys, from the first to the last one, that somebody changed past the index
+// without a sequence number that tells of it.
+struct ForeignRange {
+  uint32_t family_id = 0;
+  bool came = false;  // with a file that was ingested; else a file was deleted
+  std::string smallest;
+  std::string largest;
+  // Whatever key has no sequence number any more, since a compaction to the
+  // last level took it away. Then the two above are empty.
+  bool untold = false;
+};
+inline constexpr size_t kMaxForeignRanges = 4096;
+
+// Written by a clean close: nothing was written after this sequence number, and
+// nobody opened the database for writing while CURRENT names this MANIFEST, or
+// changed data as long as the same files are in use and none was ingested.
 struct SealRecord {
   uint64_t sequence = 0;
   bool has_digests = false;
+  std::string manifest;    // CURRENT's content
+  uint64_t last_file = 0;  // the largest number of a file of theirs, and
+  uint64_t files = 0;      // FilesOf the replicated families up to there
 };
 
 // How far the comparison of values with their hashes is (scrub.h).
@@ -112,9 +140,11 @@ std::string Encode(const PlaceRecord& record);
 std::string Encode(const std::vector<FamilyRecord>& record);
 std::string Encode(const WorkRecord& record);
 std::string Encode(const SealRecord& record);
+std::string Encode(const std::vector<ForeignRange>& record);
 std::string Encode(const PeerRecord& record);
 std::string Encode(const ScrubRecord& record);
 std::string EncodeLease(uint64_t lease);
+std::string EncodeMark(std::string_view mark);  // marker.h
 std::string EncodeFormat();
 
 // False if the bytes are damaged or of a format this code does not know.
@@ -126,9 +156,12 @@ std::string EncodeFormat();
                           std::vector<FamilyRecord>* record);
 [[nodiscard]] bool Decode(std::string_view bytes, WorkRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, SealRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes,
+                          std::vector<ForeignRange>* record);
 [[nodiscard]] bool Decode(std::string_view bytes, PeerRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, ScrubRecord* record);
 [[nodiscard]] bool DecodeLease(std::string_view bytes, uint64_t* lease);
+[[nodiscard]] bool DecodeMark(std::string_view bytes, std::string* mark);
 // The format byte alone, whatever follows.
 [[nodiscard]] bool DecodeFormat(std::string_view bytes, uint8_t* format);
 

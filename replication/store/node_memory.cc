@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <utility>
@@ -9,6 +10,7 @@
 namespace rocksync {
 namespace {
 
+constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
 
 char* MapPages(size_t bytes) {
@@ -142,11 +144,13 @@ char* NodeMemory::AllocateAlone(size_t bytes) {
   return memory;
 }
 
-void NodeMemory::Grow(Chunk* full) {
+void NodeMemory::Grow(Chunk* full, size_t bytes) {
   std::lock_guard lock(mutex_);
   if (current_.load(std::memory_order_relaxed) != full) return;
+  size_t size = std::max(kPage, 2 * full->block.size());
+  while (size < bytes) size *= 2;
   auto chunk = std::make_unique<Chunk>();
-  chunk->block = pool_->Take(chunk_bytes_);
+  chunk->block = pool_->Take(std::min(size, chunk_bytes_));
   full_bytes_.fetch_add(full->block.size(), std::memory_order_relaxed);
   current_.store(chunk.get(), std::memory_order_release);
   chunks_.push_back(std::move(chunk));

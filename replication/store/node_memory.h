@@ -71,7 +71,10 @@ class ArrayPool {
   std::vector<PageBlock> idle_;
 };
 
-// The memory of one memtable. Nothing is freed before the end. Thread-safe.
+// The memory of one memtable. Nothing is freed before the end. The first chunk
+// is a page and each further one twice as large, up to the pool's chunks, so
+// that what is charged follows what is used: a budget may be small, or many
+// databases', and most of them at rest. Thread-safe.
 class NodeMemory {
  public:
   static constexpr size_t kAlignment = 8;
@@ -88,7 +91,7 @@ class NodeMemory {
       Chunk* const chunk = current_.load(std::memory_order_acquire);
       const size_t at = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
       if (at + bytes <= chunk->block.size()) return chunk->block.data() + at;
-      Grow(chunk);
+      Grow(chunk, bytes);
     }
   }
 
@@ -108,7 +111,7 @@ class NodeMemory {
   };
 
   char* AllocateAlone(size_t bytes);
-  void Grow(Chunk* full);
+  void Grow(Chunk* full, size_t bytes);
 
   const std::shared_ptr<ChunkPool> pool_;
   const size_t chunk_bytes_;

@@ -1,12 +1,22 @@
 #include "replication/store/opening.h"
 
 #include <algorithm>
-#include <random>
+#include <set>
 #include <utility>
 
+#include "replication/store/current_manifest.h"
+#include "replication/store/damaged_tables.h"
 #include "replication/store/index_key.h"
 #include "replication/store/index_options.h"
+#include "replication/store/info_log.h"
+#include "replication/store/known_families.h"
+#include "replication/store/log_files.h"
+#include "replication/store/marker.h"
+#include "replication/store/provenance.h"
+#include "replication/store/random_bits.h"
 #include "replication/store/refusals.h"
+#include "replication/store/write_buffer_budget.h"
+#include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {
@@ -18,29 +28,8 @@ using rocksdb::DB;
 using rocksdb::Slice;
 using rocksdb::Status;
 
-uint64_t RandomBits() {
-  std::random_device device;
-  uint64_t bits = 0;
-  while (bits == 0) bits = (uint64_t{device()} << 32) | device();
-  return bits;
-}
-
-// The MANIFEST that the database uses. Every opening for writing starts a new
-// one, so it tells whether somebody opened the database since.
-std::string CurrentManifest(rocksdb::Env* env, const std::string& name) {
-  std::string manifest;
-  if (!rocksdb::ReadFileToString(env, name + "/CURRENT", &manifest).ok()) {
-    return "";
-  }
-  return manifest;
-}
-
-// Empty if the Env does not know.
-std::string AbsolutePath(rocksdb::Env* env, const std::string& name) {
-  std::string path;
-  if (!env->GetAbsolutePath(name, &path).ok()) return "";
-  return path;
-}
+// For a MANIFEST, a WAL, and what RocksDB writes of the last one.
+constexpr uint64_t kLeastRoomToOpen = uint64_t{2} << 20;
 
 // One opening, step by step. Destroys what it opened unless it is released.
 class Opening {
@@ -56,18 +45,32 @@ class Opening {
 
  private:
   Status LookAround();
+  Status LookForMarker();
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
-  bool MayBePlainCopy(const std::string& directory) const;
+  Status ReadRestOfRecords();
+  Status JudgeProvenance();
+  Status MakeIndex();
+  bool Elsewhere() const;
+  void SayThatItStaysItself() const;
   Status CheckIdentity();
   Status LookForForeignWrites();
+  Status LookForEntries();
+  Status NoteForeignFiles(const std::string& our_manifest);
+  void NoteUntold();
+  bool SealedFilesAreThere();
   Status SettleFamilies(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadDigests();
   Status WriteRecords();
+  Status WriteMark();
+  Status NoteMarks(std::vector<std::string> marks);
 
   // NotFound leaves `*record` alone and sets `*found` to false.
   template <typename Record>
   Status Read(std::string_view record_name, Record* record, bool* found);
+  // NotFound: an index that lacks it is not whole.
+  template <typename Record>
+  Status Need(std::string_view record_name, Record* record);
   Status HasPairs(ColumnFamilyHandle* handle, bool* has);
   uint64_t LargestIndexSequence();
 
@@ -76,17 +79,25 @@ class Opening {
   const std::string name_;
 
   bool has_database_ = false;
-  bool has_index_ = false;
+  bool has_index_ = false;  // the family
   std::string manifest_before_;
+  std::string directory_;  // absolute
+  std::string wal_dir_;    // absolute
+  Traces traces_;
+  rocksdb::ColumnFamilyOptions index_options_;
   DB* db_ = nullptr;
   std::vector<ColumnFamilyHandle*> handles_;  // the application's
   ColumnFamilyHandle* index_ = nullptr;
 
   Store::Opened opened_;
   bool fresh_index_ = true;
+  bool renewed_ = false;  // opened as a new replica
+  bool recheck_ = false;  // data and index may be of different moments
+  std::set<uint32_t> lost_families_;  // of which the index knows nothing more
   bool has_seal_ = false;
   SealRecord seal_;
   bool foreign_ = false;
+  bool changed_ = false;  // and something shows that data changed
   uint64_t last_known_sequence_ = 0;
 };
 
@@ -116,51 +127,97 @@ void Opening::Release(std::vector<ColumnFamilyHandle*>* handles, DB** db,
 Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   opened_.hasher = std::make_unique<ElementHasher>(replication_.cluster_secret);
   opened_.completion =
-      std::make_shared<HashCompletionFactory>(opened_.hasher.get());
+      std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
   Status status = LookAround();
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
+  if (status.ok()) status = JudgeProvenance();
+  if (status.ok()) {
+    status = CheckKnownFamilies(replication_, name_, opened_.family_records,
+                                families, handles_);
+  }
   if (status.ok()) status = CheckIdentity();
   if (status.ok()) status = LookForForeignWrites();
+  if (status.ok() && !fresh_index_ && !changed_) status = LookForEntries();
+  if (recheck_) {
+    // Nothing shows who wrote what disagrees: all of it is suspect.
+    foreign_ = true;
+    last_known_sequence_ = UINT64_MAX;
+  }
   if (status.ok()) status = SettleFamilies(families);
   if (status.ok()) status = ReadDigests();
-  if (status.ok()) status = WriteRecords();
+  if (status.ok() && fresh_index_) status = MakeIndex();
+  if (status.ok()) status = WriteMark();
   return status;
 }
 
 Status Opening::LookAround() {
-  manifest_before_ = CurrentManifest(options_.env, name_);
-  has_database_ = !manifest_before_.empty();
-  if (!has_database_) return Status::OK();
+  directory_ = AbsolutePath(options_.env, name_);
+  wal_dir_ = options_.wal_dir.empty()
+                 ? directory_
+                 : AbsolutePath(options_.env, options_.wal_dir);
+  Status status = CurrentManifest(options_.env, name_, &manifest_before_);
+  if (status.IsNotFound()) return CheckNothingIsThere(options_.env, name_);
+  if (!status.ok()) return status;
+  has_database_ = true;
   std::vector<std::string> names;
-  const Status status = DB::ListColumnFamilies(options_, name_, &names);
+  status = DB::ListColumnFamilies(options_, name_, &names);
   if (!status.ok()) return status;
   has_index_ =
       std::find(names.begin(), names.end(), kIndexFamilyName) != names.end();
-  if (!has_index_ && !replication_.adopt_existing) {
+  status = LookForMarker();
+  if (!status.ok()) return status;
+  // Before RocksDB writes anything.
+  if (!has_index_ && Judge(traces_) == Provenance::kIndexLost) {
+    if (!replication_.adopt_after_index_loss) {
+      return Refusal(Provenance::kIndexLost, name_);
+    }
+  } else if (!has_index_ && !replication_.adopt_existing) {
     return Status::InvalidArgument(
         "rocksync: " + name_ + " is a plain database",
         "set ReplicatedDBOptions::adopt_existing to take it over");
   }
-  return Status::OK();
+  if (!traces_.marker.has_value()) return Status::OK();
+  const bool may_be_lost = replication_.open_copy_as_new_replica ||
+                           replication_.adopt_after_index_loss;
+  return CheckLogIsThere(options_.env, *traces_.marker, directory_, wal_dir_,
+                         may_be_lost);
+}
+
+Status Opening::LookForMarker() {
+  Marker marker;
+  const Status status = ReadMarker(options_.env, name_, &marker);
+  traces_.marker.reset();
+  if (status.ok()) traces_.marker = std::move(marker);
+  return status.IsNotFound() ? Status::OK() : status;
 }
 
 Status Opening::OpenDatabase(
     const std::vector<ColumnFamilyDescriptor>& families) {
   std::vector<ColumnFamilyDescriptor> all = families;
-  if (options_.write_buffer_manager == nullptr &&
-      options_.db_write_buffer_size != 0) {
-    // As RocksDB would; the index's memtable has to know it too.
-    options_.write_buffer_manager =
-        std::make_shared<rocksdb::WriteBufferManager>(
-            options_.db_write_buffer_size);
+  Status status = FitWriteBufferBudget(families.size(), &options_);
+  opened_.directories = DirectoriesOf(options_, name_);
+  if (status.ok() && replication_.min_free_bytes > 0) {
+    status = CheckRoom(options_.env, opened_.directories, kLeastRoomToOpen,
+                       "an opening writes that much; make room on that disk "
+                       "and open again");
   }
+  if (!status.ok()) return status;
+  if (options_.info_log == nullptr) {
+    options_.info_log = NewInfoLog(options_, name_);
+  }
+  // What a process that was killed left in its log may not be synced. RocksDB
+  // reads it again, and unless it flushes it, a later loss of power takes it
+  // and, since the log then ends there, all that was synced after it.
+  options_.avoid_flush_during_recovery = false;
   opened_.memtable =
       NewIndexMemtable(replication_, options_.write_buffer_manager);
-  const rocksdb::ColumnFamilyOptions index_options =
+  index_options_ =
       IndexFamilyOptions(replication_, opened_.memtable, opened_.completion);
-  if (has_index_) all.push_back({kIndexFamilyName, index_options});
-  Status status = DB::Open(options_, name_, all, &handles_, &db_);
+  if (has_index_) all.push_back({kIndexFamilyName, index_options_});
+  opened_.files = std::make_shared<FileWatch>();
+  options_.listeners.push_back(opened_.files);
+  status = DB::Open(options_, name_, all, &handles_, &db_);
   if (!status.ok()) {
     db_ = nullptr;
     handles_.clear();
@@ -169,9 +226,10 @@ Status Opening::OpenDatabase(
   if (has_index_) {
     index_ = handles_.back();
     handles_.pop_back();
-    return status;
   }
-  return db_->CreateColumnFamily(index_options, kIndexFamilyName, &index_);
+  // Of a database that was not there, a marker says nothing: DestroyDB leaves
+  // the file. With RocksDB's lock held nobody else changes it.
+  return has_database_ ? LookForMarker() : status;
 }
 
 template <typename Record>
@@ -193,11 +251,22 @@ Status Opening::Read(std::string_view record_name, Record* record,
   return status;
 }
 
+template <typename Record>
+Status Opening::Need(std::string_view record_name, Record* record) {
+  bool found = false;
+  const Status status = Read(record_name, record, &found);
+  if (status.ok() && !found) return Status::NotFound(Slice(record_name));
+  return status;
+}
+
 Status Opening::ReadRecords() {
+  if (!has_index_) return Status::OK();
+  Status status = HasPairs(index_, &traces_.has_index);
+  if (!status.ok() || !traces_.has_index) return status;
   std::string bytes;
-  Status status =
+  status =
       db_->Get(rocksdb::ReadOptions(), index_, MetaKey(kFormatRecord), &bytes);
-  if (status.IsNotFound()) return Status::OK();  // a fresh index
+  if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
   uint8_t format = 0;
   if (!DecodeFormat(bytes, &format) || format != kIndexFormat) {
@@ -208,11 +277,9 @@ Status Opening::ReadRecords() {
         "use a newer version of the library, or run `rocksync detach` and "
         "adopt the data anew");
   }
-  fresh_index_ = false;
-
   ClusterRecord cluster;
-  bool found = false;
-  status = Read(kClusterRecord, &cluster, &found);
+  status = Need(kClusterRecord, &cluster);
+  if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
   if (cluster.name != replication_.cluster_name) {
     return Status::InvalidArgument(
@@ -226,94 +293,157 @@ Status Opening::ReadRecords() {
             " was indexed with",
         "correct it, or detach the database first");
   }
-  status = Read(kIdentityRecord, &opened_.identity, &found);
-  if (status.ok() && !found) {
-    status = Status::Corruption("rocksync: the index has no identity record");
-  }
-  if (status.ok()) {
-    // Written down by older versions: not at all.
-    opened_.past.since = opened_.identity.incarnation;
-    status = Read(kPastRecord, &opened_.past, &found);
-  }
-  if (status.ok()) status = Read(kPlaceRecord, &opened_.place, &found);
-  if (status.ok()) {
-    status = Read(kFamiliesRecord, &opened_.family_records, &found);
-  }
+  status = ReadRestOfRecords();
+  traces_.index_complete = status.ok();
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+// NotFound: one is missing that every opening writes.
+Status Opening::ReadRestOfRecords() {
+  bool found = false;
+  Status status = Need(kIdentityRecord, &opened_.identity);
+  if (status.ok()) status = Need(kPastRecord, &opened_.past);
+  if (status.ok()) status = Need(kPlaceRecord, &opened_.place);
+  if (status.ok()) status = Need(kFamiliesRecord, &opened_.family_records);
+  if (status.ok()) status = Need(kForgettingRecord, &opened_.forgetting);
   if (status.ok()) status = Read(kWorkRecord, &opened_.work, &found);
+  if (status.ok()) status = Read(kForeignRecord, &opened_.foreign, &found);
   if (status.ok()) status = Read(kSealRecord, &seal_, &has_seal_);
-  if (status.ok())
-    status = Read(kForgettingRecord, &opened_.forgetting, &found);
-  if (!status.ok()) return status;
-  status =
-      db_->Get(rocksdb::ReadOptions(), index_, MetaKey(kSweptRecord), &bytes);
-  // Unknown: swept once more than need be.
-  if (status.ok() && !DecodeSwept(bytes, &opened_.swept)) opened_.swept = 0;
-  status =
-      db_->Get(rocksdb::ReadOptions(), index_, MetaKey(kLeaseRecord), &bytes);
-  if (status.IsNotFound()) return Status::OK();
+  std::string bytes;
+  const auto get = [&](std::string_view record) {
+    return db_->Get(rocksdb::ReadOptions(), index_, MetaKey(record), &bytes);
+  };
+  if (status.ok()) status = get(kMarkRecord);
+  if (status.ok() && !DecodeMark(bytes, &traces_.mark)) {
+    status = Status::Corruption("rocksync: the mark record is damaged");
+  }
+  if (status.ok()) status = get(kLeaseRecord);
   if (status.ok() && !DecodeLease(bytes, &opened_.lease)) {
     status = Status::Corruption("rocksync: the lease record is damaged");
+  }
+  if (!status.ok()) return status;
+  status = get(kSweptRecord);
+  // Unknown: swept once more than need be.
+  if (status.ok() && !DecodeSwept(bytes, &opened_.swept)) opened_.swept = 0;
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+// Whose data are these? After this either the index is one to go on with, or
+// there is none, or an empty one is to be made.
+Status Opening::JudgeProvenance() {
+  std::string db_identity;
+  const Status status = db_->GetDbIdentity(db_identity);
+  if (!status.ok()) return status;
+  traces_.same_db_identity = opened_.identity.db_identity == db_identity;
+  opened_.identity.db_identity = db_identity;
+  const Provenance provenance = Judge(traces_);
+  switch (provenance) {
+    case Provenance::kPlain:
+      break;
+    case Provenance::kIndexLost:
+      if (!replication_.adopt_after_index_loss) {
+        return Refusal(provenance, name_);
+      }
+      break;
+    case Provenance::kOwn:
+      fresh_index_ = false;
+      if (Elsewhere()) opened_.place.moved = true;
+      if (replication_.open_copy_as_new_replica) {
+        renewed_ = opened_.place.MayBeCopy();
+        if (!renewed_) SayThatItStaysItself();
+      }
+      break;
+    case Provenance::kCopy:
+    case Provenance::kPutBack:
+    case Provenance::kRepaired:
+      if (!replication_.open_copy_as_new_replica) {
+        return Refusal(provenance, name_);
+      }
+      fresh_index_ = false;
+      renewed_ = true;
+      // A checkpoint or backup is of one moment. Else a part may be newer.
+      recheck_ = provenance != Provenance::kCopy;
+      break;
+  }
+  if (!fresh_index_) return status;
+  // What a damaged index said is not gone on with.
+  opened_.identity = {};
+  opened_.identity.db_identity = db_identity;
+  opened_.past = {};
+  opened_.place = {};
+  opened_.family_records.clear();
+  opened_.work = {};
+  opened_.foreign.clear();
+  opened_.forgetting = {};
+  opened_.lease = 0;
+  opened_.swept = 0;
+  has_seal_ = false;
+  return status;
+}
+
+// An index where there was none. The marker allows for both before anything is
+// made, so that a crash leaves what can be made again.
+Status Opening::MakeIndex() {
+  Status status = NoteMarks({"", opened_.marker.marks.back()});
+  if (status.ok() && has_index_ && traces_.has_index) {
+    // The rest of one that is lost, or was being made.
+    status = db_->DropColumnFamily(index_);
+    db_->DestroyColumnFamilyHandle(index_).PermitUncheckedError();
+    index_ = nullptr;
+  }
+  if (status.ok() && index_ == nullptr) {
+    status = db_->CreateColumnFamily(index_options_, kIndexFamilyName, &index_);
   }
   return status;
 }
 
-// A checkpoint and a restored backup have a DB identity of their own. A plain
-// copy has not: it is at home where it was opened last, until its peers know
-// better; the original may have been moved too, so the application has to say
-// that it is a copy.
-bool Opening::MayBePlainCopy(const std::string& directory) const {
+// A directory that was copied as it is has the marker, too. It is at home where
+// it was opened last, until its peers know better; the original may have been
+// moved as well, so the application has to say that it is a copy.
+bool Opening::Elsewhere() const {
   const PlaceRecord& place = opened_.place;
-  const bool elsewhere = !place.directory.empty() && !directory.empty() &&
-                         place.directory != directory;
-  return elsewhere || place.superseded;
+  return !place.directory.empty() && !directory_.empty() &&
+         place.directory != directory_;
+}
+
+// Whoever leaves the option on must not get a new replica with each opening.
+void Opening::SayThatItStaysItself() const {
+  rocksdb::Warn(
+      db_->GetDBOptions().info_log,
+      "rocksync: open_copy_as_new_replica has no effect, this stays replica "
+      "%016llx: nothing tells that it is a copy (it lies where it was opened "
+      "last, "
+      "and no peer refused it). If it is one, of the same path on another "
+      "machine, say, close it, remove the file %s in %s and open it again; "
+      "else take the option away",
+      static_cast<unsigned long long>(opened_.identity.replica_id),
+      kMarkerFileName, directory_.c_str());
 }
 
 Status Opening::CheckIdentity() {
   IdentityRecord* const identity = &opened_.identity;
-  std::string db_identity;
-  const Status status = db_->GetDbIdentity(db_identity);
-  if (!status.ok()) return status;
-  const std::string directory = AbsolutePath(options_.env, name_);
-  const bool may_renew = replication_.open_copy_as_new_replica;
-  const bool copy = identity->db_identity != db_identity;
   if (fresh_index_) {
     identity->replica_id = RandomBits();
     identity->home_id = identity->replica_id;
     opened_.past = {.since = 0};
-  } else if (copy && !may_renew) {
-    return Status::Aborted(
-        "rocksync: " + name_ +
-            " is a copy of another replica (a checkpoint or a restored "
-            "backup)",
-        "set ReplicatedDBOptions::open_copy_as_new_replica to open it as a "
-        "new replica with an identity of its own");
-  } else if (copy || (may_renew && MayBePlainCopy(directory))) {
+  } else if (renewed_) {
     identity->replica_id = RandomBits();
     identity->incarnation = 0;
     opened_.past = {.since = 0};
-    opened_.place.superseded = false;
-    // A new replica is in no member list. What it lacks is forgotten still.
-    // With the epoch, or those who meet it forget in which one they got there,
-    // and no longer recognise an older state of a member's disk.
-    const Horizon horizon = HorizonOf(opened_.forgetting);
-    opened_.forgetting = {};
-    opened_.forgetting.horizon = horizon.time;
-    opened_.forgetting.horizon_epoch = horizon.epoch;
+    opened_.place = {};
+    opened_.forgetting = AsNewReplica(opened_.forgetting);
   } else if (identity->incarnation > opened_.past.since) {
     Append({identity->incarnation, identity->incarnation_nonce}, opened_.lease,
            &opened_.past);
   }
-  opened_.place.directory = directory;
+  opened_.place.directory = directory_;
   ++identity->incarnation;
   identity->incarnation_nonce = RandomBits();
-  identity->db_identity = db_identity;
+  opened_.marker = {directory_, wal_dir_, {NewMark()}};
   return Status::OK();
 }
 
 uint64_t Opening::LargestIndexSequence() {
-  if (options_.avoid_flush_during_recovery) {
-    db_->Flush(rocksdb::FlushOptions(), index_).PermitUncheckedError();
-  }
   std::vector<rocksdb::LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
   uint64_t largest = 0;
@@ -330,19 +460,110 @@ Status Opening::LookForForeignWrites() {
   if (fresh_index_) return Status::OK();
   const uint64_t latest = db_->GetLatestSequenceNumber();
   if (has_seal_) {
-    foreign_ = latest != seal_.sequence;
+    // Files may come and go without a sequence number that tells of it. An
+    // opening that was refused, or interrupted, only begins a MANIFEST.
     last_known_sequence_ = seal_.sequence;
+    foreign_ = latest != seal_.sequence;
+    if (foreign_ || manifest_before_ != seal_.manifest) {
+      const Status status = NoteForeignFiles(seal_.manifest);
+      if (!status.ok()) return status;
+      foreign_ = foreign_ || !opened_.foreign.empty() || !SealedFilesAreThere();
+    }
   } else if (opened_.identity.manifest != manifest_before_) {
     // Not closed cleanly, and opened by somebody since (or the MANIFEST was
     // rolled over, then the check below finds nothing).
     last_known_sequence_ = LargestIndexSequence();
     foreign_ = latest != last_known_sequence_;
+    const Status status = NoteForeignFiles(opened_.identity.manifest);
+    if (!status.ok()) return status;
+    foreign_ = foreign_ || !opened_.foreign.empty();
   }
+  changed_ =
+      foreign_ && (latest != last_known_sequence_ || !opened_.foreign.empty());
+  const bool unfinished =
+      opened_.work.index_pass && opened_.work.sealed_sequence != UINT64_MAX;
+  // Where data and index may be of different moments, nothing of this holds.
+  const bool written = foreign_ && latest != last_known_sequence_;
+  if ((written || unfinished) && !recheck_) NoteUntold();
   if (foreign_) {
     rocksdb::Warn(db_->GetDBOptions().info_log,
-                  "rocksync: written to without the library after sequence "
-                  "number %llu; re-checking",
+                  "rocksync: opened for writing without the library after "
+                  "sequence number %llu; re-checking",
                   static_cast<unsigned long long>(last_known_sequence_));
+  }
+  return Status::OK();
+}
+
+// Somebody wrote. Compactions, theirs or ours while all is compared, may have
+// taken away the sequence numbers of what they wrote, and what they deleted: so
+// what has none any more, and is not what the index says, counts as theirs. An
+// acknowledged write is not reverted for want of a number; rot in a pair
+// without one cannot be told from it.
+void Opening::NoteUntold() {
+  for (ColumnFamilyHandle* handle : handles_) {
+    const bool noted =
+        std::any_of(opened_.foreign.begin(), opened_.foreign.end(),
+                    [handle](const ForeignRange& range) {
+                      return range.untold && range.family_id == handle->GetID();
+                    });
+    if (noted || !IsReplicatedName(replication_, handle->GetName())) continue;
+    ForeignRange range;
+    range.family_id = handle->GetID();
+    range.came = range.untold = true;
+    opened_.foreign.push_back(std::move(range));
+  }
+}
+
+bool Opening::SealedFilesAreThere() {
+  std::vector<ColumnFamilyHandle*> families;
+  for (ColumnFamilyHandle* handle : handles_) {
+    // Of those that the seal speaks of.
+    const bool sealed = std::any_of(
+        opened_.family_records.begin(), opened_.family_records.end(),
+        [&](const FamilyRecord& r) { return r.id == handle->GetID(); });
+    if (sealed) families.push_back(handle);
+  }
+  uint64_t largest = 0;
+  return FilesOf(db_, families, seal_.last_file, &largest) == seal_.files;
+}
+
+// The ranges of keys of replicated families whose pairs came in files that
+// somebody ingested since `our_manifest` was in use: the pairs may have no
+// sequence number to tell of it.
+Status Opening::NoteForeignFiles(const std::string& our_manifest) {
+  const uint64_t our_last = ManifestNumber(our_manifest);
+  for (ColumnFamilyHandle* handle : handles_) {
+    if (!IsReplicatedName(replication_, handle->GetName())) continue;
+    rocksdb::TablePropertiesCollection tables;
+    const Status status = db_->GetPropertiesOfAllTables(handle, &tables);
+    if (!status.ok()) return status;
+    rocksdb::ColumnFamilyMetaData metadata;
+    db_->GetColumnFamilyMetaData(handle, &metadata);
+    for (const rocksdb::LevelMetaData& level : metadata.levels) {
+      for (const rocksdb::SstFileMetaData& file : level.files) {
+        const auto table = tables.find(file.db_path + file.name);
+        if (file.file_number <= our_last || table == tables.end() ||
+            table->second->user_collected_properties.count(
+                "rocksdb.external_sst_file.version") == 0) {
+          continue;
+        }
+        if (opened_.foreign.size() >= kMaxForeignRanges / 2 &&
+            opened_.foreign.back().family_id == handle->GetID()) {
+          // Too many: the last range grows to hold this one.
+          const rocksdb::Comparator* const order = handle->GetComparator();
+          ForeignRange* const last = &opened_.foreign.back();
+          if (order->Compare(file.smallestkey, last->smallest) < 0) {
+            last->smallest = file.smallestkey;
+          }
+          if (order->Compare(last->largest, file.largestkey) < 0) {
+            last->largest = file.largestkey;
+          }
+          continue;
+        }
+        opened_.foreign.push_back({handle->GetID(), /*came=*/true,
+                                   file.smallestkey, file.largestkey});
+      }
+    }
   }
   return Status::OK();
 }
@@ -355,6 +576,21 @@ Status Opening::HasPairs(ColumnFamilyHandle* handle, bool* has) {
   iterator->SeekToFirst();
   *has = iterator->Valid();
   return iterator->status();
+}
+
+Status Opening::LookForEntries() {
+  const IndexReader reader(db_, index_, opened_.hasher.get(),
+                           opened_.identity.home_id);
+  MissingEntries missing;
+  const Status status = LookForMissingEntries(
+      replication_, name_, reader, opened_.family_records, handles_, &missing);
+  if (missing.any) {
+    recheck_ = true;
+    rocksdb::Warn(db_->GetDBOptions().info_log,
+                  "rocksync: pairs without an index entry; re-checking");
+  }
+  lost_families_ = std::move(missing.lost_families);
+  return status;
 }
 
 Status Opening::SettleFamilies(
@@ -376,7 +612,8 @@ Status Opening::SettleFamilies(
         before.begin(), before.end(), [&](const FamilyRecord& candidate) {
           return candidate.id == family.id && candidate.name == family.name;
         });
-    if (known != before.end()) {
+    // One that was to be dropped and is there was not.
+    if (known != before.end() && !lost_families_.contains(family.id)) {
       record.work = known->work;
       if (foreign_) record.work |= kFamilyChecking;
     } else {
@@ -457,9 +694,11 @@ Status Opening::ReadDigests() {
 }
 
 Status Opening::WriteRecords() {
-  opened_.identity.manifest = CurrentManifest(options_.env, name_);
+  Status status =
+      CurrentManifest(options_.env, name_, &opened_.identity.manifest);
+  if (!status.ok()) return status;
   rocksdb::WriteBatch batch;
-  Status status = batch.Put(index_, MetaKey(kFormatRecord), EncodeFormat());
+  status = batch.Put(index_, MetaKey(kFormatRecord), EncodeFormat());
   const auto put = [&](const std::string& key, const std::string& value) {
     if (status.ok()) status = batch.Put(index_, key, value);
   };
@@ -472,10 +711,35 @@ Status Opening::WriteRecords() {
   put(MetaKey(kFamiliesRecord), Encode(opened_.family_records));
   put(MetaKey(kWorkRecord), Encode(opened_.work));
   put(MetaKey(kForgettingRecord), Encode(opened_.forgetting));
+  put(MetaKey(kLeaseRecord), EncodeLease(opened_.lease));
+  put(MetaKey(kMarkRecord), EncodeMark(opened_.marker.marks.back()));
+  if (!opened_.foreign.empty()) {
+    put(MetaKey(kForeignRecord), Encode(opened_.foreign));
+  }
   if (status.ok()) status = batch.Delete(index_, MetaKey(kSealRecord));
   rocksdb::WriteOptions synced;
   synced.sync = true;
   if (status.ok()) status = db_->Write(synced, &batch);
+  return status;
+}
+
+Status Opening::NoteMarks(std::vector<std::string> marks) {
+  Marker marker = opened_.marker;
+  marker.marks = std::move(marks);
+  return WriteMarker(options_.env, name_, marker);
+}
+
+// The order of marker.h.
+Status Opening::WriteMark() {
+  const std::string mark = opened_.marker.marks.back();
+  // Of a new replica the marker must not list the mark of its original: a crash
+  // between the two would leave a copy that passes for it. As it is, it would
+  // leave one that is refused again.
+  std::vector<std::string> marks = {mark};
+  if (!renewed_) marks.insert(marks.begin(), fresh_index_ ? "" : traces_.mark);
+  Status status = NoteMarks(std::move(marks));
+  if (status.ok()) status = WriteRecords();
+  if (status.ok() && !renewed_) status = NoteMarks({mark});
   return status;
 }
 
@@ -493,10 +757,16 @@ Status OpenStore(const rocksdb::DBOptions& options,
     if (!status.ok()) return status;
     status = CheckFamilyOptions(replication, family.name, family.options);
   }
+  size_t replicated = 0;
+  for (const ColumnFamilyDescriptor& family : column_families) {
+    replicated += IsReplicatedName(replication, family.name) ? 1 : 0;
+  }
+  if (status.ok()) status = CheckFamilyCount(replicated);
   if (!status.ok()) return status;
   Opening opening(options, replication, name);
   status = opening.Run(column_families);
-  if (status.ok()) opening.Release(handles, db, store);
+  if (!status.ok()) return NameDamagedTable(status, options.env, name);
+  opening.Release(handles, db, store);
   return status;
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksync/limits.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -13,11 +15,40 @@ namespace {
 using rocksdb::Status;
 
 Status Refuse(const std::string& what, const std::string& remedy) {
-  return Status::InvalidArgument("rocksync: " + what, remedy);
+  std::string text = "rocksync: ";
+  text += what;
+  return Status::InvalidArgument(text, remedy);
 }
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// GCC 12 warns of sums of short strings.
+std::string Text(std::string_view what, std::string_view rest) {
+  std::string text(what);
+  text += rest;
+  return text;
+}
+
+std::string Text(std::string_view what, std::string_view middle,
+                 size_t number) {
+  std::string text(what);
+  text += middle;
+  text += std::to_string(number);
+  return text;
+}
+
+Status CheckName(std::string_view what, const std::string& name) {
+  if (name.size() <= kMostNameBytes) return Status::OK();
+  return Refuse(Text(what, " is too long: bytes ", name.size()),
+                Text("peers take", " at most ", kMostNameBytes));
+}
+
+Status CheckLimit(std::string_view option, size_t limit, size_t most) {
+  if (limit > 0 && limit <= most) return Status::OK();
+  return Refuse(Text(option, " is ", limit),
+                Text("it has to be above 0", " and at most ", most));
 }
 
 }  // namespace
@@ -35,6 +66,15 @@ Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
   if (options.cluster_name.empty()) {
     return Refuse("cluster_name is empty", "name the cluster");
   }
+  Status status = CheckName("cluster_name", options.cluster_name);
+  if (status.ok()) {
+    status = CheckLimit("max_key_bytes", options.max_key_bytes, kMostKeyBytes);
+  }
+  if (status.ok()) {
+    status =
+        CheckLimit("max_value_bytes", options.max_value_bytes, kMostValueBytes);
+  }
+  if (!status.ok()) return status;
   if (options.apply_write_options.disableWAL) {
     return Refuse("apply_write_options.disableWAL",
                   "a crash would lose pairs that peers were told of; leave the "
@@ -47,7 +87,7 @@ Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
     return Refuse("index_write_buffer_bytes is below 64 KiB", "enlarge it");
   }
   if (Contains(options.families, kIndexFamilyName)) {
-    return Refuse(std::string("families names ") + kIndexFamilyName,
+    return Refuse(Text("families names ", kIndexFamilyName),
                   "the index is not replicated itself; leave it out");
   }
   return Status::OK();
@@ -84,16 +124,33 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
                           const std::string& family,
                           const rocksdb::ColumnFamilyOptions& options) {
   if (family == kIndexFamilyName) {
-    return Refuse(std::string("column family ") + kIndexFamilyName,
+    return Refuse(Text("column family ", kIndexFamilyName),
                   "the index is opened by the library; leave it out");
   }
   if (!IsReplicatedName(replication, family)) return Status::OK();
+  Status named = CheckName(
+      "the name of replicated column family " + family.substr(0, 40), family);
   const std::string in = " in replicated column family " + family;
+  if (named.ok() && options.comparator != nullptr) {
+    named = CheckName("the comparator's name" + in, options.comparator->Name());
+  }
+  if (!named.ok()) return named;
   if (options.comparator != nullptr &&
       options.comparator->timestamp_size() > 0) {
     return Refuse("user-defined timestamps" + in,
                   "versions arrive out of order; keep the family out of "
                   "ReplicatedDBOptions::families");
+  }
+  if (options.comparator != nullptr &&
+      options.comparator->CanKeysWithDifferentByteContentsBeEqual() &&
+      !replication.comparators_tell_all_bytes_apart) {
+    return Refuse(
+        std::string("comparator ") + options.comparator->Name() + in +
+            " may call keys of different bytes equal",
+        "two spellings of a key would be two entries of the index; override "
+        "CanKeysWithDifferentByteContentsBeEqual() to return false, or set "
+        "ReplicatedDBOptions::comparators_tell_all_bytes_apart, if it never "
+        "does");
   }
   if (options.inplace_update_support) {
     return Refuse("inplace_update_support" + in,
@@ -118,6 +175,28 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
                   "ReplicatedDBOptions::merge_families to accept that");
   }
   return Status::OK();
+}
+
+Status CheckFamilyCount(size_t replicated) {
+  if (replicated <= kMostReplicatedFamilies) return Status::OK();
+  return Refuse(Text("too many replicated column families", ": ", replicated),
+                Text("name those to be replicated in "
+                     "ReplicatedDBOptions::families",
+                     ", at most ", kMostReplicatedFamilies));
+}
+
+Status CheckSizes(const ReplicatedDBOptions& options, const std::string& family,
+                  const rocksdb::Slice& key, size_t value_bytes) {
+  const bool large_key = key.size() > options.max_key_bytes;
+  if (!large_key && value_bytes <= options.max_value_bytes) return Status::OK();
+  std::string what = large_key ? "a key of " : "a value of ";
+  what += std::to_string(large_key ? key.size() : value_bytes);
+  what += " bytes in replicated column family ";
+  what += family;
+  const std::string option = large_key ? "max_key_bytes" : "max_value_bytes";
+  return Refuse(
+      what, Text("peers would not take it: " + option, " is ",
+                 large_key ? options.max_key_bytes : options.max_value_bytes));
 }
 
 }  // namespace rocksync

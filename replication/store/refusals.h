@@ -4,7 +4,8 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_REFUSALS_H_
 #define ROCKSYNC_REPLICATION_STORE_REFUSALS_H_
 
-#include <vector>
+#include <cstddef>
+#include <string>
 
 #include "rocksdb/db.h"
 #include "rocksync/options.h"
@@ -20,6 +21,14 @@ rocksdb::Status CheckDBOptions(const rocksdb::DBOptions& options);
 rocksdb::Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
                                    const std::string& family,
                                    const rocksdb::ColumnFamilyOptions& options);
+
+// A cluster's replicas tell each other the names of all of them.
+rocksdb::Status CheckFamilyCount(size_t replicated);
+
+// What a write to a replicated family may put.
+rocksdb::Status CheckSizes(const ReplicatedDBOptions& options,
+                           const std::string& family, const rocksdb::Slice& key,
+                           size_t value_bytes);
 
 }  // namespace rocksync
 

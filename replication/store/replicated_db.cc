@@ -9,6 +9,7 @@
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/utilities/replayer.h"
 
 namespace rocksync {
 namespace {
@@ -58,6 +59,27 @@ std::optional<Life> StoreAccess::Recall(const ReplicatedDB* db,
 
 rocksdb::Status StoreAccess::NoteSuperseded(ReplicatedDB* db) {
   return db->store_->NoteSuperseded();
+}
+
+rocksdb::Status StoreAccess::NoteMetItself(ReplicatedDB* db) {
+  return db->store_->NoteMetItself();
+}
+
+rocksdb::Status StoreAccess::OpenWithoutTimers(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+    const std::string& name,
+    const std::vector<ColumnFamilyDescriptor>& column_families,
+    std::vector<ColumnFamilyHandle*>* handles, ReplicatedDB** db) {
+  *db = nullptr;
+  handles->clear();
+  rocksdb::DB* base = nullptr;
+  std::unique_ptr<Store> store;
+  const Status status = OpenStore(options, replication, name, column_families,
+                                  handles, &base, &store);
+  if (!status.ok()) return status;
+  *db = new ReplicatedDB(base, std::move(store));
+  (*db)->store_->Start(/*timers=*/false);
+  return status;
 }
 
 ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
@@ -170,7 +192,8 @@ Status ReplicatedDB::SingleDelete(const WriteOptions& options,
   if (store_->IsReplicated(family->GetID())) {
     return store_->WriteOne(options, family, key, nullptr);
   }
-  return db_->SingleDelete(options, family, key);
+  const Status known = store_->CheckKnown(family);
+  return known.ok() ? store_->db()->SingleDelete(options, family, key) : known;
 }
 
 Status ReplicatedDB::DeleteRange(const WriteOptions& options,
@@ -200,7 +223,9 @@ Status ReplicatedDB::Put(const WriteOptions& options,
                          ColumnFamilyHandle* family, const Slice& key,
                          const Slice& ts, const Slice& value) {
   if (!store_->IsReplicated(family->GetID())) {
-    return db_->Put(options, family, key, ts, value);
+    const Status known = store_->CheckKnown(family);
+    return known.ok() ? store_->db()->Put(options, family, key, ts, value)
+                      : known;
   }
   return Refuse("Put with a timestamp", "use Put without one");
 }
@@ -209,7 +234,8 @@ Status ReplicatedDB::Delete(const WriteOptions& options,
                             ColumnFamilyHandle* family, const Slice& key,
                             const Slice& ts) {
   if (!store_->IsReplicated(family->GetID())) {
-    return db_->Delete(options, family, key, ts);
+    const Status known = store_->CheckKnown(family);
+    return known.ok() ? store_->db()->Delete(options, family, key, ts) : known;
   }
   return Refuse("Delete with a timestamp", "use Delete without one");
 }
@@ -218,7 +244,9 @@ Status ReplicatedDB::SingleDelete(const WriteOptions& options,
                                   ColumnFamilyHandle* family, const Slice& key,
                                   const Slice& ts) {
   if (!store_->IsReplicated(family->GetID())) {
-    return db_->SingleDelete(options, family, key, ts);
+    const Status known = store_->CheckKnown(family);
+    return known.ok() ? store_->db()->SingleDelete(options, family, key, ts)
+                      : known;
   }
   return Refuse("SingleDelete with a timestamp", "use Delete without one");
 }
@@ -227,7 +255,9 @@ Status ReplicatedDB::PutEntity(const WriteOptions& options,
                                ColumnFamilyHandle* family, const Slice& key,
                                const rocksdb::WideColumns& columns) {
   if (!store_->IsReplicated(family->GetID())) {
-    return db_->PutEntity(options, family, key, columns);
+    const Status known = store_->CheckKnown(family);
+    return known.ok() ? store_->db()->PutEntity(options, family, key, columns)
+                      : known;
   }
   return Refuse("PutEntity", "encode the columns into a value and use Put");
 }
@@ -236,7 +266,9 @@ Status ReplicatedDB::IngestExternalFile(
     ColumnFamilyHandle* family, const std::vector<std::string>& files,
     const rocksdb::IngestExternalFileOptions& options) {
   if (!store_->IsReplicated(family->GetID())) {
-    return db_->IngestExternalFile(family, files, options);
+    const Status known = store_->CheckKnown(family);
+    return known.ok() ? store_->db()->IngestExternalFile(family, files, options)
+                      : known;
   }
   return Refuse("IngestExternalFile",
                 "read the file with SstFileReader and Put its pairs");
@@ -249,8 +281,10 @@ Status ReplicatedDB::IngestExternalFiles(
       return Refuse("IngestExternalFiles",
                     "read the files with SstFileReader and Put their pairs");
     }
+    const Status known = store_->CheckKnown(arg.column_family);
+    if (!known.ok()) return known;
   }
-  return db_->IngestExternalFiles(args);
+  return store_->db()->IngestExternalFiles(args);
 }
 
 Status ReplicatedDB::CreateColumnFamilyWithImport(
@@ -263,9 +297,12 @@ Status ReplicatedDB::CreateColumnFamilyWithImport(
     return Refuse("CreateColumnFamilyWithImport",
                   "create the family and Put its pairs");
   }
-  const Status status = db_->CreateColumnFamilyWithImport(
-      options, name, import_options, metadata, handle);
-  return status.ok() ? store_->AddFamily(name, options, *handle) : status;
+  *handle = nullptr;
+  const Status status = store_->counted()->Alone([&] {
+    return db_->CreateColumnFamilyWithImport(options, name, import_options,
+                                             metadata, handle);
+  });
+  return Created(name, options, status, handle);
 }
 
 Status ReplicatedDB::DeleteFile(std::string name) {
@@ -273,7 +310,79 @@ Status ReplicatedDB::DeleteFile(std::string name) {
   return Refuse("DeleteFile " + name, "use DeleteRange");
 }
 
+Status ReplicatedDB::NewDefaultReplayer(
+    const std::vector<ColumnFamilyHandle*>&,
+    std::unique_ptr<rocksdb::TraceReader>&&,
+    std::unique_ptr<rocksdb::Replayer>* replayer) {
+  replayer->reset();
+  return Refuse("NewDefaultReplayer",
+                "replay the trace on a plain database, or Write its batches");
+}
+
+Status ReplicatedDB::CompactFiles(
+    const rocksdb::CompactionOptions& options, ColumnFamilyHandle* family,
+    const std::vector<std::string>& input_file_names, int output_level,
+    int output_path_id, std::vector<std::string>* output_file_names,
+    rocksdb::CompactionJobInfo* info) {
+  rocksdb::CompactionJobInfo scratch;
+  if (info == nullptr) info = &scratch;
+  FileWatch::Compacting compacting(store_->files());
+  const Status status =
+      db_->CompactFiles(options, family, input_file_names, output_level,
+                        output_path_id, output_file_names, info);
+  std::vector<uint64_t> inputs;
+  for (const rocksdb::CompactionFileInfo& file : info->input_file_infos) {
+    inputs.push_back(file.file_number);
+  }
+  compacting.Done(family->GetID(), inputs);
+  return status;
+}
+
+// Not data.
+
+Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
+                           ColumnFamilyHandle* family) {
+  return Flush(options, std::vector<ColumnFamilyHandle*>{family});
+}
+
+Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
+                           const std::vector<ColumnFamilyHandle*>& families) {
+  if (!db_->GetDBOptions().atomic_flush) return db_->Flush(options, families);
+  std::vector<ColumnFamilyHandle*> all = families;
+  all.push_back(store_->reader().index());
+  return db_->Flush(options, all);
+}
+
+Status ReplicatedDB::Resume() { return db_->Resume(); }
+
+void ReplicatedDB::GetAllColumnFamilyMetaData(
+    std::vector<rocksdb::ColumnFamilyMetaData>* metadata) {
+  db_->GetAllColumnFamilyMetaData(metadata);
+}
+
+Status ReplicatedDB::GetStatsHistory(
+    uint64_t start_time, uint64_t end_time,
+    std::unique_ptr<rocksdb::StatsHistoryIterator>* iterator) {
+  return db_->GetStatsHistory(start_time, end_time, iterator);
+}
+
 // Families.
+
+// RocksDB may fail after it made the family, and so may the index's records.
+// Then the family goes again; if not even that succeeds, it stays one that the
+// library does not know, and writes to it are refused.
+Status ReplicatedDB::Created(const std::string& name,
+                             const ColumnFamilyOptions& options,
+                             const Status& created,
+                             ColumnFamilyHandle** handle) {
+  Status status = created;
+  if (status.ok()) status = store_->AddFamily(name, options, *handle);
+  if (status.ok() || *handle == nullptr) return status;
+  db_->DropColumnFamily(*handle).PermitUncheckedError();
+  db_->DestroyColumnFamilyHandle(*handle).PermitUncheckedError();
+  *handle = nullptr;
+  return status;
+}
 
 Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
                                         const std::string& name,
@@ -282,7 +391,7 @@ Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
   Status status = store_->CheckNewFamily(name, options);
   if (!status.ok()) return status;
   status = db_->CreateColumnFamily(options, name, handle);
-  return status.ok() ? store_->AddFamily(name, options, *handle) : status;
+  return Created(name, options, status, handle);
 }
 
 Status ReplicatedDB::CreateColumnFamilies(
@@ -312,8 +421,13 @@ Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
     return Status::InvalidArgument("rocksync: the index is in use",
                                    "close the database and detach it");
   }
-  const Status status = db_->DropColumnFamily(family);
-  return status.ok() ? store_->RemoveFamily(family->GetID()) : status;
+  const uint32_t id = family->GetID();
+  Status status = store_->NoteDropping(id, true);
+  if (!status.ok()) return status;
+  status = db_->DropColumnFamily(family);
+  if (status.ok()) return store_->RemoveFamily(id);
+  store_->NoteDropping(id, false).PermitUncheckedError();
+  return status;
 }
 
 Status ReplicatedDB::DropColumnFamilies(

@@ -12,10 +12,15 @@
 
 #include "replication/protocol/apply.h"
 #include "replication/store/all_families.h"
+#include "replication/store/current_manifest.h"
 #include "replication/store/hash_completion.h"
 #include "replication/store/index_key.h"
 #include "replication/store/index_options.h"
+#include "replication/store/marker.h"
+#include "replication/store/own_options.h"
+#include "replication/store/provenance.h"
 #include "replication/store/resting_replica.h"
+#include "replication/store/seal.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
@@ -87,22 +92,24 @@ class Restamping {
   Status Restamp(const IndexCursor& cursor, rocksdb::WriteBatch* batch) {
     const Family& family = *cursor.family();
     const std::string key(cursor.key().key);
-    StoredEntry fresh = PendingEntry(fresh_, nullptr);
+    StoredEntry fresh = IssuedEntry(fresh_, nullptr);
     if (!cursor.entry().tombstone) {
       std::string value;
       const Status status =
           db_->Get(rocksdb::ReadOptions(), family.handle(), key, &value);
       if (!status.ok() && !status.IsNotFound()) return status;
       const bool agrees =
-          status.ok() && replica_.reader().hasher().HashPair(
-                             family.name, key, cursor.entry().version,
-                             HashValue(value)) == cursor.Hash();
+          status.ok() &&
+          replica_.reader().hasher().HashPair(
+              family.name, key, cursor.entry().version,
+              replica_.reader().hasher().HashValue(cursor.entry().version,
+                                                   value)) == cursor.Hash();
       if (!agrees) {  // rot is for the scrub to find
         ++result_->damaged;
         return Status::OK();
       }
       const std::string_view view = value;
-      fresh = PendingEntry(fresh_, &view);
+      fresh = IssuedEntry(fresh_, &view);
     }
     std::string bytes;
     AppendEntry(&bytes, fresh, replica_.reader().home());
@@ -125,16 +132,18 @@ class Restamping {
     rocksdb::WriteBatch batch;
     Status status =
         batch.Put(index, MetaKey(kLeaseRecord), EncodeLease(fresh_.time + 1));
-    const SealRecord seal{db_->GetLatestSequenceNumber() + batch.Count() + 1,
-                          /*has_digests=*/false};
-    if (status.ok()) {
-      status = batch.Put(index, MetaKey(kSealRecord), Encode(seal));
+    std::vector<ColumnFamilyHandle*> families;
+    for (const Family& family : replica_.table().families()) {
+      families.push_back(family.handle());
     }
-    rocksdb::WriteOptions synced;
-    synced.sync = true;
-    if (status.ok()) status = db_->Write(synced, &batch);
+    // What was restamped is not replayed again. Before the seal, after which
+    // nothing is flushed.
+    if (status.ok()) status = db_->Flush(rocksdb::FlushOptions(), index);
+    if (status.ok()) {
+      status = WriteSeal(db_, index, families, /*has_digests=*/false, &batch);
+    }
     result_->version = {fresh_.time, fresh_.replica};
-    return status.ok() ? db_->Flush(rocksdb::FlushOptions(), index) : status;
+    return status;
   }
 
   rocksdb::DB* const db_;
@@ -145,6 +154,17 @@ class Restamping {
   Version fresh_;
 };
 
+// An older state, or one that lost its log, is nothing to go on with. Of a copy
+// without a marker nothing is known.
+Status CheckMark(rocksdb::Env* env, const std::string& name,
+                 const RestingReplica& replica) {
+  Marker marker;
+  const Status status = ReadMarker(env, name, &marker);
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok() || marker.Lists(replica.mark())) return status;
+  return Refusal(Provenance::kPutBack, name);
+}
+
 }  // namespace
 
 Status ReplicatedDB::Restamp(
@@ -153,28 +173,30 @@ Status ReplicatedDB::Restamp(
     const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
     RestampResult* result) {
   *result = RestampResult{};
-  const ElementHasher hasher(replication.cluster_secret);
-  const auto completion = std::make_shared<HashCompletionFactory>(&hasher);
+  const auto completion =
+      std::make_shared<HashCompletionFactory>(replication.cluster_secret);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   Status status = AllFamilies(
       options, name, column_families,
       IndexFamilyOptions(replication, NewIndexMemtable(replication, nullptr),
                          completion),
       &families);
+  if (status.ok()) status = CheckWalDir(options, name);
   if (!status.ok()) return status;
+  const std::string manifest = CurrentManifest(options.env, name);
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
   status = OpenExisting(options, name, families, &handles, &db);
   if (!status.ok()) return status;
   std::unique_ptr<RestingReplica> replica;
   status = RestingReplica::Open(db.get(), handles, replication.cluster_name,
-                                replication.cluster_secret, &replica);
+                                replication.cluster_secret, manifest, &replica);
+  if (status.ok()) status = CheckMark(options.env, name, *replica);
   if (status.ok()) {
-    completion->Start(&replica->table(), replica->identity().home_id);
+    completion->Start(replica->table(), replica->identity().home_id);
     status = Restamping(db.get(), *replica, options.env->NowMicros() / 1000,
                         replication.max_clock_ahead_ms, result)
                  .Run();
-    completion->Start(nullptr, 0);
   }
   replica.reset();
   for (ColumnFamilyHandle* handle : handles) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/store/current_manifest.h"
 #include "replication/store/index_key.h"
 #include "replication/store/index_snapshot.h"
 #include "replication/store/status.h"
@@ -49,7 +50,8 @@ class RestingView final : public StorageView {
       (*leaves)[LeafOf(cursor.key().position)].Add(cursor.Hash());
     }
     if (!cursor.status().ok()) return ToAbsl(cursor.status());
-    return NewIndexSnapshot(reader_, families_, nullptr, std::move(leaves), {});
+    return NewIndexSnapshot(reader_, families_, nullptr, std::move(leaves), {},
+                            {});
   }
 
   absl::Status Apply(std::span<const Pair>, const std::function<bool()>&,
@@ -67,8 +69,9 @@ class RestingView final : public StorageView {
     const std::string& family = families_.families()[pair.family].name;
     return pair.tombstone
                ? reader_.hasher().HashTombstone(family, pair.key, pair.version)
-               : reader_.hasher().HashPair(family, pair.key, pair.version,
-                                           HashValue(pair.value));
+               : reader_.hasher().HashPair(
+                     family, pair.key, pair.version,
+                     reader_.hasher().HashValue(pair.version, pair.value));
   }
   absl::Status Sync() override { return absl::OkStatus(); }
 
@@ -84,18 +87,29 @@ Status RestingReplica::Open(rocksdb::DB* db,
                             const std::string& cluster,
                             const ClusterSecret& secret,
                             std::unique_ptr<RestingReplica>* replica) {
+  return Open(db, handles, cluster, secret,
+              CurrentManifest(db->GetEnv(), db->GetName()), replica);
+}
+
+Status RestingReplica::Open(rocksdb::DB* db,
+                            const std::vector<ColumnFamilyHandle*>& handles,
+                            const std::string& cluster,
+                            const ClusterSecret& secret,
+                            const std::string& manifest,
+                            std::unique_ptr<RestingReplica>* replica) {
   const auto index = std::find_if(
       handles.begin(), handles.end(), [](ColumnFamilyHandle* handle) {
         return handle->GetName() == kIndexFamilyName;
       });
   if (index == handles.end()) {
-    return Status::InvalidArgument("rocksync: a plain database",
-                                   "it has no index to compare by");
+    return Status::InvalidArgument(
+        "rocksync: " + db->GetName() + " is a plain database",
+        "it has no index to compare by");
   }
   std::unique_ptr<RestingReplica> opened(new RestingReplica);
   std::vector<FamilyRecord> records;
   const Status status =
-      opened->ReadRecords(db, *index, cluster, secret, &records);
+      opened->ReadRecords(db, *index, cluster, secret, manifest, &records);
   if (!status.ok()) return status;
   std::vector<Family> families;
   for (ColumnFamilyHandle* handle : handles) {
@@ -123,6 +137,7 @@ Status RestingReplica::Open(rocksdb::DB* db,
 Status RestingReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
                                    const std::string& cluster_name,
                                    const ClusterSecret& secret,
+                                   const std::string& manifest,
                                    std::vector<FamilyRecord>* families) {
   ClusterRecord cluster;
   WorkRecord work;
@@ -147,31 +162,40 @@ Status RestingReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
   }
   if (!status.ok()) return status;
   if (!has_cluster || !has_identity || !has_families) {
-    return Status::Corruption("rocksync: the index lacks its records");
+    return Status::Corruption(
+        "rocksync: the index of " + db->GetName() + " lacks its records",
+        "a part of it is lost; ReplicatedDB::Open says what can be done");
   }
   if (cluster.name != cluster_name) {
-    return Status::InvalidArgument(
-        "rocksync: the database belongs to cluster '" + cluster.name +
-        "', not '" + cluster_name + "'");
+    return Status::InvalidArgument("rocksync: " + db->GetName() +
+                                   " belongs to cluster '" + cluster.name +
+                                   "', not '" + cluster_name + "'");
   }
   if (cluster.secret_check != SecretCheck(secret)) {
     return Status::InvalidArgument(
-        "rocksync: the cluster's secret is not the one that the database was "
-        "indexed with");
+        "rocksync: the cluster's secret is not the one that " + db->GetName() +
+        " was indexed with");
   }
   const bool unread =
       work.purge || work.index_pass ||
       std::any_of(families->begin(), families->end(),
                   [](const FamilyRecord& record) { return record.work != 0; });
   const bool foreign =
-      has_seal && db->GetLatestSequenceNumber() != seal.sequence;
+      has_seal && (db->GetLatestSequenceNumber() != seal.sequence ||
+                   manifest != seal.manifest);
   if (unread || foreign) {
     return Status::InvalidArgument(
-        unread ? "rocksync: the database has not been read to its end"
-               : "rocksync: the database was written to without the library",
+        "rocksync: " + db->GetName() +
+            (unread ? " has not been read to its end"
+                    : " was opened for writing without the library"),
         "let its program open it until the adoption is done");
   }
   std::string bytes;
+  status = db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);
+  if (!status.ok() && !status.IsNotFound()) return status;
+  if (status.ok() && !DecodeMark(bytes, &mark_)) {
+    return Status::Corruption("rocksync: the mark record is damaged");
+  }
   status =
       db->Get(rocksdb::ReadOptions(), index, MetaKey(kLeaseRecord), &bytes);
   if (status.IsNotFound()) return Status::OK();

@@ -25,6 +25,12 @@ class RestingReplica {
       rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
       const std::string& cluster, const ClusterSecret& secret,
       std::unique_ptr<RestingReplica>* replica);
+  // The same for a `db` that is open for writing: `manifest` is what CURRENT
+  // held before it was opened (current_manifest.h).
+  static rocksdb::Status Open(
+      rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
+      const std::string& cluster, const ClusterSecret& secret,
+      const std::string& manifest, std::unique_ptr<RestingReplica>* replica);
 
   // The view of a session; Apply is refused. TakeSnapshot reads the whole
   // index. Must not outlive this.
@@ -32,6 +38,7 @@ class RestingReplica {
 
   const IdentityRecord& identity() const { return identity_; }
   uint64_t lease() const { return lease_; }
+  const std::string& mark() const { return mark_; }  // empty: it has none
   const IndexReader& reader() const { return *reader_; }
   const FamilyTable& table() const { return *table_; }
   // The replicated ones, by ordinal.
@@ -44,6 +51,7 @@ class RestingReplica {
                               rocksdb::ColumnFamilyHandle* index,
                               const std::string& cluster,
                               const ClusterSecret& secret,
+                              const std::string& manifest,
                               std::vector<FamilyRecord>* families);
 
   std::unique_ptr<const ElementHasher> hasher_;
@@ -52,6 +60,7 @@ class RestingReplica {
   IdentityRecord identity_;
   Forgetting forgetting_;
   uint64_t lease_ = 0;
+  std::string mark_;
 };
 
 }  // namespace rocksync

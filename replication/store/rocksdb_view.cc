@@ -1,31 +1,33 @@
 #include "replication/store/rocksdb_view.h"
 
-#include <atomic>
+#include <mutex>
 #include <utility>
 
+#include "replication/protocol/pair_coding.h"
 #include "replication/store/index_snapshot.h"
 #include "replication/store/membership.h"
 #include "replication/store/status.h"
+#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
 
+static_assert(kMostKeyBytes == kMaxKeyBytes);
+
 class RocksDBView final : public ReplicaView {
  public:
   explicit RocksDBView(Store* store)
-      : store_(store),
-        families_(&store->table()),
-        epoch_(store->membership()->epoch()),
-        horizon_(store->reader().horizon()) {}
+      : store_(store), families_(&store->table()), terms_(store->terms()) {}
 
   void AgreeOn(const Terms& terms, uint64_t peer_id,
                const Incarnation& peer_life) override {
-    epoch_ = terms.epoch;
-    horizon_ = terms.horizon;
+    const std::lock_guard lock(mutex_);
+    terms_ = terms;
     sender_ = {peer_id, peer_life};
   }
   bool stale() const override {
-    return store_->terms() != terms() || &store_->table() != families_;
+    return !StillHold(terms(), store_->terms()) ||
+           &store_->table() != families_;
   }
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
@@ -37,17 +39,19 @@ class RocksDBView final : public ReplicaView {
     status = store_->TakeSnapshot(cancelled, &snapshot, &leaves);
     if (!status.ok()) return status;
     // Both sides must leave out the same.
-    if (Terms{store_->terms().epoch, snapshot->horizon()} != terms()) {
+    Terms now = store_->terms();
+    now.horizon = snapshot->horizon();
+    if (!StillHold(terms(), now)) {
       return absl::UnavailableError(
-          "the member list or the horizon has changed; set the connection up"
-          " anew");
+          "the member list, or what is forgotten, has changed; set the"
+          " connection up anew");
     }
     return NewIndexSnapshot(
         store_->reader(), *families_, std::move(snapshot), std::move(leaves),
-        [store = store_](const Family& family, std::string_view key,
-                         const Version& version) {
-          store->MarkSuspect(family, key, version);
-        });
+        [store = store_](const std::string& index_key) {
+          store->Doubt(index_key);
+        },
+        [store = store_] { store->DistrustDigests(); });
   }
 
   absl::Status Apply(std::span<const Pair> pairs,
@@ -65,6 +69,9 @@ class RocksDBView final : public ReplicaView {
   bool HoldsBack(const Version& version) const override {
     return store_->HoldsBack(version);
   }
+  void NoteOversized(uint32_t family, std::string_view key) const override {
+    store_->NoteOversized(families_->families()[family].name, key);
+  }
   uint64_t PositionOf(uint32_t family, std::string_view key) const override {
     return store_->reader().hasher().Position(
         families_->families()[family].name, key);
@@ -72,9 +79,10 @@ class RocksDBView final : public ReplicaView {
   ElementHash HashOf(const Pair& pair) const override {
     const std::string& family = families_->families()[pair.family].name;
     const ElementHasher& hasher = store_->reader().hasher();
-    return pair.tombstone ? hasher.HashTombstone(family, pair.key, pair.version)
-                          : hasher.HashPair(family, pair.key, pair.version,
-                                            HashValue(pair.value));
+    return pair.tombstone
+               ? hasher.HashTombstone(family, pair.key, pair.version)
+               : hasher.HashPair(family, pair.key, pair.version,
+                                 hasher.HashValue(pair.version, pair.value));
   }
 
   absl::Status Sync() override {
@@ -82,7 +90,10 @@ class RocksDBView final : public ReplicaView {
   }
 
  private:
-  Terms terms() const { return {epoch_, horizon_}; }
+  Terms terms() const {
+    const std::lock_guard lock(mutex_);
+    return terms_;
+  }
   absl::Status CheckFamilies() const {
     if (&store_->table() == families_) return absl::OkStatus();
     return absl::FailedPreconditionError(
@@ -91,8 +102,8 @@ class RocksDBView final : public ReplicaView {
 
   Store* const store_;
   const FamilyTable* const families_;  // kept by the store until it closes
-  std::atomic<uint64_t> epoch_;
-  std::atomic<uint64_t> horizon_;
+  mutable std::mutex mutex_;
+  Terms terms_;
   Sender sender_;
 };
 

@@ -1,9 +1,14 @@
 #include "replication/store/scrub.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 
+#include "replication/store/leaf_digests.h"
+#include "replication/store/pair_check.h"
+#include "replication/store/seek_behind.h"
 #include "replication/store/store.h"
-#include "rocksdb/utilities/debug.h"
+#include "rocksdb/comparator.h"
 
 namespace rocksync {
 namespace {
@@ -13,6 +18,10 @@ using rocksdb::Status;
 
 constexpr size_t kChunkPairs = 128;
 constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
+
+// Of a pass. What is beyond them is counted.
+constexpr uint64_t kMostLines = 100;
+constexpr size_t kMostMissed = 64;
 
 constexpr uint8_t kStepFamilies = 0;
 constexpr uint8_t kStepIndex = 1;
@@ -30,18 +39,8 @@ rocksdb::ReadOptions Uncached() {
   return options;
 }
 
-// RocksDB's sequence number of the newest record of a key; 0: not known any
-// more, or there is none.
-Status NewestSequence(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
-                      const Slice& key, uint64_t* sequence) {
-  *sequence = 0;
-  std::vector<rocksdb::KeyVersion> versions;
-  const Status status =
-      rocksdb::GetAllKeyVersions(db, family, key, key, 1, &versions);
-  if (status.ok() && !versions.empty()) {
-    *sequence = versions.front().sequence;
-  }
-  return status;
+std::string Hex(std::string_view key) {
+  return Slice(key.data(), key.size()).ToString(true);
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ Status Scrub::Load() {
 }
 
 Scrub::Progress Scrub::progress() const {
-  return {running_, pairs_, finished_ms_, rot_found_};
+  return {running_, pairs_, finished_ms_, rot_found_, unreadable_};
 }
 
 Status Scrub::Record() {
@@ -84,6 +83,11 @@ Status Scrub::Begin() {
   record_.cursor.clear();
   record_.pairs = 0;
   pairs_ = 0;
+  pass_status_ = Status::OK();
+  keys_passed_over_ = 0;
+  ranges_passed_over_ = 0;
+  retries_ = 0;
+  missed_.clear();
   running_ = true;
   return Record();
 }
@@ -96,7 +100,13 @@ Status Scrub::Step(uint64_t* bytes, bool* finished) {
   if (!status.ok()) return status;
   status =
       record_.step == kStepFamilies ? StepFamilies(bytes) : StepIndex(bytes);
+  if (status.IsTryAgain()) {
+    store_->DealWithForeignWrites(/*may_wait=*/true).PermitUncheckedError();
+  }
   if (!status.ok()) return status;
+  if (!in_vain_) retries_ -= tries_;
+  in_vain_ = false;
+  tries_ = 0;
   pairs_ = record_.pairs;
   if (record_.step > kStepIndex) {
     record_.running = false;
@@ -129,7 +139,7 @@ Status Scrub::StepFamilies(uint64_t* bytes) {
     return Status::OK();
   }
   if (family->id != record_.family_id) record_.cursor.clear();
-  const std::unique_ptr<rocksdb::Iterator> pair(
+  std::unique_ptr<rocksdb::Iterator> pair(
       store_->db()->NewIterator(Sequential(), family->handle()));
   if (record_.cursor.empty()) {
     pair->SeekToFirst();
@@ -137,63 +147,193 @@ Status Scrub::StepFamilies(uint64_t* bytes) {
     pair->Seek(record_.cursor);
     if (pair->Valid() && pair->key() == Slice(record_.cursor)) pair->Next();
   }
-  std::string cursor = record_.cursor;
-  size_t read = 0;
-  for (; pair->Valid() && read < kChunkPairs && *bytes < kChunkBytes;
-       pair->Next(), ++read) {
-    cursor = pair->key().ToString();
+  for (size_t read = 0; read < kChunkPairs && *bytes < kChunkBytes; ++read) {
+    if (!pair->Valid() && !pair->status().ok()) {
+      const Status status = SkipPairs(*family, &pair);
+      if (!status.ok()) return status;
+    }
+    if (!pair->Valid()) {
+      record_.family_id = family->id + 1;
+      record_.cursor.clear();
+      return Status::OK();
+    }
+    std::string key = pair->key().ToString();
     *bytes += pair->key().size() + pair->value().size();
-    if (Agrees(*family, cursor, pair->value())) continue;
-    const Status status = Judge(*family, cursor);
-    if (!status.ok()) return status;
+    if (!Agrees(*family, key, pair->value())) {
+      const Status status = Check(*family, key);
+      if (!status.ok()) {
+        if (TryAgain(status)) return status;
+        PassOver(status, "key " + Hex(key) + " of family " + family->name,
+                 &keys_passed_over_);
+      }
+    }
+    record_.cursor = std::move(key);
+    ++record_.pairs;
+    record_.family_id = family->id;
+    pair->Next();
   }
-  record_.pairs += read;
-  record_.family_id = family->id;
-  record_.cursor = std::move(cursor);
-  if (pair->Valid()) return Status::OK();
-  if (!pair->status().ok() && !pair->status().IsCorruption()) {
-    return pair->status();
-  }
-  if (pair->status().IsCorruption()) {
-    // What follows here is found by way of the index.
-    rocksdb::Warn(store_->db()->GetDBOptions().info_log,
-                  "rocksync: family %s does not read on: %s",
-                  family->name.c_str(), pair->status().ToString().c_str());
-  }
-  record_.family_id = family->id + 1;
-  record_.cursor.clear();
   return Status::OK();
+}
+
+// What is passed over here is found by way of the index.
+Status Scrub::SkipPairs(const Family& family,
+                        std::unique_ptr<rocksdb::Iterator>* pair) {
+  const Status status = (*pair)->status();
+  // A PlainTable: there is no order to go on in.
+  const bool never = status.IsNotSupported() || status.IsInvalidArgument();
+  if (!never && TryAgain(status)) return status;
+  Missed missed;
+  missed.family_id = family.id;
+  if (record_.family_id == family.id) missed.from = record_.cursor;
+  std::string where = "family " + family.name;
+  where += missed.from.empty() ? " from its beginning"
+                               : " behind " + Hex(missed.from);
+  std::unique_ptr<rocksdb::Iterator> found;
+  if (!never &&
+      family.handle()->GetComparator() == rocksdb::BytewiseComparator()) {
+    const auto new_iterator = [&] {
+      return std::unique_ptr<rocksdb::Iterator>(
+          store_->db()->NewIterator(Sequential(), family.handle()));
+    };
+    found = SeekBehind(new_iterator, missed.from);
+  }
+  if (found != nullptr) {
+    missed.to = found->key().ToString();
+    *pair = std::move(found);
+  }
+  where += " up to " + (missed.to.has_value() ? Hex(*missed.to) : "its end");
+  if (missed_.size() < kMostMissed) missed_.push_back(std::move(missed));
+  PassOver(status, where, &ranges_passed_over_);
+  return Status::OK();
+}
+
+bool Scrub::TryAgain(const Status& status) {
+  // Not before everything is in the index again.
+  if (status.IsTryAgain()) return true;
+  if (tries_ < kTries && retries_ < kMostRetries) {
+    ++tries_;
+    ++retries_;
+    return true;
+  }
+  in_vain_ = true;
+  return false;
+}
+
+void Scrub::PassOver(const Status& status, const std::string& where,
+                     uint64_t* count) {
+  ++unreadable_;
+  ++*count;
+  const uint64_t lines = keys_passed_over_ + ranges_passed_over_;
+  if (lines <= kMostLines) {
+    rocksdb::Warn(store_->db()->GetDBOptions().info_log,
+                  "rocksync: scrub: %s does not read and is passed over until "
+                  "the next pass%s: %s",
+                  where.c_str(),
+                  lines == kMostLines
+                      ? " (what follows in this one is only counted)"
+                      : "",
+                  status.ToString().c_str());
+  }
+  pass_status_ = Status::Incomplete(
+      "rocksync: the scrub passed over " + std::to_string(keys_passed_over_) +
+          " keys, which went uncompared, and " +
+          std::to_string(ranges_passed_over_) +
+          " ranges of keys that do not read; the log names them; the latest: " +
+          where,
+      status.ToString());
 }
 
 Status Scrub::StepIndex(uint64_t* bytes) {
   IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
                      IndexCursor::Order::kTotal);
-  if (record_.cursor.empty()) {
-    cursor.SeekToFirstEntry();
-  } else {
-    cursor.SeekKey(record_.cursor);
-  }
-  for (size_t read = 0;
-       cursor.Valid() && read < kChunkPairs && *bytes < kChunkBytes;
-       cursor.Next(), ++read) {
-    *bytes += cursor.index_key().size();
-    if (cursor.family() != nullptr && cursor.entry().suspect) {
-      store_->NoteSuspect();
+  if (record_.cursor.empty()) AppendPosition(&record_.cursor, 1);
+  cursor.SeekKey(record_.cursor);
+  for (size_t read = 0;; cursor.Next(), ++read) {
+    if (!cursor.Valid() && !cursor.status().ok()) {
+      const Status status = cursor.status();
+      if (TryAgain(status)) return status;
+      SkipEntries(status, &cursor);
     }
-    if (!cursor.Counts() || cursor.entry().tombstone) continue;
-    const Family& family = *cursor.family();
-    const std::string key(cursor.key().key);
-    rocksdb::PinnableSlice value;
-    Status status = store_->db()->Get(Uncached(), family.handle(), key, &value);
-    *bytes += value.size();
-    if (status.ok() && Agrees(family, key, value)) continue;
-    status = Judge(family, key);
-    if (!status.ok()) return status;
+    if (!cursor.Valid()) {
+      record_.cursor.clear();
+      ++record_.step;
+      return Status::OK();
+    }
+    record_.cursor = cursor.index_key();
+    if (read >= kChunkPairs || *bytes >= kChunkBytes) return Status::OK();
+    const Status status = LookAt(cursor, bytes);
+    if (!status.ok()) {
+      if (TryAgain(status)) return status;
+      PassOver(status, "index key " + Hex(record_.cursor), &keys_passed_over_);
+    }
+    record_.cursor.push_back('\0');  // the next key
   }
-  if (!cursor.Valid() && !cursor.status().ok()) return cursor.status();
-  record_.cursor = cursor.Valid() ? std::string(cursor.index_key()) : "";
-  if (!cursor.Valid()) ++record_.step;
-  return Status::OK();
+}
+
+void Scrub::SkipEntries(const Status& status, IndexCursor* cursor) {
+  // Few keys share a position.
+  cursor->SeekBehind(record_.cursor.substr(0, kPositionBytes));
+  PassOver(status,
+           "the index behind " + Hex(record_.cursor) + " up to " +
+               (cursor->Valid() ? Hex(cursor->index_key()) : "its end"),
+           &ranges_passed_over_);
+}
+
+bool Scrub::WasMissed(const Family& family, const std::string& key) const {
+  const rocksdb::Comparator* const order = family.handle()->GetComparator();
+  return std::any_of(missed_.begin(), missed_.end(), [&](const Missed& missed) {
+    return missed.family_id == family.id &&
+           (missed.from.empty() || order->Compare(missed.from, key) < 0) &&
+           (!missed.to.has_value() || order->Compare(key, *missed.to) < 0);
+  });
+}
+
+Status Scrub::LookAt(const IndexCursor& cursor, uint64_t* bytes) {
+  *bytes += cursor.index_key().size();
+  const Family* const family = cursor.family();
+  const ElementHasher& hasher = store_->reader().hasher();
+  const std::string key(cursor.key().key);
+  const StoredEntry& entry = cursor.entry();
+  if (family == nullptr ||
+      hasher.Position(family->name, key) != cursor.key().position) {
+    PairCheck::Finding finding = PairCheck::Finding::kFine;
+    const Status status =
+        PairCheck(store_).CheckStray(std::string(cursor.index_key()), &finding);
+    if (finding != PairCheck::Finding::kFine) ++rot_found_;
+    return status;
+  }
+  if (!entry.damaged && !entry.suspect && !cursor.Counts()) return Status::OK();
+  if (entry.damaged) return Check(*family, key);
+  if (entry.suspect) {
+    PairCheck::Finding finding = PairCheck::Finding::kFine;
+    const Status status = PairCheck(store_).Check(*family, key, &finding);
+    if (finding == PairCheck::Finding::kFine) store_->NoteSuspect();
+    return status;
+  }
+  if (entry.tombstone) {
+    return cursor.Hash() ==
+                   hasher.HashTombstone(family->name, key, entry.version)
+               ? Status::OK()
+               : Check(*family, key);
+  }
+  rocksdb::PinnableSlice value;
+  const Status status =
+      store_->db()->Get(Uncached(), family->handle(), key, &value);
+  *bytes += value.size();
+  if (status.ok() && WasMissed(*family, key)) ++record_.pairs;
+  if (status.ok() && Agrees(*family, key, value)) return status;
+  return Check(*family, key);
+}
+
+Status Scrub::Check(const Family& family, const std::string& key) {
+  PairCheck::Finding finding = PairCheck::Finding::kFine;
+  const Status status = PairCheck(store_).Check(family, key, &finding);
+  if (!status.ok()) return status;
+  if (finding != PairCheck::Finding::kFine &&
+      finding != PairCheck::Finding::kAcquitted) {
+    ++rot_found_;
+  }
+  return status;
 }
 
 bool Scrub::Agrees(const Family& family, std::string_view key,
@@ -205,91 +345,14 @@ bool Scrub::Agrees(const Family& family, std::string_view key,
            .ok()) {
     return false;
   }
-  if (entry.suspect) return true;  // known
+  if (entry.suspect) return !entry.damaged;  // known
   if (entry.tombstone) return false;
-  const ValueHash hash = HashValue(value.ToStringView());
+  const ValueHash hash = hasher.HashValue(entry.version, value.ToStringView());
   if (entry.pending) {
     return hash.high == entry.hash_high && hash.low == entry.hash_low;
   }
   return hasher.HashPair(family.name, key, entry.version, hash) ==
          ElementHash{entry.hash_high, entry.hash_low};
-}
-
-Status Scrub::Judge(const Family& family, const std::string& key) {
-  const ElementHasher& hasher = store_->reader().hasher();
-  const IndexKey index_key{hasher.Position(family.name, key), family.id, key};
-  StripeGuard guard(store_->locks(), StripeOf(index_key.position));
-  StoredEntry entry;
-  Status status = store_->reader().Get(index_key, &entry);
-  if (!status.ok() && !status.IsNotFound()) return status;
-  const bool known = status.ok();
-  if (known && entry.suspect) return Status::OK();
-  rocksdb::PinnableSlice value;
-  status = store_->db()->Get(Uncached(), family.handle(), key, &value);
-  // A value that does not read is as bad as a wrong one.
-  const bool there = !status.IsNotFound();
-  const bool reads = status.ok();
-  if (!known && !there) return Status::OK();
-  if (known && entry.tombstone && !there) return Status::OK();
-  if (known && !entry.tombstone && reads && Agrees(family, key, value)) {
-    return Status::OK();
-  }
-  rocksdb::WriteBatch batch;
-  const ValueHash hash = reads ? HashValue(value.ToStringView()) : ValueHash{};
-  if (known && entry.tombstone) {
-    status = JudgeTombstone(family, key, index_key, entry, hash, &batch);
-    if (!status.ok()) return status;
-  } else {
-    if (!known) {
-      entry = {};
-      entry.pending = true;
-      entry.hash_high = hash.high;
-      entry.hash_low = hash.low;
-    }
-    entry.suspect = true;  // what an entry said stays in it, for people
-    store_->PutEntry(&batch, index_key, entry);
-    store_->CountSuspect();
-  }
-  ++rot_found_;
-  rocksdb::Warn(store_->db()->GetDBOptions().info_log,
-                "rocksync: rot: key %s of family %s %s",
-                Slice(key).ToString(true).c_str(), family.name.c_str(),
-                !known            ? "has no index entry"
-                : entry.tombstone ? "is deleted, but there"
-                : there && !reads ? "does not read"
-                : there           ? "does not match its index entry"
-                                  : "is not there, its index entry is");
-  store_->digests()->Note(index_key.position);
-  return store_->db()->Write(rocksdb::WriteOptions(), &batch);
-}
-
-Status Scrub::JudgeTombstone(const Family& family, const std::string& key,
-                             const IndexKey& index_key,
-                             const StoredEntry& entry, ValueHash value,
-                             rocksdb::WriteBatch* batch) {
-  std::string bytes;
-  AppendIndexKey(&bytes, index_key);
-  uint64_t written = 0;
-  uint64_t deleted = 0;
-  Status status = NewestSequence(store_->db(), family.handle(), key, &written);
-  if (status.ok()) {
-    status =
-        NewestSequence(store_->db(), store_->reader().index(), bytes, &deleted);
-  }
-  if (!status.ok()) return status;
-  StoredEntry judged = entry;
-  if (written > deleted) {
-    judged = {};
-    judged.suspect = true;
-    judged.pending = true;
-    judged.hash_high = value.high;
-    judged.hash_low = value.low;
-    store_->CountSuspect();
-  } else {
-    status = batch->Delete(family.handle(), key);
-  }
-  if (status.ok()) store_->PutEntry(batch, index_key, judged);
-  return status;
 }
 
 Status Scrub::SettleSuspects(const std::function<bool()>& cancelled,
@@ -301,40 +364,12 @@ Status Scrub::SettleSuspects(const std::function<bool()>& cancelled,
     if (cancelled && cancelled()) return Status::Aborted("stopped");
     if (cursor.family() == nullptr || !cursor.entry().suspect) continue;
     bool done = false;
-    const Status status =
-        Settle(*cursor.family(), std::string(cursor.key().key), &done);
+    const Status status = PairCheck(store_).Settle(
+        *cursor.family(), std::string(cursor.key().key), &done);
     if (!status.ok()) return status;
     if (done) ++*settled;
   }
   return cursor.status();
-}
-
-Status Scrub::Settle(const Family& family, const std::string& key,
-                     bool* settled) {
-  const IndexKey index_key{store_->reader().hasher().Position(family.name, key),
-                           family.id, key};
-  StripeGuard guard(store_->locks(), StripeOf(index_key.position));
-  StoredEntry entry;
-  Status status = store_->reader().Get(index_key, &entry);
-  if (!status.ok() && !status.IsNotFound()) return status;
-  if (status.IsNotFound() || !entry.suspect) return Status::OK();
-  rocksdb::PinnableSlice value;
-  status = store_->db()->Get(Uncached(), family.handle(), key, &value);
-  rocksdb::WriteBatch batch;
-  if (status.ok()) {
-    const std::string_view view = value.ToStringView();
-    store_->PutEntry(&batch, index_key, PendingEntry({}, &view));
-  } else if (status.IsNotFound()) {
-    std::string bytes;
-    AppendIndexKey(&bytes, index_key);
-    status = batch.Delete(store_->reader().index(), bytes);
-    if (!status.ok()) return status;
-  } else {
-    return Status::OK();  // it does not read; it stays suspect
-  }
-  store_->digests()->Note(index_key.position);
-  *settled = true;
-  return store_->db()->Write(rocksdb::WriteOptions(), &batch);
 }
 
 }  // namespace rocksync

@@ -7,11 +7,14 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "replication/store/index_entry.h"
 #include "replication/store/index_key.h"
+#include "replication/store/index_reader.h"
 #include "replication/store/meta_records.h"
 #include "rocksdb/db.h"
 
@@ -25,11 +28,21 @@ struct Family;
 // and values that do not read. Both compare values with hashes. What seems to
 // disagree is looked at again under its lock, since the application writes
 // meanwhile; what then still disagrees becomes suspect:
-//   a value that does not match its entry, or does not read
-//   a pair without an entry
+//   a value that does not match its entry, or that RocksDB reports corrupt
+//   a pair without an entry, or with one that does not parse
 //   a live entry without a pair
 //   a tombstone with a pair that was written later, so that its entry is lost
-// A tombstone with a pair that was not written later is applied once more.
+//   a tombstone whose hash is not that of its version
+// A tombstone with a pair that was not written later is applied once more. An
+// entry with one flipped bit is repaired, one that stands where no key has its
+// entry goes back or goes. A suspect that matches again is acquitted.
+//
+// A read that fails decides nothing: the chunk is read again, a few times, and
+// then what does not read is passed over until the next pass: a key, or, where
+// neither the data nor the index go on, what SeekBehind finds to be damaged.
+// Pairs in a range of the data that was passed over are compared by way of the
+// index; only those without an entry are not found. A pass in which much does
+// not read ends all the same: it tries again kMostRetries times in vain.
 //
 // How far a pass is, is written down every kRecordEvery chunks.
 // Not thread-safe, but for progress().
@@ -42,7 +55,7 @@ class Scrub {
 
   // One chunk of the pass, which begins if none is under way. `*bytes`: of keys
   // and values read. `*finished`: the pass is over. After an error the same
-  // chunk is next again.
+  // chunk is next again, but for what was passed over.
   rocksdb::Status Step(uint64_t* bytes, bool* finished);
 
   // What is suspect and what no peer knew better of counts as adopted: a pair
@@ -52,6 +65,9 @@ class Scrub {
   rocksdb::Status SettleSuspects(const std::function<bool()>& cancelled,
                                  uint64_t* settled);
 
+  // Of the latest pass, finished or not. Incomplete: something was passed over.
+  rocksdb::Status pass_status() const { return pass_status_; }
+
   bool under_way() const { return record_.running; }
   uint64_t last_finished_ms() const { return record_.finished_ms; }
 
@@ -59,12 +75,23 @@ class Scrub {
     bool running = false;
     uint64_t pairs = 0;  // compared in this pass, or in the last one
     uint64_t last_finished_ms = 0;
-    uint64_t rot_found = 0;  // since opening
+    uint64_t rot_found = 0;   // since opening
+    uint64_t unreadable = 0;  // passed over since opening, by any pass
   };
   Progress progress() const;
 
  private:
   static constexpr int kRecordEvery = 64;
+  static constexpr int kTries = 3;  // of a chunk, before it is passed over
+  static constexpr int kMostRetries = 12;  // in vain, in a pass
+
+  // Of a family's data, not read in order: behind `from` (empty: from the
+  // beginning) and before `to` (none: up to the end).
+  struct Missed {
+    uint32_t family_id = 0;
+    std::string from;
+    std::optional<std::string> to;
+  };
 
   rocksdb::Status Begin();
   rocksdb::Status StepFamilies(uint64_t* bytes);
@@ -75,22 +102,36 @@ class Scrub {
   // Unlocked: false if somebody should look again.
   bool Agrees(const Family& family, std::string_view key,
               const rocksdb::Slice& value);
-  // Under the key's lock.
-  rocksdb::Status Judge(const Family& family, const std::string& key);
-  rocksdb::Status JudgeTombstone(const Family& family, const std::string& key,
-                                 const IndexKey& index_key,
-                                 const StoredEntry& entry, ValueHash value,
-                                 rocksdb::WriteBatch* batch);
-  rocksdb::Status Settle(const Family& family, const std::string& key,
-                         bool* settled);
+  rocksdb::Status Check(const Family& family, const std::string& key);
+  // Looks at the entry under the cursor.
+  rocksdb::Status LookAt(const IndexCursor& cursor, uint64_t* bytes);
+  // From where the iterator stopped with an error to what reads behind it, or
+  // to the end. Not OK: try again first.
+  rocksdb::Status SkipPairs(const Family& family,
+                            std::unique_ptr<rocksdb::Iterator>* pair);
+  void SkipEntries(const rocksdb::Status& status, IndexCursor* cursor);
+  // In what SkipPairs skipped.
+  bool WasMissed(const Family& family, const std::string& key) const;
+  // After an error. False: it was met too often; go on behind.
+  bool TryAgain(const rocksdb::Status& status);
+  void PassOver(const rocksdb::Status& status, const std::string& where,
+                uint64_t* count);
 
   Store* const store_;
   ScrubRecord record_;
   int chunks_ = 0;
+  int tries_ = 0;         // of the present chunk that failed
+  int retries_ = 0;       // in this pass, but for those that helped
+  bool in_vain_ = false;  // the present chunk passed over something
+  rocksdb::Status pass_status_;
+  uint64_t keys_passed_over_ = 0;  // in this pass
+  uint64_t ranges_passed_over_ = 0;
+  std::vector<Missed> missed_;  // the first of this pass
   std::atomic<bool> running_{false};
   std::atomic<uint64_t> pairs_{0};
   std::atomic<uint64_t> finished_ms_{0};
   std::atomic<uint64_t> rot_found_{0};
+  std::atomic<uint64_t> unreadable_{0};
 };
 
 }  // namespace rocksync

@@ -1,14 +1,20 @@
 #include "replication/store/status.h"
 
+#include <string>
+
 namespace rocksync {
 
 absl::Status ToAbsl(const rocksdb::Status& status) {
   using Code = rocksdb::Status::Code;
   if (status.IsNoSpace()) {
-    return absl::ResourceExhaustedError(
-        status.ToString() +
-        "; make room on that disk, then RocksDB and replication go on by "
-        "themselves");
+    std::string text = status.ToString();
+    // Our own says so already.
+    if (text.find("make room") == std::string::npos) {
+      text +=
+          "; make room on that disk, then RocksDB and replication go on by "
+          "themselves";
+    }
+    return absl::ResourceExhaustedError(text);
   }
   switch (status.code()) {
     case Code::kOk:

@@ -1,14 +1,17 @@
 #include "replication/store/store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "replication/store/adoption.h"
 #include "replication/store/batch_rewriter.h"
 #include "replication/store/index_key.h"
 #include "replication/store/membership.h"
+#include "replication/store/refusals.h"
 #include "replication/store/tombstone_sweep.h"
 #include "replication/store/write_plan.h"
 #include "rocksdb/env.h"
+#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
@@ -34,14 +37,23 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       completion_(std::move(opened.completion)),
       identity_(std::move(opened.identity)),
       past_(std::move(opened.past)),
-      directory_(std::move(opened.place.directory)),
-      reader_(opened.db, opened.index, hasher_.get(), identity_.home_id),
+      place_(std::move(opened.place)),
+      marker_(std::move(opened.marker)),
+      counted_(opened.db),
+      reader_(&counted_, opened.index, hasher_.get(), identity_.home_id),
       first_clock_(opened.lease),
       clock_(opened.lease),
-      lease_(opened.db, opened.index, opened.lease),
-      digests_(&reader_, &locks_),
+      lease_(&counted_, opened.index, opened.lease, &clock_),
+      digests_(&reader_, &locks_,
+               [this](const std::function<bool()>& cancelled) {
+                 return foreign_.Look(cancelled) ==
+                        ForeignWrites::Finding::kNone;
+               }),
+      space_(&counted_, std::move(opened.directories), options.min_free_bytes),
       family_records_(std::move(opened.family_records)),
-      adoption_(std::make_unique<Adoption>(this, std::move(opened.work))),
+      foreign_(&counted_, std::move(opened.files)),
+      adoption_(std::make_unique<Adoption>(this, std::move(opened.work),
+                                           std::move(opened.foreign))),
       sweep_(std::make_unique<TombstoneSweep>(this, opened.swept)),
       membership_(std::make_unique<Membership>(this, opened.forgetting,
                                                [this] { sweep_->Wake(); })) {
@@ -49,7 +61,7 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
   tables_.push_back(std::make_unique<const FamilyTable>(
       std::move(opened.families), std::move(opened.other_families)));
   reader_.SetFamilies(tables_.back().get());
-  completion_->Start(tables_.back().get(), identity_.home_id);
+  completion_->Start(*tables_.back(), identity_.home_id);
   if (opened.leaves != nullptr) {
     digests_.Trust(std::move(*opened.leaves), std::move(opened.tombstones));
   }
@@ -57,10 +69,17 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
 
 Store::~Store() = default;
 
-void Store::Start() {
+void Store::Start(bool timers) {
+  if (timers) lease_.Start();
+  files()->Start(&reader_, &counted_, [this] {
+    // In a call from RocksDB: whoever holds a lock may wait for its thread.
+    if (!DealWithForeignWrites(/*may_wait=*/false).ok()) adoption_->Wake();
+  });
   adoption_->Start();
-  sweep_->Start();
+  if (timers) sweep_->Start();
 }
+
+Status Store::SweepForgotten() { return sweep_->SweepHere(); }
 
 uint64_t Store::WallMs() const { return db()->GetEnv()->NowMicros() / 1000; }
 
@@ -77,6 +96,12 @@ Status Store::FollowClock(uint64_t reading) {
 
 void Store::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                      const StoredEntry& entry) const {
+  // No peer could hold such a pair from here, and its tombstone could not go
+  // there: it would only keep two replicas from being equal.
+  if (entry.tombstone && key.key.size() > kMostKeyBytes) {
+    RemoveEntry(batch, key);
+    return;
+  }
   thread_local std::string index_key;
   thread_local std::string index_value;
   index_key.clear();
@@ -104,10 +129,19 @@ Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
                        const Slice& key, const Slice* value) {
   const Family* const family = table().Find(handle->GetID());
   if (family == nullptr) {
+    const Status known = CheckKnown(handle);
+    if (!known.ok()) return known;
     return value != nullptr ? db()->Put(options, handle, key, *value)
                             : db()->Delete(options, handle, key);
   }
   Status status = RefuseOptions(options);
+  if (status.ok() && value != nullptr) {
+    status = CheckSizes(options_, family->name, key, value->size());
+  }
+  if (status.ok()) {
+    const size_t bytes = key.size() + (value != nullptr ? value->size() : 0);
+    status = space_.Check(WallMs(), bytes, /*deletes=*/value == nullptr);
+  }
   if (!status.ok()) return status;
 
   const uint64_t position = hasher_->Position(family->name, key.ToStringView());
@@ -117,10 +151,10 @@ Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   if (value != nullptr) {
     status = batch->Put(handle, key, *value);
     const std::string_view view = value->ToStringView();
-    entry = PendingEntry({}, &view);
+    entry = IssuedEntry({}, &view);
   } else {
     status = batch->Delete(handle, key);
-    entry = PendingEntry({}, nullptr);
+    entry = IssuedEntry({}, nullptr);
   }
   if (!status.ok()) return status;
 
@@ -137,10 +171,30 @@ Status Store::WriteMany(const WriteOptions& options,
                         rocksdb::WriteBatch* batch) {
   if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
   PlannedBatch plan;
-  Status status = PlanBatch(*batch, table(), *hasher_, &plan);
+  Status status = PlanBatch(options_, *batch, table(), *hasher_, &plan);
   if (!status.ok()) return status;
-  if (plan.operations.empty()) return db()->Write(options, batch);
-  status = RefuseOptions(options);
+  if (plan.has_unknown) {
+    if (!options.ignore_missing_column_families) {
+      return Status::InvalidArgument(
+          "rocksync: a batch names a column family that was dropped, or that "
+          "was not created by ReplicatedDB",
+          "create families with ReplicatedDB::CreateColumnFamily, or open the "
+          "database anew");
+    }
+    plan.verbatim = false;
+  } else if (plan.operations.empty()) {
+    return db()->Write(options, batch);
+  }
+  if (!plan.operations.empty()) status = RefuseOptions(options);
+  if (status.ok() && !plan.operations.empty()) {
+    const bool deletes = std::all_of(
+        plan.operations.begin(), plan.operations.end(),
+        [](const PlannedOperation& operation) {
+          return operation.kind == PlannedOperation::Kind::kDelete ||
+                 operation.kind == PlannedOperation::Kind::kDeleteRange;
+        });
+    status = space_.Check(WallMs(), batch->GetDataSize(), deletes);
+  }
   if (!status.ok()) return status;
   if (!batch->GetWalTerminationPoint().is_cleared()) {
     return Status::NotSupported(
@@ -172,9 +226,9 @@ Status Store::CommitPlanned(const WriteOptions& options,
           &written,
           {operation.position, operation.family->id,
            operation.key.ToStringView()},
-          PendingEntry(version, operation.kind == PlannedOperation::Kind::kPut
-                                    ? &value
-                                    : nullptr));
+          IssuedEntry(version, operation.kind == PlannedOperation::Kind::kPut
+                                   ? &value
+                                   : nullptr));
       digests_.Note(operation.position);
     }
     for (const PlannedOperation& operation : plan.operations) {
@@ -192,12 +246,13 @@ Status Store::CommitPlanned(const WriteOptions& options,
   };
   std::vector<Change> changes;
   BatchRewriter rewriter(
-      db(), table(), options_.max_delete_range_keys, &written,
+      db(), table(), options_, &written,
       [&](const Family& family, std::string_view key,
           const std::string_view* value) {
         changes.push_back({hasher_->Position(family.name, key), family.id,
-                           std::string(key), PendingEntry(version, value)});
-      });
+                           std::string(key), IssuedEntry(version, value)});
+      },
+      /*skip_unknown=*/plan.has_unknown);
   status = batch.Iterate(&rewriter);
   if (!status.ok()) return status;
   for (const Change& change : changes) {
@@ -251,6 +306,7 @@ ForgettingStats Store::forgetting_stats() const {
   ForgettingStats stats;
   stats.epoch = now.list.epoch;
   stats.horizon_ms = now.horizon >> 16;
+  stats.unproven = now.unproven;
   stats.tombstones = digests_.tombstones();
   stats.removed = sweep_->removed();
   stats.sweeping = !sweep_->done();
@@ -266,14 +322,40 @@ ForgettingStats Store::forgetting_stats() const {
   return stats;
 }
 
+void Store::Count(PairCheck::Finding finding) {
+  switch (finding) {
+    case PairCheck::Finding::kMarked:
+      CountSuspect();
+      break;
+    case PairCheck::Finding::kAcquitted:
+      ++acquitted_pairs_;
+      break;
+    case PairCheck::Finding::kRepaired:
+      ++repaired_entries_;
+      break;
+    case PairCheck::Finding::kRemoved:
+      ++removed_entries_;
+      break;
+    case PairCheck::Finding::kFine:
+    case PairCheck::Finding::kDeletedAgain:
+      break;
+  }
+}
+
 IndexStats Store::stats() const {
   IndexStats stats;
   stats.suspect_pairs = suspect_pairs_;
   stats.repaired_pairs = repaired_pairs_;
+  stats.acquitted_pairs = acquitted_pairs_;
+  stats.wrong_digests = wrong_digests_;
+  stats.repaired_entries = repaired_entries_;
+  stats.removed_entries = removed_entries_;
   stats.held_back_pairs = held_back_pairs_;
   stats.held_back_replica = held_back_replica_;
+  stats.oversized_pairs = oversized_pairs_;
   stats.digest_rescans = digests_.rescans();
   stats.digest_entries_read = digests_.entries_read();
+  stats.foreign_changes = foreign_.noticed();
   return stats;
 }
 

@@ -24,14 +24,21 @@
 #include "replication/protocol/storage_view.h"
 #include "replication/store/bucket_memtable.h"
 #include "replication/store/clock.h"
+#include "replication/store/counted_db.h"
 #include "replication/store/family_table.h"
+#include "replication/store/file_watch.h"
+#include "replication/store/foreign_writes.h"
+#include "replication/store/free_space.h"
 #include "replication/store/hash_completion.h"
 #include "replication/store/index_entry.h"
 #include "replication/store/index_reader.h"
 #include "replication/store/leaf_digests.h"
 #include "replication/store/lease.h"
+#include "replication/store/marker.h"
 #include "replication/store/meta_records.h"
+#include "replication/store/pair_check.h"
 #include "replication/store/stripe_locks.h"
+#include "replication/store/unreadable_keys.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 
@@ -55,10 +62,14 @@ class Store {
     IdentityRecord identity;
     PastLives past;
     PlaceRecord place;
+    Marker marker;  // as it is now
     WorkRecord work;
+    std::vector<ForeignRange> foreign;  // of a re-check that is not done
+    std::shared_ptr<FileWatch> files;   // a listener of `db`
     uint64_t lease = 0;
     Forgetting forgetting;
     uint64_t swept = 0;  // the horizon of the last finished sweep
+    std::vector<std::string> directories;         // that the database writes to
     std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
     std::shared_ptr<BucketMemtableFactory> memtable;
     LeafDigests::Tombstones tombstones;  // of the same
@@ -69,8 +80,11 @@ class Store {
   Store(const ReplicatedDBOptions& options, Opened opened);
   ~Store();
 
-  // Starts background work, if any is left.
-  void Start();
+  // Starts background work, if any is left. Without timers nothing happens by
+  // the clock on the wall: the lease is renewed by who needs it, and tombstones
+  // are swept by SweepForgotten alone.
+  void Start(bool timers = true);
+  rocksdb::Status SweepForgotten();
 
   // Writes of the application.
   rocksdb::Status WriteOne(const rocksdb::WriteOptions& options,
@@ -89,6 +103,9 @@ class Store {
   bool IsReplicated(uint32_t family_id) const {
     return table().Find(family_id) != nullptr;
   }
+  // Refuses a family that the library does not know: what is written to it
+  // would pass the index if it should be replicated.
+  rocksdb::Status CheckKnown(rocksdb::ColumnFamilyHandle* handle) const;
   bool WouldReplicate(const std::string& name) const;
   rocksdb::Status CheckNewFamily(
       const std::string& name,
@@ -96,10 +113,26 @@ class Store {
   rocksdb::Status AddFamily(const std::string& name,
                             const rocksdb::ColumnFamilyOptions& options,
                             rocksdb::ColumnFamilyHandle* handle);
+  // Before RocksDB drops it, durably: else, after a crash between the drop and
+  // RemoveFamily, the family would be one that somebody else dropped.
+  rocksdb::Status NoteDropping(uint32_t family_id, bool dropping);
   // After RocksDB dropped it.
   rocksdb::Status RemoveFamily(uint32_t family_id);
   // True if the store takes care of destroying the handle.
   bool GiveBack(rocksdb::ColumnFamilyHandle* handle);
+
+  // Writes past the library (foreign_writes.h).
+  // Whether all that was acknowledged so far is in the index: nothing came by
+  // another door, and nothing is being compared. Stripes may be held.
+  bool AllIsIndexed(const std::function<bool()>& cancelled = {});
+  // If something came, has everything compared anew. OK: that is written down,
+  // or there was nothing. With `may_wait` false it waits for nobody.
+  // REQUIRES: no stripe is held.
+  rocksdb::Status DealWithForeignWrites(
+      bool may_wait, const std::function<bool()>& cancelled = {});
+  FileWatch* files() { return foreign_.files(); }
+  // As RocksDB's own calls, which take sequence numbers in ways of their own.
+  CountedDB* counted() { return &counted_; }
 
   // What the view needs (rocksdb_view.cc).
   absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
@@ -114,10 +147,14 @@ class Store {
   bool HoldsBack(const Version& version) const;
   // For the log and the statistics: whose clock is ahead?
   void NameHeldBack(const Version& version) const;
-  // Marks a pair whose value does not match its entry, unless it has been
-  // written since.
-  void MarkSuspect(const Family& family, std::string_view key,
-                   const Version& version);
+  // A pair that is too large to send or to take: counts it and, once a minute,
+  // names one in the log.
+  void NoteOversized(const std::string& family, std::string_view key) const;
+  // Looks again at an entry, or a pair by its entry's index key, that did not
+  // match at some moment, and does what a scrub would.
+  void Doubt(const std::string& index_key);
+  // They were not those of the entries: the next ones are read from these.
+  void DistrustDigests();
 
   // Identity.
   ReplicaIdentity identity() const;
@@ -127,6 +164,9 @@ class Store {
   // A peer has met a later life of these data, or another one: writes down
   // that they may be opened as a new replica.
   rocksdb::Status NoteSuperseded();
+  // It met its own identity in another life: one of the two is a copy, and
+  // neither knows which. Writes the same down.
+  rocksdb::Status NoteMetItself();
 
   // Forgetting.
   Membership* membership() const { return membership_.get(); }
@@ -141,6 +181,7 @@ class Store {
   rocksdb::Status Close();
 
   // For the parts of the store.
+  // Writes through it are the library's.
   rocksdb::DB* db() const { return reader_.db(); }
   const ReplicatedDBOptions& options() const { return options_; }
   const IndexReader& reader() const { return reader_; }
@@ -153,6 +194,8 @@ class Store {
   // here counts. What holds for a reading holds for every earlier one.
   uint64_t Trusted(uint64_t reading) const;
   rocksdb::Status DrawVersion(Version* version);
+  UnreadableKeys* unreadable() { return &unreadable_; }
+  void Count(PairCheck::Finding finding);
   void CountSuspect() {
     ++suspect_pairs_;
     NoteSuspect();
@@ -174,8 +217,9 @@ class Store {
                 const StoredEntry& entry) const;
   void RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) const;
   std::vector<FamilyRecord> family_records() const;
-  // Writes down that nothing of the family is left to be read.
-  rocksdb::Status FamilyIsRead(uint32_t family_id);
+  // Writes down that nothing of the family is left to be read, unless a check
+  // was asked for after the one of this `generation` (adoption.h).
+  rocksdb::Status FamilyIsRead(uint32_t family_id, uint64_t generation);
 
  private:
   void SetFamilyRecords(std::vector<FamilyRecord> records);
@@ -188,12 +232,26 @@ class Store {
                             const Terms& terms,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes);
-  rocksdb::Status Contends(const Family& family, const Pair& pair,
-                           const StoredEntry& stored, bool* beats) const;
+  enum class Contest : uint8_t { kWins, kLoses, kDeferred };
+  // Whether `pair` beats what is stored. May acquit the stored entry, which
+  // then is to be written if it stays.
+  rocksdb::Status Contend(const Family& family, const Pair& pair,
+                          const IndexKey& key, StoredEntry* stored,
+                          Contest* contest);
+  rocksdb::Status ContendWithSuspect(const Family& family, const Pair& pair,
+                                     const IndexKey& key, StoredEntry* stored,
+                                     Contest* contest);
+  rocksdb::Status ContendAtOneVersion(const Family& family, const Pair& pair,
+                                      const IndexKey& key,
+                                      const StoredEntry& stored,
+                                      Contest* contest) const;
   rocksdb::Status InstallFamilies(std::vector<Family> families,
                                   std::vector<Family> others,
                                   std::vector<FamilyRecord> records);
-  rocksdb::Status WriteSeal();
+  rocksdb::Status Recheck(bool may_wait, uint64_t known,
+                          const std::vector<ForeignRange>& ranges);
+  rocksdb::Status NotePlace(bool PlaceRecord::*flag);
+  rocksdb::Status Seal();
 
   const ReplicatedDBOptions options_;
   const std::unique_ptr<const ElementHasher> hasher_;
@@ -201,13 +259,17 @@ class Store {
   const std::shared_ptr<HashCompletionFactory> completion_;
   const IdentityRecord identity_;
   const PastLives past_;
-  const std::string directory_;
+  std::mutex place_mutex_;
+  PlaceRecord place_;  // guarded by place_mutex_
+  Marker marker_;      // changed by Close alone
+  CountedDB counted_;
   IndexReader reader_;
   StripeLocks locks_;
   const uint64_t first_clock_;  // what clock_ started from
   HybridClock clock_;
   Lease lease_;
   LeafDigests digests_;
+  FreeSpace space_;
 
   // Families change rarely, with all stripes held. Tables are kept until the
   // end, since readers hold plain pointers to them.
@@ -217,14 +279,22 @@ class Store {
   std::vector<FamilyRecord> family_records_;
 
   std::mutex peers_mutex_;
+  ForeignWrites foreign_;
   std::unique_ptr<Adoption> adoption_;
   const std::unique_ptr<TombstoneSweep> sweep_;
   const std::unique_ptr<Membership> membership_;
+  UnreadableKeys unreadable_;
   std::atomic<uint64_t> suspect_pairs_{0};
+  std::atomic<uint64_t> acquitted_pairs_{0};
+  std::atomic<uint64_t> wrong_digests_{0};
+  std::atomic<uint64_t> repaired_entries_{0};
+  std::atomic<uint64_t> removed_entries_{0};
   std::atomic<uint64_t> last_suspect_ms_{0};
   std::atomic<uint64_t> repaired_pairs_{0};
   std::atomic<uint64_t> held_back_pairs_{0};
   mutable std::atomic<uint64_t> held_back_replica_{0};
+  mutable std::atomic<uint64_t> oversized_pairs_{0};
+  mutable std::atomic<uint64_t> oversized_silent_until_ms_{0};  // in the log
   mutable std::mutex held_back_mutex_;
   mutable uint64_t held_back_silent_until_ms_ = 0;  // in the log
   bool closed_ = false;

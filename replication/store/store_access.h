@@ -49,6 +49,13 @@ class StoreAccess {
 
   static Store* StoreOf(ReplicatedDB* db) { return db->store_.get(); }
 
+  // As ReplicatedDB::Open, for simulations (Store::Start, without timers).
+  static rocksdb::Status OpenWithoutTimers(
+      const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+      const std::string& name,
+      const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+      std::vector<rocksdb::ColumnFamilyHandle*>* handles, ReplicatedDB** db);
+
   // Must not outlive `db`.
   static std::unique_ptr<Scrub> NewScrub(ReplicatedDB* db);
 
@@ -68,6 +75,8 @@ class StoreAccess {
   // A peer refused `db` as rolled back, or as one of two: from now on it may be
   // opened as a new replica. One synced write.
   static rocksdb::Status NoteSuperseded(ReplicatedDB* db);
+  // `db` met a peer that has its identity. As above.
+  static rocksdb::Status NoteMetItself(ReplicatedDB* db);
 };
 
 }  // namespace rocksync

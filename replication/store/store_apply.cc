@@ -18,6 +18,7 @@ namespace {
 
 using rocksdb::Status;
 
+constexpr uint64_t kBetweenLinesMs = 60'000;
 constexpr auto kStallPoll = std::chrono::milliseconds(2);
 
 // What a key holds, as far as the batch at hand has come.
@@ -36,13 +37,21 @@ absl::Status Store::TakeSnapshot(
     const std::function<bool()>& cancelled,
     std::shared_ptr<const HeldSnapshot>* snapshot,
     std::shared_ptr<const LeafDigests::Leaves>* leaves) {
+  const uint64_t checks = adoption_->generation();
   const AdoptionProgress progress = adoption_->Progress();
   if (!progress.done) {
     return absl::UnavailableError(
         "this replica is still " + progress.activity + ": " +
         std::to_string(static_cast<int>(progress.percent)) + " % done");
   }
-  return digests_.Ready(cancelled, snapshot, leaves);
+  const absl::Status status = digests_.Ready(cancelled, snapshot, leaves);
+  if (absl::IsUnavailable(status)) {
+    DealWithForeignWrites(/*may_wait=*/true, cancelled).PermitUncheckedError();
+  }
+  if (status.ok() && adoption_->generation() != checks) {
+    return absl::UnavailableError("this replica has begun re-checking");
+  }
+  return status;
 }
 
 bool Store::HoldsBack(const Version& version) const {
@@ -53,8 +62,28 @@ bool Store::HoldsBack(const Version& version) const {
   return true;
 }
 
+void Store::NoteOversized(const std::string& family,
+                          std::string_view key) const {
+  ++oversized_pairs_;
+  const uint64_t now_ms = WallMs();
+  uint64_t until_ms = oversized_silent_until_ms_;
+  if (now_ms < until_ms || !oversized_silent_until_ms_.compare_exchange_strong(
+                               until_ms, now_ms + kBetweenLinesMs)) {
+    return;
+  }
+  constexpr size_t kShown = 32;
+  rocksdb::Warn(
+      db()->GetDBOptions().info_log,
+      "rocksync: a pair in family %s does not travel, since key or value is "
+      "above max_key_bytes or max_value_bytes; its key, of %llu bytes, begins "
+      "with 0x%s; enlarge the limits on all replicas, or delete it",
+      family.c_str(), static_cast<unsigned long long>(key.size()),
+      rocksdb::Slice(key.data(), std::min(key.size(), kShown))
+          .ToString(/*hex=*/true)
+          .c_str());
+}
+
 void Store::NameHeldBack(const Version& version) const {
-  constexpr uint64_t kBetweenLinesMs = 60'000;
   held_back_replica_ = version.replica;
   const uint64_t now_ms = WallMs();
   {
@@ -71,43 +100,90 @@ void Store::NameHeldBack(const Version& version) const {
                     (rocksync::WallMs(version) - now_ms) / 1000));
 }
 
-// Whether `pair` beats what is stored. Reads the stored value only for equal
-// versions, which adopted pairs have.
-Status Store::Contends(const Family& family, const Pair& pair,
-                       const StoredEntry& stored, bool* beats) const {
-  if (stored.suspect) {
-    *beats = true;
-    return Status::OK();
+Status Store::Contend(const Family& family, const Pair& pair,
+                      const IndexKey& key, StoredEntry* stored,
+                      Contest* contest) {
+  if (stored->suspect) {
+    const Status status =
+        ContendWithSuspect(family, pair, key, stored, contest);
+    if (!status.ok() || stored->suspect) return status;
   }
-  Contender theirs{pair.version, pair.tombstone, {}};
-  Contender ours{stored.version, stored.tombstone, {}};
-  if (pair.version == stored.version && !pair.tombstone && !stored.tombstone) {
-    theirs.value = HashValue(pair.value);
-    if (stored.pending) {
-      ours.value = {stored.hash_high, stored.hash_low};
-    } else if (hasher_->HashPair(family.name, pair.key, pair.version,
-                                 theirs.value) ==
-               ElementHash{stored.hash_high, stored.hash_low}) {
-      ours.value = theirs.value;
-    } else {
-      rocksdb::PinnableSlice value;
-      const Status status =
-          db()->Get(rocksdb::ReadOptions(), family.handle(), pair.key, &value);
-      if (!status.ok() && !status.IsNotFound()) return status;
-      ours.value = HashValue({value.data(), value.size()});
-      if (hasher_->HashPair(family.name, pair.key, stored.version,
-                            ours.value) !=
-          ElementHash{stored.hash_high, stored.hash_low}) {
-        *beats = true;  // ours is rot
-        return Status::OK();
-      }
-    }
+  if (pair.version == stored->version) {
+    return ContendAtOneVersion(family, pair, key, *stored, contest);
   }
-  *beats = Beats(theirs, ours);
+  *contest = pair.version > stored->version ? Contest::kWins : Contest::kLoses;
   return Status::OK();
 }
 
-Terms Store::terms() const { return {membership_->epoch(), reader_.horizon()}; }
+// It loses against everything, but before it is overwritten it is read again,
+// and acquitted if it matches. Corruption may pass: until it has lasted, only
+// what is not older replaces it.
+Status Store::ContendWithSuspect(const Family& family, const Pair& pair,
+                                 const IndexKey& key, StoredEntry* stored,
+                                 Contest* contest) {
+  *contest = Contest::kWins;
+  if (SaysAnything(*stored) && pair.version > stored->version) {
+    return Status::OK();
+  }
+  Examination found;
+  const Status status = Examine(reader_, family, key, &found);
+  if (!status.ok()) return status;
+  const auto lasts = [&] {
+    return unreadable_.Last(family.id, pair.key, WallMs());
+  };
+  switch (found.verdict) {
+    case Examination::Verdict::kAgrees:
+      *stored = found.entry;
+      stored->suspect = false;
+      break;
+    case Examination::Verdict::kUnreadable:
+      if (pair.version < stored->version && !lasts()) {
+        *contest = Contest::kDeferred;
+      }
+      break;
+    case Examination::Verdict::kUnknown:
+    case Examination::Verdict::kDiffers:
+    case Examination::Verdict::kShows:
+      break;
+  }
+  return status;
+}
+
+// Reads the stored pair only if it would win, as a damaged one must not.
+Status Store::ContendAtOneVersion(const Family& family, const Pair& pair,
+                                  const IndexKey& key,
+                                  const StoredEntry& stored,
+                                  Contest* contest) const {
+  const auto hash_of = [&](const StoredEntry& entry) {
+    return CompleteHash(*hasher_, family.name, pair.key, entry);
+  };
+  const std::string_view value = pair.value;
+  const Contender theirs{
+      pair.version, pair.tombstone,
+      hash_of(PendingEntry(*hasher_, pair.version,
+                           pair.tombstone ? nullptr : &value))};
+  const Contender ours{stored.version, stored.tombstone, hash_of(stored)};
+  *contest = Contest::kLoses;
+  if (ours.hash == theirs.hash) return Status::OK();  // they are one
+  // A tombstone is its version: if the hashes of two differ, ours is damaged.
+  if (Beats(theirs, ours) || (theirs.tombstone && ours.tombstone)) {
+    *contest = Contest::kWins;
+    return Status::OK();
+  }
+  // A pending one may be of this very batch, and not to be read yet.
+  if (ours.tombstone || stored.pending) return Status::OK();
+  Examination found;
+  if (Examine(reader_, family, key, &found).ok() &&
+      found.verdict == Examination::Verdict::kDiffers) {
+    *contest = Contest::kWins;  // ours is rot
+  }
+  return Status::OK();  // what cannot be read now is not known to be
+}
+
+Terms Store::terms() const {
+  return {membership_->epoch(), reader_.horizon(), membership_->purged(),
+          membership_->unproven()};
+}
 
 Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
                         const Terms& terms,
@@ -115,6 +191,10 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
                         std::vector<ApplyOutcome>* outcomes) {
   const FamilyTable& families = table();
   const uint64_t wall_ms = WallMs();
+  size_t bytes = 0;
+  for (const Pair& pair : pairs) bytes += pair.key.size() + pair.value.size();
+  const Status room = space_.Check(wall_ms, bytes, /*deletes=*/false);
+  if (!room.ok()) return room;
   outcomes->assign(pairs.size(), ApplyOutcome::kSuperseded);
   std::vector<uint64_t> positions(pairs.size());
   StripeSet stripes;
@@ -149,9 +229,16 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
   // Who is no member any more hands nothing on from the moment that this
   // replica knows. And what the peer sends may have been deleted here since it
   // was asked for, and that forgotten.
-  if (this->terms() != terms) {
+  if (!StillHold(terms, this->terms())) {
     return Status::TryAgain(
-        "rocksync: the member list or the horizon has changed");
+        "rocksync: the member list, or what is forgotten, has changed");
+  }
+  // What came by another door has no version yet. It may be later.
+  if (!AllIsIndexed(cancelled)) {
+    return Status::TryAgain(
+        "rocksync: changed past the library",
+        "what changed is being read; wait until ReplicatedDB::Adoption() is "
+        "done, the next session then goes on by itself");
   }
   // Under the locks: whoever writes these keys next draws a later version.
   clock_.Observe(latest);
@@ -162,6 +249,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
   std::vector<size_t> applied;
   std::vector<AppliedChange> changes;
   uint64_t repaired = 0;
+  std::vector<std::pair<size_t, StoredEntry>> acquittals;
   std::map<std::pair<uint32_t, std::string_view>, StoredEntry> written;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Pair& pair = pairs[i];
@@ -180,21 +268,31 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
     // all, and even then it leaves no entry.
     const bool forgotten =
         IsForgotten(pair.tombstone, pair.version, reader_.horizon());
-    bool beats = !forgotten;
-    status = current.known ? Contends(family, pair, current.entry, &beats)
-                           : Status::OK();
-    if (status.ok() && beats) {
-      status = pair.tombstone
-                   ? batch.Delete(family.handle(), pair.key)
-                   : batch.Put(family.handle(), pair.key, pair.value);
-    }
+    Contest contest = forgotten ? Contest::kLoses : Contest::kWins;
+    const bool was_suspect = current.known && current.entry.suspect;
+    const IndexKey key{positions[i], family.id, pair.key};
+    status = current.known
+                 ? Contend(family, pair, key, &current.entry, &contest)
+                 : Status::OK();
     if (!status.ok()) return status;
-    if (!beats) continue;
-    if (current.known && current.entry.suspect) ++repaired;
+    const bool acquitted = was_suspect && !current.entry.suspect;
+    if (contest == Contest::kDeferred) {
+      (*outcomes)[i] = ApplyOutcome::kDeferred;
+    } else if (contest == Contest::kLoses && acquitted) {
+      acquittals.emplace_back(i, current.entry);
+    }
+    if (contest != Contest::kWins) continue;
+    status = pair.tombstone ? batch.Delete(family.handle(), pair.key)
+                            : batch.Put(family.handle(), pair.key, pair.value);
+    if (!status.ok()) return status;
+    if (was_suspect) {
+      ++repaired;
+      unreadable_.Forget(family.id, pair.key);
+    }
     (*outcomes)[i] = ApplyOutcome::kApplied;
     const std::string_view value = pair.value;
     written[{pair.family, pair.key}] =
-        PendingEntry(pair.version, pair.tombstone ? nullptr : &value);
+        PendingEntry(*hasher_, pair.version, pair.tombstone ? nullptr : &value);
     applied.push_back(i);
     changes.push_back({family.name, pair.key,
                        pair.tombstone ? rocksdb::Slice() : pair.value,
@@ -202,8 +300,15 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
                        current.known && current.entry.tombstone,
                        Public(current.entry.version)});
   }
-  if (applied.empty()) return Status::OK();
+  if (applied.empty() && acquittals.empty()) return Status::OK();
 
+  for (const auto& [i, entry] : acquittals) {
+    PutEntry(
+        &batch,
+        {positions[i], families.families()[pairs[i].family].id, pairs[i].key},
+        entry);
+    digests_.Note(positions[i]);
+  }
   for (const size_t i : applied) {
     const Pair& pair = pairs[i];
     const std::string_view value = pair.value;
@@ -213,15 +318,20 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
       RemoveEntry(&batch, key);
     } else {
       PutEntry(&batch, key,
-               PendingEntry(pair.version, pair.tombstone ? nullptr : &value));
+               PendingEntry(*hasher_, pair.version,
+                            pair.tombstone ? nullptr : &value));
     }
     digests_.Note(positions[i]);
   }
-  if (options_.hook != nullptr) options_.hook->BeforeApply(changes);
+  if (options_.hook != nullptr && !changes.empty()) {
+    options_.hook->BeforeApply(changes);
+  }
   rocksdb::WriteOptions write = options_.apply_write_options;
   write.no_slowdown = true;
   status = db()->Write(write, &batch);
-  if (status.ok()) repaired_pairs_ += repaired;
+  if (!status.ok()) return status;
+  repaired_pairs_ += repaired;
+  acquitted_pairs_ += acquittals.size();
   return status;
 }
 
@@ -248,6 +358,9 @@ absl::Status Store::Apply(std::span<const Pair> pairs, const Sender& sender,
     }
     std::this_thread::sleep_for(kStallPoll);
   }
+  if (status.IsTryAgain()) {
+    DealWithForeignWrites(/*may_wait=*/true, cancelled).PermitUncheckedError();
+  }
   if (!status.ok()) return ToAbsl(status);
   for (const ApplyOutcome outcome : *outcomes) {
     if (outcome == ApplyOutcome::kHeldBack) ++held_back_pairs_;
@@ -255,19 +368,27 @@ absl::Status Store::Apply(std::span<const Pair> pairs, const Sender& sender,
   return absl::OkStatus();
 }
 
-void Store::MarkSuspect(const Family& family, std::string_view key,
-                        const Version& version) {
-  const uint64_t position = hasher_->Position(family.name, key);
-  StripeGuard guard(&locks_, StripeOf(position));
-  const IndexKey index_key{position, family.id, key};
-  StoredEntry entry;
-  const Status status = reader_.Get(index_key, &entry);
-  if (!status.ok() || entry.suspect || entry.version != version) return;
-  entry.suspect = true;
-  rocksdb::WriteBatch batch;
-  PutEntry(&batch, index_key, entry);
-  digests_.Note(position);
-  if (db()->Write(rocksdb::WriteOptions(), &batch).ok()) CountSuspect();
+void Store::Doubt(const std::string& index_key) {
+  IndexKey key;
+  const Family* family = nullptr;
+  if (ParseIndexKey(index_key, &key)) family = table().Find(key.family_id);
+  PairCheck check(this);
+  PairCheck::Finding finding = PairCheck::Finding::kFine;
+  // What cannot be looked at now is looked at by the next session, or a scrub.
+  const Status status =
+      family != nullptr &&
+              hasher_->Position(family->name, key.key) == key.position
+          ? check.Check(*family, std::string(key.key), &finding)
+          : check.CheckStray(index_key, &finding);
+  status.PermitUncheckedError();
+}
+
+void Store::DistrustDigests() {
+  ++wrong_digests_;
+  digests_.Distrust();
+  rocksdb::Warn(db()->GetDBOptions().info_log,
+                "rocksync: digests of the index are not those of its entries; "
+                "they are read anew");
 }
 
 }  // namespace rocksync

@@ -29,7 +29,9 @@ bool Store::WouldReplicate(const std::string& name) const {
 Status Store::CheckNewFamily(
     const std::string& name,
     const rocksdb::ColumnFamilyOptions& options) const {
-  return CheckFamilyOptions(options_, name, options);
+  const Status status = CheckFamilyOptions(options_, name, options);
+  if (!status.ok() || !WouldReplicate(name)) return status;
+  return CheckFamilyCount(table().families().size() + 1);
 }
 
 std::vector<FamilyRecord> Store::family_records() const {
@@ -42,13 +44,73 @@ void Store::SetFamilyRecords(std::vector<FamilyRecord> records) {
   family_records_ = std::move(records);
 }
 
-Status Store::FamilyIsRead(uint32_t family_id) {
+Status Store::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
+  const uint32_t id = handle->GetID();
+  if (table().Find(id) != nullptr || table().FindOther(id) != nullptr) {
+    return Status::OK();
+  }
+  return Status::InvalidArgument(
+      "rocksync: column family " + handle->GetName() +
+          " was dropped, or not created by ReplicatedDB",
+      "create families with ReplicatedDB::CreateColumnFamily, or open the "
+      "database anew");
+}
+
+bool Store::AllIsIndexed(const std::function<bool()>& cancelled) {
+  // In this order: what is dealt with is being compared from then on.
+  return foreign_.Look(cancelled) == ForeignWrites::Finding::kNone &&
+         adoption_->Progress().done;
+}
+
+Status Store::DealWithForeignWrites(bool may_wait,
+                                    const std::function<bool()>& cancelled) {
+  return foreign_.Deal(
+      may_wait, adoption_->Progress().done, cancelled,
+      [&](uint64_t known, const std::vector<ForeignRange>& ranges) {
+        return Recheck(may_wait, known, ranges);
+      });
+}
+
+Status Store::Recheck(bool may_wait, uint64_t known,
+                      const std::vector<ForeignRange>& ranges) {
+  std::unique_lock lock(families_mutex_, std::defer_lock);
+  if (may_wait) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return Status::Incomplete("rocksync: a family comes or goes");
+  }
+  std::vector<FamilyRecord> records = family_records();
+  for (FamilyRecord& record : records) record.work |= kFamilyChecking;
+  // Before the check begins. If it does not, what they say is asked for again.
+  SetFamilyRecords(records);
+  return adoption_->RequestCheck(known, ranges, records, may_wait);
+}
+
+Status Store::FamilyIsRead(uint32_t family_id, uint64_t generation) {
   std::lock_guard lock(families_mutex_);
+  if (adoption_->generation() != generation) return Status::OK();
   std::vector<FamilyRecord> records = family_records();
   for (FamilyRecord& record : records) {
     if (record.id == family_id) record.work = 0;
   }
   const Status status = db()->Put(rocksdb::WriteOptions(), reader_.index(),
+                                  MetaKey(kFamiliesRecord), Encode(records));
+  if (status.ok()) SetFamilyRecords(std::move(records));
+  return status;
+}
+
+Status Store::NoteDropping(uint32_t family_id, bool dropping) {
+  std::lock_guard lock(families_mutex_);
+  std::vector<FamilyRecord> records = family_records();
+  const auto found = std::find_if(records.begin(), records.end(),
+                                  [family_id](const FamilyRecord& record) {
+                                    return record.id == family_id;
+                                  });
+  if (found == records.end()) return Status::OK();
+  found->dropping = dropping;
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const Status status = db()->Put(synced, reader_.index(),
                                   MetaKey(kFamiliesRecord), Encode(records));
   if (status.ok()) SetFamilyRecords(std::move(records));
   return status;
@@ -66,7 +128,7 @@ Status Store::InstallFamilies(std::vector<Family> families,
   if (!status.ok()) return status;
   SetFamilyRecords(std::move(records));
   reader_.SetFamilies(next.get());
-  completion_->Start(next.get(), identity_.home_id);
+  completion_->Start(*next, identity_.home_id);
   tables_.push_back(std::move(next));
   return status;
 }

@@ -6,8 +6,10 @@
 #include "replication/protocol/apply.h"
 #include "replication/protocol/life.h"
 #include "replication/store/adoption.h"
+#include "replication/store/current_manifest.h"
 #include "replication/store/identity_life.h"
 #include "replication/store/index_key.h"
+#include "replication/store/seal.h"
 #include "replication/store/status.h"
 #include "replication/store/store.h"
 #include "replication/store/tombstone_sweep.h"
@@ -87,14 +89,25 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
   return db()->Put(synced, reader_.index(), PeerKey(peer.replica_id), record);
 }
 
-Status Store::NoteSuperseded() {
+Status Store::NoteSuperseded() { return NotePlace(&PlaceRecord::superseded); }
+
+Status Store::NoteMetItself() { return NotePlace(&PlaceRecord::met_itself); }
+
+Status Store::NotePlace(bool PlaceRecord::*flag) {
+  std::lock_guard lock(place_mutex_);
+  PlaceRecord place = place_;
+  // The two may meet every few seconds.
+  if (place.*flag) return Status::OK();
+  place.*flag = true;
   rocksdb::WriteOptions synced;
   synced.sync = true;
-  return db()->Put(synced, reader_.index(), MetaKey(kPlaceRecord),
-                   Encode(PlaceRecord{directory_, true}));
+  const Status status =
+      db()->Put(synced, reader_.index(), MetaKey(kPlaceRecord), Encode(place));
+  if (status.ok()) place_ = std::move(place);
+  return status;
 }
 
-Status Store::WriteSeal() {
+Status Store::Seal() {
   std::shared_ptr<const HeldSnapshot> snapshot;
   std::shared_ptr<const LeafDigests::Leaves> leaves;
   // Digests that would take a scan are left to the next opening.
@@ -117,28 +130,55 @@ Status Store::WriteSeal() {
           EncodeTombstones(tombstones.data() + chunk * kPerChunk, kPerChunk));
     }
   }
-  put(MetaKey(kLeaseRecord), EncodeLease(clock_.Last() + 1));
   AllStripesGuard all(&locks_);
-  const uint64_t sealed = db()->GetLatestSequenceNumber() + batch.Count() + 1;
-  put(MetaKey(kSealRecord), Encode(SealRecord{sealed, leaves != nullptr}));
+  rocksdb::ColumnFamilyHandle* const index = reader_.index();
+  // Synced, so that a disk that fails says so here, and not in a flush, which
+  // RocksDB tries again after a second.
   rocksdb::WriteOptions synced;
   synced.sync = true;
   if (status.ok()) status = db()->Write(synced, &batch);
+  if (!status.ok()) return status;
+  // The next opening replays next to nothing of the index. Before the seal,
+  // after which nothing is flushed.
+  db()->Flush(rocksdb::FlushOptions(), index).PermitUncheckedError();
+  batch.Clear();
+  put(MetaKey(kLeaseRecord), EncodeLease(clock_.Last() + 1));
+  // A mark of its own (marker.h): a state of this opening that is put back
+  // after its end shows. Without room for the file the old mark stays.
+  const std::string mark = NewMark();
+  Marker either = marker_;
+  either.marks.push_back(mark);
+  const bool marked = WriteMarker(db()->GetEnv(), db()->GetName(), either).ok();
+  if (marked) put(MetaKey(kMarkRecord), EncodeMark(mark));
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+  for (const Family& family : table().families()) {
+    families.push_back(family.handle());
+  }
+  if (status.ok()) {
+    status = WriteSeal(db(), index, families, leaves != nullptr, &batch);
+  }
+  if (!status.ok() || !marked) return status;
+  marker_.marks = {mark};
+  // Else it goes on listing both.
+  WriteMarker(db()->GetEnv(), db()->GetName(), marker_).PermitUncheckedError();
   return status;
 }
 
 Status Store::Close() {
   if (closed_) return Status::OK();
   closed_ = true;
+  // The next opening goes on with what has to be compared.
+  const Status noticed = DealWithForeignWrites(/*may_wait=*/true);
+  files()->Stop();
   adoption_->Stop();
   sweep_->Stop();
-  const Status status = WriteSeal();
+  lease_.Stop();  // the seal's is the last one written
+  Status status = Seal();
+  if (status.ok()) status = noticed;
   digests_.Invalidate();
+  foreign_.Close();
   rocksdb::ColumnFamilyHandle* const index = reader_.index();
   rocksdb::DB* const database = db();
-  // A flush that runs now still looks at a family table: let it end first.
-  database->Flush(rocksdb::FlushOptions(), index).PermitUncheckedError();
-  completion_->Start(nullptr, 0);
   reader_.SetFamilies(nullptr);
   tables_.clear();
   const Status destroyed = database->DestroyColumnFamilyHandle(index);

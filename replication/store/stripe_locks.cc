@@ -13,6 +13,15 @@ constexpr auto kPoll = std::chrono::microseconds(200);
 
 }  // namespace
 
+bool StripeLocks::Lock(const StripeSet& set,
+                       const std::function<bool()>& cancelled) {
+  while (gate_.load(std::memory_order_acquire) != 0) {
+    if (cancelled && cancelled()) return false;
+    std::this_thread::sleep_for(kPoll);
+  }
+  return LockPolling(set, cancelled);
+}
+
 bool StripeLocks::LockPolling(const StripeSet& set,
                               const std::function<bool()>& cancelled) {
   StripeSet held;

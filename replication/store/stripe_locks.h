@@ -77,11 +77,9 @@ class StripeLocks {
 
   // Takes the stripes of `set`, or gives up (holding none) and returns false
   // once `cancelled` says so: a writer may sit in a stalled RocksDB for
-  // minutes. `cancelled` may be empty.
-  bool Lock(const StripeSet& set, const std::function<bool()>& cancelled) {
-    PassGate();
-    return LockPolling(set, cancelled);
-  }
+  // minutes, and whoever wants all stripes waits for it with the gate closed.
+  // `cancelled` may be empty.
+  bool Lock(const StripeSet& set, const std::function<bool()>& cancelled);
 
   // The same for all stripes, with the gate closed.
   bool LockAll(const std::function<bool()>& cancelled = {});

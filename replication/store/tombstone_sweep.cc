@@ -1,5 +1,6 @@
 #include "replication/store/tombstone_sweep.h"
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 
@@ -14,7 +15,9 @@ using rocksdb::Status;
 
 constexpr uint64_t kEntriesAtOnce = 2000;
 constexpr uint64_t kPauseMs = 10;  // after as many
+// After an error, and at most: what never reads is read from the beginning.
 constexpr uint64_t kRetryMs = 1000;
+constexpr uint64_t kMaxRetryMs = 600'000;
 
 }  // namespace
 
@@ -49,19 +52,26 @@ bool TombstoneSweep::Pause(uint64_t ms) {
   return !stop_;
 }
 
+Status TombstoneSweep::SweepHere() {
+  assert(!thread_.joinable());
+  return done() ? Status::OK() : Sweep(/*pause_ms=*/0);
+}
+
 void TombstoneSweep::Run() {
+  uint64_t retry_ms = kRetryMs;
   while (true) {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return stop_ || !done(); });
       if (stop_) return;
     }
-    const Status status = Sweep();
-    if (!status.ok() && !Pause(kRetryMs)) return;
+    const Status status = Sweep(kPauseMs);
+    if (!status.ok() && !Pause(retry_ms)) return;
+    retry_ms = status.ok() ? kRetryMs : std::min(2 * retry_ms, kMaxRetryMs);
   }
 }
 
-Status TombstoneSweep::Sweep() {
+Status TombstoneSweep::Sweep(uint64_t pause_ms) {
   const uint64_t horizon = store_->reader().horizon();
   std::string next;
   bool at_end = false;
@@ -69,7 +79,7 @@ Status TombstoneSweep::Sweep() {
     const Status status = SweepSome(&next, &at_end);
     // Busy: the same again.
     if (!status.ok() && !status.IsBusy()) return status;
-    if (!Pause(kPauseMs)) return Status::Incomplete();
+    if (pause_ms > 0 && !Pause(pause_ms)) return Status::Incomplete();
   }
   const Status status =
       store_->db()->Put(rocksdb::WriteOptions(), store_->reader().index(),

@@ -32,6 +32,9 @@ class TombstoneSweep {
   // The horizon has changed.
   void Wake();
 
+  // Sweeps now, at full pace, in the caller's thread. REQUIRES: not started.
+  rocksdb::Status SweepHere();
+
   // All that is forgotten is out of the index.
   bool done() const;
   // Entries taken out since the opening.
@@ -39,8 +42,8 @@ class TombstoneSweep {
 
  private:
   void Run();
-  // Incomplete: stopped.
-  rocksdb::Status Sweep();
+  // Rests for `pause_ms` now and then. Incomplete: stopped in such a rest.
+  rocksdb::Status Sweep(uint64_t pause_ms);
   // From `*next`, the beginning if it is empty; sets both for what is left.
   // Busy: nothing is done.
   rocksdb::Status SweepSome(std::string* next, bool* at_end);

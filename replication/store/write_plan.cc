@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "replication/store/refusals.h"
+
 namespace rocksync {
 namespace {
 
@@ -11,11 +13,17 @@ using Kind = PlannedOperation::Kind;
 
 class Planner final : public rocksdb::WriteBatch::Handler {
  public:
-  Planner(const FamilyTable& families, const ElementHasher& hasher,
-          PlannedBatch* plan)
-      : families_(families), hasher_(hasher), plan_(plan) {}
+  Planner(const ReplicatedDBOptions& options, const FamilyTable& families,
+          const ElementHasher& hasher, PlannedBatch* plan)
+      : options_(options), families_(families), hasher_(hasher), plan_(plan) {}
 
   Status PutCF(uint32_t id, const Slice& key, const Slice& value) override {
+    const Family* const family = families_.Find(id);
+    if (family != nullptr) {
+      const Status status =
+          CheckSizes(options_, family->name, key, value.size());
+      if (!status.ok()) return status;
+    }
     return Add(Kind::kPut, id, key, value);
   }
   Status DeleteCF(uint32_t id, const Slice& key) override {
@@ -48,12 +56,12 @@ class Planner final : public rocksdb::WriteBatch::Handler {
     return Add(Kind::kDeleteRange, id, begin, end);
   }
   Status PutEntityCF(uint32_t id, const Slice&, const Slice&) override {
-    if (families_.Find(id) == nullptr) return Status::OK();
+    if (families_.Find(id) == nullptr) return Elsewhere(id);
     return Status::NotSupported(
         "rocksync: PutEntity in a replicated family; use Put");
   }
   Status PutBlobIndexCF(uint32_t id, const Slice&, const Slice&) override {
-    if (families_.Find(id) == nullptr) return Status::OK();
+    if (families_.Find(id) == nullptr) return Elsewhere(id);
     return Status::NotSupported(
         "rocksync: a blob index in a replicated family; use Put");
   }
@@ -61,9 +69,14 @@ class Planner final : public rocksdb::WriteBatch::Handler {
   Status MarkNoop(bool) override { return Status::OK(); }
 
  private:
+  // On a family that is not replicated.
+  Status Elsewhere(uint32_t id) {
+    if (families_.FindOther(id) == nullptr) plan_->has_unknown = true;
+    return Status::OK();
+  }
   Status Add(Kind kind, uint32_t id, const Slice& key, const Slice& value) {
     const Family* family = families_.Find(id);
-    if (family == nullptr) return Status::OK();
+    if (family == nullptr) return Elsewhere(id);
     PlannedOperation operation{kind, family, key, value, 0};
     if (kind != Kind::kDeleteRange) {
       operation.position = hasher_.Position(family->name, key.ToStringView());
@@ -73,6 +86,7 @@ class Planner final : public rocksdb::WriteBatch::Handler {
     return Status::OK();
   }
 
+  const ReplicatedDBOptions& options_;
   const FamilyTable& families_;
   const ElementHasher& hasher_;
   PlannedBatch* const plan_;
@@ -80,9 +94,10 @@ class Planner final : public rocksdb::WriteBatch::Handler {
 
 }  // namespace
 
-Status PlanBatch(const rocksdb::WriteBatch& batch, const FamilyTable& families,
+Status PlanBatch(const ReplicatedDBOptions& options,
+                 const rocksdb::WriteBatch& batch, const FamilyTable& families,
                  const ElementHasher& hasher, PlannedBatch* plan) {
-  Planner planner(families, hasher, plan);
+  Planner planner(options, families, hasher, plan);
   return batch.Iterate(&planner);
 }
 

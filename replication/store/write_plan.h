@@ -12,6 +12,7 @@
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 #include "rocksdb/write_batch.h"
+#include "rocksync/options.h"
 #include "sketch/element.h"
 
 namespace rocksync {
@@ -32,10 +33,15 @@ struct PlannedBatch {
   // The data operations can be written as they are.
   bool verbatim = true;
   bool has_range = false;
+  // Some operation is on a family that the library does not know: dropped, or
+  // created by another door.
+  bool has_unknown = false;
 };
 
 // Takes a batch apart. `batch` and `families` must outlive the plan.
-rocksdb::Status PlanBatch(const rocksdb::WriteBatch& batch,
+// InvalidArgument: it puts what is too large.
+rocksdb::Status PlanBatch(const ReplicatedDBOptions& options,
+                          const rocksdb::WriteBatch& batch,
                           const FamilyTable& families,
                           const ElementHasher& hasher, PlannedBatch* plan);
 

@@ -47,9 +47,9 @@ bool FrameDecoder::ConsumeHeader(std::string_view* input) {
       return false;
     }
   }
-  if (has_length_ && length_ > kMaxFrameBytes) {
+  if (has_length_ && length_ > limit_) {
     Fail("a frame claims " + std::to_string(length_) + " bytes, the limit is " +
-         std::to_string(kMaxFrameBytes));
+         std::to_string(limit_));
     return false;
   }
   return has_length_;

@@ -1,8 +1,9 @@
 // Frames on a byte stream: the length of the body as a varint (LEB128, low
 // seven bits first), then the body. A body below 128 bytes costs one byte.
 //
-//   frame := length body          length in [0, kMaxFrameBytes], at most 4
-//                                 bytes, no longer than needed
+//   frame := length body          length in [0, kMaxFrameBytes], or less by the
+//                                 limit set; at most 4 bytes, no longer than
+//                                 needed
 //
 // Length 0 is the transport's own (see greeting.h), never a frame of the
 // replicas. Sans-IO, knows neither socket nor thread.
@@ -13,6 +14,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "rocksync/transport.h"
 
 namespace rocksync {
 
@@ -32,6 +35,10 @@ class FrameDecoder {
   // Consumes from the front of `*input` up to the end of the next frame.
   Result Consume(std::string_view* input);
 
+  // The largest body of frames that have not begun. At first
+  // kMaxUnprovenFrameBytes.
+  void SetLimit(size_t bytes) { limit_ = bytes; }
+
   // The frame found last; moves it out, to be called once per kFrame.
   std::string TakeBody();
 
@@ -44,6 +51,7 @@ class FrameDecoder {
   Result Fail(std::string message);
   bool ConsumeHeader(std::string_view* input);
 
+  size_t limit_ = kMaxUnprovenFrameBytes;
   int header_bytes_ = 0;
   bool has_length_ = false;
   size_t length_ = 0;

@@ -33,6 +33,9 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   // A frame, empty ones included.
   void Read(ReadHandler handler);
 
+  // See Connection::SetFrameLimit.
+  void SetFrameLimit(size_t bytes) { decoder_.SetLimit(bytes); }
+
   // `wire` is a whole frame with its header.
   void Write(std::string wire, StatusHandler handler);
 

@@ -102,6 +102,11 @@ class End : public Connection {
                        milliseconds timeout) override;
   rocksdb::Status Receive(std::string* frame, milliseconds timeout) override;
 
+  void SetFrameLimit(size_t bytes) override {
+    const std::lock_guard lock(pipe_->mutex);
+    frame_limit_ = bytes;
+  }
+
   uint64_t peer_replica_id() const override { return peer_id_; }
   std::string peer_name() const override { return peer_name_; }
   uint64_t bytes_sent() const override {
@@ -138,6 +143,7 @@ class End : public Connection {
   const int index_;
   const uint64_t peer_id_;
   const std::string peer_name_;
+  size_t frame_limit_ = kMaxUnprovenFrameBytes;
 };
 
 rocksdb::Status End::Send(const rocksdb::Slice& frame, milliseconds timeout) {
@@ -175,6 +181,14 @@ rocksdb::Status End::Receive(std::string* frame, milliseconds timeout) {
     const Clock::time_point now = Clock::now();
     const bool lost = pipe_->closed[index_] || pipe_->cut;
     if (!lost && !in.frames.empty() && in.frames.front().due <= now) {
+      if (in.frames.front().bytes.size() > frame_limit_) {
+        pipe_->closed[index_] = true;
+        pipe_->changed.notify_all();
+        return rocksdb::Status::Corruption(
+            "from " + peer_name_,
+            "a frame claims " + std::to_string(in.frames.front().bytes.size()) +
+                " bytes, the limit is " + std::to_string(frame_limit_));
+      }
       *frame = std::move(in.frames.front().bytes);
       in.frames.pop_front();
       in.queued_bytes -= frame->size();

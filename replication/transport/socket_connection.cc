@@ -54,6 +54,12 @@ class SocketConnection : public Connection {
                        milliseconds timeout) override;
   rocksdb::Status Receive(std::string* frame, milliseconds timeout) override;
 
+  // Reads are posted too, so those that come later know the limit.
+  void SetFrameLimit(size_t bytes) override {
+    asio::post(*context_,
+               [stream = stream_, bytes] { stream->SetFrameLimit(bytes); });
+  }
+
   uint64_t peer_replica_id() const override { return peer_replica_id_; }
   std::string peer_name() const override { return stream_->peer_name(); }
   uint64_t bytes_sent() const override { return stream_->wire_bytes_sent(); }

@@ -4,9 +4,13 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "replication/store/membership.h"
+#include "replication/store/store_access.h"
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
@@ -15,6 +19,7 @@
 #include "tests/crash/load.h"
 #include "tests/crash/lost_power.h"
 #include "tests/crash/phase.h"
+#include "tests/crash/promises.h"
 #include "tests/crash/writer.h"
 
 namespace rocksync::crash {
@@ -22,14 +27,39 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Says what peers sent.
+class TellingHook final : public ApplyHook {
+ public:
+  void BeforeApply(const std::vector<AppliedChange>& changes) override {
+    for (const AppliedChange& change : changes) {
+      const auto key = ParseKeyName(change.key.ToStringView());
+      if (!key) Fail("a strange key came: " + change.key.ToString());
+      const auto writer = WriterOf(*key, change.value.ToStringView());
+      Say("came " + std::to_string(*key) + " " +
+          std::to_string(change.version.time) + " " +
+          std::to_string(change.version.replica) + " " +
+          std::to_string(change.tombstone ? 0 : writer.value_or(0)));
+    }
+  }
+};
+
 class Child {
  public:
   explicit Child(const ChildOptions& options)
       : options_(options), fault_(FaultNames().at(options.fault)) {
-    if (options.tell_syncs) env_ = NewTellingEnv();
-    MustBeOk(Replica::Open(options.directory, false, env_.get(), &replica_),
-             "open");
+    if (options.tell_syncs) {
+      env_ = NewTellingEnv([this](const std::string& line) { TellSync(line); });
+    }
+    std::shared_ptr<ApplyHook> hook;
+    if (options.tell_peers) hook = std::make_shared<TellingHook>();
+    MustBeOk(
+        Replica::Open(options.directory, false, env_.get(), &replica_, hook),
+        "open");
     Say("open");
+    if (options.tell_peers) {
+      Say("replica " + std::to_string(replica_->db()->Identity().replica_id));
+      threads_.emplace_back([this] { SpeakUntilStopped(); });
+    }
     if (heals()) StartReplicator();
     writer_ = std::make_unique<Writer>(replica_.get(), fault_);
     for (uint32_t i = 0; i < kThreads; ++i) {
@@ -48,18 +78,66 @@ class Child {
     Say("end-phase 1");
   }
 
+  void EndLoad() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
   void Settle() {
     EndLoad();
     Say("quiet");
-    if (options_.peer.empty()) return;
-    if (fault_ != Fault::kSayEqual) {
-      MustBeOk(SyncUntilEqual(), "sync with the peer");
+    if (options_.peers.empty()) return;
+    for (const std::string& peer : options_.peers) {
+      if (fault_ == Fault::kSayEqual) break;
+      MustBeOk(SyncUntilEqual(peer), "sync with the peer");
+      if (replica_->db()->GetIndexStats().wrong_digests > 0) {
+        MustBeOk(rocksdb::Status::Corruption("digests were wrong"), "sync");
+      }
     }
     Say("equal");
   }
 
+  // An operator's mistake, or a list that somebody was quicker with, is none of
+  // ours.
+  void SetMembers(const std::string& request) {
+    std::istringstream in(request);
+    uint64_t epoch = 0;
+    std::vector<uint64_t> ids;
+    in >> epoch;
+    for (uint64_t id = 0; in >> id;) ids.push_back(id);
+    replica_->db()->SetMembers(epoch, ids).PermitUncheckedError();
+  }
+
  private:
   bool heals() const { return !options_.listen.empty(); }
+
+  void TellSync(const std::string& line) const {
+    const bool of_log =
+        line.size() > 4 && line.substr(line.size() - 4) == ".log";
+    if (fault_ == Fault::kLoseSyncs && of_log && line.rfind("synced", 0) == 0) {
+      return;
+    }
+    Say(line);
+  }
+
+  // What a peer that it meets now would hear, and forgets what it may.
+  void SpeakUntilStopped() {
+    while (!stop_) {
+      const ReplicaIdentity me = replica_->db()->Identity();
+      const Announcement now =
+          StoreAccess::MembershipOf(replica_->db())->Announce();
+      const Forgetting& forgetting = now.forgetting;
+      const auto member = forgetting.list.Find(me.replica_id);
+      Say("said " + std::to_string(forgetting.list.epoch) + " " +
+          std::to_string(HorizonInList(forgetting)) + " " +
+          std::to_string(forgetting.horizon) + " " +
+          std::to_string(member ? forgetting.vouched[*member] : 0) + " " +
+          std::to_string(now.reading) + " " + std::to_string(me.incarnation));
+      replica_->db()->ForgetTombstones().PermitUncheckedError();
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  }
 
   void StartReplicator() {
     TrialCertificate certificate;
@@ -76,7 +154,7 @@ class Child {
 
     ReplicatorOptions options;
     options.listen_address = options_.listen;
-    if (!options_.peer.empty()) options.peers = {options_.peer};
+    options.peers = options_.peers;
     options.interval = milliseconds(10);
     options.io_timeout = milliseconds(5000);
     options.progress = [](const SessionProgress&) { Say("session"); };
@@ -87,7 +165,9 @@ class Child {
   }
 
   void WriteUntilStopped(uint32_t thread) {
-    Load load(options_.seed, options_.kill, options_.replica, thread, heals());
+    // Seldom where syncs by the library are what is asked for.
+    Load load(options_.seed, options_.kill, options_.replica, thread, heals(),
+              options_.tell_peers ? 200 : 6);
     while (!stop_) {
       writer_->Run(load.Next());
       // Two replicas at full speed would never have anything in common.
@@ -95,17 +175,11 @@ class Child {
     }
   }
 
-  void EndLoad() {
-    stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-
-  rocksdb::Status SyncUntilEqual() {
+  rocksdb::Status SyncUntilEqual(const std::string& peer) {
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (true) {
-      const rocksdb::Status status = replicator_->SyncNow(options_.peer);
+      const rocksdb::Status status = replicator_->SyncNow(peer);
       if (status.ok() || std::chrono::steady_clock::now() > deadline) {
         return status;
       }
@@ -129,6 +203,11 @@ int RunChild(const ChildOptions& options) {
   Child child(options);
   for (std::string request; std::getline(std::cin, request);) {
     if (request == "settle") child.Settle();
+    if (request == "quiet") {
+      child.EndLoad();
+      Say("quiet");
+    }
+    if (request.rfind("members ", 0) == 0) child.SetMembers(request.substr(8));
     if (request == "close") {
       child.Close();
       return 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rocksync::crash {
 
@@ -16,16 +17,19 @@ struct ChildOptions {
   int phase = 0;         // index into kPhases
   std::string fault = "none";
   bool tell_syncs = false;  // see lost_power.h
+  bool tell_peers = false;  // see promises.h; also forgets tombstones
 
-  // For a child that heals: it listens, and syncs with `peer` if there is one.
+  // For a child that heals: it listens, and syncs with `peers`.
   std::string listen;
-  std::string peer;
+  std::vector<std::string> peers;
   std::string certificates;
 };
 
 // Writes until it is killed. Requests on its standard input:
 //   close   end the load and close the database
-//   settle  end the load and sync with the peer until both are proven equal
+//   quiet   end the load
+//   settle  end the load and sync with each peer until both are proven equal
+//   members EPOCH ID...   set this member list
 int RunChild(const ChildOptions& options);
 
 }  // namespace rocksync::crash

@@ -18,6 +18,7 @@ enum class Fault {
   kTearBatch,   // a batch is written piece by piece
   kForgetSync,  // acknowledged as synced, but not synced
   kSayEqual,    // "equal" without a session
+  kLoseSyncs,   // the log is never synced, whoever asks for it
 };
 
 inline const std::map<std::string, Fault>& FaultNames() {
@@ -30,6 +31,7 @@ inline const std::map<std::string, Fault>& FaultNames() {
       {"tear-batch", Fault::kTearBatch},
       {"forget-sync", Fault::kForgetSync},
       {"say-equal", Fault::kSayEqual},
+      {"lose-syncs", Fault::kLoseSyncs},
   };
   return names;
 }

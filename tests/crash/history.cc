@@ -18,6 +18,21 @@ std::string Describe(const std::optional<uint64_t>& writer) {
 
 }  // namespace
 
+std::vector<std::string> Differences(const Pairs& a, const Pairs& b) {
+  std::vector<std::string> wrong;
+  const auto compare = [&](const Pairs& one, const Pairs& other) {
+    for (const auto& [key, value] : one) {
+      const auto match = other.find(key);
+      if (match != other.end() && match->second == value) continue;
+      if (wrong.size() == kMostComplaints) return;
+      wrong.push_back(KeyName(key) + " differs");
+    }
+  };
+  compare(a, b);
+  compare(b, a);
+  return wrong;
+}
+
 void History::Began(const Operation& operation) {
   Write& write = writes_[operation.id];
   write.operation = operation;

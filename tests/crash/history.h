@@ -17,6 +17,9 @@ namespace rocksync::crash {
 // Everything found in a database: key number to value.
 using Pairs = std::map<uint32_t, std::string>;
 
+// How two databases differ; at most a few lines.
+std::vector<std::string> Differences(const Pairs& a, const Pairs& b);
+
 // Which acknowledged writes may be gone.
 enum class Loss {
   kNone,      // the process died: what was acknowledged is there

@@ -19,7 +19,7 @@ using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
 constexpr size_t kMostScanComplaints = 5;
-constexpr uint64_t kMostLeadMs = 15000;
+constexpr uint64_t kMostLeadMs = 1500;
 
 std::string_view View(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
@@ -27,14 +27,16 @@ std::string_view View(const rocksdb::Slice& slice) {
 
 class Scanner {
  public:
-  explicit Scanner(const std::string& directory) : directory_(directory) {}
+  Scanner(const std::string& directory, const ClusterSecret& secret,
+          uint64_t most_lead_ms)
+      : directory_(directory), hasher_(secret), most_lead_ms_(most_lead_ms) {}
   ~Scanner() {
     for (ColumnFamilyHandle* handle : handles_) {
       db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
     }
   }
 
-  Scan Run() {
+  DatabaseScan Run() {
     if (!Open() || !ReadPairs()) return std::move(scan_);
     if (scan_.has_index && ReadRecords() && ReadEntries()) {
       for (const auto& [key, entry] : expected_) {
@@ -80,14 +82,9 @@ class Scanner {
       const std::unique_ptr<rocksdb::Iterator> it(
           db_->NewIterator(rocksdb::ReadOptions(), handle));
       for (it->SeekToFirst(); it->Valid(); it->Next()) {
-        const std::optional<uint32_t> key = ParseKeyName(View(it->key()));
-        if (!key || kFamilyNames[FamilyOf(*key)] != handle->GetName()) {
-          Complain("a strange key: " + it->key().ToString());
-          continue;
-        }
-        scan_.pairs[*key] = it->value().ToString();
-        const std::string pair = handle->GetName() + "/" + KeyName(*key);
-        expected_[{handle->GetID(), it->key().ToString()}] = pair;
+        const std::string key = it->key().ToString();
+        scan_.contents[{handle->GetName(), key}] = it->value().ToString();
+        expected_[{handle->GetID(), key}] = handle->GetName() + "/" + key;
       }
       if (!Check(it->status(), "read " + handle->GetName())) return false;
     }
@@ -103,10 +100,11 @@ class Scanner {
   }
 
   bool ReadRecords() {
-    std::string identity, families, work, lease;
+    std::string identity, families, work, lease, forgetting;
     if (!Record(kIdentityRecord, &identity) ||
         !Record(kFamiliesRecord, &families) || !Record(kWorkRecord, &work) ||
-        !Record(kLeaseRecord, &lease)) {
+        !Record(kLeaseRecord, &lease) ||
+        !Record(kForgettingRecord, &forgetting)) {
       return false;
     }
     // A kill in the very first opening.
@@ -119,11 +117,14 @@ class Scanner {
     WorkRecord left;
     if (!Decode(identity, &who) || !Decode(families, &records) ||
         (!work.empty() && !Decode(work, &left)) ||
-        (!lease.empty() && !DecodeLease(lease, &lease_))) {
+        (!lease.empty() && !DecodeLease(lease, &scan_.lease)) ||
+        (!forgetting.empty() && !Decode(forgetting, &scan_.forgetting))) {
       Complain("a damaged record");
       return false;
     }
     home_ = who.home_id;
+    scan_.replica_id = who.replica_id;
+    scan_.incarnation = who.incarnation;
     CheckLease();
     scan_.being_read = left.purge || left.index_pass;
     for (const FamilyRecord& record : records) {
@@ -137,8 +138,8 @@ class Scanner {
   // row, it must not get so far ahead that peers hold its versions back.
   void CheckLease() {
     const uint64_t now_ms = rocksdb::Env::Default()->NowMicros() / 1000;
-    if ((lease_ >> 16) > now_ms + kMostLeadMs) {
-      Complain("the lease is " + std::to_string((lease_ >> 16) - now_ms) +
+    if ((scan_.lease >> 16) > now_ms + most_lead_ms_) {
+      Complain("the lease is " + std::to_string((scan_.lease >> 16) - now_ms) +
                " ms ahead of the clock on the wall");
     }
   }
@@ -175,7 +176,8 @@ class Scanner {
       return Complain(pair + ": the entry stands at a wrong position");
     }
     if (entry.suspect) return Complain(pair + ": the entry is suspect");
-    if (entry.version.time > lease_) {
+    scan_.versions[{family->second, std::string(key.key)}] = entry.version;
+    if (entry.version.time > scan_.lease) {
       Complain(pair + ": its version is later than the lease");
     }
     const ElementHash stored =
@@ -188,22 +190,24 @@ class Scanner {
       if (there) Complain(pair + ": a tombstone in the index, a pair in data");
       return;
     }
+    scan_.live.Add(stored);
     if (!there) return Complain(pair + ": an entry without a pair");
-    const std::string& value = scan_.pairs[*ParseKeyName(key.key)];
+    const std::string& value =
+        scan_.contents[{family->second, std::string(key.key)}];
     if (stored != hasher_.HashPair(family->second, key.key, entry.version,
-                                   HashValue(value))) {
+                                   hasher_.HashValue(entry.version, value))) {
       Complain(pair + ": the entry's hash is not that of the pair");
     }
   }
 
   const std::string directory_;
-  const ElementHasher hasher_{ReplicationOptions().cluster_secret};
-  Scan scan_;
+  const ElementHasher hasher_;
+  const uint64_t most_lead_ms_;
+  DatabaseScan scan_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<ColumnFamilyHandle*> handles_;
   ColumnFamilyHandle* index_ = nullptr;
   uint64_t home_ = 0;
-  uint64_t lease_ = 0;
   std::map<uint32_t, std::string> names_;
   // Pairs that no entry has been met of: family and key to a readable name.
   std::map<std::pair<uint32_t, std::string>, std::string> expected_;
@@ -211,8 +215,24 @@ class Scanner {
 
 }  // namespace
 
+DatabaseScan ScanDatabase(const std::string& directory,
+                          const ClusterSecret& secret, uint64_t most_lead_ms) {
+  return Scanner(directory, secret, most_lead_ms).Run();
+}
+
 Scan ScanReplica(const std::string& directory) {
-  return Scanner(directory).Run();
+  Scan scan{
+      ScanDatabase(directory, ReplicationOptions().cluster_secret, kMostLeadMs),
+      {}};
+  for (const auto& [name, value] : scan.contents) {
+    const std::optional<uint32_t> key = ParseKeyName(name.second);
+    if (key && kFamilyNames[FamilyOf(*key)] == name.first) {
+      scan.pairs[*key] = value;
+    } else {
+      scan.wrong.push_back("a strange key: " + name.second);
+    }
+  }
+  return scan;
 }
 
 }  // namespace rocksync::crash

@@ -4,24 +4,47 @@
 #ifndef ROCKSYNC_TESTS_CRASH_INDEX_SCAN_H_
 #define ROCKSYNC_TESTS_CRASH_INDEX_SCAN_H_
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "replication/protocol/forgetting.h"
 #include "sketch/digest.h"
+#include "sketch/element.h"
+#include "sketch/version.h"
 #include "tests/crash/history.h"
 
 namespace rocksync::crash {
 
-struct Scan {
-  Pairs pairs;
+struct DatabaseScan {
+  // By family and key.
+  std::map<std::pair<std::string, std::string>, std::string> contents;
   bool has_index = false;
   bool being_read = false;  // adoption or re-check is due: entries may miss
   uint64_t tombstones = 0;
-  Digest digest;                   // of all entries
+  Digest digest;  // of all entries
+  Digest live;    // of those that are no tombstones
+  // By family and key, of tombstones too.
+  std::map<std::pair<std::string, std::string>, Version> versions;
+  uint64_t replica_id = 0;
+  uint64_t incarnation = 0;
+  uint64_t lease = 0;
+  Forgetting forgetting;
   std::vector<std::string> wrong;  // what disagrees; at most a few lines
 };
 
 // Opens read-only; the log is replayed in memory and the directory not changed.
+// `most_lead_ms`: how far the lease of the clock may be ahead of the wall
+// clock.
+DatabaseScan ScanDatabase(const std::string& directory,
+                          const ClusterSecret& secret, uint64_t most_lead_ms);
+
+// The same of a replica of the crash machines, whose keys are numbers.
+struct Scan : DatabaseScan {
+  Pairs pairs;
+};
 Scan ScanReplica(const std::string& directory);
 
 }  // namespace rocksync::crash

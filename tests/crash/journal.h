@@ -6,6 +6,8 @@
 //   begin-phase N, end-phase N   the activity of the child's phase
 //   listen ADDRESS            a replicator listens there
 //   session                   a session made progress
+//   replica ID                who it is
+//   said ..., came ...        see promises.h
 //   quiet                     the load has ended, as asked
 //   equal                     this replica and its peer are proven equal
 //   failed TEXT               what must not fail did; the child ends
@@ -30,6 +32,11 @@ namespace rocksync::crash {
 inline void Say(std::string line) {
   line.push_back('\n');
   if (write(kJournalFd, line.data(), line.size()) < 0) _exit(1);
+}
+
+// For whoever listens.
+inline bool StartsWith(const std::string& line, const std::string& start) {
+  return line.compare(0, start.size(), start) == 0;
 }
 
 inline void SayBegin(const Operation& operation) {

@@ -5,10 +5,11 @@
 namespace rocksync::crash {
 
 Load::Load(uint64_t seed, uint32_t kill, uint32_t replica, uint32_t thread,
-           bool replicas_share)
+           bool replicas_share, uint32_t sync_one_in)
     : replica_(replica),
       thread_(thread),
       replicas_share_(replicas_share),
+      sync_one_in_(sync_one_in),
       next_id_((uint64_t{kill} << 36) | (uint64_t{replica} << 32) |
                (uint64_t{thread} << 28)) {
   std::seed_seq mix{static_cast<uint32_t>(seed),
@@ -48,7 +49,7 @@ void Load::AddRange(Operation* operation) {
 Operation Load::Next() {
   Operation operation;
   operation.id = ++next_id_;
-  operation.sync = Below(6) == 0;
+  operation.sync = Below(sync_one_in_) == 0;
   const uint32_t kind = Below(40);
   if (kind == 0) {
     AddRange(&operation);

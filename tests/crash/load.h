@@ -14,9 +14,9 @@ class Load {
  public:
   // `kill` counts the lives of children, so that no two operations of a run
   // have one id. `replicas_share`: also write to keys that other replicas
-  // write.
+  // write. One write in `sync_one_in` is synced.
   Load(uint64_t seed, uint32_t kill, uint32_t replica, uint32_t thread,
-       bool replicas_share);
+       bool replicas_share, uint32_t sync_one_in);
 
   Operation Next();
 
@@ -32,6 +32,7 @@ class Load {
   const uint32_t replica_;
   const uint32_t thread_;
   const bool replicas_share_;
+  const uint32_t sync_one_in_;
   uint64_t next_id_;
 };
 

@@ -15,6 +15,7 @@
 #include "tests/crash/child.h"
 #include "tests/crash/fault.h"
 #include "tests/crash/one_replica.h"
+#include "tests/crash/power_cluster.h"
 #include "tests/crash/report.h"
 #include "tests/crash/two_replicas.h"
 
@@ -32,15 +33,31 @@ bool Run(const Arguments& arguments) {
   OneReplica one(arguments.settings, Loss::kNone);
   OneReplica power(arguments.settings, Loss::kUnsynced);
   TwoReplicas heal(arguments.settings);
+  PowerCluster two(arguments.settings, 2);
+  PowerCluster three(arguments.settings, 3);
   Report report(arguments.kills, arguments.settings.seed, arguments.json);
-  static const std::string turns[] = {"one", "heal", "power"};
+  static const std::string turns[] = {"one", "heal", "power", "heal-power"};
+  // One cluster at a time: five kills of two replicas, five of three, each with
+  // an end.
+  constexpr uint32_t kInARow = 5;
+  uint32_t of_clusters = 0;
   for (uint32_t i = 0; i < arguments.kills; ++i) {
     const std::string& machine =
-        arguments.machine == "all" ? turns[i % 3] : arguments.machine;
-    const bool last = i + 3 >= arguments.kills;
-    const Kill kill = machine == "one"    ? one.KillOnce(i + 1)
-                      : machine == "heal" ? heal.KillOnce(i + 1, last)
-                                          : power.KillOnce(i + 1);
+        arguments.machine == "all" ? turns[i % 4] : arguments.machine;
+    const bool last =
+        i + (arguments.machine == "all" ? 4 : 1) >= arguments.kills;
+    Kill kill;
+    if (machine == "one") {
+      kill = one.KillOnce(i + 1);
+    } else if (machine == "power") {
+      kill = power.KillOnce(i + 1);
+    } else if (machine == "heal") {
+      kill = heal.KillOnce(i + 1, last);
+    } else {
+      const uint32_t n = of_clusters++;
+      PowerCluster& cluster = n / kInARow % 2 == 0 ? two : three;
+      kill = cluster.KillOnce(i + 1, last || n % kInARow == kInARow - 1);
+    }
     report.Print(kill);
     // The state is not to be trusted from here on.
     if (!kill.wrong.empty()) {
@@ -62,7 +79,8 @@ void AddChild(CLI::App* app, ChildOptions* options) {
   app->add_option("--plant", options->fault);
   app->add_flag("--tell-syncs", options->tell_syncs);
   app->add_option("--listen", options->listen);
-  app->add_option("--peer", options->peer);
+  app->add_option("--peer", options->peers);
+  app->add_flag("--tell-peers", options->tell_peers);
   app->add_option("--certificates", options->certificates);
 }
 
@@ -76,11 +94,12 @@ int Main(int argc, char** argv) {
   app.add_option("--kills", arguments.kills, "how many")->capture_default_str();
   app.add_option("--seed", arguments.settings.seed, "of the plan of kills")
       ->capture_default_str();
-  app.add_option("--machine", arguments.machine,
-                 "one: one replica under load; power: the same, and what was "
-                 "not synced is lost; heal: two replicas in sessions; all: in "
-                 "turn")
-      ->check(CLI::IsMember({"one", "power", "heal", "all"}))
+  app.add_option(
+         "--machine", arguments.machine,
+         "one: one replica under load; power: the same, and what was "
+         "not synced is lost; heal: two replicas in sessions; heal-power: "
+         "two or three of them, and the power goes; all: in turn")
+      ->check(CLI::IsMember({"one", "power", "heal", "heal-power", "all"}))
       ->capture_default_str();
   app.add_option("--plant", fault, "a fault to plant in the children")
       ->check(CLI::IsMember(FaultNames()));

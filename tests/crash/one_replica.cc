@@ -6,17 +6,11 @@
 #include <vector>
 
 #include "rocksdb/utilities/backup_engine.h"
+#include "tests/crash/journal.h"
 #include "tests/crash/reopening.h"
 #include "tests/crash/replica.h"
 
 namespace rocksync::crash {
-namespace {
-
-bool StartsWith(const std::string& line, const std::string& start) {
-  return line.compare(0, start.size(), start) == 0;
-}
-
-}  // namespace
 
 OneReplica::OneReplica(const Settings& settings, Loss loss)
     : settings_(settings),
@@ -25,7 +19,7 @@ OneReplica::OneReplica(const Settings& settings, Loss loss)
                  (loss == Loss::kNone ? "/one" : "/power")) {}
 
 void OneReplica::Listen(const std::string& line) {
-  synced_sizes_.Note(line);
+  files_.Note(line);
   if (StartsWith(line, "begin ")) {
     if (const auto operation = DecodeOperation(line.substr(6))) {
       history_.Began(*operation);
@@ -120,7 +114,7 @@ Kill OneReplica::KillOnce(uint32_t number) {
   kill.synced = history_.acknowledged_synced() - synced;
   if (loss_ == Loss::kUnsynced) {
     kill.moment +=
-        ", " + std::to_string(synced_sizes_.CutFiles(&dice)) + " bytes lost";
+        ", " + std::to_string(files_.CutFiles(&dice)) + " bytes lost";
   }
   if (kill.wrong.empty()) CheckData(phase, &dice, &kill);
   if (phase == Phase::kCheckpoint) CheckCheckpoint(&kill);

@@ -36,7 +36,7 @@ class OneReplica {
   const Loss loss_;
   const std::string directory_;
   History history_{0};
-  SyncedSizes synced_sizes_;
+  DurableFiles files_;
   // Of the present child.
   uint64_t done_ = 0;
   int phase_begun_ = 0;

@@ -1,5 +1,7 @@
 #include "tests/crash/replica.h"
 
+#include <utility>
+
 #include "tests/crash/operation.h"
 
 namespace rocksync::crash {
@@ -33,11 +35,13 @@ std::vector<rocksdb::ColumnFamilyDescriptor> Families() {
 
 rocksdb::Status Replica::Open(const std::string& directory, bool as_copy,
                               rocksdb::Env* env,
-                              std::unique_ptr<Replica>* replica) {
+                              std::unique_ptr<Replica>* replica,
+                              std::shared_ptr<ApplyHook> hook) {
   rocksdb::DBOptions options = DatabaseOptions();
   if (env != nullptr) options.env = env;
   ReplicatedDBOptions replication = ReplicationOptions();
   replication.open_copy_as_new_replica = as_copy;
+  replication.hook = std::move(hook);
   replica->reset(new Replica);
   ReplicatedDB* db = nullptr;
   const rocksdb::Status status = ReplicatedDB::Open(

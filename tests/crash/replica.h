@@ -16,9 +16,11 @@ namespace rocksync::crash {
 class Replica {
  public:
   // `as_copy`: a copy of another replica may open. `env` null: the default.
+  // `hook` may be null.
   static rocksdb::Status Open(const std::string& directory, bool as_copy,
                               rocksdb::Env* env,
-                              std::unique_ptr<Replica>* replica);
+                              std::unique_ptr<Replica>* replica,
+                              std::shared_ptr<ApplyHook> hook = nullptr);
   ~Replica();
 
   ReplicatedDB* db() { return db_.get(); }

@@ -4,30 +4,9 @@
 #include <thread>
 #include <utility>
 
+#include "tests/crash/journal.h"
+
 namespace rocksync::crash {
-namespace {
-
-bool StartsWith(const std::string& line, const std::string& start) {
-  return line.compare(0, start.size(), start) == 0;
-}
-
-// How two databases differ; at most a few lines.
-std::vector<std::string> Differences(const Pairs& a, const Pairs& b) {
-  std::vector<std::string> wrong;
-  const auto compare = [&](const Pairs& one, const Pairs& other) {
-    for (const auto& [key, value] : one) {
-      const auto match = other.find(key);
-      if (match != other.end() && match->second == value) continue;
-      if (wrong.size() == 5) return;
-      wrong.push_back(KeyName(key) + " differs");
-    }
-  };
-  compare(a, b);
-  compare(b, a);
-  return wrong;
-}
-
-}  // namespace
 
 TwoReplicas::TwoReplicas(const Settings& settings) : settings_(settings) {
   sides_[0].directory = settings.directory + "/heal0";

@@ -23,6 +23,7 @@ class Writer {
   rocksdb::Status WriteBatch(const Operation& operation, rocksdb::DB* to);
 
   // How each fault goes about it.
+  rocksdb::DB* Plain() const;
   rocksdb::Status WriteWithFault(const Operation& operation);
   rocksdb::Status TearBatch(const Operation& operation);
   rocksdb::Status DropPair(const Operation& operation);

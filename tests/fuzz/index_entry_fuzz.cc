@@ -1,6 +1,6 @@
-// Arbitrary bytes where the index keeps its own: keys, entries and meta
-// records. Whatever a damaged disk holds is refused, or means the same when it
-// is written again.
+// Arbitrary bytes where the index keeps its own: keys, entries, meta records
+// and the marker. Whatever a damaged disk holds is refused, or means the same
+// when it is written again.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,9 @@
 
 #include "replication/store/index_entry.h"
 #include "replication/store/index_key.h"
+#include "replication/store/marker.h"
 #include "replication/store/meta_records.h"
+#include "sketch/sha256.h"
 
 namespace rocksync {
 namespace {
@@ -58,6 +60,14 @@ void Digests(std::string_view bytes) {
   Require(EncodeDigests(digests.data(), digests.size()) == bytes);
 }
 
+// Behind its checksum.
+void MarkerBody(std::string_view bytes) {
+  const Sha256Digest digest = Sha256({bytes});
+  std::string whole(bytes);
+  whole.append(AsPiece(digest).substr(0, 8));
+  Meta<Marker>(whole);
+}
+
 void Fuzz(std::string_view bytes) {
   Key(bytes);
   Entry(bytes);
@@ -68,9 +78,14 @@ void Fuzz(std::string_view bytes) {
   Meta<std::vector<FamilyRecord>>(bytes);
   Meta<WorkRecord>(bytes);
   Meta<SealRecord>(bytes);
+  Meta<std::vector<ForeignRange>>(bytes);
   Meta<PeerRecord>(bytes);
   uint64_t lease = 0;
   if (DecodeLease(bytes, &lease)) Require(EncodeLease(lease) == bytes);
+  std::string mark;
+  if (DecodeMark(bytes, &mark)) Require(EncodeMark(mark) == bytes);
+  Meta<Marker>(bytes);
+  MarkerBody(bytes);
   Digests(bytes);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "replication/protocol/inquiry.h"
+#include "replication/protocol/knock.h"
 #include "replication/protocol/listing_coding.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/pair_coding.h"
@@ -118,14 +119,18 @@ void FuzzSetup(std::string_view body) {
 }
 
 void FuzzInquiry(std::string_view body) {
-  Ask ask;
-  if (ReadAsk(std::string(1, static_cast<char>(MessageType::kAsk)).append(body),
-              &ask)
+  Knock knock;
+  if (ReadKnock(
+          std::string(1, static_cast<char>(MessageType::kKnock)).append(body),
+          &knock)
           .ok()) {
-    Ask second;
-    Require(ReadAsk(AskMessage(ask), &second).ok());
-    Require(second.cluster == ask.cluster && second.nonce == ask.nonce);
+    Knock second;
+    Require(ReadKnock(KnockMessage(knock), &second).ok());
+    Require(second.cluster == knock.cluster && second.nonce == knock.nonce);
   }
+  KnockNonce nonce;
+  ReadChallenge({1}, {}, "", body, &nonce).IgnoreError();
+  ReadProof({1}, {}, "", "", body).IgnoreError();
   Reply reply;
   (void)ReadReply(
       std::string(1, static_cast<char>(MessageType::kReply)).append(body),

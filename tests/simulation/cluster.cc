@@ -123,13 +123,15 @@ void Cluster::Start() {
   later(shape_.partition_every_ms, &Cluster::PartSomebody);
   later(shape_.fail_write_every_ms, &Cluster::FailSomebody);
   later(shape_.max_skew_ms > 0 ? 10'000 : 0, &Cluster::SkewSomebody);
-  later(shape_.rollback_every_ms, &Cluster::BackUpSomebody);
+  later(std::max(shape_.rollback_every_ms, shape_.old_copy_every_ms),
+        &Cluster::BackUpSomebody);
   later(shape_.rollback_every_ms, &Cluster::RollBackSomebody);
   later(shape_.copy_every_ms, &Cluster::CopySomebody);
   later(shape_.rot_every_ms, &Cluster::RotSomebody);
   later(shape_.rot_every_ms > 0 ? 5000 : 0, &Cluster::ScrubAll);
   later(shape_.members ? 5000 : 0, &Cluster::Operate);
   later(shape_.join_every_ms, &Cluster::AddSomebody);
+  later(shape_.old_copy_every_ms, &Cluster::AddOldCopy);
   later(shape_.remove_every_ms, &Cluster::RemoveSomebody);
   later(shape_.absent_every_ms, &Cluster::LeaveSomebody);
 }
@@ -281,10 +283,14 @@ void Cluster::PartSomebody() {
   const size_t a = random_.Below(shape_.replicas);
   const size_t b = random_.Below(shape_.replicas);
   if (a == b) return;
+  Part(a, b, random_.Between(100, 20'000));
+}
+
+void Cluster::Part(size_t a, size_t b, uint64_t for_ms) {
   const std::pair<size_t, size_t> pair = std::minmax(a, b);
   parted_.insert(pair);
   Trace("r", pair.first, " and r", pair.second, " are parted");
-  At(now_ms_ + random_.Between(100, 20'000), [this, pair] {
+  At(now_ms_ + for_ms, [this, pair] {
     parted_.erase(pair);
     Trace("r", pair.first, " and r", pair.second, " are joined");
   });

@@ -26,6 +26,7 @@ enum class ClusterFault : uint8_t {
   kApplyLate,       // what arrives after the horizon has moved is applied
   kActOnDecode,     // what a sketch decodes to counts as all there is
   kForgetMemory,    // sessions are not bounded by the memory they may hold
+  kShipUnsynced,    // pairs travel before their sender has synced them
 };
 
 struct ClusterOptions {

@@ -100,9 +100,10 @@ class Cluster {
     bool shares_id = false;
     bool keeps_id = false;  // the copy it shared it with has another one now
     bool up = false;
-    bool gone = false;           // for good
-    uint64_t removed_epoch = 0;  // in which it was no member any more; 0: none
-    bool readmitted = false;     // to the list, as it is
+    bool gone = false;            // for good
+    uint64_t removed_epoch = 0;   // in which it was no member any more; 0: none
+    bool readmitted = false;      // to the list, as it is
+    uint64_t listed_from_ms = 0;  // nobody lists it before
     uint64_t last_removed_epoch = 0;  // also once it is a member again
     uint64_t forgot_up_to = 0;        // the largest horizon it ever had
     int out_of_reach = 0;             // times it was refused as that
@@ -174,6 +175,8 @@ class Cluster {
   void NoteWrite(const Replica& replica, const MemoryStorage::Key& key);
   void CrashSomebody();
   void PartSomebody();
+  void Part(size_t a, size_t b, uint64_t for_ms);
+  void CrashShipper(Link* link, int to, const std::string& message);
   void FailSomebody();
   void SkewSomebody();
   void StopFaults();
@@ -181,6 +184,7 @@ class Cluster {
   // Disasters.
   Disk CopyOf(const Replica& replica);
   void Mount(Disk disk, Replica* replica);
+  void MountAsNew(Disk disk, Replica* replica);
   void BackUpSomebody();
   void RollBackSomebody();
   void CopySomebody();
@@ -197,6 +201,7 @@ class Cluster {
 
   // Members.
   void Operate();
+  bool HorizonsAreAlike() const;
   bool SetMembers();
   std::vector<uint64_t> WantedMembers() const;
   bool IsMember(const Replica& replica) const;
@@ -204,6 +209,8 @@ class Cluster {
   bool IsOnAnotherBranch(const Replica& replica) const;
   bool IsFenced(const Replica& replica) const;
   void AddSomebody();
+  void AddOldCopy();
+  std::vector<size_t> PeersOfNew();
   void RemoveSomebody();
   void DecideAboutRemoved(Replica* replica);
   void BeginAnew(Replica* replica);
@@ -277,6 +284,7 @@ class Cluster {
   uint64_t expired_ = 0;             // sessions that did
   uint64_t longest_session_ms_ = 0;  // of those begun since awake_ms_
   uint64_t epoch_ = 0;               // of the newest member list
+  uint64_t waits_until_ms_ = 0;      // an operator, for the wrong moment
   std::vector<uint64_t> members_;    // in it, ascending
   // By epoch, that of the list which the replica had on which it was set.
   std::map<uint64_t, uint64_t> list_before_;

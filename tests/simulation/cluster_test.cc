@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
     OfForgetting, PlantedFaultTest,
     testing::Values(With(MemberFault::kForgetLocally),
                     With(MemberFault::kNewcomerCounts),
-                    With(MemberFault::kKeepProofs),
+                    With(MemberFault::kKeepProofs, 41),
                     With(MemberFault::kTakeRemovedBack),
                     With(MemberFault::kLetOldDataIn, 880, kMany),
                     With(MemberFault::kTakeTwinsForOne, 459'403, kMany)));

@@ -32,7 +32,8 @@ void Cluster::Mount(Disk disk, Replica* replica) {
 
 void Cluster::BackUpSomebody() {
   if (!faulty()) return;
-  At(now_ms_ + random_.Between(1, shape_.rollback_every_ms),
+  At(now_ms_ + random_.Between(1, std::max(shape_.rollback_every_ms,
+                                           shape_.old_copy_every_ms)),
      [this] { BackUpSomebody(); });
   Replica& replica = Somebody();
   if (replica.gone) return;
@@ -95,19 +96,47 @@ void Cluster::OpenAsNew(Replica* replica) {
   }
   replica->id = next_id_++;
   replica->shares_id = replica->keeps_id = false;
-  Disk disk = CopyOf(*replica);
-  disk.incarnation = {};
-  disk.past = {.since = 0};
-  disk.line = 0;
-  // As Opening does it: in no list, but what it lacks is forgotten still.
-  Forgetting forgetting;
-  forgetting.horizon = disk.storage->horizon();
-  forgetting.horizon_epoch = disk.storage->forgetting().horizon_epoch;
-  disk.storage->SetForgetting(std::move(forgetting), /*sync=*/true);
-  Mount(std::move(disk), replica);
+  MountAsNew(CopyOf(*replica), replica);
   replica->backup.reset();
   replica->out_of_reach = 0;
   Restart(replica, 1000);
+}
+
+void Cluster::MountAsNew(Disk disk, Replica* replica) {
+  disk.incarnation = {};
+  disk.past = {.since = 0};
+  disk.line = 0;
+  disk.storage->SetForgetting(AsNewReplica(disk.storage->forgetting()),
+                              /*sync=*/true);
+  Mount(std::move(disk), replica);
+}
+
+// An old checkpoint is opened as a new replica. It takes writes until somebody
+// lists it, and what others have deleted since is still there. An empty replica
+// comes with it, which knows nothing yet of what may be deleted.
+void Cluster::AddOldCopy() {
+  if (!faulty()) return;
+  At(now_ms_ + random_.Between(1, 2 * shape_.old_copy_every_ms),
+     [this] { AddOldCopy(); });
+  Replica& original = Somebody();
+  if (!original.backup || replicas_.size() + 2 > kMaxReplicas) return;
+  std::vector<size_t> peers = PeersOfNew();
+  std::vector<size_t> peers_of_copy = PeersOfNew();
+  if (peers.empty() || peers_of_copy.empty()) return;
+  result_.joined += 2;
+  Disk disk = std::move(*original.backup);
+  original.backup.reset();
+  Replica* const empty = AddReplica(std::move(peers));
+  if (random_.OneIn(2)) peers_of_copy.push_back(empty->number);
+  Replica* const copy = AddReplica(std::move(peers_of_copy));
+  Trace(copy->name(), " is a new replica, of an old copy of ", original.name(),
+        ", ", empty->name(), " is one without anything");
+  OpenEmpty(empty);
+  OpenEmpty(copy);
+  MountAsNew(std::move(disk), copy);
+  copy->listed_from_ms = now_ms_ + random_.Between(1, 10'000);
+  empty->listed_from_ms = copy->listed_from_ms;
+  for (Replica* replica : {empty, copy}) StartReplica(replica);
 }
 
 // An operator reads in a replica's status that two lives of a member are known,
@@ -142,6 +171,7 @@ void Cluster::OpenEmpty(Replica* replica) {
   replica->shares_id = replica->keeps_id = false;
   replica->removed_epoch = 0;
   replica->readmitted = false;
+  replica->listed_from_ms = 0;
   replica->last_removed_epoch = 0;
   replica->forgot_up_to = 0;
   replica->out_of_reach = 0;

@@ -165,7 +165,7 @@ bool Cluster::AgreeOn(Link* link, int number, const Announcement& mine,
                       const Announcement& theirs) {
   Side& side = link->sides[number];
   const SetupFacts& peer = side.setup->peer();
-  Horizon agreed;
+  Terms agreed;
   const absl::Status status = side.replica->membership->Agree(
       mine.forgetting, peer.replica_id, peer.incarnation, theirs, &agreed);
   if (!status.ok()) {
@@ -178,7 +178,7 @@ bool Cluster::AgreeOn(Link* link, int number, const Announcement& mine,
   if (!IsFenced(*side.replica)) side.replica->out_of_reach = 0;
   side.mine = mine;
   side.theirs = theirs;
-  side.terms = {mine.forgetting.list.epoch, agreed.time};
+  side.terms = agreed;
   return true;
 }
 
@@ -190,7 +190,7 @@ void Cluster::GoOn(Link* link) {
     At(now_ms_ + 50, [this, link] { GoOn(link); });
     return;
   }
-  if (side.replica->storage->terms() != side.terms) {
+  if (!StillHold(side.terms, side.replica->storage->terms())) {
     return Close(link, SessionOutcome::kUnproven);
   }
   if (side.terms.epoch == 0) {
@@ -239,7 +239,9 @@ void Cluster::BeginSession(Link* link, int number) {
   side.session_started_ms = now_ms_;
   side.view = std::make_unique<RecordingView>(
       replica->storage.get(), side.terms,
-      options_.cluster_fault == ClusterFault::kApplyLate);
+      RecordingView::Faults{
+          options_.cluster_fault == ClusterFault::kApplyLate,
+          options_.cluster_fault == ClusterFault::kShipUnsynced});
   side.view->set_on_apply([this, replica](const Pair& pair) {
     truth_.Applied(pair, WallMs(*replica), kMaxAheadMs, IsFenced(*replica));
   });
@@ -303,6 +305,11 @@ void Cluster::Pump(Link* link, int number) {
     return side.session->NextMessage(&message);
   };
   while (link->open && side.session && next()) {
+    const int type = message[0] & kTypeMask;
+    if (type == static_cast<int>(MessageType::kSummary) ||
+        type == static_cast<int>(MessageType::kEqual)) {
+      side.view->SyncBeforeProof();
+    }
     Send(link, 1 - number, message);
   }
   if (link->open && side.session && side.session->done()) {
@@ -363,7 +370,7 @@ void Cluster::Deliver(Link* link, int to, const std::string& message) {
     return ReceiveAnnouncement(link, to, message);
   } else {
     if (!side.session) {
-      if (side.replica->storage->terms() != side.terms) {
+      if (!StillHold(side.terms, side.replica->storage->terms())) {
         return Break(link, "to meet anew");
       }
       BeginSession(link, to);
@@ -388,6 +395,27 @@ void Cluster::Deliver(Link* link, int to, const std::string& message) {
     return Break(link, "refused");
   }
   Pump(link, to);
+  CrashShipper(link, to, message);
+}
+
+// Whoever just handed a pair on loses power, and is out of reach of the one
+// that has it for long enough to meet all others.
+void Cluster::CrashShipper(Link* link, int to, const std::string& message) {
+  const int type = message[0] & kTypeMask;
+  if (!faulty() || shape_.crash_shipper_one_in == 0 ||
+      (type != static_cast<int>(MessageType::kPairs) &&
+       type != static_cast<int>(MessageType::kValues)) ||
+      !random_.OneIn(shape_.crash_shipper_one_in)) {
+    return;
+  }
+  Replica* const from = link->sides[1 - to].replica;
+  if (!from->up) return;
+  ++result_.crashes;
+  Trace(from->name(), " crashes, having handed a pair on");
+  Part(from->number, link->sides[to].replica->number,
+       random_.Between(5000, 30'000));
+  Stop(from);
+  Restart(from, random_.Between(10, 1000));
 }
 
 // One of the two refuses. Whoever does still says so; whoever hears that its
@@ -407,6 +435,7 @@ void Cluster::NoteProof(Link* link, int number) {
   Side& side = link->sides[number];
   const Side& other = link->sides[1 - number];
   Replica* const replica = side.replica;
+  side.view->SyncBeforeProof();
   truth_.Proved(
       {side.view->snapshot(), side.view->horizon(), replica->storage.get()},
       {other.view->snapshot(), other.view->horizon(),

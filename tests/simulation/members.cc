@@ -22,7 +22,7 @@ constexpr int kPatience = 4;
 std::vector<uint64_t> Cluster::WantedMembers() const {
   std::set<uint64_t> wanted;
   for (const auto& replica : replicas_) {
-    if (!replica->gone &&
+    if (!replica->gone && now_ms_ >= replica->listed_from_ms &&
         (replica->removed_epoch == 0 || replica->readmitted)) {
       wanted.insert(replica->id);
     }
@@ -41,28 +41,53 @@ void Cluster::Operate() {
         return !replica->gone && replica->removed_epoch == 0 &&
                replica->storage->forgetting().list.epoch == epoch_;
       });
-  if (WantedMembers() != members_ || !known) SetMembers();
+  const bool content = known && WantedMembers() == members_;
+  if (content) waits_until_ms_ = now_ms_ + 10'000;
+  const bool waits = shape_.old_copy_every_ms > 0 && epoch_ > 0 && faulty() &&
+                     now_ms_ < waits_until_ms_ && HorizonsAreAlike();
+  if (!content && !waits) SetMembers();
+}
+
+// Else some member has not heard of what others have forgotten. A list that is
+// set on it then is what an operator may do, and hardest to get right.
+bool Cluster::HorizonsAreAlike() const {
+  std::set<uint64_t> horizons;
+  for (const auto& replica : replicas_) {
+    if (replica->up && IsMember(*replica) && replica->removed_epoch == 0) {
+      horizons.insert(replica->storage->horizon());
+    }
+  }
+  return horizons.size() < 2;
 }
 
 // On a member that has the newest list, as an operator should. If no member is
 // left but older states of their disks, then on whoever forgot furthest: the
 // others may hold what that one knows to be deleted.
 bool Cluster::SetMembers() {
-  Replica* chosen = nullptr;
-  const auto rank = [](const Replica& replica) {
+  const bool unlucky = shape_.old_copy_every_ms > 0;
+  const auto rank = [unlucky](const Replica& replica) {
     const uint64_t epoch = replica.storage->forgetting().list.epoch;
     const bool doubtful = replica.shares_id && !replica.keeps_id;
     const bool sound = epoch > 0 && !doubtful;
-    return std::tuple(sound, sound ? 0 : replica.storage->horizon(), epoch,
-                      !doubtful);
+    const uint64_t horizon = replica.storage->horizon();
+    return std::tuple(sound, sound ? 0 : horizon, epoch, !doubtful,
+                      unlucky ? ~horizon : 0);
   };
+  std::vector<Replica*> best;
   for (const auto& replica : replicas_) {
-    if (replica->gone || replica->removed_epoch > 0) continue;
-    if (chosen == nullptr || rank(*replica) > rank(*chosen)) {
-      chosen = replica.get();
+    // A list has whom it is set on.
+    if (replica->gone || replica->removed_epoch > 0 ||
+        now_ms_ < replica->listed_from_ms) {
+      continue;
+    }
+    if (!best.empty() && rank(*replica) > rank(*best[0])) best.clear();
+    if (best.empty() || rank(*replica) == rank(*best[0])) {
+      best.push_back(replica.get());
     }
   }
-  if (chosen == nullptr || !chosen->up) return false;
+  if (best.empty()) return false;
+  Replica* const chosen = best[unlucky ? random_.Below(best.size()) : 0];
+  if (!chosen->up) return false;
   const uint64_t after = chosen->storage->forgetting().list.epoch;
   // By a list that does not know of its removal it would count as a member all
   // along.
@@ -97,18 +122,24 @@ void Cluster::AddSomebody() {
   if (!faulty()) return;
   At(now_ms_ + random_.Between(1, 2 * shape_.join_every_ms),
      [this] { AddSomebody(); });
-  if (replicas_.size() >= kMaxReplicas || epoch_ == 0) return;
-  std::vector<size_t> peers;
-  for (int i = 0; i < 2; ++i) {
-    const Replica& peer = Somebody();
-    if (!peer.gone && peer.removed_epoch == 0) peers.push_back(peer.number);
-  }
+  if (replicas_.size() >= kMaxReplicas) return;
+  std::vector<size_t> peers = PeersOfNew();
   if (peers.empty()) return;
   ++result_.joined;
   Replica* const replica = AddReplica(std::move(peers));
   Trace(replica->name(), " is new");
   OpenEmpty(replica);
   StartReplica(replica);
+}
+
+std::vector<size_t> Cluster::PeersOfNew() {
+  std::vector<size_t> peers;
+  if (epoch_ == 0) return peers;
+  for (int i = 0; i < 2; ++i) {
+    const Replica& peer = Somebody();
+    if (!peer.gone && peer.removed_epoch == 0) peers.push_back(peer.number);
+  }
+  return peers;
 }
 
 // A list that is set by whoever lacks the newest one does not follow it, and
@@ -172,13 +203,15 @@ void Cluster::DecideAboutRemoved(Replica* replica) {
 }
 
 // Once faults are over an operator looks further: whoever else has data and no
-// list yet would hand them on to the one that begins anew, time and again.
+// list yet, or is unproven, would hand them on to the one that begins anew,
+// time and again.
 void Cluster::BeginAnew(Replica* replica) {
   Empty(replica);
   if (faulty()) return;
   for (const auto& other : replicas_) {
     if (other->gone || other->removed_epoch > 0 || epoch_ == 0 ||
-        other->storage->forgetting().list.epoch > 0 ||
+        (other->storage->forgetting().list.epoch > 0 &&
+         !other->storage->forgetting().unproven) ||
         other->storage->records().empty()) {
       continue;
     }

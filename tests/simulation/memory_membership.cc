@@ -27,6 +27,7 @@ absl::Status MemoryMembership::SetMembers(uint64_t epoch,
   if (fault_ == MemberFault::kTakeRemovedBack) {
     for (Member& member : list->members) member.since = 1;
   }
+  PassReading(0);
   Forgetting next = Now();
   Found(*list, &next);
   KeepProofs(Now(), &next);
@@ -39,7 +40,7 @@ absl::Status MemoryMembership::Learn(Announcement peer) {
   if (storage_->HoldsBack({peer.reading, 0})) {
     return absl::UnavailableError("the clock of the member is too far ahead");
   }
-  storage_->FollowClock(peer.reading);
+  PassReading(peer.reading);
   const bool old_data_count = fault_ != MemberFault::kLetOldDataIn;
   Forgetting next = Now();
   const MeetingVerdict verdict =
@@ -55,6 +56,28 @@ absl::Status MemoryMembership::Learn(Announcement peer) {
   }
   Install(std::move(next));
   return absl::OkStatus();
+}
+
+void MemoryMembership::PassReading(uint64_t reading) {
+  storage_->FollowClock(std::max(reading, storage_->clock()) + 1);
+}
+
+void MemoryMembership::BreakMarks(const Forgetting& said,
+                                  const Forgetting& peer, Forgetting* next,
+                                  Terms* agreed) const {
+  if (fault_ == MemberFault::kGuardByHorizon) {
+    next->purged = agreed->purged = next->horizon;
+    next->reached = HorizonOf(*next);
+  }
+  if (fault_ != MemberFault::kLargerHorizon || said.list.epoch == 0 ||
+      next->list != said.list) {
+    return;
+  }
+  agreed->horizon = std::max(said.horizon, peer.horizon);
+  if (next->horizon < agreed->horizon) {
+    next->horizon = agreed->horizon;
+    next->horizon_epoch = std::max(said.horizon_epoch, peer.horizon_epoch);
+  }
 }
 
 void MemoryMembership::KeepProofs(const Forgetting& before,
@@ -79,8 +102,7 @@ SaidByBoth MemoryMembership::SaidWith(uint64_t peer_id, const Incarnation& life,
 
 absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
                                      const Incarnation& life,
-                                     const Announcement& peer,
-                                     Horizon* agreed) {
+                                     const Announcement& peer, Terms* agreed) {
   const Forgetting heard = Take(peer, peer_id);
   if (WentBack(Now(), peer_id, peer.reading,
                sayings_.Of(peer_id, life, said.list.epoch)) ||
@@ -93,7 +115,8 @@ absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
   uint64_t two_lives = 0;
   *agreed = AgreeUpon(said, heard, id(), &next, &two_lives);
   if (two_lives != 0) two_lives_ = two_lives;
-  if (HorizonOf(next) != HorizonOf(Now())) {
+  BreakMarks(said, heard, &next, agreed);
+  if (TermsOf(next) != TermsOf(Now()) || HorizonOf(next) != HorizonOf(Now())) {
     Install(std::move(next));
   } else {
     storage_->SetForgetting(std::move(next), /*sync=*/false);

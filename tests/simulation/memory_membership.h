@@ -24,6 +24,8 @@ enum class MemberFault : uint8_t {
   kTakeRemovedBack,  // who was removed in between counts as a member all along
   kLetOldDataIn,     // a newcomer's old data are not held against it
   kTakeTwinsForOne,  // what is said of a third does not name its life
+  kGuardByHorizon,   // what is purged is known by the present horizon alone
+  kLargerHorizon,    // of horizons of earlier lists the larger one counts
 };
 
 class MemoryMembership {
@@ -43,7 +45,7 @@ class MemoryMembership {
                       uint64_t epoch) const;
   absl::Status Agree(const Forgetting& said, uint64_t peer_id,
                      const Incarnation& life, const Announcement& peer,
-                     Horizon* agreed);
+                     Terms* agreed);
   absl::Status TakeFrom(uint64_t peer_id, const Incarnation& life,
                         uint64_t latest);
   void Proved(const Announcement& mine, uint64_t peer_id,
@@ -51,8 +53,11 @@ class MemoryMembership {
 
  private:
   uint64_t id() const { return storage_->options().replica_id; }
+  void PassReading(uint64_t reading);
   uint64_t Trust(uint64_t reading) const;
   void KeepProofs(const Forgetting& before, Forgetting* next) const;
+  void BreakMarks(const Forgetting& said, const Forgetting& peer,
+                  Forgetting* next, Terms* agreed) const;
   Forgetting Take(const Announcement& peer, uint64_t peer_id) const;
   void AdvanceIfWorthIt();
   void Install(Forgetting next);

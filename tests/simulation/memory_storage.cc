@@ -15,15 +15,15 @@ namespace {
 // none is issued twice after a crash.
 constexpr uint64_t kLeaseMs = 1000;
 
-bool Replaces(const Pair& pair, const Record& record) {
-  Contender theirs{
-      .version = pair.version, .tombstone = pair.tombstone, .value = {}};
+bool Replaces(const Pair& pair, const Record& record, const ElementHash& hash) {
   // Only of equal versions does the value count.
-  if (pair.version == record.version && !pair.tombstone) {
-    if (record.damage == Damage::kValue) return true;
-    theirs.value = HashValue(pair.value);
+  if (pair.version == record.version && !pair.tombstone &&
+      record.damage == Damage::kValue) {
+    return true;
   }
-  return Beats(theirs, AsContender(record));
+  return Beats(
+      {.version = pair.version, .tombstone = pair.tombstone, .hash = hash},
+      AsContender(record));
 }
 
 }  // namespace
@@ -125,20 +125,14 @@ void MemoryStorage::Erase(const Key& key) {
 }
 
 void MemoryStorage::Store(const Pair& pair) {
-  const std::string& family = options_.families[pair.family];
   Record& record = Changing({pair.family, pair.key});
   record = {};
   record.version = pair.version;
   record.tombstone = pair.tombstone;
   record.position = PositionOf(pair.family, pair.key);
-  if (pair.tombstone) {
-    record.hash = hasher_->HashTombstone(family, pair.key, pair.version);
-    return;
-  }
+  record.hash = HashOf(pair);
+  if (pair.tombstone) return;
   record.value = std::make_shared<const std::string>(pair.value);
-  record.value_hash = HashValue(pair.value);
-  record.hash =
-      hasher_->HashPair(family, pair.key, pair.version, record.value_hash);
 }
 
 std::unique_ptr<MemoryStorage> MemoryStorage::Copy(Options options) const {
@@ -311,7 +305,7 @@ ApplyOutcome MemoryStorage::ApplyOne(const Pair& pair) {
   bool wins = !forgotten;
   if (it != current_->end() &&
       (it->second.suspect || it->second.Counts(horizon()))) {
-    wins = it->second.suspect || Replaces(pair, it->second) ||
+    wins = it->second.suspect || Replaces(pair, it->second, HashOf(pair)) ||
            options_.fault == PlantedFault::kAcceptStaleVersion;
   }
   if (!wins) return ApplyOutcome::kSuperseded;
@@ -353,7 +347,7 @@ ElementHash MemoryStorage::HashOf(const Pair& pair) const {
     return hasher_->HashTombstone(family, pair.key, pair.version);
   }
   return hasher_->HashPair(family, pair.key, pair.version,
-                           HashValue(pair.value));
+                           hasher_->HashValue(pair.version, pair.value));
 }
 
 absl::Status MemoryStorage::Sync() {

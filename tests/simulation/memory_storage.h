@@ -97,7 +97,7 @@ class MemoryStorage final : public StorageView {
   const Forgetting& forgetting() const { return forgetting_; }
   const Forgetting& synced_forgetting() const { return synced_forgetting_; }
   uint64_t horizon() const { return forgetting_.horizon; }
-  Terms terms() const { return {forgetting_.list.epoch, horizon()}; }
+  Terms terms() const { return TermsOf(forgetting_); }
   void SetForgetting(Forgetting forgetting, bool sync);
   // Takes forgotten tombstones out.
   void Sweep();

@@ -31,7 +31,6 @@ struct Record {
   bool suspect = false;
   Damage damage = Damage::kNone;
   std::shared_ptr<const std::string> value;  // as written; null: a tombstone
-  ValueHash value_hash;
   ElementHash hash;
   uint64_t position = 0;
 
@@ -51,7 +50,7 @@ inline std::string Rotten(const std::string& value) { return value + " rot"; }
 inline Contender AsContender(const Record& record) {
   return {.version = record.version,
           .tombstone = record.tombstone,
-          .value = record.value_hash};
+          .hash = record.hash};
 }
 
 }  // namespace rocksync

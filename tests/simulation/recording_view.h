@@ -18,13 +18,18 @@ namespace rocksync {
 
 class RecordingView final : public ForwardingView {
  public:
-  // `storage` must outlive it. `apply_by_any_terms`: a planted fault.
+  // Planted.
+  struct Faults {
+    bool apply_by_any_terms = false;
+    bool ship_unsynced = false;
+  };
+  // `storage` must outlive it.
   RecordingView(MemoryStorage* storage, const Terms& terms,
-                bool apply_by_any_terms)
+                const Faults& faults)
       : ForwardingView(storage),
         storage_(storage),
         terms_(terms),
-        apply_by_any_terms_(apply_by_any_terms) {}
+        faults_(faults) {}
 
   // What the storage held when the last snapshot was taken; null: none was.
   const Records* snapshot() const { return snapshot_.get(); }
@@ -39,14 +44,16 @@ class RecordingView final : public ForwardingView {
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
-    if (storage_->terms() != terms_) return Changed();
+    if (!StillHold(terms_, storage_->terms())) return Changed();
     snapshot_ = storage_->shared_records();
     return ForwardingView::TakeSnapshot(cancelled);
   }
   absl::Status Apply(std::span<const Pair> pairs,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
-    if (!apply_by_any_terms_ && storage_->terms() != terms_) return Changed();
+    if (!faults_.apply_by_any_terms && !StillHold(terms_, storage_->terms())) {
+      return Changed();
+    }
     absl::Status status = before_apply_(pairs);
     if (status.ok()) {
       status = ForwardingView::Apply(pairs, cancelled, outcomes);
@@ -56,6 +63,18 @@ class RecordingView final : public ForwardingView {
     }
     return status;
   }
+  // With the fault, what would have been synced before the first pair is only
+  // before a proof.
+  absl::Status Sync() override {
+    if (faults_.ship_unsynced && !owes_sync_) {
+      owes_sync_ = true;
+      return absl::OkStatus();
+    }
+    return ForwardingView::Sync();
+  }
+  void SyncBeforeProof() {
+    if (owes_sync_) ForwardingView::Sync().IgnoreError();
+  }
 
  private:
   static absl::Status Changed() {
@@ -64,7 +83,8 @@ class RecordingView final : public ForwardingView {
 
   MemoryStorage* const storage_;
   const Terms terms_;
-  const bool apply_by_any_terms_;
+  const Faults faults_;
+  bool owes_sync_ = false;
   std::shared_ptr<const Records> snapshot_;
   std::function<absl::Status(std::span<const Pair>)> before_apply_ =
       [](std::span<const Pair>) { return absl::OkStatus(); };

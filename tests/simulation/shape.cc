@@ -21,6 +21,20 @@ void DrawMemory(uint64_t seed, ClusterShape* shape) {
               &shape->session);
 }
 
+// Of its own chance too. What only a newer list in the wrong hands brings
+// about, or a loss of power at the wrong moment.
+void DrawForgetting(uint64_t seed, ClusterShape* shape) {
+  Random random(seed ^ 0xf03937);
+  if (random.OneIn(4)) {
+    shape->old_copy_every_ms = random.Between(5000, 20'000);
+  }
+  if (random.OneIn(4)) {
+    shape->crash_shipper_one_in = random.Between(2, 10);
+    shape->sync_every_write = false;
+    shape->replicas = std::max<size_t>(shape->replicas, 3);
+  }
+}
+
 }  // namespace
 
 ClusterShape ShapeOf(uint64_t seed) {
@@ -69,6 +83,7 @@ ClusterShape ShapeOf(uint64_t seed) {
   if (random.OneIn(3)) shape.join_every_ms = random.Between(10'000, 40'000);
   if (random.OneIn(3)) shape.remove_every_ms = random.Between(10'000, 40'000);
   if (random.OneIn(3)) shape.absent_every_ms = random.Between(10'000, 40'000);
+  DrawForgetting(seed, &shape);
   return shape;
 }
 
@@ -88,7 +103,8 @@ std::string Describe(const ClusterShape& shape) {
       shape.rot_every_ms, shape.members ? " ms, members" : " ms",
       ", one joins every ", shape.join_every_ms, " ms, one goes every ",
       shape.remove_every_ms, " ms, one is absent every ", shape.absent_every_ms,
-      " ms");
+      " ms, an old copy every ", shape.old_copy_every_ms,
+      " ms, a crash after one in ", shape.crash_shipper_one_in, " pairs");
 }
 
 }  // namespace rocksync

@@ -32,17 +32,19 @@ struct ClusterShape {
   uint64_t crash_every_ms = 0;
   uint64_t partition_every_ms = 0;
   uint64_t fail_write_every_ms = 0;
-  uint64_t rollback_every_ms = 0;  // a disk is replaced by an old backup
-  uint64_t copy_every_ms = 0;      // a copy is started beside the original
-  bool members = false;            // there is a member list
-  uint64_t join_every_ms = 0;      // an empty replica is added
-  uint64_t remove_every_ms = 0;    // an operator removes a member
-  uint64_t absent_every_ms = 0;    // somebody goes away for long
-  bool keeps_links = false;        // for several sessions
-  uint64_t rot_every_ms = 0;       // a disk damages a pair
-  size_t large_value = 0;          // bytes of one value in 20
-  size_t value_bytes = 0;          // of every value, at least
-  size_t session_bytes = 0;        // that a session may hold; 0: not bounded
+  uint64_t rollback_every_ms = 0;     // a disk is replaced by an old backup
+  uint64_t copy_every_ms = 0;         // a copy is started beside the original
+  bool members = false;               // there is a member list
+  uint64_t join_every_ms = 0;         // an empty replica is added
+  uint64_t remove_every_ms = 0;       // an operator removes a member
+  uint64_t absent_every_ms = 0;       // somebody goes away for long
+  uint64_t old_copy_every_ms = 0;     // an old copy is added as a new replica
+  uint64_t crash_shipper_one_in = 0;  // who has just handed a pair on
+  bool keeps_links = false;           // for several sessions
+  uint64_t rot_every_ms = 0;          // a disk damages a pair
+  size_t large_value = 0;             // bytes of one value in 20
+  size_t value_bytes = 0;             // of every value, at least
+  size_t session_bytes = 0;           // that a session may hold; 0: not bounded
   SessionOptions session;
 };
 ClusterShape ShapeOf(uint64_t seed);

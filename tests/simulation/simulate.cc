@@ -29,6 +29,7 @@ const std::map<std::string, ClusterFault> kClusterFaults = {
     {"apply-late", ClusterFault::kApplyLate},
     {"act-on-decode", ClusterFault::kActOnDecode},
     {"forget-memory", ClusterFault::kForgetMemory},
+    {"ship-before-sync", ClusterFault::kShipUnsynced},
 };
 const std::map<std::string, MemberFault> kMemberFaults = {
     {"forget-locally", MemberFault::kForgetLocally},
@@ -37,6 +38,8 @@ const std::map<std::string, MemberFault> kMemberFaults = {
     {"take-removed-back", MemberFault::kTakeRemovedBack},
     {"let-old-data-in", MemberFault::kLetOldDataIn},
     {"take-twins-for-one", MemberFault::kTakeTwinsForOne},
+    {"guard-by-horizon", MemberFault::kGuardByHorizon},
+    {"larger-horizon", MemberFault::kLargerHorizon},
 };
 
 // Plants the fault of this name; false: there is none.

@@ -26,4 +26,5 @@ if grep -rlF "$source/" "$work/prefix" --include='*.cmake' --include='*.h'; then
   echo "the files above name the source tree"
   exit 1
 fi
+"$work/prefix/bin/rocksync" --help > /dev/null
 ("$work/build/embed" 2>&1 || true) | grep -q usage

@@ -22,11 +22,16 @@ IOStatus StatusOf(DiskState state, const std::string& name) {
   switch (state) {
     case DiskState::kGood:
     case DiskState::kUnreadable:
+    case DiskState::kShortReads:
       return IOStatus::OK();
     case DiskState::kFull:
       return IOStatus::NoSpace(what, "No space left on device");
     case DiskState::kBroken:
       return IOStatus::IOError(what, "Input/output error");
+    case DiskState::kNoLog:
+      return name.ends_with(".log")
+                 ? IOStatus::IOError(what, "Input/output error")
+                 : IOStatus::OK();
   }
   return IOStatus::OK();
 }
@@ -69,10 +74,13 @@ class UnreadableFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
                 rocksdb::Slice* result, char* scratch,
                 IODebugContext* debug) const override {
-    return *state_ == DiskState::kUnreadable
-               ? IOStatus::IOError("While reading", "Input/output error")
-               : FSRandomAccessFileOwnerWrapper::Read(offset, size, options,
-                                                      result, scratch, debug);
+    const DiskState state = *state_;
+    if (state == DiskState::kUnreadable) {
+      return IOStatus::IOError("While reading", "Input/output error");
+    }
+    return FSRandomAccessFileOwnerWrapper::Read(
+        offset, state == DiskState::kShortReads ? size / 2 : size, options,
+        result, scratch, debug);
   }
 
  private:

@@ -11,9 +11,17 @@
 
 namespace rocksync {
 
-// What appending to any file, old or new, answers; of an unreadable disk,
+// What appending to any file, old or new, answers; of a disk without a log, to
+// the WAL alone; of an unreadable disk, and of one whose reads end short,
 // reading at random.
-enum class DiskState { kGood, kFull, kBroken, kUnreadable };
+enum class DiskState {
+  kGood,
+  kFull,
+  kBroken,
+  kUnreadable,
+  kShortReads,
+  kNoLog
+};
 
 struct FailingDisk {
   std::shared_ptr<std::atomic<DiskState>> state;

@@ -3,12 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "replication/admission.h"
+#include "replication/protocol/setup.h"
+#include "replication/store/identity_life.h"
+#include "replication/store/membership.h"
+#include "replication/store/store_access.h"
+#include "rocksync/transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
@@ -82,6 +91,63 @@ class Forgetting : public ReplicationTest {
     return counts;
   }
 
+  // Introduces `from`, which is stopped, to whoever listens there, and goes
+  // away before any session: the other side has agreed and got nothing.
+  static void Greet(TestReplica& from, const std::string& address) {
+    std::shared_ptr<Transport> transport;
+    ASSERT_TRUE(IsOk(from.NewTransport(&transport)));
+    std::unique_ptr<Connection> connection;
+    ASSERT_TRUE(IsOk(transport->Connect(address, kPatience, {}, &connection)));
+    const ReplicaIdentity identity = from.db()->Identity();
+    const ClusterSecret secret =
+        from.db()->replication_options().cluster_secret;
+    Admission admission;
+    ASSERT_TRUE(IsOk(KnockAt({"test", secret, identity.replica_id, kPatience},
+                             connection.get(), &admission)));
+    const Announcement said = StoreAccess::MembershipOf(from.db())->Announce();
+    const Life life = LifeOf(identity);
+    SetupFacts facts;
+    facts.cluster = "test";
+    facts.replica_id = identity.replica_id;
+    facts.incarnation = life.incarnation;
+    facts.first_clock = life.first_clock;
+    facts.clock = said.reading;
+    facts.past = life.past;
+    facts.forgetting = said.forgetting;
+    for (const auto& family : StoreAccess::Families(from.db())) {
+      facts.families.push_back({family.name, family.comparator});
+    }
+    rocksync::Setup setup(Role::kInitiator, facts, secret, {});
+    std::string message;
+    while (!setup.done()) {
+      while (setup.NextMessage(&message)) {
+        ASSERT_TRUE(IsOk(connection->Send(message, kPatience)));
+      }
+      if (setup.done()) break;
+      ASSERT_TRUE(IsOk(connection->Receive(&message, kPatience)));
+      ASSERT_TRUE(setup.Receive(message).ok()) << setup.status();
+    }
+  }
+
+  // A copy of its directory as it is.
+  void CopyDirectory(TestReplica& replica, const std::string& name) {
+    replica.Stop();
+    replica.Close();
+    std::filesystem::copy(replica.setting().directory,
+                          SettingOf(name).directory,
+                          std::filesystem::copy_options::recursive);
+    ASSERT_TRUE(replica.Open());
+    ASSERT_TRUE(IsOk(replica.Start()));
+  }
+
+  static void Restart(TestReplica& replica) {
+    replica.Stop();
+    replica.Close();
+    ASSERT_TRUE(replica.Open());
+    ASSERT_TRUE(IsOk(replica.Start()));
+  }
+
+  static constexpr milliseconds kPatience{60'000};
   std::vector<std::unique_ptr<TestReplica>> replicas_;
 };
 
@@ -127,6 +193,51 @@ TEST_F(Forgetting, DeletedByOneGoneFromAll) {
   MeetAll({&a(), &b(), &c()});
   EXPECT_GT(StatsOf(c()).horizon_ms, 0u);
   EXPECT_EQ(c().Scan(), contents);
+}
+
+// What a member is said to hold of another is there: not what that one wrote
+// while they talked.
+TEST_F(Forgetting, AProofCountsForWhatBothSnapshotsHold) {
+  Fill();
+  ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
+  b().Delete("k1");
+  MeetAll({&a(), &b(), &c()});
+  std::atomic<bool> stop = false;
+  std::atomic<int> written = 0;
+  std::thread writer([&] {
+    while (!stop && written < 100'000) {
+      b().Put(Numbered("w", written), "value");
+      ++written;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  });
+  const auto view = StoreAccess::NewView(b().db());
+  int checked = 0;
+  int covered = 0;
+  for (int round = 0; round < 25; ++round) {
+    const int before = written;
+    EXPECT_TRUE(Eventually([&] { return written > before; }));
+    Meet(a(), b());
+    const rocksync::Forgetting known =
+        StoreAccess::MembershipOf(a().db())->Now();
+    const uint64_t held = known.holds[*known.list.Find(b().id())];
+    const int after = written;
+    const auto snapshot = view->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    for (; checked < after; ++checked) {
+      const std::string key = Numbered("w", checked);
+      const auto entry = (*snapshot)->FindKey(0, key);
+      ASSERT_TRUE(entry.ok() && entry->has_value()) << key;
+      if ((*entry)->version.time > held) break;
+      ++covered;
+      std::string value;
+      EXPECT_TRUE(IsOk(a().db()->Get({}, key, &value))) << key;
+    }
+    if (HasFailure()) break;
+  }
+  stop = true;
+  writer.join();
+  EXPECT_GT(covered, 0);
 }
 
 // b meets only the copy of c, a only c itself, so neither can tell that there
@@ -248,6 +359,65 @@ TEST_F(Forgetting, Newcomers) {
   EXPECT_FALSE(s.ok());
   EXPECT_TRUE(Mentions(s, "deleted and forgotten"));
   EXPECT_EQ(a().Scan().count("k3"), 0u);
+}
+
+// c has vouched for the deletes that a and b forget, and has not heard that
+// they do. The newer list is set on c, so what is compared by falls back; c is
+// lost; a copy from before the deletes is opened as a new replica, and is
+// listed.
+TEST_F(Forgetting, WhatIsPurgedDoesNotReturnInANewerList) {
+  Fill();
+  ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
+  MeetAll({&a(), &b(), &c()});
+  CopyDirectory(b(), "old");
+  MeetAll({&a(), &b(), &c()});
+  for (int i = 0; i < 50; ++i) a().Delete("k" + std::to_string(i));
+  // All clocks are past the deletes; then a hears of b once it has heard of c.
+  for (TestReplica* other : {&b(), &c()}) Meet(a(), *other);
+  for (TestReplica* other : {&b(), &c(), &c()}) Meet(a(), *other);
+  ASSERT_TRUE(Eventually([&] {
+    Meet(a(), b());
+    return StatsOf(a()).tombstones + StatsOf(b()).tombstones == 0 &&
+           !StatsOf(a()).sweeping && !StatsOf(b()).sweeping;
+  }));
+  ASSERT_EQ(StatsOf(c()).tombstones, 50u);
+
+  TestReplica::Setting setting = SettingOf("old");
+  setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+    options->open_copy_as_new_replica = true;
+  };
+  TestReplica old(setting);
+  ASSERT_TRUE(old.Open()) << old.open_status().ToString();
+  ASSERT_EQ(old.Scan().size(), 100u);
+  c().Stop();
+  ASSERT_TRUE(
+      IsOk(c().db()->SetMembers(2, {a().id(), b().id(), c().id(), old.id()})));
+  ASSERT_TRUE(Eventually([&] {
+    Greet(c(), a().address());
+    return StatsOf(a()).epoch == 2 && StatsOf(a()).horizon_ms == 0;
+  }));
+  c().Close();
+
+  Restart(a());
+  ASSERT_TRUE(IsOk(old.Start()));
+  for (int round = 0; round < 2; ++round) {
+    const rocksdb::Status s = old.replicator()->SyncNow(a().address());
+    EXPECT_TRUE(Mentions(s, "deleted and forgotten"));
+    Meet(a(), b());
+  }
+  for (TestReplica* replica : {&a(), &b()}) {
+    EXPECT_EQ(replica->Scan().size(), 50u);
+    EXPECT_EQ(replica->Scan().count("k0"), 0u);
+  }
+  // A copy from after it is welcome.
+  CopyDirectory(b(), "young");
+  setting.directory = SettingOf("young").directory;
+  TestReplica young(setting);
+  ASSERT_TRUE(young.Open()) << young.open_status().ToString();
+  ASSERT_TRUE(IsOk(young.Start()));
+  ASSERT_TRUE(IsOk(a().db()->SetMembers(3, {a().id(), b().id(), young.id()})));
+  Meet(young, a());
+  EXPECT_EQ(young.Scan(), a().Scan());
 }
 
 }  // namespace

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "replication/admission.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/setup.h"
 #include "rocksdb/comparator.h"
@@ -53,12 +58,23 @@ TEST_F(Identity, CertificateOfAnotherReplicaAtStart) {
   EXPECT_TRUE(Mentions(s, "names replica 0000000000001234"));
 }
 
+// Not a copy: nothing follows from it.
 TEST_F(Identity, OurOwnAddress) {
-  const auto a = NewReplica("a");
-  ASSERT_TRUE(IsOk(a->Start()));
-  const rocksdb::Status s = a->replicator()->SyncNow(a->address());
+  TestReplica::Setting setting = SettingOf("a");
+  setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+    options->open_copy_as_new_replica = true;
+  };
+  TestReplica a(setting);
+  ASSERT_TRUE(a.Open());
+  const uint64_t id = a.id();
+  ASSERT_TRUE(IsOk(a.Start()));
+  const rocksdb::Status s = a.replicator()->SyncNow(a.address());
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
-  EXPECT_TRUE(Mentions(s, "exists twice"));
+  EXPECT_TRUE(Mentions(s, "leads back to"));
+  a.Stop();
+  a.Close();
+  ASSERT_TRUE(a.Open());
+  EXPECT_EQ(a.id(), id);
 }
 
 // A peer of a later release, which speaks only what is not known here.
@@ -73,6 +89,12 @@ TEST_F(Identity, AnUnknownProtocolVersion) {
   std::unique_ptr<Connection> connection;
   ASSERT_TRUE(IsOk(network->Join(77)->Connect("a", std::chrono::seconds(60), {},
                                               &connection)));
+  AdmissionTerms terms;
+  terms.cluster = "test";
+  terms.secret = a->db()->replication_options().cluster_secret;
+  terms.shown_id = 77;
+  Admission admission;
+  ASSERT_TRUE(IsOk(KnockAt(terms, connection.get(), &admission)));
   SetupFacts facts;
   facts.cluster = "test";
   facts.replica_id = 77;
@@ -85,11 +107,92 @@ TEST_F(Identity, AnUnknownProtocolVersion) {
   std::string answer;
   ASSERT_TRUE(IsOk(connection->Receive(&answer, std::chrono::seconds(60))));
   EXPECT_EQ(answer[0], static_cast<char>(MessageType::kRefusal));
-  for (const char* part : {"versions 4 to 5", "3 to 3", "run releases"}) {
+  for (const char* part : {"versions 5 to 6", "4 to 4", "run releases"}) {
     EXPECT_NE(answer.find(part), std::string::npos) << answer;
   }
   // And goes on with others.
   EXPECT_TRUE(IsOk(a->db()->Put(rocksdb::WriteOptions(), "k", "v")));
+}
+
+// Says that it remembers a later life of whoever dials, and does not know the
+// secret.
+class Slanderer {
+ public:
+  explicit Slanderer(TestReplica& with_its_certificate) {
+    EXPECT_TRUE(IsOk(with_its_certificate.NewTransport(&transport_)));
+    id_ = with_its_certificate.id();
+    EXPECT_TRUE(IsOk(transport_->Listen(
+        "127.0.0.1:0", [this](std::unique_ptr<Connection> connection) {
+          threads_.emplace_back([this, connection = std::move(connection)] {
+            Talk(connection.get());
+          });
+        })));
+  }
+  ~Slanderer() {
+    transport_->StopListening();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  std::string address() const { return transport_->listen_address(); }
+  int talks() const { return talks_; }
+
+ private:
+  void Talk(Connection* connection) {
+    std::string message;
+    if (!connection->Receive(&message, kPatience).ok()) return;
+    ++talks_;
+    if (message[0] == static_cast<char>(MessageType::kSetup)) {
+      AnswerSetup(connection, message);
+    } else {
+      std::string refusal(1, static_cast<char>(MessageType::kRefusal));
+      refusal += static_cast<char>(RefusalReason::kRolledBack);
+      refusal += "superseded: a restored backup or a copy";
+      (void)connection->Send(refusal, kPatience);
+    }
+    (void)connection->Receive(&message, kPatience);  // until it has read it
+  }
+
+  void AnswerSetup(Connection* connection, std::string message) {
+    SetupFacts facts;
+    facts.cluster = "test";
+    facts.replica_id = id_;
+    facts.families = {{"default", "leveldb.BytewiseComparator"}};
+    SetupPolicy policy;
+    policy.remembered = [](uint64_t) {
+      return Life{.incarnation = {.counter = 1000, .random = 1}};
+    };
+    Setup setup(Role::kResponder, facts, ClusterSecret{99}, policy);
+    EXPECT_FALSE(setup.Receive(message).ok());
+    while (setup.NextMessage(&message)) {
+      (void)connection->Send(message, kPatience);
+    }
+  }
+
+  static constexpr milliseconds kPatience{60'000};
+  std::shared_ptr<Transport> transport_;
+  uint64_t id_ = 0;
+  std::atomic<int> talks_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+// Who is refused as superseded opens as a new replica, if the application lets
+// it. Whoever has a certificate alone cannot bring that about.
+TEST_F(Identity, ARefusalWithoutTheSecretIsReportedAndForgotten) {
+  const auto b = NewReplica("b");
+  TestReplica::Setting setting = SettingOf("a");
+  setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+    options->open_copy_as_new_replica = true;
+  };
+  TestReplica a(setting);
+  ASSERT_TRUE(a.Open());
+  const uint64_t id = a.id();
+  Slanderer slanderer(*b);
+  ASSERT_TRUE(IsOk(a.Start()));
+  EXPECT_FALSE(a.replicator()->SyncNow(slanderer.address()).ok());
+  EXPECT_EQ(slanderer.talks(), 1);
+  a.Stop();
+  a.Close();
+  ASSERT_TRUE(a.Open());
+  EXPECT_EQ(a.id(), id);
 }
 
 // b's directory is put back to what it was two openings ago, so no local check
@@ -194,6 +297,97 @@ TEST_F(RolledBack, ARunningCopyIsRefusedThenOpensAsANewReplica) {
   EXPECT_EQ(renewed.Scan(), a_->Scan());
   EXPECT_EQ(original.Scan(), a_->Scan());
   EXPECT_EQ(a_->Scan().count("of the copy"), 1u);
+}
+
+// The original itself may be whom the copy meets first. Neither knows which of
+// the two is the copy: both note that it happened, and who is opened with
+// open_copy_as_new_replica becomes another replica.
+class MetItself : public ReplicationTest {
+ protected:
+  // The original lives in another directory than it was made in, and the copy
+  // where it was made: nothing but the meeting tells.
+  void SetUp() override {
+    TestReplica first(SettingOf("home"));
+    ASSERT_TRUE(first.Open());
+    first.Put("k", "v");
+    first.Close();
+    std::filesystem::copy(first.setting().directory,
+                          SettingOf("away").directory,
+                          std::filesystem::copy_options::recursive);
+    original_ = std::make_unique<TestReplica>(SettingOf("away"));
+    copy_ = std::make_unique<TestReplica>(SettingOf("home"));
+    for (TestReplica* replica : {original_.get(), copy_.get()}) {
+      ASSERT_TRUE(replica->Open());
+      ASSERT_TRUE(IsOk(replica->Start()));
+    }
+    ASSERT_EQ(original_->id(), copy_->id());
+  }
+
+  void ExpectMet(TestReplica* who, TestReplica* whom) {
+    const rocksdb::Status s = who->replicator()->SyncNow(whom->address());
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, "exists twice"));
+    EXPECT_TRUE(Mentions(s, "open_copy_as_new_replica"));
+  }
+
+  void ExpectTheRemedyWorks() {
+    const uint64_t id = original_->id();
+    copy_.reset();
+    TestReplica::Setting setting = SettingOf("home");
+    setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+      options->open_copy_as_new_replica = true;
+    };
+    TestReplica renewed(setting);
+    ASSERT_TRUE(renewed.Open()) << renewed.open_status().ToString();
+    EXPECT_NE(renewed.id(), id);
+    ASSERT_TRUE(IsOk(renewed.Start()));
+    EXPECT_TRUE(IsOk(renewed.replicator()->SyncNow(original_->address())));
+    original_->Stop();
+    original_->Close();
+    ASSERT_TRUE(original_->Open());
+    EXPECT_EQ(original_->id(), id) << "the original is not fenced";
+    ASSERT_TRUE(IsOk(original_->Start()));
+    EXPECT_TRUE(IsOk(original_->replicator()->SyncNow(renewed.address())));
+  }
+
+  std::unique_ptr<TestReplica> original_;
+  std::unique_ptr<TestReplica> copy_;
+};
+
+TEST_F(MetItself, TheCopyThatDialsOpensAsANewReplica) {
+  ExpectMet(copy_.get(), original_.get());
+  ExpectTheRemedyWorks();
+}
+
+TEST_F(MetItself, TheCopyThatIsDialedOpensAsANewReplica) {
+  ExpectMet(original_.get(), copy_.get());
+  ExpectTheRemedyWorks();
+}
+
+// A connection may last for weeks: what was agreed upon when it was set up
+// does not keep the original from being noticed once its copy has come.
+TEST_F(RolledBack, ACopyIsNoticedWhileTheOriginalStaysConnected) {
+  TestReplica original(SettingOf("original"));
+  ASSERT_TRUE(original.Open());
+  ASSERT_TRUE(IsOk(original.Start()));
+  original.Put("shared", "value");
+  ASSERT_TRUE(IsOk(original.replicator()->SyncNow(a_->address())));
+  ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(original.address())));
+  std::filesystem::copy(original.setting().directory,
+                        SettingOf("copy").directory,
+                        std::filesystem::copy_options::recursive);
+  TestReplica copy(SettingOf("copy"));
+  ASSERT_TRUE(copy.Open());
+  ASSERT_EQ(copy.id(), original.id());
+  ASSERT_TRUE(IsOk(copy.Start()));
+  ASSERT_TRUE(IsOk(copy.replicator()->SyncNow(a_->address())));
+  rocksdb::Status s = original.replicator()->SyncNow(a_->address());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "rolled back"));
+  s = a_->replicator()->SyncNow(original.address());
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "rolled back"));
+  EXPECT_TRUE(IsOk(copy.replicator()->SyncNow(a_->address())));
 }
 
 TEST_F(Identity, OtherFamilies) {

@@ -53,12 +53,14 @@ class ScrubTest : public ReplicationTest {
   // Past the library, as a disk would.
   static void Rot(TestReplica* replica, const std::string& key,
                   const std::string& value) {
-    ASSERT_TRUE(IsOk(
-        replica->db()->GetBaseDB()->Put(rocksdb::WriteOptions(), key, value)));
+    ASSERT_TRUE(IsOk(StoreAccess::StoreOf(replica->db())
+                         ->db()
+                         ->Put(rocksdb::WriteOptions(), key, value)));
   }
   static void LosePair(TestReplica* replica, const std::string& key) {
-    ASSERT_TRUE(
-        IsOk(replica->db()->GetBaseDB()->Delete(rocksdb::WriteOptions(), key)));
+    ASSERT_TRUE(IsOk(StoreAccess::StoreOf(replica->db())
+                         ->db()
+                         ->Delete(rocksdb::WriteOptions(), key)));
   }
   static void LoseEntry(TestReplica* replica, const std::string& key) {
     Store* const store = StoreAccess::StoreOf(replica->db());
@@ -67,6 +69,37 @@ class ScrubTest : public ReplicationTest {
     store->digests()->Invalidate();
     ASSERT_TRUE(IsOk(store->db()->Delete(rocksdb::WriteOptions(),
                                          store->reader().index(), index_key)));
+  }
+
+  // An entry as bytes, past the library; empty: none.
+  static std::string EntryBytes(TestReplica* replica, const std::string& key) {
+    Store* const store = StoreAccess::StoreOf(replica->db());
+    std::string index_key;
+    AppendIndexKey(&index_key, KeyIn(store, key));
+    std::string bytes;
+    (void)store->db()->Get({}, store->reader().index(), index_key, &bytes);
+    return bytes;
+  }
+  static void SetEntryBytes(TestReplica* replica, const std::string& key,
+                            const std::string& bytes) {
+    Store* const store = StoreAccess::StoreOf(replica->db());
+    std::string index_key;
+    AppendIndexKey(&index_key, KeyIn(store, key));
+    store->digests()->Invalidate();
+    ASSERT_TRUE(
+        IsOk(store->db()->Put({}, store->reader().index(), index_key, bytes)));
+  }
+  // Completes all hashes, as time does.
+  static void FlushIndex(TestReplica* replica) {
+    Store* const store = StoreAccess::StoreOf(replica->db());
+    ASSERT_TRUE(IsOk(store->db()->Flush({}, store->reader().index())));
+  }
+  // Within a few sessions, the first of which may find the damage.
+  bool SyncsAgain() {
+    for (int i = 0; i < 3; ++i) {
+      if (a_->replicator()->SyncNow(b_->address()).ok()) return true;
+    }
+    return false;
   }
 
   std::unique_ptr<TestReplica> a_;
@@ -204,7 +237,7 @@ TEST_F(ScrubTest, WhoOnlyListensAdoptsOnceAllMembersAreProvenEqual) {
 
 // Both hold the version with a value that matches their entry: the bit flipped
 // before the value was hashed.
-TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByValueHash) {
+TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByHash) {
   for (TestReplica* damaged : {a_.get(), b_.get()}) {
     Store* const store = StoreAccess::StoreOf(damaged->db());
     for (int i = 0; i < 20; ++i) {
@@ -217,7 +250,7 @@ TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByValueHash) {
       rocksdb::WriteBatch batch;
       ASSERT_TRUE(
           IsOk(batch.Put(store->table().families()[0].handle(), name, value)));
-      store->PutEntry(&batch, key, PendingEntry(entry.version, &view));
+      store->PutEntry(&batch, key, IssuedEntry(entry.version, &view));
       store->digests()->Invalidate();
       ASSERT_TRUE(IsOk(store->db()->Write(rocksdb::WriteOptions(), &batch)));
     }
@@ -252,6 +285,126 @@ TEST_F(ScrubTest, RotLosesAgainstItsOwnVersion) {
   EXPECT_TRUE(Equal());
   EXPECT_EQ(a_->Scan(), contents_);
   EXPECT_EQ(b_->Scan(), contents_);
+}
+
+// Any bit of a tombstone's entry or of a live one's: its hash tells which.
+TEST_F(ScrubTest, AFlippedBitOfAnEntryIsFlippedBack) {
+  FlushIndex(a_.get());
+  const IndexStats before = a_->db()->GetIndexStats();
+  uint64_t flipped = 0;
+  for (const char* key : {"k999", "k5"}) {
+    const std::string bytes = EntryBytes(a_.get(), key);
+    ASSERT_EQ(bytes.size(), 25u);
+    for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      if (bit == 2) continue;  // suspect: acquitted
+      SetEntryBytes(a_.get(), key, WithBitFlipped(bytes, bit));
+      Scrub(a_.get());
+      ASSERT_EQ(EntryBytes(a_.get(), key), bytes) << key << " bit " << bit;
+      ++flipped;
+    }
+    SetEntryBytes(a_.get(), key, WithBitFlipped(bytes, 2));
+    Scrub(a_.get());
+    EXPECT_EQ(EntryBytes(a_.get(), key), bytes) << key;
+  }
+  const IndexStats stats = a_->db()->GetIndexStats();
+  EXPECT_EQ(stats.repaired_entries - before.repaired_entries, flipped);
+  EXPECT_EQ(stats.acquitted_pairs - before.acquitted_pairs, 2u);
+  EXPECT_EQ(stats.suspect_pairs, 0u);
+  EXPECT_TRUE(Equal());
+  EXPECT_EQ(a_->Scan(), contents_);
+}
+
+// Without a scrub: whoever meets it has it looked at, and what else there is
+// goes on.
+TEST_F(ScrubTest, AFlippedBitOfATombstoneStopsNoSession) {
+  a_->Put("gone", "value");
+  Sync();
+  a_->Delete("gone");
+  FlushIndex(a_.get());
+  std::string bytes = EntryBytes(a_.get(), "gone");
+  SetEntryBytes(a_.get(), "gone", WithBitFlipped(bytes, 8 * 20));
+  a_->Put("unrelated", "value");
+  EXPECT_TRUE(SyncsAgain());
+  contents_["unrelated"] = "value";
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_);
+  EXPECT_TRUE(Equal());
+}
+
+// The other side has it right.
+TEST_F(ScrubTest, ATombstoneBeyondRepairComesFromThePeer) {
+  FlushIndex(a_.get());
+  const std::string bytes = EntryBytes(a_.get(), "k999");
+  SetEntryBytes(a_.get(), "k999", bytes.substr(0, 9) + std::string(16, 'x'));
+  EXPECT_TRUE(SyncsAgain());
+  EXPECT_TRUE(Equal());
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_);
+}
+
+TEST_F(ScrubTest, AnEntryThatDoesNotParseStopsNobody) {
+  SetEntryBytes(a_.get(), "k5", "?");
+  a_->Put("unrelated", "value");
+  contents_["unrelated"] = "value";
+  EXPECT_TRUE(SyncsAgain()) << "it reads as if there were none";
+  EXPECT_EQ(b_->Scan(), contents_);
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_TRUE(Equal());
+
+  SetEntryBytes(a_.get(), "k6", "?");
+  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  EXPECT_EQ(a_->db()->GetIndexStats().suspect_pairs, 1u);
+  Sync();
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_TRUE(Equal());
+}
+
+// A bit of an index key: the entry stands where no key has its entry.
+TEST_F(ScrubTest, AnEntryInTheWrongPlaceGoesBackOrGoes) {
+  Store* const store = StoreAccess::StoreOf(a_->db());
+  const std::string bytes = EntryBytes(a_.get(), "k5");
+  std::string place;
+  AppendIndexKey(&place, KeyIn(store, "k5"));
+  for (size_t bit = 0; bit < 8 * place.size(); ++bit) {
+    const std::string stray = WithBitFlipped(place, bit);
+    LoseEntry(a_.get(), "k5");
+    ASSERT_TRUE(
+        IsOk(store->db()->Put({}, store->reader().index(), stray, bytes)));
+    store->digests()->Invalidate();
+    Scrub(a_.get());
+    EXPECT_EQ(EntryBytes(a_.get(), "k5"), bytes) << "bit " << bit;
+    std::string left;
+    EXPECT_TRUE(store->db()
+                    ->Get({}, store->reader().index(), stray, &left)
+                    .IsNotFound());
+  }
+  for (const char* nonsense :
+       {"\x80", "nonsense", "nonsense\xff\xff\xff\xff"}) {
+    ASSERT_TRUE(
+        IsOk(store->db()->Put({}, store->reader().index(), nonsense, "?")));
+  }
+  store->digests()->Invalidate();
+  EXPECT_TRUE(SyncsAgain());
+  Scrub(a_.get());
+  EXPECT_EQ(a_->db()->GetIndexStats().removed_entries, 3u);
+  EXPECT_TRUE(Equal());
+  EXPECT_EQ(a_->Scan(), contents_);
+}
+
+// A session meets it first.
+TEST_F(ScrubTest, AnEntryInTheWrongPlaceStopsNoSession) {
+  a_->Put("new", "value");
+  Store* const store = StoreAccess::StoreOf(a_->db());
+  std::string place;
+  AppendIndexKey(&place, KeyIn(store, "new"));
+  const std::string bytes = EntryBytes(a_.get(), "new");
+  LoseEntry(a_.get(), "new");
+  ASSERT_TRUE(IsOk(store->db()->Put({}, store->reader().index(),
+                                    WithBitFlipped(place, 1), bytes)));
+  contents_["new"] = "value";
+  EXPECT_TRUE(SyncsAgain());
+  EXPECT_EQ(b_->Scan(), contents_);
+  EXPECT_TRUE(Equal());
 }
 
 TEST_F(ScrubTest, GoesOnWhereItWasAfterARestart) {

@@ -1,10 +1,12 @@
 // Pairs from peers when something is wrong here, and the rare turns of apply.
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
 
 #include "replication/store/membership.h"
+#include "rocksdb/table.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -12,14 +14,15 @@ namespace {
 
 class ApplyTroubleTest : public TroubleTest {
  protected:
-  // Two values, the one with the smaller hash first.
-  ApplyTroubleTest() {
-    if (HashValue(lesser_) > HashValue(greater_)) lesser_.swap(greater_);
-  }
-
   // An adopted pair whose entry holds the element's hash, not the value's.
-  void OpenWithAdopted(const std::string& value) {
+  void OpenWithAdopted(bool greater) {
     OpenWithView();
+    // The one with the smaller hash first.
+    const auto hash_of = [this](const std::string& value) {
+      return view_->HashOf({0, "k", {}, false, value});
+    };
+    if (hash_of(lesser_) > hash_of(greater_)) lesser_.swap(greater_);
+    const std::string& value = greater ? greater_ : lesser_;
     EXPECT_EQ(OutcomeOf({0, "k", {}, false, value}), ApplyOutcome::kApplied);
     OpenWithView();
     EXPECT_FALSE(EntryOf("k").pending);
@@ -29,16 +32,34 @@ class ApplyTroubleTest : public TroubleTest {
   std::string greater_ = "b";
 };
 
-TEST_F(ApplyTroubleTest, AnEntryThatDoesNotRead) {
+TEST_F(ApplyTroubleTest, AnEntryThatDoesNotParseIsAsIfThereWereNone) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("k", "mine"));
   DamageEntry("k");
-  EXPECT_TRUE(absl::IsDataLoss(Apply({0, "k", {Now(), kPeer}, false, "v"})));
+  EXPECT_TRUE(EntryOf("k").damaged);
+  EXPECT_EQ(OutcomeOf({0, "k", {Now(), kPeer}, false, "v"}),
+            ApplyOutcome::kApplied);
+  EXPECT_EQ(Get("k"), "v");
+  CloseAndCheck();
+}
+
+// But for one bit it is there, and wins.
+TEST_F(ApplyTroubleTest, AnEntryWithAFlippedBitIsReadAllTheSame) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("k", "mine"));
+  std::string bytes;
+  AppendEntry(&bytes, EntryOf("k"), db_->Identity().replica_id);
+  PutIntoIndex("k", WithBitFlipped(bytes, 7));
+  EXPECT_TRUE(EntryOf("k").damaged);
+  EXPECT_EQ(OutcomeOf({0, "k", {1, kPeer}, false, "v"}),
+            ApplyOutcome::kSuperseded);
+  EXPECT_FALSE(EntryOf("k").suspect);
   EXPECT_EQ(Get("k"), "mine");
+  CloseAndCheck();
 }
 
 TEST_F(ApplyTroubleTest, RotLosesAgainstAnyPairOfItsVersion) {
-  OpenWithAdopted(greater_);
+  OpenWithAdopted(/*greater=*/true);
   for (const std::string& value : {lesser_, greater_}) {
     EXPECT_EQ(OutcomeOf({0, "k", {}, false, value}), ApplyOutcome::kSuperseded);
   }
@@ -48,19 +69,23 @@ TEST_F(ApplyTroubleTest, RotLosesAgainstAnyPairOfItsVersion) {
 }
 
 TEST_F(ApplyTroubleTest, SoDoesAPairThatIsLost) {
-  OpenWithAdopted(greater_);
+  OpenWithAdopted(/*greater=*/true);
   ASSERT_ROCKS_OK(store()->db()->Delete({}, "k"));
   EXPECT_EQ(OutcomeOf({0, "k", {}, false, lesser_}), ApplyOutcome::kApplied);
   EXPECT_EQ(Get("k"), lesser_);
 }
 
 TEST_F(ApplyTroubleTest, AValueThatCannotBeReadIsKept) {
-  OpenWithAdopted(lesser_);
+  OpenWithAdopted(/*greater=*/true);
   PutIntoIndex("k", EntryOf("k"));  // so that it need not be read from disk
-  *disk_.state = DiskState::kUnreadable;
-  EXPECT_FALSE(Apply({0, "k", {}, false, greater_}).ok());
+  for (const DiskState state :
+       {DiskState::kUnreadable, DiskState::kShortReads}) {
+    *disk_.state = state;
+    EXPECT_EQ(OutcomeOf({0, "k", {}, false, lesser_}),
+              ApplyOutcome::kSuperseded);
+  }
   *disk_.state = DiskState::kGood;
-  EXPECT_EQ(Get("k"), lesser_);
+  EXPECT_EQ(Get("k"), greater_);
 }
 
 TEST_F(ApplyTroubleTest, OfEqualVersionsTheTombstoneWins) {
@@ -122,17 +147,17 @@ TEST_F(ApplyTroubleTest, WhatIsKnownOfTheSenderComesFirst) {
   ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
   Membership* const members = StoreAccess::MembershipOf(db_.get());
   const size_t they = *members->Now().list.Find(kPeer);
+  Terms agreed;
   const auto met = [&](const Life& life) {
     Announcement peer = members->Announce();
     peer.forgetting.lives.assign(2, {});
     peer.forgetting.lives[they] = life;
-    Horizon agreed;
     return members->Agree(members->Now(), kPeer, life.incarnation, peer,
                           &agreed);
   };
   const Life life = {.incarnation = {1, 7}, .past = {.since = 0}};
   ASSERT_ROCKS_OK(met(life));
-  view_->AgreeOn({1, 0}, kPeer, life.incarnation);
+  view_->AgreeOn(agreed, kPeer, life.incarnation);
   const Pair pair = {
       0, "k", {Now() + (uint64_t{1000} << 16), kPeer}, false, "v"};
   Stall();
@@ -155,6 +180,39 @@ TEST_F(ApplyTroubleTest, WhatIsKnownOfTheSenderComesFirst) {
   EXPECT_NE(status.message().find("member list"), std::string::npos) << status;
 }
 
+// Whoever sets a list holds all locks until it is written.
+TEST_F(ApplyTroubleTest, StatisticsDoNotWaitForAStalledWriter) {
+  OpenWithView();
+  Stall();
+  std::thread setter([this] {
+    EXPECT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
+  });
+  EXPECT_TRUE(Eventually([this] {
+    StripeSet one;
+    one.Add(0);
+    if (!store()->locks()->Lock(one, [] { return true; })) return true;
+    const StripeSetGuard unlock(store()->locks(), one, std::adopt_lock);
+    return false;
+  }));
+  std::atomic<bool> done{false};
+  std::thread reader([this, &done] {
+    EXPECT_EQ(db_->GetForgettingStats().epoch, 0u);
+    db_->GetIndexStats();
+    EXPECT_TRUE(db_->Adoption().done);
+    done = true;
+  });
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!done && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(done);
+  EndStall();
+  setter.join();
+  reader.join();
+  EXPECT_EQ(db_->GetForgettingStats().epoch, 1u);
+}
+
 TEST_F(ApplyTroubleTest, ABrokenDiskIsAnError) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("before", "v"));
@@ -170,15 +228,15 @@ TEST_F(ApplyTroubleTest, ABrokenDiskIsAnError) {
 
 TEST_F(ApplyTroubleTest, SuspectsAreMarkedOnceAndLoseAgainstAnything) {
   OpenWithView();
-  ASSERT_ROCKS_OK(Put("k", "v"));
-  const Version version = EntryOf("k").version;
-  store()->MarkSuspect(family(), "absent", version);
+  store()->Doubt(IndexKeyOf("absent"));
   EXPECT_FALSE(HasEntry("absent"));
-  store()->MarkSuspect(family(), "k", {version.time + 1, version.replica});
-  EXPECT_FALSE(EntryOf("k").suspect) << "it has been written since";
-  store()->MarkSuspect(family(), "k", version);
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  store()->Doubt(IndexKeyOf("k"));
+  EXPECT_FALSE(EntryOf("k").suspect) << "it matches";
+  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "rot"));
+  store()->Doubt(IndexKeyOf("k"));
   EXPECT_TRUE(EntryOf("k").suspect);
-  store()->MarkSuspect(family(), "k", version);
+  store()->Doubt(IndexKeyOf("k"));
   EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 1u);
   EXPECT_EQ(OutcomeOf({0, "k", {1, kPeer}, false, "of a peer"}),
             ApplyOutcome::kApplied);
@@ -186,11 +244,55 @@ TEST_F(ApplyTroubleTest, SuspectsAreMarkedOnceAndLoseAgainstAnything) {
   EXPECT_EQ(Get("k"), "of a peer");
 }
 
+TEST_F(ApplyTroubleTest, ASuspectThatMatchesAgainIsAcquitted) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "rot"));
+  store()->Doubt(IndexKeyOf("k"));
+  EXPECT_TRUE(EntryOf("k").suspect);
+  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "v"));
+  EXPECT_EQ(OutcomeOf({0, "k", {1, kPeer}, false, "older"}),
+            ApplyOutcome::kSuperseded);
+  EXPECT_FALSE(EntryOf("k").suspect);
+  EXPECT_EQ(Get("k"), "v");
+  EXPECT_EQ(db_->GetIndexStats().acquitted_pairs, 1u);
+  CloseAndCheck();
+}
+
+// Reads that end short look like corruption. While they may pass, nothing older
+// replaces what does not read; once they have lasted, it does.
+TEST_F(ApplyTroubleTest, CorruptionIsAFactOnceItHasLasted) {
+  rocksdb::BlockBasedTableOptions table;
+  table.no_block_cache = true;
+  options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  const Version version = EntryOf("k").version;
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  PutIntoIndex("k", EntryOf("k"));  // so that it need not be read from disk
+  *disk_.state = DiskState::kShortReads;
+  store()->Doubt(IndexKeyOf("k"));
+  EXPECT_TRUE(EntryOf("k").suspect);
+  EXPECT_EQ(EntryOf("k").version, version);
+  const Pair older = {0, "k", {1, kPeer}, false, "older"};
+  EXPECT_EQ(OutcomeOf(older), ApplyOutcome::kDeferred);
+  *disk_.state = DiskState::kGood;
+  EXPECT_EQ(Get("k"), "v");
+
+  *disk_.state = DiskState::kShortReads;
+  EXPECT_EQ(OutcomeOf(older), ApplyOutcome::kDeferred);
+  env_.ahead_micros = UnreadableKeys::kLastsMs * 1000;
+  EXPECT_EQ(OutcomeOf(older), ApplyOutcome::kApplied);
+  *disk_.state = DiskState::kGood;
+  EXPECT_EQ(Get("k"), "older");
+}
+
 TEST_F(ApplyTroubleTest, ASuspectThatCannotBeMarkedIsNotCounted) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("k", "v"));
+  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "rot"));
   *disk_.state = DiskState::kBroken;
-  store()->MarkSuspect(family(), "k", EntryOf("k").version);
+  store()->Doubt(IndexKeyOf("k"));
   EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
 }
 

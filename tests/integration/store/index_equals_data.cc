@@ -118,8 +118,8 @@ AssertionResult IndexEqualsData(const std::string& directory,
     if (!found.ok()) {
       return AssertionFailure() << "entry without its pair: " << key.key;
     }
-    if (hasher.HashPair(family, key.key, entry.version, HashValue(value)) !=
-        hash) {
+    if (hasher.HashPair(family, key.key, entry.version,
+                        hasher.HashValue(entry.version, value)) != hash) {
       return AssertionFailure() << "entry of another value: " << key.key;
     }
   }

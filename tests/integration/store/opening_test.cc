@@ -6,6 +6,8 @@
 
 #include "replication/store/index_key.h"
 #include "replication/store/meta_records.h"
+#include "replication/store/store.h"
+#include "rocksdb/compaction_filter.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
@@ -23,6 +25,38 @@ class OpeningTest : public StoreTest {
                                 "value" + std::to_string(i)));
       }
     });
+  }
+  static void CompactToTheLastLevel(rocksdb::DB* db) {
+    rocksdb::CompactRangeOptions compact;
+    compact.bottommost_level_compaction =
+        rocksdb::BottommostLevelCompaction::kForce;
+    ASSERT_ROCKS_OK(db->CompactRange(compact, nullptr, nullptr));
+  }
+  // "rot" changes and "lost" goes, without a write.
+  void Damage(const std::string& name) {
+    class Damaging final : public rocksdb::CompactionFilter {
+     public:
+      const char* Name() const override { return "damage"; }
+      bool Filter(int, const rocksdb::Slice& key, const rocksdb::Slice&,
+                  std::string* value, bool* changed) const override {
+        *changed = key == "rot";
+        if (*changed) *value = "other";
+        return key == "lost";
+      }
+    };
+    const Damaging filter;
+    rocksdb::ColumnFamilyOptions data;
+    data.compaction_filter = &filter;
+    rocksdb::DB* raw = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    ASSERT_ROCKS_OK(rocksdb::DB::Open(
+        {}, Dir(name), {{"default", data}, {kIndexFamilyName, {}}}, &handles,
+        &raw));
+    CompactToTheLastLevel(raw);
+    for (auto* handle : handles) {
+      ASSERT_ROCKS_OK(raw->DestroyColumnFamilyHandle(handle));
+    }
+    delete raw;
   }
 };
 
@@ -237,6 +271,71 @@ TEST_F(OpeningTest, CopiedDirectoryOpensAsNewReplicaIfAskedTo) {
   EXPECT_EQ(Total(twin.get()), Total());
 }
 
+// Somebody opened the copy first and was told by a peer what to do.
+TEST_F(OpeningTest, ACopyThatWasOpenedBeforeOpensAsNewReplicaIfAskedTo) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  const uint64_t original = db_->Identity().replica_id;
+  db_.reset();
+  std::filesystem::copy(Dir(), Dir("twin"),
+                        std::filesystem::copy_options::recursive);
+  std::unique_ptr<ReplicatedDB> twin;
+  for (int opening = 0; opening < 2; ++opening) {
+    twin.reset();
+    ASSERT_ROCKS_OK(OpenOther("twin", &twin));
+    EXPECT_EQ(twin->Identity().replica_id, original);
+  }
+  twin.reset();
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(OpenOther("twin", &twin));
+  const uint64_t renewed = twin->Identity().replica_id;
+  EXPECT_NE(renewed, original);
+  // Left on, the option does not do it again.
+  twin.reset();
+  ASSERT_ROCKS_OK(OpenOther("twin", &twin));
+  EXPECT_EQ(twin->Identity().replica_id, renewed);
+}
+
+// A copy in the same path of another machine: only the meeting tells.
+TEST_F(OpeningTest, WhoMetItselfOpensAsNewReplicaIfAskedTo) {
+  ASSERT_ROCKS_OK(Open());
+  const uint64_t original = db_->Identity().replica_id;
+  ASSERT_ROCKS_OK(StoreAccess::NoteMetItself(db_.get()));
+  ASSERT_ROCKS_OK(StoreAccess::NoteMetItself(db_.get()));
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(db_->Identity().replica_id, original) << "it may be the original";
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(Open());
+  const uint64_t renewed = db_->Identity().replica_id;
+  EXPECT_NE(renewed, original);
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(db_->Identity().replica_id, renewed);
+}
+
+// Who sets the option and keeps the identity is told so, and what to do.
+TEST_F(OpeningTest, ThatTheOptionHadNoEffectIsLogged) {
+  const auto told = [&] {
+    return InfoLog().find("open_copy_as_new_replica has no effect") !=
+           std::string::npos;
+  };
+  ASSERT_ROCKS_OK(Open());
+  const uint64_t original = db_->Identity().replica_id;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_FALSE(told());
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(db_->Identity().replica_id, original);
+  EXPECT_TRUE(told());
+  // What it says helps, helps.
+  ASSERT_NE(InfoLog().find("remove the file ROCKSYNC"), std::string::npos);
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  std::filesystem::remove(Dir() + "/ROCKSYNC");
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_NE(db_->Identity().replica_id, original);
+  EXPECT_FALSE(told());
+}
+
 TEST_F(OpeningTest, MovedDirectoryStaysTheSameReplica) {
   ASSERT_ROCKS_OK(Open());
   const uint64_t id = db_->Identity().replica_id;
@@ -374,24 +473,49 @@ TEST_F(OpeningTest, ForeignWritesAreNoticedAndGetFreshVersions) {
   EXPECT_TRUE(db_->Adoption().done);
 }
 
-// What disagrees without evidence of a later write is suspect: not offered,
-// and whatever a peer has wins.
+// Compaction to the last level takes the sequence numbers away, and deletions
+// altogether. That somebody wrote is known all the same.
+TEST_F(OpeningTest, ForeignWritesAreNotRevertedForWantOfASequenceNumber) {
+  ASSERT_ROCKS_OK(Open());
+  for (const char* key : {"changed", "deleted", "fine"}) {
+    ASSERT_ROCKS_OK(Put(key, "ours"));
+  }
+  const uint64_t clock = db_->Identity().clock;
+  db_.reset();
+  Plain("db", [](rocksdb::DB* db) {
+    ASSERT_ROCKS_OK(db->Put({}, "changed", "foreign"));
+    ASSERT_ROCKS_OK(db->Put({}, "added", "foreign"));
+    ASSERT_ROCKS_OK(db->Delete({}, "deleted"));
+    CompactToTheLastLevel(db);
+  });
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  const auto view = StoreAccess::NewView(db_.get());
+  {
+    const auto snapshot = view->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok());
+    for (const char* key : {"changed", "added", "deleted"}) {
+      const auto entry = (*snapshot)->FindKey(0, key);
+      ASSERT_TRUE(entry.ok() && entry->has_value()) << key;
+      EXPECT_GT((*entry)->version.time, clock) << key;
+      EXPECT_EQ((*entry)->tombstone, std::string(key) == "deleted");
+    }
+    EXPECT_LE((*snapshot)->FindKey(0, "fine").value()->version.time, clock);
+  }
+  CloseAndCheck();
+}
+
+// What disagrees although nobody wrote is suspect: not offered, and whatever a
+// peer has wins.
 TEST_F(OpeningTest, DisagreementWithoutEvidenceIsSuspect) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("rot", "value"));
   ASSERT_ROCKS_OK(Put("lost", "value"));
   ASSERT_ROCKS_OK(Put("fine", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
   db_.reset();
-  Plain("db", [](rocksdb::DB* db) {
-    ASSERT_ROCKS_OK(db->Put({}, "rot", "other"));
-    ASSERT_ROCKS_OK(db->Delete({}, "lost"));
-    // Compaction to the last level takes the sequence numbers away, and with
-    // them the evidence.
-    rocksdb::CompactRangeOptions compact;
-    compact.bottommost_level_compaction =
-        rocksdb::BottommostLevelCompaction::kForce;
-    ASSERT_ROCKS_OK(db->CompactRange(compact, nullptr, nullptr));
-  });
+  Damage("db");
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
   EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 2u);
@@ -419,8 +543,18 @@ TEST_F(OpeningTest, RotInAValueIsNoticedWhenItIsRead) {
   {
     auto snapshot = view->TakeSnapshot({});
     ASSERT_TRUE(snapshot.ok());
-    IndexEntry entry = (*snapshot)->FindKey(0, "k").value().value();
-    entry.hash.low ^= 1;
+    const IndexEntry entry = (*snapshot)->FindKey(0, "k").value().value();
+    IndexEntry other = entry;
+    other.hash.low ^= 1;
+    EXPECT_TRUE(absl::IsDataLoss((*snapshot)->ReadValue(other).status()));
+    EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u) << "read again, it fits";
+  }
+  // Not a write past the library, which would be noticed and count.
+  ASSERT_ROCKS_OK(StoreAccess::StoreOf(db_.get())->db()->Put({}, "k", "valuf"));
+  {
+    auto snapshot = view->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok());
+    const IndexEntry entry = (*snapshot)->FindKey(0, "k").value().value();
     EXPECT_TRUE(absl::IsDataLoss((*snapshot)->ReadValue(entry).status()));
   }
   EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 1u);

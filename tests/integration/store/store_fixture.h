@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "replication/protocol/storage_view.h"
@@ -50,6 +53,22 @@ class StoreTest : public ::testing::Test {
     return root_ + "/" + name;
   }
 
+  // What a kill would leave of the open database `name` at this moment, as
+  // `image`. RocksDB still takes away files that its opening has replaced; such
+  // a one may be gone before it is copied.
+  void CopyAsKilled(const std::string& name, const std::string& image) {
+    namespace fs = std::filesystem;
+    fs::create_directory(Dir(image));
+    for (const auto& file : fs::directory_iterator(Dir(name))) {
+      const fs::path base = file.path().filename();
+      if (base == "LOCK") continue;
+      std::error_code error;
+      fs::copy_file(file, fs::path(Dir(image)) / base, error);
+      EXPECT_TRUE(!error || error == std::errc::no_such_file_or_directory)
+          << base << ": " << error.message();
+    }
+  }
+
   rocksdb::Status Open(const std::string& name = "db") {
     db_.reset();
     return OpenOther(name, &db_);
@@ -84,6 +103,12 @@ class StoreTest : public ::testing::Test {
     work(raw);
     for (auto* handle : handles) raw->DestroyColumnFamilyHandle(handle);
     delete raw;
+  }
+
+  // What RocksDB and the library noted of the latest opening.
+  std::string InfoLog(const std::string& name = "db") const {
+    std::ifstream file(Dir(name) + "/LOG");
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
   rocksdb::Status Put(const std::string& key, const std::string& value) {

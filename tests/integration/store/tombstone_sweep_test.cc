@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "replication/store/membership.h"
+#include "replication/store/store_access.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -23,6 +25,11 @@ class TombstoneSweepTest : public TroubleTest {
     entry.version = {1, kPeer};
     entry.tombstone = true;
     PutIntoIndex(key, entry);
+  }
+  // From now on the sweep cannot read the index, whatever it holds.
+  void MakeUnreadable() {
+    ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+    *disk_.state = DiskState::kUnreadable;
   }
   rocksdb::Status Remove(const std::string& key) {
     return RemoveForgotten(store(), {IndexKeyOf(key)}, &removed_);
@@ -47,33 +54,71 @@ TEST_F(TombstoneSweepTest, MoreThanItReadsAtOnce) {
   CloseAndCheck();
 }
 
-TEST_F(TombstoneSweepTest, TriesAgainAfterAnEntryThatDidNotRead) {
+TEST_F(TombstoneSweepTest, TriesAgainAfterAnErrorInReading) {
   OpenWithView();
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
-  const StoredEntry entry = EntryOf("gone");
-  DamageEntry("gone");
+  MakeUnreadable();
   Forget(db_->Identity().clock);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_FALSE(Swept());
-  PutIntoIndex("gone", entry);
+  *disk_.state = DiskState::kGood;
   EXPECT_TRUE(Eventually([this] { return Swept(); }));
   EXPECT_EQ(Removed(), 1u);
   // It can also be stopped between two tries.
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
-  DamageEntry("gone");
+  MakeUnreadable();
   Forget(db_->Identity().clock);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  *disk_.state = DiskState::kGood;
   ASSERT_ROCKS_OK(db_->Close());
+}
+
+// In a newer list two replicas agree on the smaller of their horizons. What was
+// swept up to the larger one is gone all the same.
+TEST_F(TombstoneSweepTest, DigestsFollowAHorizonThatFallsBack) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("kept", "v"));
+  ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
+  EXPECT_EQ(Total().count, 2u);
+  Forget(db_->Identity().clock);
+  ASSERT_TRUE(Eventually([this] { return Swept(); }));
+  EXPECT_EQ(Removed(), 1u);
+  ASSERT_ROCKS_OK(db_->SetMembers(2, {db_->Identity().replica_id, kPeer}));
+  Membership* const members = StoreAccess::MembershipOf(db_.get());
+  Announcement peer = members->Announce();
+  peer.forgetting.horizon = 0;
+  peer.forgetting.horizon_epoch = 0;
+  Terms agreed;
+  ASSERT_ROCKS_OK(members->Agree(members->Now(), kPeer, {}, peer, &agreed));
+  ASSERT_EQ(members->Now().horizon, 0u);
+  EXPECT_EQ(Total().count, 1u);
+  CloseAndCheck();
+}
+
+// Nothing is known of it; the scrub finds out.
+TEST_F(TombstoneSweepTest, GoesOnPastAnEntryThatDoesNotParse) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
+  ASSERT_ROCKS_OK(db_->Delete({}, "damaged"));
+  ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+  std::string bytes;
+  AppendEntry(&bytes, EntryOf("damaged"), db_->Identity().replica_id);
+  PutIntoIndex("damaged", WithBitFlipped(bytes, 7));
+  Forget(db_->Identity().clock);
+  EXPECT_TRUE(Eventually([this] { return Swept(); }));
+  EXPECT_EQ(Removed(), 1u);
+  EXPECT_TRUE(HasEntry("damaged"));
+  store()->Doubt(IndexKeyOf("damaged"));
+  EXPECT_FALSE(HasEntry("damaged")) << "it was a forgotten tombstone";
+  CloseAndCheck();
 }
 
 TEST_F(TombstoneSweepTest, IsNotDoneBeforeThatIsWrittenDown) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("kept", "v"));
-  const StoredEntry entry = EntryOf("kept");
-  DamageEntry("kept");
+  MakeUnreadable();
   Forget(db_->Identity().clock);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  PutIntoIndex("kept", entry);
   *disk_.state = DiskState::kBroken;
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   EXPECT_FALSE(Swept());
@@ -84,11 +129,12 @@ TEST_F(TombstoneSweepTest, WaitsForTheEndOfAStallAndCanBeStoppedInIt) {
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
   const StoredEntry entry = EntryOf("gone");
   for (const bool stop : {false, true}) {
-    // Held up by a damaged entry while writes are not stalled yet.
-    DamageEntry("gone");
+    // Held up by the disk while writes are not stalled yet.
+    PutIntoIndex("gone", entry);
+    MakeUnreadable();
     Forget(db_->Identity().clock + stop);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    PutIntoIndex("gone", entry);
+    *disk_.state = DiskState::kGood;
     Stall();
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     EXPECT_FALSE(Swept());
@@ -124,7 +170,8 @@ TEST_F(TombstoneSweepTest, LooksAgainUnderTheLock) {
   EXPECT_EQ(removed_, 1u);
   EXPECT_FALSE(HasEntry("gone"));
   DamageEntry("damaged");
-  EXPECT_TRUE(Remove("damaged").IsCorruption());
+  ASSERT_ROCKS_OK(Remove("damaged"));
+  EXPECT_TRUE(HasEntry("damaged"));
 }
 
 TEST_F(TombstoneSweepTest, RemovesNothingWhileWritesStallOrFail) {

@@ -85,7 +85,8 @@ void TroubleTest::Forget(uint64_t horizon) {
   Announcement peer = members->Announce();
   peer.forgetting.horizon = horizon;
   peer.forgetting.horizon_epoch = mine.list.epoch;
-  Horizon agreed;
+  peer.forgetting.purged = horizon;
+  Terms agreed;
   ASSERT_ROCKS_OK(members->Agree(mine, kPeer, {}, peer, &agreed));
   ASSERT_EQ(members->Now().horizon, horizon);
   view_ = StoreAccess::NewView(db_.get());

@@ -1,5 +1,6 @@
 // What the application writes, and that the index follows.
 
+#include <cctype>
 #include <map>
 #include <random>
 
@@ -31,6 +32,40 @@ class Timestamped final : public rocksdb::Comparator {
   const char* Name() const override { return "Timestamped"; }
   int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
     return a.compare(b);
+  }
+  void FindShortestSeparator(std::string*,
+                             const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
+// "A" and "a" are one key.
+class IgnoringCase final : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return "IgnoringCase"; }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    return Lower(a).compare(Lower(b));
+  }
+  void FindShortestSeparator(std::string*,
+                             const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  static std::string Lower(const rocksdb::Slice& key) {
+    std::string lower = key.ToString();
+    for (char& c : lower) c = static_cast<char>(std::tolower(c));
+    return lower;
+  }
+};
+
+// The same promise is made in the comparator itself.
+class TellingAllApart final : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return "TellingAllApart"; }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    return -a.compare(b);
+  }
+  bool CanKeysWithDifferentByteContentsBeEqual() const override {
+    return false;
   }
   void FindShortestSeparator(std::string*,
                              const rocksdb::Slice&) const override {}
@@ -98,6 +133,22 @@ TEST_F(WritesTest, BatchesApplyInOrderAndStayUnaltered) {
   EXPECT_EQ(Get("r3"), "-");
   ASSERT_ROCKS_OK(db_->Merge({}, "k", "4"));
   EXPECT_EQ(Get("k"), "234");
+  CloseAndCheck();
+}
+
+// Of keys that are there, and of keys that its own batch puts.
+TEST_F(WritesTest, ARangeEndsBeforeItsEnd) {
+  ASSERT_ROCKS_OK(Open());
+  for (const char* key : {"a", "b", "c"}) ASSERT_ROCKS_OK(Put(key, "before"));
+  rocksdb::WriteBatch batch;
+  for (const char* key : {"a2", "b2", "c2"}) batch.Put(key, "batch");
+  batch.DeleteRange("a", "c");
+  batch.DeleteRange("b2", "c2");
+  ASSERT_ROCKS_OK(db_->Write({}, &batch));
+  for (const char* key : {"a", "a2", "b", "b2", "c"}) {
+    EXPECT_EQ(Get(key), "-") << key;
+  }
+  EXPECT_EQ(Get("c2"), "batch");
   CloseAndCheck();
 }
 
@@ -286,6 +337,7 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
   };
   static const KeepAll keep_all;
   static const Timestamped timestamped;
+  static const IgnoringCase ignoring_case;
   static KeepWal wal_filter;
   const std::vector<Case> cases = {
       {"allow_2pc", [](auto* o, auto*) { o->allow_2pc = true; }},
@@ -309,6 +361,8 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
        [](auto* o, auto*) { o->best_efforts_recovery = true; }},
       {"wal_filter", [](auto* o, auto*) { o->wal_filter = &wal_filter; }},
       {"timestamps", [](auto* o, auto*) { o->comparator = &timestamped; }},
+      {"comparators_tell_all_bytes_apart",
+       [](auto* o, auto*) { o->comparator = &ignoring_case; }},
       {"cluster_secret", [](auto*, auto* r) { r->cluster_secret.fill(0); }},
       {"cluster_name", [](auto*, auto* r) { r->cluster_name.clear(); }},
       {"disableWAL",
@@ -329,6 +383,23 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
     EXPECT_EQ(db, nullptr);
     EXPECT_FALSE(std::filesystem::exists(Dir())) << "nothing was touched";
   }
+}
+
+TEST_F(WritesTest, AComparatorThatTellsAllBytesApartNeedsNoVoucher) {
+  static const TellingAllApart telling;
+  options_.comparator = &telling;
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("a", "1"));
+  ASSERT_ROCKS_OK(Put("A", "2"));
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Total().count, 2u);
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  // The application's word is enough.
+  static const IgnoringCase ignoring_case;
+  options_.comparator = &ignoring_case;
+  replication_.comparators_tell_all_bytes_apart = true;
+  ASSERT_ROCKS_OK(Open("other"));
 }
 
 TEST_F(WritesTest, WrongClusterSecretAndFormatAreRefused) {

@@ -157,6 +157,83 @@ TEST_F(ToolTest, Errors) {
   EXPECT_EQ(Verify("127.0.0.1:1", a->address()), kVerifyError);
 }
 
+// A mistyped directory is not taken for an address.
+TEST_F(ToolTest, NeitherADirectoryNorAnAddress) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  const std::string directory = a->setting().directory;
+  EXPECT_EQ(Verify(directory + "x", a->address()), kVerifyError);
+  EXPECT_THAT(err_.str(),
+              HasSubstr(directory + "x: is neither a directory nor host:port"));
+  EXPECT_EQ(Verify(a->address(), "nodirr"), kVerifyError);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("nodirr: is neither a directory nor host:port"));
+  EXPECT_EQ(Verify(a->address(), directory), kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr("give it first"));
+  a->Stop();
+  a->Close();
+  EXPECT_EQ(Verify(directory, "nodirr"), kVerifyError);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("nodirr: is neither a directory nor host:port"));
+}
+
+TEST_F(ToolTest, WhatIsMissingIsNamedAsTheCommandNamesIt) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  StatusToolOptions options;
+  options.replica = a->address();
+  options.credentials = TestCredentials();
+  options.credentials.secret_file =
+      options.credentials.trial_directory + "/trial-secret";
+  options.credentials.trial_directory.clear();
+  EXPECT_EQ(RunStatus(options, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("--ca, --certificate and --private-key"));
+}
+
+// A trial's directory that a program of one's own made has no secret in it.
+TEST_F(ToolTest, TheSecretThatIsGivenCounts) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  StatusToolOptions options;
+  options.replica = a->address();
+  options.credentials = TestCredentials(/*secret=*/8);
+  options.credentials.secret_file = directory_ + "/secret";
+  std::ofstream(options.credentials.secret_file, std::ios::binary)
+      << std::string(32, '\7');
+  EXPECT_EQ(RunStatus(options, out_, err_), 0) << err_.str();
+  const std::string of_trial =
+      options.credentials.trial_directory + "/trial-secret";
+  std::filesystem::remove(of_trial);
+  EXPECT_EQ(RunStatus(options, out_, err_), 0) << err_.str();
+  options.credentials.secret_file.clear();
+  EXPECT_EQ(RunStatus(options, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr(of_trial + " is not there"));
+  EXPECT_THAT(err_.str(), HasSubstr("--secret FILE"));
+}
+
+TEST_F(ToolTest, WhichOfTwoDirectoriesWasWrittenToIsSaid) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  a->Close();
+  b->Close();
+  const std::string left = a->setting().directory;
+  const std::string right = b->setting().directory;
+  {
+    rocksdb::DB* raw = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    ASSERT_TRUE(IsOk(rocksdb::DB::Open(
+        {}, right, {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw)));
+    const std::unique_ptr<rocksdb::DB> plain(raw);
+    EXPECT_TRUE(IsOk(plain->Put({}, "k", "v")));
+    for (auto* handle : handles) {
+      EXPECT_TRUE(IsOk(plain->DestroyColumnFamilyHandle(handle)));
+    }
+  }
+  EXPECT_EQ(Verify(left, right), kVerifyError);
+  EXPECT_THAT(err_.str(),
+              HasSubstr(right + " was opened for writing without the library"));
+}
+
 TEST_F(ToolTest, Status) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");

@@ -12,11 +12,11 @@ std::vector<Contender> AllContenders() {
   for (const uint64_t time : {0, 1, 2}) {
     for (const uint64_t replica : {0, 1}) {
       const Version version = {.time = time, .replica = replica};
-      all.push_back({.version = version, .tombstone = true, .value = {}});
+      all.push_back({.version = version, .tombstone = true, .hash = {}});
       for (const uint64_t hash : {0, 1, 2}) {
         all.push_back({.version = version,
                        .tombstone = false,
-                       .value = {.high = hash / 2, .low = hash % 2}});
+                       .hash = {.high = hash / 2, .low = hash % 2}});
       }
     }
   }
@@ -42,19 +42,26 @@ TEST(BeatsTest, IsAStrictTotalOrder) {
 
 TEST(BeatsTest, TheLaterVersionWinsWhateverItHolds) {
   const Contender early = {
-      .version = {.time = 1, .replica = 9}, .tombstone = true, .value = {}};
+      .version = {.time = 1, .replica = 9}, .tombstone = true, .hash = {}};
   const Contender late = {
-      .version = {.time = 2, .replica = 0}, .tombstone = false, .value = {}};
+      .version = {.time = 2, .replica = 0}, .tombstone = false, .hash = {}};
   EXPECT_TRUE(Beats(late, early));
   EXPECT_FALSE(Beats(early, late));
   const Contender other = {
-      .version = {.time = 2, .replica = 1}, .tombstone = false, .value = {}};
+      .version = {.time = 2, .replica = 1}, .tombstone = false, .hash = {}};
   EXPECT_TRUE(Beats(other, late));
 }
 
+TEST(BeatsTest, OfOneVersionTheTombstoneWins) {
+  const Contender deleted = {.version = {}, .tombstone = true, .hash = {}};
+  const Contender live = {.version = {}, .tombstone = false, .hash = {1, 2}};
+  EXPECT_TRUE(Beats(deleted, live));
+  EXPECT_FALSE(Beats(live, deleted));
+}
+
 TEST(BeatsTest, TheValueOfATombstoneDoesNotCount) {
-  const Contender a = {.version = {}, .tombstone = true, .value = {1, 2}};
-  const Contender b = {.version = {}, .tombstone = true, .value = {3, 4}};
+  const Contender a = {.version = {}, .tombstone = true, .hash = {1, 2}};
+  const Contender b = {.version = {}, .tombstone = true, .hash = {3, 4}};
   EXPECT_FALSE(Beats(a, b) || Beats(b, a));
 }
 

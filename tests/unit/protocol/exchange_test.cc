@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "exchange_driver.h"
+#include "sketch/coupled_parities.h"
 #include "sketch/digest.h"
 
 namespace rocksync {
@@ -176,6 +178,93 @@ TEST(ExchangeTest, OneSidedDifferencesCostNoMore) {
     EXPECT_LE(one.bytes[0] + one.bytes[1],
               1.1 * static_cast<double>(both.bytes[0] + both.bytes[1]));
   }
+}
+
+// log2 C(n, k) in bytes: what any method needs to say which k of n.
+double EntropyBytes(double n, double k) {
+  return (std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)) /
+         std::log(2) / 8;
+}
+
+TEST(ExchangeTest, WhatOnlyOneSideHasCostsLittleMoreThanItsEntropy) {
+  ExchangeOptions options;
+  for (const size_t missing : {600, 3000, 15'000}) {
+    const Sets sets = MakeSets(60'000, missing, 0, 20);
+    const double entropy = EntropyBytes(static_cast<double>(sets.a.size()),
+                                        static_cast<double>(missing));
+    for (const bool opener_lacks : {false, true}) {
+      const auto& opener = opener_lacks ? sets.b : sets.a;
+      const auto& other = opener_lacks ? sets.a : sets.b;
+      const Conversation talk =
+          Converse(options, {}, SeedOf(21), opener, other);
+      ASSERT_TRUE(talk.status.ok()) << talk.status;
+      ASSERT_TRUE(talk.done);
+      EXPECT_EQ(talk.missing_there[opener_lacks].size(), missing);
+      EXPECT_TRUE(talk.missing_there[!opener_lacks].empty());
+      EXPECT_LT(static_cast<double>(talk.bytes[0] + talk.bytes[1]),
+                1.75 * entropy + 150);
+      EXPECT_LE(talk.turns, 8u);
+    }
+  }
+}
+
+TEST(ExchangeTest, FewElementsOfTheOtherSideAreFoundToo) {
+  for (const size_t others : {1, 30, 200}) {
+    const Sets sets = MakeSets(60'000, 5000, others, 22);
+    const Conversation talk = Converse({}, {}, SeedOf(23), sets.a, sets.b);
+    ASSERT_TRUE(talk.done);
+    const size_t rounds = Converge({}, 24, sets);
+    EXPECT_GE(rounds, 1u);
+    EXPECT_LE(rounds, 2u) << others;
+    const Conversation two_sided =
+        Converse(Hurried(), {}, SeedOf(23), sets.a, sets.b);
+    EXPECT_LT(talk.bytes[0] + talk.bytes[1],
+              (two_sided.bytes[0] + two_sided.bytes[1]) / 2);
+  }
+}
+
+// Parities that cannot be decoded, or were never promised, end the exchange or
+// do no harm.
+TEST(ExchangeTest, ParitiesOfAHostilePeer) {
+  std::mt19937_64 random(25);
+  const std::vector<ElementHash> mine = RandomElements(3000, &random);
+  const auto body_of = [&](uint8_t kind, const std::string& body) {
+    return std::string(1, static_cast<char>(kind)) + body;
+  };
+  std::string noise(65 * 14, '\0');  // 64 segments and more of 100 cells
+  for (char& c : noise) c = static_cast<char>(random());
+  const std::string shape("\x3c\x64", 2);  // 60 windows of 100 cells
+  const size_t bytes = CoupledBytes(64 * 100);
+  const auto refuses = [&](const std::vector<std::string>& payloads) {
+    // The opener holds fewer, so this side answers with its estimate.
+    const auto answerer =
+        NewExchange(Role::kResponder, {}, SeedOf(2), mine, 2000);
+    std::string out;
+    EXPECT_TRUE(answerer->Receive(std::string(1, '\0')).ok());
+    for (const std::string& payload : payloads) {
+      while (answerer->NextPayload(&out)) out.clear();
+      if (!answerer->Receive(payload).ok()) return true;
+    }
+    return false;
+  };
+  const std::string parities = body_of(10, shape + noise.substr(0, bytes));
+  EXPECT_FALSE(refuses({parities}));
+  EXPECT_TRUE(refuses({body_of(10, shape + noise.substr(0, bytes - 1))}));
+  EXPECT_TRUE(refuses({body_of(10, std::string("\x00\x64", 2))}));
+  EXPECT_TRUE(refuses({body_of(10, std::string("\x3c\x00", 2))}));
+  // More cells than elements call for, before any memory is taken for them.
+  EXPECT_TRUE(refuses({body_of(10, std::string("\x80\x20\x80\x80\x01", 5))}));
+  EXPECT_TRUE(refuses({parities, parities}));
+  EXPECT_TRUE(refuses({body_of(11, std::string("\x01", 1) + noise)}));
+  EXPECT_TRUE(refuses({parities, body_of(11, std::string(1, '\0'))}));
+  EXPECT_TRUE(refuses({parities, body_of(12, std::string(1, '\0'))}));
+  std::vector<std::string> split_for_ever = {parities};
+  for (uint8_t to = 1; to < 20; ++to) {
+    split_for_ever.push_back(
+        body_of(11, std::string(1, static_cast<char>(to)) +
+                        std::string(CoupledBytes(64), '\x5a')));
+  }
+  EXPECT_TRUE(refuses(split_for_ever));
 }
 
 TEST(ExchangeTest, SetsMadeToCollide) {

@@ -24,6 +24,13 @@ Forgetting Of(const MemberList& list) {
   return knows;
 }
 
+// It has this horizon, and knows of no other.
+void Reach(const Horizon& horizon, Forgetting* knows) {
+  knows->horizon = knows->purged = horizon.time;
+  knows->horizon_epoch = horizon.epoch;
+  knows->reached = horizon;
+}
+
 // --- Lists ------------------------------------------------------------------
 
 TEST(MemberListTest, FollowsTheOneBefore) {
@@ -112,13 +119,21 @@ TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveForgotten) {
   EXPECT_EQ(Join(member, 2, true, &newcomer).meeting, Meeting::kAlike);
   EXPECT_TRUE(newcomer.unproven);
   ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
-  member.horizon = 5;
+  Reach({5, 0}, &member);
   ExpectVerdicts(member, 1, Meeting::kOutOfReach, newcomer, 2,
                  Meeting::kOutOfReach, "replica 2 joined with data");
-  newcomer.horizon = 5;
+  // Also if what they compare by fell back: what is purged is not there again.
+  member.horizon = 0;
+  ExpectVerdicts(member, 1, Meeting::kOutOfReach, newcomer, 2,
+                 Meeting::kOutOfReach, "replica 2 joined with data");
+  newcomer.purged = 5;
   ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
   // Proven equal to a member, it is like any other.
-  newcomer.horizon = 0;
+  newcomer.purged = 0;
+  Forgetting filling = member;
+  filling.filling = true;
+  Proved(2, 0, 1, 1, filling, &newcomer);
+  EXPECT_TRUE(newcomer.unproven) << "that member may lack tombstones itself";
   Proved(2, 1, 1, 1, member, &newcomer);
   EXPECT_FALSE(newcomer.unproven);
   ExpectVerdicts(member, 1, Meeting::kAlike, newcomer, 2, Meeting::kAlike);
@@ -150,27 +165,29 @@ TEST(MeetingTest, ThoseWhoAllCameWithDataAreInReachOfEachOther) {
 TEST(MeetingTest, ACopyRemembersInWhichEpochItForgot) {
   const MemberList first = List(1, {1, 2});
   const MemberList second = List(2, {1, 2}, first);
-  Forgetting copy;
-  copy.horizon = 5;
-  copy.horizon_epoch = 2;
+  Forgetting copied = Of(second);
+  copied.unproven = true;
+  Reach({5, 2}, &copied);
+  Forgetting copy = AsNewReplica(copied);
+  EXPECT_FALSE(copy.unproven);
+  EXPECT_EQ(copy.list.epoch, 0u);
   std::string bytes;
   EncodeForgetting(copy, &bytes);
   Forgetting reopened;
   ASSERT_TRUE(DecodeForgetting(bytes, &reopened));
   EXPECT_EQ(reopened, copy);
   Forgetting member = Of(List(3, {1, 2, 3, 4}, second));
-  member.horizon = 5;
-  member.horizon_epoch = 2;
   ASSERT_EQ(Join(member, 3, true, &copy).meeting, Meeting::kAlike);
   EXPECT_EQ(HorizonOf(copy), (Horizon{5, 2}));
   ExpectVerdicts(copy, 3, Meeting::kRolledBack, Of(first), 2,
                  Meeting::kRolledBack, "has promised more");
   // In another cluster, say, with younger lists: not in this epoch.
   Forgetting elsewhere;
-  elsewhere.horizon = 5;
-  elsewhere.horizon_epoch = 9;
+  Reach({5, 9}, &elsewhere);
   Found(List(2, {7}), &elsewhere);
   EXPECT_EQ(HorizonOf(elsewhere), (Horizon{5, 1}));
+  EXPECT_EQ(elsewhere.reached, Horizon());
+  EXPECT_EQ(elsewhere.purged, 5u);
 }
 
 TEST(MeetingTest, WhoPromisedMoreThanItKnowsWasRolledBack) {
@@ -206,8 +223,7 @@ TEST(MeetingTest, WhatWasOvertakenIsNotHeldAgainstAnybody) {
 TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
   const MemberList first = List(1, {1, 2});
   Forgetting newer = Of(List(3, {1, 2}, first));
-  newer.horizon = 8;
-  newer.horizon_epoch = 1;
+  newer.reached = {8, 1};
   Forgetting older = Of(first);
   older.vouched = {0, 8};
   ExpectVerdicts(newer, 1, Meeting::kTeach, older, 2, Meeting::kLearn);
@@ -217,7 +233,7 @@ TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
   EXPECT_EQ(Judge(newer, 1, older, 2, {{}, {.vouched = 8}}).meeting,
             Meeting::kTeach);
   // It was in epoch 2 too, if that forgot something.
-  newer.horizon_epoch = 2;
+  newer.reached.epoch = 2;
   older.vouched = {0, 9};
   ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2,
                  Meeting::kRolledBack);
@@ -253,30 +269,40 @@ TEST(SayingsTest, CountInOneLife) {
 
 TEST(MeetingTest, ANewcomerWithOldDataDoesNotJoin) {
   Forgetting member = Of(List(1, {1, 2}));
-  member.horizon = 5;
+  Reach({5, 1}, &member);
   Forgetting newcomer;
   const MeetingVerdict verdict = Join(member, 2, true, &newcomer);
   EXPECT_EQ(verdict.meeting, Meeting::kOutOfReach);
   EXPECT_THAT(verdict.why, HasSubstr("replica 2 joined with data"));
   EXPECT_EQ(newcomer, Forgetting{});
+  member.horizon = 0;  // back again
+  EXPECT_EQ(Join(member, 2, true, &newcomer).meeting, Meeting::kOutOfReach);
+  member.horizon = 5;
   // Empty, it does; and a copy that has forgotten as much.
   EXPECT_EQ(Join(member, 2, false, &newcomer).meeting, Meeting::kAlike);
   EXPECT_EQ(newcomer.horizon, 5u);
+  EXPECT_EQ(newcomer.purged, 5u);
+  EXPECT_EQ(newcomer.reached, (Horizon{5, 1}));
   EXPECT_FALSE(newcomer.unproven);
+  EXPECT_TRUE(newcomer.filling);
+  Proved(2, 1, 1, 1, member, &newcomer);
+  EXPECT_FALSE(newcomer.filling);
   Forgetting copy;
-  copy.horizon = 6;
+  Reach({6, 0}, &copy);
   EXPECT_EQ(Join(member, 2, true, &copy).meeting, Meeting::kAlike);
   EXPECT_EQ(copy.horizon, 6u);
   EXPECT_TRUE(copy.unproven);
+  EXPECT_FALSE(copy.filling);
 }
 
 TEST(MeetingTest, AMemberTakesAlongWhatItsEpochHasReached) {
   Forgetting first = Of(List(1, {1, 2}));
   Forgetting second = Of(List(2, {1, 2}, first.list));
-  second.horizon = 5;
-  second.horizon_epoch = 1;
+  Reach({5, 1}, &second);
   EXPECT_EQ(Join(second, 2, true, &first).meeting, Meeting::kAlike);
   EXPECT_EQ(HorizonOf(first), (Horizon{5, 1}));
+  EXPECT_EQ(first.purged, 5u);
+  EXPECT_EQ(first.reached, (Horizon{5, 1}));
   EXPECT_EQ(first.list, second.list);
   EXPECT_FALSE(first.unproven);
 }
@@ -287,6 +313,84 @@ TEST(MeetingTest, WithoutListsAForgottenPastMustBeTheSame) {
   ExpectVerdicts(copy, 1, Meeting::kOutOfReach, {}, 2, Meeting::kOutOfReach,
                  "have no member list");
   ExpectVerdicts(copy, 1, Meeting::kAlike, copy, 2, Meeting::kAlike);
+  copy.purged = 5;
+  Forgetting fell_back = copy;
+  fell_back.purged = 6;
+  ExpectVerdicts(copy, 1, Meeting::kOutOfReach, fell_back, 2,
+                 Meeting::kOutOfReach, "have no member list");
+}
+
+// What the three numbers do in a newer list, set on one that had vouched and
+// had not heard.
+TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheHorizonDoes) {
+  const MemberList first = List(1, {1, 2, 3});
+  Forgetting knows = Of(first);
+  Reach({5, 1}, &knows);
+  knows.vouched = {5, 5, 5};
+  Forgetting vouched = Of(first);
+  vouched.vouched = {5, 0, 5};
+  Found(List(2, {1, 2, 3, 4}, first), &vouched);
+  ASSERT_EQ(Join(vouched, 1, true, &knows).meeting, Meeting::kAlike);
+  EXPECT_EQ(HorizonOf(knows), (Horizon{5, 1}));
+  const Forgetting said = knows;
+  uint64_t two_lives = 0;
+  const Terms of_one = AgreeUpon(said, vouched, 1, &knows, &two_lives);
+  const Terms of_three = AgreeUpon(vouched, said, 3, &vouched, &two_lives);
+  EXPECT_EQ(of_one, (Terms{2, 0, 5, false}));
+  EXPECT_EQ(of_three, of_one);
+  for (const Forgetting& one : {knows, vouched}) {
+    EXPECT_EQ(TermsOf(one), of_one);
+    EXPECT_EQ(one.reached, (Horizon{5, 1}));
+  }
+  // A member of the first list that has not heard of it, and missed nothing.
+  Forgetting older = Of(first);
+  ExpectVerdicts(vouched, 3, Meeting::kRolledBack, older, 2,
+                 Meeting::kRolledBack);
+  older.vouched = {0, 5, 0};
+  ExpectVerdicts(vouched, 3, Meeting::kTeach, older, 2, Meeting::kLearn);
+  // A copy from before, and one from after.
+  Forgetting copy;
+  EXPECT_EQ(Join(vouched, 4, true, &copy).meeting, Meeting::kOutOfReach);
+  Forgetting late = AsNewReplica(vouched);
+  EXPECT_EQ(Join(vouched, 4, true, &late).meeting, Meeting::kAlike);
+  EXPECT_EQ(TermsOf(late), (Terms{2, 0, 5, true}));
+}
+
+// It came empty, so nobody holds old data against it; it took those of another.
+TEST(MeetingTest, WhoTakesOldPairsWhileItIsFilledIsAsTheyAre) {
+  const MemberList list = List(2, {1, 2, 3});
+  Forgetting filling = Of(list);
+  filling.filling = true;
+  Forgetting old = Of(list);
+  old.unproven = true;
+  Forgetting now = filling;
+  uint64_t two_lives = 0;
+  EXPECT_EQ(AgreeUpon(filling, old, 2, &now, &two_lives),
+            (Terms{2, 0, 0, true}));
+  EXPECT_TRUE(now.unproven);
+  EXPECT_FALSE(now.filling);
+  // To others it has said otherwise before.
+  Forgetting member = Of(list);
+  EXPECT_EQ(AgreeUpon(filling, member, 2, &now, &two_lives),
+            (Terms{2, 0, 0, false}));
+  EXPECT_FALSE(StillHold({2, 0, 0, false}, TermsOf(now)));
+  EXPECT_TRUE(StillHold({2, 0, 0, true}, TermsOf(filling)));
+  for (const Terms& other :
+       {Terms{3, 0, 0, true}, {2, 1, 0, true}, {2, 0, 1, true}}) {
+    EXPECT_FALSE(StillHold(other, TermsOf(now)));
+  }
+  // It hears of what was purged, and its data are no younger by that.
+  member.purged = 5;
+  EXPECT_EQ(AgreeUpon(filling, member, 2, &now, &two_lives),
+            (Terms{2, 0, 5, false}));
+  EXPECT_EQ(now.purged, 0u);
+  ExpectVerdicts(now, 2, Meeting::kOutOfReach, member, 1, Meeting::kOutOfReach,
+                 "replica 2 joined with data");
+  // A member that was there all along takes no harm.
+  Forgetting sound = Of(list);
+  EXPECT_EQ(AgreeUpon(Of(list), old, 1, &sound, &two_lives),
+            (Terms{2, 0, 0, false}));
+  EXPECT_FALSE(sound.unproven);
 }
 
 // --- Knowledge --------------------------------------------------------------
@@ -466,21 +570,20 @@ TEST(KnowledgeTest, HorizonsAreAgreedUpon) {
 TEST(KnowledgeTest, AHorizonThatOthersMovedMeanwhileStays) {
   const Forgetting said = Of(List(1, {1, 2}));
   Forgetting peer = said;
-  peer.horizon = 5;
-  peer.horizon_epoch = 1;
+  Reach({5, 1}, &peer);
   peer.vouched = {9, 6};
   Forgetting now = said;
   uint64_t two_lives = 9;
-  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Horizon{5, 1}));
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Terms{1, 5, 5}));
   EXPECT_EQ(HorizonOf(now), (Horizon{5, 1}));
   EXPECT_EQ(now.vouched, (std::vector<uint64_t>{0, 6}));
-  now.horizon = 7;
-  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Horizon{5, 1}));
+  Reach({7, 1}, &now);
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Terms{1, 5, 5}));
   EXPECT_EQ(HorizonOf(now), (Horizon{7, 1}));
   // Another list by now: what was agreed upon concerns it no more.
   Found(List(2, {1, 2}, now.list), &now);
   const Forgetting before = now;
-  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Horizon{5, 1}));
+  EXPECT_EQ(AgreeUpon(said, peer, 1, &now, &two_lives), (Terms{1, 5, 5}));
   EXPECT_EQ(now, before);
 }
 
@@ -512,6 +615,8 @@ Forgetting Example() {
   example.unproven = true;
   example.horizon = 0x0102;
   example.horizon_epoch = 2;
+  example.purged = 0x0405;
+  example.reached = {0x0203, 3};
   example.holds = {0x0304, 5};
   example.vouched = {6, 0x0708};
   return example;
@@ -535,6 +640,9 @@ TEST(ForgettingBytesTest, Literal) {
             "ac02"              // epoch 300
             "0000000000000102"  // horizon
             "02"                // reached in epoch 2
+            "0000000000000405"  // purged
+            "0000000000000203"  // the latest horizon that was reached
+            "03"                // in epoch 3
             "02"                // two members
             "0000000000000011"
             "ac02"
@@ -596,7 +704,7 @@ TEST(ForgettingBytesTest, TheLargestIsWithinItsBound) {
   for (uint64_t i = 0; i < kMaxMembers; ++i) ids.push_back(UINT64_MAX - i);
   Forgetting largest;
   Found(*SucceedingList({}, UINT64_MAX, ids, UINT64_MAX), &largest);
-  largest.horizon_epoch = UINT64_MAX;
+  largest.horizon_epoch = largest.reached.epoch = UINT64_MAX;
   Life life = InLife(UINT64_MAX, 1, 1);
   life.past.lives.resize(kMaxPastLives, {{UINT64_MAX, 1}, 1});
   largest.lives.assign(kMaxMembers, life);
@@ -621,21 +729,42 @@ TEST(ForgettingBytesTest, WhatNoEncoderMakesIsRefused) {
     return !DecodeForgetting(encoded, &out);
   };
   EXPECT_TRUE(refused([](Forgetting* f) { f->horizon_epoch = 301; }));
+  EXPECT_TRUE(refused([](Forgetting* f) { f->reached.epoch = 301; }));
+  EXPECT_TRUE(refused([](Forgetting* f) { f->purged = 0x0101; }));
+  EXPECT_TRUE(refused([](Forgetting* f) { f->filling = true; }));
   EXPECT_TRUE(refused([](Forgetting* f) { f->list.epoch = 0; }));
   EXPECT_TRUE(refused([](Forgetting* f) { f->list.members.clear(); }));
   EXPECT_TRUE(refused([](Forgetting* f) { f->list.members[0].since = 301; }));
   EXPECT_TRUE(
       refused([](Forgetting* f) { f->list.members[0].replica_id = 0x22; }));
-  bytes[0] = 4;
+  bytes[0] = 8;
   EXPECT_FALSE(DecodeForgetting(bytes, &decoded));
 }
 
 TEST(ForgettingBytesTest, TheCountIsBoundedBeforeAnythingIsMade) {
-  std::string bytes("\0\1\0\0\0\0\0\0\0\0\0", 11);
+  std::string bytes("\0\1", 2);
+  bytes += std::string(8 + 1 + 8 + 8 + 1, '\0');
   bytes += "\xff\xff\x7f";
   Forgetting decoded;
   EXPECT_FALSE(DecodeForgetting(bytes, &decoded));
   EXPECT_TRUE(decoded.holds.empty());
+}
+
+TEST(ForgettingBytesTest, MoreMembersThanThereMayBeAreRefused) {
+  for (const size_t count : {kMaxMembers, kMaxMembers + 1}) {
+    Forgetting forgetting;
+    forgetting.list.epoch = 1;
+    for (uint64_t id = 1; id <= count; ++id) {
+      forgetting.list.members.push_back({id, 1});
+    }
+    forgetting.holds.resize(count);
+    forgetting.vouched.resize(count);
+    forgetting.lives.resize(count);
+    std::string bytes;
+    EncodeForgetting(forgetting, &bytes);
+    Forgetting decoded;
+    EXPECT_EQ(DecodeForgetting(bytes, &decoded), count == kMaxMembers);
+  }
 }
 
 TEST(ForgettingBytesTest, AnAnnouncement) {

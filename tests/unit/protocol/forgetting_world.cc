@@ -20,7 +20,7 @@ ForgettingWorld::ForgettingWorld(const WorldShape& shape)
   const MemberList first = *SucceedingList({}, 1, ids, IdOf(0));
   for (size_t i = 0; i < replicas_.size(); ++i) {
     const bool founder = i < shape.founders;
-    if (founder || shape.newcomer_has_data) {
+    if (founder || i + shape.old_newcomers >= replicas_.size()) {
       replicas_[i].now = {true, false, 1, IdOf(0)};
       Sync(i);
     }
@@ -38,7 +38,8 @@ void ForgettingWorld::ForEachStep(
   };
   for (size_t i = 0; i < replicas_.size(); ++i) {
     const bool member = replicas_[i].knows.list.epoch > 0;
-    if (shape_.deletes > 0 && member) {
+    if (replicas_[i].lost) continue;
+    if (shape_.deletes > 0 && (member || shape_.outside_deletes)) {
       step(absl::StrCat("delete at ", i), [i](ForgettingWorld* next) {
         next->Delete(i);
         return true;
@@ -69,7 +70,14 @@ void ForgettingWorld::ForEachStep(
         return true;
       });
     }
+    if (shape_.losses > 0) {
+      step(absl::StrCat("loss of ", i), [i](ForgettingWorld* next) {
+        next->Lose(i);
+        return true;
+      });
+    }
     for (size_t j = i + 1; j < replicas_.size(); ++j) {
+      if (replicas_[j].lost) continue;
       step(absl::StrCat(i, " meets ", j), [i, j](ForgettingWorld* next) {
         if (next->Connect(i, j)) next->Prove(i, j);
         next->LinkOf(i, j).reset();
@@ -102,24 +110,35 @@ void ForgettingWorld::ForEachStep(
       }
     }
   }
-  const bool second = shape_.removes > 0 || shape_.admits;
-  if (second && replicas_[0].knows.list.epoch == 1) {
-    step("a new list at 0", [](ForgettingWorld* next) {
-      next->SetSecondList();
+  const bool first =
+      std::all_of(replicas_.begin(), replicas_.end(),
+                  [](const Replica& one) { return one.knows.list.epoch <= 1; });
+  if ((shape_.removes == 0 && !shape_.admits) || !first) return;
+  for (size_t i = 0; i < (shape_.anywhere ? shape_.founders : 1); ++i) {
+    if (replicas_[i].lost || replicas_[i].knows.list.epoch == 0) continue;
+    step(absl::StrCat("a new list at ", i), [i](ForgettingWorld* next) {
+      next->SetSecondList(i);
       return true;
     });
   }
 }
 
-void ForgettingWorld::SetSecondList() {
+void ForgettingWorld::SetSecondList(size_t at) {
   std::vector<uint64_t> ids;
   const size_t stay = shape_.admits ? shape_.replicas : shape_.founders;
   for (size_t i = 0; i + shape_.removes < stay; ++i) ids.push_back(IdOf(i));
-  Forgetting& knows = replicas_[0].knows;
+  Forgetting& knows = replicas_[at].knows;
   const Forgetting before = knows;
-  Found(*SucceedingList(knows.list, 2, ids, IdOf(0)), &knows);
-  SetOwnLife(IdOf(0), replicas_[0].life, &knows);
+  ++replicas_[at].clock;
+  Found(*SucceedingList(knows.list, 2, ids, IdOf(at)), &knows);
+  SetOwnLife(IdOf(at), replicas_[at].life, &knows);
   KeepProofs(before, &knows);
+}
+
+void ForgettingWorld::Lose(size_t i) {
+  --shape_.losses;
+  replicas_[i].lost = true;
+  LeaveLinks(i);
 }
 
 void ForgettingWorld::Delete(size_t i) {
@@ -213,21 +232,42 @@ bool ForgettingWorld::Connect(size_t a, size_t b) {
   Link link;
   link.said = {HeardFrom(a), HeardFrom(b)};
   link.readings = {replicas_[a].clock, replicas_[b].clock};
-  link.horizon = Agree(HorizonNow(a), HorizonNow(b), mine.list.epoch);
-  (void)Hear(link.said[1], IdOf(a), &mine);
-  (void)Hear(link.said[0], IdOf(b), &theirs);
-  SetHorizon(a, link.horizon);
-  SetHorizon(b, link.horizon);
+  link.terms = {AgreeHere(link, 0, a), AgreeHere(link, 1, b)};
   LinkOf(a, b) = std::move(link);
   return true;
+}
+
+Terms ForgettingWorld::AgreeHere(const Link& link, size_t side, size_t i) {
+  const Forgetting& said = link.said[side];
+  const Forgetting& peer = link.said[1 - side];
+  Forgetting& knows = replicas_[i].knows;
+  uint64_t two_lives = 0;
+  Terms terms = AgreeUpon(said, peer, IdOf(i), &knows, &two_lives);
+  if (shape_.fault == ForgettingFault::kLargerHorizon) {
+    const Horizon larger =
+        said.horizon < peer.horizon ? HorizonOf(peer) : HorizonOf(said);
+    knows.horizon = terms.horizon = larger.time;
+    knows.horizon_epoch = larger.epoch;
+  }
+  BreakMarks(i);
+  if (shape_.fault == ForgettingFault::kByHorizon) terms = TermsOf(knows);
+  HorizonMoved(i);
+  return terms;
+}
+
+void ForgettingWorld::BreakMarks(size_t i) {
+  Forgetting& knows = replicas_[i].knows;
+  if (shape_.fault == ForgettingFault::kFillingCounts) knows.filling = false;
+  if (shape_.fault != ForgettingFault::kByHorizon) return;
+  knows.purged = knows.horizon;
+  knows.reached = HorizonOf(knows);
 }
 
 bool ForgettingWorld::Usable(size_t a, size_t b) const {
   const std::optional<Link>& link = links_[a][b];
   if (!link) return false;
-  return link->said[0].list == replicas_[a].knows.list &&
-         link->said[1].list == replicas_[b].knows.list &&
-         HorizonNow(a) == link->horizon && HorizonNow(b) == link->horizon;
+  return TermsOf(replicas_[a].knows) == link->terms[0] &&
+         TermsOf(replicas_[b].knows) == link->terms[1];
 }
 
 void ForgettingWorld::Take(size_t to, const Record& record) {
@@ -272,13 +312,16 @@ void ForgettingWorld::Prove(size_t a, size_t b) {
 bool ForgettingWorld::Learn(size_t pupil, size_t teacher) {
   Replica& replica = replicas_[pupil];
   Forgetting said = replicas_[teacher].knows;
-  if (shape_.fault == ForgettingFault::kLetAnybodyIn) said.horizon = 0;
+  if (shape_.fault == ForgettingFault::kLetAnybodyIn) {
+    said.horizon = said.purged = 0;
+  }
   const Forgetting before = replica.knows;
-  replica.clock = std::max(replica.clock, replicas_[teacher].clock);
+  replica.clock = std::max(replica.clock, replicas_[teacher].clock) + 1;
   (void)Join(said, IdOf(pupil), replica.now.present, &replica.knows);
   SetOwnLife(IdOf(pupil), replica.life, &replica.knows);
   KeepProofs(before, &replica.knows);
-  SetHorizon(pupil, HorizonNow(pupil));
+  BreakMarks(pupil);
+  HorizonMoved(pupil);
   return false;
 }
 
@@ -293,9 +336,7 @@ void ForgettingWorld::KeepProofs(const Forgetting& before,
   }
 }
 
-void ForgettingWorld::SetHorizon(size_t i, const Horizon& horizon) {
-  replicas_[i].knows.horizon = horizon.time;
-  replicas_[i].knows.horizon_epoch = horizon.epoch;
+void ForgettingWorld::HorizonMoved(size_t i) {
   Forget(i, &replicas_[i].synced);
   Forget(i, &replicas_[i].now);
 }
@@ -304,11 +345,12 @@ void ForgettingWorld::AdvanceHorizon(size_t i) {
   Forgetting& knows = replicas_[i].knows;
   if (shape_.fault == ForgettingFault::kForgetLocally && knows.list.epoch > 0) {
     knows.horizon = *std::min_element(knows.holds.begin(), knows.holds.end());
+    knows.purged = std::max(knows.purged, knows.horizon);
     knows.horizon_epoch = knows.list.epoch;
   } else {
     (void)Advance(&knows);
   }
-  SetHorizon(i, HorizonNow(i));
+  HorizonMoved(i);
 }
 
 // The promise: nobody who could hand it on holds what the tombstone deleted. Of
@@ -320,7 +362,7 @@ void ForgettingWorld::Forget(size_t i, Record* record) {
   }
   for (size_t j = 0; j < replicas_.size(); ++j) {
     const Replica& other = replicas_[j];
-    if (!knows.list.Find(other.id) || other.twin ||
+    if (!knows.list.Find(other.id) || other.twin || other.lost ||
         other.knows.list.epoch == 0 || other.knows.unproven) {
       continue;
     }
@@ -354,6 +396,7 @@ std::string ForgettingWorld::Fingerprint() const {
     put_record(replica.synced);
     put_record(replica.dropped);
     put(replica.clock);
+    put(replica.lost);
     put(replica.life.incarnation.counter);
     put(replica.twin);
     EncodeForgetting(replica.knows, &out);
@@ -367,11 +410,16 @@ std::string ForgettingWorld::Fingerprint() const {
       EncodeForgetting(link->said[1], &out);
       put(link->readings[0]);
       put(link->readings[1]);
-      put(link->horizon.time);
+      for (const Terms& terms : link->terms) {
+        put(terms.horizon);
+        put(terms.purged);
+        put(terms.unproven);
+      }
     }
   }
-  for (const int left : {shape_.deletes, shape_.ticks, shape_.crashes,
-                         shape_.copies, shape_.connects, shape_.broken}) {
+  for (const int left :
+       {shape_.deletes, shape_.ticks, shape_.crashes, shape_.copies,
+        shape_.connects, shape_.broken, shape_.losses}) {
     put(static_cast<uint64_t>(left));
   }
   return out;

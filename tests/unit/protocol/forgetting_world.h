@@ -26,20 +26,26 @@ enum class ForgettingFault : uint8_t {
   kKeepProofs,     // a new member list does not start knowledge anew
   kLetAnybodyIn,   // a newcomer's old data are not looked at
   kTwinsForOne,    // what is said of a third does not name its life
+  kByHorizon,      // guards go by the horizon that two compare by
+  kLargerHorizon,  // of two horizons of earlier lists the larger counts
+  kFillingCounts,  // who is being filled counts as a member all along
 };
 
 struct WorldShape {
   size_t replicas = 3;
-  size_t founders = 3;  // in the first list; a later replica is no member
-  int deletes = 1;      // how many may happen
-  int ticks = 1;        // writes to other keys: the clock goes on
-  int crashes = 0;      // each ends a life
-  int copies = 0;       // a copy begins to run beside its original
-  int connects = 0;     // connections that are used only later
-  int broken = 0;       // sessions that break after one pair
-  size_t removes = 0;   // the second list lacks this many, from the end
-  bool admits = false;  // the second list names those that are no founders
-  bool newcomer_has_data = false;
+  size_t founders = 3;    // in the first list; a later replica is no member
+  int deletes = 1;        // how many may happen
+  int ticks = 1;          // writes to other keys: the clock goes on
+  int crashes = 0;        // each ends a life
+  int copies = 0;         // a copy begins to run beside its original
+  int connects = 0;       // connections that are used only later
+  int broken = 0;         // sessions that break after one pair
+  size_t removes = 0;     // the second list lacks this many, from the end
+  bool admits = false;    // the second list names those that are no founders
+  bool anywhere = false;  // the second list is set on anybody
+  int losses = 0;         // a replica is gone for good
+  bool outside_deletes = false;  // also by those that are in no list yet
+  size_t old_newcomers = 0;      // the last so many have the pair, unlisted
   ForgettingFault fault = ForgettingFault::kNone;
 };
 
@@ -75,6 +81,7 @@ class ForgettingWorld {
   };
   struct Replica {
     uint64_t id = 0;
+    bool lost = false;
     Life life;
     bool twin = false;  // a copy, or its original
     Record now;
@@ -88,14 +95,13 @@ class ForgettingWorld {
   struct Link {
     std::array<Forgetting, 2> said;
     std::array<uint64_t, 2> readings{};
-    Horizon horizon;
+    std::array<Terms, 2> terms;
   };
 
   uint64_t IdOf(size_t replica) const { return replicas_[replica].id; }
   Forgetting HeardFrom(size_t replica) const;
   bool MayMeet(size_t a, size_t b) const;
   std::optional<Link>& LinkOf(size_t a, size_t b) { return links_[a][b]; }
-  Horizon HorizonNow(size_t i) const { return HorizonOf(replicas_[i].knows); }
 
   void Delete(size_t i);
   void Tick(size_t i);
@@ -111,10 +117,13 @@ class ForgettingWorld {
   void Sync(size_t i) { replicas_[i].synced = replicas_[i].now; }
   bool Learn(size_t pupil, size_t teacher);
   void KeepProofs(const Forgetting& before, Forgetting* knows) const;
-  void SetHorizon(size_t i, const Horizon& horizon);
+  void HorizonMoved(size_t i);
   void AdvanceHorizon(size_t i);
+  Terms AgreeHere(const Link& link, size_t side, size_t i);
+  void BreakMarks(size_t i);
   void Forget(size_t i, Record* record);
-  void SetSecondList();
+  void SetSecondList(size_t at);
+  void Lose(size_t i);
 
   WorldShape shape_;
   std::vector<Replica> replicas_;

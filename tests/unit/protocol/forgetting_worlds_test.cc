@@ -111,7 +111,7 @@ WorldShape EmptyNewcomer() {
   return {.founders = 2, .deletes = 2, .admits = true};
 }
 WorldShape OldNewcomer() {
-  return {.founders = 2, .admits = true, .newcomer_has_data = true};
+  return {.founders = 2, .admits = true, .old_newcomers = 1};
 }
 
 class WorldTest : public testing::TestWithParam<WorldShape> {};
@@ -130,6 +130,41 @@ INSTANTIATE_TEST_SUITE_P(Shapes, WorldTest,
 // There is nothing to forget together: it stays out of reach, or comes in time.
 TEST(OldNewcomerTest, BringsNothingBack) {
   EXPECT_EQ(Try(OldNewcomer()).violation, "");
+}
+
+// The new list is set on anybody, and whoever has it may go.
+WorldShape OldNewcomerAndLoss() {
+  return {.founders = 2,
+          .broken = 1,
+          .admits = true,
+          .anywhere = true,
+          .losses = 1,
+          .old_newcomers = 1};
+}
+// Two newcomers, one of them empty.
+WorldShape TwoNewcomers() {
+  return {.replicas = 4,
+          .founders = 2,
+          .ticks = 0,
+          .broken = 1,
+          .admits = true,
+          .anywhere = true,
+          .losses = 1,
+          .old_newcomers = 1};
+}
+// It has deletes of its own, from before it is listed.
+WorldShape NewcomerThatDeletes() {
+  WorldShape shape = OldNewcomerAndLoss();
+  shape.deletes = 2;
+  shape.outside_deletes = true;
+  return shape;
+}
+
+// What is purged stays known, whatever the horizon does.
+TEST(OldNewcomerTest, BringsNothingBackInAnyList) {
+  EXPECT_EQ(Try(OldNewcomerAndLoss()).violation, "");
+  EXPECT_EQ(Try(TwoNewcomers()).violation, "");
+  EXPECT_EQ(Try(NewcomerThatDeletes()).violation, "");
 }
 
 WorldShape Twins() { return {.ticks = 2, .copies = 1}; }
@@ -172,6 +207,48 @@ std::string Follow(const WorldShape& shape,
     if (!world.violation().empty()) return wanted + ": " + world.violation();
   }
   return "";
+}
+
+// 0 has forgotten what 1 vouched for and has not heard of; the list of epoch 2
+// is set on 1, so the horizon falls back; 1 is lost; 2 still has the pair.
+TEST(WorldFaultTest, GuardsDoNotGoByTheHorizon) {
+  WorldShape shape = OldNewcomerAndLoss();
+  std::vector<std::string> script = {
+      "delete at 0",     "0 meets 1",    "0 meets 1", "0 meets 1",
+      "a new list at 1", "advance at 0", "0 meets 1", "0 connects to 1",
+      "loss of 1",       "0 meets 2"};
+  shape.connects = 1;
+  EXPECT_EQ(Follow(shape, script), "");
+  shape.fault = ForgettingFault::kByHorizon;
+  EXPECT_EQ(Follow(shape, script), "");
+  script.emplace_back("0 meets 2");
+  EXPECT_EQ(Follow(shape, script), "0 meets 2: a deleted key lives again at 0");
+  shape.fault = ForgettingFault::kNone;
+  EXPECT_EQ(Follow(shape, script), "");
+}
+
+// The pair of 3 reaches 2, which came in empty by way of 1; 0 has forgotten.
+TEST(WorldFaultTest, WhoIsBeingFilledHandsNothingOldOn) {
+  WorldShape shape = TwoNewcomers();
+  const std::vector<std::string> script = {
+      "delete at 0",           "0 meets 1", "0 meets 1", "0 meets 1",
+      "a new list at 1",       "1 meets 2", "1 meets 3", "advance at 0",
+      "a pair of 3 reaches 2", "0 meets 1", "0 meets 2"};
+  EXPECT_EQ(Follow(shape, script), "");
+  shape.fault = ForgettingFault::kFillingCounts;
+  EXPECT_EQ(Follow(shape, script), "0 meets 2: a deleted key lives again at 0");
+}
+
+// 2 deletes the key before it is listed, at a time that 0 has forgotten up to.
+TEST(WorldFaultTest, OfEarlierHorizonsTheSmallerCounts) {
+  WorldShape shape = NewcomerThatDeletes();
+  const std::vector<std::string> script = {
+      "tick at 0",    "0 meets 1",   "0 meets 1",       "0 meets 1",
+      "advance at 0", "delete at 2", "a new list at 1", "1 meets 2",
+      "1 meets 2",    "0 meets 1",   "0 meets 1"};
+  EXPECT_EQ(Follow(shape, script), "");
+  shape.fault = ForgettingFault::kLargerHorizon;
+  EXPECT_EQ(Follow(shape, script), "0 meets 1: a deleted key lives again at 1");
 }
 
 // 1 reads its clock before it gets the tombstone, and 0 loses it.

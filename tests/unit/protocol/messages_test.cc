@@ -215,21 +215,21 @@ TEST(PairCodingTest, LiteralBytes) {
                .kind = WirePair::Kind::kWithValue,
                .value_size = 3,
                .value = "abc",
-               .value_hash = {}});
+               .hash = {}});
   encoder.Add({.family = 2,
                .key = "k2",
                .version = {.time = 999u << 16, .replica = 7},
                .kind = WirePair::Kind::kTombstone,
                .value_size = 0,
                .value = {},
-               .value_hash = {}});
+               .hash = {}});
   encoder.Add({.family = 0,
                .key = "",
                .version = {},
                .kind = WirePair::Kind::kOnRequest,
                .value_size = 100,
                .value = {},
-               .value_hash = {.high = 1, .low = 2}});
+               .hash = {.high = 1, .low = 2}});
   EXPECT_EQ(Hex(body),
             "00"
             "026b31"  // family 0, "k1"
@@ -274,7 +274,7 @@ TEST(PairCodingTest, VersionsComeBack) {
                        .kind = WirePair::Kind::kTombstone,
                        .value_size = 0,
                        .value = {},
-                       .value_hash = {}});
+                       .hash = {}});
         }
         PairDecoder decoder(MessageType::kOffers, body);
         for (const Version& version : {a, b, c}) {
@@ -319,10 +319,10 @@ TEST(PairCodingTest, Refused) {
   ExpectMalformed(DecodeAll(Bytes(head + "fdffffffffffffffff01")), "truncated");
 }
 
-TEST(PairCodingTest, AdoptedPairsOnRequestCarryTheirValueHash) {
+TEST(PairCodingTest, AdoptedPairsOnRequestCarryTheirHash) {
   ExpectMalformed(DecodeAll(Bytes("00016100000000000000000000"
                                   "02")),
-                  "value hash");
+                  "truncated hash");
 }
 
 TEST(MessageNameTest, EveryTypeHasOne) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "replication/protocol/messages.h"
@@ -61,7 +62,7 @@ class LiesTest : public SessionTest {
                             .kind = WirePair::Kind::kTombstone,
                             .value_size = 0,
                             .value = {},
-                            .value_hash = {}});
+                            .hash = {}});
     return body;
   }
 };
@@ -111,7 +112,7 @@ TEST_F(LiesTest, AreNamed) {
                  .kind = WirePair::Kind::kTombstone,
                  .value_size = 0,
                  .value = {},
-                 .value_hash = {}});
+                 .hash = {}});
   }
   EXPECT_EQ(LieBody(MessageType::kPairs, many),
             "Pairs: more pairs than the peer has elements");
@@ -133,6 +134,39 @@ TEST_F(LiesTest, AreNamed) {
       "Summary: before all was sent");
   EXPECT_EQ(Lie(MessageType::kOffers, replaced_by("\x06")),
             "Summary: not a count and a digest");
+}
+
+// Of the 2^16 leaves a span has a few dozen.
+TEST_F(LiesTest, AKeyThatIsNotInTheSpan) {
+  for (const MessageType type : {MessageType::kOffers, MessageType::kPairs}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    for (int i = 0; i < 300; ++i) a.Put(0, absl::StrCat(i), "of a");
+    ExpectProven(Converse(&a, &b));
+    for (int i = 0; i < 30; ++i) a.Put(0, absl::StrCat(i), "newer");
+    ConversationOptions options;
+    options.initiator.max_span_elements = 20;
+    options.responder.max_span_elements = 20;
+    bool done = false;
+    options.tamper = [&](Role from, std::string* message) {
+      const auto sent = static_cast<MessageType>((*message)[0] & kTypeMask);
+      if (done || from != Role::kInitiator ||
+          (sent != MessageType::kOffers && sent != MessageType::kPairs)) {
+        return;
+      }
+      const int flags = (*message)[0] & ~kTypeMask;
+      *message = static_cast<char>(flags | static_cast<int>(type)) +
+                 Offer("elsewhere");
+      done = true;
+    };
+    const ConversationResult result = Converse(&a, &b, options);
+    EXPECT_TRUE(done);
+    EXPECT_TRUE(absl::StrContains(
+        std::string(result.responder_status.message()).c_str(),
+        "a key that is not in the span"))
+        << result.responder_status;
+    EXPECT_FALSE(b.Get(0, "elsewhere").has_value());
+  }
 }
 
 }  // namespace

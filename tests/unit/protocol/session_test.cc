@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "replication/protocol/messages.h"
 #include "tests/unit/protocol/session_fixture.h"
 
 namespace rocksync {
@@ -14,6 +15,44 @@ TEST_F(SessionTest, TwoEmptyReplicasAreEqual) {
   const ConversationResult result = Converse(&a, &b);
   ExpectProven(result);
   EXPECT_EQ(result.initiator.round_trips, 1u);
+}
+
+// What the first exchange of a session says, for two replicas that always hold
+// the same.
+TEST_F(SessionTest, EverySessionAndEverySideHasItsPartInTheMapping) {
+  const auto first_payload = [&](const SessionSeed& seed) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    for (int i = 0; i < 500; ++i) {
+      a.Adopt(0, absl::StrCat("a", i), "value");
+      b.Adopt(0, absl::StrCat("b", i), "value");
+    }
+    ConversationOptions options;
+    options.initiator.exchange.mode = ExchangeMode::kBloom;
+    options.seed = seed;
+    std::string payload;
+    options.tamper = [&](Role, std::string* message) {
+      if (payload.empty() && ((*message)[0] & kTypeMask) ==
+                                 static_cast<uint8_t>(MessageType::kPayload)) {
+        payload = *message;
+      }
+    };
+    ExpectProven(Converse(&a, &b, options));
+    EXPECT_FALSE(payload.empty());
+    return payload;
+  };
+  const SessionSeed seed = {
+      .dialer_nonce = {1}, .listener_nonce = {2}, .session_number = 3};
+  SessionSeed other_session = seed;
+  other_session.session_number = 4;
+  SessionSeed other_dialer = seed;
+  other_dialer.dialer_nonce = {5};
+  SessionSeed other_listener = seed;
+  other_listener.listener_nonce = {6};
+  EXPECT_EQ(first_payload(seed), first_payload(seed));
+  EXPECT_NE(first_payload(seed), first_payload(other_session));
+  EXPECT_NE(first_payload(seed), first_payload(other_dialer));
+  EXPECT_NE(first_payload(seed), first_payload(other_listener));
 }
 
 TEST_F(SessionTest, OneFillsTheOther) {

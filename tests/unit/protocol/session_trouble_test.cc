@@ -117,7 +117,7 @@ TEST_F(SessionTest, BusyComesBackLater) {
 
 // A version is issued once, so this is damage; both sides must still come to
 // the same content, whoever begins and whatever else differs.
-TEST_F(SessionTest, OtherContentAtOneVersionIsSettledByValueHash) {
+TEST_F(SessionTest, OtherContentAtOneVersionIsSettledByHash) {
   for (const bool bloom : {false, true}) {
     for (const size_t turn_bytes : {size_t{1} << 20, size_t{200}}) {
       MemoryStorage a = Replica(1);

@@ -97,6 +97,7 @@ TEST_F(SetupTest, LiteralBytes) {
   dialer_facts_.clock = 0x0304;
   Found(*SucceedingList({}, 300, {1, 2}, 1), &dialer_facts_.forgetting);
   dialer_facts_.forgetting.horizon = 0x0102;
+  dialer_facts_.forgetting.purged = 0x0103;
   dialer_facts_.past = {.since = 1, .lives = {{{2, 0x22}, 0x0302}}};
   dialer_facts_.families.pop_back();
   listener_facts_.forgetting = dialer_facts_.forgetting;
@@ -105,7 +106,7 @@ TEST_F(SetupTest, LiteralBytes) {
   EXPECT_EQ(Hex(sent_[0]),
             "10"                                // Setup
             "726f636b73796e63"                  // "rocksync"
-            "0303"                              // versions 3 to 3
+            "0404"                              // versions 4 to 4
             "066f7264657273"                    // "orders"
             "0000000000000001"                  // replica id
             "030000000000000011"                // incarnation
@@ -113,17 +114,21 @@ TEST_F(SetupTest, LiteralBytes) {
             "0000000000000304"                  // clock
             "ac02"                              // epoch 300
             "0000000000000102"                  // horizon
+            "0000000000000103"                  // purged
             "00"                                // capabilities
             "01010101010101010101010101010101"  // nonce
             "01"                                // one family
             "0764656661756c74"                  // "default"
             "1a6c6576656c64622e4279746577697365436f6d70617261746f72"
-            // forgetting, 65 bytes
-            "41"
+            // forgetting, 82 bytes
+            "52"
             "00"                // flags
             "ac02"              // epoch 300
             "0000000000000102"  // horizon
             "00"                // reached in no epoch
+            "0000000000000103"  // purged
+            "0000000000000000"  // no horizon reached
+            "00"                // in no epoch
             "02"                // members: id, since, holds, vouched
             "0000000000000001ac0200000000000000000000000000000000"
             "0000000000000002ac0200000000000000000000000000000000"
@@ -203,7 +208,7 @@ TEST_F(SetupTest, TwoListsOfOneEpoch) {
 }
 
 TEST_F(SetupTest, OutOfReach) {
-  dialer_facts_.forgetting.horizon = 5;
+  dialer_facts_.forgetting.horizon = dialer_facts_.forgetting.purged = 5;
   ExpectRefused("has forgotten deletes");
   EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kOutOfReach));
 }
@@ -226,12 +231,12 @@ TEST_F(SetupTest, AnEpochWithoutItsListIsMalformed) {
   ASSERT_TRUE(DecodeSetup(body, &decoded).ok());
   EXPECT_EQ(decoded.forgetting, dialer_facts_.forgetting);
   body.resize(body.size() - 2);  // the past lives
-  for (size_t cut = 1; cut <= 62; ++cut) {
+  for (size_t cut = 1; cut <= 79; ++cut) {
     const std::string_view part(body.data(), body.size() - cut);
     EXPECT_TRUE(absl::IsInvalidArgument(DecodeSetup(part, &decoded))) << cut;
   }
-  // The epoch or the horizon said twice, and not alike.
-  for (const size_t at : {body.size() - 61, body.size() - 53}) {
+  // The epoch or what was purged said twice, and not alike.
+  for (const size_t at : {body.size() - 78, body.size() - 61}) {
     std::string other = body;
     other[at] ^= 1;
     EXPECT_TRUE(absl::IsInvalidArgument(DecodeSetup(other, &decoded))) << at;
@@ -250,6 +255,65 @@ TEST_F(SetupTest, ACopyWithTheSameCounter) {
     return Life{.incarnation = {.counter = 3, .random = 1}};
   };
   ExpectRefused("open it as a new replica");
+}
+
+// A listener that has a certificate, and not the secret.
+TEST_F(SetupTest, ARefusalWithoutTheSecretHasNoReasonToActUpon) {
+  listener_policy_.remembered = [](uint64_t) {
+    return Life{.incarnation = {.counter = 4, .random = 1}};
+  };
+  ExpectRefused("was rolled back: incarnation 3 after 4");
+  EXPECT_EQ(dialer_->refused(), RefusalReason::kRolledBack);
+  EXPECT_EQ(listener_->refused(), std::nullopt);  // it is the one who refuses
+  listener_secret_[31] ^= 1;
+  ExpectRefused("was rolled back: incarnation 3 after 4");
+  EXPECT_EQ(dialer_->refused(), std::nullopt);
+  EXPECT_THAT(std::string(dialer_->status().message()),
+              HasSubstr("does not prove that it knows the cluster's secret"));
+}
+
+TEST_F(SetupTest, ARefusalIsProvenForItsConnectionAlone) {
+  listener_policy_.remembered = [](uint64_t) {
+    return Life{.incarnation = {.counter = 4, .random = 1}};
+  };
+  Meet();
+  const std::string setup = sent_[1];
+  const std::string refusal = sent_[2];
+  ASSERT_EQ(refusal[0], 0x12);
+  const auto heard = [&](SetupFacts facts, const std::string& first,
+                         const std::string& second) {
+    rocksync::Setup dialer(Role::kInitiator, std::move(facts), dialer_secret_,
+                           {});
+    std::string message;
+    EXPECT_TRUE(dialer.NextMessage(&message));
+    if (!first.empty()) {
+      EXPECT_TRUE(dialer.Receive(first).ok());
+    }
+    EXPECT_FALSE(dialer.Receive(second).ok());
+    EXPECT_TRUE(dialer.done());
+    return dialer.refused();
+  };
+  EXPECT_EQ(heard(dialer_facts_, setup, refusal), RefusalReason::kRolledBack);
+  // The dialer's nonce is another, or the listener's, or it is not known.
+  SetupFacts other = dialer_facts_;
+  other.nonce[0] ^= 1;
+  EXPECT_EQ(heard(other, setup, refusal), std::nullopt);
+  std::string other_setup(1, setup[0]);
+  other = listener_facts_;
+  other.nonce[0] ^= 1;
+  EncodeSetup(other, &other_setup);
+  EXPECT_EQ(heard(dialer_facts_, other_setup, refusal), std::nullopt);
+  EXPECT_EQ(heard(dialer_facts_, "", refusal), std::nullopt);
+  // No bit of it can be changed, and no end of it left out.
+  for (size_t bit = 8; bit < 8 * refusal.size(); ++bit) {
+    std::string changed = refusal;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
+    EXPECT_EQ(heard(dialer_facts_, setup, changed), std::nullopt) << bit;
+  }
+  for (size_t size = 1; size < refusal.size(); ++size) {
+    EXPECT_EQ(heard(dialer_facts_, setup, refusal.substr(0, size)),
+              std::nullopt);
+  }
 }
 
 TEST_F(SetupTest, ALaterLifeIsWelcome) {
@@ -304,7 +368,28 @@ TEST_F(SetupTest, PastLivesAreBounded) {
 
 TEST_F(SetupTest, FamiliesDiffer) {
   dialer_facts_.families.pop_back();
-  ExpectRefused("has no further one where replica 2 has \"users\"");
+  ExpectRefused(
+      "replicated families differ: replica 2 alone has \"users\"; replicate "
+      "the same families on both");
+}
+
+// The one that is missing, not those that come after it.
+TEST_F(SetupTest, AFamilyInTheMiddleIsMissing) {
+  dialer_facts_.families = {{"a", "c"}, {"log", "c"}, {"users", "c"}};
+  listener_facts_.families = {{"a", "c"}, {"users", "c"}};
+  ExpectRefused("differ: replica 1 alone has \"log\"; replicate");
+}
+
+TEST_F(SetupTest, ManyFamiliesDiffer) {
+  const std::string name(1000, 'n');
+  dialer_facts_.families = {{"a", "c"}, {"b", "c"}, {"c", "c"}, {"d", "c"}};
+  listener_facts_.families = {{name, "c"}, {name + "o", "c"}};
+  Meet();
+  const std::string cut = "\"" + name.substr(0, 40) + "...\"";
+  EXPECT_THAT(std::string(dialer_->status().message()),
+              HasSubstr("replica 1 alone has \"a\", \"b\", \"c\" and 1 more, "
+                        "and replica 2 alone has " +
+                        cut + ", " + cut + "; replicate the same"));
 }
 
 TEST_F(SetupTest, ComparatorsDiffer) {
@@ -331,10 +416,10 @@ TEST_F(SetupTest, NoVersionInCommon) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 4;
+    (*message)[9] = 5;
     (*message)[10] = 7;
   };
-  ExpectRefused("protocol versions 4 to 7, this replica 3 to 3");
+  ExpectRefused("protocol versions 5 to 7, this replica 4 to 4");
 }
 
 TEST_F(SetupTest, AnOlderProtocolIsRefused) {
@@ -342,10 +427,10 @@ TEST_F(SetupTest, AnOlderProtocolIsRefused) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 2;
-    (*message)[10] = 2;
+    (*message)[9] = 3;
+    (*message)[10] = 3;
   };
-  ExpectRefused("protocol versions 2 to 2, this replica 3 to 3");
+  ExpectRefused("protocol versions 3 to 3, this replica 4 to 4");
 }
 
 TEST_F(SetupTest, ADowngradeIsNoticed) {

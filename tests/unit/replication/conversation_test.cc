@@ -87,6 +87,17 @@ TEST_F(ConversationTest, TakesTurnsUntilBothAreDone) {
             (std::deque<std::string>{"turn 5", "turn 3", "turn 1"}));
 }
 
+TEST_F(ConversationTest, LargeFramesBelongToSessions) {
+  const std::string large(kMaxSetupFrameBytes + 1, 'x');
+  ScriptedSession one(true, 2);
+  ASSERT_TRUE(pipe_.listener->Send(large, timeout_).ok());
+  ASSERT_TRUE(Run(&one, pipe_.dialer.get()).status.ok());
+  EXPECT_EQ(one.received(), std::deque<std::string>{large});
+  ASSERT_TRUE(pipe_.listener->Send(large, timeout_).ok());
+  std::string frame;
+  EXPECT_TRUE(pipe_.dialer->Receive(&frame, timeout_).IsCorruption());
+}
+
 TEST_F(ConversationTest, ASilentPeer) {
   timeout_ = milliseconds(50);
   const ConversationEnd end = Run(&near_, pipe_.dialer.get());

@@ -96,6 +96,17 @@ TEST(CodingTest, VarintObeysItsBound) {
   EXPECT_TRUE(GetVarint64(&input, 300, &value));
 }
 
+TEST(CodingTest, BytesRefuseTruncation) {
+  for (size_t size = 0; size < 5; ++size) {
+    std::string_view input = std::string_view("abcdef").substr(0, 3);
+    std::string_view value;
+    ASSERT_EQ(GetBytes(&input, size, &value), size <= 3) << size;
+    if (size > 3) continue;
+    EXPECT_EQ(value, std::string_view("abc").substr(0, size));
+    EXPECT_EQ(input.size(), 3 - size);
+  }
+}
+
 TEST(CodingTest, LengthPrefixed) {
   std::string out;
   PutLengthPrefixed(&out, "abc");

@@ -83,15 +83,43 @@ TEST(ElementTest, FrozenValues) {
       hasher.HashTombstone("default", "key", kVersion);
   EXPECT_EQ(tombstone.high, 0xf6df354c86f1e0abu);
   EXPECT_EQ(tombstone.low, 0x68d46d642d80707au);
-  const ValueHash value = HashValue("value");
+  const ValueHash value = ElementHasher::HashIssuedValue("value");
   EXPECT_EQ(value.high, 0xd7ab8cce59abd505u);
   EXPECT_EQ(value.low, 0x0d59506fb013961au);
-  const ValueHash empty = HashValue("");
+  const ValueHash empty = ElementHasher::HashIssuedValue("");
   EXPECT_EQ(empty.high, 0x99aa06d3014798d8u);  // XXH3-128 of nothing, published
   EXPECT_EQ(empty.low, 0x6001c324468d497fu);
   EXPECT_EQ(hasher.Position("default", "key"), 0x733f8280e1130b28u);
   EXPECT_EQ(hasher.Position("default", std::string(1000, 'k')),
             0xfe1feb933ac8b7b1u);
+}
+
+TEST(ElementTest, AValueIsHashedByItsVersion) {
+  const ElementHasher hasher(CountingSecret());
+  EXPECT_EQ(hasher.HashValue(kVersion, "value"),
+            ElementHasher::HashIssuedValue("value"));
+  std::string bytes = "rocksync adopted value";
+  for (const uint8_t byte : CountingSecret()) PutFixed8(&bytes, byte);
+  const ElementHash cut = CutSha256(bytes + "value");
+  EXPECT_EQ(hasher.HashValue({}, "value"), (ValueHash{cut.high, cut.low}));
+  EXPECT_EQ(cut.high, 0x88bc7d6dd1ac9802u);
+  EXPECT_EQ(cut.low, 0x3555938f0dbf07d0u);
+}
+
+// XXH3 multiplies the two halves of each word, mixed with public bytes, and
+// adds the word itself elsewhere: with one half made 0 in two words, what is
+// moved from the one's other half to the other's stays unseen.
+TEST(ElementTest, AdoptedValuesThatCollideByXxh3Differ) {
+  std::string one(512, '\0');
+  one.replace(0, 5, "\xb8\xfe\x6c\x39\x01");
+  one.replace(64, 5, "\x7c\x01\x81\x2c\x02");
+  std::string other = one;
+  std::swap(other[4], other[68]);
+  ASSERT_NE(one, other);
+  ASSERT_EQ(ElementHasher::HashIssuedValue(one),
+            ElementHasher::HashIssuedValue(other));
+  const ElementHasher hasher(CountingSecret());
+  EXPECT_NE(hasher.HashValue({}, one), hasher.HashValue({}, other));
 }
 
 TEST(ElementTest, NoPartRunsIntoAnother) {
@@ -185,6 +213,48 @@ TEST(DigestTest, CarriesAcrossTheHalves) {
   digest.Remove({.high = 2, .low = 1});
   EXPECT_EQ(digest.high, 1u);
   EXPECT_EQ(digest.low, ~uint64_t{0});
+}
+
+// A sum tells sets apart only as far as their elements look random. Of values
+// with structure, two sets with one sum and one count are at hand: a + (a + 3d)
+// = (a + d) + (a + 2d). So nothing but keyed hashes may be summed up.
+ElementHash Structured(uint64_t i) {
+  return {.high = 0x0123456789abcdef, .low = 1000 + 7 * i};
+}
+
+template <typename HashOf>
+bool SumsCollide(HashOf hash_of, uint64_t first, uint64_t step) {
+  Digest outer;
+  outer.Add(hash_of(first));
+  outer.Add(hash_of(first + 3 * step));
+  Digest inner;
+  inner.Add(hash_of(first + step));
+  inner.Add(hash_of(first + 2 * step));
+  return outer == inner;
+}
+
+TEST(DigestTest, SumsOfStructuredValuesCollideThoseOfKeyedHashesDoNot) {
+  // As arithmetic progressions of keys, values and versions would be hashed.
+  const ElementHasher hasher(CountingSecret());
+  const auto by_key = [&](uint64_t i) {
+    std::string key;
+    PutFixed64(&key, i);
+    return hasher.HashPair("fam", key, kVersion, kValue);
+  };
+  const auto by_value = [&](uint64_t i) {
+    return hasher.HashPair("fam", "key", kVersion, {.high = 0, .low = i});
+  };
+  const auto by_version = [&](uint64_t i) {
+    return hasher.HashPair("fam", "key", {.time = i, .replica = 1}, kValue);
+  };
+  for (uint64_t first = 0; first < 50; ++first) {
+    for (uint64_t step = 1; step < 20; ++step) {
+      EXPECT_TRUE(SumsCollide(Structured, first, step));
+      EXPECT_FALSE(SumsCollide(by_key, first, step));
+      EXPECT_FALSE(SumsCollide(by_value, first, step));
+      EXPECT_FALSE(SumsCollide(by_version, first, step));
+    }
+  }
 }
 
 }  // namespace

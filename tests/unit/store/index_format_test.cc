@@ -108,15 +108,23 @@ TEST(IndexFormatTest, PendingEntriesComplete) {
   const ElementHasher hasher(secret);
   const std::string_view value = "value";
   const Version version{5, 6};
-  EXPECT_EQ(CompleteHash(hasher, "f", "k", PendingEntry(version, &value)),
-            hasher.HashPair("f", "k", version, HashValue(value)));
-  EXPECT_EQ(CompleteHash(hasher, "f", "k", PendingEntry(version, nullptr)),
+  EXPECT_EQ(CompleteHash(hasher, "f", "k", IssuedEntry(version, &value)),
+            hasher.HashPair("f", "k", version,
+                            ElementHasher::HashIssuedValue(value)));
+  EXPECT_EQ(
+      CompleteHash(hasher, "f", "k", PendingEntry(hasher, version, &value)),
+      CompleteHash(hasher, "f", "k", IssuedEntry(version, &value)));
+  EXPECT_EQ(CompleteHash(hasher, "f", "k", PendingEntry(hasher, {}, &value)),
+            hasher.HashPair("f", "k", {}, hasher.HashValue({}, value)));
+  EXPECT_EQ(CompleteHash(hasher, "f", "k", IssuedEntry(version, nullptr)),
             hasher.HashTombstone("f", "k", version));
 }
 
 TEST(IndexFormatTest, MetaRecords) {
   EXPECT_EQ(EncodeFormat(), Bytes({1}));
   EXPECT_EQ(EncodeLease(0x0102), Bytes({1, 0, 0, 0, 0, 0, 0, 1, 2}));
+  EXPECT_EQ(EncodeMark(std::string(16, 'm')),
+            Bytes({1}) + std::string(16, 'm'));
   EXPECT_EQ(Encode(ClusterRecord{"c", std::string(16, 's')}),
             Bytes({1, 1, 'c'}) + std::string(16, 's'));
   EXPECT_EQ(
@@ -127,8 +135,13 @@ TEST(IndexFormatTest, MetaRecords) {
             Bytes({1, 0, 0, 0, 0, 0, 0, 0, 6, 1, 0, 0, 0, 0, 0, 0, 0,
                    7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9}));
   EXPECT_EQ(Encode(PlaceRecord{"/d", true}), Bytes({1, 2, '/', 'd', 1}));
+  EXPECT_EQ(Encode(PlaceRecord{"/d", false, true}), Bytes({1, 2, '/', 'd', 2}));
+  EXPECT_EQ(Encode(PlaceRecord{"/d", true, false, true}),
+            Bytes({1, 2, '/', 'd', 5}));
   EXPECT_EQ(Encode(std::vector<FamilyRecord>{{300, "f", kFamilyAdopting}}),
             Bytes({1, 1, 0xac, 0x02, 1, 'f', 1}));
+  EXPECT_EQ(Encode(std::vector<FamilyRecord>{{300, "f", 0, true}}),
+            Bytes({1, 1, 0xac, 0x02, 1, 'f', 4}));
   WorkRecord work;
   work.index_pass = true;
   work.sealed_sequence = 9;
@@ -138,7 +151,11 @@ TEST(IndexFormatTest, MetaRecords) {
   work.cursor = "key";
   EXPECT_EQ(Encode(work), Bytes({1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9, 1, 2, 3, 3,
                                  'k', 'e', 'y'}));
-  EXPECT_EQ(Encode(SealRecord{7, true}), Bytes({1, 0, 0, 0, 0, 0, 0, 0, 7, 1}));
+  EXPECT_EQ(Encode(SealRecord{7, true, "M", 2, 3}),
+            Bytes({1, 0, 0, 0, 0, 0, 0, 0, 7, 1, 1, 'M', 0, 0,
+                   0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0,   0, 3}));
+  EXPECT_EQ(Encode(std::vector<ForeignRange>{{300, true, "a", "z"}}),
+            Bytes({1, 1, 0xac, 0x02, 1, 1, 'a', 1, 'z'}));
   EXPECT_EQ(Encode(PeerRecord{1, 2, 3}),
             Bytes({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
                    0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3}));
@@ -166,7 +183,10 @@ TEST(IndexFormatTest, MetaRecords) {
   EXPECT_EQ(EncodeSwept(0x0102), Bytes({1, 0, 0, 0, 0, 0, 0, 1, 2}));
   Forgetting forgetting;
   forgetting.horizon = 0x0102;
-  EXPECT_EQ(Encode(forgetting), Bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0}));
+  forgetting.purged = 0x0103;
+  EXPECT_EQ(Encode(forgetting),
+            Bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0,
+                   0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(IndexFormatTest, TombstonesOfLeavesComeBackAndDamageIsSeen) {
@@ -205,16 +225,25 @@ void ExpectRobust(const Record& record) {
 }
 
 TEST(IndexFormatTest, MetaRecordsComeBackAndDamageIsSeen) {
+  std::string mark;
+  ASSERT_TRUE(DecodeMark(EncodeMark(std::string(16, 'm')), &mark));
+  EXPECT_EQ(mark, std::string(16, 'm'));
+  for (const size_t size : {0, 15, 17}) {
+    EXPECT_FALSE(DecodeMark(EncodeMark(std::string(size, 'm')), &mark));
+  }
   ExpectRobust(ClusterRecord{"cluster", std::string(16, 's')});
   ExpectRobust(IdentityRecord{1, 2, 3, 4, "identity", "manifest"});
   ExpectRobust(PastLives{6, {{{7, 8}, 9}, {{8, 10}, 11}}});
-  ExpectRobust(PlaceRecord{"/directory", false});
-  ExpectRobust(std::vector<FamilyRecord>{{0, "default", 0}, {7, "second", 3}});
+  ExpectRobust(PlaceRecord{"/directory", true, true, true});
+  ExpectRobust(
+      std::vector<FamilyRecord>{{0, "default", 0}, {7, "second", 3, true}});
   WorkRecord work;
   work.purge = true;
   work.cursor = "cursor";
   ExpectRobust(work);
-  ExpectRobust(SealRecord{7, true});
+  ExpectRobust(SealRecord{7, true, "manifest", 2, 3});
+  ExpectRobust(std::vector<ForeignRange>{
+      {0, true, "a", "b"}, {7, false, "c", std::string(300, 'd')}});
   ExpectRobust(PeerRecord{1, 2, 3});
   ScrubRecord scrub;
   scrub.running = true;

@@ -49,6 +49,8 @@ class ConnectionContract : public ::testing::TestWithParam<Kind> {
     ASSERT_TRUE(s.ok()) << s.ToString();
     far_ = visitors_.Next();
     ASSERT_NE(far_, nullptr);
+    near_->SetFrameLimit(kMaxFrameBytes);
+    far_->SetFrameLimit(kMaxFrameBytes);
   }
 
   TestCluster cluster_;
@@ -87,6 +89,34 @@ TEST_P(ConnectionContract, LargestFrame) {
   EXPECT_EQ(frame, largest);
   EXPECT_TRUE(near_->Send("", kGenerous).IsInvalidArgument());
   EXPECT_TRUE(near_->Send(largest + "y", kGenerous).IsInvalidArgument());
+}
+
+TEST_P(ConnectionContract, ANewConnectionReceivesSmallFramesOnly) {
+  visitors_.ListenOn(two_.listener.get(), two_.listen_on);
+  for (const bool dialer_receives : {false, true}) {
+    ASSERT_TRUE(two_.dialer
+                    ->Connect(two_.listener->listen_address(), kGenerous,
+                              nullptr, &near_)
+                    .ok());
+    far_ = visitors_.Next();
+    ASSERT_NE(far_, nullptr);
+    Connection* const from = dialer_receives ? far_.get() : near_.get();
+    Connection* const to = dialer_receives ? near_.get() : far_.get();
+    std::string frame;
+    const std::string largest(kMaxUnprovenFrameBytes, 'x');
+    ASSERT_TRUE(from->Send(largest, kGenerous).ok());
+    ASSERT_TRUE(to->Receive(&frame, kGenerous).ok());
+    to->SetFrameLimit(3000);
+    ASSERT_TRUE(from->Send(largest + "y", kGenerous).ok());
+    ASSERT_TRUE(to->Receive(&frame, kGenerous).ok());
+    to->SetFrameLimit(kMaxUnprovenFrameBytes);
+    ASSERT_TRUE(from->Send(largest + "y", kGenerous).ok());
+    const rocksdb::Status s = to->Receive(&frame, kGenerous);
+    EXPECT_TRUE(s.IsCorruption()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, "claims 2049 bytes, the limit is 2048"));
+    EXPECT_FALSE(to->Receive(&frame, kGenerous).ok());
+    EXPECT_TRUE(from->Receive(&frame, kGenerous).IsIOError()) << "hung up on";
+  }
 }
 
 TEST_P(ConnectionContract, BothWaysAtOnce) {

@@ -70,17 +70,35 @@ TEST(Frame, LargestIsAcceptedAndOneMoreIsNot) {
   const std::string largest(kMaxFrameBytes, 'x');
   const std::string frame = Framed(largest);
   FrameDecoder good;
+  good.SetLimit(kMaxFrameBytes);
   std::string_view input = frame;
   ASSERT_EQ(good.Consume(&input), Result::kFrame);
   EXPECT_EQ(good.TakeBody(), largest);
 
   FrameDecoder bad;
+  bad.SetLimit(kMaxFrameBytes);
   input = "\x81\x80\x80\x08";  // kMaxFrameBytes + 1
   EXPECT_EQ(bad.Consume(&input), Result::kCorrupt);
   EXPECT_NE(bad.error().find("16777217"), std::string::npos);
   EXPECT_NE(bad.error().find("16777216"), std::string::npos);
   input = "\x01z";
   EXPECT_EQ(bad.Consume(&input), Result::kCorrupt) << "it stays corrupt";
+}
+
+TEST(Frame, OnlySmallOnesUntilTheLimitIsRaised) {
+  const std::string largest(kMaxUnprovenFrameBytes, 'x');
+  const std::string stream = Framed(largest) + Framed(largest + "y");
+  FrameDecoder raised;
+  std::string_view input = stream;
+  ASSERT_EQ(raised.Consume(&input), Result::kFrame);
+  EXPECT_EQ(raised.TakeBody(), largest);
+  FrameDecoder not_raised = raised;
+  std::string_view same = input;
+  raised.SetLimit(kMaxUnprovenFrameBytes + 1);
+  ASSERT_EQ(raised.Consume(&input), Result::kFrame);
+  EXPECT_EQ(raised.TakeBody(), largest + "y");
+  EXPECT_EQ(not_raised.Consume(&same), Result::kCorrupt);
+  EXPECT_EQ(not_raised.error(), "a frame claims 2049 bytes, the limit is 2048");
 }
 
 TEST(Frame, RefusesLongAndOverlongLengths) {

@@ -23,6 +23,7 @@ class HostilePeer : public ::testing::Test {
     ASSERT_EQ(near_->Read(1), std::string(1, '\0'));
     far_ = visitors_.Next();
     ASSERT_NE(far_, nullptr);
+    far_->SetFrameLimit(kMaxFrameBytes);
   }
 
   TestCluster cluster_;

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,6 +29,29 @@ void LimitWaiting(int fd) {
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
+
+// OpenSSL writes to sockets without MSG_NOSIGNAL: while this lives, a peer that
+// has hung up is an error and no SIGPIPE of this thread.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutSigpipe() {
+    const timespec now{};
+    while (::sigtimedwait(&pipe_, nullptr, &now) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_;
+  sigset_t before_;
+};
 
 }  // namespace
 
@@ -64,6 +88,7 @@ bool RawPeer::StartTls(const CertificateAndKey& own, int max_version) {
 }
 
 bool RawPeer::Write(std::string_view bytes) {
+  const WithoutSigpipe quiet;
   while (!bytes.empty()) {
     const long wrote =
         ssl_ != nullptr

@@ -1,0 +1,22 @@
+// What no replica of any cluster takes, whatever its options say: a peer's
+// message beyond it is damaged. What could not travel is refused where it is
+// written. Smaller limits are options, see rocksync/options.h.
+
+#ifndef ROCKSYNC_LIMITS_H_
+#define ROCKSYNC_LIMITS_H_
+
+#include <cstddef>
+
+namespace rocksync {
+
+inline constexpr size_t kMostKeyBytes = size_t{8} << 20;
+inline constexpr size_t kMostValueBytes = size_t{1} << 30;
+
+// Of cluster_name, of a replicated family's name, of its comparator's.
+inline constexpr size_t kMostNameBytes = 1024;
+
+inline constexpr size_t kMostReplicatedFamilies = 4096;
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_LIMITS_H_

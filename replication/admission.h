@@ -1,0 +1,50 @@
+// Lets a peer in: both sides prove over a new connection that they know the
+// cluster's secret. Until they have, its frames are small, it has a few seconds
+// in all, and nothing that it says has an effect.
+
+#ifndef ROCKSYNC_REPLICATION_ADMISSION_H_
+#define ROCKSYNC_REPLICATION_ADMISSION_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "replication/protocol/knock.h"
+#include "replication/replica.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+// From the first message to the last one.
+inline constexpr std::chrono::milliseconds kProveTimeout{10'000};
+
+struct AdmissionTerms {
+  std::string cluster;  // its name
+  ClusterSecret secret{};
+  uint64_t shown_id = 0;  // Transport::replica_id() of this side
+  std::chrono::milliseconds timeout = kProveTimeout;
+};
+
+struct Admission {
+  // The whole messages.
+  std::string knock;
+  std::string challenge;
+  KnockNonce dialer_nonce{};
+  KnockNonce listener_nonce{};
+};
+
+AdmissionTerms TermsOf(const Replica& replica);
+
+// OK: both have proven the secret; frames of up to kMaxSetupFrameBytes are
+// received from now on. InvalidArgument: one of the two does not let the other
+// in, the message says why, and the peer has been told. Others: the connection
+// failed. KnockAt is the dialer's side, AnswerKnock the listener's.
+rocksdb::Status KnockAt(const AdmissionTerms& terms, Connection* connection,
+                        Admission* admission);
+rocksdb::Status AnswerKnock(const AdmissionTerms& terms, Connection* connection,
+                            Admission* admission);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_ADMISSION_H_

@@ -1,0 +1,102 @@
+// What a pair and its index entry say of each other, and what is done about it
+// where they disagree. Whoever doubts a pair asks here: the scrub, a session
+// whose value does not match, an apply that would replace a suspect pair.
+//
+// An error is not a fact. A pair that RocksDB cannot read now may read well in
+// a moment; that decides nothing. Corruption that RocksDB reports is damage,
+// but a read that ends short looks just like it: so a pair becomes suspect by
+// it, keeps its entry, and is acquitted as soon as it reads and matches.
+//
+// Nor is somebody's write past the library: while data may not all be in the
+// index (foreign_writes.h) nobody is marked, and the answer is TryAgain.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_PAIR_CHECK_H_
+#define ROCKSYNC_REPLICATION_STORE_PAIR_CHECK_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "replication/store/family_table.h"
+#include "replication/store/index_entry.h"
+#include "replication/store/index_key.h"
+#include "replication/store/index_reader.h"
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+class Store;
+
+// One key, as it stands.
+struct Examination {
+  enum class Verdict : uint8_t {
+    kUnknown,     // no entry
+    kAgrees,      // the entry, be it suspect, is what the pair says
+    kDiffers,     // it is not; or it does not parse
+    kShows,       // a good tombstone, and a pair all the same
+    kUnreadable,  // RocksDB reports corruption of the pair
+  };
+  Verdict verdict = Verdict::kUnknown;
+  StoredEntry entry;
+  bool repaired = false;  // `entry` is what was stored but for one bit
+  bool has_value = false;
+  bool corrupt = false;  // RocksDB reports corruption of the pair
+  rocksdb::PinnableSlice value;
+};
+
+// Reads entry and pair. An entry that does not parse, or whose hash does not
+// fit, is tried with each of its bits flipped: the hash is cryptographic, so
+// what fits is what was written. REQUIRES: the key's lock is held. Any status
+// but OK: reading failed, nothing is known.
+rocksdb::Status Examine(const IndexReader& reader, const Family& family,
+                        const IndexKey& key, Examination* out);
+
+// RocksDB's sequence number of the newest record of a key; 0: not known any
+// more, or there is none.
+rocksdb::Status NewestSequence(rocksdb::DB* db,
+                               rocksdb::ColumnFamilyHandle* family,
+                               const rocksdb::Slice& key, uint64_t* sequence);
+
+// Examines a pair under its lock and writes down what follows.
+class PairCheck {
+ public:
+  enum class Finding : uint8_t {
+    kFine,       // or suspect before and still
+    kAcquitted,  // suspect before, and not any more
+    kRepaired,   // a bit of the entry had flipped
+    kDeletedAgain,
+    kMarked,   // suspect from now on
+    kRemoved,  // an entry that belongs to no key
+  };
+
+  explicit PairCheck(Store* store) : store_(store) {}
+
+  // Any status but OK: nothing was decided.
+  rocksdb::Status Check(const Family& family, const std::string& key,
+                        Finding* finding);
+
+  // What no peer knew better of, after another look: a suspect pair counts as
+  // adopted, a suspect entry without a pair goes.
+  rocksdb::Status Settle(const Family& family, const std::string& key,
+                         bool* settled);
+
+  // An entry whose index key does not parse, or that stands where no key of its
+  // family has its entry. Moved to where it belongs if one bit of its key had
+  // flipped, else removed.
+  rocksdb::Status CheckStray(const std::string& index_key, Finding* finding);
+
+ private:
+  rocksdb::Status JudgeShowing(const Family& family, const IndexKey& key,
+                               const StoredEntry& entry, StoredEntry* judged,
+                               rocksdb::WriteBatch* batch, Finding* finding);
+  rocksdb::Status Write(rocksdb::WriteBatch* batch, const IndexKey& key,
+                        Finding finding);
+  void Log(const Family& family, const std::string& key,
+           const Examination& found, Finding finding) const;
+
+  Store* const store_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_PAIR_CHECK_H_

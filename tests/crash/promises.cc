@@ -1,0 +1,121 @@
+#include "tests/crash/promises.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/crash/operation.h"
+
+namespace rocksync::crash {
+namespace {
+
+constexpr size_t kMostComplaints = 5;
+
+// A deletion of it, or of something later, may have been forgotten.
+bool Holds(const Scan& disk, uint64_t forgotten, uint32_t key,
+           const Version& version) {
+  const auto entry =
+      disk.versions.find({kFamilyNames[FamilyOf(key)], KeyName(key)});
+  if (entry != disk.versions.end()) return entry->second >= version;
+  return version.time <= std::max(disk.forgetting.horizon, forgotten);
+}
+
+}  // namespace
+
+uint64_t HorizonInList(const Forgetting& forgetting) {
+  return forgetting.horizon_epoch == forgetting.list.epoch ? forgetting.horizon
+                                                           : 0;
+}
+
+void Promises::Note(size_t replica, const std::string& line) {
+  std::istringstream in(line);
+  std::string what;
+  in >> what;
+  if (what == "said") {
+    Said now;
+    in >> now.epoch >> now.horizon >> now.forgotten >> now.vouched >>
+        now.reading >> now.incarnation;
+    Say(replica, now);
+  } else if (what == "came") {
+    uint32_t key = 0;
+    Version version;
+    uint64_t writer = 0;
+    in >> key >> version.time >> version.replica >> writer;
+    Come(key, version, writer);
+  }
+}
+
+void Promises::Say(size_t replica, const Said& now) {
+  Said* const said = &said_[replica];
+  const bool same_list = now.epoch == said->epoch;
+  if (now.epoch < said->epoch || now.incarnation < said->incarnation ||
+      (same_list && now.horizon < said->horizon)) {
+    wrong_.push_back("replica " + std::to_string(replica) +
+                     " takes back what it said of epoch, horizon or life");
+  }
+  const uint64_t vouched = same_list ? said->vouched : 0;
+  const uint64_t forgotten = std::max(said->forgotten, now.forgotten);
+  *said = now;
+  said->forgotten = forgotten;
+  said->vouched = std::max(said->vouched, vouched);
+}
+
+void Promises::Come(uint32_t key, const Version& version, uint64_t writer) {
+  Version* const left = &left_[{version.replica, key}];
+  *left = std::max(*left, version);
+  ++came_from_[version.replica];
+  if (writer == 0) return;
+  const auto [before, first] = writers_.emplace(version, writer);
+  if (!first && before->second != writer) {
+    wrong_.push_back("one version was issued to write " +
+                     std::to_string(writer) + " and to write " +
+                     std::to_string(before->second));
+  }
+}
+
+std::vector<std::string> Promises::Check(size_t replica,
+                                         const Scan& disk) const {
+  const Said& said = said_[replica];
+  std::vector<std::string> wrong;
+  const auto complain = [&wrong](const std::string& what) {
+    if (wrong.size() < kMostComplaints) wrong.push_back(what);
+  };
+  const Forgetting& kept = disk.forgetting;
+  if (disk.incarnation < said.incarnation) {
+    complain("a life that it said it was in is lost");
+  }
+  if (disk.lease < said.reading) complain("the lease for what it read is lost");
+  if (kept.list.epoch < said.epoch) complain("a member list is lost");
+  if (kept.list.epoch == said.epoch && HorizonInList(kept) < said.horizon) {
+    complain("a horizon is lost");
+  }
+  const auto me = kept.list.Find(disk.replica_id);
+  if (me && kept.list.epoch == said.epoch && kept.vouched[*me] < said.vouched) {
+    complain("what it vouched for is lost");
+  }
+  for (const auto& [which, version] : left_) {
+    const auto& [origin, key] = which;
+    if (origin == disk.replica_id &&
+        !Holds(disk, said.forgotten, key, version)) {
+      complain(KeyName(key) + " left its origin, which lost it");
+    }
+    if (kept.list.epoch == said.epoch && kept.list.Find(origin) &&
+        version.time <= said.vouched &&
+        !Holds(disk, said.forgotten, key, version)) {
+      complain(KeyName(key) + " is not held, though vouched for");
+    }
+  }
+  return wrong;
+}
+
+uint64_t Promises::epoch() const {
+  uint64_t newest = 0;
+  for (const Said& said : said_) newest = std::max(newest, said.epoch);
+  return newest;
+}
+
+uint64_t Promises::came_from(uint64_t replica_id) const {
+  const auto it = came_from_.find(replica_id);
+  return it == came_from_.end() ? 0 : it->second;
+}
+
+}  // namespace rocksync::crash

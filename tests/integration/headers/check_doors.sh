@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# No door past the index: every virtual function of rocksdb::DB and StackableDB,
+# in the RocksDB that the build uses, is overridden by ReplicatedDB or is in
+# doors.txt with a reason.
+# usage: check_doors.sh SOURCE_DIRECTORY DB_HEADER STACKABLE_DB_HEADER
+#    or: check_doors.sh SOURCE_DIRECTORY COMPILER [COMPILER_OPTION...]
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+source=$1
+shift
+
+# header NAME: where the compiler finds <rocksdb/NAME>.
+header() {
+  local name=$1
+  shift
+  echo "#include <rocksdb/$name>" | "$@" -std=c++20 -x c++ -M - |
+    tr -d '\\' | tr ' ' '\n' | grep "rocksdb/$name\$" | sed -n 1p
+}
+
+if [[ $1 == *.h ]]; then
+  db=$1 stackable=$2
+else
+  db=$(header db.h "$@") stackable=$(header utilities/stackable_db.h "$@")
+fi
+
+# virtuals CLASS HEADER
+virtuals() {
+  awk -v class="$1" -f "$here/list_virtuals.awk" "$2"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+{ virtuals DB "$db"; virtuals StackableDB "$stackable"; } | sort -u >"$work/all"
+virtuals ReplicatedDB "$source/include/rocksync/replicated_db.h" | sort -u >"$work/overridden"
+sed -n 's/ | ..*$//p' "$here/doors.txt" | grep -v '^#' | sort >"$work/harmless"
+
+# The list of an unreadable header would be short, and nothing missing.
+(($(wc -l <"$work/all") > 100)) || { echo "cannot read $db and $stackable"; exit 1; }
+failed=0
+if [[ -n $(uniq -d "$work/harmless") ]]; then
+  echo "twice in doors.txt:"
+  uniq -d "$work/harmless"
+  failed=1
+fi
+sort -u "$work/overridden" "$work/harmless" | comm -23 "$work/all" - >"$work/open"
+if [[ -s $work/open ]]; then
+  echo "ReplicatedDB does not override, and doors.txt does not explain:"
+  cat "$work/open"
+  failed=1
+fi
+comm -12 "$work/overridden" "$work/harmless" >"$work/both"
+if [[ -s $work/both ]]; then
+  echo "in doors.txt, but overridden:"
+  cat "$work/both"
+  failed=1
+fi
+exit $failed

@@ -1,0 +1,166 @@
+// A disk that does not read for a while, and then does: an error is not a fact,
+// so no acknowledged write is taken back by it.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "replication/store/scrub.h"
+#include "replication/store/store.h"
+#include "replication/store/store_access.h"
+#include "rocksdb/slice_transform.h"
+#include "rocksdb/table.h"
+#include "tests/integration/replication/failing_disk.h"
+#include "tests/integration/replication/replica_fixture.h"
+
+namespace rocksync {
+namespace {
+
+constexpr int kOverwritten = 100;
+
+// Two replicas that were equal; then one, whose disk may fail, overwrote a
+// hundred keys, synced, and the other knows nothing of it.
+class DiskReadsTest : public ReplicationTest,
+                      public testing::WithParamInterface<DiskState> {
+ protected:
+  ~DiskReadsTest() override { *disk_.state = DiskState::kGood; }
+  void SetUp() override {
+    TestReplica::Setting setting = SettingOf("a");
+    setting.adjust = [this](rocksdb::Options* options, ReplicatedDBOptions*) {
+      options->env = disk_.env.get();
+      // One that cannot read stops all writes until the next opening.
+      options->disable_auto_compactions = true;
+      rocksdb::BlockBasedTableOptions table;
+      table.no_block_cache = true;
+      options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    };
+    a_ = std::make_unique<TestReplica>(setting);
+    ASSERT_TRUE(a_->Open()) << a_->open_status().ToString();
+    b_ = NewReplica("b");
+    ASSERT_TRUE(IsOk(b_->Start()));
+    ReplicatorOptions options = TestReplica::OnDemand();
+    options.peers = {b_->address()};
+    ASSERT_TRUE(IsOk(a_->Start(options)));
+    for (int i = 0; i < kOverwritten; ++i) a_->Put(Numbered("k", i), "old");
+    ASSERT_TRUE(IsOk(Sync()));
+    rocksdb::WriteOptions synced;
+    synced.sync = true;
+    for (int i = 0; i < kOverwritten; ++i) {
+      ASSERT_TRUE(IsOk(a_->db()->Put(synced, Numbered("k", i), "new")));
+      overwritten_[Numbered("k", i)] = "new";
+    }
+    ASSERT_TRUE(IsOk(a_->db()->Flush({})));
+    scrub_ = StoreAccess::NewScrub(a_->db());
+    ASSERT_TRUE(IsOk(scrub_->Load()));
+  }
+  void TearDown() override {
+    *disk_.state = DiskState::kGood;
+    scrub_.reset();
+    a_.reset();
+  }
+
+  rocksdb::Status Sync() { return a_->replicator()->SyncNow(b_->address()); }
+  void Steps(int steps) {
+    uint64_t bytes = 0;
+    bool finished = false;
+    for (int i = 0; i < steps; ++i) {
+      scrub_->Step(&bytes, &finished).PermitUncheckedError();
+    }
+  }
+  // Syncs until both are proven equal; what had to be looked at again first
+  // travels in a later session.
+  void ExpectAllSurvive() {
+    for (int i = 0; i < 3; ++i) Sync().PermitUncheckedError();
+    EXPECT_TRUE(IsOk(Sync()));
+    EXPECT_EQ(a_->Scan(), overwritten_);
+    EXPECT_EQ(b_->Scan(), overwritten_);
+  }
+
+  FailingDisk disk_ = MakeFailingDisk();
+  std::unique_ptr<TestReplica> a_;
+  std::unique_ptr<TestReplica> b_;
+  std::unique_ptr<Scrub> scrub_;
+  Contents overwritten_;
+};
+
+TEST_P(DiskReadsTest, WhileAScrubReadsTheData) {
+  *disk_.state = GetParam();
+  Steps(8);
+  *disk_.state = DiskState::kGood;
+  Steps(8);
+  ExpectAllSurvive();
+}
+
+TEST_P(DiskReadsTest, WhileAScrubReadsByTheIndex) {
+  Steps(2);
+  *disk_.state = GetParam();
+  Steps(2);
+  *disk_.state = DiskState::kGood;
+  ExpectAllSurvive();
+}
+
+// Not even the session sees a good disk, nor the next scrub.
+TEST_P(DiskReadsTest, WhileItSyncsToo) {
+  Steps(2);
+  *disk_.state = GetParam();
+  Steps(2);
+  for (int i = 0; i < 3; ++i) Sync().PermitUncheckedError();
+  Steps(2);
+  *disk_.state = DiskState::kGood;
+  ExpectAllSurvive();
+}
+
+// Nor does what cannot be read now count as adopted, or go.
+TEST_P(DiskReadsTest, WhileSuspectsAreSettled) {
+  Steps(2);
+  *disk_.state = DiskState::kShortReads;
+  Steps(2);
+  EXPECT_EQ(a_->db()->GetIndexStats().suspect_pairs, uint64_t{kOverwritten});
+  *disk_.state = GetParam();
+  uint64_t settled = 0;
+  ASSERT_TRUE(IsOk(scrub_->SettleSuspects({}, &settled)));
+  EXPECT_EQ(settled, 0u);
+  *disk_.state = DiskState::kGood;
+  ASSERT_TRUE(IsOk(scrub_->SettleSuspects({}, &settled)));
+  EXPECT_EQ(settled, 0u) << "acquitted";
+  EXPECT_EQ(a_->db()->GetIndexStats().acquitted_pairs, uint64_t{kOverwritten});
+  ExpectAllSurvive();
+}
+
+INSTANTIATE_TEST_SUITE_P(Reads, DiskReadsTest,
+                         testing::Values(DiskState::kUnreadable,
+                                         DiskState::kShortReads),
+                         [](const auto& reads) {
+                           return reads.param == DiskState::kUnreadable
+                                      ? "Fail"
+                                      : "EndShort";
+                         });
+
+// No iterator goes over a PlainTable in order; a scrub ends all the same, says
+// what it could not do, and finds what the index shows.
+TEST_F(ReplicationTest, AScrubOfAPlainTableEnds) {
+  TestReplica::Setting setting = SettingOf("plain");
+  setting.adjust = [](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->table_factory.reset(rocksdb::NewPlainTableFactory());
+    options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
+    options->allow_mmap_reads = true;
+  };
+  TestReplica replica(setting);
+  ASSERT_TRUE(replica.Open()) << replica.open_status().ToString();
+  for (int i = 0; i < 1000; ++i) replica.Put(Numbered("k", i), "value");
+  ASSERT_TRUE(IsOk(replica.db()->Flush({})));
+  // Not a write past the library, which would be noticed and count.
+  ASSERT_TRUE(
+      IsOk(StoreAccess::StoreOf(replica.db())->db()->Put({}, "k5", "valuf")));
+  ASSERT_TRUE(IsOk(replica.Start()));
+  const rocksdb::Status status = replica.replicator()->ScrubNow();
+  EXPECT_TRUE(status.IsIncomplete()) << status.ToString();
+  EXPECT_TRUE(Mentions(status, "family default"));
+  const ScrubStats stats = replica.replicator()->stats().scrub;
+  EXPECT_EQ(stats.rot_found, 1u);
+  EXPECT_EQ(stats.unreadable, 1u);
+}
+
+}  // namespace
+}  // namespace rocksync

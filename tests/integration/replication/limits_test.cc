@@ -1,0 +1,143 @@
+// Keys and values that are too large: refused where they are written; what is
+// there already is skipped and named, and the rest goes on.
+
+#include "rocksync/limits.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "rocksdb/db.h"
+#include "tests/integration/replication/replica_fixture.h"
+
+namespace rocksync {
+namespace {
+
+constexpr size_t kValueBytes = 1000;
+
+class LimitsTest : public ReplicationTest {
+ protected:
+  std::unique_ptr<TestReplica> NewLimited(const std::string& name,
+                                          size_t value_bytes) {
+    TestReplica::Setting setting = SettingOf(name);
+    setting.adjust = [value_bytes](rocksdb::Options*,
+                                   ReplicatedDBOptions* replication) {
+      replication->max_key_bytes = 100;
+      replication->max_value_bytes = value_bytes;
+    };
+    auto replica = std::make_unique<TestReplica>(setting);
+    EXPECT_TRUE(replica->Open()) << replica->open_status().ToString();
+    EXPECT_TRUE(IsOk(replica->db()->WaitForAdoption(60'000)));
+    EXPECT_TRUE(IsOk(replica->Start()));
+    return replica;
+  }
+
+  // A database that knows of no limits.
+  void MakePlain(const std::string& name) {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* raw = nullptr;
+    ASSERT_TRUE(
+        IsOk(rocksdb::DB::Open(options, SettingOf(name).directory, &raw)));
+    const std::unique_ptr<rocksdb::DB> db(raw);
+    ASSERT_TRUE(IsOk(db->Put({}, HugeKey(), "v")));
+    ASSERT_TRUE(IsOk(db->Put({}, "large", Large())));
+    ASSERT_TRUE(IsOk(db->Put({}, "adopted", "v")));
+    ASSERT_TRUE(IsOk(db->Close()));
+  }
+
+  static std::string HugeKey() { return std::string(kMostKeyBytes + 1, 'K'); }
+  static std::string Large() { return std::string(2 * kValueBytes, 'v'); }
+};
+
+TEST_F(LimitsTest, WhatIsTooLargeIsRefusedWhereItIsWritten) {
+  const auto a = NewLimited("a", kValueBytes);
+  const std::string long_key(101, 'k');
+  ReplicatedDB* const db = a->db();
+  rocksdb::WriteBatch value;
+  EXPECT_TRUE(IsOk(value.Put("k", Large())));
+  rocksdb::WriteBatch rewritten;  // one that is not written as it is
+  EXPECT_TRUE(IsOk(rewritten.Put(long_key, "v")));
+  EXPECT_TRUE(IsOk(rewritten.SingleDelete("k")));
+  EXPECT_TRUE(Mentions(db->Put({}, "k", Large()), "max_value_bytes is 1000"));
+  EXPECT_TRUE(Mentions(db->Write({}, &value), "max_value_bytes is 1000"));
+  EXPECT_TRUE(Mentions(db->Put({}, long_key, "v"), "max_key_bytes is 100"));
+  EXPECT_TRUE(Mentions(db->Put({}, long_key, "v"), "a key of 101 bytes in"));
+  EXPECT_TRUE(Mentions(db->Write({}, &rewritten), "max_key_bytes is 100"));
+  EXPECT_TRUE(a->Scan().empty());
+  EXPECT_TRUE(IsOk(db->Put({}, std::string(100, 'k'), "v")));
+  EXPECT_TRUE(IsOk(db->Put({}, "k", std::string(kValueBytes, 'v'))));
+  EXPECT_TRUE(IsOk(db->Delete({}, long_key)));
+}
+
+TEST_F(LimitsTest, LimitsAndNamesHaveBounds) {
+  const auto opens = [this](const auto& adjust) {
+    TestReplica::Setting setting = SettingOf("c");
+    setting.adjust = [&](rocksdb::Options*, ReplicatedDBOptions* options) {
+      adjust(options);
+    };
+    TestReplica replica(setting);
+    return replica.Open();
+  };
+  EXPECT_FALSE(opens([](ReplicatedDBOptions* options) {
+    options->max_key_bytes = kMostKeyBytes + 1;
+  }));
+  EXPECT_FALSE(opens([](ReplicatedDBOptions* options) {
+    options->max_value_bytes = kMostValueBytes + 1;
+  }));
+  EXPECT_FALSE(
+      opens([](ReplicatedDBOptions* options) { options->max_key_bytes = 0; }));
+  EXPECT_FALSE(opens([](ReplicatedDBOptions* options) {
+    options->cluster_name = std::string(kMostNameBytes + 1, 'c');
+  }));
+  const auto a = NewLimited("a", kValueBytes);
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  EXPECT_TRUE(
+      Mentions(a->db()->CreateColumnFamily({}, std::string(1025, 'f'), &family),
+               "at most 1024"));
+}
+
+TEST_F(LimitsTest, WhatIsThereAlreadyIsSkippedAndTheRestGoesOn) {
+  MakePlain("a");
+  const auto a = NewLimited("a", kValueBytes);
+  const auto b = NewLimited("b", kValueBytes);
+  const auto sync = [&] { return b->replicator()->SyncNow(a->address()); };
+  b->Put("of b", "v");
+  for (const char* key : {"first", "second"}) {
+    a->Put(key, "v");
+    const rocksdb::Status status = sync();
+    EXPECT_TRUE(status.IsIncomplete()) << status.ToString();
+    EXPECT_EQ(b->Scan().count(key), 1u);
+    EXPECT_EQ(b->Scan().count("adopted"), 1u);
+    EXPECT_EQ(a->Scan().count("of b"), 1u);
+    EXPECT_EQ(b->Scan().count("large"), 0u);
+  }
+  EXPECT_GE(a->db()->GetIndexStats().oversized_pairs, 2u);
+  const rocksdb::Status status = a->replicator()->SyncNow(b->address());
+  EXPECT_TRUE(Mentions(status, "2 too large"));
+
+  // No tombstone is left of a key that could not travel.
+  a->Delete(HugeKey());
+  a->Delete("large");
+  EXPECT_TRUE(IsOk(sync()));
+  EXPECT_EQ(a->Scan(), b->Scan());
+}
+
+TEST_F(LimitsTest, APeerMayTakeLess) {
+  const auto a = NewLimited("a", 10 * kValueBytes);
+  const auto b = NewLimited("b", kValueBytes);
+  b->Put("of b", "v");
+  a->Put("large", Large());
+  a->Put("small", "v");
+  const rocksdb::Status status = b->replicator()->SyncNow(a->address());
+  EXPECT_TRUE(status.IsIncomplete()) << status.ToString();
+  EXPECT_TRUE(Mentions(status, "1 too large"));
+  EXPECT_EQ(b->Scan().count("small"), 1u);
+  EXPECT_EQ(b->Scan().count("large"), 0u);
+  EXPECT_EQ(a->Scan().count("of b"), 1u);
+  EXPECT_GE(b->db()->GetIndexStats().oversized_pairs, 1u);
+}
+
+}  // namespace
+}  // namespace rocksync

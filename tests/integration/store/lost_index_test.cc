@@ -1,0 +1,268 @@
+// The index is gone, empty or lacks a part where there should be one: nobody
+// takes that for a plain database.
+
+#include <filesystem>
+#include <string>
+
+#include "replication/store/index_key.h"
+#include "replication/store/marker.h"
+#include "replication/store/meta_records.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LostIndexTest : public StoreTest {
+ protected:
+  void Fill(int from, int to, const std::string& value) {
+    for (int i = from; i < to; ++i) {
+      ASSERT_ROCKS_OK(db_->Put(Synced(), "key" + std::to_string(i), value));
+    }
+  }
+  static rocksdb::WriteOptions Synced() {
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    return options;
+  }
+  void ExpectRefused(const std::string& name, const std::string& remedy) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      std::unique_ptr<ReplicatedDB> db;
+      const rocksdb::Status refused = OpenOther(name, &db);
+      ASSERT_FALSE(refused.ok());
+      EXPECT_NE(refused.ToString().find(remedy), std::string::npos)
+          << refused.ToString();
+      EXPECT_NE(refused.ToString().find(Dir(name)), std::string::npos)
+          << refused.ToString();
+    }
+  }
+  // Opens the raw families, index included.
+  void WithIndex(
+      const std::function<void(rocksdb::DB*, rocksdb::ColumnFamilyHandle*)>&
+          work) {
+    rocksdb::DB* raw = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    ASSERT_ROCKS_OK(rocksdb::DB::Open(
+        {}, Dir(), {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw));
+    work(raw, handles[1]);
+    for (auto* handle : handles) {
+      raw->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+    }
+    delete raw;
+  }
+};
+
+// RocksDB's RepairDB knows families by their SST files. The index has none yet.
+TEST_F(LostIndexTest, RepairDropsAnIndexThatIsInTheLogOnly) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  CopyAsKilled("db", "image");
+  ASSERT_ROCKS_OK(rocksdb::RepairDB(Dir("image"), rocksdb::Options()));
+  std::vector<std::string> names;
+  ASSERT_ROCKS_OK(rocksdb::DB::ListColumnFamilies({}, Dir("image"), &names));
+  ASSERT_EQ(names, std::vector<std::string>{"default"});
+  ExpectRefused("image", "adopt_after_index_loss");
+}
+
+TEST_F(LostIndexTest, RepairMayHaveLostAPart) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  ASSERT_ROCKS_OK(Open());
+  Fill(10, 30, "w");
+  CopyAsKilled("db", "image");
+  ASSERT_ROCKS_OK(rocksdb::RepairDB(Dir("image"), rocksdb::Options()));
+  std::vector<std::string> names;
+  ASSERT_ROCKS_OK(rocksdb::DB::ListColumnFamilies({}, Dir("image"), &names));
+  ASSERT_EQ(names.size(), 2u);
+  ExpectRefused("image", "open_copy_as_new_replica");
+}
+
+TEST_F(LostIndexTest, DroppedByARocksDBProgram) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
+    ASSERT_ROCKS_OK(db->DropColumnFamily(index));
+  });
+  ExpectRefused("db", "adopt_after_index_loss");
+}
+
+TEST_F(LostIndexTest, Emptied) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
+    ASSERT_ROCKS_OK(db->DeleteRange({}, index, "", std::string(64, '\xff')));
+  });
+  ExpectRefused("db", "adopt_after_index_loss");
+}
+
+TEST_F(LostIndexTest, LacksAnyOfItsRecords) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  for (const std::string_view name :
+       {kFormatRecord, kClusterRecord, kIdentityRecord, kPastRecord,
+        kPlaceRecord, kFamiliesRecord, kForgettingRecord, kLeaseRecord}) {
+    SCOPED_TRACE(name);
+    std::string bytes;
+    WithIndex([&](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
+      ASSERT_ROCKS_OK(db->Get({}, index, MetaKey(name), &bytes));
+      ASSERT_ROCKS_OK(db->Delete({}, index, MetaKey(name)));
+    });
+    ExpectRefused("db", "adopt_after_index_loss");
+    WithIndex([&](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
+      ASSERT_ROCKS_OK(db->Put({}, index, MetaKey(name), bytes));
+    });
+  }
+  ASSERT_ROCKS_OK(Open());
+}
+
+// What adopt_after_index_loss is for: a new replica with all pairs at version
+// 0.
+TEST_F(LostIndexTest, AdoptedAnewWhenToldTo) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  const uint64_t before = db_->Identity().replica_id;
+  CopyAsKilled("db", "image");
+  ASSERT_ROCKS_OK(rocksdb::RepairDB(Dir("image"), rocksdb::Options()));
+  replication_.adopt_after_index_loss = true;
+  ASSERT_ROCKS_OK(Open("image"));
+  replication_.adopt_after_index_loss = false;
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_NE(db_->Identity().replica_id, before);
+  EXPECT_EQ(Total().count, 20u);
+  {
+    const auto view = StoreAccess::NewView(db_.get());
+    const auto snapshot = view->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok());
+    EXPECT_EQ((*snapshot)->FindKey(0, "key7").value()->version, Version{});
+  }
+  ASSERT_ROCKS_OK(Open("image"));
+  EXPECT_EQ(Get("key7"), "v");
+}
+
+TEST_F(LostIndexTest, DetachMakesItPlain) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
+    ASSERT_ROCKS_OK(db->DropColumnFamily(index));
+  });
+  ASSERT_ROCKS_OK(ReplicatedDB::Detach({}, Dir()));
+  EXPECT_FALSE(fs::exists(Dir() + "/" + kMarkerFileName));
+  EXPECT_TRUE(ReplicatedDB::Detach({}, Dir()).IsNotFound());
+  ASSERT_ROCKS_OK(Open());
+}
+
+// DestroyDB knows RocksDB's files only. What is made there afterwards is new,
+// if the library makes it; what a RocksDB program makes there may be what
+// somebody restored.
+TEST_F(LostIndexTest, AfterDestroyDB) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  const uint64_t before = db_->Identity().replica_id;
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  ASSERT_ROCKS_OK(rocksdb::DestroyDB(
+      Dir(), rocksdb::Options(), {{"default", {}}, {kIndexFamilyName, {}}}));
+  ASSERT_TRUE(fs::exists(Dir() + "/" + kMarkerFileName));
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_NE(db_->Identity().replica_id, before);
+  EXPECT_EQ(Total().count, 0u);
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  ASSERT_ROCKS_OK(Open());
+  db_.reset();
+  ASSERT_ROCKS_OK(rocksdb::DestroyDB(
+      Dir(), rocksdb::Options(), {{"default", {}}, {kIndexFamilyName, {}}}));
+  Plain("db", [](rocksdb::DB* db) { ASSERT_ROCKS_OK(db->Put({}, "k", "v")); });
+  ExpectRefused("db", "adopt_after_index_loss");
+}
+
+// RocksDB would begin an empty database there and delete the tables.
+TEST_F(LostIndexTest, WithoutCurrentNothingIsBegun) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::rename(Dir() + "/CURRENT", root_ + "/CURRENT");
+  ExpectRefused("db", "CURRENT");
+  fs::rename(root_ + "/CURRENT", Dir() + "/CURRENT");
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key7"), "v");
+}
+
+// RepairDB leaves no log. All that it says to do works.
+TEST_F(LostIndexTest, TheLogAndTheIndexAreLost) {
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
+    ASSERT_ROCKS_OK(db->DeleteRange({}, index, "", std::string(64, '\xff')));
+    ASSERT_ROCKS_OK(db->Flush({}, index));
+    ASSERT_ROCKS_OK(db->Flush({}));
+  });
+  for (const auto& file : fs::directory_iterator(Dir())) {
+    if (file.path().extension() == ".log") fs::remove(file);
+  }
+  const std::string said = Open().ToString();
+  EXPECT_NE(said.find("a checkpoint or backup was restored"), std::string::npos)
+      << said;
+  EXPECT_EQ(said.find(Dir()), said.rfind(Dir())) << "said twice: " << said;
+  ExpectRefused("db", "adopt_after_index_loss");
+  replication_.open_copy_as_new_replica = true;
+  ExpectRefused("db", "adopt_after_index_loss");
+  replication_.open_copy_as_new_replica = false;
+  replication_.adopt_after_index_loss = true;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key7"), "v");
+}
+
+// As another program may, which knows nothing of the file.
+TEST_F(LostIndexTest, MadeAnewByARocksDBProgram) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  ASSERT_ROCKS_OK(rocksdb::DestroyDB(Dir(), rocksdb::Options()));
+  Plain("db", [](rocksdb::DB* db) { ASSERT_ROCKS_OK(db->Put({}, "k", "v")); });
+  ExpectRefused("db", "after DestroyDB, remove the file ROCKSYNC");
+  fs::remove(Dir() + "/ROCKSYNC");
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("k"), "v");
+}
+
+TEST_F(LostIndexTest, TheLogIsLostOrElsewhere) {
+  options_.wal_dir = Dir("log");
+  ASSERT_ROCKS_OK(Open());
+  Fill(0, 20, "v");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  options_.wal_dir = "";
+  ExpectRefused("db", Dir("log"));
+  options_.wal_dir = Dir("log");
+  fs::rename(Dir("log"), Dir("away"));
+  ExpectRefused("db", "open_copy_as_new_replica");
+  fs::remove_all(Dir("log"));
+  fs::rename(Dir("away"), Dir("log"));
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key7"), "v");
+  // Moved with its owner's knowledge.
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  for (const auto& file : fs::directory_iterator(Dir("log"))) {
+    fs::rename(file, fs::path(Dir()) / file.path().filename());
+  }
+  options_.wal_dir = "";
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key7"), "v");
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,45 @@
+// Member lists on a replica: which one counts, and whose they are.
+
+#include <filesystem>
+
+#include "replication/store/membership.h"
+#include "replication/store/store_access.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class MemberListOnDiskTest : public StoreTest {
+ protected:
+  static constexpr uint64_t kPeer = 99;
+
+  Membership* membership() { return StoreAccess::MembershipOf(db_.get()); }
+  rocksdb::Status Set(uint64_t epoch) {
+    return db_->SetMembers(epoch, {db_->Identity().replica_id, kPeer});
+  }
+};
+
+// Two sessions of a replica may learn of two lists, the older one last.
+TEST_F(MemberListOnDiskTest, AnOlderListIsNotLearned) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Set(1));
+  const Announcement older = membership()->Announce();
+  ASSERT_ROCKS_OK(Set(2));
+  EXPECT_ROCKS_OK(membership()->Learn(older));
+  EXPECT_EQ(membership()->Now().list.epoch, 2u);
+}
+
+TEST_F(MemberListOnDiskTest, ACopyIsNoMemberInPlaceOfItsOriginal) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Set(1));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  std::filesystem::copy(Dir(), Dir("copy"),
+                        std::filesystem::copy_options::recursive);
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(OpenOther("copy", &db_));
+  EXPECT_EQ(db_->GetForgettingStats().epoch, 0u);
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,242 @@
+// What the store has to have on disk before anything follows from it: the power
+// goes, and what was not synced with it.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "replication/protocol/life.h"
+#include "replication/store/identity_life.h"
+#include "replication/store/membership.h"
+#include "replication/store/store.h"
+#include "rocksdb/env.h"
+#include "tests/crash/lost_power.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+// A replica whose files say what is durable, and whose clock can be set.
+class PowerLossTest : public StoreTest {
+ protected:
+  static constexpr uint64_t kPeer = 99;
+  static constexpr uint64_t kSeconds = uint64_t{1000} << 16;
+
+  class SetClock final : public rocksdb::EnvWrapper {
+   public:
+    using EnvWrapper::EnvWrapper;
+    uint64_t NowMicros() override {
+      return EnvWrapper::NowMicros() + ahead_micros;
+    }
+    std::atomic<uint64_t> ahead_micros{0};
+  };
+
+  void SetUp() override {
+    StoreTest::SetUp();
+    options_.env = &env_;
+    ASSERT_ROCKS_OK(Open());
+  }
+
+  // The process dies and the disk forgets; then it comes back.
+  void LosePower() {
+    {
+      const std::lock_guard lock(mutex_);
+      files_.CopyDurable(Dir(), Dir("durable"));
+    }
+    db_.reset();
+    std::filesystem::remove_all(Dir());
+    std::filesystem::rename(Dir("durable"), Dir());
+    {
+      const std::lock_guard lock(mutex_);
+      files_ = {};
+    }
+    ASSERT_ROCKS_OK(Open());
+  }
+
+  Store* store() { return StoreAccess::StoreOf(db_.get()); }
+  Membership* membership() { return StoreAccess::MembershipOf(db_.get()); }
+  uint64_t Me() { return db_->Identity().replica_id; }
+  uint64_t Now() { return env_.NowMicros() / 1000 << 16; }
+
+  Version VersionOf(const std::string& key) {
+    const auto view = StoreAccess::NewView(db_.get());
+    const auto snapshot = view->TakeSnapshot({});
+    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    const auto entry = (*snapshot)->FindKey(0, key);
+    EXPECT_TRUE(entry.ok() && entry->has_value()) << key;
+    return (*entry)->version;
+  }
+  void Apply(const std::string& key, uint64_t time) {
+    Apply(key, time, StoreAccess::NewView(db_.get()).get());
+  }
+  static void Apply(const std::string& key, uint64_t time, ReplicaView* view) {
+    std::vector<ApplyOutcome> outcomes;
+    const Pair pair = {0, key, {time, kPeer}, false, "a peer's"};
+    const absl::Status status = view->Apply({&pair, 1}, {}, &outcomes);
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(outcomes[0], ApplyOutcome::kApplied);
+  }
+
+  // What a member that lists both of us says.
+  Announcement PeerSays(uint64_t reading) {
+    Announcement said = {reading, membership()->Now()};
+    Forgetting* const forgetting = &said.forgetting;
+    const size_t they = *forgetting->list.Find(kPeer);
+    forgetting->holds.assign(forgetting->holds.size(), reading);
+    forgetting->vouched[they] = reading;
+    forgetting->lives[they] = {kLife, 1, reading, {.since = 1, .lives = {}}};
+    return said;
+  }
+  // Meets a peer and is proven equal to it.
+  void Meet(const Announcement& peer) {
+    const Announcement mine = membership()->Announce();
+    Terms agreed;
+    ASSERT_ROCKS_OK(
+        membership()->Agree(mine.forgetting, kPeer, kLife, peer, &agreed));
+    ASSERT_ROCKS_OK(membership()->Proved(mine, kPeer, peer));
+  }
+  uint64_t Vouched() {
+    const Forgetting now = membership()->Now();
+    return now.vouched[*now.list.Find(Me())];
+  }
+
+  static constexpr Incarnation kLife{.counter = 1, .random = 5};
+
+  std::mutex mutex_;
+  crash::DurableFiles files_;
+  std::unique_ptr<rocksdb::Env> telling_ =
+      crash::NewTellingEnv([this](const std::string& line) {
+        const std::lock_guard lock(mutex_);
+        files_.Note(line);
+      });
+  SetClock env_{telling_.get()};
+};
+
+TEST_F(PowerLossTest, WhatIsNotSyncedIsLostAndWhatIsSyncedIsNot) {
+  ASSERT_ROCKS_OK(Put("first", "1"));
+  const auto view = StoreAccess::NewView(db_.get());
+  ASSERT_TRUE(view->Sync().ok());
+  // Unless something else syncs the log just then, as the lease does.
+  int lost = 0;
+  for (int tries = 0; lost == 0 && tries < 50; ++tries) {
+    const std::string key = "key" + std::to_string(tries);
+    ASSERT_ROCKS_OK(Put(key, "2"));
+    LosePower();
+    EXPECT_EQ(Get("first"), "1");
+    lost += Get(key) == "-" ? 1 : 0;
+  }
+  EXPECT_GT(lost, 0);
+  CloseAndCheck();
+}
+
+TEST_F(PowerLossTest, NoVersionIsIssuedTwice) {
+  ASSERT_ROCKS_OK(Put("before", "1"));
+  env_.ahead_micros = 60'000'000;
+  ASSERT_ROCKS_OK(Put("key", "lost"));
+  const Version lost = VersionOf("key");
+  env_.ahead_micros = 0;
+  LosePower();
+  ASSERT_ROCKS_OK(Put("key", "later"));
+  EXPECT_GT(VersionOf("key"), lost);
+}
+
+TEST_F(PowerLossTest, LocalWritesBeatWhatWasAppliedAndLost) {
+  Apply("key", Now() + 30 * kSeconds);
+  const Version lost = VersionOf("key");
+  LosePower();
+  ASSERT_ROCKS_OK(Put("key", "later"));
+  EXPECT_GT(VersionOf("key"), lost);
+}
+
+TEST_F(PowerLossTest, AnOpeningThatPeersMayHaveMetIsRemembered) {
+  LosePower();
+  const Life met = LifeOf(db_->Identity());
+  LosePower();
+  const Life now = LifeOf(db_->Identity());
+  EXPECT_EQ(now.incarnation.counter, met.incarnation.counter + 1);
+  EXPECT_EQ(Compare(met, now), Succession::kFollows)
+      << Describe(Compare(met, now), met, now);
+}
+
+TEST_F(PowerLossTest, TheMemberListIsRemembered) {
+  ASSERT_ROCKS_OK(db_->SetMembers(7, {Me(), kPeer}));
+  LosePower();
+  EXPECT_EQ(db_->GetForgettingStats().epoch, 7u);
+  EXPECT_EQ(db_->GetForgettingStats().members.size(), 2u);
+}
+
+TEST_F(PowerLossTest,
+       AListThatIsLearnedIsRememberedAndItsMembersClockFollowed) {
+  Forgetting theirs;
+  const auto list = SucceedingList({}, 3, {Me(), kPeer}, kPeer);
+  ASSERT_TRUE(list.ok()) << list.status();
+  Found(*list, &theirs);
+  const uint64_t reading = Now() + 30 * kSeconds;
+  ASSERT_ROCKS_OK(membership()->Learn({reading, theirs}));
+  LosePower();
+  EXPECT_EQ(db_->GetForgettingStats().epoch, 3u);
+  ASSERT_ROCKS_OK(Put("key", "a newcomer's"));
+  EXPECT_GT(VersionOf("key").time, reading);
+}
+
+TEST_F(PowerLossTest, WhatIsVouchedForIsRemembered) {
+  ASSERT_ROCKS_OK(db_->SetMembers(1, {Me(), kPeer}));
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  const uint64_t reading = Now() - kSeconds;
+  Meet(PeerSays(reading));
+  const uint64_t vouched = Vouched();
+  ASSERT_GT(vouched, 0u);
+  LosePower();
+  EXPECT_EQ(Vouched(), vouched);
+}
+
+TEST_F(PowerLossTest, TheHorizonIsRemembered) {
+  ASSERT_ROCKS_OK(db_->SetMembers(1, {Me(), kPeer}));
+  ASSERT_ROCKS_OK(db_->Delete({}, "key"));
+  Meet(PeerSays(Now()));
+  ASSERT_ROCKS_OK(db_->ForgetTombstones());
+  const uint64_t horizon = store()->reader().horizon();
+  ASSERT_GT(horizon, 0u);
+  LosePower();
+  EXPECT_EQ(store()->reader().horizon(), horizon);
+}
+
+// Whoever has a peer's pairs knows from which of its lives they came.
+TEST_F(PowerLossTest, TheSenderOfAPairThatIsThereIsRemembered) {
+  ASSERT_ROCKS_OK(db_->SetMembers(1, {Me(), kPeer}));
+  Meet(PeerSays(Now()));
+  const auto view = StoreAccess::NewView(db_.get());
+  view->AgreeOn(store()->terms(), kPeer, kLife);
+  const uint64_t later = Now() + 20 * kSeconds;
+  Apply("key", later, view.get());
+  ASSERT_TRUE(view->Sync().ok());
+  LosePower();
+  EXPECT_EQ(Get("key"), "a peer's");
+  const Forgetting now = membership()->Now();
+  EXPECT_GE(now.lives[*now.list.Find(kPeer)].clock, later);
+}
+
+TEST_F(PowerLossTest, APeerIsRemembered) {
+  const ReplicaIdentity peer =
+      IdentityOf(kPeer, {kLife, 1, Now(), {.since = 1, .lives = {}}});
+  ASSERT_ROCKS_OK(db_->RememberPeer(peer));
+  LosePower();
+  const auto known = StoreAccess::Recall(db_.get(), kPeer);
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->incarnation, kLife);
+}
+
+TEST_F(PowerLossTest, ThatALifeIsOverIsRemembered) {
+  const uint64_t before = Me();
+  ASSERT_ROCKS_OK(StoreAccess::NoteSuperseded(db_.get()));
+  replication_.open_copy_as_new_replica = true;
+  LosePower();
+  EXPECT_NE(Me(), before);
+}
+
+}  // namespace
+}  // namespace rocksync

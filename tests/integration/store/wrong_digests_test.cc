@@ -1,0 +1,104 @@
+// Digests that are not those of the entries: noticed by the first session that
+// reads these, and right from the next one on.
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "replication/protocol/span.h"
+#include "replication/store/index_key.h"
+#include "replication/store/store_access.h"
+#include "tests/integration/store/trouble_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class WrongDigestsTest : public TroubleTest {
+ protected:
+  uint64_t Noticed() { return db_->GetIndexStats().wrong_digests; }
+
+  // As a session does that compares everything.
+  void ReadAll() {
+    const auto snapshot = view_->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    std::vector<uint32_t> leaves((*snapshot)->LeafDigests().size());
+    std::iota(leaves.begin(), leaves.end(), 0);
+    const auto span = Span::Load(**snapshot, leaves, {});
+    ASSERT_TRUE(span.ok()) << span.status();
+  }
+};
+
+TEST_F(WrongDigestsTest, AreNoticedAndReadAnew) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
+  EXPECT_EQ(Total().count, 2u);
+  ReadAll();
+  EXPECT_EQ(Noticed(), 0u);
+  ASSERT_ROCKS_OK(
+      store()->db()->Delete({}, store()->reader().index(), IndexKeyOf("gone")));
+  EXPECT_EQ(Total().count, 2u);
+  ReadAll();
+  EXPECT_EQ(Noticed(), 1u);
+  EXPECT_EQ(Total().count, 1u);
+  ReadAll();
+  EXPECT_EQ(Noticed(), 1u);
+  CloseAndCheck();
+}
+
+// What was noted of writes is lost with a reading that broke off.
+TEST_F(WrongDigestsTest, DoNotComeOfAReadingThatBrokeOff) {
+  OpenWithView();
+  for (int i = 0; i < 100; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "v"));
+  ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+  EXPECT_EQ(Total().count, 100u);
+  for (const bool whole : {false, true}) {
+    SCOPED_TRACE(whole ? "the whole index" : "differences");
+    ASSERT_ROCKS_OK(Open());
+    view_ = StoreAccess::NewView(db_.get());
+    if (!whole) {
+      EXPECT_EQ(Total().count, 100u);
+    }
+    for (int i = 0; i < 100; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "w"));
+    ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+    if (whole) store()->DistrustDigests();
+    *disk_.state = DiskState::kUnreadable;
+    EXPECT_FALSE(view_->TakeSnapshot({}).ok());
+    *disk_.state = DiskState::kGood;
+    EXPECT_EQ(Total().count, 100u);
+    ReadAll();
+    EXPECT_EQ(Noticed(), whole ? 1u : 0u);
+    CloseAndCheck();
+  }
+}
+
+// By a program without the library; what the seal says of digests is void then.
+TEST_F(WrongDigestsTest, DoNotComeOfAForeignHandInTheIndex) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("a", "value"));
+  ASSERT_ROCKS_OK(Put("b", "value"));
+  const std::string entry = IndexKeyOf("a");
+  EXPECT_EQ(Total().count, 2u);
+  view_.reset();
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  rocksdb::DB* raw = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  ASSERT_ROCKS_OK(rocksdb::DB::Open(
+      {}, Dir(), {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw));
+  EXPECT_ROCKS_OK(raw->Delete({}, handles[1], entry));
+  for (auto* handle : handles) {
+    EXPECT_ROCKS_OK(raw->DestroyColumnFamilyHandle(handle));
+  }
+  delete raw;
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  // The pair that lacks an entry is suspect and does not count.
+  EXPECT_EQ(Total().count, 1u);
+  ReadAll();
+  EXPECT_EQ(Noticed(), 0u);
+  CloseAndCheck();
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,70 @@
+#include "tools/doubted_pairs.h"
+
+#include <memory>
+
+#include "replication/json.h"
+#include "replication/store/index_key.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+
+bool Vouches(const IndexReader& reader, const Family& family,
+             const std::string& key, const StoredEntry& entry,
+             const Slice& value) {
+  if (entry.suspect || entry.tombstone) return false;
+  const ElementHasher& hasher = reader.hasher();
+  return hasher.HashPair(
+             family.name, key, entry.version,
+             hasher.HashValue(entry.version, value.ToStringView())) ==
+         CompleteHash(hasher, family.name, key, entry);
+}
+
+Status DoubtPairsOf(const IndexReader& reader, const Family& family,
+                    DoubtedPairs* found) {
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> pair(
+      reader.db()->NewIterator(options, family.handle()));
+  for (pair->SeekToFirst(); pair->Valid(); pair->Next()) {
+    std::string key = pair->key().ToString();
+    StoredEntry entry;
+    const Status status = reader.Get(
+        {reader.hasher().Position(family.name, key), family.id, key}, &entry);
+    if (!status.ok() && !status.IsNotFound()) return status;
+    if (status.IsNotFound()) entry = UnknownEntry();
+    if (!Vouches(reader, family, key, entry, pair->value())) {
+      found->pairs[{family.ordinal, std::move(key)}] = entry;
+    }
+  }
+  // What is damaged stops nobody from saving the rest.
+  if (!pair->status().ok()) {
+    found->unread.push_back("family " + Readable(family.name) + ": " +
+                            pair->status().ToString());
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Status FindDoubtedPairs(const RestingReplica& replica, DoubtedPairs* found) {
+  const IndexReader& reader = replica.reader();
+  for (const Family& family : replica.families()) {
+    const Status status = DoubtPairsOf(reader, family, found);
+    if (!status.ok()) return status;
+  }
+  IndexCursor cursor(reader, nullptr, reader.horizon(),
+                     IndexCursor::Order::kTotal);
+  for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
+    if (cursor.family() == nullptr || !cursor.entry().suspect) continue;
+    found->pairs.try_emplace(
+        {cursor.family()->ordinal, std::string(cursor.key().key)},
+        cursor.entry());
+  }
+  return cursor.status();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,37 @@
+// The pairs of a replica at rest that nothing vouches for. They are in no
+// digest, or not as what they are, so comparing replicas does not show them.
+
+#ifndef ROCKSYNC_TOOLS_DOUBTED_PAIRS_H_
+#define ROCKSYNC_TOOLS_DOUBTED_PAIRS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replication/store/index_entry.h"
+#include "replication/store/resting_replica.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+struct DoubtedPairs {
+  // By ordinal of the family and key, with what the index says of it; without
+  // an entry, UnknownEntry().
+  std::map<std::pair<uint32_t, std::string>, StoredEntry> pairs;
+  // Of families whose data were not read to their end: which, and why. A pair
+  // without an index entry may have been missed in them.
+  std::vector<std::string> unread;
+};
+
+// Reads all data and the whole index. A pair is doubted if it has no index
+// entry, or one that is suspect, does not parse, is of a delete, or of another
+// value; and so is what a suspect entry stands for and is not there.
+// Memory: what is found.
+rocksdb::Status FindDoubtedPairs(const RestingReplica& replica,
+                                 DoubtedPairs* found);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TOOLS_DOUBTED_PAIRS_H_
