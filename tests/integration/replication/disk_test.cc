@@ -106,6 +106,17 @@ TEST_F(DiskTest, BrokenThenOpenedAgain) {
   ExpectWholeAndEqual();
 }
 
+TEST_F(DiskTest, AMemberListThatFindsNoRoomIsNoNewList) {
+  ASSERT_TRUE(IsOk(a_->db()->SetMembers(1, {a_->id(), b_->id()})));
+  *disk_.state = DiskState::kBroken;
+  const rocksdb::Status taught = a_->replicator()->SyncNow(b_->address());
+  EXPECT_TRUE(Mentions(taught, "the peer does not take over"));
+  EXPECT_TRUE(Mentions(taught, "Input/output error"));
+  EXPECT_TRUE(Mentions(Sync(), "Input/output error"));
+  b_->Stop();
+  EXPECT_FALSE(b_->TryClose().ok());
+}
+
 // It waited for the re-check, which cannot write down how far it is.
 TEST_F(DiskTest, AScrubOfADatabaseThatIsNotWrittenSaysSo) {
   // By another door.
