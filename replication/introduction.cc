@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/setup.h"
 #include "replication/status.h"
@@ -38,6 +40,18 @@ rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
   return rocksdb::Status::OK();
 }
 
+// To a peer that waits for what comes of the set-up.
+void SayWhyNot(const rocksdb::Status& why, Connection* connection,
+               std::chrono::milliseconds timeout) {
+  std::string message(
+      1,
+      static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) | kLastOfTurn));
+  EncodeEnd({why.IsTryAgain() ? EndReason::kUnavailable : EndReason::kFailed,
+             why.ToString()},
+            &message);
+  (void)connection->Send(message, timeout);
+}
+
 // One set-up, to its end.
 class IntroductionTalk {
  public:
@@ -63,7 +77,12 @@ class IntroductionTalk {
     rocksdb::Status s = ToRocksDb(setup_->status());
     if (!s.ok()) return s;
     s = Remember();
-    if (!s.ok() && role_ == Role::kResponder) RefuseFirstSession(s);
+    if (s.ok()) return s;
+    if (setup_->meeting() == Meeting::kLearn) {
+      SayWhyNot(s, connection_, timeout_);
+    } else if (role_ == Role::kResponder) {
+      RefuseFirstSession(s);
+    }
     return s;
   }
 
@@ -97,11 +116,7 @@ class IntroductionTalk {
   void RefuseFirstSession(const rocksdb::Status& why) {
     std::string message;
     if (!connection_->Receive(&message, timeout_).ok()) return;
-    message.assign(1,
-                   static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) |
-                                     kLastOfTurn));
-    EncodeEnd({EndReason::kUnavailable, why.ToString()}, &message);
-    (void)connection_->Send(message, timeout_);
+    SayWhyNot(rocksdb::Status::TryAgain(why.ToString()), connection_, timeout_);
   }
 
   // What lets this replica open as a new one, should it be the copy.
@@ -126,22 +141,45 @@ class IntroductionTalk {
   const std::chrono::milliseconds timeout_;
 };
 
+// Of a peer that was to take over a list, and did not close the connection
+// having done so.
+rocksdb::Status NotTakenOver(std::string_view message) {
+  constexpr std::string_view kWhat =
+      "the peer does not take over the newer member list: ";
+  End end;
+  if (message.empty() ||
+      static_cast<MessageType>(static_cast<uint8_t>(message[0]) & kTypeMask) !=
+          MessageType::kEnd ||
+      !DecodeEnd(message.substr(1), &end).ok()) {
+    return rocksdb::Status::InvalidArgument(
+        "the peer neither takes over the newer member list nor says why");
+  }
+  const std::string text = std::string(kWhat) + end.text;
+  return ToRocksDb(end.reason == EndReason::kUnavailable
+                       ? absl::UnavailableError(text)
+                       : absl::InternalError(text));
+}
+
 // The side with the older list takes over the newer one. The other waits for it
-// to close the connection, having done so.
+// to close the connection, having done so, or to say why not.
 rocksdb::Status HandOnList(Replica* replica, const Introduction& met,
                            Meeting meeting, Connection* connection,
                            std::chrono::milliseconds timeout) {
-  rocksdb::Status s;
   if (meeting == Meeting::kLearn) {
-    s = StoreAccess::MembershipOf(replica->db)->Learn(met.theirs);
+    const rocksdb::Status s =
+        StoreAccess::MembershipOf(replica->db)->Learn(met.theirs);
+    if (!s.ok()) {
+      SayWhyNot(s, connection, timeout);
+      return s;
+    }
   } else {
     std::string message;
-    (void)connection->Receive(&message, timeout);
+    if (connection->Receive(&message, timeout).ok()) {
+      return NotTakenOver(message);
+    }
   }
-  return s.ok() ? rocksdb::Status::TryAgain(
-                      "a newer member list is taken over",
-                      "the next session goes by it; sync again")
-                : s;
+  return rocksdb::Status::TryAgain("a newer member list is taken over",
+                                   "the next session goes by it; sync again");
 }
 
 }  // namespace

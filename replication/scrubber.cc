@@ -17,6 +17,17 @@ constexpr milliseconds kRetry{5'000};
 // All of the index is read for it.
 constexpr milliseconds kRetrySettling{600'000};
 
+rocksdb::Status NotGoingOn(const rocksdb::Status& why) {
+  const char* const what =
+      "rocksync: the scrub goes on once the database is read and written; then "
+      "call it again";
+  if (why.IsNoSpace()) return rocksdb::Status::NoSpace(what, why.ToString());
+  if (why.IsCorruption()) {
+    return rocksdb::Status::Corruption(what, why.ToString());
+  }
+  return rocksdb::Status::IOError(what, why.ToString());
+}
+
 }  // namespace
 
 Scrubber::Scrubber(Replica* replica,
@@ -78,7 +89,9 @@ void Scrubber::Run() {
       }
     }
     // Whoever reads an existing database looks at everything anyway.
-    if (!replica_->db->Adoption().done) {
+    const AdoptionProgress adoption = replica_->db->Adoption();
+    if (!adoption.done) {
+      if (!adoption.status.ok()) Fail(adoption.status);
       (void)replica_->db->WaitForAdoption(static_cast<uint64_t>(kPoll.count()) /
                                           10);
       continue;
@@ -106,6 +119,7 @@ void Scrubber::Work() {
   uint64_t bytes = 0;
   bool finished = false;
   const rocksdb::Status s = scrub_->Step(&bytes, &finished);
+  if (scrub_->cannot_write()) Fail(s);
   std::unique_lock lock(mutex_);
   last_error_ = s;
   if (finished) {
@@ -145,12 +159,25 @@ void Scrubber::SettleSuspects() {
                 static_cast<unsigned long long>(settled));
 }
 
+void Scrubber::Fail(const rocksdb::Status& why) {
+  const std::lock_guard lock(mutex_);
+  failure_ = why;
+  ++failures_;
+  changed_.notify_all();
+}
+
 rocksdb::Status Scrubber::ScrubNow() {
   std::unique_lock lock(mutex_);
   const uint64_t mine = wanted_ = finished_ + 1;
+  const uint64_t failures = failures_;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return finished_ >= mine || replica_->stopping; });
+  changed_.wait(lock, [&] {
+    return finished_ >= mine || failures_ != failures || replica_->stopping;
+  });
   if (finished_ >= mine) return last_pass_;
+  if (failures_ != failures) {
+    return NotGoingOn(failure_);
+  }
   return rocksdb::Status::Aborted("the replicator was stopped",
                                   last_error_.ToString());
 }

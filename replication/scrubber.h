@@ -38,7 +38,9 @@ class Scrubber {
   void SetPaused(bool paused);
 
   // Waits for the end of a pass that is under way or begins now. Incomplete:
-  // some of it does not read. Aborted: stopped.
+  // some of it does not read. Aborted: stopped. Else RocksDB's error, which
+  // keeps the pass, or the adoption before it, from going on; both are tried
+  // again all the same.
   rocksdb::Status ScrubNow();
 
   ScrubStats stats() const;
@@ -53,6 +55,8 @@ class Scrubber {
   // One chunk, and the wait that its size demands.
   void Work();
   void SettleSuspects();
+  // Tells who waits in ScrubNow.
+  void Fail(const rocksdb::Status& why);
 
   Replica* const replica_;
   const std::function<bool(uint64_t ms)> all_equal_since_;
@@ -65,6 +69,8 @@ class Scrubber {
   uint64_t wanted_ = 0;         // passes asked for
   uint64_t finished_ = 0;       // passes finished since the start
   rocksdb::Status last_error_;  // of the latest step
+  uint64_t failures_ = 0;       // calls of Fail
+  rocksdb::Status failure_;     // of the latest of them
   rocksdb::Status last_pass_;   // that finished
   ClockWatch clock_watch_;
   Clock::time_point settle_again_;  // not before

@@ -102,9 +102,13 @@ struct RestampResult {
 //    IngestExternalFile(s), DeleteFile, CreateColumnFamilyWithImport,
 //    NewDefaultReplayer; and writes to a column family that this class has
 //    neither opened nor created. At open: DBOptions::allow_2pc,
-//    unordered_write, best_efforts_recovery and
+//    unordered_write, best_efforts_recovery, paranoid_checks turned off and
 //    WALRecoveryMode::kSkipAnyCorruptedRecords; of replicated families FIFO
 //    compaction and inplace_update_support.
+//  * After a write to RocksDB's log that failed, writes, FlushWAL, SyncWAL and
+//    Flush return RocksDB's error until it has recovered (by itself, once a
+//    full disk has room again), or the database is opened anew. RocksDB itself
+//    would end the process at FlushWAL if built with assertions.
 //  * Keys and values above ReplicatedDBOptions::max_key_bytes and
 //    max_value_bytes are refused.
 //  * A DBOptions::write_buffer_manager that may stall writes: all families are
@@ -339,6 +343,9 @@ class ReplicatedDB : public rocksdb::StackableDB {
       const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
   rocksdb::Status DestroyColumnFamilyHandle(
       rocksdb::ColumnFamilyHandle* family) override;
+
+  rocksdb::Status FlushWAL(bool sync) override;
+  rocksdb::Status SyncWAL() override;
 
   // With DBOptions::atomic_flush the index is flushed with the families.
   using StackableDB::Flush;

@@ -146,7 +146,10 @@ class Replicator {
   // limits; or waits for the pass that is under way. OK: all was compared,
   // stats() tell what was found. Incomplete: some of it does not read, even
   // when tried again, or cannot be iterated over in order, and was passed over;
-  // the message and the log name it. Aborted: stopped.
+  // the message and the log name it. Aborted: stopped. Else RocksDB's error:
+  // it does not write, or an existing database, or what was changed past the
+  // library, does not read to its end. What is to be done is the error's
+  // matter; then the pass goes on by itself, and ScrubNow may be called again.
   virtual rocksdb::Status ScrubNow() = 0;
 
   // While paused no new session begins here, and peers are told to come back

@@ -287,8 +287,12 @@ Status Adoption::Commit(rocksdb::WriteBatch* batch) {
   const std::lock_guard write(record_mutex_);
   Status status = batch->Put(store_->reader().index(), MetaKey(kWorkRecord),
                              Encode(Current()));
+  if (status.ok()) status = store_->db()->Write(rocksdb::WriteOptions(), batch);
   if (!status.ok()) return status;
-  return store_->db()->Write(rocksdb::WriteOptions(), batch);
+  // What failed before does so no more.
+  const std::lock_guard lock(mutex_);
+  last_error_ = Status::OK();
+  return status;
 }
 
 Status Adoption::Purge() {

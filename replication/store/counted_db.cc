@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 
 namespace rocksync {
 namespace {
@@ -23,8 +24,10 @@ std::shared_ptr<rocksdb::DB> Borrowed(rocksdb::DB* db) {
 
 }  // namespace
 
-CountedDB::CountedDB(rocksdb::DB* db)
-    : StackableDB(Borrowed(db)), base_(db->GetLatestSequenceNumber()) {}
+CountedDB::CountedDB(rocksdb::DB* db, std::shared_ptr<const LogWatch> log)
+    : StackableDB(Borrowed(db)),
+      log_(std::move(log)),
+      base_(db->GetLatestSequenceNumber()) {}
 
 CountedDB::Cell* CountedDB::MyCell() {
   static std::atomic<size_t> threads{0};
@@ -55,6 +58,8 @@ void CountedDB::OpenGate() {
 
 template <typename Operation>
 Status CountedDB::Counted(uint64_t numbers, const Operation& operation) {
+  const Status writable = LogStatus();
+  if (!writable.ok()) return writable;
   Cell* const cell = MyCell();
   // Announced before the look at the gate: whoever closes the gate and then
   // finds nothing announced knows that nothing is under way.
@@ -181,6 +186,16 @@ Status CountedDB::Write(const WriteOptions& options,
                         rocksdb::WriteBatch* batch) {
   if (batch == nullptr) return db_->Write(options, batch);
   return Counted(batch->Count(), [&] { return db_->Write(options, batch); });
+}
+
+Status CountedDB::FlushWAL(bool sync) {
+  const Status writable = LogStatus();
+  return writable.ok() ? db_->FlushWAL(sync) : writable;
+}
+
+Status CountedDB::SyncWAL() {
+  const Status writable = LogStatus();
+  return writable.ok() ? db_->SyncWAL() : writable;
 }
 
 Status CountedDB::IngestExternalFile(

@@ -1,6 +1,6 @@
 // The database as the library writes to it: every sequence number that such a
 // write takes is counted, so that one which nobody here took shows that
-// somebody wrote past the library.
+// somebody wrote past the library. And nothing is written to a log that failed.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_COUNTED_DB_H_
 #define ROCKSYNC_REPLICATION_STORE_COUNTED_DB_H_
@@ -9,10 +9,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "replication/store/log_watch.h"
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/stackable_db.h"
 
@@ -35,8 +37,11 @@ namespace rocksync {
 // Thread-safe.
 class CountedDB final : public rocksdb::StackableDB {
  public:
-  // `db` must outlive this.
-  explicit CountedDB(rocksdb::DB* db);
+  // `db` must outlive this. `log` is a listener of `db`.
+  CountedDB(rocksdb::DB* db, std::shared_ptr<const LogWatch> log);
+
+  // Whether the log can be written; if not, writes and syncs end with this.
+  rocksdb::Status LogStatus() const { return log_->status(); }
 
   // How many sequence numbers came by another door. Writers wait only if some
   // write is under way just now. False: not known, since `cancelled` said so
@@ -99,6 +104,9 @@ class CountedDB final : public rocksdb::StackableDB {
                         const rocksdb::Slice& value) override;
   rocksdb::Status Write(const rocksdb::WriteOptions& options,
                         rocksdb::WriteBatch* batch) override;
+  // The doors by which the library and the application sync the log.
+  rocksdb::Status FlushWAL(bool sync) override;
+  rocksdb::Status SyncWAL() override;
   using StackableDB::IngestExternalFile;
   rocksdb::Status IngestExternalFile(
       rocksdb::ColumnFamilyHandle* family,
@@ -126,6 +134,7 @@ class CountedDB final : public rocksdb::StackableDB {
   bool Drain(const std::function<bool()>& cancelled) const;
   void OpenGate();
 
+  const std::shared_ptr<const LogWatch> log_;
   std::atomic<uint64_t> base_;
   std::mutex counting_;            // held while the gate is closed
   std::atomic<uint32_t> gate_{0};  // 1: closed

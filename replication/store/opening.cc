@@ -217,6 +217,8 @@ Status Opening::OpenDatabase(
   if (has_index_) all.push_back({kIndexFamilyName, index_options_});
   opened_.files = std::make_shared<FileWatch>();
   options_.listeners.push_back(opened_.files);
+  opened_.log = std::make_shared<LogWatch>();
+  options_.listeners.push_back(opened_.log);
   status = DB::Open(options_, name_, all, &handles_, &db_);
   if (!status.ok()) {
     db_ = nullptr;

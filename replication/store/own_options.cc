@@ -118,6 +118,7 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
   own->db.manual_wal_flush = false;
   own->db.avoid_flush_during_recovery = false;
   own->db.best_efforts_recovery = false;
+  own->db.paranoid_checks = true;
 
   Places places;
   status = Look(env, directory, &places);

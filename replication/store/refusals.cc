@@ -102,6 +102,11 @@ Status CheckDBOptions(const rocksdb::DBOptions& options) {
     return Refuse("DBOptions::unordered_write",
                   "a snapshot must see whole batches; turn it off");
   }
+  if (!options.paranoid_checks) {
+    return Refuse("DBOptions::paranoid_checks is off",
+                  "RocksDB would go on behind a write to its log that failed, "
+                  "and a crash then loses what follows; turn it on");
+  }
   if (options.best_efforts_recovery) {
     return Refuse("DBOptions::best_efforts_recovery",
                   "it may lose acknowledged writes; turn it off and, if files "

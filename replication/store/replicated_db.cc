@@ -347,6 +347,9 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
 
 Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
                            const std::vector<ColumnFamilyHandle*>& families) {
+  // RocksDB would try to change the log, and give up recovering when it fails.
+  const Status writable = store_->counted()->LogStatus();
+  if (!writable.ok()) return writable;
   if (!db_->GetDBOptions().atomic_flush) return db_->Flush(options, families);
   std::vector<ColumnFamilyHandle*> all = families;
   all.push_back(store_->reader().index());
@@ -354,6 +357,12 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
 }
 
 Status ReplicatedDB::Resume() { return db_->Resume(); }
+
+Status ReplicatedDB::FlushWAL(bool sync) {
+  return store_->counted()->FlushWAL(sync);
+}
+
+Status ReplicatedDB::SyncWAL() { return store_->counted()->SyncWAL(); }
 
 void ReplicatedDB::GetAllColumnFamilyMetaData(
     std::vector<rocksdb::ColumnFamilyMetaData>* metadata) {

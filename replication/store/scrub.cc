@@ -72,8 +72,11 @@ Scrub::Progress Scrub::progress() const {
 
 Status Scrub::Record() {
   chunks_ = 0;
-  return store_->db()->Put(rocksdb::WriteOptions(), store_->reader().index(),
-                           MetaKey(kScrubRecord), Encode(record_));
+  const Status status =
+      store_->db()->Put(rocksdb::WriteOptions(), store_->reader().index(),
+                        MetaKey(kScrubRecord), Encode(record_));
+  cannot_write_ = !status.ok();
+  return status;
 }
 
 Status Scrub::Begin() {
@@ -95,6 +98,7 @@ Status Scrub::Begin() {
 Status Scrub::Step(uint64_t* bytes, bool* finished) {
   *bytes = 0;
   *finished = false;
+  cannot_write_ = false;
   Status status;
   if (!record_.running) status = Begin();
   if (!status.ok()) return status;

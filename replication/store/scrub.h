@@ -65,6 +65,10 @@ class Scrub {
   rocksdb::Status SettleSuspects(const std::function<bool()>& cancelled,
                                  uint64_t* settled);
 
+  // The latest Step failed in writing down how far the pass is: trying again
+  // helps once RocksDB writes again, and nothing is passed over meanwhile.
+  bool cannot_write() const { return cannot_write_; }
+
   // Of the latest pass, finished or not. Incomplete: something was passed over.
   rocksdb::Status pass_status() const { return pass_status_; }
 
@@ -123,6 +127,7 @@ class Scrub {
   int tries_ = 0;         // of the present chunk that failed
   int retries_ = 0;       // in this pass, but for those that helped
   bool in_vain_ = false;  // the present chunk passed over something
+  bool cannot_write_ = false;
   rocksdb::Status pass_status_;
   uint64_t keys_passed_over_ = 0;  // in this pass
   uint64_t ranges_passed_over_ = 0;

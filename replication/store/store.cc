@@ -39,7 +39,7 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       past_(std::move(opened.past)),
       place_(std::move(opened.place)),
       marker_(std::move(opened.marker)),
-      counted_(opened.db),
+      counted_(opened.db, std::move(opened.log)),
       reader_(&counted_, opened.index, hasher_.get(), identity_.home_id),
       first_clock_(opened.lease),
       clock_(opened.lease),

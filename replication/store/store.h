@@ -34,6 +34,7 @@
 #include "replication/store/index_reader.h"
 #include "replication/store/leaf_digests.h"
 #include "replication/store/lease.h"
+#include "replication/store/log_watch.h"
 #include "replication/store/marker.h"
 #include "replication/store/meta_records.h"
 #include "replication/store/pair_check.h"
@@ -66,6 +67,7 @@ class Store {
     WorkRecord work;
     std::vector<ForeignRange> foreign;  // of a re-check that is not done
     std::shared_ptr<FileWatch> files;   // a listener of `db`
+    std::shared_ptr<LogWatch> log;      // another
     uint64_t lease = 0;
     Forgetting forgetting;
     uint64_t swept = 0;  // the horizon of the last finished sweep

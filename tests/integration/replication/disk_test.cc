@@ -106,5 +106,36 @@ TEST_F(DiskTest, BrokenThenOpenedAgain) {
   ExpectWholeAndEqual();
 }
 
+TEST_F(DiskTest, AMemberListThatFindsNoRoomIsNoNewList) {
+  ASSERT_TRUE(IsOk(a_->db()->SetMembers(1, {a_->id(), b_->id()})));
+  *disk_.state = DiskState::kBroken;
+  const rocksdb::Status taught = a_->replicator()->SyncNow(b_->address());
+  EXPECT_TRUE(Mentions(taught, "the peer does not take over"));
+  EXPECT_TRUE(Mentions(taught, "Input/output error"));
+  EXPECT_TRUE(Mentions(Sync(), "Input/output error"));
+  b_->Stop();
+  EXPECT_FALSE(b_->TryClose().ok());
+}
+
+// It waited for the re-check, which cannot write down how far it is.
+TEST_F(DiskTest, AScrubOfADatabaseThatIsNotWrittenSaysSo) {
+  // By another door.
+  ASSERT_TRUE(IsOk(b_->db()->GetRootDB()->Put({}, "of b", "3")));
+  *disk_.state = DiskState::kBroken;
+  EXPECT_FALSE(PutOnB("refused").ok());
+  for (int i = 0; i < 2; ++i) {
+    const rocksdb::Status scrubbed = b_->replicator()->ScrubNow();
+    EXPECT_TRUE(scrubbed.IsIOError()) << scrubbed.ToString();
+    EXPECT_TRUE(Mentions(scrubbed, "Input/output error"));
+    EXPECT_TRUE(Mentions(scrubbed, "the scrub goes on once"));
+  }
+  b_->Stop();
+  EXPECT_FALSE(b_->TryClose().ok());
+  *disk_.state = DiskState::kGood;
+  ASSERT_TRUE(b_->Open()) << b_->open_status().ToString();
+  ASSERT_TRUE(IsOk(b_->Start()));
+  EXPECT_TRUE(IsOk(b_->replicator()->ScrubNow()));
+}
+
 }  // namespace
 }  // namespace rocksync

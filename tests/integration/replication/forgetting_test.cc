@@ -340,6 +340,34 @@ TEST_F(Forgetting, WrongListsAreNamed) {
   EXPECT_TRUE(Mentions(conflict, "different member lists of one epoch, 1"));
 }
 
+class ClockAhead final : public rocksdb::EnvWrapper {
+ public:
+  ClockAhead() : EnvWrapper(rocksdb::Env::Default()) {}
+  uint64_t NowMicros() override {
+    return EnvWrapper::NowMicros() + uint64_t{600'000'000};
+  }
+};
+
+TEST_F(Forgetting, WhyAListIsNotTakenOverIsSaidToWhoHandsItOn) {
+  ClockAhead env;
+  TestReplica::Setting setting = SettingOf("ahead");
+  setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->env = &env;
+  };
+  TestReplica ahead(setting);
+  ASSERT_TRUE(ahead.Open()) << ahead.open_status().ToString();
+  ASSERT_TRUE(IsOk(ahead.Start()));
+  ahead.Put("key", "value");
+  ASSERT_TRUE(IsOk(ahead.db()->SetMembers(1, {ahead.id(), b().id()})));
+  const rocksdb::Status taught = ahead.replicator()->SyncNow(b().address());
+  EXPECT_TRUE(taught.IsTryAgain()) << taught.ToString();
+  EXPECT_TRUE(Mentions(taught, "the peer does not take over"));
+  EXPECT_TRUE(Mentions(taught, "too far ahead to join it"));
+  const rocksdb::Status learned = b().replicator()->SyncNow(ahead.address());
+  EXPECT_TRUE(Mentions(learned, "too far ahead to join it"));
+  EXPECT_EQ(StatsOf(b()).epoch, 0u);
+}
+
 // An empty newcomer is filled; one with data of its own, once something was
 // forgotten, is not let in.
 TEST_F(Forgetting, Newcomers) {

@@ -359,6 +359,7 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
        }},
       {"best_efforts_recovery",
        [](auto* o, auto*) { o->best_efforts_recovery = true; }},
+      {"paranoid_checks", [](auto* o, auto*) { o->paranoid_checks = false; }},
       {"wal_filter", [](auto* o, auto*) { o->wal_filter = &wal_filter; }},
       {"timestamps", [](auto* o, auto*) { o->comparator = &timestamped; }},
       {"comparators_tell_all_bytes_apart",

@@ -1,0 +1,103 @@
+// A write to RocksDB's log that failed: RocksDB's writer of that file is not to
+// be used again, and where RocksDB is built with assertions, as Debian's is,
+// syncing it ends the process.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/integration/store/trouble_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class LogFailureTest : public TroubleTest {
+ protected:
+  void SetUp() override {
+    TroubleTest::SetUp();
+    OpenWithView();
+    ASSERT_ROCKS_OK(Put("before", "1"));
+    ASSERT_TRUE(view_->Sync().ok());
+  }
+
+  // Of everything that writes or syncs.
+  void ExpectErrors(const std::string& text) {
+    const auto expect = [&](const std::string& said) {
+      EXPECT_NE(said.find(text), std::string::npos) << said;
+    };
+    expect(Put("refused", "2").ToString());
+    expect(std::string(view_->Sync().message()));
+    expect(db_->SyncWAL().ToString());
+    expect(db_->FlushWAL(/*sync=*/true).ToString());
+    expect(db_->FlushWAL(/*sync=*/false).ToString());
+    expect(db_->Flush(rocksdb::FlushOptions()).ToString());
+    expect(db_->SetMembers(1, {db_->Identity().replica_id}).ToString());
+    EXPECT_EQ(Get("before"), "1");
+    EXPECT_EQ(Get("refused"), "-");
+  }
+  void ExpectThatItGoesOn() {
+    ASSERT_ROCKS_OK(Put("after", "3"));
+    EXPECT_TRUE(view_->Sync().ok());
+    EXPECT_ROCKS_OK(db_->SyncWAL());
+    EXPECT_ROCKS_OK(db_->Flush(rocksdb::FlushOptions()));
+    view_.reset();
+    CloseAndCheck();
+    OpenWithView();
+    EXPECT_EQ(Get("before"), "1");
+    EXPECT_EQ(Get("after"), "3");
+    EXPECT_EQ(Get("refused"), "-");
+  }
+};
+
+TEST_F(LogFailureTest, IsAnErrorUntilOpenedAgain) {
+  *disk_.state = DiskState::kNoLog;
+  EXPECT_TRUE(Put("refused", "2").IsIOError());
+  *disk_.state = DiskState::kGood;
+  ExpectErrors("Input/output error");
+  EXPECT_FALSE(db_->Resume().ok());
+  ExpectErrors("Input/output error");
+  EXPECT_FALSE(db_->Close().ok()) << "the seal cannot be written";
+  OpenWithView();
+  ExpectThatItGoesOn();
+}
+
+TEST_F(LogFailureTest, WithoutSpaceIsAnErrorUntilThereIsSome) {
+  *disk_.state = DiskState::kFull;
+  EXPECT_TRUE(Put("refused", "2").IsNoSpace());
+  ExpectErrors("No space left on device");
+  *disk_.state = DiskState::kGood;
+  EXPECT_TRUE(Eventually([&] { return Put("again", "2").ok(); }));
+  ExpectThatItGoesOn();
+}
+
+// Then RocksDB recovers without a new log.
+TEST_F(LogFailureTest, WithNothingToFlushIsAnErrorUntilOpenedAgain) {
+  // Without the lease's thread, which would write something.
+  view_.reset();
+  db_.reset();
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  ReplicatedDB* raw = nullptr;
+  ASSERT_ROCKS_OK(StoreAccess::OpenWithoutTimers(
+      options_, replication_, Dir(),
+      {{rocksdb::kDefaultColumnFamilyName, options_}}, &handles, &raw));
+  db_.reset(raw);
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handles[0]));
+  view_ = StoreAccess::NewView(raw);
+  rocksdb::DB* const db = store()->db();
+  for (auto* family : {db->DefaultColumnFamily(), store()->reader().index()}) {
+    ASSERT_ROCKS_OK(db->Flush(rocksdb::FlushOptions(), family));
+  }
+  *disk_.state = DiskState::kFull;
+  EXPECT_TRUE(db->Put({}, "refused", "2").IsNoSpace());
+  *disk_.state = DiskState::kGood;
+  // Nothing but the recovery's end changes the error.
+  EXPECT_TRUE(Eventually([&] { return !db_->SyncWAL().IsNoSpace(); }));
+  ExpectErrors("close the database and open it again");
+  EXPECT_FALSE(db_->Close().ok());
+  OpenWithView();
+  ExpectThatItGoesOn();
+}
+
+}  // namespace
+}  // namespace rocksync
