@@ -14,6 +14,7 @@
 #include "replication/protocol/storage_view.h"
 #include "replication/store/membership.h"
 #include "replication/throttled_view.h"
+#include "replication/verification.h"
 
 namespace rocksync {
 namespace {
@@ -42,11 +43,21 @@ void Bound(const ReplicatorOptions& options, uint64_t reads_per_second,
   session->max_span_elements = std::clamp(most, kFewest, kMost);
 }
 
+// Which side leaves pairs out of its set, and what becomes of them.
+rocksdb::Status LeftOut(const SessionReport& report) {
+  return rocksdb::Status::Incomplete(
+      "the digests are equal, but suspect pairs are in neither: " +
+          std::to_string(report.left_out) + " here, " +
+          std::to_string(report.peer_left_out) + " at the peer",
+      SuspectsRemedy());
+}
+
 // What a session that both sides saw through means for who began it.
 rocksdb::Status StatusOf(const SessionReport& report) {
   if (report.proven_equal || report.busy || report.expired) {
     return rocksdb::Status::OK();
   }
+  if (report.digests_equal) return LeftOut(report);
   if (report.unsettled) {
     return rocksdb::Status::Incomplete(
         "all went across but pairs that one side refuses or cannot send; of "
@@ -269,7 +280,7 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   if (report.proven_equal) NoteProof();
   if (result.status.ok() && role_ == Role::kInitiator) {
     result.status = StatusOf(report);
-    if (report.proven_equal && result.link_usable && WorthAnnouncing()) {
+    if (report.digests_equal && result.link_usable && WorthAnnouncing()) {
       result.link_usable = Announce().ok();
     }
   }

@@ -22,8 +22,10 @@ void LogSession(rocksdb::Logger* log, const std::string& peer,
   const std::string verdict = !status.ok()          ? status.ToString()
                               : report.verifying    ? "only compared"
                               : report.proven_equal ? "proven equal"
-                              : report.expired      ? "to be continued"
-                                                    : "ended unproven";
+                              : report.digests_equal
+                                  ? "digests equal, suspect pairs left out"
+                              : report.expired ? "to be continued"
+                                               : "ended unproven";
   rocksdb::Log(
       LevelOf(report, status), log,
       "[rocksync] session with %s (replica %016" PRIx64

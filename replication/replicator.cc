@@ -127,8 +127,10 @@ class ReplicatorImpl : public Replicator {
   // Sleeps until a peer is due; its number, or nullopt: look again.
   std::optional<size_t> AwaitDue();
   void NoteSession(uint64_t replica_id, const SessionResult& result);
-  // Every peer of the options has been proven equal, in a session that began
-  // after this reading of the wall clock; and there is one.
+  // The digests of every peer of the options were found equal, in a session
+  // that began after this reading of the wall clock; and there is one. Nobody
+  // holds more than is in the digests by which a suspect pair could be settled,
+  // so what is left out of them must not count here.
   bool AllEqualSince(uint64_t wall_ms) const;
   Dialer* DialerOf(const std::string& address, std::optional<size_t>* number);
   void Ended(std::optional<size_t> number, const SessionResult& result);
@@ -348,7 +350,7 @@ bool ReplicatorImpl::AllEqualSince(uint64_t wall_ms) const {
   const size_t configured = replica_.options.peers.size();
   const ReplicationStats stats = replica_.stats.stats();
   const auto equal = [&](const PeerStats& peer) {
-    return peer.equal_as_of_ms > wall_ms;
+    return peer.digests_equal_as_of_ms > wall_ms;
   };
   if (configured > 0) {
     return stats.peers.size() >= configured &&

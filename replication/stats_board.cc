@@ -20,6 +20,8 @@ SessionProgress ToProgress(const std::string& peer,
   SessionProgress progress;
   progress.peer = peer;
   progress.proven_equal = report.proven_equal;
+  progress.suspects_here = report.left_out;
+  progress.suspects_there = report.peer_left_out;
   progress.elements = report.elements;
   progress.elements_compared = report.elements_compared;
   progress.pairs_sent = report.pairs_sent;
@@ -76,6 +78,7 @@ void SessionLine::Finish(const SessionReport& report,
     peer->last_error = progress.error;
     ++peer->sessions;
     ++board_->totals_.sessions;
+    if (report.digests_equal) peer->digests_equal_as_of_ms = began_ms_;
     if (report.proven_equal) {
       peer->last_proven_equal_ms = WallClockMs();
       peer->equal_as_of_ms = began_ms_;
@@ -131,6 +134,8 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   peer->replica_id = replica_id;
   peer->sessions += known.sessions;
   peer->failures += known.failures;
+  peer->digests_equal_as_of_ms =
+      std::max(peer->digests_equal_as_of_ms, known.digests_equal_as_of_ms);
   if (known.last_proven_equal_ms > peer->last_proven_equal_ms) {
     peer->last_proven_equal_ms = known.last_proven_equal_ms;
     peer->equal_as_of_ms = known.equal_as_of_ms;

@@ -23,6 +23,7 @@ JsonObject ToJson(const PeerStats& peer) {
       .Add("sessions", peer.sessions)
       .Add("failures", peer.failures)
       .Add("last_proven_equal_ms", peer.last_proven_equal_ms)
+      .Add("suspects_there", peer.last.suspects_there)
       .Add("last_error", peer.last_error)
       .Add("in_session", !peer.last.finished && !peer.last.peer.empty());
   return json;
@@ -73,6 +74,7 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("held_back_pairs", stats.pairs_held_back)
       .Add("held_back_replica", HexId(index.held_back_replica))
       .Add("suspect_pairs", index.suspect_pairs)
+      .Add("suspects_held", index.suspects_held)
       .Add("repaired_entries", index.repaired_entries)
       .Add("removed_entries", index.removed_entries);
   JsonObject reading;
@@ -118,7 +120,9 @@ JsonObject ToJson(const VerifyResult& result) {
       .Add("differences", result.differences)
       .Add("in_flight", result.in_flight)
       .Add("bytes", result.bytes)
-      .Add("looks", uint64_t{result.looks});
+      .Add("looks", uint64_t{result.looks})
+      .Add("suspects_here", result.suspects_here)
+      .Add("suspects_there", result.suspects_there);
   return json;
 }
 

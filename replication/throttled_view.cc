@@ -56,6 +56,14 @@ class ThrottledSnapshot : public StorageSnapshot {
 
   void DigestsDisagree() const override { snapshot_->DigestsDisagree(); }
 
+  uint64_t LeftOut() const override { return snapshot_->LeftOut(); }
+
+  absl::StatusOr<bool> LeavesOut(uint32_t family,
+                                 std::string_view key) const override {
+    throttle_->Pay(1);
+    return snapshot_->LeavesOut(family, key);
+  }
+
   absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const override {
     throttle_->Pay(1);

@@ -67,7 +67,7 @@ class Verification {
     for (const Difference& difference : differing_) Tell(difference, differs);
     result_->differences = differing_.size();
     result_->equal = result_->complete && differing_.empty();
-    return s;
+    return LeftOut();
   }
 
  private:
@@ -96,11 +96,28 @@ class Verification {
     const rocksdb::Status s = Session(task, &report);
     if (!s.ok()) return s;
     result_->elements = report.elements;
-    result_->complete = report.compared;
+    if (report.compared) {
+      result_->suspects_here = report.left_out;
+      result_->suspects_there = report.peer_left_out;
+    }
+    result_->complete =
+        report.compared && report.left_out == 0 && report.peer_left_out == 0;
     if (report.compared || enough) return s;
     return rocksdb::Status::Incomplete(
         report.expired ? "comparing took longer than a snapshot may be kept"
                        : "one side has pairs whose index entries do not read");
+  }
+
+  rocksdb::Status LeftOut() const {
+    if (result_->suspects_here == 0 && result_->suspects_there == 0) {
+      return rocksdb::Status::OK();
+    }
+    return rocksdb::Status::Incomplete(
+        std::to_string(result_->differences) +
+            " keys differ, and suspect pairs were not compared: " +
+            std::to_string(result_->suspects_here) + " here, " +
+            std::to_string(result_->suspects_there) + " at the peer",
+        SuspectsRemedy());
   }
 
   // Keeps what still differs, in order.
@@ -150,6 +167,13 @@ class Verification {
 };
 
 }  // namespace
+
+const char* SuspectsRemedy() {
+  return "they are settled once the digests are equal with every peer of the "
+         "replica that holds them; what does not read there stays until it is "
+         "written again or deleted; `rocksync status` shows how many are left "
+         "(suspects_held)";
+}
 
 rocksdb::Status CheckVerifyOptions(const VerifyOptions& options) {
   if (options.max_keys == 0) {

@@ -43,6 +43,8 @@ class Lines {
 void AddSession(const SessionProgress& session, Lines* lines) {
   lines->Add("finished", session.finished);
   lines->Add("proven_equal", session.proven_equal);
+  lines->Add("suspects_here", session.suspects_here);
+  lines->Add("suspects_there", session.suspects_there);
   lines->Add("elements", session.elements);
   lines->Add("elements_compared", session.elements_compared);
   lines->Add("pairs_sent", session.pairs_sent);

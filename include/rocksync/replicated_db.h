@@ -56,7 +56,11 @@ struct AdoptionProgress {
 
 // What the index holds and has met, for people and tests.
 struct IndexStats {
-  uint64_t suspect_pairs = 0;      // met since opening; see index_format.md
+  uint64_t suspect_pairs = 0;  // met since opening; see index_format.md
+  // Entries held that are suspect, exactly, as of the latest session or, after
+  // a clean close, the opening. They are in no digest: while there is one here
+  // or at a peer, the two are not proven equal.
+  uint64_t suspects_held = 0;
   uint64_t repaired_pairs = 0;     // suspect ones that a peer's pair replaced
   uint64_t acquitted_pairs = 0;    // suspect ones that matched when read again
   uint64_t repaired_entries = 0;   // of the index, with one bit flipped

@@ -117,7 +117,10 @@ class Replicator {
   // equal as of the moment the last session began, writes during it excluded.
   // Busy: the peer was in sessions with others all the time, for io_timeout, or
   // this replicator is paused. Incomplete: all went across but pairs that one
-  // side refuses (too large, too far in the future, unreadable); stats() tell.
+  // side refuses (too large, too far in the future, unreadable), or the digests
+  // are equal and suspect pairs are left out of them (SessionProgress::
+  // suspects_here and suspects_there; each replica settles its own once that
+  // was so with all its peers, in the background); stats() tell.
   // TryAgain: not now, and sooner or later it goes by itself, so call it again
   // (the interval's sessions do): one side still reads an existing database, or
   // what was changed past the library (ReplicatedDB::Adoption tells how far it
@@ -136,7 +139,8 @@ class Replicator {
   //
   // OK: `*result` says what came of it. InvalidArgument: options, or one of the
   // two refuses the other. Busy, TryAgain, Aborted: as SyncNow. Incomplete: not
-  // all could be compared; the message says why, and `*result` how far it came.
+  // all could be compared, or suspect pairs are in neither set; the message
+  // says why, `*result` how far it came, and `differs` was told what was found.
   virtual rocksdb::Status Verify(const std::string& peer,
                                  const VerifyOptions& options,
                                  const DifferenceCallback& differs,

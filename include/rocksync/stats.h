@@ -14,7 +14,13 @@ namespace rocksync {
 struct SessionProgress {
   std::string peer;
   bool finished = false;
+  // The digests compared equal, and neither side leaves a pair out of them.
   bool proven_equal = false;
+  // Suspect pairs (IndexStats::suspects_held) that the session brought nothing
+  // for: as long as there are any the two are not proven equal. The peer's are
+  // known if the digests compared equal.
+  uint64_t suspects_here = 0;
+  uint64_t suspects_there = 0;
   uint64_t elements = 0;  // in this replica's snapshot
   uint64_t elements_compared = 0;
   uint64_t pairs_sent = 0;
@@ -39,7 +45,10 @@ struct PeerStats {
   std::string last_error;   // of the latest session; empty if it was fine
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
-  SessionProgress last;               // the latest session, running or ended
+  // When the last session began that found the digests equal, suspect pairs
+  // left out or not. Those are settled once that was so with every peer.
+  uint64_t digests_equal_as_of_ms = 0;
+  SessionProgress last;  // the latest session, running or ended
 };
 
 // The comparison of stored values with the index's hashes.

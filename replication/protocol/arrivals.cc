@@ -140,6 +140,15 @@ absl::Status Arrivals::Take(Pair pair, std::optional<uint32_t> own) {
   return Apply();
 }
 
+// The snapshot leaves a pair of its key out: now the key is in the merged set.
+absl::Status Arrivals::CountIn(const Pair& pair) {
+  if (report_->left_out == 0) return absl::OkStatus();
+  const absl::StatusOr<bool> left_out =
+      snapshot_->LeavesOut(pair.family, pair.key);
+  if (left_out.ok() && *left_out) --report_->left_out;
+  return left_out.status();
+}
+
 absl::Status Arrivals::Apply() {
   if (batch_.empty()) return absl::OkStatus();
   std::vector<ApplyOutcome> outcomes;
@@ -162,7 +171,12 @@ absl::Status Arrivals::Apply() {
     ++(outcomes[i] == ApplyOutcome::kApplied ? report_->pairs_applied
                                              : report_->pairs_superseded);
     span_->Gain(taken_[i].hash);
-    if (taken_[i].own) span_->Remove(*taken_[i].own);
+    if (taken_[i].own) {
+      span_->Remove(*taken_[i].own);
+    } else {
+      const absl::Status counted = CountIn(batch_[i]);
+      if (!counted.ok()) return counted;
+    }
   }
   batch_.clear();
   taken_.clear();

@@ -68,6 +68,7 @@ class Arrivals {
   absl::StatusOr<Verdict> CompareEqualVersions(const WirePair& pair,
                                                const IndexEntry& own);
   absl::StatusOr<Verdict> IfItReads(const IndexEntry& own, Verdict verdict);
+  absl::Status CountIn(const Pair& pair);
   bool Refuses(const WirePair& pair);
 
   struct Taken {

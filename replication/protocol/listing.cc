@@ -80,7 +80,16 @@ absl::StatusOr<Held> Listing::Take(uint32_t family, std::string_view key) {
   const absl::StatusOr<std::optional<IndexEntry>> found =
       context_.snapshot->FindKey(family, key);
   if (!found.ok()) return found.status();
-  if (!found->has_value()) return Held{};
+  if (!found->has_value()) {
+    if (context_.report->left_out > 0) {
+      // It comes to light: the two are told to differ by it.
+      const absl::StatusOr<bool> left_out =
+          context_.snapshot->LeavesOut(family, key);
+      if (!left_out.ok()) return left_out.status();
+      if (*left_out) --context_.report->left_out;
+    }
+    return Held{};
+  }
   const IndexEntry& entry = **found;
   if (context_.span != nullptr) {
     const std::optional<uint32_t> ordinal = context_.span->Find(

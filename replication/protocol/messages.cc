@@ -13,8 +13,9 @@ constexpr uint8_t kOptionBloom = 0x01;
 constexpr uint8_t kOptionSpans = 0x02;
 constexpr uint8_t kOptionVerify = 0x04;
 constexpr uint8_t kOptionKeysOnly = 0x08;
-constexpr uint8_t kKnownOptions =
-    kOptionBloom | kOptionSpans | kOptionVerify | kOptionKeysOnly;
+constexpr uint8_t kOptionLeftOut = 0x10;
+constexpr uint8_t kKnownOptions = kOptionBloom | kOptionSpans | kOptionVerify |
+                                  kOptionKeysOnly | kOptionLeftOut;
 constexpr uint8_t kRunsForm = 0;
 constexpr uint8_t kBitmapForm = 1;
 
@@ -144,9 +145,28 @@ void EncodeDigest(const Digest& digest, std::string* out) {
   PutFixed64(out, digest.low);
 }
 
-absl::Status DecodeSummary(std::string_view body, Digest* digest) {
-  if (!GetDigest(&body, digest) || !body.empty()) {
+void EncodeSummary(const Summary& summary, std::string* out) {
+  EncodeDigest(summary.digest, out);
+  EncodeLeftOut(summary.left_out, out);
+}
+
+absl::Status DecodeSummary(std::string_view body, Summary* summary) {
+  if (!GetDigest(&body, &summary->digest)) {
     return Malformed(MessageType::kSummary, "not a count and a digest");
+  }
+  return DecodeLeftOut(MessageType::kSummary, body, &summary->left_out);
+}
+
+void EncodeLeftOut(uint64_t left_out, std::string* out) {
+  if (left_out > 0) PutVarint64(out, left_out);
+}
+
+absl::Status DecodeLeftOut(MessageType type, std::string_view body,
+                           uint64_t* left_out) {
+  *left_out = 0;
+  if (body.empty()) return absl::OkStatus();
+  if (!GetVarint64(&body, left_out) || *left_out == 0 || !body.empty()) {
+    return Malformed(type, "not a number of pairs left out");
   }
   return absl::OkStatus();
 }
@@ -157,11 +177,13 @@ void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags) {
   const auto options = static_cast<uint8_t>(
       (hello.bloom ? kOptionBloom : 0) | (hello.spans ? kOptionSpans : 0) |
       (hello.verify ? kOptionVerify : 0) |
-      (hello.keys_only ? kOptionKeysOnly : 0));
+      (hello.keys_only ? kOptionKeysOnly : 0) |
+      (hello.left_out > 0 ? kOptionLeftOut : 0));
   if (options == 0) return;
   *flags |= kFlagHelloExtended;
   PutFixed8(out, options);
   if (hello.bloom) PutFixed16(out, hello.false_positive_rate);
+  EncodeLeftOut(hello.left_out, out);
 }
 
 absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello) {
@@ -185,6 +207,10 @@ absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello) {
     if (hello->bloom && (!GetFixed16(&body, &hello->false_positive_rate) ||
                          hello->false_positive_rate == 0)) {
       return Malformed(MessageType::kHello, "no false positive rate");
+    }
+    if ((options & kOptionLeftOut) != 0 &&
+        (!GetVarint64(&body, &hello->left_out) || hello->left_out == 0)) {
+      return Malformed(MessageType::kHello, "no number of pairs left out");
     }
   }
   if (!body.empty()) return Malformed(MessageType::kHello, "too long");

@@ -23,7 +23,7 @@ namespace rocksync {
 
 enum class MessageType : uint8_t {
   kHello = 1,     // a session begins: what I hold
-  kEqual = 2,     // what you summarised is what I hold: proven equal
+  kEqual = 2,     // what you summarised is what I hold
   kDiffers = 3,   // it is not; an exchange begins, I am its initiator
   kLocate = 4,    // it is not, and is too much for one span: find the leaves
   kSpan = 5,      // let us work off these leaves: what I hold there
@@ -84,16 +84,29 @@ struct Hello {
   // Only compare: what differs is listed, nothing is shipped or written.
   bool verify = false;
   bool keys_only = false;  // with `verify`: only the keys that I shall claim
+  uint64_t left_out = 0;   // pairs that are in no digest, being suspect
 };
 // count | digest (16) [| options (1): bit 0 bloom, bit 1 spans, bit 2 verify,
-// bit 3 keys only [| rate (2) if bloom]], the options if kFlagHelloExtended is
-// set.
+// bit 3 keys only, bit 4 pairs left out [| rate (2) if bloom] [| left out if
+// bit 4]], the options if kFlagHelloExtended is set.
 void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags);
 absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello);
 
 // count | digest (16)
 void EncodeDigest(const Digest& digest, std::string* out);
-absl::Status DecodeSummary(std::string_view body, Digest* digest);
+
+// count | digest (16) [| pairs left out of them, unless 0]
+struct Summary {
+  Digest digest;
+  uint64_t left_out = 0;
+};
+void EncodeSummary(const Summary& summary, std::string* out);
+absl::Status DecodeSummary(std::string_view body, Summary* summary);
+
+// The body of kEqual: nothing, or pairs left out of what is equal, unless 0.
+void EncodeLeftOut(uint64_t left_out, std::string* out);
+absl::Status DecodeLeftOut(MessageType type, std::string_view body,
+                           uint64_t* left_out);
 
 // The body of kDiffers and of kLocate: count.
 void EncodeCount(uint64_t count, std::string* out);

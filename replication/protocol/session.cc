@@ -265,10 +265,10 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
     case MessageType::kPayload:
       return ReceivePayload(body);
     case MessageType::kEqual:
+      return ReceiveEqual(body);
     case MessageType::kAbandon:
     case MessageType::kPass:
       if (!body.empty()) return Malformed(type, "too long");
-      if (type == MessageType::kEqual) return ReceiveEqual();
       if (type == MessageType::kAbandon) return ReceiveAbandon();
       if (stage_ == Stage::kExchanging || stage_ == Stage::kShipping) {
         return absl::OkStatus();

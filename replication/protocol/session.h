@@ -64,16 +64,25 @@ struct VerifyTask {
 // What a session did, as seen from one side. Bytes are those of whole messages,
 // the transport's framing excluded.
 struct SessionReport {
-  bool proven_equal = false;  // merged digests compared equal
-  bool busy = false;          // the peer asked to come back later
-  bool expired = false;       // snapshot too old; go on with a new session
-  bool unsettled = false;     // all went across but what one side refuses
+  // Merged digests compared equal, and neither side leaves a pair out of them:
+  // what applications read is the same.
+  bool proven_equal = false;
+  // Merged digests compared equal, whatever is left out of them.
+  bool digests_equal = false;
+  bool busy = false;       // the peer asked to come back later
+  bool expired = false;    // snapshot too old; go on with a new session
+  bool unsettled = false;  // all went across but what one side refuses
   // Of a session that only compares, which never says proven_equal: all has
   // been compared. `differences` are counted by the initiator.
   bool verifying = false;
   bool compared = false;
   uint64_t differences = 0;
-  Digest merged;          // what both sides held when proven equal
+  Digest merged;  // of both sides when the digests compared equal
+  // Pairs of each side's snapshot that are suspect, and of which the other has
+  // nothing in its set either. The peer's is known once the digests compared
+  // equal.
+  uint64_t left_out = 0;
+  uint64_t peer_left_out = 0;
   uint64_t elements = 0;  // in this side's snapshot
   uint64_t elements_compared = 0;
   uint64_t pairs_offered = 0;

@@ -29,8 +29,7 @@ absl::Status SessionImpl::Answer() {
 
 absl::Status SessionImpl::AnswerTotal() {
   if (location_->total() == peer_digest_ && !abandoned_) {
-    turn_->Add(MessageType::kEqual, "");
-    return Prove();
+    return SayEqual();
   }
   if (!location_->NextSpan(peer_total_, options_.max_span_elements).empty()) {
     stage_ = Stage::kChoosing;  // this side found more
@@ -66,8 +65,8 @@ absl::Status SessionImpl::AnswerSpan() {
 absl::Status SessionImpl::AnswerRound() {
   const Digest mine = span_->merged();
   if (mine == peer_digest_) {
+    if (whole()) return SayEqual();
     turn_->Add(MessageType::kEqual, "");
-    if (whole()) return Prove();
     SettleSpan(mine);
     return absl::OkStatus();
   }
@@ -133,13 +132,23 @@ absl::Status SessionImpl::Summarise(Scope scope) {
   if (!status.ok()) return status;
   uint8_t flags = scope == Scope::kTotal ? kFlagTotal : 0;
   if (scope == Scope::kSpan && unsettled_) flags |= kFlagUnsettled;
+  Summary summary;
+  summary.digest = scope == Scope::kTotal ? location_->total() : SpanDigest();
+  if (scope == Scope::kTotal || whole()) summary.left_out = report_.left_out;
   std::string body;
-  EncodeDigest(scope == Scope::kTotal ? location_->total() : SpanDigest(),
-               &body);
+  EncodeSummary(summary, &body);
   turn_->Add(MessageType::kSummary, body, flags);
   scope_ = scope;
   stage_ = Stage::kAwaiting;
   return absl::OkStatus();
+}
+
+// The answer that ends the session.
+absl::Status SessionImpl::SayEqual() {
+  std::string body;
+  EncodeLeftOut(report_.left_out, &body);
+  turn_->Add(MessageType::kEqual, body);
+  return Prove();
 }
 
 absl::Status SessionImpl::Prove() {
@@ -150,7 +159,8 @@ absl::Status SessionImpl::Prove() {
   }
   const absl::Status status = MakeDurable();
   if (!status.ok()) return status;
-  report_.proven_equal = true;
+  report_.digests_equal = true;
+  report_.proven_equal = report_.left_out == 0 && report_.peer_left_out == 0;
   report_.merged = scope_ == Scope::kSpan ? SpanDigest() : location_->total();
   stage_ = Stage::kOver;
   return absl::OkStatus();

@@ -83,13 +83,14 @@ class SessionImpl final : public Session {
   absl::Status Differ();
   void Locate();
   absl::Status Summarise(Scope scope);
-  absl::Status ReceiveEqual();
+  absl::Status ReceiveEqual(std::string_view body);
   absl::Status ReceiveAbandon();
   absl::Status ReceiveDiffers(std::string_view body);
   absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
   absl::Status ReceiveSpan(std::string_view body);
   absl::Status ReceiveSummary(std::string_view body, uint8_t flags);
   absl::Status ReceiveEnd(std::string_view body);
+  absl::Status SayEqual();
   absl::Status Prove();
   absl::Status MakeDurable();
   bool Expired() const;

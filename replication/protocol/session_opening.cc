@@ -17,6 +17,7 @@ absl::Status SessionImpl::TakeSnapshot() {
   started_ms_ = context_.now_ms();
   location_.emplace(snapshot_->LeafDigests());
   report_.elements = location_->total().count;
+  report_.left_out = snapshot_->LeftOut();
   return absl::OkStatus();
 }
 
@@ -39,6 +40,7 @@ absl::Status SessionImpl::Open() {
         static_cast<uint16_t>(std::clamp(std::lround(rate), 1l, 65535l));
     exchange_options_.false_positive_rate = hello.false_positive_rate / 65536.0;
   }
+  hello.left_out = report_.left_out;
   hello.spans = hello.digest.count > options_.max_span_elements;
   std::string body;
   uint8_t flags = 0;
@@ -76,6 +78,7 @@ absl::Status SessionImpl::ReceiveHello(std::string_view body, uint8_t flags) {
   }
   peer_digest_ = hello.digest;
   peer_total_ = hello.digest.count;
+  report_.peer_left_out = hello.left_out;
   locating_ = hello.spans || peer_total_ > options_.max_span_elements;
   scope_ = Scope::kHello;
   stage_ = Stage::kAnswering;
@@ -102,8 +105,7 @@ absl::Status SessionImpl::AnswerHello() {
   const Digest& mine = location_->total();
   if (mine == peer_digest_) {
     report_.elements_compared += mine.count;
-    turn_->Add(MessageType::kEqual, "");
-    return Prove();
+    return SayEqual();
   }
   locating_ |= mine.count > options_.max_span_elements;
   if (locating_) {

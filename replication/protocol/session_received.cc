@@ -7,14 +7,20 @@
 
 namespace rocksync {
 
-absl::Status SessionImpl::ReceiveEqual() {
+absl::Status SessionImpl::ReceiveEqual(std::string_view body) {
   if (stage_ != Stage::kAwaiting) {
     return Malformed(MessageType::kEqual, "nothing was summarised");
   }
+  const bool of_all = scope_ != Scope::kSpan || whole();
+  if (!of_all && !body.empty())
+    return Malformed(MessageType::kEqual, "too long");
+  const absl::Status status =
+      DecodeLeftOut(MessageType::kEqual, body, &report_.peer_left_out);
+  if (!status.ok()) return status;
   if (scope_ == Scope::kHello) {
     report_.elements_compared += location_->total().count;
   }
-  if (scope_ != Scope::kSpan || whole()) return Prove();
+  if (of_all) return Prove();
   SettleSpan(SpanDigest());
   return absl::OkStatus();
 }
@@ -113,8 +119,14 @@ absl::Status SessionImpl::ReceiveSummary(std::string_view body, uint8_t flags) {
             : stage_ != Stage::kShipping) {
     return Malformed(MessageType::kSummary, "nothing is over");
   }
-  const absl::Status status = DecodeSummary(body, &peer_digest_);
+  Summary summary;
+  const absl::Status status = DecodeSummary(body, &summary);
   if (!status.ok()) return status;
+  if (!total && !whole() && summary.left_out > 0) {
+    return Malformed(MessageType::kSummary, "pairs left out of a span");
+  }
+  peer_digest_ = summary.digest;
+  report_.peer_left_out = summary.left_out;
   peer_unsettled_ = (flags & kFlagUnsettled) != 0;
   scope_ = total ? Scope::kTotal : Scope::kSpan;
   stage_ = Stage::kAnswering;

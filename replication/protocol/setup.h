@@ -34,9 +34,9 @@ namespace rocksync {
 
 // Versions of the protocol spoken here. Version 1 had other places in filters,
 // version 2 said of other members nothing of their lives, version 3 nothing of
-// what was purged (docs/protocol.md).
-inline constexpr uint32_t kOldestProtocol = 4;
-inline constexpr uint32_t kNewestProtocol = 4;
+// what was purged, version 4 nothing of pairs left out (docs/protocol.md).
+inline constexpr uint32_t kOldestProtocol = 5;
+inline constexpr uint32_t kNewestProtocol = 5;
 
 struct SetupFamily {
   std::string name;

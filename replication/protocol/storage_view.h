@@ -82,12 +82,20 @@ class StorageSnapshot {
   // come from the entries.
   virtual void DigestsDisagree() const {}
 
+  // Pairs of this snapshot that are in no leaf, and so in no digest, since they
+  // are suspect (see index_format.md): equal digests say nothing of them. O(1).
+  virtual uint64_t LeftOut() const = 0;
+
+  // Whether the pair of this key is one of those.
+  virtual absl::StatusOr<bool> LeavesOut(uint32_t family,
+                                         std::string_view key) const = 0;
+
   // The entry of the element `hash` at `position`; NotFound if there is none.
   virtual absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const = 0;
 
-  // What the snapshot holds for a key, or nullopt. Suspect entries (see
-  // index_format.md) count as nothing.
+  // What the snapshot holds for a key, or nullopt. A pair that is left out
+  // counts as nothing.
   virtual absl::StatusOr<std::optional<IndexEntry>> FindKey(
       uint32_t family, std::string_view key) const = 0;
 

@@ -110,12 +110,12 @@ class IndexCursor {
   bool key_damaged() const { return key_damaged_; }
   // Null if the entry's family is not replicated (any more), or unknown.
   const Family* family() const { return family_; }
-  // Whether the entry is an element: of a replicated family, not suspect and
-  // not forgotten.
-  bool Counts() const {
-    return family_ != nullptr && !entry_.suspect &&
-           !IsForgotten(entry_, horizon_);
+  // Whether the entry is of a replicated family and not forgotten.
+  bool IsHeld() const {
+    return family_ != nullptr && !IsForgotten(entry_, horizon_);
   }
+  // Whether it is an element: held, and not suspect.
+  bool Counts() const { return IsHeld() && !entry_.suspect; }
   // REQUIRES: Counts().
   ElementHash Hash() const {
     return CompleteHash(reader_.hasher(), family_->name, key_.key, entry_);

@@ -11,17 +11,17 @@ namespace {
 class IndexSnapshot final : public StorageSnapshot {
  public:
   IndexSnapshot(const IndexReader& reader, const FamilyTable& families,
-                std::shared_ptr<const HeldSnapshot> snapshot,
-                std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot,
-                DigestsWrong wrong)
+                LeafDigests::Readied readied, RotFound rot, DigestsWrong wrong)
       : reader_(reader),
         families_(families),
-        snapshot_(std::move(snapshot)),
-        leaves_(std::move(leaves)),
+        readied_(std::move(readied)),
         rot_(std::move(rot)),
         wrong_(std::move(wrong)) {}
 
-  std::span<const Digest> LeafDigests() const override { return *leaves_; }
+  std::span<const Digest> LeafDigests() const override {
+    return *readied_.leaves;
+  }
+  uint64_t LeftOut() const override { return readied_.suspects; }
 
   absl::Status ScanLeaf(
       uint32_t leaf,
@@ -61,20 +61,23 @@ class IndexSnapshot final : public StorageSnapshot {
 
   absl::StatusOr<std::optional<IndexEntry>> FindKey(
       uint32_t ordinal, std::string_view key) const override {
-    if (ordinal >= families_.families().size()) {
-      return absl::InvalidArgumentError("a key of an unknown family");
-    }
-    const Family& family = families_.families()[ordinal];
-    const ElementHasher& hasher = reader_.hasher();
-    StoredEntry entry;
-    const rocksdb::Status status = reader_.Get(
-        at(), horizon(), {hasher.Position(family.name, key), family.id, key},
-        &entry);
-    if (status.IsNotFound()) return std::nullopt;
-    if (!status.ok()) return ToAbsl(status);
-    if (entry.suspect) return std::nullopt;
-    return IndexEntry{ordinal, std::string(key), entry.version, entry.tombstone,
-                      CompleteHash(hasher, family.name, key, entry)};
+    const absl::StatusOr<std::optional<StoredEntry>> found =
+        Lookup(ordinal, key);
+    if (!found.ok()) return found.status();
+    if (!found->has_value() || (*found)->suspect) return std::nullopt;
+    const StoredEntry& entry = **found;
+    return IndexEntry{
+        ordinal, std::string(key), entry.version, entry.tombstone,
+        CompleteHash(reader_.hasher(), families_.families()[ordinal].name, key,
+                     entry)};
+  }
+
+  absl::StatusOr<bool> LeavesOut(uint32_t ordinal,
+                                 std::string_view key) const override {
+    const absl::StatusOr<std::optional<StoredEntry>> found =
+        Lookup(ordinal, key);
+    if (!found.ok()) return found.status();
+    return found->has_value() && (*found)->suspect;
   }
 
   absl::StatusOr<std::string> ReadValue(
@@ -106,6 +109,21 @@ class IndexSnapshot final : public StorageSnapshot {
   }
 
  private:
+  // What the index has of a key, be it suspect; nullopt: nothing.
+  absl::StatusOr<std::optional<StoredEntry>> Lookup(
+      uint32_t ordinal, std::string_view key) const {
+    if (ordinal >= families_.families().size()) {
+      return absl::InvalidArgumentError("a key of an unknown family");
+    }
+    const Family& family = families_.families()[ordinal];
+    StoredEntry entry;
+    const rocksdb::Status status = reader_.Get(
+        at(), horizon(),
+        {reader_.hasher().Position(family.name, key), family.id, key}, &entry);
+    if (status.IsNotFound()) return std::nullopt;
+    if (!status.ok()) return ToAbsl(status);
+    return entry;
+  }
   // What the peer computes from family, key and version is what stands here.
   // For a live entry that is the value's business.
   bool IsItself(const IndexCursor& cursor) const {
@@ -124,10 +142,11 @@ class IndexSnapshot final : public StorageSnapshot {
   }
 
   const rocksdb::Snapshot* at() const {
-    return snapshot_ == nullptr ? nullptr : snapshot_->get();
+    return readied_.snapshot == nullptr ? nullptr : readied_.snapshot->get();
   }
   uint64_t horizon() const {
-    return snapshot_ == nullptr ? reader_.horizon() : snapshot_->horizon();
+    return readied_.snapshot == nullptr ? reader_.horizon()
+                                        : readied_.snapshot->horizon();
   }
   // Made when first needed and reused, since making one costs more than a seek.
   IndexCursor* ScanCursor() const {
@@ -147,8 +166,7 @@ class IndexSnapshot final : public StorageSnapshot {
 
   const IndexReader& reader_;
   const FamilyTable& families_;
-  const std::shared_ptr<const HeldSnapshot> snapshot_;
-  const std::shared_ptr<const LeafDigests::Leaves> leaves_;
+  const LeafDigests::Readied readied_;
   const RotFound rot_;
   const DigestsWrong wrong_;
   mutable std::unique_ptr<IndexCursor> scan_;
@@ -157,14 +175,13 @@ class IndexSnapshot final : public StorageSnapshot {
 
 }  // namespace
 
-std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
-    const IndexReader& reader, const FamilyTable& families,
-    std::shared_ptr<const HeldSnapshot> snapshot,
-    std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot,
-    DigestsWrong wrong) {
-  return std::make_unique<IndexSnapshot>(reader, families, std::move(snapshot),
-                                         std::move(leaves), std::move(rot),
-                                         std::move(wrong));
+std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
+                                                  const FamilyTable& families,
+                                                  LeafDigests::Readied readied,
+                                                  RotFound rot,
+                                                  DigestsWrong wrong) {
+  return std::make_unique<IndexSnapshot>(reader, families, std::move(readied),
+                                         std::move(rot), std::move(wrong));
 }
 
 }  // namespace rocksync

@@ -20,14 +20,13 @@ using RotFound = std::function<void(const std::string& index_key)>;
 // Told that the digests are not those of the entries.
 using DigestsWrong = std::function<void()>;
 
-// `reader` and `families` must outlive it. `snapshot` null: now, for a database
-// that nobody writes to. `rot` and
-// `wrong` may be null.
-std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
-    const IndexReader& reader, const FamilyTable& families,
-    std::shared_ptr<const HeldSnapshot> snapshot,
-    std::shared_ptr<const LeafDigests::Leaves> leaves, RotFound rot,
-    DigestsWrong wrong);
+// `reader` and `families` must outlive it. `readied.snapshot` null: now, for a
+// database that nobody writes to. `rot` and `wrong` may be null.
+std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
+                                                  const FamilyTable& families,
+                                                  LeafDigests::Readied readied,
+                                                  RotFound rot,
+                                                  DigestsWrong wrong);
 
 }  // namespace rocksync
 

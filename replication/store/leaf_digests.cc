@@ -28,21 +28,22 @@ absl::Status GaveUp() {
 
 }  // namespace
 
-void LeafDigests::Trust(Leaves leaves, Tombstones tombstones) {
+void LeafDigests::Trust(Leaves leaves, Tombstones tombstones,
+                        LeafSuspects suspects) {
   std::lock_guard lock(ready_mutex_);
   AllStripesGuard all(locks_);
   std::vector<uint64_t> dropped;
   notes_.Take(&dropped);
   leaves_ = std::move(leaves);
   tombstones_ = std::move(tombstones);
-  CountTombstones();
+  suspects_ = std::move(suspects);
+  CountHeld();
   base_ = std::make_shared<HeldSnapshot>(reader_->db(), reader_->horizon());
   base_time_ = Clock::now();
 }
 
 absl::Status LeafDigests::Ready(const std::function<bool()>& cancelled,
-                                std::shared_ptr<const HeldSnapshot>* snapshot,
-                                std::shared_ptr<const Leaves>* leaves) {
+                                Readied* readied) {
   std::unique_lock lock(ready_mutex_, std::defer_lock);
   // By the clock on the wall: the other way of waiting is one that
   // ThreadSanitizer does not see (pthread_mutex_clocklock, GCC 12).
@@ -52,8 +53,9 @@ absl::Status LeafDigests::Ready(const std::function<bool()>& cancelled,
   asked_time_ = Clock::now();
   const absl::Status status = ReadyLocked(cancelled);
   if (!status.ok()) return status;
-  *snapshot = base_;
-  *leaves = std::make_shared<const Leaves>(leaves_);
+  readied->snapshot = base_;
+  readied->leaves = std::make_shared<const Leaves>(leaves_);
+  readied->suspects = suspects_held_;
   return absl::OkStatus();
 }
 
@@ -105,13 +107,20 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   }
   base_ = std::move(now);
   base_time_ = Clock::now();
-  CountTombstones();
+  CountHeld();
   return absl::OkStatus();
 }
 
+// Tombstones that are suspect count as tombstones too: when they are forgotten
+// their leaf has to be read again like any other.
 void LeafDigests::Add(const IndexCursor& cursor) {
+  if (!cursor.IsHeld()) return;
   const uint32_t leaf = LeafOf(cursor.key().position);
-  leaves_[leaf].Add(cursor.Hash());
+  if (cursor.Counts()) {
+    leaves_[leaf].Add(cursor.Hash());
+  } else {
+    ++suspects_[leaf];
+  }
   if (!cursor.entry().tombstone) return;
   LeafTombstones* const tombstones = &tombstones_[leaf];
   ++tombstones->count;
@@ -120,16 +129,24 @@ void LeafDigests::Add(const IndexCursor& cursor) {
 }
 
 void LeafDigests::Remove(const IndexCursor& cursor) {
+  if (!cursor.IsHeld()) return;
   const uint32_t leaf = LeafOf(cursor.key().position);
-  leaves_[leaf].Remove(cursor.Hash());
+  if (cursor.Counts()) {
+    leaves_[leaf].Remove(cursor.Hash());
+  } else if (--suspects_[leaf] == 0) {
+    suspects_.erase(leaf);
+  }
   if (!cursor.entry().tombstone) return;
   if (--tombstones_[leaf].count == 0) tombstones_[leaf] = {};
 }
 
-void LeafDigests::CountTombstones() {
-  uint64_t count = 0;
-  for (const LeafTombstones& leaf : tombstones_) count += leaf.count;
-  tombstones_held_ = count;
+void LeafDigests::CountHeld() {
+  uint64_t tombstones = 0;
+  for (const LeafTombstones& leaf : tombstones_) tombstones += leaf.count;
+  tombstones_held_ = tombstones;
+  uint64_t suspects = 0;
+  for (const auto& [leaf, count] : suspects_) suspects += count;
+  suspects_held_ = suspects;
 }
 
 LeafDigests::Share LeafDigests::ForgottenBy(uint64_t horizon) const {
@@ -150,6 +167,11 @@ LeafDigests::Tombstones LeafDigests::LeafTombstonesNow() const {
   return tombstones_;
 }
 
+LeafSuspects LeafDigests::LeafSuspectsNow() const {
+  const std::lock_guard lock(ready_mutex_);
+  return suspects_;
+}
+
 std::vector<uint32_t> LeafDigests::LeavesForgotten(uint64_t horizon) const {
   std::vector<uint32_t> leaves;
   for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
@@ -168,6 +190,7 @@ absl::Status LeafDigests::RereadLeaves(const std::vector<uint32_t>& leaves,
   for (const uint32_t leaf : leaves) {
     leaves_[leaf] = {};
     tombstones_[leaf] = {};
+    suspects_.erase(leaf);
     const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
     // No entry has position 0. The leaf before may have ended just here.
     const bool there = cursor.Valid() && LeafOf(cursor.key().position) == leaf;
@@ -175,7 +198,7 @@ absl::Status LeafDigests::RereadLeaves(const std::vector<uint32_t>& leaves,
     for (; cursor.Valid() && LeafOf(cursor.key().position) == leaf;
          cursor.Next()) {
       if (++read % kEntriesPerPoll == 0 && Says(cancelled)) return GaveUp();
-      if (cursor.Counts()) Add(cursor);
+      Add(cursor);
     }
     if (!cursor.status().ok()) return ToAbsl(cursor.status());
   }
@@ -187,13 +210,14 @@ absl::Status LeafDigests::Rescan(const HeldSnapshot& at,
                                  const std::function<bool()>& cancelled) {
   leaves_.assign(kLeafCount, Digest{});
   tombstones_.assign(kLeafCount, LeafTombstones{});
+  suspects_.clear();
   ++rescans_;
   uint64_t read = 0;
   IndexCursor cursor(*reader_, at.get(), at.horizon(),
                      IndexCursor::Order::kTotal);
   for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
     if (++read % kEntriesPerPoll == 0 && Says(cancelled)) return GaveUp();
-    if (cursor.Counts()) Add(cursor);
+    Add(cursor);
   }
   entries_read_ += read;
   return ToAbsl(cursor.status());
@@ -212,10 +236,10 @@ absl::Status LeafDigests::AddDifferences(
   for (const uint64_t position : positions) {
     if (++read % kEntriesPerPoll == 0 && Says(cancelled)) return GaveUp();
     for (old.Seek(position); old.At(position); old.Next(), ++read) {
-      if (old.Counts()) Remove(old);
+      Remove(old);
     }
     for (young.Seek(position); young.At(position); young.Next(), ++read) {
-      if (young.Counts()) Add(young);
+      Add(young);
     }
     if (!old.status().ok()) return ToAbsl(old.status());
     if (!young.status().ok()) return ToAbsl(young.status());

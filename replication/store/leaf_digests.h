@@ -53,11 +53,21 @@ class HeldSnapshot {
 // When the horizon has grown since, leaves whose tombstones may be forgotten
 // now are read as a whole.
 //
+// Suspect entries are in no digest. How many each leaf holds is kept in the
+// same way, since digests that are equal prove nothing about them.
+//
 // Thread-safe.
 class LeafDigests {
  public:
   using Leaves = std::vector<Digest>;              // kLeafCount of them
   using Tombstones = std::vector<LeafTombstones>;  // kLeafCount of them
+
+  // The digests of one moment.
+  struct Readied {
+    std::shared_ptr<const HeldSnapshot> snapshot;
+    std::shared_ptr<const Leaves> leaves;  // at the snapshot
+    uint64_t suspects = 0;                 // entries at it, in no digest
+  };
 
   // Asked with all stripes held, after a snapshot was taken: whether all that
   // is in it is in the index too.
@@ -72,16 +82,16 @@ class LeafDigests {
         all_is_indexed_(std::move(all_is_indexed)) {}
 
   // Digests that are known to be right now (nothing was written since).
-  void Trust(Leaves leaves, Tombstones tombstones);
+  void Trust(Leaves leaves, Tombstones tombstones, LeafSuspects suspects);
 
-  // OK: `*snapshot` and the digests at it. Cancelled: gave up waiting.
+  // OK: a snapshot of now and the digests at it. Cancelled: gave up waiting.
   // Unavailable: data are not all in the index.
-  absl::Status Ready(const std::function<bool()>& cancelled,
-                     std::shared_ptr<const HeldSnapshot>* snapshot,
-                     std::shared_ptr<const Leaves>* leaves);
+  absl::Status Ready(const std::function<bool()>& cancelled, Readied* readied);
 
-  // Tombstones among the elements, as of the last Ready or Trust.
+  // Tombstones among the entries, as of the last Ready or Trust.
   uint64_t tombstones() const { return tombstones_held_.load(); }
+  // Suspect entries, as of the same.
+  uint64_t suspects() const { return suspects_held_.load(); }
 
   // An estimate of how many elements would be forgotten if the horizon were
   // here, and of how many there are: those of leaves in which at least one
@@ -92,8 +102,9 @@ class LeafDigests {
   };
   Share ForgottenBy(uint64_t horizon) const;
 
-  // A copy, for the seal. REQUIRES: the store is closing.
+  // Copies, for the seal. REQUIRES: the store is closing.
   Tombstones LeafTombstonesNow() const;
+  LeafSuspects LeafSuspectsNow() const;
 
   // True if Ready would only have to look at what was written since the base.
   bool UpToDate() const;
@@ -136,7 +147,7 @@ class LeafDigests {
   std::vector<uint32_t> LeavesForgotten(uint64_t horizon) const;
   void Add(const IndexCursor& cursor);
   void Remove(const IndexCursor& cursor);
-  void CountTombstones();
+  void CountHeld();
   void DropBase();
 
   const IndexReader* const reader_;
@@ -149,9 +160,11 @@ class LeafDigests {
   std::shared_ptr<const HeldSnapshot> base_;  // null: digests are not valid
   Leaves leaves_;
   Tombstones tombstones_{kLeafCount};
+  LeafSuspects suspects_;
   Clock::time_point base_time_;
   Clock::time_point asked_time_ = Clock::now();
   std::atomic<uint64_t> tombstones_held_{0};
+  std::atomic<uint64_t> suspects_held_{0};
   std::atomic<uint64_t> rescans_{0};
   std::atomic<uint64_t> entries_read_{0};
 };

@@ -375,6 +375,34 @@ bool DecodeTombstones(std::string_view bytes, LeafTombstones* leaves,
   return bytes.empty();
 }
 
+std::string Encode(const LeafSuspects& suspects) {
+  std::string out = Start();
+  PutVarint64(&out, suspects.size());
+  for (const auto& [leaf, count] : suspects) {
+    PutVarint64(&out, leaf);
+    PutVarint64(&out, count);
+  }
+  return out;
+}
+
+bool DecodeSuspects(std::string_view bytes, uint32_t leaf_count,
+                    LeafSuspects* suspects) {
+  suspects->clear();
+  uint64_t leaves = 0;
+  if (!Begin(&bytes) || !GetVarint64(&bytes, leaf_count, &leaves)) return false;
+  for (uint64_t i = 0; i < leaves; ++i) {
+    uint64_t leaf = 0;
+    uint64_t count = 0;
+    if (!GetVarint64(&bytes, leaf_count - 1, &leaf) ||
+        !GetVarint64(&bytes, &count) || count == 0 ||
+        (!suspects->empty() && leaf <= suspects->rbegin()->first)) {
+      return false;
+    }
+    suspects->emplace_hint(suspects->end(), static_cast<uint32_t>(leaf), count);
+  }
+  return bytes.empty();
+}
+
 std::string Encode(const Forgetting& record) {
   std::string out = Start();
   EncodeForgetting(record, &out);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ inline constexpr std::string_view kForgettingRecord = "forgetting";
 inline constexpr std::string_view kSweptRecord = "swept";
 inline constexpr std::string_view kDigestRecordPrefix = "digests/";
 inline constexpr std::string_view kTombstonesRecordPrefix = "tombstones/";
+inline constexpr std::string_view kSuspectsRecord = "suspects";
 inline constexpr std::string_view kPeerRecordPrefix = "peer/";
 
 // Which cluster the index was computed for.
@@ -185,6 +187,13 @@ std::string TombstonesKey(uint32_t chunk);
 std::string EncodeTombstones(const LeafTombstones* leaves, size_t count);
 [[nodiscard]] bool DecodeTombstones(std::string_view bytes,
                                     LeafTombstones* leaves, size_t count);
+
+// How many suspect entries each leaf holds that holds any; in one record.
+using LeafSuspects = std::map<uint32_t, uint64_t>;
+std::string Encode(const LeafSuspects& suspects);
+// Also false if a leaf is not below `leaf_count`.
+[[nodiscard]] bool DecodeSuspects(std::string_view bytes, uint32_t leaf_count,
+                                  LeafSuspects* suspects);
 
 // Member list, horizon and knowledge (protocol/forgetting.h).
 std::string Encode(const Forgetting& record);

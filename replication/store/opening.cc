@@ -690,8 +690,16 @@ Status Opening::ReadDigests() {
       return Status::OK();
     }
   }
+  LeafSuspects suspects;
+  std::string bytes;
+  const Status status = db_->Get(rocksdb::ReadOptions(), index_,
+                                 MetaKey(kSuspectsRecord), &bytes);
+  if (!status.ok() || !DecodeSuspects(bytes, kLeafCount, &suspects)) {
+    return Status::OK();
+  }
   opened_.leaves = std::move(leaves);
   opened_.tombstones = std::move(tombstones);
+  opened_.suspects = std::move(suspects);
   return Status::OK();
 }
 

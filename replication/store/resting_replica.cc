@@ -39,6 +39,7 @@ class RestingView final : public StorageView {
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
     auto leaves = std::make_shared<LeafDigests::Leaves>(kLeafCount);
+    LeafDigests::Readied readied;
     IndexCursor cursor(reader_, nullptr, reader_.horizon(),
                        IndexCursor::Order::kTotal);
     uint64_t read = 0;
@@ -46,12 +47,15 @@ class RestingView final : public StorageView {
       if (++read % 4096 == 0 && cancelled && cancelled()) {
         return absl::CancelledError("stopped while reading the index");
       }
-      if (!cursor.Counts()) continue;
-      (*leaves)[LeafOf(cursor.key().position)].Add(cursor.Hash());
+      if (cursor.Counts()) {
+        (*leaves)[LeafOf(cursor.key().position)].Add(cursor.Hash());
+      } else if (cursor.IsHeld()) {
+        ++readied.suspects;
+      }
     }
     if (!cursor.status().ok()) return ToAbsl(cursor.status());
-    return NewIndexSnapshot(reader_, families_, nullptr, std::move(leaves), {},
-                            {});
+    readied.leaves = std::move(leaves);
+    return NewIndexSnapshot(reader_, families_, std::move(readied), {}, {});
   }
 
   absl::Status Apply(std::span<const Pair>, const std::function<bool()>&,

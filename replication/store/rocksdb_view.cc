@@ -34,20 +34,19 @@ class RocksDBView final : public ReplicaView {
       const std::function<bool()>& cancelled) override {
     absl::Status status = CheckFamilies();
     if (!status.ok()) return status;
-    std::shared_ptr<const HeldSnapshot> snapshot;
-    std::shared_ptr<const LeafDigests::Leaves> leaves;
-    status = store_->TakeSnapshot(cancelled, &snapshot, &leaves);
+    LeafDigests::Readied readied;
+    status = store_->TakeSnapshot(cancelled, &readied);
     if (!status.ok()) return status;
     // Both sides must leave out the same.
     Terms now = store_->terms();
-    now.horizon = snapshot->horizon();
+    now.horizon = readied.snapshot->horizon();
     if (!StillHold(terms(), now)) {
       return absl::UnavailableError(
           "the member list, or what is forgotten, has changed; set the"
           " connection up anew");
     }
     return NewIndexSnapshot(
-        store_->reader(), *families_, std::move(snapshot), std::move(leaves),
+        store_->reader(), *families_, std::move(readied),
         [store = store_](const std::string& index_key) {
           store->Doubt(index_key);
         },

@@ -63,7 +63,8 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
   reader_.SetFamilies(tables_.back().get());
   completion_->Start(*tables_.back(), identity_.home_id);
   if (opened.leaves != nullptr) {
-    digests_.Trust(std::move(*opened.leaves), std::move(opened.tombstones));
+    digests_.Trust(std::move(*opened.leaves), std::move(opened.tombstones),
+                   std::move(opened.suspects));
   }
 }
 
@@ -345,6 +346,7 @@ void Store::Count(PairCheck::Finding finding) {
 IndexStats Store::stats() const {
   IndexStats stats;
   stats.suspect_pairs = suspect_pairs_;
+  stats.suspects_held = digests_.suspects();
   stats.repaired_pairs = repaired_pairs_;
   stats.acquitted_pairs = acquitted_pairs_;
   stats.wrong_digests = wrong_digests_;

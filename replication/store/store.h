@@ -75,6 +75,7 @@ class Store {
     std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
     std::shared_ptr<BucketMemtableFactory> memtable;
     LeafDigests::Tombstones tombstones;  // of the same
+    LeafSuspects suspects;
     std::shared_ptr<HashCompletionFactory> completion;
     std::unique_ptr<ElementHasher> hasher;
   };
@@ -138,8 +139,7 @@ class Store {
 
   // What the view needs (rocksdb_view.cc).
   absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
-                            std::shared_ptr<const HeldSnapshot>* snapshot,
-                            std::shared_ptr<const LeafDigests::Leaves>* leaves);
+                            LeafDigests::Readied* readied);
   // The member list and the horizon of now.
   Terms terms() const;
   // By what was agreed upon with the peer. Unavailable: that holds no longer.
@@ -203,7 +203,10 @@ class Store {
     NoteSuspect();
   }
   // A pair is suspect now, or was found to be so still.
-  void NoteSuspect() { last_suspect_ms_ = WallMs(); }
+  void NoteSuspect() {
+    suspects_noted_ = true;
+    last_suspect_ms_ = WallMs();
+  }
   // When, by the wall clock; 0: none is known of.
   uint64_t last_suspect_ms() const { return last_suspect_ms_; }
   // Those known of until `ms` are settled.
@@ -292,6 +295,7 @@ class Store {
   std::atomic<uint64_t> repaired_entries_{0};
   std::atomic<uint64_t> removed_entries_{0};
   std::atomic<uint64_t> last_suspect_ms_{0};
+  std::atomic<bool> suspects_noted_{false};  // since opening
   std::atomic<uint64_t> repaired_pairs_{0};
   std::atomic<uint64_t> held_back_pairs_{0};
   mutable std::atomic<uint64_t> held_back_replica_{0};

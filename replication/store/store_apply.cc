@@ -33,10 +33,8 @@ PairVersion Public(const Version& version) {
 
 }  // namespace
 
-absl::Status Store::TakeSnapshot(
-    const std::function<bool()>& cancelled,
-    std::shared_ptr<const HeldSnapshot>* snapshot,
-    std::shared_ptr<const LeafDigests::Leaves>* leaves) {
+absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
+                                 LeafDigests::Readied* readied) {
   const uint64_t checks = adoption_->generation();
   const AdoptionProgress progress = adoption_->Progress();
   if (!progress.done) {
@@ -44,13 +42,16 @@ absl::Status Store::TakeSnapshot(
         "this replica is still " + progress.activity + ": " +
         std::to_string(static_cast<int>(progress.percent)) + " % done");
   }
-  const absl::Status status = digests_.Ready(cancelled, snapshot, leaves);
+  const absl::Status status = digests_.Ready(cancelled, readied);
   if (absl::IsUnavailable(status)) {
     DealWithForeignWrites(/*may_wait=*/true, cancelled).PermitUncheckedError();
   }
   if (status.ok() && adoption_->generation() != checks) {
     return absl::UnavailableError("this replica has begun re-checking");
   }
+  // What was suspect before this opening is to be settled like the rest, and
+  // not only once a scrub comes by. Once: what does not read stays suspect.
+  if (status.ok() && readied->suspects > 0 && !suspects_noted_) NoteSuspect();
   return status;
 }
 

@@ -108,13 +108,13 @@ Status Store::NotePlace(bool PlaceRecord::*flag) {
 }
 
 Status Store::Seal() {
-  std::shared_ptr<const HeldSnapshot> snapshot;
-  std::shared_ptr<const LeafDigests::Leaves> leaves;
+  LeafDigests::Readied readied;
   // Digests that would take a scan are left to the next opening.
   if (adoption_->Progress().done && digests_.UpToDate() &&
-      !digests_.Ready({}, &snapshot, &leaves).ok()) {
-    leaves = nullptr;
+      !digests_.Ready({}, &readied).ok()) {
+    readied.leaves = nullptr;
   }
+  const std::shared_ptr<const LeafDigests::Leaves> leaves = readied.leaves;
   rocksdb::WriteBatch batch;
   Status status;
   const auto put = [&](const std::string& key, const std::string& value) {
@@ -129,6 +129,7 @@ Status Store::Seal() {
       put(TombstonesKey(chunk),
           EncodeTombstones(tombstones.data() + chunk * kPerChunk, kPerChunk));
     }
+    put(MetaKey(kSuspectsRecord), Encode(digests_.LeafSuspectsNow()));
   }
   AllStripesGuard all(&locks_);
   rocksdb::ColumnFamilyHandle* const index = reader_.index();

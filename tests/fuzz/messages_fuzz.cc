@@ -157,7 +157,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const std::string_view body(reinterpret_cast<const char*>(data) + 2,
                               size - 2);
-  Digest digest;
+  Summary summary;
   uint64_t count = 0;
   struct End end;
   switch (data[0] % 10) {
@@ -165,7 +165,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       FuzzHello(body, data[1]);
       break;
     case 1:
-      DecodeSummary(body, &digest).IgnoreError();
+      DecodeSummary(body, &summary).IgnoreError();
+      DecodeLeftOut(MessageType::kEqual, body, &count).IgnoreError();
       break;
     case 2:
       DecodeCount(MessageType::kDiffers, body, &count).IgnoreError();

@@ -254,6 +254,7 @@ class Cluster {
                     std::string_view why);
   void SessionEnded(Link* link, int side);
   void NoteProof(Link* link, int side);
+  void NoteEqualDigests(Link* link, int number);
   void Break(Link* link, std::string_view why);
   void Close(Link* link, SessionOutcome outcome);
   void Watch(Link* link);

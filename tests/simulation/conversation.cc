@@ -95,6 +95,10 @@ std::string DescribeValues(std::string_view body) {
   return absl::StrJoin(parts, ", ");
 }
 
+std::string DescribeLeftOut(uint64_t left_out) {
+  return left_out == 0 ? "" : absl::StrCat(", ", left_out, " left out");
+}
+
 std::string DescribeBody(MessageType type, uint8_t flags,
                          std::string_view body) {
   switch (type) {
@@ -106,14 +110,20 @@ std::string DescribeBody(MessageType type, uint8_t flags,
           hello.prefer_round_trips ? ", prefers round trips" : "",
           hello.bloom ? ", bloom" : "", hello.spans ? ", in spans" : "",
           hello.verify ? ", only compare" : "",
-          hello.keys_only ? " some keys" : "");
+          hello.keys_only ? " some keys" : "", DescribeLeftOut(hello.left_out));
     }
     case MessageType::kSummary: {
-      Digest digest;
-      if (!DecodeSummary(body, &digest).ok()) return "malformed";
+      Summary summary;
+      if (!DecodeSummary(body, &summary).ok()) return "malformed";
       return absl::StrCat((flags & kFlagTotal) != 0 ? "in all " : "",
-                          digest.count, " elements",
-                          (flags & kFlagUnsettled) != 0 ? ", unsettled" : "");
+                          summary.digest.count, " elements",
+                          (flags & kFlagUnsettled) != 0 ? ", unsettled" : "",
+                          DescribeLeftOut(summary.left_out));
+    }
+    case MessageType::kEqual: {
+      uint64_t left_out = 0;
+      if (!DecodeLeftOut(type, body, &left_out).ok()) return "malformed";
+      return left_out == 0 ? "" : absl::StrCat(left_out, " left out");
     }
     case MessageType::kSpan: {
       SpanHead span;

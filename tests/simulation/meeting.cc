@@ -443,6 +443,13 @@ void Cluster::NoteProof(Link* link, int number) {
       side.session->report().merged);
   replica->membership->Proved(side.mine, side.setup->peer().replica_id,
                               side.theirs);
+}
+
+// Whether or not suspect pairs are left out: nobody has anything of them.
+void Cluster::NoteEqualDigests(Link* link, int number) {
+  const Side& side = link->sides[number];
+  const Side& other = link->sides[1 - number];
+  Replica* const replica = side.replica;
   NoteSyncs(replica);
   for (size_t i = 0; i < replica->peers.size(); ++i) {
     if (replica->peers[i] != other.replica->number) continue;
@@ -459,15 +466,17 @@ void Cluster::SessionEnded(Link* link, int number) {
   CheckMemory(*link, side);
   NoteSyncs(side.replica);
   Trace("link ", link->number, " ", side.replica->name(), " ends: ",
-        report.proven_equal ? "equal"
-        : report.busy       ? "busy"
-        : report.expired    ? "expired"
-        : report.unsettled  ? "unsettled"
-                            : status.ToString());
+        report.proven_equal    ? "equal"
+        : report.digests_equal ? "equal but for suspects"
+        : report.busy          ? "busy"
+        : report.expired       ? "expired"
+        : report.unsettled     ? "unsettled"
+                               : status.ToString());
   if (report.proven_equal) {
     ++result_.proofs;
     NoteProof(link, number);
   }
+  if (report.digests_equal) NoteEqualDigests(link, number);
   result_.pairs_sent += report.pairs_sent;
   --side.replica->sessions;
   side.counted = false;

@@ -51,6 +51,7 @@ MemorySnapshot::MemorySnapshot(std::shared_ptr<const Records> records,
       digests_(Digests().Take(size_t{1} << leaf_bits)) {
   order_.reserve(records_->size());
   for (const auto& [key, record] : *records_) {
+    if (record.IsLeftOut(horizon_)) ++left_out_;
     if (!record.Counts(horizon_)) continue;
     order_.push_back({record.position, &key, &record});
     digests_[LeafOf(record.position, leaf_bits_)].Add(record.hash);
@@ -100,6 +101,12 @@ absl::StatusOr<std::optional<IndexEntry>> MemorySnapshot::FindKey(
     return std::nullopt;
   }
   return AsEntry(it->first, it->second);
+}
+
+absl::StatusOr<bool> MemorySnapshot::LeavesOut(uint32_t family,
+                                               std::string_view key) const {
+  const auto it = records_->find({family, std::string(key)});
+  return it != records_->end() && it->second.IsLeftOut(horizon_);
 }
 
 absl::StatusOr<std::string> MemorySnapshot::ReadValue(

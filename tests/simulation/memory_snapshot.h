@@ -33,6 +33,9 @@ class MemorySnapshot final : public StorageSnapshot {
   absl::Status ScanLeaf(uint32_t leaf,
                         const std::function<void(uint64_t, const ElementHash&)>&
                             visit) const override;
+  uint64_t LeftOut() const override { return left_out_; }
+  absl::StatusOr<bool> LeavesOut(uint32_t family,
+                                 std::string_view key) const override;
   absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const override;
   absl::StatusOr<std::optional<IndexEntry>> FindKey(
@@ -52,6 +55,7 @@ class MemorySnapshot final : public StorageSnapshot {
   const int leaf_bits_;
   const RotFound rot_found_;
   std::vector<Digest> digests_;
+  uint64_t left_out_ = 0;
   std::vector<Entry> order_;  // of elements, as the index has them
 };
 

@@ -39,6 +39,10 @@ struct Record {
     return !suspect && damage != Damage::kNoEntry &&
            !IsForgotten(tombstone, version, horizon);
   }
+  // It is in no set, and its replica knows.
+  bool IsLeftOut(uint64_t horizon) const {
+    return suspect && !IsForgotten(tombstone, version, horizon);
+  }
 };
 
 using RecordKey = std::pair<uint32_t, std::string>;  // family, key

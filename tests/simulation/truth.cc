@@ -204,6 +204,13 @@ void Truth::Proved(const Proof& side, const Proof& other,
   Records both;
   Merge(*side.snapshot, side.horizon, &both);
   Merge(*other.snapshot, other.horizon, &both);
+  for (const Proof* one : {&side, &other}) {
+    for (const auto& [key, record] : *one->snapshot) {
+      if (!record.IsLeftOut(one->horizon) || both.count(key) > 0) continue;
+      Violated(absl::StrCat("called equal, but ", Name(key),
+                            " is suspect on one side, and of neither's set"));
+    }
+  }
   const MemoryStorage& storage = *side.storage;
   Digest expected;
   std::vector<Choice> open;

@@ -64,6 +64,12 @@ class CountingSnapshot final : public StorageSnapshot {
                                  visit(position, hash);
                                });
   }
+  uint64_t LeftOut() const override { return snapshot_->LeftOut(); }
+  absl::StatusOr<bool> LeavesOut(uint32_t family,
+                                 std::string_view key) const override {
+    ++*read_;
+    return snapshot_->LeavesOut(family, key);
+  }
   absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const override {
     ++*read_;

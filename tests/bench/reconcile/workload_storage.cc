@@ -63,6 +63,12 @@ class Snapshot final : public StorageSnapshot {
     return absl::OkStatus();
   }
 
+  uint64_t LeftOut() const override { return 0; }
+
+  absl::StatusOr<bool> LeavesOut(uint32_t, std::string_view) const override {
+    return false;
+  }
+
   absl::StatusOr<IndexEntry> FindElement(uint64_t position,
                                          const ElementHash&) const override {
     const auto it = Find(position);

@@ -267,16 +267,17 @@ void StoreCluster::WriteSomething(Node* node) {
   rocksdb::WriteOptions options;
   options.sync = random_.OneIn(shape_.sync_one_in);
   Store* const store = StoreAccess::StoreOf(node->machine->db());
-  std::shared_ptr<const HeldSnapshot> snapshot;
-  std::shared_ptr<const LeafDigests::Leaves> leaves;
+  LeafDigests::Readied readied;
   const bool unnoted = options_.fault == StoreFault::kDigestNotNoted &&
                        node == nodes_[0].get() && random_.OneIn(3) &&
-                       store->digests()->Ready({}, &snapshot, &leaves).ok();
+                       store->digests()->Ready({}, &readied).ok();
   std::map<Key, std::optional<std::string>> keys;
   const Status status = random_.OneIn(10) ? WriteRange(node, options, &keys)
                                           : WriteSome(node, options, &keys);
   if (unnoted) {
-    store->digests()->Trust(*leaves, store->digests()->LeafTombstonesNow());
+    store->digests()->Trust(*readied.leaves,
+                            store->digests()->LeafTombstonesNow(),
+                            store->digests()->LeafSuspectsNow());
   }
   ++result_.writes;
   std::string names;

@@ -75,6 +75,23 @@ TEST(HelloTest, ToCompare) {
   EXPECT_FALSE(decoded.bloom);
 }
 
+TEST(HelloTest, PairsLeftOut) {
+  Hello hello{.digest = kDigest};
+  hello.left_out = 300;
+  std::string body;
+  uint8_t flags = 0;
+  EncodeHello(hello, &body, &flags);
+  EXPECT_EQ(Hex(body), std::string(kDigestHex) + "10ac02");
+  Hello decoded;
+  ASSERT_TRUE(DecodeHello(body, flags, &decoded).ok());
+  EXPECT_EQ(decoded.left_out, 300u);
+  for (const char* wrong : {"10", "1000", "10ac", "10ac0200"}) {
+    ExpectMalformed(DecodeHello(Bytes(std::string(kDigestHex) + wrong),
+                                kFlagHelloExtended, &decoded),
+                    "Hello");
+  }
+}
+
 TEST(HelloTest, Refused) {
   Hello hello;
   const std::string body = Bytes(kDigestHex);
@@ -83,7 +100,7 @@ TEST(HelloTest, Refused) {
   }
   ExpectMalformed(DecodeHello(body + "x", 0, &hello), "too long");
   ExpectMalformed(DecodeHello(body, kFlagHelloExtended, &hello), "options");
-  ExpectMalformed(DecodeHello(body + "\x10", kFlagHelloExtended, &hello),
+  ExpectMalformed(DecodeHello(body + "\x20", kFlagHelloExtended, &hello),
                   "options");
   ExpectMalformed(DecodeHello(body + "\x08", kFlagHelloExtended, &hello),
                   "not to compare");
@@ -94,12 +111,47 @@ TEST(HelloTest, Refused) {
 
 TEST(SummaryTest, LiteralBytes) {
   std::string body;
-  EncodeDigest(kDigest, &body);
+  EncodeSummary({.digest = kDigest, .left_out = 0}, &body);
   EXPECT_EQ(Hex(body), kDigestHex);
-  Digest digest;
-  ASSERT_TRUE(DecodeSummary(body, &digest).ok());
-  EXPECT_EQ(digest, kDigest);
-  ExpectMalformed(DecodeSummary(body + "x", &digest), "Summary");
+  Summary summary;
+  ASSERT_TRUE(DecodeSummary(body, &summary).ok());
+  EXPECT_EQ(summary.digest, kDigest);
+  EXPECT_EQ(summary.left_out, 0u);
+  for (size_t size = 0; size < body.size(); ++size) {
+    ExpectMalformed(DecodeSummary(body.substr(0, size), &summary), "Summary");
+  }
+}
+
+TEST(SummaryTest, PairsLeftOut) {
+  std::string body;
+  EncodeSummary({.digest = kDigest, .left_out = 300}, &body);
+  EXPECT_EQ(Hex(body), std::string(kDigestHex) + "ac02");
+  Summary summary;
+  ASSERT_TRUE(DecodeSummary(body, &summary).ok());
+  EXPECT_EQ(summary.digest, kDigest);
+  EXPECT_EQ(summary.left_out, 300u);
+  for (const char* wrong : {"00", "ac", "ac0200", "8000"}) {
+    ExpectMalformed(
+        DecodeSummary(Bytes(std::string(kDigestHex) + wrong), &summary),
+        "Summary");
+  }
+}
+
+TEST(EqualTest, PairsLeftOut) {
+  std::string body;
+  EncodeLeftOut(0, &body);
+  EXPECT_EQ(Hex(body), "");
+  uint64_t left_out = 7;
+  ASSERT_TRUE(DecodeLeftOut(MessageType::kEqual, body, &left_out).ok());
+  EXPECT_EQ(left_out, 0u);
+  EncodeLeftOut(300, &body);
+  EXPECT_EQ(Hex(body), "ac02");
+  ASSERT_TRUE(DecodeLeftOut(MessageType::kEqual, body, &left_out).ok());
+  EXPECT_EQ(left_out, 300u);
+  for (const char* wrong : {"00", "ac", "ac0200"}) {
+    ExpectMalformed(DecodeLeftOut(MessageType::kEqual, Bytes(wrong), &left_out),
+                    "Equal");
+  }
 }
 
 TEST(CountTest, LiteralBytes) {

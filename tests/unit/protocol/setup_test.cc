@@ -106,7 +106,7 @@ TEST_F(SetupTest, LiteralBytes) {
   EXPECT_EQ(Hex(sent_[0]),
             "10"                                // Setup
             "726f636b73796e63"                  // "rocksync"
-            "0404"                              // versions 4 to 4
+            "0505"                              // versions 5 to 5
             "066f7264657273"                    // "orders"
             "0000000000000001"                  // replica id
             "030000000000000011"                // incarnation
@@ -416,10 +416,10 @@ TEST_F(SetupTest, NoVersionInCommon) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 5;
-    (*message)[10] = 7;
+    (*message)[9] = 6;
+    (*message)[10] = 8;
   };
-  ExpectRefused("protocol versions 5 to 7, this replica 4 to 4");
+  ExpectRefused("protocol versions 6 to 8, this replica 5 to 5");
 }
 
 TEST_F(SetupTest, AnOlderProtocolIsRefused) {
@@ -427,10 +427,10 @@ TEST_F(SetupTest, AnOlderProtocolIsRefused) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 3;
-    (*message)[10] = 3;
+    (*message)[9] = 4;
+    (*message)[10] = 4;
   };
-  ExpectRefused("protocol versions 3 to 3, this replica 4 to 4");
+  ExpectRefused("protocol versions 4 to 4, this replica 5 to 5");
 }
 
 TEST_F(SetupTest, ADowngradeIsNoticed) {

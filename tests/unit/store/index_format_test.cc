@@ -180,6 +180,9 @@ TEST(IndexFormatTest, MetaRecords) {
             std::string(8, '\0') + "tombstones/" + Bytes({5}));
   EXPECT_EQ(EncodeTombstones(leaves, 2),
             Bytes({1, 0, 0xac, 0x02, 0, 0, 0, 0, 0, 0, 1, 2}));
+  EXPECT_EQ(Encode(LeafSuspects{}), Bytes({1, 0}));
+  EXPECT_EQ(Encode(LeafSuspects{{2, 300}, {300, 1}}),
+            Bytes({1, 2, 2, 0xac, 0x02, 0xac, 0x02, 1}));
   EXPECT_EQ(EncodeSwept(0x0102), Bytes({1, 0, 0, 0, 0, 0, 0, 1, 2}));
   Forgetting forgetting;
   forgetting.horizon = 0x0102;
@@ -199,6 +202,22 @@ TEST(IndexFormatTest, TombstonesOfLeavesComeBackAndDamageIsSeen) {
     EXPECT_FALSE(DecodeTombstones(bytes.substr(0, size), parsed, 3)) << size;
   }
   EXPECT_FALSE(DecodeTombstones(bytes + "x", parsed, 3));
+}
+
+TEST(IndexFormatTest, SuspectsOfLeavesComeBackAndDamageIsSeen) {
+  const LeafSuspects suspects = {{2, 300}, {299, 1}};
+  const std::string bytes = Encode(suspects);
+  LeafSuspects parsed;
+  ASSERT_TRUE(DecodeSuspects(bytes, 300, &parsed));
+  EXPECT_EQ(parsed, suspects);
+  EXPECT_FALSE(DecodeSuspects(bytes, 299, &parsed)) << "no such leaf";
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(DecodeSuspects(bytes.substr(0, size), 300, &parsed)) << size;
+  }
+  EXPECT_FALSE(DecodeSuspects(bytes + "x", 300, &parsed));
+  EXPECT_FALSE(DecodeSuspects(Bytes({1, 1, 2, 0}), 300, &parsed)) << "none";
+  EXPECT_FALSE(DecodeSuspects(Bytes({1, 2, 2, 1, 2, 1}), 300, &parsed))
+      << "one leaf twice";
 }
 
 TEST(IndexFormatTest, OnlyTombstonesUpToTheHorizonAreForgotten) {

@@ -1,0 +1,180 @@
+// How many suspect entries a store holds: exact at every snapshot, whatever
+// makes an entry suspect or not any more, and over restarts and crashes.
+
+#include <string>
+#include <vector>
+
+#include "replication/store/index_key.h"
+#include "replication/store/pair_check.h"
+#include "replication/store/store_access.h"
+#include "tests/integration/store/trouble_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class SuspectsTest : public TroubleTest {
+ protected:
+  // Pairs that a disk damages behind the index's back, and that are then looked
+  // at.
+  void MakeSuspect(const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) {
+      ASSERT_ROCKS_OK(Put(key, "value"));
+      Rot(key, "valuf");
+      store()->Doubt(IndexKeyOf(key));
+      ASSERT_TRUE(EntryOf(key).suspect) << key;
+    }
+  }
+  void Rot(const std::string& key, const std::string& value) {
+    ASSERT_ROCKS_OK(store()->db()->Put({}, key, value));
+  }
+
+  // What a snapshot says, after it was compared with the entries.
+  uint64_t LeftOut() {
+    const auto snapshot = view_->TakeSnapshot({});
+    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    if (!snapshot.ok()) return UINT64_MAX;
+    uint64_t counted = 0;
+    IndexCursor cursor(store()->reader(), nullptr, store()->reader().horizon(),
+                       IndexCursor::Order::kTotal);
+    for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
+      if (cursor.IsHeld() && !cursor.Counts()) ++counted;
+    }
+    EXPECT_EQ((*snapshot)->LeftOut(), counted);
+    EXPECT_EQ(db_->GetIndexStats().suspects_held, counted);
+    return (*snapshot)->LeftOut();
+  }
+  // The same, of an index that is not read as a whole for it.
+  uint64_t LeftOutByDifferences() {
+    const uint64_t before = db_->GetIndexStats().digest_rescans;
+    const uint64_t left_out = LeftOut();
+    EXPECT_EQ(db_->GetIndexStats().digest_rescans, before);
+    return left_out;
+  }
+};
+
+TEST_F(SuspectsTest, AreCountedAsTheyComeAndGo) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("fine", "value"));
+  ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
+  EXPECT_EQ(LeftOut(), 0u);
+  MakeSuspect({"a", "b", "c", "d", "e", "f", "g"});
+  EXPECT_EQ(LeftOut(), 7u);
+  const auto held = view_->TakeSnapshot({});
+  ASSERT_TRUE(held.ok());
+
+  ASSERT_ROCKS_OK(Put("a", "written"));
+  EXPECT_EQ(LeftOutByDifferences(), 6u);
+  ASSERT_ROCKS_OK(db_->Delete({}, "b"));
+  EXPECT_EQ(LeftOutByDifferences(), 5u);
+  rocksdb::WriteBatch batch;
+  ASSERT_ROCKS_OK(batch.DeleteRange("c", "d"));
+  ASSERT_ROCKS_OK(db_->Write({}, &batch));
+  EXPECT_EQ(LeftOutByDifferences(), 4u);
+  EXPECT_EQ(OutcomeOf({0, "d", {Now(), kPeer}, false, "of a peer"}),
+            ApplyOutcome::kApplied);
+  EXPECT_EQ(LeftOutByDifferences(), 3u);
+  Rot("e", "value");  // it reads as before again
+  store()->Doubt(IndexKeyOf("e"));
+  EXPECT_EQ(LeftOutByDifferences(), 2u);
+  bool settled = false;
+  ASSERT_ROCKS_OK(PairCheck(store()).Settle(family(), "f", &settled));
+  EXPECT_TRUE(settled);
+  EXPECT_EQ(LeftOutByDifferences(), 1u);
+
+  EXPECT_EQ((*held)->LeftOut(), 7u) << "of the moment it was taken";
+  EXPECT_TRUE((*held)->LeavesOut(0, "a").value());
+  EXPECT_FALSE((*held)->LeavesOut(0, "fine").value());
+  EXPECT_FALSE((*held)->LeavesOut(0, "gone").value());
+  EXPECT_FALSE((*held)->LeavesOut(0, "never written").value());
+  EXPECT_FALSE((*held)->LeavesOut(7, "a").ok()) << "no such family";
+}
+
+TEST_F(SuspectsTest, EntriesThatDoNotParseAreCounted) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("a", "value"));
+  ASSERT_ROCKS_OK(Put("b", "value"));
+  DamageEntry("a");
+  store()->DistrustDigests();
+  EXPECT_EQ(LeftOut(), 1u);
+  DamageEntry("b");
+  store()->Doubt(IndexKeyOf("b"));
+  EXPECT_EQ(LeftOut(), 2u);
+}
+
+TEST_F(SuspectsTest, AreKnownAfterACleanCloseWithoutReadingTheIndex) {
+  OpenWithView();
+  for (int i = 0; i < 100; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "v"));
+  MakeSuspect({"a", "b", "c"});
+  EXPECT_EQ(LeftOut(), 3u);
+  ASSERT_ROCKS_OK(Put("a", "written"));
+  for (int i = 0; i < 2; ++i) {
+    CloseAndCheck();
+    OpenWithView();
+    EXPECT_EQ(db_->GetIndexStats().suspects_held, 2u) << "at once";
+    EXPECT_EQ(LeftOutByDifferences(), 2u);
+  }
+  EXPECT_EQ(db_->GetIndexStats().digest_rescans, 0u);
+  EXPECT_NE(store()->last_suspect_ms(), 0u) << "so that they are settled";
+}
+
+TEST_F(SuspectsTest, AreCountedAnewAfterACrash) {
+  OpenWithView();
+  for (int i = 0; i < 100; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "v"));
+  MakeSuspect({"a", "b", "c"});
+  EXPECT_EQ(LeftOut(), 3u);
+  CloseAndCheck();
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("a", "written"));
+  MakeSuspect({"d", "e"});
+  ASSERT_ROCKS_OK(db_->FlushWAL(/*sync=*/true));
+  CopyAsKilled("db", "image");
+  view_.reset();
+  db_.reset();
+  std::filesystem::remove_all(Dir());
+  std::filesystem::rename(Dir("image"), Dir());
+  OpenWithView();
+  EXPECT_EQ(LeftOut(), 4u);
+  EXPECT_NE(store()->last_suspect_ms(), 0u);
+}
+
+TEST_F(SuspectsTest, GoWithTheirFamily) {
+  OpenWithView();
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "other", &other));
+  view_ = StoreAccess::NewView(db_.get());
+  MakeSuspect({"a"});
+  ASSERT_ROCKS_OK(db_->Put({}, other, "b", "value"));
+  ASSERT_ROCKS_OK(store()->db()->Put({}, other, "b", "valuf"));
+  const Family* const family = store()->table().Find(other->GetID());
+  ASSERT_NE(family, nullptr);
+  PairCheck::Finding finding = PairCheck::Finding::kFine;
+  ASSERT_ROCKS_OK(PairCheck(store()).Check(*family, "b", &finding));
+  EXPECT_EQ(finding, PairCheck::Finding::kMarked);
+  EXPECT_EQ(LeftOut(), 2u);
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(other));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  view_ = StoreAccess::NewView(db_.get());
+  EXPECT_EQ(LeftOut(), 1u);
+}
+
+// A tombstone may be damaged, too, and be forgotten all the same.
+TEST_F(SuspectsTest, TombstonesGoWhenTheyAreForgotten) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("fine", "value"));
+  ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
+  StoredEntry entry = EntryOf("gone");
+  entry.suspect = true;
+  PutIntoIndex("gone", entry);
+  store()->digests()->Note(view_->PositionOf(0, "gone"));
+  EXPECT_EQ(LeftOut(), 1u);
+  Forget(db_->Identity().clock);
+  EXPECT_EQ(LeftOutByDifferences(), 0u);
+  ASSERT_TRUE(
+      Eventually([this] { return !db_->GetForgettingStats().sweeping; }));
+  EXPECT_FALSE(HasEntry("gone"));
+  EXPECT_EQ(LeftOutByDifferences(), 0u);
+}
+
+}  // namespace
+}  // namespace rocksync
