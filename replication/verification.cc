@@ -44,6 +44,16 @@ KeyDifference::Kind ToPublic(DifferenceKind kind) {
   return KeyDifference::Kind::kContent;
 }
 
+bool IsLive(const Held& held) { return held.state == Held::State::kLive; }
+
+// A pair that one side held is in neither set any more. It may have been
+// deleted, and that forgotten, between two looks; or both suspect it now.
+bool Vanished(const Difference& first, const Difference& now) {
+  return (IsLive(first.mine) || IsLive(first.theirs)) &&
+         now.mine.state == Held::State::kNothing &&
+         now.theirs.state == Held::State::kNothing;
+}
+
 class Verification {
  public:
   Verification(const VerifyOptions& options, const VerificationSteps& steps,
@@ -66,8 +76,9 @@ class Verification {
     if (!s.ok()) return s;
     for (const Difference& difference : differing_) Tell(difference, differs);
     result_->differences = differing_.size();
+    if (vanished_ > 0) result_->complete = false;
     result_->equal = result_->complete && differing_.empty();
-    return LeftOut();
+    return NotCompared();
   }
 
  private:
@@ -108,7 +119,13 @@ class Verification {
                        : "one side has pairs whose index entries do not read");
   }
 
-  rocksdb::Status LeftOut() const {
+  rocksdb::Status NotCompared() const {
+    if (vanished_ > 0) {
+      return rocksdb::Status::Incomplete(
+          "at a second look neither set held anything of " +
+              std::to_string(vanished_) + " keys that had differed",
+          "compare again");
+    }
     if (result_->suspects_here == 0 && result_->suspects_there == 0) {
       return rocksdb::Status::OK();
     }
@@ -130,7 +147,9 @@ class Verification {
     size_t looked = 0;
     task.found = [&](Difference now) {
       const Difference& first = differing_[looked++];
-      if (StillDiffers(first, now)) {
+      if (Vanished(first, now)) {
+        ++vanished_;
+      } else if (StillDiffers(first, now)) {
         still.push_back(first);
       } else {
         ++result_->in_flight;
@@ -164,6 +183,7 @@ class Verification {
   VerifyResult* const result_;
   std::vector<Difference> differing_;
   size_t held_bytes_ = 0;
+  uint64_t vanished_ = 0;
 };
 
 }  // namespace

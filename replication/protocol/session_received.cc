@@ -12,8 +12,9 @@ absl::Status SessionImpl::ReceiveEqual(std::string_view body) {
     return Malformed(MessageType::kEqual, "nothing was summarised");
   }
   const bool of_all = scope_ != Scope::kSpan || whole();
-  if (!of_all && !body.empty())
+  if (!of_all && !body.empty()) {
     return Malformed(MessageType::kEqual, "too long");
+  }
   const absl::Status status =
       DecodeLeftOut(MessageType::kEqual, body, &report_.peer_left_out);
   if (!status.ok()) return status;

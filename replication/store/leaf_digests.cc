@@ -133,8 +133,10 @@ void LeafDigests::Remove(const IndexCursor& cursor) {
   const uint32_t leaf = LeafOf(cursor.key().position);
   if (cursor.Counts()) {
     leaves_[leaf].Remove(cursor.Hash());
-  } else if (--suspects_[leaf] == 0) {
-    suspects_.erase(leaf);
+  } else if (const auto held = suspects_.find(leaf); held == suspects_.end()) {
+    Distrust();  // damaged since it was counted as what it was
+  } else if (--held->second == 0) {
+    suspects_.erase(held);
   }
   if (!cursor.entry().tombstone) return;
   if (--tombstones_[leaf].count == 0) tombstones_[leaf] = {};

@@ -101,6 +101,20 @@ TEST_F(SuspectsTest, EntriesThatDoNotParseAreCounted) {
   EXPECT_EQ(LeftOut(), 2u);
 }
 
+// As if an entry had been damaged after it was counted for what it was.
+TEST_F(SuspectsTest, ACountThatCannotBeIsReadAnew) {
+  OpenWithView();
+  MakeSuspect({"a", "b"});
+  LeafDigests::Readied readied;
+  LeafDigests* const digests = store()->digests();
+  ASSERT_TRUE(digests->Ready({}, &readied).ok());
+  EXPECT_EQ(readied.suspects, 2u);
+  digests->Trust(*readied.leaves, digests->LeafTombstonesNow(), {});
+  ASSERT_ROCKS_OK(Put("a", "written"));
+  ASSERT_TRUE(view_->TakeSnapshot({}).ok());
+  EXPECT_EQ(LeftOut(), 1u);
+}
+
 TEST_F(SuspectsTest, AreKnownAfterACleanCloseWithoutReadingTheIndex) {
   OpenWithView();
   for (int i = 0; i < 100; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "v"));

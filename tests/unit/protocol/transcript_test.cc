@@ -112,5 +112,32 @@ TEST_F(TranscriptTest, ReadableSpans) {
   Compare("spans.txt");
 }
 
+TEST_F(TranscriptTest, ReadableSuspects) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  ConversationOptions options;
+  options.initiator.exchange.mode = ExchangeMode::kBloom;
+  options.initiator.exchange.false_positive_rate = 0.01;
+  for (const char* key : {"apple", "pear"}) a.Put(0, key, "sound");
+  Note("nothing is suspect", Converse(&a, &b, options));
+  a.Rot(0, "apple");
+  a.Scrub();
+  b.Rot(0, "apple");
+  b.Scrub();
+  Note("both suspect their pair of a key", Converse(&a, &b, options));
+  a.Put(0, "plum", "sound");
+  b.Put(0, "apple", "written again");
+  options.seed.session_number = 1;
+  Note("one of them is written, and repairs the other",
+       Converse(&a, &b, options));
+  b.Put(0, "quince", "sound");
+  b.Rot(0, "quince");
+  b.Scrub();
+  a.Put(0, "cherry", "sound");
+  options.seed.session_number = 2;
+  Note("one suspects a pair that the other lacks", Converse(&a, &b, options));
+  Compare("suspects.txt");
+}
+
 }  // namespace
 }  // namespace rocksync
