@@ -11,6 +11,8 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "replication/store/store.h"
+#include "replication/store/store_access.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tools/status.h"
 #include "tools/verify.h"
@@ -91,6 +93,39 @@ TEST_F(ToolTest, TwoRunningReplicas) {
 
   EXPECT_EQ(Verify(a->address(), b->address(), false, 2), kVerifyDifferent);
   EXPECT_THAT(out_.str(), HasSubstr("different: at least 2 keys"));
+}
+
+// In no set, so nobody can say that they are equal: running or at rest.
+TEST_F(ToolTest, SuspectPairsAreNotCalledEqual) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  a->Put("fine", "value");
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  a->Put("mine alone", "value");
+  ASSERT_TRUE(IsOk(
+      StoreAccess::StoreOf(a->db())->db()->Put({}, "mine alone", "valuf")));
+  ASSERT_TRUE(IsOk(a->replicator()->ScrubNow()));
+  EXPECT_EQ(Verify(a->address(), b->address()), kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr("1 here, 0 at the peer"));
+  EXPECT_EQ(Verify(b->address(), a->address()), kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr("0 here, 1 at the peer"));
+  StatusToolOptions options;
+  options.replica = a->address();
+  options.credentials = TestCredentials();
+  options.json = true;
+  out_.str("");
+  ASSERT_EQ(RunStatus(options, out_, err_), 0) << err_.str();
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["suspects_held"], 1);
+
+  for (TestReplica* replica : {a.get(), b.get()}) {
+    replica->Stop();
+    replica->Close();
+  }
+  EXPECT_EQ(Verify(a->setting().directory, b->setting().directory),
+            kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr("1 here, 0 at the peer"));
 }
 
 TEST_F(ToolTest, OneAtRestAgainstOneRunning) {
