@@ -61,6 +61,10 @@ TEST_F(WrongDigestsTest, DoNotComeOfAReadingThatBrokeOff) {
     }
     for (int i = 0; i < 100; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "w"));
     ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+    // One that RocksDB begins by itself would meet the unreadable disk, and
+    // Close return its error.
+    ASSERT_ROCKS_OK(store()->db()->CompactRange({}, store()->reader().index(),
+                                                nullptr, nullptr));
     if (whole) store()->DistrustDigests();
     *disk_.state = DiskState::kUnreadable;
     EXPECT_FALSE(view_->TakeSnapshot({}).ok());
