@@ -123,7 +123,8 @@ class Chaos:
         self.writers.resume()
         until = self.begin + self.options.minutes * 60
         shown = 0
-        while time.monotonic() < until and not self.noticed:
+        while not self.noticed and (time.monotonic() < until
+                                    or self._wait_for_writes(until)):
             time.sleep(self.random.uniform(0, 1))
             done = self.faults.turn()
             for store in self.stores:
@@ -139,6 +140,16 @@ class Chaos:
         self.writers.pause()
         self.writers.stop()
 
+    def _wait_for_writes(self, until):
+        """Whether a short run on a busy machine has to go on to show
+        anything."""
+        return not self._live() and time.monotonic() < until + NO_ANSWER_S
+
+    def _live(self):
+        """Owned keys that surely have a value."""
+        return [k for k in sorted(self.ledger.keys()) if k.startswith("own")
+                and DELETED not in self.ledger.possible(k)]
+
     def _end(self):
         self._progress()
         self._note("faults are over; replicas heal")
@@ -151,8 +162,7 @@ class Chaos:
     def _plant(self):
         """What a database or a replica that lies would look like."""
         plant = self.options.plant
-        live = [k for k in sorted(self.ledger.keys()) if k.startswith("own")
-                and DELETED not in self.ledger.possible(k)]
+        live = self._live()
         if plant == "drop-pair":
             verdict.drop_pair(self.stores[1], live[0], self.binaries)
         elif plant:
