@@ -119,18 +119,24 @@ class IntroductionTalk {
     SayWhyNot(rocksdb::Status::TryAgain(why.ToString()), connection_, timeout_);
   }
 
-  // What lets this replica open as a new one, should it be the copy.
+  // What lets this replica open as a new one, should it be the copy or an older
+  // state, and what takes that back.
   void NoteWhatItMeans() {
     rocksdb::Status s;
     if (setup_->refused() == RefusalReason::kRolledBack) {
       s = StoreAccess::NoteSuperseded(replica_->db);
     } else if (setup_->met_itself()) {
       s = StoreAccess::NoteMetItself(replica_->db);
+    } else if (setup_->promised_more()) {
+      s = StoreAccess::NotePromisedMore(replica_->db,
+                                        setup_->peer().replica_id);
+    } else if (setup_->status().ok()) {
+      s = StoreAccess::NoteTakenBack(replica_->db, setup_->peer().replica_id);
     }
     if (s.ok()) return;
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-                 "[rocksync] a peer refuses this replica as rolled back or as "
-                 "one of two; that could not be written down: %s",
+                 "[rocksync] whether a peer refuses this replica as rolled "
+                 "back or as one of two could not be written down: %s",
                  s.ToString().c_str());
   }
 

@@ -1,5 +1,6 @@
 #include "replication/status_report.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,15 @@ JsonObject StatusReport(const Replica& replica) {
   const IndexStats index = replica.db->GetIndexStats();
   const AdoptionProgress adoption = replica.db->Adoption();
   std::vector<std::string> families;
-  for (const std::string& family : replica.db->ReplicatedFamilies()) {
+  const std::vector<std::string> there = replica.db->ReplicatedFamilies();
+  for (const std::string& family : there) {
     families.push_back(Readable(family));
+  }
+  std::vector<std::string> missing;
+  for (const std::string& name : replica.db->replication_options().families) {
+    if (!std::count(there.begin(), there.end(), name)) {
+      missing.push_back(Readable(name));
+    }
   }
   std::vector<JsonObject> peers;
   for (const PeerStats& peer : stats.peers) peers.push_back(ToJson(peer));
@@ -61,6 +69,7 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("cluster", replica.db->replication_options().cluster_name)
       .Add("incarnation", replica.identity.incarnation)
       .Add("families", families)
+      .Add("families_not_there", missing)
       .Add("elements", stats.elements)
       .Add("wall_clock_ms", replica.db->GetEnv()->NowMicros() / 1000)
       .Add("clock_ms", replica.db->Identity().clock >> 16)

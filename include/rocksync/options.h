@@ -32,10 +32,11 @@ struct ReplicatedDBOptions {
   std::string cluster_name;
 
   // Names of the replicated column families. Empty: all of them. Writes to the
-  // others pass through untouched. A name that no family has (yet) is no error;
-  // ReplicatedDB::ReplicatedFamilies says which are replicated. A family that
-  // is created while the database is open is replicated if it is named here, or
-  // if this is empty.
+  // others pass through untouched. A name that no family has (yet) is no error,
+  // but RocksDB's LOG warns of it, and `rocksync status` lists it, as it may be
+  // a typo; ReplicatedDB::ReplicatedFamilies says which are replicated. A
+  // family that is created while the database is open is replicated if it is
+  // named here, or if this is empty.
   //
   // A family that was replicated when the database was last open, and now is
   // not named, or is not there any more (dropped or made anew without the

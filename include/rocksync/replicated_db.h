@@ -108,7 +108,8 @@ struct RestampResult {
 //    neither opened nor created. At open: DBOptions::allow_2pc,
 //    unordered_write, best_efforts_recovery, paranoid_checks turned off and
 //    WALRecoveryMode::kSkipAnyCorruptedRecords; of replicated families FIFO
-//    compaction and inplace_update_support.
+//    compaction, inplace_update_support, and tables that cannot be read in
+//    order (PlainTable, CuckooTable).
 //  * After a write to RocksDB's log that failed, writes, FlushWAL, SyncWAL and
 //    Flush return RocksDB's error until it has recovered (by itself, once a
 //    full disk has room again), or the database is opened anew. RocksDB itself

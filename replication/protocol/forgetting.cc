@@ -91,7 +91,8 @@ MeetingVerdict PromisedMore(uint64_t id) {
                        " has promised more than it now knows of; if this goes"
                        " on, an older state of its disk is back: export what"
                        " it alone holds (`rocksync rescue`) and open it as a"
-                       " new replica")};
+                       " new replica (open_copy_as_new_replica)"),
+          id};
 }
 
 // Of two with data from outside the list, or from before it, the one that is

@@ -141,7 +141,8 @@ enum class Meeting : uint8_t {
 };
 struct MeetingVerdict {
   Meeting meeting = Meeting::kAlike;
-  std::string why;  // and the remedy, if they may not talk
+  std::string why;           // and the remedy, if they may not talk
+  uint64_t rolled_back = 0;  // kRolledBack: which of the two
 };
 
 // What a replica is known to have said of itself in the life that it lives now.

@@ -94,6 +94,7 @@ RefusalReason ReasonOf(Meeting meeting) {
     // set-ups of one life may cross on two connections, and then the next
     // attempt goes through.
     case Meeting::kRolledBack:
+      return RefusalReason::kPromisedMore;
     case Meeting::kOutOfReach:
       return RefusalReason::kOutOfReach;
     default:
@@ -296,6 +297,7 @@ absl::Status Setup::ReceiveRefusal(std::string_view body) {
   met_itself_ = refused_ == RefusalReason::kSameReplica &&
                 peer_.replica_id == mine_.replica_id &&
                 peer_.incarnation != mine_.incarnation;
+  promised_more_ = refused_ == RefusalReason::kPromisedMore;
   return absl::FailedPreconditionError(absl::StrCat(
       "the peer refuses",
       proven ? "" : ", and does not prove that it knows the cluster's secret",
@@ -369,6 +371,10 @@ absl::Status Setup::CheckMembership() {
   }
   const absl::Status status = CheckLives();
   if (!status.ok() || verdict.why.empty()) return status;
+  if (verdict.rolled_back == mine_.replica_id) {
+    promised_more_ = true;
+    return Refuse(RefusalReason::kOutOfReach, verdict.why);
+  }
   return Refuse(ReasonOf(meeting_), verdict.why);
 }
 

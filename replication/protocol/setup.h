@@ -60,17 +60,19 @@ struct SetupFacts {
 };
 
 enum class RefusalReason : uint8_t {
-  kProtocol = 1,     // no version in common
-  kCluster = 2,      // the peer is of another cluster
-  kSecret = 3,       // the cluster's secret differs
-  kSameReplica = 4,  // one replica id twice
-  kIdentity = 5,     // the transport authenticated another replica id
-  kNotMember = 6,    // not in the member list
-  kEpoch = 7,        // member lists that do not follow one another
-  kRolledBack = 8,   // a life that was superseded, or a copy
-  kFamilies = 9,     // replicated families differ
-  kComparator = 10,  // a family's comparator differs
-  kOutOfReach = 11,  // it may hold pairs that were deleted and forgotten
+  kProtocol = 1,       // no version in common
+  kCluster = 2,        // the peer is of another cluster
+  kSecret = 3,         // the cluster's secret differs
+  kSameReplica = 4,    // one replica id twice
+  kIdentity = 5,       // the transport authenticated another replica id
+  kNotMember = 6,      // not in the member list
+  kEpoch = 7,          // member lists that do not follow one another
+  kRolledBack = 8,     // a life that was superseded, or a copy
+  kFamilies = 9,       // replicated families differ
+  kComparator = 10,    // a family's comparator differs
+  kOutOfReach = 11,    // it may hold pairs that were deleted and forgotten
+  kPromisedMore = 12,  // you promised more than you know of: an older state of
+                       // your disk is back, if it goes on
 };
 
 // What the peer is held against. Empty functions: no such check.
@@ -113,6 +115,11 @@ class Setup {
   // proof here: it must have had one before the set-up (knock.h).
   bool met_itself() const { return met_itself_; }
 
+  // The peer has heard this replica promise more than it now knows of, as
+  // either of the two has found. Proven as above. It may pass: two set-ups of
+  // one life may cross on two connections.
+  bool promised_more() const { return promised_more_; }
+
   const SetupFacts& peer() const { return peer_; }
   // kAlike: sessions may begin. kLearn or kTeach: one side has the newer member
   // list; it adopts nothing by itself, and the two should meet again.
@@ -148,6 +155,7 @@ class Setup {
   absl::Status status_;
   std::optional<RefusalReason> refused_;
   bool met_itself_ = false;
+  bool promised_more_ = false;
   SetupFacts peer_;
   Meeting meeting_ = Meeting::kAlike;
   std::string my_setup_;  // whole messages, for the confirmation

@@ -20,6 +20,7 @@ constexpr uint8_t kFamilyDropping = 0x04;
 constexpr uint8_t kPlaceSuperseded = 0x01;
 constexpr uint8_t kPlaceMoved = 0x02;
 constexpr uint8_t kPlaceMetItself = 0x04;
+constexpr uint8_t kPlacePromisedMore = 0x08;  // a replica id follows
 
 std::string Start() { return std::string(1, static_cast<char>(kIndexFormat)); }
 
@@ -134,17 +135,27 @@ std::string Encode(const PlaceRecord& record) {
   PutLengthPrefixed(&out, record.directory);
   PutFixed8(&out, (record.superseded ? kPlaceSuperseded : 0) |
                       (record.moved ? kPlaceMoved : 0) |
-                      (record.met_itself ? kPlaceMetItself : 0));
+                      (record.met_itself ? kPlaceMetItself : 0) |
+                      (record.promised_more_to != 0 ? kPlacePromisedMore : 0));
+  if (record.promised_more_to != 0) PutFixed64(&out, record.promised_more_to);
   return out;
 }
 
 bool Decode(std::string_view bytes, PlaceRecord* record) {
   uint8_t flags = 0;
   if (!Begin(&bytes) || !GetText(&bytes, &record->directory) ||
-      !GetFixed8(&bytes, &flags) || !bytes.empty() ||
-      flags > (kPlaceSuperseded | kPlaceMoved | kPlaceMetItself)) {
+      !GetFixed8(&bytes, &flags) ||
+      flags > (kPlaceSuperseded | kPlaceMoved | kPlaceMetItself |
+               kPlacePromisedMore)) {
     return false;
   }
+  record->promised_more_to = 0;
+  if ((flags & kPlacePromisedMore) != 0 &&
+      (!GetFixed64(&bytes, &record->promised_more_to) ||
+       record->promised_more_to == 0)) {
+    return false;
+  }
+  if (!bytes.empty()) return false;
   record->superseded = (flags & kPlaceSuperseded) != 0;
   record->moved = (flags & kPlaceMoved) != 0;
   record->met_itself = (flags & kPlaceMetItself) != 0;

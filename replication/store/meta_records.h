@@ -64,8 +64,13 @@ struct PlaceRecord {
   bool superseded = false;  // a peer has met a later life, or another one
   bool moved = false;       // opened elsewhere than at the opening before
   bool met_itself = false;  // a peer with the same identity, in another life
+  // The peer that has heard this replica promise more than it knows of, and has
+  // not taken it back since; 0: there is none.
+  uint64_t promised_more_to = 0;
 
-  bool MayBeCopy() const { return superseded || moved || met_itself; }
+  bool MayBeCopy() const {
+    return superseded || moved || met_itself || promised_more_to != 0;
+  }
 };
 
 // What of a family is still to be read.

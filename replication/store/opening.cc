@@ -632,8 +632,10 @@ Status Opening::SettleFamilies(
         families.begin(), families.end(),
         [&](const ColumnFamilyDescriptor& f) { return f.name == name; });
     if (!there) {
-      rocksdb::Info(db_->GetDBOptions().info_log,
-                    "rocksync: replicated family %s is not there (yet)",
+      rocksdb::Warn(db_->GetDBOptions().info_log,
+                    "rocksync: ReplicatedDBOptions::families names '%s', and "
+                    "there is no such column family (yet); a typo leaves the "
+                    "family that is meant unreplicated",
                     name.c_str());
     }
   }

@@ -6,6 +6,7 @@
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/table.h"
 #include "rocksync/limits.h"
 #include "rocksync/replicated_db.h"
 
@@ -156,6 +157,19 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
         "CanKeysWithDifferentByteContentsBeEqual() to return false, or set "
         "ReplicatedDBOptions::comparators_tell_all_bytes_apart, if it never "
         "does");
+  }
+  for (const char* const table :
+       {rocksdb::TableFactory::kPlainTableName(),
+        rocksdb::TableFactory::kCuckooTableName(), "AdaptiveTableFactory"}) {
+    if (options.table_factory != nullptr &&
+        options.table_factory->IsInstanceOf(table)) {
+      return Refuse(
+          Text("table_factory ", table) + in,
+          "a scrub has to read a family's tables in order of the keys; use "
+          "NewBlockBasedTableFactory (tables that are there have to be written "
+          "anew: read the pairs by a plain program and Put them), or keep the "
+          "family out of ReplicatedDBOptions::families");
+    }
   }
   if (options.inplace_update_support) {
     return Refuse("inplace_update_support" + in,

@@ -65,6 +65,15 @@ rocksdb::Status StoreAccess::NoteMetItself(ReplicatedDB* db) {
   return db->store_->NoteMetItself();
 }
 
+rocksdb::Status StoreAccess::NotePromisedMore(ReplicatedDB* db,
+                                              uint64_t peer_id) {
+  return db->store_->NotePromisedMore(peer_id);
+}
+
+rocksdb::Status StoreAccess::NoteTakenBack(ReplicatedDB* db, uint64_t peer_id) {
+  return db->store_->NoteTakenBack(peer_id);
+}
+
 rocksdb::Status StoreAccess::OpenWithoutTimers(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,

@@ -183,7 +183,7 @@ Status Scrub::StepFamilies(uint64_t* bytes) {
 Status Scrub::SkipPairs(const Family& family,
                         std::unique_ptr<rocksdb::Iterator>* pair) {
   const Status status = (*pair)->status();
-  // A PlainTable: there is no order to go on in.
+  // A table of the application's own kind: there is no order to go on in.
   const bool never = status.IsNotSupported() || status.IsInvalidArgument();
   if (!never && TryAgain(status)) return status;
   Missed missed;

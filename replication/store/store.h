@@ -169,6 +169,10 @@ class Store {
   // It met its own identity in another life: one of the two is a copy, and
   // neither knows which. Writes the same down.
   rocksdb::Status NoteMetItself();
+  // `peer_id` refuses it as one that has promised more than it knows of: the
+  // same, until that peer takes it back.
+  rocksdb::Status NotePromisedMore(uint64_t peer_id);
+  rocksdb::Status NoteTakenBack(uint64_t peer_id);
 
   // Forgetting.
   Membership* membership() const { return membership_.get(); }
@@ -255,7 +259,8 @@ class Store {
                                   std::vector<FamilyRecord> records);
   rocksdb::Status Recheck(bool may_wait, uint64_t known,
                           const std::vector<ForeignRange>& ranges);
-  rocksdb::Status NotePlace(bool PlaceRecord::*flag);
+  // As `change` makes it, unless it is so already. Durable.
+  rocksdb::Status NotePlace(const std::function<void(PlaceRecord*)>& change);
   rocksdb::Status Seal();
 
   const ReplicatedDBOptions options_;

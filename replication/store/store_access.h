@@ -77,6 +77,11 @@ class StoreAccess {
   static rocksdb::Status NoteSuperseded(ReplicatedDB* db);
   // `db` met a peer that has its identity. As above.
   static rocksdb::Status NoteMetItself(ReplicatedDB* db);
+  // A peer refused `db` as one that has promised more than it knows of. As
+  // above, until NoteTakenBack of the same peer, which writes nothing
+  // otherwise.
+  static rocksdb::Status NotePromisedMore(ReplicatedDB* db, uint64_t peer_id);
+  static rocksdb::Status NoteTakenBack(ReplicatedDB* db, uint64_t peer_id);
 };
 
 }  // namespace rocksync

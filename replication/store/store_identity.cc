@@ -89,20 +89,37 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
   return db()->Put(synced, reader_.index(), PeerKey(peer.replica_id), record);
 }
 
-Status Store::NoteSuperseded() { return NotePlace(&PlaceRecord::superseded); }
+Status Store::NoteSuperseded() {
+  return NotePlace([](PlaceRecord* place) { place->superseded = true; });
+}
 
-Status Store::NoteMetItself() { return NotePlace(&PlaceRecord::met_itself); }
+Status Store::NoteMetItself() {
+  return NotePlace([](PlaceRecord* place) { place->met_itself = true; });
+}
 
-Status Store::NotePlace(bool PlaceRecord::*flag) {
+Status Store::NotePromisedMore(uint64_t peer_id) {
+  return NotePlace([peer_id](PlaceRecord* place) {
+    if (place->promised_more_to == 0) place->promised_more_to = peer_id;
+  });
+}
+
+Status Store::NoteTakenBack(uint64_t peer_id) {
+  return NotePlace([peer_id](PlaceRecord* place) {
+    if (place->promised_more_to == peer_id) place->promised_more_to = 0;
+  });
+}
+
+Status Store::NotePlace(const std::function<void(PlaceRecord*)>& change) {
   std::lock_guard lock(place_mutex_);
   PlaceRecord place = place_;
+  change(&place);
+  const std::string record = Encode(place);
   // The two may meet every few seconds.
-  if (place.*flag) return Status::OK();
-  place.*flag = true;
+  if (record == Encode(place_)) return Status::OK();
   rocksdb::WriteOptions synced;
   synced.sync = true;
   const Status status =
-      db()->Put(synced, reader_.index(), MetaKey(kPlaceRecord), Encode(place));
+      db()->Put(synced, reader_.index(), MetaKey(kPlaceRecord), record);
   if (status.ok()) place_ = std::move(place);
   return status;
 }

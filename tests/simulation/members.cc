@@ -315,7 +315,8 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
     return;
   }
   if (reason != RefusalReason::kNotMember && reason != RefusalReason::kEpoch &&
-      reason != RefusalReason::kOutOfReach) {
+      reason != RefusalReason::kOutOfReach &&
+      reason != RefusalReason::kPromisedMore) {
     return truth_.Broke(
         absl::StrCat("link ", link->number, ": ",
                      absl::string_view(why.data(), why.size())));

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -338,6 +339,78 @@ TEST_F(Forgetting, WrongListsAreNamed) {
   ASSERT_TRUE(IsOk(b().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
   const rocksdb::Status conflict = a().replicator()->SyncNow(b().address());
   EXPECT_TRUE(Mentions(conflict, "different member lists of one epoch, 1"));
+}
+
+// Time stands still, so that an older state of a replica's disk has promised
+// all readings of its clock.
+class ClockAtRest final : public rocksdb::EnvWrapper {
+ public:
+  ClockAtRest() : EnvWrapper(rocksdb::Env::Default()) {}
+  uint64_t NowMicros() override { return now_; }
+
+ private:
+  const uint64_t now_ = EnvWrapper::NowMicros();
+};
+
+// What the refusal recommends works.
+TEST_F(Forgetting, WhoPromisedMoreThanItKnowsOpensAsANewReplica) {
+  namespace fs = std::filesystem;
+  ClockAtRest env;
+  bool as_new = false;
+  const auto adjust = [&](rocksdb::Options* options,
+                          ReplicatedDBOptions* replication) {
+    options->env = &env;
+    replication->open_copy_as_new_replica = as_new;
+  };
+  TestReplica::Setting setting = SettingOf("kept");
+  setting.adjust = adjust;
+  TestReplica kept(setting);
+  setting = SettingOf("back");
+  setting.adjust = adjust;
+  TestReplica back(setting);
+  for (TestReplica* replica : {&kept, &back}) {
+    ASSERT_TRUE(replica->Open()) << replica->open_status().ToString();
+    ASSERT_TRUE(IsOk(replica->Start()));
+  }
+  const uint64_t id = back.id();
+  kept.Put("shared", "value");
+  back.Put("of the older state", "value");
+  ASSERT_TRUE(IsOk(kept.db()->SetMembers(1, {kept.id(), id})));
+  Meet(kept, back);
+  // As a kill would leave it. RocksDB may still take away what its opening has
+  // replaced.
+  const fs::path image = directory_ + "/image";
+  fs::create_directory(image);
+  for (const auto& file : fs::directory_iterator(setting.directory)) {
+    if (file.path().filename() == "LOCK") continue;
+    std::error_code error;
+    fs::copy_file(file, image / file.path().filename(), error);
+    EXPECT_TRUE(!error || error == std::errc::no_such_file_or_directory)
+        << file.path() << ": " << error.message();
+  }
+  kept.Put("later", "value");
+  // The first of two connections lets it vouch for more, the second says so.
+  for (int i = 0; i < 2; ++i) {
+    back.Stop();
+    ASSERT_TRUE(IsOk(back.Start()));
+    Meet(kept, back);
+  }
+  back.Stop();
+  back.Close();
+  fs::remove_all(setting.directory);
+  fs::rename(image, setting.directory);
+
+  ASSERT_TRUE(back.Open()) << back.open_status().ToString();
+  ASSERT_TRUE(IsOk(back.Start()));
+  const rocksdb::Status refused = back.replicator()->SyncNow(kept.address());
+  EXPECT_TRUE(Mentions(refused, "has promised more than it now knows of"));
+  EXPECT_TRUE(Mentions(refused, "open_copy_as_new_replica"));
+  back.Stop();
+  back.Close();
+  as_new = true;
+  ASSERT_TRUE(back.Open()) << back.open_status().ToString();
+  EXPECT_NE(back.id(), id);
+  EXPECT_EQ(back.Scan().count("of the older state"), 1u);
 }
 
 class ClockAhead final : public rocksdb::EnvWrapper {

@@ -232,5 +232,15 @@ TEST_F(FamiliesLeftOutTest, OpenButWithoutEntries) {
   EXPECT_EQ(Find("b3")->version, Version{});
 }
 
+TEST_F(FamiliesLeftOutTest, ANameThatNoFamilyHasIsWarnedOf) {
+  ASSERT_ROCKS_OK(OpenFamilies({"default", "orders"}, {"order", "default"}));
+  const std::string log = InfoLog();
+  EXPECT_NE(log.find("[WARN] rocksync: ReplicatedDBOptions::families names "
+                     "'order'"),
+            std::string::npos);
+  EXPECT_EQ(log.find("names 'default'"), std::string::npos);
+  EXPECT_EQ(db_->ReplicatedFamilies(), Names{"default"});
+}
+
 }  // namespace
 }  // namespace rocksync

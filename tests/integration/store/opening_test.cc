@@ -312,6 +312,29 @@ TEST_F(OpeningTest, WhoMetItselfOpensAsNewReplicaIfAskedTo) {
   EXPECT_EQ(db_->Identity().replica_id, renewed);
 }
 
+TEST_F(OpeningTest, WhoPromisedMoreOpensAsNewReplicaUnlessTakenBack) {
+  ASSERT_ROCKS_OK(Open());
+  const uint64_t original = db_->Identity().replica_id;
+  const auto reopen = [&](bool as_new) {
+    replication_.open_copy_as_new_replica = as_new;
+    ASSERT_ROCKS_OK(Open());
+  };
+  ASSERT_ROCKS_OK(StoreAccess::NotePromisedMore(db_.get(), 5));
+  ASSERT_ROCKS_OK(StoreAccess::NotePromisedMore(db_.get(), 6));
+  ASSERT_ROCKS_OK(StoreAccess::NoteTakenBack(db_.get(), 5));
+  reopen(/*as_new=*/true);
+  EXPECT_EQ(db_->Identity().replica_id, original) << "5 lets it in again";
+  ASSERT_ROCKS_OK(StoreAccess::NotePromisedMore(db_.get(), 5));
+  ASSERT_ROCKS_OK(StoreAccess::NoteTakenBack(db_.get(), 6));
+  reopen(/*as_new=*/false);
+  EXPECT_EQ(db_->Identity().replica_id, original) << "nobody asked for it";
+  reopen(/*as_new=*/true);
+  const uint64_t renewed = db_->Identity().replica_id;
+  EXPECT_NE(renewed, original);
+  reopen(/*as_new=*/true);
+  EXPECT_EQ(db_->Identity().replica_id, renewed);
+}
+
 // Who sets the option and keeps the identity is told so, and what to do.
 TEST_F(OpeningTest, ThatTheOptionHadNoEffectIsLogged) {
   const auto told = [&] {

@@ -360,6 +360,18 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
       {"best_efforts_recovery",
        [](auto* o, auto*) { o->best_efforts_recovery = true; }},
       {"paranoid_checks", [](auto* o, auto*) { o->paranoid_checks = false; }},
+      {"PlainTable",
+       [](auto* o, auto*) {
+         o->table_factory.reset(rocksdb::NewPlainTableFactory());
+       }},
+      {"CuckooTable",
+       [](auto* o, auto*) {
+         o->table_factory.reset(rocksdb::NewCuckooTableFactory());
+       }},
+      {"AdaptiveTableFactory",
+       [](auto* o, auto*) {
+         o->table_factory.reset(rocksdb::NewAdaptiveTableFactory());
+       }},
       {"wal_filter", [](auto* o, auto*) { o->wal_filter = &wal_filter; }},
       {"timestamps", [](auto* o, auto*) { o->comparator = &timestamped; }},
       {"comparators_tell_all_bytes_apart",

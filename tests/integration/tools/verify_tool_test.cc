@@ -270,7 +270,12 @@ TEST_F(ToolTest, WhichOfTwoDirectoriesWasWrittenToIsSaid) {
 }
 
 TEST_F(ToolTest, Status) {
-  const auto a = NewReplica("a");
+  TestReplica::Setting setting = SettingOf("a");
+  setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+    options->families = {"defualt", "default"};
+  };
+  const auto a = std::make_unique<TestReplica>(setting);
+  ASSERT_TRUE(a->Open()) << a->open_status().ToString();
   const auto b = NewReplica("b");
   ASSERT_TRUE(IsOk(a->Start()));
   ASSERT_TRUE(IsOk(b->Start()));
@@ -284,6 +289,7 @@ TEST_F(ToolTest, Status) {
   const auto status = nlohmann::json::parse(out_.str());
   EXPECT_EQ(status["cluster"], "test");
   EXPECT_EQ(status["families"], nlohmann::json::array({"default"}));
+  EXPECT_EQ(status["families_not_there"], nlohmann::json::array({"defualt"}));
   EXPECT_EQ(status["pairs_sent"], 1);
   EXPECT_EQ(status["index"]["done"], true);
   EXPECT_EQ(status["suspect_pairs"], 0);

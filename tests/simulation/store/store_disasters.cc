@@ -308,7 +308,7 @@ void StoreCluster::Refused(Node* node, const std::string& why) {
   }
   CloseCleanly(node);
   if (node->machine->up()) return;
-  if (node->as_new) Move(node);  // for it did not help
+  if (node->as_new) Move(node);  // if it did not help
   node->as_new = true;
   Trace(node->name(), " is to be opened as a new replica in ",
         node->machine->directory());

@@ -257,6 +257,30 @@ TEST_F(SetupTest, ACopyWithTheSameCounter) {
   ExpectRefused("open it as a new replica");
 }
 
+// Whoever of the two finds it, both know whom it is about.
+TEST_F(SetupTest, WhoPromisedMoreThanItKnowsIsTold) {
+  dialer_facts_.forgetting = Founded(4, {1, 2});
+  listener_facts_.forgetting = dialer_facts_.forgetting;
+  dialer_facts_.forgetting.vouched = {7, 3};
+  listener_facts_.forgetting.vouched = {8, 3};
+  ExpectRefused("replica 1 has promised more than it now knows of");
+  EXPECT_EQ(dialer_->refused(), RefusalReason::kPromisedMore);
+  EXPECT_TRUE(dialer_->promised_more());
+  EXPECT_FALSE(listener_->promised_more());
+  listener_secret_[31] ^= 1;
+  ExpectRefused("replica 1 has promised more than it now knows of");
+  EXPECT_FALSE(dialer_->promised_more()) << "it proves nothing";
+  listener_secret_ = dialer_secret_;
+
+  std::swap(dialer_facts_.forgetting, listener_facts_.forgetting);
+  listener_facts_.forgetting.vouched = {7, 2};
+  dialer_facts_.forgetting.vouched = {7, 3};
+  ExpectRefused("replica 2 has promised more than it now knows of");
+  EXPECT_EQ(dialer_->refused(), RefusalReason::kOutOfReach);
+  EXPECT_FALSE(dialer_->promised_more());
+  EXPECT_TRUE(listener_->promised_more());
+}
+
 // A listener that has a certificate, and not the secret.
 TEST_F(SetupTest, ARefusalWithoutTheSecretHasNoReasonToActUpon) {
   listener_policy_.remembered = [](uint64_t) {

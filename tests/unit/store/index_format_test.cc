@@ -138,6 +138,8 @@ TEST(IndexFormatTest, MetaRecords) {
   EXPECT_EQ(Encode(PlaceRecord{"/d", false, true}), Bytes({1, 2, '/', 'd', 2}));
   EXPECT_EQ(Encode(PlaceRecord{"/d", true, false, true}),
             Bytes({1, 2, '/', 'd', 5}));
+  EXPECT_EQ(Encode(PlaceRecord{"/d", true, false, false, 6}),
+            Bytes({1, 2, '/', 'd', 9, 0, 0, 0, 0, 0, 0, 0, 6}));
   EXPECT_EQ(Encode(std::vector<FamilyRecord>{{300, "f", kFamilyAdopting}}),
             Bytes({1, 1, 0xac, 0x02, 1, 'f', 1}));
   EXPECT_EQ(Encode(std::vector<FamilyRecord>{{300, "f", 0, true}}),
@@ -254,6 +256,7 @@ TEST(IndexFormatTest, MetaRecordsComeBackAndDamageIsSeen) {
   ExpectRobust(IdentityRecord{1, 2, 3, 4, "identity", "manifest"});
   ExpectRobust(PastLives{6, {{{7, 8}, 9}, {{8, 10}, 11}}});
   ExpectRobust(PlaceRecord{"/directory", true, true, true});
+  ExpectRobust(PlaceRecord{"/directory", true, true, true, 7});
   ExpectRobust(
       std::vector<FamilyRecord>{{0, "default", 0}, {7, "second", 3, true}});
   WorkRecord work;
