@@ -110,8 +110,9 @@ class Replicator {
   // calls. Takes less than a second, even in the middle of a session, with a
   // peer that does not answer, or while RocksDB stalls writes; but if a session
   // is writing pairs while the application holds DB::LockWAL, it waits for
-  // UnlockWAL. For good: to go on, start another replicator. Any thread but those of the progress callback
-  // and of the hook; a second call waits for the first.
+  // UnlockWAL. For good: to go on, start another replicator. Any thread but
+  // those of the progress callback and of the hook; a second call waits for the
+  // first.
   virtual void Stop() = 0;
 
   // Runs sessions with `peer` (an address of the options, or any other) until
