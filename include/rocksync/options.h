@@ -64,6 +64,14 @@ struct ReplicatedDBOptions {
   // background while the application reads and writes, one read of everything.
   // Until that is done, peers are refused with the percentage. False: such a
   // database is refused.
+  //
+  // Adopted pairs have version 0, as nothing says how old they are. If two
+  // replicas adopt different values of a key, the greater element hash wins on
+  // both and the other value is gone; a key that was deleted in one database
+  // comes back from the other. No log names such keys. So adopt data on one
+  // replica and begin the others empty, or adopt copies of one database; or
+  // compare first, by `rocksync diff` or, before the first session, by
+  // Replicator::Verify (docs/operating.md).
   bool adopt_existing = true;
 
   // The index of this database is lost, or a part of it that it cannot do
@@ -86,22 +94,27 @@ struct ReplicatedDBOptions {
   bool adopt_after_index_loss = false;
 
   // Let a copy of a replica open as a new replica with an identity of its own.
-  // False: a checkpoint or a restored backup is recognised and refused, since
-  // two replicas with one identity lose writes: neither carries the file
-  // ROCKSYNC that the library keeps in the database's directory (so a database
-  // that lost the file is refused, too). An older state put back in place, a
-  // lost log and what RepairDB left are refused as well: the file knows in
-  // which state the index was left. As a new replica such a database is
-  // compared with its index in the background.
-  // A directory copied with plain tools (`cp -a`) has the file, too, and looks
-  // like the original. It is recognised by peers, which refuse it, and opens as
-  // a new replica if this is set and anything tells that it may be a copy: it
-  // lies in another directory than at its last opening, or did at an earlier
-  // one; a peer has refused it; or it met a replica of its own identity, the
-  // original. The original may be one that was moved or met its copy, too: so
-  // set this for the one opening that needs it. Left on, it does nothing to
-  // what has become a new replica; where it has no effect, the LOG says so and
-  // what to do if this is a copy.
+  // Two replicas with one identity would lose writes.
+  //
+  // False: Open refuses a checkpoint and a restored backup. It knows them by
+  // the file ROCKSYNC, which the library keeps in the database's directory and
+  // which neither of the two carries; so it refuses a database that lost the
+  // file, too. The file also says in which state the index was left, so Open
+  // refuses an older state put back in place, a database that lost its log, and
+  // what RepairDB left.
+  //
+  // True: such a database becomes a new replica, and is compared with its index
+  // in the background.
+  //
+  // A directory copied with plain tools (`cp -a`) has the file and looks like
+  // the original: Open does not refuse it, but peers do. With this option it
+  // becomes a new replica if something shows that it may be a copy: it lies in
+  // another directory than at an earlier opening; a peer has refused it; or it
+  // met a replica of its own identity. An original that was moved, or that met
+  // its copy, shows the same. So set the option for one opening, of the copy
+  // alone. A database that has become a new replica is not changed again by the
+  // option. Where the option has no effect, the LOG says so and what to do if
+  // this is a copy.
   bool open_copy_as_new_replica = false;
 
   // The filter of the index, e.g. the one in rocksync/filter_policy.h; null:
@@ -143,7 +156,10 @@ struct ReplicatedDBOptions {
   std::vector<std::string> merge_families;
 
   // The application vouches that its compaction filters drop and change
-  // nothing in replicated families. Without it such filters are refused.
+  // nothing in replicated families. Without it such filters are refused. What a
+  // filter drops or changes all the same, the index does not notice: replicas
+  // are called equal, until the next scrub takes it for damage and the next
+  // session brings the pairs back.
   bool compaction_filters_drop_nothing = false;
 
   // The application vouches that the comparators of replicated families call

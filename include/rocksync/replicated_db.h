@@ -25,7 +25,8 @@ inline constexpr char kIndexFamilyName[] = "__rocksync_index";
 struct PastIncarnation {
   uint64_t incarnation = 0;
   uint64_t incarnation_nonce = 0;
-  uint64_t next_clock = 0;  // what the opening right after it started from
+  // first_clock of the opening right after it, in units of PairVersion::time.
+  uint64_t next_clock = 0;
 };
 
 // Who a replica is. What a peer has to remember to notice a replica that was
@@ -34,9 +35,12 @@ struct ReplicaIdentity {
   uint64_t replica_id = 0;         // random, made at first open, never 0
   uint64_t incarnation = 0;        // counts the openings
   uint64_t incarnation_nonce = 0;  // random, new with every opening
-  uint64_t first_clock = 0;  // the clock's reading when this opening began
-  uint64_t clock = 0;  // its latest reading that is durable: after any crash
-                       // the clock starts from no less
+  // Readings of the hybrid logical clock, in units of PairVersion::time (bits
+  // 63..16: milliseconds since the Unix epoch): when this opening began, and
+  // the latest that is durable. After any crash the clock starts from no less.
+  // 0: no version was issued or seen yet.
+  uint64_t first_clock = 0;
+  uint64_t clock = 0;
   // All earlier openings after the one with this number, the latest 64; a
   // replica that its peers met in another one is a copy, or of an old backup.
   uint64_t past_since = UINT64_MAX;
@@ -47,9 +51,10 @@ struct ReplicaIdentity {
 // somebody wrote to without the library.
 struct AdoptionProgress {
   bool done = true;
-  double percent = 100;     // estimated, 0..100
-  uint64_t pairs_read = 0;  // since this opening
-  std::string activity;     // "", "adopting", "re-checking"
+  double percent = 100;  // estimated, 0..100; earlier openings count
+  // By all such reading since this opening; 0 after the next one.
+  uint64_t pairs_read = 0;
+  std::string activity;  // "", "adopting", "re-checking", "purging"
   // Background errors, e.g. a full disk; the work is tried again.
   rocksdb::Status status;
 };
@@ -210,19 +215,23 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // go once all of them are known to hold them. Without a list (epoch 0) they
   // are kept for ever. Durable when it returns.
   //
-  // To be called on one replica that is a member and has the newest list (or,
-  // the first time, on any): the others take the list over when they meet one
-  // that has it. A list set where the one before has not arrived yet does not
-  // follow it, and who came in by that one is refused; so before the only
-  // replica that has the newest list is removed, another has to have it too
-  // (GetForgettingStats says which epoch a replica has). After disks were
-  // replaced by older states of them, a list belongs on a replica that none of
-  // the others refuses. `epoch` must be larger than any before, and
-  // `replica_ids` must include this replica. A replica that is absent keeps
-  // tombstones from going, for as long as it takes (GetForgettingStats says
-  // who); one that will not come back is removed by a list without it. It is
-  // then refused, and may be started anew, empty. A new replica joins empty, or
-  // from a recent copy of a member.
+  // `epoch` numbers the list: 1 for the first, then always larger than any
+  // before. `replica_ids` must include this replica.
+  //
+  // Set a list on one replica only, a member that has the newest list
+  // (ForgettingStats::epoch; the first list on any replica). The others take it
+  // over when they meet a replica that has it. A replica that has an older list
+  // knows nothing of the members that the newest one added: if the next list is
+  // set there, those members are refused. So before you remove the only replica
+  // that has the newest list, let another one take it over. Where disks were
+  // replaced by older states of them, set the list on a replica that none of
+  // the others refuses.
+  //
+  // A member that is absent keeps tombstones from going, for as long as it is
+  // away (ForgettingStats::held_up_by). One that will not come back is removed
+  // by a list without it; it is then refused, and may be started anew, empty. A
+  // new replica joins empty, or from a recent copy of a member. Recipes are in
+  // docs/operating.md.
   //
   // InvalidArgument names what is wrong with the list. Cost: a synced write;
   // writers wait for it.

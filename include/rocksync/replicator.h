@@ -88,9 +88,10 @@ struct ReplicatorOptions {
   std::function<void(const SessionProgress&)> progress;
 };
 
-// Thread-safe. Owns its threads; the database must outlive it. A failed session
-// is logged to the database's info_log, shown in stats() and tried again at the
-// next interval; it never stops the replicator.
+// Thread-safe. Owns its threads; the database must outlive it: delete the
+// replicator, then the database. A failed session is logged to the database's
+// info_log, shown in stats() and tried again at the next interval; it never
+// stops the replicator.
 class Replicator {
  public:
   // Starts listening and syncing. InvalidArgument names a wrong option, or a
@@ -107,9 +108,11 @@ class Replicator {
   // Stops listening, closes all connections, makes every SyncNow and Verify
   // under way or to come return Aborted, and waits for the threads and these
   // calls. Takes less than a second, even in the middle of a session, with a
-  // peer that does not answer, or while RocksDB stalls writes. For good: to go
-  // on, start another replicator. Any thread but those of the progress callback
-  // and of the hook; a second call waits for the first.
+  // peer that does not answer, or while RocksDB stalls writes; but if a session
+  // is writing pairs while the application holds DB::LockWAL, it waits for
+  // UnlockWAL. For good: to go on, start another replicator. Any thread but
+  // those of the progress callback and of the hook; a second call waits for the
+  // first.
   virtual void Stop() = 0;
 
   // Runs sessions with `peer` (an address of the options, or any other) until

@@ -37,6 +37,9 @@ struct SessionProgress {
   std::string error;  // empty if none
 };
 
+// Use replica_id as the key of a metric. The address of a peer that is in the
+// options is the one given there; a peer that only dials this replica has the
+// address that it came from, whose port is ephemeral.
 struct PeerStats {
   std::string address;
   uint64_t replica_id = 0;  // 0 until first met
@@ -96,8 +99,9 @@ struct ForgettingStats {
   // This replica has data from before it was a member, or took such pairs of
   // one while it was filling, and has not been proven equal to a member without
   // any. Members that have forgotten more than those data know of refuse it.
-  // The replica to export from (`rocksync rescue`) and to start empty is the
-  // one whose data they were: a new one beside it would only take them again.
+  // Remedy: find the member that brought the data, export what it alone holds
+  // (`rocksync rescue`), and start that member empty. A new, empty replica is
+  // no remedy while that member is there, since it takes the same pairs again.
   bool unproven = false;
   std::vector<MemberStats> members;  // by replica id
 };

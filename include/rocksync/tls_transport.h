@@ -84,9 +84,11 @@ struct PlaintextTransportOptions {
   SocketLimits limits;
 };
 
-// Plain TCP: no secrecy, no integrity, and anybody who can reach the port is
-// let in as whichever replica it says it is. For a network that does all of
-// this by itself (WireGuard, a service mesh), and for experiments. It never
+// Plain TCP: no certificates, no secrecy, no integrity. A peer still has to
+// prove at the start of a connection that it knows the cluster's secret; a peer
+// that knows it is taken for whichever replica it says it is, and somebody on
+// the path can read and change everything after that proof. For a network that
+// protects itself (WireGuard, a service mesh), and for experiments. It never
 // talks to a TLS transport: each names the other's fault and closes.
 rocksdb::Status NewInsecurePlaintextTransport(
     const PlaintextTransportOptions& options,

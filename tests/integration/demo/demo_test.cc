@@ -24,25 +24,27 @@ std::string OutputOf(const std::string& command) {
 
 TEST(Demo, Heals) {
   const std::string output =
-      OutputOf(std::string(DEMO) + " --keys 5000 --changes 1000 --json");
+      OutputOf(std::string(DEMO) + " --keys 20000 --changes 4000 --json");
   ASSERT_FALSE(output.empty());
   EXPECT_EQ(output.find('\n'), output.size() - 1) << output;
   const auto line = nlohmann::json::parse(output, nullptr, false);
   ASSERT_TRUE(line.is_object()) << output;
   EXPECT_EQ(line["replicas"], 3);
-  EXPECT_GE(line["keys"], 5000);
-  EXPECT_EQ(line["changes_while_apart"], 2000);
+  EXPECT_GE(line["keys"], 20'000);
+  EXPECT_EQ(line["changes_while_apart"], 8000);
   EXPECT_EQ(line["converged"], true);
   EXPECT_EQ(line["verified_by_scan"], true);
   // One side's changes go to one replica, the other's to two.
-  EXPECT_GE(line["pairs_needed"], 2800);
-  EXPECT_LE(line["pairs_needed"], 3000);
+  EXPECT_GE(line["pairs_needed"], 11'200);
+  EXPECT_LE(line["pairs_needed"], 12'000);
   EXPECT_LE(line["pairs_shipped"], 1.05 * line["pairs_needed"].get<double>());
+  // The largest values have 64 kB, so one that is shipped twice, as a later one
+  // came while replicas met, is 1.4 % of all.
   EXPECT_LE(line["value_bytes_shipped"],
             1.05 * line["value_bytes_needed"].get<double>());
   EXPECT_GE(line["rounds"], 1);
   EXPECT_GT(line["protocol_bytes"], 0);
-  EXPECT_LT(line["protocol_bytes"], 200'000);
+  EXPECT_LT(line["protocol_bytes"], 800'000);
   std::printf("%s", output.c_str());
 }
 
