@@ -39,7 +39,7 @@ TEST(Demo, Heals) {
   EXPECT_LE(line["pairs_needed"], 12'000);
   EXPECT_LE(line["pairs_shipped"], 1.05 * line["pairs_needed"].get<double>());
   // The largest values have 64 kB, so one that is shipped twice, as a later one
-  // came while replicas met, is 1.4 % of all.
+  // came while replicas met, is 1.2 % of all.
   EXPECT_LE(line["value_bytes_shipped"],
             1.05 * line["value_bytes_needed"].get<double>());
   EXPECT_GE(line["rounds"], 1);
