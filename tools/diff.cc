@@ -110,7 +110,7 @@ class Diff {
         NoteKey(kOnlyLeft, name, a->key(), &only_left_);
       } else if (side > 0) {
         NoteKey(kOnlyRight, name, b->key(), &only_right_);
-      } else if (a->value() != b->value()) {
+      } else if (a->columns() != b->columns()) {  // of a plain value: one
         NoteKey(kDiffers, name, a->key(), &differ_);
       } else {
         ++same_;

@@ -4,6 +4,7 @@
 
 #include "replication/json.h"
 #include "replication/store/index_key.h"
+#include "replication/store/plain_value.h"
 
 namespace rocksync {
 namespace {
@@ -36,7 +37,11 @@ Status DoubtPairsOf(const IndexReader& reader, const Family& family,
         {reader.hasher().Position(family.name, key), family.id, key}, &entry);
     if (!status.ok() && !status.IsNotFound()) return status;
     if (status.IsNotFound()) entry = UnknownEntry();
-    if (!Vouches(reader, family, key, entry, pair->value())) {
+    const bool entity = !IsPlain(*pair);
+    if (entity && ++found->entities == 1) {
+      found->entity = EntityError(family, key);
+    }
+    if (entity || !Vouches(reader, family, key, entry, pair->value())) {
       found->pairs[{family.ordinal, std::move(key)}] = entry;
     }
   }

@@ -23,6 +23,9 @@ struct DoubtedPairs {
   // Of families whose data were not read to their end: which, and why. A pair
   // without an index entry may have been missed in them.
   std::vector<std::string> unread;
+  // Wide-column entities, which are doubted, too: how many, and the first.
+  uint64_t entities = 0;
+  rocksdb::Status entity;
 };
 
 // Reads all data and the whole index. A pair is doubted if it has no index

@@ -12,6 +12,7 @@
 
 #include "replication/json.h"
 #include "replication/protocol/pair_coding.h"
+#include "replication/store/plain_value.h"
 #include "replication/store/resting_replica.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
@@ -70,8 +71,8 @@ struct Rescued {
 
 Status ReadPairOf(const RestingReplica& replica, uint32_t family,
                   const std::string& key, std::string* value) {
-  return replica.reader().db()->Get(
-      rocksdb::ReadOptions(), replica.families()[family].handle(), key, value);
+  return GetPlain(replica.reader().db(), rocksdb::ReadOptions(),
+                  replica.families()[family], key, value);
 }
 
 // What the element's hash would be if it had this value.
@@ -232,7 +233,7 @@ class Search {
   }
 
   std::vector<Rescued> TakeFound() { return std::move(found_); }
-  const std::vector<std::string>& unread() const { return doubted_.unread; }
+  const DoubtedPairs& doubted() const { return doubted_; }
 
  private:
   Status CompareAll(Counterpart* counterpart) {
@@ -357,14 +358,21 @@ int RunRescue(const RescueOptions& options, std::ostream& out,
   if (status.ok()) {
     Search search(*replica);
     status = search.Run(options);
-    for (const std::string& unread : search.unread()) {
+    const DoubtedPairs& doubted = search.doubted();
+    for (const std::string& unread : doubted.unread) {
       err << "rocksync rescue: not all data could be read; pairs without an"
              " index entry may be left out: "
           << unread << "\n";
     }
+    if (doubted.entities > 0) {
+      err << "rocksync rescue: " << doubted.entities
+          << " wide-column entities are listed as damaged and not exported; "
+             "the first: "
+          << doubted.entity.ToString() << "\n";
+    }
     std::vector<Rescued> found = search.TakeFound();
     if (status.ok() && found.empty()) {
-      if (!search.unread().empty()) return kRescueError;
+      if (!doubted.unread.empty()) return kRescueError;
       out << options.directory << " holds nothing that " << options.against
           << " lacks\n";
       return kRescueNothing;

@@ -121,6 +121,11 @@ struct RestampResult {
 //    would end the process at FlushWAL if built with assertions.
 //  * Keys and values above ReplicatedDBOptions::max_key_bytes and
 //    max_value_bytes are refused.
+//  * Wide-column entities that are there already, or come by another door (see
+//    below), are not replicated, and nobody is equal to a replica that has one:
+//    Adoption() does not end, its status is NotSupported and names the key, and
+//    sessions are refused until the key is written with Put or deleted. An
+//    entity of the default column alone is a plain value.
 //  * A DBOptions::write_buffer_manager that may stall writes: all families are
 //    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
 //    those that hold nothing, and stall for ever.

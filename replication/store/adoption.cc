@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replication/store/pair_check.h"
+#include "replication/store/plain_value.h"
 #include "replication/store/store.h"
 #include "rocksdb/comparator.h"
 
@@ -357,6 +358,11 @@ Status Adoption::ReadFamily(const Family& family, uint8_t work) {
       std::vector<Candidate> candidates;
       for (; iterator->Valid() && candidates.size() < kChunkPairs;
            iterator->Next()) {
+        // It may have been replaced since the iterator was made: then the next
+        // try, with a new one, goes on.
+        if (!IsPlain(*iterator)) {
+          return EntityError(family, iterator->key().ToStringView());
+        }
         candidates.push_back({iterator->key().ToString(),
                               store_->reader().hasher().Position(
                                   family.name, iterator->key().ToStringView()),
@@ -414,10 +420,10 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
   const bool checking = (work & kFamilyChecking) != 0;
   if (known && !checking) return Status::OK();
   Evidence evidence = Evidence::kNone;
-  rocksdb::PinnableSlice current;
+  std::string current;
   if (checking) {
-    status = store_->db()->Get(rocksdb::ReadOptions(), family.handle(),
-                               candidate.key, &current);
+    status = GetPlain(store_->db(), rocksdb::ReadOptions(), family,
+                      candidate.key, &current);
     if (status.IsNotFound()) return Status::OK();  // the index pass judges it
     if (!status.ok()) return status;
     if (known && Matches(family, candidate.key, entry, current)) {
@@ -433,7 +439,7 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
     if (!status.ok()) return status;
     judged = entry;
   } else if (evidence != Evidence::kNone) {
-    const std::string_view view = current.ToStringView();
+    const std::string_view view = current;
     judged = IssuedEntry({}, &view);
     status = store_->DrawVersion(&judged.version);
     if (!status.ok()) return status;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "replication/store/plain_value.h"
 #include "replication/store/refusals.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/merge_operator.h"
@@ -135,7 +136,7 @@ Status BatchRewriter::MergeCF(uint32_t id, const Slice& key,
     const Status status = Other(id, &handle);
     return handle != nullptr ? out_->Merge(handle, key, value) : status;
   }
-  rocksdb::PinnableSlice stored;
+  std::string stored;
   Slice existing;
   bool exists = false;
   const auto written = written_.find({id, key.ToString()});
@@ -143,8 +144,8 @@ Status BatchRewriter::MergeCF(uint32_t id, const Slice& key,
     exists = written->second.has_value();
     if (exists) existing = *written->second;
   } else {
-    const Status status =
-        db_->Get(rocksdb::ReadOptions(), family->handle(), key, &stored);
+    const Status status = GetPlain(db_, rocksdb::ReadOptions(), *family,
+                                   key.ToStringView(), &stored);
     if (!status.ok() && !status.IsNotFound()) return status;
     exists = status.ok();
     if (exists) existing = stored;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "replication/store/index_key.h"
+#include "replication/store/plain_value.h"
 #include "replication/store/status.h"
 
 namespace rocksync {
@@ -89,13 +90,14 @@ class IndexSnapshot final : public StorageSnapshot {
     rocksdb::ReadOptions options;
     options.snapshot = at();
     std::string value;
+    bool entity = false;
     const rocksdb::Status status =
-        reader_.db()->Get(options, family.handle(), entry.key, &value);
+        GetPlain(reader_.db(), options, family, entry.key, &value, &entity);
     // Who is told looks again, by now's entry.
     if (!status.ok() && !status.IsNotFound() && !status.IsCorruption()) {
       return ToAbsl(status);
     }
-    if (status.ok() &&
+    if (status.ok() && !entity &&
         reader_.hasher().HashPair(
             family.name, entry.key, entry.version,
             reader_.hasher().HashValue(entry.version, value)) == entry.hash) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "replication/store/plain_value.h"
 #include "replication/store/store.h"
 #include "rocksdb/utilities/debug.h"
 
@@ -24,8 +25,7 @@ bool HashFits(const ElementHasher& hasher, const Family& family,
   if (!found.has_value) return false;
   StoredEntry read = entry;
   read.pending = true;
-  const ValueHash value =
-      hasher.HashValue(entry.version, found.value.ToStringView());
+  const ValueHash value = hasher.HashValue(entry.version, found.value);
   read.hash_high = value.high;
   read.hash_low = value.low;
   return CompleteHash(hasher, family.name, key, read) ==
@@ -63,8 +63,8 @@ Status ReadPair(rocksdb::DB* db, const Family& family, std::string_view key,
                 Examination* out) {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
-  const Status status = db->Get(options, family.handle(),
-                                Slice(key.data(), key.size()), &out->value);
+  const Status status =
+      GetPlain(db, options, family, key, &out->value, &out->entity);
   out->has_value = status.ok();
   out->corrupt = status.IsCorruption();
   return status.IsNotFound() || status.IsCorruption() ? Status::OK() : status;
@@ -122,7 +122,9 @@ Status Examine(const IndexReader& reader, const Family& family,
     out->entry = UnknownEntry();
     out->entry.damaged = true;
   }
-  out->verdict = VerdictOf(hasher, family, key.key, out->entry, *out);
+  out->verdict = out->entity
+                     ? Verdict::kEntity
+                     : VerdictOf(hasher, family, key.key, out->entry, *out);
   if (out->verdict == Verdict::kDiffers) {
     const auto mended = Mend(reader, family, key.key, bytes, *out);
     if (mended.has_value()) {
@@ -177,6 +179,12 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       status =
           JudgeShowing(family, index_key, judged, &judged, &batch, finding);
       if (!status.ok()) return status;
+      break;
+    case Verdict::kEntity:
+      if (suspect) return status;
+      *finding = Finding::kMarked;
+      if (found.entry.damaged) judged = UnknownEntry();
+      judged.suspect = true;
       break;
     case Verdict::kUnreadable:
       // A tombstone does not say that there is anything to be read.
@@ -265,6 +273,11 @@ void PairCheck::Log(const Family& family, const std::string& key,
     case Verdict::kUnreadable:
       what = "does not read";
       break;
+    case Verdict::kEntity:
+      what =
+          "is a wide-column entity, which is not replicated (write it with "
+          "Put)";
+      break;
   }
   const char* then = "";
   switch (finding) {
@@ -299,10 +312,10 @@ Status PairCheck::Settle(const Family& family, const std::string& key,
                            family.id, key};
   const StripeGuard guard(store_->locks(), StripeOf(index_key.position));
   Examination found;
-  // What cannot be read stays suspect.
+  // What cannot be read, or replicated, stays suspect.
   if (!Examine(reader, family, index_key, &found).ok()) return Status::OK();
   if (found.verdict == Verdict::kUnknown || !found.entry.suspect ||
-      found.corrupt) {
+      found.corrupt || found.entity) {
     return Status::OK();
   }
   if (!store_->AllIsIndexed()) return ChangedPastTheLibrary();
@@ -316,7 +329,7 @@ Status PairCheck::Settle(const Family& family, const std::string& key,
     return Write(&batch, index_key, finding);
   }
   if (found.has_value) {
-    const std::string_view view = found.value.ToStringView();
+    const std::string_view view = found.value;
     store_->PutEntry(&batch, index_key,
                      PendingEntry(reader.hasher(), {}, &view));
   } else {

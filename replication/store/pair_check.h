@@ -7,6 +7,10 @@
 // but a read that ends short looks just like it: so a pair becomes suspect by
 // it, keeps its entry, and is acquitted as soon as it reads and matches.
 //
+// A wide-column entity is nothing that an entry could stand for. It becomes
+// suspect, so that it is neither shipped nor called equal, and only what is
+// newer than its entry replaces it: a peer has at best one of its columns.
+//
 // Nor is somebody's write past the library: while data may not all be in the
 // index (foreign_writes.h) nobody is marked, and the answer is TryAgain.
 
@@ -35,13 +39,15 @@ struct Examination {
     kDiffers,     // it is not; or it does not parse
     kShows,       // a good tombstone, and a pair all the same
     kUnreadable,  // RocksDB reports corruption of the pair
+    kEntity,      // the pair is a wide-column entity, whatever the entry says
   };
   Verdict verdict = Verdict::kUnknown;
   StoredEntry entry;
-  bool repaired = false;  // `entry` is what was stored but for one bit
-  bool has_value = false;
-  bool corrupt = false;  // RocksDB reports corruption of the pair
-  rocksdb::PinnableSlice value;
+  bool repaired = false;   // `entry` is what was stored but for one bit
+  bool has_value = false;  // be it an entity
+  bool entity = false;     // then `value` is empty
+  bool corrupt = false;    // RocksDB reports corruption of the pair
+  std::string value;
 };
 
 // Reads entry and pair. An entry that does not parse, or whose hash does not

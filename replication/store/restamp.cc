@@ -18,6 +18,7 @@
 #include "replication/store/index_options.h"
 #include "replication/store/marker.h"
 #include "replication/store/own_options.h"
+#include "replication/store/plain_value.h"
 #include "replication/store/provenance.h"
 #include "replication/store/resting_replica.h"
 #include "replication/store/seal.h"
@@ -96,7 +97,7 @@ class Restamping {
     if (!cursor.entry().tombstone) {
       std::string value;
       const Status status =
-          db_->Get(rocksdb::ReadOptions(), family.handle(), key, &value);
+          GetPlain(db_, rocksdb::ReadOptions(), family, key, &value);
       if (!status.ok() && !status.IsNotFound()) return status;
       const bool agrees =
           status.ok() &&

@@ -6,6 +6,7 @@
 
 #include "replication/store/leaf_digests.h"
 #include "replication/store/pair_check.h"
+#include "replication/store/plain_value.h"
 #include "replication/store/seek_behind.h"
 #include "replication/store/store.h"
 #include "rocksdb/comparator.h"
@@ -163,7 +164,7 @@ Status Scrub::StepFamilies(uint64_t* bytes) {
     }
     std::string key = pair->key().ToString();
     *bytes += pair->key().size() + pair->value().size();
-    if (!Agrees(*family, key, pair->value())) {
+    if (!IsPlain(*pair) || !Agrees(*family, key, pair->value())) {
       const Status status = Check(*family, key);
       if (!status.ok()) {
         if (TryAgain(status)) return status;
@@ -320,9 +321,9 @@ Status Scrub::LookAt(const IndexCursor& cursor, uint64_t* bytes) {
                ? Status::OK()
                : Check(*family, key);
   }
-  rocksdb::PinnableSlice value;
+  std::string value;
   const Status status =
-      store_->db()->Get(Uncached(), family->handle(), key, &value);
+      GetPlain(store_->db(), Uncached(), *family, key, &value);
   *bytes += value.size();
   if (status.ok() && WasMissed(*family, key)) ++record_.pairs;
   if (status.ok() && Agrees(*family, key, value)) return status;

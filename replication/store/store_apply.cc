@@ -38,9 +38,11 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
   const uint64_t checks = adoption_->generation();
   const AdoptionProgress progress = adoption_->Progress();
   if (!progress.done) {
-    return absl::UnavailableError(
-        "this replica is still " + progress.activity + ": " +
-        std::to_string(static_cast<int>(progress.percent)) + " % done");
+    std::string text = "this replica is still " + progress.activity + ": " +
+                       std::to_string(static_cast<int>(progress.percent)) +
+                       " % done";
+    if (!progress.status.ok()) text += "; " + progress.status.ToString();
+    return absl::UnavailableError(text);
   }
   const absl::Status status = digests_.Ready(cancelled, readied);
   if (absl::IsUnavailable(status)) {
@@ -141,6 +143,9 @@ Status Store::ContendWithSuspect(const Family& family, const Pair& pair,
       if (pair.version < stored->version && !lasts()) {
         *contest = Contest::kDeferred;
       }
+      break;
+    case Examination::Verdict::kEntity:
+      *contest = Contest::kDeferred;
       break;
     case Examination::Verdict::kUnknown:
     case Examination::Verdict::kDiffers:

@@ -196,5 +196,21 @@ TEST_F(DiffTest, NeitherDirectoryIsWrittenTo) {
   EXPECT_EQ(names(), before);
 }
 
+// A plain read shows their default column alone.
+TEST_F(DiffTest, EntitiesAreComparedWithAllTheirColumns) {
+  const auto fill = [this](const std::string& name, const std::string& city) {
+    const auto db = Open(name);
+    Check(db->PutEntity({}, db->DefaultColumnFamily(), "k",
+                        {{"", "v"}, {"city", city}}));
+  };
+  fill("left", "Jena");
+  fill("same", "Jena");
+  fill("other", "Weimar");
+  Fill(Open("plain").get(), {{"k", "v"}});
+  EXPECT_EQ(Run("left", "same"), kDiffEqual);
+  EXPECT_EQ(Run("left", "other"), kDiffDifferent);
+  EXPECT_EQ(Run("left", "plain"), kDiffDifferent);
+}
+
 }  // namespace
 }  // namespace rocksync

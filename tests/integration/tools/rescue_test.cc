@@ -231,5 +231,19 @@ TEST_F(RescueTest, Errors) {
   EXPECT_THAT(err_.str(), HasSubstr("name another"));
 }
 
+TEST_F(RescueTest, AnEntityIsNotExportedAsItsDefaultColumn) {
+  Diverge();
+  ASSERT_TRUE(a_->Open());
+  Store* const store = StoreAccess::StoreOf(a_->db());
+  ASSERT_TRUE(
+      IsOk(store->db()->PutEntity({}, store->db()->DefaultColumnFamily(),
+                                  "mine", {{"", "kept"}, {"city", "Jena"}})));
+  a_->Close();
+  EXPECT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
+  EXPECT_EQ(Pairs(), (Contents{{"k1", "later here"}}));
+  EXPECT_TRUE(List().at("mine")["damaged"].get<bool>());
+  EXPECT_THAT(err_.str(), HasSubstr("wide-column"));
+}
+
 }  // namespace
 }  // namespace rocksync
