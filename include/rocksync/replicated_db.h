@@ -126,7 +126,10 @@ struct RestampResult {
 //  * CreateColumnFamily: the family is replicated if the options say so.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
 //    nothing of it travels. Peers whose families differ are refused by name, so
-//    create and drop a family on every replica.
+//    create and drop a family on every replica. A drop waits for writes that
+//    are under way, those of a session too, which then ends with an error; as
+//    with RocksDB, the application itself must not write to a family while it
+//    drops it.
 //
 // What reaches the database by another door (a TransactionDB that wraps this
 // one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, another program while it

@@ -391,6 +391,8 @@ Status Adoption::JudgePairs(const Family& family, uint8_t work,
     stripes.Add(StripeOf(candidate.position));
   }
   StripeSetGuard guard(store_->locks(), stripes);
+  // Dropped meanwhile: what is left of it is read in vain.
+  if (store_->table().Find(family.id) == nullptr) return Status::OK();
   rocksdb::WriteBatch batch;
   for (const Candidate& candidate : candidates) {
     const Status status = JudgePair(family, work, candidate, &batch);

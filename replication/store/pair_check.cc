@@ -146,6 +146,8 @@ Status PairCheck::Check(const Family& family, const std::string& key,
   const IndexKey index_key{reader.hasher().Position(family.name, key),
                            family.id, key};
   const StripeGuard guard(store_->locks(), StripeOf(index_key.position));
+  // Dropped meanwhile.
+  if (reader.families().Find(family.id) == nullptr) return Status::OK();
   Examination found;
   Status status = Examine(reader, family, index_key, &found);
   if (!status.ok()) return status;

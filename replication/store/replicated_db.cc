@@ -430,13 +430,7 @@ Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
     return Status::InvalidArgument("rocksync: the index is in use",
                                    "close the database and detach it");
   }
-  const uint32_t id = family->GetID();
-  Status status = store_->NoteDropping(id, true);
-  if (!status.ok()) return status;
-  status = db_->DropColumnFamily(family);
-  if (status.ok()) return store_->RemoveFamily(id);
-  store_->NoteDropping(id, false).PermitUncheckedError();
-  return status;
+  return store_->DropFamily(family);
 }
 
 Status ReplicatedDB::DropColumnFamilies(
