@@ -106,7 +106,8 @@ struct RestampResult {
 //    IngestExternalFile(s), DeleteFile, CreateColumnFamilyWithImport,
 //    NewDefaultReplayer; and writes to a column family that this class has
 //    neither opened nor created. At open: DBOptions::allow_2pc,
-//    unordered_write, best_efforts_recovery, paranoid_checks turned off and
+//    unordered_write, best_efforts_recovery, persist_stats_to_disk (its writes
+//    would pass the index), paranoid_checks turned off and
 //    WALRecoveryMode::kSkipAnyCorruptedRecords; of replicated families FIFO
 //    compaction and inplace_update_support.
 //  * After a write to RocksDB's log that failed, writes, FlushWAL, SyncWAL and
