@@ -225,7 +225,8 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // replica that has the newest list is removed, another has to have it too
   // (GetForgettingStats says which epoch a replica has). After disks were
   // replaced by older states of them, a list belongs on a replica that none of
-  // the others refuses. `epoch` must be larger than any before, and
+  // the others refuses. `epoch` must be larger than any before,
+  // by at most 2^32 (the first one: at most 2^32), and
   // `replica_ids` must include this replica. A replica that is absent keeps
   // tombstones from going, for as long as it takes (GetForgettingStats says
   // who); one that will not come back is removed by a list without it. It is
