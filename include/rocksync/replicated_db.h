@@ -265,7 +265,13 @@ class ReplicatedDB : public rocksdb::StackableDB {
                                       uint64_t* deleted);
 
   // Ends background work, writes down what makes the next Open quick, and
-  // closes the database. No other call may run meanwhile.
+  // closes the database. No other call may run meanwhile, and a Replicator of
+  // it must have been stopped. Aborted: the application holds a snapshot;
+  // nothing has ended, and Close may be called again once that is released.
+  // After any other status the database is closed, as far as that succeeded:
+  // writes to families, SetMembers, ForgetTombstones and RememberPeer return
+  // ShutdownInProgress then, Close and the destructor may be called, and
+  // nothing else.
   rocksdb::Status Close() override;
 
   // The overridden calls of rocksdb::DB.

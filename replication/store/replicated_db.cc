@@ -118,6 +118,8 @@ Status ReplicatedDB::Open(
 }
 
 Status ReplicatedDB::Close() {
+  const Status closable = store_->CheckClosable();
+  if (!closable.ok()) return closable;
   const Status sealed = store_->Close();
   const Status closed = db_->Close();
   return closed.ok() ? sealed : closed;
@@ -138,16 +140,20 @@ const ReplicatedDBOptions& ReplicatedDB::replication_options() const {
 ReplicaIdentity ReplicatedDB::Identity() const { return store_->identity(); }
 
 Status ReplicatedDB::RememberPeer(const ReplicaIdentity& peer) {
-  return store_->RememberPeer(peer);
+  const Status open = store_->CheckOpen();
+  return open.ok() ? store_->RememberPeer(peer) : open;
 }
 
 Status ReplicatedDB::SetMembers(uint64_t epoch,
                                 const std::vector<uint64_t>& replica_ids) {
-  return store_->membership()->SetMembers(epoch, replica_ids);
+  const Status open = store_->CheckOpen();
+  return open.ok() ? store_->membership()->SetMembers(epoch, replica_ids)
+                   : open;
 }
 
 Status ReplicatedDB::ForgetTombstones() {
-  return store_->membership()->Advance();
+  const Status open = store_->CheckOpen();
+  return open.ok() ? store_->membership()->Advance() : open;
 }
 
 ForgettingStats ReplicatedDB::GetForgettingStats() const {

@@ -174,6 +174,9 @@ Status Store::WriteMany(const WriteOptions& options,
   PlannedBatch plan;
   Status status = PlanBatch(options_, *batch, table(), *hasher_, &plan);
   if (!status.ok()) return status;
+  // Of one that is closed all families are unknown.
+  if (plan.has_unknown) status = CheckOpen();
+  if (!status.ok()) return status;
   if (plan.has_unknown) {
     if (!options.ignore_missing_column_families) {
       return Status::InvalidArgument(

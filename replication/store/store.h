@@ -181,9 +181,14 @@ class Store {
   rocksdb::Status WaitForAdoption(uint64_t timeout_ms) const;
   IndexStats stats() const;
 
+  // Aborted: snapshots are held that are not the library's, so that RocksDB
+  // would not close.
+  rocksdb::Status CheckClosable() const;
   // Stops background work, writes the seal and gives the handles back. The
-  // database itself is closed by the caller.
+  // database itself is closed by the caller. From then on no family is known.
   rocksdb::Status Close();
+  // ShutdownInProgress after Close.
+  rocksdb::Status CheckOpen() const;
 
   // For the parts of the store.
   // Writes through it are the library's.
@@ -287,6 +292,7 @@ class Store {
 
   // Families change rarely, with all stripes held. Tables are kept until the
   // end, since readers hold plain pointers to them.
+  const FamilyTable no_families_{{}, {}};  // of a store that is closed
   std::mutex families_mutex_;
   std::vector<std::unique_ptr<const FamilyTable>> tables_;
   mutable std::mutex records_mutex_;

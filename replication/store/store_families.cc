@@ -45,6 +45,8 @@ void Store::SetFamilyRecords(std::vector<FamilyRecord> records) {
 }
 
 Status Store::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
+  const Status open = CheckOpen();
+  if (!open.ok()) return open;
   const uint32_t id = handle->GetID();
   if (table().Find(id) != nullptr || table().FindOther(id) != nullptr) {
     return Status::OK();
