@@ -67,7 +67,9 @@ Status ReadPair(rocksdb::DB* db, const Family& family, std::string_view key,
       GetPlain(db, options, family, key, &out->value, &out->entity);
   out->has_value = status.ok();
   out->corrupt = status.IsCorruption();
-  return status.IsNotFound() || status.IsCorruption() ? Status::OK() : status;
+  out->lost = status.IsPathNotFound();
+  return status.IsNotFound() || out->corrupt || out->lost ? Status::OK()
+                                                          : status;
 }
 
 Status ChangedPastTheLibrary() {
@@ -267,6 +269,7 @@ void PairCheck::Log(const Family& family, const std::string& key,
       what = found.entry.damaged     ? "has an index entry that does not parse"
              : found.entry.tombstone ? "has a tombstone whose hash is not its"
              : found.has_value       ? "does not match its index entry"
+             : found.lost            ? "is in a file that is not there"
                                      : "is not there, its index entry is";
       break;
     case Verdict::kShows:
@@ -317,7 +320,7 @@ Status PairCheck::Settle(const Family& family, const std::string& key,
   // What cannot be read, or replicated, stays suspect.
   if (!Examine(reader, family, index_key, &found).ok()) return Status::OK();
   if (found.verdict == Verdict::kUnknown || !found.entry.suspect ||
-      found.corrupt || found.entity) {
+      found.corrupt || found.lost || found.entity) {
     return Status::OK();
   }
   if (!store_->AllIsIndexed()) return ChangedPastTheLibrary();
