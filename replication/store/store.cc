@@ -128,6 +128,7 @@ Status Store::RefuseOptions(const WriteOptions& options) const {
 
 Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
                        const Slice& key, const Slice* value) {
+  if (closed_) return CheckOpen();  // RocksDB's default handle is gone, too
   const Family* const family = table().Find(handle->GetID());
   if (family == nullptr) {
     const Status known = CheckKnown(handle);
