@@ -422,10 +422,12 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
   const bool checking = (work & kFamilyChecking) != 0;
   if (known && !checking) return Status::OK();
   Evidence evidence = Evidence::kNone;
-  std::string current;
+  rocksdb::PinnableSlice current;
   if (checking) {
-    status = GetPlain(store_->db(), rocksdb::ReadOptions(), family,
-                      candidate.key, &current);
+    // An entity that has come since the iterator was made is a change by
+    // another door, which has everything compared anew.
+    status = store_->db()->Get(rocksdb::ReadOptions(), family.handle(),
+                               candidate.key, &current);
     if (status.IsNotFound()) return Status::OK();  // the index pass judges it
     if (!status.ok()) return status;
     if (known && Matches(family, candidate.key, entry, current)) {
@@ -441,7 +443,7 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
     if (!status.ok()) return status;
     judged = entry;
   } else if (evidence != Evidence::kNone) {
-    const std::string_view view = current;
+    const std::string_view view = current.ToStringView();
     judged = IssuedEntry({}, &view);
     status = store_->DrawVersion(&judged.version);
     if (!status.ok()) return status;
