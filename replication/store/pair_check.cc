@@ -173,6 +173,7 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       if (suspect && !found.repaired) *finding = Finding::kAcquitted;
       break;
     case Verdict::kDiffers:
+    case Verdict::kEntity:
       if (suspect) return status;
       *finding = Finding::kMarked;
       if (found.entry.damaged) judged = UnknownEntry();
@@ -183,12 +184,6 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       status =
           JudgeShowing(family, index_key, judged, &judged, &batch, finding);
       if (!status.ok()) return status;
-      break;
-    case Verdict::kEntity:
-      if (suspect) return status;
-      *finding = Finding::kMarked;
-      if (found.entry.damaged) judged = UnknownEntry();
-      judged.suspect = true;
       break;
     case Verdict::kUnreadable:
       // A tombstone does not say that there is anything to be read.
