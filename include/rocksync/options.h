@@ -56,7 +56,8 @@ struct ReplicatedDBOptions {
   // Sees every batch from peers before it is applied; may be null.
   std::shared_ptr<ApplyHook> hook;
 
-  // How pairs from peers are written. disableWAL is refused; no_slowdown is
+  // How pairs from peers are written. disableWAL is refused, and so is a
+  // protection_bytes_per_key that RocksDB does not know; no_slowdown is
   // set by the library itself so that it can be stopped while RocksDB stalls.
   rocksdb::WriteOptions apply_write_options;
 

@@ -111,7 +111,8 @@ struct RestampResult {
 //    IngestExternalFile(s), DeleteFile, CreateColumnFamilyWithImport,
 //    NewDefaultReplayer; and writes to a column family that this class has
 //    neither opened nor created. At open: DBOptions::allow_2pc,
-//    unordered_write, best_efforts_recovery, paranoid_checks turned off and
+//    unordered_write, best_efforts_recovery, persist_stats_to_disk (its writes
+//    would pass the index), paranoid_checks turned off and
 //    WALRecoveryMode::kSkipAnyCorruptedRecords; of replicated families FIFO
 //    compaction, inplace_update_support, and tables that cannot be read in
 //    order (PlainTable, CuckooTable).
@@ -132,7 +133,10 @@ struct RestampResult {
 //  * CreateColumnFamily: the family is replicated if the options say so.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
 //    nothing of it travels. Peers whose families differ are refused by name, so
-//    create and drop a family on every replica.
+//    create and drop a family on every replica. A drop waits for writes that
+//    are under way, those of a session too, which then ends with an error; as
+//    with RocksDB, the application itself must not write to a family while it
+//    drops it.
 //
 // What reaches the database by another door (a TransactionDB that wraps this
 // one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, another program while it
@@ -221,7 +225,8 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // are kept for ever. Durable when it returns.
   //
   // `epoch` numbers the list: 1 for the first, then always larger than any
-  // before. `replica_ids` must include this replica.
+  // before, by at most 2^32 (so that one mistake leaves epochs for later
+  // lists). `replica_ids` must include this replica.
   //
   // Set a list on one replica only, a member that has the newest list
   // (ForgettingStats::epoch; the first list on any replica). The others take it
@@ -270,7 +275,13 @@ class ReplicatedDB : public rocksdb::StackableDB {
                                       uint64_t* deleted);
 
   // Ends background work, writes down what makes the next Open quick, and
-  // closes the database. No other call may run meanwhile.
+  // closes the database. No other call may run meanwhile, and a Replicator of
+  // it must have been stopped. Aborted: the application holds a snapshot;
+  // nothing has ended, and Close may be called again once that is released.
+  // After any other status the database is closed, as far as that succeeded:
+  // writes to families, SetMembers, ForgetTombstones and RememberPeer return
+  // ShutdownInProgress then, Close and the destructor may be called, and
+  // nothing else.
   rocksdb::Status Close() override;
 
   // The overridden calls of rocksdb::DB.

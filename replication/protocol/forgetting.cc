@@ -199,6 +199,12 @@ absl::StatusOr<MemberList> SucceedingList(const MemberList& now, uint64_t epoch,
         absl::StrCat("epoch ", epoch, " does not follow epoch ", now.epoch,
                      "; choose a larger one"));
   }
+  if (epoch - now.epoch > kMaxEpochLeap) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("epoch ", epoch, " leaps ahead of epoch ", now.epoch,
+                     ", and there would be few left; choose one at most ",
+                     kMaxEpochLeap, " larger"));
+  }
   if (replica_ids.size() > kMaxMembers) {
     return absl::InvalidArgumentError(
         absl::StrCat(replica_ids.size(), " members; at most ", kMaxMembers,

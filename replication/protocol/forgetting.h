@@ -56,9 +56,13 @@ struct MemberList {
   friend bool operator==(const MemberList&, const MemberList&) = default;
 };
 
+// How far an epoch may be above the one before: lists are set one after the
+// other, and after a slip to the largest number there could be no other.
+inline constexpr uint64_t kMaxEpochLeap = uint64_t{1} << 32;
+
 // The list that an operator asks for on replica `self`, following `now`.
-// InvalidArgument: the epoch is not newer, `self` is missing, there are too
-// many members, or an id is 0 or there twice.
+// InvalidArgument: the epoch is not newer, or leaps ahead, `self` is missing,
+// there are too many members, or an id is 0 or there twice.
 absl::StatusOr<MemberList> SucceedingList(const MemberList& now, uint64_t epoch,
                                           std::vector<uint64_t> replica_ids,
                                           uint64_t self);

@@ -391,6 +391,8 @@ Status Adoption::JudgePairs(const Family& family, uint8_t work,
     stripes.Add(StripeOf(candidate.position));
   }
   StripeSetGuard guard(store_->locks(), stripes);
+  // Dropped meanwhile: what is left of it is read in vain.
+  if (store_->table().Find(family.id) == nullptr) return Status::OK();
   rocksdb::WriteBatch batch;
   for (const Candidate& candidate : candidates) {
     const Status status = JudgePair(family, work, candidate, &batch);
@@ -420,10 +422,12 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
   const bool checking = (work & kFamilyChecking) != 0;
   if (known && !checking) return Status::OK();
   Evidence evidence = Evidence::kNone;
-  std::string current;
+  rocksdb::PinnableSlice current;
   if (checking) {
-    status = GetPlain(store_->db(), rocksdb::ReadOptions(), family,
-                      candidate.key, &current);
+    // An entity that has come since the iterator was made is a change by
+    // another door, which has everything compared anew.
+    status = store_->db()->Get(rocksdb::ReadOptions(), family.handle(),
+                               candidate.key, &current);
     if (status.IsNotFound()) return Status::OK();  // the index pass judges it
     if (!status.ok()) return status;
     if (known && Matches(family, candidate.key, entry, current)) {
@@ -439,7 +443,7 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
     if (!status.ok()) return status;
     judged = entry;
   } else if (evidence != Evidence::kNone) {
-    const std::string_view view = current;
+    const std::string_view view = current.ToStringView();
     judged = IssuedEntry({}, &view);
     status = store_->DrawVersion(&judged.version);
     if (!status.ok()) return status;

@@ -130,6 +130,17 @@ Status CountedDB::Alone(const std::function<Status()>& work) {
   return status;
 }
 
+const rocksdb::Snapshot* CountedDB::GetSnapshot() {
+  const rocksdb::Snapshot* const snapshot = db_->GetSnapshot();
+  if (snapshot != nullptr) ++snapshots_held_;
+  return snapshot;
+}
+
+void CountedDB::ReleaseSnapshot(const rocksdb::Snapshot* snapshot) {
+  db_->ReleaseSnapshot(snapshot);
+  if (snapshot != nullptr) --snapshots_held_;
+}
+
 Status CountedDB::Put(const WriteOptions& options, ColumnFamilyHandle* family,
                       const Slice& key, const Slice& value) {
   return Counted(1, [&] { return db_->Put(options, family, key, value); });

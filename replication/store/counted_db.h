@@ -62,6 +62,11 @@ class CountedDB final : public rocksdb::StackableDB {
   // Files that were ingested have taken numbers (FileWatch tells).
   void Ingested(uint64_t numbers) { base_.fetch_add(numbers); }
 
+  // Of those taken through this, by the library, how many are held.
+  uint64_t snapshots_held() const { return snapshots_held_.load(); }
+  const rocksdb::Snapshot* GetSnapshot() override;
+  void ReleaseSnapshot(const rocksdb::Snapshot* snapshot) override;
+
   using StackableDB::Put;
   rocksdb::Status Put(const rocksdb::WriteOptions& options,
                       rocksdb::ColumnFamilyHandle* family,
@@ -140,6 +145,7 @@ class CountedDB final : public rocksdb::StackableDB {
   std::atomic<uint32_t> gate_{0};  // 1: closed
   std::atomic<uint64_t> ingestions_begun_{0};
   std::atomic<uint64_t> ingestions_done_{0};
+  std::atomic<uint64_t> snapshots_held_{0};
   std::array<Cell, kCells> cells_;
 };
 

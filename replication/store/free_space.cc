@@ -1,5 +1,6 @@
 #include "replication/store/free_space.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "rocksdb/env.h"
@@ -21,6 +22,10 @@ std::vector<std::string> DirectoriesOf(const rocksdb::DBOptions& options,
 }
 
 namespace {
+
+uint64_t SaturatedSum(uint64_t a, uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
 
 constexpr char kWritesGoOn[] =
     "make room on that disk, then writes go on by themselves; "
@@ -46,16 +51,16 @@ Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes) {
   db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables,
                                 &memtables);
   const uint64_t taken = memtables + bytes;
-  Status status =
-      CheckRoom(db_->GetEnv(), directories_, reserve_ + taken, kWritesGoOn);
+  Status status = CheckRoom(db_->GetEnv(), directories_,
+                            SaturatedSum(reserve_, taken), kWritesGoOn);
   if (status.ok()) {
     unseen_bytes_.store(0, std::memory_order_relaxed);
     look_at_ms_.store(wall_ms + 1000, std::memory_order_relaxed);
     return status;
   }
   look_at_ms_.store(0, std::memory_order_relaxed);  // again at the next write
-  return deletes ? CheckRoom(db_->GetEnv(), directories_, reserve_ / 2 + taken,
-                             kWritesGoOn)
+  return deletes ? CheckRoom(db_->GetEnv(), directories_,
+                             SaturatedSum(reserve_ / 2, taken), kWritesGoOn)
                  : status;
 }
 

@@ -94,7 +94,8 @@ class IndexSnapshot final : public StorageSnapshot {
     const rocksdb::Status status =
         GetPlain(reader_.db(), options, family, entry.key, &value, &entity);
     // Who is told looks again, by now's entry.
-    if (!status.ok() && !status.IsNotFound() && !status.IsCorruption()) {
+    if (!status.ok() && !status.IsNotFound() && !status.IsCorruption() &&
+        !status.IsPathNotFound()) {
       return ToAbsl(status);
     }
     if (status.ok() && !entity &&

@@ -67,7 +67,9 @@ Status ReadPair(rocksdb::DB* db, const Family& family, std::string_view key,
       GetPlain(db, options, family, key, &out->value, &out->entity);
   out->has_value = status.ok();
   out->corrupt = status.IsCorruption();
-  return status.IsNotFound() || status.IsCorruption() ? Status::OK() : status;
+  out->lost = status.IsPathNotFound();
+  return status.IsNotFound() || out->corrupt || out->lost ? Status::OK()
+                                                          : status;
 }
 
 Status ChangedPastTheLibrary() {
@@ -146,6 +148,8 @@ Status PairCheck::Check(const Family& family, const std::string& key,
   const IndexKey index_key{reader.hasher().Position(family.name, key),
                            family.id, key};
   const StripeGuard guard(store_->locks(), StripeOf(index_key.position));
+  // Dropped meanwhile.
+  if (reader.families().Find(family.id) == nullptr) return Status::OK();
   Examination found;
   Status status = Examine(reader, family, index_key, &found);
   if (!status.ok()) return status;
@@ -169,6 +173,7 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       if (suspect && !found.repaired) *finding = Finding::kAcquitted;
       break;
     case Verdict::kDiffers:
+    case Verdict::kEntity:
       if (suspect) return status;
       *finding = Finding::kMarked;
       if (found.entry.damaged) judged = UnknownEntry();
@@ -179,12 +184,6 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       status =
           JudgeShowing(family, index_key, judged, &judged, &batch, finding);
       if (!status.ok()) return status;
-      break;
-    case Verdict::kEntity:
-      if (suspect) return status;
-      *finding = Finding::kMarked;
-      if (found.entry.damaged) judged = UnknownEntry();
-      judged.suspect = true;
       break;
     case Verdict::kUnreadable:
       // A tombstone does not say that there is anything to be read.
@@ -265,6 +264,7 @@ void PairCheck::Log(const Family& family, const std::string& key,
       what = found.entry.damaged     ? "has an index entry that does not parse"
              : found.entry.tombstone ? "has a tombstone whose hash is not its"
              : found.has_value       ? "does not match its index entry"
+             : found.lost            ? "is in a file that is not there"
                                      : "is not there, its index entry is";
       break;
     case Verdict::kShows:
@@ -315,7 +315,7 @@ Status PairCheck::Settle(const Family& family, const std::string& key,
   // What cannot be read, or replicated, stays suspect.
   if (!Examine(reader, family, index_key, &found).ok()) return Status::OK();
   if (found.verdict == Verdict::kUnknown || !found.entry.suspect ||
-      found.corrupt || found.entity) {
+      found.corrupt || found.lost || found.entity) {
     return Status::OK();
   }
   if (!store_->AllIsIndexed()) return ChangedPastTheLibrary();

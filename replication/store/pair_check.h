@@ -5,7 +5,10 @@
 // An error is not a fact. A pair that RocksDB cannot read now may read well in
 // a moment; that decides nothing. Corruption that RocksDB reports is damage,
 // but a read that ends short looks just like it: so a pair becomes suspect by
-// it, keeps its entry, and is acquitted as soon as it reads and matches.
+// it, keeps its entry, and is acquitted as soon as it reads and matches. So
+// does a pair whose file is not there (IsPathNotFound; RocksDB opens a database
+// that lost a blob file): it is absent, and comes back from a peer as any that
+// is.
 //
 // A wide-column entity is nothing that an entry could stand for. It becomes
 // suspect, so that it is neither shipped nor called equal, and only what is
@@ -47,6 +50,7 @@ struct Examination {
   bool has_value = false;  // be it an entity
   bool entity = false;     // then `value` is empty
   bool corrupt = false;    // RocksDB reports corruption of the pair
+  bool lost = false;  // the file that it would be in is not there: no value
   std::string value;
 };
 

@@ -23,17 +23,17 @@ Status EntityError(const Family& family, std::string_view key) {
 Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
                 const Family& family, std::string_view key, std::string* value,
                 bool* entity) {
+  const Slice name(key.data(), key.size());
   value->clear();
   *entity = false;
-  rocksdb::PinnableWideColumns read;
-  const Status status = db->GetEntity(options, family.handle(),
-                                      Slice(key.data(), key.size()), &read);
+  Status status = db->Get(options, family.handle(), name, value);
   if (!status.ok()) return status;
-  *entity = !IsPlain(read.columns());
-  if (!*entity) {
-    const Slice& plain = read.columns().front().value();
-    value->assign(plain.data(), plain.size());
-  }
+  // Only for the columns' names: of a value in a blob file the GetEntity of
+  // RocksDB 7.8 says where it lies.
+  rocksdb::PinnableWideColumns read;
+  status = db->GetEntity(options, family.handle(), name, &read);
+  *entity = status.ok() && !IsPlain(read.columns());
+  if (*entity) value->clear();
   return status;
 }
 

@@ -32,7 +32,10 @@ inline bool IsPlain(const rocksdb::Iterator& pair) {
 // NotSupported, naming family, key and remedy.
 rocksdb::Status EntityError(const Family& family, std::string_view key);
 
-// As DB::Get. OK with `*entity`: it is one, and `*value` is empty.
+// As DB::Get. OK with `*entity`: it is one, and `*value` is empty. Costs a
+// second look-up, of what the first has brought into the caches.
+// REQUIRES: for a value and columns of one moment, a snapshot or the key's
+// lock.
 rocksdb::Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
                          const Family& family, std::string_view key,
                          std::string* value, bool* entity);

@@ -81,6 +81,13 @@ Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
                   "a crash would lose pairs that peers were told of; leave the "
                   "WAL on");
   }
+  const size_t protection =
+      options.apply_write_options.protection_bytes_per_key;
+  if (protection != 0 && protection != 8) {
+    return Refuse(Text("apply_write_options.protection_bytes_per_key", " is ",
+                       protection),
+                  "RocksDB knows 0 and 8");
+  }
   if (options.max_delete_range_keys == 0) {
     return Refuse("max_delete_range_keys is 0", "allow at least one key");
   }
@@ -98,6 +105,12 @@ Status CheckDBOptions(const rocksdb::DBOptions& options) {
   if (options.allow_2pc) {
     return Refuse("DBOptions::allow_2pc (TransactionDB)",
                   "transactions write past the index; use WriteBatch");
+  }
+  if (options.persist_stats_to_disk) {
+    return Refuse("DBOptions::persist_stats_to_disk",
+                  "RocksDB writes them past the index, each time a reason to "
+                  "compare everything anew; turn it off, then statistics stay "
+                  "in memory (stats_history_buffer_size)");
   }
   if (options.unordered_write) {
     return Refuse("DBOptions::unordered_write",

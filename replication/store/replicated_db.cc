@@ -127,6 +127,8 @@ Status ReplicatedDB::Open(
 }
 
 Status ReplicatedDB::Close() {
+  const Status closable = store_->CheckClosable();
+  if (!closable.ok()) return closable;
   const Status sealed = store_->Close();
   const Status closed = db_->Close();
   return closed.ok() ? sealed : closed;
@@ -147,16 +149,20 @@ const ReplicatedDBOptions& ReplicatedDB::replication_options() const {
 ReplicaIdentity ReplicatedDB::Identity() const { return store_->identity(); }
 
 Status ReplicatedDB::RememberPeer(const ReplicaIdentity& peer) {
-  return store_->RememberPeer(peer);
+  const Status open = store_->CheckOpen();
+  return open.ok() ? store_->RememberPeer(peer) : open;
 }
 
 Status ReplicatedDB::SetMembers(uint64_t epoch,
                                 const std::vector<uint64_t>& replica_ids) {
-  return store_->membership()->SetMembers(epoch, replica_ids);
+  const Status open = store_->CheckOpen();
+  return open.ok() ? store_->membership()->SetMembers(epoch, replica_ids)
+                   : open;
 }
 
 Status ReplicatedDB::ForgetTombstones() {
-  return store_->membership()->Advance();
+  const Status open = store_->CheckOpen();
+  return open.ok() ? store_->membership()->Advance() : open;
 }
 
 ForgettingStats ReplicatedDB::GetForgettingStats() const {
@@ -439,13 +445,7 @@ Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
     return Status::InvalidArgument("rocksync: the index is in use",
                                    "close the database and detach it");
   }
-  const uint32_t id = family->GetID();
-  Status status = store_->NoteDropping(id, true);
-  if (!status.ok()) return status;
-  status = db_->DropColumnFamily(family);
-  if (status.ok()) return store_->RemoveFamily(id);
-  store_->NoteDropping(id, false).PermitUncheckedError();
-  return status;
+  return store_->DropFamily(family);
 }
 
 Status ReplicatedDB::DropColumnFamilies(

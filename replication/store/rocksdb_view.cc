@@ -57,9 +57,9 @@ class RocksDBView final : public ReplicaView {
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
     const absl::Status status = CheckFamilies();
-    return status.ok()
-               ? store_->Apply(pairs, sender_, terms(), cancelled, outcomes)
-               : status;
+    return status.ok() ? store_->Apply(pairs, *families_, sender_, terms(),
+                                       cancelled, outcomes)
+                       : status;
   }
 
   uint32_t FamilyCount() const override {

@@ -321,9 +321,10 @@ Status Scrub::LookAt(const IndexCursor& cursor, uint64_t* bytes) {
                ? Status::OK()
                : Check(*family, key);
   }
-  std::string value;
+  // An entity was met among the families' data.
+  rocksdb::PinnableSlice value;
   const Status status =
-      GetPlain(store_->db(), Uncached(), *family, key, &value);
+      store_->db()->Get(Uncached(), family->handle(), key, &value);
   *bytes += value.size();
   if (status.ok() && WasMissed(*family, key)) ++record_.pairs;
   if (status.ok() && Agrees(*family, key, value)) return status;

@@ -23,6 +23,8 @@ absl::Status ToAbsl(const rocksdb::Status& status) {
       return absl::NotFoundError(status.ToString());
     case Code::kCorruption:
       return absl::DataLossError(status.ToString());
+    case Code::kColumnFamilyDropped:
+      return absl::FailedPreconditionError(status.ToString());
     case Code::kNotSupported:
       return absl::UnimplementedError(status.ToString());
     case Code::kInvalidArgument:

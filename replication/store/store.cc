@@ -128,6 +128,7 @@ Status Store::RefuseOptions(const WriteOptions& options) const {
 
 Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
                        const Slice& key, const Slice* value) {
+  if (closed_) return CheckOpen();  // RocksDB's default handle is gone, too
   const Family* const family = table().Find(handle->GetID());
   if (family == nullptr) {
     const Status known = CheckKnown(handle);
@@ -173,6 +174,9 @@ Status Store::WriteMany(const WriteOptions& options,
   if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
   PlannedBatch plan;
   Status status = PlanBatch(options_, *batch, table(), *hasher_, &plan);
+  if (!status.ok()) return status;
+  // Of one that is closed all families are unknown.
+  if (plan.has_unknown) status = CheckOpen();
   if (!status.ok()) return status;
   if (plan.has_unknown) {
     if (!options.ignore_missing_column_families) {

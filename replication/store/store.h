@@ -116,11 +116,11 @@ class Store {
   rocksdb::Status AddFamily(const std::string& name,
                             const rocksdb::ColumnFamilyOptions& options,
                             rocksdb::ColumnFamilyHandle* handle);
-  // Before RocksDB drops it, durably: else, after a crash between the drop and
-  // RemoveFamily, the family would be one that somebody else dropped.
-  rocksdb::Status NoteDropping(uint32_t family_id, bool dropping);
-  // After RocksDB dropped it.
-  rocksdb::Status RemoveFamily(uint32_t family_id);
+  // Has RocksDB drop it, and then removes it here. With all stripes held in
+  // between: RocksDB stops all writes after one that names a family which was
+  // dropped meanwhile. So whoever writes to a family by his own decision looks,
+  // under the lock of the key, whether the table still has it.
+  rocksdb::Status DropFamily(rocksdb::ColumnFamilyHandle* handle);
   // True if the store takes care of destroying the handle.
   bool GiveBack(rocksdb::ColumnFamilyHandle* handle);
 
@@ -142,9 +142,12 @@ class Store {
                             LeafDigests::Readied* readied);
   // The member list and the horizon of now.
   Terms terms() const;
-  // By what was agreed upon with the peer. Unavailable: that holds no longer.
-  absl::Status Apply(std::span<const Pair> pairs, const Sender& sender,
-                     const Terms& terms, const std::function<bool()>& cancelled,
+  // By what was agreed upon with the peer. `families`: by whose ordinals the
+  // pairs name theirs. Unavailable: what was agreed upon holds no longer.
+  // FailedPrecondition: these are not the families of now.
+  absl::Status Apply(std::span<const Pair> pairs, const FamilyTable& families,
+                     const Sender& sender, const Terms& terms,
+                     const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes);
   bool HoldsBack(const Version& version) const;
   // For the log and the statistics: whose clock is ahead?
@@ -182,9 +185,14 @@ class Store {
   rocksdb::Status WaitForAdoption(uint64_t timeout_ms) const;
   IndexStats stats() const;
 
+  // Aborted: snapshots are held that are not the library's, so that RocksDB
+  // would not close.
+  rocksdb::Status CheckClosable() const;
   // Stops background work, writes the seal and gives the handles back. The
-  // database itself is closed by the caller.
+  // database itself is closed by the caller. From then on no family is known.
   rocksdb::Status Close();
+  // ShutdownInProgress after Close.
+  rocksdb::Status CheckOpen() const;
 
   // For the parts of the store.
   // Writes through it are the library's.
@@ -237,7 +245,8 @@ class Store {
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);
   // Incomplete: RocksDB or a lock would have made it wait.
-  rocksdb::Status ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
+  rocksdb::Status ApplyOnce(std::span<const Pair> pairs,
+                            const FamilyTable& families, const Sender& sender,
                             const Terms& terms,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes);
@@ -254,6 +263,11 @@ class Store {
                                       const IndexKey& key,
                                       const StoredEntry& stored,
                                       Contest* contest) const;
+  rocksdb::Status NoteDropping(uint32_t family_id, bool dropping);
+  // From now on they are known. REQUIRES: all stripes are held.
+  void ShowFamilies(std::unique_ptr<const FamilyTable> next,
+                    std::vector<FamilyRecord> records);
+  rocksdb::Status RecordFamilies(const std::vector<FamilyRecord>& records);
   rocksdb::Status InstallFamilies(std::vector<Family> families,
                                   std::vector<Family> others,
                                   std::vector<FamilyRecord> records);
@@ -283,6 +297,7 @@ class Store {
 
   // Families change rarely, with all stripes held. Tables are kept until the
   // end, since readers hold plain pointers to them.
+  const FamilyTable no_families_{{}, {}};  // of a store that is closed
   std::mutex families_mutex_;
   std::vector<std::unique_ptr<const FamilyTable>> tables_;
   mutable std::mutex records_mutex_;

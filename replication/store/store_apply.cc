@@ -191,11 +191,11 @@ Terms Store::terms() const {
           membership_->unproven()};
 }
 
-Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
+Status Store::ApplyOnce(std::span<const Pair> pairs,
+                        const FamilyTable& families, const Sender& sender,
                         const Terms& terms,
                         const std::function<bool()>& cancelled,
                         std::vector<ApplyOutcome>* outcomes) {
-  const FamilyTable& families = table();
   const uint64_t wall_ms = WallMs();
   size_t bytes = 0;
   for (const Pair& pair : pairs) bytes += pair.key.size() + pair.value.size();
@@ -232,6 +232,12 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
     return Status::Incomplete("waiting for writers of the same keys");
   }
   StripeSetGuard guard(&locks_, stripes, std::adopt_lock);
+  // A family may have gone meanwhile, and ordinals changed.
+  if (&table() != &families) {
+    return Status::ColumnFamilyDropped(
+        "rocksync: a column family was created or dropped",
+        "set the connection up anew");
+  }
   // Who is no member any more hands nothing on from the moment that this
   // replica knows. And what the peer sends may have been deleted here since it
   // was asked for, and that forgotten.
@@ -341,7 +347,8 @@ Status Store::ApplyOnce(std::span<const Pair> pairs, const Sender& sender,
   return status;
 }
 
-absl::Status Store::Apply(std::span<const Pair> pairs, const Sender& sender,
+absl::Status Store::Apply(std::span<const Pair> pairs,
+                          const FamilyTable& families, const Sender& sender,
                           const Terms& terms,
                           const std::function<bool()>& cancelled,
                           std::vector<ApplyOutcome>* outcomes) {
@@ -349,13 +356,13 @@ absl::Status Store::Apply(std::span<const Pair> pairs, const Sender& sender,
     return absl::UnavailableError("this replica is being read");
   }
   for (const Pair& pair : pairs) {
-    if (pair.family >= table().families().size()) {
+    if (pair.family >= families.families().size()) {
       return absl::InvalidArgumentError("a pair of an unknown family");
     }
   }
   Status status;
   while (true) {
-    status = ApplyOnce(pairs, sender, terms, cancelled, outcomes);
+    status = ApplyOnce(pairs, families, sender, terms, cancelled, outcomes);
     // Incomplete: RocksDB would have slowed a write down, or a lock was taken.
     if (!status.IsIncomplete()) break;
     if (cancelled && cancelled()) {

@@ -45,6 +45,8 @@ void Store::SetFamilyRecords(std::vector<FamilyRecord> records) {
 }
 
 Status Store::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
+  const Status open = CheckOpen();
+  if (!open.ok()) return open;
   const uint32_t id = handle->GetID();
   if (table().Find(id) != nullptr || table().FindOther(id) != nullptr) {
     return Status::OK();
@@ -99,8 +101,10 @@ Status Store::FamilyIsRead(uint32_t family_id, uint64_t generation) {
   return status;
 }
 
+// Before RocksDB drops it, durably: else, after a crash before it is removed
+// here, the family would be one that somebody else dropped.
+// REQUIRES: families_mutex_ is held.
 Status Store::NoteDropping(uint32_t family_id, bool dropping) {
-  std::lock_guard lock(families_mutex_);
   std::vector<FamilyRecord> records = family_records();
   const auto found = std::find_if(records.begin(), records.end(),
                                   [family_id](const FamilyRecord& record) {
@@ -116,6 +120,19 @@ Status Store::NoteDropping(uint32_t family_id, bool dropping) {
   return status;
 }
 
+void Store::ShowFamilies(std::unique_ptr<const FamilyTable> next,
+                         std::vector<FamilyRecord> records) {
+  SetFamilyRecords(std::move(records));
+  reader_.SetFamilies(next.get());
+  completion_->Start(*next, identity_.home_id);
+  tables_.push_back(std::move(next));
+}
+
+Status Store::RecordFamilies(const std::vector<FamilyRecord>& records) {
+  return db()->Put(rocksdb::WriteOptions(), reader_.index(),
+                   MetaKey(kFamiliesRecord), Encode(records));
+}
+
 // REQUIRES: families_mutex_ is held.
 Status Store::InstallFamilies(std::vector<Family> families,
                               std::vector<Family> others,
@@ -123,13 +140,8 @@ Status Store::InstallFamilies(std::vector<Family> families,
   auto next = std::make_unique<const FamilyTable>(std::move(families),
                                                   std::move(others));
   AllStripesGuard all(&locks_);
-  const Status status = db()->Put(rocksdb::WriteOptions(), reader_.index(),
-                                  MetaKey(kFamiliesRecord), Encode(records));
-  if (!status.ok()) return status;
-  SetFamilyRecords(std::move(records));
-  reader_.SetFamilies(next.get());
-  completion_->Start(*next, identity_.home_id);
-  tables_.push_back(std::move(next));
+  const Status status = RecordFamilies(records);
+  if (status.ok()) ShowFamilies(std::move(next), std::move(records));
   return status;
 }
 
@@ -158,26 +170,43 @@ Status Store::AddFamily(const std::string& name,
                          std::move(records));
 }
 
-Status Store::RemoveFamily(uint32_t family_id) {
+Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {
+  const uint32_t id = handle->GetID();
   std::lock_guard lock(families_mutex_);
-  const bool replicated = IsReplicated(family_id);
+  Status status = NoteDropping(id, true);
+  if (!status.ok()) return status;
+  const bool replicated = IsReplicated(id);
   std::vector<Family> families = table().families();
   std::vector<Family> others = table().others();
   std::vector<FamilyRecord> records = family_records();
-  RemoveById(&families, family_id);
-  RemoveById(&others, family_id);
+  RemoveById(&families, id);
+  RemoveById(&others, id);
   records.erase(std::remove_if(records.begin(), records.end(),
-                               [family_id](const FamilyRecord& record) {
-                                 return record.id == family_id;
+                               [id](const FamilyRecord& record) {
+                                 return record.id == id;
                                }),
                 records.end());
-  const Status status = InstallFamilies(std::move(families), std::move(others),
-                                        std::move(records));
-  if (!status.ok() || !replicated) return status;
+  auto next = std::make_unique<const FamilyTable>(std::move(families),
+                                                  std::move(others));
+  {
+    AllStripesGuard all(&locks_);
+    status = db()->DropColumnFamily(handle);
+    if (status.ok()) {
+      // It is gone, whether or not that can be recorded.
+      ShowFamilies(std::move(next), std::move(records));
+      status = RecordFamilies(family_records());
+    }
+  }
+  if (table().Find(id) != nullptr || table().FindOther(id) != nullptr) {
+    NoteDropping(id, false).PermitUncheckedError();
+    return status;
+  }
+  if (!replicated) return status;
   // If the power goes before the purge is written down, the next opening finds
   // that the family is gone and purges then.
   digests_.Invalidate();
-  return adoption_->RequestPurge();
+  const Status purging = adoption_->RequestPurge();
+  return status.ok() ? purging : status;
 }
 
 bool Store::GiveBack(rocksdb::ColumnFamilyHandle* handle) {

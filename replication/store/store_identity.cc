@@ -182,6 +182,22 @@ Status Store::Seal() {
   return status;
 }
 
+Status Store::CheckOpen() const {
+  return closed_ ? Status::ShutdownInProgress("rocksync: it was closed")
+                 : Status::OK();
+}
+
+Status Store::CheckClosable() const {
+  uint64_t all = 0;
+  if (closed_ ||
+      !db()->GetIntProperty(rocksdb::DB::Properties::kNumSnapshots, &all) ||
+      all <= counted_.snapshots_held()) {
+    return Status::OK();
+  }
+  return Status::Aborted("rocksync: snapshots are held",
+                         "release them, then close it");
+}
+
 Status Store::Close() {
   if (closed_) return Status::OK();
   closed_ = true;
@@ -197,7 +213,7 @@ Status Store::Close() {
   foreign_.Close();
   rocksdb::ColumnFamilyHandle* const index = reader_.index();
   rocksdb::DB* const database = db();
-  reader_.SetFamilies(nullptr);
+  reader_.SetFamilies(&no_families_);
   tables_.clear();
   const Status destroyed = database->DestroyColumnFamilyHandle(index);
   return status.ok() ? destroyed : status;

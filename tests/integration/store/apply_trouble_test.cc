@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "replication/store/membership.h"
 #include "rocksdb/table.h"
@@ -315,6 +317,73 @@ TEST_F(ApplyTroubleTest, WhoseClockIsAheadIsLoggedOnceAMinute) {
   env_.ahead_micros = 61'000'000;
   EXPECT_TRUE(view_->HoldsBack(far));
   EXPECT_EQ(lines(), 2);
+}
+
+// A batch with a pair of a family that RocksDB has dropped stops all writes.
+TEST_F(ApplyTroubleTest, AFamilyIsDroppedBeforeApplyHasItsLocks) {
+  OpenWithView();
+  rocksdb::ColumnFamilyHandle* dropped = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "a", &dropped));
+  view_ = StoreAccess::NewView(db_.get());
+  const uint32_t ordinal = store()->table().Find(dropped->GetID())->ordinal;
+  const StripeSet busy = [&] {
+    StripeSet set;
+    set.Add(StripeOf(view_->PositionOf(ordinal, "k")));
+    return set;
+  }();
+  store()->locks()->Lock(busy);
+  bool waits = true;
+  const absl::Status status =
+      Apply({ordinal, "k", {Now(), kPeer}, false, "v"}, [&] {
+        // Apply has found its family, and waits for the lock of the key.
+        if (waits) {
+          waits = false;
+          store()->locks()->Unlock(busy);
+          EXPECT_ROCKS_OK(db_->DropColumnFamily(dropped));
+        }
+        return false;
+      });
+  EXPECT_FALSE(waits);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_NE(status.message().find("family"), std::string::npos) << status;
+  ASSERT_ROCKS_OK(Put("k", "writes go on"));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(dropped));
+}
+
+TEST_F(ApplyTroubleTest, AFamilyIsNotDroppedWhileItsPairsAreApplied) {
+  // Drops a family in the middle of a batch that is applied.
+  class Dropper final : public ApplyHook {
+   public:
+    void BeforeApply(const std::vector<AppliedChange>&) override {
+      thread = std::thread([this] {
+        status = db->DropColumnFamily(family);
+        done = true;
+      });
+      // Drops that waited for nobody would be done by then, all but surely.
+      for (int i = 0; i < 300 && !done; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+    ReplicatedDB* db = nullptr;
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    std::thread thread;
+    std::atomic<bool> done{false};
+    rocksdb::Status status;
+  };
+  const auto dropper = std::make_shared<Dropper>();
+  replication_.hook = dropper;
+  OpenWithView();
+  dropper->db = db_.get();
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "a", &dropper->family));
+  view_ = StoreAccess::NewView(db_.get());
+  const uint32_t ordinal =
+      store()->table().Find(dropper->family->GetID())->ordinal;
+  EXPECT_EQ(OutcomeOf({ordinal, "k", {Now(), kPeer}, false, "v"}),
+            ApplyOutcome::kApplied);
+  dropper->thread.join();
+  ASSERT_ROCKS_OK(dropper->status);
+  ASSERT_ROCKS_OK(Put("k", "writes go on"));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(dropper->family));
 }
 
 }  // namespace

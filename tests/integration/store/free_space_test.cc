@@ -50,6 +50,13 @@ class FreeSpaceTest : public StoreTest {
   StatedSpace env_{rocksdb::Env::Default()};
 };
 
+TEST_F(FreeSpaceTest, MoreThanAnyDiskHasIsNeverFree) {
+  options_.env = &env_;
+  replication_.min_free_bytes = UINT64_MAX;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_TRUE(Put("k", "v").IsNoSpace());
+}
+
 TEST_F(FreeSpaceTest, WritesAreRefusedWhileTooLittleIsFree) {
   options_.env = &env_;
   replication_.min_free_bytes = 64 << 20;

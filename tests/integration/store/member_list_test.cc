@@ -29,6 +29,21 @@ TEST_F(MemberListOnDiskTest, AnOlderListIsNotLearned) {
   EXPECT_EQ(membership()->Now().list.epoch, 2u);
 }
 
+// Or a slip of the operator would leave no epoch for another list.
+TEST_F(MemberListOnDiskTest, AnEpochDoesNotLeapAhead) {
+  constexpr uint64_t kFurthest = uint64_t{1} << 32;
+  ASSERT_ROCKS_OK(Open());
+  for (const uint64_t epoch : {kFurthest + 1, UINT64_MAX}) {
+    const rocksdb::Status refused = Set(epoch);
+    EXPECT_TRUE(refused.IsInvalidArgument()) << refused.ToString();
+    EXPECT_NE(refused.ToString().find("at most"), std::string::npos)
+        << refused.ToString();
+  }
+  ASSERT_ROCKS_OK(Set(kFurthest));
+  EXPECT_TRUE(Set(2 * kFurthest + 1).IsInvalidArgument());
+  ASSERT_ROCKS_OK(Set(2 * kFurthest));
+}
+
 TEST_F(MemberListOnDiskTest, ACopyIsNoMemberInPlaceOfItsOriginal) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Set(1));

@@ -400,6 +400,21 @@ TEST_F(OpeningTest, IndexOfANewerFormatIsRefusedAndLeftAlone) {
   EXPECT_EQ(Total().count, 1u);
 }
 
+// RocksDB leaves a family of its own behind.
+TEST_F(OpeningTest, AfterStatisticsWereKeptOnDiskItIsAdopted) {
+  options_.persist_stats_to_disk = true;
+  rocksdb::DB* plain = nullptr;
+  ASSERT_ROCKS_OK(rocksdb::DB::Open(options_, Dir(), &plain));
+  ASSERT_ROCKS_OK(plain->Put({}, "k", "v"));
+  delete plain;
+  EXPECT_TRUE(Open().IsInvalidArgument());
+  options_.persist_stats_to_disk = false;
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_EQ(Total().count, 1u);
+  EXPECT_EQ(db_->ReplicatedFamilies(), std::vector<std::string>{"default"});
+}
+
 TEST_F(OpeningTest, PlainDatabasesAreAdoptedAndEqualPairsAreEqual) {
   MakePlain("a", 5000);
   MakePlain("b", 5000);

@@ -1,11 +1,13 @@
 // How many suspect entries a store holds: exact at every snapshot, whatever
 // makes an entry suspect or not any more, and over restarts and crashes.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "replication/store/index_key.h"
 #include "replication/store/pair_check.h"
+#include "replication/store/scrub.h"
 #include "replication/store/store_access.h"
 #include "tests/integration/store/trouble_fixture.h"
 
@@ -188,6 +190,85 @@ TEST_F(SuspectsTest, TombstonesGoWhenTheyAreForgotten) {
       Eventually([this] { return !db_->GetForgettingStats().sweeping; }));
   EXPECT_FALSE(HasEntry("gone"));
   EXPECT_EQ(LeftOutByDifferences(), 0u);
+}
+
+// RocksDB opens a database that lost one.
+TEST_F(SuspectsTest, APairWhoseBlobFileIsLostComesBackFromAPeer) {
+  options_.enable_blob_files = true;
+  options_.min_blob_size = 100;
+  const std::string value(200, 'v');
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("small", "v"));
+  ASSERT_ROCKS_OK(Put("lost", value));
+  ASSERT_ROCKS_OK(Put("nobody has it", value));
+  const Version version = EntryOf("lost").version;
+  const auto scrub = [&](uint64_t* found) {
+    const auto pass = StoreAccess::NewScrub(db_.get());
+    EXPECT_ROCKS_OK(pass->Load());
+    bool finished = false;
+    for (int steps = 0; !finished && steps < 100; ++steps) {
+      uint64_t bytes = 0;
+      pass->Step(&bytes, &finished).PermitUncheckedError();
+    }
+    EXPECT_TRUE(finished);
+    *found = pass->progress().rot_found;
+    return pass->pass_status();
+  };
+  uint64_t found = 0;
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  EXPECT_ROCKS_OK(scrub(&found));
+  EXPECT_EQ(found, 0u);
+
+  view_.reset();
+  db_.reset();
+  for (const auto& file : std::filesystem::directory_iterator(Dir())) {
+    if (file.path().extension() == ".blob") {
+      std::filesystem::remove(file.path());
+    }
+  }
+  OpenWithView();
+  ASSERT_EQ(Get("lost"), "error");
+  scrub(&found).PermitUncheckedError();  // what lies in order does not read
+  EXPECT_EQ(found, 2u);
+  EXPECT_FALSE(EntryOf("small").suspect);
+  EXPECT_TRUE(EntryOf("lost").suspect);
+  EXPECT_EQ(EntryOf("lost").version, version);
+
+  EXPECT_EQ(OutcomeOf({0, "lost", version, false, value}),
+            ApplyOutcome::kApplied);
+  EXPECT_EQ(Get("lost"), value);
+  EXPECT_FALSE(EntryOf("lost").suspect);
+  // It may be a disk that is not mounted: nothing is given up.
+  bool settled = false;
+  ASSERT_ROCKS_OK(
+      PairCheck(store()).Settle(family(), "nobody has it", &settled));
+  EXPECT_FALSE(settled);
+  EXPECT_TRUE(EntryOf("nobody has it").suspect);
+  ASSERT_ROCKS_OK(db_->Delete({}, "nobody has it"));
+  EXPECT_ROCKS_OK(scrub(&found));
+  EXPECT_EQ(found, 0u);
+}
+
+// A session that needs the value finds it out too.
+TEST_F(SuspectsTest, AValueInALostBlobFileIsNotShipped) {
+  options_.enable_blob_files = true;
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("lost", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  view_.reset();
+  db_.reset();
+  for (const auto& file : std::filesystem::directory_iterator(Dir())) {
+    if (file.path().extension() == ".blob") {
+      std::filesystem::remove(file.path());
+    }
+  }
+  OpenWithView();
+  const auto snapshot = view_->TakeSnapshot({});
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  const auto entry = (*snapshot)->FindKey(0, "lost");
+  ASSERT_TRUE(entry.ok() && entry->has_value());
+  EXPECT_FALSE((*snapshot)->ReadValue(**entry).ok());
+  EXPECT_TRUE(EntryOf("lost").suspect);
 }
 
 }  // namespace

@@ -341,6 +341,12 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
   static KeepWal wal_filter;
   const std::vector<Case> cases = {
       {"allow_2pc", [](auto* o, auto*) { o->allow_2pc = true; }},
+      {"persist_stats_to_disk",
+       [](auto* o, auto*) { o->persist_stats_to_disk = true; }},
+      {"apply_write_options.protection_bytes_per_key",
+       [](auto*, auto* r) {
+         r->apply_write_options.protection_bytes_per_key = 4;
+       }},
       {"unordered_write", [](auto* o, auto*) { o->unordered_write = true; }},
       {"inplace_update_support",
        [](auto* o, auto*) { o->inplace_update_support = true; }},

@@ -49,6 +49,9 @@ TEST(MemberListTest, WrongOnesAreRefused) {
     return std::string(SucceedingList(now, epoch, ids, 5).status().message());
   };
   EXPECT_THAT(why(3, {5}), HasSubstr("epoch 3 does not follow epoch 3"));
+  EXPECT_THAT(why(4 + (uint64_t{1} << 32), {5}),
+              HasSubstr("epoch 4294967300 leaps ahead"));
+  EXPECT_THAT(why(3 + (uint64_t{1} << 32), {5}), "");
   EXPECT_THAT(why(4, {6}), HasSubstr("lacks replica 5"));
   EXPECT_THAT(why(4, {}), HasSubstr("lacks replica 5"));
   EXPECT_THAT(why(4, {5, 0}), HasSubstr("0 or there twice"));
@@ -703,7 +706,8 @@ TEST(ForgettingBytesTest, TheLargestIsWithinItsBound) {
   std::vector<uint64_t> ids;
   for (uint64_t i = 0; i < kMaxMembers; ++i) ids.push_back(UINT64_MAX - i);
   Forgetting largest;
-  Found(*SucceedingList({}, UINT64_MAX, ids, UINT64_MAX), &largest);
+  const MemberList before{.epoch = UINT64_MAX - 1, .members = {}};
+  Found(*SucceedingList(before, UINT64_MAX, ids, UINT64_MAX), &largest);
   largest.horizon_epoch = largest.reached.epoch = UINT64_MAX;
   Life life = InLife(UINT64_MAX, 1, 1);
   life.past.lives.resize(kMaxPastLives, {{UINT64_MAX, 1}, 1});

@@ -1,0 +1,53 @@
+// Close: what keeps it from closing, and what may be called afterwards.
+
+#include <string>
+
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+using CloseTest = StoreTest;
+
+TEST_F(CloseTest, ASnapshotOfTheApplicationLeavesTheDatabaseOpen) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  const rocksdb::Snapshot* const held = db_->GetSnapshot();
+  const Status refused = db_->Close();
+  EXPECT_TRUE(refused.IsAborted()) << refused.ToString();
+  EXPECT_NE(refused.ToString().find("napshot"), std::string::npos);
+
+  ASSERT_ROCKS_OK(Put("k", "later"));
+  ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id}));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  EXPECT_EQ(Total().count, 1u);
+  rocksdb::ReadOptions then;
+  then.snapshot = held;
+  std::string value;
+  ASSERT_ROCKS_OK(db_->Get(then, "k", &value));
+  EXPECT_EQ(value, "v");
+  db_->ReleaseSnapshot(held);
+  CloseAndCheck();
+}
+
+TEST_F(CloseTest, CallsAfterwardsAreRefused) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  ASSERT_ROCKS_OK(db_->Close());
+  rocksdb::WriteBatch batch;
+  ASSERT_ROCKS_OK(batch.Put("k", "batch"));
+  for (const Status& status :
+       {Put("k", "again"), db_->Delete({}, "k"), db_->Write({}, &batch),
+        db_->SetMembers(1, {db_->Identity().replica_id}),
+        db_->ForgetTombstones()}) {
+    EXPECT_TRUE(status.IsShutdownInProgress()) << status.ToString();
+  }
+  ASSERT_ROCKS_OK(db_->Close());
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("k"), "v");
+}
+
+}  // namespace
+}  // namespace rocksync
