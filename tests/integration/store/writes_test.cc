@@ -8,6 +8,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/options.h"
+#include "rocksdb/table.h"
 #include "rocksdb/wal_filter.h"
 #include "tests/integration/store/store_fixture.h"
 

@@ -189,7 +189,9 @@ void Oracle::Opened(Machine* machine, Durable* durable) {
     Broke(absl::StrCat(who, " has gone back to the member list of epoch ",
                        now.list.epoch, " from ", durable->epoch));
   }
-  if (now.horizon_epoch == durable->horizon_epoch &&
+  // One of an earlier epoch than the list's may fall back to a peer's (Agree).
+  if (now.horizon_epoch == now.list.epoch &&
+      now.horizon_epoch == durable->horizon_epoch &&
       now.horizon < durable->horizon) {
     Broke(absl::StrCat(who, " has gone back to the horizon ", now.horizon >> 16,
                        " from ", durable->horizon >> 16));
