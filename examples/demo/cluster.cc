@@ -14,6 +14,7 @@
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -31,28 +32,44 @@ constexpr seconds kStartTimeout{60};
 constexpr seconds kStopTimeout{30};
 constexpr milliseconds kPoll{20};
 
+// Below those that systems give to connections and to whoever listens on port
+// 0, so that no other program gets one before its replica listens.
+constexpr uint16_t kLowestPort = 15'000;
+constexpr uint16_t kHighestPort = 31'999;
+constexpr int kTries = 1'000;
+
+// A socket that holds the port, or -1: somebody else has it.
+int HoldPort(uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (fd < 0 || ::bind(fd, generic, sizeof address) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
 // Ports that nobody uses now. All are held until all are found, so that no two
-// are the same; afterwards somebody else could take one, which a replica then
-// says.
+// are the same.
 Status FindFreePorts(size_t count, std::vector<uint16_t>* ports) {
+  std::random_device random;
+  std::uniform_int_distribution<uint16_t> any(kLowestPort, kHighestPort);
   std::vector<int> held;
-  Status status;
-  for (size_t i = 0; i < count && status.ok(); ++i) {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  for (int i = 0; i < kTries && held.size() < count; ++i) {
+    const uint16_t port = any(random);
+    const int fd = HoldPort(port);
+    if (fd < 0) continue;
     held.push_back(fd);
-    sockaddr_in address{};
-    socklen_t size = sizeof address;
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (fd < 0 || ::bind(fd, generic, size) != 0 ||
-        ::getsockname(fd, generic, &size) != 0) {
-      status = Status::IOError("cannot find a free port", std::strerror(errno));
-    }
-    ports->push_back(ntohs(address.sin_port));
+    ports->push_back(port);
   }
   for (const int fd : held) ::close(fd);
-  return status;
+  if (held.size() == count) return Status::OK();
+  return Status::IOError("no free ports on 127.0.0.1 between " +
+                             std::to_string(kLowestPort) + " and " +
+                             std::to_string(kHighestPort),
+                         std::strerror(errno));
 }
 
 // Whether the process ended; reaps it.

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import random
 import shutil
 import signal
 import socket
@@ -19,10 +20,27 @@ class Died(Exception):
     """The process ended by itself; with the last of what it logged."""
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+# Below those that systems give to connections and to whoever listens on port 0:
+# a port that a process is to have, and have again after each kill, must not go
+# to another program in between.
+LOWEST_PORT, HIGHEST_PORT = 15000, 31999
+
+
+def free_port(taken=set()):
+    """A port of this machine that nobody uses, and another one each time."""
+    candidates = random.SystemRandom().sample(
+        range(LOWEST_PORT, HIGHEST_PORT + 1), 1000)
+    for port in candidates:
+        if port in taken:
+            continue
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        taken.add(port)
+        return port
+    raise Died(f"no free port between {LOWEST_PORT} and {HIGHEST_PORT}")
 
 
 def find_libfaketime():

@@ -17,6 +17,10 @@ std::string MakeScratch() {
   return ::mkdtemp(pattern.data());
 }
 
+bool IsTaken(const rocksdb::Status& listening) {
+  return listening.ToString().find("already in use") != std::string::npos;
+}
+
 }  // namespace
 
 TestReplica::TestReplica(Setting setting) : setting_(std::move(setting)) {}
@@ -70,14 +74,23 @@ rocksdb::Status TestReplica::NewTransport(
 }
 
 rocksdb::Status TestReplica::Start(ReplicatorOptions options) {
-  std::shared_ptr<Transport> transport;
-  rocksdb::Status s = NewTransport(&transport);
-  if (!s.ok()) return s;
   options.listen_address = address_.empty() ? "127.0.0.1:0" : address_;
-  s = Replicator::Start(options, db_.get(), transport, &replicator_);
+  rocksdb::Status s = Listen(options);
+  // The port that it had may be that of somebody's connection meanwhile.
+  for (int tries = 0; IsTaken(s) && tries < 100; ++tries) {
+    std::this_thread::sleep_for(milliseconds(100));
+    s = Listen(options);
+  }
   // Later ones listen on the same, while other threads may read it.
   if (s.ok() && address_.empty()) address_ = replicator_->listen_address();
   return s;
+}
+
+rocksdb::Status TestReplica::Listen(const ReplicatorOptions& options) {
+  std::shared_ptr<Transport> transport;
+  const rocksdb::Status s = NewTransport(&transport);
+  return s.ok() ? Replicator::Start(options, db_.get(), transport, &replicator_)
+                : s;
 }
 
 void TestReplica::Put(const std::string& key, const std::string& value) {

@@ -64,6 +64,8 @@ class TestReplica {
   rocksdb::Status NewTransport(std::shared_ptr<Transport>* transport);
 
  private:
+  rocksdb::Status Listen(const ReplicatorOptions& options);
+
   const Setting setting_;
   rocksdb::Status open_status_;
   std::unique_ptr<ReplicatedDB> db_;
