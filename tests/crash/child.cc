@@ -158,9 +158,15 @@ class Child {
     options.interval = milliseconds(10);
     options.io_timeout = milliseconds(5000);
     options.progress = [](const SessionProgress&) { Say("session"); };
-    MustBeOk(
-        Replicator::Start(options, replica_->db(), transport, &replicator_),
-        "replicator");
+    rocksdb::Status started;
+    for (int tries = 0; tries < 100; ++tries) {
+      started =
+          Replicator::Start(options, replica_->db(), transport, &replicator_);
+      // The port that it had may be that of somebody's connection meanwhile.
+      if (started.ToString().find("already in use") == std::string::npos) break;
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+    MustBeOk(started, "replicator");
     Say("listen " + replicator_->listen_address());
   }
 

@@ -1,5 +1,5 @@
-# For tests in bash: replicas in a temporary directory, on ports that the system
-# chooses, all killed and removed when the test ends.
+# For tests in bash: replicas in a temporary directory, on ports of their own,
+# all killed and removed when the test ends.
 # Sourced with STORE, the path of replicated_store, set.
 # shellcheck shell=bash
 
@@ -50,7 +50,10 @@ wait_until() {
 start_replica() {
   local name=$1 port arguments; shift
   arguments=(--dir "$work/$name" --redis-port 0 "$@")
-  [[ " $* " == *" --listen "* ]] || arguments+=(--listen 127.0.0.1:0)
+  # A replica that was down is to have its port again: not one of those that the
+  # system gives to connections.
+  [[ " $* " == *" --listen "* ]] ||
+    arguments+=(--listen "127.0.0.1:$(( 15000 + RANDOM % 17000 ))")
   [[ " $* " == *" --certificates "* ]] || arguments+=(--certificates "$work/certificates")
   : > "$work/$name.log"
   "$STORE" "${arguments[@]}" >> "$work/$name.log" 2>&1 &
