@@ -21,7 +21,17 @@
 namespace rocksync {
 namespace {
 
-using Identity = ReplicationTest;
+class Identity : public ReplicationTest {
+ protected:
+  // Opens as a new replica if it was refused as a copy.
+  TestReplica::Setting WillingToBecomeNew(const std::string& name) const {
+    TestReplica::Setting setting = SettingOf(name);
+    setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+      options->open_copy_as_new_replica = true;
+    };
+    return setting;
+  }
+};
 
 TEST_F(Identity, AnotherClustersName) {
   const auto a = NewReplica("a");
@@ -60,11 +70,7 @@ TEST_F(Identity, CertificateOfAnotherReplicaAtStart) {
 
 // Not a copy: nothing follows from it.
 TEST_F(Identity, OurOwnAddress) {
-  TestReplica::Setting setting = SettingOf("a");
-  setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
-    options->open_copy_as_new_replica = true;
-  };
-  TestReplica a(setting);
+  TestReplica a(WillingToBecomeNew("a"));
   ASSERT_TRUE(a.Open());
   const uint64_t id = a.id();
   ASSERT_TRUE(IsOk(a.Start()));
@@ -178,11 +184,7 @@ class Slanderer {
 // it. Whoever has a certificate alone cannot bring that about.
 TEST_F(Identity, ARefusalWithoutTheSecretIsReportedAndForgotten) {
   const auto b = NewReplica("b");
-  TestReplica::Setting setting = SettingOf("a");
-  setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
-    options->open_copy_as_new_replica = true;
-  };
-  TestReplica a(setting);
+  TestReplica a(WillingToBecomeNew("a"));
   ASSERT_TRUE(a.Open());
   const uint64_t id = a.id();
   Slanderer slanderer(*b);

@@ -16,6 +16,14 @@ namespace fs = std::filesystem;
 
 class LostIndexTest : public StoreTest {
  protected:
+  // A replica of 20 pairs, closed.
+  void MakeReplicaAtRest() {
+    ASSERT_ROCKS_OK(Open());
+    Fill(0, 20, "v");
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+  }
+
   void Fill(int from, int to, const std::string& value) {
     for (int i = from; i < to; ++i) {
       ASSERT_ROCKS_OK(db_->Put(Synced(), "key" + std::to_string(i), value));
@@ -79,10 +87,7 @@ TEST_F(LostIndexTest, RepairMayHaveLostAPart) {
 }
 
 TEST_F(LostIndexTest, DroppedByARocksDBProgram) {
-  ASSERT_ROCKS_OK(Open());
-  Fill(0, 20, "v");
-  ASSERT_ROCKS_OK(db_->Close());
-  db_.reset();
+  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
   WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
     ASSERT_ROCKS_OK(db->DropColumnFamily(index));
   });
@@ -90,10 +95,7 @@ TEST_F(LostIndexTest, DroppedByARocksDBProgram) {
 }
 
 TEST_F(LostIndexTest, Emptied) {
-  ASSERT_ROCKS_OK(Open());
-  Fill(0, 20, "v");
-  ASSERT_ROCKS_OK(db_->Close());
-  db_.reset();
+  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
   WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
     ASSERT_ROCKS_OK(db->DeleteRange({}, index, "", std::string(64, '\xff')));
   });
@@ -101,10 +103,7 @@ TEST_F(LostIndexTest, Emptied) {
 }
 
 TEST_F(LostIndexTest, LacksAnyOfItsRecords) {
-  ASSERT_ROCKS_OK(Open());
-  Fill(0, 20, "v");
-  ASSERT_ROCKS_OK(db_->Close());
-  db_.reset();
+  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
   for (const std::string_view name :
        {kFormatRecord, kClusterRecord, kIdentityRecord, kPastRecord,
         kPlaceRecord, kFamiliesRecord, kForgettingRecord, kLeaseRecord}) {
@@ -147,10 +146,7 @@ TEST_F(LostIndexTest, AdoptedAnewWhenToldTo) {
 }
 
 TEST_F(LostIndexTest, DetachMakesItPlain) {
-  ASSERT_ROCKS_OK(Open());
-  Fill(0, 20, "v");
-  ASSERT_ROCKS_OK(db_->Close());
-  db_.reset();
+  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
   WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
     ASSERT_ROCKS_OK(db->DropColumnFamily(index));
   });
@@ -200,10 +196,7 @@ TEST_F(LostIndexTest, WithoutCurrentNothingIsBegun) {
 
 // RepairDB leaves no log. All that it says to do works.
 TEST_F(LostIndexTest, TheLogAndTheIndexAreLost) {
-  ASSERT_ROCKS_OK(Open());
-  Fill(0, 20, "v");
-  ASSERT_ROCKS_OK(db_->Close());
-  db_.reset();
+  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
   WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
     ASSERT_ROCKS_OK(db->DeleteRange({}, index, "", std::string(64, '\xff')));
     ASSERT_ROCKS_OK(db->Flush({}, index));
@@ -240,10 +233,7 @@ TEST_F(LostIndexTest, MadeAnewByARocksDBProgram) {
 
 TEST_F(LostIndexTest, TheLogIsLostOrElsewhere) {
   options_.wal_dir = Dir("log");
-  ASSERT_ROCKS_OK(Open());
-  Fill(0, 20, "v");
-  ASSERT_ROCKS_OK(db_->Close());
-  db_.reset();
+  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
   options_.wal_dir = "";
   ExpectRefused("db", Dir("log"));
   options_.wal_dir = Dir("log");
