@@ -175,9 +175,13 @@ bool Truth::IsGone(const Key& key, const Version& version) const {
   return it != gone_.end() && version <= *it->second.rbegin();
 }
 
+bool Truth::WasAdopted(const Key& key, const Version& version) const {
+  return version == Version{} && adopted_.count(key) > 0;
+}
+
 bool Truth::LivesAgain(const Key& key, const Version& version) const {
   const auto it = forgotten_.find(key);
-  if (version == Version{} && adopted_.count(key) > 0) return false;
+  if (WasAdopted(key, version)) return false;
   return it != forgotten_.end() && version < *it->second.rbegin() &&
          !IsExcused(key);
 }
@@ -274,7 +278,8 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
     Records sound;
     for (const auto& [key, record] : replica->records()) {
       if (!IsSound(record) ||
-          (is_fenced && !record.tombstone && IsGone(key, record.version))) {
+          (is_fenced && !record.tombstone && !WasAdopted(key, record.version) &&
+           IsGone(key, record.version))) {
         continue;
       }
       sound.emplace(key, record);

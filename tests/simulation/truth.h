@@ -82,6 +82,8 @@ class Truth {
   bool WasWritten(const Key& key, const Version& version,
                   const std::string* value) const;
   bool IsGone(const Key& key, const Version& version) const;
+  // It counts as written after all deletions of the key so far.
+  bool WasAdopted(const Key& key, const Version& version) const;
   bool LivesAgain(const Key& key, const Version& version) const;
 
   std::map<Key, std::multimap<Version, Record>> written_;
