@@ -64,6 +64,8 @@ std::vector<uint32_t> Residues(const Field& field, const Polynomial& f,
                                size_t first, size_t step, size_t end) {
   const size_t degree = f.size() - 1;
   std::vector<uint32_t> rows;
+  // Growing by doubling would take three times as much for a moment.
+  if (end > first) rows.reserve(((end - first - 1) / step + 1) * degree);
   Polynomial residue(f.begin(), f.end() - 1);  // of x^degree
   for (size_t k = degree; k < end; ++k) {
     if (k >= first && (k - first) % step == 0) {
@@ -129,6 +131,25 @@ Powers Reduce(const Field& field, const Powers& powers, const Polynomial& f) {
                       reduced.degree);
   }
   return reduced;
+}
+
+// x^(2^i) modulo f, for all i below the field's bits. False if f has other
+// roots than distinct ones in the field: it divides x^(2^w) - x just if not.
+bool PowersOfX(const Field& field, const Polynomial& f, Powers* powers) {
+  // Freed before the splitting begins, which takes memory of its own.
+  const SquareModulo square(field, f);
+  powers->degree = f.size() - 1;
+  powers->coefficients.reserve(static_cast<size_t>(field.bits()) *
+                               powers->degree);
+  Polynomial power(powers->degree, 0);
+  power[1] = 1;
+  const Polynomial x = power;
+  for (int i = 0; i < field.bits(); ++i) {
+    powers->coefficients.insert(powers->coefficients.end(), power.begin(),
+                                power.end());
+    power = square.Square(power);
+  }
+  return power == x;
 }
 
 class Splitter {
@@ -200,20 +221,8 @@ bool FindRoots(const Field& field, const Polynomial& f,
   const size_t degree = f.size() - 1;
   Splitter splitter(field, roots);
   if (degree <= 2) return splitter.Solve(f);
-  const SquareModulo square(field, f);
   Powers powers;
-  powers.degree = degree;
-  powers.coefficients.reserve(static_cast<size_t>(field.bits()) * degree);
-  Polynomial power(degree, 0);
-  power[1] = 1;
-  const Polynomial x = power;
-  for (int i = 0; i < field.bits(); ++i) {
-    powers.coefficients.insert(powers.coefficients.end(), power.begin(),
-                               power.end());
-    power = square.Square(power);
-  }
-  // f divides x^(2^w) - x just if it has only distinct roots in the field.
-  if (power != x) return false;
+  if (!PowersOfX(field, f, &powers)) return false;
   splitter.Split(f, powers, 0);
   return roots->size() == degree;
 }

@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_SKETCH_SYNDROME_DECODER_H_
 #define ROCKSYNC_SKETCH_SYNDROME_DECODER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -21,9 +22,16 @@ namespace rocksync {
 // 1 / t! for t sums; of its size being less than t only with about 2^-w. The
 // caller decides what to believe.
 //
-// About 2 t^2 + w t^2 / 2 multiplications.
+// About 2 t^2 + w t^2 / 2 multiplications, and DecodingBytes(t) of memory.
 bool DecodePowerSums(const Field& field, std::span<const uint32_t> sums,
                      std::vector<uint32_t>* elements);
+
+// The residues that squares are made of, t / 2 rows of t coefficients, and the
+// powers of x and those of its parts, at most 32 rows of t each; and some
+// polynomials.
+constexpr size_t DecodingBytes(size_t sums) {
+  return sizeof(uint32_t) * (sums * sums / 2 + 2 * 32 * sums + 16 * sums);
+}
 
 }  // namespace rocksync
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "replication/protocol/exchange_finish.h"
 #include "replication/protocol/session_impl.h"
 #include "replication/protocol/shipping.h"
+#include "sketch/syndrome_decoder.h"
 
 namespace rocksync {
 namespace {
@@ -300,14 +302,17 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
 }
 
 void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {
-  // What finding out which leaves differ takes; a span takes less of it.
+  // What finding out which leaves differ takes. It is free again by the time
+  // that a sketch of a span is decoded, so the larger of the two counts.
   constexpr size_t kLeafBytes = 40;
+  constexpr size_t kDecodingBytes = DecodingBytes(kMaxSums);
   // The sums of a sketch, and what a session takes for anything at all.
   constexpr size_t kBaseBytes = size_t{256} << 10;
   // An element of a span, what an exchange makes of it, and what was gained.
   constexpr size_t kElementBytes = 96;
   constexpr size_t kTurnShare = 64;
-  const size_t fixed = kBaseBytes + kLeafBytes * leaves;
+  const size_t fixed =
+      kBaseBytes + std::max(kLeafBytes * leaves, kDecodingBytes);
   const size_t left = max_bytes > fixed ? max_bytes - fixed : 0;
   options->max_span_elements = std::max<size_t>(1, left / kElementBytes);
   options->max_turn_bytes =

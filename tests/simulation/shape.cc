@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "replication/protocol/exchange_finish.h"
+#include "sketch/syndrome_decoder.h"
 #include "tests/simulation/random.h"
 
 namespace rocksync {
@@ -14,7 +16,8 @@ namespace {
 void DrawMemory(uint64_t seed, ClusterShape* shape) {
   Random random(seed ^ 0x3e3041);
   if (!random.OneIn(4)) return;
-  shape->session_bytes = random.Between(320, 640) << 10;
+  shape->session_bytes =
+      DecodingBytes(kMaxSums) + (random.Between(320, 640) << 10);
   shape->value_bytes = random.Between(500, 4000);
   shape->keys = std::max<size_t>(shape->keys, random.Between(100, 300));
   BoundMemory(shape->session_bytes, size_t{1} << kLeafBitsHere,

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "replication/protocol/session.h"
+#include "sketch/field.h"
+#include "sketch/syndrome_decoder.h"
 #include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_storage.h"
 
@@ -137,6 +141,30 @@ TEST_P(SessionMemoryTest, LargeValues) {
     (i % 2 == 0 ? a_ : b_).Put(0, absl::StrCat("key", i), value);
   }
   EXPECT_LE(PeakOf(Bounded(), &a_, &b_), kLeastSessionBytes + 4 * kValueBytes);
+}
+
+// What BoundMemory reckons with.
+TEST(DecodingBytesTest, AreAllThatDecodingTakes) {
+  const Field field(32);
+  for (const uint32_t count : {20u, 100u, 237u, 512u}) {
+    std::vector<uint32_t> sums(count, 0);
+    for (uint32_t x = 1; x <= count; ++x) {
+      const uint32_t element = x * 0x9e3779b1;
+      uint32_t power = element;
+      for (uint32_t& sum : sums) {
+        sum ^= power;
+        power = field.Multiply(power, field.Square(element));
+      }
+    }
+    const MemoryAccount account;
+    std::vector<uint32_t> elements;
+    {
+      const Charging charging(&account);
+      ASSERT_TRUE(DecodePowerSums(field, sums, &elements));
+    }
+    EXPECT_EQ(elements.size(), count);
+    EXPECT_LE(account.peak(), DecodingBytes(count)) << count;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
