@@ -216,9 +216,8 @@ rocksdb::Status Introduce(Replica* replica, Role role, Connection* connection,
   policy.remembered = [replica](uint64_t id) {
     return StoreAccess::Recall(replica->db, id);
   };
-  policy.said = [replica](uint64_t id, const Incarnation& life,
-                          uint64_t epoch) {
-    return StoreAccess::MembershipOf(replica->db)->SaidWith(id, life, epoch);
+  policy.said = [replica](uint64_t id, const Incarnation& life) {
+    return StoreAccess::MembershipOf(replica->db)->SaidWith(id, life);
   };
   Setup setup(role, facts, replica->db->replication_options().cluster_secret,
               policy);

@@ -189,10 +189,9 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
     return rocksdb::Status::InvalidArgument("a malformed announcement");
   }
   const uint64_t my_id = replica_->identity.replica_id;
-  const MeetingVerdict verdict =
-      Judge(mine.forgetting, my_id, theirs.forgetting, peer_id_,
-            StoreAccess::MembershipOf(replica_->db)
-                ->SaidWith(peer_id_, peer_life_, theirs.forgetting.list.epoch));
+  const MeetingVerdict verdict = Judge(
+      mine.forgetting, my_id, theirs.forgetting, peer_id_,
+      StoreAccess::MembershipOf(replica_->db)->SaidWith(peer_id_, peer_life_));
   if (verdict.meeting != Meeting::kAlike) {
     return rocksdb::Status::TryAgain("to be set up anew", verdict.why);
   }

@@ -31,37 +31,40 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
                        " anew")};
 }
 
-// Promises are written down before they are said, so nobody who kept its disk
-// falls behind what others heard of it.
-bool IsBehind(const Forgetting& itself, uint64_t id, uint64_t promised,
-              const Said& said) {
-  return std::max(itself.vouched[*itself.list.Find(id)], said.vouched) <
-         promised;
+// What a member, listed since this epoch, has promised by what a witness knows:
+// it vouched for as much, and for every horizon that was reached meanwhile.
+uint64_t KnownPromise(const Forgetting& witness, uint64_t id, uint64_t since) {
+  uint64_t promised = 0;
+  if (const std::optional<size_t> at = witness.list.Find(id)) {
+    promised = witness.vouched[*at];
+  }
+  if (since <= witness.reached.epoch) {
+    promised = std::max(promised, witness.reached.time);
+  }
+  return promised;
 }
 
-std::optional<uint64_t> RolledBack(const Forgetting& mine, uint64_t my_id,
+// Promises are written down before they are said, so nobody who kept its disk
+// falls behind what others heard of it.
+bool WentBackOnIt(const Forgetting& itself, uint64_t id, uint64_t since,
+                  const Said& said, const Forgetting& witness) {
+  return std::max(itself.promised, said.promised) <
+         KnownPromise(witness, id, since);
+}
+
+// Of two with one list, or of which `list` is the newer one.
+std::optional<uint64_t> RolledBack(const MemberList& list,
+                                   const Forgetting& mine, uint64_t my_id,
                                    const Forgetting& peer, uint64_t peer_id,
                                    const SaidByBoth& said) {
-  if (IsBehind(mine, my_id, peer.vouched[*peer.list.Find(my_id)], said.mine)) {
-    return my_id;
-  }
-  if (IsBehind(peer, peer_id, mine.vouched[*mine.list.Find(peer_id)],
-               said.theirs)) {
+  const auto since = [&](uint64_t id) {
+    return list.members[*list.Find(id)].since;
+  };
+  if (WentBackOnIt(mine, my_id, since(my_id), said.mine, peer)) return my_id;
+  if (WentBackOnIt(peer, peer_id, since(peer_id), said.theirs, mine)) {
     return peer_id;
   }
   return std::nullopt;
-}
-
-// A member from before the newer list had its part in every horizon since: it
-// was in the epoch, and vouched for as much.
-bool MissesItsPart(const Forgetting& older, uint64_t older_id, const Said& said,
-                   const Forgetting& newer) {
-  const Horizon& reached = newer.reached;
-  if (older.list.epoch == 0 || reached.time == 0) return false;
-  if (reached.epoch != older.list.epoch) {
-    return reached.epoch > older.list.epoch;
-  }
-  return IsBehind(older, older_id, reached.time, said);
 }
 
 // The mark that says more of what members must have promised.
@@ -170,7 +173,8 @@ MeetingVerdict JudgeAlike(const Forgetting& mine, uint64_t my_id,
   for (const uint64_t id : {my_id, peer_id}) {
     if (!mine.list.Find(id)) return NotMember(id, epoch);
   }
-  if (const auto back = RolledBack(mine, my_id, peer, peer_id, said)) {
+  if (const auto back =
+          RolledBack(mine.list, mine, my_id, peer, peer_id, said)) {
     return PromisedMore(*back);
   }
   if (const auto behind = OutOfReach(mine, my_id, peer, peer_id)) {
@@ -253,9 +257,16 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
                          " start it anew), or it was set on a replica that was"
                          " no member (then set a newer one on a member)")};
   }
-  if (MissesItsPart(learn ? mine : peer, older_id,
-                    learn ? said.mine : said.theirs, learn ? peer : mine)) {
-    return PromisedMore(older_id);
+  // Nothing is known of one that was in no list, nor does it know anything of
+  // these: its marks may be of another cluster.
+  if (older.epoch > 0) {
+    // It was in all epochs since, so it knows of those that reached something.
+    if ((learn ? peer : mine).reached.epoch > older.epoch) {
+      return PromisedMore(older_id);
+    }
+    if (const auto back = RolledBack(newer, mine, my_id, peer, peer_id, said)) {
+      return PromisedMore(*back);
+    }
   }
   return {learn ? Meeting::kLearn : Meeting::kTeach, ""};
 }
@@ -285,6 +296,8 @@ MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
     mine->unproven = has_data;
     mine->filling = !has_data;
     EnterList(peer.list, mine);
+    // Of another cluster, then, or the peer would know.
+    if (mine->reached.time > peer.promised) mine->reached = {};
     if (!has_data) SetHorizon(HorizonOf(peer), mine);
   }
   HearMarks(peer, mine);
@@ -296,28 +309,18 @@ MeetingVerdict Join(const Forgetting& peer, uint64_t my_id, bool has_data,
 
 void Sayings::Note(uint64_t replica_id, const Incarnation& life,
                    const Announcement& said) {
-  const MemberList& list = said.forgetting.list;
-  const std::optional<size_t> member = list.Find(replica_id);
-  if (!member) return;
+  if (!said.forgetting.list.Find(replica_id)) return;
   Last& last = last_[replica_id];
-  const bool same_life = last.life == life;
-  const bool same_list = same_life && last.epoch == list.epoch;
-  const Said before = last.said;
-  const uint64_t vouched = said.forgetting.vouched[*member];
-  last = {life, list.epoch, {said.reading, vouched}};
-  if (same_life) {
-    last.said.reading = std::max(last.said.reading, before.reading);
-  }
-  if (same_list) last.said.vouched = std::max(vouched, before.vouched);
+  const Said before = last.life == life ? last.said : Said{};
+  last = {life,
+          {std::max(said.reading, before.reading),
+           std::max(said.forgetting.promised, before.promised)}};
 }
 
-Said Sayings::Of(uint64_t replica_id, const Incarnation& life,
-                 uint64_t epoch) const {
+Said Sayings::Of(uint64_t replica_id, const Incarnation& life) const {
   const auto last = last_.find(replica_id);
   if (last == last_.end() || last->second.life != life) return {};
-  Said said = last->second.said;
-  if (last->second.epoch != epoch) said.vouched = 0;
-  return said;
+  return last->second.said;
 }
 
 // --- Knowledge --------------------------------------------------------------
@@ -392,6 +395,7 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   const uint64_t least =
       *std::min_element(mine->holds.begin(), mine->holds.end());
   raise(&mine->vouched[me], least);
+  raise(&mine->promised, least);
   // Whoever holds what every member held, each by way of proofs, is in reach of
   // all of them, even if they all came with data of their own: else the first
   // horizon that they reach together would shut them out.
@@ -517,6 +521,7 @@ void EncodeForgetting(const Forgetting& forgetting, std::string* out) {
   PutFixed64(out, forgetting.purged);
   PutFixed64(out, forgetting.reached.time);
   PutVarint64(out, forgetting.reached.epoch);
+  PutFixed64(out, forgetting.promised);
   PutVarint64(out, forgetting.list.members.size());
   for (size_t i = 0; i < forgetting.list.members.size(); ++i) {
     PutFixed64(out, forgetting.list.members[i].replica_id);
@@ -541,6 +546,7 @@ bool DecodeForgetting(std::string_view bytes, Forgetting* forgetting) {
       !GetFixed64(&bytes, &forgetting->purged) ||
       !GetFixed64(&bytes, &forgetting->reached.time) ||
       !GetVarint64(&bytes, &forgetting->reached.epoch) ||
+      !GetFixed64(&bytes, &forgetting->promised) ||
       !GetVarint64(&bytes, kMaxMembers, &count)) {
     return false;
   }

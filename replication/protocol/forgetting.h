@@ -89,6 +89,10 @@ struct Forgetting {
   // The horizon of the latest epoch in which a member is known to have reached
   // one, the largest of that epoch: members of the time vouched for as much.
   Horizon reached;
+  // The most that this replica has vouched for, in any list. It only grows, so
+  // whoever has heard of more of it knows that an older state of its disk is
+  // back, even if a newer list was set on that.
+  uint64_t promised = 0;
   // Came into the list with data of its own, or took pairs of one that did
   // while it was filling, and has not been proven equal to a member that is
   // neither, nor to all: it may hold pairs that others deleted and forgot.
@@ -108,14 +112,14 @@ struct Forgetting {
 
 // flags (1): bit 0 unproven, bit 1 with lives, bit 2 filling | epoch
 // | horizon (8) | horizon epoch | purged (8) | reached (8) | its epoch |
-// members | members x (replica id (8) | since | holds (8) | vouched (8)) | with
-// lives: members x (counter, and unless it is 0: random (8)
+// promised (8) | members | members x (replica id (8) | since | holds (8) |
+// vouched (8)) | with lives: members x (counter, and unless it is 0: random (8)
 //   | first clock (8) | clock (8) | past since | lives
 //   | lives x (counter | random (8) | next clock (8)))
 // Integers are varints, fixed ones in parentheses. Decoding consumes all of
 // `bytes` and is false for anything that no encoder makes.
 inline constexpr size_t kMaxForgettingBytes =
-    96 + (34 + 45 + 26 * kMaxPastLives) * kMaxMembers;
+    104 + (34 + 45 + 26 * kMaxPastLives) * kMaxMembers;
 void EncodeForgetting(const Forgetting& forgetting, std::string* out);
 [[nodiscard]] bool DecodeForgetting(std::string_view bytes,
                                     Forgetting* forgetting);
@@ -154,7 +158,7 @@ struct MeetingVerdict {
 // one does not show that the replica went back.
 struct Said {
   uint64_t reading = 0;
-  uint64_t vouched = 0;
+  uint64_t promised = 0;
 };
 struct SaidByBoth {
   Said mine;
@@ -168,13 +172,11 @@ class Sayings {
   // A member of the list that it says it has.
   void Note(uint64_t replica_id, const Incarnation& life,
             const Announcement& said);
-  // What it vouched for counts in its epoch only.
-  Said Of(uint64_t replica_id, const Incarnation& life, uint64_t epoch) const;
+  Said Of(uint64_t replica_id, const Incarnation& life) const;
 
  private:
   struct Last {
     Incarnation life;
-    uint64_t epoch = 0;
     Said said;
   };
   std::map<uint64_t, Last> last_;  // by replica id

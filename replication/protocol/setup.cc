@@ -358,8 +358,7 @@ absl::Status Setup::RefuseOwnIdentity() {
 absl::Status Setup::CheckMembership() {
   SaidByBoth said;
   if (policy_.said) {
-    said = policy_.said(peer_.replica_id, peer_.incarnation,
-                        peer_.forgetting.list.epoch);
+    said = policy_.said(peer_.replica_id, peer_.incarnation);
   }
   const MeetingVerdict verdict =
       Judge(mine_.forgetting, mine_.replica_id, peer_.forgetting,

@@ -34,9 +34,10 @@ namespace rocksync {
 
 // Versions of the protocol spoken here. Version 1 had other places in filters,
 // version 2 said of other members nothing of their lives, version 3 nothing of
-// what was purged, version 4 nothing of pairs left out (docs/protocol.md).
-inline constexpr uint32_t kOldestProtocol = 5;
-inline constexpr uint32_t kNewestProtocol = 5;
+// what was purged, version 4 nothing of pairs left out, version 5 nothing of
+// what was promised in earlier lists (docs/protocol.md).
+inline constexpr uint32_t kOldestProtocol = 6;
+inline constexpr uint32_t kNewestProtocol = 6;
 
 struct SetupFamily {
   std::string name;
@@ -81,10 +82,8 @@ struct SetupPolicy {
   uint64_t authenticated_id = 0;
   // The latest life that this replica remembers of another.
   std::function<std::optional<Life>(uint64_t replica_id)> remembered;
-  // What both are known to have said in their present lives, in this epoch.
-  std::function<SaidByBoth(uint64_t replica_id, const Incarnation& life,
-                           uint64_t epoch)>
-      said;
+  // What both are known to have said in their present lives.
+  std::function<SaidByBoth(uint64_t replica_id, const Incarnation& life)> said;
 };
 
 // Grammar of use, on both sides: ( NextMessage* Receive* )* until done().

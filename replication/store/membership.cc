@@ -110,14 +110,12 @@ Status Membership::Learn(const Announcement& peer) {
   return Install(std::move(next));
 }
 
-SaidByBoth Membership::SaidWith(uint64_t peer_id, const Incarnation& life,
-                                uint64_t epoch) const {
+SaidByBoth Membership::SaidWith(uint64_t peer_id,
+                                const Incarnation& life) const {
   const std::lock_guard lock(mutex_);
   SaidByBoth said;
-  said.theirs = sayings_.Of(peer_id, life, epoch);
-  const std::optional<size_t> me =
-      now_.list.Find(store_->identity().replica_id);
-  if (me && now_.list.epoch == epoch) said.mine.vouched = now_.vouched[*me];
+  said.theirs = sayings_.Of(peer_id, life);
+  said.mine.promised = now_.promised;
   return said;
 }
 
@@ -125,7 +123,7 @@ Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
                          const Incarnation& life, const Announcement& peer,
                          Terms* agreed) {
   const std::lock_guard lock(mutex_);
-  const Said said = sayings_.Of(peer_id, life, mine.list.epoch);
+  const Said said = sayings_.Of(peer_id, life);
   const Forgetting heard = Take(peer, peer_id);
   if (WentBack(now_, peer_id, peer.reading, said) ||
       !GoesOn(now_, peer_id, life, heard)) {

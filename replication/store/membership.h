@@ -57,9 +57,8 @@ class Membership {
   // may not be. TryAgain: the peer's clock is too far ahead.
   rocksdb::Status Learn(const Announcement& peer);
 
-  // What this replica and a peer in this life have said, in this epoch.
-  SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life,
-                      uint64_t epoch) const;
+  // What this replica and a peer in this life have said.
+  SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life) const;
 
   // Before pairs of `sender` are applied in this epoch; `latest`: the largest
   // time of those that it issued itself, 0 if none. OK if another list is here

@@ -93,9 +93,8 @@ void Cluster::Open(Side* side, Role role) {
     if (it == replica->remembered.end()) return std::nullopt;
     return it->second;
   };
-  policy.said = [replica](uint64_t id, const Incarnation& life,
-                          uint64_t epoch) {
-    return replica->membership->SaidWith(id, life, epoch);
+  policy.said = [replica](uint64_t id, const Incarnation& life) {
+    return replica->membership->SaidWith(id, life);
   };
   side->setup.emplace(role, facts, ClusterSecret{42}, policy);
 }
@@ -218,8 +217,7 @@ void Cluster::ReceiveAnnouncement(Link* link, int number,
   const SetupFacts& peer = side.setup->peer();
   const MeetingVerdict verdict = Judge(
       mine.forgetting, side.replica->id, theirs.forgetting, peer.replica_id,
-      side.replica->membership->SaidWith(peer.replica_id, peer.incarnation,
-                                         theirs.forgetting.list.epoch));
+      side.replica->membership->SaidWith(peer.replica_id, peer.incarnation));
   if (verdict.meeting != Meeting::kAlike) return Break(link, "to meet anew");
   if (!AgreeOn(link, number, mine, theirs) || number == 1) return;
   side.announced = false;

@@ -52,7 +52,7 @@ absl::Status MemoryMembership::Learn(Announcement peer) {
   KeepProofs(Now(), &next);
   if (fault_ == MemberFault::kNewcomerCounts && Now().list.epoch == 0) {
     next.holds.assign(next.holds.size(), peer.reading);
-    next.vouched[*next.list.Find(id())] = peer.reading;
+    next.vouched[*next.list.Find(id())] = next.promised = peer.reading;
   }
   Install(std::move(next));
   return absl::OkStatus();
@@ -91,12 +91,11 @@ void MemoryMembership::KeepProofs(const Forgetting& before,
   }
 }
 
-SaidByBoth MemoryMembership::SaidWith(uint64_t peer_id, const Incarnation& life,
-                                      uint64_t epoch) const {
+SaidByBoth MemoryMembership::SaidWith(uint64_t peer_id,
+                                      const Incarnation& life) const {
   SaidByBoth said;
-  said.theirs = sayings_.Of(peer_id, life, epoch);
-  const std::optional<size_t> me = Now().list.Find(id());
-  if (me && Now().list.epoch == epoch) said.mine.vouched = Now().vouched[*me];
+  said.theirs = sayings_.Of(peer_id, life);
+  said.mine.promised = Now().promised;
   return said;
 }
 
@@ -104,8 +103,7 @@ absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
                                      const Incarnation& life,
                                      const Announcement& peer, Terms* agreed) {
   const Forgetting heard = Take(peer, peer_id);
-  if (WentBack(Now(), peer_id, peer.reading,
-               sayings_.Of(peer_id, life, said.list.epoch)) ||
+  if (WentBack(Now(), peer_id, peer.reading, sayings_.Of(peer_id, life)) ||
       (fault_ != MemberFault::kTakeTwinsForOne &&
        !GoesOn(Now(), peer_id, life, heard))) {
     return absl::UnavailableError("the peer is behind what others have seen");

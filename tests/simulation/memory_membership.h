@@ -41,8 +41,7 @@ class MemoryMembership {
 
   absl::Status SetMembers(uint64_t epoch, const std::vector<uint64_t>& ids);
   absl::Status Learn(Announcement peer);
-  SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life,
-                      uint64_t epoch) const;
+  SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life) const;
   absl::Status Agree(const Forgetting& said, uint64_t peer_id,
                      const Incarnation& life, const Announcement& peer,
                      Terms* agreed);

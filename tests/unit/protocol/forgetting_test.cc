@@ -180,6 +180,7 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItForgot) {
   ASSERT_TRUE(DecodeForgetting(bytes, &reopened));
   EXPECT_EQ(reopened, copy);
   Forgetting member = Of(List(3, {1, 2, 3, 4}, second));
+  member.promised = 5;
   ASSERT_EQ(Join(member, 3, true, &copy).meeting, Meeting::kAlike);
   EXPECT_EQ(HorizonOf(copy), (Horizon{5, 2}));
   ExpectVerdicts(copy, 3, Meeting::kRolledBack, Of(first), 2,
@@ -196,15 +197,55 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItForgot) {
 TEST(MeetingTest, WhoPromisedMoreThanItKnowsWasRolledBack) {
   Forgetting kept = Of(List(1, {1, 2}));
   Forgetting back = kept;
-  kept.vouched = {3, 8};
-  back.vouched = {3, 8};
+  kept.vouched = back.vouched = {3, 8};
+  kept.promised = 3;
+  back.promised = 8;
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
   back.vouched = {3, 7};
+  back.promised = 7;
   ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
                  "replica 2 has promised more");
   // To have heard less of others is no fault.
   back.vouched = {2, 9};
+  back.promised = 9;
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+}
+
+// An operator sets the next list on an older state of a member's disk: what it
+// promised in the list before is not known to it, but to the others.
+TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
+  const MemberList first = List(1, {1, 2});
+  Forgetting kept = Of(first);
+  kept.vouched = {8, 8};
+  kept.promised = 8;
+  Forgetting back = Of(List(2, {1, 2}, first));
+  back.promised = 7;
+  ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
+                 "replica 2 has promised more");
+  back.promised = 8;
+  ExpectVerdicts(kept, 1, Meeting::kLearn, back, 2, Meeting::kTeach);
+  // Nor is it hidden from one that has the newer list by another way, as soon
+  // as it knows of a horizon that took as much.
+  ASSERT_EQ(Join(back, 1, true, &kept).meeting, Meeting::kAlike);
+  back.promised = 7;
+  ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+  kept.reached = {8, 1};
+  ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack);
+  // Of one that came later nobody expects that it was in that epoch.
+  back.list.members[1].since = kept.list.members[1].since = 2;
+  ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+}
+
+// Not that it says it: a copy from another cluster.
+TEST(MeetingTest, MarksOfAnotherClusterAreDroppedAtTheDoor) {
+  Forgetting member = Of(List(10, {1, 2, 3}, List(1, {1, 2})));
+  member.promised = 4;
+  Forgetting copy;
+  Reach({5, 3}, &copy);
+  ASSERT_EQ(Join(member, 3, true, &copy).meeting, Meeting::kAlike);
+  EXPECT_EQ(copy.reached, Horizon());
+  EXPECT_EQ(copy.purged, 5u);
+  ExpectVerdicts(copy, 3, Meeting::kAlike, member, 1, Meeting::kAlike);
 }
 
 // Two set-ups of one life cross on two connections.
@@ -212,14 +253,16 @@ TEST(MeetingTest, WhatWasOvertakenIsNotHeldAgainstAnybody) {
   Forgetting ahead = Of(List(1, {1, 2}));
   Forgetting old = ahead;
   ahead.vouched = {3, 8};
+  ahead.promised = 3;
   old.vouched = {3, 7};
+  old.promised = 7;
   const auto verdict = [&](const Said& mine, const Said& theirs) {
     return Judge(ahead, 1, old, 2, {mine, theirs}).meeting;
   };
-  EXPECT_EQ(verdict({}, {.vouched = 8}), Meeting::kAlike);
-  EXPECT_EQ(verdict({}, {.vouched = 7}), Meeting::kRolledBack);
-  EXPECT_EQ(verdict({.vouched = 8}, {}), Meeting::kRolledBack);
-  EXPECT_EQ(Judge(old, 2, ahead, 1, {{.vouched = 8}, {}}).meeting,
+  EXPECT_EQ(verdict({}, {.promised = 8}), Meeting::kAlike);
+  EXPECT_EQ(verdict({}, {.promised = 7}), Meeting::kRolledBack);
+  EXPECT_EQ(verdict({.promised = 8}, {}), Meeting::kRolledBack);
+  EXPECT_EQ(Judge(old, 2, ahead, 1, {{.promised = 8}, {}}).meeting,
             Meeting::kAlike);
 }
 
@@ -227,17 +270,19 @@ TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
   const MemberList first = List(1, {1, 2});
   Forgetting newer = Of(List(3, {1, 2}, first));
   newer.reached = {8, 1};
+  newer.promised = 8;
   Forgetting older = Of(first);
-  older.vouched = {0, 8};
+  older.promised = 8;
   ExpectVerdicts(newer, 1, Meeting::kTeach, older, 2, Meeting::kLearn);
-  older.vouched = {9, 7};
+  older.vouched = {8, 7};
+  older.promised = 7;
   ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2, Meeting::kRolledBack,
                  "replica 2 has promised more");
-  EXPECT_EQ(Judge(newer, 1, older, 2, {{}, {.vouched = 8}}).meeting,
+  EXPECT_EQ(Judge(newer, 1, older, 2, {{}, {.promised = 8}}).meeting,
             Meeting::kTeach);
   // It was in epoch 2 too, if that forgot something.
   newer.reached.epoch = 2;
-  older.vouched = {0, 9};
+  older.promised = 9;
   ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2,
                  Meeting::kRolledBack);
   // Nothing is expected of a replica that was in no list.
@@ -247,27 +292,24 @@ TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
 TEST(SayingsTest, CountInOneLife) {
   const Incarnation life = {4, 77};
   Forgetting knows = Of(List(1, {1, 2}));
-  knows.vouched = {0, 5};
+  knows.promised = 5;
   Sayings sayings;
   sayings.Note(2, life, {9, knows});
-  EXPECT_EQ(sayings.Of(2, life, 1).reading, 9u);
-  EXPECT_EQ(sayings.Of(2, life, 1).vouched, 5u);
-  EXPECT_EQ(sayings.Of(2, {4, 78}, 1).vouched, 0u);
-  EXPECT_EQ(sayings.Of(1, life, 1).vouched, 0u);
+  EXPECT_EQ(sayings.Of(2, life).reading, 9u);
+  EXPECT_EQ(sayings.Of(2, life).promised, 5u);
+  EXPECT_EQ(sayings.Of(2, {4, 78}).promised, 0u);
+  EXPECT_EQ(sayings.Of(1, life).promised, 0u);
   // What is said later but was sent before takes nothing back.
-  knows.vouched = {0, 4};
+  knows.promised = 4;
   sayings.Note(2, life, {8, knows});
-  EXPECT_EQ(sayings.Of(2, life, 1).reading, 9u);
-  EXPECT_EQ(sayings.Of(2, life, 1).vouched, 5u);
-  // Promises are of one epoch, readings are not.
-  EXPECT_EQ(sayings.Of(2, life, 2).reading, 9u);
-  EXPECT_EQ(sayings.Of(2, life, 2).vouched, 0u);
+  EXPECT_EQ(sayings.Of(2, life).reading, 9u);
+  EXPECT_EQ(sayings.Of(2, life).promised, 5u);
   sayings.Note(2, {5, 78}, {7, knows});
-  EXPECT_EQ(sayings.Of(2, {5, 78}, 1).reading, 7u);
-  EXPECT_EQ(sayings.Of(2, life, 1).reading, 0u);
+  EXPECT_EQ(sayings.Of(2, {5, 78}).reading, 7u);
+  EXPECT_EQ(sayings.Of(2, life).reading, 0u);
   // Whoever is in no list vouches for nothing.
   sayings.Note(3, life, {8, knows});
-  EXPECT_EQ(sayings.Of(3, life, 1).reading, 0u);
+  EXPECT_EQ(sayings.Of(3, life).reading, 0u);
 }
 
 TEST(MeetingTest, ANewcomerWithOldDataDoesNotJoin) {
@@ -332,6 +374,7 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheHorizonDoes) {
   knows.vouched = {5, 5, 5};
   Forgetting vouched = Of(first);
   vouched.vouched = {5, 0, 5};
+  knows.promised = vouched.promised = 5;
   Found(List(2, {1, 2, 3, 4}, first), &vouched);
   ASSERT_EQ(Join(vouched, 1, true, &knows).meeting, Meeting::kAlike);
   EXPECT_EQ(HorizonOf(knows), (Horizon{5, 1}));
@@ -350,6 +393,7 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheHorizonDoes) {
   ExpectVerdicts(vouched, 3, Meeting::kRolledBack, older, 2,
                  Meeting::kRolledBack);
   older.vouched = {0, 5, 0};
+  older.promised = 5;
   ExpectVerdicts(vouched, 3, Meeting::kTeach, older, 2, Meeting::kLearn);
   // A copy from before, and one from after.
   Forgetting copy;
@@ -622,6 +666,7 @@ Forgetting Example() {
   example.reached = {0x0203, 3};
   example.holds = {0x0304, 5};
   example.vouched = {6, 0x0708};
+  example.promised = 0x0709;
   return example;
 }
 
@@ -646,6 +691,7 @@ TEST(ForgettingBytesTest, Literal) {
             "0000000000000405"  // purged
             "0000000000000203"  // the latest horizon that was reached
             "03"                // in epoch 3
+            "0000000000000709"  // promised
             "02"                // two members
             "0000000000000011"
             "ac02"

@@ -106,7 +106,7 @@ TEST_F(SetupTest, LiteralBytes) {
   EXPECT_EQ(Hex(sent_[0]),
             "10"                                // Setup
             "726f636b73796e63"                  // "rocksync"
-            "0505"                              // versions 5 to 5
+            "0606"                              // versions 6 to 6
             "066f7264657273"                    // "orders"
             "0000000000000001"                  // replica id
             "030000000000000011"                // incarnation
@@ -120,8 +120,8 @@ TEST_F(SetupTest, LiteralBytes) {
             "01"                                // one family
             "0764656661756c74"                  // "default"
             "1a6c6576656c64622e4279746577697365436f6d70617261746f72"
-            // forgetting, 82 bytes
-            "52"
+            // forgetting, 90 bytes
+            "5a"
             "00"                // flags
             "ac02"              // epoch 300
             "0000000000000102"  // horizon
@@ -129,6 +129,7 @@ TEST_F(SetupTest, LiteralBytes) {
             "0000000000000103"  // purged
             "0000000000000000"  // no horizon reached
             "00"                // in no epoch
+            "0000000000000000"  // nothing promised
             "02"                // members: id, since, holds, vouched
             "0000000000000001ac0200000000000000000000000000000000"
             "0000000000000002ac0200000000000000000000000000000000"
@@ -262,7 +263,9 @@ TEST_F(SetupTest, WhoPromisedMoreThanItKnowsIsTold) {
   dialer_facts_.forgetting = Founded(4, {1, 2});
   listener_facts_.forgetting = dialer_facts_.forgetting;
   dialer_facts_.forgetting.vouched = {7, 3};
+  dialer_facts_.forgetting.promised = 7;
   listener_facts_.forgetting.vouched = {8, 3};
+  listener_facts_.forgetting.promised = 3;
   ExpectRefused("replica 1 has promised more than it now knows of");
   EXPECT_EQ(dialer_->refused(), RefusalReason::kPromisedMore);
   EXPECT_TRUE(dialer_->promised_more());
@@ -274,7 +277,9 @@ TEST_F(SetupTest, WhoPromisedMoreThanItKnowsIsTold) {
 
   std::swap(dialer_facts_.forgetting, listener_facts_.forgetting);
   listener_facts_.forgetting.vouched = {7, 2};
+  listener_facts_.forgetting.promised = 2;
   dialer_facts_.forgetting.vouched = {7, 3};
+  dialer_facts_.forgetting.promised = 7;
   ExpectRefused("replica 2 has promised more than it now knows of");
   EXPECT_EQ(dialer_->refused(), RefusalReason::kOutOfReach);
   EXPECT_FALSE(dialer_->promised_more());
@@ -440,10 +445,10 @@ TEST_F(SetupTest, NoVersionInCommon) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 6;
-    (*message)[10] = 8;
+    (*message)[9] = 7;
+    (*message)[10] = 9;
   };
-  ExpectRefused("protocol versions 6 to 8, this replica 5 to 5");
+  ExpectRefused("protocol versions 7 to 9, this replica 6 to 6");
 }
 
 TEST_F(SetupTest, AnOlderProtocolIsRefused) {
@@ -451,10 +456,10 @@ TEST_F(SetupTest, AnOlderProtocolIsRefused) {
   tamper_ = [&first](std::string* message) {
     if (!first) return;
     first = false;
-    (*message)[9] = 4;
-    (*message)[10] = 4;
+    (*message)[9] = 5;
+    (*message)[10] = 5;
   };
-  ExpectRefused("protocol versions 4 to 4, this replica 5 to 5");
+  ExpectRefused("protocol versions 5 to 5, this replica 6 to 6");
 }
 
 TEST_F(SetupTest, ADowngradeIsNoticed) {
