@@ -19,6 +19,7 @@
 #include "replication/scrubber.h"
 #include "replication/verification.h"
 #include "replication/visitors.h"
+#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
@@ -32,18 +33,34 @@ uint64_t NowMs() {
           .count());
 }
 
+rocksdb::Status CheckDuration(const char* option, milliseconds value,
+                              milliseconds least) {
+  if (value >= least && value <= kMostDuration) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument(
+      std::string("ReplicatorOptions::") + option + " is " +
+          std::to_string(value.count()) + " ms",
+      "choose " + std::to_string(least.count()) + " to " +
+          std::to_string(kMostDuration.count()) + " ms (a year)");
+}
+
+rocksdb::Status CheckDurations(const ReplicatorOptions& options) {
+  constexpr milliseconds kNever(0);
+  rocksdb::Status s = CheckDuration("interval", options.interval, kNever);
+  if (s.ok()) {
+    s = CheckDuration("scrub_interval", options.scrub_interval, kNever);
+  }
+  if (s.ok()) {
+    s = CheckDuration("io_timeout", options.io_timeout, milliseconds(1));
+  }
+  return s;
+}
+
 rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
   const auto wrong = [](const char* what) {
     return rocksdb::Status::InvalidArgument(std::string("ReplicatorOptions::") +
                                             what);
   };
-  if (options.interval < milliseconds(0)) return wrong("interval is negative");
-  if (options.scrub_interval < milliseconds(0)) {
-    return wrong("scrub_interval is negative");
-  }
-  if (options.io_timeout <= milliseconds(0)) {
-    return wrong("io_timeout must be above 0");
-  }
+  if (rocksdb::Status s = CheckDurations(options); !s.ok()) return s;
   if (!(options.false_positive_rate > 0 && options.false_positive_rate < 1)) {
     return wrong("false_positive_rate must be in (0, 1)");
   }

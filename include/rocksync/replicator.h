@@ -39,6 +39,7 @@ struct ReplicatorLimits {
   size_t max_sessions = 1;
 };
 
+// No duration may be longer than kMostDuration (rocksync/limits.h), a year.
 struct ReplicatorOptions {
   // Addresses of the peers, in the transport's notation.
   std::vector<std::string> peers;

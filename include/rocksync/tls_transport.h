@@ -22,7 +22,8 @@
 
 namespace rocksync {
 
-// Bounds that a socket transport keeps, whoever knocks.
+// Bounds that a socket transport keeps, whoever knocks. No duration may be
+// longer than kMostDuration (rocksync/limits.h), a year.
 struct SocketLimits {
   // From the first byte of TCP to the end of the handshake of an accepted
   // connection; a dialed one has the timeout given to Connect.

@@ -20,6 +20,7 @@
 #include "replication/transport/live_streams.h"
 #include "replication/transport/opening.h"
 #include "replication/transport/socket_connection.h"
+#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
@@ -414,18 +415,27 @@ void SocketTransport::Sweep() {
   });
 }
 
+rocksdb::Status CheckDuration(const char* limit, milliseconds value) {
+  if (value > milliseconds(0) && value <= kMostDuration) {
+    return rocksdb::Status::OK();
+  }
+  return rocksdb::Status::InvalidArgument(
+      std::string("SocketLimits::") + limit + " is " +
+          std::to_string(value.count()) + " ms",
+      "choose 1 to " + std::to_string(kMostDuration.count()) +
+          " ms (a year)");
+}
+
 rocksdb::Status CheckLimits(const SocketLimits& limits) {
   const auto wrong = [](const char* name) {
     return rocksdb::Status::InvalidArgument(std::string("SocketLimits::") +
                                             name + " must be above 0");
   };
-  if (limits.handshake_timeout <= milliseconds(0)) {
-    return wrong("handshake_timeout");
-  }
-  if (limits.idle_timeout <= milliseconds(0)) return wrong("idle_timeout");
   if (limits.max_connections == 0) return wrong("max_connections");
   if (limits.max_handshakes == 0) return wrong("max_handshakes");
-  return rocksdb::Status::OK();
+  rocksdb::Status s =
+      CheckDuration("handshake_timeout", limits.handshake_timeout);
+  return s.ok() ? CheckDuration("idle_timeout", limits.idle_timeout) : s;
 }
 
 }  // namespace

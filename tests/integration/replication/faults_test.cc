@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string>
 #include <thread>
+#include <utility>
 
+#include "rocksync/limits.h"
 #include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 
@@ -152,32 +155,74 @@ TEST_F(Faults, PortTaken) {
   EXPECT_EQ(replicator, nullptr);
 }
 
-TEST_F(Faults, WrongOptionsAreNamed) {
-  const auto a = NewReplica("a");
-  std::shared_ptr<Transport> transport;
-  ASSERT_TRUE(IsOk(a->NewTransport(&transport)));
-  const auto start = [&](const std::function<void(ReplicatorOptions*)>& spoil) {
+class WrongOptions : public ReplicationTest {
+ protected:
+  WrongOptions() : a_(NewReplica("a")) {
+    EXPECT_TRUE(IsOk(a_->NewTransport(&transport_)));
+  }
+
+  // The refusal of options that `spoil` has changed.
+  rocksdb::Status Refused(const std::function<void(ReplicatorOptions*)>& spoil) {
     ReplicatorOptions options = TestReplica::OnDemand();
     spoil(&options);
     std::unique_ptr<Replicator> replicator;
     const rocksdb::Status s =
-        Replicator::Start(options, a->db(), transport, &replicator);
+        Replicator::Start(options, a_->db(), transport_, &replicator);
     EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
     return s;
-  };
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->interval = milliseconds(-1); }),
+  }
+
+  const std::unique_ptr<TestReplica> a_;
+  std::shared_ptr<Transport> transport_;
+};
+
+TEST_F(WrongOptions, AreNamed) {
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->interval = milliseconds(-1); }),
                        "interval"));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->io_timeout = milliseconds(0); }),
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->io_timeout = milliseconds(0); }),
                        "io_timeout"));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->false_positive_rate = 1; }),
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->false_positive_rate = 1; }),
                        "false_positive_rate"));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->limits.max_sessions = 0; }),
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->limits.max_sessions = 0; }),
                        "max_sessions"));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->max_session_bytes = 5; }),
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->max_session_bytes = 5; }),
                        "max_session_bytes"));
   EXPECT_TRUE(
-      Mentions(start([](auto* o) { o->listen_address = "here"; }), "\"here\""));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->peers = {""}; }), "peers"));
+      Mentions(Refused([](auto* o) { o->listen_address = "here"; }), "\"here\""));
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->peers = {""}; }), "peers"));
+}
+
+// Clocks would overflow; a session at an interval of the largest number was
+// held all the time.
+TEST_F(WrongOptions, DurationsOfMoreThanAYear) {
+  using Member = milliseconds ReplicatorOptions::*;
+  const std::pair<Member, std::string> members[] = {
+      {&ReplicatorOptions::interval, "ReplicatorOptions::interval"},
+      {&ReplicatorOptions::scrub_interval, "ReplicatorOptions::scrub_interval"},
+      {&ReplicatorOptions::io_timeout, "ReplicatorOptions::io_timeout"}};
+  for (const auto& [member, name] : members) {
+    for (const milliseconds duration :
+         {milliseconds::max(), milliseconds(1'000'000'000'000'000),
+          kMostDuration + milliseconds(1)}) {
+      const rocksdb::Status s =
+          Refused([&](ReplicatorOptions* o) { o->*member = duration; });
+      EXPECT_TRUE(Mentions(
+          s, name + " is " + std::to_string(duration.count()) + " ms"));
+      EXPECT_TRUE(Mentions(s, "to 31536000000 ms (a year)"));
+    }
+  }
+}
+
+TEST_F(WrongOptions, DurationsOfAYearAreRight) {
+  ReplicatorOptions options;
+  options.interval = options.scrub_interval = options.io_timeout =
+      kMostDuration;
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(b->Start(options)));
+  options.peers = {b->address()};
+  ASSERT_TRUE(IsOk(a_->Start(options)));
+  EXPECT_TRUE(IsOk(a_->replicator()->SyncNow(b->address())));
+  EXPECT_TRUE(IsOk(a_->replicator()->ScrubNow()));
 }
 
 }  // namespace
