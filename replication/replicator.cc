@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -71,8 +72,17 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
   if (options.limits.max_sessions == 0) {
     return wrong("limits.max_sessions must be above 0");
   }
-  for (const std::string& peer : options.peers) {
-    if (peer.empty()) return wrong("peers holds an empty address");
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status CheckPeers(const std::vector<std::string>& peers,
+                           const Transport& transport) {
+  for (const std::string& peer : peers) {
+    const rocksdb::Status s = transport.CheckAddress(peer);
+    if (!s.ok()) {
+      return rocksdb::Status::InvalidArgument("ReplicatorOptions::peers",
+                                              s.getState());
+    }
   }
   return rocksdb::Status::OK();
 }
@@ -95,6 +105,43 @@ SessionOutcome ToOutcome(const SessionResult& result) {
   }
   return result.expired ? SessionOutcome::kExpired : SessionOutcome::kProven;
 }
+
+// A database's only replicator, while it runs: two would each keep slots,
+// limits and figures of their own. Thread-safe but for one object.
+class Claim {
+ public:
+  Claim() = default;
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  ~Claim() { Release(); }
+
+  // False: another has it.
+  bool Take(const ReplicatedDB* db) {
+    const std::lock_guard lock(Held().mutex);
+    if (!Held().databases.insert(db).second) return false;
+    db_ = db;
+    return true;
+  }
+
+  void Release() {
+    const std::lock_guard lock(Held().mutex);
+    if (db_ != nullptr) Held().databases.erase(std::exchange(db_, nullptr));
+  }
+
+ private:
+  struct Claimed {
+    std::mutex mutex;
+    std::set<const ReplicatedDB*> databases;
+  };
+  // Of the process. Never destroyed: a replicator may be a static of the
+  // application's.
+  static Claimed& Held() {
+    static Claimed* const held = new Claimed;
+    return *held;
+  }
+
+  const ReplicatedDB* db_ = nullptr;
+};
 
 class ReplicatorImpl : public Replicator {
  public:
@@ -154,6 +201,7 @@ class ReplicatorImpl : public Replicator {
   void SleepOrStop(milliseconds time);
   milliseconds BusyPause();
 
+  Claim claim_;  // first: released when all else is gone
   Replica replica_;
   std::atomic<bool> listening_{false};
 
@@ -194,6 +242,11 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
 }
 
 rocksdb::Status ReplicatorImpl::Begin() {
+  if (!claim_.Take(replica_.db)) {
+    return rocksdb::Status::InvalidArgument(
+        "another replicator runs on this database",
+        "stop that one first, or use it");
+  }
   rocksdb::Status s = SetLimits(replica_.options.limits);
   if (s.ok() && !replica_.options.listen_address.empty()) {
     s = replica_.transport->Listen(
@@ -230,6 +283,7 @@ void ReplicatorImpl::Stop() {
   scrubber_.Stop();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return calls_ == 0; });
+  claim_.Release();
 }
 
 std::optional<size_t> ReplicatorImpl::AwaitDue() {
@@ -461,6 +515,7 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
         "Replicator::Start needs a database and a transport");
   }
   rocksdb::Status s = CheckOptions(options);
+  if (s.ok()) s = CheckPeers(options.peers, *transport);
   if (s.ok()) s = CheckTransport(*transport, *db);
   if (!s.ok()) return s;
   auto started =

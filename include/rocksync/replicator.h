@@ -41,7 +41,8 @@ struct ReplicatorLimits {
 
 // No duration may be longer than kMostDuration (rocksync/limits.h), a year.
 struct ReplicatorOptions {
-  // Addresses of the peers, in the transport's notation.
+  // Addresses of the peers, in the transport's notation; Start refuses what
+  // Transport::CheckAddress does.
   std::vector<std::string> peers;
 
   // Where to listen, e.g. "127.0.0.1:7400"; empty: only dial.
@@ -96,7 +97,8 @@ struct ReplicatorOptions {
 class Replicator {
  public:
   // Starts listening and syncing. InvalidArgument names a wrong option, or a
-  // transport whose certificate names another replica than `db` is; IOError a
+  // transport whose certificate names another replica than `db` is, or says
+  // that `db` has a replicator already that was not stopped; IOError names a
   // port that is taken.
   static rocksdb::Status Start(const ReplicatorOptions& options,
                                ReplicatedDB* db,

@@ -69,6 +69,7 @@ class SocketTransport : public Transport {
   rocksdb::Status Connect(const std::string& address, milliseconds timeout,
                           const std::function<bool()>& cancelled,
                           std::unique_ptr<Connection>* connection) override;
+  rocksdb::Status CheckAddress(const std::string& address) const override;
   rocksdb::Status Listen(const std::string& address,
                          AcceptCallback accept) override;
   std::string listen_address() const override;
@@ -230,6 +231,16 @@ rocksdb::Status SocketTransport::Connect(
   }
   *connection = std::move(result->connection);
   return result->status;
+}
+
+rocksdb::Status SocketTransport::CheckAddress(
+    const std::string& address) const {
+  HostPort host_port;
+  const rocksdb::Status s = ParseAddress(address, &host_port);
+  if (!s.ok() || host_port.port != 0) return s;
+  return rocksdb::Status::InvalidArgument(
+      "address \"" + address + "\" has port 0, where nobody listens",
+      "write host:port with the port that the peer listens on");
 }
 
 std::shared_ptr<Opening> SocketTransport::StartDial(
@@ -422,8 +433,7 @@ rocksdb::Status CheckDuration(const char* limit, milliseconds value) {
   return rocksdb::Status::InvalidArgument(
       std::string("SocketLimits::") + limit + " is " +
           std::to_string(value.count()) + " ms",
-      "choose 1 to " + std::to_string(kMostDuration.count()) +
-          " ms (a year)");
+      "choose 1 to " + std::to_string(kMostDuration.count()) + " ms (a year)");
 }
 
 rocksdb::Status CheckLimits(const SocketLimits& limits) {

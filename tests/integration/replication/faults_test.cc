@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "rocksync/limits.h"
 #include "rocksync/memory_transport.h"
@@ -162,7 +163,8 @@ class WrongOptions : public ReplicationTest {
   }
 
   // The refusal of options that `spoil` has changed.
-  rocksdb::Status Refused(const std::function<void(ReplicatorOptions*)>& spoil) {
+  rocksdb::Status Refused(
+      const std::function<void(ReplicatorOptions*)>& spoil) {
     ReplicatorOptions options = TestReplica::OnDemand();
     spoil(&options);
     std::unique_ptr<Replicator> replicator;
@@ -179,16 +181,16 @@ class WrongOptions : public ReplicationTest {
 TEST_F(WrongOptions, AreNamed) {
   EXPECT_TRUE(Mentions(Refused([](auto* o) { o->interval = milliseconds(-1); }),
                        "interval"));
-  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->io_timeout = milliseconds(0); }),
-                       "io_timeout"));
+  EXPECT_TRUE(Mentions(
+      Refused([](auto* o) { o->io_timeout = milliseconds(0); }), "io_timeout"));
   EXPECT_TRUE(Mentions(Refused([](auto* o) { o->false_positive_rate = 1; }),
                        "false_positive_rate"));
   EXPECT_TRUE(Mentions(Refused([](auto* o) { o->limits.max_sessions = 0; }),
                        "max_sessions"));
   EXPECT_TRUE(Mentions(Refused([](auto* o) { o->max_session_bytes = 5; }),
                        "max_session_bytes"));
-  EXPECT_TRUE(
-      Mentions(Refused([](auto* o) { o->listen_address = "here"; }), "\"here\""));
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->listen_address = "here"; }),
+                       "\"here\""));
   EXPECT_TRUE(Mentions(Refused([](auto* o) { o->peers = {""}; }), "peers"));
 }
 
@@ -211,6 +213,44 @@ TEST_F(WrongOptions, DurationsOfMoreThanAYear) {
       EXPECT_TRUE(Mentions(s, "to 31536000000 ms (a year)"));
     }
   }
+}
+
+TEST_F(WrongOptions, AddressesThatAreNotHostAndPort) {
+  for (const char* address :
+       {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", ":7400", "here:there"}) {
+    const rocksdb::Status s = Refused([&](auto* o) {
+      o->peers = {"127.0.0.1:7400", address};
+    });
+    EXPECT_TRUE(Mentions(s, "ReplicatorOptions::peers"));
+    EXPECT_TRUE(Mentions(s, std::string("\"") + address + "\""));
+    EXPECT_TRUE(Mentions(s, "host:port"));
+  }
+}
+
+TEST_F(WrongOptions, NamesOfAMemoryNetworkAreRightUnlessEmpty) {
+  transport_ = NewMemoryNetwork()->Join(a_->id());
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->peers = {""}; }),
+                       "ReplicatorOptions::peers"));
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.peers = {"a name"};
+  std::unique_ptr<Replicator> replicator;
+  EXPECT_TRUE(
+      IsOk(Replicator::Start(options, a_->db(), transport_, &replicator)));
+}
+
+TEST_F(WrongOptions, ADatabaseThatHasAReplicator) {
+  ASSERT_TRUE(IsOk(a_->Start()));
+  EXPECT_TRUE(Mentions(Refused([](auto*) {}), "another replicator"));
+  a_->replicator()->Stop();
+  ReplicatorOptions taken = TestReplica::OnDemand();
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(b->Start()));
+  taken.listen_address = b->address();
+  std::unique_ptr<Replicator> second;
+  EXPECT_TRUE(
+      Replicator::Start(taken, a_->db(), transport_, &second).IsIOError());
+  EXPECT_TRUE(IsOk(Replicator::Start(TestReplica::OnDemand(), a_->db(),
+                                     transport_, &second)));
 }
 
 TEST_F(WrongOptions, DurationsOfAYearAreRight) {
