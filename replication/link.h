@@ -90,6 +90,7 @@ class Link {
   // The life that the peer was met in is still the latest that is known of it.
   bool PeerLivesOn() const;
 
+  const std::shared_ptr<const void> open_ = std::make_shared<int>();
   ReplicaView* replica_view_ = nullptr;  // inside view_
   std::unique_ptr<StorageView> view_;
   // What both said last.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -27,6 +28,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+
+// Addresses that SyncNow and Verify were given beside those of the options: as
+// many connections are kept open for the next call.
+constexpr size_t kMostOtherDialers = 64;
 
 uint64_t NowMs() {
   return static_cast<uint64_t>(
@@ -196,7 +201,9 @@ class ReplicatorImpl : public Replicator {
   // holds more than is in the digests by which a suspect pair could be settled,
   // so what is left out of them must not count here.
   bool AllEqualSince(uint64_t wall_ms) const;
-  Dialer* DialerOf(const std::string& address, std::optional<size_t>* number);
+  // Keep it for as long as it is used: it may be dropped meanwhile.
+  std::shared_ptr<Dialer> DialerOf(const std::string& address,
+                                   std::optional<size_t>* number);
   void Ended(std::optional<size_t> number, const SessionResult& result);
   void SleepOrStop(milliseconds time);
   milliseconds BusyPause();
@@ -210,8 +217,10 @@ class ReplicatorImpl : public Replicator {
   ReplicatorLimits limits_;
   std::minstd_rand random_{std::random_device{}()};
   Schedule schedule_;
-  // Those of the options, numbered as in the schedule, then others.
-  std::vector<std::unique_ptr<Dialer>> dialers_;
+  // Those of the options, numbered as in the schedule; constant.
+  std::vector<std::shared_ptr<Dialer>> dialers_;
+  // Of other addresses, the last used one last.
+  std::deque<std::shared_ptr<Dialer>> other_dialers_;
   int calls_ = 0;    // of SyncNow, Verify and ScrubNow, under way
   std::mutex stop_;  // held while stopping
   std::thread dial_thread_;
@@ -237,7 +246,7 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
           }) {
   replica_.scrub_stats = [this] { return scrubber_.stats(); };
   for (const std::string& peer : options.peers) {
-    dialers_.push_back(std::make_unique<Dialer>(&replica_, peer));
+    dialers_.push_back(std::make_shared<Dialer>(&replica_, peer));
   }
 }
 
@@ -336,16 +345,30 @@ void ReplicatorImpl::NoteSession(uint64_t replica_id,
   }
 }
 
-Dialer* ReplicatorImpl::DialerOf(const std::string& address,
-                                 std::optional<size_t>* number) {
-  const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < dialers_.size(); ++i) {
-    if (dialers_[i]->address() != address) continue;
-    if (i < replica_.options.peers.size()) *number = i;
-    return dialers_[i].get();
+std::shared_ptr<Dialer> ReplicatorImpl::DialerOf(
+    const std::string& address, std::optional<size_t>* number) {
+  const auto is_it = [&](const std::shared_ptr<Dialer>& dialer) {
+    return dialer->address() == address;
+  };
+  const auto peer = std::find_if(dialers_.begin(), dialers_.end(), is_it);
+  if (peer != dialers_.end()) {
+    *number = static_cast<size_t>(peer - dialers_.begin());
+    return *peer;
   }
-  dialers_.push_back(std::make_unique<Dialer>(&replica_, address));
-  return dialers_.back().get();
+  std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
+  const std::lock_guard lock(mutex_);
+  const auto known =
+      std::find_if(other_dialers_.begin(), other_dialers_.end(), is_it);
+  if (known != other_dialers_.end()) {
+    std::rotate(known, known + 1, other_dialers_.end());
+    return other_dialers_.back();
+  }
+  if (other_dialers_.size() >= kMostOtherDialers) {
+    dropped = std::move(other_dialers_.front());
+    other_dialers_.pop_front();
+  }
+  return other_dialers_.emplace_back(
+      std::make_shared<Dialer>(&replica_, address));
 }
 
 void ReplicatorImpl::SleepOrStop(milliseconds time) {
@@ -384,7 +407,7 @@ SessionResult ReplicatorImpl::MeetOnceFree(
 rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
   const Call call(this);
   std::optional<size_t> number;
-  Dialer* const dialer = DialerOf(peer, &number);
+  const std::shared_ptr<Dialer> dialer = DialerOf(peer, &number);
   SessionResult result;
   do {
     result = MeetOnceFree(peer, [&] {
@@ -402,7 +425,7 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
                                        VerifyResult* result) {
   const Call call(this);
   std::optional<size_t> number;
-  Dialer* const dialer = DialerOf(peer, &number);
+  const std::shared_ptr<Dialer> dialer = DialerOf(peer, &number);
   VerificationSteps steps;
   steps.families = replica_.db->ReplicatedFamilies();
   steps.sleep = [this](milliseconds time) {

@@ -139,6 +139,33 @@ TEST_F(Faults, KilledConnectionsUnderLoad) {
   EXPECT_EQ(a->Scan(), b->Scan());
 }
 
+// Addresses of calls that are over do not pile up; what the options name and
+// who is connected stays.
+TEST_F(Faults, AddressesOfOtherCallsAreForgotten) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  const auto network = NewMemoryNetwork();
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.listen_address = "b";
+  std::unique_ptr<Replicator> listener;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, b->db(), network->Join(b->id()), &listener)));
+  options.listen_address = "";
+  options.peers = {"of the options"};
+  std::unique_ptr<Replicator> dialer;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, a->db(), network->Join(a->id()), &dialer)));
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(dialer->SyncNow(Numbered("nobody ", i)).IsIOError());
+  }
+  EXPECT_TRUE(IsOk(dialer->SyncNow("b")));
+  const std::vector<PeerStats> peers = dialer->stats().peers;
+  ASSERT_LE(peers.size(), 1u + 64 + 1);
+  EXPECT_EQ(peers.front().address, "of the options");
+  EXPECT_EQ(peers.back().address, "b");
+  EXPECT_EQ(peers[peers.size() - 2].address, "nobody 199");
+}
+
 TEST_F(Faults, PortTaken) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
