@@ -29,6 +29,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+// Of the pause before a peer that is paused is asked again: up to 2 s.
+constexpr int kMostDoublings = 4;
+
 // Addresses that SyncNow and Verify were given beside those of the options: as
 // many connections are kept open for the next call.
 constexpr size_t kMostOtherDialers = 64;
@@ -327,7 +330,10 @@ void ReplicatorImpl::DialLoop() {
 
 void ReplicatorImpl::Ended(std::optional<size_t> number,
                            const SessionResult& result) {
-  if (!number.has_value()) return;
+  // Without an interval nobody but SyncNow tries again.
+  if (!number.has_value() || replica_.options.interval == milliseconds(0)) {
+    return;
+  }
   const std::lock_guard lock(mutex_);
   schedule_.Ended(*number, ToOutcome(result), NowMs());
   changed_.notify_all();
@@ -384,7 +390,7 @@ milliseconds ReplicatorImpl::BusyPause() {
 SessionResult ReplicatorImpl::MeetOnceFree(
     const std::string& peer, const std::function<SessionResult()>& meet) {
   const auto patience = Clock::now() + replica_.options.io_timeout;
-  for (;;) {
+  for (int paused = 0;; ++paused) {
     SessionResult result = meet();
     if (replica_.stopping) {
       result.status = rocksdb::Status::Aborted("the replicator was stopped");
@@ -396,11 +402,16 @@ SessionResult ReplicatorImpl::MeetOnceFree(
       return result;
     }
     if (Clock::now() >= patience) {
-      result.status = rocksdb::Status::Busy(
-          "in sessions with others all the time: " + peer + " or this replica");
+      result.status =
+          result.why.empty()
+              ? rocksdb::Status::Busy("in sessions with others all the time: " +
+                                      peer + " or this replica")
+              : rocksdb::Status::Busy(peer, result.why);
       return result;
     }
-    SleepOrStop(BusyPause());
+    // Who is in another session expects us back soon; who says why does not.
+    if (result.why.empty()) paused = 0;
+    SleepOrStop(BusyPause() * (1 << std::min(paused, kMostDoublings)));
   }
 }
 

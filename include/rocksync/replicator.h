@@ -122,17 +122,17 @@ class Replicator {
   // one proves the two replicas equal or one fails. Blocks. OK means: proven
   // equal as of the moment the last session began, writes during it excluded.
   // Busy: the peer was in sessions with others all the time, for io_timeout, or
-  // this replicator is paused. Incomplete: all went across but pairs that one
-  // side refuses (too large, too far in the future, unreadable), or the digests
-  // are equal and suspect pairs are left out of them (SessionProgress::
-  // suspects_here and suspects_there; each replica settles its own once that
-  // was so with all its peers, in the background); stats() tell.
-  // TryAgain: not now, and sooner or later it goes by itself, so call it again
-  // (the interval's sessions do): one side still reads an existing database, or
-  // what was changed past the library (ReplicatedDB::Adoption tells how far it
-  // is); one of the two has just taken over a newer member list from the other,
-  // by which they meet next; or it gave up after many rounds. The message says
-  // which. Aborted: stopped.
+  // it or this replicator is paused, as the message says. Incomplete: all went
+  // across but pairs that one side refuses (too large, too far in the future,
+  // unreadable), or the digests are equal and suspect pairs are left out of
+  // them (SessionProgress::suspects_here and suspects_there; each replica
+  // settles its own once that was so with all its peers, in the background);
+  // stats() tell. TryAgain: not now, and sooner or later it goes by itself, so
+  // call it again (the interval's sessions do): one side still reads an
+  // existing database, or what was changed past the library
+  // (ReplicatedDB::Adoption tells how far it is); one of the two has just taken
+  // over a newer member list from the other, by which they meet next; or it
+  // gave up after many rounds. The message says which. Aborted: stopped.
   virtual rocksdb::Status SyncNow(const std::string& peer) = 0;
 
   // Compares the two replicas and ships nothing, while both take writes: which
