@@ -23,6 +23,8 @@ namespace {
 // sooner than this.
 constexpr std::chrono::hours kBetweenSessions{24};
 
+constexpr char kPaused[] = "is paused; Replicator::Resume there ends that";
+
 // How long a side with no news of its own waits before it asks the peer's.
 constexpr std::chrono::seconds kBetweenAnnouncements{5};
 
@@ -66,7 +68,8 @@ rocksdb::Status StatusOf(const SessionReport& report) {
             std::to_string(report.pairs_too_large) + " too large, " +
             std::to_string(report.pairs_unreadable) + " unreadable here");
   }
-  return rocksdb::Status::TryAgain("the session ended without a proof");
+  return rocksdb::Status::TryAgain("the session ended without a proof",
+                                   report.why);
 }
 
 }  // namespace
@@ -224,6 +227,7 @@ SessionContext Link::NewContext(bool busy, Heartbeat* heartbeat) const {
   context.now_ms = MonotonicMs;
   context.cancelled = [heartbeat] { return heartbeat->Poll(); };
   context.busy = busy;
+  if (replica_->slots.paused()) context.busy_why = kPaused;
   return context;
 }
 
@@ -240,6 +244,7 @@ SessionResult Link::Carry(std::string first, Session* session,
   SessionResult result;
   result.status = end.status;
   result.busy = report.busy;
+  result.why = report.why;
   result.expired = report.expired;
   result.heard = report.bytes_received > 0;
   result.link_usable = end.connection_usable;
@@ -265,7 +270,7 @@ SessionResult Link::Compare(const VerifyTask& task, SessionReport* report) {
 SessionResult Link::RunSession(std::string first, bool slot) {
   const auto started = std::chrono::steady_clock::now();
   const std::unique_ptr<SessionLine> line =
-      replica_->stats.Begin(peer_name(), peer_id_);
+      replica_->stats.Begin(peer_name(), peer_id_, open_);
   Heartbeat heartbeat = NewHeartbeat();
   SessionContext context = NewContext(/*busy=*/!slot, &heartbeat);
   context.progress = [&](const SessionReport& report) {
@@ -293,8 +298,12 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   const bool never_began =
       role_ == Role::kInitiator && !result.heard && !result.status.ok();
   if (result.busy || never_began) return result;
-  if (!report.verifying) line->Finish(report, result.status);
-  LogSession(replica_->log.get(), peer_name(), peer_id_, report, result.status,
+  // The listener says, and counts, what the dialer learns by its result.
+  const rocksdb::Status outcome = result.status.ok() && !report.verifying
+                                      ? StatusOf(report)
+                                      : result.status;
+  if (!report.verifying) line->Finish(report, outcome);
+  LogSession(replica_->log.get(), peer_name(), peer_id_, report, outcome,
              std::chrono::steady_clock::now() - started);
   return result;
 }

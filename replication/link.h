@@ -34,6 +34,7 @@ struct SessionResult {
   // tried; as responder also: the initiator knows how it went.
   rocksdb::Status status;
   bool busy = false;     // one side was in another session, or paused
+  std::string why;       // what the peer says why it is busy; may be empty
   bool expired = false;  // snapshots grew too old; go on with a new session
   bool heard = false;    // the peer said something in it
   bool link_usable = false;
@@ -90,6 +91,7 @@ class Link {
   // The life that the peer was met in is still the latest that is known of it.
   bool PeerLivesOn() const;
 
+  const std::shared_ptr<const void> open_ = std::make_shared<int>();
   ReplicaView* replica_view_ = nullptr;  // inside view_
   std::unique_ptr<StorageView> view_;
   // What both said last.

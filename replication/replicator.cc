@@ -5,9 +5,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "replication/scrubber.h"
 #include "replication/verification.h"
 #include "replication/visitors.h"
+#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
@@ -26,10 +29,39 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+// Of the pause before a peer that is paused is asked again: up to 2 s.
+constexpr int kMostDoublings = 4;
+
+// Addresses that SyncNow and Verify were given beside those of the options: as
+// many connections are kept open for the next call.
+constexpr size_t kMostOtherDialers = 64;
+
 uint64_t NowMs() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<milliseconds>(Clock::now().time_since_epoch())
           .count());
+}
+
+rocksdb::Status CheckDuration(const char* option, milliseconds value,
+                              milliseconds least) {
+  if (value >= least && value <= kMostDuration) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument(
+      std::string("ReplicatorOptions::") + option + " is " +
+          std::to_string(value.count()) + " ms",
+      "choose " + std::to_string(least.count()) + " to " +
+          std::to_string(kMostDuration.count()) + " ms (a year)");
+}
+
+rocksdb::Status CheckDurations(const ReplicatorOptions& options) {
+  constexpr milliseconds kNever(0);
+  rocksdb::Status s = CheckDuration("interval", options.interval, kNever);
+  if (s.ok()) {
+    s = CheckDuration("scrub_interval", options.scrub_interval, kNever);
+  }
+  if (s.ok()) {
+    s = CheckDuration("io_timeout", options.io_timeout, milliseconds(1));
+  }
+  return s;
 }
 
 rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
@@ -37,13 +69,7 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
     return rocksdb::Status::InvalidArgument(std::string("ReplicatorOptions::") +
                                             what);
   };
-  if (options.interval < milliseconds(0)) return wrong("interval is negative");
-  if (options.scrub_interval < milliseconds(0)) {
-    return wrong("scrub_interval is negative");
-  }
-  if (options.io_timeout <= milliseconds(0)) {
-    return wrong("io_timeout must be above 0");
-  }
+  if (rocksdb::Status s = CheckDurations(options); !s.ok()) return s;
   if (!(options.false_positive_rate > 0 && options.false_positive_rate < 1)) {
     return wrong("false_positive_rate must be in (0, 1)");
   }
@@ -54,8 +80,17 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
   if (options.limits.max_sessions == 0) {
     return wrong("limits.max_sessions must be above 0");
   }
-  for (const std::string& peer : options.peers) {
-    if (peer.empty()) return wrong("peers holds an empty address");
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status CheckPeers(const std::vector<std::string>& peers,
+                           const Transport& transport) {
+  for (const std::string& peer : peers) {
+    const rocksdb::Status s = transport.CheckAddress(peer);
+    if (!s.ok()) {
+      return rocksdb::Status::InvalidArgument("ReplicatorOptions::peers",
+                                              s.getState());
+    }
   }
   return rocksdb::Status::OK();
 }
@@ -78,6 +113,43 @@ SessionOutcome ToOutcome(const SessionResult& result) {
   }
   return result.expired ? SessionOutcome::kExpired : SessionOutcome::kProven;
 }
+
+// A database's only replicator, while it runs: two would each keep slots,
+// limits and figures of their own. Thread-safe but for one object.
+class Claim {
+ public:
+  Claim() = default;
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  ~Claim() { Release(); }
+
+  // False: another has it.
+  bool Take(const ReplicatedDB* db) {
+    const std::lock_guard lock(Held().mutex);
+    if (!Held().databases.insert(db).second) return false;
+    db_ = db;
+    return true;
+  }
+
+  void Release() {
+    const std::lock_guard lock(Held().mutex);
+    if (db_ != nullptr) Held().databases.erase(std::exchange(db_, nullptr));
+  }
+
+ private:
+  struct Claimed {
+    std::mutex mutex;
+    std::set<const ReplicatedDB*> databases;
+  };
+  // Of the process. Never destroyed: a replicator may be a static of the
+  // application's.
+  static Claimed& Held() {
+    static Claimed* const held = new Claimed;
+    return *held;
+  }
+
+  const ReplicatedDB* db_ = nullptr;
+};
 
 class ReplicatorImpl : public Replicator {
  public:
@@ -132,11 +204,14 @@ class ReplicatorImpl : public Replicator {
   // holds more than is in the digests by which a suspect pair could be settled,
   // so what is left out of them must not count here.
   bool AllEqualSince(uint64_t wall_ms) const;
-  Dialer* DialerOf(const std::string& address, std::optional<size_t>* number);
+  // Keep it for as long as it is used: it may be dropped meanwhile.
+  std::shared_ptr<Dialer> DialerOf(const std::string& address,
+                                   std::optional<size_t>* number);
   void Ended(std::optional<size_t> number, const SessionResult& result);
   void SleepOrStop(milliseconds time);
   milliseconds BusyPause();
 
+  Claim claim_;  // first: released when all else is gone
   Replica replica_;
   std::atomic<bool> listening_{false};
 
@@ -145,8 +220,10 @@ class ReplicatorImpl : public Replicator {
   ReplicatorLimits limits_;
   std::minstd_rand random_{std::random_device{}()};
   Schedule schedule_;
-  // Those of the options, numbered as in the schedule, then others.
-  std::vector<std::unique_ptr<Dialer>> dialers_;
+  // Those of the options, numbered as in the schedule; constant.
+  std::vector<std::shared_ptr<Dialer>> dialers_;
+  // Of other addresses, the last used one last.
+  std::deque<std::shared_ptr<Dialer>> other_dialers_;
   int calls_ = 0;    // of SyncNow, Verify and ScrubNow, under way
   std::mutex stop_;  // held while stopping
   std::thread dial_thread_;
@@ -172,11 +249,16 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
           }) {
   replica_.scrub_stats = [this] { return scrubber_.stats(); };
   for (const std::string& peer : options.peers) {
-    dialers_.push_back(std::make_unique<Dialer>(&replica_, peer));
+    dialers_.push_back(std::make_shared<Dialer>(&replica_, peer));
   }
 }
 
 rocksdb::Status ReplicatorImpl::Begin() {
+  if (!claim_.Take(replica_.db)) {
+    return rocksdb::Status::InvalidArgument(
+        "another replicator runs on this database",
+        "stop that one first, or use it");
+  }
   rocksdb::Status s = SetLimits(replica_.options.limits);
   if (s.ok() && !replica_.options.listen_address.empty()) {
     s = replica_.transport->Listen(
@@ -213,6 +295,7 @@ void ReplicatorImpl::Stop() {
   scrubber_.Stop();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return calls_ == 0; });
+  claim_.Release();
 }
 
 std::optional<size_t> ReplicatorImpl::AwaitDue() {
@@ -247,7 +330,10 @@ void ReplicatorImpl::DialLoop() {
 
 void ReplicatorImpl::Ended(std::optional<size_t> number,
                            const SessionResult& result) {
-  if (!number.has_value()) return;
+  // Without an interval nobody but SyncNow tries again.
+  if (!number.has_value() || replica_.options.interval == milliseconds(0)) {
+    return;
+  }
   const std::lock_guard lock(mutex_);
   schedule_.Ended(*number, ToOutcome(result), NowMs());
   changed_.notify_all();
@@ -265,16 +351,30 @@ void ReplicatorImpl::NoteSession(uint64_t replica_id,
   }
 }
 
-Dialer* ReplicatorImpl::DialerOf(const std::string& address,
-                                 std::optional<size_t>* number) {
-  const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < dialers_.size(); ++i) {
-    if (dialers_[i]->address() != address) continue;
-    if (i < replica_.options.peers.size()) *number = i;
-    return dialers_[i].get();
+std::shared_ptr<Dialer> ReplicatorImpl::DialerOf(
+    const std::string& address, std::optional<size_t>* number) {
+  const auto is_it = [&](const std::shared_ptr<Dialer>& dialer) {
+    return dialer->address() == address;
+  };
+  const auto peer = std::find_if(dialers_.begin(), dialers_.end(), is_it);
+  if (peer != dialers_.end()) {
+    *number = static_cast<size_t>(peer - dialers_.begin());
+    return *peer;
   }
-  dialers_.push_back(std::make_unique<Dialer>(&replica_, address));
-  return dialers_.back().get();
+  std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
+  const std::lock_guard lock(mutex_);
+  const auto known =
+      std::find_if(other_dialers_.begin(), other_dialers_.end(), is_it);
+  if (known != other_dialers_.end()) {
+    std::rotate(known, known + 1, other_dialers_.end());
+    return other_dialers_.back();
+  }
+  if (other_dialers_.size() >= kMostOtherDialers) {
+    dropped = std::move(other_dialers_.front());
+    other_dialers_.pop_front();
+  }
+  return other_dialers_.emplace_back(
+      std::make_shared<Dialer>(&replica_, address));
 }
 
 void ReplicatorImpl::SleepOrStop(milliseconds time) {
@@ -290,7 +390,7 @@ milliseconds ReplicatorImpl::BusyPause() {
 SessionResult ReplicatorImpl::MeetOnceFree(
     const std::string& peer, const std::function<SessionResult()>& meet) {
   const auto patience = Clock::now() + replica_.options.io_timeout;
-  for (;;) {
+  for (int paused = 0;; ++paused) {
     SessionResult result = meet();
     if (replica_.stopping) {
       result.status = rocksdb::Status::Aborted("the replicator was stopped");
@@ -302,18 +402,23 @@ SessionResult ReplicatorImpl::MeetOnceFree(
       return result;
     }
     if (Clock::now() >= patience) {
-      result.status = rocksdb::Status::Busy(
-          "in sessions with others all the time: " + peer + " or this replica");
+      result.status =
+          result.why.empty()
+              ? rocksdb::Status::Busy("in sessions with others all the time: " +
+                                      peer + " or this replica")
+              : rocksdb::Status::Busy(peer, result.why);
       return result;
     }
-    SleepOrStop(BusyPause());
+    // Who is in another session expects us back soon; who says why does not.
+    if (result.why.empty()) paused = 0;
+    SleepOrStop(BusyPause() * (1 << std::min(paused, kMostDoublings)));
   }
 }
 
 rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
   const Call call(this);
   std::optional<size_t> number;
-  Dialer* const dialer = DialerOf(peer, &number);
+  const std::shared_ptr<Dialer> dialer = DialerOf(peer, &number);
   SessionResult result;
   do {
     result = MeetOnceFree(peer, [&] {
@@ -331,7 +436,7 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
                                        VerifyResult* result) {
   const Call call(this);
   std::optional<size_t> number;
-  Dialer* const dialer = DialerOf(peer, &number);
+  const std::shared_ptr<Dialer> dialer = DialerOf(peer, &number);
   VerificationSteps steps;
   steps.families = replica_.db->ReplicatedFamilies();
   steps.sleep = [this](milliseconds time) {
@@ -444,6 +549,7 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
         "Replicator::Start needs a database and a transport");
   }
   rocksdb::Status s = CheckOptions(options);
+  if (s.ok()) s = CheckPeers(options.peers, *transport);
   if (s.ok()) s = CheckTransport(*transport, *db);
   if (!s.ok()) return s;
   auto started =

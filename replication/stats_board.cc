@@ -98,11 +98,18 @@ StatsBoard::StatsBoard(uint64_t replica_id,
                        ProgressCallback progress)
     : progress_(std::move(progress)) {
   totals_.replica_id = replica_id;
-  for (const std::string& address : peers) Find(address, 0);
+  for (const std::string& address : peers) Find(address, 0)->configured = true;
 }
 
-StatsBoard::Entry* StatsBoard::Find(const std::string& address,
-                                    uint64_t replica_id) {
+bool StatsBoard::IsOther(const Entry& entry) {
+  return !entry.configured &&
+         std::all_of(
+             entry.connections.begin(), entry.connections.end(),
+             [](const auto& connection) { return connection.expired(); });
+}
+
+StatsBoard::Entry* StatsBoard::Known(const std::string& address,
+                                     uint64_t replica_id) {
   auto found = std::find_if(
       peers_.begin(), peers_.end(),
       [&](const Entry& entry) { return entry.stats.address == address; });
@@ -111,26 +118,52 @@ StatsBoard::Entry* StatsBoard::Find(const std::string& address,
       return entry.stats.replica_id == replica_id;
     });
   }
-  if (found != peers_.end()) return &*found;
+  if (found == peers_.end()) return nullptr;
+  found->used = ++uses_;
+  return &*found;
+}
+
+StatsBoard::Entry* StatsBoard::Add(const std::string& address,
+                                   uint64_t replica_id) {
+  while (std::count_if(peers_.begin(), peers_.end(), IsOther) >=
+         static_cast<ptrdiff_t>(kMostOthers)) {
+    peers_.erase(std::min_element(peers_.begin(), peers_.end(),
+                                  [](const Entry& a, const Entry& b) {
+                                    return std::pair(!IsOther(a), a.used) <
+                                           std::pair(!IsOther(b), b.used);
+                                  }));
+  }
   Entry entry;
   entry.stats.address = address;
   entry.stats.replica_id = replica_id;
+  entry.used = ++uses_;
   return &peers_.emplace_back(std::move(entry));
+}
+
+StatsBoard::Entry* StatsBoard::Find(const std::string& address,
+                                    uint64_t replica_id) {
+  Entry* const known = Known(address, replica_id);
+  return known != nullptr ? known : Add(address, replica_id);
 }
 
 void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   const std::lock_guard lock(mutex_);
   // It may have come to us before we knew whose address this is.
   PeerStats known;
+  std::vector<std::weak_ptr<const void>> connections;
   const auto visitor =
       std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
         return entry.visitor && entry.stats.replica_id == replica_id;
       });
   if (visitor != peers_.end()) {
     known = std::move(visitor->stats);
+    connections = std::move(visitor->connections);
     peers_.erase(visitor);
   }
-  PeerStats* peer = &Find(address, 0)->stats;
+  Entry* const entry = Find(address, 0);
+  entry->connections.insert(entry->connections.end(), connections.begin(),
+                            connections.end());
+  PeerStats* peer = &entry->stats;
   peer->replica_id = replica_id;
   peer->sessions += known.sessions;
   peer->failures += known.failures;
@@ -144,12 +177,19 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   }
 }
 
-std::unique_ptr<SessionLine> StatsBoard::Begin(const std::string& peer,
-                                               uint64_t replica_id) {
+std::unique_ptr<SessionLine> StatsBoard::Begin(
+    const std::string& peer, uint64_t replica_id,
+    const std::weak_ptr<const void>& connection) {
   const std::lock_guard lock(mutex_);
-  const size_t known = peers_.size();
-  Entry* entry = Find(peer, replica_id);
-  if (peers_.size() > known) entry->visitor = true;
+  Entry* entry = Known(peer, replica_id);
+  if (entry == nullptr) {
+    entry = Add(peer, replica_id);
+    entry->visitor = true;
+  }
+  std::erase_if(entry->connections, [&](const auto& other) {
+    return other.expired() || other.lock() == connection.lock();
+  });
+  entry->connections.push_back(connection);
   return std::unique_ptr<SessionLine>(
       new SessionLine(this, entry->stats.address, replica_id));
 }

@@ -41,7 +41,8 @@ class SessionLine {
   std::chrono::steady_clock::time_point told_{};
 };
 
-// Thread-safe. `progress` is called with no lock held.
+// Thread-safe. `progress` is called with no lock held. Keeps the peers of the
+// options, those that are connected, and a bounded number of others.
 class StatsBoard {
  public:
   using ProgressCallback = std::function<void(const SessionProgress&)>;
@@ -54,8 +55,10 @@ class StatsBoard {
 
   // A session with a replica begins; `peer` is its address, or for an accepted
   // connection its name, used if no address of it is known.
-  std::unique_ptr<SessionLine> Begin(const std::string& peer,
-                                     uint64_t replica_id);
+  // While `connection` lives, the replica is not forgotten.
+  std::unique_ptr<SessionLine> Begin(
+      const std::string& peer, uint64_t replica_id,
+      const std::weak_ptr<const void>& connection = {});
 
   // An attempt at `address` failed before a session could begin; the
   // application is told. True if the error is not the same as the last one
@@ -69,10 +72,22 @@ class StatsBoard {
 
   struct Entry {
     PeerStats stats;
+    bool configured = false;
     bool visitor = false;  // came to us; its address is only a name
+    uint64_t used = 0;     // the later, the larger
+    std::vector<std::weak_ptr<const void>> connections;
   };
 
-  // The entry of an address or else of a replica, made if there is none.
+  // Those neither configured nor connected that are kept.
+  static constexpr size_t kMostOthers = 64;
+  static bool IsOther(const Entry& entry);
+
+  // The entry of an address or else of a replica; null if there is none.
+  Entry* Known(const std::string& address, uint64_t replica_id);
+  // Makes one, for which the others that were not used for the longest have to
+  // go if they are too many.
+  Entry* Add(const std::string& address, uint64_t replica_id);
+  // The one that is known, or else a new one.
   Entry* Find(const std::string& address, uint64_t replica_id);
   void Count(const SessionReport& now, const SessionReport& before);
 
@@ -80,6 +95,7 @@ class StatsBoard {
   mutable std::mutex mutex_;
   ReplicationStats totals_;  // without peers
   std::vector<Entry> peers_;
+  uint64_t uses_ = 0;
 };
 
 }  // namespace rocksync

@@ -5,6 +5,7 @@
 #ifndef ROCKSYNC_LIMITS_H_
 #define ROCKSYNC_LIMITS_H_
 
+#include <chrono>
 #include <cstddef>
 
 namespace rocksync {
@@ -16,6 +17,11 @@ inline constexpr size_t kMostValueBytes = size_t{1} << 30;
 inline constexpr size_t kMostNameBytes = 1024;
 
 inline constexpr size_t kMostReplicatedFamilies = 4096;
+
+// Of every interval and timeout in the options of replicators and transports.
+// A longer one is refused when they start, since clocks would overflow.
+inline constexpr std::chrono::milliseconds kMostDuration =
+    std::chrono::hours(365 * 24);
 
 }  // namespace rocksync
 

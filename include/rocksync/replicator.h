@@ -39,8 +39,10 @@ struct ReplicatorLimits {
   size_t max_sessions = 1;
 };
 
+// No duration may be longer than kMostDuration (rocksync/limits.h), a year.
 struct ReplicatorOptions {
-  // Addresses of the peers, in the transport's notation.
+  // Addresses of the peers, in the transport's notation; Start refuses what
+  // Transport::CheckAddress does.
   std::vector<std::string> peers;
 
   // Where to listen, e.g. "127.0.0.1:7400"; empty: only dial.
@@ -95,7 +97,8 @@ struct ReplicatorOptions {
 class Replicator {
  public:
   // Starts listening and syncing. InvalidArgument names a wrong option, or a
-  // transport whose certificate names another replica than `db` is; IOError a
+  // transport whose certificate names another replica than `db` is, or says
+  // that `db` has a replicator already that was not stopped; IOError names a
   // port that is taken.
   static rocksdb::Status Start(const ReplicatorOptions& options,
                                ReplicatedDB* db,
@@ -119,17 +122,17 @@ class Replicator {
   // one proves the two replicas equal or one fails. Blocks. OK means: proven
   // equal as of the moment the last session began, writes during it excluded.
   // Busy: the peer was in sessions with others all the time, for io_timeout, or
-  // this replicator is paused. Incomplete: all went across but pairs that one
-  // side refuses (too large, too far in the future, unreadable), or the digests
-  // are equal and suspect pairs are left out of them (SessionProgress::
-  // suspects_here and suspects_there; each replica settles its own once that
-  // was so with all its peers, in the background); stats() tell.
-  // TryAgain: not now, and sooner or later it goes by itself, so call it again
-  // (the interval's sessions do): one side still reads an existing database, or
-  // what was changed past the library (ReplicatedDB::Adoption tells how far it
-  // is); one of the two has just taken over a newer member list from the other,
-  // by which they meet next; or it gave up after many rounds. The message says
-  // which. Aborted: stopped.
+  // it or this replicator is paused, as the message says. Incomplete: all went
+  // across but pairs that one side refuses (too large, too far in the future,
+  // unreadable), or the digests are equal and suspect pairs are left out of
+  // them (SessionProgress::suspects_here and suspects_there; each replica
+  // settles its own once that was so with all its peers, in the background);
+  // stats() tell. TryAgain: not now, and sooner or later it goes by itself, so
+  // call it again (the interval's sessions do): one side still reads an
+  // existing database, or what was changed past the library
+  // (ReplicatedDB::Adoption tells how far it is); one of the two has just taken
+  // over a newer member list from the other, by which they meet next; or it
+  // gave up after many rounds. The message says which. Aborted: stopped.
   virtual rocksdb::Status SyncNow(const std::string& peer) = 0;
 
   // Compares the two replicas and ships nothing, while both take writes: which

@@ -125,7 +125,9 @@ struct ReplicationStats {
   bool paused = false;
   ScrubStats scrub;
   ForgettingStats forgetting;
-  std::vector<PeerStats> peers;  // in the order of the options, then others
+  // In the order of the options, then others: those connected, and the 64 met
+  // or tried last, so that addresses given to SyncNow do not pile up.
+  std::vector<PeerStats> peers;
 };
 
 }  // namespace rocksync

@@ -4,8 +4,10 @@
 // A replica's certificate is signed by the cluster's CA and names the replica
 // in a subjectAltName of type URI, exactly one of the form
 //   rocksync:replica:0123456789abcdef
-// with 16 hex digits. Whoever holds the CA's key can be any replica; host
-// names are not checked, as a replica is its id and not its address.
+// with 16 hex digits. Replicas dial and listen: an extendedKeyUsage, if there
+// is one, must hold both serverAuth and clientAuth. Whoever holds the CA's key
+// can be any replica; host names are not checked, as a replica is its id and
+// not its address.
 
 #ifndef ROCKSYNC_TLS_TRANSPORT_H_
 #define ROCKSYNC_TLS_TRANSPORT_H_
@@ -22,7 +24,8 @@
 
 namespace rocksync {
 
-// Bounds that a socket transport keeps, whoever knocks.
+// Bounds that a socket transport keeps, whoever knocks. No duration may be
+// longer than kMostDuration (rocksync/limits.h), a year.
 struct SocketLimits {
   // From the first byte of TCP to the end of the handshake of an accepted
   // connection; a dialed one has the timeout given to Connect.

@@ -85,6 +85,14 @@ class Transport {
                                   const std::function<bool()>& cancelled,
                                   std::unique_ptr<Connection>* connection) = 0;
 
+  // Is `address` one that Connect can go to, by its form? Asks nobody.
+  // InvalidArgument quotes the address and says what to write.
+  virtual rocksdb::Status CheckAddress(const std::string& address) const {
+    if (!address.empty()) return rocksdb::Status::OK();
+    return rocksdb::Status::InvalidArgument("address \"\" is empty",
+                                            "write the peer's address");
+  }
+
   // Starts to listen; `accept` is called on a thread of the transport for each
   // authenticated connection and must return soon. Again only after
   // StopListening. IOError

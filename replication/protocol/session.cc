@@ -170,6 +170,7 @@ void SessionImpl::Finish(EndReason reason, std::string_view text) {
   report_.expired |= reason == EndReason::kExpired;
   report_.unsettled |= reason == EndReason::kUnsettled;
   report_.busy |= reason == EndReason::kBusy;
+  report_.why = text;
   if (reason == EndReason::kGaveUp) {
     status_ = absl::ResourceExhaustedError(
         "gave up: the digests still differ after many rounds");

@@ -69,8 +69,10 @@ struct SessionReport {
   bool proven_equal = false;
   // Merged digests compared equal, whatever is left out of them.
   bool digests_equal = false;
-  bool busy = false;       // the peer asked to come back later
-  bool expired = false;    // snapshot too old; go on with a new session
+  bool busy = false;     // the peer asked to come back later
+  bool expired = false;  // snapshot too old; go on with a new session
+  // Why one side is busy, or cannot compare now, in its words; may be empty.
+  std::string why;
   bool unsettled = false;  // all went across but what one side refuses
   // Of a session that only compares, which never says proven_equal: all has
   // been compared. `differences` are counted by the initiator.
@@ -150,6 +152,7 @@ struct SessionContext {
   // Called after every turn with the report so far; may be empty.
   std::function<void(const SessionReport&)> progress;
   bool busy = false;
+  std::string busy_why;  // the peer is told; may be empty
   // Initiator: only compare. Must outlive the session.
   const VerifyTask* verify = nullptr;
   // Responder: refuses any other session than one that only compares.

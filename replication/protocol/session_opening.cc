@@ -87,7 +87,7 @@ absl::Status SessionImpl::ReceiveHello(std::string_view body, uint8_t flags) {
 
 absl::Status SessionImpl::AnswerHello() {
   if (context_.busy) {
-    Finish(EndReason::kBusy);
+    Finish(EndReason::kBusy, context_.busy_why);
     return absl::OkStatus();
   }
   const absl::Status status = TakeSnapshot();

@@ -142,6 +142,7 @@ absl::Status SessionImpl::ReceiveEnd(std::string_view body) {
   const absl::Status status = DecodeEnd(body, &end);
   if (!status.ok()) return status;
   stage_ = Stage::kOver;
+  report_.why = end.text;
   switch (end.reason) {
     case EndReason::kBusy:
       report_.busy = true;

@@ -68,13 +68,15 @@ bool AddCaExtensions(X509* certificate) {
 }
 
 bool AddReplicaExtensions(X509* certificate, X509* issuer,
-                          const std::string& uri) {
+                          const CertificateRequest& request) {
+  const std::string& uri = request.uri;
+  const std::string& usage = request.extended_key_usage;
   return AddExtension(certificate, issuer, NID_basic_constraints,
                       "critical,CA:FALSE") &&
          AddExtension(certificate, issuer, NID_key_usage,
                       "critical,digitalSignature") &&
-         AddExtension(certificate, issuer, NID_ext_key_usage,
-                      "serverAuth,clientAuth") &&
+         (usage.empty() || AddExtension(certificate, issuer, NID_ext_key_usage,
+                                        usage.c_str())) &&
          AddExtension(certificate, issuer, NID_subject_key_identifier,
                       "hash") &&
          AddExtension(certificate, issuer, NID_authority_key_identifier,
@@ -179,7 +181,7 @@ rocksdb::Status IssueCertificate(const CertificateAndKey& ca,
   X509* certificate = made->certificate.get();
   X509* issuer = ca.certificate.get();
   if (X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) != 1 ||
-      !AddReplicaExtensions(certificate, issuer, request.uri)) {
+      !AddReplicaExtensions(certificate, issuer, request)) {
     return OpenSslFailed("making a certificate");
   }
   return Sign(certificate, ca.key.get());

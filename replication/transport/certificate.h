@@ -19,6 +19,8 @@ struct CertificateAndKey {
 struct CertificateRequest {
   std::string common_name;
   std::string uri;  // subjectAltName; empty: none
+  // Of a replica's certificate; empty: none, so good for everything.
+  std::string extended_key_usage = "serverAuth,clientAuth";
   // Relative to now.
   std::chrono::seconds not_before{-3600};
   std::chrono::seconds not_after{30 * 24 * 3600};

@@ -20,6 +20,7 @@
 #include "replication/transport/live_streams.h"
 #include "replication/transport/opening.h"
 #include "replication/transport/socket_connection.h"
+#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
@@ -68,6 +69,7 @@ class SocketTransport : public Transport {
   rocksdb::Status Connect(const std::string& address, milliseconds timeout,
                           const std::function<bool()>& cancelled,
                           std::unique_ptr<Connection>* connection) override;
+  rocksdb::Status CheckAddress(const std::string& address) const override;
   rocksdb::Status Listen(const std::string& address,
                          AcceptCallback accept) override;
   std::string listen_address() const override;
@@ -229,6 +231,16 @@ rocksdb::Status SocketTransport::Connect(
   }
   *connection = std::move(result->connection);
   return result->status;
+}
+
+rocksdb::Status SocketTransport::CheckAddress(
+    const std::string& address) const {
+  HostPort host_port;
+  const rocksdb::Status s = ParseAddress(address, &host_port);
+  if (!s.ok() || host_port.port != 0) return s;
+  return rocksdb::Status::InvalidArgument(
+      "address \"" + address + "\" has port 0, where nobody listens",
+      "write host:port with the port that the peer listens on");
 }
 
 std::shared_ptr<Opening> SocketTransport::StartDial(
@@ -414,18 +426,26 @@ void SocketTransport::Sweep() {
   });
 }
 
+rocksdb::Status CheckDuration(const char* limit, milliseconds value) {
+  if (value > milliseconds(0) && value <= kMostDuration) {
+    return rocksdb::Status::OK();
+  }
+  return rocksdb::Status::InvalidArgument(
+      std::string("SocketLimits::") + limit + " is " +
+          std::to_string(value.count()) + " ms",
+      "choose 1 to " + std::to_string(kMostDuration.count()) + " ms (a year)");
+}
+
 rocksdb::Status CheckLimits(const SocketLimits& limits) {
   const auto wrong = [](const char* name) {
     return rocksdb::Status::InvalidArgument(std::string("SocketLimits::") +
                                             name + " must be above 0");
   };
-  if (limits.handshake_timeout <= milliseconds(0)) {
-    return wrong("handshake_timeout");
-  }
-  if (limits.idle_timeout <= milliseconds(0)) return wrong("idle_timeout");
   if (limits.max_connections == 0) return wrong("max_connections");
   if (limits.max_handshakes == 0) return wrong("max_handshakes");
-  return rocksdb::Status::OK();
+  rocksdb::Status s =
+      CheckDuration("handshake_timeout", limits.handshake_timeout);
+  return s.ok() ? CheckDuration("idle_timeout", limits.idle_timeout) : s;
 }
 
 }  // namespace

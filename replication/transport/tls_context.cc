@@ -123,16 +123,31 @@ rocksdb::Status TlsContext::CheckOwnCertificate() {
   if (!s.ok()) {
     return rocksdb::Status::InvalidArgument(certificate_file_, s.getState());
   }
+  s = VerifyOwnCertificateAs("ssl_client");
+  return s.ok() ? VerifyOwnCertificateAs("ssl_server") : s;
+}
+
+rocksdb::Status TlsContext::VerifyOwnCertificateAs(const char* side) {
+  X509* const own = SSL_CTX_get0_certificate(ctx_.get());
   STACK_OF(X509)* chain = nullptr;
   SSL_CTX_get0_chain_certs(ctx_.get(), &chain);
   const StoreContextPtr store(X509_STORE_CTX_new());
   if (store == nullptr ||
       X509_STORE_CTX_init(store.get(), SSL_CTX_get_cert_store(ctx_.get()), own,
-                          chain) != 1) {
+                          chain) != 1 ||
+      X509_STORE_CTX_set_default(store.get(), side) != 1) {
     return rocksdb::Status::Aborted("OpenSSL", TakeOpenSslError());
   }
-  if (X509_verify_cert(store.get()) == 1) return s;
+  if (X509_verify_cert(store.get()) == 1) return rocksdb::Status::OK();
   ERR_clear_error();
+  if (X509_STORE_CTX_get_error(store.get()) == X509_V_ERR_INVALID_PURPOSE) {
+    return rocksdb::Status::InvalidArgument(
+        "certificate " + certificate_file_ +
+            " does not let a replica both dial and listen: " +
+            VerificationText(store.get()),
+        "issue one with extendedKeyUsage = serverAuth, clientAuth and keyUsage "
+        "= digitalSignature, or without them");
+  }
   return rocksdb::Status::InvalidArgument("certificate " + certificate_file_ +
                                               " is not valid under the CA in " +
                                               ca_file_,

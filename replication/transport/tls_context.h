@@ -21,7 +21,8 @@ using SslCtxPtr = std::unique_ptr<SSL_CTX, OpenSslFree<SSL_CTX_free>>;
 class TlsContext {
  public:
   // Reads the files and checks that they fit: the key to the certificate, the
-  // certificate to the CA and to this day, and that it names a replica.
+  // certificate to the CA and to this day, that it names a replica, and that
+  // its purposes let it be a client and a server.
   static rocksdb::Status Load(const std::string& ca_file,
                               const std::string& certificate_file,
                               const std::string& private_key_file,
@@ -42,6 +43,8 @@ class TlsContext {
   rocksdb::Status Configure();
   rocksdb::Status UseFiles(const std::string& private_key_file);
   rocksdb::Status CheckOwnCertificate();
+  // As a peer will, which is the other side: "ssl_client" or "ssl_server".
+  rocksdb::Status VerifyOwnCertificateAs(const char* side);
 
   SslCtxPtr ctx_;
   std::string ca_file_;

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "rocksync/limits.h"
 #include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 
@@ -135,6 +139,33 @@ TEST_F(Faults, KilledConnectionsUnderLoad) {
   EXPECT_EQ(a->Scan(), b->Scan());
 }
 
+// Addresses of calls that are over do not pile up; what the options name and
+// who is connected stays.
+TEST_F(Faults, AddressesOfOtherCallsAreForgotten) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  const auto network = NewMemoryNetwork();
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.listen_address = "b";
+  std::unique_ptr<Replicator> listener;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, b->db(), network->Join(b->id()), &listener)));
+  options.listen_address = "";
+  options.peers = {"of the options"};
+  std::unique_ptr<Replicator> dialer;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, a->db(), network->Join(a->id()), &dialer)));
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(dialer->SyncNow(Numbered("nobody ", i)).IsIOError());
+  }
+  EXPECT_TRUE(IsOk(dialer->SyncNow("b")));
+  const std::vector<PeerStats> peers = dialer->stats().peers;
+  ASSERT_LE(peers.size(), 1u + 64 + 1);
+  EXPECT_EQ(peers.front().address, "of the options");
+  EXPECT_EQ(peers.back().address, "b");
+  EXPECT_EQ(peers[peers.size() - 2].address, "nobody 199");
+}
+
 TEST_F(Faults, PortTaken) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
@@ -152,32 +183,113 @@ TEST_F(Faults, PortTaken) {
   EXPECT_EQ(replicator, nullptr);
 }
 
-TEST_F(Faults, WrongOptionsAreNamed) {
-  const auto a = NewReplica("a");
-  std::shared_ptr<Transport> transport;
-  ASSERT_TRUE(IsOk(a->NewTransport(&transport)));
-  const auto start = [&](const std::function<void(ReplicatorOptions*)>& spoil) {
+class WrongOptions : public ReplicationTest {
+ protected:
+  WrongOptions() : a_(NewReplica("a")) {
+    EXPECT_TRUE(IsOk(a_->NewTransport(&transport_)));
+  }
+
+  // The refusal of options that `spoil` has changed.
+  rocksdb::Status Refused(
+      const std::function<void(ReplicatorOptions*)>& spoil) {
     ReplicatorOptions options = TestReplica::OnDemand();
     spoil(&options);
     std::unique_ptr<Replicator> replicator;
     const rocksdb::Status s =
-        Replicator::Start(options, a->db(), transport, &replicator);
+        Replicator::Start(options, a_->db(), transport_, &replicator);
     EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
     return s;
-  };
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->interval = milliseconds(-1); }),
+  }
+
+  const std::unique_ptr<TestReplica> a_;
+  std::shared_ptr<Transport> transport_;
+};
+
+TEST_F(WrongOptions, AreNamed) {
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->interval = milliseconds(-1); }),
                        "interval"));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->io_timeout = milliseconds(0); }),
-                       "io_timeout"));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->false_positive_rate = 1; }),
+  EXPECT_TRUE(Mentions(
+      Refused([](auto* o) { o->io_timeout = milliseconds(0); }), "io_timeout"));
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->false_positive_rate = 1; }),
                        "false_positive_rate"));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->limits.max_sessions = 0; }),
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->limits.max_sessions = 0; }),
                        "max_sessions"));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->max_session_bytes = 5; }),
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->max_session_bytes = 5; }),
                        "max_session_bytes"));
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->listen_address = "here"; }),
+                       "\"here\""));
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->peers = {""}; }), "peers"));
+}
+
+// Clocks would overflow; a session at an interval of the largest number was
+// held all the time.
+TEST_F(WrongOptions, DurationsOfMoreThanAYear) {
+  using Member = milliseconds ReplicatorOptions::*;
+  const std::pair<Member, std::string> members[] = {
+      {&ReplicatorOptions::interval, "ReplicatorOptions::interval"},
+      {&ReplicatorOptions::scrub_interval, "ReplicatorOptions::scrub_interval"},
+      {&ReplicatorOptions::io_timeout, "ReplicatorOptions::io_timeout"}};
+  for (const auto& [member, name] : members) {
+    for (const milliseconds duration :
+         {milliseconds::max(), milliseconds(1'000'000'000'000'000),
+          kMostDuration + milliseconds(1)}) {
+      const rocksdb::Status s =
+          Refused([&](ReplicatorOptions* o) { o->*member = duration; });
+      EXPECT_TRUE(Mentions(
+          s, name + " is " + std::to_string(duration.count()) + " ms"));
+      EXPECT_TRUE(Mentions(s, "to 31536000000 ms (a year)"));
+    }
+  }
+}
+
+TEST_F(WrongOptions, AddressesThatAreNotHostAndPort) {
+  for (const char* address :
+       {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", ":7400", "here:there"}) {
+    const rocksdb::Status s = Refused([&](auto* o) {
+      o->peers = {"127.0.0.1:7400", address};
+    });
+    EXPECT_TRUE(Mentions(s, "ReplicatorOptions::peers"));
+    EXPECT_TRUE(Mentions(s, std::string("\"") + address + "\""));
+    EXPECT_TRUE(Mentions(s, "host:port"));
+  }
+}
+
+TEST_F(WrongOptions, NamesOfAMemoryNetworkAreRightUnlessEmpty) {
+  transport_ = NewMemoryNetwork()->Join(a_->id());
+  EXPECT_TRUE(Mentions(Refused([](auto* o) { o->peers = {""}; }),
+                       "ReplicatorOptions::peers"));
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.peers = {"a name"};
+  std::unique_ptr<Replicator> replicator;
   EXPECT_TRUE(
-      Mentions(start([](auto* o) { o->listen_address = "here"; }), "\"here\""));
-  EXPECT_TRUE(Mentions(start([](auto* o) { o->peers = {""}; }), "peers"));
+      IsOk(Replicator::Start(options, a_->db(), transport_, &replicator)));
+}
+
+TEST_F(WrongOptions, ADatabaseThatHasAReplicator) {
+  ASSERT_TRUE(IsOk(a_->Start()));
+  EXPECT_TRUE(Mentions(Refused([](auto*) {}), "another replicator"));
+  a_->replicator()->Stop();
+  ReplicatorOptions taken = TestReplica::OnDemand();
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(b->Start()));
+  taken.listen_address = b->address();
+  std::unique_ptr<Replicator> second;
+  EXPECT_TRUE(
+      Replicator::Start(taken, a_->db(), transport_, &second).IsIOError());
+  EXPECT_TRUE(IsOk(Replicator::Start(TestReplica::OnDemand(), a_->db(),
+                                     transport_, &second)));
+}
+
+TEST_F(WrongOptions, DurationsOfAYearAreRight) {
+  ReplicatorOptions options;
+  options.interval = options.scrub_interval = options.io_timeout =
+      kMostDuration;
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(b->Start(options)));
+  options.peers = {b->address()};
+  ASSERT_TRUE(IsOk(a_->Start(options)));
+  EXPECT_TRUE(IsOk(a_->replicator()->SyncNow(b->address())));
+  EXPECT_TRUE(IsOk(a_->replicator()->ScrubNow()));
 }
 
 }  // namespace

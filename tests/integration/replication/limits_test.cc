@@ -139,5 +139,21 @@ TEST_F(LimitsTest, APeerMayTakeLess) {
   EXPECT_GE(b->db()->GetIndexStats().oversized_pairs, 1u);
 }
 
+TEST_F(LimitsTest, TheListenerCountsASessionThatProvesNothing) {
+  const auto a = NewLimited("a", kValueBytes);
+  const auto b = NewLimited("b", 10 * kValueBytes);
+  b->Put("large", Large());
+  EXPECT_TRUE(b->replicator()->SyncNow(a->address()).IsIncomplete());
+  ASSERT_TRUE(Eventually([&] {
+    const ReplicationStats stats = a->replicator()->stats();
+    return stats.peers.size() == 1 && stats.peers[0].last.finished;
+  }));
+  const ReplicationStats stats = a->replicator()->stats();
+  EXPECT_EQ(stats.sessions_failed, 1u);
+  EXPECT_EQ(stats.peers[0].failures, 1u);
+  EXPECT_NE(stats.peers[0].last_error.find("1 too large"), std::string::npos)
+      << stats.peers[0].last_error;
+}
+
 }  // namespace
 }  // namespace rocksync

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
@@ -28,12 +29,39 @@ TEST_F(Manners, PausedReplicasNeitherAskNorAnswer) {
   b->replicator()->Pause();
   EXPECT_TRUE(b->replicator()->stats().paused);
   EXPECT_TRUE(b->replicator()->SyncNow(a->address()).IsBusy());
-  EXPECT_TRUE(a->replicator()->SyncNow(b->address()).IsBusy());
+  const rocksdb::Status s = a->replicator()->SyncNow(b->address());
+  EXPECT_TRUE(s.IsBusy()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, b->address()));
+  EXPECT_TRUE(Mentions(s, "is paused"));
   EXPECT_TRUE(b->Scan().empty());
   b->replicator()->Resume();
   EXPECT_FALSE(b->replicator()->stats().paused);
   EXPECT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
   EXPECT_EQ(b->Scan(), a->Scan());
+}
+
+// With no interval nobody asks again but SyncNow, and that after a pause each
+// time, of which few are in its patience.
+TEST_F(Manners, APausedPeerIsNotAskedWithoutPause) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  const auto network = NewMemoryNetwork();
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.listen_address = "b";
+  std::unique_ptr<Replicator> listener;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, b->db(), network->Join(b->id()), &listener)));
+  listener->Pause();
+  std::atomic<int> told{0};
+  options.listen_address = "";
+  options.peers = {"b"};
+  options.io_timeout = milliseconds(1000);
+  options.progress = [&](const SessionProgress&) { ++told; };
+  std::unique_ptr<Replicator> dialer;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(options, a->db(), network->Join(a->id()), &dialer)));
+  EXPECT_TRUE(dialer->SyncNow("b").IsBusy());
+  EXPECT_LE(told, 1000 / 20 + 1);
 }
 
 TEST_F(Manners, BytesPerSecond) {

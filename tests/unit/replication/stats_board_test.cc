@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace rocksync {
@@ -63,6 +65,46 @@ TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
   board.Met("a:1", 0xa);
   board.Met("localhost:1", 0xa);
   EXPECT_EQ(board.stats().peers.size(), 2u);
+}
+
+TEST(StatsBoard, TheOldestOfManyOtherAddressesIsForgotten) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  for (int i = 0; i < 64; ++i) {
+    board.Failed("x:" + std::to_string(i), rocksdb::Status::IOError("refused"));
+  }
+  board.Failed("x:0", rocksdb::Status::IOError("refused"));
+  board.Failed("x:64", rocksdb::Status::IOError("refused"));
+  const std::vector<PeerStats> peers = board.stats().peers;
+  ASSERT_EQ(peers.size(), 1u + 64);
+  EXPECT_EQ(peers[0].address, "a:1");
+  EXPECT_EQ(peers[1].address, "x:0");
+  EXPECT_EQ(peers[2].address, "x:2");
+  EXPECT_EQ(peers[64].address, "x:64");
+  EXPECT_EQ(board.stats().sessions_failed, 66u);
+}
+
+TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
+  StatsBoard board(7, {}, nullptr);
+  auto connection = std::make_shared<int>();
+  const auto fail_at_others = [&](const std::string& prefix) {
+    for (int i = 0; i < 100; ++i) {
+      board.Failed(prefix + std::to_string(i),
+                   rocksdb::Status::IOError("refused"));
+    }
+  };
+  board.Begin("10.0.0.1:50000", 0xa, connection)
+      ->Finish(Report(1), rocksdb::Status::OK());
+  fail_at_others("x:");
+  ASSERT_EQ(board.stats().peers.size(), 1u + 64);
+  EXPECT_EQ(board.stats().peers[0].replica_id, 0xau);
+  board.Met("a:1", 0xa);
+  fail_at_others("y:");
+  ASSERT_EQ(board.stats().peers.size(), 1u + 64);
+  EXPECT_EQ(board.stats().peers[0].replica_id, 0xau);
+  connection.reset();
+  fail_at_others("z:");
+  ASSERT_EQ(board.stats().peers.size(), 64u);
+  EXPECT_EQ(board.stats().peers[0].address, "z:36");
 }
 
 TEST(StatsBoard, AFailureIsNewsOnlyOnce) {

@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "rocksync/limits.h"
 #include "tests/unit/transport/cluster.h"
 #include "tests/unit/transport/raw_peer.h"
 
@@ -35,6 +38,28 @@ class SocketLimitsTest : public ::testing::Test {
   std::shared_ptr<Transport> listener_;
   std::shared_ptr<Transport> dialer_;
 };
+
+TEST(SocketLimits, DurationsOfMoreThanAYearAreNamed) {
+  using Member = milliseconds SocketLimits::*;
+  const std::pair<Member, std::string> members[] = {
+      {&SocketLimits::handshake_timeout, "SocketLimits::handshake_timeout"},
+      {&SocketLimits::idle_timeout, "SocketLimits::idle_timeout"}};
+  for (const auto& [member, name] : members) {
+    for (const milliseconds duration :
+         {milliseconds::max(), milliseconds(1'000'000'000'000'000),
+          kMostDuration + milliseconds(1), milliseconds(0)}) {
+      PlaintextTransportOptions options;
+      options.limits.*member = duration;
+      std::shared_ptr<Transport> transport;
+      const rocksdb::Status s =
+          NewInsecurePlaintextTransport(options, &transport);
+      EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+      EXPECT_TRUE(Mentions(
+          s, name + " is " + std::to_string(duration.count()) + " ms"));
+      EXPECT_TRUE(Mentions(s, "choose 1 to 31536000000 ms (a year)"));
+    }
+  }
+}
 
 TEST_F(SocketLimitsTest, ConnectionsAreBoundedAndFreedOnesCountNoMore) {
   SocketLimits limits;

@@ -227,5 +227,20 @@ TEST_F(TlsFiles, OwnCertificateExpiredOrOfAnotherCaOrNameless) {
   EXPECT_TRUE(Mentions(New(options), "rocksync:replica:<16 hex digits>"));
 }
 
+TEST_F(TlsFiles, OwnCertificateMustBeForClientsAndServers) {
+  CertificateRequest request{.common_name = "x", .uri = ReplicaUri(1)};
+  for (const char* usage : {"serverAuth", "clientAuth", "emailProtection"}) {
+    request.extended_key_usage = usage;
+    const TlsTransportOptions options = cluster_.Files(cluster_.Issue(request));
+    const rocksdb::Status s = New(options);
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, options.certificate_file));
+    EXPECT_TRUE(Mentions(s, "extendedKeyUsage = serverAuth, clientAuth"));
+  }
+  request.extended_key_usage = "";
+  EXPECT_NE(cluster_.NewTransport(cluster_.Files(cluster_.Issue(request))),
+            nullptr);
+}
+
 }  // namespace
 }  // namespace rocksync
