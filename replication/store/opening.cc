@@ -130,6 +130,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   opened_.completion =
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
   Status status = LookAround();
+  if (status.ok()) status = CheckLogCanBeSynced(options_, name_);
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();

@@ -1,5 +1,6 @@
 // Who may open a database, what is adopted, and what somebody else wrote.
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <memory>
