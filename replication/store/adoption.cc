@@ -410,7 +410,10 @@ Status Adoption::ReadFamily(const Family& family, uint8_t work) {
     const std::unique_ptr<rocksdb::Iterator> iterator(
         store_->db()->NewIterator(options, family.handle()));
     if (resumed) {
-      iterator->Seek(from);
+      // Not at a key that was judged although its value does not read.
+      const bool bytewise =
+          family.handle()->GetComparator() == rocksdb::BytewiseComparator();
+      iterator->Seek(bytewise ? from + '\0' : from);
       if (iterator->Valid() && iterator->key() == Slice(from)) iterator->Next();
     } else {
       iterator->SeekToFirst();
@@ -442,6 +445,7 @@ Status Adoption::ReadFamily(const Family& family, uint8_t work) {
     if (!iterator->status().ok()) {
       const Status status =
           ReadOneByOne(family, work, iterator->status(), &from, &resumed);
+      if (status.IsNotFound()) return FinishFamily(family.id);
       if (!status.ok()) return status;
       continue;
     }
@@ -457,7 +461,11 @@ Status Adoption::ReadOneByOne(const Family& family, uint8_t work,
   std::vector<std::string> keys;
   Status status = KeysBehind(store_->db(), family.handle(), *from, !*resumed,
                              kChunkPairs, &keys);
-  if (status.ok() && keys.empty()) status = error;
+  if (status.ok() && keys.empty()) {
+    // In an order of the application's own the iterator began at `*from`.
+    if (*resumed && error.IsPathNotFound()) return Status::NotFound();
+    status = error;
+  }
   if (!status.ok()) {
     return KeysError(status, family, *resumed ? from : nullptr);
   }
@@ -470,8 +478,10 @@ Status Adoption::ReadOneByOne(const Family& family, uint8_t work,
     if (!status.ok()) return status;
     candidates.push_back(std::move(candidate));
   }
-  if (!candidates.empty()) status = JudgePairs(family, work, candidates);
-  if (!status.ok() && !status.IsNotFound()) return status;
+  if (!candidates.empty()) {
+    status = JudgePairs(family, work, candidates);
+    if (!status.ok()) return status;
+  }
   *from = std::move(keys.back());
   *resumed = true;
   return Status::OK();
@@ -595,15 +605,13 @@ Status Adoption::JudgeUnreadable(const Family& family, const IndexKey& key,
   store_->PutEntry(batch, key, judged);
   store_->digests()->Note(key.position);
   if (++unreadable_ <= kMostLines) {
-    rocksdb::Warn(store_->db()->GetDBOptions().info_log,
-                  "rocksync: the value of key %s of family %s does not read; "
-                  "it is suspect until a peer has the pair, or the key is "
-                  "written or deleted%s",
-                  Slice(name).ToString(/*hex=*/true).c_str(),
-                  family.name.c_str(),
-                  unreadable_ == kMostLines
-                      ? " (those that follow are not named)"
-                      : "");
+    rocksdb::Warn(
+        store_->db()->GetDBOptions().info_log,
+        "rocksync: the value of key %s of family %s does not read; "
+        "it is suspect until a peer has the pair, or the key is "
+        "written or deleted%s",
+        Slice(name).ToString(/*hex=*/true).c_str(), family.name.c_str(),
+        unreadable_ == kMostLines ? " (those that follow are not named)" : "");
   }
   return Status::OK();
 }

@@ -43,12 +43,12 @@ struct Family;
 // one by a call, see FileWatch.
 //
 // A pair whose value does not read ends nothing: one that RocksDB reports
-// corrupt, or whose blob file is not there, is suspect (pair_check.h). Any other
-// error is tried again each second; a pair that is being adopted, and so has no
-// entry that a peer's older pair could be kept out by, becomes suspect after
-// kMostTries of that. What peers may be told of a pair that is being compared
-// is not decided by an error: they wait. So they do where a block of keys does
-// not read, as nobody knows what is in it.
+// corrupt, or whose blob file is not there, is suspect (pair_check.h). Any
+// other error is tried again each second; a pair that is being adopted, and so
+// has no entry that a peer's older pair could be kept out by, becomes suspect
+// after kMostTries of that. What peers may be told of a pair that is being
+// compared is not decided by an error: they wait. So they do where a block of
+// keys does not read, as nobody knows what is in it.
 class Adoption {
  public:
   // `foreign`: the ranges of a re-check that is not done.
@@ -93,8 +93,10 @@ class Adoption {
   rocksdb::Status Purge();
   rocksdb::Status ReadFamily(const Family& family, uint8_t work);
   // Judges the pairs behind `*from` (with `resumed` false: from the beginning)
-  // that an iterator ended short of with `error`, each read by itself, and moves
-  // `*from` on. Not OK: the keys do not read, or a value may read the next time.
+  // that an iterator ended short of with `error`, each read by itself, and
+  // moves
+  // `*from` on. NotFound: there are none behind it. Another error: the keys do
+  // not read, or a value may read the next time.
   rocksdb::Status ReadOneByOne(const Family& family, uint8_t work,
                                const rocksdb::Status& error, std::string* from,
                                bool* resumed);
@@ -151,8 +153,8 @@ class Adoption {
   uint64_t estimate_ = 0;
   rocksdb::Status last_error_;
   // Of the thread.
-  int tries_ = 0;            // of the present pair, in vain
-  uint64_t unreadable_ = 0;  // pairs that it marked
+  int tries_ = 0;                        // of the present pair, in vain
+  uint64_t unreadable_ = 0;              // pairs that it marked
   std::atomic<uint64_t> pairs_read_{0};  // since this opening
 };
 

@@ -11,6 +11,7 @@
 #include "replication/store/pair_check.h"
 #include "replication/store/scrub.h"
 #include "replication/store/store_access.h"
+#include "rocksdb/comparator.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -330,7 +331,16 @@ TEST_F(AdoptedBlobsTest, ALostFileEndsNoAdoption) {
   CloseAndCheck();
 }
 
-TEST_F(AdoptedBlobsTest, AllLostEndsNoAdoption) {
+class AllBlobsLostTest
+    : public AdoptedBlobsTest,
+      public testing::WithParamInterface<const rocksdb::Comparator*> {};
+
+INSTANTIATE_TEST_SUITE_P(Orders, AllBlobsLostTest,
+                         testing::Values(rocksdb::BytewiseComparator(),
+                                         rocksdb::ReverseBytewiseComparator()));
+
+TEST_P(AllBlobsLostTest, EndsNoAdoption) {
+  options_.comparator = GetParam();
   PlainWithBlobs([](rocksdb::DB* db) {
     for (int i = 0; i < 300; ++i) {
       ASSERT_ROCKS_OK(db->Put({}, "key" + std::to_string(i), "value"));
