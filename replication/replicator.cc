@@ -70,8 +70,10 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
                                             what);
   };
   if (rocksdb::Status s = CheckDurations(options); !s.ok()) return s;
-  if (!(options.false_positive_rate > 0 && options.false_positive_rate < 1)) {
-    return wrong("false_positive_rate must be in (0, 1)");
+  constexpr double kLeastRate = 1.0 / 65536;  // as a request can say it
+  if (!(options.false_positive_rate >= kLeastRate &&
+        options.false_positive_rate <= 1 - kLeastRate)) {
+    return wrong("false_positive_rate must be in [1/65536, 65535/65536]");
   }
   if (options.max_session_bytes < kLeastSessionBytes) {
     return wrong("max_session_bytes must be at least 4 MiB");

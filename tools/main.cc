@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "tools/detach.h"
 #include "tools/diff.h"
+#include "tools/id.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
 #include "tools/status.h"
@@ -47,6 +48,7 @@ void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {
 int main(int argc, char** argv) {
   CLI::App app("Tools for replicated RocksDB databases", "rocksync");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
 
   rocksync::DiffOptions diff_options;
   CLI::App* const diff = app.add_subcommand(
@@ -69,6 +71,14 @@ int main(int argc, char** argv) {
       "2: error");
   detach->add_option("DIR", detach_options.directory, "directory")->required();
   AddWalDirs(detach, &detach_options.wal_dirs);
+
+  rocksync::IdOptions id_options;
+  CLI::App* const id = app.add_subcommand(
+      "id",
+      "The id of a replica at rest, which its certificate names; exit code 2: "
+      "error");
+  id->add_option("DIR", id_options.directory, "directory")->required();
+  AddWalDirs(id, &id_options.wal_dirs);
 
   rocksync::VerifyToolOptions verify_options;
   CLI::App* const verify = app.add_subcommand(
@@ -143,10 +153,18 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    // Also where --help is asked for, which alone would succeed.
+    const std::vector<std::string> unknown = app.remaining();
+    if (app.get_subcommands().empty() && !unknown.empty()) {
+      std::cerr << "rocksync: there is no command or option '"
+                << unknown.front() << "'; `rocksync --help` lists them\n";
+      return 2;
+    }
     // 1 means "different".
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*diff) return rocksync::RunDiff(diff_options, std::cout, std::cerr);
+  if (*id) return rocksync::RunId(id_options, std::cout, std::cerr);
   if (*verify) {
     return rocksync::RunVerify(verify_options, std::cout, std::cerr);
   }

@@ -145,7 +145,7 @@ Status OpenDatabase(const Settings& settings,
       ReplicatedDB::Open(options, replication, settings.directory, &opened);
   database->reset(opened);
   if (status.IsAborted() && !settings.as_new_replica) {
-    return Status::Aborted(status.ToString(),
+    return Status::Aborted(status.getState(),
                            "with --as-new-replica it becomes a new replica");
   }
   if (status.IsIOError() &&
@@ -266,7 +266,15 @@ int main(int argc, char** argv) {
   CLI::App app("A replicated key-value store on the Redis protocol");
   rocksync::Settings settings;
   rocksync::AddOptions(&app, &settings);
-  CLI11_PARSE(app, argc, argv);
+  app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Also where --help is asked for, which alone would succeed.
+    const std::vector<std::string> unknown = app.remaining();
+    return unknown.empty() ? app.exit(error)
+                           : app.exit(CLI::ExtrasError(unknown));
+  }
   if (settings.trial_directory.empty() &&
       (settings.tls.certificate_file.empty() ||
        settings.tls.private_key_file.empty() || settings.secret_file.empty())) {

@@ -113,9 +113,10 @@ struct RestampResult {
 //    neither opened nor created. At open: DBOptions::allow_2pc,
 //    unordered_write, best_efforts_recovery, persist_stats_to_disk (its writes
 //    would pass the index), paranoid_checks turned off and
-//    WALRecoveryMode::kSkipAnyCorruptedRecords; of replicated families FIFO
-//    compaction, inplace_update_support, and tables that cannot be read in
-//    order (PlainTable, CuckooTable).
+//    WALRecoveryMode::kSkipAnyCorruptedRecords, and an Env whose log files
+//    cannot be synced while they are written to (NewMemEnv); of replicated
+//    families FIFO compaction, inplace_update_support, and tables that cannot
+//    be read in order (PlainTable, CuckooTable).
 //  * After a write to RocksDB's log that failed, writes, FlushWAL, SyncWAL and
 //    Flush return RocksDB's error until it has recovered (by itself, once a
 //    full disk has room again), or the database is opened anew. RocksDB itself

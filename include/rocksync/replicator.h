@@ -71,7 +71,8 @@ struct ReplicatorOptions {
   ReplicatorLimits limits;
 
   // False positive rate of the Bloom filters of an exchange in mode
-  // `kBloomOnly`, in (0, 1). The paper's choice is 0.5.
+  // `kBloomOnly`, in [1/65536, 65535/65536]; kept to 65536ths. The paper's
+  // choice is 0.5.
   double false_positive_rate = 0.5;
   enum class Mode { kAdaptive, kBloomOnly };
   Mode mode = Mode::kAdaptive;

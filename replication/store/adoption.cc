@@ -8,6 +8,7 @@
 #include "replication/store/plain_value.h"
 #include "replication/store/store.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/utilities/debug.h"
 
 namespace rocksync {
 namespace {
@@ -19,6 +20,8 @@ constexpr size_t kChunkPairs = 128;
 // An iterator pins what it reads; it is renewed this often.
 constexpr uint64_t kPairsPerIterator = 100000;
 constexpr auto kRetry = std::chrono::seconds(1);
+constexpr int kMostTries = 10;
+constexpr uint64_t kMostLines = 100;  // of the log, on unreadable pairs
 constexpr auto kUpkeep = std::chrono::seconds(15);
 constexpr auto kLookForForeign = std::chrono::seconds(1);
 
@@ -28,6 +31,64 @@ constexpr uint8_t kStepIndex = 2;
 
 Status CompareAnew() {
   return Status::Aborted("rocksync: everything is to be compared anew");
+}
+
+// What RocksDB says of damage, and of a blob file that is not there.
+bool IsDamage(const Status& status) {
+  return status.IsCorruption() || status.IsPathNotFound();
+}
+
+// `error`, with the pairs that did not read and the remedy.
+Status DataError(const Status& error, const Family& family,
+                 const std::string& which, const std::string& remedy) {
+  if (!error.IsCorruption() && !error.IsIOError()) return error;
+  const std::string what = "rocksync: family " + family.name.substr(0, 40) +
+                           " does not read " + which + ": " + remedy;
+  return error.IsCorruption() ? Status::Corruption(what, error.ToString())
+                              : Status::IOError(what, error.ToString());
+}
+
+std::string Shown(std::string_view key) {
+  constexpr size_t kShown = 32;
+  return "key 0x" +
+         Slice(key.data(), std::min(key.size(), kShown)).ToString(true) +
+         (key.size() > kShown ? "..." : "");
+}
+
+Status ValueError(const Status& error, const Family& family,
+                  std::string_view key) {
+  return DataError(error, family, "at " + Shown(key),
+                   "write or delete that key, or restore the file");
+}
+
+// `from`: null for the beginning.
+Status KeysError(const Status& error, const Family& family,
+                 const std::string* from) {
+  return DataError(
+      error, family,
+      from == nullptr ? "from its beginning" : "behind " + Shown(*from),
+      "restore the file, or begin with an empty replica, which its peers fill");
+}
+
+// The first `most` keys behind `from` (`first`: from the beginning on, and
+// `from` is none), deleted ones too. Reads no values.
+Status KeysBehind(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+                  const std::string& from, bool first, size_t most,
+                  std::vector<std::string>* keys) {
+  // One key may have many versions: of a snapshot, or in a memtable.
+  for (size_t records = most;; records *= 4) {
+    std::vector<rocksdb::KeyVersion> versions;
+    const Status status = rocksdb::GetAllKeyVersions(
+        db, family, first ? Slice() : Slice(from), Slice(), records, &versions);
+    if (!status.ok()) return status;
+    keys->clear();
+    for (rocksdb::KeyVersion& version : versions) {
+      if (!first && version.user_key == from) continue;
+      if (!keys->empty() && version.user_key == keys->back()) continue;
+      keys->push_back(std::move(version.user_key));
+    }
+    if (!keys->empty() || versions.size() < records) return status;
+  }
 }
 
 // Whether a range of keys that was deleted hides a pair. The library deletes no
@@ -290,6 +351,7 @@ Status Adoption::Commit(rocksdb::WriteBatch* batch) {
                              Encode(Current()));
   if (status.ok()) status = store_->db()->Write(rocksdb::WriteOptions(), batch);
   if (!status.ok()) return status;
+  tries_ = 0;
   // What failed before does so no more.
   const std::lock_guard lock(mutex_);
   last_error_ = Status::OK();
@@ -348,7 +410,10 @@ Status Adoption::ReadFamily(const Family& family, uint8_t work) {
     const std::unique_ptr<rocksdb::Iterator> iterator(
         store_->db()->NewIterator(options, family.handle()));
     if (resumed) {
-      iterator->Seek(from);
+      // Not at a key that was judged although its value does not read.
+      const bool bytewise =
+          family.handle()->GetComparator() == rocksdb::BytewiseComparator();
+      iterator->Seek(bytewise ? from + '\0' : from);
       if (iterator->Valid() && iterator->key() == Slice(from)) iterator->Next();
     } else {
       iterator->SeekToFirst();
@@ -377,11 +442,67 @@ Status Adoption::ReadFamily(const Family& family, uint8_t work) {
       const Status status = JudgePairs(family, work, candidates);
       if (!status.ok()) return status;
     }
-    if (!iterator->status().ok()) return iterator->status();
+    if (!iterator->status().ok()) {
+      const Status status =
+          ReadOneByOne(family, work, iterator->status(), &from, &resumed);
+      if (status.IsNotFound()) return FinishFamily(family.id);
+      if (!status.ok()) return status;
+      continue;
+    }
     if (!iterator->Valid())
       return stop_ ? Status::OK() : FinishFamily(family.id);
   }
   return Status::OK();
+}
+
+Status Adoption::ReadOneByOne(const Family& family, uint8_t work,
+                              const Status& error, std::string* from,
+                              bool* resumed) {
+  std::vector<std::string> keys;
+  Status status = KeysBehind(store_->db(), family.handle(), *from, !*resumed,
+                             kChunkPairs, &keys);
+  if (status.ok() && keys.empty()) {
+    // In an order of the application's own the iterator began at `*from`.
+    if (*resumed && error.IsPathNotFound()) return Status::NotFound();
+    status = error;
+  }
+  if (!status.ok()) {
+    return KeysError(status, family, *resumed ? from : nullptr);
+  }
+  std::vector<Candidate> candidates;
+  for (const std::string& key : keys) {
+    Candidate candidate{
+        key, store_->reader().hasher().Position(family.name, key), {}};
+    status = ReadValue(family, work, &candidate);
+    if (status.IsNotFound()) continue;  // deleted
+    if (!status.ok()) return status;
+    candidates.push_back(std::move(candidate));
+  }
+  if (!candidates.empty()) {
+    status = JudgePairs(family, work, candidates);
+    if (!status.ok()) return status;
+  }
+  *from = std::move(keys.back());
+  *resumed = true;
+  return Status::OK();
+}
+
+Status Adoption::ReadValue(const Family& family, uint8_t work,
+                           Candidate* candidate) {
+  std::string value;
+  const Status status = GetPlain(store_->db(), rocksdb::ReadOptions(), family,
+                                 candidate->key, &value);
+  if (status.ok()) {
+    candidate->adopted = store_->reader().hasher().HashValue({}, value);
+    return status;
+  }
+  if (status.IsNotFound() || status.IsNotSupported()) return status;
+  candidate->unreadable = true;
+  const bool checking = (work & kFamilyChecking) != 0;
+  if (IsDamage(status) || (!checking && ++tries_ >= kMostTries)) {
+    return Status::OK();
+  }
+  return ValueError(status, family, candidate->key);
 }
 
 Status Adoption::JudgePairs(const Family& family, uint8_t work,
@@ -421,6 +542,9 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
   // An adoption alone need not compare: who wrote the entry wrote the pair.
   const bool checking = (work & kFamilyChecking) != 0;
   if (known && !checking) return Status::OK();
+  if (candidate.unreadable && !checking) {
+    return JudgeUnreadable(family, key, nullptr, batch);
+  }
   Evidence evidence = Evidence::kNone;
   rocksdb::PinnableSlice current;
   if (checking) {
@@ -429,7 +553,10 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
     status = store_->db()->Get(rocksdb::ReadOptions(), family.handle(),
                                candidate.key, &current);
     if (status.IsNotFound()) return Status::OK();  // the index pass judges it
-    if (!status.ok()) return status;
+    if (IsDamage(status)) {
+      return JudgeUnreadable(family, key, known ? &entry : nullptr, batch);
+    }
+    if (!status.ok()) return ValueError(status, family, candidate.key);
     if (known && Matches(family, candidate.key, entry, current)) {
       return Status::OK();
     }
@@ -461,6 +588,31 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
   }
   store_->PutEntry(batch, key, judged);
   store_->digests()->Note(candidate.position);
+  return Status::OK();
+}
+
+Status Adoption::JudgeUnreadable(const Family& family, const IndexKey& key,
+                                 const StoredEntry* entry,
+                                 rocksdb::WriteBatch* batch) {
+  if (entry != nullptr && (entry->tombstone || entry->suspect)) {
+    return Status::OK();
+  }
+  const std::string name(key.key);
+  StoredEntry judged = entry != nullptr ? *entry : UnknownEntry();
+  judged.suspect = true;
+  store_->unreadable()->Last(family.id, name, store_->WallMs());
+  store_->CountSuspect();
+  store_->PutEntry(batch, key, judged);
+  store_->digests()->Note(key.position);
+  if (++unreadable_ <= kMostLines) {
+    rocksdb::Warn(
+        store_->db()->GetDBOptions().info_log,
+        "rocksync: the value of key %s of family %s does not read; "
+        "it is suspect until a peer has the pair, or the key is "
+        "written or deleted%s",
+        Slice(name).ToString(/*hex=*/true).c_str(), family.name.c_str(),
+        unreadable_ == kMostLines ? " (those that follow are not named)" : "");
+  }
   return Status::OK();
 }
 
@@ -573,11 +725,15 @@ Status Adoption::JudgeEntry(const Family& family, const IndexKey& key,
   Status status = store_->db()->Get(rocksdb::ReadOptions(), family.handle(),
                                     pair_key, &value);
   if (status.ok()) return status;  // judged with its data
-  if (!status.IsNotFound()) return status;
+  const bool damaged = IsDamage(status);
+  if (!status.IsNotFound() && !damaged) {
+    return ValueError(status, family, key.key);
+  }
   StoredEntry entry;
   status = store_->reader().Get(key, &entry);
   if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
+  if (damaged) return JudgeUnreadable(family, key, &entry, batch);
   if (entry.tombstone || entry.suspect) return Status::OK();
   Evidence evidence = Evidence::kNone;
   status = Look(family, key, /*there=*/false, &evidence);

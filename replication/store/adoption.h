@@ -41,6 +41,14 @@ struct Family;
 //
 // Evidence also is that the key lies where somebody ingested a file, or deleted
 // one by a call, see FileWatch.
+//
+// A pair whose value does not read ends nothing: one that RocksDB reports
+// corrupt, or whose blob file is not there, is suspect (pair_check.h). Any
+// other error is tried again each second; a pair that is being adopted, and so
+// has no entry that a peer's older pair could be kept out by, becomes suspect
+// after kMostTries of that. What peers may be told of a pair that is being
+// compared is not decided by an error: they wait. So they do where a block of
+// keys does not read, as nobody knows what is in it.
 class Adoption {
  public:
   // `foreign`: the ranges of a re-check that is not done.
@@ -76,6 +84,7 @@ class Adoption {
     std::string key;
     uint64_t position = 0;
     ValueHash adopted;  // of the value, at version 0; if it may be adopted
+    bool unreadable = false;
   };
 
   WorkRecord Current() const;
@@ -83,12 +92,27 @@ class Adoption {
   rocksdb::Status Work();
   rocksdb::Status Purge();
   rocksdb::Status ReadFamily(const Family& family, uint8_t work);
+  // Judges the pairs behind `*from` (with `resumed` false: from the beginning)
+  // that an iterator ended short of with `error`, each read by itself, and
+  // moves
+  // `*from` on. NotFound: there are none behind it. Another error: the keys do
+  // not read, or a value may read the next time.
+  rocksdb::Status ReadOneByOne(const Family& family, uint8_t work,
+                               const rocksdb::Status& error, std::string* from,
+                               bool* resumed);
+  rocksdb::Status ReadValue(const Family& family, uint8_t work,
+                            Candidate* candidate);
   rocksdb::Status CheckIndex();
   rocksdb::Status JudgePairs(const Family& family, uint8_t work,
                              const std::vector<Candidate>& candidates);
   rocksdb::Status JudgePair(const Family& family, uint8_t work,
                             const Candidate& candidate,
                             rocksdb::WriteBatch* batch);
+  // Marks a pair that does not read, unless its entry says what no pair has to
+  // bear out. `entry`: null if there is none.
+  rocksdb::Status JudgeUnreadable(const Family& family, const IndexKey& key,
+                                  const StoredEntry* entry,
+                                  rocksdb::WriteBatch* batch);
   rocksdb::Status JudgeEntry(const Family& family, const IndexKey& key,
                              rocksdb::WriteBatch* batch);
   // Whether the entry, which is not suspect, is that of this value.
@@ -128,6 +152,9 @@ class Adoption {
   bool pending_ = false;
   uint64_t estimate_ = 0;
   rocksdb::Status last_error_;
+  // Of the thread.
+  int tries_ = 0;                        // of the present pair, in vain
+  uint64_t unreadable_ = 0;              // pairs that it marked
   std::atomic<uint64_t> pairs_read_{0};  // since this opening
 };
 

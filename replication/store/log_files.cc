@@ -1,8 +1,11 @@
 #include "replication/store/log_files.h"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <vector>
+
+#include "rocksdb/file_system.h"
 
 namespace rocksync {
 namespace {
@@ -96,6 +99,36 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
     }
   }
   return status;
+}
+
+Status CheckLogCanBeSynced(const rocksdb::DBOptions& options,
+                           const std::string& directory) {
+  if (options.env == Env::Default()) return Status::OK();
+  const std::string place =
+      options.wal_dir.empty() ? directory : options.wal_dir;
+  const std::shared_ptr<rocksdb::FileSystem> files =
+      options.env->GetFileSystem();
+  const std::string name = place + "/" + kMarkerFileName + ".probe";
+  const bool there = options.env->FileExists(place).ok();
+  if (!there && (!options.create_if_missing ||
+                 !options.env->CreateDirIfMissing(place).ok())) {
+    return Status::OK();
+  }
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  const bool made =
+      files
+          ->NewWritableFile(name, rocksdb::FileOptions(options), &file, nullptr)
+          .ok();
+  const bool can_be_synced = !made || file->IsSyncThreadSafe();
+  file.reset();
+  if (made) options.env->DeleteFile(name).PermitUncheckedError();
+  if (can_be_synced) return Status::OK();
+  if (!there) options.env->DeleteDir(place).PermitUncheckedError();
+  return Status::NotSupported(
+      "rocksync: DBOptions::env makes log files in " + place +
+          " that cannot be synced while RocksDB writes to them, as NewMemEnv "
+          "does",
+      "use an Env on a POSIX file system, for tests one on tmpfs");
 }
 
 }  // namespace rocksync

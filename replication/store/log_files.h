@@ -9,6 +9,7 @@
 
 #include "replication/store/marker.h"
 #include "rocksdb/env.h"
+#include "rocksdb/options.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
@@ -27,6 +28,13 @@ rocksdb::Status CheckLogIsThere(rocksdb::Env* env, const Marker& marker,
 // Refused: there is no CURRENT, but tables or a MANIFEST, and a marker. RocksDB
 // would begin an empty database and delete them.
 rocksdb::Status CheckNothingIsThere(rocksdb::Env* env,
+                                    const std::string& directory);
+
+// NotSupported: the file system of `options` makes log files that cannot be
+// synced while they are written to (NewMemEnv). RocksDB opens a database there,
+// and a sync fails later. Makes a file in the log's directory and takes it away
+// again; says OK where it cannot.
+rocksdb::Status CheckLogCanBeSynced(const rocksdb::DBOptions& options,
                                     const std::string& directory);
 
 }  // namespace rocksync

@@ -18,6 +18,7 @@
 #include "replication/store/write_buffer_budget.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
+#include "rocksdb/utilities/debug.h"
 
 namespace rocksync {
 namespace {
@@ -129,6 +130,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   opened_.completion =
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
   Status status = LookAround();
+  if (status.ok()) status = CheckLogCanBeSynced(options_, name_);
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();
@@ -577,7 +579,13 @@ Status Opening::HasPairs(ColumnFamilyHandle* handle, bool* has) {
       db_->NewIterator(options, handle));
   iterator->SeekToFirst();
   *has = iterator->Valid();
-  return iterator->status();
+  if (iterator->status().ok()) return Status::OK();
+  // A value that does not read (a blob file that is lost) is a pair's.
+  std::vector<rocksdb::KeyVersion> first;
+  *has = rocksdb::GetAllKeyVersions(db_, handle, Slice(), Slice(), 1, &first)
+             .ok() &&
+         !first.empty();
+  return *has ? Status::OK() : iterator->status();
 }
 
 Status Opening::LookForEntries() {

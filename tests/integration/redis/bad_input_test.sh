@@ -20,6 +20,7 @@ alive() { expect "PING after $1" PONG "$(cli a PING)"; }
 
 # Options.
 refused "no --dir" "--dir" "${trial[@]}"
+refused "an argument that is none" "nonsense" nonsense --help
 refused "an unknown option" "--nosuch" "${new[@]}" "${trial[@]}" --nosuch
 refused "a port that is none" "--redis-port" --dir "$work/new" --redis-port 99999 "${trial[@]}"
 refused "no certificates" "--certificates" "${new[@]}"
@@ -53,6 +54,8 @@ logged() { grep -qi -- "$2" "$work/$1.log"; }
 stop_replica a
 ldb --db="$work/a" checkpoint --checkpoint_dir="$work/copy" > /dev/null
 refused "a copy" "--as-new-replica" --dir "$work/copy" --redis-port 0 "${trial[@]}"
+twice=$(run_store --dir "$work/copy" --redis-port 0 "${trial[@]}" || true)
+[[ $twice != *aborted*aborted* ]] || fail "an error that names its kind twice: $twice"
 cp -a "$work/a" "$work/twin"
 start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200
 cli a SET key value >/dev/null

@@ -1,5 +1,6 @@
 // Who may open a database, what is adopted, and what somebody else wrote.
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -624,6 +625,35 @@ TEST_F(OpeningTest, DetachNamesWhatIsWrong) {
   EXPECT_FALSE(ReplicatedDB::Detach({}, Dir("nowhere")).ok());
   ASSERT_ROCKS_OK(Open());
   EXPECT_TRUE(ReplicatedDB::Detach({}, Dir()).IsIOError()) << "in use";
+}
+
+// RocksDB opens it, and a sync fails later.
+TEST_F(OpeningTest, ALogThatCannotBeSyncedIsRefused) {
+  const std::unique_ptr<rocksdb::Env> memory(
+      rocksdb::NewMemEnv(rocksdb::Env::Default()));
+  options_.env = memory.get();
+  const rocksdb::Status status = Open();
+  EXPECT_TRUE(status.IsNotSupported()) << status.ToString();
+  for (const char* const part : {"DBOptions::env", "sync", "POSIX"}) {
+    EXPECT_NE(status.ToString().find(part), std::string::npos)
+        << status.ToString();
+  }
+  EXPECT_FALSE(memory->FileExists(Dir() + "/CURRENT").ok());
+
+  // A plain database stays one.
+  rocksdb::DB* plain = nullptr;
+  ASSERT_ROCKS_OK(rocksdb::DB::Open(options_, Dir(), &plain));
+  ASSERT_ROCKS_OK(plain->Put({}, "k", "v"));
+  delete plain;
+  const auto children = [&] {
+    std::vector<std::string> names;
+    EXPECT_ROCKS_OK(memory->GetChildren(Dir(), &names));
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  const std::vector<std::string> before = children();
+  EXPECT_TRUE(Open().IsNotSupported());
+  EXPECT_EQ(children(), before);
 }
 
 }  // namespace

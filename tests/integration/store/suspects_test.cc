@@ -1,7 +1,9 @@
 // How many suspect entries a store holds: exact at every snapshot, whatever
 // makes an entry suspect or not any more, and over restarts and crashes.
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "replication/store/pair_check.h"
 #include "replication/store/scrub.h"
 #include "replication/store/store_access.h"
+#include "rocksdb/comparator.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -269,6 +272,138 @@ TEST_F(SuspectsTest, AValueInALostBlobFileIsNotShipped) {
   ASSERT_TRUE(entry.ok() && entry->has_value());
   EXPECT_FALSE((*snapshot)->ReadValue(**entry).ok());
   EXPECT_TRUE(EntryOf("lost").suspect);
+}
+
+class AdoptedBlobsTest : public SuspectsTest {
+ protected:
+  void SetUp() override {
+    SuspectsTest::SetUp();
+    options_.enable_blob_files = true;
+  }
+  // A plain database with one blob file a flush; `work` writes.
+  void PlainWithBlobs(const std::function<void(rocksdb::DB*)>& work) {
+    rocksdb::DB* db = nullptr;
+    ASSERT_ROCKS_OK(rocksdb::DB::Open(options_, Dir(), &db));
+    work(db);
+    delete db;
+  }
+  std::vector<std::filesystem::path> Blobs() {
+    std::vector<std::filesystem::path> blobs;
+    for (const auto& file : std::filesystem::directory_iterator(Dir())) {
+      if (file.path().extension() == ".blob") blobs.push_back(file.path());
+    }
+    std::sort(blobs.begin(), blobs.end());
+    return blobs;
+  }
+  // "lost" and "lost too" are in the first of two blob files.
+  void PutInTwoFiles(rocksdb::DB* db) {
+    ASSERT_ROCKS_OK(db->Put({}, "lost", "value"));
+    ASSERT_ROCKS_OK(db->Put({}, "lost too", "value"));
+    ASSERT_ROCKS_OK(db->Flush({}));
+    ASSERT_ROCKS_OK(db->Put({}, "a", "value"));
+    ASSERT_ROCKS_OK(db->Put({}, "z", "value"));
+    ASSERT_ROCKS_OK(db->Flush({}));
+  }
+};
+
+TEST_F(AdoptedBlobsTest, ALostFileEndsNoAdoption) {
+  PlainWithBlobs([this](rocksdb::DB* db) { PutInTwoFiles(db); });
+  ASSERT_EQ(Blobs().size(), 2u);
+  std::filesystem::remove(Blobs().front());
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_FALSE(EntryOf("a").suspect);
+  EXPECT_FALSE(EntryOf("z").suspect);
+  EXPECT_TRUE(EntryOf("lost").suspect);
+  EXPECT_TRUE(EntryOf("lost too").suspect);
+  EXPECT_EQ(LeftOut(), 2u);
+  const std::string log = InfoLog();
+  EXPECT_NE(log.find(rocksdb::Slice("lost").ToString(true) +
+                     " of family default does not read"),
+            std::string::npos);
+
+  // A peer's pair replaces one, a delete the other.
+  EXPECT_EQ(OutcomeOf({0, "lost", Version{}, false, "value"}),
+            ApplyOutcome::kApplied);
+  EXPECT_EQ(Get("lost"), "value");
+  ASSERT_ROCKS_OK(db_->Delete({}, "lost too"));
+  EXPECT_EQ(LeftOut(), 0u);
+  CloseAndCheck();
+}
+
+class AllBlobsLostTest
+    : public AdoptedBlobsTest,
+      public testing::WithParamInterface<const rocksdb::Comparator*> {};
+
+INSTANTIATE_TEST_SUITE_P(Orders, AllBlobsLostTest,
+                         testing::Values(rocksdb::BytewiseComparator(),
+                                         rocksdb::ReverseBytewiseComparator()));
+
+TEST_P(AllBlobsLostTest, EndsNoAdoption) {
+  options_.comparator = GetParam();
+  PlainWithBlobs([](rocksdb::DB* db) {
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_ROCKS_OK(db->Put({}, "key" + std::to_string(i), "value"));
+    }
+    for (int i = 0; i < 300; i += 2) {  // a chunk may hold deleted keys alone
+      ASSERT_ROCKS_OK(db->Delete({}, "key" + std::to_string(i)));
+    }
+    // One key has more records than a chunk, which a snapshot keeps.
+    std::vector<const rocksdb::Snapshot*> snapshots;
+    for (int i = 0; i < 300; ++i) {
+      snapshots.push_back(db->GetSnapshot());
+      ASSERT_ROCKS_OK(db->Put({}, "key151", "value"));
+    }
+    ASSERT_ROCKS_OK(db->Flush({}));
+    for (const rocksdb::Snapshot* snapshot : snapshots) {
+      db->ReleaseSnapshot(snapshot);
+    }
+  });
+  std::filesystem::remove(Blobs().front());
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_EQ(LeftOut(), 150u);
+}
+
+TEST_F(AdoptedBlobsTest, AFileThatIsBackEndsTheSuspicion) {
+  PlainWithBlobs([this](rocksdb::DB* db) { PutInTwoFiles(db); });
+  const std::filesystem::path blob = Blobs().front();
+  const std::filesystem::path aside = root_ + "/aside";
+  std::filesystem::rename(blob, aside);
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_EQ(LeftOut(), 2u);
+  view_.reset();
+  db_.reset();
+  std::filesystem::rename(aside, blob);
+  OpenWithView();
+  for (const std::string key : {"lost", "lost too"}) {
+    bool settled = false;
+    ASSERT_ROCKS_OK(PairCheck(store()).Settle(family(), key, &settled));
+    EXPECT_TRUE(settled) << key;
+    EXPECT_EQ(Get(key), "value");
+  }
+  EXPECT_EQ(LeftOut(), 0u);
+  CloseAndCheck();
+}
+
+// Somebody wrote without the library, so that all is compared.
+TEST_F(AdoptedBlobsTest, ALostFileEndsNoCheck) {
+  OpenWithView();
+  PutInTwoFiles(db_.get());
+  const Version version = EntryOf("lost").version;
+  view_.reset();
+  db_.reset();
+  std::filesystem::remove(Blobs().front());
+  Plain("db", [](rocksdb::DB* db) {
+    ASSERT_ROCKS_OK(db->Put({}, "foreign", "value"));
+  });
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  EXPECT_TRUE(EntryOf("lost").suspect);
+  EXPECT_EQ(EntryOf("lost").version, version);
+  EXPECT_FALSE(EntryOf("foreign").suspect);
+  EXPECT_EQ(LeftOut(), 2u);
 }
 
 }  // namespace

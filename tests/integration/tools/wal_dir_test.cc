@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -12,11 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "replication/json.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replicated_db.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
+#include "tools/id.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
 #include "tools/verify.h"
@@ -323,6 +326,34 @@ TEST_F(WalDirTest, AnApplicationsComparatorIsNamed) {
   ASSERT_TRUE(Ok(Open("second")));
   std::string value;
   EXPECT_TRUE(Ok(db_->Get({}, "k", &value)));
+}
+
+TEST_F(WalDirTest, IdReadsAndWritesNothing) {
+  const uint64_t id = db_->Identity().replica_id;
+  std::ostringstream used;
+  EXPECT_EQ(RunId({Path("db")}, used, used), 2);
+  EXPECT_THAT(used.str(), HasSubstr("in use"));
+  Close();
+  const auto contents = [this] {
+    std::vector<std::string> files;
+    for (const std::string directory : {"db", "log"}) {
+      for (const auto& file : fs::directory_iterator(Path(directory))) {
+        files.push_back(file.path().string() + " " +
+                        std::to_string(fs::file_size(file)));
+      }
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  };
+  const std::vector<std::string> before = contents();
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(RunId({Path("db")}, out, err), 0) << err.str();
+  EXPECT_EQ(out.str(), HexId(id) + "\n");
+  EXPECT_EQ(contents(), before);
+
+  EXPECT_EQ(RunId({Path("log")}, out, err), 2);
+  EXPECT_THAT(err.str(), HasSubstr("is not a RocksDB database"));
 }
 
 }  // namespace
