@@ -57,8 +57,10 @@ struct ReplicatedDBOptions {
   std::shared_ptr<ApplyHook> hook;
 
   // How pairs from peers are written. disableWAL is refused, and so is a
-  // protection_bytes_per_key that RocksDB does not know; no_slowdown is
-  // set by the library itself so that it can be stopped while RocksDB stalls.
+  // protection_bytes_per_key that RocksDB does not know. no_slowdown is set by
+  // the library itself so that it can be stopped while RocksDB stalls, and
+  // low_pri has no effect, since RocksDB would then refuse such writes for as
+  // long as there is anything to compact.
   rocksdb::WriteOptions apply_write_options;
 
   // Take over an existing plain database: its pairs are hashed in the

@@ -98,6 +98,20 @@ MeetingVerdict PromisedMore(uint64_t id) {
           id};
 }
 
+// A member of the newer list that claims to have been listed in the older one's
+// epoch, by another list: the newer one follows that.
+std::optional<uint64_t> NotListedInBetween(const MemberList& older,
+                                           const MemberList& newer) {
+  for (const Member& member : newer.members) {
+    if (member.since > older.epoch) continue;
+    const std::optional<size_t> at = older.Find(member.replica_id);
+    if (!at || older.members[*at].since != member.since) {
+      return member.replica_id;
+    }
+  }
+  return std::nullopt;
+}
+
 // Of two with data from outside the list, or from before it, the one that is
 // behind.
 std::optional<uint64_t> OutOfReach(const Forgetting& a, uint64_t a_id,
@@ -256,6 +270,19 @@ MeetingVerdict Judge(const Forgetting& mine, uint64_t my_id,
                          " export what it alone holds by `rocksync rescue` and"
                          " start it anew), or it was set on a replica that was"
                          " no member (then set a newer one on a member)")};
+  }
+  if (const auto stranger = NotListedInBetween(older, newer)) {
+    return {Meeting::kConflict,
+            absl::StrCat("the member list of epoch ", newer.epoch,
+                         " does not follow that of epoch ", older.epoch,
+                         ": it has replica ", HexOf(*stranger),
+                         " for a member since epoch ",
+                         newer.members[*newer.Find(*stranger)].since,
+                         ", which the older list does not; it was set on a"
+                         " replica that did not have that list. Set one of a"
+                         " larger epoch on a member that has it; who then is"
+                         " refused exports what it alone holds (`rocksync"
+                         " rescue`) and starts anew")};
   }
   // Nothing is known of one that was in no list, nor does it know anything of
   // these: its marks may be of another cluster.

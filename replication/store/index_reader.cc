@@ -44,7 +44,15 @@ rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at, uint64_t horizon,
 
 IndexCursor::IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
                          uint64_t horizon, Order order)
-    : reader_(reader), families_(reader.families()), horizon_(horizon) {
+    : IndexCursor(reader, nullptr, at, horizon, order) {}
+
+IndexCursor::IndexCursor(const IndexReader& reader, const FamilyTable* families,
+                         const rocksdb::Snapshot* at, uint64_t horizon,
+                         Order order)
+    : reader_(reader),
+      given_families_(families),
+      families_(families),
+      horizon_(horizon) {
   options_.snapshot = at;
   options_.total_order_seek = order == Order::kTotal;
   options_.prefix_same_as_start = order == Order::kWithinPosition;
@@ -53,9 +61,15 @@ IndexCursor::IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
   iterator_ = NewIterator();
 }
 
-std::unique_ptr<rocksdb::Iterator> IndexCursor::NewIterator() const {
-  return std::unique_ptr<rocksdb::Iterator>(
+std::unique_ptr<rocksdb::Iterator> IndexCursor::NewIterator() {
+  auto iterator = std::unique_ptr<rocksdb::Iterator>(
       reader_.db()->NewIterator(options_, reader_.index()));
+  // In this order: families are shown before anything is written to them, so
+  // these are all that the iterator has entries of, but for what was dropped.
+  // The other way round a purge would remove entries of a family that has just
+  // been created.
+  if (given_families_ == nullptr) families_ = &reader_.families();
+  return iterator;
 }
 
 void IndexCursor::Seek(uint64_t position) {
@@ -104,7 +118,7 @@ void IndexCursor::Load() {
   if (key_damaged_ || !ParseEntry(bytes(), reader_.home(), &entry_)) {
     entry_ = DamagedEntry();
   }
-  family_ = key_damaged_ ? nullptr : families_.Find(key_.family_id);
+  family_ = key_damaged_ ? nullptr : families_->Find(key_.family_id);
 }
 
 }  // namespace rocksync

@@ -78,6 +78,9 @@ class IndexCursor {
   // `at` null: now, and until then as of this moment.
   IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
               uint64_t horizon, Order order);
+  // With the families of another moment than now, unless null.
+  IndexCursor(const IndexReader& reader, const FamilyTable* families,
+              const rocksdb::Snapshot* at, uint64_t horizon, Order order);
 
   void SeekToFirstEntry() { Seek(1); }
   // To the first entry at `position` or later.
@@ -122,11 +125,12 @@ class IndexCursor {
   }
 
  private:
-  std::unique_ptr<rocksdb::Iterator> NewIterator() const;
+  std::unique_ptr<rocksdb::Iterator> NewIterator();
   void Load();
 
   const IndexReader& reader_;
-  const FamilyTable& families_;
+  const FamilyTable* const given_families_;  // null: those of now
+  const FamilyTable* families_;
   const uint64_t horizon_;
   rocksdb::ReadOptions options_;
   std::unique_ptr<rocksdb::Iterator> iterator_;

@@ -154,15 +154,16 @@ class IndexSnapshot final : public StorageSnapshot {
   // Made when first needed and reused, since making one costs more than a seek.
   IndexCursor* ScanCursor() const {
     if (scan_ == nullptr) {
-      scan_ = std::make_unique<IndexCursor>(reader_, at(), horizon(),
-                                            IndexCursor::Order::kTotal);
+      scan_ = std::make_unique<IndexCursor>(
+          reader_, &families_, at(), horizon(), IndexCursor::Order::kTotal);
     }
     return scan_.get();
   }
   IndexCursor* LookupCursor() const {
     if (lookup_ == nullptr) {
-      lookup_ = std::make_unique<IndexCursor>(
-          reader_, at(), horizon(), IndexCursor::Order::kWithinPosition);
+      lookup_ =
+          std::make_unique<IndexCursor>(reader_, &families_, at(), horizon(),
+                                        IndexCursor::Order::kWithinPosition);
     }
     return lookup_.get();
   }

@@ -345,14 +345,31 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   const IndexReader& reader = store_->reader();
   rocksdb::DB* const db = store_->db();
   const std::optional<std::string> place = PlaceOf(reader, index_key);
-  IndexKey key;
-  if (!place.has_value() && ParseIndexKey(index_key, &key) &&
-      reader.families().Find(key.family_id) == nullptr) {
-    return Status::OK();  // of a family that is gone: the purge takes it
-  }
+  IndexKey here;
+  const bool parses = ParseIndexKey(index_key, &here);
+  IndexKey key = here;
   if (place.has_value() && !ParseIndexKey(*place, &key)) return Status::OK();
+  // The purge takes it. A flipped bit could also make it an entry of a family
+  // that was created by the name of the one that went.
+  if (parses && store_->WasDropped(here.family_id)) return Status::OK();
+  const Family* family = nullptr;  // of the place
   {
     const StripeGuard guard(store_->locks(), StripeOf(key.position));
+    // Families may have come and gone since the caller looked. From here on
+    // none does: an entry of one that came is no stray, and the purge takes
+    // those of one that went.
+    const FamilyTable& families = reader.families();
+    const Family* const of_key =
+        parses ? families.Find(here.family_id) : nullptr;
+    if (of_key != nullptr &&
+        reader.hasher().Position(of_key->name, here.key) == here.position) {
+      return Status::OK();
+    }
+    if (!place.has_value() && parses && of_key == nullptr) return Status::OK();
+    if (place.has_value()) {
+      family = families.Find(key.family_id);
+      if (family == nullptr) return Status::OK();
+    }
     std::string bytes;
     Status status =
         db->Get(rocksdb::ReadOptions(), reader.index(), index_key, &bytes);
@@ -381,8 +398,7 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   }
   if (!place.has_value()) return Status::OK();
   Finding then = Finding::kFine;
-  return Check(*reader.families().Find(key.family_id), std::string(key.key),
-               &then);
+  return Check(*family, std::string(key.key), &then);
 }
 
 }  // namespace rocksync

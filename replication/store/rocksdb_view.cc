@@ -36,6 +36,9 @@ class RocksDBView final : public ReplicaView {
     if (!status.ok()) return status;
     LeafDigests::Readied readied;
     status = store_->TakeSnapshot(cancelled, &readied);
+    // Again: digests are of the families that there were when they were
+    // readied.
+    if (status.ok()) status = CheckFamilies();
     if (!status.ok()) return status;
     // Both sides must leave out the same.
     Terms now = store_->terms();

@@ -121,6 +121,9 @@ class Store {
   // dropped meanwhile. So whoever writes to a family by his own decision looks,
   // under the lock of the key, whether the table still has it.
   rocksdb::Status DropFamily(rocksdb::ColumnFamilyHandle* handle);
+  // Since opening, or some time before, and the purge is not done.
+  // REQUIRES: no stripe is held.
+  bool WasDropped(uint32_t family_id);
   // True if the store takes care of destroying the handle.
   bool GiveBack(rocksdb::ColumnFamilyHandle* handle);
 
@@ -264,6 +267,7 @@ class Store {
                                       const StoredEntry& stored,
                                       Contest* contest) const;
   rocksdb::Status NoteDropping(uint32_t family_id, bool dropping);
+  rocksdb::Status DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle);
   // From now on they are known. REQUIRES: all stripes are held.
   void ShowFamilies(std::unique_ptr<const FamilyTable> next,
                     std::vector<FamilyRecord> records);
@@ -302,6 +306,7 @@ class Store {
   std::vector<std::unique_ptr<const FamilyTable>> tables_;
   mutable std::mutex records_mutex_;
   std::vector<FamilyRecord> family_records_;
+  std::atomic<uint64_t> family_drops_{0};  // begun and ended: odd meanwhile
 
   std::mutex peers_mutex_;
   ForeignWrites foreign_;

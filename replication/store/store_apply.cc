@@ -36,6 +36,7 @@ PairVersion Public(const Version& version) {
 absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
                                  LeafDigests::Readied* readied) {
   const uint64_t checks = adoption_->generation();
+  const uint64_t drops = family_drops_;
   const AdoptionProgress progress = adoption_->Progress();
   if (!progress.done) {
     std::string text = "this replica is still " + progress.activity + ": " +
@@ -50,6 +51,12 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
   }
   if (status.ok() && adoption_->generation() != checks) {
     return absl::UnavailableError("this replica has begun re-checking");
+  }
+  // The digests count what the family held until that is dropped from them,
+  // too.
+  if (status.ok() && (drops % 2 != 0 || family_drops_ != drops)) {
+    return absl::UnavailableError(
+        "a column family is being dropped on this replica");
   }
   // What was suspect before this opening is to be settled like the rest, and
   // not only once a scrub comes by. Once: what does not read stays suspect.
@@ -340,6 +347,9 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
   }
   rocksdb::WriteOptions write = options_.apply_write_options;
   write.no_slowdown = true;
+  // With no_slowdown RocksDB would not slow it down but refuse it, for as long
+  // as there is anything to be compacted.
+  write.low_pri = false;
   status = db()->Write(write, &batch);
   if (!status.ok()) return status;
   repaired_pairs_ += repaired;

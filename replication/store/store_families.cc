@@ -173,6 +173,14 @@ Status Store::AddFamily(const std::string& name,
 Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {
   const uint32_t id = handle->GetID();
   std::lock_guard lock(families_mutex_);
+  ++family_drops_;
+  const Status status = DropLocked(id, handle);
+  ++family_drops_;
+  return status;
+}
+
+// REQUIRES: families_mutex_ is held.
+Status Store::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle) {
   Status status = NoteDropping(id, true);
   if (!status.ok()) return status;
   const bool replicated = IsReplicated(id);
@@ -207,6 +215,15 @@ Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {
   digests_.Invalidate();
   const Status purging = adoption_->RequestPurge();
   return status.ok() ? purging : status;
+}
+
+bool Store::WasDropped(uint32_t family_id) {
+  std::lock_guard lock(families_mutex_);
+  if (table().Find(family_id) != nullptr) return false;
+  return !adoption_->Progress().done ||
+         std::any_of(tables_.begin(), tables_.end(), [&](const auto& table) {
+           return table->Find(family_id) != nullptr;
+         });
 }
 
 bool Store::GiveBack(rocksdb::ColumnFamilyHandle* handle) {

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                     With(MemberFault::kKeepProofs, 41),
                     With(MemberFault::kTakeRemovedBack),
                     With(MemberFault::kLetOldDataIn, 880, kMany),
-                    With(MemberFault::kTakeTwinsForOne, 459'403, kMany)));
+                    With(MemberFault::kTakeTwinsForOne, 27'998, kMany)));
 
 }  // namespace
 }  // namespace rocksync

@@ -319,6 +319,23 @@ TEST_F(ApplyTroubleTest, WhoseClockIsAheadIsLoggedOnceAMinute) {
   EXPECT_EQ(lines(), 2);
 }
 
+// RocksDB would refuse such writes as long as there is anything to compact.
+TEST_F(ApplyTroubleTest, LowPriorityDoesNotWaitForCompactions) {
+  options_.disable_auto_compactions = true;
+  options_.level0_file_num_compaction_trigger = 1;
+  replication_.apply_write_options.low_pri = true;
+  OpenWithView();
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_ROCKS_OK(Put("other", "value"));
+    ASSERT_ROCKS_OK(db_->Flush({}));
+  }
+  int looks = 0;
+  const absl::Status status =
+      Apply({0, "k", {Now(), kPeer}, false, "v"}, [&] { return ++looks > 99; });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(Get("k"), "v");
+}
+
 // A batch with a pair of a family that RocksDB has dropped stops all writes.
 TEST_F(ApplyTroubleTest, AFamilyIsDroppedBeforeApplyHasItsLocks) {
   OpenWithView();

@@ -1,12 +1,16 @@
 // Digests that are not those of the entries: noticed by the first session that
 // reads these, and right from the next one on.
 
+#include <atomic>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "replication/protocol/span.h"
 #include "replication/store/index_key.h"
+#include "replication/store/pair_check.h"
+#include "replication/store/scrub.h"
 #include "replication/store/store_access.h"
 #include "tests/integration/store/trouble_fixture.h"
 
@@ -43,6 +47,76 @@ TEST_F(WrongDigestsTest, AreNoticedAndReadAnew) {
   EXPECT_EQ(Total().count, 1u);
   ReadAll();
   EXPECT_EQ(Noticed(), 1u);
+  CloseAndCheck();
+}
+
+// A snapshot goes on with the families that it was taken with.
+TEST_F(WrongDigestsTest, DoNotComeOfAFamilyThatIsDroppedMeanwhile) {
+  OpenWithView();
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "a", &family));
+  view_ = StoreAccess::NewView(db_.get());
+  ASSERT_ROCKS_OK(db_->Put({}, family, "key", "value"));
+  const auto snapshot = view_->TakeSnapshot({});
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
+  const uint32_t leaf = LeafOf(store()->reader().hasher().Position("a", "key"));
+  const auto span = Span::Load(**snapshot, {leaf}, {});
+  ASSERT_TRUE(span.ok()) << span.status();
+  EXPECT_EQ(span->merged().count, 1u);
+  EXPECT_EQ(Noticed(), 0u);
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+}
+
+// Seen to die, and to count wrong digests, in most runs.
+TEST_F(WrongDigestsTest, DoNotComeOfFamiliesThatComeAndGo) {
+  OpenWithView();
+  std::atomic<bool> done{false};
+  std::thread families([&] {
+    for (int round = 0; round < 40; ++round) {
+      rocksdb::ColumnFamilyHandle* family = nullptr;
+      EXPECT_ROCKS_OK(db_->CreateColumnFamily({}, "a", &family));
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_ROCKS_OK(db_->Put({}, family, std::to_string(i), "v"));
+      }
+      EXPECT_ROCKS_OK(db_->DropColumnFamily(family));
+      EXPECT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+    }
+    done = true;
+  });
+  std::thread scrubs([&] {
+    const auto scrub = StoreAccess::NewScrub(db_.get());
+    EXPECT_ROCKS_OK(scrub->Load());
+    while (!done) {
+      uint64_t bytes = 0;
+      bool finished = false;
+      scrub->Step(&bytes, &finished).PermitUncheckedError();
+    }
+    EXPECT_EQ(scrub->progress().rot_found, 0u) << Log();
+  });
+  while (!done) {
+    view_ = StoreAccess::NewView(db_.get());
+    const auto snapshot = view_->TakeSnapshot({});
+    if (!snapshot.ok()) continue;
+    std::vector<uint32_t> leaves((*snapshot)->LeafDigests().size());
+    std::iota(leaves.begin(), leaves.end(), 0);
+    EXPECT_TRUE(Span::Load(**snapshot, leaves, {}).ok());
+  }
+  families.join();
+  scrubs.join();
+  EXPECT_EQ(Noticed(), 0u);
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60'000));
+  CloseAndCheck();
+}
+
+// A scrub that began before its family was there takes it for a stray.
+TEST_F(WrongDigestsTest, AnEntryThatIsInItsPlaceIsNoStray) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  PairCheck::Finding finding = PairCheck::Finding::kMarked;
+  ASSERT_ROCKS_OK(PairCheck(store()).CheckStray(IndexKeyOf("key"), &finding));
+  EXPECT_EQ(finding, PairCheck::Finding::kFine);
+  EXPECT_TRUE(HasEntry("key"));
   CloseAndCheck();
 }
 

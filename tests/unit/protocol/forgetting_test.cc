@@ -236,6 +236,25 @@ TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
 }
 
+// Set on a replica that was removed, and did not know: by its list it is a
+// member all along, with pairs that the others have deleted meanwhile.
+TEST(MeetingTest, AListThatFollowsAnOlderOneIsRefused) {
+  const MemberList first = List(1, {1, 2, 3});
+  const Forgetting kept = Of(List(2, {1, 2}, first));
+  for (const uint64_t epoch : {3, 7}) {
+    const Forgetting removed = Of(List(epoch, {1, 2, 3}, first));
+    ExpectVerdicts(kept, 1, Meeting::kConflict, removed, 3, Meeting::kConflict,
+                   "it has replica 3 for a member since epoch 1");
+    // Nor by way of a member that had not heard of the second list either.
+    ExpectVerdicts(kept, 1, Meeting::kConflict, removed, 2, Meeting::kConflict);
+  }
+  // Its way back.
+  const Forgetting back = Of(List(3, {1, 2, 3}, kept.list));
+  ExpectVerdicts(back, 1, Meeting::kTeach, kept, 2, Meeting::kLearn);
+  ExpectVerdicts(back, 1, Meeting::kConflict, Of(first), 3, Meeting::kConflict,
+                 "was removed in between");
+}
+
 // Not that it says it: a copy from another cluster.
 TEST(MeetingTest, MarksOfAnotherClusterAreDroppedAtTheDoor) {
   Forgetting member = Of(List(10, {1, 2, 3}, List(1, {1, 2})));

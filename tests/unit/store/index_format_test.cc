@@ -189,9 +189,11 @@ TEST(IndexFormatTest, MetaRecords) {
   Forgetting forgetting;
   forgetting.horizon = 0x0102;
   forgetting.purged = 0x0103;
+  forgetting.reached = {4, 5};
+  forgetting.promised = 0x0106;
   EXPECT_EQ(Encode(forgetting),
-            Bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0,
-                   0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+            Bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1,
+                   3, 0, 0, 0, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 0, 0, 1, 6, 0}));
 }
 
 TEST(IndexFormatTest, TombstonesOfLeavesComeBackAndDamageIsSeen) {
