@@ -2,7 +2,7 @@
 # coverage.sh BUILD [HTML DIRECTORY]: what the tests that ran in BUILD (preset
 # `coverage`) reached of sketch/, plugin/ and replication/, file by file. Fails
 # if fewer than 90 % of a directory's lines were reached, or a branch that
-# decides which pair stays, what is applied and forgotten, or what is equal was
+# decides which pair stays, what is applied and collected, or what is equal was
 # not.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,7 +17,7 @@ directories=(sketch plugin replication)
 all_branches=(
   sketch/version.h                      # which version is later
   sketch/digest.h                       # what is equal
-  replication/protocol/apply.h          # which pair stays, what is forgotten
+  replication/protocol/apply.h          # which pair stays, what is collected
   replication/store/store_apply.cc      # pairs from peers
   replication/store/tombstone_sweep.cc  # tombstones go
 )

@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-rocksdb::Status Draw(KnockNonce* nonce) {
+rocksdb::Status Draw(AuthNonce* nonce) {
   return RAND_bytes(nonce->data(), static_cast<int>(nonce->size())) == 1
              ? rocksdb::Status::OK()
              : rocksdb::Status::Aborted("no random bytes from OpenSSL");
@@ -71,45 +71,46 @@ AdmissionTerms TermsOf(const Replica& replica) {
           .timeout = std::min(kProveTimeout, replica.options.io_timeout)};
 }
 
-rocksdb::Status KnockAt(const AdmissionTerms& terms, Connection* connection,
-                        Admission* admission) {
+rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
+                            Admission* admission) {
   Doorstep door(connection, terms.timeout);
-  const KnockIds ids = {terms.shown_id, connection->peer_replica_id()};
+  const AuthIds ids = {terms.shown_id, connection->peer_replica_id()};
   rocksdb::Status s = Draw(&admission->dialer_nonce);
   if (!s.ok()) return s;
-  admission->knock = KnockMessage({terms.cluster, admission->dialer_nonce});
-  s = door.Send(admission->knock);
+  admission->auth_hello =
+      AuthHelloMessage({terms.cluster, admission->dialer_nonce});
+  s = door.Send(admission->auth_hello);
   if (s.ok()) s = door.Receive(&admission->challenge);
   if (s.ok()) {
-    s = door.Judge(ReadChallenge(terms.secret, ids, admission->knock,
+    s = door.Judge(ReadChallenge(terms.secret, ids, admission->auth_hello,
                                  admission->challenge,
                                  &admission->listener_nonce));
   }
   if (s.ok()) {
-    s = door.Send(ProofMessage(terms.secret, ids, admission->knock,
+    s = door.Send(ProofMessage(terms.secret, ids, admission->auth_hello,
                                admission->challenge));
   }
   return s.ok() ? door.LetIn() : s;
 }
 
-rocksdb::Status AnswerKnock(const AdmissionTerms& terms, Connection* connection,
-                            Admission* admission) {
+rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
+                                Connection* connection, Admission* admission) {
   Doorstep door(connection, terms.timeout);
-  const KnockIds ids = {connection->peer_replica_id(), terms.shown_id};
-  rocksdb::Status s = door.Receive(&admission->knock);
-  Knock knock;
-  if (s.ok()) s = door.Judge(ReadKnock(admission->knock, &knock));
-  if (s.ok()) s = door.Judge(CheckCluster(terms.cluster, knock.cluster));
+  const AuthIds ids = {connection->peer_replica_id(), terms.shown_id};
+  rocksdb::Status s = door.Receive(&admission->auth_hello);
+  AuthHello auth_hello;
+  if (s.ok()) s = door.Judge(ReadAuthHello(admission->auth_hello, &auth_hello));
+  if (s.ok()) s = door.Judge(CheckCluster(terms.cluster, auth_hello.cluster));
   if (s.ok()) s = Draw(&admission->listener_nonce);
   if (!s.ok()) return s;
-  admission->dialer_nonce = knock.nonce;
-  admission->challenge = ChallengeMessage(terms.secret, ids, admission->knock,
-                                          admission->listener_nonce);
+  admission->dialer_nonce = auth_hello.nonce;
+  admission->challenge = ChallengeMessage(
+      terms.secret, ids, admission->auth_hello, admission->listener_nonce);
   s = door.Send(admission->challenge);
   std::string proof;
   if (s.ok()) s = door.Receive(&proof);
   if (s.ok()) {
-    s = door.Judge(ReadProof(terms.secret, ids, admission->knock,
+    s = door.Judge(ReadProof(terms.secret, ids, admission->auth_hello,
                              admission->challenge, proof));
   }
   return s.ok() ? door.LetIn() : s;

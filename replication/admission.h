@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "replication/protocol/knock.h"
+#include "replication/protocol/authentication.h"
 #include "replication/replica.h"
 #include "rocksdb/status.h"
 #include "rocksync/transport.h"
@@ -28,10 +28,10 @@ struct AdmissionTerms {
 
 struct Admission {
   // The whole messages.
-  std::string knock;
+  std::string auth_hello;
   std::string challenge;
-  KnockNonce dialer_nonce{};
-  KnockNonce listener_nonce{};
+  AuthNonce dialer_nonce{};
+  AuthNonce listener_nonce{};
 };
 
 AdmissionTerms TermsOf(const Replica& replica);
@@ -39,11 +39,11 @@ AdmissionTerms TermsOf(const Replica& replica);
 // OK: both have proven the secret; frames of up to kMaxSetupFrameBytes are
 // received from now on. InvalidArgument: one of the two does not let the other
 // in, the message says why, and the peer has been told. Others: the connection
-// failed. KnockAt is the dialer's side, AnswerKnock the listener's.
-rocksdb::Status KnockAt(const AdmissionTerms& terms, Connection* connection,
-                        Admission* admission);
-rocksdb::Status AnswerKnock(const AdmissionTerms& terms, Connection* connection,
+// failed. AuthHelloAt is the dialer's side, AnswerAuthHello the listener's.
+rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
                             Admission* admission);
+rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
+                                Connection* connection, Admission* admission);
 
 }  // namespace rocksync
 

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "replication/admission.h"
-#include "replication/conversation.h"
-#include "replication/introduction.h"
+#include "replication/handshake.h"
 #include "replication/log.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/session.h"
 #include "replication/protocol/storage_view.h"
+#include "replication/session_runner.h"
 #include "replication/store/membership.h"
 #include "replication/throttled_view.h"
 #include "replication/verification.h"
@@ -28,30 +28,30 @@ constexpr char kPaused[] = "is paused; Replicator::Resume there ends that";
 // How long a side with no news of its own waits before it asks the peer's.
 constexpr std::chrono::seconds kBetweenAnnouncements{5};
 
-// Bounds what a session holds; and a span to no more than can be read at the
+// Bounds what a session holds; and a batch to no more than can be read at the
 // rate allowed before the peer takes us for dead.
 void Bound(const ReplicatorOptions& options, uint64_t reads_per_second,
            SessionOptions* session) {
   constexpr size_t kFewest = size_t{1} << 12;
   constexpr size_t kMost = size_t{1} << 24;
   BoundMemory(options.max_session_bytes, size_t{1} << kLeafBits, session);
-  size_t most = session->max_span_elements;
+  size_t most = session->max_batch_elements;
   if (reads_per_second > 0) {
     const auto patience = static_cast<uint64_t>(options.io_timeout.count());
     const double readable = static_cast<double>(reads_per_second) *
                             static_cast<double>(patience) / 4000;
     most = std::min(most, static_cast<size_t>(std::min(readable, 1e9)));
   }
-  session->max_span_elements = std::clamp(most, kFewest, kMost);
+  session->max_batch_elements = std::clamp(most, kFewest, kMost);
 }
 
 // Which side leaves pairs out of its set, and what becomes of them.
 rocksdb::Status LeftOut(const SessionReport& report) {
   return rocksdb::Status::Incomplete(
-      "the digests are equal, but suspect pairs are in neither: " +
+      "the digests are equal, but quarantined pairs are in neither: " +
           std::to_string(report.left_out) + " here, " +
           std::to_string(report.peer_left_out) + " at the peer",
-      SuspectsRemedy());
+      QuarantineRemedy());
 }
 
 // What a session that both sides saw through means for who began it.
@@ -116,14 +116,14 @@ rocksdb::Status Link::SetUp() {
   rocksdb::Status s;
   if (role_ == Role::kInitiator) {
     Admission admission;
-    s = KnockAt(TermsOf(*replica_), connection_.get(), &admission);
+    s = AuthHelloAt(TermsOf(*replica_), connection_.get(), &admission);
     if (!s.ok()) return s;
   }
-  Introduction met;
-  s = Introduce(replica_, role_, connection_.get(), &met);
+  Handshake met;
+  s = PerformHandshake(replica_, role_, connection_.get(), &met);
   if (!s.ok()) return s;
   peer_id_ = met.peer_id;
-  peer_life_ = met.peer_life;
+  peer_incarnation_ = met.peer_incarnation;
   seed_ = met.seed;
   replica_view_ = met.view.get();
   view_ = NewThrottledView(std::move(met.view), &replica_->index_reads,
@@ -140,9 +140,9 @@ rocksdb::Status Link::AwaitSession(std::string* first) {
     if (!s.ok()) return s;
     // Or a copy and its original would both go on for as long as their
     // connections last.
-    if (!PeerLivesOn()) {
-      return rocksdb::Status::TryAgain("to be set up anew",
-                                       "the peer was met in a later life");
+    if (!PeerIncarnationsOn()) {
+      return rocksdb::Status::TryAgain(
+          "to be set up anew", "the peer was met in a later incarnation");
     }
     const bool announces =
         !first->empty() &&
@@ -159,20 +159,21 @@ rocksdb::Status Link::AwaitSession(std::string* first) {
   }
 }
 
-bool Link::PeerLivesOn() const {
-  const std::optional<Life> known = StoreAccess::Recall(replica_->db, peer_id_);
-  return !known || known->incarnation == peer_life_;
+bool Link::PeerIncarnationsOn() const {
+  const std::optional<Incarnation> known =
+      StoreAccess::Recall(replica_->db, peer_id_);
+  return !known || known->incarnation == peer_incarnation_;
 }
 
 // Only while there is something to forget: a link on which nothing is deleted
 // carries nothing but sessions.
 bool Link::WorthAnnouncing() const {
-  if (mine_.forgetting.list.epoch == 0 ||
-      replica_->db->GetForgettingStats().tombstones == 0) {
+  if (mine_.gc.list.epoch == 0 ||
+      replica_->db->GetTombstoneGcStats().tombstones == 0) {
     return false;
   }
   const Announcement now = StoreAccess::MembershipOf(replica_->db)->Announce();
-  return now.reading != mine_.reading || now.forgetting != mine_.forgetting ||
+  return now.reading != mine_.reading || now.gc != mine_.gc ||
          std::chrono::steady_clock::now() - announced_ > kBetweenAnnouncements;
 }
 
@@ -192,14 +193,15 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
     return rocksdb::Status::InvalidArgument("a malformed announcement");
   }
   const uint64_t my_id = replica_->identity.replica_id;
-  const MeetingVerdict verdict = Judge(
-      mine.forgetting, my_id, theirs.forgetting, peer_id_,
-      StoreAccess::MembershipOf(replica_->db)->SaidWith(peer_id_, peer_life_));
+  const MeetingVerdict verdict =
+      Judge(mine.gc, my_id, theirs.gc, peer_id_,
+            StoreAccess::MembershipOf(replica_->db)
+                ->SaidWith(peer_id_, peer_incarnation_));
   if (verdict.meeting != Meeting::kAlike) {
     return rocksdb::Status::TryAgain("to be set up anew", verdict.why);
   }
-  const rocksdb::Status s =
-      AgreeWith(replica_, peer_id_, peer_life_, mine, theirs, replica_view_);
+  const rocksdb::Status s = AgreeWith(replica_, peer_id_, peer_incarnation_,
+                                      mine, theirs, replica_view_);
   if (!s.ok()) return s;
   mine_ = mine;
   theirs_ = std::move(theirs);
@@ -234,12 +236,12 @@ SessionContext Link::NewContext(bool busy, Heartbeat* heartbeat) const {
 SessionResult Link::Carry(std::string first, Session* session,
                           Heartbeat* heartbeat) {
   ++seed_.session_number;
-  const ConversationEnd end =
-      Converse({.io_timeout = replica_->options.io_timeout,
-                .cancelled = replica_->stopped,
-                .heartbeat = heartbeat,
-                .bytes = &replica_->bytes},
-               std::move(first), session, connection_.get());
+  const SessionRunEnd end =
+      DriveSession({.io_timeout = replica_->options.io_timeout,
+                    .cancelled = replica_->stopped,
+                    .heartbeat = heartbeat,
+                    .bytes = &replica_->bytes},
+                   std::move(first), session, connection_.get());
   const SessionReport& report = session->report();
   SessionResult result;
   result.status = end.status;

@@ -12,9 +12,9 @@
 #include "replication/heartbeat.h"
 #include "replication/open_connections.h"
 #include "replication/protocol/exchange.h"
-#include "replication/protocol/forgetting.h"
 #include "replication/protocol/session.h"
 #include "replication/protocol/storage_view.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "replication/replica.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/status.h"
@@ -62,9 +62,9 @@ class Link {
   // announces meanwhile. An error: the link is of no use any more.
   rocksdb::Status AwaitSession(std::string* first);
 
-  // Member list, horizon or families have changed since the two agreed, or
+  // Member list, stable time or families have changed since the two agreed, or
   // somebody else has come as this peer: a set-up tells which of them may stay.
-  bool stale() const { return replica_view_->stale() || !PeerLivesOn(); }
+  bool stale() const { return replica_view_->stale() || !PeerIncarnationsOn(); }
 
   uint64_t peer_id() const { return peer_id_; }
   std::string peer_name() const { return connection_->peer_name(); }
@@ -88,8 +88,9 @@ class Link {
   rocksdb::Status TakeAnnouncement(const Announcement& mine,
                                    const std::string& message);
   bool WorthAnnouncing() const;
-  // The life that the peer was met in is still the latest that is known of it.
-  bool PeerLivesOn() const;
+  // The incarnation that the peer was met in is still the latest that is known
+  // of it.
+  bool PeerIncarnationsOn() const;
 
   const std::shared_ptr<const void> open_ = std::make_shared<int>();
   ReplicaView* replica_view_ = nullptr;  // inside view_
@@ -99,7 +100,7 @@ class Link {
   Announcement theirs_;
   std::chrono::steady_clock::time_point announced_{};
   uint64_t peer_id_ = 0;
-  Incarnation peer_life_;
+  IncarnationId peer_incarnation_;
   SessionSeed seed_{};
 };
 

@@ -23,7 +23,7 @@ void LogSession(rocksdb::Logger* log, const std::string& peer,
                               : report.verifying    ? "only compared"
                               : report.proven_equal ? "proven equal"
                               : report.digests_equal
-                                  ? "digests equal, suspect pairs left out"
+                                  ? "digests equal, quarantined pairs left out"
                               : report.expired ? "to be continued"
                                                : "ended unproven";
   rocksdb::Log(

@@ -14,13 +14,13 @@
 #include <thread>
 #include <utility>
 
+#include "replication/acceptor.h"
 #include "replication/dialer.h"
 #include "replication/protocol/schedule.h"
 #include "replication/protocol/session.h"
 #include "replication/replica.h"
 #include "replication/scrubber.h"
 #include "replication/verification.h"
-#include "replication/visitors.h"
 #include "rocksync/limits.h"
 
 namespace rocksync {
@@ -203,8 +203,8 @@ class ReplicatorImpl : public Replicator {
   void NoteSession(uint64_t replica_id, const SessionResult& result);
   // The digests of every peer of the options were found equal, in a session
   // that began after this reading of the wall clock; and there is one. Nobody
-  // holds more than is in the digests by which a suspect pair could be settled,
-  // so what is left out of them must not count here.
+  // holds more than is in the digests by which a quarantined pair could be
+  // settled, so what is left out of them must not count here.
   bool AllEqualSince(uint64_t wall_ms) const;
   // Keep it for as long as it is used: it may be dropped meanwhile.
   std::shared_ptr<Dialer> DialerOf(const std::string& address,
@@ -230,7 +230,7 @@ class ReplicatorImpl : public Replicator {
   std::mutex stop_;  // held while stopping
   std::thread dial_thread_;
   Scrubber scrubber_;
-  Visitors visitors_;  // last: its threads use the rest
+  Acceptor acceptor_;  // last: its threads use the rest
 };
 
 ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
@@ -240,7 +240,7 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
       schedule_(ToScheduleOptions(options), options.peers.size(),
                 std::random_device{}(), NowMs()),
       scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
-      visitors_(
+      acceptor_(
           &replica_,
           [this](uint64_t id, const SessionResult& result) {
             NoteSession(id, result);
@@ -266,7 +266,7 @@ rocksdb::Status ReplicatorImpl::Begin() {
     s = replica_.transport->Listen(
         replica_.options.listen_address,
         [this](std::unique_ptr<Connection> connection) {
-          visitors_.Receive(std::move(connection));
+          acceptor_.Receive(std::move(connection));
         });
     listening_ = s.ok();
   }
@@ -293,7 +293,7 @@ void ReplicatorImpl::Stop() {
   if (listening_.exchange(false)) replica_.transport->StopListening();
   replica_.connections.CloseAll();
   if (dial_thread_.joinable()) dial_thread_.join();
-  visitors_.Join();
+  acceptor_.Join();
   scrubber_.Stop();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return calls_ == 0; });
@@ -465,7 +465,7 @@ bool ReplicatorImpl::AllEqualSince(uint64_t wall_ms) const {
                        stats.peers.begin() + static_cast<ptrdiff_t>(configured),
                        equal);
   }
-  const auto members = replica_.db->GetForgettingStats().members;
+  const auto members = replica_.db->GetTombstoneGcStats().members;
   const auto met_equal = [&](const MemberStats& member) {
     return member.replica_id == stats.replica_id ||
            std::any_of(stats.peers.begin(), stats.peers.end(),
@@ -517,7 +517,7 @@ ReplicationStats ReplicatorImpl::stats() const {
   ReplicationStats stats = replica_.stats.stats();
   stats.paused = replica_.slots.paused();
   stats.scrub = scrubber_.stats();
-  stats.forgetting = replica_.db->GetForgettingStats();
+  stats.gc = replica_.db->GetTombstoneGcStats();
   return stats;
 }
 

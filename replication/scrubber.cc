@@ -96,7 +96,7 @@ void Scrubber::Run() {
                                           10);
       continue;
     }
-    SettleSuspects();
+    ResolveQuarantined();
     const bool due = [this] {
       const std::lock_guard lock(mutex_);
       return Due();
@@ -139,22 +139,23 @@ void Scrubber::Work() {
   }
 }
 
-void Scrubber::SettleSuspects() {
+void Scrubber::ResolveQuarantined() {
   Store* const store = StoreAccess::StoreOf(replica_->db);
-  const uint64_t last_ms = store->last_suspect_ms();
+  const uint64_t last_ms = store->last_quarantined_ms();
   if (last_ms == 0 || !all_equal_since_(last_ms)) return;
   if (Clock::now() < settle_again_) return;
   uint64_t settled = 0;
-  const rocksdb::Status s = scrub_->SettleSuspects(replica_->stopped, &settled);
+  const rocksdb::Status s =
+      scrub_->ResolveQuarantined(replica_->stopped, &settled);
   settled_ += settled;
   if (s.ok()) {
-    store->SuspectsSettled(last_ms);
+    store->QuarantinedResolved(last_ms);
   } else if (s.IsCorruption()) {
     settle_again_ = Clock::now() + kRetrySettling;
   }
   if (settled == 0) return;
   rocksdb::Warn(replica_->log,
-                "[rocksync] %llu suspect pairs that no peer knows count as "
+                "[rocksync] %llu quarantined pairs that no peer knows count as "
                 "adopted now",
                 static_cast<unsigned long long>(settled));
 }
@@ -189,10 +190,10 @@ ScrubStats Scrubber::stats() const {
   stats.running = progress.running;
   stats.pairs_compared = progress.pairs;
   stats.last_finished_ms = progress.last_finished_ms;
-  stats.rot_found = progress.rot_found;
+  stats.corruption_found = progress.corruption_found;
   stats.unreadable = progress.unreadable;
   stats.repaired = index.repaired_pairs;
-  stats.acquitted = index.acquitted_pairs;
+  stats.released = index.released_pairs;
   stats.settled = settled_;
   const std::lock_guard lock(mutex_);
   if (!last_error_.ok()) {

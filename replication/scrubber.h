@@ -54,7 +54,7 @@ class Scrubber {
   bool Due() const;
   // One chunk, and the wait that its size demands.
   void Work();
-  void SettleSuspects();
+  void ResolveQuarantined();
   // Tells who waits in ScrubNow.
   void Fail(const rocksdb::Status& why);
 

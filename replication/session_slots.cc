@@ -41,20 +41,20 @@ SessionSlot SessionSlots::Acquire(std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   const Clock::time_point until = Clock::now() + wait;
   // Once for each session, whoever else is refused meanwhile.
-  changed_.wait_until(lock, std::min(until, visitor_expected_until_), [this] {
-    return never() || Clock::now() >= visitor_expected_until_;
+  changed_.wait_until(lock, std::min(until, incoming_expected_until_), [this] {
+    return never() || Clock::now() >= incoming_expected_until_;
   });
-  if (until < visitor_expected_until_) return SessionSlot();
+  if (until < incoming_expected_until_) return SessionSlot();
   return Take(&lock, until);
 }
 
-SessionSlot SessionSlots::AcquireForVisitor(std::chrono::milliseconds wait) {
+SessionSlot SessionSlots::AcquireForIncoming(std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   SessionSlot slot = Take(&lock, Clock::now() + wait);
   if (slot) {
-    visitor_expected_until_ = Clock::time_point();
+    incoming_expected_until_ = Clock::time_point();
   } else if (!never()) {
-    visitor_expected_until_ = Clock::now() + courtesy_;
+    incoming_expected_until_ = Clock::now() + courtesy_;
   }
   changed_.notify_all();
   return slot;

@@ -1,7 +1,8 @@
 // How many sessions a replica is in at once, one by default: a replica takes
 // partitions from one peer at a time, or two peers would both ship it the same
-// pairs. A visitor that is refused has to come again, and finds a slot then
-// only if this replica's own sessions leave a gap: they wait for it a moment.
+// pairs. A incoming peer that is refused has to come again, and finds a slot
+// then only if this replica's own sessions leave a gap: they wait for it a
+// moment.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_SLOTS_H_
 #define ROCKSYNC_REPLICATION_SESSION_SLOTS_H_
@@ -38,8 +39,8 @@ class SessionSlot {
 // Thread-safe. Must outlive its slots.
 class SessionSlots {
  public:
-  // `courtesy`: how long after a refusal the visitor is expected back; more
-  // than the pause after which replicas try again.
+  // `courtesy`: how long after a refusal the incoming peer is expected back;
+  // more than the pause after which replicas try again.
   explicit SessionSlots(std::chrono::milliseconds courtesy = kCourtesy)
       : courtesy_(courtesy) {}
 
@@ -54,10 +55,10 @@ class SessionSlots {
   void Stop();
 
   // Both wait for a slot at most this long, and not at all while paused. The
-  // first is for sessions of this replica's own: a visitor that was refused is
-  // let in before them, if it comes in time.
+  // first is for sessions of this replica's own: a incoming peer that was
+  // refused is let in before them, if it comes in time.
   SessionSlot Acquire(std::chrono::milliseconds wait);
-  SessionSlot AcquireForVisitor(std::chrono::milliseconds wait);
+  SessionSlot AcquireForIncoming(std::chrono::milliseconds wait);
 
  private:
   friend class SessionSlot;
@@ -74,7 +75,7 @@ class SessionSlots {
   std::condition_variable changed_;
   size_t capacity_ = 1;
   size_t used_ = 0;
-  Clock::time_point visitor_expected_until_;  // in the past: none is
+  Clock::time_point incoming_expected_until_;  // in the past: none is
   bool paused_ = false;
   bool stopped_ = false;
 };

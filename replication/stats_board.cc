@@ -20,8 +20,8 @@ SessionProgress ToProgress(const std::string& peer,
   SessionProgress progress;
   progress.peer = peer;
   progress.proven_equal = report.proven_equal;
-  progress.suspects_here = report.left_out;
-  progress.suspects_there = report.peer_left_out;
+  progress.quarantined_here = report.left_out;
+  progress.quarantined_there = report.peer_left_out;
   progress.elements = report.elements;
   progress.elements_compared = report.elements_compared;
   progress.pairs_sent = report.pairs_sent;
@@ -151,14 +151,14 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   // It may have come to us before we knew whose address this is.
   PeerStats known;
   std::vector<std::weak_ptr<const void>> connections;
-  const auto visitor =
+  const auto incoming =
       std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
-        return entry.visitor && entry.stats.replica_id == replica_id;
+        return entry.incoming && entry.stats.replica_id == replica_id;
       });
-  if (visitor != peers_.end()) {
-    known = std::move(visitor->stats);
-    connections = std::move(visitor->connections);
-    peers_.erase(visitor);
+  if (incoming != peers_.end()) {
+    known = std::move(incoming->stats);
+    connections = std::move(incoming->connections);
+    peers_.erase(incoming);
   }
   Entry* const entry = Find(address, 0);
   entry->connections.insert(entry->connections.end(), connections.begin(),
@@ -184,7 +184,7 @@ std::unique_ptr<SessionLine> StatsBoard::Begin(
   Entry* entry = Known(peer, replica_id);
   if (entry == nullptr) {
     entry = Add(peer, replica_id);
-    entry->visitor = true;
+    entry->incoming = true;
   }
   std::erase_if(entry->connections, [&](const auto& other) {
     return other.expired() || other.lock() == connection.lock();

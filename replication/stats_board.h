@@ -55,7 +55,7 @@ class StatsBoard {
 
   // A session with a replica begins; `peer` is its address, or for an accepted
   // connection its name, used if no address of it is known.
-  // While `connection` lives, the replica is not forgotten.
+  // While `connection` lives, the replica is not collected.
   std::unique_ptr<SessionLine> Begin(
       const std::string& peer, uint64_t replica_id,
       const std::weak_ptr<const void>& connection = {});
@@ -73,8 +73,8 @@ class StatsBoard {
   struct Entry {
     PeerStats stats;
     bool configured = false;
-    bool visitor = false;  // came to us; its address is only a name
-    uint64_t used = 0;     // the later, the larger
+    bool incoming = false;  // came to us; its address is only a name
+    uint64_t used = 0;      // the later, the larger
     std::vector<std::weak_ptr<const void>> connections;
   };
 

@@ -24,23 +24,24 @@ JsonObject ToJson(const PeerStats& peer) {
       .Add("sessions", peer.sessions)
       .Add("failures", peer.failures)
       .Add("last_proven_equal_ms", peer.last_proven_equal_ms)
-      .Add("suspects_there", peer.last.suspects_there)
+      .Add("quarantined_there", peer.last.quarantined_there)
       .Add("last_error", peer.last_error)
       .Add("in_session", !peer.last.finished && !peer.last.peer.empty());
   return json;
 }
 
-JsonObject ToJson(const ForgettingStats& stats) {
+JsonObject ToJson(const TombstoneGcStats& stats) {
   JsonObject json;
   json.Add("epoch", stats.epoch)
       .Add("members", stats.members.size())
-      .Add("horizon_ms", stats.horizon_ms)
+      .Add("stable_ms", stats.stable_ms)
       .Add("tombstones", stats.tombstones)
       .Add("removed", stats.removed)
       .Add("sweeping", stats.sweeping);
   if (stats.held_up_by != 0) json.Add("held_up_by", HexId(stats.held_up_by));
   if (stats.unproven) json.Add("unproven", true);
-  if (stats.two_lives != 0) json.Add("two_lives", HexId(stats.two_lives));
+  if (stats.identity_conflict != 0)
+    json.Add("identity_conflict", HexId(stats.identity_conflict));
   return json;
 }
 
@@ -82,8 +83,8 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("bytes_total", stats.bytes_total)
       .Add("held_back_pairs", stats.pairs_held_back)
       .Add("held_back_replica", HexId(index.held_back_replica))
-      .Add("suspect_pairs", index.suspect_pairs)
-      .Add("suspects_held", index.suspects_held)
+      .Add("pairs_quarantined", index.pairs_quarantined)
+      .Add("quarantined_now", index.quarantined_now)
       .Add("repaired_entries", index.repaired_entries)
       .Add("removed_entries", index.removed_entries);
   JsonObject reading;
@@ -97,15 +98,15 @@ JsonObject StatusReport(const Replica& replica) {
   scrubbing.Add("running", scrub.running)
       .Add("pairs_compared", scrub.pairs_compared)
       .Add("last_finished_ms", scrub.last_finished_ms)
-      .Add("rot_found", scrub.rot_found)
+      .Add("corruption_found", scrub.corruption_found)
       .Add("unreadable", scrub.unreadable)
       .Add("repaired", scrub.repaired)
-      .Add("acquitted", scrub.acquitted)
+      .Add("released", scrub.released)
       .Add("settled", scrub.settled)
       .Add("last_error", scrub.last_error);
   return json.Add("index", reading)
       .Add("scrub", scrubbing)
-      .Add("forgetting", ToJson(replica.db->GetForgettingStats()))
+      .Add("tombstone_gc", ToJson(replica.db->GetTombstoneGcStats()))
       .Add("peers", peers);
 }
 
@@ -130,8 +131,8 @@ JsonObject ToJson(const VerifyResult& result) {
       .Add("in_flight", result.in_flight)
       .Add("bytes", result.bytes)
       .Add("looks", uint64_t{result.looks})
-      .Add("suspects_here", result.suspects_here)
-      .Add("suspects_there", result.suspects_there);
+      .Add("quarantined_here", result.quarantined_here)
+      .Add("quarantined_there", result.quarantined_there);
   return json;
 }
 

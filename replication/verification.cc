@@ -47,7 +47,7 @@ KeyDifference::Kind ToPublic(DifferenceKind kind) {
 bool IsLive(const Held& held) { return held.state == Held::State::kLive; }
 
 // A pair that one side held is in neither set any more. It may have been
-// deleted, and that forgotten, between two looks; or both suspect it now.
+// deleted, and that collected, between two looks; or both quarantined it now.
 bool Vanished(const Difference& first, const Difference& now) {
   return (IsLive(first.mine) || IsLive(first.theirs)) &&
          now.mine.state == Held::State::kNothing &&
@@ -108,8 +108,8 @@ class Verification {
     if (!s.ok()) return s;
     result_->elements = report.elements;
     if (report.compared) {
-      result_->suspects_here = report.left_out;
-      result_->suspects_there = report.peer_left_out;
+      result_->quarantined_here = report.left_out;
+      result_->quarantined_there = report.peer_left_out;
     }
     result_->complete =
         report.compared && report.left_out == 0 && report.peer_left_out == 0;
@@ -126,15 +126,15 @@ class Verification {
               std::to_string(vanished_) + " keys that had differed",
           "compare again");
     }
-    if (result_->suspects_here == 0 && result_->suspects_there == 0) {
+    if (result_->quarantined_here == 0 && result_->quarantined_there == 0) {
       return rocksdb::Status::OK();
     }
     return rocksdb::Status::Incomplete(
         std::to_string(result_->differences) +
-            " keys differ, and suspect pairs were not compared: " +
-            std::to_string(result_->suspects_here) + " here, " +
-            std::to_string(result_->suspects_there) + " at the peer",
-        SuspectsRemedy());
+            " keys differ, and quarantined pairs were not compared: " +
+            std::to_string(result_->quarantined_here) + " here, " +
+            std::to_string(result_->quarantined_there) + " at the peer",
+        QuarantineRemedy());
   }
 
   // Keeps what still differs, in order.
@@ -188,11 +188,11 @@ class Verification {
 
 }  // namespace
 
-const char* SuspectsRemedy() {
+const char* QuarantineRemedy() {
   return "they are settled once the digests are equal with every peer of the "
          "replica that holds them; what does not read there stays until it is "
          "written again or deleted; `rocksync status` shows how many are left "
-         "(suspects_held)";
+         "(quarantined_now)";
 }
 
 rocksdb::Status CheckVerifyOptions(const VerifyOptions& options) {

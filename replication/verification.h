@@ -16,8 +16,9 @@
 
 namespace rocksync {
 
-// What becomes of suspect pairs that keep two replicas from being proven equal.
-const char* SuspectsRemedy();
+// What becomes of quarantined pairs that keep two replicas from being proven
+// equal.
+const char* QuarantineRemedy();
 
 // InvalidArgument names the field that is out of range.
 rocksdb::Status CheckVerifyOptions(const VerifyOptions& options);
@@ -35,8 +36,8 @@ struct VerificationSteps {
 // Looks once, then at growing distances until nothing differs any more or
 // options.settle has passed, and tells `differs` what is left. Aborted:
 // stopped. Incomplete: a session ended without having compared everything for
-// another reason than options.max_keys, or suspect pairs were left out of what
-// it compared; the message says which. What differs is told all the same.
+// another reason than options.max_keys, or quarantined pairs were left out of
+// what it compared; the message says which. What differs is told all the same.
 rocksdb::Status RunVerification(const VerifyOptions& options,
                                 const VerificationSteps& steps,
                                 const DifferenceCallback& differs,

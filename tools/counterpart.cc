@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "replication/inquirer.h"
+#include "replication/admin_client.h"
 #include "replication/link.h"
 #include "replication/status.h"
-#include "replication/store/resting_replica.h"
-#include "tools/resting_db.h"
+#include "replication/store/offline_replica.h"
+#include "tools/offline_db.h"
 
 namespace rocksync {
 namespace {
@@ -18,38 +18,39 @@ class Running final : public Counterpart {
  public:
   Status Open(const std::string& address, const Credentials& credentials,
               const std::vector<std::string>& families) {
-    InquiryTarget target;
+    AdminTarget target;
     Status status = CheckAddress(address, /*or_directory=*/true);
     if (status.ok()) status = MakeTarget(credentials, &target);
     target.address = address;
     Request request;
     request.kind = Request::Kind::kCompare;
     request.families = families;
-    if (status.ok()) status = Inquirer::Open(target, request, &inquirer_);
+    if (status.ok())
+      status = AdminClient::Open(target, request, &admin_client_);
     std::string granted;
-    return status.ok() ? inquirer_->Answer(target.timeout, {}, &granted)
+    return status.ok() ? admin_client_->Answer(target.timeout, {}, &granted)
                        : status;
   }
 
   Status Compare(StorageView* mine, const VerifyTask& task,
                  SessionReport* report) override {
-    return inquirer_->Compare(mine, task, report);
+    return admin_client_->Compare(mine, task, report);
   }
 
  private:
-  std::unique_ptr<Inquirer> inquirer_;
+  std::unique_ptr<AdminClient> admin_client_;
 };
 
-class Resting final : public Counterpart {
+class Offline final : public Counterpart {
  public:
   Status Open(const std::string& directory, const Credentials& credentials,
               const std::vector<std::string>& wal_dirs,
               const std::vector<std::string>& families) {
     ClusterSecret secret;
     Status status = ReadClusterSecret(credentials, &secret);
-    if (status.ok()) status = RestingDB::Open(directory, wal_dirs, &db_);
+    if (status.ok()) status = OfflineDB::Open(directory, wal_dirs, &db_);
     if (status.ok()) {
-      status = RestingReplica::Open(db_->db(), db_->handles(),
+      status = OfflineReplica::Open(db_->db(), db_->handles(),
                                     credentials.cluster, secret, &replica_);
     }
     if (status.ok() && replica_->family_names() != families) {
@@ -91,8 +92,8 @@ class Resting final : public Counterpart {
   }
 
  private:
-  std::unique_ptr<RestingDB> db_;
-  std::unique_ptr<RestingReplica> replica_;
+  std::unique_ptr<OfflineDB> db_;
+  std::unique_ptr<OfflineReplica> replica_;
   uint64_t sessions_ = 0;
 };
 
@@ -106,9 +107,9 @@ Status Counterpart::Open(const std::string& where,
   std::error_code ignored;
   Status status;
   if (std::filesystem::is_directory(where, ignored)) {
-    auto resting = std::make_unique<Resting>();
-    status = resting->Open(where, credentials, wal_dirs, families);
-    *counterpart = std::move(resting);
+    auto offline = std::make_unique<Offline>();
+    status = offline->Open(where, credentials, wal_dirs, families);
+    *counterpart = std::move(offline);
   } else {
     auto running = std::make_unique<Running>();
     status = running->Open(where, credentials, families);

@@ -17,7 +17,7 @@ namespace rocksync {
 
 class Counterpart {
  public:
-  // `where`: a directory, or host:port. `wal_dirs`: resting_db.h. `families`:
+  // `where`: a directory, or host:port. `wal_dirs`: offline_db.h. `families`:
   // the replicated ones of the replica to be compared; InvalidArgument if they
   // differ.
   static rocksdb::Status Open(const std::string& where,

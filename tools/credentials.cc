@@ -51,7 +51,7 @@ rocksdb::Status CheckAddress(const std::string& where, bool or_directory) {
 }
 
 rocksdb::Status MakeTarget(const Credentials& credentials,
-                           InquiryTarget* target) {
+                           AdminTarget* target) {
   target->cluster = credentials.cluster;
   rocksdb::Status status = ReadClusterSecret(credentials, &target->secret);
   if (!status.ok()) return status;

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "replication/inquirer.h"
+#include "replication/admin_client.h"
 #include "rocksync/tls_transport.h"
 
 namespace rocksync {
@@ -31,8 +31,7 @@ rocksdb::Status CheckAddress(const std::string& where, bool or_directory);
 
 // Whom to ask and how; `target->address` is left alone. The certificate may
 // name any id: a tool is no replica. For trials one is made in the directory.
-rocksdb::Status MakeTarget(const Credentials& credentials,
-                           InquiryTarget* target);
+rocksdb::Status MakeTarget(const Credentials& credentials, AdminTarget* target);
 
 }  // namespace rocksync
 

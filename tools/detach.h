@@ -17,7 +17,7 @@ namespace rocksync {
 struct DetachOptions {
   std::string directory;
   // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
-  // say (resting_db.h).
+  // say (offline_db.h).
   std::vector<std::string> wal_dirs = {};
 };
 

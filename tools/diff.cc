@@ -6,7 +6,7 @@
 
 #include "nlohmann/json.hpp"
 #include "rocksdb/comparator.h"
-#include "tools/resting_db.h"
+#include "tools/offline_db.h"
 
 namespace rocksync {
 namespace {
@@ -31,7 +31,7 @@ std::string Show(const Slice& key) {
   return IsReadable(bytes) ? bytes : "0x" + key.ToString(true);
 }
 
-std::unique_ptr<rocksdb::Iterator> Walk(const RestingDB& db,
+std::unique_ptr<rocksdb::Iterator> Walk(const OfflineDB& db,
                                         ColumnFamilyHandle* family) {
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
@@ -47,7 +47,7 @@ class Diff {
   Diff(const DiffOptions& options, std::ostream& out)
       : options_(options), out_(out) {}
 
-  Status Compare(const RestingDB& left, const RestingDB& right) {
+  Status Compare(const OfflineDB& left, const OfflineDB& right) {
     for (const auto& [name, handle] : right.families()) {
       if (left.families().count(name) == 0) NoteFamily(kOnlyRight, name);
     }
@@ -92,8 +92,8 @@ class Diff {
   }
 
  private:
-  Status CompareFamily(const std::string& name, const RestingDB& left,
-                       ColumnFamilyHandle* left_family, const RestingDB& right,
+  Status CompareFamily(const std::string& name, const OfflineDB& left,
+                       ColumnFamilyHandle* left_family, const OfflineDB& right,
                        ColumnFamilyHandle* right_family) {
     const rocksdb::Comparator* const order = left_family->GetComparator();
     if (std::string(order->Name()) != right_family->GetComparator()->Name()) {
@@ -161,14 +161,14 @@ class Diff {
 }  // namespace
 
 int RunDiff(const DiffOptions& options, std::ostream& out, std::ostream& err) {
-  std::unique_ptr<RestingDB> left;
-  std::unique_ptr<RestingDB> right;
+  std::unique_ptr<OfflineDB> left;
+  std::unique_ptr<OfflineDB> right;
   Status status = CheckWalDirs(options.wal_dirs, {options.left, options.right});
   if (status.ok()) {
-    status = RestingDB::Open(options.left, options.wal_dirs, &left);
+    status = OfflineDB::Open(options.left, options.wal_dirs, &left);
   }
   if (status.ok()) {
-    status = RestingDB::Open(options.right, options.wal_dirs, &right);
+    status = OfflineDB::Open(options.right, options.wal_dirs, &right);
   }
   Diff diff(options, out);
   if (status.ok()) status = diff.Compare(*left, *right);

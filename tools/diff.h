@@ -16,7 +16,7 @@ struct DiffOptions {
   uint64_t max_keys = 100;  // listed; all are counted
   bool json = false;        // one JSON object a line
   // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
-  // say (resting_db.h).
+  // say (offline_db.h).
   std::vector<std::string> wal_dirs = {};
 };
 

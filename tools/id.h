@@ -11,7 +11,7 @@ namespace rocksync {
 
 struct IdOptions {
   std::string directory;
-  // "DIR=LOGDIR" each, see resting_db.h.
+  // "DIR=LOGDIR" each, see offline_db.h.
   std::vector<std::string> wal_dirs = {};
 };
 

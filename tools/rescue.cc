@@ -12,13 +12,13 @@
 
 #include "replication/json.h"
 #include "replication/protocol/pair_coding.h"
+#include "replication/store/offline_replica.h"
 #include "replication/store/plain_value.h"
-#include "replication/store/resting_replica.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
 #include "tools/counterpart.h"
-#include "tools/doubted_pairs.h"
-#include "tools/resting_db.h"
+#include "tools/offline_db.h"
+#include "tools/uncertain_pairs.h"
 
 namespace rocksync {
 namespace {
@@ -26,14 +26,14 @@ namespace {
 using rocksdb::Slice;
 using rocksdb::Status;
 
-std::string FileName(const std::string& family, bool suspect) {
+std::string FileName(const std::string& family, bool quarantined) {
   const bool plain = std::all_of(family.begin(), family.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
            c == '-';
   });
   return (plain && !family.empty() ? family
                                    : "0x" + Slice(family).ToString(true)) +
-         (suspect ? ".suspect.sst" : ".sst");
+         (quarantined ? ".quarantined.sst" : ".sst");
 }
 
 // True if what is here is not there.
@@ -66,17 +66,17 @@ const char* Why(const Difference& difference) {
 // A pair or tombstone to be exported.
 struct Rescued {
   Difference difference;
-  bool suspect = false;  // nothing vouches for the value
+  bool quarantined = false;  // nothing acknowledges the value
 };
 
-Status ReadPairOf(const RestingReplica& replica, uint32_t family,
+Status ReadPairOf(const OfflineReplica& replica, uint32_t family,
                   const std::string& key, std::string* value) {
   return GetPlain(replica.reader().db(), rocksdb::ReadOptions(),
                   replica.families()[family], key, value);
 }
 
 // What the element's hash would be if it had this value.
-ElementHash HashWith(const RestingReplica& replica, uint32_t family,
+ElementHash HashWith(const OfflineReplica& replica, uint32_t family,
                      const std::string& key, const Version& version,
                      const std::string& value) {
   const ElementHasher& hasher = replica.reader().hasher();
@@ -115,7 +115,7 @@ class PairFile {
 
 class Export {
  public:
-  Export(const RestingReplica& replica, const std::string& output)
+  Export(const OfflineReplica& replica, const std::string& output)
       : replica_(replica), output_(output) {}
 
   Status Run(std::vector<Rescued> found) {
@@ -141,7 +141,7 @@ class Export {
 
   uint64_t pairs() const { return pairs_; }
   uint64_t tombstones() const { return tombstones_; }
-  uint64_t suspect() const { return suspect_; }
+  uint64_t quarantined() const { return quarantined_; }
   uint64_t damaged() const { return damaged_; }
 
  private:
@@ -152,14 +152,15 @@ class Export {
                 return order->Compare(a.difference.key, b.difference.key) < 0;
               });
     PairFile sound(order, output_ + "/" + FileName(family.name, false));
-    PairFile suspect(order, output_ + "/" + FileName(family.name, true));
+    PairFile quarantined(order, output_ + "/" + FileName(family.name, true));
     Status status;
     for (const Rescued& rescued : found) {
-      status = WritePair(family, rescued, rescued.suspect ? &suspect : &sound);
+      status = WritePair(family, rescued,
+                         rescued.quarantined ? &quarantined : &sound);
       if (!status.ok()) return status;
     }
     status = sound.Finish();
-    return status.ok() ? suspect.Finish() : status;
+    return status.ok() ? quarantined.Finish() : status;
   }
 
   Status WritePair(const Family& family, const Rescued& rescued,
@@ -181,11 +182,11 @@ class Export {
                  difference.mine.version, value) == difference.mine.hash;
     list_ << line.Add("value_bytes", uint64_t{value.size()})
                  .Add("damaged", !reads || (says && !matches))
-                 .Add("suspect", rescued.suspect)
+                 .Add("quarantined", rescued.quarantined)
                  .Text()
           << "\n";
-    const bool exported = reads && (matches || rescued.suspect);
-    ++(!exported ? damaged_ : rescued.suspect ? suspect_ : pairs_);
+    const bool exported = reads && (matches || rescued.quarantined);
+    ++(!exported ? damaged_ : rescued.quarantined ? quarantined_ : pairs_);
     return exported ? file->Add(difference.key, value) : Status::OK();
   }
 
@@ -205,20 +206,20 @@ class Export {
         .Add("replica", HexId(version.replica));
   }
 
-  const RestingReplica& replica_;
+  const OfflineReplica& replica_;
   const std::string output_;
   std::ofstream list_;
   uint64_t pairs_ = 0;
   uint64_t tombstones_ = 0;
-  uint64_t suspect_ = 0;
+  uint64_t quarantined_ = 0;
   uint64_t damaged_ = 0;
 };
 
 // What the replica alone holds, in the order in which it is found: first by
-// what the two indexes say, then what ours does not vouch for.
+// what the two indexes say, then what ours does not acknowledge.
 class Search {
  public:
-  explicit Search(const RestingReplica& replica)
+  explicit Search(const OfflineReplica& replica)
       : replica_(replica), view_(replica.NewView()) {}
 
   Status Run(const RescueOptions& options) {
@@ -226,22 +227,22 @@ class Search {
     Status status = Counterpart::Open(options.against, options.credentials,
                                       options.wal_dirs, replica_.family_names(),
                                       &counterpart);
-    if (status.ok()) status = FindDoubtedPairs(replica_, &doubted_);
+    if (status.ok()) status = FindUncertainPairs(replica_, &uncertain_);
     if (status.ok()) status = CompareAll(counterpart.get());
-    if (status.ok()) status = CompareDoubted(counterpart.get());
+    if (status.ok()) status = CompareUncertain(counterpart.get());
     return status;
   }
 
   std::vector<Rescued> TakeFound() { return std::move(found_); }
-  const DoubtedPairs& doubted() const { return doubted_; }
+  const UncertainPairs& uncertain() const { return uncertain_; }
 
  private:
   Status CompareAll(Counterpart* counterpart) {
     VerifyTask task;
     task.found = [this](Difference difference) {
-      // What is doubted is looked at for itself.
-      if (!Alone(difference) || IsDoubted(difference)) return true;
-      found_.push_back({std::move(difference), /*suspect=*/false});
+      // What is uncertain is looked at for itself.
+      if (!Alone(difference) || IsUncertain(difference)) return true;
+      found_.push_back({std::move(difference), /*quarantined=*/false});
       return true;
     };
     SessionReport report;
@@ -251,9 +252,9 @@ class Search {
                : status;
   }
 
-  Status CompareDoubted(Counterpart* counterpart) {
+  Status CompareUncertain(Counterpart* counterpart) {
     VerifyTask task;
-    for (const auto& [place, entry] : doubted_.pairs) {
+    for (const auto& [place, entry] : uncertain_.pairs) {
       if (place.second.size() <= kMaxKeyBytes) {
         task.keys.push_back(place);
       } else {  // no claim could name it: nobody can have it from here
@@ -270,16 +271,17 @@ class Search {
     SessionReport report;
     const Status status = counterpart->Compare(view_.get(), task, &report);
     return status.ok() && answered != task.keys.size()
-               ? Status::Incomplete("not all suspect pairs could be compared")
+               ? Status::Incomplete(
+                     "not all quarantined pairs could be compared")
                : status;
   }
 
-  bool IsDoubted(const Difference& difference) const {
-    return doubted_.pairs.count({difference.family, difference.key}) > 0;
+  bool IsUncertain(const Difference& difference) const {
+    return uncertain_.pairs.count({difference.family, difference.key}) > 0;
   }
 
   void Judge(uint32_t family, const std::string& key, const Held& theirs) {
-    const StoredEntry& entry = doubted_.pairs.at({family, key});
+    const StoredEntry& entry = uncertain_.pairs.at({family, key});
     std::string value;
     const Status read = ReadPairOf(replica_, family, key, &value);
     Rescued rescued{{family, key, Said(family, key, entry), theirs}, true};
@@ -311,14 +313,14 @@ class Search {
     return held;
   }
 
-  const RestingReplica& replica_;
+  const OfflineReplica& replica_;
   const std::unique_ptr<StorageView> view_;
-  DoubtedPairs doubted_;
+  UncertainPairs uncertain_;
   std::vector<Rescued> found_;
 };
 
-Status OpenReplica(const RescueOptions& options, std::unique_ptr<RestingDB>* db,
-                   std::unique_ptr<RestingReplica>* replica) {
+Status OpenReplica(const RescueOptions& options, std::unique_ptr<OfflineDB>* db,
+                   std::unique_ptr<OfflineReplica>* replica) {
   ClusterSecret secret;
   Status status = ReadClusterSecret(options.credentials, &secret);
   if (status.ok()) {
@@ -326,10 +328,10 @@ Status OpenReplica(const RescueOptions& options, std::unique_ptr<RestingDB>* db,
         CheckWalDirs(options.wal_dirs, {options.directory, options.against});
   }
   if (status.ok()) {
-    status = RestingDB::Open(options.directory, options.wal_dirs, db);
+    status = OfflineDB::Open(options.directory, options.wal_dirs, db);
   }
   if (!status.ok()) return status;
-  return RestingReplica::Open((*db)->db(), (*db)->handles(),
+  return OfflineReplica::Open((*db)->db(), (*db)->handles(),
                               options.credentials.cluster, secret, replica);
 }
 
@@ -337,9 +339,10 @@ void Tell(const Export& exported, const std::string& output,
           std::ostream& out) {
   out << exported.pairs() << " pairs and " << exported.tombstones()
       << " tombstones exported to " << output;
-  if (exported.suspect() > 0) {
-    out << "; also " << exported.suspect()
-        << " suspect pairs, to FAMILY.suspect.sst: nothing says of which"
+  if (exported.quarantined() > 0) {
+    out << "; also " << exported.quarantined()
+        << " quarantined pairs, to FAMILY.quarantined.sst: nothing says of "
+           "which"
            " version they are";
   }
   if (exported.damaged() > 0) {
@@ -352,27 +355,27 @@ void Tell(const Export& exported, const std::string& output,
 
 int RunRescue(const RescueOptions& options, std::ostream& out,
               std::ostream& err) {
-  std::unique_ptr<RestingDB> db;
-  std::unique_ptr<RestingReplica> replica;
+  std::unique_ptr<OfflineDB> db;
+  std::unique_ptr<OfflineReplica> replica;
   Status status = OpenReplica(options, &db, &replica);
   if (status.ok()) {
     Search search(*replica);
     status = search.Run(options);
-    const DoubtedPairs& doubted = search.doubted();
-    for (const std::string& unread : doubted.unread) {
+    const UncertainPairs& uncertain = search.uncertain();
+    for (const std::string& unread : uncertain.unread) {
       err << "rocksync rescue: not all data could be read; pairs without an"
              " index entry may be left out: "
           << unread << "\n";
     }
-    if (doubted.entities > 0) {
-      err << "rocksync rescue: " << doubted.entities
+    if (uncertain.entities > 0) {
+      err << "rocksync rescue: " << uncertain.entities
           << " wide-column entities are listed as damaged and not exported; "
              "the first: "
-          << doubted.entity.ToString() << "\n";
+          << uncertain.entity.ToString() << "\n";
     }
     std::vector<Rescued> found = search.TakeFound();
     if (status.ok() && found.empty()) {
-      if (!doubted.unread.empty()) return kRescueError;
+      if (!uncertain.unread.empty()) return kRescueError;
       out << options.directory << " holds nothing that " << options.against
           << " lacks\n";
       return kRescueNothing;

@@ -18,7 +18,7 @@ struct RescueOptions {
   std::string output;     // made; must not be there
   Credentials credentials;
   // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
-  // say (resting_db.h).
+  // say (offline_db.h).
   std::vector<std::string> wal_dirs = {};
 };
 
@@ -33,24 +33,26 @@ inline constexpr int kRescueError = 2;
 //     key_hex           the key's bytes
 //     kind              "pair" or "tombstone"
 //     why               "missing_there", "newer_here" or "other_content"; of a
-//                       suspect pair also "deleted_there"
-//     time_ms, counter, replica   its version; of a suspect pair what its index
+//                       quarantined pair also "deleted_there"
+//     time_ms, counter, replica   its version; of a quarantined pair what its
+//     index
 //                       entry says, all 0 if that says nothing
 //     value_bytes       of a pair
 //     damaged           true if the value does not match its index entry or
 //                       does not read
-//     suspect           true if nothing vouches for the value, so that nobody
+//     quarantined           true if nothing acknowledges the value, so that
+//     nobody
 //                       knows its version: it has no index entry, or one that
-//                       is suspect, of a delete, or of another value. If it
+//                       is quarantined, of a delete, or of another value. If it
 //                       reads, it is in the second kind of SST file.
 //   OUTPUT/FAMILY.sst    the pairs of a family, an SST file that RocksDB's
 //                        SstFileReader and `sst_dump` read and a plain database
 //                        ingests. Names with other bytes than letters, digits,
 //                        '_' and '-' are in hexadecimal after 0x.
-//   OUTPUT/FAMILY.suspect.sst   the suspect pairs that read
-// A suspect pair is left out only if `against` holds the very value. Reads all
-// data of the replica. Memory: the keys that are exported or suspect. Exit
-// codes 0: there is nothing, 1: something was exported, 2: error, also if
+//   OUTPUT/FAMILY.quarantined.sst   the quarantined pairs that read
+// A quarantined pair is left out only if `against` holds the very value. Reads
+// all data of the replica. Memory: the keys that are exported or quarantined.
+// Exit codes 0: there is nothing, 1: something was exported, 2: error, also if
 // nothing was found but not all data could be read.
 int RunRescue(const RescueOptions& options, std::ostream& out,
               std::ostream& err);

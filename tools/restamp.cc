@@ -4,7 +4,7 @@
 
 #include "replication/store/own_options.h"
 #include "rocksync/replicated_db.h"
-#include "tools/resting_db.h"
+#include "tools/offline_db.h"
 
 namespace rocksync {
 

@@ -17,7 +17,7 @@ struct RestampToolOptions {
   Credentials credentials;  // cluster and secret
   uint64_t max_ahead_ms = 60'000;
   // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
-  // say (resting_db.h).
+  // say (offline_db.h).
   std::vector<std::string> wal_dirs = {};
 };
 

@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "nlohmann/json.hpp"
-#include "replication/inquirer.h"
+#include "replication/admin_client.h"
 
 namespace rocksync {
 namespace {
@@ -55,15 +55,15 @@ void PrintPeers(const Json& status, std::ostream& out) {
 
 int RunStatus(const StatusToolOptions& options, std::ostream& out,
               std::ostream& err) {
-  InquiryTarget target;
+  AdminTarget target;
   rocksdb::Status status =
       CheckAddress(options.replica, /*or_directory=*/false);
   if (status.ok()) status = MakeTarget(options.credentials, &target);
   target.address = options.replica;
-  std::unique_ptr<Inquirer> inquirer;
-  if (status.ok()) status = Inquirer::Open(target, Request(), &inquirer);
+  std::unique_ptr<AdminClient> admin_client;
+  if (status.ok()) status = AdminClient::Open(target, Request(), &admin_client);
   std::string text;
-  if (status.ok()) status = inquirer->Answer(target.timeout, {}, &text);
+  if (status.ok()) status = admin_client->Answer(target.timeout, {}, &text);
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (status.ok() && !json.is_object()) {
     status = rocksdb::Status::Corruption("the answer is no JSON object");

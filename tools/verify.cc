@@ -7,12 +7,12 @@
 #include <thread>
 
 #include "nlohmann/json.hpp"
-#include "replication/inquirer.h"
+#include "replication/admin_client.h"
 #include "replication/status_report.h"
-#include "replication/store/resting_replica.h"
+#include "replication/store/offline_replica.h"
 #include "replication/verification.h"
 #include "tools/counterpart.h"
-#include "tools/resting_db.h"
+#include "tools/offline_db.h"
 
 namespace rocksync {
 namespace {
@@ -76,7 +76,7 @@ bool IsDirectory(const std::string& path) {
 
 Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
                      bool* equal) {
-  InquiryTarget target;
+  AdminTarget target;
   Status status = CheckAddress(options.left, /*or_directory=*/true);
   if (status.ok() && IsDirectory(options.right)) {
     status = Status::InvalidArgument(
@@ -91,11 +91,11 @@ Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
   request.max_keys = options.max_keys;
   request.settle_ms = options.settle_ms;
   target.address = options.left;
-  std::unique_ptr<Inquirer> inquirer;
-  status = Inquirer::Open(target, request, &inquirer);
+  std::unique_ptr<AdminClient> admin_client;
+  status = AdminClient::Open(target, request, &admin_client);
   std::string last;
   if (status.ok()) {
-    status = inquirer->Answer(
+    status = admin_client->Answer(
         kPatience + milliseconds(options.settle_ms),
         [&](const std::string& line) { printer->Difference(line); }, &last);
   }
@@ -103,21 +103,21 @@ Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
   return status;
 }
 
-Status VerifyResting(const VerifyToolOptions& options, Printer* printer,
+Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
                      bool* equal) {
   ClusterSecret secret;
-  std::unique_ptr<RestingDB> db;
-  std::unique_ptr<RestingReplica> replica;
+  std::unique_ptr<OfflineDB> db;
+  std::unique_ptr<OfflineReplica> replica;
   std::unique_ptr<Counterpart> counterpart;
   Status status = ReadClusterSecret(options.credentials, &secret);
   if (status.ok()) {
     status = CheckWalDirs(options.wal_dirs, {options.left, options.right});
   }
   if (status.ok()) {
-    status = RestingDB::Open(options.left, options.wal_dirs, &db);
+    status = OfflineDB::Open(options.left, options.wal_dirs, &db);
   }
   if (status.ok()) {
-    status = RestingReplica::Open(
+    status = OfflineReplica::Open(
         db->db(), db->handles(), options.credentials.cluster, secret, &replica);
   }
   if (status.ok()) {
@@ -159,7 +159,7 @@ int RunVerify(const VerifyToolOptions& options, std::ostream& out,
   Printer printer(options.json, out);
   bool equal = false;
   const Status status = IsDirectory(options.left)
-                            ? VerifyResting(options, &printer, &equal)
+                            ? VerifyOffline(options, &printer, &equal)
                             : VerifyRunning(options, &printer, &equal);
   if (!status.ok()) {
     err << "rocksync verify: " << status.ToString() << "\n";

@@ -21,7 +21,7 @@ struct VerifyToolOptions {
   uint64_t settle_ms = 15'000;  // see VerifyOptions
   bool json = false;            // one JSON object a line
   // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
-  // say (resting_db.h).
+  // say (offline_db.h).
   std::vector<std::string> wal_dirs = {};
 };
 

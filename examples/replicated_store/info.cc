@@ -43,8 +43,8 @@ class Lines {
 void AddSession(const SessionProgress& session, Lines* lines) {
   lines->Add("finished", session.finished);
   lines->Add("proven_equal", session.proven_equal);
-  lines->Add("suspects_here", session.suspects_here);
-  lines->Add("suspects_there", session.suspects_there);
+  lines->Add("quarantined_here", session.quarantined_here);
+  lines->Add("quarantined_there", session.quarantined_there);
   lines->Add("elements", session.elements);
   lines->Add("elements_compared", session.elements_compared);
   lines->Add("pairs_sent", session.pairs_sent);
@@ -61,16 +61,16 @@ void AddSession(const SessionProgress& session, Lines* lines) {
   lines->Add("session_error", session.error);
 }
 
-void AddForgetting(const ForgettingStats& stats, Lines* lines) {
+void AddGcState(const TombstoneGcStats& stats, Lines* lines) {
   lines->Add("members_epoch", stats.epoch);
   lines->Add("members", stats.members.size());
   lines->Add("tombstones", stats.tombstones);
   lines->AddId("tombstones_held_up_by", stats.held_up_by);
   lines->Add("unproven_data", stats.unproven ? 1 : 0);
-  lines->AddId("two_lives_of", stats.two_lives);
+  lines->AddId("identity_conflict_of", stats.identity_conflict);
   lines->Add("tombstones_removed", stats.removed);
   lines->Add("tombstones_sweeping", stats.sweeping);
-  lines->Add("horizon_ms", stats.horizon_ms);
+  lines->Add("stable_ms", stats.stable_ms);
   for (size_t i = 0; i < stats.members.size(); ++i) {
     const MemberStats& member = stats.members[i];
     const std::string prefix = "member" + std::to_string(i) + "_";
@@ -78,7 +78,7 @@ void AddForgetting(const ForgettingStats& stats, Lines* lines) {
     lines->AddId("replica_id", member.replica_id);
     lines->Add("since_epoch", member.since_epoch);
     lines->Add("held_ms", member.held_ms);
-    lines->Add("vouched_ms", member.vouched_ms);
+    lines->Add("acknowledged_ms", member.acknowledged_ms);
     lines->set_prefix("");
   }
 }
@@ -100,7 +100,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("bytes_total", stats.bytes_total);
   lines->Add("rounds", stats.rounds);
   lines->Add("paused", stats.paused);
-  AddForgetting(stats.forgetting, lines);
+  AddGcState(stats.gc, lines);
   lines->Add("peers", stats.peers.size());
   for (size_t i = 0; i < stats.peers.size(); ++i) {
     const PeerStats& peer = stats.peers[i];

@@ -241,7 +241,9 @@ Status Run(Settings settings, const sigset_t& signals) {
                                             const std::vector<uint64_t>& ids) {
     return database->SetMembers(epoch, ids);
   };
-  command_options.forget = [&database] { return database->ForgetTombstones(); };
+  command_options.forget = [&database] {
+    return database->CollectTombstones();
+  };
   Commands commands(database.get(), replicator.get(), command_options);
   std::unique_ptr<Server> server;
   status = Server::Start(settings.redis, &commands, &server);

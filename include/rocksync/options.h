@@ -158,14 +158,14 @@ struct ReplicatedDBOptions {
   // refused at open.
   std::vector<std::string> merge_families;
 
-  // The application vouches that its compaction filters drop and change
+  // The application guarantees that its compaction filters drop and change
   // nothing in replicated families. Without it such filters are refused. What a
   // filter drops or changes all the same, the index does not notice: replicas
   // are called equal, until the next scrub takes it for damage and the next
   // session brings the pairs back.
   bool compaction_filters_drop_nothing = false;
 
-  // The application vouches that the comparators of replicated families call
+  // The application guarantees that the comparators of replicated families call
   // two keys equal only if their bytes are. Two spellings of one key would be
   // one pair in RocksDB and two in the index, of which replicas could never
   // agree. Without it a comparator is refused whose

@@ -61,13 +61,13 @@ struct AdoptionProgress {
 
 // What the index holds and has met, for people and tests.
 struct IndexStats {
-  uint64_t suspect_pairs = 0;  // met since opening; see index_format.md
-  // Entries held that are suspect, exactly, as of the latest session or, after
-  // a clean close, the opening. They are in no digest: while there is one here
-  // or at a peer, the two are not proven equal.
-  uint64_t suspects_held = 0;
-  uint64_t repaired_pairs = 0;     // suspect ones that a peer's pair replaced
-  uint64_t acquitted_pairs = 0;    // suspect ones that matched when read again
+  uint64_t pairs_quarantined = 0;  // met since opening; see index_format.md
+  // Entries held that are quarantined, exactly, as of the latest session or,
+  // after a clean close, the opening. They are in no digest: while there is one
+  // here or at a peer, the two are not proven equal.
+  uint64_t quarantined_now = 0;
+  uint64_t repaired_pairs = 0;  // quarantined ones that a peer's pair replaced
+  uint64_t released_pairs = 0;  // quarantined ones that matched when read again
   uint64_t repaired_entries = 0;   // of the index, with one bit flipped
   uint64_t removed_entries = 0;    // of the index, that were no key's
   uint64_t held_back_pairs = 0;    // from peers, too far in the future
@@ -144,7 +144,7 @@ struct RestampResult {
 // is closed) has no index entry. It is noticed by sequence numbers that the
 // library did not issue and by files that come or go: within about a second,
 // and in any case before a session takes its snapshot, before a pair of a peer
-// is applied and before a scrub calls anything rot. Then Adoption() says
+// is applied and before a scrub calls anything corruption. Then Adoption() says
 // "re-checking", the log and IndexStats::foreign_changes tell, and sessions are
 // refused until everything has been compared with the index, at the price of
 // reading it all; what was changed gets a version of that time, deletions a
@@ -230,16 +230,16 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // lists). `replica_ids` must include this replica.
   //
   // Set a list on one replica only, a member that has the newest list
-  // (ForgettingStats::epoch; the first list on any replica). The others take it
-  // over when they meet a replica that has it. A replica that has an older list
-  // knows nothing of the members that the newest one added: if the next list is
-  // set there, those members are refused. So before you remove the only replica
-  // that has the newest list, let another one take it over. Where disks were
-  // replaced by older states of them, set the list on a replica that none of
-  // the others refuses.
+  // (TombstoneGcStats::epoch; the first list on any replica). The others take
+  // it over when they meet a replica that has it. A replica that has an older
+  // list knows nothing of the members that the newest one added: if the next
+  // list is set there, those members are refused. So before you remove the only
+  // replica that has the newest list, let another one take it over. Where disks
+  // were replaced by older states of them, set the list on a replica that none
+  // of the others refuses.
   //
   // A member that is absent keeps tombstones from going, for as long as it is
-  // away (ForgettingStats::held_up_by). One that will not come back is removed
+  // away (TombstoneGcStats::held_up_by). One that will not come back is removed
   // by a list without it; it is then refused, and may be started anew, empty. A
   // new replica joins empty, or from a recent copy of a member. Recipes are in
   // docs/operating.md.
@@ -249,14 +249,14 @@ class ReplicatedDB : public rocksdb::StackableDB {
   rocksdb::Status SetMembers(uint64_t epoch,
                              const std::vector<uint64_t>& replica_ids);
 
-  // Forgets now what all members are known to hold. It happens by itself after
+  // Collects now what all members are known to hold. It happens by itself after
   // a session once 1 in 50 elements would go. Peers follow when they are next
   // met. Reads the parts of the index that change. OK also if there is nothing
   // to forget.
-  rocksdb::Status ForgetTombstones();
+  rocksdb::Status CollectTombstones();
 
   // O(members).
-  ForgettingStats GetForgettingStats() const;
+  TombstoneGcStats GetTombstoneGcStats() const;
 
   AdoptionProgress Adoption() const;
 
@@ -280,7 +280,7 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // it must have been stopped. Aborted: the application holds a snapshot;
   // nothing has ended, and Close may be called again once that is released.
   // After any other status the database is closed, as far as that succeeded:
-  // writes to families, SetMembers, ForgetTombstones and RememberPeer return
+  // writes to families, SetMembers, CollectTombstones and RememberPeer return
   // ShutdownInProgress then, Close and the destructor may be called, and
   // nothing else.
   rocksdb::Status Close() override;

@@ -125,8 +125,8 @@ class Replicator {
   // Busy: the peer was in sessions with others all the time, for io_timeout, or
   // it or this replicator is paused, as the message says. Incomplete: all went
   // across but pairs that one side refuses (too large, too far in the future,
-  // unreadable), or the digests are equal and suspect pairs are left out of
-  // them (SessionProgress::suspects_here and suspects_there; each replica
+  // unreadable), or the digests are equal and quarantined pairs are left out of
+  // them (SessionProgress::quarantined_here and quarantined_there; each replica
   // settles its own once that was so with all its peers, in the background);
   // stats() tell. TryAgain: not now, and sooner or later it goes by itself, so
   // call it again (the interval's sessions do): one side still reads an
@@ -146,7 +146,7 @@ class Replicator {
   //
   // OK: `*result` says what came of it. InvalidArgument: options, or one of the
   // two refuses the other. Busy, TryAgain, Aborted: as SyncNow. Incomplete: not
-  // all could be compared, or suspect pairs are in neither set; the message
+  // all could be compared, or quarantined pairs are in neither set; the message
   // says why, `*result` how far it came, and `differs` was told what was found.
   virtual rocksdb::Status Verify(const std::string& peer,
                                  const VerifyOptions& options,

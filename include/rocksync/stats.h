@@ -16,11 +16,11 @@ struct SessionProgress {
   bool finished = false;
   // The digests compared equal, and neither side leaves a pair out of them.
   bool proven_equal = false;
-  // Suspect pairs (IndexStats::suspects_held) that the session brought nothing
-  // for: as long as there are any the two are not proven equal. The peer's are
-  // known if the digests compared equal.
-  uint64_t suspects_here = 0;
-  uint64_t suspects_there = 0;
+  // Quarantined pairs (IndexStats::quarantined_now) that the session brought
+  // nothing for: as long as there are any the two are not proven equal. The
+  // peer's are known if the digests compared equal.
+  uint64_t quarantined_here = 0;
+  uint64_t quarantined_there = 0;
   uint64_t elements = 0;  // in this replica's snapshot
   uint64_t elements_compared = 0;
   uint64_t pairs_sent = 0;
@@ -48,7 +48,7 @@ struct PeerStats {
   std::string last_error;   // of the latest session; empty if it was fine
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
-  // When the last session began that found the digests equal, suspect pairs
+  // When the last session began that found the digests equal, quarantined pairs
   // left out or not. Those are settled once that was so with every peer.
   uint64_t digests_equal_as_of_ms = 0;
   SessionProgress last;  // the latest session, running or ended
@@ -60,14 +60,14 @@ struct ScrubStats {
   uint64_t pairs_compared = 0;    // in this pass, or else in the last one
   uint64_t last_finished_ms = 0;  // wall clock, ms since epoch; a new database
                                   // counts as just scrubbed
-  uint64_t rot_found = 0;         // pairs that disagreed, since the start
+  uint64_t corruption_found = 0;  // pairs that disagreed, since the start
   uint64_t unreadable = 0;        // keys or ranges passed over until the next
                                   // pass, since reading failed; since the start
-  uint64_t repaired = 0;          // suspect pairs that a peer's pair replaced
-  uint64_t acquitted = 0;         // suspect pairs that matched when read again
-  uint64_t settled = 0;           // those that no peer knew better of: adopted
-  std::string last_error;         // of the latest step, or what the last pass
-                                  // passed over; empty if all was fine
+  uint64_t repaired = 0;   // quarantined pairs that a peer's pair replaced
+  uint64_t released = 0;   // quarantined pairs that matched when read again
+  uint64_t settled = 0;    // those that no peer knew better of: adopted
+  std::string last_error;  // of the latest step, or what the last pass
+                           // passed over; empty if all was fine
 };
 
 // A member of the cluster, as far as this replica knows (see
@@ -77,29 +77,31 @@ struct MemberStats {
   uint64_t replica_id = 0;
   uint64_t since_epoch = 0;  // listed without a gap from this epoch on
   uint64_t held_ms = 0;      // this replica holds all that it held at this time
-  uint64_t vouched_ms = 0;   // it vouches to hold what all held at this time
+  uint64_t acknowledged_ms =
+      0;  // it acknowledges to hold what all held at this time
 };
 
 // What of deletes is kept, and why.
-struct ForgettingStats {
-  uint64_t epoch = 0;       // of the member list; 0: none, nothing is forgotten
-  uint64_t horizon_ms = 0;  // tombstones up to this time are forgotten
+struct TombstoneGcStats {
+  uint64_t epoch = 0;       // of the member list; 0: none, nothing is collected
+  uint64_t stable_ms = 0;   // tombstones up to this time are collected
   uint64_t tombstones = 0;  // still held, as of the latest session
   uint64_t removed = 0;     // index entries taken out since opening
-  bool sweeping = false;    // some of the forgotten are still in the index
+  bool sweeping = false;    // some of the collected are still in the index
   // If tombstones are held: the replica id of the member of whom least is
-  // known, who keeps them from being forgotten. 0: none is behind.
+  // known, who keeps them from being collected. 0: none is behind.
   uint64_t held_up_by = 0;
-  // A member, maybe this one, that was heard of in two lives which do not
-  // follow one another: a copy of it runs, or an older state of its disk.
-  // Nothing more is forgotten (and held_up_by may name others) until a newer
+  // A member, maybe this one, that was heard of in two incarnations which do
+  // not follow one another: a copy of it runs, or an older state of its disk.
+  // Nothing more is collected (and held_up_by may name others) until a newer
   // list is set; do that once one of the two was opened as a new replica. 0:
   // none was heard of since opening and since the present list came.
-  uint64_t two_lives = 0;
+  uint64_t identity_conflict = 0;
   // This replica has data from before it was a member, or took such pairs of
-  // one while it was filling, and has not been proven equal to a member without
-  // any. Members that have forgotten more than those data know of refuse it.
-  // Remedy: find the member that brought the data, export what it alone holds
+  // one while it was bootstrapping, and has not been proven equal to a member
+  // without any. Members that have collected more than those data know of
+  // refuse it. Remedy: find the member that brought the data, export what it
+  // alone holds
   // (`rocksync rescue`), and start that member empty. A new, empty replica is
   // no remedy while that member is there, since it takes the same pairs again.
   bool unproven = false;
@@ -124,7 +126,7 @@ struct ReplicationStats {
   uint64_t rounds = 0;
   bool paused = false;
   ScrubStats scrub;
-  ForgettingStats forgetting;
+  TombstoneGcStats gc;
   // In the order of the options, then others: those connected, and the 64 met
   // or tried last, so that addresses given to SyncNow do not pile up.
   std::vector<PeerStats> peers;

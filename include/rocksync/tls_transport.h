@@ -24,7 +24,7 @@
 
 namespace rocksync {
 
-// Bounds that a socket transport keeps, whoever knocks. No duration may be
+// Bounds that a socket transport keeps, whoever connects. No duration may be
 // longer than kMostDuration (rocksync/limits.h), a year.
 struct SocketLimits {
   // From the first byte of TCP to the end of the handshake of an accepted
@@ -59,7 +59,7 @@ struct TlsTransportOptions {
 
   // Told, on a thread of the transport, of each accepted connection that was
   // turned away before it reached the application, and why. Empty: nobody is
-  // told. For a log; it must return soon, and somebody who knocks on purpose
+  // told. For a log; it must return soon, and somebody who connects on purpose
   // makes it be called often.
   std::function<void(const rocksdb::Status& why)> refused;
 

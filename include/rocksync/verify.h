@@ -53,19 +53,19 @@ struct VerifyResult {
   // All was compared and nothing differs. Said only of equal digests at the
   // first look, or if what differed then had arrived at a later one.
   bool equal = false;
-  // All was compared; false if max_keys ended it, or if suspect pairs were left
-  // out.
+  // All was compared; false if max_keys ended it, or if quarantined pairs were
+  // left out.
   bool complete = false;
   uint64_t elements = 0;     // pairs and tombstones here, at the first look
   uint64_t differences = 0;  // keys told
   uint64_t in_flight = 0;    // keys that differed at first, and then no more
   uint64_t bytes = 0;        // of messages, both directions
   uint32_t looks = 0;        // sessions that it took
-  // Suspect pairs (IndexStats::suspects_held) at the first look, in which the
-  // two may differ without anybody being able to tell. A pair that is suspect
-  // on one side and sound on the other is none of them: it differs.
-  uint64_t suspects_here = 0;
-  uint64_t suspects_there = 0;
+  // Quarantined pairs (IndexStats::quarantined_now) at the first look, in which
+  // the two may differ without anybody being able to tell. A pair that is
+  // quarantined on one side and sound on the other is none of them: it differs.
+  uint64_t quarantined_here = 0;
+  uint64_t quarantined_there = 0;
 };
 
 // Sees each key that differs. Must not call the replicator.

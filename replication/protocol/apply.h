@@ -58,11 +58,11 @@ constexpr uint64_t Trusted(uint64_t reading, uint64_t wall_ms,
              : reading;
 }
 
-// A tombstone that all members have (forgetting.h): to every reader it is not
-// there, and nobody accepts it. By horizon 0 nothing is forgotten.
-constexpr bool IsForgotten(bool tombstone, const Version& version,
-                           uint64_t horizon) {
-  return tombstone && horizon > 0 && version.time <= horizon;
+// A tombstone that all members have (tombstone_gc.h): to every reader it is not
+// there, and nobody accepts it. By stable time 0 nothing is collected.
+constexpr bool IsCollected(bool tombstone, const Version& version,
+                           uint64_t stable_time) {
+  return tombstone && stable_time > 0 && version.time <= stable_time;
 }
 
 }  // namespace rocksync

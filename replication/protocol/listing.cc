@@ -51,7 +51,7 @@ absl::Status Listing::ReceiveClaim(const Claim& claim) {
     return Malformed(kType, "too many in one turn");
   }
   ++received_;
-  if (context_.span != nullptr) {
+  if (context_.batch != nullptr) {
     if (claim.held.state == Held::State::kNothing) {
       return Malformed(kType, "nothing is held of the key");
     }
@@ -60,8 +60,8 @@ absl::Status Listing::ReceiveClaim(const Claim& claim) {
     }
     const uint64_t position =
         context_.storage->PositionOf(claim.family, claim.key);
-    if (!context_.span->Covers(position)) {
-      return Malformed(kType, "a key that is not in the span");
+    if (!context_.batch->Covers(position)) {
+      return Malformed(kType, "a key that is not in the batch");
     }
   } else if (reports()) {
     return Malformed(kType, "unasked");
@@ -91,12 +91,12 @@ absl::StatusOr<Held> Listing::Take(uint32_t family, std::string_view key) {
     return Held{};
   }
   const IndexEntry& entry = **found;
-  if (context_.span != nullptr) {
-    const std::optional<uint32_t> ordinal = context_.span->Find(
+  if (context_.batch != nullptr) {
+    const std::optional<uint32_t> ordinal = context_.batch->Find(
         context_.storage->PositionOf(family, key), entry.hash);
     if (ordinal) {
-      context_.span->Settle(*ordinal);
-      context_.span->Remove(*ordinal);
+      context_.batch->Settle(*ordinal);
+      context_.batch->Remove(*ordinal);
     }
   }
   return HeldOf(entry);
@@ -119,7 +119,7 @@ absl::Status Listing::ReceiveHoldings(std::string_view body) {
 void Listing::Found(Difference difference) {
   const bool same = Same(difference.mine, difference.theirs);
   // A candidate that was none. At a second look the task wants to know.
-  if (same && context_.span != nullptr) return;
+  if (same && context_.batch != nullptr) return;
   if (!same) ++context_.report->differences;
   if (!*context_.enough) {
     *context_.enough = !context_.task->found(std::move(difference));
@@ -183,8 +183,8 @@ absl::Status Listing::BuildClaims(Turn* turn) {
 }
 
 absl::StatusOr<std::optional<Difference>> Listing::NextClaim() {
-  Span* const span = context_.span;
-  if (span == nullptr) {
+  LeafBatch* const batch = context_.batch;
+  if (batch == nullptr) {
     if (!reports() || next_key_ == context_.task->keys.size()) {
       return std::nullopt;
     }
@@ -195,10 +195,10 @@ absl::StatusOr<std::optional<Difference>> Listing::NextClaim() {
   }
   while (next_candidate_ < candidates_.size()) {
     const uint32_t ordinal = candidates_[next_candidate_++];
-    if (span->IsSettled(ordinal)) continue;
-    span->Settle(ordinal);
+    if (batch->IsSettled(ordinal)) continue;
+    batch->Settle(ordinal);
     absl::StatusOr<IndexEntry> entry = context_.snapshot->FindElement(
-        span->PositionAt(ordinal), span->HashAt(ordinal));
+        batch->PositionAt(ordinal), batch->HashAt(ordinal));
     if (absl::IsNotFound(entry.status()) || absl::IsDataLoss(entry.status())) {
       ++unreadable_;
       ++context_.report->pairs_unreadable;
@@ -211,7 +211,7 @@ absl::StatusOr<std::optional<Difference>> Listing::NextClaim() {
       context_.storage->NoteOversized(entry->family, entry->key);
       continue;
     }
-    span->Remove(ordinal);
+    batch->Remove(ordinal);
     const Held mine = HeldOf(*entry);
     return Difference{entry->family, std::move(entry->key), mine, {}};
   }
@@ -221,11 +221,11 @@ absl::StatusOr<std::optional<Difference>> Listing::NextClaim() {
 // --- Where it stands --------------------------------------------------------
 
 bool Listing::idle() const {
-  if (context_.span == nullptr) {
+  if (context_.batch == nullptr) {
     return !reports() || next_key_ == context_.task->keys.size();
   }
   for (size_t i = next_candidate_; i < candidates_.size(); ++i) {
-    if (!context_.span->IsSettled(candidates_[i])) return false;
+    if (!context_.batch->IsSettled(candidates_[i])) return false;
   }
   return true;
 }

@@ -22,10 +22,10 @@
 #include "absl/status/statusor.h"
 #include "replication/protocol/difference.h"
 #include "replication/protocol/exchange.h"
+#include "replication/protocol/leaf_batch.h"
 #include "replication/protocol/listing_coding.h"
 #include "replication/protocol/round_work.h"
 #include "replication/protocol/session.h"
-#include "replication/protocol/span.h"
 #include "replication/protocol/storage_view.h"
 
 namespace rocksync {
@@ -40,16 +40,16 @@ struct ListingContext {
   const std::function<bool()>* cancelled = nullptr;
   SessionReport* report = nullptr;
   const VerifyTask* task = nullptr;  // of the initiator
-  // Of a span; null at a second look, which claims the keys of the task.
-  Span* span = nullptr;
+  // Of a batch; null at a second look, which claims the keys of the task.
+  LeafBatch* batch = nullptr;
   bool* enough = nullptr;   // set once the task wants to know no more
-  uint64_t peer_count = 0;  // elements the peer has in the span
+  uint64_t peer_count = 0;  // elements the peer has in the batch
 };
 
 // Memory: the claims of one turn.
 class Listing final : public RoundWork {
  public:
-  // `candidates`: ordinals into the span, ascending; empty without a span.
+  // `candidates`: ordinals into the batch, ascending; empty without a batch.
   Listing(const ListingContext& context, std::vector<uint32_t> candidates);
 
   absl::Status Receive(MessageType type, std::string_view body) override;

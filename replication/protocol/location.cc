@@ -63,19 +63,19 @@ void Location::FoundAll() {
   }
 }
 
-std::vector<uint32_t> Location::NextSpan(uint64_t peer_total,
-                                         uint64_t max_elements) const {
-  std::vector<uint32_t> span;
+std::vector<uint32_t> Location::NextBatch(uint64_t peer_total,
+                                          uint64_t max_elements) const {
+  std::vector<uint32_t> batch;
   const uint64_t peer_share = peer_total / leaves_.size();
   uint64_t expected = 0;
   for (const uint32_t leaf : found_) {
     if (settled_.Contains(leaf)) continue;
     const uint64_t larger = std::max(leaves_[leaf].count, peer_share);
-    if (!span.empty() && larger > max_elements - expected) break;
-    span.push_back(leaf);
+    if (!batch.empty() && larger > max_elements - expected) break;
+    batch.push_back(leaf);
     expected = std::min(max_elements, expected + larger);
   }
-  return span;
+  return batch;
 }
 
 std::vector<uint32_t> Location::Narrow(std::vector<uint32_t> leaves,

@@ -1,5 +1,5 @@
 // Where two large sets differ: which of the 2^16 leaves, and how a session has
-// got on with them. Leaves are settled span by span; what is compared again
+// got on with them. Leaves are settled batch by batch; what is compared again
 // afterwards are the others.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_LOCATION_H_
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "replication/protocol/span.h"
+#include "replication/protocol/leaf_batch.h"
 #include "replication/protocol/storage_view.h"
 #include "sketch/digest.h"
 #include "sketch/element.h"
@@ -44,8 +44,8 @@ class Location {
   // The next leaves that were found and are not settled, ascending: as many
   // as hold about max_elements on either side, at least one; empty if there
   // are none. The peer's share of a leaf is taken from its total.
-  std::vector<uint32_t> NextSpan(uint64_t peer_total,
-                                 uint64_t max_elements) const;
+  std::vector<uint32_t> NextBatch(uint64_t peer_total,
+                                  uint64_t max_elements) const;
   // `leaves`, of which the peer holds `peer_count` elements; fewer of them, at
   // least one, if that is more than max_elements here or much more there.
   std::vector<uint32_t> Narrow(std::vector<uint32_t> leaves,
@@ -55,7 +55,7 @@ class Location {
   // The digest of some leaves as of the snapshot.
   Digest Sum(const std::vector<uint32_t>& leaves) const;
 
-  // The leaves of a span are done; `merged` is what they hold now.
+  // The leaves of a batch are done; `merged` is what they hold now.
   void Settle(const std::vector<uint32_t>& leaves, const Digest& merged);
 
  private:

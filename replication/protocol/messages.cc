@@ -10,12 +10,13 @@ namespace rocksync {
 namespace {
 
 constexpr uint8_t kOptionBloom = 0x01;
-constexpr uint8_t kOptionSpans = 0x02;
+constexpr uint8_t kOptionBatches = 0x02;
 constexpr uint8_t kOptionVerify = 0x04;
 constexpr uint8_t kOptionKeysOnly = 0x08;
 constexpr uint8_t kOptionLeftOut = 0x10;
-constexpr uint8_t kKnownOptions = kOptionBloom | kOptionSpans | kOptionVerify |
-                                  kOptionKeysOnly | kOptionLeftOut;
+constexpr uint8_t kKnownOptions = kOptionBloom | kOptionBatches |
+                                  kOptionVerify | kOptionKeysOnly |
+                                  kOptionLeftOut;
 constexpr uint8_t kRunsForm = 0;
 constexpr uint8_t kBitmapForm = 1;
 
@@ -80,8 +81,8 @@ std::string_view MessageName(MessageType type) {
       return "Differs";
     case MessageType::kLocate:
       return "Locate";
-    case MessageType::kSpan:
-      return "Span";
+    case MessageType::kBatch:
+      return "LeafBatch";
     case MessageType::kSummary:
       return "Summary";
     case MessageType::kPayload:
@@ -114,8 +115,8 @@ std::string_view MessageName(MessageType type) {
       return "Holdings";
     case MessageType::kAnnouncement:
       return "Announcement";
-    case MessageType::kKnock:
-      return "Knock";
+    case MessageType::kAuthHello:
+      return "AuthHello";
     case MessageType::kChallenge:
       return "Challenge";
     case MessageType::kRequest:
@@ -175,7 +176,7 @@ void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags) {
   *flags = hello.prefer_round_trips ? kFlagPreferRoundTrips : 0;
   EncodeDigest(hello.digest, out);
   const auto options = static_cast<uint8_t>(
-      (hello.bloom ? kOptionBloom : 0) | (hello.spans ? kOptionSpans : 0) |
+      (hello.bloom ? kOptionBloom : 0) | (hello.batches ? kOptionBatches : 0) |
       (hello.verify ? kOptionVerify : 0) |
       (hello.keys_only ? kOptionKeysOnly : 0) |
       (hello.left_out > 0 ? kOptionLeftOut : 0));
@@ -198,7 +199,7 @@ absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello) {
       return Malformed(MessageType::kHello, "unknown options");
     }
     hello->bloom = (options & kOptionBloom) != 0;
-    hello->spans = (options & kOptionSpans) != 0;
+    hello->batches = (options & kOptionBatches) != 0;
     hello->verify = (options & kOptionVerify) != 0;
     hello->keys_only = (options & kOptionKeysOnly) != 0;
     if (hello->keys_only && !hello->verify) {
@@ -227,33 +228,33 @@ absl::Status DecodeCount(MessageType type, std::string_view body,
   return absl::OkStatus();
 }
 
-void EncodeSpan(const SpanHead& span, std::string* out) {
+void EncodeBatch(const BatchHead& batch, std::string* out) {
   std::string runs;
   uint64_t run_count = 0;
   uint32_t next = 0;  // the first leaf after the last run
-  for (size_t i = 0; i < span.leaves.size();) {
+  for (size_t i = 0; i < batch.leaves.size();) {
     size_t end = i + 1;
-    while (end < span.leaves.size() &&
-           span.leaves[end] == span.leaves[end - 1] + 1) {
+    while (end < batch.leaves.size() &&
+           batch.leaves[end] == batch.leaves[end - 1] + 1) {
       ++end;
     }
-    const uint64_t skipped = span.leaves[i] - next;
+    const uint64_t skipped = batch.leaves[i] - next;
     PutVarint64(&runs, 2 * skipped + (end - i > 1 ? 1 : 0));
     if (end - i > 1) PutVarint64(&runs, end - i - 2);
-    next = span.leaves[end - 1] + 1;
+    next = batch.leaves[end - 1] + 1;
     ++run_count;
     i = end;
   }
   PutVarint64(out, run_count);
   out->append(runs);
-  EncodeDigest(span.digest, out);
+  EncodeDigest(batch.digest, out);
 }
 
-absl::Status DecodeSpan(std::string_view body, SpanHead* span) {
-  span->leaves.clear();
+absl::Status DecodeBatch(std::string_view body, BatchHead* batch) {
+  batch->leaves.clear();
   uint64_t run_count = 0;
   if (!GetVarint64(&body, kLeafCount, &run_count) || run_count == 0) {
-    return Malformed(MessageType::kSpan, "no leaves");
+    return Malformed(MessageType::kBatch, "no leaves");
   }
   uint64_t next = 0;
   for (uint64_t i = 0; i < run_count; ++i) {
@@ -261,20 +262,20 @@ absl::Status DecodeSpan(std::string_view body, SpanHead* span) {
     uint64_t more = 0;
     if (!GetVarint64(&body, 2 * kLeafCount, &head) ||
         ((head & 1) != 0 && !GetVarint64(&body, kLeafCount, &more))) {
-      return Malformed(MessageType::kSpan, "truncated leaves");
+      return Malformed(MessageType::kBatch, "truncated leaves");
     }
     const uint64_t first = next + head / 2;
     const uint64_t end = first + 1 + ((head & 1) != 0 ? more + 1 : 0);
     if (end > kLeafCount) {
-      return Malformed(MessageType::kSpan, "leaves out of range");
+      return Malformed(MessageType::kBatch, "leaves out of range");
     }
     for (uint64_t leaf = first; leaf < end; ++leaf) {
-      span->leaves.push_back(static_cast<uint32_t>(leaf));
+      batch->leaves.push_back(static_cast<uint32_t>(leaf));
     }
     next = end;
   }
-  if (!GetDigest(&body, &span->digest) || !body.empty()) {
-    return Malformed(MessageType::kSpan, "no count and digest");
+  if (!GetDigest(&body, &batch->digest) || !body.empty()) {
+    return Malformed(MessageType::kBatch, "no count and digest");
   }
   return absl::OkStatus();
 }

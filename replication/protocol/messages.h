@@ -25,8 +25,8 @@ enum class MessageType : uint8_t {
   kHello = 1,     // a session begins: what I hold
   kEqual = 2,     // what you summarised is what I hold
   kDiffers = 3,   // it is not; an exchange begins, I am its initiator
-  kLocate = 4,    // it is not, and is too much for one span: find the leaves
-  kSpan = 5,      // let us work off these leaves: what I hold there
+  kLocate = 4,    // it is not, and is too much for one batch: find the leaves
+  kBatch = 5,     // let us work off these leaves: what I hold there
   kSummary = 6,   // what I hold after this round
   kPayload = 7,   // one payload of the running exchange
   kPass = 8,      // nothing to say in this turn
@@ -42,11 +42,11 @@ enum class MessageType : uint8_t {
   kRefusal = 18,
   kClaims = 19,    // comparing only: what I hold of some keys
   kHoldings = 20,  // what I hold of the keys claimed in your last turn
-  // Between sessions: see forgetting.h.
+  // Between sessions: see tombstone_gc.h.
   kAnnouncement = 21,
-  kKnock = 22,  // these two, kProof and kFarewell: see knock.h
+  kAuthHello = 22,  // these two, kProof and kFarewell: see authentication.h
   kChallenge = 23,
-  kRequest = 24,  // these two: see inquiry.h
+  kRequest = 24,  // these two: see admin_messages.h
   kReply = 25,
   // Within a session, of no session: who has the turn still works on it.
   kHeartbeat = 26,
@@ -66,9 +66,9 @@ inline constexpr uint8_t kFlagPreferRoundTrips = 0x20;
 inline constexpr uint8_t kFlagHelloExtended = 0x40;
 // Flag of kLocate: one side is empty, so no exchange: every leaf differs.
 inline constexpr uint8_t kFlagEverything = 0x20;
-// Flag of kSummary: of the whole set, not of the span.
+// Flag of kSummary: of the whole set, not of the batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
-// Flag of kSummary: I refused or could not read a pair of this span.
+// Flag of kSummary: I refused or could not read a pair of this batch.
 inline constexpr uint8_t kFlagUnsettled = 0x40;
 // Flag of the last message of a turn, if that is kDiffers, kPayload, kPass, one
 // of kOffers to kPairs, kClaims or kHoldings: I have nothing left to send but
@@ -80,13 +80,13 @@ struct Hello {
   bool prefer_round_trips = false;
   bool bloom = false;                // exchanges in mode kBloom, at this rate:
   uint16_t false_positive_rate = 0;  // in 1/65536, at least 1
-  bool spans = false;  // the sender cannot take its set in one span
+  bool batches = false;  // the sender cannot take its set in one batch
   // Only compare: what differs is listed, nothing is shipped or written.
   bool verify = false;
   bool keys_only = false;  // with `verify`: only the keys that I shall claim
-  uint64_t left_out = 0;   // pairs that are in no digest, being suspect
+  uint64_t left_out = 0;   // pairs that are in no digest, being quarantined
 };
-// count | digest (16) [| options (1): bit 0 bloom, bit 1 spans, bit 2 verify,
+// count | digest (16) [| options (1): bit 0 bloom, bit 1 batches, bit 2 verify,
 // bit 3 keys only, bit 4 pairs left out [| rate (2) if bloom] [| left out if
 // bit 4]], the options if kFlagHelloExtended is set.
 void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags);
@@ -115,12 +115,12 @@ absl::Status DecodeCount(MessageType type, std::string_view body,
 
 // runs | runs x (2 * skipped + (taken > 1) [| taken - 2]) | count | digest:
 // leaves ascending, as runs of neighbours, each after `skipped` leaves.
-struct SpanHead {
+struct BatchHead {
   std::vector<uint32_t> leaves;
   Digest digest;
 };
-void EncodeSpan(const SpanHead& span, std::string* out);
-absl::Status DecodeSpan(std::string_view body, SpanHead* span);
+void EncodeBatch(const BatchHead& batch, std::string* out);
+absl::Status DecodeBatch(std::string_view body, BatchHead* batch);
 
 // Which of `offers` offers are wanted. An empty body: all of them. Else a form
 // byte, 0: lengths of alternating runs, wanted first, the last left out;

@@ -261,8 +261,8 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
       return ReceiveDiffers(body);
     case MessageType::kLocate:
       return ReceiveLocate(body, flags);
-    case MessageType::kSpan:
-      return ReceiveSpan(body);
+    case MessageType::kBatch:
+      return ReceiveBatch(body);
     case MessageType::kSummary:
       return ReceiveSummary(body, flags);
     case MessageType::kPayload:
@@ -290,7 +290,7 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
     case MessageType::kConfirm:
     case MessageType::kRefusal:
     case MessageType::kAnnouncement:
-    case MessageType::kKnock:
+    case MessageType::kAuthHello:
     case MessageType::kChallenge:
     case MessageType::kRequest:
     case MessageType::kReply:
@@ -304,18 +304,18 @@ absl::Status SessionImpl::ReceiveInStage(MessageType type, uint8_t flags,
 
 void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {
   // What finding out which leaves differ takes. It is free again by the time
-  // that a sketch of a span is decoded, so the larger of the two counts.
+  // that a sketch of a batch is decoded, so the larger of the two counts.
   constexpr size_t kLeafBytes = 40;
   constexpr size_t kDecodingBytes = DecodingBytes(kMaxSums);
   // The sums of a sketch, and what a session takes for anything at all.
   constexpr size_t kBaseBytes = size_t{256} << 10;
-  // An element of a span, what an exchange makes of it, and what was gained.
+  // An element of a batch, what an exchange makes of it, and what was gained.
   constexpr size_t kElementBytes = 96;
   constexpr size_t kTurnShare = 64;
   const size_t fixed =
       kBaseBytes + std::max(kLeafBytes * leaves, kDecodingBytes);
   const size_t left = max_bytes > fixed ? max_bytes - fixed : 0;
-  options->max_span_elements = std::max<size_t>(1, left / kElementBytes);
+  options->max_batch_elements = std::max<size_t>(1, left / kElementBytes);
   options->max_turn_bytes =
       std::min(options->max_turn_bytes, max_bytes / kTurnShare);
 }

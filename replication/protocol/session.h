@@ -24,8 +24,8 @@ namespace rocksync {
 struct SessionOptions {
   ExchangeOptions exchange;
   // Elements held in memory at once on each side (24 bytes each); a larger
-  // difference is worked off span by span.
-  size_t max_span_elements = size_t{1} << 20;
+  // difference is worked off batch by batch.
+  size_t max_batch_elements = size_t{1} << 20;
   // Most bytes one side sends before it is the other's turn.
   size_t max_turn_bytes = size_t{1} << 20;
   // Values up to this size travel with the offer instead of being asked for:
@@ -35,21 +35,21 @@ struct SessionOptions {
   // No message holds a key above kMaxKeyBytes, so that pair is never sent.
   size_t max_key_bytes = size_t{8} << 20;
   size_t max_value_bytes = size_t{64} << 20;
-  // After this age the session ends at the next span, unproven, and the caller
+  // After this age the session ends at the next batch, unproven, and the caller
   // starts another from a new snapshot.
   uint64_t max_snapshot_age_ms = 10 * 60 * 1000;
-  // Rounds of one span before the session gives up: a bound against a peer that
-  // never agrees.
+  // Rounds of one batch before the session gives up: a bound against a peer
+  // that never agrees.
   uint32_t max_rounds = 64;
 };
 
 // The least memory that a session can be bounded to.
 inline constexpr size_t kLeastSessionBytes = size_t{4} << 20;
 
-// Sets max_span_elements and lowers max_turn_bytes so that a session holds no
+// Sets max_batch_elements and lowers max_turn_bytes so that a session holds no
 // more than about `max_bytes` on this side, and beside that what one value
 // takes: up to four times its size. `leaves`: of the storage. The peer may send
-// turns of another size, and its bound on spans counts too, where it is less.
+// turns of another size, and its bound on batches counts too, where it is less.
 void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options);
 
 // What the initiator of a session that only compares wants to know.
@@ -80,9 +80,9 @@ struct SessionReport {
   bool compared = false;
   uint64_t differences = 0;
   Digest merged;  // of both sides when the digests compared equal
-  // Pairs of each side's snapshot that are suspect, and of which the other has
-  // nothing in its set either. The peer's is known once the digests compared
-  // equal.
+  // Pairs of each side's snapshot that are quarantined, and of which the other
+  // has nothing in its set either. The peer's is known once the digests
+  // compared equal.
   uint64_t left_out = 0;
   uint64_t peer_left_out = 0;
   uint64_t elements = 0;  // in this side's snapshot
@@ -104,7 +104,7 @@ struct SessionReport {
   uint64_t pair_bytes = 0;    // messages that carry pairs, both directions
   uint32_t round_trips = 0;
   uint32_t rounds = 0;  // exchanges run
-  uint32_t spans = 0;
+  uint32_t batches = 0;
   std::string plan;  // the exchanges' explanations (Explain in exchange.h)
 };
 

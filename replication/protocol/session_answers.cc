@@ -21,8 +21,8 @@ absl::Status SessionImpl::Answer() {
       return AnswerHello();
     case Scope::kTotal:
       return AnswerTotal();
-    case Scope::kSpan:
-      return span_ ? AnswerRound() : AnswerSpan();
+    case Scope::kBatch:
+      return batch_ ? AnswerRound() : AnswerBatch();
   }
   return absl::InternalError("unreachable");
 }
@@ -31,7 +31,7 @@ absl::Status SessionImpl::AnswerTotal() {
   if (location_->total() == peer_digest_ && !abandoned_) {
     return SayEqual();
   }
-  if (!location_->NextSpan(peer_total_, options_.max_span_elements).empty()) {
+  if (!location_->NextBatch(peer_total_, options_.max_batch_elements).empty()) {
     stage_ = Stage::kChoosing;  // this side found more
   } else if (abandoned_) {
     Finish(EndReason::kUnsettled);
@@ -45,29 +45,29 @@ absl::Status SessionImpl::AnswerTotal() {
   return absl::OkStatus();
 }
 
-// The peer opened a span.
-absl::Status SessionImpl::AnswerSpan() {
-  const Digest mine = SpanDigest();
+// The peer opened a batch.
+absl::Status SessionImpl::AnswerBatch() {
+  const Digest mine = BatchDigest();
   if (mine == peer_digest_) {
     turn_->Add(MessageType::kEqual, "");
-    SettleSpan(mine);
+    CloseBatch(mine);
     return absl::OkStatus();
   }
   const size_t proposed = leaves_.size();
   leaves_ = location_->Narrow(std::move(leaves_), peer_digest_.count,
-                              options_.max_span_elements);
+                              options_.max_batch_elements);
   if (leaves_.size() == proposed) return Differ();
   Propose();  // too much for this side: fewer of these leaves
   return absl::OkStatus();
 }
 
-// A round of the span is over.
+// A round of the batch is over.
 absl::Status SessionImpl::AnswerRound() {
-  const Digest mine = span_->merged();
+  const Digest mine = batch_->merged();
   if (mine == peer_digest_) {
     if (whole()) return SayEqual();
     turn_->Add(MessageType::kEqual, "");
-    SettleSpan(mine);
+    CloseBatch(mine);
     return absl::OkStatus();
   }
   if ((unsettled_ || peer_unsettled_) && idle_rounds_ > 0) {
@@ -76,11 +76,11 @@ absl::Status SessionImpl::AnswerRound() {
     } else {
       turn_->Add(MessageType::kAbandon, "");
       abandoned_ = true;
-      SettleSpan(mine);
+      CloseBatch(mine);
     }
     return absl::OkStatus();
   }
-  if (idle_rounds_ >= kMaxIdleRounds || span_rounds_ >= options_.max_rounds) {
+  if (idle_rounds_ >= kMaxIdleRounds || batch_rounds_ >= options_.max_rounds) {
     Finish(EndReason::kGaveUp);
     return absl::OkStatus();
   }
@@ -88,7 +88,7 @@ absl::Status SessionImpl::AnswerRound() {
     Finish(EndReason::kExpired);
     return absl::OkStatus();
   }
-  span_->Compact();
+  batch_->Compact();
   return Differ();
 }
 
@@ -96,16 +96,16 @@ absl::Status SessionImpl::Differ() {
   if (peer_digest_.count > kMaxExchangeElements) {
     return absl::ResourceExhaustedError("the peer's part is too large");
   }
-  if (!span_) {
-    const absl::Status status = LoadSpan();
+  if (!batch_) {
+    const absl::Status status = LoadBatch();
     if (!status.ok()) return status;
   }
   std::string body;
-  EncodeCount(span_->hashes().size(), &body);
+  EncodeCount(batch_->hashes().size(), &body);
   turn_->Add(MessageType::kDiffers, body);
-  scope_ = Scope::kSpan;
+  scope_ = Scope::kBatch;
   peer_count_ = peer_digest_.count;
-  BeginExchange(Role::kInitiator, span_->hashes(), peer_count_, false);
+  BeginExchange(Role::kInitiator, batch_->hashes(), peer_count_, false);
   return absl::OkStatus();
 }
 
@@ -131,9 +131,9 @@ absl::Status SessionImpl::Summarise(Scope scope) {
   const absl::Status status = MakeDurable();
   if (!status.ok()) return status;
   uint8_t flags = scope == Scope::kTotal ? kFlagTotal : 0;
-  if (scope == Scope::kSpan && unsettled_) flags |= kFlagUnsettled;
+  if (scope == Scope::kBatch && unsettled_) flags |= kFlagUnsettled;
   Summary summary;
-  summary.digest = scope == Scope::kTotal ? location_->total() : SpanDigest();
+  summary.digest = scope == Scope::kTotal ? location_->total() : BatchDigest();
   if (scope == Scope::kTotal || whole()) summary.left_out = report_.left_out;
   std::string body;
   EncodeSummary(summary, &body);
@@ -161,7 +161,7 @@ absl::Status SessionImpl::Prove() {
   if (!status.ok()) return status;
   report_.digests_equal = true;
   report_.proven_equal = report_.left_out == 0 && report_.peer_left_out == 0;
-  report_.merged = scope_ == Scope::kSpan ? SpanDigest() : location_->total();
+  report_.merged = scope_ == Scope::kBatch ? BatchDigest() : location_->total();
   stage_ = Stage::kOver;
   return absl::OkStatus();
 }

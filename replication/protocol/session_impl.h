@@ -1,7 +1,7 @@
 // One session's state. Its code is split by what a session does: session.cc
 // has the turns and decides what may come when; session_opening.cc the hello;
 // session_answers.cc what is said to a summary, and session_received.cc what
-// an answer means; session_rounds.cc works off a span.
+// an answer means; session_rounds.cc works off a batch.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_SESSION_IMPL_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_SESSION_IMPL_H_
@@ -17,11 +17,11 @@
 
 #include "absl/status/status.h"
 #include "replication/protocol/exchange.h"
+#include "replication/protocol/leaf_batch.h"
 #include "replication/protocol/location.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/round_work.h"
 #include "replication/protocol/session.h"
-#include "replication/protocol/span.h"
 #include "replication/protocol/storage_view.h"
 #include "replication/protocol/turn.h"
 #include "sketch/digest.h"
@@ -49,16 +49,16 @@ class SessionImpl final : public Session {
     kOpening,     // nothing has been said
     kAnswering,   // the peer summarised, this side answers in its turn
     kAwaiting,    // this side summarised, the peer answers in its turn
-    kExchanging,  // an exchange runs, over a span or over the leaves
+    kExchanging,  // an exchange runs, over a batch or over the leaves
     kShipping,    // pairs go both ways, or are listed
-    kChoosing,    // whoever has the turn opens the next span
+    kChoosing,    // whoever has the turn opens the next batch
     kOver,
   };
   // What a summary is of.
   enum class Scope : uint8_t {
     kHello,  // the whole set, at the beginning
-    kTotal,  // the whole set, after spans
-    kSpan,   // the leaves of the span, which may be all of them
+    kTotal,  // the whole set, after batches
+    kBatch,  // the leaves of the batch, which may be all of them
   };
 
   // Turns.
@@ -78,7 +78,7 @@ class SessionImpl final : public Session {
   absl::Status Answer();
   absl::Status AnswerHello();
   absl::Status AnswerTotal();
-  absl::Status AnswerSpan();
+  absl::Status AnswerBatch();
   absl::Status AnswerRound();
   absl::Status Differ();
   void Locate();
@@ -87,7 +87,7 @@ class SessionImpl final : public Session {
   absl::Status ReceiveAbandon();
   absl::Status ReceiveDiffers(std::string_view body);
   absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
-  absl::Status ReceiveSpan(std::string_view body);
+  absl::Status ReceiveBatch(std::string_view body);
   absl::Status ReceiveSummary(std::string_view body, uint8_t flags);
   absl::Status ReceiveEnd(std::string_view body);
   absl::Status SayEqual();
@@ -98,11 +98,11 @@ class SessionImpl final : public Session {
   // Spans and rounds.
   absl::Status Choose();
   void Propose();
-  absl::Status LoadSpan();
-  void SettleSpan(const Digest& merged);
+  absl::Status LoadBatch();
+  void CloseBatch(const Digest& merged);
   bool whole() const { return !locating_; }
-  Digest SpanDigest() const {
-    return span_ ? span_->merged() : location_->Sum(leaves_);
+  Digest BatchDigest() const {
+    return batch_ ? batch_->merged() : location_->Sum(leaves_);
   }
   void BeginExchange(Role role, std::span<const ElementHash> mine,
                      uint64_t peer_count, bool over_leaves);
@@ -139,8 +139,8 @@ class SessionImpl final : public Session {
   uint64_t started_ms_ = 0;
   std::unique_ptr<StorageSnapshot> snapshot_;
   std::optional<Location> location_;
-  bool locating_ = false;                 // span by span
-  bool abandoned_ = false;                // some span differs for good
+  bool locating_ = false;                 // batch by batch
+  bool abandoned_ = false;                // some batch differs for good
   std::optional<uint64_t> synced_pairs_;  // received before the last Sync
   uint32_t locations_ = 0;
   uint64_t peer_total_ = 0;
@@ -148,11 +148,11 @@ class SessionImpl final : public Session {
   Scope scope_ = Scope::kHello;
   Digest peer_digest_;  // what the peer summarised
   bool peer_unsettled_ = false;
-  std::vector<uint32_t> leaves_;  // of the span that is open
-  std::optional<Span> span_;      // loaded once it is known to differ
-  uint64_t peer_count_ = 0;       // of the peer in the span
-  bool unsettled_ = false;        // this side, in this span
-  uint32_t span_rounds_ = 0;
+  std::vector<uint32_t> leaves_;    // of the batch that is open
+  std::optional<LeafBatch> batch_;  // loaded once it is known to differ
+  uint64_t peer_count_ = 0;         // of the peer in the batch
+  bool unsettled_ = false;          // this side, in this batch
+  uint32_t batch_rounds_ = 0;
   uint32_t idle_rounds_ = 0;
 
   std::unique_ptr<Exchange> exchange_;

@@ -41,7 +41,7 @@ absl::Status SessionImpl::Open() {
     exchange_options_.false_positive_rate = hello.false_positive_rate / 65536.0;
   }
   hello.left_out = report_.left_out;
-  hello.spans = hello.digest.count > options_.max_span_elements;
+  hello.batches = hello.digest.count > options_.max_batch_elements;
   std::string body;
   uint8_t flags = 0;
   EncodeHello(hello, &body, &flags);
@@ -79,7 +79,7 @@ absl::Status SessionImpl::ReceiveHello(std::string_view body, uint8_t flags) {
   peer_digest_ = hello.digest;
   peer_total_ = hello.digest.count;
   report_.peer_left_out = hello.left_out;
-  locating_ = hello.spans || peer_total_ > options_.max_span_elements;
+  locating_ = hello.batches || peer_total_ > options_.max_batch_elements;
   scope_ = Scope::kHello;
   stage_ = Stage::kAnswering;
   return absl::OkStatus();
@@ -107,7 +107,7 @@ absl::Status SessionImpl::AnswerHello() {
     report_.elements_compared += mine.count;
     return SayEqual();
   }
-  locating_ |= mine.count > options_.max_span_elements;
+  locating_ |= mine.count > options_.max_batch_elements;
   if (locating_) {
     Locate();
     return absl::OkStatus();

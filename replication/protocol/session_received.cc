@@ -11,7 +11,7 @@ absl::Status SessionImpl::ReceiveEqual(std::string_view body) {
   if (stage_ != Stage::kAwaiting) {
     return Malformed(MessageType::kEqual, "nothing was summarised");
   }
-  const bool of_all = scope_ != Scope::kSpan || whole();
+  const bool of_all = scope_ != Scope::kBatch || whole();
   if (!of_all && !body.empty()) {
     return Malformed(MessageType::kEqual, "too long");
   }
@@ -22,48 +22,48 @@ absl::Status SessionImpl::ReceiveEqual(std::string_view body) {
     report_.elements_compared += location_->total().count;
   }
   if (of_all) return Prove();
-  SettleSpan(SpanDigest());
+  CloseBatch(BatchDigest());
   return absl::OkStatus();
 }
 
 absl::Status SessionImpl::ReceiveAbandon() {
-  if (stage_ != Stage::kAwaiting || scope_ != Scope::kSpan || whole() ||
-      !span_) {
-    return Malformed(MessageType::kAbandon, "no round of a span is over");
+  if (stage_ != Stage::kAwaiting || scope_ != Scope::kBatch || whole() ||
+      !batch_) {
+    return Malformed(MessageType::kAbandon, "no round of a batch is over");
   }
   abandoned_ = true;
-  SettleSpan(SpanDigest());
+  CloseBatch(BatchDigest());
   return absl::OkStatus();
 }
 
 absl::Status SessionImpl::ReceiveDiffers(std::string_view body) {
   if (stage_ != Stage::kAwaiting || scope_ == Scope::kTotal) {
-    return Malformed(MessageType::kDiffers, "no span was summarised");
+    return Malformed(MessageType::kDiffers, "no batch was summarised");
   }
   absl::Status status = DecodeCount(MessageType::kDiffers, body, &peer_count_);
   if (!status.ok()) return status;
-  if (peer_count_ / 4 > options_.max_span_elements) {
+  if (peer_count_ / 4 > options_.max_batch_elements) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the peer compares ", peer_count_,
-        " elements at once; set max_span_elements alike on both sides"));
+        " elements at once; set max_batch_elements alike on both sides"));
   }
   if (scope_ == Scope::kHello) {
     peer_total_ = peer_count_;
     leaves_ = location_->AllLeaves();
-    scope_ = Scope::kSpan;
+    scope_ = Scope::kBatch;
   }
-  if (span_) {
-    span_->Compact();
+  if (batch_) {
+    batch_->Compact();
   } else {
-    status = LoadSpan();
+    status = LoadBatch();
     if (!status.ok()) return status;
   }
-  BeginExchange(Role::kResponder, span_->hashes(), peer_count_, false);
+  BeginExchange(Role::kResponder, batch_->hashes(), peer_count_, false);
   return absl::OkStatus();
 }
 
 absl::Status SessionImpl::ReceiveLocate(std::string_view body, uint8_t flags) {
-  if (stage_ != Stage::kAwaiting || scope_ == Scope::kSpan) {
+  if (stage_ != Stage::kAwaiting || scope_ == Scope::kBatch) {
     return Malformed(MessageType::kLocate, "the whole was not summarised");
   }
   const bool everything = (flags & kFlagEverything) != 0;
@@ -85,31 +85,31 @@ absl::Status SessionImpl::ReceiveLocate(std::string_view body, uint8_t flags) {
   return absl::OkStatus();
 }
 
-absl::Status SessionImpl::ReceiveSpan(std::string_view body) {
+absl::Status SessionImpl::ReceiveBatch(std::string_view body) {
   const bool narrower =
-      stage_ == Stage::kAwaiting && scope_ == Scope::kSpan && !span_;
+      stage_ == Stage::kAwaiting && scope_ == Scope::kBatch && !batch_;
   if (!locating_ ||
       !(narrower || stage_ == Stage::kChoosing ||
         (stage_ == Stage::kAwaiting && scope_ == Scope::kTotal))) {
-    return Malformed(MessageType::kSpan, "the one before is not over");
+    return Malformed(MessageType::kBatch, "the one before is not over");
   }
-  SpanHead head;
-  const absl::Status status = DecodeSpan(body, &head);
+  BatchHead head;
+  const absl::Status status = DecodeBatch(body, &head);
   if (!status.ok()) return status;
   if (narrower && head.leaves.size() >= leaves_.size()) {
-    return Malformed(MessageType::kSpan, "not narrower than the one proposed");
+    return Malformed(MessageType::kBatch, "not narrower than the one proposed");
   }
   if (head.leaves.back() >= location_->leaf_count()) {
-    return Malformed(MessageType::kSpan, "leaves out of range");
+    return Malformed(MessageType::kBatch, "leaves out of range");
   }
   for (const uint32_t leaf : head.leaves) {
     if (location_->IsSettled(leaf)) {
-      return Malformed(MessageType::kSpan, "a leaf that is settled");
+      return Malformed(MessageType::kBatch, "a leaf that is settled");
     }
   }
   leaves_ = std::move(head.leaves);
   peer_digest_ = head.digest;
-  scope_ = Scope::kSpan;
+  scope_ = Scope::kBatch;
   stage_ = Stage::kAnswering;
   return absl::OkStatus();
 }
@@ -124,12 +124,12 @@ absl::Status SessionImpl::ReceiveSummary(std::string_view body, uint8_t flags) {
   const absl::Status status = DecodeSummary(body, &summary);
   if (!status.ok()) return status;
   if (!total && !whole() && summary.left_out > 0) {
-    return Malformed(MessageType::kSummary, "pairs left out of a span");
+    return Malformed(MessageType::kSummary, "pairs left out of a batch");
   }
   peer_digest_ = summary.digest;
   report_.peer_left_out = summary.left_out;
   peer_unsettled_ = (flags & kFlagUnsettled) != 0;
-  scope_ = total ? Scope::kTotal : Scope::kSpan;
+  scope_ = total ? Scope::kTotal : Scope::kBatch;
   stage_ = Stage::kAnswering;
   return absl::OkStatus();
 }

@@ -14,7 +14,7 @@
 namespace rocksync {
 namespace {
 
-// A session over many spans need not explain them all.
+// A session over many batches need not explain them all.
 constexpr size_t kMaxPlanText = 500;
 
 MappingSeed DeriveSeed(const SessionSeed& seed, uint64_t exchange) {
@@ -28,13 +28,13 @@ MappingSeed DeriveSeed(const SessionSeed& seed, uint64_t exchange) {
 }  // namespace
 
 absl::Status SessionImpl::Choose() {
-  // Never before one span is done, or sessions that take long to find out where
-  // they differ would expire one after the other.
-  if (Expired() && report_.spans > 0) {
+  // Never before one batch is done, or sessions that take long to find out
+  // where they differ would expire one after the other.
+  if (Expired() && report_.batches > 0) {
     Finish(EndReason::kExpired);
     return absl::OkStatus();
   }
-  leaves_ = location_->NextSpan(peer_total_, options_.max_span_elements);
+  leaves_ = location_->NextBatch(peer_total_, options_.max_batch_elements);
   if (leaves_.empty()) return Summarise(Scope::kTotal);
   Propose();
   return absl::OkStatus();
@@ -42,41 +42,41 @@ absl::Status SessionImpl::Choose() {
 
 void SessionImpl::Propose() {
   std::string body;
-  EncodeSpan({leaves_, location_->Sum(leaves_)}, &body);
-  turn_->Add(MessageType::kSpan, body);
-  scope_ = Scope::kSpan;
+  EncodeBatch({leaves_, location_->Sum(leaves_)}, &body);
+  turn_->Add(MessageType::kBatch, body);
+  scope_ = Scope::kBatch;
   stage_ = Stage::kAwaiting;
 }
 
-absl::Status SessionImpl::LoadSpan() {
+absl::Status SessionImpl::LoadBatch() {
   const Digest& all = location_->total();
   if (all.count > kMaxExchangeElements &&
       location_->Sum(leaves_).count > kMaxExchangeElements) {
     return absl::ResourceExhaustedError("one leaf is too large to compare");
   }
-  absl::StatusOr<Span> span =
-      Span::Load(*snapshot_, leaves_, context_.cancelled);
-  if (!span.ok()) return span.status();
-  span_.emplace(*std::move(span));
-  report_.elements_compared += span_->hashes().size();
-  ++report_.spans;
-  span_rounds_ = 0;
+  absl::StatusOr<LeafBatch> batch =
+      LeafBatch::Load(*snapshot_, leaves_, context_.cancelled);
+  if (!batch.ok()) return batch.status();
+  batch_.emplace(*std::move(batch));
+  report_.elements_compared += batch_->hashes().size();
+  ++report_.batches;
+  batch_rounds_ = 0;
   idle_rounds_ = 0;
   unsettled_ = false;
   return absl::OkStatus();
 }
 
-void SessionImpl::SettleSpan(const Digest& merged) {
+void SessionImpl::CloseBatch(const Digest& merged) {
   location_->Settle(leaves_, merged);
   leaves_.clear();
-  span_.reset();
+  batch_.reset();
   stage_ = Stage::kChoosing;
 }
 
 void SessionImpl::BeginExchange(Role role, std::span<const ElementHash> mine,
                                 uint64_t peer_count, bool over_leaves) {
   exchange_over_leaves_ = over_leaves;
-  if (!over_leaves) ++span_rounds_;
+  if (!over_leaves) ++batch_rounds_;
   if (mine.empty() || peer_count == 0) {  // both sides know the answer
     std::vector<uint32_t> all(mine.size());
     std::iota(all.begin(), all.end(), 0);
@@ -85,7 +85,7 @@ void SessionImpl::BeginExchange(Role role, std::span<const ElementHash> mine,
   }
   ++report_.rounds;
   ExchangeOptions options = exchange_options_;
-  if (!over_leaves && span_rounds_ > 1) {
+  if (!over_leaves && batch_rounds_ > 1) {
     options.expected_differences = expected_left_;
   }
   exchange_ = NewExchange(role, options, DeriveSeed(seed_, exchanges_++), mine,
@@ -140,7 +140,7 @@ std::unique_ptr<RoundWork> SessionImpl::NewWork(
   ShippingContext context;
   context.storage = context_.storage;
   context.snapshot = snapshot_.get();
-  context.span = &*span_;
+  context.batch = &*batch_;
   context.cancelled = &context_.cancelled;
   context.options = &options_;
   context.report = &report_;
@@ -159,7 +159,7 @@ std::unique_ptr<RoundWork> SessionImpl::NewListing(
   context.report = &report_;
   context.task = context_.verify;
   context.enough = &enough_;
-  context.span = span_ ? &*span_ : nullptr;
+  context.batch = batch_ ? &*batch_ : nullptr;
   context.peer_count = peer_count_;
   return std::make_unique<Listing>(context, std::move(candidates));
 }
@@ -170,7 +170,7 @@ absl::Status SessionImpl::Ship() {
     return absl::OkStatus();
   }
   // What travels is durable here first: nobody knows what its sender may lose
-  // (design.md, "Forgetting deletes").
+  // (design.md, "GcState deletes").
   absl::Status status =
       synced_pairs_.has_value() ? absl::OkStatus() : MakeDurable();
   if (status.ok()) status = work_->Build(&*turn_);
@@ -183,7 +183,7 @@ absl::Status SessionImpl::Ship() {
     return absl::OkStatus();
   }
   EndRound();
-  return Summarise(Scope::kSpan);
+  return Summarise(Scope::kBatch);
 }
 
 void SessionImpl::EndRound() {

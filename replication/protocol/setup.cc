@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replication/protocol/knock.h"
-#include "replication/protocol/life.h"
+#include "replication/protocol/authentication.h"
+#include "replication/protocol/incarnation.h"
 #include "replication/protocol/messages.h"
 #include "sketch/coding.h"
 #include "sketch/sha256.h"
@@ -37,9 +37,9 @@ bool GetIdentity(std::string_view* input, SetupFacts* facts) {
       !GetFixed64(input, &facts->incarnation.random) ||
       !GetFixed64(input, &facts->first_clock) ||
       !GetFixed64(input, &facts->clock) ||
-      !GetVarint64(input, &facts->forgetting.list.epoch) ||
-      !GetFixed64(input, &facts->forgetting.horizon) ||
-      !GetFixed64(input, &facts->forgetting.purged) ||
+      !GetVarint64(input, &facts->gc.list.epoch) ||
+      !GetFixed64(input, &facts->gc.stable_time) ||
+      !GetFixed64(input, &facts->gc.purged) ||
       !GetVarint64(input, &facts->capabilities) ||
       !GetBytes(input, facts->nonce.size(), &nonce)) {
     return false;
@@ -68,19 +68,18 @@ absl::Status GetFamilies(std::string_view* input, SetupFacts* facts) {
   return absl::OkStatus();
 }
 
-absl::Status GetForgetting(std::string_view* input, SetupFacts* facts) {
-  const uint64_t epoch = facts->forgetting.list.epoch;
-  const Terms terms = TermsOf(facts->forgetting);
-  if (terms.purged < terms.horizon) {
-    return Malformed(MessageType::kSetup, "a horizon that was not purged");
+absl::Status GetGcState(std::string_view* input, SetupFacts* facts) {
+  const uint64_t epoch = facts->gc.list.epoch;
+  const Terms terms = TermsOf(facts->gc);
+  if (terms.purged < terms.stable_time) {
+    return Malformed(MessageType::kSetup, "a stable time that was not purged");
   }
   if (epoch == 0) return absl::OkStatus();
   std::string_view bytes;
-  if (!GetLengthPrefixed(input, kMaxForgettingBytes, &bytes) ||
-      !DecodeForgetting(bytes, &facts->forgetting) ||
-      facts->forgetting.list.epoch != epoch ||
-      facts->forgetting.horizon != terms.horizon ||
-      facts->forgetting.purged != terms.purged) {
+  if (!GetLengthPrefixed(input, kMaxGcStateBytes, &bytes) ||
+      !DecodeGcState(bytes, &facts->gc) || facts->gc.list.epoch != epoch ||
+      facts->gc.stable_time != terms.stable_time ||
+      facts->gc.purged != terms.purged) {
     return Malformed(MessageType::kSetup, "no member list");
   }
   return absl::OkStatus();
@@ -91,10 +90,10 @@ RefusalReason ReasonOf(Meeting meeting) {
     case Meeting::kNotMember:
       return RefusalReason::kNotMember;
     // Not kRolledBack, which would mark the replica as superseded for good: two
-    // set-ups of one life may cross on two connections, and then the next
-    // attempt goes through.
+    // set-ups of one incarnation may cross on two connections, and then the
+    // next attempt goes through.
     case Meeting::kRolledBack:
-      return RefusalReason::kPromisedMore;
+      return RefusalReason::kAcknowledgedMore;
     case Meeting::kOutOfReach:
       return RefusalReason::kOutOfReach;
     default:
@@ -150,9 +149,9 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
   PutFixed64(out, facts.incarnation.random);
   PutFixed64(out, facts.first_clock);
   PutFixed64(out, facts.clock);
-  PutVarint64(out, facts.forgetting.list.epoch);
-  PutFixed64(out, facts.forgetting.horizon);
-  PutFixed64(out, facts.forgetting.purged);
+  PutVarint64(out, facts.gc.list.epoch);
+  PutFixed64(out, facts.gc.stable_time);
+  PutFixed64(out, facts.gc.purged);
   PutVarint64(out, facts.capabilities);
   out->append(AsPiece(facts.nonce));
   PutVarint64(out, facts.families.size());
@@ -160,10 +159,10 @@ void EncodeSetup(const SetupFacts& facts, std::string* out) {
     PutLengthPrefixed(out, family.name);
     PutLengthPrefixed(out, family.comparator);
   }
-  if (facts.forgetting.list.epoch != 0) {
-    std::string forgetting;
-    EncodeForgetting(facts.forgetting, &forgetting);
-    PutLengthPrefixed(out, forgetting);
+  if (facts.gc.list.epoch != 0) {
+    std::string gc;
+    EncodeGcState(facts.gc, &gc);
+    PutLengthPrefixed(out, gc);
   }
   EncodePast(facts.past, out);
 }
@@ -189,9 +188,9 @@ absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
     return Malformed(MessageType::kSetup, "truncated");
   }
   absl::Status status = GetFamilies(&body, facts);
-  if (status.ok()) status = GetForgetting(&body, facts);
+  if (status.ok()) status = GetGcState(&body, facts);
   if (status.ok() && !DecodePast(&body, &facts->past)) {
-    status = Malformed(MessageType::kSetup, "no past lives");
+    status = Malformed(MessageType::kSetup, "no past incarnations");
   }
   return status;
 }
@@ -297,7 +296,7 @@ absl::Status Setup::ReceiveRefusal(std::string_view body) {
   met_itself_ = refused_ == RefusalReason::kSameReplica &&
                 peer_.replica_id == mine_.replica_id &&
                 peer_.incarnation != mine_.incarnation;
-  promised_more_ = refused_ == RefusalReason::kPromisedMore;
+  acknowledged_more_ = refused_ == RefusalReason::kAcknowledgedMore;
   return absl::FailedPreconditionError(absl::StrCat(
       "the peer refuses",
       proven ? "" : ", and does not prove that it knows the cluster's secret",
@@ -361,39 +360,39 @@ absl::Status Setup::CheckMembership() {
     said = policy_.said(peer_.replica_id, peer_.incarnation);
   }
   const MeetingVerdict verdict =
-      Judge(mine_.forgetting, mine_.replica_id, peer_.forgetting,
-            peer_.replica_id, said);
+      Judge(mine_.gc, mine_.replica_id, peer_.gc, peer_.replica_id, said);
   meeting_ = verdict.meeting;
-  // What is known of the peer's life says more of why it promised too much.
+  // What is known of the peer's incarnation says more of why it promised too
+  // much.
   if (!verdict.why.empty() && meeting_ != Meeting::kRolledBack) {
     return Refuse(ReasonOf(meeting_), verdict.why);
   }
-  const absl::Status status = CheckLives();
+  const absl::Status status = CheckIncarnations();
   if (!status.ok() || verdict.why.empty()) return status;
   if (verdict.rolled_back == mine_.replica_id) {
-    promised_more_ = true;
+    acknowledged_more_ = true;
     return Refuse(RefusalReason::kOutOfReach, verdict.why);
   }
   return Refuse(ReasonOf(meeting_), verdict.why);
 }
 
-absl::Status Setup::CheckLives() {
+absl::Status Setup::CheckIncarnations() {
   if (policy_.remembered) {
-    const absl::Status status =
-        CheckLife(policy_.remembered(peer_.replica_id).value_or(Life{}));
+    const absl::Status status = CheckIncarnation(
+        policy_.remembered(peer_.replica_id).value_or(Incarnation{}));
     if (!status.ok()) return status;
   }
-  const Forgetting& mine = mine_.forgetting;
+  const GcState& mine = mine_.gc;
   const std::optional<size_t> heard = mine.list.Find(peer_.replica_id);
-  return heard && mine.list == peer_.forgetting.list
-             ? CheckLife(mine.lives[*heard])
+  return heard && mine.list == peer_.gc.list
+             ? CheckIncarnation(mine.incarnations[*heard])
              : absl::OkStatus();
 }
 
 // `known` from before, by this replica itself or by what others said.
-absl::Status Setup::CheckLife(const Life& known) {
-  const Life now = {peer_.incarnation, peer_.first_clock, peer_.clock,
-                    peer_.past};
+absl::Status Setup::CheckIncarnation(const Incarnation& known) {
+  const Incarnation now = {peer_.incarnation, peer_.first_clock, peer_.clock,
+                           peer_.past};
   const Succession succession = Compare(known, now);
   if (succession == Succession::kFollows) return absl::OkStatus();
   return Refuse(RefusalReason::kRolledBack,

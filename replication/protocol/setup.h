@@ -25,17 +25,17 @@
 
 #include "absl/status/status.h"
 #include "replication/protocol/exchange.h"
-#include "replication/protocol/forgetting.h"
-#include "replication/protocol/life.h"
+#include "replication/protocol/incarnation.h"
 #include "replication/protocol/session.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "sketch/element.h"
 
 namespace rocksync {
 
 // Versions of the protocol spoken here. Version 1 had other places in filters,
-// version 2 said of other members nothing of their lives, version 3 nothing of
-// what was purged, version 4 nothing of pairs left out, version 5 nothing of
-// what was promised in earlier lists (docs/protocol.md).
+// version 2 said of other members nothing of their incarnations, version 3
+// nothing of what was purged, version 4 nothing of pairs left out, version 5
+// nothing of what was promised in earlier lists (docs/protocol.md).
 inline constexpr uint32_t kOldestProtocol = 6;
 inline constexpr uint32_t kNewestProtocol = 6;
 
@@ -49,11 +49,12 @@ struct SetupFamily {
 struct SetupFacts {
   std::string cluster;  // its name
   uint64_t replica_id = 0;
-  Incarnation incarnation;
-  uint64_t first_clock = 0;  // the clock's reading at its start; see Life
-  uint64_t clock = 0;        // durable: no later life of it starts from less
-  PastLives past;
-  Forgetting forgetting;
+  IncarnationId incarnation;
+  uint64_t first_clock =
+      0;               // the clock's reading at its start; see Incarnation
+  uint64_t clock = 0;  // durable: no later incarnation of it starts from less
+  IncarnationHistory past;
+  GcState gc;
   uint64_t capabilities = 0;
   std::array<uint8_t, 16> nonce = {};  // fresh random bytes
   // In the order of their names' bytes: the ordinals of a session.
@@ -61,29 +62,31 @@ struct SetupFacts {
 };
 
 enum class RefusalReason : uint8_t {
-  kProtocol = 1,       // no version in common
-  kCluster = 2,        // the peer is of another cluster
-  kSecret = 3,         // the cluster's secret differs
-  kSameReplica = 4,    // one replica id twice
-  kIdentity = 5,       // the transport authenticated another replica id
-  kNotMember = 6,      // not in the member list
-  kEpoch = 7,          // member lists that do not follow one another
-  kRolledBack = 8,     // a life that was superseded, or a copy
-  kFamilies = 9,       // replicated families differ
-  kComparator = 10,    // a family's comparator differs
-  kOutOfReach = 11,    // it may hold pairs that were deleted and forgotten
-  kPromisedMore = 12,  // you promised more than you know of: an older state of
-                       // your disk is back, if it goes on
+  kProtocol = 1,           // no version in common
+  kCluster = 2,            // the peer is of another cluster
+  kSecret = 3,             // the cluster's secret differs
+  kSameReplica = 4,        // one replica id twice
+  kIdentity = 5,           // the transport authenticated another replica id
+  kNotMember = 6,          // not in the member list
+  kEpoch = 7,              // member lists that do not follow one another
+  kRolledBack = 8,         // an incarnation that was superseded, or a copy
+  kFamilies = 9,           // replicated families differ
+  kComparator = 10,        // a family's comparator differs
+  kOutOfReach = 11,        // it may hold pairs that were deleted and collected
+  kAcknowledgedMore = 12,  // you acknowledged more than you know of: an older
+                           // state of your disk is back, if it goes on
 };
 
 // What the peer is held against. Empty functions: no such check.
 struct SetupPolicy {
   // The replica id that the transport authenticated; 0: it does not.
   uint64_t authenticated_id = 0;
-  // The latest life that this replica remembers of another.
-  std::function<std::optional<Life>(uint64_t replica_id)> remembered;
+  // The latest incarnation that this replica remembers of another.
+  std::function<std::optional<Incarnation>(uint64_t replica_id)> remembered;
   // What both are known to have said in their present lives.
-  std::function<SaidByBoth(uint64_t replica_id, const Incarnation& life)> said;
+  std::function<SaidByBoth(uint64_t replica_id,
+                           const IncarnationId& incarnation)>
+      said;
 };
 
 // Grammar of use, on both sides: ( NextMessage* Receive* )* until done().
@@ -109,15 +112,16 @@ class Setup {
   // that lasts may follow from it.
   std::optional<RefusalReason> refused() const { return refused_; }
 
-  // The peer says that it is this very replica, in another life: one of the two
-  // is a copy. To a dialer that is proven as above. A listener has heard no
-  // proof here: it must have had one before the set-up (knock.h).
+  // The peer says that it is this very replica, in another incarnation: one of
+  // the two is a copy. To a dialer that is proven as above. A listener has
+  // heard no proof here: it must have had one before the set-up
+  // (authentication.h).
   bool met_itself() const { return met_itself_; }
 
   // The peer has heard this replica promise more than it now knows of, as
   // either of the two has found. Proven as above. It may pass: two set-ups of
-  // one life may cross on two connections.
-  bool promised_more() const { return promised_more_; }
+  // one incarnation may cross on two connections.
+  bool acknowledged_more() const { return acknowledged_more_; }
 
   const SetupFacts& peer() const { return peer_; }
   // kAlike: sessions may begin. kLearn or kTeach: one side has the newer member
@@ -135,8 +139,8 @@ class Setup {
   absl::Status CheckPeer();
   absl::Status RefuseOwnIdentity();
   absl::Status CheckMembership();
-  absl::Status CheckLives();
-  absl::Status CheckLife(const Life& known);
+  absl::Status CheckIncarnations();
+  absl::Status CheckIncarnation(const Incarnation& known);
   absl::Status CheckFamilies();
   absl::Status Refuse(RefusalReason reason, const std::string& text);
   // HMAC of both Setups, by whom, and what else is said.
@@ -154,7 +158,7 @@ class Setup {
   absl::Status status_;
   std::optional<RefusalReason> refused_;
   bool met_itself_ = false;
-  bool promised_more_ = false;
+  bool acknowledged_more_ = false;
   SetupFacts peer_;
   Meeting meeting_ = Meeting::kAlike;
   std::string my_setup_;  // whole messages, for the confirmation
@@ -165,11 +169,10 @@ class Setup {
 // The body of a Setup:
 //   "rocksync" | oldest | newest | cluster | replica id (8)
 //   | incarnation counter | incarnation random (8) | first clock (8)
-//   | clock (8) | epoch | horizon (8) | purged (8) | capabilities | nonce (16)
-//   | families | families x (name | comparator)
-//   | forgetting (a string, see forgetting.h), if the epoch is not 0
-//   | past lives (see life.h)
-//   | what later versions add, ignored here
+//   | clock (8) | epoch | stable time (8) | purged (8) | capabilities | nonce
+//   (16) | families | families x (name | comparator) | tombstone garbage
+//   collection (a string, see tombstone_gc.h), if the epoch is not 0 | past
+//   incarnations (see incarnation.h) | what later versions add, ignored here
 // Integers are varints, fixed ones in parentheses, strings after their length.
 void EncodeSetup(const SetupFacts& facts, std::string* out);
 // FailedPrecondition: no protocol version in common.

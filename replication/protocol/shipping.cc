@@ -46,7 +46,7 @@ Pair OwnedPair(const WirePair& pair, std::string value) {
 Shipping::Shipping(const ShippingContext& context,
                    std::vector<uint32_t> candidates)
     : context_(context),
-      arrivals_(context.storage, context.snapshot, context.span,
+      incoming_(context.storage, context.snapshot, context.batch,
                 context.cancelled, context.options, context.peer_count,
                 context.report),
       candidates_(std::move(candidates)) {}
@@ -91,7 +91,7 @@ absl::Status Shipping::ReceiveOffers(std::string_view body) {
 
 absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
   const absl::StatusOr<Judgement> judgement =
-      arrivals_.Judge(MessageType::kOffers, pair);
+      incoming_.Judge(MessageType::kOffers, pair);
   if (!judgement.ok()) return judgement.status();
   absl::Status status = CheckOrder(pair);
   if (!status.ok()) return status;
@@ -104,7 +104,7 @@ absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
     return absl::OkStatus();
   }
   if (pair.kind != WirePair::Kind::kOnRequest) {
-    return arrivals_.Take(OwnedPair(pair, std::string(pair.value)),
+    return incoming_.Take(OwnedPair(pair, std::string(pair.value)),
                           judgement->own);
   }
   wanted_.push_back({OwnedPair(pair, ""), pair.value_size, judgement->own});
@@ -112,7 +112,7 @@ absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
 }
 
 absl::Status Shipping::CheckOrder(const WirePair& pair) {
-  const uint64_t position = arrivals_.position();
+  const uint64_t position = incoming_.position();
   if (any_offer_ && std::tuple(position, pair.family, pair.key) <=
                         std::tuple(offer_position_, offer_family_,
                                    std::string_view(offer_key_))) {
@@ -129,12 +129,12 @@ absl::Status Shipping::CheckOrder(const WirePair& pair) {
 // If it beats what came, it is sent unasked, unless that happened before.
 void Shipping::SettleOwn(const Judgement& judgement) {
   if (!judgement.own) return;
-  Span* const span = context_.span;
+  LeafBatch* const batch = context_.batch;
   if (judgement.verdict == Verdict::kBeaten &&
-      !span->IsSettled(*judgement.own)) {
+      !batch->IsSettled(*judgement.own)) {
     winners_.push_back({*judgement.own, judgement.equal_versions});
   }
-  span->Settle(*judgement.own);
+  batch->Settle(*judgement.own);
 }
 
 absl::Status Shipping::ReceiveWants(std::string_view body) {
@@ -187,7 +187,7 @@ absl::Status Shipping::ReceiveValues(std::string_view body) {
       if (chunk_bytes_ > 0) {
         return Malformed(MessageType::kValues, "chunks of no value");
       }
-      arrivals_.Refuse();
+      incoming_.Refuse();
       wanted_.pop_front();
       wanted_before_turn_ -= wanted_before_turn_ > 0 ? 1 : 0;
       continue;
@@ -212,7 +212,7 @@ absl::Status Shipping::ReceiveValue(std::string_view rest) {
   chunks_.clear();
   chunk_bytes_ = 0;
   const absl::Status status =
-      arrivals_.Take(std::move(wanted.pair), wanted.own);
+      incoming_.Take(std::move(wanted.pair), wanted.own);
   wanted_.pop_front();
   wanted_before_turn_ -= wanted_before_turn_ > 0 ? 1 : 0;
   return status;
@@ -240,10 +240,10 @@ absl::Status Shipping::ReceivePairs(std::string_view body) {
     chunks_.clear();
     chunk_bytes_ = 0;
     const absl::StatusOr<Judgement> judgement =
-        arrivals_.Judge(MessageType::kPairs, pair);
+        incoming_.Judge(MessageType::kPairs, pair);
     if (!judgement.ok()) return judgement.status();
     const bool settled =
-        judgement->own && context_.span->IsSettled(*judgement->own);
+        judgement->own && context_.batch->IsSettled(*judgement->own);
     SettleOwn(*judgement);
     // I offered mine, the peer answered with its own of the same version, and
     // mine beats it.
@@ -255,7 +255,7 @@ absl::Status Shipping::ReceivePairs(std::string_view body) {
       context_.report->value_bytes += value.size();
       continue;
     }
-    status = arrivals_.Take(OwnedPair(pair, std::move(value)), judgement->own);
+    status = incoming_.Take(OwnedPair(pair, std::move(value)), judgement->own);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -269,7 +269,7 @@ absl::Status Shipping::EndTurn(bool idle) {
   peer_idle_ = idle;
   peer_done_offering_ |= idle;
   wanted_before_turn_ = wanted_.size();
-  return arrivals_.Apply();
+  return incoming_.Apply();
 }
 
 // --- What goes --------------------------------------------------------------
@@ -357,7 +357,7 @@ absl::StatusOr<bool> Shipping::NextPair(Outgoing* pair) {
       may_be_answered = true;
     }
     if (!ordinal) return false;
-    context_.span->Settle(*ordinal);
+    context_.batch->Settle(*ordinal);
     const absl::StatusOr<bool> readable = Fetch(*ordinal, pair);
     if (!readable.ok()) return readable.status();
     if (*readable) {
@@ -422,16 +422,16 @@ absl::Status Shipping::BuildOffers(Turn* turn) {
 }
 
 std::optional<uint32_t> Shipping::NextCandidate() {
-  const Span& span = *context_.span;
+  const LeafBatch& batch = *context_.batch;
   while (next_candidate_ < candidates_.size()) {
     const uint32_t ordinal = candidates_[next_candidate_];
-    if (span.IsSettled(ordinal)) {
+    if (batch.IsSettled(ordinal)) {
       ++next_candidate_;
       continue;
     }
     // A follower waits until the offers have come past this position.
     if (part_ == Part::kFollows && !peer_done_offering_ &&
-        (!any_offer_ || span.PositionAt(ordinal) >= offer_position_)) {
+        (!any_offer_ || batch.PositionAt(ordinal) >= offer_position_)) {
       return std::nullopt;
     }
     ++next_candidate_;
@@ -441,7 +441,7 @@ std::optional<uint32_t> Shipping::NextCandidate() {
 }
 
 absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
-  context_.span->Settle(ordinal);
+  context_.batch->Settle(ordinal);
   Outgoing out;
   const absl::StatusOr<bool> readable = Fetch(ordinal, &out);
   if (!readable.ok() || !*readable) return readable;
@@ -469,10 +469,10 @@ absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
 }
 
 absl::StatusOr<bool> Shipping::Fetch(uint32_t ordinal, Outgoing* out) {
-  const Span& span = *context_.span;
+  const LeafBatch& batch = *context_.batch;
   *out = Outgoing();  // nothing of one that was left out
   absl::StatusOr<IndexEntry> entry = context_.snapshot->FindElement(
-      span.PositionAt(ordinal), span.HashAt(ordinal));
+      batch.PositionAt(ordinal), batch.HashAt(ordinal));
   if (Unreadable(entry.status())) {
     ++unreadable_;
     ++context_.report->pairs_unreadable;
@@ -523,7 +523,7 @@ void Shipping::CountSent(const Outgoing& pair, size_t value_bytes) {
 bool Shipping::idle() const {
   if (!owed_.empty() || !winners_.empty() || begun_) return false;
   for (size_t i = next_candidate_; i < candidates_.size(); ++i) {
-    if (!context_.span->IsSettled(candidates_[i])) return false;
+    if (!context_.batch->IsSettled(candidates_[i])) return false;
   }
   return true;
 }

@@ -23,11 +23,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "replication/protocol/arrivals.h"
+#include "replication/protocol/incoming_pairs.h"
+#include "replication/protocol/leaf_batch.h"
 #include "replication/protocol/pair_coding.h"
 #include "replication/protocol/round_work.h"
 #include "replication/protocol/session.h"
-#include "replication/protocol/span.h"
 #include "replication/protocol/storage_view.h"
 #include "replication/protocol/turn.h"
 
@@ -39,11 +39,11 @@ inline constexpr size_t kChunkBytes = size_t{256} << 10;
 struct ShippingContext {
   StorageView* storage = nullptr;
   const StorageSnapshot* snapshot = nullptr;
-  Span* span = nullptr;
+  LeafBatch* batch = nullptr;
   const std::function<bool()>* cancelled = nullptr;
   const SessionOptions* options = nullptr;
   SessionReport* report = nullptr;
-  uint64_t peer_count = 0;  // elements the peer has in the span
+  uint64_t peer_count = 0;  // elements the peer has in the batch
   bool exact = false;       // candidates are all there is
 };
 
@@ -51,7 +51,7 @@ struct ShippingContext {
 // four bytes for each candidate and winner.
 class Shipping final : public RoundWork {
  public:
-  // `candidates`: ordinals into the span, ascending.
+  // `candidates`: ordinals into the batch, ascending.
   Shipping(const ShippingContext& context, std::vector<uint32_t> candidates);
 
   absl::Status Receive(MessageType type, std::string_view body) override;
@@ -61,10 +61,10 @@ class Shipping final : public RoundWork {
   bool complete() const override;
   bool may_end() const override;
   bool unsettled() const override {
-    return unreadable_ > 0 || oversized_ > 0 || arrivals_.unsettled() > 0;
+    return unreadable_ > 0 || oversized_ > 0 || incoming_.unsettled() > 0;
   }
   uint64_t entries() const override {
-    return sent_entries_ + arrivals_.judged();
+    return sent_entries_ + incoming_.judged();
   }
 
  private:
@@ -126,7 +126,7 @@ class Shipping final : public RoundWork {
   }
 
   const ShippingContext context_;
-  Arrivals arrivals_;
+  IncomingPairs incoming_;
   Part part_ = Part::kUndecided;
 
   // Mine, on their way out.

@@ -83,7 +83,8 @@ class StorageSnapshot {
   virtual void DigestsDisagree() const {}
 
   // Pairs of this snapshot that are in no leaf, and so in no digest, since they
-  // are suspect (see index_format.md): equal digests say nothing of them. O(1).
+  // are quarantined (see index_format.md): equal digests say nothing of them.
+  // O(1).
   virtual uint64_t LeftOut() const = 0;
 
   // Whether the pair of this key is one of those.
@@ -100,7 +101,8 @@ class StorageSnapshot {
       uint32_t family, std::string_view key) const = 0;
 
   // The value of a live entry of this snapshot. DataLoss if the stored value
-  // does not match the entry's hash; the pair is then suspect and not offered.
+  // does not match the entry's hash; the pair is then quarantined and not
+  // offered.
   virtual absl::StatusOr<std::string> ReadValue(
       const IndexEntry& entry) const = 0;
 };

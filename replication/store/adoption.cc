@@ -220,8 +220,8 @@ Status Adoption::RequestCheck(uint64_t known_sequence,
   if (status.ok()) {
     status = batch.Put(index, MetaKey(kWorkRecord), Encode(work));
   }
-  // Synced: what came by another door is told from rot by this alone once a
-  // crash has taken from memory what was seen.
+  // Synced: what came by another door is told from corruption by this alone
+  // once a crash has taken from memory what was seen.
   rocksdb::WriteOptions options;
   options.sync = true;
   options.no_slowdown = !may_wait;
@@ -359,7 +359,7 @@ Status Adoption::Commit(rocksdb::WriteBatch* batch) {
 }
 
 Status Adoption::Purge() {
-  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
   const WorkRecord work = Current();
   const std::string from = work.step == kStepPurge ? work.cursor : "";
@@ -575,12 +575,12 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
     status = store_->DrawVersion(&judged.version);
     if (!status.ok()) return status;
   } else if (known || (work & kFamilyAdopting) == 0) {
-    if (known && entry.suspect) return Status::OK();
+    if (known && entry.quarantined) return Status::OK();
     // What the entry says stays in it: if the pair matches it again one day, it
-    // is acquitted.
+    // is released.
     judged = known ? entry : UnknownEntry();
-    judged.suspect = true;
-    store_->CountSuspect();
+    judged.quarantined = true;
+    store_->CountQuarantined();
   } else {
     judged.pending = true;
     judged.hash_high = candidate.adopted.high;
@@ -594,21 +594,21 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
 Status Adoption::JudgeUnreadable(const Family& family, const IndexKey& key,
                                  const StoredEntry* entry,
                                  rocksdb::WriteBatch* batch) {
-  if (entry != nullptr && (entry->tombstone || entry->suspect)) {
+  if (entry != nullptr && (entry->tombstone || entry->quarantined)) {
     return Status::OK();
   }
   const std::string name(key.key);
   StoredEntry judged = entry != nullptr ? *entry : UnknownEntry();
-  judged.suspect = true;
+  judged.quarantined = true;
   store_->unreadable()->Last(family.id, name, store_->WallMs());
-  store_->CountSuspect();
+  store_->CountQuarantined();
   store_->PutEntry(batch, key, judged);
   store_->digests()->Note(key.position);
   if (++unreadable_ <= kMostLines) {
     rocksdb::Warn(
         store_->db()->GetDBOptions().info_log,
         "rocksync: the value of key %s of family %s does not read; "
-        "it is suspect until a peer has the pair, or the key is "
+        "it is quarantined until a peer has the pair, or the key is "
         "written or deleted%s",
         Slice(name).ToString(/*hex=*/true).c_str(), family.name.c_str(),
         unreadable_ == kMostLines ? " (those that follow are not named)" : "");
@@ -618,7 +618,7 @@ Status Adoption::JudgeUnreadable(const Family& family, const IndexKey& key,
 
 bool Adoption::Matches(const Family& family, std::string_view key,
                        const StoredEntry& entry, const Slice& value) const {
-  if (entry.tombstone || entry.suspect) return false;
+  if (entry.tombstone || entry.quarantined) return false;
   const ElementHasher& hasher = store_->reader().hasher();
   const std::string_view view = value.ToStringView();
   return CompleteHash(hasher, family.name, key,
@@ -675,7 +675,7 @@ Status Adoption::Look(const Family& family, const IndexKey& index_key,
 Status Adoption::CheckIndex() {
   const WorkRecord work = Current();
   const std::string from = work.step == kStepIndex ? work.cursor : "";
-  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
   if (from.empty()) {
     cursor.SeekToFirstEntry();
@@ -734,7 +734,7 @@ Status Adoption::JudgeEntry(const Family& family, const IndexKey& key,
   if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
   if (damaged) return JudgeUnreadable(family, key, &entry, batch);
-  if (entry.tombstone || entry.suspect) return Status::OK();
+  if (entry.tombstone || entry.quarantined) return Status::OK();
   Evidence evidence = Evidence::kNone;
   status = Look(family, key, /*there=*/false, &evidence);
   if (!status.ok()) return status;
@@ -743,8 +743,8 @@ Status Adoption::JudgeEntry(const Family& family, const IndexKey& key,
     status = store_->DrawVersion(&entry.version);
     if (!status.ok()) return status;
   } else {
-    entry.suspect = true;
-    store_->CountSuspect();
+    entry.quarantined = true;
+    store_->CountQuarantined();
   }
   store_->PutEntry(batch, key, entry);
   store_->digests()->Note(key.position);

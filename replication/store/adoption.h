@@ -36,16 +36,17 @@ struct Family;
 //   otherwise                        if the pair's sequence number in RocksDB
 //                                    is later than the last one known to be
 //                                    ours, and than the entry's, somebody wrote
-//                                    it since: a fresh version. Else suspect.
+//                                    it since: a fresh version. Else
+//                                    quarantined.
 // Judging an entry without its pair: the same, a deletion being the evidence.
 //
 // Evidence also is that the key lies where somebody ingested a file, or deleted
 // one by a call, see FileWatch.
 //
 // A pair whose value does not read ends nothing: one that RocksDB reports
-// corrupt, or whose blob file is not there, is suspect (pair_check.h). Any
+// corrupt, or whose blob file is not there, is quarantined (pair_check.h). Any
 // other error is tried again each second; a pair that is being adopted, and so
-// has no entry that a peer's older pair could be kept out by, becomes suspect
+// has no entry that a peer's older pair could be kept out by, is quarantined
 // after kMostTries of that. What peers may be told of a pair that is being
 // compared is not decided by an error: they wait. So they do where a block of
 // keys does not read, as nobody knows what is in it.
@@ -115,7 +116,7 @@ class Adoption {
                                   rocksdb::WriteBatch* batch);
   rocksdb::Status JudgeEntry(const Family& family, const IndexKey& key,
                              rocksdb::WriteBatch* batch);
-  // Whether the entry, which is not suspect, is that of this value.
+  // Whether the entry, which is not quarantined, is that of this value.
   bool Matches(const Family& family, std::string_view key,
                const StoredEntry& entry, const rocksdb::Slice& value) const;
   enum class Evidence : uint8_t {

@@ -100,8 +100,8 @@ class BucketRep final : public MemTableRep {
 
   uint64_t ApproximateNumEntries(const Slice& start_ikey,
                                  const Slice& end_ikey) override {
-    const uint64_t span = BucketOf(end_ikey) - BucketOf(start_ikey);
-    return entries_.load(std::memory_order_relaxed) * span / bucket_count_;
+    const uint64_t batch = BucketOf(end_ikey) - BucketOf(start_ikey);
+    return entries_.load(std::memory_order_relaxed) * batch / bucket_count_;
   }
 
   void UniqueRandomSample(const uint64_t num_entries,

@@ -11,7 +11,7 @@ using rocksdb::Status;
 ForeignWrites::ForeignWrites(CountedDB* db, std::shared_ptr<FileWatch> files)
     : db_(db),
       files_(std::move(files)),
-      known_(std::make_unique<const HeldSnapshot>(db, /*horizon=*/0)) {}
+      known_(std::make_unique<const HeldSnapshot>(db, /*stable_time=*/0)) {}
 
 ForeignWrites::Finding ForeignWrites::Find(
     const std::function<bool()>& cancelled, uint64_t* numbers,
@@ -43,7 +43,7 @@ Status ForeignWrites::Deal(bool may_wait, bool quiet,
   }
   if (known_ == nullptr) return Status::OK();  // closed
   // First the snapshot: what is found to be ours includes all that is in it.
-  auto now = std::make_unique<const HeldSnapshot>(db_, /*horizon=*/0);
+  auto now = std::make_unique<const HeldSnapshot>(db_, /*stable_time=*/0);
   uint64_t numbers = 0;
   std::vector<ForeignRange> ranges;
   const Finding finding = Find(

@@ -8,12 +8,13 @@ namespace {
 // The tag. Unknown bits mean a newer format.
 constexpr uint8_t kTombstone = 0x01;
 constexpr uint8_t kPending = 0x02;
-constexpr uint8_t kSuspect = 0x04;
+constexpr uint8_t kQuarantined = 0x04;
 constexpr uint8_t kVersionMask = 0x18;
 constexpr uint8_t kVersionAdopted = 0x00;  // no version bytes
 constexpr uint8_t kVersionHome = 0x08;     // time (8)
 constexpr uint8_t kVersionOther = 0x10;    // time (8), replica (8)
-constexpr uint8_t kKnownBits = kTombstone | kPending | kSuspect | kVersionMask;
+constexpr uint8_t kKnownBits =
+    kTombstone | kPending | kQuarantined | kVersionMask;
 
 constexpr size_t kMaxEntryBytes = 1 + 16 + 16;
 
@@ -33,7 +34,8 @@ void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home) {
   char bytes[kMaxEntryBytes];
   char* to = bytes;
   uint8_t tag = (entry.tombstone ? kTombstone : 0) |
-                (entry.pending ? kPending : 0) | (entry.suspect ? kSuspect : 0);
+                (entry.pending ? kPending : 0) |
+                (entry.quarantined ? kQuarantined : 0);
   if (entry.version == Version{}) {
     *to++ = static_cast<char>(tag | kVersionAdopted);
   } else if (entry.version.replica == home) {
@@ -56,7 +58,7 @@ bool ParseEntry(std::string_view bytes, uint64_t home, StoredEntry* entry) {
   if (!GetFixed8(&bytes, &tag) || (tag & ~kKnownBits) != 0) return false;
   entry->tombstone = (tag & kTombstone) != 0;
   entry->pending = (tag & kPending) != 0;
-  entry->suspect = (tag & kSuspect) != 0;
+  entry->quarantined = (tag & kQuarantined) != 0;
   entry->damaged = false;
   entry->version = {};
   switch (tag & kVersionMask) {

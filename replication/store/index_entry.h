@@ -19,8 +19,8 @@ struct StoredEntry {
   bool tombstone = false;
   // The pair's data and entry disagree, or its entry was missing: it is in no
   // digest, is not offered and loses against everything.
-  bool suspect = false;
-  // Its bytes do not parse; then it is suspect and says nothing else. Not
+  bool quarantined = false;
+  // Its bytes do not parse; then it is quarantined and says nothing else. Not
   // stored.
   bool damaged = false;
   // `hash` holds the value's hash (ElementHasher::HashValue; nothing for a
@@ -31,26 +31,26 @@ struct StoredEntry {
   uint64_t hash_low = 0;
 };
 
-// Of a pair whose entry was missing, or says nothing any more: suspect, of
+// Of a pair whose entry was missing, or says nothing any more: quarantined, of
 // version 0, and with a hash that no pair has.
 inline StoredEntry UnknownEntry() {
   StoredEntry entry;
-  entry.suspect = true;
+  entry.quarantined = true;
   return entry;
 }
-// Whether there is anything to acquit a suspect entry by.
+// Whether there is anything to release a quarantined entry by.
 constexpr bool SaysAnything(const StoredEntry& entry) {
   return !entry.damaged && (entry.pending || entry.version != Version{} ||
                             entry.hash_high != 0 || entry.hash_low != 0);
 }
 
 // The sweep (tombstone_sweep.h) takes such an entry away.
-constexpr bool IsForgotten(const StoredEntry& entry, uint64_t horizon) {
-  return IsForgotten(entry.tombstone, entry.version, horizon);
+constexpr bool IsCollected(const StoredEntry& entry, uint64_t stable_time) {
+  return IsCollected(entry.tombstone, entry.version, stable_time);
 }
 
 // `home` is the replica whose versions are stored without its 8-byte id: the
-// one that made this index. It never changes during an index's life.
+// one that made this index. It never changes during an index's incarnation.
 void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home);
 
 // False if the bytes are damaged or of a format this code does not know.

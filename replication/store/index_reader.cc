@@ -25,8 +25,8 @@ rocksdb::Status IndexError(const rocksdb::Status& status) {
       status.ToString());
 }
 
-rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at, uint64_t horizon,
-                                 const IndexKey& key,
+rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at,
+                                 uint64_t stable_time, const IndexKey& key,
                                  StoredEntry* entry) const {
   thread_local std::string index_key;
   index_key.clear();
@@ -39,20 +39,21 @@ rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at, uint64_t horizon,
   if (!ParseEntry({value.data(), value.size()}, home_, entry)) {
     *entry = DamagedEntry();
   }
-  return IsForgotten(*entry, horizon) ? rocksdb::Status::NotFound() : status;
+  return IsCollected(*entry, stable_time) ? rocksdb::Status::NotFound()
+                                          : status;
 }
 
 IndexCursor::IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
-                         uint64_t horizon, Order order)
-    : IndexCursor(reader, nullptr, at, horizon, order) {}
+                         uint64_t stable_time, Order order)
+    : IndexCursor(reader, nullptr, at, stable_time, order) {}
 
 IndexCursor::IndexCursor(const IndexReader& reader, const FamilyTable* families,
-                         const rocksdb::Snapshot* at, uint64_t horizon,
+                         const rocksdb::Snapshot* at, uint64_t stable_time,
                          Order order)
     : reader_(reader),
       given_families_(families),
       families_(families),
-      horizon_(horizon) {
+      stable_time_(stable_time) {
   options_.snapshot = at;
   options_.total_order_seek = order == Order::kTotal;
   options_.prefix_same_as_start = order == Order::kWithinPosition;

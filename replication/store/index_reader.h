@@ -37,20 +37,22 @@ class IndexReader {
     return *families_.load(std::memory_order_acquire);
   }
 
-  // Tombstones with versions up to it are forgotten (IsForgotten).
-  uint64_t horizon() const { return horizon_.load(std::memory_order_acquire); }
-  void SetHorizon(uint64_t horizon) {
-    horizon_.store(horizon, std::memory_order_release);
+  // Tombstones with versions up to it are collected (IsCollected).
+  uint64_t stable_time() const {
+    return stable_time_.load(std::memory_order_acquire);
+  }
+  void SetStableTime(uint64_t stable_time) {
+    stable_time_.store(stable_time, std::memory_order_release);
   }
 
-  // The entry of a key, NotFound if there is none or it is forgotten. One that
-  // does not parse is OK, suspect and damaged. `at` null: now. Any other
+  // The entry of a key, NotFound if there is none or it is collected. One that
+  // does not parse is OK, quarantined and damaged. `at` null: now. Any other
   // status: reading failed, and nothing is known of the key.
-  rocksdb::Status Get(const rocksdb::Snapshot* at, uint64_t horizon,
+  rocksdb::Status Get(const rocksdb::Snapshot* at, uint64_t stable_time,
                       const IndexKey& key, StoredEntry* entry) const;
-  // The same now, at the horizon of now.
+  // The same now, at the stable time of now.
   rocksdb::Status Get(const IndexKey& key, StoredEntry* entry) const {
-    return Get(nullptr, horizon(), key, entry);
+    return Get(nullptr, stable_time(), key, entry);
   }
 
  private:
@@ -59,7 +61,7 @@ class IndexReader {
   const ElementHasher* const hasher_;
   const uint64_t home_;
   std::atomic<const FamilyTable*> families_{nullptr};
-  std::atomic<uint64_t> horizon_{0};
+  std::atomic<uint64_t> stable_time_{0};
 };
 
 // An error of RocksDB in reading the index; of a damaged block, with the
@@ -77,10 +79,10 @@ class IndexCursor {
   };
   // `at` null: now, and until then as of this moment.
   IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
-              uint64_t horizon, Order order);
+              uint64_t stable_time, Order order);
   // With the families of another moment than now, unless null.
   IndexCursor(const IndexReader& reader, const FamilyTable* families,
-              const rocksdb::Snapshot* at, uint64_t horizon, Order order);
+              const rocksdb::Snapshot* at, uint64_t stable_time, Order order);
 
   void SeekToFirstEntry() { Seek(1); }
   // To the first entry at `position` or later.
@@ -113,12 +115,12 @@ class IndexCursor {
   bool key_damaged() const { return key_damaged_; }
   // Null if the entry's family is not replicated (any more), or unknown.
   const Family* family() const { return family_; }
-  // Whether the entry is of a replicated family and not forgotten.
+  // Whether the entry is of a replicated family and not collected.
   bool IsHeld() const {
-    return family_ != nullptr && !IsForgotten(entry_, horizon_);
+    return family_ != nullptr && !IsCollected(entry_, stable_time_);
   }
-  // Whether it is an element: held, and not suspect.
-  bool Counts() const { return IsHeld() && !entry_.suspect; }
+  // Whether it is an element: held, and not quarantined.
+  bool Counts() const { return IsHeld() && !entry_.quarantined; }
   // REQUIRES: Counts().
   ElementHash Hash() const {
     return CompleteHash(reader_.hasher(), family_->name, key_.key, entry_);
@@ -131,7 +133,7 @@ class IndexCursor {
   const IndexReader& reader_;
   const FamilyTable* const given_families_;  // null: those of now
   const FamilyTable* families_;
-  const uint64_t horizon_;
+  const uint64_t stable_time_;
   rocksdb::ReadOptions options_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
   std::string target_;

@@ -12,17 +12,18 @@ namespace {
 class IndexSnapshot final : public StorageSnapshot {
  public:
   IndexSnapshot(const IndexReader& reader, const FamilyTable& families,
-                LeafDigests::Readied readied, RotFound rot, DigestsWrong wrong)
+                LeafDigests::Readied readied, CorruptionFound corruption,
+                DigestsWrong wrong)
       : reader_(reader),
         families_(families),
         readied_(std::move(readied)),
-        rot_(std::move(rot)),
+        corruption_(std::move(corruption)),
         wrong_(std::move(wrong)) {}
 
   std::span<const Digest> LeafDigests() const override {
     return *readied_.leaves;
   }
-  uint64_t LeftOut() const override { return readied_.suspects; }
+  uint64_t LeftOut() const override { return readied_.quarantined; }
 
   absl::Status ScanLeaf(
       uint32_t leaf,
@@ -49,7 +50,7 @@ class IndexSnapshot final : public StorageSnapshot {
     for (cursor->Seek(position); cursor->At(position); cursor->Next()) {
       if (cursor->Counts() && cursor->Hash() == hash) {
         if (!IsItself(*cursor)) {
-          return Doubt(std::string(cursor->index_key()));
+          return Reexamine(std::string(cursor->index_key()));
         }
         return IndexEntry{
             cursor->family()->ordinal, std::string(cursor->key().key),
@@ -65,7 +66,7 @@ class IndexSnapshot final : public StorageSnapshot {
     const absl::StatusOr<std::optional<StoredEntry>> found =
         Lookup(ordinal, key);
     if (!found.ok()) return found.status();
-    if (!found->has_value() || (*found)->suspect) return std::nullopt;
+    if (!found->has_value() || (*found)->quarantined) return std::nullopt;
     const StoredEntry& entry = **found;
     return IndexEntry{
         ordinal, std::string(key), entry.version, entry.tombstone,
@@ -78,7 +79,7 @@ class IndexSnapshot final : public StorageSnapshot {
     const absl::StatusOr<std::optional<StoredEntry>> found =
         Lookup(ordinal, key);
     if (!found.ok()) return found.status();
-    return found->has_value() && (*found)->suspect;
+    return found->has_value() && (*found)->quarantined;
   }
 
   absl::StatusOr<std::string> ReadValue(
@@ -108,11 +109,11 @@ class IndexSnapshot final : public StorageSnapshot {
     AppendIndexKey(&index_key,
                    {reader_.hasher().Position(family.name, entry.key),
                     family.id, entry.key});
-    return Doubt(index_key);
+    return Reexamine(index_key);
   }
 
  private:
-  // What the index has of a key, be it suspect; nullopt: nothing.
+  // What the index has of a key, be it quarantined; nullopt: nothing.
   absl::StatusOr<std::optional<StoredEntry>> Lookup(
       uint32_t ordinal, std::string_view key) const {
     if (ordinal >= families_.families().size()) {
@@ -121,7 +122,7 @@ class IndexSnapshot final : public StorageSnapshot {
     const Family& family = families_.families()[ordinal];
     StoredEntry entry;
     const rocksdb::Status status = reader_.Get(
-        at(), horizon(),
+        at(), stable_time(),
         {reader_.hasher().Position(family.name, key), family.id, key}, &entry);
     if (status.IsNotFound()) return std::nullopt;
     if (!status.ok()) return ToAbsl(status);
@@ -139,31 +140,31 @@ class IndexSnapshot final : public StorageSnapshot {
            reader_.hasher().HashTombstone(
                family, key.key, cursor.entry().version) == cursor.Hash();
   }
-  absl::Status Doubt(const std::string& index_key) const {
-    if (rot_ != nullptr) rot_(index_key);
+  absl::Status Reexamine(const std::string& index_key) const {
+    if (corruption_ != nullptr) corruption_(index_key);
     return absl::DataLossError("a pair does not match its index entry");
   }
 
   const rocksdb::Snapshot* at() const {
     return readied_.snapshot == nullptr ? nullptr : readied_.snapshot->get();
   }
-  uint64_t horizon() const {
-    return readied_.snapshot == nullptr ? reader_.horizon()
-                                        : readied_.snapshot->horizon();
+  uint64_t stable_time() const {
+    return readied_.snapshot == nullptr ? reader_.stable_time()
+                                        : readied_.snapshot->stable_time();
   }
   // Made when first needed and reused, since making one costs more than a seek.
   IndexCursor* ScanCursor() const {
     if (scan_ == nullptr) {
       scan_ = std::make_unique<IndexCursor>(
-          reader_, &families_, at(), horizon(), IndexCursor::Order::kTotal);
+          reader_, &families_, at(), stable_time(), IndexCursor::Order::kTotal);
     }
     return scan_.get();
   }
   IndexCursor* LookupCursor() const {
     if (lookup_ == nullptr) {
-      lookup_ =
-          std::make_unique<IndexCursor>(reader_, &families_, at(), horizon(),
-                                        IndexCursor::Order::kWithinPosition);
+      lookup_ = std::make_unique<IndexCursor>(
+          reader_, &families_, at(), stable_time(),
+          IndexCursor::Order::kWithinPosition);
     }
     return lookup_.get();
   }
@@ -171,7 +172,7 @@ class IndexSnapshot final : public StorageSnapshot {
   const IndexReader& reader_;
   const FamilyTable& families_;
   const LeafDigests::Readied readied_;
-  const RotFound rot_;
+  const CorruptionFound corruption_;
   const DigestsWrong wrong_;
   mutable std::unique_ptr<IndexCursor> scan_;
   mutable std::unique_ptr<IndexCursor> lookup_;
@@ -182,10 +183,11 @@ class IndexSnapshot final : public StorageSnapshot {
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
                                                   const FamilyTable& families,
                                                   LeafDigests::Readied readied,
-                                                  RotFound rot,
+                                                  CorruptionFound corruption,
                                                   DigestsWrong wrong) {
   return std::make_unique<IndexSnapshot>(reader, families, std::move(readied),
-                                         std::move(rot), std::move(wrong));
+                                         std::move(corruption),
+                                         std::move(wrong));
 }
 
 }  // namespace rocksync

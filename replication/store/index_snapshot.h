@@ -16,16 +16,16 @@ namespace rocksync {
 
 // Told of the index key of an entry that is not what its pair or its place
 // says.
-using RotFound = std::function<void(const std::string& index_key)>;
+using CorruptionFound = std::function<void(const std::string& index_key)>;
 // Told that the digests are not those of the entries.
 using DigestsWrong = std::function<void()>;
 
 // `reader` and `families` must outlive it. `readied.snapshot` null: now, for a
-// database that nobody writes to. `rot` and `wrong` may be null.
+// database that nobody writes to. `corruption` and `wrong` may be null.
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
                                                   const FamilyTable& families,
                                                   LeafDigests::Readied readied,
-                                                  RotFound rot,
+                                                  CorruptionFound corruption,
                                                   DigestsWrong wrong);
 
 }  // namespace rocksync

@@ -92,8 +92,8 @@ Status CheckKnownFamilies(const ReplicatedDBOptions& replication,
         "rocksync: the replicated column family '" + record.name + "' of " +
             name + " " + why + (there ? "" : " without the library"),
         "which of its pairs are newer than those of peers, and what was "
-        "deleted, would be forgotten; name it there, or in "
-        "ReplicatedDBOptions::discard_history_of if it may be forgotten");
+        "deleted, would be collected; name it there, or in "
+        "ReplicatedDBOptions::discard_history_of if it may be collected");
   }
   return Status::OK();
 }
@@ -112,7 +112,7 @@ Status LookForMissingEntries(const ReplicatedDBOptions& replication,
     const Sample sample = SampleEntries(reader, *handle, record);
     if (sample.missing == 0) continue;
     missing->any = true;
-    // With some of them there it is a part that is missing, as by rot.
+    // With some of them there it is a part that is missing, as by corruption.
     bool holds = sample.missing < sample.pairs;
     const Status status =
         holds ? Status::OK() : HoldsEntriesOf(reader, record.id, &holds);

@@ -29,16 +29,16 @@ absl::Status GaveUp() {
 }  // namespace
 
 void LeafDigests::Trust(Leaves leaves, Tombstones tombstones,
-                        LeafSuspects suspects) {
+                        LeafQuarantined quarantined) {
   std::lock_guard lock(ready_mutex_);
   AllStripesGuard all(locks_);
   std::vector<uint64_t> dropped;
   notes_.Take(&dropped);
   leaves_ = std::move(leaves);
   tombstones_ = std::move(tombstones);
-  suspects_ = std::move(suspects);
+  quarantined_ = std::move(quarantined);
   CountHeld();
-  base_ = std::make_shared<HeldSnapshot>(reader_->db(), reader_->horizon());
+  base_ = std::make_shared<HeldSnapshot>(reader_->db(), reader_->stable_time());
   base_time_ = Clock::now();
 }
 
@@ -55,7 +55,7 @@ absl::Status LeafDigests::Ready(const std::function<bool()>& cancelled,
   if (!status.ok()) return status;
   readied->snapshot = base_;
   readied->leaves = std::make_shared<const Leaves>(leaves_);
-  readied->suspects = suspects_held_;
+  readied->quarantined = quarantined_now_;
   return absl::OkStatus();
 }
 
@@ -64,8 +64,8 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   if (!locks_->LockAll(cancelled)) return GaveUp();
   const bool all_noted = notes_.Take(&positions);
   const bool distrusted = distrusted_.exchange(false);
-  auto now =
-      std::make_shared<const HeldSnapshot>(reader_->db(), reader_->horizon());
+  auto now = std::make_shared<const HeldSnapshot>(reader_->db(),
+                                                  reader_->stable_time());
   const bool all_is_indexed = all_is_indexed_(cancelled);
   locks_->UnlockAll();
   if (!all_is_indexed) {
@@ -81,14 +81,14 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
     for (const Digest& leaf : leaves_) count += leaf.count;
   }
   const bool differences = base_ != nullptr && all_noted && !distrusted &&
-                           now->horizon() >= base_->horizon() &&
+                           now->stable_time() >= base_->stable_time() &&
                            (positions.size() < kEntriesPerPoll ||
                             positions.size() < count / kScanShare);
   absl::Status status;
   if (differences) {
     std::vector<uint32_t> changed;
-    if (now->horizon() > base_->horizon()) {
-      changed = LeavesForgotten(now->horizon());
+    if (now->stable_time() > base_->stable_time()) {
+      changed = LeavesCollected(now->stable_time());
     }
     const auto reread = [&changed](uint64_t position) {
       return std::binary_search(changed.begin(), changed.end(),
@@ -111,15 +111,15 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   return absl::OkStatus();
 }
 
-// Tombstones that are suspect count as tombstones too: when they are forgotten
-// their leaf has to be read again like any other.
+// Tombstones that are quarantined count as tombstones too: when they are
+// collected their leaf has to be read again like any other.
 void LeafDigests::Add(const IndexCursor& cursor) {
   if (!cursor.IsHeld()) return;
   const uint32_t leaf = LeafOf(cursor.key().position);
   if (cursor.Counts()) {
     leaves_[leaf].Add(cursor.Hash());
   } else {
-    ++suspects_[leaf];
+    ++quarantined_[leaf];
   }
   if (!cursor.entry().tombstone) return;
   LeafTombstones* const tombstones = &tombstones_[leaf];
@@ -133,10 +133,11 @@ void LeafDigests::Remove(const IndexCursor& cursor) {
   const uint32_t leaf = LeafOf(cursor.key().position);
   if (cursor.Counts()) {
     leaves_[leaf].Remove(cursor.Hash());
-  } else if (const auto held = suspects_.find(leaf); held == suspects_.end()) {
+  } else if (const auto held = quarantined_.find(leaf);
+             held == quarantined_.end()) {
     Distrust();  // damaged since it was counted as what it was
   } else if (--held->second == 0) {
-    suspects_.erase(held);
+    quarantined_.erase(held);
   }
   if (!cursor.entry().tombstone) return;
   if (--tombstones_[leaf].count == 0) tombstones_[leaf] = {};
@@ -146,18 +147,18 @@ void LeafDigests::CountHeld() {
   uint64_t tombstones = 0;
   for (const LeafTombstones& leaf : tombstones_) tombstones += leaf.count;
   tombstones_held_ = tombstones;
-  uint64_t suspects = 0;
-  for (const auto& [leaf, count] : suspects_) suspects += count;
-  suspects_held_ = suspects;
+  uint64_t quarantined = 0;
+  for (const auto& [leaf, count] : quarantined_) quarantined += count;
+  quarantined_now_ = quarantined;
 }
 
-LeafDigests::Share LeafDigests::ForgottenBy(uint64_t horizon) const {
+LeafDigests::Share LeafDigests::CollectedBy(uint64_t stable_time) const {
   Share share;
   const std::unique_lock lock(ready_mutex_, std::try_to_lock);
   if (!lock.owns_lock() || base_ == nullptr) return share;
   for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
     share.elements += leaves_[leaf].count;
-    if (tombstones_[leaf].oldest <= horizon) {
+    if (tombstones_[leaf].oldest <= stable_time) {
       share.tombstones += tombstones_[leaf].count;
     }
   }
@@ -169,15 +170,15 @@ LeafDigests::Tombstones LeafDigests::LeafTombstonesNow() const {
   return tombstones_;
 }
 
-LeafSuspects LeafDigests::LeafSuspectsNow() const {
+LeafQuarantined LeafDigests::LeafQuarantinedNow() const {
   const std::lock_guard lock(ready_mutex_);
-  return suspects_;
+  return quarantined_;
 }
 
-std::vector<uint32_t> LeafDigests::LeavesForgotten(uint64_t horizon) const {
+std::vector<uint32_t> LeafDigests::LeavesCollected(uint64_t stable_time) const {
   std::vector<uint32_t> leaves;
   for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
-    if (tombstones_[leaf].oldest <= horizon) leaves.push_back(leaf);
+    if (tombstones_[leaf].oldest <= stable_time) leaves.push_back(leaf);
   }
   return leaves;
 }
@@ -187,12 +188,12 @@ absl::Status LeafDigests::RereadLeaves(const std::vector<uint32_t>& leaves,
                                        const std::function<bool()>& cancelled) {
   if (leaves.empty()) return absl::OkStatus();
   uint64_t read = 0;
-  IndexCursor cursor(*reader_, at.get(), at.horizon(),
+  IndexCursor cursor(*reader_, at.get(), at.stable_time(),
                      IndexCursor::Order::kTotal);
   for (const uint32_t leaf : leaves) {
     leaves_[leaf] = {};
     tombstones_[leaf] = {};
-    suspects_.erase(leaf);
+    quarantined_.erase(leaf);
     const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
     // No entry has position 0. The leaf before may have ended just here.
     const bool there = cursor.Valid() && LeafOf(cursor.key().position) == leaf;
@@ -212,10 +213,10 @@ absl::Status LeafDigests::Rescan(const HeldSnapshot& at,
                                  const std::function<bool()>& cancelled) {
   leaves_.assign(kLeafCount, Digest{});
   tombstones_.assign(kLeafCount, LeafTombstones{});
-  suspects_.clear();
+  quarantined_.clear();
   ++rescans_;
   uint64_t read = 0;
-  IndexCursor cursor(*reader_, at.get(), at.horizon(),
+  IndexCursor cursor(*reader_, at.get(), at.stable_time(),
                      IndexCursor::Order::kTotal);
   for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
     if (++read % kEntriesPerPoll == 0 && Says(cancelled)) return GaveUp();
@@ -229,10 +230,11 @@ absl::Status LeafDigests::AddDifferences(
     const std::vector<uint64_t>& positions, const HeldSnapshot& from,
     const HeldSnapshot& to, const std::function<bool()>& cancelled) {
   if (positions.empty()) return absl::OkStatus();
-  // Both by one horizon: in leaves that are not read anew it changes nothing.
-  IndexCursor old(*reader_, from.get(), to.horizon(),
+  // Both by one stable time: in leaves that are not read anew it changes
+  // nothing.
+  IndexCursor old(*reader_, from.get(), to.stable_time(),
                   IndexCursor::Order::kWithinPosition);
-  IndexCursor young(*reader_, to.get(), to.horizon(),
+  IndexCursor young(*reader_, to.get(), to.stable_time(),
                     IndexCursor::Order::kWithinPosition);
   uint64_t read = 0;
   for (const uint64_t position : positions) {

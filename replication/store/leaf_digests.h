@@ -24,23 +24,23 @@
 
 namespace rocksync {
 
-// A snapshot of RocksDB with the horizon to read it by, released with its last
-// user.
+// A snapshot of RocksDB with the stable time to read it by, released with its
+// last user.
 class HeldSnapshot {
  public:
-  HeldSnapshot(rocksdb::DB* db, uint64_t horizon)
-      : db_(db), held_(db->GetSnapshot()), horizon_(horizon) {}
+  HeldSnapshot(rocksdb::DB* db, uint64_t stable_time)
+      : db_(db), held_(db->GetSnapshot()), stable_time_(stable_time) {}
   ~HeldSnapshot() { db_->ReleaseSnapshot(held_); }
   HeldSnapshot(const HeldSnapshot&) = delete;
   HeldSnapshot& operator=(const HeldSnapshot&) = delete;
 
   const rocksdb::Snapshot* get() const { return held_; }
-  uint64_t horizon() const { return horizon_; }
+  uint64_t stable_time() const { return stable_time_; }
 
  private:
   rocksdb::DB* const db_;
   const rocksdb::Snapshot* const held_;
-  const uint64_t horizon_;
+  const uint64_t stable_time_;
 };
 
 // Digests belong to a base snapshot S. Writers note the positions they write
@@ -50,10 +50,10 @@ class HeldSnapshot {
 // position no special case. With too many notes, or without a base, it reads
 // the whole index at T instead. T is the new base.
 //
-// When the horizon has grown since, leaves whose tombstones may be forgotten
-// now are read as a whole.
+// When the stable time has grown since, leaves whose tombstones may be
+// collected now are read as a whole.
 //
-// Suspect entries are in no digest. How many each leaf holds is kept in the
+// Quarantined entries are in no digest. How many each leaf holds is kept in the
 // same way, since digests that are equal prove nothing about them.
 //
 // Thread-safe.
@@ -66,7 +66,7 @@ class LeafDigests {
   struct Readied {
     std::shared_ptr<const HeldSnapshot> snapshot;
     std::shared_ptr<const Leaves> leaves;  // at the snapshot
-    uint64_t suspects = 0;                 // entries at it, in no digest
+    uint64_t quarantined = 0;              // entries at it, in no digest
   };
 
   // Asked with all stripes held, after a snapshot was taken: whether all that
@@ -82,7 +82,7 @@ class LeafDigests {
         all_is_indexed_(std::move(all_is_indexed)) {}
 
   // Digests that are known to be right now (nothing was written since).
-  void Trust(Leaves leaves, Tombstones tombstones, LeafSuspects suspects);
+  void Trust(Leaves leaves, Tombstones tombstones, LeafQuarantined quarantined);
 
   // OK: a snapshot of now and the digests at it. Cancelled: gave up waiting.
   // Unavailable: data are not all in the index.
@@ -90,21 +90,21 @@ class LeafDigests {
 
   // Tombstones among the entries, as of the last Ready or Trust.
   uint64_t tombstones() const { return tombstones_held_.load(); }
-  // Suspect entries, as of the same.
-  uint64_t suspects() const { return suspects_held_.load(); }
+  // Quarantined entries, as of the same.
+  uint64_t quarantined() const { return quarantined_now_.load(); }
 
-  // An estimate of how many elements would be forgotten if the horizon were
+  // An estimate of how many elements would be collected if the stable time were
   // here, and of how many there are: those of leaves in which at least one
   // would be. Nothing if digests are being readied right now, or unknown.
   struct Share {
     uint64_t tombstones = 0;
     uint64_t elements = 0;
   };
-  Share ForgottenBy(uint64_t horizon) const;
+  Share CollectedBy(uint64_t stable_time) const;
 
   // Copies, for the seal. REQUIRES: the store is closing.
   Tombstones LeafTombstonesNow() const;
-  LeafSuspects LeafSuspectsNow() const;
+  LeafQuarantined LeafQuarantinedNow() const;
 
   // True if Ready would only have to look at what was written since the base.
   bool UpToDate() const;
@@ -113,13 +113,13 @@ class LeafDigests {
   // REQUIRES: the position's stripe is held.
   void Note(uint64_t position) { notes_.Add(position); }
 
-  // Forgets the base: the next Ready reads everything.
+  // Collects the base: the next Ready reads everything.
   void Invalidate();
 
   // The next Ready reads everything: an entry was damaged, so the base may
-  // count what it was before; or the horizon falls back, so the base may count
-  // what was swept since. Waits for nobody, so the caller may hold a stripe,
-  // and must if it changes the entry; of the horizon, all of them.
+  // count what it was before; or the stable time falls back, so the base may
+  // count what was swept since. Waits for nobody, so the caller may hold a
+  // stripe, and must if it changes the entry; of the stable time, all of them.
   void Distrust() { distrusted_.store(true); }
 
   // To be called every now and then. A base is a RocksDB snapshot, and an old
@@ -143,8 +143,8 @@ class LeafDigests {
   absl::Status RereadLeaves(const std::vector<uint32_t>& leaves,
                             const HeldSnapshot& at,
                             const std::function<bool()>& cancelled);
-  // Leaves that the new horizon may have changed, ascending.
-  std::vector<uint32_t> LeavesForgotten(uint64_t horizon) const;
+  // Leaves that the new stable time may have changed, ascending.
+  std::vector<uint32_t> LeavesCollected(uint64_t stable_time) const;
   void Add(const IndexCursor& cursor);
   void Remove(const IndexCursor& cursor);
   void CountHeld();
@@ -160,11 +160,11 @@ class LeafDigests {
   std::shared_ptr<const HeldSnapshot> base_;  // null: digests are not valid
   Leaves leaves_;
   Tombstones tombstones_{kLeafCount};
-  LeafSuspects suspects_;
+  LeafQuarantined quarantined_;
   Clock::time_point base_time_;
   Clock::time_point asked_time_ = Clock::now();
   std::atomic<uint64_t> tombstones_held_{0};
-  std::atomic<uint64_t> suspects_held_{0};
+  std::atomic<uint64_t> quarantined_now_{0};
   std::atomic<uint64_t> rescans_{0};
   std::atomic<uint64_t> entries_read_{0};
 };

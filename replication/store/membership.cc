@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "replication/store/identity_life.h"
+#include "replication/store/identity_incarnation.h"
 #include "replication/store/index_key.h"
 #include "replication/store/index_reader.h"
 #include "replication/store/store.h"
@@ -14,7 +14,7 @@ namespace {
 
 using rocksdb::Status;
 
-// Or else others were quicker to hand on a later reading, or life.
+// Or else others were quicker to hand on a later reading, or incarnation.
 Status DoesNotGoOn() {
   return Status::TryAgain(
       "rocksync: the peer does not go on where what others have seen of it "
@@ -25,13 +25,13 @@ Status DoesNotGoOn() {
 
 }  // namespace
 
-Membership::Membership(Store* store, Forgetting now,
-                       std::function<void()> horizon_set)
+Membership::Membership(Store* store, GcState now,
+                       std::function<void()> stable_time_set)
     : store_(store),
-      horizon_set_(std::move(horizon_set)),
+      stable_time_set_(std::move(stable_time_set)),
       now_(std::move(now)),
-      written_lives_(now_.lives) {
-  SetOwnLife(&now_);
+      written_incarnations_(now_.incarnations) {
+  SetOwnIncarnation(&now_);
   ShowTerms();
 }
 
@@ -41,12 +41,12 @@ void Membership::ShowTerms() {
   unproven_.store(now_.unproven, std::memory_order_release);
 }
 
-void Membership::SetOwnLife(Forgetting* next) const {
+void Membership::SetOwnIncarnation(GcState* next) const {
   const ReplicaIdentity me = store_->identity();
-  rocksync::SetOwnLife(me.replica_id, LifeOf(me), next);
+  rocksync::SetOwnIncarnation(me.replica_id, IncarnationOf(me), next);
 }
 
-Forgetting Membership::Now() const {
+GcState Membership::Now() const {
   const std::lock_guard lock(now_mutex_);
   return now_;
 }
@@ -55,7 +55,7 @@ Announcement Membership::Announce() const {
   // In this order: a reading from before a list would be taken for one that
   // covers what was handed on by members that the list no longer has.
   Announcement said;
-  said.forgetting = Now();
+  said.gc = Now();
   said.reading = store_->identity().clock;
   return said;
 }
@@ -72,7 +72,7 @@ Status Membership::SetMembers(uint64_t epoch,
   AllStripesGuard all(store_->locks());
   const Status status = PassReading(0);
   if (!status.ok()) return status;
-  Forgetting next = now_;
+  GcState next = now_;
   Found(*list, &next);
   return Install(std::move(next));
 }
@@ -84,7 +84,7 @@ Status Membership::PassReading(uint64_t reading) {
 
 bool Membership::HasData() const {
   if (!store_->adoption_progress().done) return true;
-  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
   cursor.SeekToFirstEntry();
   return cursor.Valid() || !cursor.status().ok();
@@ -92,7 +92,7 @@ bool Membership::HasData() const {
 
 Status Membership::Learn(const Announcement& peer) {
   const std::lock_guard lock(mutex_);
-  if (peer.forgetting.list.epoch <= now_.list.epoch) return Status::OK();
+  if (peer.gc.list.epoch <= now_.list.epoch) return Status::OK();
   if (store_->HoldsBack({peer.reading, 0})) {
     return Status::TryAgain(
         "rocksync: the clock of the member is too far ahead to join it",
@@ -101,9 +101,9 @@ Status Membership::Learn(const Announcement& peer) {
   AllStripesGuard all(store_->locks());
   const Status status = PassReading(peer.reading);
   if (!status.ok()) return status;
-  Forgetting next = now_;
+  GcState next = now_;
   const MeetingVerdict verdict =
-      Join(peer.forgetting, store_->identity().replica_id, HasData(), &next);
+      Join(peer.gc, store_->identity().replica_id, HasData(), &next);
   if (verdict.meeting != Meeting::kAlike) {
     return Status::InvalidArgument("rocksync: " + verdict.why);
   }
@@ -111,47 +111,49 @@ Status Membership::Learn(const Announcement& peer) {
 }
 
 SaidByBoth Membership::SaidWith(uint64_t peer_id,
-                                const Incarnation& life) const {
+                                const IncarnationId& incarnation) const {
   const std::lock_guard lock(mutex_);
   SaidByBoth said;
-  said.theirs = sayings_.Of(peer_id, life);
-  said.mine.promised = now_.promised;
+  said.theirs = sayings_.Of(peer_id, incarnation);
+  said.mine.max_acknowledged = now_.max_acknowledged;
   return said;
 }
 
-Status Membership::Agree(const Forgetting& mine, uint64_t peer_id,
-                         const Incarnation& life, const Announcement& peer,
-                         Terms* agreed) {
+Status Membership::Agree(const GcState& mine, uint64_t peer_id,
+                         const IncarnationId& incarnation,
+                         const Announcement& peer, Terms* agreed) {
   const std::lock_guard lock(mutex_);
-  const Said said = sayings_.Of(peer_id, life);
-  const Forgetting heard = Take(peer, peer_id);
+  const Said said = sayings_.Of(peer_id, incarnation);
+  const GcState heard = Take(peer, peer_id);
   if (WentBack(now_, peer_id, peer.reading, said) ||
-      !GoesOn(now_, peer_id, life, heard)) {
+      !Continues(now_, peer_id, incarnation, heard)) {
     return DoesNotGoOn();
   }
-  sayings_.Note(peer_id, life, peer);
-  Forgetting next = now_;
-  uint64_t two_lives = 0;
-  *agreed =
-      AgreeUpon(mine, heard, store_->identity().replica_id, &next, &two_lives);
-  if (two_lives != 0) NoteTwoLives(two_lives);
-  if (TermsOf(next) != TermsOf(now_) || HorizonOf(next) != HorizonOf(now_)) {
+  sayings_.Note(peer_id, incarnation, peer);
+  GcState next = now_;
+  uint64_t identity_conflict = 0;
+  *agreed = AgreeOnTerms(mine, heard, store_->identity().replica_id, &next,
+                         &identity_conflict);
+  if (identity_conflict != 0) NoteIdentityConflict(identity_conflict);
+  if (TermsOf(next) != TermsOf(now_) ||
+      StableTimeOf(next) != StableTimeOf(now_)) {
     return InstallWithStripes(std::move(next));
   }
-  const Status status = TellsOfNewLives(next) ? Write(next, {}) : Status::OK();
+  const Status status =
+      TellsOfNewIncarnations(next) ? Write(next, {}) : Status::OK();
   if (status.ok()) SetNow(std::move(next));
   return status;
 }
 
-void Membership::SetNow(Forgetting next) {
+void Membership::SetNow(GcState next) {
   const std::lock_guard lock(now_mutex_);
   now_ = std::move(next);
 }
 
-bool Membership::TellsOfNewLives(const Forgetting& next) const {
-  return !std::equal(next.lives.begin(), next.lives.end(),
-                     written_lives_.begin(), written_lives_.end(),
-                     [](const Life& a, const Life& b) {
+bool Membership::TellsOfNewIncarnations(const GcState& next) const {
+  return !std::equal(next.incarnations.begin(), next.incarnations.end(),
+                     written_incarnations_.begin(), written_incarnations_.end(),
+                     [](const Incarnation& a, const Incarnation& b) {
                        return a.incarnation == b.incarnation;
                      });
 }
@@ -163,47 +165,48 @@ Status Membership::TakeFrom(const Sender& sender, uint64_t epoch,
   if (now_.list.epoch != epoch) return Status::OK();
   {
     const std::lock_guard change(now_mutex_);
-    if (!TakesFrom(sender.replica_id, sender.life, latest, &now_)) {
+    if (!RecordSource(sender.replica_id, sender.incarnation, latest, &now_)) {
       return DoesNotGoOn();
     }
   }
   const std::optional<size_t> they = now_.list.Find(sender.replica_id);
   // Else whoever has the pairs after a crash might not know whose they are.
-  if (!they || latest <= written_lives_[*they].clock) return Status::OK();
+  if (!they || latest <= written_incarnations_[*they].clock)
+    return Status::OK();
   rocksdb::WriteOptions at_once;
   at_once.no_slowdown = true;
   return Write(now_, at_once);
 }
 
-Forgetting Membership::Take(const Announcement& peer, uint64_t peer_id) const {
+GcState Membership::Take(const Announcement& peer, uint64_t peer_id) const {
   return Heard(peer, peer_id,
                [this](uint64_t reading) { return store_->Trusted(reading); });
 }
 
-void Membership::NoteTwoLives(uint64_t replica_id) {
-  if (two_lives_.exchange(replica_id) == replica_id) return;
-  rocksdb::Log(rocksdb::InfoLogLevel::ERROR_LEVEL,
-               store_->db()->GetDBOptions().info_log,
-               "[rocksync] replica %s is known in two lives that do not follow "
-               "one another: a copy of it runs, or an older state of its disk; "
-               "nothing more is forgotten until one of the two is opened as a "
-               "new replica, and a newer list is set",
-               HexOf(replica_id).c_str());
+void Membership::NoteIdentityConflict(uint64_t replica_id) {
+  if (identity_conflict_.exchange(replica_id) == replica_id) return;
+  rocksdb::Log(
+      rocksdb::InfoLogLevel::ERROR_LEVEL, store_->db()->GetDBOptions().info_log,
+      "[rocksync] replica %s is known in two incarnations that do not follow "
+      "one another: a copy of it runs, or an older state of its disk; "
+      "nothing more is collected until one of the two is opened as a "
+      "new replica, and a newer list is set",
+      HexOf(replica_id).c_str());
 }
 
 Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
                           const Announcement& peer) {
   const std::lock_guard lock(mutex_);
-  if (now_.list.epoch == 0 || now_.list != mine.forgetting.list ||
-      now_.list != peer.forgetting.list) {
+  if (now_.list.epoch == 0 || now_.list != mine.gc.list ||
+      now_.list != peer.gc.list) {
     return Status::OK();
   }
-  Forgetting next = now_;
+  GcState next = now_;
   rocksync::Proved(store_->identity().replica_id, mine.reading, peer_id,
                    store_->Trusted(peer.reading), Take(peer, peer_id), &next);
   if (next != now_) {
     rocksdb::WriteOptions options;
-    options.sync = next.vouched != now_.vouched;
+    options.sync = next.acknowledged != now_.acknowledged;
     const Status status = Write(next, options);
     if (!status.ok()) return status;
     SetNow(std::move(next));
@@ -215,9 +218,9 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
 
 bool Membership::WorthAdvancing() const {
   const uint64_t to = Attainable(now_);
-  if (to <= now_.horizon) return false;
-  const LeafDigests::Share share = store_->digests()->ForgottenBy(to);
-  return WorthForgetting(share.tombstones, share.elements);
+  if (to <= now_.stable_time) return false;
+  const LeafDigests::Share share = store_->digests()->CollectedBy(to);
+  return WorthCollecting(share.tombstones, share.elements);
 }
 
 Status Membership::Advance() {
@@ -226,42 +229,41 @@ Status Membership::Advance() {
 }
 
 Status Membership::AdvanceLocked() {
-  Forgetting next = now_;
+  GcState next = now_;
   if (!rocksync::Advance(&next)) return Status::OK();
   return InstallWithStripes(std::move(next));
 }
 
-Status Membership::InstallWithStripes(Forgetting next) {
+Status Membership::InstallWithStripes(GcState next) {
   AllStripesGuard all(store_->locks());
   return Install(std::move(next));
 }
 
 // Whoever applies a pair holds stripes and looks at the terms; whoever readies
-// digests holds all of them and looks at the horizon.
-Status Membership::Install(Forgetting next) {
-  SetOwnLife(&next);
+// digests holds all of them and looks at the stable time.
+Status Membership::Install(GcState next) {
+  SetOwnIncarnation(&next);
   rocksdb::WriteOptions synced;
   synced.sync = true;
   const Status status = Write(next, synced);
   if (!status.ok()) return status;
-  if (next.list.epoch != now_.list.epoch) two_lives_ = 0;
-  // What was swept up to the larger horizon is in the digests of a smaller one
-  // from before.
-  if (next.horizon < now_.horizon) store_->digests()->Distrust();
+  if (next.list.epoch != now_.list.epoch) identity_conflict_ = 0;
+  // What was swept up to the larger stable time is in the digests of a smaller
+  // one from before.
+  if (next.stable_time < now_.stable_time) store_->digests()->Distrust();
   const std::lock_guard lock(now_mutex_);
   now_ = std::move(next);
   ShowTerms();
-  store_->SetHorizon(now_.horizon);
-  horizon_set_();
+  store_->SetStableTime(now_.stable_time);
+  stable_time_set_();
   return status;
 }
 
-Status Membership::Write(const Forgetting& next,
+Status Membership::Write(const GcState& next,
                          const rocksdb::WriteOptions& options) {
-  const Status status =
-      store_->db()->Put(options, store_->reader().index(),
-                        MetaKey(kForgettingRecord), Encode(next));
-  if (status.ok()) written_lives_ = next.lives;
+  const Status status = store_->db()->Put(
+      options, store_->reader().index(), MetaKey(kGcStateRecord), Encode(next));
+  if (status.ok()) written_incarnations_ = next.incarnations;
   return status;
 }
 

@@ -1,5 +1,5 @@
-// What a replica knows of the members of its cluster and what it has forgotten
-// on the strength of it (protocol/forgetting.h), made durable.
+// What a replica knows of the members of its cluster and what it has collected
+// on the strength of it (protocol/tombstone_gc.h), made durable.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_MEMBERSHIP_H_
 #define ROCKSYNC_REPLICATION_STORE_MEMBERSHIP_H_
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "replication/protocol/forgetting.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "rocksdb/options.h"
 #include "rocksdb/status.h"
 
@@ -20,30 +20,30 @@ class Store;
 
 // Whom pairs come from.
 struct Sender {
-  uint64_t replica_id = 0;  // 0: no member
-  Incarnation life;         // in which it was met
+  uint64_t replica_id = 0;    // 0: no member
+  IncarnationId incarnation;  // in which it was met
 };
 
-// Thread-safe. Member list, horizon, what is known to be purged and what this
-// replica vouches for are synced before anything follows from them. The life in
-// which a peer was met, up to the latest version of its own that it hands on,
-// is written before the pairs, so whoever still has them after a crash knows
-// whose they are. Other knowledge that is lost is found out anew.
+// Thread-safe. Member list, stable time, what is known to be purged and what
+// this replica acknowledges are synced before anything follows from them. The
+// incarnation in which a peer was met, up to the latest version of its own that
+// it hands on, is written before the pairs, so whoever still has them after a
+// crash knows whose they are. Other knowledge that is lost is found out anew.
 class Membership {
  public:
-  // `horizon_set` is called after each change of list or horizon.
-  Membership(Store* store, Forgetting now, std::function<void()> horizon_set);
+  // `stable_time_set` is called after each change of list or stable time.
+  Membership(Store* store, GcState now, std::function<void()> stable_time_set);
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   // As in Terms.
   uint64_t purged() const { return purged_.load(std::memory_order_acquire); }
   bool unproven() const { return unproven_.load(std::memory_order_acquire); }
-  Forgetting Now() const;
+  GcState Now() const;
 
-  // A member of which two lives were heard that do not follow one another,
-  // since opening, and since the present list was taken over. 0: none.
-  uint64_t two_lives() const {
-    return two_lives_.load(std::memory_order_relaxed);
+  // A member of which two incarnations were heard that do not follow one
+  // another, since opening, and since the present list was taken over. 0: none.
+  uint64_t identity_conflict() const {
+    return identity_conflict_.load(std::memory_order_relaxed);
   }
 
   // What to say to a peer before either takes a snapshot for a session.
@@ -57,62 +57,63 @@ class Membership {
   // may not be. TryAgain: the peer's clock is too far ahead.
   rocksdb::Status Learn(const Announcement& peer);
 
-  // What this replica and a peer in this life have said.
-  SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life) const;
+  // What this replica and a peer in this incarnation have said.
+  SaidByBoth SaidWith(uint64_t peer_id, const IncarnationId& incarnation) const;
 
   // Before pairs of `sender` are applied in this epoch; `latest`: the largest
   // time of those that it issued itself, 0 if none. OK if another list is here
-  // by now, which refuses them anyway. TryAgain: the sender's life is over, by
-  // what was heard since. Incomplete: this would have to wait.
+  // by now, which refuses them anyway. TryAgain: the sender's incarnation is
+  // over, by what was heard since. Incomplete: this would have to wait.
   rocksdb::Status TakeFrom(const Sender& sender, uint64_t epoch,
                            uint64_t latest);
 
-  // The peer, met in `life`, said `peer`, this replica `mine`, and they may
-  // meet (kAlike): adopts the horizon that both come to, and what the peer
-  // knows of others and of what was purged. TryAgain: the peer was rolled back
-  // or copied, unless a message of its was overtaken.
-  rocksdb::Status Agree(const Forgetting& mine, uint64_t peer_id,
-                        const Incarnation& life, const Announcement& peer,
-                        Terms* agreed);
+  // The peer, met in `incarnation`, said `peer`, this replica `mine`, and they
+  // may meet (kAlike): adopts the stable time that both come to, and what the
+  // peer knows of others and of what was purged. TryAgain: the peer was rolled
+  // back or copied, unless a message of its was overtaken.
+  rocksdb::Status Agree(const GcState& mine, uint64_t peer_id,
+                        const IncarnationId& incarnation,
+                        const Announcement& peer, Terms* agreed);
 
   // A session proved this replica equal to `peer_id`, and all is synced. Both
   // said this before it. Counts for nothing if the list has changed since.
   rocksdb::Status Proved(const Announcement& mine, uint64_t peer_id,
                          const Announcement& peer);
 
-  // Moves the horizon as far as it can go, whether or not it is worth it.
+  // Moves the stable time as far as it can go, whether or not it is worth it.
   rocksdb::Status Advance();
 
  private:
-  Forgetting Take(const Announcement& peer, uint64_t peer_id) const;
-  void NoteTwoLives(uint64_t replica_id);
+  GcState Take(const Announcement& peer, uint64_t peer_id) const;
+  void NoteIdentityConflict(uint64_t replica_id);
   bool WorthAdvancing() const;
   rocksdb::Status AdvanceLocked();
   // REQUIRES: mutex_ is held; for these two also all stripes.
   rocksdb::Status PassReading(uint64_t reading);
-  rocksdb::Status Install(Forgetting next);
+  rocksdb::Status Install(GcState next);
   void ShowTerms();
-  rocksdb::Status InstallWithStripes(Forgetting next);
-  rocksdb::Status Write(const Forgetting& next,
+  rocksdb::Status InstallWithStripes(GcState next);
+  rocksdb::Status Write(const GcState& next,
                         const rocksdb::WriteOptions& options);
-  bool TellsOfNewLives(const Forgetting& next) const;
-  void SetOwnLife(Forgetting* next) const;
-  void SetNow(Forgetting next);
+  bool TellsOfNewIncarnations(const GcState& next) const;
+  void SetOwnIncarnation(GcState* next) const;
+  void SetNow(GcState next);
   bool HasData() const;
 
   Store* const store_;
-  const std::function<void()> horizon_set_;
+  const std::function<void()> stable_time_set_;
   mutable std::mutex mutex_;
   // Held beside mutex_ for changes of now_, and alone to read it: whoever sets
   // a list holds mutex_ while it waits for writers, and those may be stalled.
   mutable std::mutex now_mutex_;
-  Forgetting now_;
-  std::vector<Life> written_lives_;  // of now_, as of the last write
+  GcState now_;
+  std::vector<Incarnation>
+      written_incarnations_;  // of now_, as of the last write
   Sayings sayings_;
   std::atomic<uint64_t> epoch_ = 0;
   std::atomic<uint64_t> purged_ = 0;
   std::atomic<bool> unproven_ = false;
-  std::atomic<uint64_t> two_lives_ = 0;
+  std::atomic<uint64_t> identity_conflict_ = 0;
 };
 
 }  // namespace rocksync

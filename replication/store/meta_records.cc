@@ -20,7 +20,7 @@ constexpr uint8_t kFamilyDropping = 0x04;
 constexpr uint8_t kPlaceSuperseded = 0x01;
 constexpr uint8_t kPlaceMoved = 0x02;
 constexpr uint8_t kPlaceMetItself = 0x04;
-constexpr uint8_t kPlacePromisedMore = 0x08;  // a replica id follows
+constexpr uint8_t kPlaceAcknowledgedMore = 0x08;  // a replica id follows
 
 std::string Start() { return std::string(1, static_cast<char>(kIndexFormat)); }
 
@@ -101,29 +101,29 @@ bool Decode(std::string_view bytes, IdentityRecord* record) {
          GetText(&bytes, &record->manifest) && bytes.empty();
 }
 
-std::string Encode(const PastLives& record) {
+std::string Encode(const IncarnationHistory& record) {
   std::string out = Start();
   PutFixed64(&out, record.since);
-  PutVarint64(&out, record.lives.size());
-  for (const PastLife& life : record.lives) {
-    PutFixed64(&out, life.incarnation.counter);
-    PutFixed64(&out, life.incarnation.random);
-    PutFixed64(&out, life.next_clock);
+  PutVarint64(&out, record.incarnations.size());
+  for (const FormerIncarnation& incarnation : record.incarnations) {
+    PutFixed64(&out, incarnation.incarnation.counter);
+    PutFixed64(&out, incarnation.incarnation.random);
+    PutFixed64(&out, incarnation.next_clock);
   }
   return out;
 }
 
-bool Decode(std::string_view bytes, PastLives* record) {
+bool Decode(std::string_view bytes, IncarnationHistory* record) {
   uint64_t count = 0;
   if (!Begin(&bytes) || !GetFixed64(&bytes, &record->since) ||
-      !GetVarint64(&bytes, kMaxPastLives, &count)) {
+      !GetVarint64(&bytes, kMaxPastIncarnations, &count)) {
     return false;
   }
-  record->lives.resize(count);
-  for (PastLife& life : record->lives) {
-    if (!GetFixed64(&bytes, &life.incarnation.counter) ||
-        !GetFixed64(&bytes, &life.incarnation.random) ||
-        !GetFixed64(&bytes, &life.next_clock)) {
+  record->incarnations.resize(count);
+  for (FormerIncarnation& incarnation : record->incarnations) {
+    if (!GetFixed64(&bytes, &incarnation.incarnation.counter) ||
+        !GetFixed64(&bytes, &incarnation.incarnation.random) ||
+        !GetFixed64(&bytes, &incarnation.next_clock)) {
       return false;
     }
   }
@@ -136,8 +136,10 @@ std::string Encode(const PlaceRecord& record) {
   PutFixed8(&out, (record.superseded ? kPlaceSuperseded : 0) |
                       (record.moved ? kPlaceMoved : 0) |
                       (record.met_itself ? kPlaceMetItself : 0) |
-                      (record.promised_more_to != 0 ? kPlacePromisedMore : 0));
-  if (record.promised_more_to != 0) PutFixed64(&out, record.promised_more_to);
+                      (record.acknowledged_more_to != 0 ? kPlaceAcknowledgedMore
+                                                        : 0));
+  if (record.acknowledged_more_to != 0)
+    PutFixed64(&out, record.acknowledged_more_to);
   return out;
 }
 
@@ -146,13 +148,13 @@ bool Decode(std::string_view bytes, PlaceRecord* record) {
   if (!Begin(&bytes) || !GetText(&bytes, &record->directory) ||
       !GetFixed8(&bytes, &flags) ||
       flags > (kPlaceSuperseded | kPlaceMoved | kPlaceMetItself |
-               kPlacePromisedMore)) {
+               kPlaceAcknowledgedMore)) {
     return false;
   }
-  record->promised_more_to = 0;
-  if ((flags & kPlacePromisedMore) != 0 &&
-      (!GetFixed64(&bytes, &record->promised_more_to) ||
-       record->promised_more_to == 0)) {
+  record->acknowledged_more_to = 0;
+  if ((flags & kPlaceAcknowledgedMore) != 0 &&
+      (!GetFixed64(&bytes, &record->acknowledged_more_to) ||
+       record->acknowledged_more_to == 0)) {
     return false;
   }
   if (!bytes.empty()) return false;
@@ -386,19 +388,19 @@ bool DecodeTombstones(std::string_view bytes, LeafTombstones* leaves,
   return bytes.empty();
 }
 
-std::string Encode(const LeafSuspects& suspects) {
+std::string Encode(const LeafQuarantined& quarantined) {
   std::string out = Start();
-  PutVarint64(&out, suspects.size());
-  for (const auto& [leaf, count] : suspects) {
+  PutVarint64(&out, quarantined.size());
+  for (const auto& [leaf, count] : quarantined) {
     PutVarint64(&out, leaf);
     PutVarint64(&out, count);
   }
   return out;
 }
 
-bool DecodeSuspects(std::string_view bytes, uint32_t leaf_count,
-                    LeafSuspects* suspects) {
-  suspects->clear();
+bool DecodeQuarantined(std::string_view bytes, uint32_t leaf_count,
+                       LeafQuarantined* quarantined) {
+  quarantined->clear();
   uint64_t leaves = 0;
   if (!Begin(&bytes) || !GetVarint64(&bytes, leaf_count, &leaves)) return false;
   for (uint64_t i = 0; i < leaves; ++i) {
@@ -406,28 +408,31 @@ bool DecodeSuspects(std::string_view bytes, uint32_t leaf_count,
     uint64_t count = 0;
     if (!GetVarint64(&bytes, leaf_count - 1, &leaf) ||
         !GetVarint64(&bytes, &count) || count == 0 ||
-        (!suspects->empty() && leaf <= suspects->rbegin()->first)) {
+        (!quarantined->empty() && leaf <= quarantined->rbegin()->first)) {
       return false;
     }
-    suspects->emplace_hint(suspects->end(), static_cast<uint32_t>(leaf), count);
+    quarantined->emplace_hint(quarantined->end(), static_cast<uint32_t>(leaf),
+                              count);
   }
   return bytes.empty();
 }
 
-std::string Encode(const Forgetting& record) {
+std::string Encode(const GcState& record) {
   std::string out = Start();
-  EncodeForgetting(record, &out);
+  EncodeGcState(record, &out);
   return out;
 }
 
-bool Decode(std::string_view bytes, Forgetting* record) {
-  return Begin(&bytes) && DecodeForgetting(bytes, record);
+bool Decode(std::string_view bytes, GcState* record) {
+  return Begin(&bytes) && DecodeGcState(bytes, record);
 }
 
-std::string EncodeSwept(uint64_t horizon) { return EncodeLease(horizon); }
+std::string EncodeSwept(uint64_t stable_time) {
+  return EncodeLease(stable_time);
+}
 
-bool DecodeSwept(std::string_view bytes, uint64_t* horizon) {
-  return DecodeLease(bytes, horizon);
+bool DecodeSwept(std::string_view bytes, uint64_t* stable_time) {
+  return DecodeLease(bytes, stable_time);
 }
 
 std::string PeerKey(uint64_t replica_id) {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/protocol/forgetting.h"
-#include "replication/protocol/life.h"
+#include "replication/protocol/incarnation.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "sketch/digest.h"
 #include "sketch/element.h"
 
@@ -34,11 +34,11 @@ inline constexpr std::string_view kSealRecord = "seal";
 inline constexpr std::string_view kMarkRecord = "mark";
 inline constexpr std::string_view kForeignRecord = "foreign";
 inline constexpr std::string_view kScrubRecord = "scrub";
-inline constexpr std::string_view kForgettingRecord = "forgetting";
+inline constexpr std::string_view kGcStateRecord = "tombstone_gc";
 inline constexpr std::string_view kSweptRecord = "swept";
 inline constexpr std::string_view kDigestRecordPrefix = "digests/";
 inline constexpr std::string_view kTombstonesRecordPrefix = "tombstones/";
-inline constexpr std::string_view kSuspectsRecord = "suspects";
+inline constexpr std::string_view kQuarantinedRecord = "quarantined";
 inline constexpr std::string_view kPeerRecordPrefix = "peer/";
 
 // Which cluster the index was computed for.
@@ -60,16 +60,18 @@ struct IdentityRecord {
 // the flags lets it become a new replica, if the application says so; none does
 // anything by itself, as the original may have been moved, or met by its copy.
 struct PlaceRecord {
-  std::string directory;    // absolute path of the last opening
-  bool superseded = false;  // a peer has met a later life, or another one
-  bool moved = false;       // opened elsewhere than at the opening before
-  bool met_itself = false;  // a peer with the same identity, in another life
+  std::string directory;  // absolute path of the last opening
+  bool superseded =
+      false;           // a peer has met a later incarnation, or another one
+  bool moved = false;  // opened elsewhere than at the opening before
+  bool met_itself =
+      false;  // a peer with the same identity, in another incarnation
   // The peer that has heard this replica promise more than it knows of, and has
   // not taken it back since; 0: there is none.
-  uint64_t promised_more_to = 0;
+  uint64_t acknowledged_more_to = 0;
 
   bool MayBeCopy() const {
-    return superseded || moved || met_itself || promised_more_to != 0;
+    return superseded || moved || met_itself || acknowledged_more_to != 0;
   }
 };
 
@@ -142,7 +144,7 @@ struct PeerRecord {
 
 std::string Encode(const ClusterRecord& record);
 std::string Encode(const IdentityRecord& record);
-std::string Encode(const PastLives& record);
+std::string Encode(const IncarnationHistory& record);
 std::string Encode(const PlaceRecord& record);
 std::string Encode(const std::vector<FamilyRecord>& record);
 std::string Encode(const WorkRecord& record);
@@ -157,7 +159,7 @@ std::string EncodeFormat();
 // False if the bytes are damaged or of a format this code does not know.
 [[nodiscard]] bool Decode(std::string_view bytes, ClusterRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, IdentityRecord* record);
-[[nodiscard]] bool Decode(std::string_view bytes, PastLives* record);
+[[nodiscard]] bool Decode(std::string_view bytes, IncarnationHistory* record);
 [[nodiscard]] bool Decode(std::string_view bytes, PlaceRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes,
                           std::vector<FamilyRecord>* record);
@@ -193,19 +195,20 @@ std::string EncodeTombstones(const LeafTombstones* leaves, size_t count);
 [[nodiscard]] bool DecodeTombstones(std::string_view bytes,
                                     LeafTombstones* leaves, size_t count);
 
-// How many suspect entries each leaf holds that holds any; in one record.
-using LeafSuspects = std::map<uint32_t, uint64_t>;
-std::string Encode(const LeafSuspects& suspects);
+// How many quarantined entries each leaf holds that holds any; in one record.
+using LeafQuarantined = std::map<uint32_t, uint64_t>;
+std::string Encode(const LeafQuarantined& quarantined);
 // Also false if a leaf is not below `leaf_count`.
-[[nodiscard]] bool DecodeSuspects(std::string_view bytes, uint32_t leaf_count,
-                                  LeafSuspects* suspects);
+[[nodiscard]] bool DecodeQuarantined(std::string_view bytes,
+                                     uint32_t leaf_count,
+                                     LeafQuarantined* quarantined);
 
-// Member list, horizon and knowledge (protocol/forgetting.h).
-std::string Encode(const Forgetting& record);
-[[nodiscard]] bool Decode(std::string_view bytes, Forgetting* record);
-// All entries that this horizon forgets have been swept away.
-std::string EncodeSwept(uint64_t horizon);
-[[nodiscard]] bool DecodeSwept(std::string_view bytes, uint64_t* horizon);
+// Member list, stable time and knowledge (protocol/tombstone_gc.h).
+std::string Encode(const GcState& record);
+[[nodiscard]] bool Decode(std::string_view bytes, GcState* record);
+// All entries that this stable time collects have been swept away.
+std::string EncodeSwept(uint64_t stable_time);
+[[nodiscard]] bool DecodeSwept(std::string_view bytes, uint64_t* stable_time);
 
 std::string PeerKey(uint64_t replica_id);
 

@@ -142,7 +142,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok()) status = LookForForeignWrites();
   if (status.ok() && !fresh_index_ && !changed_) status = LookForEntries();
   if (recheck_) {
-    // Nothing shows who wrote what disagrees: all of it is suspect.
+    // Nothing shows who wrote what disagrees: all of it is quarantined.
     foreign_ = true;
     last_known_sequence_ = UINT64_MAX;
   }
@@ -309,7 +309,7 @@ Status Opening::ReadRestOfRecords() {
   if (status.ok()) status = Need(kPastRecord, &opened_.past);
   if (status.ok()) status = Need(kPlaceRecord, &opened_.place);
   if (status.ok()) status = Need(kFamiliesRecord, &opened_.family_records);
-  if (status.ok()) status = Need(kForgettingRecord, &opened_.forgetting);
+  if (status.ok()) status = Need(kGcStateRecord, &opened_.gc);
   if (status.ok()) status = Read(kWorkRecord, &opened_.work, &found);
   if (status.ok()) status = Read(kForeignRecord, &opened_.foreign, &found);
   if (status.ok()) status = Read(kSealRecord, &seal_, &has_seal_);
@@ -378,7 +378,7 @@ Status Opening::JudgeProvenance() {
   opened_.family_records.clear();
   opened_.work = {};
   opened_.foreign.clear();
-  opened_.forgetting = {};
+  opened_.gc = {};
   opened_.lease = 0;
   opened_.swept = 0;
   has_seal_ = false;
@@ -435,7 +435,7 @@ Status Opening::CheckIdentity() {
     identity->incarnation = 0;
     opened_.past = {.since = 0};
     opened_.place = {};
-    opened_.forgetting = AsNewReplica(opened_.forgetting);
+    opened_.gc = AsNewReplica(opened_.gc);
   } else if (identity->incarnation > opened_.past.since) {
     Append({identity->incarnation, identity->incarnation_nonce}, opened_.lease,
            &opened_.past);
@@ -501,7 +501,7 @@ Status Opening::LookForForeignWrites() {
 // Somebody wrote. Compactions, theirs or ours while all is compared, may have
 // taken away the sequence numbers of what they wrote, and what they deleted: so
 // what has none any more, and is not what the index says, counts as theirs. An
-// acknowledged write is not reverted for want of a number; rot in a pair
+// acknowledged write is not reverted for want of a number; corruption in a pair
 // without one cannot be told from it.
 void Opening::NoteUntold() {
   for (ColumnFamilyHandle* handle : handles_) {
@@ -700,16 +700,16 @@ Status Opening::ReadDigests() {
       return Status::OK();
     }
   }
-  LeafSuspects suspects;
+  LeafQuarantined quarantined;
   std::string bytes;
   const Status status = db_->Get(rocksdb::ReadOptions(), index_,
-                                 MetaKey(kSuspectsRecord), &bytes);
-  if (!status.ok() || !DecodeSuspects(bytes, kLeafCount, &suspects)) {
+                                 MetaKey(kQuarantinedRecord), &bytes);
+  if (!status.ok() || !DecodeQuarantined(bytes, kLeafCount, &quarantined)) {
     return Status::OK();
   }
   opened_.leaves = std::move(leaves);
   opened_.tombstones = std::move(tombstones);
-  opened_.suspects = std::move(suspects);
+  opened_.quarantined = std::move(quarantined);
   return Status::OK();
 }
 
@@ -730,7 +730,7 @@ Status Opening::WriteRecords() {
   put(MetaKey(kPlaceRecord), Encode(opened_.place));
   put(MetaKey(kFamiliesRecord), Encode(opened_.family_records));
   put(MetaKey(kWorkRecord), Encode(opened_.work));
-  put(MetaKey(kForgettingRecord), Encode(opened_.forgetting));
+  put(MetaKey(kGcStateRecord), Encode(opened_.gc));
   put(MetaKey(kLeaseRecord), EncodeLease(opened_.lease));
   put(MetaKey(kMarkRecord), EncodeMark(opened_.marker.marks.back()));
   if (!opened_.foreign.empty()) {

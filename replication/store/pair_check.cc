@@ -135,7 +135,7 @@ Status Examine(const IndexReader& reader, const Family& family,
       out->verdict = VerdictOf(hasher, family, key.key, out->entry, *out);
     }
   }
-  if (IsForgotten(out->entry, reader.horizon())) {
+  if (IsCollected(out->entry, reader.stable_time())) {
     out->verdict = Verdict::kUnknown;
   }
   return status;
@@ -153,16 +153,16 @@ Status PairCheck::Check(const Family& family, const std::string& key,
   Examination found;
   Status status = Examine(reader, family, index_key, &found);
   if (!status.ok()) return status;
-  const bool suspect = found.entry.suspect && !found.entry.damaged;
+  const bool quarantined = found.entry.quarantined && !found.entry.damaged;
   StoredEntry judged = found.entry;
-  judged.suspect = false;
+  judged.quarantined = false;
   rocksdb::WriteBatch batch;
   if (found.repaired) *finding = Finding::kRepaired;
   switch (found.verdict) {
     case Verdict::kUnknown:
       if (!found.has_value && !found.corrupt) {
         if (!found.repaired) return status;
-        // A forgotten tombstone, which the sweep did not know for one.
+        // A collected tombstone, which the sweep did not know for one.
         store_->RemoveEntry(&batch, index_key);
         return Write(&batch, index_key, *finding);
       }
@@ -170,17 +170,17 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       judged = UnknownEntry();
       break;
     case Verdict::kAgrees:
-      if (suspect && !found.repaired) *finding = Finding::kAcquitted;
+      if (quarantined && !found.repaired) *finding = Finding::kReleased;
       break;
     case Verdict::kDiffers:
     case Verdict::kEntity:
-      if (suspect) return status;
+      if (quarantined) return status;
       *finding = Finding::kMarked;
       if (found.entry.damaged) judged = UnknownEntry();
-      judged.suspect = true;  // what an entry says stays in it
+      judged.quarantined = true;  // what an entry says stays in it
       break;
     case Verdict::kShows:
-      if (suspect && !found.repaired) return status;
+      if (quarantined && !found.repaired) return status;
       status =
           JudgeShowing(family, index_key, judged, &judged, &batch, finding);
       if (!status.ok()) return status;
@@ -189,9 +189,9 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       // A tombstone does not say that there is anything to be read.
       if (found.entry.tombstone) break;
       store_->unreadable()->Last(family.id, key, store_->WallMs());
-      if (suspect) return status;
+      if (quarantined) return status;
       *finding = Finding::kMarked;
-      judged.suspect = true;
+      judged.quarantined = true;
       break;
   }
   if (*finding == Finding::kFine) return status;
@@ -237,7 +237,7 @@ Status PairCheck::JudgeShowing(const Family& family, const IndexKey& key,
 
 Status PairCheck::Write(rocksdb::WriteBatch* batch, const IndexKey& key,
                         Finding finding) {
-  if (finding == Finding::kAcquitted) {
+  if (finding == Finding::kReleased) {
     store_->digests()->Note(key.position);
   } else {
     // What is damaged may have been counted as what it was before.
@@ -284,8 +284,8 @@ void PairCheck::Log(const Family& family, const std::string& key,
     case Finding::kFine:
     case Finding::kRemoved:
       break;
-    case Finding::kAcquitted:
-      then = "not suspect any more";
+    case Finding::kReleased:
+      then = "not quarantined any more";
       break;
     case Finding::kRepaired:
       then = "repaired";
@@ -295,11 +295,12 @@ void PairCheck::Log(const Family& family, const std::string& key,
       break;
     case Finding::kMarked:
       then =
-          "suspect until it matches, or a peer's pair or a write replaces it";
+          "quarantined until it matches, or a peer's pair or a write replaces "
+          "it";
       break;
   }
   rocksdb::Warn(store_->db()->GetDBOptions().info_log,
-                "rocksync: rot: key %s of family %s %s: %s",
+                "rocksync: corruption: key %s of family %s %s: %s",
                 Slice(key).ToString(true).c_str(), family.name.c_str(), what,
                 then);
 }
@@ -312,9 +313,9 @@ Status PairCheck::Settle(const Family& family, const std::string& key,
                            family.id, key};
   const StripeGuard guard(store_->locks(), StripeOf(index_key.position));
   Examination found;
-  // What cannot be read, or replicated, stays suspect.
+  // What cannot be read, or replicated, stays quarantined.
   if (!Examine(reader, family, index_key, &found).ok()) return Status::OK();
-  if (found.verdict == Verdict::kUnknown || !found.entry.suspect ||
+  if (found.verdict == Verdict::kUnknown || !found.entry.quarantined ||
       found.corrupt || found.lost || found.entity) {
     return Status::OK();
   }
@@ -322,8 +323,8 @@ Status PairCheck::Settle(const Family& family, const std::string& key,
   rocksdb::WriteBatch batch;
   Finding finding = Finding::kMarked;
   if (found.verdict == Verdict::kAgrees) {
-    finding = found.repaired ? Finding::kRepaired : Finding::kAcquitted;
-    found.entry.suspect = false;
+    finding = found.repaired ? Finding::kRepaired : Finding::kReleased;
+    found.entry.quarantined = false;
     store_->PutEntry(&batch, index_key, found.entry);
     Log(family, key, found, finding);
     return Write(&batch, index_key, finding);
@@ -391,7 +392,7 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
     if (!status.ok()) return status;
     rocksdb::Warn(
         db->GetDBOptions().info_log,
-        "rocksync: rot: an index entry under %s, which is no key's: "
+        "rocksync: corruption: an index entry under %s, which is no key's: "
         "%s",
         Slice(index_key).ToString(true).c_str(),
         *finding == Finding::kRepaired ? "one bit flipped back" : "removed");

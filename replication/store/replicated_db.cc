@@ -49,12 +49,13 @@ std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(
   return facts;
 }
 
-std::optional<Life> StoreAccess::Recall(const ReplicatedDB* db,
-                                        uint64_t replica_id) {
+std::optional<Incarnation> StoreAccess::Recall(const ReplicatedDB* db,
+                                               uint64_t replica_id) {
   PeerRecord known;
   if (!db->store_->RecallPeer(replica_id, &known).ok()) return std::nullopt;
-  return Life{.incarnation = {known.incarnation, known.incarnation_nonce},
-              .clock = known.clock};
+  return Incarnation{
+      .incarnation = {known.incarnation, known.incarnation_nonce},
+      .clock = known.clock};
 }
 
 rocksdb::Status StoreAccess::NoteSuperseded(ReplicatedDB* db) {
@@ -65,9 +66,9 @@ rocksdb::Status StoreAccess::NoteMetItself(ReplicatedDB* db) {
   return db->store_->NoteMetItself();
 }
 
-rocksdb::Status StoreAccess::NotePromisedMore(ReplicatedDB* db,
-                                              uint64_t peer_id) {
-  return db->store_->NotePromisedMore(peer_id);
+rocksdb::Status StoreAccess::NoteAcknowledgedMore(ReplicatedDB* db,
+                                                  uint64_t peer_id) {
+  return db->store_->NoteAcknowledgedMore(peer_id);
 }
 
 rocksdb::Status StoreAccess::NoteTakenBack(ReplicatedDB* db, uint64_t peer_id) {
@@ -160,13 +161,13 @@ Status ReplicatedDB::SetMembers(uint64_t epoch,
                    : open;
 }
 
-Status ReplicatedDB::ForgetTombstones() {
+Status ReplicatedDB::CollectTombstones() {
   const Status open = store_->CheckOpen();
   return open.ok() ? store_->membership()->Advance() : open;
 }
 
-ForgettingStats ReplicatedDB::GetForgettingStats() const {
-  return store_->forgetting_stats();
+TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
+  return store_->tombstone_gc_stats();
 }
 
 AdoptionProgress ReplicatedDB::Adoption() const {

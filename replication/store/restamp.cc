@@ -17,10 +17,10 @@
 #include "replication/store/index_key.h"
 #include "replication/store/index_options.h"
 #include "replication/store/marker.h"
+#include "replication/store/offline_replica.h"
 #include "replication/store/own_options.h"
 #include "replication/store/plain_value.h"
 #include "replication/store/provenance.h"
-#include "replication/store/resting_replica.h"
 #include "replication/store/seal.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -36,7 +36,7 @@ constexpr uint32_t kBatchEntries = 1000;
 
 class Restamping {
  public:
-  Restamping(rocksdb::DB* db, const RestingReplica& replica, uint64_t wall_ms,
+  Restamping(rocksdb::DB* db, const OfflineReplica& replica, uint64_t wall_ms,
              uint64_t max_ahead_ms, RestampResult* result)
       : db_(db),
         replica_(replica),
@@ -59,7 +59,8 @@ class Restamping {
   // Later than everything that stays.
   Status ChooseVersion() {
     uint64_t latest = wall_ms_ << 16;
-    IndexCursor cursor(replica_.reader(), nullptr, replica_.reader().horizon(),
+    IndexCursor cursor(replica_.reader(), nullptr,
+                       replica_.reader().stable_time(),
                        IndexCursor::Order::kTotal);
     for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
       ++result_->entries_read;
@@ -76,7 +77,8 @@ class Restamping {
   }
 
   Status RestampEntries() {
-    IndexCursor cursor(replica_.reader(), nullptr, replica_.reader().horizon(),
+    IndexCursor cursor(replica_.reader(), nullptr,
+                       replica_.reader().stable_time(),
                        IndexCursor::Order::kTotal);
     rocksdb::WriteBatch batch;
     Status status;
@@ -105,7 +107,7 @@ class Restamping {
               family.name, key, cursor.entry().version,
               replica_.reader().hasher().HashValue(cursor.entry().version,
                                                    value)) == cursor.Hash();
-      if (!agrees) {  // rot is for the scrub to find
+      if (!agrees) {  // corruption is for the scrub to find
         ++result_->damaged;
         return Status::OK();
       }
@@ -148,7 +150,7 @@ class Restamping {
   }
 
   rocksdb::DB* const db_;
-  const RestingReplica& replica_;
+  const OfflineReplica& replica_;
   const uint64_t wall_ms_;
   const uint64_t max_ahead_ms_;
   RestampResult* const result_;
@@ -158,7 +160,7 @@ class Restamping {
 // An older state, or one that lost its log, is nothing to go on with. Of a copy
 // without a marker nothing is known.
 Status CheckMark(rocksdb::Env* env, const std::string& name,
-                 const RestingReplica& replica) {
+                 const OfflineReplica& replica) {
   Marker marker;
   const Status status = ReadMarker(env, name, &marker);
   if (status.IsNotFound()) return Status::OK();
@@ -189,8 +191,8 @@ Status ReplicatedDB::Restamp(
   std::unique_ptr<rocksdb::DB> db;
   status = OpenExisting(options, name, families, &handles, &db);
   if (!status.ok()) return status;
-  std::unique_ptr<RestingReplica> replica;
-  status = RestingReplica::Open(db.get(), handles, replication.cluster_name,
+  std::unique_ptr<OfflineReplica> replica;
+  status = OfflineReplica::Open(db.get(), handles, replication.cluster_name,
                                 replication.cluster_secret, manifest, &replica);
   if (status.ok()) status = CheckMark(options.env, name, *replica);
   if (status.ok()) {

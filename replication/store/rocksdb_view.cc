@@ -20,10 +20,10 @@ class RocksDBView final : public ReplicaView {
       : store_(store), families_(&store->table()), terms_(store->terms()) {}
 
   void AgreeOn(const Terms& terms, uint64_t peer_id,
-               const Incarnation& peer_life) override {
+               const IncarnationId& peer_incarnation) override {
     const std::lock_guard lock(mutex_);
     terms_ = terms;
-    sender_ = {peer_id, peer_life};
+    sender_ = {peer_id, peer_incarnation};
   }
   bool stale() const override {
     return !StillHold(terms(), store_->terms()) ||
@@ -42,16 +42,16 @@ class RocksDBView final : public ReplicaView {
     if (!status.ok()) return status;
     // Both sides must leave out the same.
     Terms now = store_->terms();
-    now.horizon = readied.snapshot->horizon();
+    now.stable_time = readied.snapshot->stable_time();
     if (!StillHold(terms(), now)) {
       return absl::UnavailableError(
-          "the member list, or what is forgotten, has changed; set the"
+          "the member list, or what is collected, has changed; set the"
           " connection up anew");
     }
     return NewIndexSnapshot(
         store_->reader(), *families_, std::move(readied),
         [store = store_](const std::string& index_key) {
-          store->Doubt(index_key);
+          store->Reexamine(index_key);
         },
         [store = store_] { store->DistrustDigests(); });
   }

@@ -68,7 +68,7 @@ Status Scrub::Load() {
 }
 
 Scrub::Progress Scrub::progress() const {
-  return {running_, pairs_, finished_ms_, rot_found_, unreadable_};
+  return {running_, pairs_, finished_ms_, corruption_found_, unreadable_};
 }
 
 Status Scrub::Record() {
@@ -249,7 +249,7 @@ void Scrub::PassOver(const Status& status, const std::string& where,
 }
 
 Status Scrub::StepIndex(uint64_t* bytes) {
-  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
   if (record_.cursor.empty()) AppendPosition(&record_.cursor, 1);
   cursor.SeekKey(record_.cursor);
@@ -304,15 +304,16 @@ Status Scrub::LookAt(const IndexCursor& cursor, uint64_t* bytes) {
     PairCheck::Finding finding = PairCheck::Finding::kFine;
     const Status status =
         PairCheck(store_).CheckStray(std::string(cursor.index_key()), &finding);
-    if (finding != PairCheck::Finding::kFine) ++rot_found_;
+    if (finding != PairCheck::Finding::kFine) ++corruption_found_;
     return status;
   }
-  if (!entry.damaged && !entry.suspect && !cursor.Counts()) return Status::OK();
+  if (!entry.damaged && !entry.quarantined && !cursor.Counts())
+    return Status::OK();
   if (entry.damaged) return Check(*family, key);
-  if (entry.suspect) {
+  if (entry.quarantined) {
     PairCheck::Finding finding = PairCheck::Finding::kFine;
     const Status status = PairCheck(store_).Check(*family, key, &finding);
-    if (finding == PairCheck::Finding::kFine) store_->NoteSuspect();
+    if (finding == PairCheck::Finding::kFine) store_->NoteQuarantined();
     return status;
   }
   if (entry.tombstone) {
@@ -336,8 +337,8 @@ Status Scrub::Check(const Family& family, const std::string& key) {
   const Status status = PairCheck(store_).Check(family, key, &finding);
   if (!status.ok()) return status;
   if (finding != PairCheck::Finding::kFine &&
-      finding != PairCheck::Finding::kAcquitted) {
-    ++rot_found_;
+      finding != PairCheck::Finding::kReleased) {
+    ++corruption_found_;
   }
   return status;
 }
@@ -351,7 +352,7 @@ bool Scrub::Agrees(const Family& family, std::string_view key,
            .ok()) {
     return false;
   }
-  if (entry.suspect) return !entry.damaged;  // known
+  if (entry.quarantined) return !entry.damaged;  // known
   if (entry.tombstone) return false;
   const ValueHash hash = hasher.HashValue(entry.version, value.ToStringView());
   if (entry.pending) {
@@ -361,14 +362,14 @@ bool Scrub::Agrees(const Family& family, std::string_view key,
          ElementHash{entry.hash_high, entry.hash_low};
 }
 
-Status Scrub::SettleSuspects(const std::function<bool()>& cancelled,
-                             uint64_t* settled) {
+Status Scrub::ResolveQuarantined(const std::function<bool()>& cancelled,
+                                 uint64_t* settled) {
   *settled = 0;
-  IndexCursor cursor(store_->reader(), nullptr, store_->reader().horizon(),
+  IndexCursor cursor(store_->reader(), nullptr, store_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
   for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
     if (cancelled && cancelled()) return Status::Aborted("stopped");
-    if (cursor.family() == nullptr || !cursor.entry().suspect) continue;
+    if (cursor.family() == nullptr || !cursor.entry().quarantined) continue;
     bool done = false;
     const Status status = PairCheck(store_).Settle(
         *cursor.family(), std::string(cursor.key().key), &done);

@@ -1,5 +1,5 @@
 // Compares what is stored with what the index says of it, a chunk at a time, so
-// that rot is found before a peer needs the pair.
+// that corruption is found before a peer needs the pair.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_SCRUB_H_
 #define ROCKSYNC_REPLICATION_STORE_SCRUB_H_
@@ -27,7 +27,7 @@ struct Family;
 // entry, and then the index in its order, which finds entries without a pair
 // and values that do not read. Both compare values with hashes. What seems to
 // disagree is looked at again under its lock, since the application writes
-// meanwhile; what then still disagrees becomes suspect:
+// meanwhile; what then still disagrees is quarantined:
 //   a value that does not match its entry, or that RocksDB reports corrupt
 //   a pair without an entry, or with one that does not parse
 //   a live entry without a pair
@@ -35,7 +35,7 @@ struct Family;
 //   a tombstone whose hash is not that of its version
 // A tombstone with a pair that was not written later is applied once more. An
 // entry with one flipped bit is repaired, one that stands where no key has its
-// entry goes back or goes. A suspect that matches again is acquitted.
+// entry goes back or goes. A quarantined pair that matches again is released.
 //
 // A read that fails decides nothing: the chunk is read again, a few times, and
 // then what does not read is passed over until the next pass: a key, or, where
@@ -58,12 +58,13 @@ class Scrub {
   // chunk is next again, but for what was passed over.
   rocksdb::Status Step(uint64_t* bytes, bool* finished);
 
-  // What is suspect and what no peer knew better of counts as adopted: a pair
-  // gets version 0, an entry without a pair goes. For when every peer has been
-  // proven equal since the last pair became suspect. One read of the index;
+  // What is quarantined and what no peer knew better of counts as adopted: a
+  // pair gets version 0, an entry without a pair goes. For when every peer has
+  // been proven equal since the last pair were quarantined. One read of the
+  // index;
   // `*settled` counts.
-  rocksdb::Status SettleSuspects(const std::function<bool()>& cancelled,
-                                 uint64_t* settled);
+  rocksdb::Status ResolveQuarantined(const std::function<bool()>& cancelled,
+                                     uint64_t* settled);
 
   // The latest Step failed in writing down how far the pass is: trying again
   // helps once RocksDB writes again, and nothing is passed over meanwhile.
@@ -79,8 +80,8 @@ class Scrub {
     bool running = false;
     uint64_t pairs = 0;  // compared in this pass, or in the last one
     uint64_t last_finished_ms = 0;
-    uint64_t rot_found = 0;   // since opening
-    uint64_t unreadable = 0;  // passed over since opening, by any pass
+    uint64_t corruption_found = 0;  // since opening
+    uint64_t unreadable = 0;        // passed over since opening, by any pass
   };
   Progress progress() const;
 
@@ -135,7 +136,7 @@ class Scrub {
   std::atomic<bool> running_{false};
   std::atomic<uint64_t> pairs_{0};
   std::atomic<uint64_t> finished_ms_{0};
-  std::atomic<uint64_t> rot_found_{0};
+  std::atomic<uint64_t> corruption_found_{0};
   std::atomic<uint64_t> unreadable_{0};
 };
 

@@ -55,16 +55,16 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       adoption_(std::make_unique<Adoption>(this, std::move(opened.work),
                                            std::move(opened.foreign))),
       sweep_(std::make_unique<TombstoneSweep>(this, opened.swept)),
-      membership_(std::make_unique<Membership>(this, opened.forgetting,
+      membership_(std::make_unique<Membership>(this, opened.gc,
                                                [this] { sweep_->Wake(); })) {
-  reader_.SetHorizon(opened.forgetting.horizon);
+  reader_.SetStableTime(opened.gc.stable_time);
   tables_.push_back(std::make_unique<const FamilyTable>(
       std::move(opened.families), std::move(opened.other_families)));
   reader_.SetFamilies(tables_.back().get());
   completion_->Start(*tables_.back(), identity_.home_id);
   if (opened.leaves != nullptr) {
     digests_.Trust(std::move(*opened.leaves), std::move(opened.tombstones),
-                   std::move(opened.suspects));
+                   std::move(opened.quarantined));
   }
 }
 
@@ -80,7 +80,7 @@ void Store::Start(bool timers) {
   if (timers) sweep_->Start();
 }
 
-Status Store::SweepForgotten() { return sweep_->SweepHere(); }
+Status Store::SweepCollected() { return sweep_->SweepHere(); }
 
 uint64_t Store::WallMs() const { return db()->GetEnv()->NowMicros() / 1000; }
 
@@ -306,11 +306,11 @@ Status Store::WaitForAdoption(uint64_t timeout_ms) const {
   return adoption_->Wait(timeout_ms);
 }
 
-ForgettingStats Store::forgetting_stats() const {
-  const Forgetting now = membership_->Now();
-  ForgettingStats stats;
+TombstoneGcStats Store::tombstone_gc_stats() const {
+  const GcState now = membership_->Now();
+  TombstoneGcStats stats;
   stats.epoch = now.list.epoch;
-  stats.horizon_ms = now.horizon >> 16;
+  stats.stable_ms = now.stable_time >> 16;
   stats.unproven = now.unproven;
   stats.tombstones = digests_.tombstones();
   stats.removed = sweep_->removed();
@@ -318,11 +318,11 @@ ForgettingStats Store::forgetting_stats() const {
   if (stats.tombstones > 0) {
     stats.held_up_by = HeldUpBy(now, identity_.replica_id);
   }
-  stats.two_lives = membership_->two_lives();
+  stats.identity_conflict = membership_->identity_conflict();
   for (size_t i = 0; i < now.list.members.size(); ++i) {
     stats.members.push_back({now.list.members[i].replica_id,
-                             now.list.members[i].since, now.holds[i] >> 16,
-                             now.vouched[i] >> 16});
+                             now.list.members[i].since, now.summary[i] >> 16,
+                             now.acknowledged[i] >> 16});
   }
   return stats;
 }
@@ -330,10 +330,10 @@ ForgettingStats Store::forgetting_stats() const {
 void Store::Count(PairCheck::Finding finding) {
   switch (finding) {
     case PairCheck::Finding::kMarked:
-      CountSuspect();
+      CountQuarantined();
       break;
-    case PairCheck::Finding::kAcquitted:
-      ++acquitted_pairs_;
+    case PairCheck::Finding::kReleased:
+      ++released_pairs_;
       break;
     case PairCheck::Finding::kRepaired:
       ++repaired_entries_;
@@ -349,10 +349,10 @@ void Store::Count(PairCheck::Finding finding) {
 
 IndexStats Store::stats() const {
   IndexStats stats;
-  stats.suspect_pairs = suspect_pairs_;
-  stats.suspects_held = digests_.suspects();
+  stats.pairs_quarantined = pairs_quarantined_;
+  stats.quarantined_now = digests_.quarantined();
   stats.repaired_pairs = repaired_pairs_;
-  stats.acquitted_pairs = acquitted_pairs_;
+  stats.released_pairs = released_pairs_;
   stats.wrong_digests = wrong_digests_;
   stats.repaired_entries = repaired_entries_;
   stats.removed_entries = removed_entries_;

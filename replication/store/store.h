@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "replication/protocol/forgetting.h"
 #include "replication/protocol/storage_view.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "replication/store/bucket_memtable.h"
 #include "replication/store/clock.h"
 #include "replication/store/counted_db.h"
@@ -61,7 +61,7 @@ class Store {
     std::vector<Family> other_families;
     std::vector<FamilyRecord> family_records;  // of the same
     IdentityRecord identity;
-    PastLives past;
+    IncarnationHistory past;
     PlaceRecord place;
     Marker marker;  // as it is now
     WorkRecord work;
@@ -69,13 +69,13 @@ class Store {
     std::shared_ptr<FileWatch> files;   // a listener of `db`
     std::shared_ptr<LogWatch> log;      // another
     uint64_t lease = 0;
-    Forgetting forgetting;
-    uint64_t swept = 0;  // the horizon of the last finished sweep
+    GcState gc;
+    uint64_t swept = 0;  // the stable time of the last finished sweep
     std::vector<std::string> directories;         // that the database writes to
     std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
     std::shared_ptr<BucketMemtableFactory> memtable;
     LeafDigests::Tombstones tombstones;  // of the same
-    LeafSuspects suspects;
+    LeafQuarantined quarantined;
     std::shared_ptr<HashCompletionFactory> completion;
     std::unique_ptr<ElementHasher> hasher;
   };
@@ -85,9 +85,9 @@ class Store {
 
   // Starts background work, if any is left. Without timers nothing happens by
   // the clock on the wall: the lease is renewed by who needs it, and tombstones
-  // are swept by SweepForgotten alone.
+  // are swept by SweepCollected alone.
   void Start(bool timers = true);
-  rocksdb::Status SweepForgotten();
+  rocksdb::Status SweepCollected();
 
   // Writes of the application.
   rocksdb::Status WriteOne(const rocksdb::WriteOptions& options,
@@ -143,7 +143,7 @@ class Store {
   // What the view needs (rocksdb_view.cc).
   absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
                             LeafDigests::Readied* readied);
-  // The member list and the horizon of now.
+  // The member list and the stable time of now.
   Terms terms() const;
   // By what was agreed upon with the peer. `families`: by whose ordinals the
   // pairs name theirs. Unavailable: what was agreed upon holds no longer.
@@ -160,7 +160,7 @@ class Store {
   void NoteOversized(const std::string& family, std::string_view key) const;
   // Looks again at an entry, or a pair by its entry's index key, that did not
   // match at some moment, and does what a scrub would.
-  void Doubt(const std::string& index_key);
+  void Reexamine(const std::string& index_key);
   // They were not those of the entries: the next ones are read from these.
   void DistrustDigests();
 
@@ -169,20 +169,20 @@ class Store {
   rocksdb::Status RememberPeer(const ReplicaIdentity& peer);
   // What is remembered of a peer; NotFound: nothing.
   rocksdb::Status RecallPeer(uint64_t replica_id, PeerRecord* known) const;
-  // A peer has met a later life of these data, or another one: writes down
-  // that they may be opened as a new replica.
+  // A peer has met a later incarnation of these data, or another one: writes
+  // down that they may be opened as a new replica.
   rocksdb::Status NoteSuperseded();
-  // It met its own identity in another life: one of the two is a copy, and
-  // neither knows which. Writes the same down.
+  // It met its own identity in another incarnation: one of the two is a copy,
+  // and neither knows which. Writes the same down.
   rocksdb::Status NoteMetItself();
-  // `peer_id` refuses it as one that has promised more than it knows of: the
+  // `peer_id` refuses it as one that acknowledged more than it knows of: the
   // same, until that peer takes it back.
-  rocksdb::Status NotePromisedMore(uint64_t peer_id);
+  rocksdb::Status NoteAcknowledgedMore(uint64_t peer_id);
   rocksdb::Status NoteTakenBack(uint64_t peer_id);
 
-  // Forgetting.
+  // GcState.
   Membership* membership() const { return membership_.get(); }
-  ForgettingStats forgetting_stats() const;
+  TombstoneGcStats tombstone_gc_stats() const;
 
   AdoptionProgress adoption_progress() const;
   rocksdb::Status WaitForAdoption(uint64_t timeout_ms) const;
@@ -213,25 +213,27 @@ class Store {
   rocksdb::Status DrawVersion(Version* version);
   UnreadableKeys* unreadable() { return &unreadable_; }
   void Count(PairCheck::Finding finding);
-  void CountSuspect() {
-    ++suspect_pairs_;
-    NoteSuspect();
+  void CountQuarantined() {
+    ++pairs_quarantined_;
+    NoteQuarantined();
   }
-  // A pair is suspect now, or was found to be so still.
-  void NoteSuspect() {
-    suspects_noted_ = true;
-    last_suspect_ms_ = WallMs();
+  // A pair is quarantined now, or was found to be so still.
+  void NoteQuarantined() {
+    quarantined_noted_ = true;
+    last_quarantined_ms_ = WallMs();
   }
   // When, by the wall clock; 0: none is known of.
-  uint64_t last_suspect_ms() const { return last_suspect_ms_; }
+  uint64_t last_quarantined_ms() const { return last_quarantined_ms_; }
   // Those known of until `ms` are settled.
-  void SuspectsSettled(uint64_t ms) {
-    last_suspect_ms_.compare_exchange_strong(ms, 0);
+  void QuarantinedResolved(uint64_t ms) {
+    last_quarantined_ms_.compare_exchange_strong(ms, 0);
   }
   // Versions drawn from now on are later than `reading`, over restarts too.
   rocksdb::Status FollowClock(uint64_t reading);
   // REQUIRES: all stripes are held.
-  void SetHorizon(uint64_t horizon) { reader_.SetHorizon(horizon); }
+  void SetStableTime(uint64_t stable_time) {
+    reader_.SetStableTime(stable_time);
+  }
   // Appends an entry to a batch. The batch's last operation must be one.
   void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                 const StoredEntry& entry) const;
@@ -254,14 +256,14 @@ class Store {
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes);
   enum class Contest : uint8_t { kWins, kLoses, kDeferred };
-  // Whether `pair` beats what is stored. May acquit the stored entry, which
+  // Whether `pair` beats what is stored. May release the stored entry, which
   // then is to be written if it stays.
   rocksdb::Status Contend(const Family& family, const Pair& pair,
                           const IndexKey& key, StoredEntry* stored,
                           Contest* contest);
-  rocksdb::Status ContendWithSuspect(const Family& family, const Pair& pair,
-                                     const IndexKey& key, StoredEntry* stored,
-                                     Contest* contest);
+  rocksdb::Status ContendWithQuarantined(const Family& family, const Pair& pair,
+                                         const IndexKey& key,
+                                         StoredEntry* stored, Contest* contest);
   rocksdb::Status ContendAtOneVersion(const Family& family, const Pair& pair,
                                       const IndexKey& key,
                                       const StoredEntry& stored,
@@ -286,7 +288,7 @@ class Store {
   const std::shared_ptr<const BucketMemtableFactory> memtable_;  // the index's
   const std::shared_ptr<HashCompletionFactory> completion_;
   const IdentityRecord identity_;
-  const PastLives past_;
+  const IncarnationHistory past_;
   std::mutex place_mutex_;
   PlaceRecord place_;  // guarded by place_mutex_
   Marker marker_;      // changed by Close alone
@@ -314,13 +316,13 @@ class Store {
   const std::unique_ptr<TombstoneSweep> sweep_;
   const std::unique_ptr<Membership> membership_;
   UnreadableKeys unreadable_;
-  std::atomic<uint64_t> suspect_pairs_{0};
-  std::atomic<uint64_t> acquitted_pairs_{0};
+  std::atomic<uint64_t> pairs_quarantined_{0};
+  std::atomic<uint64_t> released_pairs_{0};
   std::atomic<uint64_t> wrong_digests_{0};
   std::atomic<uint64_t> repaired_entries_{0};
   std::atomic<uint64_t> removed_entries_{0};
-  std::atomic<uint64_t> last_suspect_ms_{0};
-  std::atomic<bool> suspects_noted_{false};  // since opening
+  std::atomic<uint64_t> last_quarantined_ms_{0};
+  std::atomic<bool> quarantined_noted_{false};  // since opening
   std::atomic<uint64_t> repaired_pairs_{0};
   std::atomic<uint64_t> held_back_pairs_{0};
   mutable std::atomic<uint64_t> held_back_replica_{0};

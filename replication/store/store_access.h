@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "replication/protocol/forgetting.h"
-#include "replication/protocol/life.h"
+#include "replication/protocol/incarnation.h"
 #include "replication/protocol/storage_view.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -22,14 +22,14 @@ class Scrub;
 class Store;
 
 // A replica's storage as sessions of one connection see it: with one member
-// list and one horizon. Thread-safe.
+// list and one stable time. Thread-safe.
 class ReplicaView : public StorageView {
  public:
   // What both sides of the connection agreed on, and with whom. Before, it is
   // what the store had when the view was made, and pairs come from nobody. No
   // session may be running.
   virtual void AgreeOn(const Terms& terms, uint64_t peer_id,
-                       const Incarnation& peer_life) = 0;
+                       const IncarnationId& peer_incarnation) = 0;
   // The store has something else by now: TakeSnapshot would be Unavailable. The
   // two should agree anew.
   virtual bool stale() const = 0;
@@ -69,18 +69,19 @@ class StoreAccess {
 
   // What is remembered of a peer, see ReplicatedDB::RememberPeer. nullopt:
   // nothing, or it cannot be read, which RememberPeer then says.
-  static std::optional<Life> Recall(const ReplicatedDB* db,
-                                    uint64_t replica_id);
+  static std::optional<Incarnation> Recall(const ReplicatedDB* db,
+                                           uint64_t replica_id);
 
   // A peer refused `db` as rolled back, or as one of two: from now on it may be
   // opened as a new replica. One synced write.
   static rocksdb::Status NoteSuperseded(ReplicatedDB* db);
   // `db` met a peer that has its identity. As above.
   static rocksdb::Status NoteMetItself(ReplicatedDB* db);
-  // A peer refused `db` as one that has promised more than it knows of. As
+  // A peer refused `db` as one that acknowledged more than it knows of. As
   // above, until NoteTakenBack of the same peer, which writes nothing
   // otherwise.
-  static rocksdb::Status NotePromisedMore(ReplicatedDB* db, uint64_t peer_id);
+  static rocksdb::Status NoteAcknowledgedMore(ReplicatedDB* db,
+                                              uint64_t peer_id);
   static rocksdb::Status NoteTakenBack(ReplicatedDB* db, uint64_t peer_id);
 };
 

@@ -58,9 +58,11 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
     return absl::UnavailableError(
         "a column family is being dropped on this replica");
   }
-  // What was suspect before this opening is to be settled like the rest, and
-  // not only once a scrub comes by. Once: what does not read stays suspect.
-  if (status.ok() && readied->suspects > 0 && !suspects_noted_) NoteSuspect();
+  // What was quarantined before this opening is to be settled like the rest,
+  // and not only once a scrub comes by. Once: what does not read stays
+  // quarantined.
+  if (status.ok() && readied->quarantined > 0 && !quarantined_noted_)
+    NoteQuarantined();
   return status;
 }
 
@@ -113,10 +115,10 @@ void Store::NameHeldBack(const Version& version) const {
 Status Store::Contend(const Family& family, const Pair& pair,
                       const IndexKey& key, StoredEntry* stored,
                       Contest* contest) {
-  if (stored->suspect) {
+  if (stored->quarantined) {
     const Status status =
-        ContendWithSuspect(family, pair, key, stored, contest);
-    if (!status.ok() || stored->suspect) return status;
+        ContendWithQuarantined(family, pair, key, stored, contest);
+    if (!status.ok() || stored->quarantined) return status;
   }
   if (pair.version == stored->version) {
     return ContendAtOneVersion(family, pair, key, *stored, contest);
@@ -126,11 +128,11 @@ Status Store::Contend(const Family& family, const Pair& pair,
 }
 
 // It loses against everything, but before it is overwritten it is read again,
-// and acquitted if it matches. Corruption may pass: until it has lasted, only
+// and released if it matches. Corruption may pass: until it has lasted, only
 // what is not older replaces it.
-Status Store::ContendWithSuspect(const Family& family, const Pair& pair,
-                                 const IndexKey& key, StoredEntry* stored,
-                                 Contest* contest) {
+Status Store::ContendWithQuarantined(const Family& family, const Pair& pair,
+                                     const IndexKey& key, StoredEntry* stored,
+                                     Contest* contest) {
   *contest = Contest::kWins;
   if (SaysAnything(*stored) && pair.version > stored->version) {
     return Status::OK();
@@ -144,7 +146,7 @@ Status Store::ContendWithSuspect(const Family& family, const Pair& pair,
   switch (found.verdict) {
     case Examination::Verdict::kAgrees:
       *stored = found.entry;
-      stored->suspect = false;
+      stored->quarantined = false;
       break;
     case Examination::Verdict::kUnreadable:
       if (pair.version < stored->version && !lasts()) {
@@ -188,13 +190,13 @@ Status Store::ContendAtOneVersion(const Family& family, const Pair& pair,
   Examination found;
   if (Examine(reader_, family, key, &found).ok() &&
       found.verdict == Examination::Verdict::kDiffers) {
-    *contest = Contest::kWins;  // ours is rot
+    *contest = Contest::kWins;  // ours is corruption
   }
   return Status::OK();  // what cannot be read now is not known to be
 }
 
 Terms Store::terms() const {
-  return {membership_->epoch(), reader_.horizon(), membership_->purged(),
+  return {membership_->epoch(), reader_.stable_time(), membership_->purged(),
           membership_->unproven()};
 }
 
@@ -247,10 +249,10 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
   }
   // Who is no member any more hands nothing on from the moment that this
   // replica knows. And what the peer sends may have been deleted here since it
-  // was asked for, and that forgotten.
+  // was asked for, and that collected.
   if (!StillHold(terms, this->terms())) {
     return Status::TryAgain(
-        "rocksync: the member list, or what is forgotten, has changed");
+        "rocksync: the member list, or what is collected, has changed");
   }
   // What came by another door has no version yet. It may be later.
   if (!AllIsIndexed(cancelled)) {
@@ -268,7 +270,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
   std::vector<size_t> applied;
   std::vector<AppliedChange> changes;
   uint64_t repaired = 0;
-  std::vector<std::pair<size_t, StoredEntry>> acquittals;
+  std::vector<std::pair<size_t, StoredEntry>> releases;
   std::map<std::pair<uint32_t, std::string_view>, StoredEntry> written;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Pair& pair = pairs[i];
@@ -283,28 +285,28 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
       if (!status.ok() && !status.IsNotFound()) return status;
       current.known = status.ok();
     }
-    // A forgotten tombstone is not accepted, unless it kills something after
+    // A collected tombstone is not accepted, unless it kills something after
     // all, and even then it leaves no entry.
-    const bool forgotten =
-        IsForgotten(pair.tombstone, pair.version, reader_.horizon());
-    Contest contest = forgotten ? Contest::kLoses : Contest::kWins;
-    const bool was_suspect = current.known && current.entry.suspect;
+    const bool collected =
+        IsCollected(pair.tombstone, pair.version, reader_.stable_time());
+    Contest contest = collected ? Contest::kLoses : Contest::kWins;
+    const bool was_quarantined = current.known && current.entry.quarantined;
     const IndexKey key{positions[i], family.id, pair.key};
     status = current.known
                  ? Contend(family, pair, key, &current.entry, &contest)
                  : Status::OK();
     if (!status.ok()) return status;
-    const bool acquitted = was_suspect && !current.entry.suspect;
+    const bool released = was_quarantined && !current.entry.quarantined;
     if (contest == Contest::kDeferred) {
       (*outcomes)[i] = ApplyOutcome::kDeferred;
-    } else if (contest == Contest::kLoses && acquitted) {
-      acquittals.emplace_back(i, current.entry);
+    } else if (contest == Contest::kLoses && released) {
+      releases.emplace_back(i, current.entry);
     }
     if (contest != Contest::kWins) continue;
     status = pair.tombstone ? batch.Delete(family.handle(), pair.key)
                             : batch.Put(family.handle(), pair.key, pair.value);
     if (!status.ok()) return status;
-    if (was_suspect) {
+    if (was_quarantined) {
       ++repaired;
       unreadable_.Forget(family.id, pair.key);
     }
@@ -319,9 +321,9 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
                        current.known && current.entry.tombstone,
                        Public(current.entry.version)});
   }
-  if (applied.empty() && acquittals.empty()) return Status::OK();
+  if (applied.empty() && releases.empty()) return Status::OK();
 
-  for (const auto& [i, entry] : acquittals) {
+  for (const auto& [i, entry] : releases) {
     PutEntry(
         &batch,
         {positions[i], families.families()[pairs[i].family].id, pairs[i].key},
@@ -333,7 +335,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
     const std::string_view value = pair.value;
     const IndexKey key{positions[i], families.families()[pair.family].id,
                        pair.key};
-    if (IsForgotten(pair.tombstone, pair.version, reader_.horizon())) {
+    if (IsCollected(pair.tombstone, pair.version, reader_.stable_time())) {
       RemoveEntry(&batch, key);
     } else {
       PutEntry(&batch, key,
@@ -353,7 +355,7 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
   status = db()->Write(write, &batch);
   if (!status.ok()) return status;
   repaired_pairs_ += repaired;
-  acquitted_pairs_ += acquittals.size();
+  released_pairs_ += releases.size();
   return status;
 }
 
@@ -391,7 +393,7 @@ absl::Status Store::Apply(std::span<const Pair> pairs,
   return absl::OkStatus();
 }
 
-void Store::Doubt(const std::string& index_key) {
+void Store::Reexamine(const std::string& index_key) {
   IndexKey key;
   const Family* family = nullptr;
   if (ParseIndexKey(index_key, &key)) family = table().Find(key.family_id);

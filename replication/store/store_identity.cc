@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "replication/protocol/apply.h"
-#include "replication/protocol/life.h"
+#include "replication/protocol/incarnation.h"
 #include "replication/store/adoption.h"
 #include "replication/store/current_manifest.h"
-#include "replication/store/identity_life.h"
+#include "replication/store/identity_incarnation.h"
 #include "replication/store/index_key.h"
 #include "replication/store/seal.h"
 #include "replication/store/status.h"
@@ -70,15 +70,15 @@ Status Store::RememberPeer(const ReplicaIdentity& peer) {
   PeerRecord known;
   const Status recalled = RecallPeer(peer.replica_id, &known);
   if (!recalled.ok() && !recalled.IsNotFound()) return recalled;
-  const Life before = {
+  const Incarnation before = {
       .incarnation = {known.incarnation, known.incarnation_nonce},
       .clock = known.clock};
-  const Life after = LifeOf(peer);
+  const Incarnation after = IncarnationOf(peer);
   const Succession succession = Compare(before, after);
   if (succession != Succession::kFollows) {
     return Refused(peer.replica_id, Describe(succession, before, after));
   }
-  const Life later = Later(before, after);
+  const Incarnation later = Later(before, after);
   // Else a peer could not come back with its clock corrected.
   const PeerRecord now{later.incarnation.counter, later.incarnation.random,
                        std::max(known.clock, Trusted(later.clock))};
@@ -97,15 +97,15 @@ Status Store::NoteMetItself() {
   return NotePlace([](PlaceRecord* place) { place->met_itself = true; });
 }
 
-Status Store::NotePromisedMore(uint64_t peer_id) {
+Status Store::NoteAcknowledgedMore(uint64_t peer_id) {
   return NotePlace([peer_id](PlaceRecord* place) {
-    if (place->promised_more_to == 0) place->promised_more_to = peer_id;
+    if (place->acknowledged_more_to == 0) place->acknowledged_more_to = peer_id;
   });
 }
 
 Status Store::NoteTakenBack(uint64_t peer_id) {
   return NotePlace([peer_id](PlaceRecord* place) {
-    if (place->promised_more_to == peer_id) place->promised_more_to = 0;
+    if (place->acknowledged_more_to == peer_id) place->acknowledged_more_to = 0;
   });
 }
 
@@ -146,7 +146,7 @@ Status Store::Seal() {
       put(TombstonesKey(chunk),
           EncodeTombstones(tombstones.data() + chunk * kPerChunk, kPerChunk));
     }
-    put(MetaKey(kSuspectsRecord), Encode(digests_.LeafSuspectsNow()));
+    put(MetaKey(kQuarantinedRecord), Encode(digests_.LeafQuarantinedNow()));
   }
   AllStripesGuard all(&locks_);
   rocksdb::ColumnFamilyHandle* const index = reader_.index();

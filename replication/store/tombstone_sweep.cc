@@ -40,7 +40,7 @@ void TombstoneSweep::Wake() {
 }
 
 bool TombstoneSweep::done() const {
-  return swept_.load() == store_->reader().horizon();
+  return swept_.load() == store_->reader().stable_time();
 }
 
 bool TombstoneSweep::Pause(uint64_t ms) {
@@ -72,7 +72,7 @@ void TombstoneSweep::Run() {
 }
 
 Status TombstoneSweep::Sweep(uint64_t pause_ms) {
-  const uint64_t horizon = store_->reader().horizon();
+  const uint64_t stable_time = store_->reader().stable_time();
   std::string next;
   bool at_end = false;
   while (!at_end) {
@@ -83,30 +83,30 @@ Status TombstoneSweep::Sweep(uint64_t pause_ms) {
   }
   const Status status =
       store_->db()->Put(rocksdb::WriteOptions(), store_->reader().index(),
-                        MetaKey(kSweptRecord), EncodeSwept(horizon));
-  if (status.ok()) swept_ = horizon;
+                        MetaKey(kSweptRecord), EncodeSwept(stable_time));
+  if (status.ok()) swept_ = stable_time;
   return status;
 }
 
 Status TombstoneSweep::SweepSome(std::string* next, bool* at_end) {
-  const uint64_t horizon = store_->reader().horizon();
-  IndexCursor cursor(store_->reader(), nullptr, horizon,
+  const uint64_t stable_time = store_->reader().stable_time();
+  IndexCursor cursor(store_->reader(), nullptr, stable_time,
                      IndexCursor::Order::kTotal);
   if (next->empty()) {
     cursor.SeekToFirstEntry();
   } else {
     cursor.SeekKey(*next);
   }
-  std::vector<std::string> forgotten;
+  std::vector<std::string> collected;
   for (uint64_t read = 0; cursor.Valid() && read < kEntriesAtOnce; ++read) {
-    if (IsForgotten(cursor.entry(), horizon)) {
-      forgotten.emplace_back(cursor.index_key());
+    if (IsCollected(cursor.entry(), stable_time)) {
+      collected.emplace_back(cursor.index_key());
     }
     cursor.Next();
   }
   if (!cursor.status().ok()) return cursor.status();
   uint64_t removed = 0;
-  const Status status = RemoveForgotten(store_, forgotten, &removed);
+  const Status status = RemoveCollected(store_, collected, &removed);
   removed_ += removed;
   if (!status.ok()) return status;
   *at_end = !cursor.Valid();
@@ -114,7 +114,7 @@ Status TombstoneSweep::SweepSome(std::string* next, bool* at_end) {
   return status;
 }
 
-Status RemoveForgotten(Store* store, const std::vector<std::string>& index_keys,
+Status RemoveCollected(Store* store, const std::vector<std::string>& index_keys,
                        uint64_t* removed) {
   *removed = 0;
   if (index_keys.empty()) return Status::OK();
@@ -130,8 +130,8 @@ Status RemoveForgotten(Store* store, const std::vector<std::string>& index_keys,
   rocksdb::WriteBatch batch;
   for (size_t i = 0; i < keys.size(); ++i) {
     StoredEntry entry;
-    Status status = reader.Get(nullptr, /*horizon=*/0, keys[i], &entry);
-    if (status.ok() && IsForgotten(entry, reader.horizon())) {
+    Status status = reader.Get(nullptr, /*stable_time=*/0, keys[i], &entry);
+    if (status.ok() && IsCollected(entry, reader.stable_time())) {
       status = batch.Delete(reader.index(), index_keys[i]);
     }
     if (!status.ok() && !status.IsNotFound()) return status;

@@ -1,5 +1,5 @@
-// Takes forgotten tombstones out of the index: deletes, in small batches, at a
-// bounded pace. To readers they are gone before (IsForgotten), so nothing
+// Takes collected tombstones out of the index: deletes, in small batches, at a
+// bounded pace. To readers they are gone before (IsCollected), so nothing
 // depends on how far this is, and snapshots that still need one keep it.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_TOMBSTONE_SWEEP_H_
@@ -19,23 +19,23 @@ namespace rocksync {
 
 class Store;
 
-// One thread, which reads the whole index once for each horizon, 200 000
+// One thread, which reads the whole index once for each stable time, 200 000
 // entries a second at most. It begins anew after a restart.
 class TombstoneSweep {
  public:
-  // `swept`: the horizon of the last sweep that was finished.
+  // `swept`: the stable time of the last sweep that was finished.
   TombstoneSweep(Store* store, uint64_t swept) : store_(store), swept_(swept) {}
   ~TombstoneSweep() { Stop(); }
 
   void Start();
   void Stop();
-  // The horizon has changed.
+  // The stable time has changed.
   void Wake();
 
   // Sweeps now, at full pace, in the caller's thread. REQUIRES: not started.
   rocksdb::Status SweepHere();
 
-  // All that is forgotten is out of the index.
+  // All that is collected is out of the index.
   bool done() const;
   // Entries taken out since the opening.
   uint64_t removed() const { return removed_.load(); }
@@ -58,11 +58,11 @@ class TombstoneSweep {
   std::atomic<uint64_t> removed_{0};
 };
 
-// What the sweep does with entries that it found to be forgotten. Somebody may
+// What the sweep does with entries that it found to be collected. Somebody may
 // have written such a key meanwhile, so each entry is looked at again under its
 // lock. Busy: RocksDB would have made us wait, with locks held; nothing is
 // done. REQUIRES: keys of entries, no meta records.
-rocksdb::Status RemoveForgotten(Store* store,
+rocksdb::Status RemoveCollected(Store* store,
                                 const std::vector<std::string>& index_keys,
                                 uint64_t* removed);
 

@@ -121,20 +121,20 @@ class Child {
     Say(line);
   }
 
-  // What a peer that it meets now would hear, and forgets what it may.
+  // What a peer that it meets now would hear, and collects what it may.
   void SpeakUntilStopped() {
     while (!stop_) {
       const ReplicaIdentity me = replica_->db()->Identity();
       const Announcement now =
           StoreAccess::MembershipOf(replica_->db())->Announce();
-      const Forgetting& forgetting = now.forgetting;
-      const auto member = forgetting.list.Find(me.replica_id);
-      Say("said " + std::to_string(forgetting.list.epoch) + " " +
-          std::to_string(HorizonInList(forgetting)) + " " +
-          std::to_string(forgetting.horizon) + " " +
-          std::to_string(member ? forgetting.vouched[*member] : 0) + " " +
+      const GcState& gc = now.gc;
+      const auto member = gc.list.Find(me.replica_id);
+      Say("said " + std::to_string(gc.list.epoch) + " " +
+          std::to_string(StableTimeInList(gc)) + " " +
+          std::to_string(gc.stable_time) + " " +
+          std::to_string(member ? gc.acknowledged[*member] : 0) + " " +
           std::to_string(now.reading) + " " + std::to_string(me.incarnation));
-      replica_->db()->ForgetTombstones().PermitUncheckedError();
+      replica_->db()->CollectTombstones().PermitUncheckedError();
       std::this_thread::sleep_for(milliseconds(5));
     }
   }

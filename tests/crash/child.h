@@ -17,7 +17,7 @@ struct ChildOptions {
   int phase = 0;         // index into kPhases
   std::string fault = "none";
   bool tell_syncs = false;  // see lost_power.h
-  bool tell_peers = false;  // see promises.h; also forgets tombstones
+  bool tell_peers = false;  // see promises.h; also collects tombstones
 
   // For a child that heals: it listens, and syncs with `peers`.
   std::string listen;

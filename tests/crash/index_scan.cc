@@ -100,11 +100,10 @@ class Scanner {
   }
 
   bool ReadRecords() {
-    std::string identity, families, work, lease, forgetting;
+    std::string identity, families, work, lease, gc;
     if (!Record(kIdentityRecord, &identity) ||
         !Record(kFamiliesRecord, &families) || !Record(kWorkRecord, &work) ||
-        !Record(kLeaseRecord, &lease) ||
-        !Record(kForgettingRecord, &forgetting)) {
+        !Record(kLeaseRecord, &lease) || !Record(kGcStateRecord, &gc)) {
       return false;
     }
     // A kill in the very first opening.
@@ -118,7 +117,7 @@ class Scanner {
     if (!Decode(identity, &who) || !Decode(families, &records) ||
         (!work.empty() && !Decode(work, &left)) ||
         (!lease.empty() && !DecodeLease(lease, &scan_.lease)) ||
-        (!forgetting.empty() && !Decode(forgetting, &scan_.forgetting))) {
+        (!gc.empty() && !Decode(gc, &scan_.gc))) {
       Complain("a damaged record");
       return false;
     }
@@ -175,7 +174,7 @@ class Scanner {
     if (key.position != hasher_.Position(family->second, key.key)) {
       return Complain(pair + ": the entry stands at a wrong position");
     }
-    if (entry.suspect) return Complain(pair + ": the entry is suspect");
+    if (entry.quarantined) return Complain(pair + ": the entry is quarantined");
     scan_.versions[{family->second, std::string(key.key)}] = entry.version;
     if (entry.version.time > scan_.lease) {
       Complain(pair + ": its version is later than the lease");

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/protocol/forgetting.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "sketch/digest.h"
 #include "sketch/element.h"
 #include "sketch/version.h"
@@ -31,7 +31,7 @@ struct DatabaseScan {
   uint64_t replica_id = 0;
   uint64_t incarnation = 0;
   uint64_t lease = 0;
-  Forgetting forgetting;
+  GcState gc;
   std::vector<std::string> wrong;  // what disagrees; at most a few lines
 };
 

@@ -21,7 +21,7 @@ struct Kill {
   uint32_t number = 0;
   std::string machine;        // one, power, heal
   std::string moment;         // readable
-  uint64_t acknowledged = 0;  // writes, in the life that ended
+  uint64_t acknowledged = 0;  // writes, in the incarnation that ended
   uint64_t synced = 0;        // of these
   uint64_t pairs = 0;         // found afterwards
   uint64_t tombstones = 0;    // found afterwards

@@ -12,8 +12,8 @@ namespace rocksync::crash {
 
 class Load {
  public:
-  // `kill` counts the lives of children, so that no two operations of a run
-  // have one id. `replicas_share`: also write to keys that other replicas
+  // `kill` counts the incarnations of children, so that no two operations of a
+  // run have one id. `replicas_share`: also write to keys that other replicas
   // write. One write in `sync_one_in` is synced.
   Load(uint64_t seed, uint32_t kill, uint32_t replica, uint32_t thread,
        bool replicas_share, uint32_t sync_one_in);

@@ -61,7 +61,7 @@ bool PowerCluster::Wait(const std::function<bool()>& enough,
 
 bool PowerCluster::Start(size_t replica, uint32_t number, Kill* kill) {
   Side* const side = &sides_[replica];
-  const bool first_life = side->address.empty();
+  const bool first_incarnation = side->address.empty();
   side->listens = false;
   side->quiet = false;
   side->equal = false;
@@ -82,7 +82,7 @@ bool PowerCluster::Start(size_t replica, uint32_t number, Kill* kill) {
       "--tell-syncs",
       "--tell-peers",
       "--listen",
-      first_life ? "127.0.0.1:0" : side->address,
+      first_incarnation ? "127.0.0.1:0" : side->address,
       "--certificates",
       settings_.directory + "/certificates"};
   for (size_t peer = 0; peer < replica; ++peer) {

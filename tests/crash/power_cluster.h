@@ -1,5 +1,5 @@
 // Losses of power of replicas that heal each other over loopback TLS under
-// load, with a member list, while tombstones are forgotten.
+// load, with a member list, while tombstones are collected.
 
 #ifndef ROCKSYNC_TESTS_CRASH_POWER_CLUSTER_H_
 #define ROCKSYNC_TESTS_CRASH_POWER_CLUSTER_H_
@@ -31,7 +31,7 @@ class PowerCluster {
   struct Side {
     explicit Side(uint32_t number) : history(number) {}
     std::string directory;
-    std::string address;  // once known, the same in every life
+    std::string address;  // once known, the same in every incarnation
     uint64_t id = 0;
     History history;
     DurableFiles files;

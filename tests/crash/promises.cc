@@ -10,20 +10,19 @@ namespace {
 
 constexpr size_t kMostComplaints = 5;
 
-// A deletion of it, or of something later, may have been forgotten.
-bool Holds(const Scan& disk, uint64_t forgotten, uint32_t key,
+// A deletion of it, or of something later, may have been collected.
+bool Holds(const Scan& disk, uint64_t collected, uint32_t key,
            const Version& version) {
   const auto entry =
       disk.versions.find({kFamilyNames[FamilyOf(key)], KeyName(key)});
   if (entry != disk.versions.end()) return entry->second >= version;
-  return version.time <= std::max(disk.forgetting.horizon, forgotten);
+  return version.time <= std::max(disk.gc.stable_time, collected);
 }
 
 }  // namespace
 
-uint64_t HorizonInList(const Forgetting& forgetting) {
-  return forgetting.horizon_epoch == forgetting.list.epoch ? forgetting.horizon
-                                                           : 0;
+uint64_t StableTimeInList(const GcState& gc) {
+  return gc.stable_epoch == gc.list.epoch ? gc.stable_time : 0;
 }
 
 void Promises::Note(size_t replica, const std::string& line) {
@@ -32,7 +31,7 @@ void Promises::Note(size_t replica, const std::string& line) {
   in >> what;
   if (what == "said") {
     Said now;
-    in >> now.epoch >> now.horizon >> now.forgotten >> now.vouched >>
+    in >> now.epoch >> now.stable_time >> now.collected >> now.acknowledged >>
         now.reading >> now.incarnation;
     Say(replica, now);
   } else if (what == "came") {
@@ -48,15 +47,16 @@ void Promises::Say(size_t replica, const Said& now) {
   Said* const said = &said_[replica];
   const bool same_list = now.epoch == said->epoch;
   if (now.epoch < said->epoch || now.incarnation < said->incarnation ||
-      (same_list && now.horizon < said->horizon)) {
-    wrong_.push_back("replica " + std::to_string(replica) +
-                     " takes back what it said of epoch, horizon or life");
+      (same_list && now.stable_time < said->stable_time)) {
+    wrong_.push_back(
+        "replica " + std::to_string(replica) +
+        " takes back what it said of epoch, stable time or incarnation");
   }
-  const uint64_t vouched = same_list ? said->vouched : 0;
-  const uint64_t forgotten = std::max(said->forgotten, now.forgotten);
+  const uint64_t acknowledged = same_list ? said->acknowledged : 0;
+  const uint64_t collected = std::max(said->collected, now.collected);
   *said = now;
-  said->forgotten = forgotten;
-  said->vouched = std::max(said->vouched, vouched);
+  said->collected = collected;
+  said->acknowledged = std::max(said->acknowledged, acknowledged);
 }
 
 void Promises::Come(uint32_t key, const Version& version, uint64_t writer) {
@@ -79,29 +79,31 @@ std::vector<std::string> Promises::Check(size_t replica,
   const auto complain = [&wrong](const std::string& what) {
     if (wrong.size() < kMostComplaints) wrong.push_back(what);
   };
-  const Forgetting& kept = disk.forgetting;
+  const GcState& kept = disk.gc;
   if (disk.incarnation < said.incarnation) {
-    complain("a life that it said it was in is lost");
+    complain("an incarnation that it said it was in is lost");
   }
   if (disk.lease < said.reading) complain("the lease for what it read is lost");
   if (kept.list.epoch < said.epoch) complain("a member list is lost");
-  if (kept.list.epoch == said.epoch && HorizonInList(kept) < said.horizon) {
-    complain("a horizon is lost");
+  if (kept.list.epoch == said.epoch &&
+      StableTimeInList(kept) < said.stable_time) {
+    complain("a stable time is lost");
   }
   const auto me = kept.list.Find(disk.replica_id);
-  if (me && kept.list.epoch == said.epoch && kept.vouched[*me] < said.vouched) {
-    complain("what it vouched for is lost");
+  if (me && kept.list.epoch == said.epoch &&
+      kept.acknowledged[*me] < said.acknowledged) {
+    complain("what it acknowledged is lost");
   }
   for (const auto& [which, version] : left_) {
     const auto& [origin, key] = which;
     if (origin == disk.replica_id &&
-        !Holds(disk, said.forgotten, key, version)) {
+        !Holds(disk, said.collected, key, version)) {
       complain(KeyName(key) + " left its origin, which lost it");
     }
     if (kept.list.epoch == said.epoch && kept.list.Find(origin) &&
-        version.time <= said.vouched &&
-        !Holds(disk, said.forgotten, key, version)) {
-      complain(KeyName(key) + " is not held, though vouched for");
+        version.time <= said.acknowledged &&
+        !Holds(disk, said.collected, key, version)) {
+      complain(KeyName(key) + " is not held, though acknowledged");
     }
   }
   return wrong;

@@ -17,7 +17,7 @@
 namespace rocksync::crash {
 
 // As far as it was reached by the present list. Only that never goes back.
-uint64_t HorizonInList(const Forgetting& forgetting);
+uint64_t StableTimeInList(const GcState& gc);
 
 // Of all replicas of a cluster, by what their children say:
 //   said EPOCH HORIZON FORGOTTEN VOUCHED READING INCARNATION   of itself
@@ -45,9 +45,9 @@ class Promises {
  private:
   struct Said {
     uint64_t epoch = 0;
-    uint64_t horizon = 0;
-    uint64_t forgotten = 0;  // the largest, ever
-    uint64_t vouched = 0;    // in `epoch`
+    uint64_t stable_time = 0;
+    uint64_t collected = 0;     // the largest, ever
+    uint64_t acknowledged = 0;  // in `epoch`
     uint64_t reading = 0;
     uint64_t incarnation = 0;
   };

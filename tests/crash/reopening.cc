@@ -38,8 +38,8 @@ std::vector<std::string> CheckByOpening(const std::string& directory,
   }
   const absl::StatusOr<Digest> digest = DigestOf(replica.get());
   if (!digest.ok()) wrong.push_back(std::string(digest.status().message()));
-  if (replica->db()->GetIndexStats().suspect_pairs != 0) {
-    wrong.push_back("suspect pairs after opening");
+  if (replica->db()->GetIndexStats().pairs_quarantined != 0) {
+    wrong.push_back("quarantined pairs after opening");
   }
   status = replica->Close();
   if (!status.ok()) wrong.push_back("close: " + status.ToString());

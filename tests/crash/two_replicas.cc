@@ -51,7 +51,7 @@ bool TwoReplicas::Wait(const std::function<bool()>& enough,
 
 bool TwoReplicas::Start(uint32_t replica, uint32_t number, Kill* kill) {
   Side* const side = &sides_[replica];
-  const bool first_life = side->address.empty();
+  const bool first_incarnation = side->address.empty();
   side->quiet = false;
   side->equal = false;
   side->sessions = 0;
@@ -68,7 +68,7 @@ bool TwoReplicas::Start(uint32_t replica, uint32_t number, Kill* kill) {
       "--plant",
       settings_.fault,
       "--listen",
-      first_life ? "127.0.0.1:0" : side->address,
+      first_incarnation ? "127.0.0.1:0" : side->address,
       "--certificates",
       settings_.directory + "/certificates"};
   if (replica == 1) {

@@ -29,7 +29,7 @@ class TwoReplicas {
   struct Side {
     explicit Side(uint32_t replica) : history(replica) {}
     std::string directory;
-    std::string address;  // once known, the same in every life
+    std::string address;  // once known, the same in every incarnation
     History history;
     std::unique_ptr<Process> child;
     // Of the present child.

@@ -82,7 +82,7 @@ struct Elements {
 };
 
 // Lets two exchanges talk until both are done; the bytes that travelled.
-uint64_t Converse(Exchange* a, Exchange* b) {
+uint64_t DriveSession(Exchange* a, Exchange* b) {
   uint64_t bytes = 0;
   while (!a->done() || !b->done()) {
     bool spoke = false;
@@ -212,7 +212,7 @@ void Cluster::ExchangeOnce(Replica* a, Replica* b) {
                                  of_b.hashes.size());
   const auto second = NewExchange(Role::kResponder, options, seed, of_b.hashes,
                                   of_a.hashes.size());
-  run_.exchange_bytes += Converse(first.get(), second.get());
+  run_.exchange_bytes += DriveSession(first.get(), second.get());
   ++run_.exchanges;
   const std::vector<uint8_t> a_before = a->states;
   Offer(of_b, second->missing_there(), b->states, a);

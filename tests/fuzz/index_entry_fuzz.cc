@@ -73,7 +73,7 @@ void Fuzz(std::string_view bytes) {
   Entry(bytes);
   Meta<ClusterRecord>(bytes);
   Meta<IdentityRecord>(bytes);
-  Meta<PastLives>(bytes);
+  Meta<IncarnationHistory>(bytes);
   Meta<PlaceRecord>(bytes);
   Meta<std::vector<FamilyRecord>>(bytes);
   Meta<WorkRecord>(bytes);

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/protocol/inquiry.h"
-#include "replication/protocol/knock.h"
+#include "replication/protocol/admin_messages.h"
+#include "replication/protocol/authentication.h"
 #include "replication/protocol/listing_coding.h"
 #include "replication/protocol/messages.h"
 #include "replication/protocol/pair_coding.h"
@@ -32,21 +32,21 @@ void FuzzHello(std::string_view body, uint8_t flags) {
   Hello second;
   Require(DecodeHello(again, again_flags, &second).ok());
   Require(second.digest == hello.digest && second.bloom == hello.bloom &&
-          second.spans == hello.spans);
+          second.batches == hello.batches);
 }
 
-void FuzzSpan(std::string_view body) {
-  SpanHead span;
-  if (!DecodeSpan(body, &span).ok()) return;
-  Require(!span.leaves.empty() && span.leaves.size() <= kLeafCount);
-  for (size_t i = 0; i < span.leaves.size(); ++i) {
-    Require(span.leaves[i] < kLeafCount);
-    Require(i == 0 || span.leaves[i] > span.leaves[i - 1]);
+void FuzzBatch(std::string_view body) {
+  BatchHead batch;
+  if (!DecodeBatch(body, &batch).ok()) return;
+  Require(!batch.leaves.empty() && batch.leaves.size() <= kLeafCount);
+  for (size_t i = 0; i < batch.leaves.size(); ++i) {
+    Require(batch.leaves[i] < kLeafCount);
+    Require(i == 0 || batch.leaves[i] > batch.leaves[i - 1]);
   }
   std::string again;
-  EncodeSpan(span, &again);
-  SpanHead second;
-  Require(DecodeSpan(again, &second).ok() && second.leaves == span.leaves);
+  EncodeBatch(batch, &again);
+  BatchHead second;
+  Require(DecodeBatch(again, &second).ok() && second.leaves == batch.leaves);
 }
 
 void FuzzWants(std::string_view body, size_t offers) {
@@ -115,20 +115,21 @@ void FuzzSetup(std::string_view body) {
   SetupFacts second;
   Require(DecodeSetup(again, &second).ok());
   Require(second.families == facts.families && second.cluster == facts.cluster);
-  Require(second.forgetting == facts.forgetting);
+  Require(second.gc == facts.gc);
 }
 
-void FuzzInquiry(std::string_view body) {
-  Knock knock;
-  if (ReadKnock(
-          std::string(1, static_cast<char>(MessageType::kKnock)).append(body),
-          &knock)
+void FuzzAdminRequest(std::string_view body) {
+  AuthHello auth_hello;
+  if (ReadAuthHello(std::string(1, static_cast<char>(MessageType::kAuthHello))
+                        .append(body),
+                    &auth_hello)
           .ok()) {
-    Knock second;
-    Require(ReadKnock(KnockMessage(knock), &second).ok());
-    Require(second.cluster == knock.cluster && second.nonce == knock.nonce);
+    AuthHello second;
+    Require(ReadAuthHello(AuthHelloMessage(auth_hello), &second).ok());
+    Require(second.cluster == auth_hello.cluster &&
+            second.nonce == auth_hello.nonce);
   }
-  KnockNonce nonce;
+  AuthNonce nonce;
   ReadChallenge({1}, {}, "", body, &nonce).IgnoreError();
   ReadProof({1}, {}, "", "", body).IgnoreError();
   Reply reply;
@@ -172,7 +173,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       DecodeCount(MessageType::kDiffers, body, &count).IgnoreError();
       break;
     case 3:
-      FuzzSpan(body);
+      FuzzBatch(body);
       break;
     case 4:
       FuzzWants(body, data[1]);
@@ -190,7 +191,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       FuzzClaims(body);
       break;
     case 9:
-      FuzzInquiry(body);
+      FuzzAdminRequest(body);
       break;
   }
   return 0;

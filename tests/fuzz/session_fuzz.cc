@@ -22,7 +22,7 @@ constexpr int kKeys = 20;
 constexpr int kFewLeafBits = 6;
 
 // One byte of length, then a message; the first byte of the input says which
-// side we are, how large spans are and how many leaves there are.
+// side we are, how large batches are and how many leaves there are.
 void Fuzz(std::string_view input) {
   static const ElementHasher* const hasher =
       new ElementHasher(ClusterSecret{1});
@@ -35,7 +35,7 @@ void Fuzz(std::string_view input) {
   MemoryStorage storage(hasher, storage_options);
   for (int i = 0; i < kKeys; ++i) storage.Put(0, std::to_string(i), "mine");
   SessionOptions options;
-  if ((choice & 2) != 0) options.max_span_elements = 4;
+  if ((choice & 2) != 0) options.max_batch_elements = 4;
   options.exchange.mode =
       (choice & 4) != 0 ? ExchangeMode::kBloom : ExchangeMode::kAdaptive;
   options.max_value_bytes = 1000;

@@ -43,22 +43,22 @@ ClusterResult Cluster::Run() {
   };
   const auto equal = [this] {
     // What a disk has damaged may have been on its way to somebody.
-    if (shape_.rot_every_ms > 0) Settle();
+    if (shape_.corrupt_every_ms > 0) Settle();
     return truth_.Equal(Storages());
   };
   result_.intervals_to_equal = intervals_until(kIntervalsToEqual, equal);
   if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
   const uint64_t joined = result_.joined;
-  result_.intervals_to_forget =
-      intervals_until(kIntervalsToForget, [this] { return Forgot(); });
-  if (truth_.violations().empty() && !Forgot()) {
+  result_.intervals_to_collect =
+      intervals_until(kIntervalsToCollect, [this] { return Collected(); });
+  if (truth_.violations().empty() && !Collected()) {
     for (const auto& replica : replicas_) {
       if (replica->gone) continue;
-      const Forgetting& knows = replica->storage->forgetting();
+      const GcState& knows = replica->storage->gc();
       Trace(replica->name(), " is held up by ", HeldUpBy(knows, replica->id),
             ", clock ", replica->storage->clock() >> 16, ", holds ",
-            absl::StrJoin(knows.holds, " "), ", vouched ",
-            absl::StrJoin(knows.vouched, " "));
+            absl::StrJoin(knows.summary, " "), ", acknowledged ",
+            absl::StrJoin(knows.acknowledged, " "));
     }
     truth_.Broke("equal, but tombstones do not go");
   }
@@ -107,8 +107,8 @@ void Cluster::Start() {
                                                        : other == 0 && i != 0;
       if (linked) peers.push_back(other);
     }
-    // Who dials nobody has no peers to settle by what it suspects.
-    if (peers.empty() && shape_.rot_every_ms > 0) peers.push_back(1);
+    // Who dials nobody has no peers to settle by what it quarantined pairs.
+    if (peers.empty() && shape_.corrupt_every_ms > 0) peers.push_back(1);
     OpenEmpty(AddReplica(std::move(peers)));
   }
   for (const auto& replica : replicas_) StartReplica(replica.get());
@@ -127,8 +127,8 @@ void Cluster::Start() {
         &Cluster::BackUpSomebody);
   later(shape_.rollback_every_ms, &Cluster::RollBackSomebody);
   later(shape_.copy_every_ms, &Cluster::CopySomebody);
-  later(shape_.rot_every_ms, &Cluster::RotSomebody);
-  later(shape_.rot_every_ms > 0 ? 5000 : 0, &Cluster::ScrubAll);
+  later(shape_.corrupt_every_ms, &Cluster::CorruptSomebody);
+  later(shape_.corrupt_every_ms > 0 ? 5000 : 0, &Cluster::ScrubAll);
   later(shape_.members ? 5000 : 0, &Cluster::Operate);
   later(shape_.join_every_ms, &Cluster::AddSomebody);
   later(shape_.old_copy_every_ms, &Cluster::AddOldCopy);
@@ -155,7 +155,7 @@ MemoryStorage::Options Cluster::StorageOptions(const Replica* replica,
 // the other, and sessions may last many intervals of the schedule.
 uint64_t Cluster::IntervalMs() const {
   const uint64_t one_by_one =
-      shape_.visitors_at_once ? 0
+      shape_.incoming_at_once ? 0
                               : longest_session_ms_ * (replicas_.size() - 1);
   return std::max({shape_.interval_ms, kLeastIntervalMs, one_by_one});
 }
@@ -179,16 +179,17 @@ void Cluster::StartReplica(Replica* replica) {
                           .random = random_.Next()};
   replica->membership.emplace(
       replica->storage.get(),
-      Life{.incarnation = replica->incarnation,
-           .first_clock = replica->first_clock,
-           .past = replica->past},
+      Incarnation{.incarnation = replica->incarnation,
+                  .first_clock = replica->first_clock,
+                  .past = replica->past},
       options_.member_fault,
-      [this, replica](const Forgetting& next) { HorizonMoves(replica, next); });
+      [this, replica](const GcState& next) { StableTimeMoves(replica, next); });
   replica->equal_ms.assign(replica->peers.size(), 0);
-  if (replica->storage->HasSuspects()) replica->last_suspect_ms = now_ms_;
-  Trace(replica->name(), " starts, id ", replica->id, ", life ",
+  if (replica->storage->HasQuarantined())
+    replica->last_quarantined_ms = now_ms_;
+  Trace(replica->name(), " starts, id ", replica->id, ", incarnation ",
         replica->incarnation.counter);
-  if (replica->storage->horizon() > 0) SweepSoon(replica);
+  if (replica->storage->stable_time() > 0) SweepSoon(replica);
   StartSchedule(replica);
 }
 

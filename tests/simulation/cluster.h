@@ -23,7 +23,7 @@ enum class ClusterFault : uint8_t {
   kBelieveFilter,   // an answer "differs" reaches the peer as "equal"
   kIgnoreRollback,  // replicas forget whom they met
   kReuseMapping,    // replicas say the same nonce on every connection
-  kApplyLate,       // what arrives after the horizon has moved is applied
+  kApplyLate,       // what arrives after the stable time has moved is applied
   kActOnDecode,     // what a sketch decodes to counts as all there is
   kForgetMemory,    // sessions are not bounded by the memory they may hold
   kShipUnsynced,    // pairs travel before their sender has synced them
@@ -46,17 +46,17 @@ struct ClusterResult {
   uint64_t pairs_sent = 0;
   uint64_t writes = 0;
   uint64_t crashes = 0;
-  uint64_t rollbacks = 0;  // disks replaced by an old backup
-  uint64_t twins = 0;      // copies started beside the original
-  uint64_t refused = 0;    // connections, since a life was over
-  uint64_t broken = 0;     // connections
-  uint64_t joined = 0;     // newcomers, and those that were let join anew
-  uint64_t removed = 0;    // from the member list
-  uint64_t forgotten = 0;  // tombstones, counted on each replica
-  uint64_t rot = 0;        // pairs that a disk damaged
+  uint64_t rollbacks = 0;   // disks replaced by an old backup
+  uint64_t clones = 0;      // copies started beside the original
+  uint64_t refused = 0;     // connections, since an incarnation was over
+  uint64_t broken = 0;      // connections
+  uint64_t joined = 0;      // new members, and those that were let join anew
+  uint64_t removed = 0;     // from the member list
+  uint64_t collected = 0;   // tombstones, counted on each replica
+  uint64_t corruption = 0;  // pairs that a disk damaged
   // From the end of the faults, or from equality, until no more tombstones are
   // left than a member list keeps.
-  uint64_t intervals_to_forget = 0;
+  uint64_t intervals_to_collect = 0;
   // From the end of the faults (and of what they held back) to equality.
   uint64_t intervals_to_equal = 0;
 };
@@ -71,7 +71,7 @@ ClusterResult RunCluster(const ClusterOptions& options);
 // count, as long as these get on.
 inline constexpr uint64_t kIntervalsToEqual = 20;
 // Once they are, all forget what was deleted within so many.
-inline constexpr uint64_t kIntervalsToForget = 20;
+inline constexpr uint64_t kIntervalsToCollect = 20;
 
 }  // namespace rocksync
 

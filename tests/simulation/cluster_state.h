@@ -36,7 +36,7 @@ inline constexpr uint64_t kStartMs = 1'000'000'000;
 inline constexpr uint64_t kIoTimeoutMs = 10'000;
 inline constexpr uint64_t kMaxAheadMs = 60'000;
 inline constexpr uint64_t kLeastIntervalMs = 5'000;
-inline constexpr uint64_t kMaxTwins = 3;
+inline constexpr uint64_t kMaxClones = 3;
 inline constexpr size_t kMaxReplicas = 10;
 // A session that expires has settled a leaf at least. So many of them, for each
 // replica, are all leaves twice: of what a replica has, and of what reaches it
@@ -44,8 +44,8 @@ inline constexpr size_t kMaxReplicas = 10;
 inline constexpr uint64_t kMaxExpired = uint64_t{2} << kLeafBitsHere;
 
 // See cluster.h. Time, writes and faults are in cluster.cc, lost disks and
-// copies in disasters.cc, bad ones in rot.cc, how replicas meet in meeting.cc,
-// who is a member and what is forgotten in members.cc.
+// copies in disasters.cc, bad ones in corruption.cc, how replicas meet in
+// meeting.cc, who is a member and what is collected in members.cc.
 class Cluster {
  public:
   explicit Cluster(const ClusterOptions& options)
@@ -71,9 +71,9 @@ class Cluster {
   };
   struct Disk {
     std::unique_ptr<MemoryStorage> storage;
-    Incarnation incarnation;
-    PastLives past;
-    std::map<uint64_t, Life> remembered;
+    IncarnationId incarnation;
+    IncarnationHistory past;
+    std::map<uint64_t, Incarnation> remembered;
     std::map<uint64_t, Encounter> met;
     size_t line = 0;
   };
@@ -88,11 +88,11 @@ class Cluster {
     std::vector<size_t> peers;  // by the schedule's numbers
     // When it was last equal to each of them, as of a session's beginning.
     std::vector<uint64_t> equal_ms;
-    Incarnation incarnation;
-    PastLives past{.since = 0};
-    uint64_t first_clock = 0;             // its clock's reading, then
-    std::map<uint64_t, Life> remembered;  // by replica id
-    std::map<uint64_t, Encounter> met;    // by replica id
+    IncarnationId incarnation;
+    IncarnationHistory past{.since = 0};
+    uint64_t first_clock = 0;                    // its clock's reading, then
+    std::map<uint64_t, Incarnation> remembered;  // by replica id
+    std::map<uint64_t, Encounter> met;           // by replica id
     size_t line = 0;
     std::optional<Disk> backup;
     // Somebody else may issue versions in its name: it is a copy or has one, or
@@ -105,10 +105,10 @@ class Cluster {
     bool readmitted = false;      // to the list, as it is
     uint64_t listed_from_ms = 0;  // nobody lists it before
     uint64_t last_removed_epoch = 0;  // also once it is a member again
-    uint64_t forgot_up_to = 0;        // the largest horizon it ever had
+    uint64_t collected_up_to = 0;     // the largest stable time it ever had
     int out_of_reach = 0;             // times it was refused as that
-    uint64_t suspects_seen = 0;
-    uint64_t last_suspect_ms = 0;
+    uint64_t quarantined_seen = 0;
+    uint64_t last_quarantined_ms = 0;
     int sessions = 0;  // it is in right now
     uint64_t syncs_seen = 0;
     uint64_t ticks = 0;  // only the last one asked for counts
@@ -189,19 +189,19 @@ class Cluster {
   void RollBackSomebody();
   void CopySomebody();
   void OpenAsNew(Replica* replica);
-  void PartTwins(const Replica& replica);
+  void PartClones(const Replica& replica);
   void OpenEmpty(Replica* replica);
   void CheckSuccession(Replica* replica, const Replica& peer);
 
   // Bad disks.
-  void RotSomebody();
+  void CorruptSomebody();
   void ScrubAll();
-  void NoteSuspects(Replica* replica);
-  void SettleSuspects(Replica* replica);
+  void NoteQuarantined(Replica* replica);
+  void ResolveQuarantined(Replica* replica);
 
   // Members.
   void Operate();
-  bool HorizonsAreAlike() const;
+  bool StableTimesAreAlike() const;
   bool SetMembers();
   std::vector<uint64_t> WantedMembers() const;
   bool IsMember(const Replica& replica) const;
@@ -219,11 +219,11 @@ class Cluster {
   void Reconnect(Replica* replica);
   void KeepConnected(const Replica& without);
   void LeaveSomebody();
-  void HorizonMoves(Replica* replica, const Forgetting& next);
-  void CheckForgetting(const Replica& replica, const Forgetting& next,
-                       const RecordKey& key, const Record& tombstone);
+  void StableTimeMoves(Replica* replica, const GcState& next);
+  void CheckGc(const Replica& replica, const GcState& next,
+               const RecordKey& key, const Record& tombstone);
   void SweepSoon(Replica* replica);
-  bool Forgot() const;
+  bool Collected() const;
 
   Replica& Somebody() { return *replicas_[random_.Below(replicas_.size())]; }
   uint64_t IntervalMs() const;
@@ -280,7 +280,7 @@ class Cluster {
   // Nonces and numbers of sessions begun: each has a mapping of its own.
   std::set<std::string> seeds_;
   std::vector<std::unique_ptr<Link>> links_;
-  std::set<uint64_t> to_part_;  // ids known in two lives
+  std::set<uint64_t> to_part_;  // ids known in two incarnations
   std::set<std::pair<size_t, size_t>> parted_;
   uint64_t expired_ = 0;             // sessions that did
   uint64_t longest_session_ms_ = 0;  // of those begun since awake_ms_

@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                     With(PlantedFault::kAcceptStaleVersion),
                     With(PlantedFault::kForgetLimit),
                     With(PlantedFault::kSyncLies),
-                    With(PlantedFault::kOfferRot, 190, kMany)));
+                    With(PlantedFault::kOfferCorrupt, 190, kMany)));
 INSTANTIATE_TEST_SUITE_P(
     OfTheCluster, PlantedFaultTest,
     testing::Values(With(ClusterFault::kBelieveFilter),
@@ -105,13 +105,13 @@ INSTANTIATE_TEST_SUITE_P(
                     With(ClusterFault::kForgetMemory, 140, kMany),
                     With(ClusterFault::kApplyLate, 400, kMany)));
 INSTANTIATE_TEST_SUITE_P(
-    OfForgetting, PlantedFaultTest,
-    testing::Values(With(MemberFault::kForgetLocally),
-                    With(MemberFault::kNewcomerCounts),
+    OfGcState, PlantedFaultTest,
+    testing::Values(With(MemberFault::kCollectLocally),
+                    With(MemberFault::kNewMemberCounts),
                     With(MemberFault::kKeepProofs, 41),
                     With(MemberFault::kTakeRemovedBack),
                     With(MemberFault::kLetOldDataIn, 880, kMany),
-                    With(MemberFault::kTakeTwinsForOne, 27'998, kMany)));
+                    With(MemberFault::kTakeClonesForOne, 27'998, kMany)));
 
 }  // namespace
 }  // namespace rocksync

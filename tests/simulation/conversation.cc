@@ -108,7 +108,7 @@ std::string DescribeBody(MessageType type, uint8_t flags,
       return absl::StrCat(
           hello.digest.count, " elements",
           hello.prefer_round_trips ? ", prefers round trips" : "",
-          hello.bloom ? ", bloom" : "", hello.spans ? ", in spans" : "",
+          hello.bloom ? ", bloom" : "", hello.batches ? ", in batches" : "",
           hello.verify ? ", only compare" : "",
           hello.keys_only ? " some keys" : "", DescribeLeftOut(hello.left_out));
     }
@@ -125,11 +125,11 @@ std::string DescribeBody(MessageType type, uint8_t flags,
       if (!DecodeLeftOut(type, body, &left_out).ok()) return "malformed";
       return left_out == 0 ? "" : absl::StrCat(left_out, " left out");
     }
-    case MessageType::kSpan: {
-      SpanHead span;
-      if (!DecodeSpan(body, &span).ok()) return "malformed";
-      return absl::StrCat(span.leaves.size(), " leaves from ",
-                          span.leaves.front(), " on, ", span.digest.count,
+    case MessageType::kBatch: {
+      BatchHead batch;
+      if (!DecodeBatch(body, &batch).ok()) return "malformed";
+      return absl::StrCat(batch.leaves.size(), " leaves from ",
+                          batch.leaves.front(), " on, ", batch.digest.count,
                           " elements");
     }
     case MessageType::kDiffers:
@@ -163,7 +163,7 @@ std::string DescribeBody(MessageType type, uint8_t flags,
 class Talk {
  public:
   Talk(StorageView* initiator, StorageView* responder,
-       const ConversationOptions& options)
+       const SessionRunOptions& options)
       : options_(options) {
     SessionContext context = Context(initiator, false);
     context.verify = options.verify;
@@ -175,7 +175,7 @@ class Talk {
         NewSession(Role::kResponder, options.responder, options.seed, context);
   }
 
-  ConversationResult Run() {
+  SessionRunResult Run() {
     Session* speaker = initiator_.get();
     Session* listener = responder_.get();
     // A turn without a message means that nobody will speak again.
@@ -218,10 +218,10 @@ class Talk {
     return spoke;
   }
 
-  const ConversationOptions& options_;
+  const SessionRunOptions& options_;
   std::unique_ptr<Session> initiator_;
   std::unique_ptr<Session> responder_;
-  ConversationResult result_;
+  SessionRunResult result_;
 };
 
 }  // namespace
@@ -242,8 +242,8 @@ std::string Describe(std::string_view message) {
                       (head & kLastOfTurn) != 0 ? " ." : "");
 }
 
-ConversationResult Converse(StorageView* initiator, StorageView* responder,
-                            const ConversationOptions& options) {
+SessionRunResult DriveSession(StorageView* initiator, StorageView* responder,
+                              const SessionRunOptions& options) {
   return Talk(initiator, responder, options).Run();
 }
 

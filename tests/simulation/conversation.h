@@ -20,7 +20,7 @@ namespace rocksync {
 // bytes: "Offers, last, idle: default/k1@5.1 16 bytes (31 bytes)".
 std::string Describe(std::string_view message);
 
-struct ConversationOptions {
+struct SessionRunOptions {
   SessionOptions initiator;
   SessionOptions responder;
   SessionSeed seed = {};
@@ -36,7 +36,7 @@ struct ConversationOptions {
   std::function<void()> between_turns;
 };
 
-struct ConversationResult {
+struct SessionRunResult {
   absl::Status initiator_status;
   absl::Status responder_status;
   SessionReport initiator;
@@ -50,8 +50,8 @@ struct ConversationResult {
   }
 };
 
-ConversationResult Converse(StorageView* initiator, StorageView* responder,
-                            const ConversationOptions& options = {});
+SessionRunResult DriveSession(StorageView* initiator, StorageView* responder,
+                              const SessionRunOptions& options = {});
 
 }  // namespace rocksync
 

@@ -21,7 +21,7 @@ void Cluster::Mount(Disk disk, Replica* replica) {
   replica->storage =
       disk.storage->Copy(StorageOptions(replica, replica->number));
   replica->syncs_seen = 0;
-  replica->suspects_seen = 0;
+  replica->quarantined_seen = 0;
   replica->incarnation = disk.incarnation;
   replica->past = std::move(disk.past);
   replica->remembered = std::move(disk.remembered);
@@ -68,10 +68,10 @@ void Cluster::CopySomebody() {
      [this] { CopySomebody(); });
   Replica& original = Somebody();
   if (!original.up || original.shares_id || original.removed_epoch > 0 ||
-      result_.twins == kMaxTwins || replicas_.size() >= kMaxReplicas) {
+      result_.clones == kMaxClones || replicas_.size() >= kMaxReplicas) {
     return;
   }
-  ++result_.twins;
+  ++result_.clones;
   std::vector<size_t> peers = original.peers;
   if (peers.empty()) peers.push_back(original.number);
   Replica* const twin = AddReplica(std::move(peers));
@@ -82,7 +82,8 @@ void Cluster::CopySomebody() {
   StartReplica(twin);
 }
 
-// What an operator does whose replica is refused for being a second life.
+// What an operator does whose replica is refused for being a second
+// incarnation.
 void Cluster::OpenAsNew(Replica* replica) {
   if (!replica->up) return;
   Trace(replica->name(), " is opened as a new replica");
@@ -106,8 +107,8 @@ void Cluster::MountAsNew(Disk disk, Replica* replica) {
   disk.incarnation = {};
   disk.past = {.since = 0};
   disk.line = 0;
-  disk.storage->SetForgetting(AsNewReplica(disk.storage->forgetting()),
-                              /*sync=*/true);
+  disk.storage->SetGcState(AsNewReplica(disk.storage->gc()),
+                           /*sync=*/true);
   Mount(std::move(disk), replica);
 }
 
@@ -139,12 +140,13 @@ void Cluster::AddOldCopy() {
   for (Replica* replica : {empty, copy}) StartReplica(replica);
 }
 
-// An operator reads in a replica's status that two lives of a member are known,
-// and opens as new the one that was started last, unless only one is left.
-void Cluster::PartTwins(const Replica& replica) {
-  const uint64_t id = replica.membership->two_lives();
+// An operator reads in a replica's status that two incarnations of a member are
+// known, and opens as new the one that was started last, unless only one is
+// left.
+void Cluster::PartClones(const Replica& replica) {
+  const uint64_t id = replica.membership->identity_conflict();
   if (id == 0 || !to_part_.insert(id).second) return;
-  Trace(replica.name(), " knows two lives of replica ", id);
+  Trace(replica.name(), " knows two incarnations of replica ", id);
   At(now_ms_ + random_.Between(1000, 5000), [this, id] {
     to_part_.erase(id);
     Replica* last = nullptr;
@@ -173,9 +175,9 @@ void Cluster::OpenEmpty(Replica* replica) {
   replica->readmitted = false;
   replica->listed_from_ms = 0;
   replica->last_removed_epoch = 0;
-  replica->forgot_up_to = 0;
+  replica->collected_up_to = 0;
   replica->out_of_reach = 0;
-  replica->suspects_seen = replica->last_suspect_ms = 0;
+  replica->quarantined_seen = replica->last_quarantined_ms = 0;
   lines_.push_back({});
   replica->line = lines_.size() - 1;
 }

@@ -26,7 +26,7 @@ void Cluster::Tick(Replica* replica) {
     return;
   }
   if (const std::optional<size_t> peer = replica->schedule->Due(now_ms_)) {
-    if (replica->sessions > 0 && !shape_.visitors_at_once) {
+    if (replica->sessions > 0 && !shape_.incoming_at_once) {
       replica->schedule->Ended(*peer, SessionOutcome::kBusy, now_ms_);
     } else {
       Dial(replica, *peer);
@@ -43,7 +43,7 @@ void Cluster::Tick(Replica* replica) {
 void Cluster::Dial(Replica* replica, size_t peer, int attempt) {
   Replica* const listener = replicas_[replica->peers[peer]].get();
   // Until it ends the peer is not due again, but now and then the dialer
-  // forgets that and dials twice.
+  // collects that and dials twice.
   const bool twice = faulty() && random_.OneIn(20);
   replica->schedule->Ended(peer, SessionOutcome::kUnproven,
                            twice ? now_ms_ - shape_.interval_ms : now_ms_);
@@ -79,7 +79,7 @@ void Cluster::Open(Side* side, Role role) {
   facts.past = replica->past;
   side->mine = replica->membership->Announce();
   facts.clock = side->mine.reading;
-  facts.forgetting = side->mine.forgetting;
+  facts.gc = side->mine.gc;
   for (uint8_t& byte : facts.nonce) {
     byte = static_cast<uint8_t>(random_.Next());
   }
@@ -87,14 +87,15 @@ void Cluster::Open(Side* side, Role role) {
   facts.families.push_back({"default", "bytewise"});
   if (shape_.families > 1) facts.families.push_back({"other", "bytewise"});
   SetupPolicy policy;
-  policy.remembered = [this, replica](uint64_t id) -> std::optional<Life> {
+  policy.remembered = [this,
+                       replica](uint64_t id) -> std::optional<Incarnation> {
     if (options_.cluster_fault == ClusterFault::kIgnoreRollback) return {};
     const auto it = replica->remembered.find(id);
     if (it == replica->remembered.end()) return std::nullopt;
     return it->second;
   };
-  policy.said = [replica](uint64_t id, const Incarnation& life) {
-    return replica->membership->SaidWith(id, life);
+  policy.said = [replica](uint64_t id, const IncarnationId& incarnation) {
+    return replica->membership->SaidWith(id, incarnation);
   };
   side->setup.emplace(role, facts, ClusterSecret{42}, policy);
 }
@@ -104,36 +105,37 @@ bool Cluster::LetIn(Link* link, int number) {
   return Remember(link, number) && Meet(link, number);
 }
 
-// Remembers whom this side met. Another life of the peer may have been let in
-// on another link since the set-up checked; then this one ends here, and the
-// next set-up refuses it by name.
+// Remembers whom this side met. Another incarnation of the peer may have been
+// let in on another link since the set-up checked; then this one ends here, and
+// the next set-up refuses it by name.
 bool Cluster::Remember(Link* link, int number) {
   const Side& side = link->sides[number];
   const SetupFacts& peer = side.setup->peer();
-  const Life now = {peer.incarnation, peer.first_clock, peer.clock, peer.past};
-  Life& life = side.replica->remembered[peer.replica_id];
-  if (Compare(life, now) != Succession::kFollows &&
+  const Incarnation now = {peer.incarnation, peer.first_clock, peer.clock,
+                           peer.past};
+  Incarnation& incarnation = side.replica->remembered[peer.replica_id];
+  if (Compare(incarnation, now) != Succession::kFollows &&
       options_.cluster_fault != ClusterFault::kIgnoreRollback) {
     Break(link, "superseded");
     return false;
   }
-  const uint64_t before = life.clock;
-  life = Later(life, now);
-  life.clock =
-      std::max(before, Trusted(life.clock, WallMs(*side.replica), kMaxAheadMs));
+  const uint64_t before = incarnation.clock;
+  incarnation = Later(incarnation, now);
+  incarnation.clock = std::max(
+      before, Trusted(incarnation.clock, WallMs(*side.replica), kMaxAheadMs));
   return true;
 }
 
-// Takes over a newer member list, or agrees on the horizon.
+// Takes over a newer member list, or agrees on the stable time.
 bool Cluster::Meet(Link* link, int number) {
   Side& side = link->sides[number];
   Replica* const replica = side.replica;
   const Replica& other = *link->sides[1 - number].replica;
   const SetupFacts& peer = side.setup->peer();
-  side.theirs = {peer.clock, peer.forgetting};
+  side.theirs = {peer.clock, peer.gc};
   CheckSuccession(replica, other);
   if (other.removed_epoch > 0 && other.id == peer.replica_id &&
-      side.mine.forgetting.list.epoch >= other.removed_epoch) {
+      side.mine.gc.list.epoch >= other.removed_epoch) {
     truth_.Broke(absl::StrCat(replica->name(), " lets ", other.name(),
                               " in, which is no member any more"));
   }
@@ -142,11 +144,11 @@ bool Cluster::Meet(Link* link, int number) {
     return AgreeOn(link, number, side.mine, side.theirs);
   }
   const absl::Status status = replica->membership->Learn(side.theirs);
-  Trace(replica->name(), " learns of epoch ", peer.forgetting.list.epoch, ": ",
+  Trace(replica->name(), " learns of epoch ", peer.gc.list.epoch, ": ",
         status.ToString());
   if (absl::IsFailedPrecondition(status)) {
-    At(now_ms_, [this, replica, life = replica->incarnation] {
-      if (replica->incarnation != life) return;
+    At(now_ms_, [this, replica, incarnation = replica->incarnation] {
+      if (replica->incarnation != incarnation) return;
       BeginAnew(replica);
     });
   }
@@ -166,14 +168,14 @@ bool Cluster::AgreeOn(Link* link, int number, const Announcement& mine,
   const SetupFacts& peer = side.setup->peer();
   Terms agreed;
   const absl::Status status = side.replica->membership->Agree(
-      mine.forgetting, peer.replica_id, peer.incarnation, theirs, &agreed);
+      mine.gc, peer.replica_id, peer.incarnation, theirs, &agreed);
   if (!status.ok()) {
     ActOnRefusal(link, link->sides[1 - number].replica,
                  RefusalReason::kOutOfReach, status.ToString());
     Break(link, "refused");
     return false;
   }
-  PartTwins(*side.replica);
+  PartClones(*side.replica);
   if (!IsFenced(*side.replica)) side.replica->out_of_reach = 0;
   side.mine = mine;
   side.theirs = theirs;
@@ -216,7 +218,7 @@ void Cluster::ReceiveAnnouncement(Link* link, int number,
   }
   const SetupFacts& peer = side.setup->peer();
   const MeetingVerdict verdict = Judge(
-      mine.forgetting, side.replica->id, theirs.forgetting, peer.replica_id,
+      mine.gc, side.replica->id, theirs.gc, peer.replica_id,
       side.replica->membership->SaidWith(peer.replica_id, peer.incarnation));
   if (verdict.meeting != Meeting::kAlike) return Break(link, "to meet anew");
   if (!AgreeOn(link, number, mine, theirs) || number == 1) return;
@@ -243,23 +245,23 @@ void Cluster::BeginSession(Link* link, int number) {
   side.view->set_on_apply([this, replica](const Pair& pair) {
     truth_.Applied(pair, WallMs(*replica), kMaxAheadMs, IsFenced(*replica));
   });
-  side.view->set_before_apply(
-      [replica, peer = side.setup->peer().replica_id,
-       life = side.setup->peer().incarnation](std::span<const Pair> pairs) {
-        uint64_t latest = 0;
-        for (const Pair& pair : pairs) {
-          if (pair.version.replica == peer &&
-              !replica->storage->HoldsBack(pair.version)) {
-            latest = std::max(latest, pair.version.time);
-          }
-        }
-        return replica->membership->TakeFrom(peer, life, latest);
-      });
+  side.view->set_before_apply([replica, peer = side.setup->peer().replica_id,
+                               incarnation = side.setup->peer().incarnation](
+                                  std::span<const Pair> pairs) {
+    uint64_t latest = 0;
+    for (const Pair& pair : pairs) {
+      if (pair.version.replica == peer &&
+          !replica->storage->HoldsBack(pair.version)) {
+        latest = std::max(latest, pair.version.time);
+      }
+    }
+    return replica->membership->TakeFrom(peer, incarnation, latest);
+  });
   SessionContext context;
   context.storage = side.view.get();
   context.now_ms = [this] { return now_ms_; };
   context.busy =
-      number == 1 && replica->sessions > 0 && !shape_.visitors_at_once;
+      number == 1 && replica->sessions > 0 && !shape_.incoming_at_once;
   side.memory = std::make_unique<MemoryAccount>();
   const Charging charging(side.memory.get());
   side.session = NewSession(number == 0 ? Role::kInitiator : Role::kResponder,
@@ -271,7 +273,7 @@ void Cluster::BeginSession(Link* link, int number) {
 SessionOptions Cluster::OptionsOfSession() const {
   SessionOptions options = shape_.session;
   if (options_.cluster_fault == ClusterFault::kForgetMemory) {
-    options.max_span_elements = SessionOptions().max_span_elements;
+    options.max_batch_elements = SessionOptions().max_batch_elements;
     options.max_turn_bytes = SessionOptions().max_turn_bytes;
   }
   return options;
@@ -382,7 +384,7 @@ void Cluster::Deliver(Link* link, int to, const std::string& message) {
   if (absl::IsFailedPrecondition(status) && !side.session) {
     return Refused(link, to);
   }
-  NoteSuspects(side.replica);
+  NoteQuarantined(side.replica);
   if (!status.ok()) {
     Trace(side.replica->name(), ": ", status.ToString());
     if (absl::IsInvalidArgument(status)) {
@@ -417,7 +419,7 @@ void Cluster::CrashShipper(Link* link, int to, const std::string& message) {
 }
 
 // One of the two refuses. Whoever does still says so; whoever hears that its
-// life is over is opened as a new replica.
+// incarnation is over is opened as a new replica.
 void Cluster::Refused(Link* link, int number) {
   const Side& side = link->sides[number];
   Trace(side.replica->name(), ": ", side.setup->status().ToString());
@@ -435,15 +437,15 @@ void Cluster::NoteProof(Link* link, int number) {
   Replica* const replica = side.replica;
   side.view->SyncBeforeProof();
   truth_.Proved(
-      {side.view->snapshot(), side.view->horizon(), replica->storage.get()},
-      {other.view->snapshot(), other.view->horizon(),
+      {side.view->snapshot(), side.view->stable_time(), replica->storage.get()},
+      {other.view->snapshot(), other.view->stable_time(),
        other.replica->storage.get()},
       side.session->report().merged);
   replica->membership->Proved(side.mine, side.setup->peer().replica_id,
                               side.theirs);
 }
 
-// Whether or not suspect pairs are left out: nobody has anything of them.
+// Whether or not quarantined pairs are left out: nobody has anything of them.
 void Cluster::NoteEqualDigests(Link* link, int number) {
   const Side& side = link->sides[number];
   const Side& other = link->sides[1 - number];
@@ -454,7 +456,7 @@ void Cluster::NoteEqualDigests(Link* link, int number) {
     replica->equal_ms[i] =
         std::max(replica->equal_ms[i], side.session_started_ms);
   }
-  SettleSuspects(replica);
+  ResolveQuarantined(replica);
 }
 
 void Cluster::SessionEnded(Link* link, int number) {
@@ -465,7 +467,7 @@ void Cluster::SessionEnded(Link* link, int number) {
   NoteSyncs(side.replica);
   Trace("link ", link->number, " ", side.replica->name(), " ends: ",
         report.proven_equal    ? "equal"
-        : report.digests_equal ? "equal but for suspects"
+        : report.digests_equal ? "equal but for quarantined pairs"
         : report.busy          ? "busy"
         : report.expired       ? "expired"
         : report.unsettled     ? "unsettled"

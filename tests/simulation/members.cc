@@ -39,39 +39,39 @@ void Cluster::Operate() {
   const bool known =
       std::any_of(replicas_.begin(), replicas_.end(), [&](const auto& replica) {
         return !replica->gone && replica->removed_epoch == 0 &&
-               replica->storage->forgetting().list.epoch == epoch_;
+               replica->storage->gc().list.epoch == epoch_;
       });
   const bool content = known && WantedMembers() == members_;
   if (content) waits_until_ms_ = now_ms_ + 10'000;
   const bool waits = shape_.old_copy_every_ms > 0 && epoch_ > 0 && faulty() &&
-                     now_ms_ < waits_until_ms_ && HorizonsAreAlike();
+                     now_ms_ < waits_until_ms_ && StableTimesAreAlike();
   if (!content && !waits) SetMembers();
 }
 
-// Else some member has not heard of what others have forgotten. A list that is
+// Else some member has not heard of what others have collected. A list that is
 // set on it then is what an operator may do, and hardest to get right.
-bool Cluster::HorizonsAreAlike() const {
-  std::set<uint64_t> horizons;
+bool Cluster::StableTimesAreAlike() const {
+  std::set<uint64_t> stable_times;
   for (const auto& replica : replicas_) {
     if (replica->up && IsMember(*replica) && replica->removed_epoch == 0) {
-      horizons.insert(replica->storage->horizon());
+      stable_times.insert(replica->storage->stable_time());
     }
   }
-  return horizons.size() < 2;
+  return stable_times.size() < 2;
 }
 
 // On a member that has the newest list, as an operator should. If no member is
-// left but older states of their disks, then on whoever forgot furthest: the
+// left but older states of their disks, then on whoever collected furthest: the
 // others may hold what that one knows to be deleted.
 bool Cluster::SetMembers() {
   const bool unlucky = shape_.old_copy_every_ms > 0;
   const auto rank = [unlucky](const Replica& replica) {
-    const uint64_t epoch = replica.storage->forgetting().list.epoch;
+    const uint64_t epoch = replica.storage->gc().list.epoch;
     const bool doubtful = replica.shares_id && !replica.keeps_id;
     const bool sound = epoch > 0 && !doubtful;
-    const uint64_t horizon = replica.storage->horizon();
-    return std::tuple(sound, sound ? 0 : horizon, epoch, !doubtful,
-                      unlucky ? ~horizon : 0);
+    const uint64_t stable_time = replica.storage->stable_time();
+    return std::tuple(sound, sound ? 0 : stable_time, epoch, !doubtful,
+                      unlucky ? ~stable_time : 0);
   };
   std::vector<Replica*> best;
   for (const auto& replica : replicas_) {
@@ -88,7 +88,7 @@ bool Cluster::SetMembers() {
   if (best.empty()) return false;
   Replica* const chosen = best[unlucky ? random_.Below(best.size()) : 0];
   if (!chosen->up) return false;
-  const uint64_t after = chosen->storage->forgetting().list.epoch;
+  const uint64_t after = chosen->storage->gc().list.epoch;
   // By a list that does not know of its removal it would count as a member all
   // along.
   for (const auto& replica : replicas_) {
@@ -112,7 +112,7 @@ bool Cluster::SetMembers() {
 // The list that a replica has is none of those that led to the newest one: the
 // newest but one was lost, and lived on somewhere all the same.
 bool Cluster::IsOnAnotherBranch(const Replica& replica) const {
-  const uint64_t has = replica.storage->forgetting().list.epoch;
+  const uint64_t has = replica.storage->gc().list.epoch;
   uint64_t epoch = epoch_;
   while (epoch > has) epoch = list_before_.at(epoch);
   return epoch != has;
@@ -150,7 +150,7 @@ bool Cluster::NewestListStays(const Replica& without) const {
       replicas_.begin(), replicas_.end(), [&](const auto& replica) {
         return replica.get() != &without && !replica->gone &&
                replica->removed_epoch == 0 && !replica->shares_id &&
-               replica->storage->forgetting().list.epoch == epoch_;
+               replica->storage->gc().list.epoch == epoch_;
       });
 }
 
@@ -190,11 +190,11 @@ void Cluster::DecideAboutRemoved(Replica* replica) {
       return Retire(replica);
     case 1:
       Trace(replica->name(), " is to be listed again");
-      if (replica->storage->forgetting().list.epoch > 0) {
+      if (replica->storage->gc().list.epoch > 0) {
         replica->readmitted = true;
         return;
       }
-      // It never knew of a list, so it is a newcomer with old data.
+      // It never knew of a list, so it is a new member with old data.
       replica->removed_epoch = 0;
       return Reconnect(replica);
     default:
@@ -210,8 +210,8 @@ void Cluster::BeginAnew(Replica* replica) {
   if (faulty()) return;
   for (const auto& other : replicas_) {
     if (other->gone || other->removed_epoch > 0 || epoch_ == 0 ||
-        (other->storage->forgetting().list.epoch > 0 &&
-         !other->storage->forgetting().unproven) ||
+        (other->storage->gc().list.epoch > 0 &&
+         !other->storage->gc().unproven) ||
         other->storage->records().empty()) {
       continue;
     }
@@ -316,7 +316,7 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   }
   if (reason != RefusalReason::kNotMember && reason != RefusalReason::kEpoch &&
       reason != RefusalReason::kOutOfReach &&
-      reason != RefusalReason::kPromisedMore) {
+      reason != RefusalReason::kAcknowledgedMore) {
     return truth_.Broke(
         absl::StrCat("link ", link->number, ": ",
                      absl::string_view(why.data(), why.size())));
@@ -334,15 +334,15 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   }
   // Who was listed since is no member by the list that the two have.
   if (reason == RefusalReason::kNotMember &&
-      std::max(link->sides[0].mine.forgetting.list.epoch,
-               link->sides[1].mine.forgetting.list.epoch) < epoch_) {
+      std::max(link->sides[0].mine.gc.list.epoch,
+               link->sides[1].mine.gc.list.epoch) < epoch_) {
     return;
   }
   // Who has learned of another list since, or was proven equal, would say
   // something else now.
   for (const Side& side : link->sides) {
-    const Forgetting& said = side.mine.forgetting;
-    const Forgetting& knows = side.replica->storage->forgetting();
+    const GcState& said = side.mine.gc;
+    const GcState& knows = side.replica->storage->gc();
     if (said.list.epoch != knows.list.epoch ||
         said.unproven != knows.unproven) {
       return;
@@ -353,7 +353,7 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   // Who learns of a list from a replica that was rolled back may have one from
   // before it was removed itself.
   const bool was_removed =
-      about->storage->forgetting().list.epoch < about->last_removed_epoch;
+      about->storage->gc().list.epoch < about->last_removed_epoch;
   if (!IsFenced(*about) && !IsOnAnotherBranch(*about) && !was_removed) {
     return truth_.Broke(
         absl::StrCat(about->name(), " is refused, but why? ",
@@ -369,32 +369,33 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   });
 }
 
-// --- Forgetting -------------------------------------------------------------
+// --- GcState -------------------------------------------------------------
 
 // Nobody lets it in, or nobody should, or it has not come in yet.
 bool Cluster::IsFenced(const Replica& replica) const {
-  const Forgetting& knows = replica.storage->forgetting();
+  const GcState& knows = replica.storage->gc();
   return replica.gone || replica.removed_epoch > 0 || replica.shares_id ||
          !IsMember(replica) || knows.list.epoch == 0 || knows.unproven;
 }
 
-void Cluster::HorizonMoves(Replica* replica, const Forgetting& next) {
-  const Forgetting& now = replica->storage->forgetting();
+void Cluster::StableTimeMoves(Replica* replica, const GcState& next) {
+  const GcState& now = replica->storage->gc();
   if (next.list.epoch != now.list.epoch) {
     Trace(replica->name(), " is in epoch ", next.list.epoch);
   }
-  if (next.horizon == now.horizon) return;
-  replica->forgot_up_to = std::max(replica->forgot_up_to, next.horizon);
-  Trace(replica->name(), " forgets up to ", next.horizon >> 16, ".",
-        next.horizon & 0xffff, " of epoch ", next.horizon_epoch);
+  if (next.stable_time == now.stable_time) return;
+  replica->collected_up_to =
+      std::max(replica->collected_up_to, next.stable_time);
+  Trace(replica->name(), " collects up to ", next.stable_time >> 16, ".",
+        next.stable_time & 0xffff, " of epoch ", next.stable_epoch);
   for (const auto& [key, record] : replica->storage->records()) {
-    if (!IsForgotten(record.tombstone, record.version, next.horizon) ||
-        IsForgotten(record.tombstone, record.version, now.horizon)) {
+    if (!IsCollected(record.tombstone, record.version, next.stable_time) ||
+        IsCollected(record.tombstone, record.version, now.stable_time)) {
       continue;
     }
-    ++result_.forgotten;
-    truth_.Forgot(key, record.version, IsFenced(*replica));
-    if (!IsFenced(*replica)) CheckForgetting(*replica, next, key, record);
+    ++result_.collected;
+    truth_.Collected(key, record.version, IsFenced(*replica));
+    if (!IsFenced(*replica)) CheckGc(*replica, next, key, record);
   }
   SweepSoon(replica);
 }
@@ -406,29 +407,30 @@ void Cluster::SweepSoon(Replica* replica) {
 }
 
 // Everybody who may hand pairs on has the tombstone, durably, or something
-// newer; or has forgotten it too.
-void Cluster::CheckForgetting(const Replica& replica, const Forgetting& next,
-                              const RecordKey& key, const Record& tombstone) {
+// newer; or has collected it too.
+void Cluster::CheckGc(const Replica& replica, const GcState& next,
+                      const RecordKey& key, const Record& tombstone) {
   for (const auto& other : replicas_) {
     const std::optional<size_t> member = next.list.Find(other->id);
     const MemoryStorage& storage = *other->storage;
     if (!member || IsFenced(*other) || truth_.IsDamaged(other->id, key) ||
-        IsForgotten(true, tombstone.version, other->forgot_up_to)) {
+        IsCollected(true, tombstone.version, other->collected_up_to)) {
       continue;
     }
     const auto it = storage.synced_records().find(key);
     const bool there = it != storage.synced_records().end();
     if (there && it->second.version >= tombstone.version) continue;
-    // A newcomer has nothing that it should have known to be deleted.
-    const bool newcomer = next.list.members[*member].since > next.horizon_epoch;
-    if (newcomer && (!there || it->second.tombstone)) continue;
-    truth_.Broke(absl::StrCat(replica.name(), " forgets the deletion of ",
+    // A new member has nothing that it should have known to be deleted.
+    const bool new_member =
+        next.list.members[*member].since > next.stable_epoch;
+    if (new_member && (!there || it->second.tombstone)) continue;
+    truth_.Broke(absl::StrCat(replica.name(), " collects the deletion of ",
                               key.first, "/", key.second, ", but ",
                               other->name(), " does not durably have it"));
   }
 }
 
-bool Cluster::Forgot() const {
+bool Cluster::Collected() const {
   if (epoch_ == 0) return true;
   const Truth::Storages storages = Storages();
   return std::all_of(
@@ -437,7 +439,7 @@ bool Cluster::Forgot() const {
         const auto tombstones =
             std::count_if(records.begin(), records.end(),
                           [](const auto& one) { return one.second.tombstone; });
-        return !WorthForgetting(static_cast<uint64_t>(tombstones),
+        return !WorthCollecting(static_cast<uint64_t>(tombstones),
                                 records.size());
       });
 }

@@ -8,15 +8,15 @@
 namespace rocksync {
 
 MemoryMembership::MemoryMembership(
-    MemoryStorage* storage, Life life, MemberFault fault,
-    std::function<void(const Forgetting& next)> horizon_moves)
+    MemoryStorage* storage, Incarnation incarnation, MemberFault fault,
+    std::function<void(const GcState& next)> stable_time_moves)
     : storage_(storage),
-      life_(std::move(life)),
+      incarnation_(std::move(incarnation)),
       fault_(fault),
-      horizon_moves_(std::move(horizon_moves)) {
-  Forgetting next = Now();
-  SetOwnLife(id(), life_, &next);
-  storage_->SetForgetting(std::move(next), /*sync=*/false);
+      stable_time_moves_(std::move(stable_time_moves)) {
+  GcState next = Now();
+  SetOwnIncarnation(id(), incarnation_, &next);
+  storage_->SetGcState(std::move(next), /*sync=*/false);
 }
 
 absl::Status MemoryMembership::SetMembers(uint64_t epoch,
@@ -28,7 +28,7 @@ absl::Status MemoryMembership::SetMembers(uint64_t epoch,
     for (Member& member : list->members) member.since = 1;
   }
   PassReading(0);
-  Forgetting next = Now();
+  GcState next = Now();
   Found(*list, &next);
   KeepProofs(Now(), &next);
   Install(std::move(next));
@@ -36,23 +36,23 @@ absl::Status MemoryMembership::SetMembers(uint64_t epoch,
 }
 
 absl::Status MemoryMembership::Learn(Announcement peer) {
-  if (peer.forgetting.list.epoch <= Now().list.epoch) return absl::OkStatus();
+  if (peer.gc.list.epoch <= Now().list.epoch) return absl::OkStatus();
   if (storage_->HoldsBack({peer.reading, 0})) {
     return absl::UnavailableError("the clock of the member is too far ahead");
   }
   PassReading(peer.reading);
   const bool old_data_count = fault_ != MemberFault::kLetOldDataIn;
-  Forgetting next = Now();
-  const MeetingVerdict verdict =
-      Join(peer.forgetting, id(),
-           old_data_count && !storage_->records().empty(), &next);
+  GcState next = Now();
+  const MeetingVerdict verdict = Join(
+      peer.gc, id(), old_data_count && !storage_->records().empty(), &next);
   if (verdict.meeting != Meeting::kAlike) {
     return absl::FailedPreconditionError(verdict.why);
   }
   KeepProofs(Now(), &next);
-  if (fault_ == MemberFault::kNewcomerCounts && Now().list.epoch == 0) {
-    next.holds.assign(next.holds.size(), peer.reading);
-    next.vouched[*next.list.Find(id())] = next.promised = peer.reading;
+  if (fault_ == MemberFault::kNewMemberCounts && Now().list.epoch == 0) {
+    next.summary.assign(next.summary.size(), peer.reading);
+    next.acknowledged[*next.list.Find(id())] = next.max_acknowledged =
+        peer.reading;
   }
   Install(std::move(next));
   return absl::OkStatus();
@@ -62,75 +62,75 @@ void MemoryMembership::PassReading(uint64_t reading) {
   storage_->FollowClock(std::max(reading, storage_->clock()) + 1);
 }
 
-void MemoryMembership::BreakMarks(const Forgetting& said,
-                                  const Forgetting& peer, Forgetting* next,
-                                  Terms* agreed) const {
-  if (fault_ == MemberFault::kGuardByHorizon) {
-    next->purged = agreed->purged = next->horizon;
-    next->reached = HorizonOf(*next);
+void MemoryMembership::BreakMarks(const GcState& said, const GcState& peer,
+                                  GcState* next, Terms* agreed) const {
+  if (fault_ == MemberFault::kGuardByStableTime) {
+    next->purged = agreed->purged = next->stable_time;
+    next->reached = StableTimeOf(*next);
   }
-  if (fault_ != MemberFault::kLargerHorizon || said.list.epoch == 0 ||
+  if (fault_ != MemberFault::kLargerStableTime || said.list.epoch == 0 ||
       next->list != said.list) {
     return;
   }
-  agreed->horizon = std::max(said.horizon, peer.horizon);
-  if (next->horizon < agreed->horizon) {
-    next->horizon = agreed->horizon;
-    next->horizon_epoch = std::max(said.horizon_epoch, peer.horizon_epoch);
+  agreed->stable_time = std::max(said.stable_time, peer.stable_time);
+  if (next->stable_time < agreed->stable_time) {
+    next->stable_time = agreed->stable_time;
+    next->stable_epoch = std::max(said.stable_epoch, peer.stable_epoch);
   }
 }
 
-void MemoryMembership::KeepProofs(const Forgetting& before,
-                                  Forgetting* next) const {
+void MemoryMembership::KeepProofs(const GcState& before, GcState* next) const {
   if (fault_ != MemberFault::kKeepProofs) return;
   for (size_t i = 0; i < next->list.members.size(); ++i) {
     const auto was = before.list.Find(next->list.members[i].replica_id);
     if (!was) continue;
-    next->holds[i] = before.holds[*was];
-    next->vouched[i] = before.vouched[*was];
+    next->summary[i] = before.summary[*was];
+    next->acknowledged[i] = before.acknowledged[*was];
   }
 }
 
 SaidByBoth MemoryMembership::SaidWith(uint64_t peer_id,
-                                      const Incarnation& life) const {
+                                      const IncarnationId& incarnation) const {
   SaidByBoth said;
-  said.theirs = sayings_.Of(peer_id, life);
-  said.mine.promised = Now().promised;
+  said.theirs = sayings_.Of(peer_id, incarnation);
+  said.mine.max_acknowledged = Now().max_acknowledged;
   return said;
 }
 
-absl::Status MemoryMembership::Agree(const Forgetting& said, uint64_t peer_id,
-                                     const Incarnation& life,
+absl::Status MemoryMembership::Agree(const GcState& said, uint64_t peer_id,
+                                     const IncarnationId& incarnation,
                                      const Announcement& peer, Terms* agreed) {
-  const Forgetting heard = Take(peer, peer_id);
-  if (WentBack(Now(), peer_id, peer.reading, sayings_.Of(peer_id, life)) ||
-      (fault_ != MemberFault::kTakeTwinsForOne &&
-       !GoesOn(Now(), peer_id, life, heard))) {
+  const GcState heard = Take(peer, peer_id);
+  if (WentBack(Now(), peer_id, peer.reading,
+               sayings_.Of(peer_id, incarnation)) ||
+      (fault_ != MemberFault::kTakeClonesForOne &&
+       !Continues(Now(), peer_id, incarnation, heard))) {
     return absl::UnavailableError("the peer is behind what others have seen");
   }
-  sayings_.Note(peer_id, life, peer);
-  Forgetting next = Now();
-  uint64_t two_lives = 0;
-  *agreed = AgreeUpon(said, heard, id(), &next, &two_lives);
-  if (two_lives != 0) two_lives_ = two_lives;
+  sayings_.Note(peer_id, incarnation, peer);
+  GcState next = Now();
+  uint64_t identity_conflict = 0;
+  *agreed = AgreeOnTerms(said, heard, id(), &next, &identity_conflict);
+  if (identity_conflict != 0) identity_conflict_ = identity_conflict;
   BreakMarks(said, heard, &next, agreed);
-  if (TermsOf(next) != TermsOf(Now()) || HorizonOf(next) != HorizonOf(Now())) {
+  if (TermsOf(next) != TermsOf(Now()) ||
+      StableTimeOf(next) != StableTimeOf(Now())) {
     Install(std::move(next));
   } else {
-    storage_->SetForgetting(std::move(next), /*sync=*/false);
+    storage_->SetGcState(std::move(next), /*sync=*/false);
   }
   return absl::OkStatus();
 }
 
 absl::Status MemoryMembership::TakeFrom(uint64_t peer_id,
-                                        const Incarnation& life,
+                                        const IncarnationId& incarnation,
                                         uint64_t latest) {
-  if (fault_ == MemberFault::kTakeTwinsForOne) return absl::OkStatus();
-  Forgetting next = Now();
-  if (!TakesFrom(peer_id, life, latest, &next)) {
-    return absl::UnavailableError("that life of the peer is over");
+  if (fault_ == MemberFault::kTakeClonesForOne) return absl::OkStatus();
+  GcState next = Now();
+  if (!RecordSource(peer_id, incarnation, latest, &next)) {
+    return absl::UnavailableError("that incarnation of the peer is over");
   }
-  storage_->SetForgetting(std::move(next), /*sync=*/false);
+  storage_->SetGcState(std::move(next), /*sync=*/false);
   return absl::OkStatus();
 }
 
@@ -139,56 +139,57 @@ uint64_t MemoryMembership::Trust(uint64_t reading) const {
                  storage_->options().max_ahead_ms);
 }
 
-Forgetting MemoryMembership::Take(const Announcement& peer,
-                                  uint64_t peer_id) const {
-  Forgetting heard =
+GcState MemoryMembership::Take(const Announcement& peer,
+                               uint64_t peer_id) const {
+  GcState heard =
       Heard(peer, peer_id, [this](uint64_t reading) { return Trust(reading); });
-  if (fault_ == MemberFault::kTakeTwinsForOne) {
-    heard.lives.assign(heard.lives.size(), {});
+  if (fault_ == MemberFault::kTakeClonesForOne) {
+    heard.incarnations.assign(heard.incarnations.size(), {});
   }
   return heard;
 }
 
 void MemoryMembership::Proved(const Announcement& mine, uint64_t peer_id,
                               const Announcement& peer) {
-  if (Now().list.epoch == 0 || Now().list != mine.forgetting.list ||
-      Now().list != peer.forgetting.list) {
+  if (Now().list.epoch == 0 || Now().list != mine.gc.list ||
+      Now().list != peer.gc.list) {
     return;
   }
-  Forgetting next = Now();
+  GcState next = Now();
   rocksync::Proved(id(), mine.reading, peer_id, Trust(peer.reading),
                    Take(peer, peer_id), &next);
   if (next != Now()) {
-    const bool sync = next.vouched != Now().vouched;
-    storage_->SetForgetting(std::move(next), sync);
+    const bool sync = next.acknowledged != Now().acknowledged;
+    storage_->SetGcState(std::move(next), sync);
   }
   AdvanceIfWorthIt();
 }
 
 void MemoryMembership::AdvanceIfWorthIt() {
-  Forgetting next = Now();
-  if (fault_ == MemberFault::kForgetLocally) {
-    next.horizon = std::max(
-        next.horizon, *std::min_element(next.holds.begin(), next.holds.end()));
-    next.horizon_epoch = next.list.epoch;
+  GcState next = Now();
+  if (fault_ == MemberFault::kCollectLocally) {
+    next.stable_time =
+        std::max(next.stable_time,
+                 *std::min_element(next.summary.begin(), next.summary.end()));
+    next.stable_epoch = next.list.epoch;
   } else if (!Advance(&next)) {
     return;
   }
   uint64_t elements = 0;
   uint64_t tombstones = 0;
   for (const auto& [key, record] : storage_->records()) {
-    if (!record.Counts(Now().horizon)) continue;
+    if (!record.Counts(Now().stable_time)) continue;
     ++elements;
-    if (!record.Counts(next.horizon)) ++tombstones;
+    if (!record.Counts(next.stable_time)) ++tombstones;
   }
-  if (WorthForgetting(tombstones, elements)) Install(std::move(next));
+  if (WorthCollecting(tombstones, elements)) Install(std::move(next));
 }
 
-void MemoryMembership::Install(Forgetting next) {
-  SetOwnLife(id(), life_, &next);
-  if (next.list.epoch != Now().list.epoch) two_lives_ = 0;
-  horizon_moves_(next);
-  storage_->SetForgetting(std::move(next), /*sync=*/true);
+void MemoryMembership::Install(GcState next) {
+  SetOwnIncarnation(id(), incarnation_, &next);
+  if (next.list.epoch != Now().list.epoch) identity_conflict_ = 0;
+  stable_time_moves_(next);
+  storage_->SetGcState(std::move(next), /*sync=*/true);
 }
 
 }  // namespace rocksync

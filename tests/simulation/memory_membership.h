@@ -1,6 +1,6 @@
 // What a simulated replica knows of the members: the same steps in the same
 // order as replication/store/membership.h, over storage in memory. All that is
-// decided is decided in replication/protocol/forgetting.h.
+// decided is decided in replication/protocol/tombstone_gc.h.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_MEMORY_MEMBERSHIP_H_
 #define ROCKSYNC_TESTS_SIMULATION_MEMORY_MEMBERSHIP_H_
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "replication/protocol/forgetting.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "tests/simulation/memory_storage.h"
 
 namespace rocksync {
@@ -18,34 +18,36 @@ namespace rocksync {
 // Faults planted in what a replica counts as known.
 enum class MemberFault : uint8_t {
   kNone,
-  kForgetLocally,    // the horizon is what this replica alone knows
-  kNewcomerCounts,   // a newcomer vouches before it is filled
-  kKeepProofs,       // a new list does not start knowledge anew
-  kTakeRemovedBack,  // who was removed in between counts as a member all along
-  kLetOldDataIn,     // a newcomer's old data are not held against it
-  kTakeTwinsForOne,  // what is said of a third does not name its life
-  kGuardByHorizon,   // what is purged is known by the present horizon alone
-  kLargerHorizon,    // of horizons of earlier lists the larger one counts
+  kCollectLocally,    // the stable time is what this replica alone knows
+  kNewMemberCounts,   // a new member acknowledges before it is filled
+  kKeepProofs,        // a new list does not start knowledge anew
+  kTakeRemovedBack,   // who was removed in between counts as a member all along
+  kLetOldDataIn,      // a new member's old data are not held against it
+  kTakeClonesForOne,  // what is said of a third does not name its incarnation
+  kGuardByStableTime,  // what is purged is known by the present stable time
+                       // alone
+  kLargerStableTime,   // of stable times of earlier lists the larger one counts
 };
 
 class MemoryMembership {
  public:
-  // `storage` must outlive it. `life`: in which the replica was opened.
-  // `horizon_moves` is called with what is going to be known, before it is.
-  MemoryMembership(MemoryStorage* storage, Life life, MemberFault fault,
-                   std::function<void(const Forgetting& next)> horizon_moves);
+  // `storage` must outlive it. `incarnation`: in which the replica was opened.
+  // `stable_time_moves` is called with what is going to be known, before it is.
+  MemoryMembership(MemoryStorage* storage, Incarnation incarnation,
+                   MemberFault fault,
+                   std::function<void(const GcState& next)> stable_time_moves);
 
-  const Forgetting& Now() const { return storage_->forgetting(); }
-  uint64_t two_lives() const { return two_lives_; }
+  const GcState& Now() const { return storage_->gc(); }
+  uint64_t identity_conflict() const { return identity_conflict_; }
   Announcement Announce() const { return {storage_->clock(), Now()}; }
 
   absl::Status SetMembers(uint64_t epoch, const std::vector<uint64_t>& ids);
   absl::Status Learn(Announcement peer);
-  SaidByBoth SaidWith(uint64_t peer_id, const Incarnation& life) const;
-  absl::Status Agree(const Forgetting& said, uint64_t peer_id,
-                     const Incarnation& life, const Announcement& peer,
+  SaidByBoth SaidWith(uint64_t peer_id, const IncarnationId& incarnation) const;
+  absl::Status Agree(const GcState& said, uint64_t peer_id,
+                     const IncarnationId& incarnation, const Announcement& peer,
                      Terms* agreed);
-  absl::Status TakeFrom(uint64_t peer_id, const Incarnation& life,
+  absl::Status TakeFrom(uint64_t peer_id, const IncarnationId& incarnation,
                         uint64_t latest);
   void Proved(const Announcement& mine, uint64_t peer_id,
               const Announcement& peer);
@@ -54,19 +56,19 @@ class MemoryMembership {
   uint64_t id() const { return storage_->options().replica_id; }
   void PassReading(uint64_t reading);
   uint64_t Trust(uint64_t reading) const;
-  void KeepProofs(const Forgetting& before, Forgetting* next) const;
-  void BreakMarks(const Forgetting& said, const Forgetting& peer,
-                  Forgetting* next, Terms* agreed) const;
-  Forgetting Take(const Announcement& peer, uint64_t peer_id) const;
+  void KeepProofs(const GcState& before, GcState* next) const;
+  void BreakMarks(const GcState& said, const GcState& peer, GcState* next,
+                  Terms* agreed) const;
+  GcState Take(const Announcement& peer, uint64_t peer_id) const;
   void AdvanceIfWorthIt();
-  void Install(Forgetting next);
+  void Install(GcState next);
 
   MemoryStorage* const storage_;
-  const Life life_;
+  const Incarnation incarnation_;
   const MemberFault fault_;
-  const std::function<void(const Forgetting&)> horizon_moves_;
+  const std::function<void(const GcState&)> stable_time_moves_;
   Sayings sayings_;
-  uint64_t two_lives_ = 0;
+  uint64_t identity_conflict_ = 0;
 };
 
 }  // namespace rocksync

@@ -42,17 +42,17 @@ IndexEntry AsEntry(const RecordKey& key, const Record& record) {
 }  // namespace
 
 MemorySnapshot::MemorySnapshot(std::shared_ptr<const Records> records,
-                               uint64_t horizon, int leaf_bits,
-                               RotFound rot_found)
+                               uint64_t stable_time, int leaf_bits,
+                               CorruptionFound corruption_found)
     : records_(std::move(records)),
-      horizon_(horizon),
+      stable_time_(stable_time),
       leaf_bits_(leaf_bits),
-      rot_found_(std::move(rot_found)),
+      corruption_found_(std::move(corruption_found)),
       digests_(Digests().Take(size_t{1} << leaf_bits)) {
   order_.reserve(records_->size());
   for (const auto& [key, record] : *records_) {
-    if (record.IsLeftOut(horizon_)) ++left_out_;
-    if (!record.Counts(horizon_)) continue;
+    if (record.IsLeftOut(stable_time_)) ++left_out_;
+    if (!record.Counts(stable_time_)) continue;
     order_.push_back({record.position, &key, &record});
     digests_[LeafOf(record.position, leaf_bits_)].Add(record.hash);
   }
@@ -97,7 +97,7 @@ absl::StatusOr<IndexEntry> MemorySnapshot::FindElement(
 absl::StatusOr<std::optional<IndexEntry>> MemorySnapshot::FindKey(
     uint32_t family, std::string_view key) const {
   const auto it = records_->find({family, std::string(key)});
-  if (it == records_->end() || !it->second.Counts(horizon_)) {
+  if (it == records_->end() || !it->second.Counts(stable_time_)) {
     return std::nullopt;
   }
   return AsEntry(it->first, it->second);
@@ -106,7 +106,7 @@ absl::StatusOr<std::optional<IndexEntry>> MemorySnapshot::FindKey(
 absl::StatusOr<bool> MemorySnapshot::LeavesOut(uint32_t family,
                                                std::string_view key) const {
   const auto it = records_->find({family, std::string(key)});
-  return it != records_->end() && it->second.IsLeftOut(horizon_);
+  return it != records_->end() && it->second.IsLeftOut(stable_time_);
 }
 
 absl::StatusOr<std::string> MemorySnapshot::ReadValue(
@@ -116,9 +116,9 @@ absl::StatusOr<std::string> MemorySnapshot::ReadValue(
     return absl::NotFoundError("no such key");
   }
   if (it->second.damage == Damage::kNone) return *it->second.value;
-  if (!rot_found_) return Rotten(*it->second.value);
-  rot_found_(it->first, entry.version);
-  return absl::DataLossError("rot");
+  if (!corruption_found_) return Corrupted(*it->second.value);
+  corruption_found_(it->first, entry.version);
+  return absl::DataLossError("corruption");
 }
 
 }  // namespace rocksync

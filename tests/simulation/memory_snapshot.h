@@ -22,11 +22,11 @@ class MemorySnapshot final : public StorageSnapshot {
  public:
   // Called when a pair turns out not to be what its entry says; empty: it is
   // taken for good.
-  using RotFound = std::function<void(const RecordKey&, const Version&)>;
+  using CorruptionFound = std::function<void(const RecordKey&, const Version&)>;
 
-  // Of the elements by this horizon, in 2^leaf_bits leaves.
-  MemorySnapshot(std::shared_ptr<const Records> records, uint64_t horizon,
-                 int leaf_bits, RotFound rot_found);
+  // Of the elements by this stable time, in 2^leaf_bits leaves.
+  MemorySnapshot(std::shared_ptr<const Records> records, uint64_t stable_time,
+                 int leaf_bits, CorruptionFound corruption_found);
   ~MemorySnapshot() override;
 
   std::span<const Digest> LeafDigests() const override { return digests_; }
@@ -51,9 +51,9 @@ class MemorySnapshot final : public StorageSnapshot {
   std::vector<Entry>::const_iterator From(uint64_t position) const;
 
   const std::shared_ptr<const Records> records_;
-  const uint64_t horizon_;
+  const uint64_t stable_time_;
   const int leaf_bits_;
-  const RotFound rot_found_;
+  const CorruptionFound corruption_found_;
   std::vector<Digest> digests_;
   uint64_t left_out_ = 0;
   std::vector<Entry> order_;  // of elements, as the index has them

@@ -139,7 +139,7 @@ std::unique_ptr<MemoryStorage> MemoryStorage::Copy(Options options) const {
   auto copy = std::make_unique<MemoryStorage>(hasher_, std::move(options));
   *copy->current_ = *current_;
   copy->synced_ = *current_;
-  copy->forgetting_ = copy->synced_forgetting_ = forgetting_;
+  copy->gc_ = copy->synced_gc_ = gc_;
   copy->clock_ = lease_;
   copy->lease_ = lease_;
   return copy;
@@ -155,21 +155,21 @@ std::optional<std::string> MemoryStorage::Get(uint32_t family,
   return *it->second.value;
 }
 
-// --- Forgetting -------------------------------------------------------------
+// --- GcState -------------------------------------------------------------
 
-void MemoryStorage::SetForgetting(Forgetting forgetting, bool sync) {
-  forgetting_ = std::move(forgetting);
+void MemoryStorage::SetGcState(GcState gc, bool sync) {
+  gc_ = std::move(gc);
   if (sync) Sync().IgnoreError();
 }
 
 void MemoryStorage::Sweep() {
-  std::vector<Key> forgotten;
+  std::vector<Key> collected;
   for (const auto& [key, record] : *current_) {
-    if (IsForgotten(record.tombstone, record.version, horizon())) {
-      forgotten.push_back(key);
+    if (IsCollected(record.tombstone, record.version, stable_time())) {
+      collected.push_back(key);
     }
   }
-  for (const Key& key : forgotten) Erase(key);
+  for (const Key& key : collected) Erase(key);
 }
 
 // --- Faults -----------------------------------------------------------------
@@ -184,7 +184,7 @@ void MemoryStorage::Crash() {
     }
   }
   unsynced_.clear();
-  forgetting_ = synced_forgetting_;
+  gc_ = synced_gc_;
   clock_ = lease_;
 }
 
@@ -193,26 +193,26 @@ void MemoryStorage::FailApply(absl::Status status, int count) {
   apply_failures_ = count;
 }
 
-void MemoryStorage::Rot(const Key& key, Damage damage) {
+void MemoryStorage::Corrupt(const Key& key, Damage damage) {
   Changing().at(key).damage = damage;
   if (IsSynced(key)) synced_.at(key).damage = damage;
 }
 
-void MemoryStorage::MarkSuspect(const Key& key, const Version& version) {
+void MemoryStorage::MarkQuarantined(const Key& key, const Version& version) {
   const Charging nobody(nullptr);
   const auto it = current_->find(key);
-  if (it == current_->end() || it->second.suspect ||
+  if (it == current_->end() || it->second.quarantined ||
       it->second.version != version) {
     return;
   }
-  Changing(key).suspect = true;
-  ++suspects_found_;
+  Changing(key).quarantined = true;
+  ++quarantined_found_;
 }
 
 uint64_t MemoryStorage::Scrub() {
   std::vector<Key> damaged;
   for (const auto& [key, record] : *current_) {
-    if (record.damage != Damage::kNone && !record.suspect) {
+    if (record.damage != Damage::kNone && !record.quarantined) {
       damaged.push_back(key);
     }
   }
@@ -221,19 +221,19 @@ uint64_t MemoryStorage::Scrub() {
     if (record.damage == Damage::kShows) {
       record.damage = Damage::kNone;  // deleted once more
     } else {
-      record.suspect = true;
-      ++suspects_found_;
+      record.quarantined = true;
+      ++quarantined_found_;
     }
   }
   return damaged.size();
 }
 
 std::vector<std::pair<MemoryStorage::Key, Version>>
-MemoryStorage::SettleSuspects() {
+MemoryStorage::ResolveQuarantined() {
   std::vector<std::pair<Key, Version>> adopted;
   std::vector<Key> gone;
   for (const auto& [key, record] : *current_) {
-    if (!record.suspect) continue;
+    if (!record.quarantined) continue;
     if (record.damage == Damage::kNoPair) {
       gone.push_back(key);
     } else {
@@ -244,15 +244,16 @@ MemoryStorage::SettleSuspects() {
   for (const auto& [key, version] : adopted) {
     const Record& record = current_->at(key);
     Adopt(key.first, key.second,
-          record.damage == Damage::kValue ? Rotten(*record.value)
+          record.damage == Damage::kValue ? Corrupted(*record.value)
                                           : std::string(*record.value));
   }
   return adopted;
 }
 
-bool MemoryStorage::HasSuspects() const {
-  return std::any_of(current_->begin(), current_->end(),
-                     [](const auto& entry) { return entry.second.suspect; });
+bool MemoryStorage::HasQuarantined() const {
+  return std::any_of(current_->begin(), current_->end(), [](const auto& entry) {
+    return entry.second.quarantined;
+  });
 }
 
 // --- StorageView ------------------------------------------------------------
@@ -272,14 +273,15 @@ absl::StatusOr<std::unique_ptr<StorageSnapshot>> MemoryStorage::TakeSnapshot(
     }
     visible = std::move(without);
   }
-  MemorySnapshot::RotFound rot_found;
-  if (options_.fault != PlantedFault::kOfferRot) {
-    rot_found = [this](const Key& key, const Version& version) {
-      MarkSuspect(key, version);
+  MemorySnapshot::CorruptionFound corruption_found;
+  if (options_.fault != PlantedFault::kOfferCorrupt) {
+    corruption_found = [this](const Key& key, const Version& version) {
+      MarkQuarantined(key, version);
     };
   }
-  return std::make_unique<MemorySnapshot>(
-      std::move(visible), horizon(), options_.leaf_bits, std::move(rot_found));
+  return std::make_unique<MemorySnapshot>(std::move(visible), stable_time(),
+                                          options_.leaf_bits,
+                                          std::move(corruption_found));
 }
 
 absl::Status MemoryStorage::Apply(std::span<const Pair> pairs,
@@ -301,18 +303,19 @@ ApplyOutcome MemoryStorage::ApplyOne(const Pair& pair) {
   FollowClock(pair.version.time);
   const Key key = {pair.family, pair.key};
   const auto it = current_->find(key);
-  const bool forgotten = IsForgotten(pair.tombstone, pair.version, horizon());
-  bool wins = !forgotten;
+  const bool collected =
+      IsCollected(pair.tombstone, pair.version, stable_time());
+  bool wins = !collected;
   if (it != current_->end() &&
-      (it->second.suspect || it->second.Counts(horizon()))) {
-    wins = it->second.suspect || Replaces(pair, it->second, HashOf(pair)) ||
+      (it->second.quarantined || it->second.Counts(stable_time()))) {
+    wins = it->second.quarantined || Replaces(pair, it->second, HashOf(pair)) ||
            options_.fault == PlantedFault::kAcceptStaleVersion;
   }
   if (!wins) return ApplyOutcome::kSuperseded;
   if (pair.tombstone && options_.fault == PlantedFault::kSkipTombstone) {
     return ApplyOutcome::kApplied;
   }
-  if (forgotten) {  // it kills something after all, and leaves no entry
+  if (collected) {  // it kills something after all, and leaves no entry
     Erase(key);
     return ApplyOutcome::kApplied;
   }
@@ -363,7 +366,7 @@ absl::Status MemoryStorage::Sync() {
     }
   }
   unsynced_.clear();
-  synced_forgetting_ = forgetting_;
+  synced_gc_ = gc_;
   return absl::OkStatus();
 }
 

@@ -17,8 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "replication/protocol/forgetting.h"
 #include "replication/protocol/storage_view.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "sketch/element.h"
 #include "tests/simulation/record.h"
 
@@ -27,14 +27,14 @@ namespace rocksync {
 // Faults planted to prove that the tests catch them.
 enum class PlantedFault : uint8_t {
   kNone,
-  kSkipTombstone,       // apply forgets deletes that came from a peer
+  kSkipTombstone,       // apply collects deletes that came from a peer
   kDropTombstone,       // a tombstone vanishes from this replica alone
   kDropIndexEntry,      // a write leaves no element behind
   kReinventVersion,     // an applied pair gets a fresh version
   kAcceptStaleVersion,  // apply does not compare versions
   kForgetLimit,         // versions far in the future are applied
   kSyncLies,            // Sync says it is durable and is not
-  kOfferRot,            // a value is offered as it is, whatever its hash
+  kOfferCorrupt,        // a value is offered as it is, whatever its hash
 };
 
 // Not thread-safe: tests have one thread. The lock rule holds trivially.
@@ -76,8 +76,8 @@ class MemoryStorage final : public StorageView {
   std::unique_ptr<MemoryStorage> Copy(Options options) const;
 
   const Options& options() const { return options_; }
-  // The hybrid logical clock's last reading, as Version.time. No later life
-  // starts from less.
+  // The hybrid logical clock's last reading, as Version.time. No later
+  // incarnation starts from less.
   uint64_t clock() const { return clock_; }
   // The clock reads no less from now on.
   void FollowClock(uint64_t reading);
@@ -93,32 +93,32 @@ class MemoryStorage final : public StorageView {
   // alike, and so is the clock's lead over the wall clock.
   void Crash();
 
-  // What is known of the members; its horizon is the one of this storage.
-  const Forgetting& forgetting() const { return forgetting_; }
-  const Forgetting& synced_forgetting() const { return synced_forgetting_; }
-  uint64_t horizon() const { return forgetting_.horizon; }
-  Terms terms() const { return TermsOf(forgetting_); }
-  void SetForgetting(Forgetting forgetting, bool sync);
-  // Takes forgotten tombstones out.
+  // What is known of the members; its stable time is the one of this storage.
+  const GcState& gc() const { return gc_; }
+  const GcState& synced_gc() const { return synced_gc_; }
+  uint64_t stable_time() const { return gc_.stable_time; }
+  Terms terms() const { return TermsOf(gc_); }
+  void SetGcState(GcState gc, bool sync);
+  // Takes collected tombstones out.
   void Sweep();
 
   // The next `count` calls of Apply fail with this status.
   void FailApply(absl::Status status, int count = 1);
   // The disk damages a record, past the library.
-  void Rot(const Key& key, Damage damage);
+  void Corrupt(const Key& key, Damage damage);
   // The value of this key is damaged.
-  void Rot(uint32_t family, std::string_view key) {
-    Rot({family, std::string(key)}, Damage::kValue);
+  void Corrupt(uint32_t family, std::string_view key) {
+    Corrupt({family, std::string(key)}, Damage::kValue);
   }
-  // Compares all pairs with their entries; what disagrees is suspect from now
-  // on. How many.
+  // Compares all pairs with their entries; what disagrees is quarantined from
+  // now on. How many.
   uint64_t Scrub();
-  // No peer knows better than what is suspect: pairs count as adopted, entries
-  // without one go. Which pairs, and the versions they had.
-  std::vector<std::pair<Key, Version>> SettleSuspects();
-  bool HasSuspects() const;
-  // Counts up whenever something becomes suspect.
-  uint64_t suspects_found() const { return suspects_found_; }
+  // No peer knows better than what is quarantined: pairs count as adopted,
+  // entries without one go. Which pairs, and the versions they had.
+  std::vector<std::pair<Key, Version>> ResolveQuarantined();
+  bool HasQuarantined() const;
+  // Counts up whenever something is quarantined.
+  uint64_t quarantined_found() const { return quarantined_found_; }
 
   // TakeSnapshot answers Unavailable with this message; empty: no more.
   void SetUnavailable(std::string message) { unavailable_ = message; }
@@ -144,7 +144,7 @@ class MemoryStorage final : public StorageView {
   Pair Tombstone(uint32_t family, std::string_view key) const;
   void Store(const Pair& pair);
   ApplyOutcome ApplyOne(const Pair& pair);
-  void MarkSuspect(const Key& key, const Version& version);
+  void MarkQuarantined(const Key& key, const Version& version);
   // For writing: snapshots keep what they have.
   Records& Changing();
   // The record of a key, as about to change.
@@ -158,9 +158,9 @@ class MemoryStorage final : public StorageView {
   std::shared_ptr<Records> current_ = std::make_shared<Records>();
   Records synced_;
   std::set<Key> unsynced_;  // keys whose record differs from synced_
-  Forgetting forgetting_;
-  Forgetting synced_forgetting_;
-  uint64_t suspects_found_ = 0;
+  GcState gc_;
+  GcState synced_gc_;
+  uint64_t quarantined_found_ = 0;
   std::string unavailable_;
   absl::Status apply_failure_;
   int apply_failures_ = 0;

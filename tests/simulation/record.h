@@ -28,20 +28,20 @@ enum class Damage : uint8_t {
 struct Record {
   Version version;
   bool tombstone = false;
-  bool suspect = false;
+  bool quarantined = false;
   Damage damage = Damage::kNone;
   std::shared_ptr<const std::string> value;  // as written; null: a tombstone
   ElementHash hash;
   uint64_t position = 0;
 
   // It is an element: sessions see it.
-  bool Counts(uint64_t horizon) const {
-    return !suspect && damage != Damage::kNoEntry &&
-           !IsForgotten(tombstone, version, horizon);
+  bool Counts(uint64_t stable_time) const {
+    return !quarantined && damage != Damage::kNoEntry &&
+           !IsCollected(tombstone, version, stable_time);
   }
   // It is in no set, and its replica knows.
-  bool IsLeftOut(uint64_t horizon) const {
-    return suspect && !IsForgotten(tombstone, version, horizon);
+  bool IsLeftOut(uint64_t stable_time) const {
+    return quarantined && !IsCollected(tombstone, version, stable_time);
   }
 };
 
@@ -49,7 +49,9 @@ using RecordKey = std::pair<uint32_t, std::string>;  // family, key
 using Records = std::map<RecordKey, Record>;
 
 // What a damaged value reads like.
-inline std::string Rotten(const std::string& value) { return value + " rot"; }
+inline std::string Corrupted(const std::string& value) {
+  return value + " corruption";
+}
 
 inline Contender AsContender(const Record& record) {
   return {.version = record.version,

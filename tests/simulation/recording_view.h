@@ -1,6 +1,6 @@
-// A replica's storage as one connection sees it: by the member list and horizon
-// agreed upon there, as RocksDBView has it. Remembers what its snapshot held
-// and shows what is applied, for the checks.
+// A replica's storage as one connection sees it: by the member list and stable
+// time agreed upon there, as RocksDBView has it. Remembers what its snapshot
+// held and shows what is applied, for the checks.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_RECORDING_VIEW_H_
 #define ROCKSYNC_TESTS_SIMULATION_RECORDING_VIEW_H_
@@ -33,7 +33,7 @@ class RecordingView final : public ForwardingView {
 
   // What the storage held when the last snapshot was taken; null: none was.
   const Records* snapshot() const { return snapshot_.get(); }
-  uint64_t horizon() const { return terms_.horizon; }
+  uint64_t stable_time() const { return terms_.stable_time; }
   // Whether pairs are taken from the peer at all; asked before each Apply.
   void set_before_apply(std::function<absl::Status(std::span<const Pair>)> f) {
     before_apply_ = std::move(f);
@@ -78,7 +78,8 @@ class RecordingView final : public ForwardingView {
 
  private:
   static absl::Status Changed() {
-    return absl::UnavailableError("the member list or the horizon has changed");
+    return absl::UnavailableError(
+        "the member list or the stable time has changed");
   }
 
   MemoryStorage* const storage_;

@@ -26,7 +26,7 @@ void DrawMemory(uint64_t seed, ClusterShape* shape) {
 
 // Of its own chance too. What only a newer list in the wrong hands brings
 // about, or a loss of power at the wrong moment.
-void DrawForgetting(uint64_t seed, ClusterShape* shape) {
+void DrawGc(uint64_t seed, ClusterShape* shape) {
   Random random(seed ^ 0xf03937);
   if (random.OneIn(4)) {
     shape->old_copy_every_ms = random.Between(5000, 20'000);
@@ -49,7 +49,7 @@ ClusterShape ShapeOf(uint64_t seed) {
   shape.families = static_cast<uint32_t>(random.Between(1, 2));
   shape.links = static_cast<ClusterShape::Links>(random.Below(3));
   shape.sync_every_write = random.OneIn(3);
-  shape.visitors_at_once = random.OneIn(3);
+  shape.incoming_at_once = random.OneIn(3);
   shape.write_every_ms = random.OneIn(3) ? 50 : random.Between(200, 1500);
   if (random.OneIn(3)) shape.max_skew_ms = random.Between(1, 300'000);
   if (random.OneIn(2)) shape.lose_one_in = random.Between(30, 400);
@@ -67,7 +67,7 @@ ClusterShape ShapeOf(uint64_t seed) {
   session.exchange.false_positive_rate = random.OneIn(2) ? 0.5 : 0.05;
   // Four times as many are the most that a leaf may hold.
   if (random.OneIn(4)) {
-    session.max_span_elements = std::max<size_t>(8, random.Between(1, 50));
+    session.max_batch_elements = std::max<size_t>(8, random.Between(1, 50));
   }
   if (random.OneIn(3)) session.max_turn_bytes = random.Between(20, 5000);
   if (random.OneIn(3)) session.inline_value_bytes = random.Between(1, 64);
@@ -75,7 +75,7 @@ ClusterShape ShapeOf(uint64_t seed) {
   if (random.OneIn(5)) shape.rollback_every_ms = random.Between(5000, 30'000);
   if (random.OneIn(5)) shape.copy_every_ms = random.Between(5000, 30'000);
   shape.keeps_links = random.OneIn(2);
-  if (random.OneIn(5)) shape.rot_every_ms = random.Between(1000, 20'000);
+  if (random.OneIn(5)) shape.corrupt_every_ms = random.Between(1000, 20'000);
   DrawMemory(seed, &shape);
   shape.members = !random.OneIn(3);
   if (!shape.members) return shape;
@@ -86,7 +86,7 @@ ClusterShape ShapeOf(uint64_t seed) {
   if (random.OneIn(3)) shape.join_every_ms = random.Between(10'000, 40'000);
   if (random.OneIn(3)) shape.remove_every_ms = random.Between(10'000, 40'000);
   if (random.OneIn(3)) shape.absent_every_ms = random.Between(10'000, 40'000);
-  DrawForgetting(seed, &shape);
+  DrawGc(seed, &shape);
   return shape;
 }
 
@@ -97,13 +97,13 @@ std::string Describe(const ClusterShape& shape) {
       ", ", shape.keys, " keys, ",
       shape.session.exchange.mode == ExchangeMode::kBloom ? "bloom"
                                                           : "adaptive",
-      shape.sync_every_write ? ", synced" : "", ", spans of ",
-      shape.session.max_span_elements, ", turns of ",
+      shape.sync_every_write ? ", synced" : "", ", batches of ",
+      shape.session.max_batch_elements, ", turns of ",
       shape.session.max_turn_bytes, ", sessions of ", shape.session_bytes >> 10,
       " KiB, skew ", shape.max_skew_ms, " ms, a crash every ",
       shape.crash_every_ms, " ms, a rollback every ", shape.rollback_every_ms,
-      " ms, a copy every ", shape.copy_every_ms, " ms, rot every ",
-      shape.rot_every_ms, shape.members ? " ms, members" : " ms",
+      " ms, a copy every ", shape.copy_every_ms, " ms, corruption every ",
+      shape.corrupt_every_ms, shape.members ? " ms, members" : " ms",
       ", one joins every ", shape.join_every_ms, " ms, one goes every ",
       shape.remove_every_ms, " ms, one is absent every ", shape.absent_every_ms,
       " ms, an old copy every ", shape.old_copy_every_ms,

@@ -21,7 +21,7 @@ struct ClusterShape {
   uint32_t families = 1;
   enum class Links { kMesh, kRing, kStar } links = Links::kMesh;
   bool sync_every_write = false;
-  bool visitors_at_once = false;  // a replica may be in several sessions
+  bool incoming_at_once = false;  // a replica may be in several sessions
   uint64_t interval_ms = 5000;
   uint64_t faulty_ms = 40'000;  // how long faults and writes go on
   uint64_t write_every_ms = 300;
@@ -41,7 +41,7 @@ struct ClusterShape {
   uint64_t old_copy_every_ms = 0;     // an old copy is added as a new replica
   uint64_t crash_shipper_one_in = 0;  // who has just handed a pair on
   bool keeps_links = false;           // for several sessions
-  uint64_t rot_every_ms = 0;          // a disk damages a pair
+  uint64_t corrupt_every_ms = 0;      // a disk damages a pair
   size_t large_value = 0;             // bytes of one value in 20
   size_t value_bytes = 0;             // of every value, at least
   size_t session_bytes = 0;           // that a session may hold; 0: not bounded

@@ -20,7 +20,7 @@ const std::map<std::string, PlantedFault> kStorageFaults = {
     {"accept-stale-version", PlantedFault::kAcceptStaleVersion},
     {"forget-limit", PlantedFault::kForgetLimit},
     {"unsynced-proof", PlantedFault::kSyncLies},
-    {"offer-rot", PlantedFault::kOfferRot},
+    {"offer-corrupt", PlantedFault::kOfferCorrupt},
 };
 const std::map<std::string, ClusterFault> kClusterFaults = {
     {"believe-filter", ClusterFault::kBelieveFilter},
@@ -32,14 +32,14 @@ const std::map<std::string, ClusterFault> kClusterFaults = {
     {"ship-before-sync", ClusterFault::kShipUnsynced},
 };
 const std::map<std::string, MemberFault> kMemberFaults = {
-    {"forget-locally", MemberFault::kForgetLocally},
-    {"newcomer-counts", MemberFault::kNewcomerCounts},
+    {"collect-locally", MemberFault::kCollectLocally},
+    {"new-member-counts", MemberFault::kNewMemberCounts},
     {"keep-proofs", MemberFault::kKeepProofs},
     {"take-removed-back", MemberFault::kTakeRemovedBack},
     {"let-old-data-in", MemberFault::kLetOldDataIn},
-    {"take-twins-for-one", MemberFault::kTakeTwinsForOne},
-    {"guard-by-horizon", MemberFault::kGuardByHorizon},
-    {"larger-horizon", MemberFault::kLargerHorizon},
+    {"take-clones-for-one", MemberFault::kTakeClonesForOne},
+    {"guard-by-stable_time", MemberFault::kGuardByStableTime},
+    {"larger-stable_time", MemberFault::kLargerStableTime},
 };
 
 // Plants the fault of this name; false: there is none.
@@ -85,15 +85,15 @@ struct Totals {
   uint64_t writes = 0;
   uint64_t crashes = 0;
   uint64_t rollbacks = 0;
-  uint64_t twins = 0;
+  uint64_t clones = 0;
   uint64_t refused = 0;
   uint64_t broken = 0;
   uint64_t joined = 0;
   uint64_t removed = 0;
-  uint64_t forgotten = 0;
-  uint64_t rot = 0;
+  uint64_t collected = 0;
+  uint64_t corruption = 0;
   uint64_t slowest = 0;
-  uint64_t slowest_to_forget = 0;
+  uint64_t slowest_to_collect = 0;
 };
 
 void Add(const ClusterResult& result, Totals* totals) {
@@ -104,16 +104,16 @@ void Add(const ClusterResult& result, Totals* totals) {
   totals->writes += result.writes;
   totals->crashes += result.crashes;
   totals->rollbacks += result.rollbacks;
-  totals->twins += result.twins;
+  totals->clones += result.clones;
   totals->refused += result.refused;
   totals->broken += result.broken;
   totals->joined += result.joined;
   totals->removed += result.removed;
-  totals->forgotten += result.forgotten;
-  totals->rot += result.rot;
+  totals->collected += result.collected;
+  totals->corruption += result.corruption;
   totals->slowest = std::max(totals->slowest, result.intervals_to_equal);
-  totals->slowest_to_forget =
-      std::max(totals->slowest_to_forget, result.intervals_to_forget);
+  totals->slowest_to_collect =
+      std::max(totals->slowest_to_collect, result.intervals_to_collect);
 }
 
 void Print(const Totals& totals, uint64_t first, uint64_t seeds) {
@@ -121,15 +121,15 @@ void Print(const Totals& totals, uint64_t first, uint64_t seeds) {
               " sessions, %" PRIu64 " proofs, %" PRIu64 " pairs sent, %" PRIu64
               " writes, %" PRIu64 " crashes, %" PRIu64 " rollbacks, %" PRIu64
               " copies, %" PRIu64 " joined, %" PRIu64 " removed, %" PRIu64
-              " refusals, %" PRIu64 " tombstones forgotten, %" PRIu64
+              " refusals, %" PRIu64 " tombstones collected, %" PRIu64
               " pairs damaged, %" PRIu64
               " connections broken; equal after at most %" PRIu64
-              " intervals, all forgotten after %" PRIu64 " more\n",
+              " intervals, all collected after %" PRIu64 " more\n",
               seeds, first, totals.failed, totals.sessions, totals.proofs,
               totals.pairs, totals.writes, totals.crashes, totals.rollbacks,
-              totals.twins, totals.joined, totals.removed, totals.refused,
-              totals.forgotten, totals.rot, totals.broken, totals.slowest,
-              totals.slowest_to_forget);
+              totals.clones, totals.joined, totals.removed, totals.refused,
+              totals.collected, totals.corruption, totals.broken,
+              totals.slowest, totals.slowest_to_collect);
   std::fflush(stdout);
 }
 

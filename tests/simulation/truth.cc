@@ -27,9 +27,9 @@ bool Loses(const Record& a, const Record& b) {
 }
 
 // Adds what beats what is there.
-void Merge(const Records& records, uint64_t horizon, Records* merged) {
+void Merge(const Records& records, uint64_t stable_time, Records* merged) {
   for (const auto& [key, record] : records) {
-    if (!record.Counts(horizon)) continue;
+    if (!record.Counts(stable_time)) continue;
     const auto [it, inserted] = merged->emplace(key, record);
     if (!inserted && Loses(it->second, record)) it->second = record;
   }
@@ -64,7 +64,7 @@ const Record* OtherContent(const Truth::Key& key, const Record& record,
 }
 
 bool IsSound(const Record& record) {
-  return !record.suspect &&
+  return !record.quarantined &&
          (record.damage == Damage::kNone || record.damage == Damage::kShows);
 }
 
@@ -129,11 +129,11 @@ void Truth::Unlearn(const Storages& left) {
   const auto known = [&left](const Key& key, const Version& version) {
     return std::any_of(left.begin(), left.end(), [&](const auto* storage) {
       const auto it = storage->records().find(key);
-      return IsForgotten(true, version, storage->horizon()) ||
+      return IsCollected(true, version, storage->stable_time()) ||
              (it != storage->records().end() && it->second.version >= version);
     });
   };
-  for (auto* deletions : {&forgotten_, &gone_}) {
+  for (auto* deletions : {&collected_, &gone_}) {
     for (auto& [key, versions] : *deletions) {
       for (auto it = versions.begin(); it != versions.end();) {
         if (known(key, *it)) {
@@ -151,8 +151,8 @@ void Truth::Unlearn(const Storages& left) {
   }
 }
 
-void Truth::Rotted(uint64_t replica_id, const Key& key, const Record& record,
-                   const Storages& left) {
+void Truth::Corrupted(uint64_t replica_id, const Key& key, const Record& record,
+                      const Storages& left) {
   damaged_.insert({replica_id, key});
   const auto before = durable_.find(key);
   const Version was = before == durable_.end() ? Version{} : before->second;
@@ -162,12 +162,12 @@ void Truth::Rotted(uint64_t replica_id, const Key& key, const Record& record,
   if (is != was || is < record.version) excused_.insert(key);
 }
 
-void Truth::Forgot(const Key& key, const Version& version, bool fenced) {
+void Truth::Collected(const Key& key, const Version& version, bool fenced) {
   gone_[key].insert(version);
   if (fenced) return;
-  std::set<Version>& forgotten = forgotten_[key];
-  const bool is_new = forgotten.insert(version).second;
-  if (is_new && *forgotten.rbegin() == version) adopted_.erase(key);
+  std::set<Version>& collected = collected_[key];
+  const bool is_new = collected.insert(version).second;
+  if (is_new && *collected.rbegin() == version) adopted_.erase(key);
 }
 
 bool Truth::IsGone(const Key& key, const Version& version) const {
@@ -180,9 +180,9 @@ bool Truth::WasAdopted(const Key& key, const Version& version) const {
 }
 
 bool Truth::LivesAgain(const Key& key, const Version& version) const {
-  const auto it = forgotten_.find(key);
+  const auto it = collected_.find(key);
   if (WasAdopted(key, version)) return false;
-  return it != forgotten_.end() && version < *it->second.rbegin() &&
+  return it != collected_.end() && version < *it->second.rbegin() &&
          !IsExcused(key);
 }
 
@@ -199,20 +199,21 @@ void Truth::Applied(const Pair& pair, uint64_t wall_ms, uint64_t max_ahead_ms,
   }
   if (!fenced && !pair.tombstone && LivesAgain(key, pair.version)) {
     Violated(absl::StrCat("version ", Name(pair.version), " of ", Name(key),
-                          " was applied, whose deletion is forgotten"));
+                          " was applied, whose deletion is collected"));
   }
 }
 
 void Truth::Proved(const Proof& side, const Proof& other,
                    const Digest& merged) {
   Records both;
-  Merge(*side.snapshot, side.horizon, &both);
-  Merge(*other.snapshot, other.horizon, &both);
+  Merge(*side.snapshot, side.stable_time, &both);
+  Merge(*other.snapshot, other.stable_time, &both);
   for (const Proof* one : {&side, &other}) {
     for (const auto& [key, record] : *one->snapshot) {
-      if (!record.IsLeftOut(one->horizon) || both.count(key) > 0) continue;
-      Violated(absl::StrCat("called equal, but ", Name(key),
-                            " is suspect on one side, and of neither's set"));
+      if (!record.IsLeftOut(one->stable_time) || both.count(key) > 0) continue;
+      Violated(
+          absl::StrCat("called equal, but ", Name(key),
+                       " is quarantined on one side, and of neither's set"));
     }
   }
   const MemoryStorage& storage = *side.storage;
@@ -234,16 +235,16 @@ void Truth::Proved(const Proof& side, const Proof& other,
     for (const bool synced : {false, true}) {
       const Records& held =
           synced ? storage.synced_records() : storage.records();
-      const uint64_t horizon =
-          synced ? storage.synced_forgetting().horizon : storage.horizon();
-      if (IsForgotten(record.tombstone, record.version, horizon) ||
+      const uint64_t stable_time =
+          synced ? storage.synced_gc().stable_time : storage.stable_time();
+      if (IsCollected(record.tombstone, record.version, stable_time) ||
           IsDamaged(storage.options().replica_id, key)) {
         continue;
       }
       const auto it = held.find(key);
       if (it != held.end() && !Loses(it->second, record)) continue;
-      // It may have been deleted since, and that forgotten; or be a tombstone
-      // that was, before the horizon of a newer list took it back.
+      // It may have been deleted since, and that collected; or be a tombstone
+      // that was, before the stable time of a newer list took it back.
       if (it == held.end() && IsGone(key, record.version)) continue;
       Violated(absl::StrCat(
           "called equal, but ", Name(key), " is ",
@@ -284,7 +285,7 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
       }
       sound.emplace(key, record);
     }
-    Merge(sound, replica->horizon(), &winners_);
+    Merge(sound, replica->stable_time(), &winners_);
   }
   for (auto& [key, record] : winners_) {
     record.damage = Damage::kNone;
@@ -294,12 +295,12 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
     }
     if (!record.tombstone && LivesAgain(key, record.version)) {
       Violated(absl::StrCat("version ", Name(record.version), " of ", Name(key),
-                            " lives, whose deletion is forgotten"));
+                            " lives, whose deletion is collected"));
     }
   }
   for (const auto& [key, version] : durable_) {
     const auto it = winners_.find(key);
-    // Forgotten by all; an old disk may still have an earlier tombstone.
+    // Collected by all; an old disk may still have an earlier tombstone.
     const bool is_gone =
         IsGone(key, version) && (it == winners_.end() || it->second.tombstone);
     if (IsExcused(key) || is_gone) continue;
@@ -316,12 +317,13 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
 bool Truth::Equal(const Storages& replicas) const {
   return std::all_of(
       replicas.begin(), replicas.end(), [this](const MemoryStorage* replica) {
-        const uint64_t horizon = replica->horizon();
+        const uint64_t stable_time = replica->stable_time();
         size_t held = 0;
         for (const auto& [key, record] : replica->records()) {
-          if (IsForgotten(record.tombstone, record.version, horizon)) continue;
+          if (IsCollected(record.tombstone, record.version, stable_time))
+            continue;
           const auto it = winners_.find(key);
-          if (record.suspect || record.damage != Damage::kNone ||
+          if (record.quarantined || record.damage != Damage::kNone ||
               it == winners_.end() || it->second.hash != record.hash) {
             return false;
           }
@@ -329,7 +331,7 @@ bool Truth::Equal(const Storages& replicas) const {
         }
         size_t wanted = 0;
         for (const auto& [key, record] : winners_) {
-          if (record.Counts(horizon)) ++wanted;
+          if (record.Counts(stable_time)) ++wanted;
         }
         return held == wanted;
       });
@@ -341,7 +343,7 @@ void Truth::ExpectEqual(const Storages& replicas) {
         absl::StrCat("replica ", replica->options().replica_id);
     const Records& records = replica->records();
     for (const auto& [key, winner] : winners_) {
-      if (!winner.Counts(replica->horizon())) continue;
+      if (!winner.Counts(replica->stable_time())) continue;
       const auto it = records.find(key);
       if (it != records.end() && it->second.hash == winner.hash) continue;
       const bool lives =
@@ -353,13 +355,14 @@ void Truth::ExpectEqual(const Storages& replicas) {
           lives ? " (a deleted key lives)" : ""));
     }
     for (const auto& [key, record] : records) {
-      if (IsForgotten(record.tombstone, record.version, replica->horizon())) {
+      if (IsCollected(record.tombstone, record.version,
+                      replica->stable_time())) {
         continue;
       }
-      if (record.suspect || record.damage != Damage::kNone) {
+      if (record.quarantined || record.damage != Damage::kNone) {
         Violated(absl::StrCat(name, " still has ", Name(record.version),
                               " for ", Name(key), ", which is damaged"));
-      } else if (record.Counts(replica->horizon()) &&
+      } else if (record.Counts(replica->stable_time()) &&
                  winners_.count(key) == 0) {
         Violated(absl::StrCat(name, " holds ", Name(record.version), " for ",
                               Name(key), ", which nobody had"));

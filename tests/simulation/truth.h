@@ -1,5 +1,5 @@
 // What ought to be, kept beside the simulated cluster: every write ever made,
-// what became durable, what was forgotten, and what a proof of equality may
+// what became durable, what was collected, and what a proof of equality may
 // claim.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_TRUTH_H_
@@ -25,7 +25,7 @@ class Truth {
   // One side of a session: what it saw and what it has become.
   struct Proof {
     const Records* snapshot;
-    uint64_t horizon;  // of the snapshot
+    uint64_t stable_time;  // of the snapshot
     const MemoryStorage* storage;
   };
 
@@ -40,14 +40,14 @@ class Truth {
   void Synced(const Records& records);
   // A disk that had synced `lost` is gone, or out of reach; these are left.
   void Lost(const Records& lost, const Storages& left);
-  // A disk was replaced by an old state of it. What was deleted and forgotten
+  // A disk was replaced by an old state of it. What was deleted and collected
   // may live again if none of those that are left knows of the deletion.
   void Unlearn(const Storages& left);
   // The disk of a replica has damaged this; of the others these are left.
-  void Rotted(uint64_t replica_id, const Key& key, const Record& record,
-              const Storages& left);
-  // Somebody forgets a tombstone.
-  void Forgot(const Key& key, const Version& version, bool fenced);
+  void Corrupted(uint64_t replica_id, const Key& key, const Record& record,
+                 const Storages& left);
+  // Somebody collects a tombstone.
+  void Collected(const Key& key, const Version& version, bool fenced);
 
   // A replica applied this at this time of its own clock. `fenced`: nobody lets
   // it in, and what it does to itself does not matter.
@@ -62,7 +62,7 @@ class Truth {
   void Broke(std::string what) { Violated(std::move(what)); }
 
   // Faults and writes are over; these are the replicas. What was deleted and
-  // forgotten lives on none of them but on those that are `fenced`.
+  // collected lives on none of them but on those that are `fenced`.
   void Settle(const Storages& replicas, const Storages& fenced);
   // True if all of them hold the winners of Settle, and no damage.
   bool Equal(const Storages& replicas) const;
@@ -88,13 +88,13 @@ class Truth {
 
   std::map<Key, std::multimap<Version, Record>> written_;
   std::map<Key, Version> durable_;
-  std::map<Key, std::set<Version>> forgotten_;  // tombstones, by a member
+  std::map<Key, std::set<Version>> collected_;  // tombstones, by a member
   std::map<Key, std::set<Version>> gone_;       // by anybody
   // The disk that alone held the newest version damaged it: an older one may
   // come back, or the damaged one count as adopted.
   std::set<Key> excused_;
   // What was adopted although older versions of it had been deleted and
-  // forgotten: it was written since.
+  // collected: it was written since.
   std::set<Key> adopted_;
   std::set<std::pair<uint64_t, Key>> damaged_;  // ever, by replica id
   Records winners_;

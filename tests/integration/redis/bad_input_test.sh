@@ -56,7 +56,7 @@ ldb --db="$work/a" checkpoint --checkpoint_dir="$work/copy" > /dev/null
 refused "a copy" "--as-new-replica" --dir "$work/copy" --redis-port 0 "${trial[@]}"
 twice=$(run_store --dir "$work/copy" --redis-port 0 "${trial[@]}" || true)
 [[ $twice != *aborted*aborted* ]] || fail "an error that names its kind twice: $twice"
-cp -a "$work/a" "$work/twin"
+cp -a "$work/a" "$work/clone"
 start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200
 cli a SET key value >/dev/null
 start_replica copy --as-new-replica --peer "${peer_address[a]}" --sync-interval-ms 200
@@ -64,12 +64,12 @@ sync_pair copy a
 expect "GET from the copy" value "$(cli copy GET key)"
 
 # One that cannot be told from the original by itself is by those who know both.
-start_replica twin --sync-interval-ms 200 --peer "${peer_address[copy]}"
-wait_until "the twin being told of its identity" logged twin "identity"
-cli twin SET intruder 1 >/dev/null
-[[ $(cli twin REPLICATION SYNC "${peer_address[copy]}") != OK ]] || fail "the twin got in"
-stop_replica twin
-expect "what the twin wrote" 0 "$(cli copy EXISTS intruder)"
+start_replica clone --sync-interval-ms 200 --peer "${peer_address[copy]}"
+wait_until "the clone being told of its identity" logged clone "identity"
+cli clone SET intruder 1 >/dev/null
+[[ $(cli clone REPLICATION SYNC "${peer_address[copy]}") != OK ]] || fail "the clone got in"
+stop_replica clone
+expect "what the clone wrote" 0 "$(cli copy EXISTS intruder)"
 stop_replica copy
 alive "copies"
 

@@ -32,11 +32,11 @@ TEST(Info, Replication) {
   stats.replica_id = 0xabc;
   stats.pairs_sent = 7;
   stats.paused = true;
-  stats.forgetting.epoch = 7;
-  stats.forgetting.tombstones = 9;
-  stats.forgetting.held_up_by = 0x1f;
-  stats.forgetting.two_lives = 0x2f;
-  stats.forgetting.members.push_back({.replica_id = 0x1f, .held_ms = 12});
+  stats.gc.epoch = 7;
+  stats.gc.tombstones = 9;
+  stats.gc.held_up_by = 0x1f;
+  stats.gc.identity_conflict = 0x2f;
+  stats.gc.members.push_back({.replica_id = 0x1f, .held_ms = 12});
   stats.peers.resize(2);
   stats.peers[1].address = "127.0.0.1:7400";
   stats.peers[1].last_error = "two\r\nlines";
@@ -49,7 +49,7 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\ntombstones:9\r\n"));
   EXPECT_THAT(text,
               HasSubstr("\r\ntombstones_held_up_by:000000000000001f\r\n"));
-  EXPECT_THAT(text, HasSubstr("\r\ntwo_lives_of:000000000000002f\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nidentity_conflict_of:000000000000002f\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nmember0_held_ms:12\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeers:2\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeer1_address:127.0.0.1:7400\r\n"));

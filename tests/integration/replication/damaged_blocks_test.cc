@@ -104,7 +104,7 @@ TEST_F(DamagedBlocksTest, AScrubPassesOverABlockOfTheIndex) {
   EXPECT_GT(scrub_->progress().unreadable, 2u);
   EXPECT_LT(scrub_->progress().unreadable, 200u);
   EXPECT_EQ(scrub_->progress().pairs, uint64_t{kPairs});
-  EXPECT_EQ(scrub_->progress().rot_found, 0u);
+  EXPECT_EQ(scrub_->progress().corruption_found, 0u);
 }
 
 TEST_F(DamagedBlocksTest, AScrubFindsWhatStandsBehindABlockOfTheIndex) {
@@ -114,7 +114,7 @@ TEST_F(DamagedBlocksTest, AScrubFindsWhatStandsBehindABlockOfTheIndex) {
   }
   Damage(kIndexFamilyName, {0.5});
   Pass();
-  const uint64_t found = scrub_->progress().rot_found;
+  const uint64_t found = scrub_->progress().corruption_found;
   EXPECT_GT(found, uint64_t{kPairs} - 200);
   EXPECT_LT(found, uint64_t{kPairs});
 }
@@ -135,8 +135,8 @@ TEST_F(DamagedBlocksTest, AScrubGoesOnBehindABlockOfTheData) {
   EXPECT_TRUE(Mentions(status, "family default behind"));
   const Scrub::Progress progress = scrub_->progress();
   EXPECT_EQ(progress.unreadable, 1u);
-  EXPECT_GT(progress.rot_found, 0u) << "the pairs in the block";
-  EXPECT_EQ(progress.pairs + progress.rot_found, uint64_t{kPairs});
+  EXPECT_GT(progress.corruption_found, 0u) << "the pairs in the block";
+  EXPECT_EQ(progress.pairs + progress.corruption_found, uint64_t{kPairs});
 }
 
 // Behind it a pair without an entry, which only a look at the data finds.
@@ -160,7 +160,7 @@ TEST_F(DamagedBlocksTest, AScrubComparesWhatWasWrittenOverABlock) {
   for (int i = 0; i < kPairs; ++i) replica_->Put(Numbered("k", i), anew);
   Pass();
   EXPECT_EQ(scrub_->progress().pairs, uint64_t{kPairs});
-  EXPECT_EQ(scrub_->progress().rot_found, 0u);
+  EXPECT_EQ(scrub_->progress().corruption_found, 0u);
   EXPECT_EQ(scrub_->progress().unreadable, 1u);
 }
 

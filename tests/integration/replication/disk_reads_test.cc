@@ -113,19 +113,20 @@ TEST_P(DiskReadsTest, WhileItSyncsToo) {
 }
 
 // Nor does what cannot be read now count as adopted, or go.
-TEST_P(DiskReadsTest, WhileSuspectsAreSettled) {
+TEST_P(DiskReadsTest, WhileQuarantinedPairsAreSettled) {
   Steps(2);
   *disk_.state = DiskState::kShortReads;
   Steps(2);
-  EXPECT_EQ(a_->db()->GetIndexStats().suspect_pairs, uint64_t{kOverwritten});
+  EXPECT_EQ(a_->db()->GetIndexStats().pairs_quarantined,
+            uint64_t{kOverwritten});
   *disk_.state = GetParam();
   uint64_t settled = 0;
-  ASSERT_TRUE(IsOk(scrub_->SettleSuspects({}, &settled)));
+  ASSERT_TRUE(IsOk(scrub_->ResolveQuarantined({}, &settled)));
   EXPECT_EQ(settled, 0u);
   *disk_.state = DiskState::kGood;
-  ASSERT_TRUE(IsOk(scrub_->SettleSuspects({}, &settled)));
-  EXPECT_EQ(settled, 0u) << "acquitted";
-  EXPECT_EQ(a_->db()->GetIndexStats().acquitted_pairs, uint64_t{kOverwritten});
+  ASSERT_TRUE(IsOk(scrub_->ResolveQuarantined({}, &settled)));
+  EXPECT_EQ(settled, 0u) << "released";
+  EXPECT_EQ(a_->db()->GetIndexStats().released_pairs, uint64_t{kOverwritten});
   ExpectAllSurvive();
 }
 
@@ -154,7 +155,7 @@ TEST_F(ReplicationTest, AScrubGoesOverMemtablesThatAreHashed) {
       IsOk(StoreAccess::StoreOf(replica.db())->db()->Put({}, "k5", "valuf")));
   ASSERT_TRUE(IsOk(replica.Start()));
   EXPECT_TRUE(IsOk(replica.replicator()->ScrubNow()));
-  EXPECT_EQ(replica.replicator()->stats().scrub.rot_found, 1u);
+  EXPECT_EQ(replica.replicator()->stats().scrub.corruption_found, 1u);
 }
 
 }  // namespace

@@ -45,15 +45,15 @@ class Doors : public ReplicationTest {
     expected_ = a_->Scan();
   }
 
-  // The scrub first: what it takes for rot, the sync would revert. Both begin
-  // before anybody has noticed.
+  // The scrub first: what it takes for corruption, the sync would revert. Both
+  // begin before anybody has noticed.
   void ScrubAndSync() {
     ASSERT_TRUE(IsOk(a_->replicator()->ScrubNow()));
     ASSERT_TRUE(Eventually([this] {
       return a_->db()->Adoption().done &&
              a_->replicator()->SyncNow(b_->address()).ok();
     }));
-    EXPECT_EQ(a_->replicator()->stats().scrub.rot_found, 0u);
+    EXPECT_EQ(a_->replicator()->stats().scrub.corruption_found, 0u);
     EXPECT_GT(a_->db()->GetIndexStats().foreign_changes, 0u);
     EXPECT_EQ(a_->Scan(), expected_);
     EXPECT_EQ(b_->Scan(), expected_);

@@ -100,7 +100,7 @@ TEST_F(Identity, AnUnknownProtocolVersion) {
   terms.secret = a->db()->replication_options().cluster_secret;
   terms.shown_id = 77;
   Admission admission;
-  ASSERT_TRUE(IsOk(KnockAt(terms, connection.get(), &admission)));
+  ASSERT_TRUE(IsOk(AuthHelloAt(terms, connection.get(), &admission)));
   SetupFacts facts;
   facts.cluster = "test";
   facts.replica_id = 77;
@@ -120,8 +120,8 @@ TEST_F(Identity, AnUnknownProtocolVersion) {
   EXPECT_TRUE(IsOk(a->db()->Put(rocksdb::WriteOptions(), "k", "v")));
 }
 
-// Says that it remembers a later life of whoever dials, and does not know the
-// secret.
+// Says that it remembers a later incarnation of whoever dials, and does not
+// know the secret.
 class Slanderer {
  public:
   explicit Slanderer(TestReplica& with_its_certificate) {
@@ -164,7 +164,7 @@ class Slanderer {
     facts.families = {{"default", "leveldb.BytewiseComparator"}};
     SetupPolicy policy;
     policy.remembered = [](uint64_t) {
-      return Life{.incarnation = {.counter = 1000, .random = 1}};
+      return Incarnation{.incarnation = {.counter = 1000, .random = 1}};
     };
     Setup setup(Role::kResponder, facts, ClusterSecret{99}, policy);
     EXPECT_FALSE(setup.Receive(message).ok());

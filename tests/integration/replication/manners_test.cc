@@ -99,7 +99,7 @@ TEST_F(Manners, IndexReadsPerSecond) {
 }
 
 // The replica with the larger id is the one that is refused when both ask at
-// the same moment (Visitors::SlotFor).
+// the same moment (Acceptor::SlotFor).
 TEST_F(Manners, WhoeverSyncsAllTheTimeLeavesRoomForOthers) {
   auto smaller = NewReplica("a");
   auto larger = NewReplica("b");

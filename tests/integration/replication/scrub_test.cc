@@ -1,5 +1,5 @@
-// Rot is found, is not spread, and is repaired from a peer; no write is lost
-// and no delete undone by it.
+// Corruption is found, is not spread, and is repaired from a peer; no write is
+// lost and no delete undone by it.
 
 #include <gtest/gtest.h>
 
@@ -51,8 +51,8 @@ class ScrubTest : public ReplicationTest {
   }
 
   // Past the library, as a disk would.
-  static void Rot(TestReplica* replica, const std::string& key,
-                  const std::string& value) {
+  static void Corrupt(TestReplica* replica, const std::string& key,
+                      const std::string& value) {
     ASSERT_TRUE(IsOk(StoreAccess::StoreOf(replica->db())
                          ->db()
                          ->Put(rocksdb::WriteOptions(), key, value)));
@@ -94,8 +94,8 @@ class ScrubTest : public ReplicationTest {
     Store* const store = StoreAccess::StoreOf(replica->db());
     ASSERT_TRUE(IsOk(store->db()->Flush({}, store->reader().index())));
   }
-  // Equal but for pairs that are suspect.
-  rocksdb::Status SyncWithSuspects() {
+  // Equal but for pairs that are quarantined.
+  rocksdb::Status SyncWithQuarantined() {
     const rocksdb::Status status = a_->replicator()->SyncNow(b_->address());
     EXPECT_TRUE(status.ok() || status.IsIncomplete()) << status.ToString();
     return status;
@@ -115,7 +115,7 @@ class ScrubTest : public ReplicationTest {
 
 TEST_F(ScrubTest, NothingIsWrong) {
   const ScrubStats stats = Scrub(a_.get());
-  EXPECT_EQ(stats.rot_found, 0u);
+  EXPECT_EQ(stats.corruption_found, 0u);
   EXPECT_EQ(stats.pairs_compared, 999u);
   EXPECT_FALSE(stats.running);
   EXPECT_GT(stats.last_finished_ms, 0u);
@@ -123,22 +123,22 @@ TEST_F(ScrubTest, NothingIsWrong) {
 }
 
 TEST_F(ScrubTest, AFlippedBitIsRepairedFromThePeer) {
-  Rot(a_.get(), "k5", "valuf");
+  Corrupt(a_.get(), "k5", "valuf");
   EXPECT_TRUE(Equal()) << "the index alone does not show it";
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
-  EXPECT_EQ(a_->db()->GetIndexStats().suspect_pairs, 1u);
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
+  EXPECT_EQ(a_->db()->GetIndexStats().pairs_quarantined, 1u);
   EXPECT_FALSE(Equal()) << "it is no element any more";
   Sync();
   EXPECT_EQ(a_->Scan(), contents_);
-  EXPECT_EQ(b_->Scan(), contents_) << "rot is not spread";
+  EXPECT_EQ(b_->Scan(), contents_) << "corruption is not spread";
   EXPECT_TRUE(Equal());
   EXPECT_EQ(a_->replicator()->stats().scrub.repaired, 1u);
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u) << "no more was found";
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u) << "no more was found";
 }
 
 TEST_F(ScrubTest, ALostEntryIsRepairedFromThePeer) {
   LoseEntry(a_.get(), "k6");
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
   Sync();
   EXPECT_EQ(a_->Scan(), contents_);
   EXPECT_EQ(b_->Scan(), contents_);
@@ -147,7 +147,7 @@ TEST_F(ScrubTest, ALostEntryIsRepairedFromThePeer) {
 
 TEST_F(ScrubTest, ALostPairIsRepairedFromThePeer) {
   LosePair(a_.get(), "k7");
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
   Sync();
   EXPECT_EQ(a_->Scan(), contents_);
   EXPECT_EQ(b_->Scan(), contents_) << "a lost pair is no delete";
@@ -156,8 +156,8 @@ TEST_F(ScrubTest, ALostPairIsRepairedFromThePeer) {
 
 TEST_F(ScrubTest, ALostEntryOfADeletedKeyUndoesNoDelete) {
   LoseEntry(a_.get(), "k999");
-  Rot(a_.get(), "k999", "value");
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  Corrupt(a_.get(), "k999", "value");
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
   Sync();
   EXPECT_EQ(a_->Scan(), contents_) << "the peer's tombstone wins";
   EXPECT_EQ(b_->Scan(), contents_);
@@ -175,22 +175,22 @@ TEST_F(ScrubTest, ADeleteThatWasLostIsDoneAgain) {
   const IndexKey key = KeyIn(store, "old");
   StoredEntry entry;
   ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
-  Rot(a_.get(), "old", "value");
+  Corrupt(a_.get(), "old", "value");
   rocksdb::WriteBatch batch;
   store->PutEntry(&batch, key, entry);
   ASSERT_TRUE(IsOk(store->db()->Write(rocksdb::WriteOptions(), &batch)));
   EXPECT_EQ(a_->Scan().count("old"), 1u);
 
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
-  EXPECT_EQ(a_->db()->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
+  EXPECT_EQ(a_->db()->GetIndexStats().pairs_quarantined, 0u);
   EXPECT_EQ(a_->Scan(), contents_);
   Sync();
   EXPECT_EQ(b_->Scan(), contents_) << "and it arrives at the peer";
 }
 
 TEST_F(ScrubTest, ALaterWriteWinsOverSuspicion) {
-  Rot(a_.get(), "k8", "valuf");
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  Corrupt(a_.get(), "k8", "valuf");
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
   a_->Put("k8", "rewritten");
   Sync();
   contents_["k8"] = "rewritten";
@@ -201,11 +201,11 @@ TEST_F(ScrubTest, ALaterWriteWinsOverSuspicion) {
 TEST_F(ScrubTest, WhatNobodyKnowsBetterCountsAsAdopted) {
   a_->Put("mine alone", "value");
   LoseEntry(a_.get(), "mine alone");
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
   EXPECT_EQ(b_->Scan().count("mine alone"), 0u);
   // The digests are equal, and the peer did not know the key.
   ASSERT_TRUE(Eventually([&] {
-    (void)SyncWithSuspects();
+    (void)SyncWithQuarantined();
     return a_->replicator()->stats().scrub.settled == 1;
   }));
   Sync();
@@ -218,13 +218,13 @@ TEST_F(ScrubTest, WhatNobodyKnowsBetterCountsAsAdopted) {
 TEST_F(ScrubTest, WhoOnlyListensAdoptsOnceItsDigestsEqualThoseOfAllMembers) {
   b_->Put("mine alone", "value");
   LoseEntry(b_.get(), "mine alone");
-  EXPECT_EQ(Scrub(b_.get()).rot_found, 1u);
+  EXPECT_EQ(Scrub(b_.get()).corruption_found, 1u);
   const uint64_t absent = 77;
   const uint64_t a = a_->db()->Identity().replica_id;
   const uint64_t b = b_->db()->Identity().replica_id;
   ASSERT_TRUE(IsOk(a_->db()->SetMembers(1, {a, b, absent})));
   for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(SyncWithSuspects().IsIncomplete());
+    EXPECT_TRUE(SyncWithQuarantined().IsIncomplete());
     std::this_thread::sleep_for(milliseconds(300));
   }
   EXPECT_EQ(b_->replicator()->stats().scrub.settled, 0u)
@@ -232,7 +232,7 @@ TEST_F(ScrubTest, WhoOnlyListensAdoptsOnceItsDigestsEqualThoseOfAllMembers) {
 
   ASSERT_TRUE(IsOk(a_->db()->SetMembers(2, {a, b})));
   ASSERT_TRUE(Eventually([&] {
-    (void)SyncWithSuspects();
+    (void)SyncWithQuarantined();
     return b_->replicator()->stats().scrub.settled == 1;
   }));
   Sync();
@@ -261,17 +261,17 @@ TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByHash) {
       ASSERT_TRUE(IsOk(store->db()->Write(rocksdb::WriteOptions(), &batch)));
     }
   }
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 0u);
-  EXPECT_EQ(Scrub(b_.get()).rot_found, 0u);
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 0u);
+  EXPECT_EQ(Scrub(b_.get()).corruption_found, 0u);
   EXPECT_FALSE(Equal());
   Sync();
   EXPECT_TRUE(Equal());
   EXPECT_EQ(a_->Scan(), b_->Scan());
 }
 
-// One side's value does not match its entry: that one is the rot, whatever the
-// hashes.
-TEST_F(ScrubTest, RotLosesAgainstItsOwnVersion) {
+// One side's value does not match its entry: that one is the corruption,
+// whatever the hashes.
+TEST_F(ScrubTest, CorruptionLosesAgainstItsOwnVersion) {
   Store* const store = StoreAccess::StoreOf(a_->db());
   for (int i = 0; i < 20; ++i) {
     const std::string name = Numbered("k", 10 + i);
@@ -279,7 +279,7 @@ TEST_F(ScrubTest, RotLosesAgainstItsOwnVersion) {
     StoredEntry entry;
     ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
     entry.pending = false;
-    ++entry.hash_low;  // the entry rots
+    ++entry.hash_low;  // the entry is corrupted
     rocksdb::WriteBatch batch;
     store->PutEntry(&batch, key, entry);
     store->digests()->Invalidate();
@@ -302,7 +302,7 @@ TEST_F(ScrubTest, AFlippedBitOfAnEntryIsFlippedBack) {
     const std::string bytes = EntryBytes(a_.get(), key);
     ASSERT_EQ(bytes.size(), 25u);
     for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
-      if (bit == 2) continue;  // suspect: acquitted
+      if (bit == 2) continue;  // quarantined: released
       SetEntryBytes(a_.get(), key, WithBitFlipped(bytes, bit));
       Scrub(a_.get());
       ASSERT_EQ(EntryBytes(a_.get(), key), bytes) << key << " bit " << bit;
@@ -314,8 +314,8 @@ TEST_F(ScrubTest, AFlippedBitOfAnEntryIsFlippedBack) {
   }
   const IndexStats stats = a_->db()->GetIndexStats();
   EXPECT_EQ(stats.repaired_entries - before.repaired_entries, flipped);
-  EXPECT_EQ(stats.acquitted_pairs - before.acquitted_pairs, 2u);
-  EXPECT_EQ(stats.suspect_pairs, 0u);
+  EXPECT_EQ(stats.released_pairs - before.released_pairs, 2u);
+  EXPECT_EQ(stats.pairs_quarantined, 0u);
   EXPECT_TRUE(Equal());
   EXPECT_EQ(a_->Scan(), contents_);
 }
@@ -358,8 +358,8 @@ TEST_F(ScrubTest, AnEntryThatDoesNotParseStopsNobody) {
   EXPECT_TRUE(Equal());
 
   SetEntryBytes(a_.get(), "k6", "?");
-  EXPECT_EQ(Scrub(a_.get()).rot_found, 1u);
-  EXPECT_EQ(a_->db()->GetIndexStats().suspect_pairs, 1u);
+  EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
+  EXPECT_EQ(a_->db()->GetIndexStats().pairs_quarantined, 1u);
   Sync();
   EXPECT_EQ(a_->Scan(), contents_);
   EXPECT_TRUE(Equal());
@@ -415,8 +415,9 @@ TEST_F(ScrubTest, AnEntryInTheWrongPlaceStopsNoSession) {
 
 TEST_F(ScrubTest, GoesOnWhereItWasAfterARestart) {
   for (int i = 0; i < 60000; ++i) a_->Put(Numbered("n", i), "value");
-  // A rot near the beginning, which a pass that went on would not meet again.
-  Rot(a_.get(), "k0", "valuf");
+  // A corruption near the beginning, which a pass that went on would not meet
+  // again.
+  Corrupt(a_.get(), "k0", "valuf");
   ReplicatorLimits limits;
   limits.scrub_bytes_per_second = 200'000;  // the pass takes seconds
   ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(limits)));
@@ -440,7 +441,7 @@ TEST_F(ScrubTest, GoesOnWhereItWasAfterARestart) {
   ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(limits)));  // and not paused
   stats = Scrub(a_.get());
   EXPECT_EQ(stats.pairs_compared, 60'999u);
-  EXPECT_EQ(stats.rot_found, 0u) << "it is suspect already";
+  EXPECT_EQ(stats.corruption_found, 0u) << "it is quarantined already";
 }
 
 TEST_F(ScrubTest, PausesAndRunsByItself) {
@@ -448,16 +449,16 @@ TEST_F(ScrubTest, PausesAndRunsByItself) {
   ReplicatorOptions options = TestReplica::OnDemand();
   options.scrub_interval = milliseconds(1);
   options.limits.scrub_paused = true;
-  Rot(a_.get(), "k5", "valuf");
+  Corrupt(a_.get(), "k5", "valuf");
   ASSERT_TRUE(IsOk(a_->Start(options)));
   const uint64_t before = a_->replicator()->stats().scrub.last_finished_ms;
   a_->replicator()->stats();
-  EXPECT_EQ(a_->replicator()->stats().scrub.rot_found, 0u);
+  EXPECT_EQ(a_->replicator()->stats().scrub.corruption_found, 0u);
   options.limits.scrub_paused = false;
   ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(options.limits)));
   ASSERT_TRUE(Eventually([&] {
     const ScrubStats stats = a_->replicator()->stats().scrub;
-    return stats.rot_found == 1 && stats.last_finished_ms > before;
+    return stats.corruption_found == 1 && stats.last_finished_ms > before;
   }));
 }
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "replication/protocol/knock.h"
+#include "replication/protocol/authentication.h"
 #include "replication/protocol/messages.h"
 #include "replication/transport/certificate.h"
 #include "rocksync/trial_certificates.h"
@@ -50,7 +50,7 @@ class Unproven : public ReplicationTest {
   }
 
   // A connection that the replica has welcomed; nothing is said yet.
-  std::unique_ptr<RawPeer> Knock() {
+  std::unique_ptr<RawPeer> AuthHello() {
     auto peer = std::make_unique<RawPeer>(a_->address());
     EXPECT_TRUE(peer->StartTls(hostile_));
     EXPECT_EQ(peer->Read(1), std::string(1, '\0'));
@@ -61,13 +61,13 @@ class Unproven : public ReplicationTest {
   CertificateAndKey hostile_;
 };
 
-TEST_F(Unproven, LargestFramesOfManyVisitorsAreNotHeld) {
+TEST_F(Unproven, LargestFramesOfManyIncomingAreNotHeld) {
   const size_t before = ResidentBytes();
   std::string frame = "\x80\x80\x80\x08";  // 16 MiB; its last byte never comes
   frame.append(kLargestFrame - 1, 'x');
   std::vector<std::unique_ptr<RawPeer>> hostiles;
   for (int i = 0; i < kHostiles; ++i) {
-    hostiles.push_back(Knock());
+    hostiles.push_back(AuthHello());
     (void)hostiles.back()->Write(frame);  // it is hung up on, better soon
   }
   const size_t during = ResidentBytes();
@@ -82,9 +82,9 @@ TEST_F(Unproven, LargestFramesOfManyVisitorsAreNotHeld) {
   EXPECT_LT(after, before + (size_t{160} << 20));
 }
 
-TEST_F(Unproven, SilentVisitorsKeepNobodyOut) {
+TEST_F(Unproven, SilentPeersKeepNobodyOut) {
   std::vector<std::unique_ptr<RawPeer>> hostiles;
-  for (int i = 0; i < kHostiles; ++i) hostiles.push_back(Knock());
+  for (int i = 0; i < kHostiles; ++i) hostiles.push_back(AuthHello());
   const auto b = NewReplica("b");
   ASSERT_TRUE(IsOk(b->Start()));
   EXPECT_TRUE(IsOk(b->replicator()->SyncNow(a_->address())));
@@ -99,7 +99,7 @@ TEST_F(Unproven, WhoCannotProveTheSecretIsToldSoAndNoMore) {
   ASSERT_TRUE(
       IsOk(transport->Connect(a_->address(), kPatience, nullptr, &connection)));
   ASSERT_TRUE(
-      IsOk(connection->Send(KnockMessage({"test", {1, 2, 3}}), kPatience)));
+      IsOk(connection->Send(AuthHelloMessage({"test", {1, 2, 3}}), kPatience)));
   std::string answer;
   ASSERT_TRUE(IsOk(connection->Receive(&answer, kPatience)));
   EXPECT_EQ(answer[0], static_cast<char>(MessageType::kChallenge));

@@ -55,17 +55,17 @@ TEST_F(ApplyTroubleTest, AnEntryWithAFlippedBitIsReadAllTheSame) {
   EXPECT_TRUE(EntryOf("k").damaged);
   EXPECT_EQ(OutcomeOf({0, "k", {1, kPeer}, false, "v"}),
             ApplyOutcome::kSuperseded);
-  EXPECT_FALSE(EntryOf("k").suspect);
+  EXPECT_FALSE(EntryOf("k").quarantined);
   EXPECT_EQ(Get("k"), "mine");
   CloseAndCheck();
 }
 
-TEST_F(ApplyTroubleTest, RotLosesAgainstAnyPairOfItsVersion) {
+TEST_F(ApplyTroubleTest, CorruptionLosesAgainstAnyPairOfItsVersion) {
   OpenWithAdopted(/*greater=*/true);
   for (const std::string& value : {lesser_, greater_}) {
     EXPECT_EQ(OutcomeOf({0, "k", {}, false, value}), ApplyOutcome::kSuperseded);
   }
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "rot"));
+  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "corruption"));
   EXPECT_EQ(OutcomeOf({0, "k", {}, false, lesser_}), ApplyOutcome::kApplied);
   EXPECT_EQ(Get("k"), lesser_);
 }
@@ -105,7 +105,7 @@ TEST_F(ApplyTroubleTest, OfEqualVersionsTheTombstoneWins) {
   CloseAndCheck();
 }
 
-TEST_F(ApplyTroubleTest, AForgottenTombstoneKillsAndLeavesNoEntry) {
+TEST_F(ApplyTroubleTest, ACollectedTombstoneKillsAndLeavesNoEntry) {
   OpenWithView();
   EXPECT_EQ(OutcomeOf({0, "k", {}, false, "old"}), ApplyOutcome::kApplied);
   const Version version = {Now(), kPeer};
@@ -119,7 +119,7 @@ TEST_F(ApplyTroubleTest, AForgottenTombstoneKillsAndLeavesNoEntry) {
   CloseAndCheck();
 }
 
-TEST_F(ApplyTroubleTest, WhatWasAgreedUponBeforeTheHorizonMovedIsRefused) {
+TEST_F(ApplyTroubleTest, WhatWasAgreedUponBeforeTheStableTimeMovedIsRefused) {
   OpenWithView();
   const auto before = StoreAccess::NewView(db_.get());
   Forget(Now());
@@ -142,38 +142,39 @@ TEST_F(ApplyTroubleTest, WaitsForTheEndOfAStall) {
   EXPECT_EQ(Get("k"), "v");
 }
 
-// What is known of the sender's life is written before its pairs, and that
-// write waits as patiently as theirs, and no longer.
+// What is known of the sender's incarnation is written before its pairs, and
+// that write waits as patiently as theirs, and no longer.
 TEST_F(ApplyTroubleTest, WhatIsKnownOfTheSenderComesFirst) {
   OpenWithView();
   ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
   Membership* const members = StoreAccess::MembershipOf(db_.get());
   const size_t they = *members->Now().list.Find(kPeer);
   Terms agreed;
-  const auto met = [&](const Life& life) {
+  const auto met = [&](const Incarnation& incarnation) {
     Announcement peer = members->Announce();
-    peer.forgetting.lives.assign(2, {});
-    peer.forgetting.lives[they] = life;
-    return members->Agree(members->Now(), kPeer, life.incarnation, peer,
+    peer.gc.incarnations.assign(2, {});
+    peer.gc.incarnations[they] = incarnation;
+    return members->Agree(members->Now(), kPeer, incarnation.incarnation, peer,
                           &agreed);
   };
-  const Life life = {.incarnation = {1, 7}, .past = {.since = 0}};
-  ASSERT_ROCKS_OK(met(life));
-  view_->AgreeOn(agreed, kPeer, life.incarnation);
+  const Incarnation incarnation = {.incarnation = {1, 7}, .past = {.since = 0}};
+  ASSERT_ROCKS_OK(met(incarnation));
+  view_->AgreeOn(agreed, kPeer, incarnation.incarnation);
   const Pair pair = {
       0, "k", {Now() + (uint64_t{1000} << 16), kPeer}, false, "v"};
   Stall();
   EXPECT_TRUE(absl::IsUnavailable(Apply(pair, [] { return true; })));
-  EXPECT_EQ(members->Now().lives[they].clock, pair.version.time);
+  EXPECT_EQ(members->Now().incarnations[they].clock, pair.version.time);
   std::thread other([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     EndStall();
   });
   EXPECT_EQ(OutcomeOf(pair), ApplyOutcome::kApplied);
   other.join();
-  // Another life by now, heard of somewhere else.
-  Life later = {.incarnation = {2, 8}, .first_clock = pair.version.time};
-  later.past = {.since = 0, .lives = {{life.incarnation, later.first_clock}}};
+  // Another incarnation by now, heard of somewhere else.
+  Incarnation later = {.incarnation = {2, 8}, .first_clock = pair.version.time};
+  later.past = {.since = 0,
+                .incarnations = {{incarnation.incarnation, later.first_clock}}};
   ASSERT_ROCKS_OK(met(later));
   EXPECT_TRUE(absl::IsUnavailable(Apply(pair)));
   // Of another list nothing is known; that pairs go by none is said by others.
@@ -198,7 +199,7 @@ TEST_F(ApplyTroubleTest, StatisticsDoNotWaitForAStalledWriter) {
   }));
   std::atomic<bool> done{false};
   std::thread reader([this, &done] {
-    EXPECT_EQ(db_->GetForgettingStats().epoch, 0u);
+    EXPECT_EQ(db_->GetTombstoneGcStats().epoch, 0u);
     db_->GetIndexStats();
     EXPECT_TRUE(db_->Adoption().done);
     done = true;
@@ -212,7 +213,7 @@ TEST_F(ApplyTroubleTest, StatisticsDoNotWaitForAStalledWriter) {
   EndStall();
   setter.join();
   reader.join();
-  EXPECT_EQ(db_->GetForgettingStats().epoch, 1u);
+  EXPECT_EQ(db_->GetTombstoneGcStats().epoch, 1u);
 }
 
 TEST_F(ApplyTroubleTest, ABrokenDiskIsAnError) {
@@ -228,36 +229,36 @@ TEST_F(ApplyTroubleTest, ABrokenDiskIsAnError) {
   EXPECT_EQ(Get("before"), "v");
 }
 
-TEST_F(ApplyTroubleTest, SuspectsAreMarkedOnceAndLoseAgainstAnything) {
+TEST_F(ApplyTroubleTest, QuarantinedPairsAreMarkedOnceAndLoseAgainstAnything) {
   OpenWithView();
-  store()->Doubt(IndexKeyOf("absent"));
+  store()->Reexamine(IndexKeyOf("absent"));
   EXPECT_FALSE(HasEntry("absent"));
   ASSERT_ROCKS_OK(Put("k", "v"));
-  store()->Doubt(IndexKeyOf("k"));
-  EXPECT_FALSE(EntryOf("k").suspect) << "it matches";
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "rot"));
-  store()->Doubt(IndexKeyOf("k"));
-  EXPECT_TRUE(EntryOf("k").suspect);
-  store()->Doubt(IndexKeyOf("k"));
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 1u);
+  store()->Reexamine(IndexKeyOf("k"));
+  EXPECT_FALSE(EntryOf("k").quarantined) << "it matches";
+  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "corruption"));
+  store()->Reexamine(IndexKeyOf("k"));
+  EXPECT_TRUE(EntryOf("k").quarantined);
+  store()->Reexamine(IndexKeyOf("k"));
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 1u);
   EXPECT_EQ(OutcomeOf({0, "k", {1, kPeer}, false, "of a peer"}),
             ApplyOutcome::kApplied);
-  EXPECT_FALSE(EntryOf("k").suspect);
+  EXPECT_FALSE(EntryOf("k").quarantined);
   EXPECT_EQ(Get("k"), "of a peer");
 }
 
-TEST_F(ApplyTroubleTest, ASuspectThatMatchesAgainIsAcquitted) {
+TEST_F(ApplyTroubleTest, AQuarantinedPairThatMatchesAgainIsReleased) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("k", "v"));
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "rot"));
-  store()->Doubt(IndexKeyOf("k"));
-  EXPECT_TRUE(EntryOf("k").suspect);
+  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "corruption"));
+  store()->Reexamine(IndexKeyOf("k"));
+  EXPECT_TRUE(EntryOf("k").quarantined);
   ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "v"));
   EXPECT_EQ(OutcomeOf({0, "k", {1, kPeer}, false, "older"}),
             ApplyOutcome::kSuperseded);
-  EXPECT_FALSE(EntryOf("k").suspect);
+  EXPECT_FALSE(EntryOf("k").quarantined);
   EXPECT_EQ(Get("k"), "v");
-  EXPECT_EQ(db_->GetIndexStats().acquitted_pairs, 1u);
+  EXPECT_EQ(db_->GetIndexStats().released_pairs, 1u);
   CloseAndCheck();
 }
 
@@ -273,8 +274,8 @@ TEST_F(ApplyTroubleTest, CorruptionIsAFactOnceItHasLasted) {
   ASSERT_ROCKS_OK(db_->Flush({}));
   PutIntoIndex("k", EntryOf("k"));  // so that it need not be read from disk
   *disk_.state = DiskState::kShortReads;
-  store()->Doubt(IndexKeyOf("k"));
-  EXPECT_TRUE(EntryOf("k").suspect);
+  store()->Reexamine(IndexKeyOf("k"));
+  EXPECT_TRUE(EntryOf("k").quarantined);
   EXPECT_EQ(EntryOf("k").version, version);
   const Pair older = {0, "k", {1, kPeer}, false, "older"};
   EXPECT_EQ(OutcomeOf(older), ApplyOutcome::kDeferred);
@@ -289,13 +290,13 @@ TEST_F(ApplyTroubleTest, CorruptionIsAFactOnceItHasLasted) {
   EXPECT_EQ(Get("k"), "older");
 }
 
-TEST_F(ApplyTroubleTest, ASuspectThatCannotBeMarkedIsNotCounted) {
+TEST_F(ApplyTroubleTest, AQuarantinedPairThatCannotBeMarkedIsNotCounted) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("k", "v"));
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "rot"));
+  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "corruption"));
   *disk_.state = DiskState::kBroken;
-  store()->Doubt(IndexKeyOf("k"));
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  store()->Reexamine(IndexKeyOf("k"));
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
 }
 
 TEST_F(ApplyTroubleTest, WhoseClockIsAheadIsLoggedOnceAMinute) {

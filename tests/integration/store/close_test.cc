@@ -41,7 +41,7 @@ TEST_F(CloseTest, CallsAfterwardsAreRefused) {
   for (const Status& status :
        {Put("k", "again"), db_->Delete({}, "k"), db_->Write({}, &batch),
         db_->SetMembers(1, {db_->Identity().replica_id}),
-        db_->ForgetTombstones()}) {
+        db_->CollectTombstones()}) {
     EXPECT_TRUE(status.IsShutdownInProgress()) << status.ToString();
   }
   ASSERT_ROCKS_OK(db_->Close());

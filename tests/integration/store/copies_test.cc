@@ -76,7 +76,7 @@ class CopiesTest : public StoreTest,
     std::string value;
     ASSERT_ROCKS_OK(copy->Get({}, "k", &value));
     EXPECT_EQ(value, "v");
-    EXPECT_EQ(copy->GetIndexStats().suspect_pairs, 0u);
+    EXPECT_EQ(copy->GetIndexStats().pairs_quarantined, 0u);
     ASSERT_ROCKS_OK(copy->Close());
     copy.reset();
     EXPECT_TRUE(IndexEqualsData(Dir(name), replication_.cluster_secret));

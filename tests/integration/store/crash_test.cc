@@ -137,7 +137,7 @@ TEST_F(CrashTest, AdoptionGoesOnAfterKills) {
 
 // Somebody opens the database plainly after a crash and writes: found without
 // a seal. A compaction into the last level takes the sequence number that says
-// so, and then the pair is suspect; here none runs.
+// so, and then the pair is quarantined; here none runs.
 TEST_F(CrashTest, ForeignWritesAfterACrashAreNoticed) {
   options_.disable_auto_compactions = true;
   RunAndKill("load", 0, 100);
@@ -147,11 +147,11 @@ TEST_F(CrashTest, ForeignWritesAfterACrashAreNoticed) {
   });
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   EXPECT_EQ(Get("r0.a0"), "overwritten");
   ScanResult result;
   CloseAndCheck(&result);
-  EXPECT_EQ(result.suspects, 0u);
+  EXPECT_EQ(result.quarantined, 0u);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ class DoorsTest : public StoreTest {
   }
 
   // No session gets a snapshot until all is compared; then the index agrees
-  // with the data, and nothing is suspect.
+  // with the data, and nothing is quarantined.
   void ExpectNoticed() {
     const auto view = StoreAccess::NewView(db_.get());
     bool refused = false;
@@ -98,7 +98,7 @@ class DoorsTest : public StoreTest {
     }
     EXPECT_GT(db_->GetIndexStats().foreign_changes, 0u);
     ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-    EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+    EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   }
   std::optional<IndexEntry> EntryOf(const std::string& key) {
     const auto view = StoreAccess::NewView(db_.get());
@@ -122,7 +122,7 @@ class DoorsTest : public StoreTest {
   void ExpectCleanClose() {
     ScanResult result;
     CloseAndCheck(&result);
-    EXPECT_EQ(result.suspects, 0u);
+    EXPECT_EQ(result.quarantined, 0u);
     ASSERT_ROCKS_OK(Open());
     EXPECT_TRUE(db_->Adoption().done);
   }
@@ -264,8 +264,8 @@ TEST_F(DoorsTest, TheScrubRevertsNothing) {
     }
     ASSERT_ROCKS_OK(status);
   }
-  EXPECT_EQ(scrub->progress().rot_found, 0u);
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(scrub->progress().corruption_found, 0u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   EXPECT_EQ(Get(Key(7)), "theirs");
   EXPECT_TRUE(EntryOf(Key(8))->tombstone);
   ExpectCleanClose();
@@ -348,7 +348,7 @@ TEST_F(DoorsTest, WhatIsNotComparedAtTheCloseIsComparedAfterIt) {
   ASSERT_ROCKS_OK(Root()->Put({}, Key(7), "theirs"));
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   ExpectLaterThan(clock + 1, Key(7), false);
   ExpectLaterThan(clock + 1, Key(500), true);
   ExpectCleanClose();
@@ -375,7 +375,7 @@ TEST_F(DoorsTest, WritesDuringTheRecheckAreComparedToo) {
     quiet = StoreAccess::NewView(db_.get())->TakeSnapshot({}).ok();
     ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
   }
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(Get(Key(900 + i)), "theirs");
     EXPECT_TRUE(EntryOf(Key(930 + i))->tombstone);
@@ -396,7 +396,7 @@ TEST_F(DoorsTest, AForeignProgramIngestsAFile) {
   });
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   EXPECT_EQ(Get("gone"), "theirs");
   ExpectLaterThan(clock + 1, "gone", false);
   ExpectLaterThan(clock + 1, "goto", false);
@@ -417,7 +417,7 @@ TEST_F(DoorsTest, LossBeforeAnOpeningDeletesNothing) {
   });
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  EXPECT_GT(db_->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_GT(db_->GetIndexStats().pairs_quarantined, 0u);
 }
 
 // What is ours, and what changes no data, is not taken for somebody else's.

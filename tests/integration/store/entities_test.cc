@@ -106,7 +106,7 @@ TEST_F(EntitiesTest, AdoptedOnceAreFoundByTheScrubAndNotReplacedByTheirColumn) {
     ASSERT_TRUE(found.ok() && found->has_value());
     EXPECT_FALSE((*snapshot)->ReadValue(**found).ok());  // which is a doubt
   }
-  EXPECT_TRUE(EntryOf("k").suspect);
+  EXPECT_TRUE(EntryOf("k").quarantined);
   EXPECT_EQ(EntryOf("k").version, entry.version);
 
   // The peer took the same column for the value.
@@ -117,14 +117,14 @@ TEST_F(EntitiesTest, AdoptedOnceAreFoundByTheScrubAndNotReplacedByTheirColumn) {
   bool settled = false;
   ASSERT_ROCKS_OK(PairCheck(store()).Settle(family(), "k", &settled));
   EXPECT_FALSE(settled);
-  store()->Doubt(IndexKeyOf("k"));
+  store()->Reexamine(IndexKeyOf("k"));
   EXPECT_EQ(Columns("k"), 2u);
-  EXPECT_TRUE(EntryOf("k").suspect);
+  EXPECT_TRUE(EntryOf("k").quarantined);
   // What was written later counts.
   EXPECT_EQ(OutcomeOf({0, "k", {entry.version.time + 1, kPeer}, false, "new"}),
             ApplyOutcome::kApplied);
   EXPECT_EQ(Get("k"), "new");
-  EXPECT_FALSE(EntryOf("k").suspect);
+  EXPECT_FALSE(EntryOf("k").quarantined);
 }
 
 TEST_F(EntitiesTest, AScrubMeetsThemInTheDataAndByTheIndex) {
@@ -138,10 +138,10 @@ TEST_F(EntitiesTest, AScrubMeetsThemInTheDataAndByTheIndex) {
   uint64_t bytes = 0;
   bool finished = false;
   while (!finished) ASSERT_ROCKS_OK(scrub->Step(&bytes, &finished));
-  EXPECT_EQ(scrub->progress().rot_found, 2u);
-  EXPECT_TRUE(EntryOf("k").suspect);
-  EXPECT_TRUE(EntryOf("unknown").suspect);
-  EXPECT_FALSE(EntryOf("fine").suspect);
+  EXPECT_EQ(scrub->progress().corruption_found, 2u);
+  EXPECT_TRUE(EntryOf("k").quarantined);
+  EXPECT_TRUE(EntryOf("unknown").quarantined);
+  EXPECT_FALSE(EntryOf("fine").quarantined);
   EXPECT_NE(Log().find("wide-column"), std::string::npos);
 }
 

@@ -191,7 +191,7 @@ TEST_F(FamiliesLeftOutTest, DroppedByTheLibraryAtWhateverMomentItWasKilled) {
   ExpectRefused(OpenFamilies({"default"}, {}), "orders");
 }
 
-// All that the index knew of a family is gone: not to be taken for rot.
+// All that the index knew of a family is gone: not to be taken for corruption.
 TEST_F(FamiliesLeftOutTest, OpenButWithoutEntries) {
   ASSERT_ROCKS_OK(OpenFamilies({"default", "orders"}, {}));
   for (int i = 0; i < 20; ++i) {

@@ -97,8 +97,8 @@ AssertionResult IndexEqualsData(const std::string& directory,
       return AssertionFailure() << "misplaced entry of " << key.key;
     }
     if (entry.pending) ++result->pending;
-    if (entry.suspect) {
-      ++result->suspects;
+    if (entry.quarantined) {
+      ++result->quarantined;
       continue;
     }
     const ElementHash hash = CompleteHash(hasher, family, key.key, entry);
@@ -132,8 +132,8 @@ AssertionResult IndexEqualsData(const std::string& directory,
     for (pairs->SeekToFirst(); pairs->Valid(); pairs->Next()) ++result->pairs;
   }
   // Every live entry has its pair, so equal numbers leave no pair without one.
-  if (live + result->suspects < result->pairs ||
-      (result->suspects == 0 && live != result->pairs)) {
+  if (live + result->quarantined < result->pairs ||
+      (result->quarantined == 0 && live != result->pairs)) {
     return AssertionFailure()
            << result->pairs << " pairs, " << live << " live entries";
   }

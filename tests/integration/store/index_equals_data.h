@@ -16,14 +16,14 @@ namespace rocksync {
 struct ScanResult {
   uint64_t pairs = 0;  // in replicated families
   uint64_t tombstones = 0;
-  uint64_t suspects = 0;
+  uint64_t quarantined = 0;
   uint64_t pending = 0;  // entries whose hash no flush has completed
   Digest digest;         // of all elements, recomputed from the data
 };
 
 // Reads the database in `directory` with plain RocksDB, read-only, and checks
 // that every pair of a replicated family has one live entry whose hash is that
-// of the stored value, and every live entry its pair. Suspect entries are
+// of the stored value, and every live entry its pair. Quarantined entries are
 // counted and let through.
 ::testing::AssertionResult IndexEqualsData(const std::string& directory,
                                            const ClusterSecret& secret,

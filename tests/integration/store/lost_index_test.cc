@@ -106,7 +106,7 @@ TEST_F(LostIndexTest, LacksAnyOfItsRecords) {
   ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
   for (const std::string_view name :
        {kFormatRecord, kClusterRecord, kIdentityRecord, kPastRecord,
-        kPlaceRecord, kFamiliesRecord, kForgettingRecord, kLeaseRecord}) {
+        kPlaceRecord, kFamiliesRecord, kGcStateRecord, kLeaseRecord}) {
     SCOPED_TRACE(name);
     std::string bytes;
     WithIndex([&](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {

@@ -183,7 +183,7 @@ TEST_F(MarkerCrashTest, ACopyThatBecomesANewReplica) {
         ASSERT_ROCKS_OK(status);
         ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
         EXPECT_NE(db_->Identity().replica_id, original_);
-        EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+        EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
         ExpectValues();
       });
 }

@@ -53,7 +53,7 @@ TEST_F(MemberListOnDiskTest, ACopyIsNoMemberInPlaceOfItsOriginal) {
                         std::filesystem::copy_options::recursive);
   replication_.open_copy_as_new_replica = true;
   ASSERT_ROCKS_OK(OpenOther("copy", &db_));
-  EXPECT_EQ(db_->GetForgettingStats().epoch, 0u);
+  EXPECT_EQ(db_->GetTombstoneGcStats().epoch, 0u);
 }
 
 }  // namespace

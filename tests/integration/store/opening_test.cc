@@ -33,14 +33,14 @@ class OpeningTest : public StoreTest {
         rocksdb::BottommostLevelCompaction::kForce;
     ASSERT_ROCKS_OK(db->CompactRange(compact, nullptr, nullptr));
   }
-  // "rot" changes and "lost" goes, without a write.
+  // "corruption" changes and "lost" goes, without a write.
   void Damage(const std::string& name) {
     class Damaging final : public rocksdb::CompactionFilter {
      public:
       const char* Name() const override { return "damage"; }
       bool Filter(int, const rocksdb::Slice& key, const rocksdb::Slice&,
                   std::string* value, bool* changed) const override {
-        *changed = key == "rot";
+        *changed = key == "corruption";
         if (*changed) *value = "other";
         return key == "lost";
       }
@@ -198,7 +198,8 @@ TEST_F(OpeningTest, PeersNoticeCopiedDirectoriesAndRollbacks) {
   EXPECT_NE(back.ToString().find("rolled back"), std::string::npos);
   ReplicaIdentity clock_back = db_->Identity();
   clock_back.clock = 1;
-  EXPECT_TRUE(peer->RememberPeer(clock_back).ok());  // two set-ups of one life
+  EXPECT_TRUE(
+      peer->RememberPeer(clock_back).ok());  // two set-ups of one incarnation
   // A later opening starts from no earlier reading, however far it has come.
   clock_back.past.push_back({clock_back.incarnation,
                              clock_back.incarnation_nonce,
@@ -313,19 +314,19 @@ TEST_F(OpeningTest, WhoMetItselfOpensAsNewReplicaIfAskedTo) {
   EXPECT_EQ(db_->Identity().replica_id, renewed);
 }
 
-TEST_F(OpeningTest, WhoPromisedMoreOpensAsNewReplicaUnlessTakenBack) {
+TEST_F(OpeningTest, WhoAcknowledgedMoreOpensAsNewReplicaUnlessTakenBack) {
   ASSERT_ROCKS_OK(Open());
   const uint64_t original = db_->Identity().replica_id;
   const auto reopen = [&](bool as_new) {
     replication_.open_copy_as_new_replica = as_new;
     ASSERT_ROCKS_OK(Open());
   };
-  ASSERT_ROCKS_OK(StoreAccess::NotePromisedMore(db_.get(), 5));
-  ASSERT_ROCKS_OK(StoreAccess::NotePromisedMore(db_.get(), 6));
+  ASSERT_ROCKS_OK(StoreAccess::NoteAcknowledgedMore(db_.get(), 5));
+  ASSERT_ROCKS_OK(StoreAccess::NoteAcknowledgedMore(db_.get(), 6));
   ASSERT_ROCKS_OK(StoreAccess::NoteTakenBack(db_.get(), 5));
   reopen(/*as_new=*/true);
   EXPECT_EQ(db_->Identity().replica_id, original) << "5 lets it in again";
-  ASSERT_ROCKS_OK(StoreAccess::NotePromisedMore(db_.get(), 5));
+  ASSERT_ROCKS_OK(StoreAccess::NoteAcknowledgedMore(db_.get(), 5));
   ASSERT_ROCKS_OK(StoreAccess::NoteTakenBack(db_.get(), 6));
   reopen(/*as_new=*/false);
   EXPECT_EQ(db_->Identity().replica_id, original) << "nobody asked for it";
@@ -490,7 +491,7 @@ TEST_F(OpeningTest, ForeignWritesAreNoticedAndGetFreshVersions) {
   });
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   const auto view = StoreAccess::NewView(db_.get());
   {
     const auto snapshot = view->TakeSnapshot({});
@@ -506,7 +507,7 @@ TEST_F(OpeningTest, ForeignWritesAreNoticedAndGetFreshVersions) {
   EXPECT_EQ(Total().count, before.count + 1);
   ScanResult result;
   CloseAndCheck(&result);
-  EXPECT_EQ(result.suspects, 0u);
+  EXPECT_EQ(result.quarantined, 0u);
   // The check is over for good.
   ASSERT_ROCKS_OK(Open());
   EXPECT_TRUE(db_->Adoption().done);
@@ -529,7 +530,7 @@ TEST_F(OpeningTest, ForeignWritesAreNotRevertedForWantOfASequenceNumber) {
   });
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   const auto view = StoreAccess::NewView(db_.get());
   {
     const auto snapshot = view->TakeSnapshot({});
@@ -545,11 +546,11 @@ TEST_F(OpeningTest, ForeignWritesAreNotRevertedForWantOfASequenceNumber) {
   CloseAndCheck();
 }
 
-// What disagrees although nobody wrote is suspect: not offered, and whatever a
-// peer has wins.
-TEST_F(OpeningTest, DisagreementWithoutEvidenceIsSuspect) {
+// What disagrees although nobody wrote is quarantined: not offered, and
+// whatever a peer has wins.
+TEST_F(OpeningTest, DisagreementWithoutEvidenceIsQuarantined) {
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(Put("rot", "value"));
+  ASSERT_ROCKS_OK(Put("corruption", "value"));
   ASSERT_ROCKS_OK(Put("lost", "value"));
   ASSERT_ROCKS_OK(Put("fine", "value"));
   ASSERT_ROCKS_OK(db_->Flush({}));
@@ -557,25 +558,26 @@ TEST_F(OpeningTest, DisagreementWithoutEvidenceIsSuspect) {
   Damage("db");
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 2u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 2u);
   EXPECT_EQ(Total().count, 1u);
   const auto view = StoreAccess::NewView(db_.get());
   {
     const auto snapshot = view->TakeSnapshot({});
     ASSERT_TRUE(snapshot.ok());
-    EXPECT_FALSE((*snapshot)->FindKey(0, "rot")->has_value());
+    EXPECT_FALSE((*snapshot)->FindKey(0, "corruption")->has_value());
     EXPECT_TRUE((*snapshot)->FindKey(0, "fine")->has_value());
   }
   std::vector<ApplyOutcome> outcomes;
-  const std::vector<Pair> pairs = {{0, "rot", {1, 99}, false, "of a peer"}};
+  const std::vector<Pair> pairs = {
+      {0, "corruption", {1, 99}, false, "of a peer"}};
   ASSERT_TRUE(view->Apply(pairs, {}, &outcomes).ok());
   EXPECT_EQ(outcomes[0], ApplyOutcome::kApplied);
-  EXPECT_EQ(Get("rot"), "of a peer");
+  EXPECT_EQ(Get("corruption"), "of a peer");
   ASSERT_ROCKS_OK(Put("lost", "again"));
   CloseAndCheck();
 }
 
-TEST_F(OpeningTest, RotInAValueIsNoticedWhenItIsRead) {
+TEST_F(OpeningTest, CorruptionInAValueIsNoticedWhenItIsRead) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("k", "value"));
   const auto view = StoreAccess::NewView(db_.get());
@@ -586,7 +588,8 @@ TEST_F(OpeningTest, RotInAValueIsNoticedWhenItIsRead) {
     IndexEntry other = entry;
     other.hash.low ^= 1;
     EXPECT_TRUE(absl::IsDataLoss((*snapshot)->ReadValue(other).status()));
-    EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 0u) << "read again, it fits";
+    EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u)
+        << "read again, it fits";
   }
   // Not a write past the library, which would be noticed and count.
   ASSERT_ROCKS_OK(StoreAccess::StoreOf(db_.get())->db()->Put({}, "k", "valuf"));
@@ -596,7 +599,7 @@ TEST_F(OpeningTest, RotInAValueIsNoticedWhenItIsRead) {
     const IndexEntry entry = (*snapshot)->FindKey(0, "k").value().value();
     EXPECT_TRUE(absl::IsDataLoss((*snapshot)->ReadValue(entry).status()));
   }
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 1u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 1u);
   EXPECT_EQ(Total().count, 0u) << "not offered any more";
 }
 

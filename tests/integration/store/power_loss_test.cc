@@ -9,8 +9,8 @@
 #include <mutex>
 #include <string>
 
-#include "replication/protocol/life.h"
-#include "replication/store/identity_life.h"
+#include "replication/protocol/incarnation.h"
+#include "replication/store/identity_incarnation.h"
 #include "replication/store/membership.h"
 #include "replication/store/store.h"
 #include "rocksdb/env.h"
@@ -41,7 +41,7 @@ class PowerLossTest : public StoreTest {
     ASSERT_ROCKS_OK(Open());
   }
 
-  // The process dies and the disk forgets; then it comes back.
+  // The process dies and the disk collects; then it comes back.
   void LosePower() {
     {
       const std::lock_guard lock(mutex_);
@@ -84,11 +84,12 @@ class PowerLossTest : public StoreTest {
   // What a member that lists both of us says.
   Announcement PeerSays(uint64_t reading) {
     Announcement said = {reading, membership()->Now()};
-    Forgetting* const forgetting = &said.forgetting;
-    const size_t they = *forgetting->list.Find(kPeer);
-    forgetting->holds.assign(forgetting->holds.size(), reading);
-    forgetting->vouched[they] = reading;
-    forgetting->lives[they] = {kLife, 1, reading, {.since = 1, .lives = {}}};
+    GcState* const gc = &said.gc;
+    const size_t they = *gc->list.Find(kPeer);
+    gc->summary.assign(gc->summary.size(), reading);
+    gc->acknowledged[they] = reading;
+    gc->incarnations[they] = {
+        kIncarnation, 1, reading, {.since = 1, .incarnations = {}}};
     return said;
   }
   // Meets a peer and is proven equal to it.
@@ -96,15 +97,15 @@ class PowerLossTest : public StoreTest {
     const Announcement mine = membership()->Announce();
     Terms agreed;
     ASSERT_ROCKS_OK(
-        membership()->Agree(mine.forgetting, kPeer, kLife, peer, &agreed));
+        membership()->Agree(mine.gc, kPeer, kIncarnation, peer, &agreed));
     ASSERT_ROCKS_OK(membership()->Proved(mine, kPeer, peer));
   }
-  uint64_t Vouched() {
-    const Forgetting now = membership()->Now();
-    return now.vouched[*now.list.Find(Me())];
+  uint64_t Acknowledged() {
+    const GcState now = membership()->Now();
+    return now.acknowledged[*now.list.Find(Me())];
   }
 
-  static constexpr Incarnation kLife{.counter = 1, .random = 5};
+  static constexpr IncarnationId kIncarnation{.counter = 1, .random = 5};
 
   std::mutex mutex_;
   crash::DurableFiles files_;
@@ -154,9 +155,9 @@ TEST_F(PowerLossTest, LocalWritesBeatWhatWasAppliedAndLost) {
 
 TEST_F(PowerLossTest, AnOpeningThatPeersMayHaveMetIsRemembered) {
   LosePower();
-  const Life met = LifeOf(db_->Identity());
+  const Incarnation met = IncarnationOf(db_->Identity());
   LosePower();
-  const Life now = LifeOf(db_->Identity());
+  const Incarnation now = IncarnationOf(db_->Identity());
   EXPECT_EQ(now.incarnation.counter, met.incarnation.counter + 1);
   EXPECT_EQ(Compare(met, now), Succession::kFollows)
       << Describe(Compare(met, now), met, now);
@@ -165,44 +166,44 @@ TEST_F(PowerLossTest, AnOpeningThatPeersMayHaveMetIsRemembered) {
 TEST_F(PowerLossTest, TheMemberListIsRemembered) {
   ASSERT_ROCKS_OK(db_->SetMembers(7, {Me(), kPeer}));
   LosePower();
-  EXPECT_EQ(db_->GetForgettingStats().epoch, 7u);
-  EXPECT_EQ(db_->GetForgettingStats().members.size(), 2u);
+  EXPECT_EQ(db_->GetTombstoneGcStats().epoch, 7u);
+  EXPECT_EQ(db_->GetTombstoneGcStats().members.size(), 2u);
 }
 
 TEST_F(PowerLossTest,
        AListThatIsLearnedIsRememberedAndItsMembersClockFollowed) {
-  Forgetting theirs;
+  GcState theirs;
   const auto list = SucceedingList({}, 3, {Me(), kPeer}, kPeer);
   ASSERT_TRUE(list.ok()) << list.status();
   Found(*list, &theirs);
   const uint64_t reading = Now() + 30 * kSeconds;
   ASSERT_ROCKS_OK(membership()->Learn({reading, theirs}));
   LosePower();
-  EXPECT_EQ(db_->GetForgettingStats().epoch, 3u);
-  ASSERT_ROCKS_OK(Put("key", "a newcomer's"));
+  EXPECT_EQ(db_->GetTombstoneGcStats().epoch, 3u);
+  ASSERT_ROCKS_OK(Put("key", "a new member's"));
   EXPECT_GT(VersionOf("key").time, reading);
 }
 
-TEST_F(PowerLossTest, WhatIsVouchedForIsRemembered) {
+TEST_F(PowerLossTest, WhatIsAcknowledgedIsRemembered) {
   ASSERT_ROCKS_OK(db_->SetMembers(1, {Me(), kPeer}));
   ASSERT_ROCKS_OK(Put("key", "value"));
   const uint64_t reading = Now() - kSeconds;
   Meet(PeerSays(reading));
-  const uint64_t vouched = Vouched();
-  ASSERT_GT(vouched, 0u);
+  const uint64_t acknowledged = Acknowledged();
+  ASSERT_GT(acknowledged, 0u);
   LosePower();
-  EXPECT_EQ(Vouched(), vouched);
+  EXPECT_EQ(Acknowledged(), acknowledged);
 }
 
-TEST_F(PowerLossTest, TheHorizonIsRemembered) {
+TEST_F(PowerLossTest, TheStableTimeIsRemembered) {
   ASSERT_ROCKS_OK(db_->SetMembers(1, {Me(), kPeer}));
   ASSERT_ROCKS_OK(db_->Delete({}, "key"));
   Meet(PeerSays(Now()));
-  ASSERT_ROCKS_OK(db_->ForgetTombstones());
-  const uint64_t horizon = store()->reader().horizon();
-  ASSERT_GT(horizon, 0u);
+  ASSERT_ROCKS_OK(db_->CollectTombstones());
+  const uint64_t stable_time = store()->reader().stable_time();
+  ASSERT_GT(stable_time, 0u);
   LosePower();
-  EXPECT_EQ(store()->reader().horizon(), horizon);
+  EXPECT_EQ(store()->reader().stable_time(), stable_time);
 }
 
 // Whoever has a peer's pairs knows from which of its lives they came.
@@ -210,27 +211,27 @@ TEST_F(PowerLossTest, TheSenderOfAPairThatIsThereIsRemembered) {
   ASSERT_ROCKS_OK(db_->SetMembers(1, {Me(), kPeer}));
   Meet(PeerSays(Now()));
   const auto view = StoreAccess::NewView(db_.get());
-  view->AgreeOn(store()->terms(), kPeer, kLife);
+  view->AgreeOn(store()->terms(), kPeer, kIncarnation);
   const uint64_t later = Now() + 20 * kSeconds;
   Apply("key", later, view.get());
   ASSERT_TRUE(view->Sync().ok());
   LosePower();
   EXPECT_EQ(Get("key"), "a peer's");
-  const Forgetting now = membership()->Now();
-  EXPECT_GE(now.lives[*now.list.Find(kPeer)].clock, later);
+  const GcState now = membership()->Now();
+  EXPECT_GE(now.incarnations[*now.list.Find(kPeer)].clock, later);
 }
 
 TEST_F(PowerLossTest, APeerIsRemembered) {
-  const ReplicaIdentity peer =
-      IdentityOf(kPeer, {kLife, 1, Now(), {.since = 1, .lives = {}}});
+  const ReplicaIdentity peer = IdentityOf(
+      kPeer, {kIncarnation, 1, Now(), {.since = 1, .incarnations = {}}});
   ASSERT_ROCKS_OK(db_->RememberPeer(peer));
   LosePower();
   const auto known = StoreAccess::Recall(db_.get(), kPeer);
   ASSERT_TRUE(known.has_value());
-  EXPECT_EQ(known->incarnation, kLife);
+  EXPECT_EQ(known->incarnation, kIncarnation);
 }
 
-TEST_F(PowerLossTest, ThatALifeIsOverIsRemembered) {
+TEST_F(PowerLossTest, ThatAnIncarnationIsOverIsRemembered) {
   const uint64_t before = Me();
   ASSERT_ROCKS_OK(StoreAccess::NoteSuperseded(db_.get()));
   replication_.open_copy_as_new_replica = true;

@@ -51,7 +51,7 @@ class RocksDBFixture {
   // Goes on with what the files hold at this moment, as after kill -9.
   void CrashAndReopen() {
     const std::string before = Directory();
-    ++lives_;
+    ++incarnations_;
     std::filesystem::copy(before, Directory(),
                           std::filesystem::copy_options::recursive);
     view_.reset();
@@ -60,7 +60,9 @@ class RocksDBFixture {
   }
 
  private:
-  std::string Directory() const { return root_ + "/" + std::to_string(lives_); }
+  std::string Directory() const {
+    return root_ + "/" + std::to_string(incarnations_);
+  }
 
   void Open() {
     rocksdb::Options options;
@@ -85,7 +87,7 @@ class RocksDBFixture {
   }
 
   std::string root_;
-  int lives_ = 0;
+  int incarnations_ = 0;
   std::unique_ptr<ReplicatedDB> db_;
   std::unique_ptr<StorageView> view_;
 };

@@ -116,7 +116,7 @@ TEST_F(SealTest, FilesOfSomebodyElseAreNot) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
   // Noticed: a peer's pair will replace it.
-  EXPECT_EQ(db_->GetIndexStats().suspect_pairs, 1u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 1u);
 }
 
 }  // namespace

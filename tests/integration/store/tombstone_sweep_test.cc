@@ -1,4 +1,4 @@
-// Forgotten tombstones leave the index: all of them, nothing else, and whatever
+// Collected tombstones leave the index: all of them, nothing else, and whatever
 // comes in between.
 
 #include "replication/store/tombstone_sweep.h"
@@ -16,11 +16,11 @@ namespace {
 
 class TombstoneSweepTest : public TroubleTest {
  protected:
-  bool Swept() { return !db_->GetForgettingStats().sweeping; }
-  uint64_t Removed() { return db_->GetForgettingStats().removed; }
+  bool Swept() { return !db_->GetTombstoneGcStats().sweeping; }
+  uint64_t Removed() { return db_->GetTombstoneGcStats().removed; }
 
-  // A tombstone that was forgotten, put there past the sweep.
-  void PutForgotten(const std::string& key) {
+  // A tombstone that was collected, put there past the sweep.
+  void PutCollected(const std::string& key) {
     StoredEntry entry;
     entry.version = {1, kPeer};
     entry.tombstone = true;
@@ -32,7 +32,7 @@ class TombstoneSweepTest : public TroubleTest {
     *disk_.state = DiskState::kUnreadable;
   }
   rocksdb::Status Remove(const std::string& key) {
-    return RemoveForgotten(store(), {IndexKeyOf(key)}, &removed_);
+    return RemoveCollected(store(), {IndexKeyOf(key)}, &removed_);
   }
 
   uint64_t removed_ = 0;
@@ -73,8 +73,8 @@ TEST_F(TombstoneSweepTest, TriesAgainAfterAnErrorInReading) {
   ASSERT_ROCKS_OK(db_->Close());
 }
 
-// In a newer list two replicas agree on the smaller of their horizons. What was
-// swept up to the larger one is gone all the same.
+// In a newer list two replicas agree on the smaller of their stable times. What
+// was swept up to the larger one is gone all the same.
 TEST_F(TombstoneSweepTest, DigestsFollowAHorizonThatFallsBack) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("kept", "v"));
@@ -86,11 +86,11 @@ TEST_F(TombstoneSweepTest, DigestsFollowAHorizonThatFallsBack) {
   ASSERT_ROCKS_OK(db_->SetMembers(2, {db_->Identity().replica_id, kPeer}));
   Membership* const members = StoreAccess::MembershipOf(db_.get());
   Announcement peer = members->Announce();
-  peer.forgetting.horizon = 0;
-  peer.forgetting.horizon_epoch = 0;
+  peer.gc.stable_time = 0;
+  peer.gc.stable_epoch = 0;
   Terms agreed;
   ASSERT_ROCKS_OK(members->Agree(members->Now(), kPeer, {}, peer, &agreed));
-  ASSERT_EQ(members->Now().horizon, 0u);
+  ASSERT_EQ(members->Now().stable_time, 0u);
   EXPECT_EQ(Total().count, 1u);
   CloseAndCheck();
 }
@@ -108,8 +108,8 @@ TEST_F(TombstoneSweepTest, GoesOnPastAnEntryThatDoesNotParse) {
   EXPECT_TRUE(Eventually([this] { return Swept(); }));
   EXPECT_EQ(Removed(), 1u);
   EXPECT_TRUE(HasEntry("damaged"));
-  store()->Doubt(IndexKeyOf("damaged"));
-  EXPECT_FALSE(HasEntry("damaged")) << "it was a forgotten tombstone";
+  store()->Reexamine(IndexKeyOf("damaged"));
+  EXPECT_FALSE(HasEntry("damaged")) << "it was a collected tombstone";
   CloseAndCheck();
 }
 
@@ -157,15 +157,15 @@ TEST_F(TombstoneSweepTest, LooksAgainUnderTheLock) {
   OpenWithView();
   Forget(Now());
   ASSERT_TRUE(Eventually([this] { return Swept(); }));
-  ASSERT_ROCKS_OK(RemoveForgotten(store(), {}, &removed_));
+  ASSERT_ROCKS_OK(RemoveCollected(store(), {}, &removed_));
   ASSERT_ROCKS_OK(Remove("absent"));
   EXPECT_EQ(removed_, 0u);
-  PutForgotten("k");
+  PutCollected("k");
   ASSERT_ROCKS_OK(Put("k", "written again"));
   ASSERT_ROCKS_OK(Remove("k"));
   EXPECT_EQ(removed_, 0u);
   EXPECT_TRUE(HasEntry("k"));
-  PutForgotten("gone");
+  PutCollected("gone");
   ASSERT_ROCKS_OK(Remove("gone"));
   EXPECT_EQ(removed_, 1u);
   EXPECT_FALSE(HasEntry("gone"));
@@ -178,13 +178,13 @@ TEST_F(TombstoneSweepTest, RemovesNothingWhileWritesStallOrFail) {
   OpenWithView();
   Forget(Now());
   ASSERT_TRUE(Eventually([this] { return Swept(); }));
-  PutForgotten("gone");
+  PutCollected("gone");
   Stall();
   EXPECT_TRUE(Remove("gone").IsBusy());
   EXPECT_EQ(removed_, 0u);
   EndStall();
   ASSERT_TRUE(Eventually([this] { return Remove("gone").ok(); }));
-  PutForgotten("gone");
+  PutCollected("gone");
   *disk_.state = DiskState::kBroken;
   EXPECT_TRUE(Remove("gone").IsIOError());
   EXPECT_EQ(removed_, 0u);

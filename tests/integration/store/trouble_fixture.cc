@@ -76,19 +76,19 @@ void TroubleTest::PutIntoIndex(const std::string& key,
   ASSERT_ROCKS_OK(store()->db()->Write({}, &batch));
 }
 
-void TroubleTest::Forget(uint64_t horizon) {
+void TroubleTest::Forget(uint64_t stable_time) {
   Membership* const members = StoreAccess::MembershipOf(db_.get());
   if (members->Now().list.epoch == 0) {
     ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
   }
-  const Forgetting mine = members->Now();
+  const GcState mine = members->Now();
   Announcement peer = members->Announce();
-  peer.forgetting.horizon = horizon;
-  peer.forgetting.horizon_epoch = mine.list.epoch;
-  peer.forgetting.purged = horizon;
+  peer.gc.stable_time = stable_time;
+  peer.gc.stable_epoch = mine.list.epoch;
+  peer.gc.purged = stable_time;
   Terms agreed;
   ASSERT_ROCKS_OK(members->Agree(mine, kPeer, {}, peer, &agreed));
-  ASSERT_EQ(members->Now().horizon, horizon);
+  ASSERT_EQ(members->Now().stable_time, stable_time);
   view_ = StoreAccess::NewView(db_.get());
 }
 

@@ -1,5 +1,5 @@
 // A store in trouble: index entries that do not read, a disk that fails, writes
-// that stall, a horizon that moves, a clock that is set.
+// that stall, a stable time that moves, a clock that is set.
 
 #ifndef ROCKSYNC_TESTS_INTEGRATION_STORE_TROUBLE_FIXTURE_H_
 #define ROCKSYNC_TESTS_INTEGRATION_STORE_TROUBLE_FIXTURE_H_
@@ -52,8 +52,8 @@ class TroubleTest : public StoreTest {
   void PutIntoIndex(const std::string& key, const StoredEntry& entry);
   void DamageEntry(const std::string& key) { PutIntoIndex(key, "?"); }
 
-  // A peer that is a member too says that all up to `horizon` is forgotten.
-  void Forget(uint64_t horizon);
+  // A peer that is a member too says that all up to `stable time` is collected.
+  void Forget(uint64_t stable_time);
 
   // Writes past the store until RocksDB stops writes; EndStall lets it go on.
   void Stall();

@@ -98,7 +98,7 @@ TEST_F(WriteBufferBudgetTest, StallsEndWhicheverFamilyIsFull) {
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
 }
 
-TEST_F(WriteBufferBudgetTest, ARestingReplicaIsChargedAFewPages) {
+TEST_F(WriteBufferBudgetTest, AOfflineReplicaIsChargedAFewPages) {
   SetBudget(size_t{64} << 20, /*allow_stall=*/false);
   ASSERT_ROCKS_OK(Open());
   EXPECT_LE(budget_->memory_usage(), size_t{32} << 10);

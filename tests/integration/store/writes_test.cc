@@ -405,7 +405,7 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
   }
 }
 
-TEST_F(WritesTest, AComparatorThatTellsAllBytesApartNeedsNoVoucher) {
+TEST_F(WritesTest, AComparatorThatTellsAllBytesApartNeedsNoGuarantee) {
   static const TellingAllApart telling;
   options_.comparator = &telling;
   ASSERT_ROCKS_OK(Open());

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "replication/protocol/span.h"
+#include "replication/protocol/leaf_batch.h"
 #include "replication/store/index_key.h"
 #include "replication/store/pair_check.h"
 #include "replication/store/scrub.h"
@@ -27,8 +27,8 @@ class WrongDigestsTest : public TroubleTest {
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
     std::vector<uint32_t> leaves((*snapshot)->LeafDigests().size());
     std::iota(leaves.begin(), leaves.end(), 0);
-    const auto span = Span::Load(**snapshot, leaves, {});
-    ASSERT_TRUE(span.ok()) << span.status();
+    const auto batch = LeafBatch::Load(**snapshot, leaves, {});
+    ASSERT_TRUE(batch.ok()) << batch.status();
   }
 };
 
@@ -61,9 +61,9 @@ TEST_F(WrongDigestsTest, DoNotComeOfAFamilyThatIsDroppedMeanwhile) {
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
   const uint32_t leaf = LeafOf(store()->reader().hasher().Position("a", "key"));
-  const auto span = Span::Load(**snapshot, {leaf}, {});
-  ASSERT_TRUE(span.ok()) << span.status();
-  EXPECT_EQ(span->merged().count, 1u);
+  const auto batch = LeafBatch::Load(**snapshot, {leaf}, {});
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_EQ(batch->merged().count, 1u);
   EXPECT_EQ(Noticed(), 0u);
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
 }
@@ -92,7 +92,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfFamiliesThatComeAndGo) {
       bool finished = false;
       scrub->Step(&bytes, &finished).PermitUncheckedError();
     }
-    EXPECT_EQ(scrub->progress().rot_found, 0u) << Log();
+    EXPECT_EQ(scrub->progress().corruption_found, 0u) << Log();
   });
   while (!done) {
     view_ = StoreAccess::NewView(db_.get());
@@ -100,7 +100,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfFamiliesThatComeAndGo) {
     if (!snapshot.ok()) continue;
     std::vector<uint32_t> leaves((*snapshot)->LeafDigests().size());
     std::iota(leaves.begin(), leaves.end(), 0);
-    EXPECT_TRUE(Span::Load(**snapshot, leaves, {}).ok());
+    EXPECT_TRUE(LeafBatch::Load(**snapshot, leaves, {}).ok());
   }
   families.join();
   scrubs.join();
@@ -171,7 +171,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfAForeignHandInTheIndex) {
   delete raw;
   OpenWithView();
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  // The pair that lacks an entry is suspect and does not count.
+  // The pair that lacks an entry is quarantined and does not count.
   EXPECT_EQ(Total().count, 1u);
   ReadAll();
   EXPECT_EQ(Noticed(), 0u);

@@ -158,21 +158,22 @@ TEST_F(RescueTest, NothingToRescue) {
 TEST_F(RescueTest, ADamagedPairIsNotAmongTheSoundOnes) {
   a_->Stop();
   a_->Put("mine", "kept");
-  a_->Put("rotten", "value");
+  a_->Put("corrupted", "value");
   // Not a write past the library, which would be noticed and count.
   ASSERT_TRUE(IsOk(StoreAccess::StoreOf(a_->db())->db()->Put(
-      rocksdb::WriteOptions(), "rotten", "valuf")));
+      rocksdb::WriteOptions(), "corrupted", "valuf")));
   a_->Close();
   EXPECT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
   EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
-  EXPECT_TRUE(List().at("rotten")["damaged"].get<bool>());
-  EXPECT_EQ(Pairs("default.suspect.sst"), (Contents{{"rotten", "valuf"}}));
-  EXPECT_THAT(out_.str(), HasSubstr("1 suspect pairs"));
+  EXPECT_TRUE(List().at("corrupted")["damaged"].get<bool>());
+  EXPECT_EQ(Pairs("default.quarantined.sst"),
+            (Contents{{"corrupted", "valuf"}}));
+  EXPECT_THAT(out_.str(), HasSubstr("1 quarantined pairs"));
 }
 
 // Written past the library, and a crash before that was noticed: no index knows
 // of it, and the digests of the two are equal.
-TEST_F(RescueTest, WhatHasNoIndexEntryIsExportedAsSuspect) {
+TEST_F(RescueTest, WhatHasNoIndexEntryIsExportedAsQuarantined) {
   a_->Stop();
   for (const auto& [key, value] :
        Contents{{"unknown", "only here"}, {"k5", "value"}, {"k6", "another"}}) {
@@ -189,7 +190,7 @@ TEST_F(RescueTest, WhatHasNoIndexEntryIsExportedAsSuspect) {
   EXPECT_EQ(Rescue(b_->address()), kRescueExported) << out_.str() << err_.str();
   EXPECT_EQ(Pairs(), Contents());
   EXPECT_EQ(
-      Pairs("default.suspect.sst"),
+      Pairs("default.quarantined.sst"),
       (Contents{{"gone", "x"}, {"k6", "another"}, {"unknown", "only here"}}))
       << "but not what the other holds too";
   const auto list = List();
@@ -197,29 +198,29 @@ TEST_F(RescueTest, WhatHasNoIndexEntryIsExportedAsSuspect) {
   EXPECT_EQ(list.at("unknown")["why"], "missing_there");
   EXPECT_EQ(list.at("k6")["why"], "other_content");
   EXPECT_EQ(list.at("gone")["why"], "deleted_there");
-  EXPECT_TRUE(list.at("unknown")["suspect"].get<bool>());
+  EXPECT_TRUE(list.at("unknown")["quarantined"].get<bool>());
   EXPECT_FALSE(list.at("unknown")["damaged"].get<bool>());
   EXPECT_EQ(list.at("unknown")["time_ms"], 0);
-  EXPECT_THAT(out_.str(), HasSubstr("also 3 suspect pairs"));
+  EXPECT_THAT(out_.str(), HasSubstr("also 3 quarantined pairs"));
 }
 
 // And once a scrub has found it.
-TEST_F(RescueTest, ASuspectPairIsExported) {
+TEST_F(RescueTest, AQuarantinedPairIsExported) {
   a_->Put("mine", "kept");
   Unindex("mine");
   ASSERT_TRUE(IsOk(a_->replicator()->ScrubNow()));
-  ASSERT_EQ(a_->db()->GetIndexStats().suspect_pairs, 1u);
+  ASSERT_EQ(a_->db()->GetIndexStats().pairs_quarantined, 1u);
   a_->Stop();
   a_->Close();
   EXPECT_EQ(Rescue(b_->address()), kRescueExported) << out_.str() << err_.str();
-  EXPECT_EQ(Pairs("default.suspect.sst"), (Contents{{"mine", "kept"}}));
+  EXPECT_EQ(Pairs("default.quarantined.sst"), (Contents{{"mine", "kept"}}));
   EXPECT_EQ(List().at("mine")["why"], "missing_there");
 
   std::filesystem::remove_all(directory_ + "/rescued");
   b_->Stop();
   b_->Close();
   EXPECT_EQ(Rescue(b_->setting().directory), kRescueExported) << err_.str();
-  EXPECT_EQ(Pairs("default.suspect.sst"), (Contents{{"mine", "kept"}}));
+  EXPECT_EQ(Pairs("default.quarantined.sst"), (Contents{{"mine", "kept"}}));
 }
 
 TEST_F(RescueTest, Errors) {

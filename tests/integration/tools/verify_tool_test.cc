@@ -96,7 +96,7 @@ TEST_F(ToolTest, TwoRunningReplicas) {
 }
 
 // In no set, so nobody can say that they are equal: running or at rest.
-TEST_F(ToolTest, SuspectPairsAreNotCalledEqual) {
+TEST_F(ToolTest, QuarantinedPairsAreNotCalledEqual) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
   ASSERT_TRUE(IsOk(a->Start()));
@@ -117,7 +117,7 @@ TEST_F(ToolTest, SuspectPairsAreNotCalledEqual) {
   options.json = true;
   out_.str("");
   ASSERT_EQ(RunStatus(options, out_, err_), 0) << err_.str();
-  EXPECT_EQ(nlohmann::json::parse(out_.str())["suspects_held"], 1);
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["quarantined_now"], 1);
 
   for (TestReplica* replica : {a.get(), b.get()}) {
     replica->Stop();
@@ -292,8 +292,8 @@ TEST_F(ToolTest, Status) {
   EXPECT_EQ(status["families_not_there"], nlohmann::json::array({"defualt"}));
   EXPECT_EQ(status["pairs_sent"], 1);
   EXPECT_EQ(status["index"]["done"], true);
-  EXPECT_EQ(status["suspect_pairs"], 0);
-  EXPECT_EQ(status["scrub"]["rot_found"], 0);
+  EXPECT_EQ(status["pairs_quarantined"], 0);
+  EXPECT_EQ(status["scrub"]["corruption_found"], 0);
   ASSERT_EQ(status["peers"].size(), 1u);
   EXPECT_EQ(status["peers"][0]["address"], b->address());
   EXPECT_GT(status["peers"][0]["last_proven_equal_ms"], 0);

@@ -138,7 +138,7 @@ std::vector<rocksdb::ColumnFamilyDescriptor> Machine::Families() const {
   options.compression = rocksdb::kNoCompression;
   rocksdb::BlockBasedTableOptions table;
   table.no_block_cache = true;
-  table.checksum = rocksdb::kNoChecksum;  // so that rot gets through
+  table.checksum = rocksdb::kNoChecksum;  // so that corruption gets through
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const char* name : kFamilies) families.emplace_back(name, options);
@@ -226,7 +226,7 @@ void Machine::Settle() {
   while (!reads_fail_ && !disk_.killed() && !db_->WaitForAdoption(50).ok()) {
   }
   if (!disk_.killed()) {
-    StoreAccess::StoreOf(db_.get())->SweepForgotten().PermitUncheckedError();
+    StoreAccess::StoreOf(db_.get())->SweepCollected().PermitUncheckedError();
   }
   work_->WaitUntilIdle();
 }
@@ -238,7 +238,7 @@ ColumnFamilyHandle* Machine::Handle(const std::string& family) const {
   return nullptr;
 }
 
-Forgetting Machine::forgetting() const {
+GcState Machine::gc() const {
   return StoreAccess::MembershipOf(db_.get())->Now();
 }
 
@@ -263,7 +263,7 @@ Status Machine::ReadKey(const Key& key, Held* held) {
   held->has_entry = true;
   held->version = entry.version;
   held->tombstone = entry.tombstone;
-  held->suspect = entry.suspect;
+  held->quarantined = entry.quarantined;
   return Status::OK();
 }
 
@@ -301,11 +301,11 @@ Status Machine::Read(Holdings* holdings, std::vector<std::string>* wrong) {
     held.has_entry = true;
     held.version = entry.version;
     held.tombstone = entry.tombstone;
-    held.suspect = entry.suspect;
+    held.quarantined = entry.quarantined;
     if (index_key.position != reader.hasher().Position(key.first, key.second)) {
       wrong->push_back(Name(key) + ": its entry stands at a wrong position");
     }
-    if (entry.suspect || entry.tombstone || !held.value) continue;
+    if (entry.quarantined || entry.tombstone || !held.value) continue;
     const ElementHash hash =
         CompleteHash(reader.hasher(), key.first, key.second, entry);
     if (hash != reader.hasher().HashPair(
@@ -316,7 +316,7 @@ Status Machine::Read(Holdings* holdings, std::vector<std::string>* wrong) {
   }
   if (!it->status().ok()) return it->status();
   for (const auto& [key, held] : *holdings) {
-    if (held.suspect) continue;
+    if (held.quarantined) continue;
     if (!held.has_entry) wrong->push_back(Name(key) + " has no entry");
     if (held.has_entry && held.tombstone && held.value) {
       wrong->push_back(Name(key) +

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/protocol/forgetting.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "replication/replica.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
@@ -31,7 +31,7 @@ struct Held {
   bool has_entry = false;
   Version version;
   bool tombstone = false;
-  bool suspect = false;
+  bool quarantined = false;
   std::optional<std::string> value;  // nullopt: no pair
   friend bool operator==(const Held&, const Held&) = default;
 };
@@ -70,7 +70,7 @@ class Machine {
   void SetReadsFail(bool fail);
   bool reads_fail() const { return reads_fail_; }
 
-  // Every pair and every entry, forgotten ones too; what disagrees is appended
+  // Every pair and every entry, collected ones too; what disagrees is appended
   // to `wrong`.
   rocksdb::Status Read(Holdings* holdings, std::vector<std::string>* wrong);
 
@@ -86,7 +86,7 @@ class Machine {
   ReplicatedDB* db() const { return db_.get(); }
   Replica* replica() const { return replica_.get(); }
   uint64_t id() const { return replica_->identity.replica_id; }
-  Forgetting forgetting() const;
+  GcState gc() const;
   ForgetfulDisk* disk() { return &disk_; }
   VirtualClock* clock() const { return clock_.get(); }
 

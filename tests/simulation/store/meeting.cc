@@ -132,10 +132,11 @@ class End final : public Connection {
   uint64_t received_ = 0;
 };
 
-// As Visitors does it.
+// As Acceptor does it.
 Status Serve(Replica* replica, std::unique_ptr<Connection> connection) {
   Admission admission;
-  Status status = AnswerKnock(TermsOf(*replica), connection.get(), &admission);
+  Status status =
+      AnswerAuthHello(TermsOf(*replica), connection.get(), &admission);
   if (!status.ok()) return status;
   std::unique_ptr<Link> link;
   status = Link::Open(replica, Role::kResponder, std::move(connection), &link);

@@ -17,15 +17,15 @@ bool EndsWith(const std::string& value, const std::string& tail) {
 }
 
 // What sessions see of a key.
-bool Counts(const Held& held, uint64_t horizon) {
-  return held.has_entry && !held.suspect &&
-         !IsForgotten(held.tombstone, held.version, horizon);
+bool Counts(const Held& held, uint64_t stable_time) {
+  return held.has_entry && !held.quarantined &&
+         !IsCollected(held.tombstone, held.version, stable_time);
 }
 
 std::string Describe(const Held& held) {
   if (!held.has_entry) return held.value ? "a pair without entry" : "nothing";
-  return absl::StrCat(held.suspect ? "suspect " : "", Name(held.version),
-                      held.tombstone ? " deleted" : "",
+  return absl::StrCat(held.quarantined ? "quarantined " : "",
+                      Name(held.version), held.tombstone ? " deleted" : "",
                       held.value ? " = " + *held.value : "");
 }
 
@@ -37,16 +37,17 @@ const Held& At(const Holdings& holdings, const Key& key) {
 
 // Calls `see(key, one, other)` for each key that the two do not hold alike.
 template <typename See>
-void Compare(const Holdings& one, uint64_t one_horizon, const Holdings& other,
-             uint64_t other_horizon, See see) {
+void Compare(const Holdings& one, uint64_t one_stable_time,
+             const Holdings& other, uint64_t other_stable_time, See see) {
   std::set<Key> keys;
   for (const auto& [key, held] : one) keys.insert(key);
   for (const auto& [key, held] : other) keys.insert(key);
-  const uint64_t horizon = std::max(one_horizon, other_horizon);
+  const uint64_t stable_time = std::max(one_stable_time, other_stable_time);
   for (const Key& key : keys) {
     const Held& a = At(one, key);
     const Held& b = At(other, key);
-    if (!Counts(a, horizon) && !Counts(b, horizon) && !a.value && !b.value) {
+    if (!Counts(a, stable_time) && !Counts(b, stable_time) && !a.value &&
+        !b.value) {
       continue;
     }
     if (!(a == b)) see(key, a, b);
@@ -84,7 +85,7 @@ void Oracle::Wrote(const Holdings& holdings, const std::string& who,
                    bool shares_id) {
   std::map<Version, Key> versions;
   for (const auto& [key, held] : holdings) {
-    if (!held.has_entry || held.suspect) {
+    if (!held.has_entry || held.quarantined) {
       return Broke(
           absl::StrCat(who, " wrote ", Name(key), " and has ", Describe(held)));
     }
@@ -128,27 +129,27 @@ bool Oracle::WasWritten(const Key& key, const Held& held) {
   return false;
 }
 
-// A deletion that did away with `version` may be forgotten: in this epoch, or
+// A deletion that did away with `version` may be collected: in this epoch, or
 // in an earlier one, in which somebody got further.
 bool Oracle::WasSwept(const Key& key, const Version& version,
-                      uint64_t horizon) const {
+                      uint64_t stable_time) const {
   const auto versions = written_.find(key);
   if (versions == written_.end()) return false;
   return std::any_of(versions->second.lower_bound(version),
                      versions->second.end(), [&](const auto& written) {
-                       return IsForgotten(!written.second.has_value(),
+                       return IsCollected(!written.second.has_value(),
                                           written.first,
-                                          std::max(horizon, furthest_));
+                                          std::max(stable_time, furthest_));
                      });
 }
 
 void Oracle::CheckFloor(const std::string& who, const Holdings& holdings,
-                        uint64_t horizon, const Durable& durable) {
+                        uint64_t stable_time, const Durable& durable) {
   for (const auto& [key, version] : Survives(durable)) {
     const Held& held = At(holdings, key);
     if (held.has_entry && !(held.version < version)) continue;
     if (durable.damaged.count(key) > 0 || excused_.count(key) > 0) continue;
-    if (!held.has_entry && !held.value && WasSwept(key, version, horizon)) {
+    if (!held.has_entry && !held.value && WasSwept(key, version, stable_time)) {
       continue;
     }
     Broke(absl::StrCat(who, " has lost ", Name(version), " of ", Name(key),
@@ -159,10 +160,10 @@ void Oracle::CheckFloor(const std::string& who, const Holdings& holdings,
 void Oracle::Holds(const std::string& who, const Holdings& holdings,
                    const std::set<Key>& damaged) {
   for (const auto& [key, held] : holdings) {
-    if (held.suspect && damaged.empty()) {
-      Broke(absl::StrCat(who, " suspects ", Name(key)));
+    if (held.quarantined && damaged.empty()) {
+      Broke(absl::StrCat(who, " quarantined pairs ", Name(key)));
     }
-    if (held.suspect || damaged.count(key) > 0) continue;
+    if (held.quarantined || damaged.count(key) > 0) continue;
     if (!WasWritten(key, held)) {
       Broke(absl::StrCat(who, " has ", Describe(held), " for ", Name(key),
                          ", which nobody wrote"));
@@ -173,7 +174,7 @@ void Oracle::Holds(const std::string& who, const Holdings& holdings,
 void Oracle::Opened(Machine* machine, Durable* durable) {
   const std::string who = machine->name();
   const ReplicaIdentity identity = machine->db()->Identity();
-  const Forgetting now = machine->forgetting();
+  const GcState now = machine->gc();
   if (durable->replica_id != 0 && identity.replica_id != durable->replica_id) {
     Broke(absl::StrCat(who, " has another identity than before"));
   }
@@ -190,18 +191,19 @@ void Oracle::Opened(Machine* machine, Durable* durable) {
                        now.list.epoch, " from ", durable->epoch));
   }
   // One of an earlier epoch than the list's may fall back to a peer's (Agree).
-  if (now.horizon_epoch == now.list.epoch &&
-      now.horizon_epoch == durable->horizon_epoch &&
-      now.horizon < durable->horizon) {
-    Broke(absl::StrCat(who, " has gone back to the horizon ", now.horizon >> 16,
-                       " from ", durable->horizon >> 16));
+  if (now.stable_epoch == now.list.epoch &&
+      now.stable_epoch == durable->stable_epoch &&
+      now.stable_time < durable->stable_time) {
+    Broke(absl::StrCat(who, " has gone back to the stable time ",
+                       now.stable_time >> 16, " from ",
+                       durable->stable_time >> 16));
   }
   const std::optional<size_t> me = now.list.Find(identity.replica_id);
   if (me && now.list.epoch == durable->epoch &&
-      now.vouched[*me] < durable->vouched) {
-    Broke(absl::StrCat(who, " no longer vouches for what it vouched for"));
+      now.acknowledged[*me] < durable->acknowledged) {
+    Broke(absl::StrCat(who, " no longer acknowledges what it acknowledged"));
   }
-  Reached(now.horizon);
+  Reached(now.stable_time);
   durable->replica_id = identity.replica_id;
   durable->incarnation = identity.incarnation;
 
@@ -219,13 +221,13 @@ void Oracle::Opened(Machine* machine, Durable* durable) {
     for (const std::string& what : wrong) Broke(who + ": " + what);
   }
   Holds(who, holdings, durable->damaged);
-  CheckFloor(who, holdings, now.horizon, *durable);
+  CheckFloor(who, holdings, now.stable_time, *durable);
 }
 
 void Oracle::Proved(const std::string& who, const Holdings& one,
-                    uint64_t one_horizon, const Holdings& other,
-                    uint64_t other_horizon, const std::set<Key>& except) {
-  Compare(one, one_horizon, other, other_horizon,
+                    uint64_t one_stable_time, const Holdings& other,
+                    uint64_t other_stable_time, const std::set<Key>& except) {
+  Compare(one, one_stable_time, other, other_stable_time,
           [&](const Key& key, const Held& a, const Held& b) {
             if (except.count(key) > 0) return;
             Broke(absl::StrCat(who, " are proven equal, but for ", Name(key),
@@ -235,10 +237,10 @@ void Oracle::Proved(const std::string& who, const Holdings& one,
 }
 
 bool Oracle::Equal(const std::vector<Holdings>& all,
-                   const std::vector<uint64_t>& horizons) {
+                   const std::vector<uint64_t>& stable_times) {
   for (size_t i = 1; i < all.size(); ++i) {
     bool equal = true;
-    Compare(all[0], horizons[0], all[i], horizons[i],
+    Compare(all[0], stable_times[0], all[i], stable_times[i],
             [&](const Key&, const Held&, const Held&) { equal = false; });
     if (!equal) return false;
   }
@@ -259,16 +261,16 @@ void Oracle::ExpectEqual(const std::vector<Machine*>& machines,
       return;
     }
     for (const std::string& what : wrong) Broke(machine->name() + ": " + what);
-    const uint64_t horizon = machine->forgetting().horizon;
+    const uint64_t stable_time = machine->gc().stable_time;
     Holds(machine->name(), holdings, {});
     for (const Durable* disk : disks) {
-      CheckFloor(machine->name(), holdings, horizon, *disk);
+      CheckFloor(machine->name(), holdings, stable_time, *disk);
     }
     if (machine == machines[0]) {
       first = holdings;
       continue;
     }
-    Compare(first, machines[0]->forgetting().horizon, holdings, horizon,
+    Compare(first, machines[0]->gc().stable_time, holdings, stable_time,
             [&](const Key& key, const Held& a, const Held& b) {
               Broke(absl::StrCat(machines[0]->name(), " has ", Describe(a),
                                  " for ", Name(key), ", ", machine->name(),

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/protocol/forgetting.h"
+#include "replication/protocol/tombstone_gc.h"
 #include "sketch/version.h"
 #include "tests/simulation/store/machine.h"
 
@@ -37,9 +37,9 @@ struct Durable {
   uint64_t incarnation = 0;
   uint64_t clock = 0;
   uint64_t epoch = 0;
-  uint64_t horizon = 0;
-  uint64_t horizon_epoch = 0;
-  uint64_t vouched = 0;  // in this epoch
+  uint64_t stable_time = 0;
+  uint64_t stable_epoch = 0;
+  uint64_t acknowledged = 0;  // in this epoch
 };
 
 class Oracle {
@@ -58,13 +58,15 @@ class Oracle {
              const std::set<Key>& damaged);
   // A replica was opened, after a crash or not.
   void Opened(Machine* machine, Durable* durable);
-  // A replica has this horizon.
-  void Reached(uint64_t horizon) { furthest_ = std::max(furthest_, horizon); }
+  // A replica has this stable time.
+  void Reached(uint64_t stable_time) {
+    furthest_ = std::max(furthest_, stable_time);
+  }
   // A session proved the two equal; nothing else has written to these keys
   // since it began.
-  void Proved(const std::string& who, const Holdings& one, uint64_t one_horizon,
-              const Holdings& other, uint64_t other_horizon,
-              const std::set<Key>& except);
+  void Proved(const std::string& who, const Holdings& one,
+              uint64_t one_stable_time, const Holdings& other,
+              uint64_t other_stable_time, const std::set<Key>& except);
   // All of the cluster, at the end.
   void ExpectEqual(const std::vector<Machine*>& machines,
                    const std::vector<const Durable*>& disks);
@@ -77,18 +79,19 @@ class Oracle {
 
   // True if all hold the same.
   static bool Equal(const std::vector<Holdings>& all,
-                    const std::vector<uint64_t>& horizons);
+                    const std::vector<uint64_t>& stable_times);
 
  private:
   bool WasWritten(const Key& key, const Held& held);
-  bool WasSwept(const Key& key, const Version& version, uint64_t horizon) const;
+  bool WasSwept(const Key& key, const Version& version,
+                uint64_t stable_time) const;
   void CheckFloor(const std::string& who, const Holdings& holdings,
-                  uint64_t horizon, const Durable& durable);
+                  uint64_t stable_time, const Durable& durable);
 
   std::map<Key, std::multimap<Version, std::optional<std::string>>> written_;
   std::map<Key, std::vector<std::optional<std::string>>> maybe_;
   std::map<uint64_t, Version> last_issued_;  // by replica id
-  uint64_t furthest_ = 0;                    // horizon of any
+  uint64_t furthest_ = 0;                    // stable time of any
   std::set<Key> excused_;
   std::vector<std::string> violations_;
 };

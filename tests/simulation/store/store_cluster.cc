@@ -40,7 +40,7 @@ StoreShape StoreShapeOf(uint64_t seed) {
   shape.jump_one_in = sometimes(10, 40);
   shape.max_skew_ms = random.OneIn(2) ? 0 : random.Below(10'000);
   shape.unreadable_one_in = random.OneIn(3) ? random.Between(15, 40) : 0;
-  shape.rot_one_in = random.OneIn(4) ? random.Between(20, 60) : 0;
+  shape.corrupt_one_in = random.OneIn(4) ? random.Between(20, 60) : 0;
   shape.copy_one_in = random.OneIn(4) ? random.Between(30, 80) : 0;
   shape.roll_back_one_in = random.OneIn(4) ? random.Between(30, 80) : 0;
   shape.join_one_in = random.OneIn(3) ? random.Between(20, 60) : 0;
@@ -58,10 +58,10 @@ std::string Describe(const StoreShape& shape) {
       " steps", shape.members ? ", members" : "", "; one write in ",
       shape.sync_one_in, " synced; one in: crash ", shape.crash_one_in,
       ", clock ", shape.jump_one_in, ", unreadable ", shape.unreadable_one_in,
-      ", rot ", shape.rot_one_in, ", copy ", shape.copy_one_in, ", roll back ",
-      shape.roll_back_one_in, ", join ", shape.join_one_in, ", remove ",
-      shape.remove_one_in, "; of frames: cut ", shape.cut_one_in, ", lose ",
-      shape.lose_one_in, ", disturb ", shape.disturb_one_in);
+      ", corruption ", shape.corrupt_one_in, ", copy ", shape.copy_one_in,
+      ", roll back ", shape.roll_back_one_in, ", join ", shape.join_one_in,
+      ", remove ", shape.remove_one_in, "; of frames: cut ", shape.cut_one_in,
+      ", lose ", shape.lose_one_in, ", disturb ", shape.disturb_one_in);
 }
 
 StoreCluster::StoreCluster(const StoreClusterOptions& options)
@@ -186,7 +186,7 @@ void StoreCluster::Step() {
   if (Happens(shape_.crash_one_in)) return Crash(node);
   if (Happens(shape_.jump_one_in)) return JumpClock(node);
   if (Happens(shape_.unreadable_one_in)) return MakeUnreadable(node);
-  if (Happens(shape_.rot_one_in)) return Rot(node);
+  if (Happens(shape_.corrupt_one_in)) return Corrupt(node);
   if (Happens(shape_.copy_one_in)) return Copy(node);
   if (Happens(shape_.roll_back_one_in)) {
     return node->backup ? RollBack(node) : BackUp(node);
@@ -203,7 +203,7 @@ void StoreCluster::Step() {
     case 3:
       if (epoch_ == 0) return;
       Trace(node->name(),
-            " forgets: ", node->machine->db()->ForgetTombstones().ToString());
+            " collects: ", node->machine->db()->CollectTombstones().ToString());
       return;
     case 4:
     case 5:
@@ -234,16 +234,16 @@ void StoreCluster::Tidy() {
 
 // What it promises for good.
 void StoreCluster::Watch(Node* node) {
-  const Forgetting now = node->machine->forgetting();
-  oracle_.Reached(now.horizon);
+  const GcState now = node->machine->gc();
+  oracle_.Reached(now.stable_time);
   if (node->machine->disk()->killed()) return;
   const std::optional<size_t> me = now.list.Find(node->machine->id());
-  if (now.horizon > node->durable.horizon) ++result_.horizons;
+  if (now.stable_time > node->durable.stable_time) ++result_.stable_times;
   node->durable.clock = node->machine->db()->Identity().clock;
   node->durable.epoch = now.list.epoch;
-  node->durable.horizon = now.horizon;
-  node->durable.horizon_epoch = now.horizon_epoch;
-  node->durable.vouched = me ? now.vouched[*me] : 0;
+  node->durable.stable_time = now.stable_time;
+  node->durable.stable_epoch = now.stable_epoch;
+  node->durable.acknowledged = me ? now.acknowledged[*me] : 0;
 }
 
 std::string StoreCluster::NewValue() {
@@ -277,7 +277,7 @@ void StoreCluster::WriteSomething(Node* node) {
   if (unnoted) {
     store->digests()->Trust(*readied.leaves,
                             store->digests()->LeafTombstonesNow(),
-                            store->digests()->LeafSuspectsNow());
+                            store->digests()->LeafQuarantinedNow());
   }
   ++result_.writes;
   std::string names;

@@ -17,7 +17,7 @@ namespace rocksync::store_simulation {
 enum class StoreFault : uint8_t {
   kNone,
   kLeaseNotSynced,
-  kMembersNotSynced,  // nor the horizon
+  kMembersNotSynced,  // nor the stable time
   kOpeningNotSynced,  // the records of an opening
   kSessionNotSynced,  // before proofs, and before pairs are shipped
   kWriteNotSynced,    // of the application, that asked for it
@@ -40,14 +40,14 @@ struct StoreClusterResult {
   uint64_t openings = 0;
   uint64_t kills = 0;       // of processes
   uint64_t power_lost = 0;  // of them, with the disk's cache
-  uint64_t forgotten_bytes = 0;
+  uint64_t collected_bytes = 0;
   uint64_t copies = 0;
   uint64_t rollbacks = 0;
   uint64_t joined = 0;
   uint64_t removed = 0;
-  uint64_t rot = 0;
-  uint64_t unreadable = 0;  // disks, for a while
-  uint64_t horizons = 0;    // moved, by any replica
+  uint64_t corruption = 0;
+  uint64_t unreadable = 0;    // disks, for a while
+  uint64_t stable_times = 0;  // moved, by any replica
 };
 
 StoreClusterResult RunStoreCluster(const StoreClusterOptions& options);

@@ -31,7 +31,7 @@ struct StoreShape {
   uint64_t jump_one_in = 0;  // clocks
   uint64_t max_skew_ms = 0;
   uint64_t unreadable_one_in = 0;
-  uint64_t rot_one_in = 0;
+  uint64_t corrupt_one_in = 0;
   uint64_t copy_one_in = 0;
   uint64_t roll_back_one_in = 0;
   uint64_t join_one_in = 0;
@@ -126,7 +126,7 @@ class StoreCluster {
   void Flush(Node* node);
   void JumpClock(Node* node);
   void MakeUnreadable(Node* node);
-  void Rot(Node* node);
+  void Corrupt(Node* node);
   void Scrub(Node* node);
   void BackUp(Node* node);
   void RollBack(Node* node);
@@ -150,7 +150,7 @@ class StoreCluster {
   void MeetAll();
   void Heal();
   bool AllEqual();
-  void SettleSuspects();
+  void ResolveQuarantined();
   void ForgetAll();
 
   const StoreClusterOptions options_;
@@ -165,7 +165,7 @@ class StoreCluster {
   const uint64_t start_ms_ = 1'700'000'000'000;
   uint64_t now_ms_ = start_ms_;
   bool faulty_ = true;
-  bool any_rot_ = false;
+  bool any_corruption_ = false;
   uint64_t values_ = 0;
   uint64_t epoch_ = 0;           // of the newest list that was asked for
   bool list_is_old_ = false;     // another one is due

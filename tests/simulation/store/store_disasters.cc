@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/protocol/life.h"
+#include "replication/protocol/incarnation.h"
 #include "replication/store/index_key.h"
 #include "replication/store/meta_records.h"
 #include "replication/store/scrub.h"
@@ -19,7 +19,7 @@ constexpr size_t kMostNodes = 7;
 // Larger than a lease's record, as the log holds it, and smaller than that and
 // another one.
 constexpr size_t kLeaseTail = 64;
-constexpr size_t kForgettingTail = 600;
+constexpr size_t kGcStateTail = 600;
 
 thread_local bool opening = false;
 
@@ -33,8 +33,7 @@ bool Lies(StoreFault fault, const std::string& file,
           std::string_view unsynced) {
   if (file.size() < 4 || file.substr(file.size() - 4) != ".log") return false;
   const bool lease = EndsInRecord(unsynced, kLeaseRecord, kLeaseTail);
-  const bool members =
-      EndsInRecord(unsynced, kForgettingRecord, kForgettingTail);
+  const bool members = EndsInRecord(unsynced, kGcStateRecord, kGcStateTail);
   switch (fault) {
     case StoreFault::kLeaseNotSynced:
       return lease;
@@ -91,7 +90,7 @@ void StoreCluster::Open(Node* node) {
     node->durable.replica_id = id;
     node->durable.incarnation = 0;
     node->durable.epoch = 0;
-    node->durable.vouched = 0;
+    node->durable.acknowledged = 0;
     list_is_old_ = shape_.members;
     Trace(node->name(), " is another replica now");
   }
@@ -140,7 +139,7 @@ void StoreCluster::Reap(Node* node) {
   const uint64_t bytes = node->machine->disk()->LosePower(
       [this](uint64_t n) { return random_.Below(n); });
   ++result_.power_lost;
-  result_.forgotten_bytes += bytes;
+  result_.collected_bytes += bytes;
   node->durable.pending.clear();
   Trace(node->name(), " lost power and ", bytes, " bytes");
 }
@@ -184,7 +183,7 @@ void StoreCluster::MakeUnreadable(Node* node) {
 }
 
 // The bits of a value flip on the disk, unseen by RocksDB.
-void StoreCluster::Rot(Node* node) {
+void StoreCluster::Corrupt(Node* node) {
   Holdings holdings;
   std::vector<std::string> wrong;
   if (!node->machine->Read(&holdings, &wrong).ok()) return;
@@ -195,8 +194,8 @@ void StoreCluster::Rot(Node* node) {
     if (!node->machine->disk()->FlipBit(held.value->substr(0, 12), ".sst")) {
       continue;
     }
-    ++result_.rot;
-    any_rot_ = true;
+    ++result_.corruption;
+    any_corruption_ = true;
     node->durable.damaged.insert(key);
     if (node->backup) node->backup->durable.damaged.insert(key);
     const std::vector<Node*> present = Present();
@@ -223,7 +222,7 @@ void StoreCluster::Scrub(Node* node) {
     status = scrub->Step(&bytes, &finished);
   }
   Trace(node->name(), " is scrubbed: ", status.ToString(), ", ",
-        scrub->progress().rot_found, " found");
+        scrub->progress().corruption_found, " found");
 }
 
 void StoreCluster::BackUp(Node* node) {
@@ -339,7 +338,7 @@ void StoreCluster::SetList() {
     ids.push_back(node->durable.replica_id);
     if (!node->up() || node->sick) continue;
     const bool newest =
-        node->machine->forgetting().list.epoch >= std::min(epoch_, left);
+        node->machine->gc().list.epoch >= std::min(epoch_, left);
     if (newest && (at == nullptr || at->old)) at = node;
   }
   if (operator_at_ != nullptr && !operator_at_->gone) {
@@ -350,8 +349,7 @@ void StoreCluster::SetList() {
       std::adjacent_find(ids.begin(), ids.end()) != ids.end()) {
     return;
   }
-  const uint64_t epoch =
-      std::max(epoch_, at->machine->forgetting().list.epoch) + 1;
+  const uint64_t epoch = std::max(epoch_, at->machine->gc().list.epoch) + 1;
   const Status status = at->machine->db()->SetMembers(epoch, ids);
   Trace(at->name(), " sets the list of epoch ", epoch, ", ", ids.size(),
         " members: ", status.ToString());

@@ -15,9 +15,9 @@ namespace {
 using rocksdb::Status;
 
 // Within so many rounds, in each of which everybody meets everybody, all are
-// equal; and within so many more all have forgotten what was deleted.
+// equal; and within so many more all have collected what was deleted.
 constexpr int kRoundsToEqual = 10;
-constexpr int kRoundsToForget = 6;
+constexpr int kRoundsToCollect = 6;
 
 }  // namespace
 
@@ -94,7 +94,7 @@ void StoreCluster::Disturb(Talk* talk) {
     case 3:
       if (epoch_ == 0) return;
       Trace(node->name(),
-            " forgets: ", node->machine->db()->ForgetTombstones().ToString());
+            " collects: ", node->machine->db()->CollectTombstones().ToString());
       return;
     default:
       return WriteSomething(node);
@@ -122,12 +122,12 @@ void StoreCluster::NoteProof(Talk* talk) {
     oracle_.Holds(node->name(), holdings[i], node->durable.damaged);
   }
   oracle_.Proved(absl::StrCat(one->name(), " and ", other->name()), holdings[0],
-                 one->machine->forgetting().horizon, holdings[1],
-                 other->machine->forgetting().horizon, except);
+                 one->machine->gc().stable_time, holdings[1],
+                 other->machine->gc().stable_time, except);
   for (int i = 0; i < 2; ++i) {
     Versions proven;
     for (const auto& [key, held] : holdings[i]) {
-      if (held.has_entry && !held.suspect && except.count(key) == 0) {
+      if (held.has_entry && !held.quarantined && except.count(key) == 0) {
         proven[key] = held.version;
       }
     }
@@ -150,30 +150,30 @@ void StoreCluster::MeetAll() {
 
 bool StoreCluster::AllEqual() {
   std::vector<Holdings> all;
-  std::vector<uint64_t> horizons;
+  std::vector<uint64_t> stable_times;
   for (Node* node : Present()) {
     if (!node->up()) return false;
     Holdings holdings;
     std::vector<std::string> wrong;
     if (!node->machine->Read(&holdings, &wrong).ok()) return false;
     for (const auto& [key, held] : holdings) {
-      if (held.suspect) return false;
+      if (held.quarantined) return false;
     }
-    if (node->machine->forgetting().list.epoch != epoch_) return false;
+    if (node->machine->gc().list.epoch != epoch_) return false;
     if (!wrong.empty()) return false;
     all.push_back(std::move(holdings));
-    horizons.push_back(node->machine->forgetting().horizon);
+    stable_times.push_back(node->machine->gc().stable_time);
   }
-  return Oracle::Equal(all, horizons);
+  return Oracle::Equal(all, stable_times);
 }
 
 // Every peer has been proven equal since: nobody knows better.
-void StoreCluster::SettleSuspects() {
+void StoreCluster::ResolveQuarantined() {
   for (Node* node : Present()) {
     if (!node->up() || node->durable.damaged.empty()) continue;
     uint64_t settled = 0;
     const Status status = StoreAccess::NewScrub(node->machine->db())
-                              ->SettleSuspects({}, &settled);
+                              ->ResolveQuarantined({}, &settled);
     Trace(node->name(), " settles ", settled, ": ", status.ToString());
   }
 }
@@ -190,13 +190,13 @@ void StoreCluster::Heal() {
   int round = 0;
   for (; round < kRoundsToEqual && !AllEqual(); ++round) {
     if (!oracle_.violations().empty()) return;
-    if (any_rot_) {
+    if (any_corruption_) {
       for (Node* node : Present()) {
         if (node->up()) Scrub(node);
       }
     }
     MeetAll();
-    if (round % 3 == 2) SettleSuspects();
+    if (round % 3 == 2) ResolveQuarantined();
   }
   Trace("healed after ", round, " rounds");
   std::vector<Machine*> machines;
@@ -205,7 +205,7 @@ void StoreCluster::Heal() {
     if (!node->up()) return oracle_.Broke(node->name() + " stays down");
     machines.push_back(node->machine.get());
     disks.push_back(&node->durable);
-    const uint64_t epoch = node->machine->forgetting().list.epoch;
+    const uint64_t epoch = node->machine->gc().list.epoch;
     if (epoch != epoch_) {
       oracle_.Broke(absl::StrCat(node->name(), " stays at epoch ", epoch,
                                  ", the newest is ", epoch_));
@@ -217,12 +217,12 @@ void StoreCluster::Heal() {
 }
 
 void StoreCluster::ForgetAll() {
-  for (int round = 0; round < kRoundsToForget; ++round) {
+  for (int round = 0; round < kRoundsToCollect; ++round) {
     MeetAll();
     bool left = false;
     for (Node* node : Present()) {
       if (!node->up()) return oracle_.Broke(node->name() + " is down");
-      const Status status = node->machine->db()->ForgetTombstones();
+      const Status status = node->machine->db()->CollectTombstones();
       node->machine->Settle();
       Watch(node);
       Holdings holdings;
@@ -233,12 +233,12 @@ void StoreCluster::ForgetAll() {
       for (const auto& [key, held] : holdings) left = left || held.tombstone;
     }
     if (!left) {
-      Trace("forgot after ", round + 1, " rounds");
+      Trace("collected after ", round + 1, " rounds");
       return;
     }
   }
   for (Node* node : Present()) {
-    const ForgettingStats stats = node->machine->db()->GetForgettingStats();
+    const TombstoneGcStats stats = node->machine->db()->GetTombstoneGcStats();
     oracle_.Broke(absl::StrCat(node->name(), " holds ", stats.tombstones,
                                " tombstones, held up by ",
                                absl::Hex(stats.held_up_by)));

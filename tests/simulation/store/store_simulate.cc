@@ -39,14 +39,14 @@ void Add(const StoreClusterResult& result, Totals* totals) {
   sum->openings += result.openings;
   sum->kills += result.kills;
   sum->power_lost += result.power_lost;
-  sum->forgotten_bytes += result.forgotten_bytes;
+  sum->collected_bytes += result.collected_bytes;
   sum->copies += result.copies;
   sum->rollbacks += result.rollbacks;
   sum->joined += result.joined;
   sum->removed += result.removed;
-  sum->rot += result.rot;
+  sum->corruption += result.corruption;
   sum->unreadable += result.unreadable;
-  sum->horizons += result.horizons;
+  sum->stable_times += result.stable_times;
 }
 
 void Print(const Totals& totals, uint64_t first, uint64_t seeds) {
@@ -57,11 +57,11 @@ void Print(const Totals& totals, uint64_t first, uint64_t seeds) {
               " with power lost and %" PRIu64 " bytes, %" PRIu64
               " copies, %" PRIu64 " rollbacks, %" PRIu64 " joined, %" PRIu64
               " removed, %" PRIu64 " values damaged, %" PRIu64
-              " disks unreadable, %" PRIu64 " horizons\n",
+              " disks unreadable, %" PRIu64 " stable times\n",
               seeds, first, totals.failed, sum.writes, sum.meetings, sum.proofs,
-              sum.openings, sum.kills, sum.power_lost, sum.forgotten_bytes,
-              sum.copies, sum.rollbacks, sum.joined, sum.removed, sum.rot,
-              sum.unreadable, sum.horizons);
+              sum.openings, sum.kills, sum.power_lost, sum.collected_bytes,
+              sum.copies, sum.rollbacks, sum.joined, sum.removed,
+              sum.corruption, sum.unreadable, sum.stable_times);
   std::fflush(stdout);
 }
 

@@ -118,12 +118,12 @@ TEST(TrustedTest, AReadingIsBelievedUpToTheBound) {
   }
 }
 
-TEST(IsForgottenTest, TombstonesUpToTheHorizon) {
+TEST(IsCollectedTest, TombstonesUpToTheStableTime) {
   const Version version = {.time = 77, .replica = 1};
-  EXPECT_TRUE(IsForgotten(true, version, 77));
-  EXPECT_FALSE(IsForgotten(true, version, 76));
-  EXPECT_FALSE(IsForgotten(false, version, 77));
-  EXPECT_FALSE(IsForgotten(true, {}, 0));
+  EXPECT_TRUE(IsCollected(true, version, 77));
+  EXPECT_FALSE(IsCollected(true, version, 76));
+  EXPECT_FALSE(IsCollected(false, version, 77));
+  EXPECT_FALSE(IsCollected(true, {}, 0));
 }
 
 }  // namespace

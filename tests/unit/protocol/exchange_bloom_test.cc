@@ -34,7 +34,7 @@ TEST(BloomExchangeTest, FindsAtItsRateAndIsNeverWrong) {
   for (const double rate : {0.5, 0.05}) {
     // The responder's own rate does not matter: the initiator's binds both.
     const Conversation talk =
-        Converse(BloomOptions(rate), ExchangeOptions(), {}, a, b);
+        DriveSession(BloomOptions(rate), ExchangeOptions(), {}, a, b);
     ASSERT_TRUE(talk.status.ok()) << talk.status;
     ASSERT_TRUE(talk.done);
     EXPECT_EQ(talk.turns, 2u);
@@ -62,7 +62,7 @@ TEST(BloomExchangeTest, RoundsUnderFreshSeedsFindEverything) {
     MappingSeed seed = {};
     seed[0] = static_cast<uint8_t>(rounds);
     const Conversation talk =
-        Converse(BloomOptions(0.5), BloomOptions(0.5), seed, a, b);
+        DriveSession(BloomOptions(0.5), BloomOptions(0.5), seed, a, b);
     ASSERT_TRUE(talk.done);
     const std::vector<ElementHash> old_a = a;
     for (const uint32_t i : talk.missing_there[1]) a.push_back(b[i]);
@@ -78,11 +78,11 @@ TEST(BloomExchangeTest, EmptySides) {
     const auto& a = initiator_empty ? none : some;
     const auto& b = initiator_empty ? some : none;
     const Conversation talk =
-        Converse(BloomOptions(0.5), BloomOptions(0.5), {}, a, b);
+        DriveSession(BloomOptions(0.5), BloomOptions(0.5), {}, a, b);
     ASSERT_TRUE(talk.done);
     EXPECT_EQ(talk.missing_there[initiator_empty].size(), 100u);
   }
-  const Conversation both = Converse(BloomOptions(0.5), {}, {}, {}, {});
+  const Conversation both = DriveSession(BloomOptions(0.5), {}, {}, {}, {});
   EXPECT_TRUE(both.done);
 }
 
@@ -92,8 +92,8 @@ TEST(BloomExchangeTest, LargeFiltersTravelInSlices) {
   ExchangeOptions small = BloomOptions(0.01);
   small.max_payload_bytes = 500;
   const Conversation whole =
-      Converse(BloomOptions(0.01), BloomOptions(0.01), {}, a, b);
-  const Conversation sliced = Converse(small, small, {}, a, b);
+      DriveSession(BloomOptions(0.01), BloomOptions(0.01), {}, a, b);
+  const Conversation sliced = DriveSession(small, small, {}, a, b);
   ASSERT_TRUE(whole.done && sliced.done);
   EXPECT_EQ(whole.payloads.size(), 2u);
   EXPECT_EQ(sliced.payloads.size(), 12u + 8u);

@@ -26,11 +26,11 @@ struct Conversation {
 };
 
 // Lets the two talk until both are done, one fails, or neither speaks.
-inline Conversation Converse(const ExchangeOptions& initiator_options,
-                             const ExchangeOptions& responder_options,
-                             const MappingSeed& seed,
-                             std::span<const ElementHash> a,
-                             std::span<const ElementHash> b) {
+inline Conversation DriveSession(const ExchangeOptions& initiator_options,
+                                 const ExchangeOptions& responder_options,
+                                 const MappingSeed& seed,
+                                 std::span<const ElementHash> a,
+                                 std::span<const ElementHash> b) {
   std::unique_ptr<Exchange> sides[2] = {
       NewExchange(Role::kInitiator, initiator_options, seed, a, b.size()),
       NewExchange(Role::kResponder, responder_options, seed, b, a.size())};

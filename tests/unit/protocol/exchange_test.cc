@@ -59,8 +59,8 @@ size_t Converge(const ExchangeOptions& options, uint64_t seed, Sets sets) {
   ExchangeOptions current = options;
   for (size_t round = 1; round <= 20; ++round) {
     const Conversation talk =
-        Converse(current, ExchangeOptions(), SeedOf(1000 * seed + round),
-                 sets.a, sets.b);
+        DriveSession(current, ExchangeOptions(), SeedOf(1000 * seed + round),
+                     sets.a, sets.b);
     if (!talk.status.ok() || !talk.done) {
       ADD_FAILURE() << "seed " << seed << " round " << round << " "
                     << talk.status;
@@ -100,7 +100,7 @@ TEST(ExchangeTest, SmallWorldsExhaustively) {
           if (in_b >> i & 1) sets.b.push_back(universe[i]);
         }
         const Conversation talk =
-            Converse(options, {}, SeedOf(7), sets.a, sets.b);
+            DriveSession(options, {}, SeedOf(7), sets.a, sets.b);
         ASSERT_TRUE(talk.status.ok()) << talk.status;
         ASSERT_TRUE(talk.done) << in_a << " " << in_b;
         EXPECT_EQ(talk.missing_there[0], TrulyMissing(sets.a, sets.b))
@@ -130,7 +130,7 @@ TEST(ExchangeTest, EverySizeAndBalanceConverges) {
 
 TEST(ExchangeTest, FewDifferencesTakeOneTurnEach) {
   const Sets sets = MakeSets(10'000, 1, 1, 5);
-  const Conversation talk = Converse({}, {}, SeedOf(5), sets.a, sets.b);
+  const Conversation talk = DriveSession({}, {}, SeedOf(5), sets.a, sets.b);
   ASSERT_TRUE(talk.done);
   EXPECT_EQ(talk.turns, 2u);
   EXPECT_EQ(talk.missing_there[0], TrulyMissing(sets.a, sets.b));
@@ -146,7 +146,7 @@ TEST(ExchangeTest, AnEmptySideNeedsNoWord) {
   for (const bool swap : {false, true}) {
     const auto& a = swap ? sets.b : sets.a;
     const auto& b = swap ? sets.a : sets.b;
-    const Conversation talk = Converse({}, {}, SeedOf(6), a, b);
+    const Conversation talk = DriveSession({}, {}, SeedOf(6), a, b);
     ASSERT_TRUE(talk.done);
     EXPECT_TRUE(talk.payloads.empty());
     EXPECT_EQ(talk.missing_there[swap].size(), 1000u);
@@ -159,7 +159,7 @@ TEST(ExchangeTest, ANearlyEmptySideIsFilled) {
     for (const bool swap : {false, true}) {
       Sets sets = MakeSets(few, 50'000, 3, 7);
       if (swap) std::swap(sets.a, sets.b);
-      const Conversation talk = Converse({}, {}, SeedOf(7), sets.a, sets.b);
+      const Conversation talk = DriveSession({}, {}, SeedOf(7), sets.a, sets.b);
       ASSERT_TRUE(talk.done);
       EXPECT_LE(talk.bytes[0] + talk.bytes[1], 700u);
       EXPECT_GE(talk.missing_there[swap].size(), 49'990u);
@@ -169,11 +169,12 @@ TEST(ExchangeTest, ANearlyEmptySideIsFilled) {
 
 TEST(ExchangeTest, OneSidedDifferencesCostNoMore) {
   const Sets even = MakeSets(20'000, 500, 500, 8);
-  const Conversation both = Converse({}, {}, SeedOf(8), even.a, even.b);
+  const Conversation both = DriveSession({}, {}, SeedOf(8), even.a, even.b);
   for (const bool swap : {false, true}) {
     Sets uneven = MakeSets(20'000, 1000, 0, 9);
     if (swap) std::swap(uneven.a, uneven.b);
-    const Conversation one = Converse({}, {}, SeedOf(9), uneven.a, uneven.b);
+    const Conversation one =
+        DriveSession({}, {}, SeedOf(9), uneven.a, uneven.b);
     ASSERT_TRUE(both.done && one.done);
     EXPECT_LE(one.bytes[0] + one.bytes[1],
               1.1 * static_cast<double>(both.bytes[0] + both.bytes[1]));
@@ -196,7 +197,7 @@ TEST(ExchangeTest, WhatOnlyOneSideHasCostsLittleMoreThanItsEntropy) {
       const auto& opener = opener_lacks ? sets.b : sets.a;
       const auto& other = opener_lacks ? sets.a : sets.b;
       const Conversation talk =
-          Converse(options, {}, SeedOf(21), opener, other);
+          DriveSession(options, {}, SeedOf(21), opener, other);
       ASSERT_TRUE(talk.status.ok()) << talk.status;
       ASSERT_TRUE(talk.done);
       EXPECT_EQ(talk.missing_there[opener_lacks].size(), missing);
@@ -211,13 +212,13 @@ TEST(ExchangeTest, WhatOnlyOneSideHasCostsLittleMoreThanItsEntropy) {
 TEST(ExchangeTest, FewElementsOfTheOtherSideAreFoundToo) {
   for (const size_t others : {1, 30, 200}) {
     const Sets sets = MakeSets(60'000, 5000, others, 22);
-    const Conversation talk = Converse({}, {}, SeedOf(23), sets.a, sets.b);
+    const Conversation talk = DriveSession({}, {}, SeedOf(23), sets.a, sets.b);
     ASSERT_TRUE(talk.done);
     const size_t rounds = Converge({}, 24, sets);
     EXPECT_GE(rounds, 1u);
     EXPECT_LE(rounds, 2u) << others;
     const Conversation two_sided =
-        Converse(Hurried(), {}, SeedOf(23), sets.a, sets.b);
+        DriveSession(Hurried(), {}, SeedOf(23), sets.a, sets.b);
     EXPECT_LT(talk.bytes[0] + talk.bytes[1],
               (two_sided.bytes[0] + two_sided.bytes[1]) / 2);
   }
@@ -283,9 +284,9 @@ TEST(ExchangeTest, LongMessagesAndFiltersTravelInPieces) {
   const Sets sets = MakeSets(4000, 4000, 3000, 11);
   ExchangeOptions small;
   small.max_payload_bytes = 300;
-  const Conversation whole = Converse({}, {}, SeedOf(11), sets.a, sets.b);
+  const Conversation whole = DriveSession({}, {}, SeedOf(11), sets.a, sets.b);
   const Conversation pieces =
-      Converse(small, small, SeedOf(11), sets.a, sets.b);
+      DriveSession(small, small, SeedOf(11), sets.a, sets.b);
   ASSERT_TRUE(whole.done);
   ASSERT_TRUE(pieces.status.ok()) << pieces.status;
   ASSERT_TRUE(pieces.done);
@@ -299,7 +300,7 @@ TEST(ExchangeTest, LongMessagesAndFiltersTravelInPieces) {
 
 TEST(ExchangeTest, TheReportExplains) {
   const Sets sets = MakeSets(8000, 2000, 2000, 12);
-  const Conversation talk = Converse({}, {}, SeedOf(12), sets.a, sets.b);
+  const Conversation talk = DriveSession({}, {}, SeedOf(12), sets.a, sets.b);
   ASSERT_TRUE(talk.done);
   const ExchangeReport& report = talk.reports[0];
   EXPECT_NEAR(report.estimated_differences, 4000, 2500);
@@ -329,7 +330,8 @@ TEST(ExchangeTest, WrongDecodesAreNotActedOn) {
     const size_t only_a = 3 + seed % 3;
     const size_t only_b = seed % 5;
     const Sets sets = MakeSets(100, only_a, only_b, 100 + seed);
-    const Conversation talk = Converse({}, {}, SeedOf(seed), sets.a, sets.b);
+    const Conversation talk =
+        DriveSession({}, {}, SeedOf(seed), sets.a, sets.b);
     ASSERT_TRUE(talk.done);
     differences += only_a + only_b;
     for (int side = 0; side < 2; ++side) {
@@ -440,12 +442,12 @@ TEST(ExchangeTest, RoundsThatNeverEndAreEnded) {
 }
 
 // A conversation as bytes, so that a change of the format shows.
-TEST(ExchangeTest, FrozenConversation) {
+TEST(ExchangeTest, FrozenSession) {
   std::vector<ElementHash> a;
   for (uint64_t i = 1; i <= 40; ++i) a.push_back({i << 32, i * i});
   std::vector<ElementHash> b(a.begin() + 1, a.end());
   b.push_back({1000, 2000});
-  const Conversation talk = Converse({}, {}, SeedOf(3), a, b);
+  const Conversation talk = DriveSession({}, {}, SeedOf(3), a, b);
   ASSERT_TRUE(talk.done);
   EXPECT_EQ(talk.missing_there[0], (std::vector<uint32_t>{0}));
   EXPECT_EQ(talk.missing_there[1], (std::vector<uint32_t>{39}));

@@ -40,7 +40,7 @@ TEST(HelloTest, TwentyBytesForAMillionElements) {
   Hello hello;
   ASSERT_TRUE(DecodeHello(body, flags, &hello).ok());
   EXPECT_EQ(hello.digest, kDigest);
-  EXPECT_FALSE(hello.bloom || hello.spans || hello.prefer_round_trips);
+  EXPECT_FALSE(hello.bloom || hello.batches || hello.prefer_round_trips);
 }
 
 TEST(HelloTest, Options) {
@@ -50,13 +50,13 @@ TEST(HelloTest, Options) {
                .prefer_round_trips = true,
                .bloom = true,
                .false_positive_rate = 0x8000,
-               .spans = true},
+               .batches = true},
               &body, &flags);
   EXPECT_EQ(Hex(body), std::string(kDigestHex) + "038000");
   EXPECT_EQ(flags, kFlagPreferRoundTrips | kFlagHelloExtended);
   Hello hello;
   ASSERT_TRUE(DecodeHello(body, flags, &hello).ok());
-  EXPECT_TRUE(hello.bloom && hello.spans && hello.prefer_round_trips);
+  EXPECT_TRUE(hello.bloom && hello.batches && hello.prefer_round_trips);
   EXPECT_EQ(hello.false_positive_rate, 0x8000);
 }
 
@@ -166,44 +166,44 @@ TEST(CountTest, LiteralBytes) {
                   "Differs");
 }
 
-TEST(SpanTest, LeavesAreRuns) {
+TEST(LeafBatchTest, LeavesAreRuns) {
   std::string body;
-  EncodeSpan({{3, 4, 5, 10, 65535}, kDigest}, &body);
+  EncodeBatch({{3, 4, 5, 10, 65535}, kDigest}, &body);
   EXPECT_EQ(Hex(body),
             "03"        // three runs
             "0701"      // skip 3, take 1 + 2
             "08"        // skip 4, take 1
             "e8ff07" +  // skip 65524, take 1
                 std::string(kDigestHex));
-  SpanHead span;
-  ASSERT_TRUE(DecodeSpan(body, &span).ok());
-  EXPECT_THAT(span.leaves, ElementsAre(3, 4, 5, 10, 65535));
-  EXPECT_EQ(span.digest, kDigest);
+  BatchHead batch;
+  ASSERT_TRUE(DecodeBatch(body, &batch).ok());
+  EXPECT_THAT(batch.leaves, ElementsAre(3, 4, 5, 10, 65535));
+  EXPECT_EQ(batch.digest, kDigest);
 }
 
-TEST(SpanTest, AllLeavesAreFewBytes) {
-  SpanHead span;
+TEST(LeafBatchTest, AllLeavesAreFewBytes) {
+  BatchHead batch;
   for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf)
-    span.leaves.push_back(leaf);
+    batch.leaves.push_back(leaf);
   std::string body;
-  EncodeSpan(span, &body);
+  EncodeBatch(batch, &body);
   EXPECT_EQ(Hex(body).substr(0, 10), "0101feff03");
-  SpanHead decoded;
-  ASSERT_TRUE(DecodeSpan(body, &decoded).ok());
-  EXPECT_EQ(decoded.leaves, span.leaves);
+  BatchHead decoded;
+  ASSERT_TRUE(DecodeBatch(body, &decoded).ok());
+  EXPECT_EQ(decoded.leaves, batch.leaves);
 }
 
-TEST(SpanTest, Refused) {
-  SpanHead span;
-  ExpectMalformed(DecodeSpan("", &span), "no leaves");
-  ExpectMalformed(DecodeSpan(Bytes("00") + Bytes(kDigestHex), &span),
+TEST(LeafBatchTest, Refused) {
+  BatchHead batch;
+  ExpectMalformed(DecodeBatch("", &batch), "no leaves");
+  ExpectMalformed(DecodeBatch(Bytes("00") + Bytes(kDigestHex), &batch),
                   "no leaves");
-  ExpectMalformed(DecodeSpan(Bytes("ffffffffffffffffff01"), &span),
+  ExpectMalformed(DecodeBatch(Bytes("ffffffffffffffffff01"), &batch),
                   "no leaves");
-  ExpectMalformed(DecodeSpan(Bytes("02"), &span), "truncated");
-  ExpectMalformed(DecodeSpan(Bytes("01808008"), &span), "out of range");
-  ExpectMalformed(DecodeSpan(Bytes("0103ffff03"), &span), "out of range");
-  ExpectMalformed(DecodeSpan(Bytes("0100"), &span), "digest");
+  ExpectMalformed(DecodeBatch(Bytes("02"), &batch), "truncated");
+  ExpectMalformed(DecodeBatch(Bytes("01808008"), &batch), "out of range");
+  ExpectMalformed(DecodeBatch(Bytes("0103ffff03"), &batch), "out of range");
+  ExpectMalformed(DecodeBatch(Bytes("0100"), &batch), "digest");
 }
 
 std::string WantsHex(const std::vector<bool>& wants) {

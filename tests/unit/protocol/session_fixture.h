@@ -30,7 +30,7 @@ class SessionTest : public testing::Test {
     }
   }
 
-  static void ExpectProven(const ConversationResult& result) {
+  static void ExpectProven(const SessionRunResult& result) {
     EXPECT_TRUE(result.initiator_status.ok()) << result.initiator_status;
     EXPECT_TRUE(result.responder_status.ok()) << result.responder_status;
     EXPECT_TRUE(result.finished);

@@ -21,11 +21,11 @@ class LiesTest : public SessionTest {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
     for (int i = 0; i < 300; ++i) a.Put(0, absl::StrCat(i), "of a");
-    ExpectProven(Converse(&a, &b));
+    ExpectProven(DriveSession(&a, &b));
     for (int i = 0; i < 30; ++i) a.Put(0, absl::StrCat(i), "newer");
     for (int i = 20; i < 50; ++i) b.Put(0, absl::StrCat(i), "newest");
     const MemoryStorage::Records before = b.records();
-    ConversationOptions options;
+    SessionRunOptions options;
     options.initiator.exchange.mode = ExchangeMode::kBloom;
     bool done = false;
     options.tamper = [&](Role from, std::string* message) {
@@ -36,7 +36,7 @@ class LiesTest : public SessionTest {
       lie(message);
       done = true;
     };
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     EXPECT_TRUE(done);
     EXPECT_FALSE(result.responder.proven_equal);
     EXPECT_EQ(result.responder_status.code(),
@@ -74,7 +74,7 @@ TEST_F(LiesTest, AreNamed) {
   const MessageType hello = MessageType::kHello;
   EXPECT_EQ(Lie(hello, replaced_by("\x82")), "Equal: nothing was summarised");
   EXPECT_EQ(Lie(hello, replaced_by("\x83\x05")),
-            "Differs: no span was summarised");
+            "Differs: no batch was summarised");
   EXPECT_EQ(Lie(hello, replaced_by("\x84\x05")),
             "Locate: the whole was not summarised");
   EXPECT_EQ(Lie(hello, replaced_by("\x87xyz")),
@@ -82,7 +82,7 @@ TEST_F(LiesTest, AreNamed) {
   EXPECT_EQ(Lie(hello, replaced_by("\x88")), "Pass: nothing is going on");
   EXPECT_EQ(Lie(hello, replaced_by("\x89")), "Offers: nothing is shipped now");
   EXPECT_EQ(Lie(hello, replaced_by("\x8e")),
-            "Abandon: no round of a span is over");
+            "Abandon: no round of a batch is over");
   EXPECT_EQ(Lie(hello, replaced_by("\x8f\x01")), "End: before the hello");
   EXPECT_EQ(Lie(hello, replaced_by("\x90")),
             "Setup: not a message of a session");
@@ -136,17 +136,17 @@ TEST_F(LiesTest, AreNamed) {
             "Summary: not a count and a digest");
 }
 
-// Of the 2^16 leaves a span has a few dozen.
-TEST_F(LiesTest, AKeyThatIsNotInTheSpan) {
+// Of the 2^16 leaves a batch has a few dozen.
+TEST_F(LiesTest, AKeyThatIsNotInTheBatch) {
   for (const MessageType type : {MessageType::kOffers, MessageType::kPairs}) {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
     for (int i = 0; i < 300; ++i) a.Put(0, absl::StrCat(i), "of a");
-    ExpectProven(Converse(&a, &b));
+    ExpectProven(DriveSession(&a, &b));
     for (int i = 0; i < 30; ++i) a.Put(0, absl::StrCat(i), "newer");
-    ConversationOptions options;
-    options.initiator.max_span_elements = 20;
-    options.responder.max_span_elements = 20;
+    SessionRunOptions options;
+    options.initiator.max_batch_elements = 20;
+    options.responder.max_batch_elements = 20;
     bool done = false;
     options.tamper = [&](Role from, std::string* message) {
       const auto sent = static_cast<MessageType>((*message)[0] & kTypeMask);
@@ -159,11 +159,11 @@ TEST_F(LiesTest, AKeyThatIsNotInTheSpan) {
                  Offer("elsewhere");
       done = true;
     };
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     EXPECT_TRUE(done);
     EXPECT_TRUE(absl::StrContains(
         std::string(result.responder_status.message()).c_str(),
-        "a key that is not in the span"))
+        "a key that is not in the batch"))
         << result.responder_status;
     EXPECT_FALSE(b.Get(0, "elsewhere").has_value());
   }

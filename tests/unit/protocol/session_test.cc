@@ -12,7 +12,7 @@ namespace {
 TEST_F(SessionTest, TwoEmptyReplicasAreEqual) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
-  const ConversationResult result = Converse(&a, &b);
+  const SessionRunResult result = DriveSession(&a, &b);
   ExpectProven(result);
   EXPECT_EQ(result.initiator.round_trips, 1u);
 }
@@ -27,7 +27,7 @@ TEST_F(SessionTest, EverySessionAndEverySideHasItsPartInTheMapping) {
       a.Adopt(0, absl::StrCat("a", i), "value");
       b.Adopt(0, absl::StrCat("b", i), "value");
     }
-    ConversationOptions options;
+    SessionRunOptions options;
     options.initiator.exchange.mode = ExchangeMode::kBloom;
     options.seed = seed;
     std::string payload;
@@ -37,7 +37,7 @@ TEST_F(SessionTest, EverySessionAndEverySideHasItsPartInTheMapping) {
         payload = *message;
       }
     };
-    ExpectProven(Converse(&a, &b, options));
+    ExpectProven(DriveSession(&a, &b, options));
     EXPECT_FALSE(payload.empty());
     return payload;
   };
@@ -59,7 +59,7 @@ TEST_F(SessionTest, OneFillsTheOther) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   for (int i = 0; i < 1000; ++i) a.Put(0, absl::StrCat("key", i), "value");
-  const ConversationResult result = Converse(&a, &b);
+  const SessionRunResult result = DriveSession(&a, &b);
   ExpectProven(result);
   ExpectEqual(a, b);
   EXPECT_EQ(result.initiator.pairs_sent, 1000u);
@@ -80,7 +80,7 @@ TEST_F(SessionTest, ARetryKnowsWhatIsLeft) {
       a.Adopt(0, absl::StrCat("both", i), "value");
       b.Adopt(0, absl::StrCat("both", i), "value");
     }
-    const ConversationResult result = Converse(&a, &b);
+    const SessionRunResult result = DriveSession(&a, &b);
     ExpectProven(result);
     if (result.initiator.rounds == 1) continue;
     ++retries;
@@ -97,7 +97,7 @@ TEST_F(SessionTest, TheOtherWayRound) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   for (int i = 0; i < 1000; ++i) a.Put(0, absl::StrCat("key", i), "value");
-  const ConversationResult result = Converse(&b, &a);
+  const SessionRunResult result = DriveSession(&b, &a);
   ExpectProven(result);
   ExpectEqual(a, b);
   EXPECT_EQ(result.responder.pairs_sent, 1000u);
@@ -109,14 +109,14 @@ TEST_F(SessionTest, OverwritesAndDeletesOnBothSides) {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
     for (int i = 0; i < 1000; ++i) a.Put(i % 2, absl::StrCat("key", i), "old");
-    ExpectProven(Converse(&a, &b));
+    ExpectProven(DriveSession(&a, &b));
     for (int i = 0; i < 100; ++i) a.Put(i % 2, absl::StrCat("key", i), "of a");
     for (int i = 50; i < 150; ++i) b.Put(i % 2, absl::StrCat("key", i), "of b");
     for (int i = 140; i < 170; ++i) a.Delete(i % 2, absl::StrCat("key", i));
     for (int i = 200; i < 220; ++i) b.Delete(i % 2, absl::StrCat("key", i));
-    ConversationOptions options;
+    SessionRunOptions options;
     options.initiator.exchange.mode = mode;
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     ExpectProven(result);
     ExpectEqual(a, b);
     // 50 keys are of a, 90 of b, 50 are deleted; each pair goes one way, once.
@@ -156,18 +156,18 @@ TEST_F(SessionTest, LocalWritesDuringTheSessionDoNotDisturbIt) {
       }
     };
     b.SetBeforeApply(write);
-    ConversationOptions options;
+    SessionRunOptions options;
     options.initiator.exchange.mode = mode;
     options.between_turns = write;
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     ExpectProven(result);  // as of the snapshots
     // 600 and what was written before the second snapshot.
     EXPECT_EQ(result.initiator.merged.count, 601u);
     EXPECT_EQ(b.Get(0, "a1"), "raced");
     EXPECT_EQ(a.Get(0, "b1"), std::nullopt);
-    ExpectProven(Converse(&a, &b));
+    ExpectProven(DriveSession(&a, &b));
     b.SetBeforeApply(nullptr);
-    ExpectProven(Converse(&a, &b));
+    ExpectProven(DriveSession(&a, &b));
     ExpectEqual(a, b);
   }
 }

@@ -23,7 +23,7 @@ TEST_F(SessionTest, VersionsFarInTheFutureAreHeldBackAndNeverCalledEqual) {
     wall_ms_ += 100'000;
     from->Put(0, "ahead", "value");
     wall_ms_ -= 100'000;
-    const ConversationResult result = Converse(&a, &b);
+    const SessionRunResult result = DriveSession(&a, &b);
     EXPECT_TRUE(result.finished);
     EXPECT_FALSE(result.initiator.proven_equal);
     EXPECT_FALSE(result.responder.proven_equal);
@@ -33,12 +33,12 @@ TEST_F(SessionTest, VersionsFarInTheFutureAreHeldBackAndNeverCalledEqual) {
     EXPECT_EQ(to->Get(0, "ahead"), std::nullopt);
     EXPECT_EQ(to->records().size(), 100u);
     wall_ms_ += 100'000;
-    ExpectProven(Converse(&a, &b));
+    ExpectProven(DriveSession(&a, &b));
     ExpectEqual(a, b);
   }
 }
 
-TEST_F(SessionTest, InSpansHeldBackPairsLeaveTheRestAlone) {
+TEST_F(SessionTest, InBatchesHeldBackPairsLeaveTheRestAlone) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   for (int i = 0; i < 500; ++i) {
@@ -49,10 +49,10 @@ TEST_F(SessionTest, InSpansHeldBackPairsLeaveTheRestAlone) {
   a.Put(0, "ahead", "value");
   b.Put(0, "of b", "value");
   wall_ms_ -= 100'000;
-  ConversationOptions options;
-  options.initiator.max_span_elements = 100;
-  options.responder.max_span_elements = 100;
-  const ConversationResult result = Converse(&a, &b, options);
+  SessionRunOptions options;
+  options.initiator.max_batch_elements = 100;
+  options.responder.max_batch_elements = 100;
+  const SessionRunResult result = DriveSession(&a, &b, options);
   EXPECT_TRUE(result.finished);
   EXPECT_FALSE(result.initiator.proven_equal);
   EXPECT_TRUE(result.responder.unsettled);
@@ -60,17 +60,17 @@ TEST_F(SessionTest, InSpansHeldBackPairsLeaveTheRestAlone) {
   EXPECT_EQ(b.records().size(), 1001u);
 }
 
-TEST_F(SessionTest, ARottenValueIsNotOffered) {
-  for (const bool initiator_rotten : {true, false}) {
+TEST_F(SessionTest, ACorruptedValueIsNotOffered) {
+  for (const bool initiator_corrupted : {true, false}) {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
-    MemoryStorage* rotten = initiator_rotten ? &a : &b;
+    MemoryStorage* corrupted = initiator_corrupted ? &a : &b;
     for (int i = 0; i < 50; ++i) {
       a.Put(0, absl::StrCat("a", i), "value");
       b.Put(0, absl::StrCat("b", i), "value");
     }
-    rotten->Rot(0, initiator_rotten ? "a7" : "b7");
-    const ConversationResult result = Converse(&a, &b);
+    corrupted->Corrupt(0, initiator_corrupted ? "a7" : "b7");
+    const SessionRunResult result = DriveSession(&a, &b);
     EXPECT_TRUE(result.finished);
     EXPECT_FALSE(result.initiator.proven_equal ||
                  result.responder.proven_equal);
@@ -87,7 +87,7 @@ TEST_F(SessionTest, WhatTravelsIsDurableAtItsSender) {
   MemoryStorage b = Replica(2);
   a.Put(0, "of a", "x");
   b.Delete(0, "of b");
-  ConversationOptions options;
+  SessionRunOptions options;
   int offers = 0;
   options.tamper = [&](Role from, std::string* message) {
     const auto type = static_cast<MessageType>((*message)[0] & kTypeMask);
@@ -98,7 +98,7 @@ TEST_F(SessionTest, WhatTravelsIsDurableAtItsSender) {
                   {0, from == Role::kInitiator ? "of a" : "of b"}),
               1u);
   };
-  ExpectProven(Converse(&a, &b, options));
+  ExpectProven(DriveSession(&a, &b, options));
   EXPECT_EQ(offers, 2);
 }
 
@@ -106,9 +106,9 @@ TEST_F(SessionTest, BusyComesBackLater) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   a.Put(0, "key", "value");
-  ConversationOptions options;
+  SessionRunOptions options;
   options.responder_busy = true;
-  const ConversationResult result = Converse(&a, &b, options);
+  const SessionRunResult result = DriveSession(&a, &b, options);
   EXPECT_TRUE(result.finished);
   EXPECT_TRUE(result.initiator.busy);
   EXPECT_FALSE(result.initiator.proven_equal);
@@ -123,7 +123,7 @@ TEST_F(SessionTest, OtherContentAtOneVersionIsSettledByHash) {
       MemoryStorage a = Replica(1);
       MemoryStorage b = Replica(2);
       for (int i = 0; i < 300; ++i) a.Put(0, absl::StrCat("key", i), "value");
-      ExpectProven(Converse(&a, &b));
+      ExpectProven(DriveSession(&a, &b));
       for (int i = 0; i < 60; ++i) {
         const std::string key = absl::StrCat("key", i);
         if (i % 3 != 0) a.Forge(0, key, absl::StrCat("a", i));
@@ -131,11 +131,11 @@ TEST_F(SessionTest, OtherContentAtOneVersionIsSettledByHash) {
         a.Put(1, absl::StrCat("a", i), "x");
         b.Put(1, absl::StrCat("b", i), "x");
       }
-      ConversationOptions options;
+      SessionRunOptions options;
       options.initiator.max_turn_bytes = turn_bytes;
       options.responder.max_turn_bytes = turn_bytes;
       if (bloom) options.initiator.exchange.mode = ExchangeMode::kBloom;
-      ExpectProven(Converse(&a, &b, options));
+      ExpectProven(DriveSession(&a, &b, options));
       ExpectEqual(a, b);
     }
   }
@@ -146,13 +146,13 @@ TEST_F(SessionTest, AnAdoptionIsNamed) {
   MemoryStorage b = Replica(2);
   a.Put(0, "key", "value");
   b.SetUnavailable("adopting, 43 %");
-  ConversationResult result = Converse(&a, &b);
+  SessionRunResult result = DriveSession(&a, &b);
   EXPECT_TRUE(result.finished);
   EXPECT_EQ(result.initiator_status,
             absl::UnavailableError("the peer cannot compare now: adopting, "
                                    "43 %"));
   EXPECT_TRUE(result.responder_status.ok());
-  result = Converse(&b, &a);
+  result = DriveSession(&b, &a);
   EXPECT_EQ(result.initiator_status, absl::UnavailableError("adopting, 43 %"));
   EXPECT_TRUE(result.transcript.empty());
 }
@@ -166,13 +166,13 @@ TEST_F(SessionTest, AFailedApplyEndsTheSessionAndLosesNothing) {
       b.Put(0, absl::StrCat("b", i), "value");
     }
     (at_initiator ? a : b).FailApply(absl::ResourceExhaustedError("disk full"));
-    const ConversationResult result = Converse(&a, &b);
+    const SessionRunResult result = DriveSession(&a, &b);
     EXPECT_EQ((at_initiator ? result.initiator_status : result.responder_status)
                   .message(),
               "disk full");
     EXPECT_FALSE(result.initiator.proven_equal ||
                  result.responder.proven_equal);
-    ExpectProven(Converse(&a, &b));
+    ExpectProven(DriveSession(&a, &b));
     ExpectEqual(a, b);
   }
 }
@@ -182,14 +182,14 @@ TEST_F(SessionTest, AnOldSnapshotEndsUnprovenAndTheNextSessionGoesOn) {
   MemoryStorage b = Replica(2);
   for (int i = 0; i < 1000; ++i) a.Put(0, absl::StrCat(i), "value");
   uint64_t now = 0;
-  ConversationOptions options;
-  options.initiator.max_span_elements = 50;
-  options.responder.max_span_elements = 50;
+  SessionRunOptions options;
+  options.initiator.max_batch_elements = 50;
+  options.responder.max_batch_elements = 50;
   options.now_ms = [&now] { return now; };
   options.between_turns = [&now] { now += 20'000; };
   int sessions = 0;
   while (true) {
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     ASSERT_TRUE(result.finished);
     if (result.proven()) break;
     EXPECT_TRUE(result.initiator.expired && result.responder.expired);
@@ -205,9 +205,9 @@ TEST_F(SessionTest, Cancelled) {
   for (int i = 0; i < 300; ++i) a.Put(0, absl::StrCat(i), "value");
   for (int polls = 0;; ++polls) {
     int left = polls;
-    ConversationOptions options;
+    SessionRunOptions options;
     options.cancelled = [&left] { return left-- <= 0; };
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     if (result.proven()) break;
     EXPECT_FALSE(result.initiator_status.ok() && result.responder_status.ok());
     ASSERT_LT(polls, 10'000);
@@ -222,7 +222,7 @@ TEST_F(SessionTest, WhatIsProvenIsSynced) {
     a.Put(0, absl::StrCat("a", i), "value");
     b.Put(0, absl::StrCat("b", i), "value");
   }
-  ExpectProven(Converse(&a, &b));
+  ExpectProven(DriveSession(&a, &b));
   a.Crash();
   b.Crash();
   EXPECT_EQ(a.records().size(), 100u);

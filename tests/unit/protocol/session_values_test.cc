@@ -16,7 +16,7 @@ TEST_F(SessionTest, LargeValuesTravelInChunksBothWays) {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
     a.Put(0, "common", "value");
-    ExpectProven(Converse(&a, &b));
+    ExpectProven(DriveSession(&a, &b));
     for (int i = 0; i < 8; ++i) {
       const size_t size = (size_t{1} << 18) * i + (i % 3) - 1 + (i == 0);
       a.Put(0, absl::StrCat("a", i), std::string(size, 'a'));
@@ -24,7 +24,7 @@ TEST_F(SessionTest, LargeValuesTravelInChunksBothWays) {
       a.Put(1, absl::StrCat("both", i), std::string(size, 'c'));
       b.Put(1, absl::StrCat("both", i), std::string(size + 1, 'd'));
     }
-    ConversationOptions options;
+    SessionRunOptions options;
     options.initiator.exchange.mode = mode;
     options.initiator.max_turn_bytes = 300'000;
     options.responder.max_turn_bytes = 600'000;
@@ -32,7 +32,7 @@ TEST_F(SessionTest, LargeValuesTravelInChunksBothWays) {
     options.tamper = [&longest](Role, std::string* message) {
       longest = std::max(longest, message->size());
     };
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     ExpectProven(result);
     ExpectEqual(a, b);
     EXPECT_LT(longest, size_t{600'000});
@@ -45,7 +45,7 @@ TEST_F(SessionTest, ASixtyFourMegabyteValuePasses) {
   MemoryStorage b = Replica(2);
   b.Put(0, "small", "value");
   a.Put(0, "large", std::string(size_t{64} << 20, 'x'));
-  const ConversationResult result = Converse(&a, &b);
+  const SessionRunResult result = DriveSession(&a, &b);
   ExpectProven(result);
   EXPECT_EQ(b.Get(0, "large")->size(), size_t{64} << 20);
 }
@@ -60,10 +60,10 @@ TEST_F(SessionTest, ATooLargeValueIsRefusedAndNeverCalledEqual) {
       if (!alone) to->Put(0, "theirs", "value");
       from->Put(0, "large", std::string(3'000'000, 'x'));
       for (int i = 0; i < 50; ++i) from->Put(0, absl::StrCat(i), "value");
-      ConversationOptions options;
+      SessionRunOptions options;
       options.initiator.max_value_bytes = 2'999'999;
       options.responder.max_value_bytes = 2'999'999;
-      const ConversationResult result = Converse(&a, &b, options);
+      const SessionRunResult result = DriveSession(&a, &b, options);
       EXPECT_TRUE(result.finished);
       EXPECT_FALSE(result.initiator.proven_equal);
       EXPECT_FALSE(result.responder.proven_equal);
@@ -86,10 +86,10 @@ TEST_F(SessionTest, InlineValuesSaveATurn) {
     MemoryStorage b = Replica(2);
     a.Put(0, "a", "value");
     b.Put(0, "b", "value");
-    ConversationOptions options;
+    SessionRunOptions options;
     options.initiator.inline_value_bytes = inline_bytes;
     options.responder.inline_value_bytes = inline_bytes;
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     ExpectProven(result);
     ExpectEqual(a, b);
     turns[inline_bytes > 0] =
@@ -111,9 +111,9 @@ TEST_F(SessionTest, AdoptedPairsAreEqualOrOrderedByHash) {
       b.Adopt(0, absl::StrCat("key", i), i < 10 ? "changed" : "value");
     }
     b.Put(0, "key500", "written");
-    ConversationOptions options;
+    SessionRunOptions options;
     options.initiator.inline_value_bytes = inline_bytes;
-    const ConversationResult result = Converse(&a, &b, options);
+    const SessionRunResult result = DriveSession(&a, &b, options);
     ExpectProven(result);
     ExpectEqual(a, b);
     EXPECT_EQ(a.Get(0, "key0"),

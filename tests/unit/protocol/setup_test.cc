@@ -95,12 +95,12 @@ TEST_F(SetupTest, TwoReplicasMeet) {
 TEST_F(SetupTest, LiteralBytes) {
   dialer_facts_.first_clock = 0x0303;
   dialer_facts_.clock = 0x0304;
-  Found(*SucceedingList({}, 300, {1, 2}, 1), &dialer_facts_.forgetting);
-  dialer_facts_.forgetting.horizon = 0x0102;
-  dialer_facts_.forgetting.purged = 0x0103;
-  dialer_facts_.past = {.since = 1, .lives = {{{2, 0x22}, 0x0302}}};
+  Found(*SucceedingList({}, 300, {1, 2}, 1), &dialer_facts_.gc);
+  dialer_facts_.gc.stable_time = 0x0102;
+  dialer_facts_.gc.purged = 0x0103;
+  dialer_facts_.past = {.since = 1, .incarnations = {{{2, 0x22}, 0x0302}}};
   dialer_facts_.families.pop_back();
-  listener_facts_.forgetting = dialer_facts_.forgetting;
+  listener_facts_.gc = dialer_facts_.gc;
   listener_facts_.families.pop_back();
   Meet();
   EXPECT_EQ(Hex(sent_[0]),
@@ -113,27 +113,27 @@ TEST_F(SetupTest, LiteralBytes) {
             "0000000000000303"                  // first clock
             "0000000000000304"                  // clock
             "ac02"                              // epoch 300
-            "0000000000000102"                  // horizon
+            "0000000000000102"                  // stable time
             "0000000000000103"                  // purged
             "00"                                // capabilities
             "01010101010101010101010101010101"  // nonce
             "01"                                // one family
             "0764656661756c74"                  // "default"
             "1a6c6576656c64622e4279746577697365436f6d70617261746f72"
-            // forgetting, 90 bytes
+            // tombstone garbage collection, 90 bytes
             "5a"
             "00"                // flags
             "ac02"              // epoch 300
-            "0000000000000102"  // horizon
+            "0000000000000102"  // stable time
             "00"                // reached in no epoch
             "0000000000000103"  // purged
-            "0000000000000000"  // no horizon reached
+            "0000000000000000"  // no stable time reached
             "00"                // in no epoch
             "0000000000000000"  // nothing promised
-            "02"                // members: id, since, holds, vouched
+            "02"                // members: id, since, holds, acknowledged
             "0000000000000001ac0200000000000000000000000000000000"
             "0000000000000002ac0200000000000000000000000000000000"
-            // past lives after the first: one
+            // past incarnations after the first: one
             "0101"
             "0200000000000000220000000000000302");
   EXPECT_EQ(sent_[2].size(), 17u);
@@ -189,49 +189,49 @@ TEST_F(SetupTest, TheDialerChecksToo) {
 }
 
 // The member list that founders 1 and 2 have.
-Forgetting Founded(uint64_t epoch, std::vector<uint64_t> ids) {
-  Forgetting forgetting;
-  Found(*SucceedingList({}, epoch, ids, ids[0]), &forgetting);
-  return forgetting;
+GcState Founded(uint64_t epoch, std::vector<uint64_t> ids) {
+  GcState gc;
+  Found(*SucceedingList({}, epoch, ids, ids[0]), &gc);
+  return gc;
 }
 
 TEST_F(SetupTest, NotAMember) {
-  listener_facts_.forgetting = Founded(4, {2, 3});
+  listener_facts_.gc = Founded(4, {2, 3});
   ExpectRefused("replica 1 is not in the member list of epoch 4");
   EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kNotMember));
 }
 
 TEST_F(SetupTest, TwoListsOfOneEpoch) {
-  dialer_facts_.forgetting = Founded(4, {1, 2});
-  listener_facts_.forgetting = Founded(4, {1, 2, 3});
+  dialer_facts_.gc = Founded(4, {1, 2});
+  listener_facts_.gc = Founded(4, {1, 2, 3});
   ExpectRefused("different member lists of one epoch, 4");
   EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kEpoch));
 }
 
 TEST_F(SetupTest, OutOfReach) {
-  dialer_facts_.forgetting.horizon = dialer_facts_.forgetting.purged = 5;
-  ExpectRefused("has forgotten deletes");
+  dialer_facts_.gc.stable_time = dialer_facts_.gc.purged = 5;
+  ExpectRefused("has collected deletes");
   EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kOutOfReach));
 }
 
 TEST_F(SetupTest, TheNewerListIsLearnedFromThePeer) {
-  dialer_facts_.forgetting = Founded(4, {1, 2});
+  dialer_facts_.gc = Founded(4, {1, 2});
   Meet();
   ASSERT_TRUE(dialer_->status().ok()) << dialer_->status();
   ASSERT_TRUE(listener_->status().ok()) << listener_->status();
   EXPECT_EQ(dialer_->meeting(), Meeting::kTeach);
   EXPECT_EQ(listener_->meeting(), Meeting::kLearn);
-  EXPECT_EQ(listener_->peer().forgetting, dialer_facts_.forgetting);
+  EXPECT_EQ(listener_->peer().gc, dialer_facts_.gc);
 }
 
 TEST_F(SetupTest, AnEpochWithoutItsListIsMalformed) {
-  dialer_facts_.forgetting = Founded(4, {1, 2});
+  dialer_facts_.gc = Founded(4, {1, 2});
   std::string body;
   EncodeSetup(dialer_facts_, &body);
   SetupFacts decoded;
   ASSERT_TRUE(DecodeSetup(body, &decoded).ok());
-  EXPECT_EQ(decoded.forgetting, dialer_facts_.forgetting);
-  body.resize(body.size() - 2);  // the past lives
+  EXPECT_EQ(decoded.gc, dialer_facts_.gc);
+  body.resize(body.size() - 2);  // the past incarnations
   for (size_t cut = 1; cut <= 79; ++cut) {
     const std::string_view part(body.data(), body.size() - cut);
     EXPECT_TRUE(absl::IsInvalidArgument(DecodeSetup(part, &decoded))) << cut;
@@ -244,52 +244,52 @@ TEST_F(SetupTest, AnEpochWithoutItsListIsMalformed) {
   }
 }
 
-TEST_F(SetupTest, ALifeThatIsOver) {
+TEST_F(SetupTest, AnIncarnationThatIsOver) {
   dialer_policy_.remembered = [](uint64_t) {
-    return Life{.incarnation = {.counter = 4, .random = 1}};
+    return Incarnation{.incarnation = {.counter = 4, .random = 1}};
   };
   ExpectRefused("was rolled back: incarnation 3 after 4");
 }
 
 TEST_F(SetupTest, ACopyWithTheSameCounter) {
   dialer_policy_.remembered = [](uint64_t) {
-    return Life{.incarnation = {.counter = 3, .random = 1}};
+    return Incarnation{.incarnation = {.counter = 3, .random = 1}};
   };
   ExpectRefused("open it as a new replica");
 }
 
 // Whoever of the two finds it, both know whom it is about.
-TEST_F(SetupTest, WhoPromisedMoreThanItKnowsIsTold) {
-  dialer_facts_.forgetting = Founded(4, {1, 2});
-  listener_facts_.forgetting = dialer_facts_.forgetting;
-  dialer_facts_.forgetting.vouched = {7, 3};
-  dialer_facts_.forgetting.promised = 7;
-  listener_facts_.forgetting.vouched = {8, 3};
-  listener_facts_.forgetting.promised = 3;
-  ExpectRefused("replica 1 has promised more than it now knows of");
-  EXPECT_EQ(dialer_->refused(), RefusalReason::kPromisedMore);
-  EXPECT_TRUE(dialer_->promised_more());
-  EXPECT_FALSE(listener_->promised_more());
+TEST_F(SetupTest, WhoAcknowledgedMoreThanItKnowsIsTold) {
+  dialer_facts_.gc = Founded(4, {1, 2});
+  listener_facts_.gc = dialer_facts_.gc;
+  dialer_facts_.gc.acknowledged = {7, 3};
+  dialer_facts_.gc.max_acknowledged = 7;
+  listener_facts_.gc.acknowledged = {8, 3};
+  listener_facts_.gc.max_acknowledged = 3;
+  ExpectRefused("replica 1 acknowledged more than it now knows of");
+  EXPECT_EQ(dialer_->refused(), RefusalReason::kAcknowledgedMore);
+  EXPECT_TRUE(dialer_->acknowledged_more());
+  EXPECT_FALSE(listener_->acknowledged_more());
   listener_secret_[31] ^= 1;
-  ExpectRefused("replica 1 has promised more than it now knows of");
-  EXPECT_FALSE(dialer_->promised_more()) << "it proves nothing";
+  ExpectRefused("replica 1 acknowledged more than it now knows of");
+  EXPECT_FALSE(dialer_->acknowledged_more()) << "it proves nothing";
   listener_secret_ = dialer_secret_;
 
-  std::swap(dialer_facts_.forgetting, listener_facts_.forgetting);
-  listener_facts_.forgetting.vouched = {7, 2};
-  listener_facts_.forgetting.promised = 2;
-  dialer_facts_.forgetting.vouched = {7, 3};
-  dialer_facts_.forgetting.promised = 7;
-  ExpectRefused("replica 2 has promised more than it now knows of");
+  std::swap(dialer_facts_.gc, listener_facts_.gc);
+  listener_facts_.gc.acknowledged = {7, 2};
+  listener_facts_.gc.max_acknowledged = 2;
+  dialer_facts_.gc.acknowledged = {7, 3};
+  dialer_facts_.gc.max_acknowledged = 7;
+  ExpectRefused("replica 2 acknowledged more than it now knows of");
   EXPECT_EQ(dialer_->refused(), RefusalReason::kOutOfReach);
-  EXPECT_FALSE(dialer_->promised_more());
-  EXPECT_TRUE(listener_->promised_more());
+  EXPECT_FALSE(dialer_->acknowledged_more());
+  EXPECT_TRUE(listener_->acknowledged_more());
 }
 
 // A listener that has a certificate, and not the secret.
 TEST_F(SetupTest, ARefusalWithoutTheSecretHasNoReasonToActUpon) {
   listener_policy_.remembered = [](uint64_t) {
-    return Life{.incarnation = {.counter = 4, .random = 1}};
+    return Incarnation{.incarnation = {.counter = 4, .random = 1}};
   };
   ExpectRefused("was rolled back: incarnation 3 after 4");
   EXPECT_EQ(dialer_->refused(), RefusalReason::kRolledBack);
@@ -303,7 +303,7 @@ TEST_F(SetupTest, ARefusalWithoutTheSecretHasNoReasonToActUpon) {
 
 TEST_F(SetupTest, ARefusalIsProvenForItsConnectionAlone) {
   listener_policy_.remembered = [](uint64_t) {
-    return Life{.incarnation = {.counter = 4, .random = 1}};
+    return Incarnation{.incarnation = {.counter = 4, .random = 1}};
   };
   Meet();
   const std::string setup = sent_[1];
@@ -345,18 +345,19 @@ TEST_F(SetupTest, ARefusalIsProvenForItsConnectionAlone) {
   }
 }
 
-TEST_F(SetupTest, ALaterLifeIsWelcome) {
+TEST_F(SetupTest, ALaterIncarnationIsWelcome) {
   dialer_policy_.remembered = [](uint64_t) {
-    return Life{.incarnation = {.counter = 2, .random = 1}};
+    return Incarnation{.incarnation = {.counter = 2, .random = 1}};
   };
   Meet();
   EXPECT_TRUE(dialer_->status().ok());
   EXPECT_TRUE(listener_->status().ok());
 }
 
-TEST_F(SetupTest, ALaterLifeThatStartedBehind) {
+TEST_F(SetupTest, ALaterIncarnationThatStartedBehind) {
   dialer_policy_.remembered = [](uint64_t) {
-    return Life{.incarnation = {.counter = 2, .random = 1}, .clock = 100};
+    return Incarnation{.incarnation = {.counter = 2, .random = 1},
+                       .clock = 100};
   };
   listener_facts_.first_clock = 99;
   listener_facts_.clock = 200;  // it has written since
@@ -366,21 +367,22 @@ TEST_F(SetupTest, ALaterLifeThatStartedBehind) {
   EXPECT_TRUE(dialer_->status().ok());
 }
 
-TEST_F(SetupTest, ALaterLifeThatTheKnownOneIsNoPartOf) {
+TEST_F(SetupTest, ALaterIncarnationThatTheKnownOneIsNoPartOf) {
   dialer_policy_.remembered = [](uint64_t) {
-    return Life{.incarnation = {.counter = 2, .random = 1}, .clock = 100};
+    return Incarnation{.incarnation = {.counter = 2, .random = 1},
+                       .clock = 100};
   };
-  listener_facts_.past = {.since = 0, .lives = {{{2, 9}, 100}}};
+  listener_facts_.past = {.since = 0, .incarnations = {{{2, 9}, 100}}};
   listener_facts_.first_clock = 200;
   ExpectRefused("incarnation 3 does not come of incarnation 2, which was met");
   EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kRolledBack));
-  listener_facts_.past.lives[0].incarnation.random = 1;
+  listener_facts_.past.incarnations[0].incarnation.random = 1;
   Meet();
   EXPECT_TRUE(dialer_->status().ok());
 }
 
-TEST_F(SetupTest, PastLivesAreBounded) {
-  dialer_facts_.past = {.since = 1, .lives = {{{2, 5}, 7}, {{3, 6}, 8}}};
+TEST_F(SetupTest, IncarnationHistoryAreBounded) {
+  dialer_facts_.past = {.since = 1, .incarnations = {{{2, 5}, 7}, {{3, 6}, 8}}};
   std::string body;
   EncodeSetup(dialer_facts_, &body);
   SetupFacts decoded;
@@ -427,12 +429,12 @@ TEST_F(SetupTest, ComparatorsDiffer) {
 }
 
 // The listener never met the dialer; others have told it of a copy.
-TEST_F(SetupTest, ALifeThatDoesNotFollowWhatOthersMet) {
-  Found(*SucceedingList({}, 1, {1, 2}, 1), &dialer_facts_.forgetting);
-  listener_facts_.forgetting = dialer_facts_.forgetting;
-  Life* const heard = &listener_facts_.forgetting.lives[0];
+TEST_F(SetupTest, AnIncarnationThatDoesNotFollowWhatOthersMet) {
+  Found(*SucceedingList({}, 1, {1, 2}, 1), &dialer_facts_.gc);
+  listener_facts_.gc = dialer_facts_.gc;
+  Incarnation* const heard = &listener_facts_.gc.incarnations[0];
   heard->incarnation = dialer_facts_.incarnation;
-  heard->clock = dialer_facts_.clock + 1;  // of the life that it lives
+  heard->clock = dialer_facts_.clock + 1;  // of the incarnation that it lives
   Meet();
   EXPECT_TRUE(listener_->status().ok()) << listener_->status();
   ++heard->incarnation.random;

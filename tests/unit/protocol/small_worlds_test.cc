@@ -108,10 +108,10 @@ class History {
   }
 
   void Meet(MemoryStorage* a, MemoryStorage* b) {
-    ConversationOptions options;
+    SessionRunOptions options;
     options.initiator.exchange.mode = world_.mode;
     options.seed.session_number = ++sessions_;
-    const ConversationResult result = Converse(a, b, options);
+    const SessionRunResult result = DriveSession(a, b, options);
     ASSERT_TRUE(result.proven())
         << result.initiator_status << " " << result.responder_status;
     ASSERT_EQ(a->records().size(), b->records().size());

@@ -24,7 +24,7 @@ class TranscriptTest : public testing::Test {
     return MemoryStorage(&hasher_, options);
   }
 
-  void Note(std::string_view what, const ConversationResult& result) {
+  void Note(std::string_view what, const SessionRunResult& result) {
     absl::StrAppend(&text_, "# ", absl::string_view(what.data(), what.size()),
                     "\n");
     for (const std::string& line : result.transcript) {
@@ -54,16 +54,16 @@ class TranscriptTest : public testing::Test {
 TEST_F(TranscriptTest, ReadableSession) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
-  ConversationOptions options;
+  SessionRunOptions options;
   options.initiator.exchange.mode = ExchangeMode::kBloom;
   options.initiator.exchange.false_positive_rate = 0.01;
 
-  Note("both are empty", Converse(&a, &b, options));
+  Note("both are empty", DriveSession(&a, &b, options));
   for (const char* key : {"apple", "pear", "plum", "quince"}) {
     a.Put(0, key, absl::StrCat("the ", key));
   }
-  Note("one fills the other", Converse(&a, &b, options));
-  Note("nothing to do", Converse(&b, &a, options));
+  Note("one fills the other", DriveSession(&a, &b, options));
+  Note("nothing to do", DriveSession(&b, &a, options));
 
   a.Put(0, "apple", "a red apple");
   b.Put(0, "apple", "a green apple, and later");
@@ -72,71 +72,73 @@ TEST_F(TranscriptTest, ReadableSession) {
   b.Delete(0, "plum");
   a.Put(0, "plum", "a plum that came back");
   options.seed.session_number = 1;
-  Note("overwrites and deletes on both sides", Converse(&a, &b, options));
+  Note("overwrites and deletes on both sides", DriveSession(&a, &b, options));
 
   a.Put(1, "large", std::string(600'000, 'x'));
   options.initiator.max_turn_bytes = 300'000;
   options.seed.session_number = 2;
-  Note("a large value, in turns of 300 kB", Converse(&a, &b, options));
+  Note("a large value, in turns of 300 kB", DriveSession(&a, &b, options));
 
   wall_ms_ += 100'000;
   a.Put(0, "tomorrow", "value");
   wall_ms_ -= 100'000;
   options.seed.session_number = 3;
-  Note("a version too far in the future", Converse(&a, &b, options));
+  Note("a version too far in the future", DriveSession(&a, &b, options));
 
   options.responder_busy = true;
-  Note("busy", Converse(&a, &b, options));
+  Note("busy", DriveSession(&a, &b, options));
   options.responder_busy = false;
   b.SetUnavailable("adopting, 43 %");
-  Note("an adoption is running", Converse(&a, &b, options));
+  Note("an adoption is running", DriveSession(&a, &b, options));
   Compare("session.txt");
 }
 
-TEST_F(TranscriptTest, ReadableSpans) {
+TEST_F(TranscriptTest, ReadableBatches) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
-  ConversationOptions options;
+  SessionRunOptions options;
   options.initiator.exchange.mode = ExchangeMode::kBloom;
   options.initiator.exchange.false_positive_rate = 0.001;
-  options.initiator.max_span_elements = 3;
-  options.responder.max_span_elements = 2;
+  options.initiator.max_batch_elements = 3;
+  options.responder.max_batch_elements = 2;
   for (const char* key : {"apple", "pear", "plum", "quince", "cherry"}) {
     a.Put(0, key, absl::StrCat("the ", key));
   }
-  Note("an empty side is filled, span by span", Converse(&a, &b, options));
+  Note("an empty side is filled, batch by batch",
+       DriveSession(&a, &b, options));
   a.Put(0, "apple", "a red apple");
   b.Put(0, "pear", "a green pear");
   options.seed.session_number = 1;
-  Note("the leaves that differ are found", Converse(&a, &b, options));
-  Compare("spans.txt");
+  Note("the leaves that differ are found", DriveSession(&a, &b, options));
+  Compare("batch.txt");
 }
 
-TEST_F(TranscriptTest, ReadableSuspects) {
+TEST_F(TranscriptTest, ReadableQuarantined) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
-  ConversationOptions options;
+  SessionRunOptions options;
   options.initiator.exchange.mode = ExchangeMode::kBloom;
   options.initiator.exchange.false_positive_rate = 0.01;
   for (const char* key : {"apple", "pear"}) a.Put(0, key, "sound");
-  Note("nothing is suspect", Converse(&a, &b, options));
-  a.Rot(0, "apple");
+  Note("nothing is quarantined", DriveSession(&a, &b, options));
+  a.Corrupt(0, "apple");
   a.Scrub();
-  b.Rot(0, "apple");
+  b.Corrupt(0, "apple");
   b.Scrub();
-  Note("both suspect their pair of a key", Converse(&a, &b, options));
+  Note("both quarantined their pair of a key", DriveSession(&a, &b, options));
   a.Put(0, "plum", "sound");
   b.Put(0, "apple", "written again");
   options.seed.session_number = 1;
   Note("one of them is written, and repairs the other",
-       Converse(&a, &b, options));
+       DriveSession(&a, &b, options));
   b.Put(0, "quince", "sound");
-  b.Rot(0, "quince");
+  b.Corrupt(0, "quince");
   b.Scrub();
   a.Put(0, "cherry", "sound");
   options.seed.session_number = 2;
-  Note("one suspects a pair that the other lacks", Converse(&a, &b, options));
-  Compare("suspects.txt");
+  Note("one quarantined pairs a pair that the other lacks",
+       DriveSession(&a, &b, options));
+  Compare("quarantined.txt");
 }
 
 }  // namespace

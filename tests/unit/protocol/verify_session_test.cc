@@ -34,8 +34,8 @@ class VerifySessionTest : public SessionTest {
                         kinds[static_cast<int>(KindOf(difference))]);
   }
 
-  ConversationResult Verify(MemoryStorage* a, MemoryStorage* b,
-                            ConversationOptions options = {}) {
+  SessionRunResult Verify(MemoryStorage* a, MemoryStorage* b,
+                          SessionRunOptions options = {}) {
     found_.clear();
     VerifyTask task;
     task.found = [this](const Difference& difference) {
@@ -45,7 +45,7 @@ class VerifySessionTest : public SessionTest {
     options.verify = &task;
     const uint64_t syncs = a->syncs() + b->syncs();
     const size_t records = a->records().size() + b->records().size();
-    ConversationResult result = Converse(a, b, options);
+    SessionRunResult result = DriveSession(a, b, options);
     EXPECT_EQ(a->syncs() + b->syncs(), syncs) << "comparing syncs nothing";
     EXPECT_EQ(a->records().size() + b->records().size(), records);
     EXPECT_TRUE(result.initiator_status.ok()) << result.initiator_status;
@@ -89,7 +89,7 @@ class VerifySessionTest : public SessionTest {
     for (int i = 0; i < keys; ++i) {
       a->Put(static_cast<uint32_t>(i % 2), absl::StrCat("key", i), "value");
     }
-    EXPECT_TRUE(Converse(a, b).proven());
+    EXPECT_TRUE(DriveSession(a, b).proven());
     for (int i = 0; i < keys / 4; ++i) {
       MemoryStorage* const side = random() % 2 == 0 ? a : b;
       const auto family = static_cast<uint32_t>(random() % 2);
@@ -110,8 +110,8 @@ TEST_F(VerifySessionTest, EqualReplicasAreComparedByDigest) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   for (int i = 0; i < 1000; ++i) a.Put(0, absl::StrCat("key", i), "value");
-  ASSERT_TRUE(Converse(&a, &b).proven());
-  const ConversationResult result = Verify(&a, &b);
+  ASSERT_TRUE(DriveSession(&a, &b).proven());
+  const SessionRunResult result = Verify(&a, &b);
   EXPECT_TRUE(result.initiator.compared);
   EXPECT_TRUE(result.responder.compared);
   EXPECT_EQ(result.initiator.differences, 0u);
@@ -126,7 +126,7 @@ TEST_F(VerifySessionTest, EachKindOfDifference) {
   a.Put(0, "newer here", "x");
   a.Put(0, "newer there", "x");
   a.Adopt(1, "content", "one");
-  ASSERT_TRUE(Converse(&a, &b).proven());
+  ASSERT_TRUE(DriveSession(&a, &b).proven());
   a.Put(0, "only here", "x");
   b.Put(1, "only there", "x");
   a.Put(0, "newer here", "y");
@@ -144,9 +144,9 @@ TEST_F(VerifySessionTest, FindsWhatAPlainComparisonFinds) {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
     Diverge(&a, &b, static_cast<int>(20 * seed), seed);
-    ConversationOptions options;
+    SessionRunOptions options;
     options.seed.session_number = seed;
-    const ConversationResult result = Verify(&a, &b, options);
+    const SessionRunResult result = Verify(&a, &b, options);
     EXPECT_TRUE(result.initiator.compared);
     EXPECT_EQ(found_, Truth(a, b)) << "seed " << seed;
     EXPECT_EQ(result.initiator.differences, found_.size());
@@ -155,18 +155,18 @@ TEST_F(VerifySessionTest, FindsWhatAPlainComparisonFinds) {
   }
 }
 
-TEST_F(VerifySessionTest, SpanBySpanAndInSmallTurns) {
+TEST_F(VerifySessionTest, BatchByBatchAndInSmallTurns) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   Diverge(&a, &b, 4000, 7);
-  ConversationOptions options;
-  options.initiator.max_span_elements = 200;
-  options.responder.max_span_elements = 300;
+  SessionRunOptions options;
+  options.initiator.max_batch_elements = 200;
+  options.responder.max_batch_elements = 300;
   options.initiator.max_turn_bytes = 500;
   options.responder.max_turn_bytes = 300;
-  const ConversationResult result = Verify(&a, &b, options);
+  const SessionRunResult result = Verify(&a, &b, options);
   EXPECT_TRUE(result.initiator.compared);
-  EXPECT_GT(result.initiator.spans, 3u);
+  EXPECT_GT(result.initiator.batches, 3u);
   EXPECT_EQ(found_, Truth(a, b));
 }
 
@@ -179,9 +179,9 @@ TEST_F(VerifySessionTest, OneSideEmpty) {
   EXPECT_EQ(found_.size(), 300u);
   Verify(&b, &a);
   EXPECT_EQ(found_, Truth(b, a));
-  ConversationOptions options;
-  options.initiator.max_span_elements = 50;
-  options.responder.max_span_elements = 50;
+  SessionRunOptions options;
+  options.initiator.max_batch_elements = 50;
+  options.responder.max_batch_elements = 50;
   Verify(&b, &a, options);
   EXPECT_EQ(found_, Truth(b, a));
 }
@@ -190,8 +190,8 @@ TEST_F(VerifySessionTest, CostsAboutWhatAHealCostsWithoutPairs) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   Diverge(&a, &b, 20000, 5);
-  const ConversationResult verified = Verify(&a, &b);
-  const ConversationResult healed = Converse(&a, &b);
+  const SessionRunResult verified = Verify(&a, &b);
+  const SessionRunResult healed = DriveSession(&a, &b);
   ASSERT_TRUE(healed.proven());
   EXPECT_LE(verified.initiator.filter_bytes,
             healed.initiator.filter_bytes * 5 / 4);
@@ -205,9 +205,9 @@ TEST_F(VerifySessionTest, EndsWhenEnoughWasSeen) {
   MemoryStorage b = Replica(2);
   for (int i = 0; i < 5000; ++i) a.Put(0, absl::StrCat("key", i), "value");
   limit_ = 10;
-  ConversationOptions options;
+  SessionRunOptions options;
   options.initiator.max_turn_bytes = 1000;
-  const ConversationResult result = Verify(&a, &b, options);
+  const SessionRunResult result = Verify(&a, &b, options);
   EXPECT_EQ(found_.size(), 10u);
   EXPECT_FALSE(result.initiator.compared);
   EXPECT_LT(result.bytes, 5000u);
@@ -225,9 +225,9 @@ TEST_F(VerifySessionTest, ASecondLookComparesOnlyItsKeys) {
     looked.push_back(std::move(difference));
     return true;
   };
-  ConversationOptions options;
+  SessionRunOptions options;
   options.verify = &task;
-  const ConversationResult result = Converse(&a, &b, options);
+  const SessionRunResult result = DriveSession(&a, &b, options);
   EXPECT_TRUE(result.finished);
   EXPECT_TRUE(result.initiator_status.ok()) << result.initiator_status;
   EXPECT_TRUE(result.responder_status.ok()) << result.responder_status;
@@ -251,7 +251,7 @@ TEST_F(VerifySessionTest, WritesMeanwhileDoNotDisturb) {
     found.push_back(Text(difference));
     return true;
   };
-  ConversationOptions options;
+  SessionRunOptions options;
   options.verify = &task;
   int turn = 0;
   options.between_turns = [&] {
@@ -259,7 +259,7 @@ TEST_F(VerifySessionTest, WritesMeanwhileDoNotDisturb) {
     a.Put(0, absl::StrCat("key", turn), "meanwhile");
     b.Delete(0, absl::StrCat("key", 100 + turn));
   };
-  const ConversationResult result = Converse(&a, &b, options);
+  const SessionRunResult result = DriveSession(&a, &b, options);
   EXPECT_TRUE(result.initiator.compared);
   std::sort(found.begin(), found.end());
   EXPECT_EQ(found, truth);
@@ -271,7 +271,7 @@ TEST_F(VerifySessionTest, NothingIsShippedInIt) {
   a.Put(0, "key", "value");
   VerifyTask task;
   task.found = [](const Difference&) { return true; };
-  ConversationOptions options;
+  SessionRunOptions options;
   options.verify = &task;
   options.tamper = [](Role, std::string* message) {
     const auto type = static_cast<MessageType>((*message)[0] & kTypeMask);
@@ -280,7 +280,7 @@ TEST_F(VerifySessionTest, NothingIsShippedInIt) {
     (*message)[0] = static_cast<char>((*message)[0] |
                                       static_cast<char>(MessageType::kPairs));
   };
-  const ConversationResult result = Converse(&a, &b, options);
+  const SessionRunResult result = DriveSession(&a, &b, options);
   EXPECT_THAT(std::string(result.responder_status.message()),
               HasSubstr("only compares"));
   EXPECT_TRUE(b.records().empty());
@@ -290,9 +290,9 @@ TEST_F(VerifySessionTest, AHealIsRefusedWhereOnlyComparingIsAllowed) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   a.Put(0, "key", "value");
-  ConversationOptions options;
+  SessionRunOptions options;
   options.verify_only = true;
-  const ConversationResult result = Converse(&a, &b, options);
+  const SessionRunResult result = DriveSession(&a, &b, options);
   EXPECT_TRUE(absl::IsInvalidArgument(result.responder_status));
   EXPECT_TRUE(b.records().empty());
   Verify(&a, &b, options);
@@ -302,7 +302,7 @@ TEST_F(VerifySessionTest, AHealIsRefusedWhereOnlyComparingIsAllowed) {
 TEST_F(VerifySessionTest, BusyAndUnavailableAsEver) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
-  ConversationOptions options;
+  SessionRunOptions options;
   options.responder_busy = true;
   EXPECT_TRUE(Verify(&a, &b, options).initiator.busy);
 }
@@ -313,13 +313,13 @@ TEST_F(VerifySessionTest, MoreClaimsThanElementsAreRefused) {
   a.Put(0, "key", "value");
   VerifyTask task;
   task.found = [](const Difference&) { return true; };
-  ConversationOptions options;
+  SessionRunOptions options;
   options.verify = &task;
   options.tamper = [](Role, std::string* message) {
     const auto type = static_cast<MessageType>((*message)[0] & kTypeMask);
     if (type == MessageType::kClaims) *message += message->substr(1);
   };
-  const ConversationResult result = Converse(&a, &b, options);
+  const SessionRunResult result = DriveSession(&a, &b, options);
   EXPECT_THAT(std::string(result.responder_status.message()),
               HasSubstr("more of them than the peer has elements"));
 }

@@ -77,24 +77,24 @@ TEST(SessionSlots, LessCapacityDoesNotInterrupt) {
   EXPECT_TRUE(slots.Acquire(kNow));
 }
 
-TEST(SessionSlots, ARefusedVisitorGoesFirst) {
+TEST(SessionSlots, ARefusedPeerGoesFirst) {
   SessionSlots slots(/*courtesy=*/kLong);
   {
     const SessionSlot own = slots.Acquire(kNow);
-    EXPECT_FALSE(slots.AcquireForVisitor(kNow));
+    EXPECT_FALSE(slots.AcquireForIncoming(kNow));
   }
   EXPECT_FALSE(slots.Acquire(kNow));
   std::thread own([&] { EXPECT_TRUE(slots.Acquire(2 * kLong)); });
-  EXPECT_TRUE(slots.AcquireForVisitor(kNow));
+  EXPECT_TRUE(slots.AcquireForIncoming(kNow));
   own.join();  // in its turn, long before the courtesy ends
   EXPECT_TRUE(slots.Acquire(kNow));
 }
 
-TEST(SessionSlots, AVisitorThatStaysAwayIsNotWaitedForLong) {
+TEST(SessionSlots, AnIncomingPeerThatStaysAwayIsNotWaitedForLong) {
   SessionSlots slots(/*courtesy=*/milliseconds(20));
   {
     const SessionSlot own = slots.Acquire(kNow);
-    EXPECT_FALSE(slots.AcquireForVisitor(kNow));
+    EXPECT_FALSE(slots.AcquireForIncoming(kNow));
   }
   EXPECT_TRUE(slots.Acquire(kLong));
 }
@@ -102,7 +102,7 @@ TEST(SessionSlots, AVisitorThatStaysAwayIsNotWaitedForLong) {
 TEST(SessionSlots, WhoIsRefusedWhilePausedIsNotExpected) {
   SessionSlots slots(/*courtesy=*/kLong);
   slots.SetPaused(true);
-  EXPECT_FALSE(slots.AcquireForVisitor(kNow));
+  EXPECT_FALSE(slots.AcquireForIncoming(kNow));
   slots.SetPaused(false);
   EXPECT_TRUE(slots.Acquire(kNow));
 }

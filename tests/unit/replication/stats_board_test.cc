@@ -40,7 +40,7 @@ TEST(StatsBoard, CountsARunningSessionOnce) {
   EXPECT_TRUE(stats.peers[0].last.finished);
 }
 
-TEST(StatsBoard, AVisitorWhoseAddressIsLearntIsOnePeer) {
+TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
   StatsBoard board(7, {"a:1", "b:2"}, nullptr);
   SessionReport proven = Report(1);
   proven.proven_equal = true;
@@ -67,7 +67,7 @@ TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
   EXPECT_EQ(board.stats().peers.size(), 2u);
 }
 
-TEST(StatsBoard, TheOldestOfManyOtherAddressesIsForgotten) {
+TEST(StatsBoard, TheOldestOfManyOtherAddressesIsCollected) {
   StatsBoard board(7, {"a:1"}, nullptr);
   for (int i = 0; i < 64; ++i) {
     board.Failed("x:" + std::to_string(i), rocksdb::Status::IOError("refused"));

@@ -78,7 +78,7 @@ TEST_F(VerificationTest, WhatArrivesMeanwhileIsEqual) {
   EXPECT_EQ(result_.in_flight, 1u);
 }
 
-TEST_F(VerificationTest, SuspectPairsOfEitherSideAreNotCompared) {
+TEST_F(VerificationTest, QuarantinedPairsOfEitherSideAreNotCompared) {
   for (const bool here : {false, true}) {
     const rocksdb::Status status = Run({here ? LeftOut(2, 0) : LeftOut(0, 3)});
     EXPECT_TRUE(status.IsIncomplete()) << status.ToString();
@@ -88,13 +88,13 @@ TEST_F(VerificationTest, SuspectPairsOfEitherSideAreNotCompared) {
         << status.ToString();
     EXPECT_FALSE(result_.equal);
     EXPECT_FALSE(result_.complete);
-    EXPECT_EQ(result_.suspects_here, here ? 2u : 0u);
-    EXPECT_EQ(result_.suspects_there, here ? 0u : 3u);
+    EXPECT_EQ(result_.quarantined_here, here ? 2u : 0u);
+    EXPECT_EQ(result_.quarantined_there, here ? 0u : 3u);
   }
 }
 
 // What differs is told beside what was not compared.
-TEST_F(VerificationTest, DifferencesAreToldBesideSuspectPairs) {
+TEST_F(VerificationTest, DifferencesAreToldBesideQuarantinedPairs) {
   Look look = Found({}, Live(5));
   look.left_out = 1;
   EXPECT_TRUE(Run(std::vector<Look>(10, look)).IsIncomplete());
@@ -103,14 +103,14 @@ TEST_F(VerificationTest, DifferencesAreToldBesideSuspectPairs) {
   EXPECT_FALSE(result_.equal);
 }
 
-// Both may suspect it by now: then nobody can tell whether they are equal.
+// Both may quarantined it by now: then nobody can tell whether they are equal.
 TEST_F(VerificationTest, APairThatVanishesFromBothSetsHasNotArrived) {
   const rocksdb::Status status = Run({Found({}, Live(5)), Found({}, {})});
   EXPECT_TRUE(status.IsIncomplete()) << status.ToString();
   EXPECT_FALSE(result_.equal);
 }
 
-TEST_F(VerificationTest, ATombstoneMayBeForgottenMeanwhile) {
+TEST_F(VerificationTest, ATombstoneMayBeCollectedMeanwhile) {
   const rocksdb::Status status = Run({Found({}, Tombstone(6)), Found({}, {})});
   EXPECT_TRUE(status.ok()) << status.ToString();
   EXPECT_TRUE(result_.equal);

@@ -72,7 +72,7 @@ TEST(IndexFormatTest, EntriesOfEveryKind) {
   entry.tombstone = true;
   EXPECT_EQ(Entry(entry), Bytes({0x0b}) + time) << "nothing to make it from";
   entry.tombstone = false;
-  entry.suspect = true;
+  entry.quarantined = true;
   EXPECT_EQ(Entry(entry), Bytes({0x0e}) + time + kHash);
 }
 
@@ -82,7 +82,7 @@ TEST(IndexFormatTest, EntriesComeBackAndDamageIsSeen) {
       StoredEntry entry = WithHash({77, replica});
       entry.tombstone = (flags & 1) != 0;
       entry.pending = (flags & 2) != 0;
-      entry.suspect = (flags & 4) != 0;
+      entry.quarantined = (flags & 4) != 0;
       const std::string bytes = Entry(entry);
       StoredEntry parsed;
       ASSERT_TRUE(ParseEntry(bytes, kHome, &parsed));
@@ -131,7 +131,7 @@ TEST(IndexFormatTest, MetaRecords) {
       Encode(IdentityRecord{1, 2, 3, 4, "db", "M"}),
       Bytes({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,   2,   0, 0,
              0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 'd', 'b', 1, 'M'}));
-  EXPECT_EQ(Encode(PastLives{6, {{{7, 8}, 9}}}),
+  EXPECT_EQ(Encode(IncarnationHistory{6, {{{7, 8}, 9}}}),
             Bytes({1, 0, 0, 0, 0, 0, 0, 0, 6, 1, 0, 0, 0, 0, 0, 0, 0,
                    7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 9}));
   EXPECT_EQ(Encode(PlaceRecord{"/d", true}), Bytes({1, 2, '/', 'd', 1}));
@@ -182,16 +182,16 @@ TEST(IndexFormatTest, MetaRecords) {
             std::string(8, '\0') + "tombstones/" + Bytes({5}));
   EXPECT_EQ(EncodeTombstones(leaves, 2),
             Bytes({1, 0, 0xac, 0x02, 0, 0, 0, 0, 0, 0, 1, 2}));
-  EXPECT_EQ(Encode(LeafSuspects{}), Bytes({1, 0}));
-  EXPECT_EQ(Encode(LeafSuspects{{2, 300}, {300, 1}}),
+  EXPECT_EQ(Encode(LeafQuarantined{}), Bytes({1, 0}));
+  EXPECT_EQ(Encode(LeafQuarantined{{2, 300}, {300, 1}}),
             Bytes({1, 2, 2, 0xac, 0x02, 0xac, 0x02, 1}));
   EXPECT_EQ(EncodeSwept(0x0102), Bytes({1, 0, 0, 0, 0, 0, 0, 1, 2}));
-  Forgetting forgetting;
-  forgetting.horizon = 0x0102;
-  forgetting.purged = 0x0103;
-  forgetting.reached = {4, 5};
-  forgetting.promised = 0x0106;
-  EXPECT_EQ(Encode(forgetting),
+  GcState gc;
+  gc.stable_time = 0x0102;
+  gc.purged = 0x0103;
+  gc.reached = {4, 5};
+  gc.max_acknowledged = 0x0106;
+  EXPECT_EQ(Encode(gc),
             Bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1,
                    3, 0, 0, 0, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 0, 0, 1, 6, 0}));
 }
@@ -208,28 +208,29 @@ TEST(IndexFormatTest, TombstonesOfLeavesComeBackAndDamageIsSeen) {
   EXPECT_FALSE(DecodeTombstones(bytes + "x", parsed, 3));
 }
 
-TEST(IndexFormatTest, SuspectsOfLeavesComeBackAndDamageIsSeen) {
-  const LeafSuspects suspects = {{2, 300}, {299, 1}};
-  const std::string bytes = Encode(suspects);
-  LeafSuspects parsed;
-  ASSERT_TRUE(DecodeSuspects(bytes, 300, &parsed));
-  EXPECT_EQ(parsed, suspects);
-  EXPECT_FALSE(DecodeSuspects(bytes, 299, &parsed)) << "no such leaf";
+TEST(IndexFormatTest, QuarantinedOfLeavesComeBackAndDamageIsSeen) {
+  const LeafQuarantined quarantined = {{2, 300}, {299, 1}};
+  const std::string bytes = Encode(quarantined);
+  LeafQuarantined parsed;
+  ASSERT_TRUE(DecodeQuarantined(bytes, 300, &parsed));
+  EXPECT_EQ(parsed, quarantined);
+  EXPECT_FALSE(DecodeQuarantined(bytes, 299, &parsed)) << "no such leaf";
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(DecodeSuspects(bytes.substr(0, size), 300, &parsed)) << size;
+    EXPECT_FALSE(DecodeQuarantined(bytes.substr(0, size), 300, &parsed))
+        << size;
   }
-  EXPECT_FALSE(DecodeSuspects(bytes + "x", 300, &parsed));
-  EXPECT_FALSE(DecodeSuspects(Bytes({1, 1, 2, 0}), 300, &parsed)) << "none";
-  EXPECT_FALSE(DecodeSuspects(Bytes({1, 2, 2, 1, 2, 1}), 300, &parsed))
+  EXPECT_FALSE(DecodeQuarantined(bytes + "x", 300, &parsed));
+  EXPECT_FALSE(DecodeQuarantined(Bytes({1, 1, 2, 0}), 300, &parsed)) << "none";
+  EXPECT_FALSE(DecodeQuarantined(Bytes({1, 2, 2, 1, 2, 1}), 300, &parsed))
       << "one leaf twice";
 }
 
-TEST(IndexFormatTest, OnlyTombstonesUpToTheHorizonAreForgotten) {
+TEST(IndexFormatTest, OnlyTombstonesUpToTheStableTimeAreCollected) {
   StoredEntry entry = WithHash({77, 5});
-  EXPECT_FALSE(IsForgotten(entry, 77));
+  EXPECT_FALSE(IsCollected(entry, 77));
   entry.tombstone = true;
-  EXPECT_TRUE(IsForgotten(entry, 77));
-  EXPECT_FALSE(IsForgotten(entry, 76));
+  EXPECT_TRUE(IsCollected(entry, 77));
+  EXPECT_FALSE(IsCollected(entry, 76));
 }
 
 template <typename Record>
@@ -256,7 +257,7 @@ TEST(IndexFormatTest, MetaRecordsComeBackAndDamageIsSeen) {
   }
   ExpectRobust(ClusterRecord{"cluster", std::string(16, 's')});
   ExpectRobust(IdentityRecord{1, 2, 3, 4, "identity", "manifest"});
-  ExpectRobust(PastLives{6, {{{7, 8}, 9}, {{8, 10}, 11}}});
+  ExpectRobust(IncarnationHistory{6, {{{7, 8}, 9}, {{8, 10}, 11}}});
   ExpectRobust(PlaceRecord{"/directory", true, true, true});
   ExpectRobust(PlaceRecord{"/directory", true, true, true, 7});
   ExpectRobust(
@@ -273,9 +274,9 @@ TEST(IndexFormatTest, MetaRecordsComeBackAndDamageIsSeen) {
   scrub.running = true;
   scrub.cursor = "cursor";
   ExpectRobust(scrub);
-  Forgetting forgetting;
-  Found(*SucceedingList({}, 1, {1, 2}, 1), &forgetting);
-  ExpectRobust(forgetting);
+  GcState gc;
+  Found(*SucceedingList({}, 1, {1, 2}, 1), &gc);
+  ExpectRobust(gc);
 }
 
 }  // namespace

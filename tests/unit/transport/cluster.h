@@ -73,7 +73,7 @@ class TestCluster {
 };
 
 // Accepted connections and refusals, in order.
-class Visitors {
+class Acceptor {
  public:
   void Add(std::unique_ptr<Connection> connection) {
     const std::lock_guard lock(mutex_);

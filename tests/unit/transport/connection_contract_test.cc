@@ -43,11 +43,11 @@ class ConnectionContract : public ::testing::TestWithParam<Kind> {
   }
 
   void Meet() {
-    visitors_.ListenOn(two_.listener.get(), two_.listen_on);
+    acceptor_.ListenOn(two_.listener.get(), two_.listen_on);
     const rocksdb::Status s = two_.dialer->Connect(
         two_.listener->listen_address(), kGenerous, nullptr, &near_);
     ASSERT_TRUE(s.ok()) << s.ToString();
-    far_ = visitors_.Next();
+    far_ = acceptor_.Next();
     ASSERT_NE(far_, nullptr);
     near_->SetFrameLimit(kMaxFrameBytes);
     far_->SetFrameLimit(kMaxFrameBytes);
@@ -56,7 +56,7 @@ class ConnectionContract : public ::testing::TestWithParam<Kind> {
   TestCluster cluster_;
   std::shared_ptr<MemoryNetwork> network_ = NewMemoryNetwork();
   Two two_;
-  Visitors visitors_;
+  Acceptor acceptor_;
   std::unique_ptr<Connection> near_;
   std::unique_ptr<Connection> far_;
 };
@@ -92,13 +92,13 @@ TEST_P(ConnectionContract, LargestFrame) {
 }
 
 TEST_P(ConnectionContract, ANewConnectionReceivesSmallFramesOnly) {
-  visitors_.ListenOn(two_.listener.get(), two_.listen_on);
+  acceptor_.ListenOn(two_.listener.get(), two_.listen_on);
   for (const bool dialer_receives : {false, true}) {
     ASSERT_TRUE(two_.dialer
                     ->Connect(two_.listener->listen_address(), kGenerous,
                               nullptr, &near_)
                     .ok());
-    far_ = visitors_.Next();
+    far_ = acceptor_.Next();
     ASSERT_NE(far_, nullptr);
     Connection* const from = dialer_receives ? far_.get() : near_.get();
     Connection* const to = dialer_receives ? near_.get() : far_.get();
@@ -226,7 +226,7 @@ TEST_P(ConnectionContract, ConnectionsOutliveTheirTransportClosed) {
 }
 
 TEST_P(ConnectionContract, NobodyThere) {
-  visitors_.ListenOn(two_.listener.get(), two_.listen_on);
+  acceptor_.ListenOn(two_.listener.get(), two_.listen_on);
   const std::string address = two_.listener->listen_address();
   two_.listener->StopListening();
   EXPECT_EQ(two_.listener->listen_address(), "");
@@ -240,7 +240,7 @@ TEST_P(ConnectionContract, ThePeerComesBackAtTheSameAddress) {
   Meet();
   const std::string address = two_.listener->listen_address();
   two_.listener->StopListening();
-  visitors_.ListenOn(two_.listener.get(), address);
+  acceptor_.ListenOn(two_.listener.get(), address);
   std::unique_ptr<Connection> again;
   ASSERT_TRUE(two_.dialer->Connect(address, kGenerous, nullptr, &again).ok());
   ASSERT_TRUE(near_->Send("old one lives", kGenerous).ok());
@@ -249,7 +249,7 @@ TEST_P(ConnectionContract, ThePeerComesBackAtTheSameAddress) {
 }
 
 TEST_P(ConnectionContract, TakenAddress) {
-  visitors_.ListenOn(two_.listener.get(), two_.listen_on);
+  acceptor_.ListenOn(two_.listener.get(), two_.listen_on);
   const std::string address = two_.listener->listen_address();
   const rocksdb::Status s = two_.dialer->Listen(address, [](auto) {});
   EXPECT_TRUE(s.IsIOError()) << s.ToString();

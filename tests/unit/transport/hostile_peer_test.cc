@@ -14,21 +14,21 @@ class HostilePeer : public ::testing::Test {
  protected:
   HostilePeer() {
     listener_ = cluster_.NewTransport(0x11);
-    visitors_.ListenOn(listener_.get());
+    acceptor_.ListenOn(listener_.get());
   }
   // An authenticated raw connection, welcomed, and our end of it.
   void Meet() {
     near_ = std::make_unique<RawPeer>(listener_->listen_address());
     ASSERT_TRUE(near_->StartTls(own_));
     ASSERT_EQ(near_->Read(1), std::string(1, '\0'));
-    far_ = visitors_.Next();
+    far_ = acceptor_.Next();
     ASSERT_NE(far_, nullptr);
     far_->SetFrameLimit(kMaxFrameBytes);
   }
 
   TestCluster cluster_;
   const CertificateAndKey own_ = cluster_.Issue(0xbad);
-  Visitors visitors_;
+  Acceptor acceptor_;
   std::shared_ptr<Transport> listener_;
   std::unique_ptr<RawPeer> near_;
   std::unique_ptr<Connection> far_;

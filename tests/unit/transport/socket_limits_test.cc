@@ -22,10 +22,10 @@ class SocketLimitsTest : public ::testing::Test {
     TlsTransportOptions options = cluster_.Options(0x11);
     options.limits = limits;
     options.refused = [this](const rocksdb::Status& why) {
-      visitors_.AddRefusal(why);
+      acceptor_.AddRefusal(why);
     };
     listener_ = cluster_.NewTransport(options);
-    visitors_.ListenOn(listener_.get());
+    acceptor_.ListenOn(listener_.get());
     dialer_ = cluster_.NewTransport(0xd1);
   }
   rocksdb::Status Dial(std::unique_ptr<Connection>* connection) {
@@ -34,7 +34,7 @@ class SocketLimitsTest : public ::testing::Test {
   }
 
   TestCluster cluster_;
-  Visitors visitors_;
+  Acceptor acceptor_;
   std::shared_ptr<Transport> listener_;
   std::shared_ptr<Transport> dialer_;
 };
@@ -73,7 +73,7 @@ TEST_F(SocketLimitsTest, ConnectionsAreBoundedAndFreedOnesCountNoMore) {
   const rocksdb::Status s = Dial(&third);
   EXPECT_TRUE(s.IsBusy()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "all 2 connections are taken"));
-  visitors_.Next().reset();
+  acceptor_.Next().reset();
   EXPECT_TRUE(Dial(&third).ok());
 }
 
@@ -83,7 +83,7 @@ TEST_F(SocketLimitsTest, SilentHandshakesEndAfterTheirTime) {
   Listen(limits);
   RawPeer silent(listener_->listen_address());
   EXPECT_TRUE(silent.ClosedByPeer());
-  EXPECT_TRUE(visitors_.NextRefusal().IsTimedOut());
+  EXPECT_TRUE(acceptor_.NextRefusal().IsTimedOut());
 }
 
 TEST_F(SocketLimitsTest, SilentOnesKeepNobodyOut) {
@@ -98,7 +98,7 @@ TEST_F(SocketLimitsTest, SilentOnesKeepNobodyOut) {
   const rocksdb::Status s = Dial(&connection);
   EXPECT_TRUE(s.ok()) << s.ToString();
   EXPECT_TRUE(silent.front()->ClosedByPeer());
-  EXPECT_TRUE(visitors_.NextRefusal().IsBusy());
+  EXPECT_TRUE(acceptor_.NextRefusal().IsBusy());
 }
 
 TEST_F(SocketLimitsTest, IdleConnectionsAreDropped) {
@@ -107,7 +107,7 @@ TEST_F(SocketLimitsTest, IdleConnectionsAreDropped) {
   Listen(limits);
   std::unique_ptr<Connection> connection;
   ASSERT_TRUE(Dial(&connection).ok());
-  const auto far = visitors_.Next();
+  const auto far = acceptor_.Next();
   std::string frame;
   const rocksdb::Status s = far->Receive(&frame, kGenerous);
   EXPECT_TRUE(s.IsIOError()) << s.ToString();
@@ -168,7 +168,7 @@ TEST_F(SocketLimitsTest, StoppingIsSafeWhileOthersDial) {
   for (int i = 0; i < 10; ++i) {
     std::this_thread::sleep_for(milliseconds(10));
     listener_->StopListening();
-    visitors_.ListenOn(listener_.get(), address);
+    acceptor_.ListenOn(listener_.get(), address);
   }
   listener_.reset();
   done = true;

@@ -13,14 +13,14 @@ namespace {
 
 class TlsIdentity : public ::testing::Test {
  protected:
-  // A listener of replica 0x11 that collects visitors and refusals.
+  // A listener of replica 0x11 that collects incoming connections and refusals.
   void Listen() { ListenWith(cluster_.Options(0x11)); }
   void ListenWith(TlsTransportOptions options) {
     options.refused = [this](const rocksdb::Status& why) {
-      visitors_.AddRefusal(why);
+      acceptor_.AddRefusal(why);
     };
     listener_ = cluster_.NewTransport(options);
-    visitors_.ListenOn(listener_.get());
+    acceptor_.ListenOn(listener_.get());
   }
   rocksdb::Status Dial(const std::shared_ptr<Transport>& dialer) {
     std::unique_ptr<Connection> connection;
@@ -29,7 +29,7 @@ class TlsIdentity : public ::testing::Test {
   }
 
   TestCluster cluster_;
-  Visitors visitors_;
+  Acceptor acceptor_;
   std::shared_ptr<Transport> listener_;
 };
 
@@ -41,7 +41,7 @@ TEST_F(TlsIdentity, AnotherClustersReplicaIsToldByBothSides) {
   EXPECT_TRUE(Mentions(s, other.ca_file()));
   EXPECT_TRUE(Mentions(s, listener_->listen_address()));
   // The dialer has hung up; what the listener learns is an alert.
-  EXPECT_TRUE(visitors_.NextRefusal().IsInvalidArgument());
+  EXPECT_TRUE(acceptor_.NextRefusal().IsInvalidArgument());
 }
 
 TEST_F(TlsIdentity, ADialerThatTrustsUsButIsNotOfUs) {
@@ -57,7 +57,7 @@ TEST_F(TlsIdentity, ADialerThatTrustsUsButIsNotOfUs) {
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "refused our certificate"));
   EXPECT_TRUE(Mentions(s, options.certificate_file));
-  EXPECT_TRUE(Mentions(visitors_.NextRefusal(), cluster_.ca_file()));
+  EXPECT_TRUE(Mentions(acceptor_.NextRefusal(), cluster_.ca_file()));
 }
 
 TEST_F(TlsIdentity, ExpiredCertificate) {
@@ -68,7 +68,7 @@ TEST_F(TlsIdentity, ExpiredCertificate) {
                                 .not_after = std::chrono::seconds(-60)}));
   peer.Read();
   EXPECT_TRUE(peer.ClosedByPeer());
-  const rocksdb::Status s = visitors_.NextRefusal();
+  const rocksdb::Status s = acceptor_.NextRefusal();
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "certificate has expired"));
   EXPECT_TRUE(Mentions(s, "CN=old"));
@@ -83,7 +83,7 @@ TEST_F(TlsIdentity, CertificateThatNamesNoReplica) {
             std::string::npos);
   EXPECT_TRUE(peer.ClosedByPeer());
   EXPECT_TRUE(
-      Mentions(visitors_.NextRefusal(), "rocksync:replica:<16 hex digits>"));
+      Mentions(acceptor_.NextRefusal(), "rocksync:replica:<16 hex digits>"));
 }
 
 TEST_F(TlsIdentity, NoCertificate) {
@@ -91,14 +91,14 @@ TEST_F(TlsIdentity, NoCertificate) {
   RawPeer peer(listener_->listen_address());
   peer.StartTls({});
   EXPECT_EQ(peer.Read(), "");
-  EXPECT_TRUE(Mentions(visitors_.NextRefusal(), "showed no certificate"));
+  EXPECT_TRUE(Mentions(acceptor_.NextRefusal(), "showed no certificate"));
 }
 
 TEST_F(TlsIdentity, OlderTls) {
   Listen();
   RawPeer peer(listener_->listen_address());
   EXPECT_FALSE(peer.StartTls(cluster_.Issue(0xd1), TLS1_2_VERSION));
-  const rocksdb::Status s = visitors_.NextRefusal();
+  const rocksdb::Status s = acceptor_.NextRefusal();
   EXPECT_TRUE(s.IsNotSupported()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "TLS 1.3"));
 }
@@ -110,20 +110,20 @@ TEST_F(TlsIdentity, PlaintextDialerAndTlsListener) {
   const rocksdb::Status s = Dial(plain);
   EXPECT_FALSE(s.ok());
   EXPECT_TRUE(Mentions(s, "does it use the TLS transport?"));
-  EXPECT_TRUE(Mentions(visitors_.NextRefusal(), "does not speak TLS"));
+  EXPECT_TRUE(Mentions(acceptor_.NextRefusal(), "does not speak TLS"));
 }
 
 TEST_F(TlsIdentity, TlsDialerAndPlaintextListener) {
   PlaintextTransportOptions options;
   options.refused = [this](const rocksdb::Status& why) {
-    visitors_.AddRefusal(why);
+    acceptor_.AddRefusal(why);
   };
   ASSERT_TRUE(NewInsecurePlaintextTransport(options, &listener_).ok());
-  visitors_.ListenOn(listener_.get());
+  acceptor_.ListenOn(listener_.get());
   const rocksdb::Status s = Dial(cluster_.NewTransport(0xd1));
   EXPECT_FALSE(s.ok());
   EXPECT_TRUE(
-      Mentions(visitors_.NextRefusal(), "does it use the TLS transport?"));
+      Mentions(acceptor_.NextRefusal(), "does it use the TLS transport?"));
 }
 
 TEST_F(TlsIdentity, AllowHookOfTheListenerIsTheDialersMessage) {

@@ -1,0 +1,46 @@
+// The set-up of a connection, carried over it: who is there, and is it to be
+// talked to.
+
+#ifndef ROCKSYNC_REPLICATION_HANDSHAKE_H_
+#define ROCKSYNC_REPLICATION_HANDSHAKE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "replication/protocol/session.h"
+#include "replication/protocol/tombstone_gc.h"
+#include "replication/replica.h"
+#include "replication/store/store_access.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+struct Handshake {
+  uint64_t peer_id = 0;
+  IncarnationId peer_incarnation;
+  SessionSeed seed{};
+  // Of the families, member list and stable time both agreed upon.
+  std::unique_ptr<ReplicaView> view;
+  // What both said of themselves.
+  Announcement mine;
+  Announcement theirs;
+};
+
+// InvalidArgument: one of the two refuses the other, the message names what
+// and the remedy; the peer has been told. TryAgain: one of the two has taken
+// over the other's member list, or what one said was overtaken on another
+// connection; connect anew. Others: the connection failed.
+rocksdb::Status PerformHandshake(Replica* replica, Role role,
+                                 Connection* connection, Handshake* met);
+
+// Both have said this of themselves, and they may meet: agrees on the stable
+// time.
+rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
+                          const IncarnationId& peer_incarnation,
+                          const Announcement& mine, const Announcement& theirs,
+                          ReplicaView* view);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_HANDSHAKE_H_

@@ -1,0 +1,97 @@
+// What happens to a pair that the peer offers or sends: it is judged against
+// the snapshot, applied in batches, and accounted for in the batch's merged
+// set.
+//
+// Judging and accounting go by the snapshot, applying goes by what is stored
+// now: local writes during the session change the second and not the first.
+
+#ifndef ROCKSYNC_REPLICATION_PROTOCOL_INCOMING_PAIRS_H_
+#define ROCKSYNC_REPLICATION_PROTOCOL_INCOMING_PAIRS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "replication/protocol/leaf_batch.h"
+#include "replication/protocol/pair_coding.h"
+#include "replication/protocol/session.h"
+#include "replication/protocol/storage_view.h"
+
+namespace rocksync {
+
+enum class Verdict : uint8_t {
+  kWanted,   // it beats what the snapshot holds for its key
+  kKnown,    // the snapshot holds exactly it
+  kBeaten,   // the snapshot holds one that beats it
+  kRefused,  // it would win, but may not: too far ahead, or too large
+};
+
+struct Judgement {
+  Verdict verdict = Verdict::kRefused;
+  // The element that the snapshot holds for the key, if any.
+  std::optional<uint32_t> own;
+  bool equal_versions = false;  // with that element
+};
+
+class IncomingPairs {
+ public:
+  // All must outlive it. `max_pairs` is how many elements the peer said it
+  // has in the batch: it cannot offer or send more.
+  IncomingPairs(StorageView* storage, const StorageSnapshot* snapshot,
+                LeafBatch* batch, const std::function<bool()>* cancelled,
+                const SessionOptions* options, uint64_t max_pairs,
+                SessionReport* report);
+
+  // Judges a pair; one with a value must come with all of it.
+  // InvalidArgument if it cannot belong here. Counts what it refuses.
+  absl::StatusOr<Judgement> Judge(MessageType type, const WirePair& pair);
+
+  // Position of a pair that was judged last.
+  uint64_t position() const { return position_; }
+
+  // Takes a pair judged kWanted whose value is there; `own` is from its
+  // Judgement. Applies once enough have come.
+  absl::Status Take(Pair pair, std::optional<uint32_t> own);
+  // Counts a pair that was refused after the fact, or whose value never came.
+  void Refuse() { ++unsettled_; }
+  absl::Status Apply();
+
+  // Pairs that were refused, held back or unreadable.
+  uint64_t unsettled() const { return unsettled_; }
+  uint64_t judged() const { return judged_; }
+
+ private:
+  absl::StatusOr<Verdict> Compare(const WirePair& pair, const IndexEntry& own);
+  absl::StatusOr<Verdict> CompareEqualVersions(const WirePair& pair,
+                                               const IndexEntry& own);
+  absl::StatusOr<Verdict> IfItReads(const IndexEntry& own, Verdict verdict);
+  absl::Status CountIn(const Pair& pair);
+  bool Refuses(const WirePair& pair);
+
+  struct Taken {
+    std::optional<uint32_t> own;
+    ElementHash hash;
+  };
+
+  StorageView* const storage_;
+  const StorageSnapshot* const snapshot_;
+  LeafBatch* const batch_;
+  const std::function<bool()>* const cancelled_;
+  const SessionOptions* const options_;
+  const uint64_t max_pairs_;
+  SessionReport* const report_;
+  uint64_t position_ = 0;
+  uint64_t judged_ = 0;
+  uint64_t unsettled_ = 0;
+  std::vector<Pair> pairs_;
+  std::vector<Taken> taken_;
+  size_t pairs_bytes_ = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PROTOCOL_INCOMING_PAIRS_H_

@@ -1,0 +1,66 @@
+// A database that nobody has open, for tools that read it.
+
+#ifndef ROCKSYNC_TOOLS_OFFLINE_DB_H_
+#define ROCKSYNC_TOOLS_OFFLINE_DB_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// What commands are told of logs that are in directories of their own, each as
+// "DIR=LOGDIR". InvalidArgument: one names a directory that is none of these.
+rocksdb::Status CheckWalDirs(const std::vector<std::string>& wal_dirs,
+                             const std::vector<std::string>& directories);
+// Empty: nothing is said of `directory`.
+std::string WalDirOf(const std::vector<std::string>& wal_dirs,
+                     const std::string& directory);
+
+// For commands that are of no use on other databases. NotFound: it is a plain
+// one. IOError: it is none.
+rocksdb::Status CheckHasIndex(const std::string& directory);
+
+// Opened read-only: nothing in the directory changes. Locked like an open
+// database, so that nobody writes to it meanwhile. With the database's own
+// options (own_options.h).
+class OfflineDB {
+ public:
+  // IOError: it is open somewhere, or is not there.
+  static rocksdb::Status Open(const std::string& directory,
+                              const std::vector<std::string>& wal_dirs,
+                              std::unique_ptr<OfflineDB>* db);
+  ~OfflineDB();
+
+  rocksdb::DB* db() const { return db_.get(); }
+
+  // Of all families, the index included.
+  const std::vector<rocksdb::ColumnFamilyHandle*>& handles() const {
+    return handles_;
+  }
+
+  // The application's families by name; the index is left out.
+  const std::map<std::string, rocksdb::ColumnFamilyHandle*>& families() const {
+    return families_;
+  }
+
+ private:
+  OfflineDB() = default;
+  rocksdb::Status Lock(const std::string& directory);
+  rocksdb::Status OpenLocked(const std::string& directory,
+                             const std::string& wal_dir);
+
+  rocksdb::FileLock* lock_ = nullptr;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  std::map<std::string, rocksdb::ColumnFamilyHandle*> families_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TOOLS_OFFLINE_DB_H_
