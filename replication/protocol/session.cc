@@ -211,6 +211,11 @@ absl::Status SessionImpl::EndPeerTurn(MessageType last, bool idle) {
       last == MessageType::kPass && peer_turn_bytes_ == 1 && !idle;
   peer_turn_bytes_ = 0;
   if (role_ == Role::kResponder) ++report_.round_trips;
+  if (stage_ == Stage::kOver) {
+    // The peer ended the session, and whatever it owed will not come.
+    if (context_.progress) context_.progress(report_);
+    return absl::OkStatus();
+  }
   if (work_) {
     const absl::Status status = work_->EndTurn(idle);
     if (!status.ok()) return status;

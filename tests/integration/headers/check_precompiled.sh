@@ -49,7 +49,7 @@ find include sketch plugin replication examples tools tests \
     from("optional", "std::nullopt std::optional")
     from("random", "std::mt19937 std::mt19937_64 std::uniform_int_distribution")
     from("set", "std::multiset std::set")
-    from("batch", "std::span")
+    from("span", "std::span")
     from("string", "std::string std::to_string")
     from("string_view", "std::string_view")
     from("thread", "std::this_thread std::thread")

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "replication/protocol/forwarding_view.h"
 #include "replication/protocol/messages.h"
 #include "tests/unit/protocol/session_fixture.h"
 
@@ -58,6 +59,37 @@ TEST_F(SessionTest, InBatchesHeldBackPairsLeaveTheRestAlone) {
   EXPECT_TRUE(result.responder.unsettled);
   EXPECT_EQ(a.records().size(), 1001u);
   EXPECT_EQ(b.records().size(), 1001u);
+}
+
+// It was told that "Wants" are missing, as if the peer spoke wrong.
+TEST_F(SessionTest, WhoseStorageFailsIsToldAtTheOtherSide) {
+  class NoSpace final : public ForwardingView {
+   public:
+    using ForwardingView::ForwardingView;
+    absl::Status Sync() override {
+      return absl::ResourceExhaustedError("no space left");
+    }
+  };
+  for (const bool initiator_fails : {false, true}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    for (int i = 0; i < 50; ++i) {
+      a.Put(0, absl::StrCat("a", i), "value");
+      b.Put(0, absl::StrCat("b", i), "value");
+    }
+    MemoryStorage* const full = initiator_fails ? &a : &b;
+    NoSpace no_space(full);
+    const SessionRunResult result = initiator_fails
+                                        ? DriveSession(&no_space, &b)
+                                        : DriveSession(&a, &no_space);
+    const absl::Status& told =
+        initiator_fails ? result.responder_status : result.initiator_status;
+    const absl::Status& failed =
+        initiator_fails ? result.initiator_status : result.responder_status;
+    EXPECT_EQ(failed, absl::ResourceExhaustedError("no space left"));
+    EXPECT_EQ(told, absl::AbortedError(
+                        "the peer's storage failed: RESOURCE_EXHAUSTED"));
+  }
 }
 
 TEST_F(SessionTest, ACorruptedValueIsNotOffered) {

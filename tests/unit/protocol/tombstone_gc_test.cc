@@ -184,7 +184,7 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItCollected) {
   ASSERT_EQ(Join(member, 3, true, &copy).meeting, Meeting::kAlike);
   EXPECT_EQ(StableTimeOf(copy), (StableTime{5, 2}));
   ExpectVerdicts(copy, 3, Meeting::kRolledBack, Of(first), 2,
-                 Meeting::kRolledBack, "has acknowledged more");
+                 Meeting::kRolledBack, "acknowledged more");
   // In another cluster, say, with younger lists: not in this epoch.
   GcState elsewhere;
   Reach({5, 9}, &elsewhere);
@@ -204,7 +204,7 @@ TEST(MeetingTest, WhoAcknowledgedMoreThanItKnowsWasRolledBack) {
   back.acknowledged = {3, 7};
   back.max_acknowledged = 7;
   ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
-                 "replica 2 has acknowledged more");
+                 "replica 2 acknowledged more");
   // To have heard less of others is no fault.
   back.acknowledged = {2, 9};
   back.max_acknowledged = 9;
@@ -221,7 +221,7 @@ TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
   GcState back = Of(List(2, {1, 2}, first));
   back.max_acknowledged = 7;
   ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
-                 "replica 2 has acknowledged more");
+                 "replica 2 acknowledged more");
   back.max_acknowledged = 8;
   ExpectVerdicts(kept, 1, Meeting::kLearn, back, 2, Meeting::kTeach);
   // Nor is it hidden from one that has the newer list by another way, as soon
@@ -296,7 +296,7 @@ TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
   older.acknowledged = {8, 7};
   older.max_acknowledged = 7;
   ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2, Meeting::kRolledBack,
-                 "replica 2 has acknowledged more");
+                 "replica 2 acknowledged more");
   EXPECT_EQ(Judge(newer, 1, older, 2, {{}, {.max_acknowledged = 8}}).meeting,
             Meeting::kTeach);
   // It was in epoch 2 too, if that collected something.

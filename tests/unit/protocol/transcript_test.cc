@@ -110,7 +110,7 @@ TEST_F(TranscriptTest, ReadableBatches) {
   b.Put(0, "pear", "a green pear");
   options.seed.session_number = 1;
   Note("the leaves that differ are found", DriveSession(&a, &b, options));
-  Compare("batch.txt");
+  Compare("batches.txt");
 }
 
 TEST_F(TranscriptTest, ReadableQuarantined) {
@@ -136,7 +136,7 @@ TEST_F(TranscriptTest, ReadableQuarantined) {
   b.Scrub();
   a.Put(0, "cherry", "sound");
   options.seed.session_number = 2;
-  Note("one quarantined pairs a pair that the other lacks",
+  Note("one quarantines a pair that the other lacks",
        DriveSession(&a, &b, options));
   Compare("quarantined.txt");
 }
