@@ -18,9 +18,9 @@ namespace {
 // its own attempt to be refused.
 constexpr std::chrono::milliseconds kYield{500};
 constexpr std::chrono::milliseconds kBetweenRefusals{1'000};
-// What has proven itself says at once what it wants.
+// A peer that has proven the secret says at once what it wants.
 constexpr std::chrono::milliseconds kFirstFrame{10'000};
-// Acceptor that have not proven the secret.
+// Connections that have not proven the secret.
 constexpr size_t kMaxUnproven = 16;
 // Threads that are about to end. More of them, and the machine cannot keep up.
 constexpr size_t kMostLeaving = 128;
@@ -135,7 +135,7 @@ void Acceptor::ServeReplica(std::unique_ptr<Connection> connection) {
   }
 }
 
-// Who connects again and again must not fill the log.
+// A peer that connects again and again must not fill the log.
 void Acceptor::LogRefusal(const std::string& peer, const rocksdb::Status& why) {
   if (replica_->stopping) return;
   {

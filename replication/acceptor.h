@@ -1,7 +1,7 @@
-// The peers that come to this replica, and operators' tools: a bounded number
-// of threads, one for each accepted connection, which answer what is asked over
-// it. Those that have not proven the cluster's secret yet are few and have
-// little time, and one that comes later is never kept out by them.
+// Serves the connections that peers and operators' tools open to this replica:
+// a bounded number of threads, one for each accepted connection, which answer
+// what is asked over it. Connections that have not proven the cluster's secret
+// yet are few and have little time, and they never keep a later one out.
 
 #ifndef ROCKSYNC_REPLICATION_ACCEPTOR_H_
 #define ROCKSYNC_REPLICATION_ACCEPTOR_H_
@@ -62,8 +62,8 @@ class Acceptor {
   // that has most of them, the oldest has to go.
   void DropUnproven();
 
-  // The incoming peer of `visit` has proven the secret, or is to leave. False:
-  // it is to leave.
+  // The incoming peer of `visit` has proven the secret, or has to leave. False:
+  // it has to leave.
   bool Settle(bool proven, Visit* visit);
   void Serve(std::unique_ptr<Connection> connection, Visit* visit);
   void ServeReplica(std::unique_ptr<Connection> connection);

@@ -1,5 +1,5 @@
 // The operator's side of an admin request: a connection to a running replica
-// over which one thing is asked.
+// that carries one request.
 
 #ifndef ROCKSYNC_REPLICATION_ADMIN_CLIENT_H_
 #define ROCKSYNC_REPLICATION_ADMIN_CLIENT_H_

@@ -1,4 +1,5 @@
-// What operators' tools ask over accepted connections, and the answers.
+// Answers the admin requests that operators' tools send over accepted
+// connections.
 
 #ifndef ROCKSYNC_REPLICATION_ADMIN_SERVER_H_
 #define ROCKSYNC_REPLICATION_ADMIN_SERVER_H_
@@ -27,8 +28,8 @@ class AdminServer {
   AdminServer(Replica* replica, VerifyCall verify)
       : replica_(replica), verify_(std::move(verify)) {}
 
-  // Answers one request, which is there to be received, of an asker who was let
-  // in. Not OK: what was wrong with it; the asker has been told.
+  // Receives and answers one request of a client that was admitted. Not OK:
+  // what was wrong with it; the client has been told.
   rocksdb::Status Serve(std::unique_ptr<Connection> connection,
                         const Admission& admission);
 

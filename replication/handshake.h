@@ -1,5 +1,5 @@
-// The set-up of a connection, carried over it: who is there, and is it to be
-// talked to.
+// The handshake of a connection, carried over it: which replica the peer is,
+// and whether the two may replicate.
 
 #ifndef ROCKSYNC_REPLICATION_HANDSHAKE_H_
 #define ROCKSYNC_REPLICATION_HANDSHAKE_H_
@@ -20,7 +20,7 @@ struct Handshake {
   uint64_t peer_id = 0;
   IncarnationId peer_incarnation;
   SessionSeed seed{};
-  // Of the families, member list and stable time both agreed upon.
+  // Of the families, member list and stable time that both agreed upon.
   std::unique_ptr<ReplicaView> view;
   // What both said of themselves.
   Announcement mine;
@@ -34,8 +34,8 @@ struct Handshake {
 rocksdb::Status PerformHandshake(Replica* replica, Role role,
                                  Connection* connection, Handshake* met);
 
-// Both have said this of themselves, and they may meet: agrees on the stable
-// time.
+// Agrees on the stable time with a peer that may be met. `mine`, `theirs`: what
+// the two said of themselves.
 rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
                           const IncarnationId& peer_incarnation,
                           const Announcement& mine, const Announcement& theirs,

@@ -28,8 +28,8 @@ constexpr char kPaused[] = "is paused; Replicator::Resume there ends that";
 // How long a side with no news of its own waits before it asks the peer's.
 constexpr std::chrono::seconds kBetweenAnnouncements{5};
 
-// Bounds what a session holds; and a batch to no more than can be read at the
-// rate allowed before the peer takes us for dead.
+// Bounds what a session holds, and limits a leaf batch to what can be read at
+// the rate allowed before the peer takes us for dead.
 void Bound(const ReplicatorOptions& options, uint64_t reads_per_second,
            SessionOptions* session) {
   constexpr size_t kFewest = size_t{1} << 12;
@@ -165,7 +165,7 @@ bool Link::PeerIncarnationsOn() const {
   return !known || known->incarnation == peer_incarnation_;
 }
 
-// Only while there is something to forget: a link on which nothing is deleted
+// Only while there is something to collect: a link on which nothing is deleted
 // carries nothing but sessions.
 bool Link::WorthAnnouncing() const {
   if (mine_.gc.list.epoch == 0 ||

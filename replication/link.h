@@ -43,9 +43,9 @@ struct SessionResult {
 // Used by one thread at a time. `replica` must outlive it.
 class Link {
  public:
-  // Runs the set-up, as initiator after knocking; as responder the peer has
-  // been let in. InvalidArgument: one of the two refuses the other, the message
-  // says why and what to do.
+  // Runs the set-up. As initiator: after AuthHelloAt; as responder: the peer
+  // has been admitted. InvalidArgument: one of the two refuses the other, the
+  // message says why and what to do.
   static rocksdb::Status Open(Replica* replica, Role role,
                               std::unique_ptr<Connection> connection,
                               std::unique_ptr<Link>* link);
@@ -88,8 +88,7 @@ class Link {
   rocksdb::Status TakeAnnouncement(const Announcement& mine,
                                    const std::string& message);
   bool WorthAnnouncing() const;
-  // The incarnation that the peer was met in is still the latest that is known
-  // of it.
+  // The incarnation in which the peer was met is still its latest known one.
   bool PeerIncarnationsOn() const;
 
   const std::shared_ptr<const void> open_ = std::make_shared<int>();

@@ -1,6 +1,6 @@
-// Carries one session over a connection, turn by turn, at a bounded rate. The
-// session decides, this waits, for a peer that says that it works up to twenty
-// times as long as for a silent one.
+// Runs one session over a connection, turn by turn, at a bounded rate. The
+// session decides; this code only carries and waits: for a peer that reports
+// that it is working, up to twenty times as long as for a silent one.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_RUNNER_H_
 #define ROCKSYNC_REPLICATION_SESSION_RUNNER_H_
@@ -25,7 +25,7 @@ struct SessionRunOptions {
   TokenBucket* bytes = nullptr;  // charged for both directions
 };
 
-// How a conversation ended.
+// How a session run ended.
 struct SessionRunEnd {
   // OK: the session's report says what came of it.
   rocksdb::Status status;

@@ -1,8 +1,8 @@
 // How many sessions a replica is in at once, one by default: a replica takes
 // partitions from one peer at a time, or two peers would both ship it the same
-// pairs. A incoming peer that is refused has to come again, and finds a slot
-// then only if this replica's own sessions leave a gap: they wait for it a
-// moment.
+// pairs. An incoming peer that is refused has to come again, and finds a slot
+// then only if this replica's own sessions leave a gap: they wait a moment for
+// it.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_SLOTS_H_
 #define ROCKSYNC_REPLICATION_SESSION_SLOTS_H_
@@ -51,11 +51,11 @@ class SessionSlots {
   void SetPaused(bool paused);
   bool paused() const;
 
-  // No slot any more; wakes who waits.
+  // No slot any more; wakes the threads that wait.
   void Stop();
 
   // Both wait for a slot at most this long, and not at all while paused. The
-  // first is for sessions of this replica's own: a incoming peer that was
+  // first is for sessions of this replica's own: an incoming peer that was
   // refused is let in before them, if it comes in time.
   SessionSlot Acquire(std::chrono::milliseconds wait);
   SessionSlot AcquireForIncoming(std::chrono::milliseconds wait);

@@ -54,8 +54,8 @@ class StatsBoard {
   void Met(const std::string& address, uint64_t replica_id);
 
   // A session with a replica begins; `peer` is its address, or for an accepted
-  // connection its name, used if no address of it is known.
-  // While `connection` lives, the replica is not collected.
+  // connection its name, used if no address of it is known. While `connection`
+  // lives, the replica is not forgotten.
   std::unique_ptr<SessionLine> Begin(
       const std::string& peer, uint64_t replica_id,
       const std::weak_ptr<const void>& connection = {});

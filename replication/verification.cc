@@ -47,7 +47,8 @@ KeyDifference::Kind ToPublic(DifferenceKind kind) {
 bool IsLive(const Held& held) { return held.state == Held::State::kLive; }
 
 // A pair that one side held is in neither set any more. It may have been
-// deleted, and that collected, between two looks; or both quarantined it now.
+// deleted, and the tombstone collected, between two looks; or both have
+// quarantined it now.
 bool Vanished(const Difference& first, const Difference& now) {
   return (IsLive(first.mine) || IsLive(first.theirs)) &&
          now.mine.state == Held::State::kNothing &&

@@ -1,4 +1,4 @@
-// What a replica at rest is compared with: another one at rest, or one that
+// What an offline replica is compared with: another offline one, or one that
 // runs.
 
 #ifndef ROCKSYNC_TOOLS_COUNTERPART_H_

@@ -21,7 +21,7 @@ struct Credentials {
   std::string secret_file;
 };
 
-// Reads the secret alone, for a database at rest.
+// Reads the secret alone, for an offline database.
 rocksdb::Status ReadClusterSecret(const Credentials& credentials,
                                   ClusterSecret* secret);
 

@@ -1,4 +1,4 @@
-// rocksync diff DIR DIR: how two databases at rest differ.
+// rocksync diff DIR DIR: how two offline databases differ.
 
 #ifndef ROCKSYNC_TOOLS_DIFF_H_
 #define ROCKSYNC_TOOLS_DIFF_H_

@@ -1,4 +1,4 @@
-// rocksync id DIR: the replica's id of a database at rest.
+// rocksync id DIR: the replica id of an offline database.
 
 #ifndef ROCKSYNC_TOOLS_ID_H_
 #define ROCKSYNC_TOOLS_ID_H_

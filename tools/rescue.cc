@@ -66,7 +66,7 @@ const char* Why(const Difference& difference) {
 // A pair or tombstone to be exported.
 struct Rescued {
   Difference difference;
-  bool quarantined = false;  // nothing acknowledges the value
+  bool quarantined = false;  // no index entry confirms the value
 };
 
 Status ReadPairOf(const OfflineReplica& replica, uint32_t family,
@@ -216,7 +216,7 @@ class Export {
 };
 
 // What the replica alone holds, in the order in which it is found: first by
-// what the two indexes say, then what ours does not acknowledge.
+// what the two indexes say, then what our index does not confirm.
 class Search {
  public:
   explicit Search(const OfflineReplica& replica)
@@ -240,7 +240,7 @@ class Search {
   Status CompareAll(Counterpart* counterpart) {
     VerifyTask task;
     task.found = [this](Difference difference) {
-      // What is uncertain is looked at for itself.
+      // Uncertain pairs are compared separately.
       if (!Alone(difference) || IsUncertain(difference)) return true;
       found_.push_back({std::move(difference), /*quarantined=*/false});
       return true;

@@ -1,5 +1,5 @@
-// rocksync rescue DIR: exports what a replica at rest alone holds, for one that
-// its cluster does not take back.
+// rocksync rescue DIR: exports what an offline replica alone holds, for one
+// that its cluster does not take back.
 
 #ifndef ROCKSYNC_TOOLS_RESCUE_H_
 #define ROCKSYNC_TOOLS_RESCUE_H_
@@ -35,21 +35,20 @@ inline constexpr int kRescueError = 2;
 //     why               "missing_there", "newer_here" or "other_content"; of a
 //                       quarantined pair also "deleted_there"
 //     time_ms, counter, replica   its version; of a quarantined pair what its
-//     index
-//                       entry says, all 0 if that says nothing
+//                       index entry says, all 0 if that says nothing
 //     value_bytes       of a pair
 //     damaged           true if the value does not match its index entry or
 //                       does not read
-//     quarantined           true if nothing acknowledges the value, so that
-//     nobody
-//                       knows its version: it has no index entry, or one that
+//     quarantined       true if no index entry confirms the value, so that its
+//                       version is unknown: it has no index entry, or one that
 //                       is quarantined, of a delete, or of another value. If it
 //                       reads, it is in the second kind of SST file.
 //   OUTPUT/FAMILY.sst    the pairs of a family, an SST file that RocksDB's
 //                        SstFileReader and `sst_dump` read and a plain database
 //                        ingests. Names with other bytes than letters, digits,
 //                        '_' and '-' are in hexadecimal after 0x.
-//   OUTPUT/FAMILY.quarantined.sst   the quarantined pairs that read
+//   OUTPUT/FAMILY.quarantined.sst
+//                        the quarantined pairs that read
 // A quarantined pair is left out only if `against` holds the very value. Reads
 // all data of the replica. Memory: the keys that are exported or quarantined.
 // Exit codes 0: there is nothing, 1: something was exported, 2: error, also if

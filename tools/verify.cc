@@ -139,7 +139,7 @@ Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
   };
   VerifyOptions how;
   how.max_keys = options.max_keys;
-  // Between two at rest nothing is on its way.
+  // Between two offline replicas nothing is on its way.
   how.settle = milliseconds(IsDirectory(options.right) ? 0 : options.settle_ms);
   VerifyResult result;
   status = RunVerification(

@@ -1,4 +1,4 @@
-// rocksync verify LEFT RIGHT: are two replicas equal, running or at rest?
+// rocksync verify LEFT RIGHT: are two replicas equal, running or offline?
 
 #ifndef ROCKSYNC_TOOLS_VERIFY_H_
 #define ROCKSYNC_TOOLS_VERIFY_H_
@@ -30,7 +30,7 @@ inline constexpr int kVerifyEqual = 0;
 inline constexpr int kVerifyDifferent = 1;
 inline constexpr int kVerifyError = 2;
 
-// Two running replicas compare themselves; a database at rest is compared from
+// Two running replicas compare themselves; an offline database is compared from
 // here. Nothing is shipped, and nothing is written to either. Lists on `out`:
 //   < FAMILY KEY    only on the left (a pair, or the tombstone of one)
 //   > FAMILY KEY    only on the right

@@ -44,7 +44,7 @@ struct ReplicatedDBOptions {
   // discard_history_of.
   std::vector<std::string> families;
 
-  // Families of which the index may forget all that it knows, at this opening:
+  // Families of which the index may discard all that it knows, at this opening:
   // those that shall not be replicated any more, and those that were dropped
   // (or dropped and made anew under the same name) without the library. Their
   // data stay. If such a family is replicated later, or was made anew, its

@@ -76,7 +76,7 @@ struct IndexStats {
   // Digests that were not those of the entries, which happens only after damage
   // to the index. A session that meets such ones may fail; they are read anew.
   uint64_t wrong_digests = 0;
-  uint64_t digest_rescans = 0;  // readyings of digests that read everything
+  uint64_t digest_rescans = 0;       // digest computations that read everything
   uint64_t digest_entries_read = 0;  // entries read for digests, all in all
   // Operations, and ranges of keys in files, that came past the library while
   // the database was open and were noticed; see ReplicatedDB.
@@ -123,11 +123,11 @@ struct RestampResult {
 //    would end the process at FlushWAL if built with assertions.
 //  * Keys and values above ReplicatedDBOptions::max_key_bytes and
 //    max_value_bytes are refused.
-//  * Wide-column entities that are there already, or come by another door (see
-//    below), are not replicated, and nobody is equal to a replica that has one:
-//    Adoption() does not end, its status is NotSupported and names the key, and
-//    sessions are refused until the key is written with Put or deleted. An
-//    entity of the default column alone is a plain value.
+//  * Wide-column entities that are there already, or come past the library (see
+//    below), are not replicated, and no peer is equal to a replica that has
+//    one: Adoption() does not end, its status is NotSupported and names the
+//    key, and sessions are refused until the key is written with Put or
+//    deleted. An entity of the default column alone is a plain value.
 //  * A DBOptions::write_buffer_manager that may stall writes: all families are
 //    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
 //    those that hold nothing, and stall for ever.
@@ -139,7 +139,7 @@ struct RestampResult {
 //    with RocksDB, the application itself must not write to a family while it
 //    drops it.
 //
-// What reaches the database by another door (a TransactionDB that wraps this
+// What reaches the database past the library (a TransactionDB that wraps this
 // one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, another program while it
 // is closed) has no index entry. It is noticed by sequence numbers that the
 // library did not issue and by files that come or go: within about a second,
@@ -149,10 +149,11 @@ struct RestampResult {
 // refused until everything has been compared with the index, at the price of
 // reading it all; what was changed gets a version of that time, deletions a
 // tombstone, and travels. So an acknowledged change is not reverted because it
-// came by another door; but a session that has its snapshot is not disturbed,
+// came past the library; but a session that has its snapshot is not disturbed,
 // and "equal" then speaks of that snapshot; two changes at once, of the same
-// key by another door and by a peer, may end either way; and of a change that a
-// crash follows before it is noticed, nobody knows.
+// key past the library and by a peer, may end either way; and a change that is
+// followed by a crash before it is noticed may stay unknown.
+//
 // Thread-safe as rocksdb::DB is. Errors are Status, nothing throws.
 class ReplicatedDB : public rocksdb::StackableDB {
  public:
@@ -249,10 +250,10 @@ class ReplicatedDB : public rocksdb::StackableDB {
   rocksdb::Status SetMembers(uint64_t epoch,
                              const std::vector<uint64_t>& replica_ids);
 
-  // Collects now what all members are known to hold. It happens by itself after
-  // a session once 1 in 50 elements would go. Peers follow when they are next
-  // met. Reads the parts of the index that change. OK also if there is nothing
-  // to forget.
+  // Collects the tombstones that all members are known to hold, now. This
+  // happens by itself after a session once 1 in 50 elements would go. Peers
+  // follow when they are next met. Reads the parts of the index that change. OK
+  // also if there is nothing to collect.
   rocksdb::Status CollectTombstones();
 
   // O(members).

@@ -19,10 +19,10 @@
 
 namespace rocksync {
 
-// Manners; may be changed while the replicator runs.
+// Limits; may be changed while the replicator runs.
 struct ReplicatorLimits {
   // Bytes of messages, sent and received, per second, over all sessions. 0: no
-  // limit. A rate so low that the peer would take us for dead is exceeded.
+  // limit. A rate so low that the peer would time out is exceeded.
   uint64_t bytes_per_second = 0;
 
   // Keys of the index and values read for sessions, per second. 0: no limit.

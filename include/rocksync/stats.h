@@ -76,34 +76,36 @@ struct ScrubStats {
 struct MemberStats {
   uint64_t replica_id = 0;
   uint64_t since_epoch = 0;  // listed without a gap from this epoch on
-  uint64_t held_ms = 0;      // this replica holds all that it held at this time
-  uint64_t acknowledged_ms =
-      0;  // it acknowledges to hold what all held at this time
+  // This replica holds all that the member held at this time.
+  uint64_t held_ms = 0;
+  // It has acknowledged that it holds all that every member held at this time.
+  uint64_t acknowledged_ms = 0;
 };
 
-// What of deletes is kept, and why.
+// Tombstone retention: which deletes are kept, and why.
 struct TombstoneGcStats {
   uint64_t epoch = 0;       // of the member list; 0: none, nothing is collected
-  uint64_t stable_ms = 0;   // tombstones up to this time are collected
+  uint64_t stable_ms = 0;   // stable time: tombstones up to it are collected
   uint64_t tombstones = 0;  // still held, as of the latest session
   uint64_t removed = 0;     // index entries taken out since opening
-  bool sweeping = false;    // some of the collected are still in the index
-  // If tombstones are held: the replica id of the member of whom least is
-  // known, who keeps them from being collected. 0: none is behind.
+  bool sweeping = false;    // some collected ones are still in the index
+  // If tombstones are held: the replica id of the member of which least is
+  // known, and which holds up their collection. 0: no member is behind.
   uint64_t held_up_by = 0;
-  // A member, maybe this one, that was heard of in two incarnations which do
-  // not follow one another: a copy of it runs, or an older state of its disk.
-  // Nothing more is collected (and held_up_by may name others) until a newer
-  // list is set; do that once one of the two was opened as a new replica. 0:
-  // none was heard of since opening and since the present list came.
+  // The replica id of a member, maybe this one, that was reported in two
+  // incarnations which do not follow one another: a copy of it runs, or an
+  // older state of its disk. No more tombstones are collected (and held_up_by
+  // may name others) until a newer list is set; set it once one of the two was
+  // opened as a new replica. 0: none was reported since opening and since the
+  // present list came.
   uint64_t identity_conflict = 0;
-  // This replica has data from before it was a member, or took such pairs of
-  // one while it was bootstrapping, and has not been proven equal to a member
-  // without any. Members that have collected more than those data know of
-  // refuse it. Remedy: find the member that brought the data, export what it
-  // alone holds
-  // (`rocksync rescue`), and start that member empty. A new, empty replica is
-  // no remedy while that member is there, since it takes the same pairs again.
+  // This replica has data from before it was a member, or took such pairs from
+  // a member while it was bootstrapping, and has not been proven equal to a
+  // member without any. Members that have collected tombstones that those
+  // data do not know of refuse it. Remedy: find the member that brought the
+  // data, export what it alone holds (`rocksync rescue`), and start that member
+  // empty. A new, empty replica is no remedy while that member is there, since
+  // it takes the same pairs again.
   bool unproven = false;
   std::vector<MemberStats> members;  // by replica id
 };

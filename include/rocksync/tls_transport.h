@@ -24,7 +24,7 @@
 
 namespace rocksync {
 
-// Bounds that a socket transport keeps, whoever connects. No duration may be
+// Bounds that a socket transport keeps for any peer. No duration may be
 // longer than kMostDuration (rocksync/limits.h), a year.
 struct SocketLimits {
   // From the first byte of TCP to the end of the handshake of an accepted
@@ -39,7 +39,8 @@ struct SocketLimits {
   size_t max_connections = 64;
 
   // Accepted connections that have not finished their handshake; if one more
-  // comes, the oldest of them is dropped, so that silent ones keep nobody out.
+  // comes, the oldest of them is dropped, so that silent ones do not keep
+  // others out.
   size_t max_handshakes = 32;
 };
 
@@ -58,9 +59,8 @@ struct TlsTransportOptions {
   std::function<bool(uint64_t replica_id, const std::string& address)> allow;
 
   // Told, on a thread of the transport, of each accepted connection that was
-  // turned away before it reached the application, and why. Empty: nobody is
-  // told. For a log; it must return soon, and somebody who connects on purpose
-  // makes it be called often.
+  // turned away before it reached the application, and why. Empty: no call. For
+  // a log; it must return soon, and an attacker can cause many calls.
   std::function<void(const rocksdb::Status& why)> refused;
 
   SocketLimits limits;
@@ -89,10 +89,10 @@ struct PlaintextTransportOptions {
 
 // Plain TCP: no certificates, no secrecy, no integrity. A peer still has to
 // prove at the start of a connection that it knows the cluster's secret; a peer
-// that knows it is taken for whichever replica it says it is, and somebody on
-// the path can read and change everything after that proof. For a network that
-// protects itself (WireGuard, a service mesh), and for experiments. It never
-// talks to a TLS transport: each names the other's fault and closes.
+// that knows it is taken for whichever replica it says it is, and an attacker
+// on the path can read and change everything after that proof. For a network
+// that protects itself (WireGuard, a service mesh), and for experiments. It
+// never talks to a TLS transport: each names the other's fault and closes.
 rocksdb::Status NewInsecurePlaintextTransport(
     const PlaintextTransportOptions& options,
     std::shared_ptr<Transport>* transport);

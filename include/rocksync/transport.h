@@ -22,7 +22,7 @@ namespace rocksync {
 inline constexpr size_t kMaxFrameBytes = size_t{16} << 20;
 
 // A new connection receives no larger frame than this, until SetFrameLimit is
-// called: a certificate alone entitles nobody to more.
+// called: a certificate alone gives no right to more.
 inline constexpr size_t kMaxUnprovenFrameBytes = size_t{2} << 10;
 
 // The limit that replicators set for what is said outside of sessions, once the
@@ -74,18 +74,18 @@ class Transport {
   virtual ~Transport() = default;
 
   // Connects to `address` (the transport's own notation, "host:port" for the
-  // bundled one) and returns when the peer has let us in. IOError: nobody is
-  // there; NotSupported: somebody who speaks something else; InvalidArgument:
-  // a malformed address, or one side refuses the other's certificate; Busy: the
-  // peer has too many connections; TimedOut; Aborted: `cancelled`, which may be
-  // empty and is polled several times a second, returned true. The message
-  // names the address and what to do.
+  // bundled one) and returns when the peer has let us in. IOError: nothing
+  // listens there; NotSupported: the other end speaks another protocol;
+  // InvalidArgument: a malformed address, or one side refuses the other's
+  // certificate; Busy: the peer has too many connections; TimedOut; Aborted:
+  // `cancelled`, which may be empty and is polled several times a second,
+  // returned true. The message names the address and what to do.
   virtual rocksdb::Status Connect(const std::string& address,
                                   std::chrono::milliseconds timeout,
                                   const std::function<bool()>& cancelled,
                                   std::unique_ptr<Connection>* connection) = 0;
 
-  // Is `address` one that Connect can go to, by its form? Asks nobody.
+  // Is `address` one that Connect can go to, by its form? Uses no network.
   // InvalidArgument quotes the address and says what to write.
   virtual rocksdb::Status CheckAddress(const std::string& address) const {
     if (!address.empty()) return rocksdb::Status::OK();
@@ -95,8 +95,7 @@ class Transport {
 
   // Starts to listen; `accept` is called on a thread of the transport for each
   // authenticated connection and must return soon. Again only after
-  // StopListening. IOError
-  // names an address that is taken or is not ours.
+  // StopListening. IOError names an address that is taken or is not ours.
   virtual rocksdb::Status Listen(
       const std::string& address,
       std::function<void(std::unique_ptr<Connection>)> accept) = 0;

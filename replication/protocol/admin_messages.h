@@ -1,13 +1,14 @@
-// How an operator's tool asks a running replica something over the replicas'
-// own transport. Once both have proven the cluster's secret (authentication.h),
-// the dialer sends a Request instead of a Setup; it is no replica, joins
-// nothing, and nothing is remembered of it. Sans-IO: the messages as bytes.
+// Admin requests: how an operator's tool asks a running replica something over
+// the replicas' own transport. Once both have proven the cluster's secret
+// (authentication.h), the dialer sends a Request instead of a Setup; it is no
+// replica, joins nothing, and nothing is remembered of it. Sans-IO: the
+// messages as bytes.
 //
-//   asker     Request
-//   replica          Reply*
+//   client    Request
+//   replica            Reply*
 //
 // After a request to compare has been granted, sessions that only compare
-// follow, with the asker as initiator.
+// follow, with the client as initiator.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_ADMIN_MESSAGES_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_ADMIN_MESSAGES_H_
@@ -22,7 +23,7 @@
 
 namespace rocksync {
 
-// True if what a dialer says once it is let in is a Request.
+// True if the first message of an admitted dialer is a Request.
 bool IsRequest(std::string_view message);
 
 struct Request {
@@ -36,7 +37,7 @@ struct Request {
   std::string peer;  // its address, as the replica reaches it
   uint64_t max_keys = 0;
   uint64_t settle_ms = 0;
-  // kCompare: the asker's replicated families, in the order of their names.
+  // kCompare: the client's replicated families, in the order of their names.
   std::vector<std::string> families;
 };
 // `auth_hello`, `challenge`: the whole messages. The request is bound to them

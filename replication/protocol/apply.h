@@ -59,7 +59,7 @@ constexpr uint64_t Trusted(uint64_t reading, uint64_t wall_ms,
 }
 
 // A tombstone that all members have (tombstone_gc.h): to every reader it is not
-// there, and nobody accepts it. By stable time 0 nothing is collected.
+// there, and no replica accepts it. With stable time 0 nothing is collected.
 constexpr bool IsCollected(bool tombstone, const Version& version,
                            uint64_t stable_time) {
   return tombstone && stable_time > 0 && version.time <= stable_time;

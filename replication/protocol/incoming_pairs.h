@@ -1,6 +1,6 @@
-// What happens to a pair that the peer offers or sends: it is judged against
-// the snapshot, applied in batches, and accounted for in the batch's merged
-// set.
+// Incoming pairs, those that the peer offers or sends: each is judged against
+// the snapshot, applied together with others, and accounted for in the merged
+// set of the leaf batch.
 //
 // Judging and accounting go by the snapshot, applying goes by what is stored
 // now: local writes during the session change the second and not the first.
@@ -39,8 +39,8 @@ struct Judgement {
 
 class IncomingPairs {
  public:
-  // All must outlive it. `max_pairs` is how many elements the peer said it
-  // has in the batch: it cannot offer or send more.
+  // All must outlive it. `max_pairs` is how many elements the peer said it has
+  // in the leaf batch: it cannot offer or send more.
   IncomingPairs(StorageView* storage, const StorageSnapshot* snapshot,
                 LeafBatch* batch, const std::function<bool()>* cancelled,
                 const SessionOptions* options, uint64_t max_pairs,

@@ -1,6 +1,7 @@
-// A batch: what one side holds in some leaves, in memory, while a session works
-// them off; as of the snapshot, and then as of the snapshot merged with what
-// the peer sent. Concurrent writes do not reach it.
+// A leaf batch: what one side holds in some leaves, not necessarily adjacent
+// ones. It is in memory while a session works these leaves off: first as of the
+// snapshot, then as of the snapshot merged with what the peer sent. Concurrent
+// writes do not reach it.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_LEAF_BATCH_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_LEAF_BATCH_H_

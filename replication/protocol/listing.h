@@ -40,7 +40,7 @@ struct ListingContext {
   const std::function<bool()>* cancelled = nullptr;
   SessionReport* report = nullptr;
   const VerifyTask* task = nullptr;  // of the initiator
-  // Of a batch; null at a second look, which claims the keys of the task.
+  // Of a leaf batch; null at a second look, which claims the keys of the task.
   LeafBatch* batch = nullptr;
   bool* enough = nullptr;   // set once the task wants to know no more
   uint64_t peer_count = 0;  // elements the peer has in the batch
@@ -49,7 +49,7 @@ struct ListingContext {
 // Memory: the claims of one turn.
 class Listing final : public RoundWork {
  public:
-  // `candidates`: ordinals into the batch, ascending; empty without a batch.
+  // `candidates`: ordinals into the leaf batch, ascending; empty without one.
   Listing(const ListingContext& context, std::vector<uint32_t> candidates);
 
   absl::Status Receive(MessageType type, std::string_view body) override;

@@ -1,6 +1,6 @@
 // Where two large sets differ: which of the 2^16 leaves, and how a session has
-// got on with them. Leaves are settled batch by batch; what is compared again
-// afterwards are the others.
+// got on with them. Leaves are settled batch by batch; the other leaves are
+// compared again afterwards.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_LOCATION_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_LOCATION_H_

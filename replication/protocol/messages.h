@@ -66,9 +66,9 @@ inline constexpr uint8_t kFlagPreferRoundTrips = 0x20;
 inline constexpr uint8_t kFlagHelloExtended = 0x40;
 // Flag of kLocate: one side is empty, so no exchange: every leaf differs.
 inline constexpr uint8_t kFlagEverything = 0x20;
-// Flag of kSummary: of the whole set, not of the batch.
+// Flag of kSummary: of the whole set, not of the leaf batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
-// Flag of kSummary: I refused or could not read a pair of this batch.
+// Flag of kSummary: I refused or could not read a pair of this leaf batch.
 inline constexpr uint8_t kFlagUnsettled = 0x40;
 // Flag of the last message of a turn, if that is kDiffers, kPayload, kPass, one
 // of kOffers to kPairs, kClaims or kHoldings: I have nothing left to send but

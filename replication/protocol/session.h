@@ -24,7 +24,7 @@ namespace rocksync {
 struct SessionOptions {
   ExchangeOptions exchange;
   // Elements held in memory at once on each side (24 bytes each); a larger
-  // difference is worked off batch by batch.
+  // difference is worked off leaf batch by leaf batch.
   size_t max_batch_elements = size_t{1} << 20;
   // Most bytes one side sends before it is the other's turn.
   size_t max_turn_bytes = size_t{1} << 20;
@@ -38,8 +38,8 @@ struct SessionOptions {
   // After this age the session ends at the next batch, unproven, and the caller
   // starts another from a new snapshot.
   uint64_t max_snapshot_age_ms = 10 * 60 * 1000;
-  // Rounds of one batch before the session gives up: a bound against a peer
-  // that never agrees.
+  // Rounds of one leaf batch before the session gives up: a bound against a
+  // peer that never agrees.
   uint32_t max_rounds = 64;
 };
 

@@ -45,7 +45,7 @@ absl::Status SessionImpl::AnswerTotal() {
   return absl::OkStatus();
 }
 
-// The peer opened a batch.
+// The peer opened a leaf batch.
 absl::Status SessionImpl::AnswerBatch() {
   const Digest mine = BatchDigest();
   if (mine == peer_digest_) {

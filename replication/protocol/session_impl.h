@@ -1,7 +1,7 @@
-// One session's state. Its code is split by what a session does: session.cc
-// has the turns and decides what may come when; session_opening.cc the hello;
-// session_answers.cc what is said to a summary, and session_received.cc what
-// an answer means; session_rounds.cc works off a batch.
+// One session's state. Its code is split by what a session does: session.cc has
+// the turns and decides what may come when; session_opening.cc the hello;
+// session_answers.cc what is said to a summary, and session_received.cc what an
+// answer means; session_rounds.cc works off a leaf batch.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_SESSION_IMPL_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_SESSION_IMPL_H_
@@ -51,7 +51,7 @@ class SessionImpl final : public Session {
     kAwaiting,    // this side summarised, the peer answers in its turn
     kExchanging,  // an exchange runs, over a batch or over the leaves
     kShipping,    // pairs go both ways, or are listed
-    kChoosing,    // whoever has the turn opens the next batch
+    kChoosing,    // the side that has the turn opens the next batch
     kOver,
   };
   // What a summary is of.

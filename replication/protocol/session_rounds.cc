@@ -14,7 +14,7 @@
 namespace rocksync {
 namespace {
 
-// A session over many batches need not explain them all.
+// A session over many leaf batches need not explain them all.
 constexpr size_t kMaxPlanText = 500;
 
 MappingSeed DeriveSeed(const SessionSeed& seed, uint64_t exchange) {
@@ -170,7 +170,7 @@ absl::Status SessionImpl::Ship() {
     return absl::OkStatus();
   }
   // What travels is durable here first: nobody knows what its sender may lose
-  // (design.md, "GcState deletes").
+  // (design.md, "Tombstone garbage collection").
   absl::Status status =
       synced_pairs_.has_value() ? absl::OkStatus() : MakeDurable();
   if (status.ok()) status = work_->Build(&*turn_);

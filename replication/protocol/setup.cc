@@ -362,8 +362,8 @@ absl::Status Setup::CheckMembership() {
   const MeetingVerdict verdict =
       Judge(mine_.gc, mine_.replica_id, peer_.gc, peer_.replica_id, said);
   meeting_ = verdict.meeting;
-  // What is known of the peer's incarnation says more of why it promised too
-  // much.
+  // What is known of the peer's incarnation explains better why it acknowledged
+  // too much.
   if (!verdict.why.empty() && meeting_ != Meeting::kRolledBack) {
     return Refuse(ReasonOf(meeting_), verdict.why);
   }

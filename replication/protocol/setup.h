@@ -35,7 +35,7 @@ namespace rocksync {
 // Versions of the protocol spoken here. Version 1 had other places in filters,
 // version 2 said of other members nothing of their incarnations, version 3
 // nothing of what was purged, version 4 nothing of pairs left out, version 5
-// nothing of what was promised in earlier lists (docs/protocol.md).
+// nothing of what was acknowledged in earlier lists (docs/protocol.md).
 inline constexpr uint32_t kOldestProtocol = 6;
 inline constexpr uint32_t kNewestProtocol = 6;
 
@@ -50,8 +50,8 @@ struct SetupFacts {
   std::string cluster;  // its name
   uint64_t replica_id = 0;
   IncarnationId incarnation;
-  uint64_t first_clock =
-      0;               // the clock's reading at its start; see Incarnation
+  uint64_t first_clock = 0;  // the clock's reading at its start, as in
+                             // Incarnation
   uint64_t clock = 0;  // durable: no later incarnation of it starts from less
   IncarnationHistory past;
   GcState gc;
@@ -83,7 +83,7 @@ struct SetupPolicy {
   uint64_t authenticated_id = 0;
   // The latest incarnation that this replica remembers of another.
   std::function<std::optional<Incarnation>(uint64_t replica_id)> remembered;
-  // What both are known to have said in their present lives.
+  // What both are known to have said in their present incarnations.
   std::function<SaidByBoth(uint64_t replica_id,
                            const IncarnationId& incarnation)>
       said;
@@ -118,8 +118,8 @@ class Setup {
   // (authentication.h).
   bool met_itself() const { return met_itself_; }
 
-  // The peer has heard this replica promise more than it now knows of, as
-  // either of the two has found. Proven as above. It may pass: two set-ups of
+  // The peer has heard this replica acknowledge more than it now knows of, as
+  // one of the two has found. Proven as above. This may pass: two set-ups of
   // one incarnation may cross on two connections.
   bool acknowledged_more() const { return acknowledged_more_; }
 
@@ -169,10 +169,11 @@ class Setup {
 // The body of a Setup:
 //   "rocksync" | oldest | newest | cluster | replica id (8)
 //   | incarnation counter | incarnation random (8) | first clock (8)
-//   | clock (8) | epoch | stable time (8) | purged (8) | capabilities | nonce
-//   (16) | families | families x (name | comparator) | tombstone garbage
-//   collection (a string, see tombstone_gc.h), if the epoch is not 0 | past
-//   incarnations (see incarnation.h) | what later versions add, ignored here
+//   | clock (8) | epoch | stable time (8) | purged (8) | capabilities
+//   | nonce (16) | families | families x (name | comparator)
+//   | GcState (a string, see tombstone_gc.h), if the epoch is not 0
+//   | past incarnations (see incarnation.h)
+//   | what later versions add, ignored here
 // Integers are varints, fixed ones in parentheses, strings after their length.
 void EncodeSetup(const SetupFacts& facts, std::string* out);
 // FailedPrecondition: no protocol version in common.

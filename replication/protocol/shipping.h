@@ -51,7 +51,7 @@ struct ShippingContext {
 // four bytes for each candidate and winner.
 class Shipping final : public RoundWork {
  public:
-  // `candidates`: ordinals into the batch, ascending.
+  // `candidates`: ordinals into the leaf batch, ascending.
   Shipping(const ShippingContext& context, std::vector<uint32_t> candidates);
 
   absl::Status Receive(MessageType type, std::string_view body) override;

@@ -31,8 +31,8 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
                        " anew")};
 }
 
-// What a member, listed since this epoch, has acknowledged by what a witness
-// knows: it acknowledged as much, and for every stable time that was reached
+// What a member, listed since this epoch, has acknowledged as far as a witness
+// knows: what the witness heard, and every stable time that was reached
 // meanwhile.
 uint64_t KnownPromise(const GcState& witness, uint64_t id, uint64_t since) {
   uint64_t max_acknowledged = 0;
@@ -67,7 +67,7 @@ std::optional<uint64_t> RolledBack(const MemberList& list, const GcState& mine,
   return std::nullopt;
 }
 
-// The mark that says more of what members must have promised.
+// The mark that says more of what members must have acknowledged.
 StableTime Later(const StableTime& a, const StableTime& b) {
   const auto rank = [](const StableTime& stable_time) {
     return std::pair(stable_time.epoch, stable_time.time);
@@ -148,15 +148,15 @@ void Restart(const MemberList& list, GcState* mine) {
   mine->incarnations.assign(list.members.size(), {});
 }
 
-// Of lives that ended before what every member acknowledges nobody's knowledge
-// is left.
+// Nobody has any knowledge left of incarnations that ended before what every
+// member has acknowledged.
 void ShortenIncarnations(GcState* mine) {
   const uint64_t attained = Attainable(*mine);
   for (Incarnation& incarnation : mine->incarnations)
     Shorten(attained, &incarnation.past);
 }
 
-// False: the two know the member at `i` by lives that do not follow one
+// False: the two know the member at `i` by incarnations that do not follow one
 // another.
 bool UniteIncarnations(const GcState& peer, size_t i, uint64_t my_id,
                        GcState* mine) {
@@ -427,9 +427,9 @@ void Proved(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
       *std::min_element(mine->summary.begin(), mine->summary.end());
   raise(&mine->acknowledged[me], least);
   raise(&mine->max_acknowledged, least);
-  // Whoever holds what every member held, each by way of proofs, is in reach of
-  // all of them, even if they all came with data of their own: else the first
-  // stable time that they reach together would shut them out.
+  // A replica that holds what every member held, each by way of proofs, is in
+  // reach of all of them, even if they all came with data of their own: else
+  // the first stable time that they reach together would shut them out.
   if ((!peer.unproven && !peer.bootstrapping) || least > 0) {
     mine->unproven = mine->bootstrapping = false;
   }

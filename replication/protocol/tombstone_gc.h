@@ -1,29 +1,35 @@
-// When a tombstone may be collected: who holds what, for sure and for good.
-// Pure arithmetic on a replica's knowledge of the other members; no storage,
-// no clock, no thread. docs/design.md ("GcState deletes") has the argument.
+// Tombstone garbage collection: which tombstones every member durably holds, so
+// that all may drop them. Pure arithmetic on a replica's knowledge of the other
+// members; no storage, no clock, no thread. docs/design.md ("Tombstone garbage
+// collection") has the argument.
 //
 // A *reading* of a replica X is a value of its clock: all versions that X
 // issued so far are at most it, all that X ever issues later are greater, over
 // restarts too. So one number stands for "what X held at that moment".
 //
-//   summary[X]    what this replica durably holds everything of that X held at
-//               this reading, or something newer for the key
-//   acknowledged[Y]  the smallest of Y's summary[], as Y said: a promise for
-//   good stable time     the smallest of acknowledged[]: every member durably
-//   holds every
-//               tombstone with a version up to it, so all may drop those
-//   lives[X]    the incarnation of X that all of this is about, as far as X
-//   goes
+//   summary[X]       a reading of X: this replica durably holds everything that
+//                    X held at it, or something newer for the key
+//   acknowledged[Y]  the smallest of Y's summary[], as Y said: Y never takes
+//                    it back
+//   stable time      the smallest of acknowledged[]: every member durably holds
+//                    every tombstone with a version up to it, so all may drop
+//                    those
+//   incarnations[X]  the incarnation of X that all of this is about, as far as
+//                    X goes
 //
-// Two may run under one identity, a copy and its original; what they hold are
-// two things. So whoever says something of a third names its incarnation, and
-// what is said of two incarnations that do not follow one another is never put
-// together.
+// The summary vector and the acknowledgement vector are those of Golding's
+// timestamped anti-entropy (R. A. Golding, "Weak-consistency group
+// communication and membership", 1992), extended by member lists, incarnations
+// and durability.
+//
+// Two replicas may run under one identity, a copy and its original; what they
+// hold are two things. So a replica that says something of a third one names
+// the incarnation of the third, and what is said of two incarnations that do
+// not follow one another is never put together.
 //
 // All of it belongs to one member list. A newer list (a larger epoch) starts
-// summary[] and acknowledged[] at 0: what a member that left handed on late is
-// covered only by readings taken after the one who got it adopted the newer
-// list.
+// summary[] and acknowledged[] at 0: what a member that has left handed on late
+// is covered only by readings taken after its receiver adopted the newer list.
 
 #ifndef ROCKSYNC_REPLICATION_PROTOCOL_TOMBSTONE_GC_H_
 #define ROCKSYNC_REPLICATION_PROTOCOL_TOMBSTONE_GC_H_
@@ -79,7 +85,7 @@ struct StableTime {
 
 // What one replica knows; also what it says of itself to a peer.
 //
-// The stable time is what two compare by, and may fall back in a newer list.
+// Two replicas compare by the stable time, which may fall back in a newer list.
 // The two marks after it only grow, in every list: guards go by them.
 struct GcState {
   MemberList list;
@@ -91,12 +97,12 @@ struct GcState {
   // was made.
   uint64_t purged = 0;
   // The stable time of the latest epoch in which a member is known to have
-  // reached one, the largest of that epoch: members of the time acknowledged as
-  // much.
+  // reached one, the largest of that epoch: the members of that time
+  // acknowledged as much.
   StableTime reached;
   // The most that this replica has acknowledged, in any list. It only grows, so
-  // whoever has heard of more of it knows that an older state of its disk is
-  // back, even if a newer list was set on that.
+  // a peer that has heard of a larger value knows that an older state of its
+  // disk is back, even if a newer list was set on that.
   uint64_t max_acknowledged = 0;
   // Came into the list with data of its own, or took pairs of one that did
   // while it was bootstrapping, and has not been proven equal to a member that
@@ -110,19 +116,20 @@ struct GcState {
   std::vector<uint64_t> acknowledged;  // by the list's order
   // By the list's order; counter 0: nothing is known. All that is known of a
   // member's readings, at whatever replica it was first noted, was said in this
-  // incarnation, up to `clock`, or in lives that it follows, before they ended.
-  // Its own a replica knows best; there `clock` says nothing.
+  // incarnation, up to `clock`, or in incarnations that it follows, before they
+  // ended. A replica knows its own incarnation best; there `clock` says
+  // nothing.
   std::vector<Incarnation> incarnations;
   friend bool operator==(const GcState&, const GcState&) = default;
 };
 
-// flags (1): bit 0 unproven, bit 1 with lives, bit 2 bootstrapping | epoch
-// | stable time (8) | stable time epoch | purged (8) | reached (8) | its epoch
-// | promised (8) | members | members x (replica id (8) | since | holds (8) |
-// acknowledged (8)) | with lives: members x (counter, and unless it is 0:
-// random (8)
-//   | first clock (8) | clock (8) | past since | lives
-//   | lives x (counter | random (8) | next clock (8)))
+// flags (1): bit 0 unproven, bit 1 with incarnations, bit 2 bootstrapping
+// | epoch | stable time (8) | stable time epoch | purged (8) | reached (8)
+// | its epoch | max acknowledged (8) | members
+// | members x (replica id (8) | since | summary (8) | acknowledged (8))
+// | with incarnations: members x (counter, and unless it is 0: random (8)
+//   | first clock (8) | clock (8) | past since | past incarnations
+//   | past incarnations x (counter | random (8) | next clock (8)))
 // Integers are varints, fixed ones in parentheses. Decoding consumes all of
 // `bytes` and is false for anything that no encoder makes.
 inline constexpr size_t kMaxGcStateBytes =
@@ -136,7 +143,7 @@ struct Announcement {
   uint64_t reading = 0;
   GcState gc;
 };
-// A message of its own: head | reading (8) | tombstone garbage collection.
+// A message of its own: head | reading (8) | GcState.
 std::string EncodeAnnouncement(const Announcement& announcement);
 [[nodiscard]] bool DecodeAnnouncement(std::string_view message,
                                       Announcement* announcement);
@@ -159,9 +166,9 @@ struct MeetingVerdict {
   uint64_t rolled_back = 0;  // kRolledBack: which of the two
 };
 
-// What a replica is known to have said of itself in the incarnation that it
-// lives now. Messages of one incarnation may be overtaken on another
-// connection; then the older one does not show that the replica went back.
+// What a replica is known to have said of itself in its present incarnation.
+// Messages of one incarnation may be overtaken on another connection; then the
+// older one does not show that the replica went back.
 struct Said {
   uint64_t reading = 0;
   uint64_t max_acknowledged = 0;
@@ -171,8 +178,8 @@ struct SaidByBoth {
   Said theirs;
 };
 
-// What members said last, each in the incarnation that it lives now. Not
-// durable: what is overtaken has been said a moment ago.
+// What members said last, each in its present incarnation. Not durable: what is
+// overtaken has been said a moment ago.
 class Sayings {
  public:
   // A member of the list that it says it has.
@@ -193,24 +200,24 @@ class Sayings {
 MeetingVerdict Judge(const GcState& mine, uint64_t my_id, const GcState& peer,
                      uint64_t peer_id, const SaidByBoth& said = {});
 
-// An operator sets this list here, and by that acknowledges the data.
+// An operator sets this list here, and thereby confirms the data.
 void Found(const MemberList& list, GcState* mine);
 
-// What a copy of whoever knows this still knows as a new replica. It is in no
-// list. What it lacks is collected still, and its data are as old as they are.
-// Marks keep their epochs, or those who meet it no longer recognise an older
-// state of a member's disk.
+// What a copy of a replica that knows this still knows as a new replica. It is
+// in no list. What it lacks remains collected, and its data are as old as they
+// are. Marks keep their epochs, or replicas that meet it no longer recognise an
+// older state of a member's disk.
 GcState AsNewReplica(const GcState& copied);
 
 // After kLearn: takes over the peer's list. `has_data`: this replica holds
 // anything at all. kOutOfReach: it is new in the list, and its data may have
 // been deleted and collected; nothing changes. Else kAlike.
 //
-// Whoever has taken over a list, by Found or by Join, must give no reading from
-// now on that is not greater than its own before it and, by Join, than the
-// peer's: so all stable times of the list are greater than those of earlier
-// ones. Nor may a replica that is new issue a version up to there, since
-// tombstones may be collected without it.
+// A replica that has taken over a list, by Found or by Join, must give no
+// reading from now on that is not greater than its own before it and, by Join,
+// than the peer's: so all stable times of the list are greater than those of
+// earlier ones. Nor may a replica that is new issue a version up to there,
+// since tombstones may be collected without it.
 MeetingVerdict Join(const GcState& peer, uint64_t my_id, bool has_data,
                     GcState* mine);
 
@@ -224,9 +231,9 @@ inline StableTime StableTimeOf(const GcState& gc) {
   return {gc.stable_time, gc.stable_epoch};
 }
 
-// What two that meet have agreed upon: their list, the stable time that they
-// compare by, and the mark that they held each other against. Once one of them
-// is no longer as it was then, they have to meet anew.
+// What two replicas that meet have agreed upon: their list, the stable time
+// that they compare by, and the mark that they held each other against. Once
+// one of them is no longer as it was then, they have to meet anew.
 struct Terms {
   uint64_t epoch = 0;
   uint64_t stable_time = 0;
@@ -245,14 +252,14 @@ inline Terms TermsOf(const GcState& gc) {
 }
 
 // Takes over what the peer, as Heard, knows others to have acknowledged, unless
-// the two know some member by lives that do not follow one another: then that
-// member's id is returned, else 0. REQUIRES: one list.
+// the two know some member by incarnations that do not follow one another: then
+// that member's id is returned, else 0. REQUIRES: one list.
 uint64_t Hear(const GcState& peer, uint64_t my_id, GcState* mine);
 
-// Two that may meet (kAlike) said `said` and `peer` of themselves: the terms of
-// it. Whoever said `said` knows `*now` by now; it takes over that stable time,
-// or a later one that it agreed upon with others meanwhile, and what the peer
-// knows. `identity_conflict`: see Hear.
+// Two replicas that may meet (kAlike) said `said` and `peer` of themselves: the
+// terms of it. The replica that said `said` knows `*now` by now; it takes over
+// that stable time, or a later one that it agreed upon with others meanwhile,
+// and what the peer knows. `identity_conflict`: see Hear.
 Terms AgreeOnTerms(const GcState& said, const GcState& peer, uint64_t my_id,
                    GcState* now, uint64_t* identity_conflict);
 
@@ -307,7 +314,7 @@ bool Advance(GcState* mine);
 
 // Of the other members, the one that keeps the stable time from growing: the
 // one of whom this replica has the oldest reading, or else the one that has
-// acknowledged for least. 0: none does.
+// acknowledged the least. 0: none does.
 uint64_t HeldUpBy(const GcState& mine, uint64_t my_id);
 
 }  // namespace rocksync

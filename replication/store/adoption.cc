@@ -576,8 +576,8 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
     if (!status.ok()) return status;
   } else if (known || (work & kFamilyAdopting) == 0) {
     if (known && entry.quarantined) return Status::OK();
-    // What the entry says stays in it: if the pair matches it again one day, it
-    // is released.
+    // The entry keeps what it says: if the pair matches it again one day, it is
+    // released.
     judged = known ? entry : UnknownEntry();
     judged.quarantined = true;
     store_->CountQuarantined();

@@ -24,21 +24,22 @@ struct StoredEntry {
   // stored.
   bool damaged = false;
   // `hash` holds the value's hash (ElementHasher::HashValue; nothing for a
-  // tombstone) and not yet the element's: computing that is left to whoever
-  // needs it first.
+  // tombstone) and not yet the element's: computing that is left to the first
+  // that needs it.
   bool pending = false;
   uint64_t hash_high = 0;
   uint64_t hash_low = 0;
 };
 
-// Of a pair whose entry was missing, or says nothing any more: quarantined, of
-// version 0, and with a hash that no pair has.
+// The entry of a pair whose own was missing, or says nothing any more:
+// quarantined, of version 0, and with a hash that no pair has.
 inline StoredEntry UnknownEntry() {
   StoredEntry entry;
   entry.quarantined = true;
   return entry;
 }
-// Whether there is anything to release a quarantined entry by.
+// Whether the entry, if quarantined, says anything by which it could be
+// released.
 constexpr bool SaysAnything(const StoredEntry& entry) {
   return !entry.damaged && (entry.pending || entry.version != Version{} ||
                             entry.hash_high != 0 || entry.hash_low != 0);
@@ -50,7 +51,7 @@ constexpr bool IsCollected(const StoredEntry& entry, uint64_t stable_time) {
 }
 
 // `home` is the replica whose versions are stored without its 8-byte id: the
-// one that made this index. It never changes during an index's incarnation.
+// one that made this index. It never changes as long as the index exists.
 void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home);
 
 // False if the bytes are damaged or of a format this code does not know.

@@ -45,12 +45,12 @@ class IndexReader {
     stable_time_.store(stable_time, std::memory_order_release);
   }
 
-  // The entry of a key, NotFound if there is none or it is collected. One that
-  // does not parse is OK, quarantined and damaged. `at` null: now. Any other
-  // status: reading failed, and nothing is known of the key.
+  // The entry of a key, NotFound if there is none or it is collected. For one
+  // that does not parse: OK, and it is quarantined and damaged. `at` null: now.
+  // Any other status: reading failed, and nothing is known of the key.
   rocksdb::Status Get(const rocksdb::Snapshot* at, uint64_t stable_time,
                       const IndexKey& key, StoredEntry* entry) const;
-  // The same now, at the stable time of now.
+  // The same now, at the present stable time.
   rocksdb::Status Get(const IndexKey& key, StoredEntry* entry) const {
     return Get(nullptr, stable_time(), key, entry);
   }

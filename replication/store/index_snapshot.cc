@@ -113,7 +113,7 @@ class IndexSnapshot final : public StorageSnapshot {
   }
 
  private:
-  // What the index has of a key, be it quarantined; nullopt: nothing.
+  // What the index has of a key, even if quarantined; nullopt: nothing.
   absl::StatusOr<std::optional<StoredEntry>> Lookup(
       uint32_t ordinal, std::string_view key) const {
     if (ordinal >= families_.families().size()) {

@@ -112,7 +112,7 @@ Status LookForMissingEntries(const ReplicatedDBOptions& replication,
     const Sample sample = SampleEntries(reader, *handle, record);
     if (sample.missing == 0) continue;
     missing->any = true;
-    // With some of them there it is a part that is missing, as by corruption.
+    // With some of them there, only a part is missing, as after corruption.
     bool holds = sample.missing < sample.pairs;
     const Status status =
         holds ? Status::OK() : HoldsEntriesOf(reader, record.id, &holds);

@@ -230,7 +230,7 @@ absl::Status LeafDigests::AddDifferences(
     const std::vector<uint64_t>& positions, const HeldSnapshot& from,
     const HeldSnapshot& to, const std::function<bool()>& cancelled) {
   if (positions.empty()) return absl::OkStatus();
-  // Both by one stable time: in leaves that are not read anew it changes
+  // Both go by one stable time: in leaves that are not read anew it changes
   // nothing.
   IndexCursor old(*reader_, from.get(), to.stable_time(),
                   IndexCursor::Order::kWithinPosition);

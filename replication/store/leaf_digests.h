@@ -113,13 +113,14 @@ class LeafDigests {
   // REQUIRES: the position's stripe is held.
   void Note(uint64_t position) { notes_.Add(position); }
 
-  // Collects the base: the next Ready reads everything.
+  // Discards the base: the next Ready reads everything.
   void Invalidate();
 
   // The next Ready reads everything: an entry was damaged, so the base may
   // count what it was before; or the stable time falls back, so the base may
   // count what was swept since. Waits for nobody, so the caller may hold a
-  // stripe, and must if it changes the entry; of the stable time, all of them.
+  // stripe, and must if it changes the entry; if it changes the stable time, it
+  // must hold all stripes.
   void Distrust() { distrusted_.store(true); }
 
   // To be called every now and then. A base is a RocksDB snapshot, and an old

@@ -14,7 +14,8 @@ namespace {
 
 using rocksdb::Status;
 
-// Or else others were quicker to hand on a later reading, or incarnation.
+// Or else other members were quicker to hand on a later reading, or a later
+// incarnation.
 Status DoesNotGoOn() {
   return Status::TryAgain(
       "rocksync: the peer does not go on where what others have seen of it "
@@ -239,8 +240,8 @@ Status Membership::InstallWithStripes(GcState next) {
   return Install(std::move(next));
 }
 
-// Whoever applies a pair holds stripes and looks at the terms; whoever readies
-// digests holds all of them and looks at the stable time.
+// A thread that applies a pair holds stripes and reads the terms; one that
+// readies digests holds all stripes and reads the stable time.
 Status Membership::Install(GcState next) {
   SetOwnIncarnation(&next);
   rocksdb::WriteOptions synced;
@@ -248,8 +249,8 @@ Status Membership::Install(GcState next) {
   const Status status = Write(next, synced);
   if (!status.ok()) return status;
   if (next.list.epoch != now_.list.epoch) identity_conflict_ = 0;
-  // What was swept up to the larger stable time is in the digests of a smaller
-  // one from before.
+  // Digests readied earlier by a smaller stable time contain what was swept up
+  // to the larger one.
   if (next.stable_time < now_.stable_time) store_->digests()->Distrust();
   const std::lock_guard lock(now_mutex_);
   now_ = std::move(next);

@@ -1,5 +1,5 @@
-// What a replica knows of the members of its cluster and what it has collected
-// on the strength of it (protocol/tombstone_gc.h), made durable.
+// What a replica knows of the members of its cluster, and the tombstones that
+// it has collected by that knowledge (protocol/tombstone_gc.h), made durable.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_MEMBERSHIP_H_
 #define ROCKSYNC_REPLICATION_STORE_MEMBERSHIP_H_
@@ -18,17 +18,18 @@ namespace rocksync {
 
 class Store;
 
-// Whom pairs come from.
+// The replica that pairs come from.
 struct Sender {
   uint64_t replica_id = 0;    // 0: no member
   IncarnationId incarnation;  // in which it was met
 };
 
-// Thread-safe. Member list, stable time, what is known to be purged and what
-// this replica acknowledges are synced before anything follows from them. The
-// incarnation in which a peer was met, up to the latest version of its own that
-// it hands on, is written before the pairs, so whoever still has them after a
-// crash knows whose they are. Other knowledge that is lost is found out anew.
+// Thread-safe. The member list, the stable time, what is known to be purged and
+// what this replica acknowledges are synced before anything follows from them.
+// The incarnation in which a peer was met, up to the latest version of its own
+// that it hands on, is written before the pairs, so a replica that still has
+// them after a crash knows whose they are. Other knowledge, if lost, is gained
+// anew.
 class Membership {
  public:
   // `stable_time_set` is called after each change of list or stable time.
@@ -40,8 +41,9 @@ class Membership {
   bool unproven() const { return unproven_.load(std::memory_order_acquire); }
   GcState Now() const;
 
-  // A member of which two incarnations were heard that do not follow one
-  // another, since opening, and since the present list was taken over. 0: none.
+  // An identity conflict: a member of which two incarnations that do not follow
+  // one another were heard, since opening, and since the present list was taken
+  // over. 0: none.
   uint64_t identity_conflict() const {
     return identity_conflict_.load(std::memory_order_relaxed);
   }
@@ -67,10 +69,10 @@ class Membership {
   rocksdb::Status TakeFrom(const Sender& sender, uint64_t epoch,
                            uint64_t latest);
 
-  // The peer, met in `incarnation`, said `peer`, this replica `mine`, and they
-  // may meet (kAlike): adopts the stable time that both come to, and what the
-  // peer knows of others and of what was purged. TryAgain: the peer was rolled
-  // back or copied, unless a message of its was overtaken.
+  // The peer, met in `incarnation`, said `peer`, this replica said `mine`, and
+  // they may meet (kAlike): adopts the stable time that both come to, and what
+  // the peer knows of others and of what was purged. TryAgain: the peer was
+  // rolled back or copied, unless one of its messages was overtaken.
   rocksdb::Status Agree(const GcState& mine, uint64_t peer_id,
                         const IncarnationId& incarnation,
                         const Announcement& peer, Terms* agreed);
@@ -103,12 +105,13 @@ class Membership {
   Store* const store_;
   const std::function<void()> stable_time_set_;
   mutable std::mutex mutex_;
-  // Held beside mutex_ for changes of now_, and alone to read it: whoever sets
-  // a list holds mutex_ while it waits for writers, and those may be stalled.
+  // Held beside mutex_ for changes of now_, and alone to read it: a thread that
+  // sets a list holds mutex_ while it waits for writers, and those may be
+  // stalled.
   mutable std::mutex now_mutex_;
   GcState now_;
-  std::vector<Incarnation>
-      written_incarnations_;  // of now_, as of the last write
+  // Of now_, as of the last write.
+  std::vector<Incarnation> written_incarnations_;
   Sayings sayings_;
   std::atomic<uint64_t> epoch_ = 0;
   std::atomic<uint64_t> purged_ = 0;

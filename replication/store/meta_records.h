@@ -61,13 +61,13 @@ struct IdentityRecord {
 // anything by itself, as the original may have been moved, or met by its copy.
 struct PlaceRecord {
   std::string directory;  // absolute path of the last opening
-  bool superseded =
-      false;           // a peer has met a later incarnation, or another one
+  // A peer has met a later incarnation, or another one.
+  bool superseded = false;
   bool moved = false;  // opened elsewhere than at the opening before
-  bool met_itself =
-      false;  // a peer with the same identity, in another incarnation
-  // The peer that has heard this replica promise more than it knows of, and has
-  // not taken it back since; 0: there is none.
+  // Has met a peer with the same identity, in another incarnation.
+  bool met_itself = false;
+  // The peer that has heard this replica acknowledge more than it knows of, and
+  // has not taken it back since; 0: there is none.
   uint64_t acknowledged_more_to = 0;
 
   bool MayBeCopy() const {
@@ -206,7 +206,7 @@ std::string Encode(const LeafQuarantined& quarantined);
 // Member list, stable time and knowledge (protocol/tombstone_gc.h).
 std::string Encode(const GcState& record);
 [[nodiscard]] bool Decode(std::string_view bytes, GcState* record);
-// All entries that this stable time collects have been swept away.
+// All entries collected by this stable time have been swept away.
 std::string EncodeSwept(uint64_t stable_time);
 [[nodiscard]] bool DecodeSwept(std::string_view bytes, uint64_t* stable_time);
 

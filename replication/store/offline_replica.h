@@ -1,4 +1,4 @@
-// A replicated database at rest, opened read-only: what the protocol needs to
+// An offline replicated database, opened read-only: what the protocol needs to
 // compare it, and what tools need to know of it. Nothing is written.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_REPLICA_H_

@@ -142,7 +142,8 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok()) status = LookForForeignWrites();
   if (status.ok() && !fresh_index_ && !changed_) status = LookForEntries();
   if (recheck_) {
-    // Nothing shows who wrote what disagrees: all of it is quarantined.
+    // Nothing shows who wrote the pairs that disagree: all of them are
+    // quarantined.
     foreign_ = true;
     last_known_sequence_ = UINT64_MAX;
   }

@@ -1,7 +1,7 @@
-// The options that a database at rest is opened with by those who are not its
-// program: its own, and its log where it is. RocksDB opens a database with
-// other options as well, takes a log that it does not find for one that never
-// was, and what was in it is lost.
+// The options with which a program other than its own opens an offline
+// database: the database's own options, and its log where that is. RocksDB
+// opens a database with other options as well, takes a log that it does not
+// find for one that never was, and what was in it is lost.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OWN_OPTIONS_H_
 #define ROCKSYNC_REPLICATION_STORE_OWN_OPTIONS_H_

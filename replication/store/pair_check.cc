@@ -162,7 +162,7 @@ Status PairCheck::Check(const Family& family, const std::string& key,
     case Verdict::kUnknown:
       if (!found.has_value && !found.corrupt) {
         if (!found.repaired) return status;
-        // A collected tombstone, which the sweep did not know for one.
+        // A collected tombstone that the sweep did not recognise.
         store_->RemoveEntry(&batch, index_key);
         return Write(&batch, index_key, *finding);
       }
@@ -177,7 +177,7 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       if (quarantined) return status;
       *finding = Finding::kMarked;
       if (found.entry.damaged) judged = UnknownEntry();
-      judged.quarantined = true;  // what an entry says stays in it
+      judged.quarantined = true;  // the entry keeps what it says
       break;
     case Verdict::kShows:
       if (quarantined && !found.repaired) return status;

@@ -1,21 +1,22 @@
 // What a pair and its index entry say of each other, and what is done about it
-// where they disagree. Whoever doubts a pair asks here: the scrub, a session
-// whose value does not match, an apply that would replace a quarantined pair.
+// where they disagree. Everything that finds a pair uncertain asks here: the
+// scrub, a session whose value does not match, an apply that would replace a
+// quarantined pair.
 //
 // An error is not a fact. A pair that RocksDB cannot read now may read well in
 // a moment; that decides nothing. Corruption that RocksDB reports is damage,
-// but a read that ends short looks just like it: so a pair is quarantined by
-// it, keeps its entry, and is released as soon as it reads and matches. So
-// does a pair whose file is not there (IsPathNotFound; RocksDB opens a database
-// that lost a blob file): it is absent, and comes back from a peer as any that
-// is.
+// but a read that ends short looks just like it: so it makes a pair
+// quarantined, which keeps its entry and is released as soon as it reads and
+// matches. The same holds for a pair whose file is not there (IsPathNotFound;
+// RocksDB opens a database that lost a blob file): it is absent, and comes back
+// from a peer as any absent pair does.
 //
 // A wide-column entity is nothing that an entry could stand for. It becomes
 // quarantined, so that it is neither shipped nor called equal, and only what is
 // newer than its entry replaces it: a peer has at best one of its columns.
 //
-// Nor is somebody's write past the library: while data may not all be in the
-// index (foreign_writes.h) nobody is marked, and the answer is TryAgain.
+// A write past the library is not damage: while data may not all be in the
+// index (foreign_writes.h), no pair is quarantined, and the answer is TryAgain.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_PAIR_CHECK_H_
 #define ROCKSYNC_REPLICATION_STORE_PAIR_CHECK_H_
@@ -38,7 +39,7 @@ class Store;
 struct Examination {
   enum class Verdict : uint8_t {
     kUnknown,     // no entry
-    kAgrees,      // the entry, be it quarantined, is what the pair says
+    kAgrees,      // the entry, even if quarantined, is what the pair says
     kDiffers,     // it is not; or it does not parse
     kShows,       // a good tombstone, and a pair all the same
     kUnreadable,  // RocksDB reports corruption of the pair
@@ -71,7 +72,7 @@ rocksdb::Status NewestSequence(rocksdb::DB* db,
 class PairCheck {
  public:
   enum class Finding : uint8_t {
-    kFine,      // or quarantined before and still
+    kFine,      // or quarantined before, and still is
     kReleased,  // quarantined before, and not any more
     kRepaired,  // a bit of the entry had flipped
     kDeletedAgain,
@@ -85,8 +86,8 @@ class PairCheck {
   rocksdb::Status Check(const Family& family, const std::string& key,
                         Finding* finding);
 
-  // What no peer knew better of, after another look: a quarantined pair counts
-  // as adopted, a quarantined entry without a pair goes.
+  // Settles, after another look, what no peer knew better of: a quarantined
+  // pair counts as adopted, a quarantined entry without a pair is removed.
   rocksdb::Status Settle(const Family& family, const std::string& key,
                          bool* settled);
 

@@ -34,8 +34,9 @@ struct Family;
 //   a tombstone with a pair that was written later, so that its entry is lost
 //   a tombstone whose hash is not that of its version
 // A tombstone with a pair that was not written later is applied once more. An
-// entry with one flipped bit is repaired, one that stands where no key has its
-// entry goes back or goes. A quarantined pair that matches again is released.
+// entry with one flipped bit is repaired; one that stands where no key has its
+// entry is moved back or removed. A quarantined pair that matches again is
+// released.
 //
 // A read that fails decides nothing: the chunk is read again, a few times, and
 // then what does not read is passed over until the next pass: a key, or, where
@@ -58,10 +59,9 @@ class Scrub {
   // chunk is next again, but for what was passed over.
   rocksdb::Status Step(uint64_t* bytes, bool* finished);
 
-  // What is quarantined and what no peer knew better of counts as adopted: a
-  // pair gets version 0, an entry without a pair goes. For when every peer has
-  // been proven equal since the last pair were quarantined. One read of the
-  // index;
+  // Quarantined pairs that no peer knew better of count as adopted: a pair gets
+  // version 0, an entry without a pair is removed. For when every peer has been
+  // proven equal since the last pair was quarantined. One read of the index;
   // `*settled` counts.
   rocksdb::Status ResolveQuarantined(const std::function<bool()>& cancelled,
                                      uint64_t* settled);

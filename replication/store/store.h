@@ -143,7 +143,7 @@ class Store {
   // What the view needs (rocksdb_view.cc).
   absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
                             LeafDigests::Readied* readied);
-  // The member list and the stable time of now.
+  // The present member list and stable time.
   Terms terms() const;
   // By what was agreed upon with the peer. `families`: by whose ordinals the
   // pairs name theirs. Unavailable: what was agreed upon holds no longer.
@@ -180,7 +180,7 @@ class Store {
   rocksdb::Status NoteAcknowledgedMore(uint64_t peer_id);
   rocksdb::Status NoteTakenBack(uint64_t peer_id);
 
-  // GcState.
+  // Tombstone garbage collection.
   Membership* membership() const { return membership_.get(); }
   TombstoneGcStats tombstone_gc_stats() const;
 
@@ -217,7 +217,7 @@ class Store {
     ++pairs_quarantined_;
     NoteQuarantined();
   }
-  // A pair is quarantined now, or was found to be so still.
+  // A pair is quarantined now, or was found to be still quarantined.
   void NoteQuarantined() {
     quarantined_noted_ = true;
     last_quarantined_ms_ = WallMs();

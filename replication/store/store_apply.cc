@@ -127,9 +127,9 @@ Status Store::Contend(const Family& family, const Pair& pair,
   return Status::OK();
 }
 
-// It loses against everything, but before it is overwritten it is read again,
-// and released if it matches. Corruption may pass: until it has lasted, only
-// what is not older replaces it.
+// A quarantined pair loses against everything, but before it is overwritten it
+// is read again, and released if it matches. Corruption may pass: until it has
+// lasted, only what is not older replaces it.
 Status Store::ContendWithQuarantined(const Family& family, const Pair& pair,
                                      const IndexKey& key, StoredEntry* stored,
                                      Contest* contest) {
@@ -247,9 +247,9 @@ Status Store::ApplyOnce(std::span<const Pair> pairs,
         "rocksync: a column family was created or dropped",
         "set the connection up anew");
   }
-  // Who is no member any more hands nothing on from the moment that this
-  // replica knows. And what the peer sends may have been deleted here since it
-  // was asked for, and that collected.
+  // A replica that is no member any more hands nothing on from the moment that
+  // this replica knows. And what the peer sends may have been deleted here
+  // since it was asked for, and the tombstone collected.
   if (!StillHold(terms, this->terms())) {
     return Status::TryAgain(
         "rocksync: the member list, or what is collected, has changed");

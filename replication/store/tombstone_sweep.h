@@ -35,7 +35,7 @@ class TombstoneSweep {
   // Sweeps now, at full pace, in the caller's thread. REQUIRES: not started.
   rocksdb::Status SweepHere();
 
-  // All that is collected is out of the index.
+  // All collected tombstones are out of the index.
   bool done() const;
   // Entries taken out since the opening.
   uint64_t removed() const { return removed_.load(); }

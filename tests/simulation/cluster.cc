@@ -62,7 +62,7 @@ ClusterResult Cluster::Run() {
     }
     truth_.Broke("equal, but tombstones do not go");
   }
-  // Whoever was refused only now began anew, and is filled once more.
+  // Whoever was refused only now began anew, and bootstraps.
   if (result_.joined != joined) intervals_until(kIntervalsToEqual, equal);
   if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
   // Being equal, they also find out, once what hangs has timed out.
@@ -107,7 +107,7 @@ void Cluster::Start() {
                                                        : other == 0 && i != 0;
       if (linked) peers.push_back(other);
     }
-    // Who dials nobody has no peers to settle by what it quarantined pairs.
+    // Who dials nobody has no peers by whom to settle what it quarantined.
     if (peers.empty() && shape_.corrupt_every_ms > 0) peers.push_back(1);
     OpenEmpty(AddReplica(std::move(peers)));
   }

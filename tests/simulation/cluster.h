@@ -70,7 +70,7 @@ ClusterResult RunCluster(const ClusterOptions& options);
 // session expired, with the rest of its work left to the next one, do not
 // count, as long as these get on.
 inline constexpr uint64_t kIntervalsToEqual = 20;
-// Once they are, all forget what was deleted within so many.
+// Once they are, all collect what was deleted within so many.
 inline constexpr uint64_t kIntervalsToCollect = 20;
 
 }  // namespace rocksync

@@ -60,7 +60,7 @@ class Cluster {
 
  private:
   // What really becomes of a replica's data, to judge what replicas believe: a
-  // line of lives that ends where a backup is restored or a copy begins.
+  // line of incarnations that ends where a backup is restored or a copy begins.
   struct Line {
     size_t parent = 0;   // 0: none
     uint64_t clock = 0;  // what this line started from

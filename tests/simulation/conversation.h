@@ -1,5 +1,5 @@
-// Two sessions in one process, message by message, and their conversation as
-// text that can be read and compared.
+// Two sessions in one process, message by message, and the messages they
+// exchange as text that can be read and compared.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_CONVERSATION_H_
 #define ROCKSYNC_TESTS_SIMULATION_CONVERSATION_H_

@@ -43,7 +43,7 @@ void Cluster::Tick(Replica* replica) {
 void Cluster::Dial(Replica* replica, size_t peer, int attempt) {
   Replica* const listener = replicas_[replica->peers[peer]].get();
   // Until it ends the peer is not due again, but now and then the dialer
-  // collects that and dials twice.
+  // forgets that and dials twice.
   const bool twice = faulty() && random_.OneIn(20);
   replica->schedule->Ended(peer, SessionOutcome::kUnproven,
                            twice ? now_ms_ - shape_.interval_ms : now_ms_);

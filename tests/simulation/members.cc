@@ -369,7 +369,7 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   });
 }
 
-// --- GcState -------------------------------------------------------------
+// --- Tombstone garbage collection --------------------------------------------
 
 // Nobody lets it in, or nobody should, or it has not come in yet.
 bool Cluster::IsFenced(const Replica& replica) const {

@@ -18,12 +18,12 @@ namespace rocksync {
 // Faults planted in what a replica counts as known.
 enum class MemberFault : uint8_t {
   kNone,
-  kCollectLocally,    // the stable time is what this replica alone knows
-  kNewMemberCounts,   // a new member acknowledges before it is filled
-  kKeepProofs,        // a new list does not start knowledge anew
-  kTakeRemovedBack,   // who was removed in between counts as a member all along
-  kLetOldDataIn,      // a new member's old data are not held against it
-  kTakeClonesForOne,  // what is said of a third does not name its incarnation
+  kCollectLocally,     // the stable time is what this replica alone knows
+  kNewMemberCounts,    // a new member acknowledges while bootstrapping
+  kKeepProofs,         // a new list does not start knowledge anew
+  kTakeRemovedBack,    // one removed in between counts as a member all along
+  kLetOldDataIn,       // a new member's old data are not held against it
+  kTakeClonesForOne,   // what is said of a third does not name its incarnation
   kGuardByStableTime,  // what is purged is known by the present stable time
                        // alone
   kLargerStableTime,   // of stable times of earlier lists the larger one counts

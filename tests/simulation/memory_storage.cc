@@ -155,7 +155,7 @@ std::optional<std::string> MemoryStorage::Get(uint32_t family,
   return *it->second.value;
 }
 
-// --- GcState -------------------------------------------------------------
+// --- Tombstone garbage collection --------------------------------------------
 
 void MemoryStorage::SetGcState(GcState gc, bool sync) {
   gc_ = std::move(gc);

@@ -27,7 +27,7 @@ namespace rocksync {
 // Faults planted to prove that the tests catch them.
 enum class PlantedFault : uint8_t {
   kNone,
-  kSkipTombstone,       // apply collects deletes that came from a peer
+  kSkipTombstone,       // apply skips deletes that came from a peer
   kDropTombstone,       // a tombstone vanishes from this replica alone
   kDropIndexEntry,      // a write leaves no element behind
   kReinventVersion,     // an applied pair gets a fresh version
@@ -114,7 +114,7 @@ class MemoryStorage final : public StorageView {
   // now on. How many.
   uint64_t Scrub();
   // No peer knows better than what is quarantined: pairs count as adopted,
-  // entries without one go. Which pairs, and the versions they had.
+  // entries without a pair are removed. Which pairs, and the versions they had.
   std::vector<std::pair<Key, Version>> ResolveQuarantined();
   bool HasQuarantined() const;
   // Counts up whenever something is quarantined.

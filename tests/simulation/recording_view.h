@@ -1,6 +1,6 @@
-// A replica's storage as one connection sees it: by the member list and stable
-// time agreed upon there, as RocksDBView has it. Remembers what its snapshot
-// held and shows what is applied, for the checks.
+// A replica's storage as one connection sees it: by the member list and the
+// stable time agreed upon there, as RocksDBView has it. Remembers what its
+// snapshot held and shows what is applied, for the checks.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_RECORDING_VIEW_H_
 #define ROCKSYNC_TESTS_SIMULATION_RECORDING_VIEW_H_

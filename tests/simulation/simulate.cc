@@ -38,8 +38,8 @@ const std::map<std::string, MemberFault> kMemberFaults = {
     {"take-removed-back", MemberFault::kTakeRemovedBack},
     {"let-old-data-in", MemberFault::kLetOldDataIn},
     {"take-clones-for-one", MemberFault::kTakeClonesForOne},
-    {"guard-by-stable_time", MemberFault::kGuardByStableTime},
-    {"larger-stable_time", MemberFault::kLargerStableTime},
+    {"guard-by-stable-time", MemberFault::kGuardByStableTime},
+    {"larger-stable-time", MemberFault::kLargerStableTime},
 };
 
 // Plants the fault of this name; false: there is none.

@@ -46,7 +46,7 @@ class Truth {
   // The disk of a replica has damaged this; of the others these are left.
   void Corrupted(uint64_t replica_id, const Key& key, const Record& record,
                  const Storages& left);
-  // Somebody collects a tombstone.
+  // A replica collects a tombstone.
   void Collected(const Key& key, const Version& version, bool fenced);
 
   // A replica applied this at this time of its own clock. `fenced`: nobody lets

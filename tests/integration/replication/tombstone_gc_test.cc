@@ -30,9 +30,9 @@ struct IndexCounts {
   int tombstones = 0;
 };
 
-class GcState : public ReplicationTest {
+class TombstoneGc : public ReplicationTest {
  protected:
-  GcState() {
+  TombstoneGc() {
     for (const char* name : {"a", "b", "c"}) {
       replicas_.push_back(NewReplica(name));
       EXPECT_TRUE(IsOk(replicas_.back()->Start()));
@@ -153,7 +153,7 @@ class GcState : public ReplicationTest {
   std::vector<std::unique_ptr<TestReplica>> replicas_;
 };
 
-TEST_F(GcState, WithoutMembersNothingIsCollected) {
+TEST_F(TombstoneGc, WithoutMembersNothingIsCollected) {
   Fill();
   a().Delete("k1");
   for (int round = 0; round < 3; ++round) MeetAll({&a(), &b(), &c()});
@@ -162,7 +162,7 @@ TEST_F(GcState, WithoutMembersNothingIsCollected) {
   EXPECT_EQ(CountIndex(b()).tombstones, 1);
 }
 
-TEST_F(GcState, DeletedByOneGoneFromAll) {
+TEST_F(TombstoneGc, DeletedByOneGoneFromAll) {
   Fill();
   ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
   for (int i = 0; i < 50; ++i) a().Delete("k" + std::to_string(i));
@@ -199,7 +199,7 @@ TEST_F(GcState, DeletedByOneGoneFromAll) {
 
 // What a member is said to hold of another is there: not what that one wrote
 // while they talked.
-TEST_F(GcState, AProofCountsForWhatBothSnapshotsHold) {
+TEST_F(TombstoneGc, AProofCountsForWhatBothSnapshotsHold) {
   Fill();
   ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
   b().Delete("k1");
@@ -224,7 +224,7 @@ TEST_F(GcState, AProofCountsForWhatBothSnapshotsHold) {
     allowed = before + 1000;
     EXPECT_TRUE(Eventually([&] { return written > before; }));
     Meet(a(), b());
-    const rocksync::GcState known = StoreAccess::MembershipOf(a().db())->Now();
+    const GcState known = StoreAccess::MembershipOf(a().db())->Now();
     const uint64_t held = known.summary[*known.list.Find(b().id())];
     const int after = written;
     const auto snapshot = view->TakeSnapshot({});
@@ -247,7 +247,7 @@ TEST_F(GcState, AProofCountsForWhatBothSnapshotsHold) {
 
 // b meets only the copy of c, a only c itself, so neither can tell that there
 // are two; when a and b meet, their stories of c do not go together.
-TEST_F(GcState, ACopyIsNotTakenForItsOriginal) {
+TEST_F(TombstoneGc, ACopyIsNotTakenForItsOriginal) {
   Fill();
   ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
   MeetAll({&a(), &b(), &c()});
@@ -299,7 +299,7 @@ TEST_F(GcState, ACopyIsNotTakenForItsOriginal) {
   EXPECT_EQ(c().Scan(), a().Scan());
 }
 
-TEST_F(GcState, AnAbsentMemberHoldsThemUpUntilItIsRemoved) {
+TEST_F(TombstoneGc, AnAbsentMemberHoldsThemUpUntilItIsRemoved) {
   Fill();
   ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
   MeetAll({&a(), &b(), &c()});
@@ -331,7 +331,7 @@ TEST_F(GcState, AnAbsentMemberHoldsThemUpUntilItIsRemoved) {
   EXPECT_EQ(CountIndex(b()).tombstones, 0);
 }
 
-TEST_F(GcState, WrongListsAreNamed) {
+TEST_F(TombstoneGc, WrongListsAreNamed) {
   const rocksdb::Status s = a().db()->SetMembers(1, {b().id()});
   EXPECT_TRUE(s.IsInvalidArgument());
   EXPECT_TRUE(Mentions(s, "lacks replica"));
@@ -353,7 +353,7 @@ class ClockAtRest final : public rocksdb::EnvWrapper {
 };
 
 // What the refusal recommends works.
-TEST_F(GcState, WhoAcknowledgedMoreThanItKnowsOpensAsANewReplica) {
+TEST_F(TombstoneGc, WhoAcknowledgedMoreThanItKnowsOpensAsANewReplica) {
   namespace fs = std::filesystem;
   ClockAtRest env;
   bool as_new = false;
@@ -421,7 +421,7 @@ class ClockAhead final : public rocksdb::EnvWrapper {
   }
 };
 
-TEST_F(GcState, WhyAListIsNotTakenOverIsSaidToWhoHandsItOn) {
+TEST_F(TombstoneGc, WhyAListIsNotTakenOverIsSaidToWhoHandsItOn) {
   ClockAhead env;
   TestReplica::Setting setting = SettingOf("ahead");
   setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
@@ -443,7 +443,7 @@ TEST_F(GcState, WhyAListIsNotTakenOverIsSaidToWhoHandsItOn) {
 
 // An empty new member is filled; one with data of its own, once something was
 // collected, is not let in.
-TEST_F(GcState, NewMember) {
+TEST_F(TombstoneGc, NewMember) {
   c().Stop();
   for (int i = 0; i < 20; ++i) a().Put("k" + std::to_string(i), "value");
   ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id()})));
@@ -470,7 +470,7 @@ TEST_F(GcState, NewMember) {
 // they do. The newer list is set on c, so what is compared by falls back; c is
 // lost; a copy from before the deletes is opened as a new replica, and is
 // listed.
-TEST_F(GcState, WhatIsPurgedDoesNotReturnInANewerList) {
+TEST_F(TombstoneGc, WhatIsPurgedDoesNotReturnInANewerList) {
   Fill();
   ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));
   MeetAll({&a(), &b(), &c()});

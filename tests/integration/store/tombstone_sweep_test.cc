@@ -75,7 +75,7 @@ TEST_F(TombstoneSweepTest, TriesAgainAfterAnErrorInReading) {
 
 // In a newer list two replicas agree on the smaller of their stable times. What
 // was swept up to the larger one is gone all the same.
-TEST_F(TombstoneSweepTest, DigestsFollowAHorizonThatFallsBack) {
+TEST_F(TombstoneSweepTest, DigestsFollowAStableTimeThatFallsBack) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("kept", "v"));
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));

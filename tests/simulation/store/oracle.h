@@ -58,7 +58,7 @@ class Oracle {
              const std::set<Key>& damaged);
   // A replica was opened, after a crash or not.
   void Opened(Machine* machine, Durable* durable);
-  // A replica has this stable time.
+  // A replica has reached this stable time.
   void Reached(uint64_t stable_time) {
     furthest_ = std::max(furthest_, stable_time);
   }

@@ -65,7 +65,7 @@ class StoreCluster {
     int64_t skew_ms = 0;
     int meetings = 0;     // it is in right now
     bool old = false;     // its data are an older state of a member's
-    bool fresh = false;   // it joined empty, and is not filled yet
+    bool fresh = false;   // it joined empty, and is still bootstrapping
     bool as_new = false;  // to be opened as a new replica
     bool shares_id = false;
     bool sick = false;  // RocksDB has stopped writes

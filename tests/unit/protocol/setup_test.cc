@@ -129,7 +129,7 @@ TEST_F(SetupTest, LiteralBytes) {
             "0000000000000103"  // purged
             "0000000000000000"  // no stable time reached
             "00"                // in no epoch
-            "0000000000000000"  // nothing promised
+            "0000000000000000"  // nothing acknowledged
             "02"                // members: id, since, holds, acknowledged
             "0000000000000001ac0200000000000000000000000000000000"
             "0000000000000002ac0200000000000000000000000000000000"
