@@ -3,7 +3,7 @@
 // bits for the small upper levels of the tree than for the large last one.
 //
 //   rocksdb::BlockBasedTableOptions table;
-//   table.filter_policy = rocksync::NewFilterPolicy({});
+//   table.filter_policy = rocksync::NewFilterPolicy(10);  // bits a key
 //   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 //
 // Nothing else of rocksync is needed. Files written with another policy stay
