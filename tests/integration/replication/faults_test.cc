@@ -234,7 +234,9 @@ TEST_F(WrongOptions, DurationsOfMoreThanAYear) {
       {&ReplicatorOptions::interval, "ReplicatorOptions::interval"},
       {&ReplicatorOptions::scrub_interval, "ReplicatorOptions::scrub_interval"},
       {&ReplicatorOptions::io_timeout, "ReplicatorOptions::io_timeout"}};
-  for (const auto& [member, name] : members) {
+  for (const auto& of : members) {
+    const Member member = of.first;  // Clang 14 captures no binding
+    const std::string& name = of.second;
     for (const milliseconds duration :
          {milliseconds::max(), milliseconds(1'000'000'000'000'000),
           kMostDuration + milliseconds(1)}) {
