@@ -66,7 +66,7 @@ class FilterBuilder final : public rocksdb::FilterBitsBuilder {
   bool ContainsAll(const rocksdb::Slice& filter) const;
   void Charge(size_t filter_bytes);
   void Start();      // the next filter has its seed
-  void StartAnew();  // the last one is collected
+  void StartAnew();  // the last one is discarded
 
   const FilterBuilderConfig config_;
   ConstructionCharge charge_;

@@ -81,7 +81,7 @@ class HashLog {
     return checksum == 0;
   }
 
-  // Collects all, keeping one chunk for what comes next.
+  // Discards all, keeping one chunk for what comes next.
   void Clear() {
     if (chunks_.size() > 1) chunks_.resize(1);
     runs_ = {};

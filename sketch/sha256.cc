@@ -15,7 +15,7 @@ void Require(bool ok) {
   std::abort();
 }
 
-// Fetched once and kept for the incarnation of the process, so that hashing
+// Fetched once and kept for the life of the process, so that hashing
 // stays possible while static objects are destroyed.
 const EVP_MD* Algorithm() {
   static const EVP_MD* const algorithm =

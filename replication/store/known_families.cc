@@ -92,8 +92,8 @@ Status CheckKnownFamilies(const ReplicatedDBOptions& replication,
         "rocksync: the replicated column family '" + record.name + "' of " +
             name + " " + why + (there ? "" : " without the library"),
         "which of its pairs are newer than those of peers, and what was "
-        "deleted, would be collected; name it there, or in "
-        "ReplicatedDBOptions::discard_history_of if it may be collected");
+        "deleted, would be lost; name it there, or in "
+        "ReplicatedDBOptions::discard_history_of if it may be discarded");
   }
   return Status::OK();
 }

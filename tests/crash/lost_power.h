@@ -30,7 +30,7 @@ class DurableFiles {
   void Note(const std::string& line);
 
   // Cuts the files; sometimes leaves a part of what was not synced. Returns how
-  // many bytes went. Collects all.
+  // many bytes went. Forgets all.
   uint64_t CutFiles(Dice* dice);
 
   // Copies what is durable of the files in one directory to another, which is

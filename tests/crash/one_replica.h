@@ -1,4 +1,4 @@
-// Kills of one replica under load, in each phase of its incarnation.
+// Kills of one replica under load, in each phase of its life.
 
 #ifndef ROCKSYNC_TESTS_CRASH_ONE_REPLICA_H_
 #define ROCKSYNC_TESTS_CRASH_ONE_REPLICA_H_

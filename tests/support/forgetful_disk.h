@@ -1,5 +1,5 @@
 // A disk in memory that knows what was synced: of files how much of them, of
-// directories which of their entries. What was not is collected when the power
+// directories which of their entries. What was not is forgotten when the power
 // goes, all of it or all from some point on, as a journal would.
 
 #ifndef ROCKSYNC_TESTS_SUPPORT_FORGETFUL_DISK_H_

@@ -141,7 +141,7 @@ TEST_F(Faults, KilledConnectionsUnderLoad) {
 
 // Addresses of calls that are over do not pile up; what the options name and
 // who is connected stays.
-TEST_F(Faults, AddressesOfOtherCallsAreCollected) {
+TEST_F(Faults, AddressesOfOtherCallsAreForgotten) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
   const auto network = NewMemoryNetwork();

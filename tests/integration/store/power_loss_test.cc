@@ -41,7 +41,7 @@ class PowerLossTest : public StoreTest {
     ASSERT_ROCKS_OK(Open());
   }
 
-  // The process dies and the disk collects; then it comes back.
+  // The process dies and the disk forgets; then it comes back.
   void LosePower() {
     {
       const std::lock_guard lock(mutex_);

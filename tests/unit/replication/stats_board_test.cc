@@ -67,7 +67,7 @@ TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
   EXPECT_EQ(board.stats().peers.size(), 2u);
 }
 
-TEST(StatsBoard, TheOldestOfManyOtherAddressesIsCollected) {
+TEST(StatsBoard, TheOldestOfManyOtherAddressesIsForgotten) {
   StatsBoard board(7, {"a:1"}, nullptr);
   for (int i = 0; i < 64; ++i) {
     board.Failed("x:" + std::to_string(i), rocksdb::Status::IOError("refused"));
