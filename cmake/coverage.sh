@@ -15,11 +15,11 @@ fi
 
 directories=(sketch plugin replication)
 all_branches=(
-  sketch/version.h                      # which version is later
-  sketch/digest.h                       # what is equal
-  replication/protocol/apply.h          # which pair stays, what is collected
-  replication/store/store_apply.cc      # pairs from peers
-  replication/store/tombstone_sweep.cc  # tombstones go
+  sketch/element/version.h                      # which version is later
+  sketch/element/digest.h                       # what is equal
+  replication/session/conflict.h          # which pair stays, what is collected
+  replication/store/applier.cc          # pairs from peers
+  replication/store/upkeep/tombstone_sweep.cc  # tombstones go
 )
 
 # Branches that only exceptions take are not ours, as we throw none, and one that

@@ -101,9 +101,10 @@ function(rocksync_pure)
   endforeach()
 endfunction()
 
-# rocksync_library(NAME [LEAN] SOURCES ... LINKS ...): one box of the house as a
-# static library. Includes are written from the root of the sources
-# ("sketch/digest.h"); public headers as "rocksync/options.h". A LEAN one needs
+# rocksync_library(NAME [LEAN] SOURCES ... LINKS ...): one room of the house, a
+# folder, as a static library. Its links to other rooms are the arrows of the
+# picture in docs/design.md (tests/integration/headers/check_rooms.sh). Includes are written from the root of the sources
+# ("sketch/element/digest.h"); public headers as "rocksync/options.h". A LEAN one needs
 # few headers of others.
 function(rocksync_library name)
   cmake_parse_arguments(ARG "LEAN" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
@@ -126,6 +127,15 @@ function(rocksync_library name)
   cmake_path(IS_PREFIX tests ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE is_test)
   if(NOT is_test)
     set_property(GLOBAL APPEND PROPERTY ROCKSYNC_LIBRARIES rocksync_${name})
+    list(GET ARG_SOURCES 0 source)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set(links ${ARG_LINKS} ${ARG_PRIVATE_LINKS})
+    list(FILTER links INCLUDE REGEX "^rocksync::")
+    list(JOIN links " " links)
+    string(REPLACE "rocksync::" "" links "${links}")
+    set_property(GLOBAL APPEND PROPERTY ROCKSYNC_ROOMS "${name} ${folder} ${links}")
   endif()
 endfunction()
 

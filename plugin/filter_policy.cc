@@ -119,11 +119,4 @@ std::shared_ptr<const rocksdb::FilterPolicy> NewFilterPolicy(
   return NewUniqueFilterPolicy(options);
 }
 
-std::shared_ptr<const rocksdb::FilterPolicy> NewFilterPolicy(
-    double bits_per_key) {
-  FilterPolicyOptions options;
-  options.bits_per_key = bits_per_key;
-  return NewFilterPolicy(options);
-}
-
 }  // namespace rocksync

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "replication/admin_client.h"
-#include "replication/link.h"
-#include "replication/status.h"
-#include "replication/store/offline_replica.h"
+#include "replication/admin/admin_client.h"
+#include "replication/peering/link.h"
+#include "replication/peering/status.h"
+#include "replication/store/offline/offline_replica.h"
 #include "tools/offline_db.h"
 
 namespace rocksync {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "replication/protocol/session.h"
-#include "replication/protocol/storage_view.h"
+#include "replication/session/session.h"
+#include "replication/session/storage_view.h"
 #include "rocksdb/status.h"
 #include "tools/credentials.h"
 

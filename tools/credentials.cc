@@ -12,6 +12,17 @@ namespace {
 // "operator"
 constexpr uint64_t kTrialOperatorId = 0x6f70657261746f72;
 
+// A certificate of a CA that no replica knows helps nobody, so none is made.
+rocksdb::Status CheckTrialDirectory(const std::string& directory) {
+  if (directory.empty() ||
+      rocksdb::Env::Default()->FileExists(directory + "/trial-ca.pem").ok()) {
+    return rocksdb::Status::OK();
+  }
+  return rocksdb::Status::InvalidArgument(
+      directory + " holds no trial-ca.pem",
+      "give the directory that the replicas use");
+}
+
 }  // namespace
 
 rocksdb::Status ReadClusterSecret(const Credentials& credentials,
@@ -29,6 +40,9 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
   const rocksdb::Status status =
       rocksdb::ReadFileToString(rocksdb::Env::Default(), file, &bytes);
   if (of_trial && status.IsPathNotFound()) {
+    const rocksdb::Status directory =
+        CheckTrialDirectory(credentials.trial_directory);
+    if (!directory.ok()) return directory;
     return rocksdb::Status::InvalidArgument(
         file + " is not there",
         "only replicated_store makes it; give --secret FILE");
@@ -36,7 +50,8 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
   if (!status.ok()) return status;
   if (bytes.size() != secret->size()) {
     return rocksdb::Status::InvalidArgument(
-        file, "a cluster's secret has exactly 32 bytes");
+        file + " has " + std::to_string(bytes.size()) + " bytes",
+        "32 raw bytes are needed (not hex, no newline)");
   }
   std::copy(bytes.begin(), bytes.end(), secret->begin());
   return status;
@@ -53,7 +68,8 @@ rocksdb::Status CheckAddress(const std::string& where, bool or_directory) {
 rocksdb::Status MakeTarget(const Credentials& credentials,
                            AdminTarget* target) {
   target->cluster = credentials.cluster;
-  rocksdb::Status status = ReadClusterSecret(credentials, &target->secret);
+  rocksdb::Status status = CheckTrialDirectory(credentials.trial_directory);
+  if (status.ok()) status = ReadClusterSecret(credentials, &target->secret);
   if (!status.ok()) return status;
   TlsTransportOptions tls = credentials.tls;
   if (!credentials.trial_directory.empty()) {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "replication/admin_client.h"
+#include "replication/admin/admin_client.h"
 #include "rocksync/tls_transport.h"
 
 namespace rocksync {

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "replication/store/own_options.h"
+#include "replication/store/offline/own_options.h"
 #include "rocksync/replicated_db.h"
 #include "tools/offline_db.h"
 
@@ -13,7 +13,7 @@ int RunDetach(const DetachOptions& options, std::ostream& out,
   const std::string& directory = options.directory;
   OwnOptions own;
   rocksdb::Status status = CheckWalDirs(options.wal_dirs, {directory});
-  if (status.ok()) status = CheckHasIndex(directory);
+  if (status.ok()) status = CheckHasIndex(directory, kPlainAlready);
   if (status.ok()) {
     status = LoadOwnOptions(rocksdb::Env::Default(), directory,
                             WalDirOf(options.wal_dirs, directory), &own);

@@ -1,11 +1,12 @@
 #include "tools/diff.h"
 
-#include <cctype>
 #include <memory>
 #include <ostream>
+#include <string_view>
 
-#include "nlohmann/json.hpp"
+#include "replication/admin/json.h"
 #include "rocksdb/comparator.h"
+#include "tools/difference_line.h"
 #include "tools/offline_db.h"
 
 namespace rocksync {
@@ -14,22 +15,6 @@ namespace {
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Slice;
 using rocksdb::Status;
-
-constexpr char kOnlyLeft = '<';
-constexpr char kOnlyRight = '>';
-constexpr char kDiffers = '!';
-
-bool IsReadable(const std::string& bytes) {
-  for (const char byte : bytes) {
-    if (!std::isgraph(static_cast<unsigned char>(byte))) return false;
-  }
-  return !bytes.empty();
-}
-
-std::string Show(const Slice& key) {
-  const std::string bytes = key.ToString();
-  return IsReadable(bytes) ? bytes : "0x" + key.ToString(true);
-}
 
 std::unique_ptr<rocksdb::Iterator> Walk(const OfflineDB& db,
                                         ColumnFamilyHandle* family) {
@@ -49,12 +34,12 @@ class Diff {
 
   Status Compare(const OfflineDB& left, const OfflineDB& right) {
     for (const auto& [name, handle] : right.families()) {
-      if (left.families().count(name) == 0) NoteFamily(kOnlyRight, name);
+      if (left.families().count(name) == 0) NoteFamily(kMissingHere, name);
     }
     for (const auto& [name, handle] : left.families()) {
       const auto match = right.families().find(name);
       if (match == right.families().end()) {
-        NoteFamily(kOnlyLeft, name);
+        NoteFamily(kMissingThere, name);
         continue;
       }
       const Status status =
@@ -64,23 +49,24 @@ class Diff {
     return Status::OK();
   }
 
-  bool equal() const {
-    return families_ == 0 && only_left_ + only_right_ + differ_ == 0;
-  }
+  bool equal() const { return families_ == 0 && differences() == 0; }
 
   void PrintSummary() const {
     if (options_.json) {
-      out_ << nlohmann::json{{"equal", equal()},
-                             {"same", same_},
-                             {"only_left", only_left_},
-                             {"only_right", only_right_},
-                             {"differ", differ_},
-                             {"families_on_one_side", families_}}
+      out_ << JsonObject()
+                  .Add("equal", equal())
+                  .Add("same", same_)
+                  .Add("differences", differences())
+                  .Add(kMissingThere, only_left_)
+                  .Add(kMissingHere, only_right_)
+                  .Add(kOtherContent, differ_)
+                  .Add("families_on_one_side", families_)
+                  .Text()
            << "\n";
       return;
     }
-    if (listed_ > options_.max_keys) {
-      out_ << "... and " << listed_ - options_.max_keys << " more\n";
+    if (differences() > options_.max_keys) {
+      out_ << "... and " << differences() - options_.max_keys << " more\n";
     }
     out_ << (equal() ? "equal: " : "different: ") << same_ << " pairs the same";
     if (!equal()) {
@@ -107,11 +93,11 @@ class Diff {
                        : !b->Valid() ? -1
                                      : order->Compare(a->key(), b->key());
       if (side < 0) {
-        NoteKey(kOnlyLeft, name, a->key(), &only_left_);
+        NoteKey(kMissingThere, name, a->key(), &only_left_);
       } else if (side > 0) {
-        NoteKey(kOnlyRight, name, b->key(), &only_right_);
+        NoteKey(kMissingHere, name, b->key(), &only_right_);
       } else if (a->columns() != b->columns()) {  // of a plain value: one
-        NoteKey(kDiffers, name, a->key(), &differ_);
+        NoteKey(kOtherContent, name, a->key(), &differ_);
       } else {
         ++same_;
       }
@@ -124,27 +110,31 @@ class Diff {
     return a->status().ok() ? b->status() : a->status();
   }
 
-  void NoteFamily(char side, const std::string& name) {
+  uint64_t differences() const { return only_left_ + only_right_ + differ_; }
+
+  void NoteFamily(std::string_view kind, const std::string& name) {
     ++families_;
     if (options_.json) {
-      out_ << nlohmann::json{{"side", std::string(1, side)}, {"family", name}}
+      out_ << JsonObject()
+                  .Add("difference", kind)
+                  .Add("family", Readable(name))
+                  .Text()
            << "\n";
     } else {
-      out_ << side << " " << Show(name) << "\n";
+      PrintDifference(out_, kind, Readable(name), "");
     }
   }
 
-  void NoteKey(char side, const std::string& family, const Slice& key,
-               uint64_t* count) {
+  void NoteKey(std::string_view kind, const std::string& family,
+               const Slice& key, uint64_t* count) {
     ++*count;
-    if (++listed_ > options_.max_keys) return;
+    if (differences() > options_.max_keys) return;
+    const std::string_view bytes(key.data(), key.size());
     if (options_.json) {
-      out_ << nlohmann::json{{"side", std::string(1, side)},
-                             {"family", Show(family)},
-                             {"key", Show(key)}}
+      out_ << JsonObject().Add("difference", kind).AddKey(family, bytes).Text()
            << "\n";
     } else {
-      out_ << side << " " << Show(family) << " " << Show(key) << "\n";
+      PrintDifference(out_, kind, Readable(family), Readable(bytes));
     }
   }
 
@@ -155,7 +145,6 @@ class Diff {
   uint64_t only_right_ = 0;
   uint64_t differ_ = 0;
   uint64_t families_ = 0;
-  uint64_t listed_ = 0;  // differing keys met, listed or not
 };
 
 }  // namespace
@@ -163,7 +152,10 @@ class Diff {
 int RunDiff(const DiffOptions& options, std::ostream& out, std::ostream& err) {
   std::unique_ptr<OfflineDB> left;
   std::unique_ptr<OfflineDB> right;
-  Status status = CheckWalDirs(options.wal_dirs, {options.left, options.right});
+  Status status = CheckTwoDirectories(options.left, options.right);
+  if (status.ok()) {
+    status = CheckWalDirs(options.wal_dirs, {options.left, options.right});
+  }
   if (status.ok()) {
     status = OfflineDB::Open(options.left, options.wal_dirs, &left);
   }

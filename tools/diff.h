@@ -33,10 +33,11 @@ inline constexpr int kDiffError = 2;
 // Lists on `out`, as it goes:
 //   < FAMILY KEY    only on the left
 //   > FAMILY KEY    only on the right
-//   ! FAMILY KEY    on both, with different values
+//   ~ FAMILY KEY    on both, with different values
 //   < FAMILY, > FAMILY   a family that only one side has
-// and last how many of each. A key with other bytes than printable ASCII, or
-// with a blank, is shown in hexadecimal after 0x.
+// and last how many of each. A key with other bytes than printable ASCII, with
+// a blank, or that begins with 0x, is shown in hexadecimal after 0x. The marks
+// are those of `rocksync verify` (difference_line.h).
 int RunDiff(const DiffOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace rocksync

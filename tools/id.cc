@@ -3,8 +3,10 @@
 #include <memory>
 #include <ostream>
 
-#include "replication/json.h"
-#include "replication/store/meta_records.h"
+#include "replication/admin/json.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/open/provenance.h"
 #include "rocksync/replicated_db.h"
 #include "tools/offline_db.h"
 
@@ -12,6 +14,40 @@ namespace rocksync {
 namespace {
 
 using rocksdb::Status;
+
+// A copy has the identity of its original until it is opened as a new replica.
+// What Open would judge by, as far as it is there at rest.
+Status CheckItsOwn(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
+                   const std::string& directory,
+                   const IdentityRecord& identity) {
+  Traces traces;
+  traces.has_index = true;
+  traces.index_complete = true;
+  Marker marker;
+  Status status = ReadMarker(db->GetEnv(), directory, &marker);
+  if (status.ok()) traces.marker = marker;
+  if (!status.ok() && !status.IsNotFound()) return status;
+  std::string bytes;
+  status = db->Get({}, index, MetaKey(kMarkRecord), &bytes);
+  if (!status.ok() && !status.IsNotFound()) return status;
+  if (status.ok() && !DecodeMark(bytes, &traces.mark)) {
+    return Status::Corruption("rocksync: the mark record of " + directory +
+                              " is damaged");
+  }
+  std::string db_identity;
+  status = db->GetDbIdentity(db_identity);
+  if (!status.ok()) return status;
+  traces.same_db_identity = identity.db_identity == db_identity;
+  const Provenance provenance = Judge(traces);
+  if (provenance != Provenance::kCopy) return Refusal(provenance, directory);
+  return Status::Aborted(
+      "rocksync: " + directory + " is a copy of replica " +
+          HexId(identity.replica_id) +
+          " (a checkpoint or a restored backup), or its file " +
+          kMarkerFileName + " was removed",
+      "open it once with ReplicatedDBOptions::open_copy_as_new_replica; it "
+      "gets an id of its own");
+}
 
 Status ReadIdentity(const OfflineDB& offline, const std::string& directory,
                     IdentityRecord* identity) {
@@ -24,7 +60,8 @@ Status ReadIdentity(const OfflineDB& offline, const std::string& directory,
     const Status status =
         offline.db()->Get({}, handle, MetaKey(kIdentityRecord), &bytes);
     if (!status.ok() && !status.IsNotFound()) return status;
-    return status.ok() && Decode(bytes, identity) ? status : lost;
+    if (!status.ok() || !Decode(bytes, identity)) return lost;
+    return CheckItsOwn(offline.db(), handle, directory, *identity);
   }
   return lost;
 }
@@ -36,7 +73,7 @@ int RunId(const IdOptions& options, std::ostream& out, std::ostream& err) {
   IdentityRecord identity;
   std::unique_ptr<OfflineDB> offline;
   Status status = CheckWalDirs(options.wal_dirs, {directory});
-  if (status.ok()) status = CheckHasIndex(directory);
+  if (status.ok()) status = CheckHasIndex(directory, kNoReplica);
   if (status.ok()) {
     status = OfflineDB::Open(directory, options.wal_dirs, &offline);
   }

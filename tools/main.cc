@@ -1,8 +1,12 @@
 // The program `rocksync`: what is done to databases from outside. One file per
 // subcommand.
 
+#include <charconv>
+#include <cstdint>
+#include <functional>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -21,7 +25,8 @@ void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
       ->capture_default_str();
   auto* const trial =
       tool->add_option("--certificates", credentials->trial_directory,
-                       "for trials: the directory that the replicas use");
+                       "for trials: the directory that the replicas use; a "
+                       "certificate for the tool is made in it");
   auto* const ca = tool->add_option("--ca", credentials->tls.ca_file,
                                     "PEM file of the cluster's CA")
                        ->excludes(trial);
@@ -32,14 +37,29 @@ void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
   tool->add_option("--private-key", credentials->tls.private_key_file,
                    "PEM file of its key")
       ->needs(ca);
-  tool->add_option("--secret", credentials->secret_file,
-                   "file of the cluster's secret, 32 bytes");
+  tool->add_option(
+      "--secret", credentials->secret_file,
+      "file of the cluster's secret: 32 raw bytes, not hex, no newline");
+}
+
+// A whole number; CLI11's own bounds are told as floating-point numbers.
+std::function<std::string(const std::string&)> AtLeast(uint64_t least) {
+  return [least](const std::string& text) {
+    uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && rest == end && number >= least
+               ? std::string()
+               : text + " is no whole number from " + std::to_string(least) +
+                     " on";
+  };
 }
 
 void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {
   tool->add_option("--wal-dir", *wal_dirs,
                    "DIR=LOGDIR: the log of DIR is in LOGDIR "
-                   "(DBOptions::wal_dir), where its own files do not say it")
+                   "(DBOptions::wal_dir), where its own files do not say it; "
+                   "DIR as it is given to the command")
       ->allow_extra_args(false);
 }
 
@@ -58,8 +78,9 @@ int main(int argc, char** argv) {
   diff->add_option("LEFT", diff_options.left, "directory")->required();
   diff->add_option("RIGHT", diff_options.right, "directory")->required();
   diff->add_option("--max-keys", diff_options.max_keys,
-                   "how many differing keys to list")
-      ->capture_default_str();
+                   "list at most this many differing keys; all are counted")
+      ->capture_default_str()
+      ->check(AtLeast(0));
   diff->add_flag("--json", diff_options.json, "one JSON object a line");
 
   AddWalDirs(diff, &diff_options.wal_dirs);
@@ -96,10 +117,10 @@ int main(int argc, char** argv) {
                    "directory, if LEFT is one")
       ->required();
   verify
-      ->add_option("--limit", verify_options.max_keys,
-                   "stop after this many keys")
+      ->add_option("--max-keys", verify_options.max_keys,
+                   "list at most this many differing keys, and stop there")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   verify
       ->add_option("--settle-ms", verify_options.settle_ms,
                    "what differs and is there within this time was on its way")

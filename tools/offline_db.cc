@@ -1,9 +1,10 @@
 #include "tools/offline_db.h"
 
 #include <algorithm>
+#include <filesystem>
 
-#include "replication/store/marker.h"
-#include "replication/store/own_options.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/offline/own_options.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -18,7 +19,10 @@ const char* WalDirIn(const std::string& given, const std::string& directory) {
 }
 
 Status CheckIsDatabase(const std::string& directory) {
-  return rocksdb::Env::Default()->FileExists(directory + "/CURRENT").ok()
+  const std::string current = directory + "/CURRENT";
+  const Status status = CheckMayRead(current);
+  if (!status.ok()) return status;
+  return rocksdb::Env::Default()->FileExists(current).ok()
              ? Status::OK()
              : Status::IOError(directory, "is not a RocksDB database");
 }
@@ -33,8 +37,8 @@ Status CheckWalDirs(const std::vector<std::string>& wal_dirs,
         [&](const std::string& d) { return WalDirIn(given, d) != nullptr; });
     if (!of_one) {
       return Status::InvalidArgument(
-          "--wal-dir " + given,
-          "write DIR=LOGDIR, DIR as it is given to the command");
+          "--wal-dir " + given + " names no directory of this command",
+          "write --wal-dir " + directories.front() + "=LOGDIR");
     }
   }
   return Status::OK();
@@ -48,7 +52,15 @@ std::string WalDirOf(const std::vector<std::string>& wal_dirs,
   return "";
 }
 
-Status CheckHasIndex(const std::string& directory) {
+Status CheckTwoDirectories(const std::string& left, const std::string& right) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(left, right, ignored)
+             ? Status::InvalidArgument(left + " and " + right,
+                                       "both arguments are one directory")
+             : Status::OK();
+}
+
+Status CheckHasIndex(const std::string& directory, const char* if_plain) {
   rocksdb::Env* const env = rocksdb::Env::Default();
   Status status = CheckIsDatabase(directory);
   std::vector<std::string> names;
@@ -61,8 +73,7 @@ Status CheckHasIndex(const std::string& directory) {
       !ReadMarker(env, directory, &marker).IsNotFound()) {
     return status;
   }
-  return Status::NotFound("rocksync: " + directory + " has no index",
-                          "it is a plain database already");
+  return Status::NotFound("rocksync: " + directory + " has no index", if_plain);
 }
 
 Status OfflineDB::Open(const std::string& directory,
@@ -79,15 +90,10 @@ Status OfflineDB::Open(const std::string& directory,
 
 Status OfflineDB::Lock(const std::string& directory) {
   rocksdb::Env* const env = rocksdb::Env::Default();
-  Status status = CheckIsDatabase(directory);
-  if (!status.ok()) return status;
-  const std::string name = directory + "/LOCK";
+  const Status status = CheckIsDatabase(directory);
   // A copied database may have none, and need not be writable.
-  if (!env->FileExists(name).ok()) return Status::OK();
-  status = env->LockFile(name, &lock_);
-  if (status.ok()) return status;
-  return Status::IOError(
-      directory, "is in use, stop its program first: " + status.ToString());
+  if (!status.ok() || !env->FileExists(directory + "/LOCK").ok()) return status;
+  return DirectoryLock::Take(env, directory, &lock_);
 }
 
 Status OfflineDB::OpenLocked(const std::string& directory,
@@ -113,9 +119,6 @@ OfflineDB::~OfflineDB() {
     db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   db_.reset();
-  if (lock_ != nullptr) {
-    rocksdb::Env::Default()->UnlockFile(lock_).PermitUncheckedError();
-  }
 }
 
 }  // namespace rocksync

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/offline/directory_lock.h"
 #include "rocksdb/db.h"
-#include "rocksdb/env.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
@@ -22,16 +22,24 @@ rocksdb::Status CheckWalDirs(const std::vector<std::string>& wal_dirs,
 std::string WalDirOf(const std::vector<std::string>& wal_dirs,
                      const std::string& directory);
 
+// InvalidArgument: both are one directory, by whatever names.
+rocksdb::Status CheckTwoDirectories(const std::string& left,
+                                    const std::string& right);
+
+inline constexpr char kPlainAlready[] = "it is a plain database already";
+inline constexpr char kNoReplica[] = "it is a plain database, not a replica";
+
 // For commands that are of no use on other databases. NotFound: it is a plain
-// one. IOError: it is none.
-rocksdb::Status CheckHasIndex(const std::string& directory);
+// one; `if_plain` says so. IOError: it is none, or may not be read.
+rocksdb::Status CheckHasIndex(const std::string& directory,
+                              const char* if_plain);
 
 // Opened read-only: nothing in the directory changes. Locked like an open
 // database, so that nobody writes to it meanwhile. With the database's own
 // options (own_options.h).
 class OfflineDB {
  public:
-  // IOError: it is open somewhere, or is not there.
+  // IOError: it is open somewhere, is not there, or may not be locked.
   static rocksdb::Status Open(const std::string& directory,
                               const std::vector<std::string>& wal_dirs,
                               std::unique_ptr<OfflineDB>* db);
@@ -55,7 +63,7 @@ class OfflineDB {
   rocksdb::Status OpenLocked(const std::string& directory,
                              const std::string& wal_dir);
 
-  rocksdb::FileLock* lock_ = nullptr;
+  std::unique_ptr<DirectoryLock> lock_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   std::map<std::string, rocksdb::ColumnFamilyHandle*> families_;

@@ -7,16 +7,18 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "replication/json.h"
-#include "replication/protocol/pair_coding.h"
-#include "replication/store/offline_replica.h"
-#include "replication/store/plain_value.h"
+#include "replication/admin/json.h"
+#include "replication/session/pair_coding.h"
+#include "replication/store/index/plain_value.h"
+#include "replication/store/offline/offline_replica.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
 #include "tools/counterpart.h"
+#include "tools/difference_line.h"
 #include "tools/offline_db.h"
 #include "tools/uncertain_pairs.h"
 
@@ -31,8 +33,7 @@ std::string FileName(const std::string& family, bool quarantined) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
            c == '-';
   });
-  return (plain && !family.empty() ? family
-                                   : "0x" + Slice(family).ToString(true)) +
+  return (plain && !family.empty() ? family : "0x" + HexBytes(family)) +
          (quarantined ? ".quarantined.sst" : ".sst");
 }
 
@@ -50,17 +51,17 @@ bool Alone(const Difference& difference) {
   return false;
 }
 
-const char* Why(const Difference& difference) {
+std::string_view Kind(const Difference& difference) {
   const bool later = difference.mine.version > difference.theirs.version;
   switch (difference.theirs.state) {
     case Held::State::kNothing:
-      return "missing_there";
+      return kMissingThere;
     case Held::State::kTombstone:
-      return later ? "newer_here" : "deleted_there";
+      return later ? kOtherVersion : "deleted_there";
     case Held::State::kLive:
       break;
   }
-  return later ? "newer_here" : "other_content";
+  return later ? kOtherVersion : kOtherContent;
 }
 
 // A pair or tombstone to be exported.
@@ -194,13 +195,11 @@ class Export {
                              const Difference& difference) {
     const Version& version = difference.mine.version;
     JsonObject line;
-    return line.Add("family", Readable(family.name))
-        .Add("key", Readable(difference.key))
-        .Add("key_hex", Slice(difference.key).ToString(true))
+    return line.AddKey(family.name, difference.key)
         .Add("kind", difference.mine.state == Held::State::kTombstone
                          ? "tombstone"
                          : "pair")
-        .Add("why", Why(difference))
+        .Add("difference", Kind(difference))
         .Add("time_ms", version.time >> 16)
         .Add("counter", version.time & 0xffff)
         .Add("replica", HexId(version.replica));
@@ -322,7 +321,8 @@ class Search {
 Status OpenReplica(const RescueOptions& options, std::unique_ptr<OfflineDB>* db,
                    std::unique_ptr<OfflineReplica>* replica) {
   ClusterSecret secret;
-  Status status = ReadClusterSecret(options.credentials, &secret);
+  Status status = CheckTwoDirectories(options.directory, options.against);
+  if (status.ok()) status = ReadClusterSecret(options.credentials, &secret);
   if (status.ok()) {
     status =
         CheckWalDirs(options.wal_dirs, {options.directory, options.against});

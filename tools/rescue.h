@@ -29,11 +29,12 @@ inline constexpr int kRescueError = 2;
 // Compares the two and exports what `against` lacks or holds at an earlier
 // version, or at the same version with other content:
 //   OUTPUT/pairs.jsonl   one JSON object for each pair and tombstone:
-//     family, key       as `rocksync diff` shows them
+//     family, key       as `rocksync diff` and `verify` show them
 //     key_hex           the key's bytes
 //     kind              "pair" or "tombstone"
-//     why               "missing_there", "newer_here" or "other_content"; of a
-//                       quarantined pair also "deleted_there"
+//     difference        as `verify` says it: "missing_there"; "version", the
+//                       later one is here; "content"; of a quarantined pair
+//                       also "deleted_there"
 //     time_ms, counter, replica   its version; of a quarantined pair what its
 //                       index entry says, all 0 if that says nothing
 //     value_bytes       of a pair

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "replication/store/own_options.h"
+#include "replication/store/offline/own_options.h"
 #include "rocksync/replicated_db.h"
 #include "tools/offline_db.h"
 
@@ -17,7 +17,7 @@ int RunRestamp(const RestampToolOptions& options, std::ostream& out,
       ReadClusterSecret(options.credentials, &replication.cluster_secret);
   RestampResult result;
   if (status.ok()) status = CheckWalDirs(options.wal_dirs, {options.directory});
-  if (status.ok()) status = CheckHasIndex(options.directory);
+  if (status.ok()) status = CheckHasIndex(options.directory, kNoReplica);
   OwnOptions own;
   if (status.ok()) {
     status =

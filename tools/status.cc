@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "nlohmann/json.hpp"
-#include "replication/admin_client.h"
+#include "replication/admin/admin_client.h"
 
 namespace rocksync {
 namespace {

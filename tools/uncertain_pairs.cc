@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "replication/json.h"
-#include "replication/store/index_key.h"
-#include "replication/store/plain_value.h"
+#include "replication/admin/json.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/index/plain_value.h"
 
 namespace rocksync {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "replication/store/index_entry.h"
-#include "replication/store/offline_replica.h"
+#include "replication/store/format/index_entry.h"
+#include "replication/store/offline/offline_replica.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {

@@ -7,11 +7,12 @@
 #include <thread>
 
 #include "nlohmann/json.hpp"
-#include "replication/admin_client.h"
-#include "replication/status_report.h"
-#include "replication/store/offline_replica.h"
-#include "replication/verification.h"
+#include "replication/admin/admin_client.h"
+#include "replication/admin/status_report.h"
+#include "replication/peering/verification.h"
+#include "replication/store/offline/offline_replica.h"
 #include "tools/counterpart.h"
+#include "tools/difference_line.h"
 #include "tools/offline_db.h"
 
 namespace rocksync {
@@ -35,13 +36,9 @@ class Printer {
       return;
     }
     const json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    const std::string kind = line.value("difference", "");
-    const char mark = kind == "missing_there"  ? '<'
-                      : kind == "missing_here" ? '>'
-                      : kind == "version"      ? '!'
-                                               : '~';
-    out_ << mark << " " << line.value("family", "") << " "
-         << line.value("key", "") << "\n";
+    PrintDifference(out_, line.value("difference", ""),
+                    line.value("family", ""),
+                    line.value("key", "0x" + line.value("key_hex", "")));
   }
 
   // True if the two are equal.
@@ -109,7 +106,8 @@ Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
   std::unique_ptr<OfflineDB> db;
   std::unique_ptr<OfflineReplica> replica;
   std::unique_ptr<Counterpart> counterpart;
-  Status status = ReadClusterSecret(options.credentials, &secret);
+  Status status = CheckTwoDirectories(options.left, options.right);
+  if (status.ok()) status = ReadClusterSecret(options.credentials, &secret);
   if (status.ok()) {
     status = CheckWalDirs(options.wal_dirs, {options.left, options.right});
   }

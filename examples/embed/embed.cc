@@ -1,12 +1,13 @@
-// Turns anti-entropy on in a program that has a RocksDB database: its data stay
-// as they are, its reads and writes stay RocksDB's. Run it on two machines (or
-// twice here), each with the other's address:
-//
-//   embed DIRECTORY LISTEN PEER CERTIFICATES
-//   embed a 127.0.0.1:7401 127.0.0.1:7402 trial
-//   embed b 127.0.0.1:7402 127.0.0.1:7401 trial
+// Turns anti-entropy on in a program that has a RocksDB database, whose data,
+// reads and writes stay RocksDB's. Two on one machine, and the first's status:
+//   embed a 127.0.0.1:7401 127.0.0.1:7402 t
+//   embed b 127.0.0.1:7402 127.0.0.1:7401 t
+//   head -c 32 /dev/zero | tr '\0' '\52' > s    (the secret below)
+//   rocksync status 127.0.0.1:7401 --certificates t --secret s --cluster embed
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>

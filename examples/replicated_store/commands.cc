@@ -440,8 +440,8 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
   if (what == "members" && words >= 4 && options_.set_members) {
     return SetMembers(request, reply);
   }
-  if (what == "forget" && words == 2 && options_.forget) {
-    const Status status = options_.forget();
+  if (what == "collect" && words == 2 && options_.collect) {
+    const Status status = options_.collect();
     if (!status.ok()) return AppendError(reply, "ERR " + status.ToString());
   } else if (what == "pause" && words == 2) {
     replicator_->Pause();
@@ -460,7 +460,7 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
   } else {
     return AppendError(reply,
                        "ERR REPLICATION takes STATUS, PAUSE, RESUME, SYNC "
-                       "[address], MEMBERS epoch id ... or FORGET");
+                       "[address], MEMBERS epoch id ... or COLLECT");
   }
   AppendSimple(reply, "OK");
 }

@@ -37,10 +37,10 @@ namespace rocksync {
 struct CommandOptions {
   bool sync_writes = false;
   std::vector<std::string> peers;  // of REPLICATION SYNC without an address
-  // Of REPLICATION MEMBERS and REPLICATION FORGET.
+  // Of REPLICATION MEMBERS and REPLICATION COLLECT.
   std::function<rocksdb::Status(uint64_t epoch, const std::vector<uint64_t>&)>
       set_members;
-  std::function<rocksdb::Status()> forget;
+  std::function<rocksdb::Status()> collect;
   size_t max_key_bytes = size_t{64} << 10;
   size_t max_reply_bytes = size_t{256} << 20;
 };

@@ -67,7 +67,7 @@ void AddGcState(const TombstoneGcStats& stats, Lines* lines) {
   lines->Add("tombstones", stats.tombstones);
   lines->AddId("tombstones_held_up_by", stats.held_up_by);
   lines->Add("unproven_data", stats.unproven ? 1 : 0);
-  lines->AddId("identity_conflict_of", stats.identity_conflict);
+  lines->AddId("identity_conflict", stats.identity_conflict);
   lines->Add("tombstones_removed", stats.removed);
   lines->Add("tombstones_sweeping", stats.sweeping);
   lines->Add("stable_ms", stats.stable_ms);

@@ -241,7 +241,7 @@ Status Run(Settings settings, const sigset_t& signals) {
                                             const std::vector<uint64_t>& ids) {
     return database->SetMembers(epoch, ids);
   };
-  command_options.forget = [&database] {
+  command_options.collect = [&database] {
     return database->CollectTombstones();
   };
   Commands commands(database.get(), replicator.get(), command_options);

@@ -40,14 +40,17 @@ rocksdb::Status WriteOnce(const std::string& file,
 rocksdb::Status ReadSecret(const std::string& file, ClusterSecret* secret) {
   const int fd = ::open(file.c_str(), O_RDONLY);
   if (fd < 0) return ErrorOf(file);
-  uint8_t bytes[33];
+  uint8_t bytes[1024];
   const ssize_t size = ::read(fd, bytes, sizeof bytes);
   rocksdb::Status status;
   if (size < 0) {
     status = ErrorOf(file);
   } else if (size != static_cast<ssize_t>(secret->size())) {
     status = rocksdb::Status::InvalidArgument(
-        file, "a cluster's secret has exactly 32 bytes");
+        file + " has " +
+            (size == static_cast<ssize_t>(sizeof bytes) ? "more than " : "") +
+            std::to_string(size) + " bytes",
+        "32 raw bytes are needed (not hex, no newline)");
   } else {
     std::memcpy(secret->data(), bytes, secret->size());
   }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/status.h"
@@ -30,7 +31,7 @@ namespace rocksync {
 struct FilterPolicyOptions {
   // Size of a filter in bits per distinct key (or prefix) added, its trailer
   // included; with `level_aware`, the average over the whole tree. In [1, 50];
-  // kept to thousandths. False positives of one filter: 2.2 % at 8 bits,
+  // rounded to thousandths. False positives of one filter: 2.2 % at 8 bits,
   // 0.87 % at 10, 0.33 % at 12, 0.054 % at 16, 0.0095 % at 20.
   double bits_per_key = 10;
 
@@ -45,7 +46,8 @@ struct FilterPolicyOptions {
   bool level_aware = true;
 
   // How many times larger a level is than the one above it; set it to
-  // rocksdb's max_bytes_for_level_multiplier. In [2, 100]; kept to thousandths.
+  // rocksdb's max_bytes_for_level_multiplier. In [2, 100]; rounded to
+  // thousandths.
   double level_size_ratio = 10;
 };
 
@@ -59,9 +61,16 @@ rocksdb::Status CheckFilterPolicyOptions(const FilterPolicyOptions& options);
 std::shared_ptr<const rocksdb::FilterPolicy> NewFilterPolicy(
     const FilterPolicyOptions& options);
 
-// The same with everything but the size at its default.
+// The same with everything but the size at its default. A template, so that
+// NewFilterPolicy({}) means the default options and not a size of 0 bits.
+template <typename Number,
+          typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
 std::shared_ptr<const rocksdb::FilterPolicy> NewFilterPolicy(
-    double bits_per_key);
+    Number bits_per_key) {
+  FilterPolicyOptions options;
+  options.bits_per_key = static_cast<double>(bits_per_key);
+  return NewFilterPolicy(options);
+}
 
 // Makes RocksDB know the policy by name, so that option strings, OPTIONS files
 // and FilterPolicy::CreateFromString accept
@@ -69,8 +78,10 @@ std::shared_ptr<const rocksdb::FilterPolicy> NewFilterPolicy(
 //   rocksync:BITS:uniform            level_aware off
 //   rocksync:BITS:leveled[:RATIO]    e.g. rocksync:12.5:leveled:8
 // Registers with rocksdb::ObjectLibrary::Default(), once however often it is
-// called. Call it before opening a database from an OPTIONS file. Safe from
-// any thread.
+// called. Call it before option strings are parsed and before a database is
+// opened from an OPTIONS file. Without the call RocksDB takes the name without
+// an error and writes no filters; check `filter_policy` in the new OPTIONS
+// file. A string out of range is refused by DB::Open. Safe from any thread.
 void RegisterFilterPolicy();
 
 // The same for one library, in the form RocksDB's ObjectRegistry::AddLibrary

@@ -40,8 +40,10 @@ struct AppliedChange {
 // Sees every batch of changes from peers before it is applied, so that caches
 // and derived data can be kept right.
 //
-// Called by the threads of replication, by several at once, with the locks of
-// the batch's keys held: local writes to these keys wait meanwhile, so be
+// Called on whichever thread runs the session: one of the replicator's, or the
+// thread that called SyncNow; by several at once if max_sessions is above 1.
+// Do not hold a lock around SyncNow that the hook takes. The locks of the
+// batch's keys are held: local writes to these keys wait meanwhile, so be
 // brief. The hook may read the database. It must not write to replicated column
 // families of it (that would deadlock) and must not throw. A call does not
 // promise that the batch is then written: the write itself can fail, and the

@@ -1,6 +1,6 @@
-// What no replica of any cluster takes, whatever its options say: a peer's
-// message beyond it is damaged. What could not travel is refused where it is
-// written. Smaller limits are options, see rocksync/options.h.
+// Hard limits of the format. Options (rocksync/options.h) may be smaller, never
+// larger. A peer's message beyond one is taken for damage; a local write beyond
+// one is refused, since it could not travel.
 
 #ifndef ROCKSYNC_LIMITS_H_
 #define ROCKSYNC_LIMITS_H_

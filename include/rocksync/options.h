@@ -124,12 +124,13 @@ struct ReplicatedDBOptions {
   // RocksDB's Bloom filter with 10 bits a key.
   std::shared_ptr<const rocksdb::FilterPolicy> index_filter_policy;
 
-  // Memory for the index's newest entries. About 80 bytes an entry.
+  // Memory for the index's newest entries. About 80 bytes an entry. At least
+  // 64 KiB.
   size_t index_write_buffer_bytes = size_t{32} << 20;
 
   // DeleteRange writes one tombstone for each key that it deletes, in one
   // batch. Above this many keys it is refused, and
-  // ReplicatedDB::DeleteRangeInChunks does it in several batches.
+  // ReplicatedDB::DeleteRangeInChunks does it in several batches. At least 1.
   uint64_t max_delete_range_keys = 10000;
 
   // Writes of a larger key or value to a replicated family are refused with
@@ -174,7 +175,9 @@ struct ReplicatedDBOptions {
   bool comparators_tell_all_bytes_apart = false;
 
   // A pair from a peer whose version lies further than this ahead of the local
-  // clock is held back: not applied, and the local clock does not follow it.
+  // clock is held back: not applied, and the local clock does not follow it. 0:
+  // every version later than the local clock is held back, so clocks that agree
+  // to the millisecond are needed. UINT64_MAX: nothing is ever held back.
   uint64_t max_clock_ahead_ms = 60000;
 };
 

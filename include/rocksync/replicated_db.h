@@ -21,30 +21,10 @@ class Store;
 // DB::ListColumnFamilies; the application never opens it.
 inline constexpr char kIndexFamilyName[] = "__rocksync_index";
 
-// An earlier opening of a replica.
-struct PastIncarnation {
-  uint64_t incarnation = 0;
-  uint64_t incarnation_nonce = 0;
-  // first_clock of the opening right after it, in units of PairVersion::time.
-  uint64_t next_clock = 0;
-};
-
-// Who a replica is. What a peer has to remember to notice a replica that was
-// rolled back, or a second one with the same identity (a copied directory).
+// Who a replica is.
 struct ReplicaIdentity {
-  uint64_t replica_id = 0;         // random, made at first open, never 0
-  uint64_t incarnation = 0;        // counts the openings
-  uint64_t incarnation_nonce = 0;  // random, new with every opening
-  // Readings of the hybrid logical clock, in units of PairVersion::time (bits
-  // 63..16: milliseconds since the Unix epoch): when this opening began, and
-  // the latest that is durable. After any crash the clock starts from no less.
-  // 0: no version was issued or seen yet.
-  uint64_t first_clock = 0;
-  uint64_t clock = 0;
-  // All earlier openings after the one with this number, the latest 64; a
-  // replica that its peers met in another one is a copy, or of an old backup.
-  uint64_t past_since = UINT64_MAX;
-  std::vector<PastIncarnation> past;
+  uint64_t replica_id = 0;   // random, made at first open, never 0
+  uint64_t incarnation = 0;  // counts the openings
 };
 
 // How far the reading of an existing database is, or the check of one that
@@ -131,7 +111,10 @@ struct RestampResult {
 //  * A DBOptions::write_buffer_manager that may stall writes: all families are
 //    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
 //    those that hold nothing, and stall for ever.
-//  * CreateColumnFamily: the family is replicated if the options say so.
+//  * CreateColumnFamily: the family is replicated if the options say so. If it
+//    fails there is no handle. On a disk that fails in its midst RocksDB may
+//    have made the family all the same (DB::ListColumnFamilies): call it again,
+//    which goes on with that family, or name it at the next Open.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
 //    nothing of it travels. Peers whose families differ are refused by name, so
 //    create and drop a family on every replica. A drop waits for writes that
@@ -162,8 +145,7 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // Errors beside RocksDB's own: InvalidArgument or NotSupported name the
   // option that replication cannot live with and what to do; an index written
   // by a newer version of the library is refused; a copy of another replica is
-  // refused with Status::SubCode kNone and Aborted, see
-  // open_copy_as_new_replica.
+  // refused with Aborted (no subcode), see open_copy_as_new_replica.
   static rocksdb::Status Open(const rocksdb::Options& options,
                               const ReplicatedDBOptions& replication,
                               const std::string& name, ReplicatedDB** db);
@@ -195,18 +177,21 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // that this very replica wrote at versions further ahead than
   // `replication.max_clock_ahead_ms`, and which all peers therefore hold back,
   // get one fresh version, later than everything else in the database; and the
-  // clock starts anew from there. That reinvents nothing: no other replica has
-  // accepted the old versions. Not for a cluster in which a peer, by a larger
+  // clock starts anew from there. No peer sees two versions for one write: none
+  // has accepted the old ones. Not for a cluster in which a peer, by a larger
   // max_clock_ahead_ms or a wrong clock of its own, did accept them.
-  // `options` and `column_families` as for Detach. Reads the index twice, and
-  // writes what it changes; after an interruption call it again.
+  // `options` and `column_families` as for Detach. A database that is refused
+  // (another cluster or secret, a copy, data written without the library) is
+  // left as it was. Reads the index twice, and writes what it changes; after an
+  // interruption call it again.
   static rocksdb::Status Restamp(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
       RestampResult* result);
 
-  // Closes as Close() does and ignores its status.
+  // Stops a replicator of it that still runs, closes as Close() does, and
+  // ignores its status.
   ~ReplicatedDB() override;
 
   // Names of the replicated families, in ascending order.
@@ -215,12 +200,6 @@ class ReplicatedDB : public rocksdb::StackableDB {
   const ReplicatedDBOptions& replication_options() const;
 
   ReplicaIdentity Identity() const;
-
-  // Compares what a peer says it is with what this replica remembers of it and,
-  // if they agree, remembers it durably. Aborted: the peer was rolled back or
-  // is one of two replicas with one identity; the message says which.
-  // One synced write if anything changed.
-  rocksdb::Status RememberPeer(const ReplicaIdentity& peer);
 
   // Names the replicas of the cluster, so that tombstones of deleted keys can
   // go once all of them are known to hold them. Without a list (epoch 0) they
@@ -245,8 +224,9 @@ class ReplicatedDB : public rocksdb::StackableDB {
   // new replica joins empty, or from a recent copy of a member. Recipes are in
   // docs/operating.md.
   //
-  // InvalidArgument names what is wrong with the list. Cost: a synced write;
-  // writers wait for it.
+  // InvalidArgument names what is wrong with the list. Busy: RocksDB stalls
+  // writes, and nothing is set; call it again. Cost: a synced write; writers
+  // wait for it.
   rocksdb::Status SetMembers(uint64_t epoch,
                              const std::vector<uint64_t>& replica_ids);
 
@@ -277,11 +257,12 @@ class ReplicatedDB : public rocksdb::StackableDB {
                                       uint64_t* deleted);
 
   // Ends background work, writes down what makes the next Open quick, and
-  // closes the database. No other call may run meanwhile, and a Replicator of
-  // it must have been stopped. Aborted: the application holds a snapshot;
-  // nothing has ended, and Close may be called again once that is released.
-  // After any other status the database is closed, as far as that succeeded:
-  // writes to families, SetMembers, CollectTombstones and RememberPeer return
+  // closes the database. No other call may run meanwhile. Aborted: a
+  // Replicator of it still runs, or the application holds a snapshot; nothing
+  // has ended, and Close may be called again once it is stopped or released.
+  // After any other status the database is closed, as far as that succeeded
+  // (Incomplete: but RocksDB stalls writes, and the next Open reads more):
+  // writes to families, SetMembers and CollectTombstones return
   // ShutdownInProgress then, Close and the destructor may be called, and
   // nothing else.
   rocksdb::Status Close() override;

@@ -71,12 +71,20 @@ struct ReplicatorOptions {
   ReplicatorLimits limits;
 
   // False positive rate of the Bloom filters of an exchange in mode
-  // `kBloomOnly`, in [1/65536, 65535/65536]; kept to 65536ths. The paper's
+  // `kBloomOnly`, in [1/65536, 1/2]; rounded to 65536ths. The paper's
   // choice is 0.5.
   double false_positive_rate = 0.5;
+  // How differing elements are found. kAdaptive: filters and sketches whose
+  // sizes follow the number of differences; what you want. kBloomOnly: the
+  // Distributed Bloom Filter's rounds alone, for comparisons with the paper;
+  // many times the bytes.
   enum class Mode { kAdaptive, kBloomOnly };
   Mode mode = Mode::kAdaptive;
-  // What to spare where one must be chosen.
+  // Of kAdaptive. kBytes: fewest bytes, in at most eight round trips.
+  // kRoundTrips: at most four round trips, for up to 1.5 times the bytes (and
+  // up to 600 more where there are few). So it was in every case measured
+  // (docs/journal/exchange.md) of sets compared as a whole; a database too
+  // large for max_session_bytes, and shipping, take more.
   enum class Prefer { kBytes, kRoundTrips };
   Prefer prefer = Prefer::kBytes;
 
@@ -84,17 +92,22 @@ struct ReplicatorOptions {
   // While a value travels, it takes up to four times its size beside that.
   size_t max_session_bytes = size_t{64} << 20;
 
-  // Called on a background thread while a session runs (at most about ten
-  // times a second) and when it ends, also if it could not begin because the
-  // peer was not reached or one side refuses the other: then `error` says why
-  // and all figures are 0. Must not call back into the replicator's Stop.
+  // Called while a session runs (at most about ten times a second) and when it
+  // ends, also if it could not begin because the peer was not reached or one
+  // side refuses the other: then `error` says why and all figures are 0. Called
+  // on whichever thread runs the session: one of the replicator's, or the
+  // thread that called SyncNow. Several calls may overlap, of sessions with
+  // several peers (max_sessions > 1) and of attempts that failed. Do not hold a
+  // lock around SyncNow that this function takes. Must not call the
+  // replicator's Stop.
   std::function<void(const SessionProgress&)> progress;
 };
 
-// Thread-safe. Owns its threads; the database must outlive it: delete the
-// replicator, then the database. A failed session is logged to the database's
-// info_log, shown in stats() and tried again at the next interval; it never
-// stops the replicator.
+// Thread-safe. Owns its threads. Delete the replicator, then the database: a
+// database that is deleted first stops it, and from then on only Stop, stats
+// and the destructor may be called. A failed session is logged to the
+// database's info_log, shown in stats() and tried again at the next interval;
+// it never stops the replicator.
 class Replicator {
  public:
   // Starts listening and syncing. InvalidArgument names a wrong option, or a
@@ -120,20 +133,37 @@ class Replicator {
   virtual void Stop() = 0;
 
   // Runs sessions with `peer` (an address of the options, or any other) until
-  // one proves the two replicas equal or one fails. Blocks. OK means: proven
-  // equal as of the moment the last session began, writes during it excluded.
-  // Busy: the peer was in sessions with others all the time, for io_timeout, or
-  // it or this replicator is paused, as the message says. Incomplete: all went
-  // across but pairs that one side refuses (too large, too far in the future,
-  // unreadable), or the digests are equal and quarantined pairs are left out of
-  // them (SessionProgress::quarantined_here and quarantined_there; each replica
-  // settles its own once that was so with all its peers, in the background);
-  // stats() tell. TryAgain: not now, and sooner or later it goes by itself, so
-  // call it again (the interval's sessions do): one side still reads an
-  // existing database, or what was changed past the library
-  // (ReplicatedDB::Adoption tells how far it is); one of the two has just taken
-  // over a newer member list from the other, by which they meet next; or it
-  // gave up after many rounds. The message says which. Aborted: stopped.
+  // one proves the two replicas equal or one fails. Blocks.
+  //
+  //   OK          proven equal as of the moment the last session began, writes
+  //               during it excluded
+  //   Busy        at once: this replicator is paused. After io_timeout: the
+  //               peer is paused, or it or this replica was in other sessions
+  //               all the time. Or RocksDB stalls writes here, and what has to
+  //               be remembered of the peer waits. The message says which
+  //   TryAgain    not now, and sooner or later it goes by itself, so call it
+  //               again (the interval's sessions do): one side still reads an
+  //               existing database, or what was changed past the library
+  //               (ReplicatedDB::Adoption tells how far it is); one of the two
+  //               has just taken over a newer member list from the other, by
+  //               which they meet next; a disk is full; or the session gave up
+  //               after many rounds
+  //   Incomplete  all went across but pairs that one side refuses (too large,
+  //               too far in the future, unreadable), or the digests are equal
+  //               and quarantined pairs are left out of them
+  //               (SessionProgress::quarantined_here and quarantined_there;
+  //               each replica settles its own once that was so with all its
+  //               peers, in the background); stats() tell
+  //   InvalidArgument
+  //               one of the two refuses the other: another cluster, secret,
+  //               certificate, member list or set of families, an older state
+  //               or a copy; or `peer` is no address of the transport. It stays
+  //               so until somebody acts
+  //   TimedOut    the peer was silent for io_timeout
+  //   IOError     it was not reached, or the connection broke
+  //   Aborted     Stop was called
+  //
+  // or RocksDB's error (Corruption, for example) of reading or writing here.
   virtual rocksdb::Status SyncNow(const std::string& peer) = 0;
 
   // Compares the two replicas and ships nothing, while both take writes: which

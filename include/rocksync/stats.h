@@ -10,7 +10,8 @@
 namespace rocksync {
 
 // What one session did so far, as seen from this replica. Byte counts exclude
-// the transport's own (TLS, TCP).
+// the transport's own (TLS, TCP). There is one element for each pair and
+// tombstone.
 struct SessionProgress {
   std::string peer;
   bool finished = false;
@@ -31,21 +32,28 @@ struct SessionProgress {
   uint64_t bytes_keys = 0;     // keys of shipped pairs, both directions
   uint64_t bytes_values = 0;   // values of shipped pairs, both directions
   uint64_t bytes_total = 0;    // everything, both directions
+  // Exchanges run, each of which finds differing elements.
   uint32_t rounds = 0;
+  // A message sent and the next one received, over the whole session: its price
+  // in latency is about this many times the ping.
   uint32_t round_trips = 0;
-  std::string plan;   // what the cost model chose, readable
+  // What was planned for each exchange and what it cost. For developers; words
+  // as in docs/exchange.md; not stable.
+  std::string plan;
   std::string error;  // empty if none
 };
 
-// Use replica_id as the key of a metric. The address of a peer that is in the
-// options is the one given there; a peer that only dials this replica has the
-// address that it came from, whose port is ephemeral.
+// Counts run since Replicator::Start. Use replica_id as the key of a metric.
+// The address of a peer that is in the options is the one given there; a peer
+// that only dials this replica has the address that it came from, whose port is
+// ephemeral.
 struct PeerStats {
   std::string address;
   uint64_t replica_id = 0;  // 0 until first met
   uint64_t sessions = 0;    // that began and ended, well or not
-  uint64_t failures = 0;    // of them, and times that none could begin
-  std::string last_error;   // of the latest session; empty if it was fine
+  // Failed sessions, plus attempts that ended before a session began.
+  uint64_t failures = 0;
+  std::string last_error;  // of the latest session; empty if it was fine
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
   // When the last session began that found the digests equal, quarantined pairs
@@ -54,18 +62,20 @@ struct PeerStats {
   SessionProgress last;  // the latest session, running or ended
 };
 
-// The comparison of stored values with the index's hashes.
+// The comparison of stored values with the index's hashes. corruption_found,
+// unreadable and settled count since Replicator::Start, repaired and released
+// since the database was opened.
 struct ScrubStats {
   bool running = false;
   uint64_t pairs_compared = 0;    // in this pass, or else in the last one
   uint64_t last_finished_ms = 0;  // wall clock, ms since epoch; a new database
                                   // counts as just scrubbed
-  uint64_t corruption_found = 0;  // pairs that disagreed, since the start
+  uint64_t corruption_found = 0;  // pairs that disagreed
   uint64_t unreadable = 0;        // keys or ranges passed over until the next
-                                  // pass, since reading failed; since the start
+                                  // pass, since reading failed
   uint64_t repaired = 0;   // quarantined pairs that a peer's pair replaced
   uint64_t released = 0;   // quarantined pairs that matched when read again
-  uint64_t settled = 0;    // those that no peer knew better of: adopted
+  uint64_t settled = 0;    // no peer had a later version: adopted
   std::string last_error;  // of the latest step, or what the last pass
                            // passed over; empty if all was fine
 };
@@ -110,22 +120,26 @@ struct TombstoneGcStats {
   std::vector<MemberStats> members;  // by replica id
 };
 
+// Counts run since Replicator::Start, over all peers and both directions; what
+// concerns the database (`gc`, parts of `scrub`) since it was opened.
 struct ReplicationStats {
   uint64_t replica_id = 0;
   uint64_t elements = 0;  // live pairs and tombstones, latest snapshot
-  uint64_t sessions = 0;  // dialed and accepted
+  uint64_t sessions = 0;  // dialed and accepted, that began and ended
+  // Failed sessions, plus attempts that ended before a session began.
   uint64_t sessions_failed = 0;
   uint64_t pairs_sent = 0;
   uint64_t pairs_received = 0;
   uint64_t pairs_applied = 0;
-  uint64_t pairs_superseded = 0;
+  uint64_t pairs_superseded = 0;  // received; a later version was here already
+  // Received and not applied: further in the future than max_clock_ahead_ms.
   uint64_t pairs_held_back = 0;
   uint64_t bytes_filters = 0;
   uint64_t bytes_offers = 0;
   uint64_t bytes_keys = 0;
   uint64_t bytes_values = 0;
   uint64_t bytes_total = 0;
-  uint64_t rounds = 0;
+  uint64_t rounds = 0;  // exchanges run, see SessionProgress
   bool paused = false;
   ScrubStats scrub;
   TombstoneGcStats gc;

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "replication/store/membership.h"
-#include "replication/store/opening.h"
+#include "replication/store/open/opening.h"
 #include "replication/store/rocksdb_view.h"
-#include "replication/store/scrub.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/membership.h"
+#include "replication/store/upkeep/scrub.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/replayer.h"
 
@@ -33,7 +33,17 @@ std::unique_ptr<ReplicaView> StoreAccess::NewView(ReplicatedDB* db) {
 }
 
 std::unique_ptr<Scrub> StoreAccess::NewScrub(ReplicatedDB* db) {
-  return std::make_unique<Scrub>(db->store_.get());
+  Store* const store = db->store_.get();
+  return std::make_unique<Scrub>(store->indexed(), store->quarantine(),
+                                 store->adoption());
+}
+
+IndexedDB* StoreAccess::IndexedOf(ReplicatedDB* db) {
+  return db->store_->indexed();
+}
+
+std::shared_ptr<ReplicatorClaim> StoreAccess::ClaimOf(ReplicatedDB* db) {
+  return db->store_->claim();
 }
 
 Membership* StoreAccess::MembershipOf(const ReplicatedDB* db) {
@@ -43,36 +53,48 @@ Membership* StoreAccess::MembershipOf(const ReplicatedDB* db) {
 std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(
     const ReplicatedDB* db) {
   std::vector<FamilyFacts> facts;
-  for (const Family& family : db->store_->table().families()) {
+  for (const Family& family : db->store_->indexed()->table().families()) {
     facts.push_back({family.name, family.handle()->GetComparator()->Name()});
   }
   return facts;
 }
 
+Incarnation StoreAccess::IncarnationOf(const ReplicatedDB* db) {
+  return db->store_->indexed()->incarnation();
+}
+
+rocksdb::Status StoreAccess::Remember(ReplicatedDB* db, uint64_t replica_id,
+                                      const Incarnation& incarnation) {
+  const rocksdb::Status open = db->store_->indexed()->CheckOpen();
+  return open.ok() ? db->store_->peers()->Remember(replica_id, incarnation)
+                   : open;
+}
+
 std::optional<Incarnation> StoreAccess::Recall(const ReplicatedDB* db,
                                                uint64_t replica_id) {
   PeerRecord known;
-  if (!db->store_->RecallPeer(replica_id, &known).ok()) return std::nullopt;
+  if (!db->store_->peers()->Recall(replica_id, &known).ok())
+    return std::nullopt;
   return Incarnation{
       .incarnation = {known.incarnation, known.incarnation_nonce},
       .clock = known.clock};
 }
 
 rocksdb::Status StoreAccess::NoteSuperseded(ReplicatedDB* db) {
-  return db->store_->NoteSuperseded();
+  return db->store_->peers()->NoteSuperseded();
 }
 
 rocksdb::Status StoreAccess::NoteMetItself(ReplicatedDB* db) {
-  return db->store_->NoteMetItself();
+  return db->store_->peers()->NoteMetItself();
 }
 
 rocksdb::Status StoreAccess::NoteAcknowledgedMore(ReplicatedDB* db,
                                                   uint64_t peer_id) {
-  return db->store_->NoteAcknowledgedMore(peer_id);
+  return db->store_->peers()->NoteAcknowledgedMore(peer_id);
 }
 
 rocksdb::Status StoreAccess::NoteTakenBack(ReplicatedDB* db, uint64_t peer_id) {
-  return db->store_->NoteTakenBack(peer_id);
+  return db->store_->peers()->NoteTakenBack(peer_id);
 }
 
 rocksdb::Status StoreAccess::OpenWithoutTimers(
@@ -82,12 +104,13 @@ rocksdb::Status StoreAccess::OpenWithoutTimers(
     std::vector<ColumnFamilyHandle*>* handles, ReplicatedDB** db) {
   *db = nullptr;
   handles->clear();
-  rocksdb::DB* base = nullptr;
-  std::unique_ptr<Store> store;
-  const Status status = OpenStore(options, replication, name, column_families,
-                                  handles, &base, &store);
+  Opened opened;
+  const Status status = OpenIndexed(options, replication, name, column_families,
+                                    handles, &opened);
   if (!status.ok()) return status;
-  *db = new ReplicatedDB(base, std::move(store));
+  rocksdb::DB* const base = opened.indexed.db;
+  *db = new ReplicatedDB(
+      base, std::make_unique<Store>(replication, std::move(opened)));
   (*db)->store_->Start(/*timers=*/false);
   return status;
 }
@@ -95,7 +118,10 @@ rocksdb::Status StoreAccess::OpenWithoutTimers(
 ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
     : StackableDB(db), store_(std::move(store)) {}
 
-ReplicatedDB::~ReplicatedDB() { store_->Close().PermitUncheckedError(); }
+ReplicatedDB::~ReplicatedDB() {
+  store_->claim()->StopHolder();
+  store_->Close().PermitUncheckedError();
+}
 
 Status ReplicatedDB::Open(const rocksdb::Options& options,
                           const ReplicatedDBOptions& replication,
@@ -117,12 +143,13 @@ Status ReplicatedDB::Open(
     std::vector<ColumnFamilyHandle*>* handles, ReplicatedDB** db) {
   *db = nullptr;
   handles->clear();
-  rocksdb::DB* base = nullptr;
-  std::unique_ptr<Store> store;
-  const Status status = OpenStore(options, replication, name, column_families,
-                                  handles, &base, &store);
+  Opened opened;
+  const Status status = OpenIndexed(options, replication, name, column_families,
+                                    handles, &opened);
   if (!status.ok()) return status;
-  *db = new ReplicatedDB(base, std::move(store));
+  rocksdb::DB* const base = opened.indexed.db;
+  *db = new ReplicatedDB(
+      base, std::make_unique<Store>(replication, std::move(opened)));
   (*db)->store_->Start();
   return status;
 }
@@ -137,32 +164,29 @@ Status ReplicatedDB::Close() {
 
 std::vector<std::string> ReplicatedDB::ReplicatedFamilies() const {
   std::vector<std::string> names;
-  for (const Family& family : store_->table().families()) {
+  for (const Family& family : store_->indexed()->table().families()) {
     names.push_back(family.name);
   }
   return names;
 }
 
 const ReplicatedDBOptions& ReplicatedDB::replication_options() const {
-  return store_->options();
+  return store_->indexed()->options();
 }
 
-ReplicaIdentity ReplicatedDB::Identity() const { return store_->identity(); }
-
-Status ReplicatedDB::RememberPeer(const ReplicaIdentity& peer) {
-  const Status open = store_->CheckOpen();
-  return open.ok() ? store_->RememberPeer(peer) : open;
+ReplicaIdentity ReplicatedDB::Identity() const {
+  return store_->indexed()->identity();
 }
 
 Status ReplicatedDB::SetMembers(uint64_t epoch,
                                 const std::vector<uint64_t>& replica_ids) {
-  const Status open = store_->CheckOpen();
+  const Status open = store_->indexed()->CheckOpen();
   return open.ok() ? store_->membership()->SetMembers(epoch, replica_ids)
                    : open;
 }
 
 Status ReplicatedDB::CollectTombstones() {
-  const Status open = store_->CheckOpen();
+  const Status open = store_->indexed()->CheckOpen();
   return open.ok() ? store_->membership()->Advance() : open;
 }
 
@@ -171,11 +195,11 @@ TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
 }
 
 AdoptionProgress ReplicatedDB::Adoption() const {
-  return store_->adoption_progress();
+  return store_->adoption()->Progress();
 }
 
 Status ReplicatedDB::WaitForAdoption(uint64_t timeout_ms) const {
-  return store_->WaitForAdoption(timeout_ms);
+  return store_->adoption()->Wait(timeout_ms);
 }
 
 IndexStats ReplicatedDB::GetIndexStats() const { return store_->stats(); }
@@ -185,8 +209,8 @@ Status ReplicatedDB::DeleteRangeInChunks(const WriteOptions& options,
                                          const Slice& begin_key,
                                          const Slice& end_key,
                                          uint64_t* deleted) {
-  return store_->DeleteRangeInChunks(options, family, begin_key, end_key,
-                                     deleted);
+  return store_->writer()->DeleteRangeInChunks(options, family, begin_key,
+                                               end_key, deleted);
 }
 
 // Writes.
@@ -194,22 +218,24 @@ Status ReplicatedDB::DeleteRangeInChunks(const WriteOptions& options,
 Status ReplicatedDB::Put(const WriteOptions& options,
                          ColumnFamilyHandle* family, const Slice& key,
                          const Slice& value) {
-  return store_->WriteOne(options, family, key, &value);
+  return store_->writer()->WriteOne(options, family, key, &value);
 }
 
 Status ReplicatedDB::Delete(const WriteOptions& options,
                             ColumnFamilyHandle* family, const Slice& key) {
-  return store_->WriteOne(options, family, key, nullptr);
+  return store_->writer()->WriteOne(options, family, key, nullptr);
 }
 
 Status ReplicatedDB::SingleDelete(const WriteOptions& options,
                                   ColumnFamilyHandle* family,
                                   const Slice& key) {
-  if (store_->IsReplicated(family->GetID())) {
-    return store_->WriteOne(options, family, key, nullptr);
+  if (store_->families()->IsReplicated(family->GetID())) {
+    return store_->writer()->WriteOne(options, family, key, nullptr);
   }
-  const Status known = store_->CheckKnown(family);
-  return known.ok() ? store_->db()->SingleDelete(options, family, key) : known;
+  const Status known = store_->families()->CheckKnown(family);
+  return known.ok()
+             ? store_->indexed()->db()->SingleDelete(options, family, key)
+             : known;
 }
 
 Status ReplicatedDB::DeleteRange(const WriteOptions& options,
@@ -217,7 +243,7 @@ Status ReplicatedDB::DeleteRange(const WriteOptions& options,
                                  const Slice& begin_key, const Slice& end_key) {
   rocksdb::WriteBatch batch;
   const Status status = batch.DeleteRange(family, begin_key, end_key);
-  return status.ok() ? store_->WriteMany(options, &batch) : status;
+  return status.ok() ? store_->writer()->WriteMany(options, &batch) : status;
 }
 
 Status ReplicatedDB::Merge(const WriteOptions& options,
@@ -225,12 +251,12 @@ Status ReplicatedDB::Merge(const WriteOptions& options,
                            const Slice& value) {
   rocksdb::WriteBatch batch;
   const Status status = batch.Merge(family, key, value);
-  return status.ok() ? store_->WriteMany(options, &batch) : status;
+  return status.ok() ? store_->writer()->WriteMany(options, &batch) : status;
 }
 
 Status ReplicatedDB::Write(const WriteOptions& options,
                            rocksdb::WriteBatch* batch) {
-  return store_->WriteMany(options, batch);
+  return store_->writer()->WriteMany(options, batch);
 }
 
 // Refused.
@@ -238,10 +264,11 @@ Status ReplicatedDB::Write(const WriteOptions& options,
 Status ReplicatedDB::Put(const WriteOptions& options,
                          ColumnFamilyHandle* family, const Slice& key,
                          const Slice& ts, const Slice& value) {
-  if (!store_->IsReplicated(family->GetID())) {
-    const Status known = store_->CheckKnown(family);
-    return known.ok() ? store_->db()->Put(options, family, key, ts, value)
-                      : known;
+  if (!store_->families()->IsReplicated(family->GetID())) {
+    const Status known = store_->families()->CheckKnown(family);
+    return known.ok()
+               ? store_->indexed()->db()->Put(options, family, key, ts, value)
+               : known;
   }
   return Refuse("Put with a timestamp", "use Put without one");
 }
@@ -249,9 +276,11 @@ Status ReplicatedDB::Put(const WriteOptions& options,
 Status ReplicatedDB::Delete(const WriteOptions& options,
                             ColumnFamilyHandle* family, const Slice& key,
                             const Slice& ts) {
-  if (!store_->IsReplicated(family->GetID())) {
-    const Status known = store_->CheckKnown(family);
-    return known.ok() ? store_->db()->Delete(options, family, key, ts) : known;
+  if (!store_->families()->IsReplicated(family->GetID())) {
+    const Status known = store_->families()->CheckKnown(family);
+    return known.ok()
+               ? store_->indexed()->db()->Delete(options, family, key, ts)
+               : known;
   }
   return Refuse("Delete with a timestamp", "use Delete without one");
 }
@@ -259,10 +288,11 @@ Status ReplicatedDB::Delete(const WriteOptions& options,
 Status ReplicatedDB::SingleDelete(const WriteOptions& options,
                                   ColumnFamilyHandle* family, const Slice& key,
                                   const Slice& ts) {
-  if (!store_->IsReplicated(family->GetID())) {
-    const Status known = store_->CheckKnown(family);
-    return known.ok() ? store_->db()->SingleDelete(options, family, key, ts)
-                      : known;
+  if (!store_->families()->IsReplicated(family->GetID())) {
+    const Status known = store_->families()->CheckKnown(family);
+    return known.ok()
+               ? store_->indexed()->db()->SingleDelete(options, family, key, ts)
+               : known;
   }
   return Refuse("SingleDelete with a timestamp", "use Delete without one");
 }
@@ -270,9 +300,10 @@ Status ReplicatedDB::SingleDelete(const WriteOptions& options,
 Status ReplicatedDB::PutEntity(const WriteOptions& options,
                                ColumnFamilyHandle* family, const Slice& key,
                                const rocksdb::WideColumns& columns) {
-  if (!store_->IsReplicated(family->GetID())) {
-    const Status known = store_->CheckKnown(family);
-    return known.ok() ? store_->db()->PutEntity(options, family, key, columns)
+  if (!store_->families()->IsReplicated(family->GetID())) {
+    const Status known = store_->families()->CheckKnown(family);
+    return known.ok() ? store_->indexed()->db()->PutEntity(options, family, key,
+                                                           columns)
                       : known;
   }
   return Refuse("PutEntity", "encode the columns into a value and use Put");
@@ -281,9 +312,10 @@ Status ReplicatedDB::PutEntity(const WriteOptions& options,
 Status ReplicatedDB::IngestExternalFile(
     ColumnFamilyHandle* family, const std::vector<std::string>& files,
     const rocksdb::IngestExternalFileOptions& options) {
-  if (!store_->IsReplicated(family->GetID())) {
-    const Status known = store_->CheckKnown(family);
-    return known.ok() ? store_->db()->IngestExternalFile(family, files, options)
+  if (!store_->families()->IsReplicated(family->GetID())) {
+    const Status known = store_->families()->CheckKnown(family);
+    return known.ok() ? store_->indexed()->db()->IngestExternalFile(
+                            family, files, options)
                       : known;
   }
   return Refuse("IngestExternalFile",
@@ -293,14 +325,14 @@ Status ReplicatedDB::IngestExternalFile(
 Status ReplicatedDB::IngestExternalFiles(
     const std::vector<rocksdb::IngestExternalFileArg>& args) {
   for (const rocksdb::IngestExternalFileArg& arg : args) {
-    if (store_->IsReplicated(arg.column_family->GetID())) {
+    if (store_->families()->IsReplicated(arg.column_family->GetID())) {
       return Refuse("IngestExternalFiles",
                     "read the files with SstFileReader and Put their pairs");
     }
-    const Status known = store_->CheckKnown(arg.column_family);
+    const Status known = store_->families()->CheckKnown(arg.column_family);
     if (!known.ok()) return known;
   }
-  return store_->db()->IngestExternalFiles(args);
+  return store_->indexed()->db()->IngestExternalFiles(args);
 }
 
 Status ReplicatedDB::CreateColumnFamilyWithImport(
@@ -308,13 +340,13 @@ Status ReplicatedDB::CreateColumnFamilyWithImport(
     const rocksdb::ImportColumnFamilyOptions& import_options,
     const rocksdb::ExportImportFilesMetaData& metadata,
     ColumnFamilyHandle** handle) {
-  if (store_->WouldReplicate(name)) {
+  if (store_->families()->WouldReplicate(name)) {
     *handle = nullptr;
     return Refuse("CreateColumnFamilyWithImport",
                   "create the family and Put its pairs");
   }
   *handle = nullptr;
-  const Status status = store_->counted()->Alone([&] {
+  const Status status = store_->indexed()->counted()->Alone([&] {
     return db_->CreateColumnFamilyWithImport(options, name, import_options,
                                              metadata, handle);
   });
@@ -364,21 +396,23 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
 Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
                            const std::vector<ColumnFamilyHandle*>& families) {
   // RocksDB would try to change the log, and give up recovering when it fails.
-  const Status writable = store_->counted()->LogStatus();
+  const Status writable = store_->indexed()->counted()->LogStatus();
   if (!writable.ok()) return writable;
   if (!db_->GetDBOptions().atomic_flush) return db_->Flush(options, families);
   std::vector<ColumnFamilyHandle*> all = families;
-  all.push_back(store_->reader().index());
+  all.push_back(store_->indexed()->reader().index());
   return db_->Flush(options, all);
 }
 
 Status ReplicatedDB::Resume() { return db_->Resume(); }
 
 Status ReplicatedDB::FlushWAL(bool sync) {
-  return store_->counted()->FlushWAL(sync);
+  return store_->indexed()->counted()->FlushWAL(sync);
 }
 
-Status ReplicatedDB::SyncWAL() { return store_->counted()->SyncWAL(); }
+Status ReplicatedDB::SyncWAL() {
+  return store_->indexed()->counted()->SyncWAL();
+}
 
 void ReplicatedDB::GetAllColumnFamilyMetaData(
     std::vector<rocksdb::ColumnFamilyMetaData>* metadata) {
@@ -393,29 +427,37 @@ Status ReplicatedDB::GetStatsHistory(
 
 // Families.
 
-// RocksDB may fail after it made the family, and so may the index's records.
-// Then the family goes again; if not even that succeeds, it stays one that the
-// library does not know, and writes to it are refused.
+// RocksDB may fail after it made the family; then the family goes again. The
+// index's records may fail, too, see Families::Add.
 Status ReplicatedDB::Created(const std::string& name,
                              const ColumnFamilyOptions& options,
                              const Status& created,
                              ColumnFamilyHandle** handle) {
-  Status status = created;
-  if (status.ok()) status = store_->AddFamily(name, options, *handle);
-  if (status.ok() || *handle == nullptr) return status;
+  if (created.ok()) {
+    const Status added = store_->families()->Add(name, options, *handle);
+    if (!added.ok()) *handle = nullptr;
+    return added;
+  }
+  if (*handle == nullptr) return created;
   db_->DropColumnFamily(*handle).PermitUncheckedError();
   db_->DestroyColumnFamilyHandle(*handle).PermitUncheckedError();
   *handle = nullptr;
-  return status;
+  return created;
 }
 
 Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
                                         const std::string& name,
                                         ColumnFamilyHandle** handle) {
   *handle = nullptr;
-  Status status = store_->CheckNewFamily(name, options);
+  Status status = store_->families()->CheckNew(name, options);
   if (!status.ok()) return status;
-  status = db_->CreateColumnFamily(options, name, handle);
+  *handle = store_->families()->Unfinished(name);
+  if (*handle == nullptr) {
+    IndexedDB* const indexed = store_->indexed();
+    status = indexed->space()->Check(indexed->WallMs(), 0, /*deletes=*/false);
+    if (!status.ok()) return status;
+    status = db_->CreateColumnFamily(options, name, handle);
+  }
   return Created(name, options, status, handle);
 }
 
@@ -459,7 +501,7 @@ Status ReplicatedDB::DropColumnFamilies(
 }
 
 Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
-  if (store_->GiveBack(family)) return Status::OK();
+  if (store_->families()->GiveBack(family)) return Status::OK();
   return db_->DestroyColumnFamilyHandle(family);
 }
 

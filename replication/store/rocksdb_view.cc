@@ -3,10 +3,10 @@
 #include <mutex>
 #include <utility>
 
-#include "replication/protocol/pair_coding.h"
-#include "replication/store/index_snapshot.h"
-#include "replication/store/membership.h"
-#include "replication/store/status.h"
+#include "replication/session/pair_coding.h"
+#include "replication/store/format/status.h"
+#include "replication/store/index/index_snapshot.h"
+#include "replication/store/upkeep/membership.h"
 #include "rocksync/limits.h"
 
 namespace rocksync {
@@ -17,7 +17,9 @@ static_assert(kMostKeyBytes == kMaxKeyBytes);
 class RocksDBView final : public ReplicaView {
  public:
   explicit RocksDBView(Store* store)
-      : store_(store), families_(&store->table()), terms_(store->terms()) {}
+      : store_(store),
+        families_(&store->indexed()->table()),
+        terms_(store->applier()->terms()) {}
 
   void AgreeOn(const Terms& terms, uint64_t peer_id,
                const IncarnationId& peer_incarnation) override {
@@ -26,8 +28,8 @@ class RocksDBView final : public ReplicaView {
     sender_ = {peer_id, peer_incarnation};
   }
   bool stale() const override {
-    return !StillHold(terms(), store_->terms()) ||
-           &store_->table() != families_;
+    return !terms().StillHold(store_->applier()->terms()) ||
+           &store_->indexed()->table() != families_;
   }
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
@@ -41,15 +43,15 @@ class RocksDBView final : public ReplicaView {
     if (status.ok()) status = CheckFamilies();
     if (!status.ok()) return status;
     // Both sides must leave out the same.
-    Terms now = store_->terms();
+    Terms now = store_->applier()->terms();
     now.stable_time = readied.snapshot->stable_time();
-    if (!StillHold(terms(), now)) {
+    if (!terms().StillHold(now)) {
       return absl::UnavailableError(
           "the member list, or what is collected, has changed; set the"
           " connection up anew");
     }
     return NewIndexSnapshot(
-        store_->reader(), *families_, std::move(readied),
+        store_->indexed()->reader(), *families_, std::move(readied),
         [store = store_](const std::string& index_key) {
           store->Reexamine(index_key);
         },
@@ -60,8 +62,8 @@ class RocksDBView final : public ReplicaView {
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
     const absl::Status status = CheckFamilies();
-    return status.ok() ? store_->Apply(pairs, *families_, sender_, terms(),
-                                       cancelled, outcomes)
+    return status.ok() ? store_->applier()->Apply(pairs, *families_, sender_,
+                                                  terms(), cancelled, outcomes)
                        : status;
   }
 
@@ -69,18 +71,18 @@ class RocksDBView final : public ReplicaView {
     return static_cast<uint32_t>(families_->families().size());
   }
   bool HoldsBack(const Version& version) const override {
-    return store_->HoldsBack(version);
+    return store_->held_back()->Holds(version);
   }
   void NoteOversized(uint32_t family, std::string_view key) const override {
-    store_->NoteOversized(families_->families()[family].name, key);
+    store_->held_back()->NoteOversized(families_->families()[family].name, key);
   }
   uint64_t PositionOf(uint32_t family, std::string_view key) const override {
-    return store_->reader().hasher().Position(
+    return store_->indexed()->reader().hasher().Position(
         families_->families()[family].name, key);
   }
   ElementHash HashOf(const Pair& pair) const override {
     const std::string& family = families_->families()[pair.family].name;
-    const ElementHasher& hasher = store_->reader().hasher();
+    const ElementHasher& hasher = store_->indexed()->reader().hasher();
     return pair.tombstone
                ? hasher.HashTombstone(family, pair.key, pair.version)
                : hasher.HashPair(family, pair.key, pair.version,
@@ -88,7 +90,7 @@ class RocksDBView final : public ReplicaView {
   }
 
   absl::Status Sync() override {
-    return ToAbsl(store_->db()->FlushWAL(/*sync=*/true));
+    return ToAbsl(store_->indexed()->db()->FlushWAL(/*sync=*/true));
   }
 
  private:
@@ -97,7 +99,7 @@ class RocksDBView final : public ReplicaView {
     return terms_;
   }
   absl::Status CheckFamilies() const {
-    if (&store_->table() == families_) return absl::OkStatus();
+    if (&store_->indexed()->table() == families_) return absl::OkStatus();
     return absl::FailedPreconditionError(
         "a column family was created or dropped; set the connection up anew");
   }

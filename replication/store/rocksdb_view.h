@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "replication/protocol/storage_view.h"
+#include "replication/session/storage_view.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 

@@ -1,368 +1,290 @@
 #include "replication/store/store.h"
 
-#include <algorithm>
+#include <chrono>
+#include <memory>
 #include <utility>
+#include <vector>
 
-#include "replication/store/adoption.h"
-#include "replication/store/batch_rewriter.h"
-#include "replication/store/index_key.h"
-#include "replication/store/membership.h"
-#include "replication/store/refusals.h"
-#include "replication/store/tombstone_sweep.h"
-#include "replication/store/write_plan.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/open/seal.h"
+#include "replication/store/upkeep/pair_check.h"
 #include "rocksdb/env.h"
-#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
 
-using rocksdb::ColumnFamilyHandle;
-using rocksdb::Slice;
 using rocksdb::Status;
-using rocksdb::WriteOptions;
 
-// Each thread's own, so that a write allocates nothing.
-rocksdb::WriteBatch* ScratchBatch() {
-  thread_local rocksdb::WriteBatch batch;
-  batch.Clear();
-  return &batch;
+constexpr std::chrono::seconds kClosingPatience{10};
+
+// Tells the next opening what it would otherwise have to read: what the digests
+// are. Nothing if they would have to be read here.
+Status AddDigests(bool all_is_read, LeafDigests* digests,
+                  rocksdb::ColumnFamilyHandle* index,
+                  rocksdb::WriteBatch* batch, bool* sealed) {
+  *sealed = false;
+  LeafDigests::Readied readied;
+  if (all_is_read && digests->UpToDate() &&
+      !digests->Ready({}, &readied).ok()) {
+    readied.leaves = nullptr;
+  }
+  if (readied.leaves == nullptr) return Status::OK();
+  *sealed = true;
+  Status status;
+  const auto put = [&](const std::string& key, const std::string& value) {
+    if (status.ok()) status = batch->Put(index, key, value);
+  };
+  constexpr size_t kPerChunk = kLeafCount / kDigestChunks;
+  const LeafDigests::Tombstones tombstones = digests->LeafTombstonesNow();
+  for (uint32_t chunk = 0; chunk < kDigestChunks; ++chunk) {
+    put(DigestKey(chunk),
+        EncodeDigests(readied.leaves->data() + chunk * kPerChunk, kPerChunk));
+    put(TombstonesKey(chunk),
+        EncodeTombstones(tombstones.data() + chunk * kPerChunk, kPerChunk));
+  }
+  put(MetaKey(kQuarantinedRecord), Encode(digests->LeafQuarantinedNow()));
+  return status;
 }
 
 }  // namespace
 
 Store::Store(const ReplicatedDBOptions& options, Opened opened)
-    : options_(options),
-      hasher_(std::move(opened.hasher)),
-      memtable_(std::move(opened.memtable)),
-      completion_(std::move(opened.completion)),
-      identity_(std::move(opened.identity)),
-      past_(std::move(opened.past)),
-      place_(std::move(opened.place)),
-      marker_(std::move(opened.marker)),
-      counted_(opened.db, std::move(opened.log)),
-      reader_(&counted_, opened.index, hasher_.get(), identity_.home_id),
-      first_clock_(opened.lease),
-      clock_(opened.lease),
-      lease_(&counted_, opened.index, opened.lease, &clock_),
-      digests_(&reader_, &locks_,
+    : indexed_(options, std::move(opened.indexed),
                [this](const std::function<bool()>& cancelled) {
-                 return foreign_.Look(cancelled) ==
+                 return foreign_writes_.Look(cancelled) ==
                         ForeignWrites::Finding::kNone;
                }),
-      space_(&counted_, std::move(opened.directories), options.min_free_bytes),
-      family_records_(std::move(opened.family_records)),
-      foreign_(&counted_, std::move(opened.files)),
-      adoption_(std::make_unique<Adoption>(this, std::move(opened.work),
-                                           std::move(opened.foreign))),
-      sweep_(std::make_unique<TombstoneSweep>(this, opened.swept)),
-      membership_(std::make_unique<Membership>(this, opened.gc,
-                                               [this] { sweep_->Wake(); })) {
-  reader_.SetStableTime(opened.gc.stable_time);
-  tables_.push_back(std::make_unique<const FamilyTable>(
-      std::move(opened.families), std::move(opened.other_families)));
-  reader_.SetFamilies(tables_.back().get());
-  completion_->Start(*tables_.back(), identity_.home_id);
+      foreign_writes_(indexed_.counted(), std::move(opened.files)),
+      families_(&indexed_, std::move(opened.families),
+                std::move(opened.other_families),
+                std::move(opened.family_records), std::move(opened.completion)),
+      writer_(&indexed_, &families_),
+      quarantine_(&indexed_),
+      held_back_(&indexed_),
+      adoption_(&indexed_, &families_, &foreign_writes_, &quarantine_,
+                std::move(opened.work), std::move(opened.foreign)),
+      sweep_(&indexed_, opened.swept),
+      membership_(&indexed_, &adoption_, &held_back_, opened.gc,
+                  [this] { sweep_.Wake(); }),
+      peers_(&indexed_, std::move(opened.place)),
+      applier_(&indexed_, &adoption_, &membership_, &quarantine_, &held_back_),
+      marker_(std::move(opened.marker)) {
+  indexed_.SetStableTime(opened.gc.stable_time);
   if (opened.leaves != nullptr) {
-    digests_.Trust(std::move(*opened.leaves), std::move(opened.tombstones),
-                   std::move(opened.quarantined));
+    indexed_.digests()->Trust(std::move(*opened.leaves),
+                              std::move(opened.tombstones),
+                              std::move(opened.quarantined));
   }
 }
-
-Store::~Store() = default;
 
 void Store::Start(bool timers) {
-  if (timers) lease_.Start();
-  files()->Start(&reader_, &counted_, [this] {
+  if (timers) indexed_.lease()->Start();
+  files()->Start(&indexed_.reader(), indexed_.counted(), [this] {
     // In a call from RocksDB: whoever holds a lock may wait for its thread.
-    if (!DealWithForeignWrites(/*may_wait=*/false).ok()) adoption_->Wake();
+    adoption_.NoticeForeignWrites();
   });
-  adoption_->Start();
-  if (timers) sweep_->Start();
+  adoption_.Start();
+  if (timers) sweep_.Start();
 }
 
-Status Store::SweepCollected() { return sweep_->SweepHere(); }
-
-uint64_t Store::WallMs() const { return db()->GetEnv()->NowMicros() / 1000; }
-
-Status Store::DrawVersion(Version* version) {
-  version->time = clock_.Next(WallMs());
-  version->replica = identity_.replica_id;
-  return lease_.Cover(version->time);
-}
-
-Status Store::FollowClock(uint64_t reading) {
-  clock_.Observe(reading);
-  return lease_.Cover(reading);
-}
-
-void Store::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
-                     const StoredEntry& entry) const {
-  // No peer could hold such a pair from here, and its tombstone could not go
-  // there: it would only keep two replicas from being equal.
-  if (entry.tombstone && key.key.size() > kMostKeyBytes) {
-    RemoveEntry(batch, key);
-    return;
-  }
-  thread_local std::string index_key;
-  thread_local std::string index_value;
-  index_key.clear();
-  index_value.clear();
-  AppendIndexKey(&index_key, key);
-  AppendEntry(&index_value, entry, identity_.home_id);
-  batch->Put(reader_.index(), index_key, index_value).PermitUncheckedError();
-}
-
-void Store::RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) const {
-  std::string index_key;
-  AppendIndexKey(&index_key, key);
-  batch->Delete(reader_.index(), index_key).PermitUncheckedError();
-}
-
-Status Store::RefuseOptions(const WriteOptions& options) const {
-  if (!options.disableWAL) return Status::OK();
-  return Status::NotSupported(
-      "rocksync: WriteOptions::disableWAL on a replicated family",
-      "a crash could keep data and lose its index; leave the WAL on, or keep "
-      "the family out of ReplicatedDBOptions::families");
-}
-
-Status Store::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
-                       const Slice& key, const Slice* value) {
-  if (closed_) return CheckOpen();  // RocksDB's default handle is gone, too
-  const Family* const family = table().Find(handle->GetID());
-  if (family == nullptr) {
-    const Status known = CheckKnown(handle);
-    if (!known.ok()) return known;
-    return value != nullptr ? db()->Put(options, handle, key, *value)
-                            : db()->Delete(options, handle, key);
-  }
-  Status status = RefuseOptions(options);
-  if (status.ok() && value != nullptr) {
-    status = CheckSizes(options_, family->name, key, value->size());
-  }
-  if (status.ok()) {
-    const size_t bytes = key.size() + (value != nullptr ? value->size() : 0);
-    status = space_.Check(WallMs(), bytes, /*deletes=*/value == nullptr);
-  }
+Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {
+  Status status =
+      indexed_.space()->Check(indexed_.WallMs(), 0, /*deletes=*/true);
   if (!status.ok()) return status;
-
-  const uint64_t position = hasher_->Position(family->name, key.ToStringView());
-  memtable_->FetchBucket(position);
-  rocksdb::WriteBatch* const batch = ScratchBatch();
-  StoredEntry entry;
-  if (value != nullptr) {
-    status = batch->Put(handle, key, *value);
-    const std::string_view view = value->ToStringView();
-    entry = IssuedEntry({}, &view);
-  } else {
-    status = batch->Delete(handle, key);
-    entry = IssuedEntry({}, nullptr);
-  }
-  if (!status.ok()) return status;
-
-  StripeGuard guard(&locks_, StripeOf(position));
-  status = DrawVersion(&entry.version);
-  if (!status.ok()) return status;
-  PutEntry(batch, {position, family->id, key.ToStringView()}, entry);
-  digests_.Note(position);
-  memtable_->FetchNode(position);
-  return db()->Write(options, batch);
+  bool purge = false;
+  status = families_.Drop(handle, &purge);
+  if (!purge) return status;
+  // If the power goes before the purge is written down, the next opening finds
+  // that the family is gone and purges then.
+  const Status purging = adoption_.RequestPurge();
+  return status.ok() ? purging : status;
 }
 
-Status Store::WriteMany(const WriteOptions& options,
-                        rocksdb::WriteBatch* batch) {
-  if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
-  PlannedBatch plan;
-  Status status = PlanBatch(options_, *batch, table(), *hasher_, &plan);
-  if (!status.ok()) return status;
-  // Of one that is closed all families are unknown.
-  if (plan.has_unknown) status = CheckOpen();
-  if (!status.ok()) return status;
-  if (plan.has_unknown) {
-    if (!options.ignore_missing_column_families) {
-      return Status::InvalidArgument(
-          "rocksync: a batch names a column family that was dropped, or that "
-          "was not created by ReplicatedDB",
-          "create families with ReplicatedDB::CreateColumnFamily, or open the "
-          "database anew");
-    }
-    plan.verbatim = false;
-  } else if (plan.operations.empty()) {
-    return db()->Write(options, batch);
+absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
+                                 LeafDigests::Readied* readied) {
+  const uint64_t checks = adoption_.generation();
+  const uint64_t drops = families_.drops();
+  const AdoptionProgress progress = adoption_.Progress();
+  if (!progress.done) {
+    std::string text = "this replica is still " + progress.activity + ": " +
+                       std::to_string(static_cast<int>(progress.percent)) +
+                       " % done";
+    if (!progress.status.ok()) text += "; " + progress.status.ToString();
+    return absl::UnavailableError(text);
   }
-  if (!plan.operations.empty()) status = RefuseOptions(options);
-  if (status.ok() && !plan.operations.empty()) {
-    const bool deletes = std::all_of(
-        plan.operations.begin(), plan.operations.end(),
-        [](const PlannedOperation& operation) {
-          return operation.kind == PlannedOperation::Kind::kDelete ||
-                 operation.kind == PlannedOperation::Kind::kDeleteRange;
-        });
-    status = space_.Check(WallMs(), batch->GetDataSize(), deletes);
+  const absl::Status status = indexed_.digests()->Ready(cancelled, readied);
+  if (absl::IsUnavailable(status)) {
+    adoption_.NoticeForeignWrites();
   }
-  if (!status.ok()) return status;
-  if (!batch->GetWalTerminationPoint().is_cleared()) {
-    return Status::NotSupported(
-        "rocksync: a WAL termination point in a batch on a replicated family");
+  if (status.ok() && adoption_.generation() != checks) {
+    return absl::UnavailableError("this replica has begun re-checking");
   }
-  if (plan.has_range) {
-    AllStripesGuard guard(&locks_);
-    return CommitPlanned(options, *batch, plan);
+  // The digests count what the family held until that is dropped from them,
+  // too.
+  if (status.ok() && (drops % 2 != 0 || families_.drops() != drops)) {
+    return absl::UnavailableError(
+        "a column family is being dropped on this replica");
   }
-  StripeSetGuard guard(&locks_, plan.stripes);
-  return CommitPlanned(options, *batch, plan);
+  // What was quarantined before this opening is to be resolved like the rest,
+  // and not only once a scrub comes by. Once: what does not read stays
+  // quarantined.
+  if (status.ok() && readied->quarantined > 0 && !quarantine_.noted()) {
+    quarantine_.Note();
+  }
+  return status;
 }
 
-// REQUIRES: the plan's stripes are held.
-Status Store::CommitPlanned(const WriteOptions& options,
-                            const rocksdb::WriteBatch& batch,
-                            const PlannedBatch& plan) {
-  Version version;
-  Status status = DrawVersion(&version);
-  if (!status.ok()) return status;
-
-  if (plan.verbatim) {
-    // From the bytes: a copy would inherit the batch's limit of bytes.
-    rocksdb::WriteBatch written(batch.Data());
-    for (const PlannedOperation& operation : plan.operations) {
-      memtable_->FetchBucket(operation.position);
-      const std::string_view value = operation.value.ToStringView();
-      PutEntry(
-          &written,
-          {operation.position, operation.family->id,
-           operation.key.ToStringView()},
-          IssuedEntry(version, operation.kind == PlannedOperation::Kind::kPut
-                                   ? &value
-                                   : nullptr));
-      digests_.Note(operation.position);
-    }
-    for (const PlannedOperation& operation : plan.operations) {
-      memtable_->FetchNode(operation.position);
-    }
-    return db()->Write(options, &written);
+void Store::Reexamine(const std::string& index_key) {
+  IndexKey key;
+  const Family* family = nullptr;
+  if (ParseIndexKey(index_key, &key)) {
+    family = indexed_.table().Find(key.family_id);
   }
-
-  rocksdb::WriteBatch written;
-  struct Change {
-    uint64_t position;
-    uint32_t family_id;
-    std::string key;
-    StoredEntry entry;
-  };
-  std::vector<Change> changes;
-  BatchRewriter rewriter(
-      db(), table(), options_, &written,
-      [&](const Family& family, std::string_view key,
-          const std::string_view* value) {
-        changes.push_back({hasher_->Position(family.name, key), family.id,
-                           std::string(key), IssuedEntry(version, value)});
-      },
-      /*skip_unknown=*/plan.has_unknown);
-  status = batch.Iterate(&rewriter);
-  if (!status.ok()) return status;
-  for (const Change& change : changes) {
-    PutEntry(&written, {change.position, change.family_id, change.key},
-             change.entry);
-    digests_.Note(change.position);
-  }
-  return db()->Write(options, &written);
+  PairCheck check(&indexed_, &quarantine_, &adoption_);
+  PairCheck::Finding finding = PairCheck::Finding::kFine;
+  // What cannot be looked at now is looked at by the next session, or a scrub.
+  const Status status =
+      family != nullptr &&
+              indexed_.hasher().Position(family->name, key.key) == key.position
+          ? check.Check(*family, std::string(key.key), &finding)
+          : check.CheckStray(index_key, &finding);
+  status.PermitUncheckedError();
 }
 
-Status Store::DeleteRangeInChunks(const WriteOptions& options,
-                                  ColumnFamilyHandle* handle,
-                                  const Slice& begin, const Slice& end,
-                                  uint64_t* deleted) {
-  if (deleted != nullptr) *deleted = 0;
-  std::string from = begin.ToString();
-  bool more = true;
-  while (more) {
-    rocksdb::WriteBatch batch;
-    uint64_t count = 0;
-    std::string last;
-    // Deleting a key that somebody deletes or puts meanwhile does no harm:
-    // each chunk is a write of its own.
-    Status status = ForEachKeyInRange(
-        db(), handle, from, end, options_.max_delete_range_keys, &more,
-        [&](const Slice& key) {
-          batch.Delete(handle, key).PermitUncheckedError();
-          last = key.ToString();
-          ++count;
-        });
-    if (!status.ok()) return status;
-    if (count == 0) break;
-    status = WriteMany(options, &batch);
-    if (!status.ok()) return status;
-    if (deleted != nullptr) *deleted += count;
-    from = last;
-  }
-  return Status::OK();
-}
-
-AdoptionProgress Store::adoption_progress() const {
-  return adoption_->Progress();
-}
-
-Status Store::WaitForAdoption(uint64_t timeout_ms) const {
-  return adoption_->Wait(timeout_ms);
+void Store::DistrustDigests() {
+  ++wrong_digests_;
+  indexed_.digests()->Distrust();
+  rocksdb::Warn(indexed_.db()->GetDBOptions().info_log,
+                "rocksync: digests of the index are not those of its entries; "
+                "they are read anew");
 }
 
 TombstoneGcStats Store::tombstone_gc_stats() const {
-  const GcState now = membership_->Now();
+  const GcState now = membership_.Now();
   TombstoneGcStats stats;
-  stats.epoch = now.list.epoch;
+  stats.epoch = now.epoch;
   stats.stable_ms = now.stable_time >> 16;
   stats.unproven = now.unproven;
-  stats.tombstones = digests_.tombstones();
-  stats.removed = sweep_->removed();
-  stats.sweeping = !sweep_->done();
+  stats.tombstones = indexed_.digests().tombstones();
+  stats.removed = sweep_.removed();
+  stats.sweeping = !sweep_.done();
   if (stats.tombstones > 0) {
-    stats.held_up_by = HeldUpBy(now, identity_.replica_id);
+    stats.held_up_by = now.HeldUpBy(indexed_.replica_id());
   }
-  stats.identity_conflict = membership_->identity_conflict();
-  for (size_t i = 0; i < now.list.members.size(); ++i) {
-    stats.members.push_back({now.list.members[i].replica_id,
-                             now.list.members[i].since, now.summary[i] >> 16,
-                             now.acknowledged[i] >> 16});
+  stats.identity_conflict = membership_.identity_conflict();
+  for (const Member& member : now.members) {
+    stats.members.push_back({member.replica_id, member.since,
+                             member.summary >> 16, member.acknowledged >> 16});
   }
   return stats;
-}
-
-void Store::Count(PairCheck::Finding finding) {
-  switch (finding) {
-    case PairCheck::Finding::kMarked:
-      CountQuarantined();
-      break;
-    case PairCheck::Finding::kReleased:
-      ++released_pairs_;
-      break;
-    case PairCheck::Finding::kRepaired:
-      ++repaired_entries_;
-      break;
-    case PairCheck::Finding::kRemoved:
-      ++removed_entries_;
-      break;
-    case PairCheck::Finding::kFine:
-    case PairCheck::Finding::kDeletedAgain:
-      break;
-  }
 }
 
 IndexStats Store::stats() const {
   IndexStats stats;
-  stats.pairs_quarantined = pairs_quarantined_;
-  stats.quarantined_now = digests_.quarantined();
-  stats.repaired_pairs = repaired_pairs_;
-  stats.released_pairs = released_pairs_;
+  const LeafDigests& digests = indexed_.digests();
+  stats.quarantined_now = digests.quarantined();
+  stats.digest_rescans = digests.rescans();
+  stats.digest_entries_read = digests.entries_read();
   stats.wrong_digests = wrong_digests_;
-  stats.repaired_entries = repaired_entries_;
-  stats.removed_entries = removed_entries_;
-  stats.held_back_pairs = held_back_pairs_;
-  stats.held_back_replica = held_back_replica_;
-  stats.oversized_pairs = oversized_pairs_;
-  stats.digest_rescans = digests_.rescans();
-  stats.digest_entries_read = digests_.entries_read();
-  stats.foreign_changes = foreign_.noticed();
+  stats.foreign_changes = foreign_writes_.noticed();
+  quarantine_.AddTo(&stats);
+  held_back_.AddTo(&stats);
   return stats;
+}
+
+void Store::FlushIndex() {
+  std::vector<rocksdb::ColumnFamilyHandle*> families = {
+      indexed_.reader().index()};
+  // A budget of memtables that may stall writes (write_buffer_budget.h): what
+  // others hold of it nobody gives back later.
+  if (indexed_.db()->GetDBOptions().atomic_flush) {
+    for (const Family& family : indexed_.table().families()) {
+      families.push_back(family.handle());
+    }
+  }
+  indexed_.db()
+      ->Flush(rocksdb::FlushOptions(), families)
+      .PermitUncheckedError();
+}
+
+Status Store::Seal() {
+  rocksdb::DB* const db = indexed_.db();
+  rocksdb::ColumnFamilyHandle* const index = indexed_.reader().index();
+  rocksdb::WriteBatch batch;
+  bool sealed = false;
+  Status status = AddDigests(adoption_.Progress().done, indexed_.digests(),
+                             index, &batch, &sealed);
+  AllStripesGuard all(indexed_.locks());
+  // Synced, so that a disk that fails says so here, and not in a flush, which
+  // RocksDB tries again after a second.
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  // A stall may end while RocksDB still works in the background.
+  if (status.ok()) {
+    status = indexed_.WriteUnlessStalled(synced, &batch, kClosingPatience);
+  }
+  if (status.IsBusy()) return ClosedUnsealed();
+  if (!status.ok()) return status;
+  // The next opening replays next to nothing of the index. Before the seal,
+  // after which nothing is flushed.
+  FlushIndex();
+  batch.Clear();
+  status = batch.Put(index, MetaKey(kLeaseRecord),
+                     EncodeLease(indexed_.LastReading() + 1));
+  // A mark of its own (marker.h): a state of this opening that is put back
+  // after its end shows. Without room for the file the old mark stays.
+  const std::string mark = NewMark();
+  Marker either = marker_;
+  either.marks.push_back(mark);
+  const bool marked = WriteMarker(db->GetEnv(), db->GetName(), either).ok();
+  if (status.ok() && marked) {
+    status = batch.Put(index, MetaKey(kMarkRecord), EncodeMark(mark));
+  }
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+  for (const Family& family : indexed_.table().families()) {
+    families.push_back(family.handle());
+  }
+  if (status.ok()) status = WriteSeal(db, index, families, sealed, &batch);
+  if (!status.ok() || !marked) return status;
+  marker_.marks = {mark};
+  // Else it goes on listing both.
+  WriteMarker(db->GetEnv(), db->GetName(), marker_).PermitUncheckedError();
+  return status;
+}
+
+Status Store::CheckClosable() const {
+  if (claim_->held()) {
+    return Status::Aborted("rocksync: a replicator runs on it",
+                           "stop the replicator, then close it");
+  }
+  uint64_t all = 0;
+  if (indexed_.closed() ||
+      !indexed_.db()->GetIntProperty(rocksdb::DB::Properties::kNumSnapshots,
+                                     &all) ||
+      all <= indexed_.counted().snapshots_held()) {
+    return Status::OK();
+  }
+  return Status::Aborted("rocksync: snapshots are held",
+                         "release them, then close it");
+}
+
+Status Store::Close() {
+  if (indexed_.closed()) return Status::OK();
+  indexed_.SetClosed();
+  // The next opening goes on with what has to be compared.
+  const Status noticed = adoption_.DealWithForeignWrites(/*may_wait=*/true);
+  files()->Stop();
+  adoption_.Stop();
+  sweep_.Stop();
+  indexed_.lease()->Stop();  // the seal's is the last one written
+  Status status = Seal();
+  if (status.ok()) status = noticed;
+  indexed_.digests()->Invalidate();
+  foreign_writes_.Close();
+  families_.Close();
+  const Status destroyed =
+      indexed_.db()->DestroyColumnFamilyHandle(indexed_.reader().index());
+  return status.ok() ? destroyed : status;
 }
 
 }  // namespace rocksync

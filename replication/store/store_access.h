@@ -10,14 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "replication/protocol/incarnation.h"
-#include "replication/protocol/storage_view.h"
-#include "replication/protocol/tombstone_gc.h"
+#include "replication/membership/incarnation.h"
+#include "replication/membership/tombstone_gc.h"
+#include "replication/session/storage_view.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
 
+class IndexedDB;
 class Membership;
+class ReplicatorClaim;
 class Scrub;
 class Store;
 
@@ -47,7 +49,10 @@ class StoreAccess {
   // Valid as long as `db`.
   static Membership* MembershipOf(const ReplicatedDB* db);
 
+  // Valid as long as `db`.
   static Store* StoreOf(ReplicatedDB* db) { return db->store_.get(); }
+  static IndexedDB* IndexedOf(ReplicatedDB* db);
+  static std::shared_ptr<ReplicatorClaim> ClaimOf(ReplicatedDB* db);
 
   // As ReplicatedDB::Open, for simulations (Store::Start, without timers).
   static rocksdb::Status OpenWithoutTimers(
@@ -67,8 +72,13 @@ class StoreAccess {
   };
   static std::vector<FamilyFacts> Families(const ReplicatedDB* db);
 
-  // What is remembered of a peer, see ReplicatedDB::RememberPeer. nullopt:
-  // nothing, or it cannot be read, which RememberPeer then says.
+  // The incarnation of `db`, as peers hear of it now.
+  static Incarnation IncarnationOf(const ReplicatedDB* db);
+  // PeerMemory::Remember.
+  static rocksdb::Status Remember(ReplicatedDB* db, uint64_t replica_id,
+                                  const Incarnation& incarnation);
+  // What is remembered of a peer. nullopt: nothing, or it cannot be read, which
+  // Remember then says.
   static std::optional<Incarnation> Recall(const ReplicatedDB* db,
                                            uint64_t replica_id);
 

@@ -12,9 +12,12 @@ namespace {
 
 rocksdb::Status DescribeConnectError(const std::error_code& error,
                                      const std::string& peer) {
-  const std::string advice = error == asio::error::connection_refused
-                                 ? "; is the replica running?"
-                                 : "";
+  std::string advice;
+  if (error == asio::error::connection_refused) {
+    advice = "; is the replica running?";
+  } else if (error == asio::error::host_not_found) {
+    advice = "; correct the name, or write an IP address";
+  }
   return rocksdb::Status::IOError("cannot connect to " + peer,
                                   error.message() + advice);
 }
@@ -115,8 +118,7 @@ void Opening::AwaitGreeting() {
     const std::string hint = self->stream_->bytes().HintOnRefusal();
     self->Finish(hint.empty()
                      ? status
-                     : rocksdb::Status::IOError(
-                           status.getState(), "before it let us in; " + hint));
+                     : rocksdb::Status::IOError(status.getState(), hint));
   });
 }
 

@@ -45,7 +45,7 @@ class PlainStream : public ByteStream {
     if (preamble_ok_) return rocksdb::Status::OK();
     return rocksdb::Status::NotSupported(
         peer + " does not begin as a plaintext replica does",
-        "does it use the TLS transport?");
+        "it sent no greeting: it speaks TLS, or refuses this replica");
   }
 
   void ReadSome(asio::mutable_buffer buffer, Handler handler) override {
@@ -75,7 +75,7 @@ class PlainStream : public ByteStream {
   }
 
   std::string HintOnRefusal() const override {
-    return "does it use the TLS transport?";
+    return "it sent no greeting: it speaks TLS, or refuses this replica";
   }
 
  private:

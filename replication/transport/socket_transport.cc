@@ -279,12 +279,16 @@ rocksdb::Status SocketTransport::Bind(const std::string& address) {
       resolver.resolve(host_port.host, std::to_string(host_port.port),
                        tcp::resolver::passive, error);
   const auto failed = [&] {
-    const bool taken = error == asio::error::address_in_use;
-    return rocksdb::Status::IOError(
-        "cannot listen on " + address,
-        error.message() +
-            (taken ? "; another program listens there, choose another port"
-                   : ""));
+    std::string remedy;
+    if (error == asio::error::address_in_use) {
+      remedy = "; another program listens there, choose another port";
+    } else if (error == std::errc::address_not_available) {
+      remedy = "; no interface of this machine has that address";
+    } else if (error == asio::error::host_not_found) {
+      remedy = "; correct the name, or write an IP address";
+    }
+    return rocksdb::Status::IOError("cannot listen on " + address,
+                                    error.message() + remedy);
   };
   if (error) return failed();
   const tcp::endpoint endpoint = endpoints.begin()->endpoint();

@@ -45,7 +45,7 @@ class Faults:
             self.kill: 4, self.kill_two: 1, self.freeze: 2, self.cut: 3,
             self.delay: 2, self.throttle: 2, self.corrupt: 2,
             self.keep_copy: 2, self.put_old_state_back: 2, self.run_copy: 1,
-            self.set_members: 2, self.forget: 2, self.hand_over: 3,
+            self.set_members: 2, self.collect: 2, self.hand_over: 3,
         }
         if find_libfaketime():
             self._kinds[self.shift_clock] = 3
@@ -356,13 +356,13 @@ class Faults:
         except (Refused, Gone):
             return None  # the newest list has not arrived where it was set
 
-    def forget(self):
+    def collect(self):
         store = self._any()
         try:
-            store.call("REPLICATION", "FORGET")
+            store.call("REPLICATION", "COLLECT")
         except (Refused, Gone):
             return None
-        return f"{store.name} is asked to forget"
+        return f"{store.name} is asked to collect tombstones"
 
     def hand_over(self):
         """A class of keys is written elsewhere from now on, by a replica that

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "replication/store/membership.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/membership.h"
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
@@ -128,11 +128,11 @@ class Child {
       const Announcement now =
           StoreAccess::MembershipOf(replica_->db())->Announce();
       const GcState& gc = now.gc;
-      const auto member = gc.list.Find(me.replica_id);
-      Say("said " + std::to_string(gc.list.epoch) + " " +
+      const Member* const member = gc.Find(me.replica_id);
+      Say("said " + std::to_string(gc.epoch) + " " +
           std::to_string(StableTimeInList(gc)) + " " +
           std::to_string(gc.stable_time) + " " +
-          std::to_string(member ? gc.acknowledged[*member] : 0) + " " +
+          std::to_string(member != nullptr ? member->acknowledged : 0) + " " +
           std::to_string(now.reading) + " " + std::to_string(me.incarnation));
       replica_->db()->CollectTombstones().PermitUncheckedError();
       std::this_thread::sleep_for(milliseconds(5));

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "replication/protocol/tombstone_gc.h"
-#include "sketch/digest.h"
-#include "sketch/element.h"
-#include "sketch/version.h"
+#include "replication/membership/tombstone_gc.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/element.h"
+#include "sketch/element/version.h"
 #include "tests/crash/history.h"
 
 namespace rocksync::crash {

@@ -22,7 +22,7 @@ bool Holds(const Scan& disk, uint64_t collected, uint32_t key,
 }  // namespace
 
 uint64_t StableTimeInList(const GcState& gc) {
-  return gc.stable_epoch == gc.list.epoch ? gc.stable_time : 0;
+  return gc.stable_epoch == gc.epoch ? gc.stable_time : 0;
 }
 
 void Promises::Note(size_t replica, const std::string& line) {
@@ -84,14 +84,13 @@ std::vector<std::string> Promises::Check(size_t replica,
     complain("an incarnation that it said it was in is lost");
   }
   if (disk.lease < said.reading) complain("the lease for what it read is lost");
-  if (kept.list.epoch < said.epoch) complain("a member list is lost");
-  if (kept.list.epoch == said.epoch &&
-      StableTimeInList(kept) < said.stable_time) {
+  if (kept.epoch < said.epoch) complain("a member list is lost");
+  if (kept.epoch == said.epoch && StableTimeInList(kept) < said.stable_time) {
     complain("a stable time is lost");
   }
-  const auto me = kept.list.Find(disk.replica_id);
-  if (me && kept.list.epoch == said.epoch &&
-      kept.acknowledged[*me] < said.acknowledged) {
+  const Member* const me = kept.Find(disk.replica_id);
+  if (me != nullptr && kept.epoch == said.epoch &&
+      me->acknowledged < said.acknowledged) {
     complain("what it acknowledged is lost");
   }
   for (const auto& [which, version] : left_) {
@@ -100,7 +99,7 @@ std::vector<std::string> Promises::Check(size_t replica,
         !Holds(disk, said.collected, key, version)) {
       complain(KeyName(key) + " left its origin, which lost it");
     }
-    if (kept.list.epoch == said.epoch && kept.list.Find(origin) &&
+    if (kept.epoch == said.epoch && kept.Find(origin) != nullptr &&
         version.time <= said.acknowledged &&
         !Holds(disk, said.collected, key, version)) {
       complain(KeyName(key) + " is not held, though acknowledged");

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sketch/version.h"
+#include "sketch/element/version.h"
 #include "tests/crash/index_scan.h"
 
 namespace rocksync::crash {

@@ -4,8 +4,8 @@
 #include <string>
 #include <thread>
 
-#include "replication/store/store.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/indexed_db.h"
 #include "rocksdb/write_batch.h"
 #include "tests/crash/journal.h"
 
@@ -66,7 +66,7 @@ Status Writer::WriteBatch(const Operation& operation, rocksdb::DB* to) {
 
 // The database without the index.
 rocksdb::DB* Writer::Plain() const {
-  return StoreAccess::StoreOf(replica_->db())->db();
+  return StoreAccess::IndexedOf(replica_->db())->db();
 }
 
 Status Writer::WriteWithFault(const Operation& operation) {

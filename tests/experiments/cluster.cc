@@ -14,8 +14,8 @@
 #include "absl/status/status.h"
 #include "network.h"
 #include "random_sets.h"
-#include "sketch/digest.h"
-#include "sketch/element.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/element.h"
 
 namespace rocksync {
 namespace {

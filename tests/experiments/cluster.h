@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/protocol/exchange.h"
+#include "replication/reconcile/exchange.h"
 
 namespace rocksync {
 

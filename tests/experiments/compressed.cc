@@ -11,8 +11,8 @@
 #include "experiments.h"
 #include "random_sets.h"
 #include "report.h"
-#include "sketch/distributed_bloom_filter.h"
-#include "sketch/filter_coding.h"
+#include "sketch/filter/distributed_bloom_filter.h"
+#include "sketch/filter/filter_coding.h"
 
 namespace rocksync {
 namespace {

@@ -10,8 +10,8 @@
 #include "experiments.h"
 #include "random_sets.h"
 #include "report.h"
-#include "sketch/distributed_bloom_filter.h"
-#include "sketch/filter_estimates.h"
+#include "sketch/filter/distributed_bloom_filter.h"
+#include "tests/experiments/filters/filter_estimates.h"
 
 namespace rocksync {
 namespace {

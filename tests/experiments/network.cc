@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "random_sets.h"
-#include "sketch/distributed_bloom_filter.h"
+#include "sketch/filter/distributed_bloom_filter.h"
 
 namespace rocksync {
 namespace {

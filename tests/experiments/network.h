@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "sketch/mapping.h"
+#include "sketch/element/mapping.h"
 
 namespace rocksync {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "sketch/element.h"
-#include "sketch/mapping.h"
+#include "sketch/element/element.h"
+#include "sketch/element/mapping.h"
 
 namespace rocksync {
 

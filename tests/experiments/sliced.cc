@@ -14,7 +14,7 @@
 #include "experiments.h"
 #include "random_sets.h"
 #include "report.h"
-#include "sketch/sliced_filter.h"
+#include "tests/experiments/filters/sliced_filter.h"
 
 namespace rocksync {
 namespace {

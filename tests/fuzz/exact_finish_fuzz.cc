@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "sketch/field.h"
-#include "sketch/power_sums.h"
-#include "sketch/syndrome_decoder.h"
+#include "sketch/pinsketch/field.h"
+#include "sketch/pinsketch/power_sums.h"
+#include "sketch/pinsketch/syndrome_decoder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 5) return 0;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/protocol/exchange.h"
+#include "replication/reconcile/exchange.h"
 
 namespace {
 

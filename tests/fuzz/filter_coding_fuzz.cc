@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sketch/bit_stream.h"
-#include "sketch/filter_coding.h"
-#include "sketch/gap_coding.h"
+#include "sketch/element/bit_stream.h"
+#include "sketch/filter/filter_coding.h"
+#include "sketch/pinsketch/gap_coding.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;

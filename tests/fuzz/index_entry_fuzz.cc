@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/store/index_entry.h"
-#include "replication/store/index_key.h"
-#include "replication/store/marker.h"
-#include "replication/store/meta_records.h"
-#include "sketch/sha256.h"
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/format/meta_records.h"
+#include "sketch/element/sha256.h"
 
 namespace rocksync {
 namespace {

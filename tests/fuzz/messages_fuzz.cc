@@ -7,14 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/protocol/admin_messages.h"
-#include "replication/protocol/authentication.h"
-#include "replication/protocol/listing_coding.h"
-#include "replication/protocol/messages.h"
-#include "replication/protocol/pair_coding.h"
-#include "replication/protocol/setup.h"
-#include "replication/protocol/storage_view.h"
-#include "sketch/coding.h"
+#include "replication/admin/admin_messages.h"
+#include "replication/membership/announcement.h"
+#include "replication/membership/authentication.h"
+#include "replication/membership/setup.h"
+#include "replication/session/listing_coding.h"
+#include "replication/session/messages.h"
+#include "replication/session/pair_coding.h"
+#include "replication/session/storage_view.h"
+#include "sketch/element/coding.h"
 
 namespace rocksync {
 namespace {
@@ -102,8 +103,8 @@ void FuzzClaims(std::string_view body) {
 // What a set-up says of members also travels alone.
 void FuzzAnnouncement(std::string_view message) {
   Announcement announcement;
-  if (!DecodeAnnouncement(message, &announcement)) return;
-  Require(EncodeAnnouncement(announcement) == message);
+  if (!announcement.DecodeFrom(message)) return;
+  Require(announcement.Encode() == message);
 }
 
 void FuzzSetup(std::string_view body) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "replication/protocol/messages.h"
-#include "replication/protocol/session.h"
+#include "replication/session/messages.h"
+#include "replication/session/session.h"
 #include "tests/simulation/memory_storage.h"
 
 namespace rocksync {

@@ -7,6 +7,16 @@
 #include "tests/simulation/cluster_state.h"
 
 namespace rocksync {
+namespace {
+
+std::string OfMembers(const GcState& gc, uint64_t Member::*field) {
+  return absl::StrJoin(gc.members, " ",
+                       [field](std::string* out, const Member& member) {
+                         absl::StrAppend(out, member.*field);
+                       });
+}
+
+}  // namespace
 
 // FNV-1a.
 void Cluster::Fingerprint(std::string_view bytes) {
@@ -55,10 +65,10 @@ ClusterResult Cluster::Run() {
     for (const auto& replica : replicas_) {
       if (replica->gone) continue;
       const GcState& knows = replica->storage->gc();
-      Trace(replica->name(), " is held up by ", HeldUpBy(knows, replica->id),
+      Trace(replica->name(), " is held up by ", knows.HeldUpBy(replica->id),
             ", clock ", replica->storage->clock() >> 16, ", holds ",
-            absl::StrJoin(knows.summary, " "), ", acknowledged ",
-            absl::StrJoin(knows.acknowledged, " "));
+            OfMembers(knows, &Member::summary), ", acknowledged ",
+            OfMembers(knows, &Member::acknowledged));
     }
     truth_.Broke("equal, but tombstones do not go");
   }

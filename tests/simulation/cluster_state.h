@@ -18,9 +18,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "replication/protocol/schedule.h"
-#include "replication/protocol/session.h"
-#include "replication/protocol/setup.h"
+#include "replication/membership/announcement.h"
+#include "replication/membership/setup.h"
+#include "replication/session/schedule.h"
+#include "replication/session/session.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_storage.h"

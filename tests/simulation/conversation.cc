@@ -5,10 +5,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "replication/protocol/listing_coding.h"
-#include "replication/protocol/messages.h"
-#include "replication/protocol/pair_coding.h"
-#include "sketch/coding.h"
+#include "replication/session/listing_coding.h"
+#include "replication/session/messages.h"
+#include "replication/session/pair_coding.h"
+#include "sketch/element/coding.h"
 
 namespace rocksync {
 namespace {

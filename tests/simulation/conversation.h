@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "replication/protocol/session.h"
+#include "replication/session/session.h"
 
 namespace rocksync {
 

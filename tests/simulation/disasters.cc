@@ -107,7 +107,7 @@ void Cluster::MountAsNew(Disk disk, Replica* replica) {
   disk.incarnation = {};
   disk.past = {.since = 0};
   disk.line = 0;
-  disk.storage->SetGcState(AsNewReplica(disk.storage->gc()),
+  disk.storage->SetGcState(disk.storage->gc().AsNewReplica(),
                            /*sync=*/true);
   Mount(std::move(disk), replica);
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "replication/protocol/apply.h"
-#include "replication/protocol/messages.h"
+#include "replication/session/conflict.h"
+#include "replication/session/messages.h"
 #include "tests/simulation/cluster_state.h"
 #include "tests/simulation/conversation.h"
 
@@ -135,7 +135,7 @@ bool Cluster::Meet(Link* link, int number) {
   side.theirs = {peer.clock, peer.gc};
   CheckSuccession(replica, other);
   if (other.removed_epoch > 0 && other.id == peer.replica_id &&
-      side.mine.gc.list.epoch >= other.removed_epoch) {
+      side.mine.gc.epoch >= other.removed_epoch) {
     truth_.Broke(absl::StrCat(replica->name(), " lets ", other.name(),
                               " in, which is no member any more"));
   }
@@ -144,7 +144,7 @@ bool Cluster::Meet(Link* link, int number) {
     return AgreeOn(link, number, side.mine, side.theirs);
   }
   const absl::Status status = replica->membership->Learn(side.theirs);
-  Trace(replica->name(), " learns of epoch ", peer.gc.list.epoch, ": ",
+  Trace(replica->name(), " learns of epoch ", peer.gc.epoch, ": ",
         status.ToString());
   if (absl::IsFailedPrecondition(status)) {
     At(now_ms_, [this, replica, incarnation = replica->incarnation] {
@@ -191,7 +191,7 @@ void Cluster::GoOn(Link* link) {
     At(now_ms_ + 50, [this, link] { GoOn(link); });
     return;
   }
-  if (!StillHold(side.terms, side.replica->storage->terms())) {
+  if (!side.terms.StillHold(side.replica->storage->terms())) {
     return Close(link, SessionOutcome::kUnproven);
   }
   if (side.terms.epoch == 0) {
@@ -200,25 +200,25 @@ void Cluster::GoOn(Link* link) {
   }
   side.mine = side.replica->membership->Announce();
   side.announced = true;
-  Send(link, 1, EncodeAnnouncement(side.mine));
+  Send(link, 1, side.mine.Encode());
 }
 
 void Cluster::ReceiveAnnouncement(Link* link, int number,
                                   const std::string& message) {
   Side& side = link->sides[number];
   Announcement theirs;
-  if (!DecodeAnnouncement(message, &theirs)) {
+  if (!theirs.DecodeFrom(message)) {
     return truth_.Broke("a malformed announcement");
   }
   Announcement mine = side.mine;
   if (number == 1) {
     mine = side.replica->membership->Announce();
-    Send(link, 0, EncodeAnnouncement(mine));
+    Send(link, 0, mine.Encode());
     if (!link->open) return;
   }
   const SetupFacts& peer = side.setup->peer();
-  const MeetingVerdict verdict = Judge(
-      mine.gc, side.replica->id, theirs.gc, peer.replica_id,
+  const MeetingVerdict verdict = mine.gc.JudgeMeeting(
+      side.replica->id, theirs.gc, peer.replica_id,
       side.replica->membership->SaidWith(peer.replica_id, peer.incarnation));
   if (verdict.meeting != Meeting::kAlike) return Break(link, "to meet anew");
   if (!AgreeOn(link, number, mine, theirs) || number == 1) return;
@@ -370,7 +370,7 @@ void Cluster::Deliver(Link* link, int to, const std::string& message) {
     return ReceiveAnnouncement(link, to, message);
   } else {
     if (!side.session) {
-      if (!StillHold(side.terms, side.replica->storage->terms())) {
+      if (!side.terms.StillHold(side.replica->storage->terms())) {
         return Break(link, "to meet anew");
       }
       BeginSession(link, to);

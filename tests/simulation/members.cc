@@ -39,7 +39,7 @@ void Cluster::Operate() {
   const bool known =
       std::any_of(replicas_.begin(), replicas_.end(), [&](const auto& replica) {
         return !replica->gone && replica->removed_epoch == 0 &&
-               replica->storage->gc().list.epoch == epoch_;
+               replica->storage->gc().epoch == epoch_;
       });
   const bool content = known && WantedMembers() == members_;
   if (content) waits_until_ms_ = now_ms_ + 10'000;
@@ -66,7 +66,7 @@ bool Cluster::StableTimesAreAlike() const {
 bool Cluster::SetMembers() {
   const bool unlucky = shape_.old_copy_every_ms > 0;
   const auto rank = [unlucky](const Replica& replica) {
-    const uint64_t epoch = replica.storage->gc().list.epoch;
+    const uint64_t epoch = replica.storage->gc().epoch;
     const bool doubtful = replica.shares_id && !replica.keeps_id;
     const bool sound = epoch > 0 && !doubtful;
     const uint64_t stable_time = replica.storage->stable_time();
@@ -88,7 +88,7 @@ bool Cluster::SetMembers() {
   if (best.empty()) return false;
   Replica* const chosen = best[unlucky ? random_.Below(best.size()) : 0];
   if (!chosen->up) return false;
-  const uint64_t after = chosen->storage->gc().list.epoch;
+  const uint64_t after = chosen->storage->gc().epoch;
   // By a list that does not know of its removal it would count as a member all
   // along.
   for (const auto& replica : replicas_) {
@@ -112,7 +112,7 @@ bool Cluster::SetMembers() {
 // The list that a replica has is none of those that led to the newest one: the
 // newest but one was lost, and lived on somewhere all the same.
 bool Cluster::IsOnAnotherBranch(const Replica& replica) const {
-  const uint64_t has = replica.storage->gc().list.epoch;
+  const uint64_t has = replica.storage->gc().epoch;
   uint64_t epoch = epoch_;
   while (epoch > has) epoch = list_before_.at(epoch);
   return epoch != has;
@@ -150,7 +150,7 @@ bool Cluster::NewestListStays(const Replica& without) const {
       replicas_.begin(), replicas_.end(), [&](const auto& replica) {
         return replica.get() != &without && !replica->gone &&
                replica->removed_epoch == 0 && !replica->shares_id &&
-               replica->storage->gc().list.epoch == epoch_;
+               replica->storage->gc().epoch == epoch_;
       });
 }
 
@@ -190,7 +190,7 @@ void Cluster::DecideAboutRemoved(Replica* replica) {
       return Retire(replica);
     case 1:
       Trace(replica->name(), " is to be listed again");
-      if (replica->storage->gc().list.epoch > 0) {
+      if (replica->storage->gc().epoch > 0) {
         replica->readmitted = true;
         return;
       }
@@ -210,8 +210,7 @@ void Cluster::BeginAnew(Replica* replica) {
   if (faulty()) return;
   for (const auto& other : replicas_) {
     if (other->gone || other->removed_epoch > 0 || epoch_ == 0 ||
-        (other->storage->gc().list.epoch > 0 &&
-         !other->storage->gc().unproven) ||
+        (other->storage->gc().epoch > 0 && !other->storage->gc().unproven) ||
         other->storage->records().empty()) {
       continue;
     }
@@ -334,8 +333,8 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   }
   // Who was listed since is no member by the list that the two have.
   if (reason == RefusalReason::kNotMember &&
-      std::max(link->sides[0].mine.gc.list.epoch,
-               link->sides[1].mine.gc.list.epoch) < epoch_) {
+      std::max(link->sides[0].mine.gc.epoch, link->sides[1].mine.gc.epoch) <
+          epoch_) {
     return;
   }
   // Who has learned of another list since, or was proven equal, would say
@@ -343,8 +342,7 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   for (const Side& side : link->sides) {
     const GcState& said = side.mine.gc;
     const GcState& knows = side.replica->storage->gc();
-    if (said.list.epoch != knows.list.epoch ||
-        said.unproven != knows.unproven) {
+    if (said.epoch != knows.epoch || said.unproven != knows.unproven) {
       return;
     }
   }
@@ -353,7 +351,7 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   // Who learns of a list from a replica that was rolled back may have one from
   // before it was removed itself.
   const bool was_removed =
-      about->storage->gc().list.epoch < about->last_removed_epoch;
+      about->storage->gc().epoch < about->last_removed_epoch;
   if (!IsFenced(*about) && !IsOnAnotherBranch(*about) && !was_removed) {
     return truth_.Broke(
         absl::StrCat(about->name(), " is refused, but why? ",
@@ -375,13 +373,13 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
 bool Cluster::IsFenced(const Replica& replica) const {
   const GcState& knows = replica.storage->gc();
   return replica.gone || replica.removed_epoch > 0 || replica.shares_id ||
-         !IsMember(replica) || knows.list.epoch == 0 || knows.unproven;
+         !IsMember(replica) || knows.epoch == 0 || knows.unproven;
 }
 
 void Cluster::StableTimeMoves(Replica* replica, const GcState& next) {
   const GcState& now = replica->storage->gc();
-  if (next.list.epoch != now.list.epoch) {
-    Trace(replica->name(), " is in epoch ", next.list.epoch);
+  if (next.epoch != now.epoch) {
+    Trace(replica->name(), " is in epoch ", next.epoch);
   }
   if (next.stable_time == now.stable_time) return;
   replica->collected_up_to =
@@ -411,9 +409,10 @@ void Cluster::SweepSoon(Replica* replica) {
 void Cluster::CheckGc(const Replica& replica, const GcState& next,
                       const RecordKey& key, const Record& tombstone) {
   for (const auto& other : replicas_) {
-    const std::optional<size_t> member = next.list.Find(other->id);
+    const Member* const member = next.Find(other->id);
     const MemoryStorage& storage = *other->storage;
-    if (!member || IsFenced(*other) || truth_.IsDamaged(other->id, key) ||
+    if (member == nullptr || IsFenced(*other) ||
+        truth_.IsDamaged(other->id, key) ||
         IsCollected(true, tombstone.version, other->collected_up_to)) {
       continue;
     }
@@ -421,8 +420,7 @@ void Cluster::CheckGc(const Replica& replica, const GcState& next,
     const bool there = it != storage.synced_records().end();
     if (there && it->second.version >= tombstone.version) continue;
     // A new member has nothing that it should have known to be deleted.
-    const bool new_member =
-        next.list.members[*member].since > next.stable_epoch;
+    const bool new_member = member->since > next.stable_epoch;
     if (new_member && (!there || it->second.tombstone)) continue;
     truth_.Broke(absl::StrCat(replica.name(), " collects the deletion of ",
                               key.first, "/", key.second, ", but ",

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/protocol/apply.h"
+#include "replication/session/conflict.h"
 
 namespace rocksync {
 
@@ -15,44 +15,41 @@ MemoryMembership::MemoryMembership(
       fault_(fault),
       stable_time_moves_(std::move(stable_time_moves)) {
   GcState next = Now();
-  SetOwnIncarnation(id(), incarnation_, &next);
+  next.SetOwnIncarnation(id(), incarnation_);
   storage_->SetGcState(std::move(next), /*sync=*/false);
 }
 
 absl::Status MemoryMembership::SetMembers(uint64_t epoch,
                                           const std::vector<uint64_t>& ids) {
-  absl::StatusOr<MemberList> list =
-      SucceedingList(Now().list, epoch, ids, id());
-  if (!list.ok()) return list.status();
+  GcState next = Now();
+  const absl::Status set = next.SetMembers(epoch, ids, id());
+  if (!set.ok()) return set;
   if (fault_ == MemberFault::kTakeRemovedBack) {
-    for (Member& member : list->members) member.since = 1;
+    for (Member& member : next.members) member.since = 1;
   }
   PassReading(0);
-  GcState next = Now();
-  Found(*list, &next);
   KeepProofs(Now(), &next);
   Install(std::move(next));
   return absl::OkStatus();
 }
 
 absl::Status MemoryMembership::Learn(Announcement peer) {
-  if (peer.gc.list.epoch <= Now().list.epoch) return absl::OkStatus();
+  if (peer.gc.epoch <= Now().epoch) return absl::OkStatus();
   if (storage_->HoldsBack({peer.reading, 0})) {
     return absl::UnavailableError("the clock of the member is too far ahead");
   }
   PassReading(peer.reading);
   const bool old_data_count = fault_ != MemberFault::kLetOldDataIn;
   GcState next = Now();
-  const MeetingVerdict verdict = Join(
-      peer.gc, id(), old_data_count && !storage_->records().empty(), &next);
+  const MeetingVerdict verdict = next.AdoptList(
+      peer.gc, id(), old_data_count && !storage_->records().empty());
   if (verdict.meeting != Meeting::kAlike) {
     return absl::FailedPreconditionError(verdict.why);
   }
   KeepProofs(Now(), &next);
-  if (fault_ == MemberFault::kNewMemberCounts && Now().list.epoch == 0) {
-    next.summary.assign(next.summary.size(), peer.reading);
-    next.acknowledged[*next.list.Find(id())] = next.max_acknowledged =
-        peer.reading;
+  if (fault_ == MemberFault::kNewMemberCounts && Now().epoch == 0) {
+    for (Member& member : next.members) member.summary = peer.reading;
+    next.Find(id())->acknowledged = next.max_acknowledged = peer.reading;
   }
   Install(std::move(next));
   return absl::OkStatus();
@@ -66,10 +63,10 @@ void MemoryMembership::BreakMarks(const GcState& said, const GcState& peer,
                                   GcState* next, Terms* agreed) const {
   if (fault_ == MemberFault::kGuardByStableTime) {
     next->purged = agreed->purged = next->stable_time;
-    next->reached = StableTimeOf(*next);
+    next->reached = next->stable();
   }
-  if (fault_ != MemberFault::kLargerStableTime || said.list.epoch == 0 ||
-      next->list != said.list) {
+  if (fault_ != MemberFault::kLargerStableTime || said.epoch == 0 ||
+      !next->HasListOf(said)) {
     return;
   }
   agreed->stable_time = std::max(said.stable_time, peer.stable_time);
@@ -81,11 +78,11 @@ void MemoryMembership::BreakMarks(const GcState& said, const GcState& peer,
 
 void MemoryMembership::KeepProofs(const GcState& before, GcState* next) const {
   if (fault_ != MemberFault::kKeepProofs) return;
-  for (size_t i = 0; i < next->list.members.size(); ++i) {
-    const auto was = before.list.Find(next->list.members[i].replica_id);
-    if (!was) continue;
-    next->summary[i] = before.summary[*was];
-    next->acknowledged[i] = before.acknowledged[*was];
+  for (Member& member : next->members) {
+    const Member* const was = before.Find(member.replica_id);
+    if (was == nullptr) continue;
+    member.summary = was->summary;
+    member.acknowledged = was->acknowledged;
   }
 }
 
@@ -101,20 +98,19 @@ absl::Status MemoryMembership::Agree(const GcState& said, uint64_t peer_id,
                                      const IncarnationId& incarnation,
                                      const Announcement& peer, Terms* agreed) {
   const GcState heard = Take(peer, peer_id);
-  if (WentBack(Now(), peer_id, peer.reading,
-               sayings_.Of(peer_id, incarnation)) ||
+  if (Now().ReadingWentBack(peer_id, peer.reading,
+                            sayings_.Of(peer_id, incarnation)) ||
       (fault_ != MemberFault::kTakeClonesForOne &&
-       !Continues(Now(), peer_id, incarnation, heard))) {
+       !Now().AcceptsIncarnation(peer_id, incarnation, heard))) {
     return absl::UnavailableError("the peer is behind what others have seen");
   }
   sayings_.Note(peer_id, incarnation, peer);
   GcState next = Now();
   uint64_t identity_conflict = 0;
-  *agreed = AgreeOnTerms(said, heard, id(), &next, &identity_conflict);
+  *agreed = next.AgreeOnTerms(said, heard, id(), &identity_conflict);
   if (identity_conflict != 0) identity_conflict_ = identity_conflict;
   BreakMarks(said, heard, &next, agreed);
-  if (TermsOf(next) != TermsOf(Now()) ||
-      StableTimeOf(next) != StableTimeOf(Now())) {
+  if (next.terms() != Now().terms() || next.stable() != Now().stable()) {
     Install(std::move(next));
   } else {
     storage_->SetGcState(std::move(next), /*sync=*/false);
@@ -127,7 +123,7 @@ absl::Status MemoryMembership::TakeFrom(uint64_t peer_id,
                                         uint64_t latest) {
   if (fault_ == MemberFault::kTakeClonesForOne) return absl::OkStatus();
   GcState next = Now();
-  if (!RecordSource(peer_id, incarnation, latest, &next)) {
+  if (!next.RecordSource(peer_id, incarnation, latest)) {
     return absl::UnavailableError("that incarnation of the peer is over");
   }
   storage_->SetGcState(std::move(next), /*sync=*/false);
@@ -141,26 +137,25 @@ uint64_t MemoryMembership::Trust(uint64_t reading) const {
 
 GcState MemoryMembership::Take(const Announcement& peer,
                                uint64_t peer_id) const {
-  GcState heard =
-      Heard(peer, peer_id, [this](uint64_t reading) { return Trust(reading); });
+  GcState heard = peer.AsTrusted(
+      peer_id, [this](uint64_t reading) { return Trust(reading); });
   if (fault_ == MemberFault::kTakeClonesForOne) {
-    heard.incarnations.assign(heard.incarnations.size(), {});
+    for (Member& member : heard.members) member.incarnation = {};
   }
   return heard;
 }
 
 void MemoryMembership::Proved(const Announcement& mine, uint64_t peer_id,
                               const Announcement& peer) {
-  if (Now().list.epoch == 0 || Now().list != mine.gc.list ||
-      Now().list != peer.gc.list) {
+  if (Now().epoch == 0 || !Now().HasListOf(mine.gc) ||
+      !Now().HasListOf(peer.gc)) {
     return;
   }
   GcState next = Now();
-  rocksync::Proved(id(), mine.reading, peer_id, Trust(peer.reading),
-                   Take(peer, peer_id), &next);
+  const bool acknowledges_more = next.RecordProof(
+      id(), mine.reading, peer_id, Trust(peer.reading), Take(peer, peer_id));
   if (next != Now()) {
-    const bool sync = next.acknowledged != Now().acknowledged;
-    storage_->SetGcState(std::move(next), sync);
+    storage_->SetGcState(std::move(next), /*sync=*/acknowledges_more);
   }
   AdvanceIfWorthIt();
 }
@@ -168,11 +163,13 @@ void MemoryMembership::Proved(const Announcement& mine, uint64_t peer_id,
 void MemoryMembership::AdvanceIfWorthIt() {
   GcState next = Now();
   if (fault_ == MemberFault::kCollectLocally) {
-    next.stable_time =
-        std::max(next.stable_time,
-                 *std::min_element(next.summary.begin(), next.summary.end()));
-    next.stable_epoch = next.list.epoch;
-  } else if (!Advance(&next)) {
+    uint64_t least = UINT64_MAX;
+    for (const Member& member : next.members) {
+      least = std::min(least, member.summary);
+    }
+    next.stable_time = std::max(next.stable_time, least);
+    next.stable_epoch = next.epoch;
+  } else if (!next.AdvanceStableTime()) {
     return;
   }
   uint64_t elements = 0;
@@ -186,8 +183,8 @@ void MemoryMembership::AdvanceIfWorthIt() {
 }
 
 void MemoryMembership::Install(GcState next) {
-  SetOwnIncarnation(id(), incarnation_, &next);
-  if (next.list.epoch != Now().list.epoch) identity_conflict_ = 0;
+  next.SetOwnIncarnation(id(), incarnation_);
+  if (next.epoch != Now().epoch) identity_conflict_ = 0;
   stable_time_moves_(next);
   storage_->SetGcState(std::move(next), /*sync=*/true);
 }

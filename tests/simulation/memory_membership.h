@@ -1,6 +1,6 @@
 // What a simulated replica knows of the members: the same steps in the same
-// order as replication/store/membership.h, over storage in memory. All that is
-// decided is decided in replication/protocol/tombstone_gc.h.
+// order as replication/store/upkeep/membership.h, over storage in memory. All
+// that is decided is decided in replication/membership/tombstone_gc.h.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_MEMORY_MEMBERSHIP_H_
 #define ROCKSYNC_TESTS_SIMULATION_MEMORY_MEMBERSHIP_H_
@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "replication/protocol/tombstone_gc.h"
+#include "replication/membership/announcement.h"
+#include "replication/membership/tombstone_gc.h"
 #include "tests/simulation/memory_storage.h"
 
 namespace rocksync {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/protocol/storage_view.h"
+#include "replication/session/storage_view.h"
 #include "tests/simulation/record.h"
 
 namespace rocksync {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replication/protocol/apply.h"
+#include "replication/session/conflict.h"
 #include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_snapshot.h"
 

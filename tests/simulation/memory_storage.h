@@ -17,9 +17,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "replication/protocol/storage_view.h"
-#include "replication/protocol/tombstone_gc.h"
-#include "sketch/element.h"
+#include "replication/membership/tombstone_gc.h"
+#include "replication/session/storage_view.h"
+#include "sketch/element/element.h"
 #include "tests/simulation/record.h"
 
 namespace rocksync {
@@ -97,7 +97,7 @@ class MemoryStorage final : public StorageView {
   const GcState& gc() const { return gc_; }
   const GcState& synced_gc() const { return synced_gc_; }
   uint64_t stable_time() const { return gc_.stable_time; }
-  Terms terms() const { return TermsOf(gc_); }
+  Terms terms() const { return gc_.terms(); }
   void SetGcState(GcState gc, bool sync);
   // Takes collected tombstones out.
   void Sweep();

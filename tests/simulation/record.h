@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "replication/protocol/apply.h"
-#include "sketch/element.h"
-#include "sketch/version.h"
+#include "replication/session/conflict.h"
+#include "sketch/element/element.h"
+#include "sketch/element/version.h"
 
 namespace rocksync {
 

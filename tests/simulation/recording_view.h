@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/protocol/forwarding_view.h"
+#include "replication/peering/forwarding_view.h"
 #include "tests/simulation/memory_storage.h"
 
 namespace rocksync {
@@ -44,14 +44,14 @@ class RecordingView final : public ForwardingView {
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
-    if (!StillHold(terms_, storage_->terms())) return Changed();
+    if (!terms_.StillHold(storage_->terms())) return Changed();
     snapshot_ = storage_->shared_records();
     return ForwardingView::TakeSnapshot(cancelled);
   }
   absl::Status Apply(std::span<const Pair> pairs,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
-    if (!faults_.apply_by_any_terms && !StillHold(terms_, storage_->terms())) {
+    if (!faults_.apply_by_any_terms && !terms_.StillHold(storage_->terms())) {
       return Changed();
     }
     absl::Status status = before_apply_(pairs);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "replication/protocol/exchange_finish.h"
-#include "sketch/syndrome_decoder.h"
+#include "replication/reconcile/exchange_finish.h"
+#include "sketch/pinsketch/syndrome_decoder.h"
 #include "tests/simulation/random.h"
 
 namespace rocksync {

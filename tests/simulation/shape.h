@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "replication/protocol/session.h"
+#include "replication/session/session.h"
 
 namespace rocksync {
 

@@ -7,10 +7,10 @@
 
 #include <string_view>
 
-#include "replication/protocol/exchange.h"
-#include "replication/protocol/exchange_header.h"
-#include "replication/protocol/exchange_messages.h"
-#include "replication/protocol/messages.h"
+#include "replication/reconcile/exchange.h"
+#include "replication/reconcile/exchange_header.h"
+#include "replication/reconcile/exchange_messages.h"
+#include "replication/session/messages.h"
 
 namespace rocksync {
 

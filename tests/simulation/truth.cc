@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "replication/protocol/apply.h"
+#include "replication/session/conflict.h"
 
 namespace rocksync {
 namespace {

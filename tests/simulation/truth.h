@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "sketch/digest.h"
-#include "sketch/version.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/version.h"
 #include "tests/simulation/memory_storage.h"
 
 namespace rocksync {

@@ -1,5 +1,5 @@
 // bench_reconcile: bytes, round trips and CPU of making two sets equal. See
-// docs/exchange.md for the figures it makes.
+// docs/journal/exchange.md for the figures it makes.
 
 #include <unistd.h>
 

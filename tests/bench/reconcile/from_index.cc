@@ -11,11 +11,11 @@
 #include <random>
 #include <vector>
 
-#include "replication/protocol/forwarding_view.h"
+#include "replication/peering/forwarding_view.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/write_batch.h"
 #include "rocksync/replicated_db.h"
-#include "sketch/coding.h"
+#include "sketch/element/coding.h"
 
 namespace rocksync::bench {
 namespace {

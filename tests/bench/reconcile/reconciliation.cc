@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "sketch/coding.h"
-#include "sketch/sha256.h"
+#include "sketch/element/coding.h"
+#include "sketch/element/sha256.h"
 #include "tests/bench/reconcile/thread_clock.h"
 
 namespace rocksync::bench {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "replication/protocol/exchange.h"
+#include "replication/reconcile/exchange.h"
 #include "tests/bench/reconcile/workload.h"
 
 namespace rocksync::bench {

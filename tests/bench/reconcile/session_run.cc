@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "replication/protocol/messages.h"
-#include "replication/protocol/pair_coding.h"
-#include "sketch/coding.h"
+#include "replication/session/messages.h"
+#include "replication/session/pair_coding.h"
+#include "sketch/element/coding.h"
 #include "tests/bench/reconcile/thread_clock.h"
 
 namespace rocksync::bench {

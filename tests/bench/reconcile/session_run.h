@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "replication/protocol/session.h"
-#include "replication/protocol/storage_view.h"
+#include "replication/session/session.h"
+#include "replication/session/storage_view.h"
 
 namespace rocksync::bench {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sketch/distributed_bloom_filter.h"
-#include "sketch/sha256.h"
+#include "sketch/element/sha256.h"
+#include "sketch/filter/distributed_bloom_filter.h"
 #include "tests/bench/reconcile/thread_clock.h"
 
 namespace rocksync::bench {

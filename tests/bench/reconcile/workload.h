@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sketch/digest.h"
-#include "sketch/element.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/element.h"
 
 namespace rocksync::bench {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "sketch/coding.h"
+#include "sketch/element/coding.h"
 
 namespace rocksync::bench {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/protocol/storage_view.h"
-#include "sketch/element.h"
+#include "replication/session/storage_view.h"
+#include "sketch/element/element.h"
 #include "tests/bench/reconcile/workload.h"
 
 namespace rocksync::bench {

@@ -13,7 +13,7 @@
 #include <random>
 #include <thread>
 
-#include "replication/protocol/storage_view.h"
+#include "replication/session/storage_view.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/db.h"
 #include "rocksdb/perf_context.h"

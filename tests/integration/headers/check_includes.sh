@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Includes point down only: for each box of the house, what it may include.
+# Includes point down only: for each room or group of rooms, what it may include.
 # usage: check_includes.sh SOURCE_DIRECTORY
 set -euo pipefail
 cd "$1"
@@ -33,11 +33,17 @@ box sketch 9 '^(sketch|openssl)/|^sys/mman\.h$' '^(thread|mutex|shared_mutex|ato
 # Floor 2. The protocol knows no RocksDB, and neither thread nor clock.
 # util/xxhash.h is RocksDB's copy, for a plugin built in RocksDB's own tree.
 box plugin 9 '^(plugin|sketch|rocksync|rocksdb)/|^(util/)?xxhash\.h$'
-box replication/protocol 9 '^(replication/protocol|sketch|absl)/' '^(thread|mutex|shared_mutex|chrono|ctime|random|iostream)$'
-box replication/store 9 '^(replication/(store|protocol)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
+# The rooms of replication/ that know neither RocksDB nor thread nor clock.
+pure='^(thread|mutex|shared_mutex|chrono|ctime|random|iostream)$'
+box replication/reconcile 9 '^(replication/reconcile|sketch|absl)/' "$pure"
+box replication/session 9 '^(replication/(session|reconcile)|sketch|absl)/' "$pure"
+box replication/membership 9 '^(replication/(membership|session|reconcile)|sketch|absl)/' "$pure"
+box replication/store 9 '^(replication/(store|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
 # Floor 3, the shell.
 box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|openssl|absl|sys|netinet|arpa)/|^asio\.hpp$'
-box replication 1 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/'
+for room in peering admin replicator; do
+  box replication/$room 9 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/' '^replication/transport/'
+done
 # Floor 4: examples live by the front door alone.
 box examples 9 '^(examples|rocksync|rocksdb|CLI|spdlog|nlohmann|hiredis|asio|sys|arpa|netinet)/|^(asio\.hpp|hiredis\.h)$'
 box tools 9 '^(tools|replication|plugin|sketch|rocksync|rocksdb|CLI|spdlog|nlohmann|absl|sys)/|^xxhash\.h$'

@@ -4,7 +4,7 @@ set -euo pipefail
 check=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/check_includes.sh
 house=$(mktemp -d)
 trap 'rm -rf "$house"' EXIT
-mkdir -p "$house"/{include/rocksync,sketch,plugin,examples/a,replication/{protocol,store,transport}}
+mkdir -p "$house"/{include/rocksync,sketch,plugin,examples/a,replication/{session,peering,store,transport}}
 
 expect() {  # expect pass|fail FILE INCLUDE
   echo "#include $3" > "$house/$2"
@@ -15,23 +15,25 @@ expect() {  # expect pass|fail FILE INCLUDE
 }
 expect pass include/rocksync/a.h '<string>'
 expect pass include/rocksync/a.h '"rocksdb/db.h"'
-expect fail include/rocksync/a.h '"sketch/digest.h"'
+expect fail include/rocksync/a.h '"sketch/element/digest.h"'
 expect fail include/rocksync/a.h '"absl/status/status.h"'
 expect fail include/rocksync/a.h '<asio/ip/tcp.hpp>'
-expect pass sketch/a.cc '"sketch/digest.h"'
+expect pass sketch/a.cc '"sketch/element/digest.h"'
 expect fail sketch/a.cc '"digest.h"'
 expect fail sketch/a.cc '"rocksdb/slice.h"'
 expect fail sketch/a.cc '<chrono>'
-expect pass plugin/a.cc '"sketch/digest.h"'
-expect fail plugin/a.cc '"replication/store/index.h"'
-expect fail replication/protocol/a.h '"rocksdb/status.h"'
-expect fail replication/protocol/a.h '"replication/store/index.h"'
+expect pass plugin/a.cc '"sketch/element/digest.h"'
+expect fail plugin/a.cc '"replication/store/index/a.h"'
+expect fail replication/session/a.h '"rocksdb/status.h"'
+expect fail replication/session/a.h '<mutex>'
+expect fail replication/session/a.h '"replication/store/index/a.h"'
 expect fail replication/store/a.h '"plugin/filter.h"'
-expect fail replication/store/a.h '"replication/replicator.h"'
-expect fail replication/transport/a.h '"replication/protocol/session.h"'
-expect fail replication/a.cc '"plugin/filter.h"'
-expect pass replication/a.cc '"replication/store/index.h"'
-expect fail replication/a.cc '"examples/a/b.h"'
-expect fail examples/a/a.cc '"replication/replicator.h"'
+expect fail replication/store/a.h '"replication/peering/link.h"'
+expect fail replication/transport/a.h '"replication/session/session.h"'
+expect fail replication/peering/a.cc '"plugin/filter.h"'
+expect pass replication/peering/a.cc '"replication/store/index/a.h"'
+expect fail replication/peering/a.cc '"examples/a/b.h"'
+expect fail replication/peering/a.cc '"replication/transport/frame.h"'
+expect fail examples/a/a.cc '"replication/replicator/dialer.h"'
 expect fail examples/a/a.cc '"tests/a.h"'
 echo ok

@@ -36,7 +36,7 @@ refused "a CA that is not there" "$work/nosuch.pem" "${new[@]}" --ca "$work/nosu
   --certificate "$work/nosuch.pem" --private-key "$work/nosuch.key" --secret "$work/certificates/trial-secret"
 refused "a secret that is not there" "$work/nosuch" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
   --certificate x --private-key x --secret "$work/nosuch"
-refused "a secret of another size" "32 bytes" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
+refused "a secret of another size" "file has 5 bytes: 32 raw bytes are needed" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
   --certificate x --private-key x --secret "$work/file"
 
 # What somebody else has.

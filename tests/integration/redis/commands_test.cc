@@ -234,15 +234,15 @@ TEST_F(CommandsTest, Members) {
   CommandOptions options;
   std::vector<uint64_t> members;
   uint64_t epoch = 0;
-  int forgets = 0;
+  int collections = 0;
   options.set_members = [&](uint64_t e, const std::vector<uint64_t>& ids) {
     epoch = e;
     members = ids;
     return ids.size() < 3 ? rocksdb::Status::OK()
                           : rocksdb::Status::InvalidArgument("too many");
   };
-  options.forget = [&] {
-    ++forgets;
+  options.collect = [&] {
+    ++collections;
     return rocksdb::Status::OK();
   };
   Commands commands(db_.get(), &replicator_, options);
@@ -261,8 +261,8 @@ TEST_F(CommandsTest, Members) {
               StartsWith("-ERR REPLICATION MEMBERS takes an epoch"));
   EXPECT_THAT(say({"REPLICATION", "MEMBERS", "3", "1x"}),
               StartsWith("-ERR REPLICATION MEMBERS takes an epoch"));
-  EXPECT_EQ(say({"REPLICATION", "FORGET"}), "+OK\r\n");
-  EXPECT_EQ(forgets, 1);
+  EXPECT_EQ(say({"REPLICATION", "COLLECT"}), "+OK\r\n");
+  EXPECT_EQ(collections, 1);
 }
 
 TEST_F(CommandsTest, WithoutReplication) {

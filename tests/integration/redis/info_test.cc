@@ -49,7 +49,7 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\ntombstones:9\r\n"));
   EXPECT_THAT(text,
               HasSubstr("\r\ntombstones_held_up_by:000000000000001f\r\n"));
-  EXPECT_THAT(text, HasSubstr("\r\nidentity_conflict_of:000000000000002f\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nidentity_conflict:000000000000002f\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nmember0_held_ms:12\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeers:2\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeer1_address:127.0.0.1:7400\r\n"));

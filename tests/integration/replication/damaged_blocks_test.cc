@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "replication/store/index_key.h"
-#include "replication/store/scrub.h"
-#include "replication/store/store.h"
+#include "replication/store/format/index_key.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/scrub.h"
+#include "replication/store/write/indexed_db.h"
 #include "rocksdb/sst_file_reader.h"
 #include "tests/integration/replication/replica_fixture.h"
 
@@ -58,7 +58,7 @@ class DamagedBlocksTest : public ReplicationTest {
   }
   void TearDown() override { scrub_.reset(); }
 
-  Store* StoreOf() { return StoreAccess::StoreOf(replica_->db()); }
+  IndexedDB* StoreOf() { return StoreAccess::IndexedOf(replica_->db()); }
   rocksdb::DB* Inner() { return StoreOf()->db(); }
 
   // In the table of the family.
@@ -142,7 +142,7 @@ TEST_F(DamagedBlocksTest, AScrubGoesOnBehindABlockOfTheData) {
 // Behind it a pair without an entry, which only a look at the data finds.
 TEST_F(DamagedBlocksTest, AScrubFindsALostEntryBehindABlockOfTheData) {
   Damage("default", {0.1, 0.5});
-  Store* const store = StoreOf();
+  IndexedDB* const store = StoreOf();
   std::string entry;
   AppendIndexKey(&entry, {store->reader().hasher().Position("default", "k999"),
                           store->table().families()[0].id, "k999"});

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "replication/store/scrub.h"
-#include "replication/store/store.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/scrub.h"
+#include "replication/store/write/indexed_db.h"
 #include "rocksdb/memtablerep.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
@@ -152,7 +152,7 @@ TEST_F(ReplicationTest, AScrubGoesOverMemtablesThatAreHashed) {
   for (int i = 0; i < 1000; ++i) replica.Put(Numbered("k", i), "value");
   // Not a write past the library, which would be noticed and count.
   ASSERT_TRUE(
-      IsOk(StoreAccess::StoreOf(replica.db())->db()->Put({}, "k5", "valuf")));
+      IsOk(StoreAccess::IndexedOf(replica.db())->db()->Put({}, "k5", "valuf")));
   ASSERT_TRUE(IsOk(replica.Start()));
   EXPECT_TRUE(IsOk(replica.replicator()->ScrubNow()));
   EXPECT_EQ(replica.replicator()->stats().scrub.corruption_found, 1u);

@@ -16,6 +16,8 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using State = std::shared_ptr<std::atomic<DiskState>>;
 
+bool IsLog(const std::string& name) { return name.ends_with(".log"); }
+
 // What the POSIX file system answers.
 IOStatus StatusOf(DiskState state, const std::string& name) {
   const std::string what = "While appending to file: " + name;
@@ -23,15 +25,15 @@ IOStatus StatusOf(DiskState state, const std::string& name) {
     case DiskState::kGood:
     case DiskState::kUnreadable:
     case DiskState::kShortReads:
+    case DiskState::kFillsUpWithTheLog:
       return IOStatus::OK();
     case DiskState::kFull:
       return IOStatus::NoSpace(what, "No space left on device");
     case DiskState::kBroken:
       return IOStatus::IOError(what, "Input/output error");
     case DiskState::kNoLog:
-      return name.ends_with(".log")
-                 ? IOStatus::IOError(what, "Input/output error")
-                 : IOStatus::OK();
+      return IsLog(name) ? IOStatus::IOError(what, "Input/output error")
+                         : IOStatus::OK();
   }
   return IOStatus::OK();
 }
@@ -46,7 +48,7 @@ class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
 
   IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
                   IODebugContext* debug) override {
-    IOStatus status = StatusOf(*state_, name_);
+    IOStatus status = Answer();
     return status.ok()
                ? FSWritableFileOwnerWrapper::Append(data, options, debug)
                : status;
@@ -54,13 +56,21 @@ class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
                   const rocksdb::DataVerificationInfo& checksum,
                   IODebugContext* debug) override {
-    IOStatus status = StatusOf(*state_, name_);
+    IOStatus status = Answer();
     return status.ok() ? FSWritableFileOwnerWrapper::Append(data, options,
                                                             checksum, debug)
                        : status;
   }
 
  private:
+  IOStatus Answer() {
+    DiskState fills_up = DiskState::kFillsUpWithTheLog;
+    if (IsLog(name_)) {
+      state_->compare_exchange_strong(fills_up, DiskState::kFull);
+    }
+    return StatusOf(*state_, name_);
+  }
+
   const std::string name_;
   const State state_;
 };

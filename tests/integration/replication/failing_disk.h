@@ -12,7 +12,8 @@
 namespace rocksync {
 
 // What appending to any file, old or new, answers; of a disk without a log, to
-// the WAL alone; of an unreadable disk, and of one whose reads end short,
+// the WAL alone; of one that fills up with the log, full from the next append
+// to the WAL on; of an unreadable disk, and of one whose reads end short,
 // reading at random.
 enum class DiskState {
   kGood,
@@ -20,7 +21,8 @@ enum class DiskState {
   kBroken,
   kUnreadable,
   kShortReads,
-  kNoLog
+  kNoLog,
+  kFillsUpWithTheLog
 };
 
 struct FailingDisk {

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "replication/admission.h"
-#include "replication/protocol/messages.h"
-#include "replication/protocol/setup.h"
+#include "replication/membership/setup.h"
+#include "replication/peering/admission.h"
+#include "replication/session/messages.h"
 #include "rocksdb/comparator.h"
-#include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/memory_transport.h"
 
 namespace rocksync {
 namespace {

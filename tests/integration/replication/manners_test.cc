@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/memory_transport.h"
 
 namespace rocksync {
 namespace {
@@ -62,6 +62,22 @@ TEST_F(Manners, APausedPeerIsNotAskedWithoutPause) {
       Replicator::Start(options, a->db(), network->Join(a->id()), &dialer)));
   EXPECT_TRUE(dialer->SyncNow("b").IsBusy());
   EXPECT_LE(told, 1000 / 20 + 1);
+}
+
+// The attempt that finds the peer gone is no session that never ends.
+TEST_F(Manners, APeerThatIsGoneIsInNoSession) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  b->Stop();
+  ASSERT_FALSE(a->replicator()->SyncNow(b->address()).ok());
+  const PeerStats peer = a->replicator()->stats().peers.at(0);
+  EXPECT_TRUE(peer.last.finished);
+  EXPECT_TRUE(peer.last.proven_equal) << "the last one that there was";
+  EXPECT_NE(peer.last_error.find("Connection refused"), std::string::npos)
+      << peer.last_error;
 }
 
 TEST_F(Manners, BytesPerSecond) {
@@ -142,7 +158,7 @@ TEST_F(Manners, SessionsAndFailuresAreInTheDatabasesLog) {
     const std::string log = LogOf(a.get());
     return log.find("[rocksync] session with " + b->address()) !=
                std::string::npos &&
-           log.find("came and was not received") != std::string::npos;
+           log.find("refused connection from") != std::string::npos;
   }));
   EXPECT_NE(LogOf(&c).find("[rocksync] no session with " + a->address()),
             std::string::npos);

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "replication/store/index_key.h"
-#include "replication/store/store.h"
+#include "replication/store/format/index_key.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/indexed_db.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
@@ -43,7 +43,7 @@ class QuarantineTest : public ReplicationTest {
   // Past the library, as a disk would; found by a scrub.
   static void Quarantine(TestReplica* replica, const std::string& key,
                          const std::string& value) {
-    Store* const store = StoreAccess::StoreOf(replica->db());
+    IndexedDB* const store = StoreAccess::IndexedOf(replica->db());
     ASSERT_TRUE(IsOk(store->db()->Put({}, key, value)));
     const uint64_t before = PairsQuarantined(replica);
     ASSERT_TRUE(IsOk(replica->replicator()->ScrubNow()));

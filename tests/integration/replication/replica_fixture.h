@@ -40,6 +40,8 @@ class TestReplica {
   bool Open();
   void Close();  // must succeed
   rocksdb::Status TryClose();
+  // Whatever still uses it.
+  void DeleteDatabase() { db_.reset(); }
 
   // Starts a replicator that only syncs when asked, unless `options` say
   // otherwise; it listens on a port of the system's choice, the same one again

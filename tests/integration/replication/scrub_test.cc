@@ -6,9 +6,9 @@
 #include <string>
 #include <thread>
 
-#include "replication/store/index_key.h"
-#include "replication/store/store.h"
+#include "replication/store/format/index_key.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/indexed_db.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/store/index_equals_data.h"
 
@@ -45,7 +45,7 @@ class ScrubTest : public ReplicationTest {
   }
 
   // Where the index has a key of the first family; `key` must outlive it.
-  static IndexKey KeyIn(Store* store, std::string_view key) {
+  static IndexKey KeyIn(IndexedDB* store, std::string_view key) {
     return {store->reader().hasher().Position("default", key),
             store->table().families()[0].id, key};
   }
@@ -53,17 +53,17 @@ class ScrubTest : public ReplicationTest {
   // Past the library, as a disk would.
   static void Corrupt(TestReplica* replica, const std::string& key,
                       const std::string& value) {
-    ASSERT_TRUE(IsOk(StoreAccess::StoreOf(replica->db())
+    ASSERT_TRUE(IsOk(StoreAccess::IndexedOf(replica->db())
                          ->db()
                          ->Put(rocksdb::WriteOptions(), key, value)));
   }
   static void LosePair(TestReplica* replica, const std::string& key) {
-    ASSERT_TRUE(IsOk(StoreAccess::StoreOf(replica->db())
+    ASSERT_TRUE(IsOk(StoreAccess::IndexedOf(replica->db())
                          ->db()
                          ->Delete(rocksdb::WriteOptions(), key)));
   }
   static void LoseEntry(TestReplica* replica, const std::string& key) {
-    Store* const store = StoreAccess::StoreOf(replica->db());
+    IndexedDB* const store = StoreAccess::IndexedOf(replica->db());
     std::string index_key;
     AppendIndexKey(&index_key, KeyIn(store, key));
     store->digests()->Invalidate();
@@ -73,7 +73,7 @@ class ScrubTest : public ReplicationTest {
 
   // An entry as bytes, past the library; empty: none.
   static std::string EntryBytes(TestReplica* replica, const std::string& key) {
-    Store* const store = StoreAccess::StoreOf(replica->db());
+    IndexedDB* const store = StoreAccess::IndexedOf(replica->db());
     std::string index_key;
     AppendIndexKey(&index_key, KeyIn(store, key));
     std::string bytes;
@@ -82,7 +82,7 @@ class ScrubTest : public ReplicationTest {
   }
   static void SetEntryBytes(TestReplica* replica, const std::string& key,
                             const std::string& bytes) {
-    Store* const store = StoreAccess::StoreOf(replica->db());
+    IndexedDB* const store = StoreAccess::IndexedOf(replica->db());
     std::string index_key;
     AppendIndexKey(&index_key, KeyIn(store, key));
     store->digests()->Invalidate();
@@ -91,7 +91,7 @@ class ScrubTest : public ReplicationTest {
   }
   // Completes all hashes, as time does.
   static void FlushIndex(TestReplica* replica) {
-    Store* const store = StoreAccess::StoreOf(replica->db());
+    IndexedDB* const store = StoreAccess::IndexedOf(replica->db());
     ASSERT_TRUE(IsOk(store->db()->Flush({}, store->reader().index())));
   }
   // Equal but for pairs that are quarantined.
@@ -171,7 +171,7 @@ TEST_F(ScrubTest, ADeleteThatWasLostIsDoneAgain) {
   Sync();
   a_->Delete("old");  // and the peer does not know of it
   // The same entry again, now later than the data that come back.
-  Store* const store = StoreAccess::StoreOf(a_->db());
+  IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
   const IndexKey key = KeyIn(store, "old");
   StoredEntry entry;
   ASSERT_TRUE(IsOk(store->reader().Get(key, &entry)));
@@ -245,7 +245,7 @@ TEST_F(ScrubTest, WhoOnlyListensAdoptsOnceItsDigestsEqualThoseOfAllMembers) {
 // before the value was hashed.
 TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByHash) {
   for (TestReplica* damaged : {a_.get(), b_.get()}) {
-    Store* const store = StoreAccess::StoreOf(damaged->db());
+    IndexedDB* const store = StoreAccess::IndexedOf(damaged->db());
     for (int i = 0; i < 20; ++i) {
       const std::string name = Numbered("k", 10 + i);
       const IndexKey key = KeyIn(store, name);
@@ -272,7 +272,7 @@ TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByHash) {
 // One side's value does not match its entry: that one is the corruption,
 // whatever the hashes.
 TEST_F(ScrubTest, CorruptionLosesAgainstItsOwnVersion) {
-  Store* const store = StoreAccess::StoreOf(a_->db());
+  IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
   for (int i = 0; i < 20; ++i) {
     const std::string name = Numbered("k", 10 + i);
     const IndexKey key = KeyIn(store, name);
@@ -367,7 +367,7 @@ TEST_F(ScrubTest, AnEntryThatDoesNotParseStopsNobody) {
 
 // A bit of an index key: the entry stands where no key has its entry.
 TEST_F(ScrubTest, AnEntryInTheWrongPlaceGoesBackOrGoes) {
-  Store* const store = StoreAccess::StoreOf(a_->db());
+  IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
   const std::string bytes = EntryBytes(a_.get(), "k5");
   std::string place;
   AppendIndexKey(&place, KeyIn(store, "k5"));
@@ -400,7 +400,7 @@ TEST_F(ScrubTest, AnEntryInTheWrongPlaceGoesBackOrGoes) {
 // A session meets it first.
 TEST_F(ScrubTest, AnEntryInTheWrongPlaceStopsNoSession) {
   a_->Put("new", "value");
-  Store* const store = StoreAccess::StoreOf(a_->db());
+  IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
   std::string place;
   AppendIndexKey(&place, KeyIn(store, "new"));
   const std::string bytes = EntryBytes(a_.get(), "new");

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <thread>
 
-#include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/memory_transport.h"
 
 namespace rocksync {
 namespace {
@@ -40,6 +40,46 @@ TEST_F(Stop, Idle) {
   ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
   StopNow(a.get());
   StopNow(b.get());
+}
+
+TEST_F(Stop, ADatabaseWithAReplicatorDoesNotClose) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start(Patient())));
+  const rocksdb::Status s = a->db()->Close();
+  EXPECT_TRUE(s.IsAborted()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "stop the replicator"));
+  a->Put("it", "goes on");
+  a->Stop();
+  EXPECT_TRUE(IsOk(a->db()->Close()));
+}
+
+TEST_F(Stop, ADatabaseThatIsDeletedStopsItsReplicator) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(b->Start(Patient())));
+  ReplicatorOptions all_the_time = Patient();
+  all_the_time.interval = milliseconds(1);
+  all_the_time.peers = {b->address()};
+  ASSERT_TRUE(IsOk(a->Start(all_the_time)));
+  EXPECT_TRUE(
+      Eventually([&] { return a->replicator()->stats().sessions > 3; }));
+  a->DeleteDatabase();
+  EXPECT_TRUE(a->replicator()->SyncNow(b->address()).IsAborted());
+  EXPECT_TRUE(a->replicator()->ScrubNow().IsAborted());
+  EXPECT_GT(a->replicator()->stats().sessions, 3u);
+  EXPECT_EQ(a->replicator()->listen_address(), "");
+  a->replicator()->Stop();
+}
+
+// The two ends at once, from two threads.
+TEST_F(Stop, WhileTheDatabaseIsDeleted) {
+  for (int i = 0; i < 20; ++i) {
+    const auto a = NewReplica("a" + std::to_string(i));
+    ASSERT_TRUE(IsOk(a->Start(Patient())));
+    std::thread deletes([&] { a->DeleteDatabase(); });
+    a->Stop();
+    deletes.join();
+  }
 }
 
 // The thread that dials was told of something else just before, so it is awake
@@ -126,6 +166,40 @@ TEST_F(Stop, WhileRocksDBStallsWrites) {
   ASSERT_TRUE(IsOk(b.Start(Patient())));
   EXPECT_TRUE(IsOk(a->replicator()->SyncNow(b.address())));
   EXPECT_EQ(a->Scan(), b.Scan());
+}
+
+// The peer comes in a later incarnation, which is to be written down.
+TEST_F(Stop, WhileRocksDBStallsWritesAndAPeerIsRemembered) {
+  TestReplica::Setting setting = SettingOf("a");
+  setting.adjust = [](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->write_buffer_size = 64 << 10;
+    options->max_write_buffer_number = 2;
+  };
+  TestReplica a(setting);
+  ASSERT_TRUE(a.Open()) << a.open_status().ToString();
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a.Start(Patient())));
+  ASSERT_TRUE(IsOk(b->Start(Patient())));
+  ASSERT_TRUE(IsOk(b->replicator()->SyncNow(a.address())));
+  b->Stop();
+  b->Close();
+  ASSERT_TRUE(b->Open());
+  ASSERT_TRUE(IsOk(a.db()->PauseBackgroundWork()));
+  rocksdb::WriteOptions at_once;
+  at_once.no_slowdown = true;
+  rocksdb::Status stalled;
+  for (int i = 0; i < 4000 && stalled.ok(); ++i) {
+    stalled = a.db()->Put(at_once, std::to_string(i), std::string(1000, 'x'));
+  }
+  ASSERT_TRUE(stalled.IsIncomplete()) << stalled.ToString();
+  ASSERT_TRUE(IsOk(b->Start(Patient())));
+  const rocksdb::Status s = b->replicator()->SyncNow(a.address());
+  EXPECT_TRUE(Mentions(s, "stalls writes"));
+  EXPECT_FALSE(a.replicator()->SyncNow(b->address()).ok());
+  StopNow(&a);
+  EXPECT_TRUE(IsOk(a.db()->ContinueBackgroundWork()));
+  ASSERT_TRUE(IsOk(a.Start(Patient())));
+  EXPECT_TRUE(IsOk(b->replicator()->SyncNow(a.address())));
 }
 
 TEST_F(Stop, WhileAPeerDoesNotAnswer) {

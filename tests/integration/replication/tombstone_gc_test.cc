@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -13,11 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "replication/admission.h"
-#include "replication/protocol/setup.h"
-#include "replication/store/identity_incarnation.h"
-#include "replication/store/membership.h"
+#include "replication/membership/setup.h"
+#include "replication/peering/admission.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/membership.h"
 #include "rocksync/transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 
@@ -99,18 +99,16 @@ class TombstoneGc : public ReplicationTest {
     ASSERT_TRUE(IsOk(from.NewTransport(&transport)));
     std::unique_ptr<Connection> connection;
     ASSERT_TRUE(IsOk(transport->Connect(address, kPatience, {}, &connection)));
-    const ReplicaIdentity identity = from.db()->Identity();
     const ClusterSecret secret =
         from.db()->replication_options().cluster_secret;
     Admission admission;
-    ASSERT_TRUE(
-        IsOk(AuthHelloAt({"test", secret, identity.replica_id, kPatience},
-                         connection.get(), &admission)));
+    ASSERT_TRUE(IsOk(AuthHelloAt({"test", secret, from.id(), kPatience},
+                                 connection.get(), &admission)));
     const Announcement said = StoreAccess::MembershipOf(from.db())->Announce();
-    const Incarnation incarnation = IncarnationOf(identity);
+    const Incarnation incarnation = StoreAccess::IncarnationOf(from.db());
     SetupFacts facts;
     facts.cluster = "test";
-    facts.replica_id = identity.replica_id;
+    facts.replica_id = from.id();
     facts.incarnation = incarnation.incarnation;
     facts.first_clock = incarnation.first_clock;
     facts.clock = said.reading;
@@ -225,7 +223,7 @@ TEST_F(TombstoneGc, AProofCountsForWhatBothSnapshotsHold) {
     EXPECT_TRUE(Eventually([&] { return written > before; }));
     Meet(a(), b());
     const GcState known = StoreAccess::MembershipOf(a().db())->Now();
-    const uint64_t held = known.summary[*known.list.Find(b().id())];
+    const uint64_t held = known.Find(b().id())->summary;
     const int after = written;
     const auto snapshot = view->TakeSnapshot({});
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
@@ -326,6 +324,16 @@ TEST_F(TombstoneGc, AnAbsentMemberHoldsThemUpUntilItIsRemoved) {
     EXPECT_TRUE(Mentions(s, "not in the member list of epoch 2"));
     EXPECT_TRUE(Mentions(s, "rocksync rescue"));
   }
+  // Who only listens learns it too.
+  const std::vector<PeerStats> peers = c().replicator()->stats().peers;
+  const auto caller = std::find_if(
+      peers.begin(), peers.end(),
+      [&](const PeerStats& peer) { return peer.replica_id == a().id(); });
+  ASSERT_NE(caller, peers.end());
+  EXPECT_EQ(caller->failures, 1u);
+  EXPECT_NE(caller->last_error.find("not in the member list of epoch 2"),
+            std::string::npos)
+      << caller->last_error;
   EXPECT_EQ(a().Scan().size(), 50u);
   EXPECT_EQ(CountIndex(a()).tombstones, 0);
   EXPECT_EQ(CountIndex(b()).tombstones, 0);

@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "replication/protocol/authentication.h"
-#include "replication/protocol/messages.h"
+#include "replication/membership/authentication.h"
+#include "replication/session/messages.h"
 #include "replication/transport/certificate.h"
 #include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/replica_fixture.h"
-#include "tests/unit/transport/raw_peer.h"
+#include "tests/unit/replication/transport/raw_peer.h"
 
 namespace rocksync {
 namespace {

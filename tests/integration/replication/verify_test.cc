@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "rocksync/memory_transport.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/memory_transport.h"
 
 namespace rocksync {
 namespace {

@@ -64,7 +64,7 @@ TEST_F(ApplyTest, FarFutureIsHeldBackAndTheClockDoesNotFollow) {
   EXPECT_EQ(Apply({0, "k", {far, kPeer}, false, "v"}), ApplyOutcome::kHeldBack);
   EXPECT_EQ(Get("k"), "-");
   ASSERT_ROCKS_OK(Put("k", "mine"));
-  EXPECT_LT(db_->Identity().clock, far);
+  EXPECT_LT(Clock(), far);
   EXPECT_EQ(db_->GetIndexStats().held_back_pairs, 1u);
 }
 
@@ -211,7 +211,7 @@ TEST_F(ApplyTest, LocalWritesRaceApplyOn64Keys) {
       std::mt19937_64 random(100 + t);
       while (!stop) {
         std::vector<Pair> pairs;
-        const uint64_t clock = db_->Identity().clock;
+        const uint64_t clock = Clock();
         for (int i = 0; i < 4; ++i) {
           pairs.push_back({0,
                            "k" + std::to_string(random() % 64),

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "replication/store/membership.h"
+#include "replication/store/upkeep/membership.h"
 #include "rocksdb/table.h"
 #include "tests/integration/store/trouble_fixture.h"
 
@@ -65,14 +65,14 @@ TEST_F(ApplyTroubleTest, CorruptionLosesAgainstAnyPairOfItsVersion) {
   for (const std::string& value : {lesser_, greater_}) {
     EXPECT_EQ(OutcomeOf({0, "k", {}, false, value}), ApplyOutcome::kSuperseded);
   }
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "corruption"));
+  ASSERT_ROCKS_OK(indexed()->db()->Put({}, "k", "corruption"));
   EXPECT_EQ(OutcomeOf({0, "k", {}, false, lesser_}), ApplyOutcome::kApplied);
   EXPECT_EQ(Get("k"), lesser_);
 }
 
 TEST_F(ApplyTroubleTest, SoDoesAPairThatIsLost) {
   OpenWithAdopted(/*greater=*/true);
-  ASSERT_ROCKS_OK(store()->db()->Delete({}, "k"));
+  ASSERT_ROCKS_OK(indexed()->db()->Delete({}, "k"));
   EXPECT_EQ(OutcomeOf({0, "k", {}, false, lesser_}), ApplyOutcome::kApplied);
   EXPECT_EQ(Get("k"), lesser_);
 }
@@ -121,6 +121,7 @@ TEST_F(ApplyTroubleTest, ACollectedTombstoneKillsAndLeavesNoEntry) {
 
 TEST_F(ApplyTroubleTest, WhatWasAgreedUponBeforeTheStableTimeMovedIsRefused) {
   OpenWithView();
+  Forget(1);  // in the same list
   const auto before = StoreAccess::NewView(db_.get());
   Forget(Now());
   std::vector<ApplyOutcome> outcomes;
@@ -148,12 +149,11 @@ TEST_F(ApplyTroubleTest, WhatIsKnownOfTheSenderComesFirst) {
   OpenWithView();
   ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
   Membership* const members = StoreAccess::MembershipOf(db_.get());
-  const size_t they = *members->Now().list.Find(kPeer);
   Terms agreed;
   const auto met = [&](const Incarnation& incarnation) {
     Announcement peer = members->Announce();
-    peer.gc.incarnations.assign(2, {});
-    peer.gc.incarnations[they] = incarnation;
+    for (Member& member : peer.gc.members) member.incarnation = {};
+    peer.gc.Find(kPeer)->incarnation = incarnation;
     return members->Agree(members->Now(), kPeer, incarnation.incarnation, peer,
                           &agreed);
   };
@@ -164,7 +164,7 @@ TEST_F(ApplyTroubleTest, WhatIsKnownOfTheSenderComesFirst) {
       0, "k", {Now() + (uint64_t{1000} << 16), kPeer}, false, "v"};
   Stall();
   EXPECT_TRUE(absl::IsUnavailable(Apply(pair, [] { return true; })));
-  EXPECT_EQ(members->Now().incarnations[they].clock, pair.version.time);
+  EXPECT_EQ(members->Now().Find(kPeer)->incarnation.clock, pair.version.time);
   std::thread other([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     EndStall();
@@ -193,8 +193,8 @@ TEST_F(ApplyTroubleTest, StatisticsDoNotWaitForAStalledWriter) {
   EXPECT_TRUE(Eventually([this] {
     StripeSet one;
     one.Add(0);
-    if (!store()->locks()->Lock(one, [] { return true; })) return true;
-    const StripeSetGuard unlock(store()->locks(), one, std::adopt_lock);
+    if (!indexed()->locks()->Lock(one, [] { return true; })) return true;
+    const StripeSetGuard unlock(indexed()->locks(), one, std::adopt_lock);
     return false;
   }));
   std::atomic<bool> done{false};
@@ -236,7 +236,7 @@ TEST_F(ApplyTroubleTest, QuarantinedPairsAreMarkedOnceAndLoseAgainstAnything) {
   ASSERT_ROCKS_OK(Put("k", "v"));
   store()->Reexamine(IndexKeyOf("k"));
   EXPECT_FALSE(EntryOf("k").quarantined) << "it matches";
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "corruption"));
+  ASSERT_ROCKS_OK(indexed()->db()->Put({}, "k", "corruption"));
   store()->Reexamine(IndexKeyOf("k"));
   EXPECT_TRUE(EntryOf("k").quarantined);
   store()->Reexamine(IndexKeyOf("k"));
@@ -250,10 +250,10 @@ TEST_F(ApplyTroubleTest, QuarantinedPairsAreMarkedOnceAndLoseAgainstAnything) {
 TEST_F(ApplyTroubleTest, AQuarantinedPairThatMatchesAgainIsReleased) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("k", "v"));
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "corruption"));
+  ASSERT_ROCKS_OK(indexed()->db()->Put({}, "k", "corruption"));
   store()->Reexamine(IndexKeyOf("k"));
   EXPECT_TRUE(EntryOf("k").quarantined);
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "v"));
+  ASSERT_ROCKS_OK(indexed()->db()->Put({}, "k", "v"));
   EXPECT_EQ(OutcomeOf({0, "k", {1, kPeer}, false, "older"}),
             ApplyOutcome::kSuperseded);
   EXPECT_FALSE(EntryOf("k").quarantined);
@@ -293,7 +293,7 @@ TEST_F(ApplyTroubleTest, CorruptionIsAFactOnceItHasLasted) {
 TEST_F(ApplyTroubleTest, AQuarantinedPairThatCannotBeMarkedIsNotCounted) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("k", "v"));
-  ASSERT_ROCKS_OK(store()->db()->Put({}, "k", "corruption"));
+  ASSERT_ROCKS_OK(indexed()->db()->Put({}, "k", "corruption"));
   *disk_.state = DiskState::kBroken;
   store()->Reexamine(IndexKeyOf("k"));
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
@@ -343,20 +343,20 @@ TEST_F(ApplyTroubleTest, AFamilyIsDroppedBeforeApplyHasItsLocks) {
   rocksdb::ColumnFamilyHandle* dropped = nullptr;
   ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "a", &dropped));
   view_ = StoreAccess::NewView(db_.get());
-  const uint32_t ordinal = store()->table().Find(dropped->GetID())->ordinal;
+  const uint32_t ordinal = indexed()->table().Find(dropped->GetID())->ordinal;
   const StripeSet busy = [&] {
     StripeSet set;
     set.Add(StripeOf(view_->PositionOf(ordinal, "k")));
     return set;
   }();
-  store()->locks()->Lock(busy);
+  indexed()->locks()->Lock(busy);
   bool waits = true;
   const absl::Status status =
       Apply({ordinal, "k", {Now(), kPeer}, false, "v"}, [&] {
         // Apply has found its family, and waits for the lock of the key.
         if (waits) {
           waits = false;
-          store()->locks()->Unlock(busy);
+          indexed()->locks()->Unlock(busy);
           EXPECT_ROCKS_OK(db_->DropColumnFamily(dropped));
         }
         return false;
@@ -395,7 +395,7 @@ TEST_F(ApplyTroubleTest, AFamilyIsNotDroppedWhileItsPairsAreApplied) {
   ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "a", &dropper->family));
   view_ = StoreAccess::NewView(db_.get());
   const uint32_t ordinal =
-      store()->table().Find(dropper->family->GetID())->ordinal;
+      indexed()->table().Find(dropper->family->GetID())->ordinal;
   EXPECT_EQ(OutcomeOf({ordinal, "k", {Now(), kPeer}, false, "v"}),
             ApplyOutcome::kApplied);
   dropper->thread.join();

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "replication/store/marker.h"
+#include "replication/store/format/marker.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"

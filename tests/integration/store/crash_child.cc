@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "replication/protocol/storage_view.h"
+#include "replication/session/storage_view.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replicated_db.h"
@@ -47,7 +47,7 @@ void WriteLoop(ReplicatedDB* db, const std::string& prefix, char thread) {
       const std::vector<Pair> pairs = {
           {0,
            prefix + "peer" + std::to_string(i % 200),
-           {db->Identity().clock, 99},
+           {StoreAccess::IncarnationOf(db).clock, 99},
            i % 40 == 0,
            i % 40 == 0 ? "" : key}};
       // Not ok while adopting.

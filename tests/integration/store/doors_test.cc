@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "replication/store/scrub.h"
 #include "replication/store/store.h"
+#include "replication/store/upkeep/scrub.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/metadata.h"
 #include "rocksdb/sst_file_writer.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "replication/store/pair_check.h"
-#include "replication/store/scrub.h"
+#include "replication/store/upkeep/pair_check.h"
+#include "replication/store/upkeep/scrub.h"
 #include "rocksdb/wide_columns.h"
 #include "tests/integration/store/trouble_fixture.h"
 
@@ -28,7 +28,7 @@ class EntitiesTest : public TroubleTest {
   void AdoptDefaultColumn(const std::string& key) {
     ASSERT_ROCKS_OK(Put(key, "default"));
     ASSERT_ROCKS_OK(
-        PutEntity(store()->db(), key, {{"", "default"}, {"city", "Jena"}}));
+        PutEntity(indexed()->db(), key, {{"", "default"}, {"city", "Jena"}}));
   }
   size_t Columns(const std::string& key) {
     rocksdb::PinnableWideColumns read;
@@ -115,7 +115,7 @@ TEST_F(EntitiesTest, AdoptedOnceAreFoundByTheScrubAndNotReplacedByTheirColumn) {
   EXPECT_EQ(OutcomeOf({0, "k", {entry.version.time - 1, kPeer}, false, "old"}),
             ApplyOutcome::kDeferred);
   bool settled = false;
-  ASSERT_ROCKS_OK(PairCheck(store()).Settle(family(), "k", &settled));
+  ASSERT_ROCKS_OK(NewCheck().Settle(family(), "k", &settled));
   EXPECT_FALSE(settled);
   store()->Reexamine(IndexKeyOf("k"));
   EXPECT_EQ(Columns("k"), 2u);
@@ -132,7 +132,7 @@ TEST_F(EntitiesTest, AScrubMeetsThemInTheDataAndByTheIndex) {
   ASSERT_ROCKS_OK(Put("fine", "v"));
   AdoptDefaultColumn("k");
   // Without an entry.
-  ASSERT_ROCKS_OK(PutEntity(store()->db(), "unknown", {{"city", "Jena"}}));
+  ASSERT_ROCKS_OK(PutEntity(indexed()->db(), "unknown", {{"city", "Jena"}}));
   const auto scrub = StoreAccess::NewScrub(db_.get());
   ASSERT_ROCKS_OK(scrub->Load());
   uint64_t bytes = 0;

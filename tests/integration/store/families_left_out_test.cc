@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "replication/store/index_key.h"
-#include "replication/store/meta_records.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
 #include "tests/integration/store/store_fixture.h"
 
 namespace rocksync {
@@ -86,7 +86,8 @@ class FamiliesLeftOutTest : public StoreTest {
       ASSERT_ROCKS_OK(db->Get({}, handles.back(), key, &bytes));
       std::vector<FamilyRecord> records;
       ASSERT_TRUE(Decode(bytes, &records));
-      for (FamilyRecord& record : records) record.dropping = record.id == id;
+      for (FamilyRecord& record : records)
+        record.may_be_absent = record.id == id;
       ASSERT_ROCKS_OK(db->Put({}, handles.back(), key, Encode(records)));
       if (dropped) {
         ASSERT_ROCKS_OK(db->DropColumnFamily(handles[1]));

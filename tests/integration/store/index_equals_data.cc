@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/store/index_entry.h"
-#include "replication/store/index_key.h"
-#include "replication/store/meta_records.h"
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
-#include "sketch/digest.h"
-#include "sketch/element.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/element.h"
 
 namespace rocksync {
 

@@ -1,6 +1,6 @@
 // How far versions lead the wall clock after a crash, and who renews the lease.
 
-#include "replication/store/lease.h"
+#include "replication/store/write/lease.h"
 
 #include <atomic>
 #include <chrono>
@@ -9,9 +9,9 @@
 #include <system_error>
 #include <thread>
 
-#include "replication/store/index_key.h"
-#include "replication/store/meta_records.h"
-#include "replication/store/store.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/write/indexed_db.h"
 #include "rocksdb/env.h"
 #include "tests/integration/store/store_fixture.h"
 
@@ -55,7 +55,7 @@ class LeaseTest : public StoreTest {
   }
 
   static uint64_t WrittenLease(ReplicatedDB* db) {
-    Store* const store = StoreAccess::StoreOf(db);
+    IndexedDB* const store = StoreAccess::IndexedOf(db);
     std::string bytes;
     EXPECT_ROCKS_OK(store->db()->Get({}, store->reader().index(),
                                      MetaKey(kLeaseRecord), &bytes));

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -71,6 +73,49 @@ TEST_F(LogFailureTest, WithoutSpaceIsAnErrorUntilThereIsSome) {
   ExpectThatItGoesOn();
 }
 
+// The family is there, and what is recorded of it is not. To drop it would fail
+// in the midst of RocksDB's recovery, which an assertion of RocksDB's forbids.
+TEST_F(LogFailureTest, AFamilyThatCouldNotBeRecordedIsMadeByTheNextTry) {
+  *disk_.state = DiskState::kFillsUpWithTheLog;
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  const rocksdb::Status full = db_->CreateColumnFamily({}, "second", &family);
+  EXPECT_TRUE(full.IsNoSpace()) << full.ToString();
+  EXPECT_EQ(family, nullptr);
+  EXPECT_EQ(db_->ReplicatedFamilies(), std::vector<std::string>{"default"});
+  *disk_.state = DiskState::kGood;
+  EXPECT_TRUE(Eventually(
+      [&] { return db_->CreateColumnFamily({}, "second", &family).ok(); }));
+  ASSERT_NE(family, nullptr);
+  EXPECT_EQ(db_->ReplicatedFamilies(),
+            (std::vector<std::string>{"default", "second"}));
+  ASSERT_ROCKS_OK(db_->Put({}, family, "in it", "4"));
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60'000));  // the purge
+  ExpectThatItGoesOn();
+}
+
+// The write of the record is an error, and reaches the disk all the same.
+TEST_F(LogFailureTest, AFamilyThatMayHaveBeenRecordedMayBeAbsent) {
+  std::vector<rocksdb::ColumnFamilyHandle*> families(1);
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "second", &families[0]));
+  std::string before;
+  const std::string key = MetaKey(kFamiliesRecord);
+  rocksdb::DB* const db = indexed()->db();
+  rocksdb::ColumnFamilyHandle* const index = indexed()->reader().index();
+  ASSERT_ROCKS_OK(db->Get({}, index, key, &before));
+  std::vector<FamilyRecord> records;
+  ASSERT_TRUE(Decode(before, &records));
+  EXPECT_FALSE(records.back().may_be_absent) << "once it is recorded";
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(families[0]));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(families[0]));
+  records.back().may_be_absent = true;
+  ASSERT_ROCKS_OK(db->Put({}, index, key, Encode(records)));
+  OpenWithView();
+  ASSERT_ROCKS_OK(db_->WaitForAdoption(60'000));  // the purge
+  ExpectThatItGoesOn();
+}
+
 // Then RocksDB recovers without a new log.
 TEST_F(LogFailureTest, WithNothingToFlushIsAnErrorUntilOpenedAgain) {
   // Without the lease's thread, which would write something.
@@ -84,8 +129,9 @@ TEST_F(LogFailureTest, WithNothingToFlushIsAnErrorUntilOpenedAgain) {
   db_.reset(raw);
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handles[0]));
   view_ = StoreAccess::NewView(raw);
-  rocksdb::DB* const db = store()->db();
-  for (auto* family : {db->DefaultColumnFamily(), store()->reader().index()}) {
+  rocksdb::DB* const db = indexed()->db();
+  for (auto* family :
+       {db->DefaultColumnFamily(), indexed()->reader().index()}) {
     ASSERT_ROCKS_OK(db->Flush(rocksdb::FlushOptions(), family));
   }
   *disk_.state = DiskState::kFull;

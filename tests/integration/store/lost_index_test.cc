@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
-#include "replication/store/index_key.h"
-#include "replication/store/marker.h"
-#include "replication/store/meta_records.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/format/meta_records.h"
 #include "tests/integration/store/store_fixture.h"
 
 namespace rocksync {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "replication/store/marker.h"
+#include "replication/store/format/marker.h"
 #include "tests/integration/store/mortal_disk.h"
 #include "tests/integration/store/store_fixture.h"
 

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "replication/store/membership.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/membership.h"
 #include "tests/integration/store/store_fixture.h"
 
 namespace rocksync {
@@ -26,7 +26,7 @@ TEST_F(MemberListOnDiskTest, AnOlderListIsNotLearned) {
   const Announcement older = membership()->Announce();
   ASSERT_ROCKS_OK(Set(2));
   EXPECT_ROCKS_OK(membership()->Learn(older));
-  EXPECT_EQ(membership()->Now().list.epoch, 2u);
+  EXPECT_EQ(membership()->Now().epoch, 2u);
 }
 
 // Or a slip of the operator would leave no epoch for another list.

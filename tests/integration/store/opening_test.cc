@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "replication/store/index_key.h"
-#include "replication/store/meta_records.h"
-#include "replication/store/store.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/write/indexed_db.h"
 #include "rocksdb/compaction_filter.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/backup_engine.h"
@@ -67,13 +67,16 @@ TEST_F(OpeningTest, IdentityStaysAndIncarnationsCount) {
   EXPECT_NE(first.replica_id, 0u);
   EXPECT_EQ(first.incarnation, 1u);
   ASSERT_ROCKS_OK(Put("k", "v"));
-  const uint64_t clock = db_->Identity().clock;
+  const IncarnationId first_incarnation =
+      StoreAccess::IncarnationOf(db_.get()).incarnation;
+  const uint64_t clock = Clock();
   ASSERT_ROCKS_OK(Open());
   const ReplicaIdentity second = db_->Identity();
   EXPECT_EQ(second.replica_id, first.replica_id);
   EXPECT_EQ(second.incarnation, 2u);
-  EXPECT_NE(second.incarnation_nonce, first.incarnation_nonce);
-  EXPECT_GT(second.clock, clock) << "versions are never issued twice";
+  EXPECT_NE(StoreAccess::IncarnationOf(db_.get()).incarnation.random,
+            first_incarnation.random);
+  EXPECT_GT(Clock(), clock) << "versions are never issued twice";
 }
 
 // Counts the filters it is asked to make for the index.
@@ -175,40 +178,41 @@ TEST_F(OpeningTest, PeersNoticeCopiedDirectoriesAndRollbacks) {
   std::unique_ptr<ReplicatedDB> peer;
   ASSERT_ROCKS_OK(OpenOther("peer", &peer));
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
-  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  ASSERT_ROCKS_OK(Remember(peer, db_));
+  ASSERT_ROCKS_OK(Remember(peer, db_));
 
   std::unique_ptr<ReplicatedDB> twin;
   ASSERT_ROCKS_OK(OpenOther("twin", &twin));
   EXPECT_EQ(twin->Identity().replica_id, db_->Identity().replica_id);
-  const rocksdb::Status two = peer->RememberPeer(twin->Identity());
+  const rocksdb::Status two = Remember(peer, twin);
   EXPECT_TRUE(two.IsAborted());
   EXPECT_NE(two.ToString().find("one of two"), std::string::npos);
-  EXPECT_TRUE(db_->RememberPeer(twin->Identity()).IsAborted());
+  EXPECT_TRUE(Remember(db_, twin).IsAborted());
 
   // The original goes on; then an old copy comes back. Peers remember that
   // across their own restarts.
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  ASSERT_ROCKS_OK(Remember(peer, db_));
   peer.reset();
   ASSERT_ROCKS_OK(OpenOther("peer", &peer));
   ASSERT_ROCKS_OK(OpenOther("old", &twin));
-  const rocksdb::Status back = peer->RememberPeer(twin->Identity());
+  const rocksdb::Status back = Remember(peer, twin);
   EXPECT_TRUE(back.IsAborted());
   EXPECT_NE(back.ToString().find("rolled back"), std::string::npos);
-  ReplicaIdentity clock_back = db_->Identity();
+  Incarnation clock_back = StoreAccess::IncarnationOf(db_.get());
+  const auto remember = [&] {
+    return StoreAccess::Remember(peer.get(), db_->Identity().replica_id,
+                                 clock_back);
+  };
   clock_back.clock = 1;
-  EXPECT_TRUE(
-      peer->RememberPeer(clock_back).ok());  // two set-ups of one incarnation
+  EXPECT_ROCKS_OK(remember());  // two set-ups of one incarnation
   // A later opening starts from no earlier reading, however far it has come.
-  clock_back.past.push_back({clock_back.incarnation,
-                             clock_back.incarnation_nonce,
-                             db_->Identity().clock - 1});
-  ++clock_back.incarnation;
-  clock_back.clock = db_->Identity().clock + 1;
-  EXPECT_TRUE(peer->RememberPeer(clock_back).IsAborted());
-  ++clock_back.past.back().next_clock;
-  EXPECT_ROCKS_OK(peer->RememberPeer(clock_back));
+  clock_back.past.incarnations.push_back({clock_back.incarnation, Clock() - 1});
+  ++clock_back.incarnation.counter;
+  clock_back.clock = Clock() + 1;
+  EXPECT_TRUE(remember().IsAborted());
+  ++clock_back.past.incarnations.back().next_clock;
+  EXPECT_ROCKS_OK(remember());
 }
 
 // A copy that ran on until its clock had caught up, and then was opened once
@@ -218,13 +222,13 @@ TEST_F(OpeningTest, ACopyIsKnownHoweverOftenItWasOpened) {
   ASSERT_ROCKS_OK(Put("k", "v"));
   std::unique_ptr<ReplicatedDB> peer;
   ASSERT_ROCKS_OK(OpenOther("peer", &peer));
-  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  ASSERT_ROCKS_OK(Remember(peer, db_));
   db_.reset();
   std::filesystem::copy(Dir(), Dir("copy"),
                         std::filesystem::copy_options::recursive);
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("k", "w"));
-  ASSERT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
+  ASSERT_ROCKS_OK(Remember(peer, db_));
   const uint64_t met = db_->Identity().incarnation;
 
   std::unique_ptr<ReplicatedDB> copy;
@@ -235,17 +239,19 @@ TEST_F(OpeningTest, ACopyIsKnownHoweverOftenItWasOpened) {
         copy->Put({}, copy->DefaultColumnFamily(), "k", "in the copy"));
   }
   EXPECT_GT(copy->Identity().incarnation, met);
-  EXPECT_GE(copy->Identity().first_clock, db_->Identity().first_clock);
-  const rocksdb::Status refused = peer->RememberPeer(copy->Identity());
+  EXPECT_GE(StoreAccess::IncarnationOf(copy.get()).first_clock,
+            StoreAccess::IncarnationOf(db_.get()).first_clock);
+  const rocksdb::Status refused = Remember(peer, copy);
   EXPECT_TRUE(refused.IsAborted());
   EXPECT_NE(refused.ToString().find("does not come of"), std::string::npos)
       << refused.ToString();
 
   // The original may be opened as often without meeting anybody.
   for (int opening = 0; opening < 3; ++opening) ASSERT_ROCKS_OK(Open());
-  EXPECT_ROCKS_OK(peer->RememberPeer(db_->Identity()));
-  EXPECT_EQ(db_->Identity().past_since, 0u);
-  EXPECT_EQ(db_->Identity().past.size(), db_->Identity().incarnation - 1);
+  EXPECT_ROCKS_OK(Remember(peer, db_));
+  const IncarnationHistory past = StoreAccess::IncarnationOf(db_.get()).past;
+  EXPECT_EQ(past.since, 0u);
+  EXPECT_EQ(past.incarnations.size(), db_->Identity().incarnation - 1);
 }
 
 // With the application's word that it is a copy, another directory is enough.
@@ -482,7 +488,7 @@ TEST_F(OpeningTest, ForeignWritesAreNoticedAndGetFreshVersions) {
     ASSERT_ROCKS_OK(Put("key" + std::to_string(i), "ours"));
   }
   const Digest before = Total();
-  const uint64_t clock = db_->Identity().clock;
+  const uint64_t clock = Clock();
   db_.reset();
   Plain("db", [](rocksdb::DB* db) {
     ASSERT_ROCKS_OK(db->Put({}, "key7", "foreign"));
@@ -520,7 +526,7 @@ TEST_F(OpeningTest, ForeignWritesAreNotRevertedForWantOfASequenceNumber) {
   for (const char* key : {"changed", "deleted", "fine"}) {
     ASSERT_ROCKS_OK(Put(key, "ours"));
   }
-  const uint64_t clock = db_->Identity().clock;
+  const uint64_t clock = Clock();
   db_.reset();
   Plain("db", [](rocksdb::DB* db) {
     ASSERT_ROCKS_OK(db->Put({}, "changed", "foreign"));
@@ -592,7 +598,8 @@ TEST_F(OpeningTest, CorruptionInAValueIsNoticedWhenItIsRead) {
         << "read again, it fits";
   }
   // Not a write past the library, which would be noticed and count.
-  ASSERT_ROCKS_OK(StoreAccess::StoreOf(db_.get())->db()->Put({}, "k", "valuf"));
+  ASSERT_ROCKS_OK(
+      StoreAccess::IndexedOf(db_.get())->db()->Put({}, "k", "valuf"));
   {
     auto snapshot = view->TakeSnapshot({});
     ASSERT_TRUE(snapshot.ok());

@@ -9,10 +9,9 @@
 #include <mutex>
 #include <string>
 
-#include "replication/protocol/incarnation.h"
-#include "replication/store/identity_incarnation.h"
-#include "replication/store/membership.h"
+#include "replication/membership/incarnation.h"
 #include "replication/store/store.h"
+#include "replication/store/upkeep/membership.h"
 #include "rocksdb/env.h"
 #include "tests/crash/lost_power.h"
 #include "tests/integration/store/store_fixture.h"
@@ -58,6 +57,7 @@ class PowerLossTest : public StoreTest {
   }
 
   Store* store() { return StoreAccess::StoreOf(db_.get()); }
+  IndexedDB* indexed() { return StoreAccess::IndexedOf(db_.get()); }
   Membership* membership() { return StoreAccess::MembershipOf(db_.get()); }
   uint64_t Me() { return db_->Identity().replica_id; }
   uint64_t Now() { return env_.NowMicros() / 1000 << 16; }
@@ -85,10 +85,10 @@ class PowerLossTest : public StoreTest {
   Announcement PeerSays(uint64_t reading) {
     Announcement said = {reading, membership()->Now()};
     GcState* const gc = &said.gc;
-    const size_t they = *gc->list.Find(kPeer);
-    gc->summary.assign(gc->summary.size(), reading);
-    gc->acknowledged[they] = reading;
-    gc->incarnations[they] = {
+    for (Member& member : gc->members) member.summary = reading;
+    Member* const they = gc->Find(kPeer);
+    they->acknowledged = reading;
+    they->incarnation = {
         kIncarnation, 1, reading, {.since = 1, .incarnations = {}}};
     return said;
   }
@@ -101,8 +101,7 @@ class PowerLossTest : public StoreTest {
     ASSERT_ROCKS_OK(membership()->Proved(mine, kPeer, peer));
   }
   uint64_t Acknowledged() {
-    const GcState now = membership()->Now();
-    return now.acknowledged[*now.list.Find(Me())];
+    return membership()->Now().Find(Me())->acknowledged;
   }
 
   static constexpr IncarnationId kIncarnation{.counter = 1, .random = 5};
@@ -155,9 +154,9 @@ TEST_F(PowerLossTest, LocalWritesBeatWhatWasAppliedAndLost) {
 
 TEST_F(PowerLossTest, AnOpeningThatPeersMayHaveMetIsRemembered) {
   LosePower();
-  const Incarnation met = IncarnationOf(db_->Identity());
+  const Incarnation met = StoreAccess::IncarnationOf(db_.get());
   LosePower();
-  const Incarnation now = IncarnationOf(db_->Identity());
+  const Incarnation now = StoreAccess::IncarnationOf(db_.get());
   EXPECT_EQ(now.incarnation.counter, met.incarnation.counter + 1);
   EXPECT_EQ(Compare(met, now), Succession::kFollows)
       << Describe(Compare(met, now), met, now);
@@ -173,9 +172,7 @@ TEST_F(PowerLossTest, TheMemberListIsRemembered) {
 TEST_F(PowerLossTest,
        AListThatIsLearnedIsRememberedAndItsMembersClockFollowed) {
   GcState theirs;
-  const auto list = SucceedingList({}, 3, {Me(), kPeer}, kPeer);
-  ASSERT_TRUE(list.ok()) << list.status();
-  Found(*list, &theirs);
+  ASSERT_TRUE(theirs.SetMembers(3, {Me(), kPeer}, kPeer).ok());
   const uint64_t reading = Now() + 30 * kSeconds;
   ASSERT_ROCKS_OK(membership()->Learn({reading, theirs}));
   LosePower();
@@ -200,10 +197,10 @@ TEST_F(PowerLossTest, TheStableTimeIsRemembered) {
   ASSERT_ROCKS_OK(db_->Delete({}, "key"));
   Meet(PeerSays(Now()));
   ASSERT_ROCKS_OK(db_->CollectTombstones());
-  const uint64_t stable_time = store()->reader().stable_time();
+  const uint64_t stable_time = indexed()->reader().stable_time();
   ASSERT_GT(stable_time, 0u);
   LosePower();
-  EXPECT_EQ(store()->reader().stable_time(), stable_time);
+  EXPECT_EQ(indexed()->reader().stable_time(), stable_time);
 }
 
 // Whoever has a peer's pairs knows from which of its lives they came.
@@ -211,20 +208,19 @@ TEST_F(PowerLossTest, TheSenderOfAPairThatIsThereIsRemembered) {
   ASSERT_ROCKS_OK(db_->SetMembers(1, {Me(), kPeer}));
   Meet(PeerSays(Now()));
   const auto view = StoreAccess::NewView(db_.get());
-  view->AgreeOn(store()->terms(), kPeer, kIncarnation);
+  view->AgreeOn(store()->applier()->terms(), kPeer, kIncarnation);
   const uint64_t later = Now() + 20 * kSeconds;
   Apply("key", later, view.get());
   ASSERT_TRUE(view->Sync().ok());
   LosePower();
   EXPECT_EQ(Get("key"), "a peer's");
-  const GcState now = membership()->Now();
-  EXPECT_GE(now.incarnations[*now.list.Find(kPeer)].clock, later);
+  EXPECT_GE(membership()->Now().Find(kPeer)->incarnation.clock, later);
 }
 
 TEST_F(PowerLossTest, APeerIsRemembered) {
-  const ReplicaIdentity peer = IdentityOf(
-      kPeer, {kIncarnation, 1, Now(), {.since = 1, .incarnations = {}}});
-  ASSERT_ROCKS_OK(db_->RememberPeer(peer));
+  ASSERT_ROCKS_OK(StoreAccess::Remember(
+      db_.get(), kPeer,
+      {kIncarnation, 1, Now(), {.since = 1, .incarnations = {}}}));
   LosePower();
   const auto known = StoreAccess::Recall(db_.get(), kPeer);
   ASSERT_TRUE(known.has_value());

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "replication/store/index_key.h"
-#include "replication/store/pair_check.h"
-#include "replication/store/scrub.h"
+#include "replication/store/format/index_key.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/pair_check.h"
+#include "replication/store/upkeep/scrub.h"
 #include "rocksdb/comparator.h"
 #include "tests/integration/store/trouble_fixture.h"
 
@@ -30,7 +30,7 @@ class QuarantineTest : public TroubleTest {
     }
   }
   void Corrupt(const std::string& key, const std::string& value) {
-    ASSERT_ROCKS_OK(store()->db()->Put({}, key, value));
+    ASSERT_ROCKS_OK(indexed()->db()->Put({}, key, value));
   }
 
   // What a snapshot says, after it was compared with the entries.
@@ -39,8 +39,8 @@ class QuarantineTest : public TroubleTest {
     EXPECT_TRUE(snapshot.ok()) << snapshot.status();
     if (!snapshot.ok()) return UINT64_MAX;
     uint64_t counted = 0;
-    IndexCursor cursor(store()->reader(), nullptr,
-                       store()->reader().stable_time(),
+    IndexCursor cursor(indexed()->reader(), nullptr,
+                       indexed()->reader().stable_time(),
                        IndexCursor::Order::kTotal);
     for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
       if (cursor.IsHeld() && !cursor.Counts()) ++counted;
@@ -83,7 +83,7 @@ TEST_F(QuarantineTest, AreCountedAsTheyComeAndGo) {
   store()->Reexamine(IndexKeyOf("e"));
   EXPECT_EQ(LeftOutByDifferences(), 2u);
   bool settled = false;
-  ASSERT_ROCKS_OK(PairCheck(store()).Settle(family(), "f", &settled));
+  ASSERT_ROCKS_OK(NewCheck().Settle(family(), "f", &settled));
   EXPECT_TRUE(settled);
   EXPECT_EQ(LeftOutByDifferences(), 1u);
 
@@ -112,7 +112,7 @@ TEST_F(QuarantineTest, ACountThatCannotBeIsReadAnew) {
   OpenWithView();
   Quarantine({"a", "b"});
   LeafDigests::Readied readied;
-  LeafDigests* const digests = store()->digests();
+  LeafDigests* const digests = indexed()->digests();
   ASSERT_TRUE(digests->Ready({}, &readied).ok());
   EXPECT_EQ(readied.quarantined, 2u);
   digests->Trust(*readied.leaves, digests->LeafTombstonesNow(), {});
@@ -134,7 +134,7 @@ TEST_F(QuarantineTest, AreKnownAfterACleanCloseWithoutReadingTheIndex) {
     EXPECT_EQ(LeftOutByDifferences(), 2u);
   }
   EXPECT_EQ(db_->GetIndexStats().digest_rescans, 0u);
-  EXPECT_NE(store()->last_quarantined_ms(), 0u) << "so that they are settled";
+  EXPECT_NE(store()->quarantine()->last_ms(), 0u) << "so that they are settled";
 }
 
 TEST_F(QuarantineTest, AreCountedAnewAfterACrash) {
@@ -154,7 +154,7 @@ TEST_F(QuarantineTest, AreCountedAnewAfterACrash) {
   std::filesystem::rename(Dir("image"), Dir());
   OpenWithView();
   EXPECT_EQ(LeftOut(), 4u);
-  EXPECT_NE(store()->last_quarantined_ms(), 0u);
+  EXPECT_NE(store()->quarantine()->last_ms(), 0u);
 }
 
 TEST_F(QuarantineTest, GoWithTheirFamily) {
@@ -164,11 +164,11 @@ TEST_F(QuarantineTest, GoWithTheirFamily) {
   view_ = StoreAccess::NewView(db_.get());
   Quarantine({"a"});
   ASSERT_ROCKS_OK(db_->Put({}, other, "b", "value"));
-  ASSERT_ROCKS_OK(store()->db()->Put({}, other, "b", "valuf"));
-  const Family* const family = store()->table().Find(other->GetID());
+  ASSERT_ROCKS_OK(indexed()->db()->Put({}, other, "b", "valuf"));
+  const Family* const family = indexed()->table().Find(other->GetID());
   ASSERT_NE(family, nullptr);
   PairCheck::Finding finding = PairCheck::Finding::kFine;
-  ASSERT_ROCKS_OK(PairCheck(store()).Check(*family, "b", &finding));
+  ASSERT_ROCKS_OK(NewCheck().Check(*family, "b", &finding));
   EXPECT_EQ(finding, PairCheck::Finding::kMarked);
   EXPECT_EQ(LeftOut(), 2u);
   ASSERT_ROCKS_OK(db_->DropColumnFamily(other));
@@ -186,9 +186,9 @@ TEST_F(QuarantineTest, TombstonesGoWhenTheyAreCollected) {
   StoredEntry entry = EntryOf("gone");
   entry.quarantined = true;
   PutIntoIndex("gone", entry);
-  store()->digests()->Note(view_->PositionOf(0, "gone"));
+  indexed()->digests()->Note(view_->PositionOf(0, "gone"));
   EXPECT_EQ(LeftOut(), 1u);
-  Forget(db_->Identity().clock);
+  Forget(Clock());
   EXPECT_EQ(LeftOutByDifferences(), 0u);
   ASSERT_TRUE(
       Eventually([this] { return !db_->GetTombstoneGcStats().sweeping; }));
@@ -244,8 +244,7 @@ TEST_F(QuarantineTest, APairWhoseBlobFileIsLostComesBackFromAPeer) {
   EXPECT_FALSE(EntryOf("lost").quarantined);
   // It may be a disk that is not mounted: nothing is given up.
   bool settled = false;
-  ASSERT_ROCKS_OK(
-      PairCheck(store()).Settle(family(), "nobody has it", &settled));
+  ASSERT_ROCKS_OK(NewCheck().Settle(family(), "nobody has it", &settled));
   EXPECT_FALSE(settled);
   EXPECT_TRUE(EntryOf("nobody has it").quarantined);
   ASSERT_ROCKS_OK(db_->Delete({}, "nobody has it"));
@@ -380,7 +379,7 @@ TEST_F(AdoptedBlobsTest, AFileThatIsBackEndsTheSuspicion) {
   OpenWithView();
   for (const std::string key : {"lost", "lost too"}) {
     bool settled = false;
-    ASSERT_ROCKS_OK(PairCheck(store()).Settle(family(), key, &settled));
+    ASSERT_ROCKS_OK(NewCheck().Settle(family(), key, &settled));
     EXPECT_TRUE(settled) << key;
     EXPECT_EQ(Get(key), "value");
   }

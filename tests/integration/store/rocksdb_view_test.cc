@@ -11,7 +11,7 @@
 
 #include "replication/store/store_access.h"
 #include "rocksync/replicated_db.h"
-#include "tests/unit/protocol/storage_view_contract.h"
+#include "tests/unit/replication/session/storage_view_contract.h"
 
 namespace rocksync {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "replication/store/index_key.h"
+#include "replication/store/format/index_key.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/listener.h"
 #include "tests/integration/store/store_fixture.h"

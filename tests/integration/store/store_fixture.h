@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "replication/protocol/storage_view.h"
+#include "replication/session/storage_view.h"
 #include "replication/store/store_access.h"
 #include "rocksync/replicated_db.h"
 #include "tests/integration/store/index_equals_data.h"
@@ -144,6 +144,15 @@ class StoreTest : public ::testing::Test {
         IndexEqualsData(Dir(name), replication_.cluster_secret, result));
     EXPECT_EQ(result->digest, claimed);
   }
+
+  // `at` meets `met`, and remembers it.
+  static rocksdb::Status Remember(const std::unique_ptr<ReplicatedDB>& at,
+                                  const std::unique_ptr<ReplicatedDB>& met) {
+    return StoreAccess::Remember(at.get(), met->Identity().replica_id,
+                                 StoreAccess::IncarnationOf(met.get()));
+  }
+  // The latest reading of the clock that is durable.
+  uint64_t Clock() { return StoreAccess::IncarnationOf(db_.get()).clock; }
 
   std::string root_;
   rocksdb::Options options_;

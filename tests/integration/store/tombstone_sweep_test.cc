@@ -1,14 +1,14 @@
 // Collected tombstones leave the index: all of them, nothing else, and whatever
 // comes in between.
 
-#include "replication/store/tombstone_sweep.h"
+#include "replication/store/upkeep/tombstone_sweep.h"
 
 #include <chrono>
 #include <string>
 #include <thread>
 
-#include "replication/store/membership.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/membership.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -28,11 +28,11 @@ class TombstoneSweepTest : public TroubleTest {
   }
   // From now on the sweep cannot read the index, whatever it holds.
   void MakeUnreadable() {
-    ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+    ASSERT_ROCKS_OK(indexed()->db()->Flush({}, indexed()->reader().index()));
     *disk_.state = DiskState::kUnreadable;
   }
   rocksdb::Status Remove(const std::string& key) {
-    return RemoveCollected(store(), {IndexKeyOf(key)}, &removed_);
+    return RemoveCollected(indexed(), {IndexKeyOf(key)}, &removed_);
   }
 
   uint64_t removed_ = 0;
@@ -44,7 +44,7 @@ TEST_F(TombstoneSweepTest, MoreThanItReadsAtOnce) {
     ASSERT_ROCKS_OK(db_->Delete({}, "gone" + std::to_string(i)));
     if (i % 10 == 0) ASSERT_ROCKS_OK(Put("kept" + std::to_string(i), "v"));
   }
-  Forget(db_->Identity().clock);
+  Forget(Clock());
   ASSERT_ROCKS_OK(db_->Delete({}, "later"));
   EXPECT_TRUE(Eventually([this] { return Swept(); }));
   EXPECT_EQ(Removed(), 4500u);
@@ -54,11 +54,32 @@ TEST_F(TombstoneSweepTest, MoreThanItReadsAtOnce) {
   CloseAndCheck();
 }
 
+// What it wrote behind the seal would look like another program's.
+TEST_F(TombstoneSweepTest, EndsBeforeTheSeal) {
+  OpenWithView();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 60; ++i) {
+      rocksdb::WriteBatch batch;
+      for (int j = 0; j < 1000; ++j) {
+        batch.Delete("gone" + std::to_string(1000 * i + j));
+      }
+      ASSERT_ROCKS_OK(db_->Write({}, &batch));
+    }
+    Forget(Clock());
+    ASSERT_TRUE(Eventually([this] { return Removed() > 0; }));
+    view_.reset();
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+    ASSERT_ROCKS_OK(Open());
+    EXPECT_TRUE(db_->Adoption().done) << db_->Adoption().activity;
+  }
+}
+
 TEST_F(TombstoneSweepTest, TriesAgainAfterAnErrorInReading) {
   OpenWithView();
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
   MakeUnreadable();
-  Forget(db_->Identity().clock);
+  Forget(Clock());
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_FALSE(Swept());
   *disk_.state = DiskState::kGood;
@@ -67,7 +88,7 @@ TEST_F(TombstoneSweepTest, TriesAgainAfterAnErrorInReading) {
   // It can also be stopped between two tries.
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
   MakeUnreadable();
-  Forget(db_->Identity().clock);
+  Forget(Clock());
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   *disk_.state = DiskState::kGood;
   ASSERT_ROCKS_OK(db_->Close());
@@ -80,7 +101,7 @@ TEST_F(TombstoneSweepTest, DigestsFollowAStableTimeThatFallsBack) {
   ASSERT_ROCKS_OK(Put("kept", "v"));
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
   EXPECT_EQ(Total().count, 2u);
-  Forget(db_->Identity().clock);
+  Forget(Clock());
   ASSERT_TRUE(Eventually([this] { return Swept(); }));
   EXPECT_EQ(Removed(), 1u);
   ASSERT_ROCKS_OK(db_->SetMembers(2, {db_->Identity().replica_id, kPeer}));
@@ -100,11 +121,11 @@ TEST_F(TombstoneSweepTest, GoesOnPastAnEntryThatDoesNotParse) {
   OpenWithView();
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
   ASSERT_ROCKS_OK(db_->Delete({}, "damaged"));
-  ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+  ASSERT_ROCKS_OK(indexed()->db()->Flush({}, indexed()->reader().index()));
   std::string bytes;
   AppendEntry(&bytes, EntryOf("damaged"), db_->Identity().replica_id);
   PutIntoIndex("damaged", WithBitFlipped(bytes, 7));
-  Forget(db_->Identity().clock);
+  Forget(Clock());
   EXPECT_TRUE(Eventually([this] { return Swept(); }));
   EXPECT_EQ(Removed(), 1u);
   EXPECT_TRUE(HasEntry("damaged"));
@@ -117,7 +138,7 @@ TEST_F(TombstoneSweepTest, IsNotDoneBeforeThatIsWrittenDown) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("kept", "v"));
   MakeUnreadable();
-  Forget(db_->Identity().clock);
+  Forget(Clock());
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   *disk_.state = DiskState::kBroken;
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
@@ -132,7 +153,7 @@ TEST_F(TombstoneSweepTest, WaitsForTheEndOfAStallAndCanBeStoppedInIt) {
     // Held up by the disk while writes are not stalled yet.
     PutIntoIndex("gone", entry);
     MakeUnreadable();
-    Forget(db_->Identity().clock + stop);
+    Forget(Clock() + stop);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     *disk_.state = DiskState::kGood;
     Stall();
@@ -157,7 +178,7 @@ TEST_F(TombstoneSweepTest, LooksAgainUnderTheLock) {
   OpenWithView();
   Forget(Now());
   ASSERT_TRUE(Eventually([this] { return Swept(); }));
-  ASSERT_ROCKS_OK(RemoveCollected(store(), {}, &removed_));
+  ASSERT_ROCKS_OK(RemoveCollected(indexed(), {}, &removed_));
   ASSERT_ROCKS_OK(Remove("absent"));
   EXPECT_EQ(removed_, 0u);
   PutCollected("k");

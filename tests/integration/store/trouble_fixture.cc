@@ -5,7 +5,7 @@
 #include <iterator>
 #include <thread>
 
-#include "replication/store/membership.h"
+#include "replication/store/upkeep/membership.h"
 
 namespace rocksync {
 
@@ -49,42 +49,42 @@ std::string TroubleTest::IndexKeyOf(const std::string& key) {
 
 StoredEntry TroubleTest::EntryOf(const std::string& key) {
   StoredEntry entry;
-  EXPECT_ROCKS_OK(store()->reader().Get(
+  EXPECT_ROCKS_OK(indexed()->reader().Get(
       nullptr, 0, {view_->PositionOf(0, key), family().id, key}, &entry));
   return entry;
 }
 
 bool TroubleTest::HasEntry(const std::string& key) {
   std::string entry;
-  return store()
+  return indexed()
       ->db()
-      ->Get({}, store()->reader().index(), IndexKeyOf(key), &entry)
+      ->Get({}, indexed()->reader().index(), IndexKeyOf(key), &entry)
       .ok();
 }
 
 void TroubleTest::PutIntoIndex(const std::string& key,
                                const std::string& entry) {
-  ASSERT_ROCKS_OK(store()->db()->Put({}, store()->reader().index(),
-                                     IndexKeyOf(key), entry));
+  ASSERT_ROCKS_OK(indexed()->db()->Put({}, indexed()->reader().index(),
+                                       IndexKeyOf(key), entry));
 }
 
 void TroubleTest::PutIntoIndex(const std::string& key,
                                const StoredEntry& entry) {
   rocksdb::WriteBatch batch;
-  store()->PutEntry(&batch, {view_->PositionOf(0, key), family().id, key},
-                    entry);
-  ASSERT_ROCKS_OK(store()->db()->Write({}, &batch));
+  indexed()->PutEntry(&batch, {view_->PositionOf(0, key), family().id, key},
+                      entry);
+  ASSERT_ROCKS_OK(indexed()->db()->Write({}, &batch));
 }
 
 void TroubleTest::Forget(uint64_t stable_time) {
   Membership* const members = StoreAccess::MembershipOf(db_.get());
-  if (members->Now().list.epoch == 0) {
+  if (members->Now().epoch == 0) {
     ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
   }
   const GcState mine = members->Now();
   Announcement peer = members->Announce();
   peer.gc.stable_time = stable_time;
-  peer.gc.stable_epoch = mine.list.epoch;
+  peer.gc.stable_epoch = mine.epoch;
   peer.gc.purged = stable_time;
   Terms agreed;
   ASSERT_ROCKS_OK(members->Agree(mine, kPeer, {}, peer, &agreed));
@@ -99,7 +99,7 @@ void TroubleTest::Stall() {
   rocksdb::Status status;
   const std::string value(1000, 'x');
   for (int i = 0; i < 100'000 && status.ok(); ++i) {
-    status = store()->db()->Put(impatient, "stall", value);
+    status = indexed()->db()->Put(impatient, "stall", value);
   }
   ASSERT_TRUE(status.IsIncomplete()) << status.ToString();
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "replication/store/store.h"
+#include "replication/store/upkeep/pair_check.h"
 #include "rocksdb/env.h"
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/store/store_fixture.h"
@@ -37,7 +38,11 @@ class TroubleTest : public StoreTest {
   void TearDown() override;
 
   Store* store() { return StoreAccess::StoreOf(db_.get()); }
-  const Family& family() { return store()->table().families()[0]; }
+  IndexedDB* indexed() { return StoreAccess::IndexedOf(db_.get()); }
+  PairCheck NewCheck() {
+    return {indexed(), store()->quarantine(), store()->adoption()};
+  }
+  const Family& family() { return indexed()->table().families()[0]; }
   uint64_t Now() { return env_.NowMicros() / 1000 << 16; }
 
   absl::Status Apply(const Pair& pair,

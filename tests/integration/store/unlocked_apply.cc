@@ -1,8 +1,8 @@
 // A planted fault: apply takes no locks. These definitions take the place of
-// those in replication/store/stripe_locks.cc, and the race on 64 keys in
+// those in replication/store/index/stripe_locks.cc, and the race on 64 keys in
 // apply_test.cc must notice.
 
-#include "replication/store/stripe_locks.h"
+#include "replication/store/index/stripe_locks.h"
 
 namespace rocksync {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "replication/store/index_entry.h"
-#include "replication/store/index_key.h"
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rocksdb/listener.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/write_buffer_manager.h"
 #include "tests/integration/store/store_fixture.h"
 
@@ -77,6 +78,32 @@ TEST_F(WriteBufferBudgetTest, StallsEnd) {
         ASSERT_ROCKS_OK(Put("k" + std::to_string(i), value));
       }
     })) << budget;
+    CloseAndCheck(nullptr, name);
+  }
+}
+
+// The last writes of a database come when nothing is flushed any more. What
+// they switch, as the log is too long, takes the rest of the budget.
+TEST_F(WriteBufferBudgetTest, StallsDoNotKeepItFromClosing) {
+  options_.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
+  options_.memtable_prefix_bloom_size_ratio = 0.1;
+  options_.write_buffer_size = size_t{2} << 20;
+  options_.max_total_wal_size = 100'000;
+  for (int seed = 0; seed < 6; ++seed) {
+    SetBudget(size_t{1} << 20, /*allow_stall=*/true);
+    const std::string name = "db" + std::to_string(seed);
+    ASSERT_ROCKS_OK(Open(name));
+    const std::string value(1000, 'v');
+    for (int i = 0; i < 300 + 37 * seed; ++i) {
+      ASSERT_ROCKS_OK(Put("k00" + std::to_string(i), value));
+    }
+    EXPECT_TRUE(Ends([&] {
+      const rocksdb::Status status = db_->Close();
+      EXPECT_TRUE(status.ok() || status.IsIncomplete()) << status.ToString();
+    })) << seed;
+    db_.reset();
+    SetBudget(size_t{1} << 30, /*allow_stall=*/false);
+    ASSERT_ROCKS_OK(Open(name));
     CloseAndCheck(nullptr, name);
   }
 }

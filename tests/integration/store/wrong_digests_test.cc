@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "replication/protocol/leaf_batch.h"
-#include "replication/store/index_key.h"
-#include "replication/store/pair_check.h"
-#include "replication/store/scrub.h"
+#include "replication/session/leaf_batch.h"
+#include "replication/store/format/index_key.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/pair_check.h"
+#include "replication/store/upkeep/scrub.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -39,8 +39,8 @@ TEST_F(WrongDigestsTest, AreNoticedAndReadAnew) {
   EXPECT_EQ(Total().count, 2u);
   ReadAll();
   EXPECT_EQ(Noticed(), 0u);
-  ASSERT_ROCKS_OK(
-      store()->db()->Delete({}, store()->reader().index(), IndexKeyOf("gone")));
+  ASSERT_ROCKS_OK(indexed()->db()->Delete({}, indexed()->reader().index(),
+                                          IndexKeyOf("gone")));
   EXPECT_EQ(Total().count, 2u);
   ReadAll();
   EXPECT_EQ(Noticed(), 1u);
@@ -60,7 +60,8 @@ TEST_F(WrongDigestsTest, DoNotComeOfAFamilyThatIsDroppedMeanwhile) {
   const auto snapshot = view_->TakeSnapshot({});
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
-  const uint32_t leaf = LeafOf(store()->reader().hasher().Position("a", "key"));
+  const uint32_t leaf =
+      LeafOf(indexed()->reader().hasher().Position("a", "key"));
   const auto batch = LeafBatch::Load(**snapshot, {leaf}, {});
   ASSERT_TRUE(batch.ok()) << batch.status();
   EXPECT_EQ(batch->merged().count, 1u);
@@ -114,7 +115,7 @@ TEST_F(WrongDigestsTest, AnEntryThatIsInItsPlaceIsNoStray) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("key", "value"));
   PairCheck::Finding finding = PairCheck::Finding::kMarked;
-  ASSERT_ROCKS_OK(PairCheck(store()).CheckStray(IndexKeyOf("key"), &finding));
+  ASSERT_ROCKS_OK(NewCheck().CheckStray(IndexKeyOf("key"), &finding));
   EXPECT_EQ(finding, PairCheck::Finding::kFine);
   EXPECT_TRUE(HasEntry("key"));
   CloseAndCheck();
@@ -124,7 +125,7 @@ TEST_F(WrongDigestsTest, AnEntryThatIsInItsPlaceIsNoStray) {
 TEST_F(WrongDigestsTest, DoNotComeOfAReadingThatBrokeOff) {
   OpenWithView();
   for (int i = 0; i < 100; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "v"));
-  ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+  ASSERT_ROCKS_OK(indexed()->db()->Flush({}, indexed()->reader().index()));
   EXPECT_EQ(Total().count, 100u);
   for (const bool whole : {false, true}) {
     SCOPED_TRACE(whole ? "the whole index" : "differences");
@@ -134,11 +135,11 @@ TEST_F(WrongDigestsTest, DoNotComeOfAReadingThatBrokeOff) {
       EXPECT_EQ(Total().count, 100u);
     }
     for (int i = 0; i < 100; ++i) ASSERT_ROCKS_OK(Put(std::to_string(i), "w"));
-    ASSERT_ROCKS_OK(store()->db()->Flush({}, store()->reader().index()));
+    ASSERT_ROCKS_OK(indexed()->db()->Flush({}, indexed()->reader().index()));
     // One that RocksDB begins by itself would meet the unreadable disk, and
     // Close return its error.
-    ASSERT_ROCKS_OK(store()->db()->CompactRange({}, store()->reader().index(),
-                                                nullptr, nullptr));
+    ASSERT_ROCKS_OK(indexed()->db()->CompactRange(
+        {}, indexed()->reader().index(), nullptr, nullptr));
     if (whole) store()->DistrustDigests();
     *disk_.state = DiskState::kUnreadable;
     EXPECT_FALSE(view_->TakeSnapshot({}).ok());

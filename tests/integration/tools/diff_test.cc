@@ -94,12 +94,24 @@ TEST_F(DiffTest, ListsWhatDiffersInKeyOrder) {
   Fill(Open("right").get(), {{"a", "1"}, {"b", "2"}, {"c", "1"}});
   EXPECT_EQ(Run("left", "right"), kDiffDifferent) << err_;
   EXPECT_EQ(out_,
-            "! default b\n"
+            "~ default b\n"
             "> default c\n"
-            "< default 0x6F6E6C79206C656674\n"
+            "< default 0x6f6e6c79206c656674\n"
             "< default z\n"
             "different: 1 pairs the same, 2 only on the left, 1 only on the "
             "right, 1 with different values, 0 families on one side only\n");
+}
+
+// A key that is the text "0x6162" is not the key "ab".
+TEST_F(DiffTest, NoTwoKeysAreShownAlike) {
+  Fill(Open("left").get(), {{"\x0a\xbc", "1"}, {"0x0abc", "1"}});
+  Open("right");
+  EXPECT_EQ(Run("left", "right"), kDiffDifferent) << err_;
+  EXPECT_EQ(out_.substr(0, out_.find("different")),
+            "< default 0x0abc\n< default 0x307830616263\n");
+  EXPECT_EQ(Run("left", "right", 100, true), kDiffDifferent) << err_;
+  EXPECT_NE(out_.find(R"("key":"0x0abc","key_hex":"0abc")"), std::string::npos);
+  EXPECT_NE(out_.find(R"("key_hex":"307830616263")"), std::string::npos);
 }
 
 TEST_F(DiffTest, DeletedAndUnflushedPairsCount) {
@@ -141,14 +153,18 @@ TEST_F(DiffTest, FamiliesAreComparedByName) {
     }
   }
   EXPECT_EQ(Run("left", "right", 100, true), kDiffDifferent) << err_;
-  EXPECT_EQ(out_, R"({"family":"only in right","side":">"})"
+  EXPECT_EQ(out_, R"({"difference":"missing_here",)"
+                  R"("family":"0x6f6e6c7920696e207269676874"})"
                   "\n"
-                  R"({"family":"both","key":"k","side":"!"})"
+                  R"({"difference":"content","family":"both","key":"k",)"
+                  R"("key_hex":"6b"})"
                   "\n"
-                  R"({"family":"only in left","side":"<"})"
+                  R"({"difference":"missing_there",)"
+                  R"("family":"0x6f6e6c7920696e206c656674"})"
                   "\n"
-                  R"({"differ":1,"equal":false,"families_on_one_side":2,)"
-                  R"("only_left":0,"only_right":0,"same":0})"
+                  R"({"equal":false,"same":0,"differences":1,)"
+                  R"("missing_there":0,"missing_here":0,"content":1,)"
+                  R"("families_on_one_side":2})"
                   "\n");
 }
 

@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "nlohmann/json.hpp"
-#include "replication/store/index_key.h"
-#include "replication/store/store.h"
+#include "replication/store/format/index_key.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/indexed_db.h"
 #include "rocksdb/sst_file_reader.h"
 #include "tests/integration/replication/replica_fixture.h"
 
@@ -65,7 +65,7 @@ class RescueTest : public ReplicationTest {
 
   // Takes the index entry of a key of `a` away.
   void Unindex(const std::string& key) {
-    Store* const store = StoreAccess::StoreOf(a_->db());
+    IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
     const Family& family = store->table().families()[0];
     std::string index_key;
     AppendIndexKey(
@@ -115,10 +115,11 @@ class RescueTest : public ReplicationTest {
     EXPECT_EQ(Pairs(), (Contents{{"k1", "later here"}, {"mine", "kept"}}));
     const auto list = List();
     ASSERT_EQ(list.size(), 3u);
-    EXPECT_EQ(list.at("mine")["why"], "missing_there");
+    EXPECT_EQ(list.at("mine")["difference"], "missing_there");
+    EXPECT_EQ(list.at("mine")["key_hex"], "6d696e65");
     EXPECT_EQ(list.at("mine")["value_bytes"], 4);
     EXPECT_FALSE(list.at("mine")["damaged"].get<bool>());
-    EXPECT_EQ(list.at("k1")["why"], "newer_here");
+    EXPECT_EQ(list.at("k1")["difference"], "version");
     EXPECT_EQ(list.at("k2")["kind"], "tombstone");
     EXPECT_THAT(out_.str(), HasSubstr("2 pairs and 1 tombstones exported"));
   }
@@ -160,7 +161,7 @@ TEST_F(RescueTest, ADamagedPairIsNotAmongTheSoundOnes) {
   a_->Put("mine", "kept");
   a_->Put("corrupted", "value");
   // Not a write past the library, which would be noticed and count.
-  ASSERT_TRUE(IsOk(StoreAccess::StoreOf(a_->db())->db()->Put(
+  ASSERT_TRUE(IsOk(StoreAccess::IndexedOf(a_->db())->db()->Put(
       rocksdb::WriteOptions(), "corrupted", "valuf")));
   a_->Close();
   EXPECT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
@@ -179,12 +180,13 @@ TEST_F(RescueTest, WhatHasNoIndexEntryIsExportedAsQuarantined) {
        Contents{{"unknown", "only here"}, {"k5", "value"}, {"k6", "another"}}) {
     Unindex(key);
     ASSERT_TRUE(
-        IsOk(StoreAccess::StoreOf(a_->db())->db()->Put({}, key, value)));
+        IsOk(StoreAccess::IndexedOf(a_->db())->db()->Put({}, key, value)));
   }
   b_->Put("shared", "x");
   b_->Delete("gone");
   for (const char* key : {"shared", "gone"}) {
-    ASSERT_TRUE(IsOk(StoreAccess::StoreOf(a_->db())->db()->Put({}, key, "x")));
+    ASSERT_TRUE(
+        IsOk(StoreAccess::IndexedOf(a_->db())->db()->Put({}, key, "x")));
   }
   a_->Close();
   EXPECT_EQ(Rescue(b_->address()), kRescueExported) << out_.str() << err_.str();
@@ -195,9 +197,9 @@ TEST_F(RescueTest, WhatHasNoIndexEntryIsExportedAsQuarantined) {
       << "but not what the other holds too";
   const auto list = List();
   ASSERT_EQ(list.size(), 3u);
-  EXPECT_EQ(list.at("unknown")["why"], "missing_there");
-  EXPECT_EQ(list.at("k6")["why"], "other_content");
-  EXPECT_EQ(list.at("gone")["why"], "deleted_there");
+  EXPECT_EQ(list.at("unknown")["difference"], "missing_there");
+  EXPECT_EQ(list.at("k6")["difference"], "content");
+  EXPECT_EQ(list.at("gone")["difference"], "deleted_there");
   EXPECT_TRUE(list.at("unknown")["quarantined"].get<bool>());
   EXPECT_FALSE(list.at("unknown")["damaged"].get<bool>());
   EXPECT_EQ(list.at("unknown")["time_ms"], 0);
@@ -214,7 +216,7 @@ TEST_F(RescueTest, AQuarantinedPairIsExported) {
   a_->Close();
   EXPECT_EQ(Rescue(b_->address()), kRescueExported) << out_.str() << err_.str();
   EXPECT_EQ(Pairs("default.quarantined.sst"), (Contents{{"mine", "kept"}}));
-  EXPECT_EQ(List().at("mine")["why"], "missing_there");
+  EXPECT_EQ(List().at("mine")["difference"], "missing_there");
 
   std::filesystem::remove_all(directory_ + "/rescued");
   b_->Stop();
@@ -235,7 +237,7 @@ TEST_F(RescueTest, Errors) {
 TEST_F(RescueTest, AnEntityIsNotExportedAsItsDefaultColumn) {
   Diverge();
   ASSERT_TRUE(a_->Open());
-  Store* const store = StoreAccess::StoreOf(a_->db());
+  IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
   ASSERT_TRUE(
       IsOk(store->db()->PutEntity({}, store->db()->DefaultColumnFamily(),
                                   "mine", {{"", "kept"}, {"city", "Jena"}})));

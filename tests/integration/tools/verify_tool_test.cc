@@ -11,8 +11,8 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
-#include "replication/store/store.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/indexed_db.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tools/status.h"
 #include "tools/verify.h"
@@ -86,6 +86,11 @@ TEST_F(ToolTest, TwoRunningReplicas) {
   EXPECT_EQ(Verify(a->address(), b->address(), true), kVerifyDifferent);
   lines = Lines();
   ASSERT_EQ(lines.size(), 4u);
+  std::sort(lines.begin(), lines.end() - 1);
+  const auto mine = nlohmann::json::parse(lines[1]);
+  EXPECT_EQ(mine["difference"], "missing_there");
+  EXPECT_EQ(mine["key"], "left");
+  EXPECT_EQ(mine["key_hex"], "6c656674");
   const auto result = nlohmann::json::parse(lines.back());
   EXPECT_EQ(result["equal"], false);
   EXPECT_EQ(result["complete"], true);
@@ -105,7 +110,7 @@ TEST_F(ToolTest, QuarantinedPairsAreNotCalledEqual) {
   ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
   a->Put("mine alone", "value");
   ASSERT_TRUE(IsOk(
-      StoreAccess::StoreOf(a->db())->db()->Put({}, "mine alone", "valuf")));
+      StoreAccess::IndexedOf(a->db())->db()->Put({}, "mine alone", "valuf")));
   ASSERT_TRUE(IsOk(a->replicator()->ScrubNow()));
   EXPECT_EQ(Verify(a->address(), b->address()), kVerifyError);
   EXPECT_THAT(err_.str(), HasSubstr("1 here, 0 at the peer"));
@@ -246,6 +251,38 @@ TEST_F(ToolTest, TheSecretThatIsGivenCounts) {
   EXPECT_THAT(err_.str(), HasSubstr("--secret FILE"));
 }
 
+// A new CA in a mistyped directory would be of no use, and would stay there.
+TEST_F(ToolTest, AMistypedTrialDirectoryIsNotMade) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  StatusToolOptions options;
+  options.replica = a->address();
+  options.credentials = TestCredentials();
+  options.credentials.secret_file =
+      options.credentials.trial_directory + "/trial-secret";
+  const std::string typo = directory_ + "/typo";
+  options.credentials.trial_directory = typo;
+  EXPECT_EQ(RunStatus(options, out_, err_), 2);
+  EXPECT_THAT(err_.str(),
+              HasSubstr(typo + " holds no trial-ca.pem: give the directory "
+                               "that the replicas use"));
+  EXPECT_FALSE(std::filesystem::exists(typo));
+  // Nor is its secret missed first.
+  options.credentials.secret_file.clear();
+  err_.str("");
+  EXPECT_EQ(RunStatus(options, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr(typo + " holds no trial-ca.pem"));
+  a->Stop();
+  a->Close();
+  VerifyToolOptions verify;
+  verify.left = a->setting().directory;
+  verify.right = "127.0.0.1:1";
+  verify.credentials = options.credentials;
+  err_.str("");
+  EXPECT_EQ(RunVerify(verify, out_, err_), kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr(typo + " holds no trial-ca.pem"));
+}
+
 TEST_F(ToolTest, WhichOfTwoDirectoriesWasWrittenToIsSaid) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
@@ -266,7 +303,7 @@ TEST_F(ToolTest, WhichOfTwoDirectoriesWasWrittenToIsSaid) {
   }
   EXPECT_EQ(Verify(left, right), kVerifyError);
   EXPECT_THAT(err_.str(),
-              HasSubstr(right + " was opened for writing without the library"));
+              HasSubstr(right + " was written to since its last clean close"));
 }
 
 TEST_F(ToolTest, Status) {

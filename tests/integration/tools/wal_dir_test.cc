@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/json.h"
+#include "replication/admin/json.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replicated_db.h"
@@ -155,7 +155,7 @@ TEST_F(WalDirTest, WhatIsPlainAlreadyIsCalledSo) {
   EXPECT_EQ(Detach("db"), 2);
   EXPECT_THAT(err_.str(), HasSubstr("it is a plain database already"));
   EXPECT_EQ(Restamp("db"), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("it is a plain database already"));
+  EXPECT_THAT(err_.str(), HasSubstr("it is a plain database, not a replica"));
   EXPECT_EQ(Detach("nowhere"), 2);
   EXPECT_THAT(err_.str(), HasSubstr("is not a RocksDB database"));
 }
@@ -179,6 +179,7 @@ TEST_F(WalDirTest, CallersOptionsThatMissTheLogAreRefused) {
   const rocksdb::Status restamped =
       ReplicatedDB::Restamp({}, replication_, Path("db"), {}, &result);
   EXPECT_TRUE(restamped.IsInvalidArgument()) << restamped.ToString();
+  EXPECT_THAT(restamped.ToString(), HasSubstr(Path("log")));
   EXPECT_EQ(CountPairs("db", Path("log"), false), kPairs);
   rocksdb::DBOptions right;
   right.wal_dir = Path("log/");

@@ -4,11 +4,11 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "replication/store/index_entry.h"
-#include "replication/store/index_key.h"
-#include "replication/store/membership.h"
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/membership.h"
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/table.h"
 
@@ -244,7 +244,7 @@ GcState Machine::gc() const {
 
 Status Machine::ReadKey(const Key& key, Held* held) {
   *held = {};
-  const IndexReader& reader = StoreAccess::StoreOf(db_.get())->reader();
+  const IndexReader& reader = StoreAccess::IndexedOf(db_.get())->reader();
   ColumnFamilyHandle* const handle = Handle(key.first);
   std::string bytes;
   Status status = db_->Get(rocksdb::ReadOptions(), handle, key.second, &bytes);
@@ -282,7 +282,7 @@ Status Machine::Read(Holdings* holdings, std::vector<std::string>* wrong) {
     }
     if (!it->status().ok()) return it->status();
   }
-  const IndexReader& reader = StoreAccess::StoreOf(db_.get())->reader();
+  const IndexReader& reader = StoreAccess::IndexedOf(db_.get())->reader();
   const std::unique_ptr<rocksdb::Iterator> it(
       db_->NewIterator(options, reader.index()));
   std::string first;

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "replication/protocol/tombstone_gc.h"
-#include "replication/replica.h"
+#include "replication/membership/tombstone_gc.h"
+#include "replication/peering/replica.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
-#include "sketch/version.h"
+#include "sketch/element/version.h"
 #include "tests/simulation/store/simulated_env.h"
 #include "tests/support/forgetful_disk.h"
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "replication/admission.h"
-#include "replication/link.h"
+#include "replication/peering/admission.h"
+#include "replication/peering/link.h"
 
 namespace rocksync::store_simulation {
 namespace {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string_view>
 
-#include "replication/replica.h"
+#include "replication/peering/replica.h"
 #include "rocksdb/status.h"
 
 namespace rocksync::store_simulation {

@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replication/protocol/apply.h"
+#include "replication/session/conflict.h"
+#include "replication/store/store_access.h"
 
 namespace rocksync::store_simulation {
 namespace {
@@ -182,25 +183,27 @@ void Oracle::Opened(Machine* machine, Durable* durable) {
     Broke(absl::StrCat(who, " is opened as incarnation ", identity.incarnation,
                        " and was ", durable->incarnation));
   }
-  if (identity.first_clock < durable->clock) {
-    Broke(absl::StrCat(who, "'s clock starts from ", identity.first_clock >> 16,
+  const uint64_t first_clock =
+      StoreAccess::IncarnationOf(machine->db()).first_clock;
+  if (first_clock < durable->clock) {
+    Broke(absl::StrCat(who, "'s clock starts from ", first_clock >> 16,
                        " and said ", durable->clock >> 16));
   }
-  if (now.list.epoch < durable->epoch) {
+  if (now.epoch < durable->epoch) {
     Broke(absl::StrCat(who, " has gone back to the member list of epoch ",
-                       now.list.epoch, " from ", durable->epoch));
+                       now.epoch, " from ", durable->epoch));
   }
   // One of an earlier epoch than the list's may fall back to a peer's (Agree).
-  if (now.stable_epoch == now.list.epoch &&
+  if (now.stable_epoch == now.epoch &&
       now.stable_epoch == durable->stable_epoch &&
       now.stable_time < durable->stable_time) {
     Broke(absl::StrCat(who, " has gone back to the stable time ",
                        now.stable_time >> 16, " from ",
                        durable->stable_time >> 16));
   }
-  const std::optional<size_t> me = now.list.Find(identity.replica_id);
-  if (me && now.list.epoch == durable->epoch &&
-      now.acknowledged[*me] < durable->acknowledged) {
+  const Member* const me = now.Find(identity.replica_id);
+  if (me != nullptr && now.epoch == durable->epoch &&
+      me->acknowledged < durable->acknowledged) {
     Broke(absl::StrCat(who, " no longer acknowledges what it acknowledged"));
   }
   Reached(now.stable_time);

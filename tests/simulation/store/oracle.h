@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "replication/protocol/tombstone_gc.h"
-#include "sketch/version.h"
+#include "replication/membership/tombstone_gc.h"
+#include "sketch/element/version.h"
 #include "tests/simulation/store/machine.h"
 
 namespace rocksync::store_simulation {

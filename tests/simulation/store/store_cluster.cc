@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "replication/store/random_bits.h"
-#include "replication/store/store.h"
+#include "replication/store/format/random_bits.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/indexed_db.h"
 #include "tests/simulation/store/store_cluster_state.h"
 
 namespace rocksync::store_simulation {
@@ -237,13 +237,13 @@ void StoreCluster::Watch(Node* node) {
   const GcState now = node->machine->gc();
   oracle_.Reached(now.stable_time);
   if (node->machine->disk()->killed()) return;
-  const std::optional<size_t> me = now.list.Find(node->machine->id());
+  const Member* const me = now.Find(node->machine->id());
   if (now.stable_time > node->durable.stable_time) ++result_.stable_times;
-  node->durable.clock = node->machine->db()->Identity().clock;
-  node->durable.epoch = now.list.epoch;
+  node->durable.clock = StoreAccess::IncarnationOf(node->machine->db()).clock;
+  node->durable.epoch = now.epoch;
   node->durable.stable_time = now.stable_time;
   node->durable.stable_epoch = now.stable_epoch;
-  node->durable.acknowledged = me ? now.acknowledged[*me] : 0;
+  node->durable.acknowledged = me != nullptr ? me->acknowledged : 0;
 }
 
 std::string StoreCluster::NewValue() {
@@ -266,7 +266,7 @@ void StoreCluster::WriteSomething(Node* node) {
   const WorkHold waits(&work_, true);
   rocksdb::WriteOptions options;
   options.sync = random_.OneIn(shape_.sync_one_in);
-  Store* const store = StoreAccess::StoreOf(node->machine->db());
+  IndexedDB* const store = StoreAccess::IndexedOf(node->machine->db());
   LeafDigests::Readied readied;
   const bool unnoted = options_.fault == StoreFault::kDigestNotNoted &&
                        node == nodes_[0].get() && random_.OneIn(3) &&

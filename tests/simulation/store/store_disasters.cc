@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/protocol/incarnation.h"
-#include "replication/store/index_key.h"
-#include "replication/store/meta_records.h"
-#include "replication/store/scrub.h"
+#include "replication/membership/incarnation.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/scrub.h"
 #include "tests/simulation/store/store_cluster_state.h"
 
 namespace rocksync::store_simulation {
@@ -337,8 +337,7 @@ void StoreCluster::SetList() {
     if (node->durable.replica_id == 0) return;  // not opened yet
     ids.push_back(node->durable.replica_id);
     if (!node->up() || node->sick) continue;
-    const bool newest =
-        node->machine->gc().list.epoch >= std::min(epoch_, left);
+    const bool newest = node->machine->gc().epoch >= std::min(epoch_, left);
     if (newest && (at == nullptr || at->old)) at = node;
   }
   if (operator_at_ != nullptr && !operator_at_->gone) {
@@ -349,7 +348,7 @@ void StoreCluster::SetList() {
       std::adjacent_find(ids.begin(), ids.end()) != ids.end()) {
     return;
   }
-  const uint64_t epoch = std::max(epoch_, at->machine->gc().list.epoch) + 1;
+  const uint64_t epoch = std::max(epoch_, at->machine->gc().epoch) + 1;
   const Status status = at->machine->db()->SetMembers(epoch, ids);
   Trace(at->name(), " sets the list of epoch ", epoch, ", ", ids.size(),
         " members: ", status.ToString());

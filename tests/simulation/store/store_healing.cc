@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/protocol/messages.h"
-#include "replication/store/scrub.h"
+#include "replication/session/messages.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/scrub.h"
 #include "tests/simulation/store/store_cluster_state.h"
 
 namespace rocksync::store_simulation {
@@ -159,7 +159,7 @@ bool StoreCluster::AllEqual() {
     for (const auto& [key, held] : holdings) {
       if (held.quarantined) return false;
     }
-    if (node->machine->gc().list.epoch != epoch_) return false;
+    if (node->machine->gc().epoch != epoch_) return false;
     if (!wrong.empty()) return false;
     all.push_back(std::move(holdings));
     stable_times.push_back(node->machine->gc().stable_time);
@@ -205,7 +205,7 @@ void StoreCluster::Heal() {
     if (!node->up()) return oracle_.Broke(node->name() + " stays down");
     machines.push_back(node->machine.get());
     disks.push_back(&node->durable);
-    const uint64_t epoch = node->machine->gc().list.epoch;
+    const uint64_t epoch = node->machine->gc().epoch;
     if (epoch != epoch_) {
       oracle_.Broke(absl::StrCat(node->name(), " stays at epoch ", epoch,
                                  ", the newest is ", epoch_));

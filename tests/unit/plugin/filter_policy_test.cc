@@ -40,6 +40,14 @@ TEST(FilterPolicyTest, TakesTheBitsAskedFor) {
   }
 }
 
+// Braces stand for options, never for a size of 0 bits.
+TEST(FilterPolicyTest, EmptyBracesAreTheDefaults) {
+  EXPECT_EQ(NewFilterPolicy({})->GetId(), "rocksync:10");
+  EXPECT_EQ(NewFilterPolicy({12, false, 10})->GetId(), "rocksync:12:uniform");
+  EXPECT_EQ(NewFilterPolicy(12)->GetId(), "rocksync:12");
+  EXPECT_EQ(NewFilterPolicy(12.5F)->GetId(), "rocksync:12.5");
+}
+
 TEST(FilterPolicyTest, OptionsOutOfRangeAreNamedAndMovedIntoIt) {
   const double nan = std::nan("");
   const double infinity = std::numeric_limits<double>::infinity();

@@ -1,0 +1,100 @@
+#include "replication/admin/admin_client.h"
+
+#include <algorithm>
+
+#include "replication/peering/admission.h"
+#include "replication/peering/link.h"
+#include "replication/peering/session_runner.h"
+#include "replication/peering/status.h"
+#include "replication/session/messages.h"
+
+namespace rocksync {
+namespace {
+
+constexpr int kBusyTries = 100;
+
+bool NeverCancelled() { return false; }
+
+rocksdb::Status Refused(const Reply& reply) {
+  return rocksdb::Status::Aborted("the replica says", reply.text);
+}
+
+}  // namespace
+
+rocksdb::Status AdminClient::Open(const AdminTarget& target,
+                                  const Request& request,
+                                  std::unique_ptr<AdminClient>* admin_client) {
+  std::unique_ptr<AdminClient> opened(new AdminClient);
+  opened->target_ = target;
+  rocksdb::Status s = target.transport->Connect(
+      target.address, target.timeout, NeverCancelled, &opened->connection_);
+  if (s.ok()) s = opened->Ask(request);
+  if (s.ok()) *admin_client = std::move(opened);
+  return s;
+}
+
+rocksdb::Status AdminClient::Ask(const Request& request) {
+  Admission admission;
+  const rocksdb::Status s =
+      AuthHelloAt({.cluster = target_.cluster,
+                   .secret = target_.secret,
+                   .shown_id = target_.transport->replica_id(),
+                   .timeout = std::min(kProveTimeout, target_.timeout)},
+                  connection_.get(), &admission);
+  if (!s.ok()) return s;
+  seed_.dialer_nonce = admission.dialer_nonce;
+  seed_.listener_nonce = admission.listener_nonce;
+  connection_->SetFrameLimit(kMaxFrameBytes);  // for the answer
+  return connection_->Send(RequestMessage(target_.secret, admission.auth_hello,
+                                          admission.challenge, request),
+                           target_.timeout);
+}
+
+rocksdb::Status AdminClient::Answer(
+    std::chrono::milliseconds patience,
+    const std::function<void(const std::string&)>& line, std::string* last) {
+  for (;;) {
+    std::string message;
+    rocksdb::Status s = connection_->Receive(&message, patience);
+    Reply reply;
+    if (s.ok()) s = ToRocksDb(ReadReply(message, &reply));
+    if (!s.ok()) return s;
+    switch (reply.kind) {
+      case Reply::Kind::kError:
+        return Refused(reply);
+      case Reply::Kind::kDone:
+        *last = std::move(reply.text);
+        return s;
+      case Reply::Kind::kLine:
+        if (line != nullptr) line(reply.text);
+        break;
+    }
+  }
+}
+
+rocksdb::Status AdminClient::Compare(StorageView* mine, const VerifyTask& task,
+                                     SessionReport* report) {
+  TokenBucket unlimited;
+  for (int attempt = 0; attempt < kBusyTries; ++attempt) {
+    Heartbeat heartbeat(connection_.get(), target_.timeout, NeverCancelled);
+    SessionContext context;
+    context.cancelled = [&heartbeat] { return heartbeat.Poll(); };
+    context.storage = mine;
+    context.now_ms = MonotonicMs;
+    context.verify = &task;
+    const std::unique_ptr<Session> session =
+        NewSession(Role::kInitiator, SessionOptions(), seed_, context);
+    ++seed_.session_number;
+    const SessionRunEnd end =
+        DriveSession({.io_timeout = target_.timeout,
+                      .cancelled = NeverCancelled,
+                      .heartbeat = &heartbeat,
+                      .bytes = &unlimited},
+                     "", session.get(), connection_.get());
+    *report = session->report();
+    if (!end.status.ok() || !report->busy) return end.status;
+  }
+  return rocksdb::Status::Busy("the replica is in sessions with others");
+}
+
+}  // namespace rocksync

@@ -1,0 +1,59 @@
+// The operator's side of an admin request: a connection to a running replica
+// that carries one request.
+
+#ifndef ROCKSYNC_REPLICATION_ADMIN_ADMIN_CLIENT_H_
+#define ROCKSYNC_REPLICATION_ADMIN_ADMIN_CLIENT_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "replication/admin/admin_messages.h"
+#include "replication/session/session.h"
+#include "replication/session/storage_view.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+// Whom to ask, and what proves that one may.
+struct AdminTarget {
+  std::shared_ptr<Transport> transport;
+  std::string address;
+  std::string cluster;  // its name
+  ClusterSecret secret{};
+  std::chrono::milliseconds timeout{30'000};  // for each message but the first
+                                              // of an answer
+};
+
+// Not thread-safe.
+class AdminClient {
+ public:
+  // Connects and asks. InvalidArgument: one of the two refuses the other.
+  static rocksdb::Status Open(const AdminTarget& target, const Request& request,
+                              std::unique_ptr<AdminClient>* admin_client);
+
+  // The answer, line by line, at most `patience` apart; `line` may be null.
+  // OK: `*last` is the text of the last one. InvalidArgument or Aborted: what
+  // the replica says instead of an answer.
+  rocksdb::Status Answer(std::chrono::milliseconds patience,
+                         const std::function<void(const std::string&)>& line,
+                         std::string* last);
+
+  // After a request to compare was answered: one session, as initiator.
+  rocksdb::Status Compare(StorageView* mine, const VerifyTask& task,
+                          SessionReport* report);
+
+ private:
+  AdminClient() = default;
+  rocksdb::Status Ask(const Request& request);
+
+  AdminTarget target_;
+  std::unique_ptr<Connection> connection_;
+  SessionSeed seed_{};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_ADMIN_ADMIN_CLIENT_H_

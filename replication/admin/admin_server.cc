@@ -1,0 +1,132 @@
+#include "replication/admin/admin_server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "replication/admin/status_report.h"
+#include "replication/peering/link.h"
+#include "replication/peering/session_runner.h"
+#include "replication/peering/status.h"
+#include "replication/peering/throttled_view.h"
+#include "replication/session/session.h"
+#include "replication/store/store_access.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kAdminSlotWait{500};
+// A tool that compares looks again after at most this long; the transport
+// closes idle connections sooner.
+constexpr std::chrono::hours kBetweenLooks{1};
+
+}  // namespace
+
+rocksdb::Status AdminServer::Send(Connection* connection, Reply::Kind kind,
+                                  const std::string& text) {
+  return connection->Send(ReplyMessage({kind, text}),
+                          replica_->options.io_timeout);
+}
+
+rocksdb::Status AdminServer::Serve(std::unique_ptr<Connection> connection,
+                                   const Admission& admission) {
+  std::string message;
+  rocksdb::Status s =
+      connection->Receive(&message, replica_->options.io_timeout);
+  Request request;
+  if (s.ok()) {
+    s = ToRocksDb(ReadRequest(
+        replica_->db->replication_options().cluster_secret,
+        admission.auth_hello, admission.challenge, message, &request));
+  }
+  if (s.ok()) {
+    rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,
+                 "[rocksync] %s asks (%d)", connection->peer_name().c_str(),
+                 static_cast<int>(request.kind));
+    s = Answer(connection.get(), request,
+               {.dialer_nonce = admission.dialer_nonce,
+                .listener_nonce = admission.listener_nonce,
+                .session_number = 0});
+  }
+  if (!s.ok()) {
+    (void)Send(connection.get(), Reply::Kind::kError, s.ToString());
+  }
+  return s;
+}
+
+rocksdb::Status AdminServer::Answer(Connection* connection,
+                                    const Request& request,
+                                    const SessionSeed& seed) {
+  switch (request.kind) {
+    case Request::Kind::kStatus:
+      return Send(connection, Reply::Kind::kDone,
+                  StatusReport(*replica_).Text());
+    case Request::Kind::kVerify:
+      return Verify(connection, request);
+    case Request::Kind::kCompare:
+      return Compare(connection, request, seed);
+  }
+  return rocksdb::Status::InvalidArgument("an unknown request");
+}
+
+rocksdb::Status AdminServer::Verify(Connection* connection,
+                                    const Request& request) {
+  constexpr uint64_t kLongestSettleMs = 3'600'000;
+  VerifyOptions options;
+  options.max_keys = request.max_keys;
+  options.settle = milliseconds(
+      static_cast<int64_t>(std::min(request.settle_ms, kLongestSettleMs)));
+  VerifyResult result;
+  rocksdb::Status sent;
+  const rocksdb::Status s = verify_(
+      request.peer, options,
+      [&](const KeyDifference& difference) {
+        if (!sent.ok()) return;
+        sent = Send(connection, Reply::Kind::kLine, ToJson(difference).Text());
+      },
+      &result);
+  if (!s.ok()) return s;
+  if (!sent.ok()) return sent;
+  return Send(connection, Reply::Kind::kDone, ToJson(result).Text());
+}
+
+rocksdb::Status AdminServer::Compare(Connection* connection,
+                                     const Request& request, SessionSeed seed) {
+  if (request.families != replica_->db->ReplicatedFamilies()) {
+    return rocksdb::Status::InvalidArgument(
+        "the replicated families of the two databases differ");
+  }
+  rocksdb::Status s = Send(connection, Reply::Kind::kDone, "");
+  const std::unique_ptr<StorageView> view =
+      NewThrottledView(StoreAccess::NewView(replica_->db),
+                       &replica_->index_reads, replica_->stopped);
+  while (s.ok() && !replica_->stopping) {
+    std::string first;
+    // The tool ends it by closing the connection.
+    if (!connection->Receive(&first, kBetweenLooks).ok()) break;
+    const SessionSlot slot = replica_->slots.AcquireForIncoming(kAdminSlotWait);
+    Heartbeat heartbeat(connection, replica_->options.io_timeout,
+                        replica_->stopped);
+    SessionContext context;
+    context.storage = view.get();
+    context.now_ms = MonotonicMs;
+    context.cancelled = [&heartbeat] { return heartbeat.Poll(); };
+    context.busy = !slot;
+    context.verify_only = true;
+    const std::unique_ptr<Session> session = NewSession(
+        Role::kResponder, ToSessionOptions(*replica_), seed, context);
+    ++seed.session_number;
+    const SessionRunEnd end =
+        DriveSession({.io_timeout = replica_->options.io_timeout,
+                      .cancelled = replica_->stopped,
+                      .heartbeat = &heartbeat,
+                      .bytes = &replica_->bytes},
+                     std::move(first), session.get(), connection);
+    if (!end.connection_usable) return end.status;
+  }
+  return s;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,51 @@
+// Answers the admin requests that operators' tools send over accepted
+// connections.
+
+#ifndef ROCKSYNC_REPLICATION_ADMIN_ADMIN_SERVER_H_
+#define ROCKSYNC_REPLICATION_ADMIN_ADMIN_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "replication/admin/admin_messages.h"
+#include "replication/peering/admission.h"
+#include "replication/peering/replica.h"
+#include "replication/session/session.h"
+#include "rocksync/transport.h"
+#include "rocksync/verify.h"
+
+namespace rocksync {
+
+// Replicator::Verify.
+using VerifyCall = std::function<rocksdb::Status(
+    const std::string& peer, const VerifyOptions& options,
+    const DifferenceCallback& differs, VerifyResult* result)>;
+
+// Thread-safe. `replica` must outlive it.
+class AdminServer {
+ public:
+  AdminServer(Replica* replica, VerifyCall verify)
+      : replica_(replica), verify_(std::move(verify)) {}
+
+  // Receives and answers one request of a client that was admitted. Not OK:
+  // what was wrong with it; the client has been told.
+  rocksdb::Status Serve(std::unique_ptr<Connection> connection,
+                        const Admission& admission);
+
+ private:
+  rocksdb::Status Answer(Connection* connection, const Request& request,
+                         const SessionSeed& seed);
+  rocksdb::Status Verify(Connection* connection, const Request& request);
+  rocksdb::Status Compare(Connection* connection, const Request& request,
+                          SessionSeed seed);
+  rocksdb::Status Send(Connection* connection, Reply::Kind kind,
+                       const std::string& text);
+
+  Replica* const replica_;
+  const VerifyCall verify_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_ADMIN_ADMIN_SERVER_H_

@@ -1,0 +1,55 @@
+// JSON objects for answers to operators: written only, never parsed here.
+
+#ifndef ROCKSYNC_REPLICATION_ADMIN_JSON_H_
+#define ROCKSYNC_REPLICATION_ADMIN_JSON_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rocksync {
+
+// One object, on one line; fields in the order of the calls.
+class JsonObject {
+ public:
+  // Text; bytes that are not printable ASCII become '?'.
+  JsonObject& Add(std::string_view name, std::string_view text);
+  JsonObject& Add(std::string_view name, const char* text) {
+    return Add(name, std::string_view(text));
+  }
+  JsonObject& Add(std::string_view name, uint64_t number);
+  JsonObject& Add(std::string_view name, bool value);
+  JsonObject& Add(std::string_view name, const JsonObject& object);
+  JsonObject& Add(std::string_view name, const std::vector<JsonObject>& list);
+  JsonObject& Add(std::string_view name, const std::vector<std::string>& list);
+
+  // "family", "key" and "key_hex", as everything names a key: the first two
+  // Readable, the third its bytes. "key" is left out where it is longer than
+  // kLongestReadableKey, so that an object stays smaller than a message.
+  JsonObject& AddKey(std::string_view family, std::string_view key);
+
+  std::string Text() const { return "{" + fields_ + "}"; }
+
+ private:
+  JsonObject& AddRaw(std::string_view name, std::string_view value);
+  std::string fields_;
+};
+
+inline constexpr size_t kLongestReadableKey = size_t{64} << 10;
+
+// A key or name as people read it: itself if it is printable ASCII without
+// blanks and does not begin with 0x, else 0x and HexBytes. No two look the
+// same.
+std::string Readable(std::string_view bytes);
+
+// Two lower-case hex digits a byte.
+std::string HexBytes(std::string_view bytes);
+
+// 16 hex digits, as certificates have them.
+std::string HexId(uint64_t id);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_ADMIN_JSON_H_

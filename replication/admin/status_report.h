@@ -1,0 +1,21 @@
+// What operators are told, as JSON.
+
+#ifndef ROCKSYNC_REPLICATION_ADMIN_STATUS_REPORT_H_
+#define ROCKSYNC_REPLICATION_ADMIN_STATUS_REPORT_H_
+
+#include "replication/admin/json.h"
+#include "replication/peering/replica.h"
+#include "rocksync/verify.h"
+
+namespace rocksync {
+
+// How this replica is.
+JsonObject StatusReport(const Replica& replica);
+
+// One line of a comparison, and its last.
+JsonObject ToJson(const KeyDifference& difference);
+JsonObject ToJson(const VerifyResult& result);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_ADMIN_STATUS_REPORT_H_

@@ -1,0 +1,53 @@
+// What a replica says of itself to a peer, at set-up and, on a connection that
+// lasts, between sessions; and what is remembered of what others said.
+
+#ifndef ROCKSYNC_REPLICATION_MEMBERSHIP_ANNOUNCEMENT_H_
+#define ROCKSYNC_REPLICATION_MEMBERSHIP_ANNOUNCEMENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "replication/membership/incarnation.h"
+#include "replication/membership/tombstone_gc.h"
+
+namespace rocksync {
+
+struct Announcement {
+  uint64_t reading = 0;
+  GcState gc;
+
+  // The state as a replica that hears it of this peer may take it: the peer's
+  // own incarnation up to its reading, and of all readings no more than
+  // `trusted` makes of them.
+  GcState AsTrusted(
+      uint64_t peer_id,
+      const std::function<uint64_t(uint64_t reading)>& trusted) const;
+
+  // A message of its own: head | reading (8) | GcState.
+  std::string Encode() const;
+  [[nodiscard]] bool DecodeFrom(std::string_view message);
+};
+
+// What members said last, each in its present incarnation. Not durable: what is
+// overtaken has been said a moment ago.
+class Sayings {
+ public:
+  // A member of the list that it says it has.
+  void Note(uint64_t replica_id, const IncarnationId& incarnation,
+            const Announcement& said);
+  Said Of(uint64_t replica_id, const IncarnationId& incarnation) const;
+
+ private:
+  struct Last {
+    IncarnationId incarnation;
+    Said said;
+  };
+  std::map<uint64_t, Last> last_;  // by replica id
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_MEMBERSHIP_ANNOUNCEMENT_H_

@@ -1,0 +1,205 @@
+// Who may talk to whom, and who takes over whose member list.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "replication/membership/tombstone_gc.h"
+
+namespace rocksync {
+namespace {
+
+MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
+  return {Meeting::kNotMember,
+          absl::StrCat("replica ", HexOf(id),
+                       " is not in the member list of epoch ", epoch,
+                       "; add it by a newer list, or, if it was removed, export"
+                       " what it alone holds (`rocksync rescue`) and start it"
+                       " anew")};
+}
+
+MeetingVerdict AcknowledgedMore(uint64_t id) {
+  return {Meeting::kRolledBack,
+          absl::StrCat("replica ", HexOf(id),
+                       " acknowledged more than it now knows of; if this goes"
+                       " on, an older state of its disk is back: export what"
+                       " it alone holds (`rocksync rescue`) and open it as a"
+                       " new replica (open_copy_as_new_replica)"),
+          id};
+}
+
+MeetingVerdict BehindWithData(uint64_t id) {
+  return {Meeting::kOutOfReach,
+          absl::StrCat("replica ", HexOf(id),
+                       " joined with data, or took pairs of a member that did,"
+                       " that may have been deleted and collected since;"
+                       " export what the one with the data alone holds"
+                       " (`rocksync rescue`) and start it empty, or from a"
+                       " fresh copy of a member; TombstoneGcStats::unproven"
+                       " says which members are such")};
+}
+
+// What a member, listed since this epoch, has acknowledged as far as a witness
+// knows: what the witness heard, and every stable time that was reached
+// meanwhile.
+uint64_t KnownAcknowledged(const GcState& witness, uint64_t id,
+                           uint64_t since) {
+  const Member* const member = witness.Find(id);
+  const uint64_t heard = member != nullptr ? member->acknowledged : 0;
+  return since <= witness.reached.epoch ? std::max(heard, witness.reached.time)
+                                        : heard;
+}
+
+// What is acknowledged is written down before it is said, so nobody who kept
+// its disk falls behind what others heard of it.
+bool FellBehind(const GcState& itself, uint64_t id, uint64_t since,
+                const Said& said, const GcState& witness) {
+  return std::max(itself.max_acknowledged, said.max_acknowledged) <
+         KnownAcknowledged(witness, id, since);
+}
+
+// Of two with one list, or of which `newer` has the newer one.
+std::optional<uint64_t> RolledBack(const GcState& newer, const GcState& mine,
+                                   uint64_t my_id, const GcState& peer,
+                                   uint64_t peer_id, const SaidByBoth& said) {
+  const auto since = [&](uint64_t id) { return newer.Find(id)->since; };
+  if (FellBehind(mine, my_id, since(my_id), said.mine, peer)) return my_id;
+  if (FellBehind(peer, peer_id, since(peer_id), said.theirs, mine)) {
+    return peer_id;
+  }
+  return std::nullopt;
+}
+
+// Of two with data from outside the list, or from before it, the one that is
+// behind.
+std::optional<uint64_t> OutOfReach(const GcState& a, uint64_t a_id,
+                                   const GcState& b, uint64_t b_id) {
+  if (a.unproven && a.purged < b.purged) return a_id;
+  if (b.unproven && b.purged < a.purged) return b_id;
+  return std::nullopt;
+}
+
+MeetingVerdict JudgeOneEpoch(const GcState& mine, uint64_t my_id,
+                             const GcState& peer, uint64_t peer_id,
+                             const SaidByBoth& said) {
+  if (mine.epoch == 0) {
+    if (mine.stable_time == peer.stable_time && mine.purged == peer.purged)
+      return {};
+    return {Meeting::kOutOfReach,
+            absl::StrCat("replicas ", HexOf(my_id), " and ", HexOf(peer_id),
+                         " have no member list, and one has collected deletes"
+                         " that the other may not know; name both in a member"
+                         " list")};
+  }
+  if (!mine.HasListOf(peer)) {
+    return {Meeting::kConflict,
+            absl::StrCat("replicas ", HexOf(my_id), " and ", HexOf(peer_id),
+                         " have different member lists of one epoch, ",
+                         mine.epoch, "; set a newer list on one member")};
+  }
+  for (const uint64_t id : {my_id, peer_id}) {
+    if (mine.Find(id) == nullptr) return NotMember(id, mine.epoch);
+  }
+  if (const auto back = RolledBack(mine, mine, my_id, peer, peer_id, said)) {
+    return AcknowledgedMore(*back);
+  }
+  if (const auto behind = OutOfReach(mine, my_id, peer, peer_id)) {
+    return BehindWithData(*behind);
+  }
+  return {};
+}
+
+// A member of the newer list that claims to have been listed in the older one's
+// epoch, by another list: the newer one follows that.
+const Member* NotListedInBetween(const GcState& older, const GcState& newer) {
+  for (const Member& member : newer.members) {
+    if (member.since > older.epoch) continue;
+    const Member* const before = older.Find(member.replica_id);
+    if (before == nullptr || before->since != member.since) return &member;
+  }
+  return nullptr;
+}
+
+// Why the newer list cannot follow the older one, which replica `older_id` has;
+// nothing if it can.
+std::optional<MeetingVerdict> WhyNotFollowing(const GcState& older,
+                                              uint64_t older_id,
+                                              const GcState& newer) {
+  const std::string lists =
+      absl::StrCat("the member list of epoch ", newer.epoch,
+                   " does not follow that of epoch ", older.epoch, ": ");
+  if (older.epoch > 0 && newer.Find(older_id)->since > older.epoch) {
+    return MeetingVerdict{
+        Meeting::kConflict,
+        absl::StrCat(lists, "replica ", HexOf(older_id),
+                     " was removed in between, or the newer list was set on"
+                     " a member that did not have the older one yet (then"
+                     " export what it alone holds by `rocksync rescue` and"
+                     " start it anew), or it was set on a replica that was"
+                     " no member (then set a newer one on a member)")};
+  }
+  if (const Member* const stranger = NotListedInBetween(older, newer)) {
+    return MeetingVerdict{
+        Meeting::kConflict,
+        absl::StrCat(lists, "it has replica ", HexOf(stranger->replica_id),
+                     " for a member since epoch ", stranger->since,
+                     ", which the older list does not; it was set on a"
+                     " replica that did not have that list. Set one of a"
+                     " larger epoch on a member that has it; who then is"
+                     " refused exports what it alone holds (`rocksync"
+                     " rescue`) and starts anew")};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MeetingVerdict GcState::JudgeMeeting(uint64_t my_id, const GcState& peer,
+                                     uint64_t peer_id,
+                                     const SaidByBoth& said) const {
+  if (epoch == peer.epoch) {
+    return JudgeOneEpoch(*this, my_id, peer, peer_id, said);
+  }
+  const bool learn = epoch < peer.epoch;
+  const GcState& newer = learn ? peer : *this;
+  const GcState& older = learn ? *this : peer;
+  const uint64_t older_id = learn ? my_id : peer_id;
+  for (const uint64_t id : {my_id, peer_id}) {
+    if (newer.Find(id) == nullptr) return NotMember(id, newer.epoch);
+  }
+  if (auto refused = WhyNotFollowing(older, older_id, newer)) return *refused;
+  // Nothing is known of one that was in no list, nor does it know anything of
+  // these: its marks may be of another cluster.
+  if (older.epoch > 0) {
+    // It was in all epochs since, so it knows of those that reached something.
+    if (newer.reached.epoch > older.epoch) return AcknowledgedMore(older_id);
+    if (const auto back =
+            RolledBack(newer, *this, my_id, peer, peer_id, said)) {
+      return AcknowledgedMore(*back);
+    }
+  }
+  return {learn ? Meeting::kLearn : Meeting::kTeach, ""};
+}
+
+MeetingVerdict GcState::AdoptList(const GcState& peer, uint64_t my_id,
+                                  bool has_data) {
+  if (epoch > 0) {
+    // It had its part in what was reached in the epoch that it leaves.
+    SetStableTime(Agree(stable(), peer.stable(), epoch));
+  } else if (has_data && purged < peer.purged) {
+    return BehindWithData(my_id);
+  } else {
+    unproven = has_data;
+    bootstrapping = !has_data;
+    EnterListOf(peer.epoch);
+    // Of another cluster, then, or the peer would know.
+    if (reached.time > peer.max_acknowledged) reached = {};
+    if (!has_data) SetStableTime(peer.stable());
+  }
+  MergeMarks(peer);
+  StartKnowledge(peer.epoch, peer.members);
+  return {};
+}
+
+}  // namespace rocksync

@@ -1,0 +1,119 @@
+#include "replication/peering/admission.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+
+#include "replication/peering/status.h"
+
+namespace rocksync {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+rocksdb::Status Draw(AuthNonce* nonce) {
+  return RAND_bytes(nonce->data(), static_cast<int>(nonce->size())) == 1
+             ? rocksdb::Status::OK()
+             : rocksdb::Status::Aborted("no random bytes from OpenSSL");
+}
+
+// A connection whose messages share one deadline.
+class Doorstep {
+ public:
+  Doorstep(Connection* connection, milliseconds timeout)
+      : connection_(connection), deadline_(Clock::now() + timeout) {}
+
+  rocksdb::Status Send(const std::string& message) {
+    return connection_->Send(message, Left());
+  }
+  rocksdb::Status Receive(std::string* message) {
+    return connection_->Receive(message, Left());
+  }
+  // OK, or the peer is told why not, as far as it still listens.
+  rocksdb::Status Judge(const absl::Status& verdict) {
+    rocksdb::Status s = ToRocksDb(verdict);
+    if (absl::IsFailedPrecondition(verdict)) {
+      (void)Send(FarewellMessage(
+          {verdict.message().data(), verdict.message().size()}));
+    }
+    return s;
+  }
+  rocksdb::Status LetIn() {
+    connection_->SetFrameLimit(kMaxSetupFrameBytes);
+    return rocksdb::Status::OK();
+  }
+
+ private:
+  milliseconds Left() const {
+    return std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(
+                                         deadline_ - Clock::now()));
+  }
+
+  Connection* const connection_;
+  const Clock::time_point deadline_;
+};
+
+absl::Status CheckCluster(const std::string& mine, const std::string& theirs) {
+  if (mine == theirs) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "another cluster: \"" + theirs + "\" came to \"" + mine +
+      "\"; correct the address, or the cluster's name");
+}
+
+}  // namespace
+
+AdmissionTerms TermsOf(const Replica& replica) {
+  const ReplicatedDBOptions& options = replica.db->replication_options();
+  return {.cluster = options.cluster_name,
+          .secret = options.cluster_secret,
+          .shown_id = replica.transport->replica_id(),
+          .timeout = std::min(kProveTimeout, replica.options.io_timeout)};
+}
+
+rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
+                            Admission* admission) {
+  Doorstep door(connection, terms.timeout);
+  const AuthIds ids = {terms.shown_id, connection->peer_replica_id()};
+  rocksdb::Status s = Draw(&admission->dialer_nonce);
+  if (!s.ok()) return s;
+  admission->auth_hello =
+      AuthHelloMessage({terms.cluster, admission->dialer_nonce});
+  s = door.Send(admission->auth_hello);
+  if (s.ok()) s = door.Receive(&admission->challenge);
+  if (s.ok()) {
+    s = door.Judge(ReadChallenge(terms.secret, ids, admission->auth_hello,
+                                 admission->challenge,
+                                 &admission->listener_nonce));
+  }
+  if (s.ok()) {
+    s = door.Send(ProofMessage(terms.secret, ids, admission->auth_hello,
+                               admission->challenge));
+  }
+  return s.ok() ? door.LetIn() : s;
+}
+
+rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
+                                Connection* connection, Admission* admission) {
+  Doorstep door(connection, terms.timeout);
+  const AuthIds ids = {connection->peer_replica_id(), terms.shown_id};
+  rocksdb::Status s = door.Receive(&admission->auth_hello);
+  AuthHello auth_hello;
+  if (s.ok()) s = door.Judge(ReadAuthHello(admission->auth_hello, &auth_hello));
+  if (s.ok()) s = door.Judge(CheckCluster(terms.cluster, auth_hello.cluster));
+  if (s.ok()) s = Draw(&admission->listener_nonce);
+  if (!s.ok()) return s;
+  admission->dialer_nonce = auth_hello.nonce;
+  admission->challenge = ChallengeMessage(
+      terms.secret, ids, admission->auth_hello, admission->listener_nonce);
+  s = door.Send(admission->challenge);
+  std::string proof;
+  if (s.ok()) s = door.Receive(&proof);
+  if (s.ok()) {
+    s = door.Judge(ReadProof(terms.secret, ids, admission->auth_hello,
+                             admission->challenge, proof));
+  }
+  return s.ok() ? door.LetIn() : s;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,50 @@
+// Lets a peer in: both sides prove over a new connection that they know the
+// cluster's secret. Until they have, its frames are small, it has a few seconds
+// in all, and nothing that it says has an effect.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_ADMISSION_H_
+#define ROCKSYNC_REPLICATION_PEERING_ADMISSION_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "replication/membership/authentication.h"
+#include "replication/peering/replica.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+// From the first message to the last one.
+inline constexpr std::chrono::milliseconds kProveTimeout{10'000};
+
+struct AdmissionTerms {
+  std::string cluster;  // its name
+  ClusterSecret secret{};
+  uint64_t shown_id = 0;  // Transport::replica_id() of this side
+  std::chrono::milliseconds timeout = kProveTimeout;
+};
+
+struct Admission {
+  // The whole messages.
+  std::string auth_hello;
+  std::string challenge;
+  AuthNonce dialer_nonce{};
+  AuthNonce listener_nonce{};
+};
+
+AdmissionTerms TermsOf(const Replica& replica);
+
+// OK: both have proven the secret; frames of up to kMaxSetupFrameBytes are
+// received from now on. InvalidArgument: one of the two does not let the other
+// in, the message says why, and the peer has been told. Others: the connection
+// failed. AuthHelloAt is the dialer's side, AnswerAuthHello the listener's.
+rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
+                            Admission* admission);
+rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
+                                Connection* connection, Admission* admission);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_ADMISSION_H_

@@ -1,0 +1,238 @@
+#include "replication/peering/handshake.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "replication/membership/setup.h"
+#include "replication/peering/status.h"
+#include "replication/session/messages.h"
+#include "replication/store/format/random_bits.h"
+#include "replication/store/store_access.h"
+#include "replication/store/upkeep/membership.h"
+
+namespace rocksync {
+namespace {
+
+// A set-up of a few members is some hundred bytes.
+constexpr std::chrono::milliseconds kSetupTimeout{10'000};
+
+rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
+                        SetupFacts* facts) {
+  facts->cluster = replica.db->replication_options().cluster_name;
+  facts->replica_id = replica.identity.replica_id;
+  Incarnation incarnation = StoreAccess::IncarnationOf(replica.db);
+  facts->incarnation = incarnation.incarnation;
+  facts->first_clock = incarnation.first_clock;
+  facts->past = std::move(incarnation.past);
+  facts->clock = announced.reading;
+  facts->gc = announced.gc;
+  for (const auto& family : StoreAccess::Families(replica.db)) {
+    facts->families.push_back({family.name, family.comparator});
+  }
+  if (!RandomBytes(facts->nonce.data(), facts->nonce.size())) {
+    return rocksdb::Status::Aborted("no random bytes from OpenSSL");
+  }
+  return rocksdb::Status::OK();
+}
+
+// To a peer that waits for what comes of the set-up.
+void SayWhyNot(const rocksdb::Status& why, Connection* connection,
+               std::chrono::milliseconds timeout) {
+  std::string message(
+      1,
+      static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) | kLastOfTurn));
+  const bool later = why.IsTryAgain() || why.IsBusy();
+  EncodeEnd(
+      {later ? EndReason::kUnavailable : EndReason::kFailed, why.ToString()},
+      &message);
+  (void)connection->Send(message, timeout);
+}
+
+// One set-up, to its end.
+class HandshakeTalk {
+ public:
+  HandshakeTalk(Replica* replica, Role role, Connection* connection,
+                Setup* setup)
+      : replica_(replica),
+        role_(role),
+        connection_(connection),
+        setup_(setup),
+        timeout_(std::min(kSetupTimeout, replica->options.io_timeout)) {}
+
+  rocksdb::Status Run() {
+    while (!setup_->done()) {
+      rocksdb::Status s = Speak();
+      if (!s.ok()) return s;
+      if (setup_->done()) break;
+      std::string message;
+      s = connection_->Receive(&message, timeout_);
+      if (!s.ok()) return s;
+      (void)setup_->Receive(message);  // its status is asked for below
+    }
+    NoteWhatItMeans();
+    rocksdb::Status s = ToRocksDb(setup_->status());
+    if (!s.ok()) return s;
+    s = Remember();
+    if (s.ok()) return s;
+    if (setup_->meeting() == Meeting::kLearn) {
+      SayWhyNot(s, connection_, timeout_);
+    } else if (role_ == Role::kResponder) {
+      RefuseFirstSession(s);
+    }
+    return s;
+  }
+
+ private:
+  rocksdb::Status Speak() {
+    std::string message;
+    while (setup_->NextMessage(&message)) {
+      if (message.size() > kMaxSetupFrameBytes) {
+        return rocksdb::Status::InvalidArgument(
+            "a set-up of " + std::to_string(message.size()) +
+                " bytes is more than peers take",
+            "replicate fewer families, or such with shorter names");
+      }
+      const rocksdb::Status s = connection_->Send(message, timeout_);
+      if (!s.ok()) return s;
+    }
+    return rocksdb::Status::OK();
+  }
+
+  rocksdb::Status Remember() {
+    const SetupFacts& peer = setup_->peer();
+    const rocksdb::Status s = StoreAccess::Remember(
+        replica_->db, peer.replica_id,
+        {peer.incarnation, peer.first_clock, peer.clock, peer.past});
+    // Aborted would read as if somebody had stopped us.
+    return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
+  }
+
+  // The peer cannot be written down, on a full disk, say. A listener has had
+  // its last word of the set-up; the answer to the first session is the next.
+  void RefuseFirstSession(const rocksdb::Status& why) {
+    std::string message;
+    if (!connection_->Receive(&message, timeout_).ok()) return;
+    SayWhyNot(rocksdb::Status::TryAgain(why.ToString()), connection_, timeout_);
+  }
+
+  // What lets this replica open as a new one, should it be the copy or an older
+  // state, and what takes that back.
+  void NoteWhatItMeans() {
+    rocksdb::Status s;
+    if (setup_->refused() == RefusalReason::kRolledBack) {
+      s = StoreAccess::NoteSuperseded(replica_->db);
+    } else if (setup_->met_itself()) {
+      s = StoreAccess::NoteMetItself(replica_->db);
+    } else if (setup_->acknowledged_more()) {
+      s = StoreAccess::NoteAcknowledgedMore(replica_->db,
+                                            setup_->peer().replica_id);
+    } else if (setup_->status().ok()) {
+      s = StoreAccess::NoteTakenBack(replica_->db, setup_->peer().replica_id);
+    }
+    if (s.ok()) return;
+    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+                 "[rocksync] whether a peer refuses this replica as rolled "
+                 "back or as one of two could not be written down: %s",
+                 s.ToString().c_str());
+  }
+
+  Replica* const replica_;
+  const Role role_;
+  Connection* const connection_;
+  Setup* const setup_;
+  const std::chrono::milliseconds timeout_;
+};
+
+// Of a peer that was to take over a list, and did not close the connection
+// having done so.
+rocksdb::Status NotTakenOver(std::string_view message) {
+  constexpr std::string_view kWhat =
+      "the peer does not take over the newer member list: ";
+  End end;
+  if (message.empty() ||
+      static_cast<MessageType>(static_cast<uint8_t>(message[0]) & kTypeMask) !=
+          MessageType::kEnd ||
+      !DecodeEnd(message.substr(1), &end).ok()) {
+    return rocksdb::Status::InvalidArgument(
+        "the peer neither takes over the newer member list nor says why");
+  }
+  const std::string text = std::string(kWhat) + end.text;
+  return ToRocksDb(end.reason == EndReason::kUnavailable
+                       ? absl::UnavailableError(text)
+                       : absl::InternalError(text));
+}
+
+// The side with the older list takes over the newer one. The other waits for it
+// to close the connection, having done so, or to say why not.
+rocksdb::Status HandOnList(Replica* replica, const Handshake& met,
+                           Meeting meeting, Connection* connection,
+                           std::chrono::milliseconds timeout) {
+  if (meeting == Meeting::kLearn) {
+    const rocksdb::Status s =
+        StoreAccess::MembershipOf(replica->db)->Learn(met.theirs);
+    if (!s.ok()) {
+      SayWhyNot(s, connection, timeout);
+      return s;
+    }
+  } else {
+    std::string message;
+    if (connection->Receive(&message, timeout).ok()) {
+      return NotTakenOver(message);
+    }
+  }
+  return rocksdb::Status::TryAgain("a newer member list is taken over",
+                                   "the next session goes by it; sync again");
+}
+
+}  // namespace
+
+rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
+                          const IncarnationId& peer_incarnation,
+                          const Announcement& mine, const Announcement& theirs,
+                          ReplicaView* view) {
+  Terms agreed;
+  const rocksdb::Status s =
+      StoreAccess::MembershipOf(replica->db)
+          ->Agree(mine.gc, peer_id, peer_incarnation, theirs, &agreed);
+  if (s.ok()) {
+    view->AgreeOn(agreed, peer_id, peer_incarnation);
+  }
+  return s;
+}
+
+rocksdb::Status PerformHandshake(Replica* replica, Role role,
+                                 Connection* connection, Handshake* met) {
+  met->view = StoreAccess::NewView(replica->db);
+  met->mine = StoreAccess::MembershipOf(replica->db)->Announce();
+  SetupFacts facts;
+  rocksdb::Status s = FactsOf(*replica, met->mine, &facts);
+  if (!s.ok()) return s;
+  SetupPolicy policy;
+  policy.authenticated_id = connection->peer_replica_id();
+  policy.remembered = [replica](uint64_t id) {
+    return StoreAccess::Recall(replica->db, id);
+  };
+  policy.said = [replica](uint64_t id, const IncarnationId& incarnation) {
+    return StoreAccess::MembershipOf(replica->db)->SaidWith(id, incarnation);
+  };
+  Setup setup(role, facts, replica->db->replication_options().cluster_secret,
+              policy);
+  s = HandshakeTalk(replica, role, connection, &setup).Run();
+  met->peer_id = setup.peer().replica_id;
+  met->peer_incarnation = setup.peer().incarnation;
+  met->seed = setup.seed();
+  met->theirs = {setup.peer().clock, setup.peer().gc};
+  if (!s.ok()) return s;
+  if (setup.meeting() != Meeting::kAlike) {
+    return HandOnList(replica, *met, setup.meeting(), connection,
+                      std::min(kSetupTimeout, replica->options.io_timeout));
+  }
+  return AgreeWith(replica, met->peer_id, met->peer_incarnation, met->mine,
+                   met->theirs, met->view.get());
+}
+
+}  // namespace rocksync

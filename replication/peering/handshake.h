@@ -1,0 +1,46 @@
+// The handshake of a connection, carried over it: which replica the peer is,
+// and whether the two may replicate.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_HANDSHAKE_H_
+#define ROCKSYNC_REPLICATION_PEERING_HANDSHAKE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "replication/membership/announcement.h"
+#include "replication/peering/replica.h"
+#include "replication/session/session.h"
+#include "replication/store/store_access.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+struct Handshake {
+  uint64_t peer_id = 0;
+  IncarnationId peer_incarnation;
+  SessionSeed seed{};
+  // Of the families, member list and stable time that both agreed upon.
+  std::unique_ptr<ReplicaView> view;
+  // What both said of themselves.
+  Announcement mine;
+  Announcement theirs;
+};
+
+// InvalidArgument: one of the two refuses the other, the message names what
+// and the remedy; the peer has been told. TryAgain: one of the two has taken
+// over the other's member list, or what one said was overtaken on another
+// connection; connect anew. Others: the connection failed.
+rocksdb::Status PerformHandshake(Replica* replica, Role role,
+                                 Connection* connection, Handshake* met);
+
+// Agrees on the stable time with a peer that may be met. `mine`, `theirs`: what
+// the two said of themselves.
+rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
+                          const IncarnationId& peer_incarnation,
+                          const Announcement& mine, const Announcement& theirs,
+                          ReplicaView* view);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_HANDSHAKE_H_

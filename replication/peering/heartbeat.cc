@@ -1,0 +1,35 @@
+#include "replication/peering/heartbeat.h"
+
+#include <algorithm>
+
+#include "replication/session/messages.h"
+
+namespace rocksync {
+namespace {
+
+constexpr char kMessage[] = {static_cast<char>(MessageType::kHeartbeat)};
+
+}  // namespace
+
+Heartbeat::Heartbeat(Connection* connection,
+                     std::chrono::milliseconds io_timeout,
+                     std::function<bool()> cancelled)
+    : connection_(connection),
+      io_timeout_(io_timeout),
+      interval_(std::min(io_timeout / 4, kInterval)),
+      cancelled_(std::move(cancelled)) {}
+
+bool Heartbeat::Poll() {
+  if (cancelled_()) return true;
+  const Clock::time_point now = Clock::now();
+  if (now < due_) return false;
+  PeerWaits(now);
+  // Whoever has gone is found out by the next message, with a better error.
+  return !connection_->Send({kMessage, sizeof(kMessage)}, io_timeout_).ok();
+}
+
+bool Heartbeat::Is(std::string_view message) {
+  return message == std::string_view(kMessage, sizeof(kMessage));
+}
+
+}  // namespace rocksync

@@ -1,0 +1,317 @@
+#include "replication/peering/link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "replication/peering/admission.h"
+#include "replication/peering/handshake.h"
+#include "replication/peering/log.h"
+#include "replication/peering/session_runner.h"
+#include "replication/peering/throttled_view.h"
+#include "replication/peering/verification.h"
+#include "replication/session/messages.h"
+#include "replication/session/session.h"
+#include "replication/session/storage_view.h"
+#include "replication/store/upkeep/membership.h"
+
+namespace rocksync {
+namespace {
+
+// Between sessions silence is no fault; the transport closes idle connections
+// sooner than this.
+constexpr std::chrono::hours kBetweenSessions{24};
+
+constexpr char kPaused[] = "is paused; Replicator::Resume there ends that";
+
+// How long a side with no news of its own waits before it asks the peer's.
+constexpr std::chrono::seconds kBetweenAnnouncements{5};
+
+// Bounds what a session holds, and limits a leaf batch to what can be read at
+// the rate allowed before the peer takes us for dead.
+void Bound(const ReplicatorOptions& options, uint64_t reads_per_second,
+           SessionOptions* session) {
+  constexpr size_t kFewest = size_t{1} << 12;
+  constexpr size_t kMost = size_t{1} << 24;
+  BoundMemory(options.max_session_bytes, size_t{1} << kLeafBits, session);
+  size_t most = session->max_batch_elements;
+  if (reads_per_second > 0) {
+    const auto patience = static_cast<uint64_t>(options.io_timeout.count());
+    const double readable = static_cast<double>(reads_per_second) *
+                            static_cast<double>(patience) / 4000;
+    most = std::min(most, static_cast<size_t>(std::min(readable, 1e9)));
+  }
+  session->max_batch_elements = std::clamp(most, kFewest, kMost);
+}
+
+// Which side leaves pairs out of its set, and what becomes of them.
+rocksdb::Status LeftOut(const SessionReport& report) {
+  return rocksdb::Status::Incomplete(
+      "the digests are equal, but quarantined pairs are in neither: " +
+          std::to_string(report.left_out) + " here, " +
+          std::to_string(report.peer_left_out) + " at the peer",
+      QuarantineRemedy());
+}
+
+// What a session that both sides saw through means for who began it.
+rocksdb::Status StatusOf(const SessionReport& report) {
+  if (report.proven_equal || report.busy || report.expired) {
+    return rocksdb::Status::OK();
+  }
+  if (report.digests_equal) return LeftOut(report);
+  if (report.unsettled) {
+    return rocksdb::Status::Incomplete(
+        "all went across but pairs that one side refuses or cannot send; of "
+        "this side",
+        std::to_string(report.pairs_held_back) + " too far in the future, " +
+            std::to_string(report.pairs_too_large) + " too large, " +
+            std::to_string(report.pairs_unreadable) + " unreadable here");
+  }
+  return rocksdb::Status::TryAgain("the session ended without a proof",
+                                   report.why);
+}
+
+}  // namespace
+
+uint64_t MonotonicMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+SessionOptions ToSessionOptions(const Replica& replica) {
+  const ReplicatorOptions& options = replica.options;
+  SessionOptions session;
+  session.exchange.mode = options.mode == ReplicatorOptions::Mode::kBloomOnly
+                              ? ExchangeMode::kBloom
+                              : ExchangeMode::kAdaptive;
+  session.exchange.prefer =
+      options.prefer == ReplicatorOptions::Prefer::kRoundTrips
+          ? Prefer::kRoundTrips
+          : Prefer::kBytes;
+  session.exchange.false_positive_rate = options.false_positive_rate;
+  session.max_key_bytes = replica.db->replication_options().max_key_bytes;
+  session.max_value_bytes = replica.db->replication_options().max_value_bytes;
+  Bound(options, replica.index_reads.rate(), &session);
+  return session;
+}
+
+Link::Link(Replica* replica, Role role, std::unique_ptr<Connection> connection)
+    : replica_(replica),
+      role_(role),
+      connection_(&replica->connections, std::move(connection)) {}
+
+rocksdb::Status Link::Open(Replica* replica, Role role,
+                           std::unique_ptr<Connection> connection,
+                           std::unique_ptr<Link>* link) {
+  std::unique_ptr<Link> opened(new Link(replica, role, std::move(connection)));
+  rocksdb::Status s = opened->SetUp();
+  if (s.ok()) *link = std::move(opened);
+  return s;
+}
+
+rocksdb::Status Link::SetUp() {
+  rocksdb::Status s;
+  if (role_ == Role::kInitiator) {
+    Admission admission;
+    s = AuthHelloAt(TermsOf(*replica_), connection_.get(), &admission);
+    if (!s.ok()) return s;
+  }
+  Handshake met;
+  s = PerformHandshake(replica_, role_, connection_.get(), &met);
+  // The dialer's failures are counted by who dials. TryAgain: the two meet
+  // again at once.
+  if (!s.ok() && !s.IsTryAgain() && role_ == Role::kResponder) {
+    replica_->stats.Refused(peer_name(), met.peer_id, s);
+  }
+  if (!s.ok()) return s;
+  peer_id_ = met.peer_id;
+  peer_incarnation_ = met.peer_incarnation;
+  seed_ = met.seed;
+  replica_view_ = met.view.get();
+  view_ = NewThrottledView(std::move(met.view), &replica_->index_reads,
+                           replica_->stopped);
+  mine_ = std::move(met.mine);
+  theirs_ = std::move(met.theirs);
+  announced_ = std::chrono::steady_clock::now();
+  return s;
+}
+
+rocksdb::Status Link::AwaitSession(std::string* first) {
+  while (true) {
+    rocksdb::Status s = connection_->Receive(first, kBetweenSessions);
+    if (!s.ok()) return s;
+    // Or a copy and its original would both go on for as long as their
+    // connections last.
+    if (!PeerIncarnationsOn()) {
+      return rocksdb::Status::TryAgain(
+          "to be set up anew", "the peer was met in a later incarnation");
+    }
+    const bool announces =
+        !first->empty() &&
+        (*first)[0] == static_cast<char>(MessageType::kAnnouncement);
+    if (!announces) {
+      return stale() ? rocksdb::Status::TryAgain("to be set up anew") : s;
+    }
+    const Announcement mine =
+        StoreAccess::MembershipOf(replica_->db)->Announce();
+    s = connection_->Send(mine.Encode(), replica_->options.io_timeout);
+    if (s.ok()) s = TakeAnnouncement(mine, *first);
+    if (!s.ok()) return s;
+  }
+}
+
+bool Link::PeerIncarnationsOn() const {
+  const std::optional<Incarnation> known =
+      StoreAccess::Recall(replica_->db, peer_id_);
+  return !known || known->incarnation == peer_incarnation_;
+}
+
+// Only while there is something to collect: a link on which nothing is deleted
+// carries nothing but sessions.
+bool Link::WorthAnnouncing() const {
+  if (mine_.gc.epoch == 0 ||
+      replica_->db->GetTombstoneGcStats().tombstones == 0) {
+    return false;
+  }
+  const Announcement now = StoreAccess::MembershipOf(replica_->db)->Announce();
+  return now.reading != mine_.reading || now.gc != mine_.gc ||
+         std::chrono::steady_clock::now() - announced_ > kBetweenAnnouncements;
+}
+
+rocksdb::Status Link::Announce() {
+  const Announcement mine = StoreAccess::MembershipOf(replica_->db)->Announce();
+  const auto timeout = replica_->options.io_timeout;
+  rocksdb::Status s = connection_->Send(mine.Encode(), timeout);
+  std::string message;
+  if (s.ok()) s = connection_->Receive(&message, timeout);
+  return s.ok() ? TakeAnnouncement(mine, message) : s;
+}
+
+rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
+                                       const std::string& message) {
+  Announcement theirs;
+  if (!theirs.DecodeFrom(message)) {
+    return rocksdb::Status::InvalidArgument("a malformed announcement");
+  }
+  const uint64_t my_id = replica_->identity.replica_id;
+  const MeetingVerdict verdict =
+      mine.gc.JudgeMeeting(my_id, theirs.gc, peer_id_,
+                           StoreAccess::MembershipOf(replica_->db)
+                               ->SaidWith(peer_id_, peer_incarnation_));
+  if (verdict.meeting != Meeting::kAlike) {
+    return rocksdb::Status::TryAgain("to be set up anew", verdict.why);
+  }
+  const rocksdb::Status s = AgreeWith(replica_, peer_id_, peer_incarnation_,
+                                      mine, theirs, replica_view_);
+  if (!s.ok()) return s;
+  mine_ = mine;
+  theirs_ = std::move(theirs);
+  announced_ = std::chrono::steady_clock::now();
+  return s;
+}
+
+void Link::NoteProof() {
+  const rocksdb::Status s =
+      StoreAccess::MembershipOf(replica_->db)->Proved(mine_, peer_id_, theirs_);
+  if (s.ok()) return;
+  rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+               "[rocksync] the proof with %s is not written down: %s",
+               peer_name().c_str(), s.ToString().c_str());
+}
+
+Heartbeat Link::NewHeartbeat() {
+  return Heartbeat(connection_.get(), replica_->options.io_timeout,
+                   replica_->stopped);
+}
+
+SessionContext Link::NewContext(bool busy, Heartbeat* heartbeat) const {
+  SessionContext context;
+  context.storage = view_.get();
+  context.now_ms = MonotonicMs;
+  context.cancelled = [heartbeat] { return heartbeat->Poll(); };
+  context.busy = busy;
+  if (replica_->slots.paused()) context.busy_why = kPaused;
+  return context;
+}
+
+SessionResult Link::Carry(std::string first, Session* session,
+                          Heartbeat* heartbeat) {
+  ++seed_.session_number;
+  const SessionRunEnd end =
+      DriveSession({.io_timeout = replica_->options.io_timeout,
+                    .cancelled = replica_->stopped,
+                    .heartbeat = heartbeat,
+                    .bytes = &replica_->bytes},
+                   std::move(first), session, connection_.get());
+  const SessionReport& report = session->report();
+  SessionResult result;
+  result.status = end.status;
+  result.busy = report.busy;
+  result.why = report.why;
+  result.expired = report.expired;
+  result.heard = report.bytes_received > 0;
+  result.link_usable = end.connection_usable;
+  return result;
+}
+
+SessionResult Link::Compare(const VerifyTask& task, SessionReport* report) {
+  const auto started = std::chrono::steady_clock::now();
+  Heartbeat heartbeat = NewHeartbeat();
+  SessionContext context = NewContext(/*busy=*/false, &heartbeat);
+  context.verify = &task;
+  const std::unique_ptr<Session> session =
+      NewSession(role_, ToSessionOptions(*replica_), seed_, context);
+  const SessionResult result = Carry("", session.get(), &heartbeat);
+  *report = session->report();
+  if (result.heard && !result.busy) {
+    LogSession(replica_->log.get(), peer_name(), peer_id_, *report,
+               result.status, std::chrono::steady_clock::now() - started);
+  }
+  return result;
+}
+
+SessionResult Link::RunSession(std::string first, bool slot) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::unique_ptr<SessionLine> line =
+      replica_->stats.Begin(peer_name(), peer_id_, open_);
+  Heartbeat heartbeat = NewHeartbeat();
+  SessionContext context = NewContext(/*busy=*/!slot, &heartbeat);
+  context.progress = [&](const SessionReport& report) {
+    if (!report.busy && slot && !report.verifying) line->Update(report);
+  };
+  const std::unique_ptr<Session> session =
+      NewSession(role_, ToSessionOptions(*replica_), seed_, context);
+  SessionResult result = Carry(std::move(first), session.get(), &heartbeat);
+  const SessionReport& report = session->report();
+  result.busy |= !slot;
+  if (report.proven_equal) NoteProof();
+  if (result.status.ok() && role_ == Role::kInitiator) {
+    result.status = StatusOf(report);
+    if (report.digests_equal && result.link_usable && WorthAnnouncing()) {
+      result.link_usable = Announce().ok();
+    }
+  }
+  if (!result.status.ok() && role_ == Role::kInitiator && stale()) {
+    // Whatever went wrong: with what is agreed now it goes on.
+    result.status = rocksdb::Status::OK();
+    result.expired = true;
+    result.link_usable = false;
+    return result;
+  }
+  const bool never_began =
+      role_ == Role::kInitiator && !result.heard && !result.status.ok();
+  if (result.busy || never_began) return result;
+  // The listener says, and counts, what the dialer learns by its result.
+  const rocksdb::Status outcome = result.status.ok() && !report.verifying
+                                      ? StatusOf(report)
+                                      : result.status;
+  if (!report.verifying) line->Finish(report, outcome);
+  LogSession(replica_->log.get(), peer_name(), peer_id_, report, outcome,
+             std::chrono::steady_clock::now() - started);
+  return result;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,108 @@
+// A connection over which two replicas have said who they are: sessions run
+// over it one after the other, counted, until it breaks.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_LINK_H_
+#define ROCKSYNC_REPLICATION_PEERING_LINK_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "replication/membership/announcement.h"
+#include "replication/peering/heartbeat.h"
+#include "replication/peering/open_connections.h"
+#include "replication/peering/replica.h"
+#include "replication/reconcile/exchange.h"
+#include "replication/session/session.h"
+#include "replication/session/storage_view.h"
+#include "replication/store/store_access.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+// What the replicator's options and limits mean for a session.
+SessionOptions ToSessionOptions(const Replica& replica);
+
+// The monotonic clock of sessions, in milliseconds.
+uint64_t MonotonicMs();
+
+// What came of a session.
+struct SessionResult {
+  // OK: proven equal, or, if `busy` or `expired`, another session is to be
+  // tried; as responder also: the initiator knows how it went.
+  rocksdb::Status status;
+  bool busy = false;     // one side was in another session, or paused
+  std::string why;       // what the peer says why it is busy; may be empty
+  bool expired = false;  // snapshots grew too old; go on with a new session
+  bool heard = false;    // the peer said something in it
+  bool link_usable = false;
+};
+
+// Used by one thread at a time. `replica` must outlive it.
+class Link {
+ public:
+  // Runs the set-up. As initiator: after AuthHelloAt; as responder: the peer
+  // has been admitted. InvalidArgument: one of the two refuses the other, the
+  // message says why and what to do.
+  static rocksdb::Status Open(Replica* replica, Role role,
+                              std::unique_ptr<Connection> connection,
+                              std::unique_ptr<Link>* link);
+
+  // Runs one session. Responder: `first` is the message that opened it, and
+  // without a `slot` it is told to come back later. Initiator: holds a slot.
+  SessionResult RunSession(std::string first, bool slot);
+
+  // Runs one session that only compares, as initiator; holds a slot. It is not
+  // counted in the statistics. OK: `*report` says how far it came.
+  SessionResult Compare(const VerifyTask& task, SessionReport* report);
+
+  // Waits for the peer to open a session (responder), and answers what it
+  // announces meanwhile. An error: the link is of no use any more.
+  rocksdb::Status AwaitSession(std::string* first);
+
+  // Member list, stable time or families have changed since the two agreed, or
+  // somebody else has come as this peer: a set-up tells which of them may stay.
+  bool stale() const { return replica_view_->stale() || !PeerIncarnationsOn(); }
+
+  uint64_t peer_id() const { return peer_id_; }
+  std::string peer_name() const { return connection_->peer_name(); }
+
+ private:
+  Link(Replica* replica, Role role, std::unique_ptr<Connection> connection);
+  rocksdb::Status SetUp();
+  Heartbeat NewHeartbeat();
+  SessionContext NewContext(bool busy, Heartbeat* heartbeat) const;
+  // Carries a session to its end and says what came of it.
+  SessionResult Carry(std::string first, Session* session,
+                      Heartbeat* heartbeat);
+
+  Replica* const replica_;
+  const Role role_;
+  ListedConnection connection_;
+  // Tells the peer what has changed since the set-up that tombstones may wait
+  // for, and hears its news.
+  rocksdb::Status Announce();
+  void NoteProof();
+  rocksdb::Status TakeAnnouncement(const Announcement& mine,
+                                   const std::string& message);
+  bool WorthAnnouncing() const;
+  // The incarnation in which the peer was met is still its latest known one.
+  bool PeerIncarnationsOn() const;
+
+  const std::shared_ptr<const void> open_ = std::make_shared<int>();
+  ReplicaView* replica_view_ = nullptr;  // inside view_
+  std::unique_ptr<StorageView> view_;
+  // What both said last.
+  Announcement mine_;
+  Announcement theirs_;
+  std::chrono::steady_clock::time_point announced_{};
+  uint64_t peer_id_ = 0;
+  IncarnationId peer_incarnation_;
+  SessionSeed seed_{};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_LINK_H_

@@ -1,0 +1,25 @@
+// What replication writes to the database's info_log.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_LOG_H_
+#define ROCKSYNC_REPLICATION_PEERING_LOG_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "replication/session/session.h"
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// A session that ended: at level INFO if pairs moved, WARN if it failed, else
+// DEBUG. `log` may be null.
+void LogSession(rocksdb::Logger* log, const std::string& peer,
+                uint64_t replica_id, const SessionReport& report,
+                const rocksdb::Status& status,
+                std::chrono::steady_clock::duration took);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_LOG_H_

@@ -1,0 +1,68 @@
+// All connections of a replicator, so that stopping can close them under the
+// threads that wait on them.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_OPEN_CONNECTIONS_H_
+#define ROCKSYNC_REPLICATION_PEERING_OPEN_CONNECTIONS_H_
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+class OpenConnections;
+
+// Owns a connection and keeps it on the list.
+class ListedConnection {
+ public:
+  ListedConnection(OpenConnections* list,
+                   std::unique_ptr<Connection> connection);
+  ~ListedConnection();
+  ListedConnection(const ListedConnection&) = delete;
+  ListedConnection& operator=(const ListedConnection&) = delete;
+
+  Connection* get() const { return connection_.get(); }
+  Connection* operator->() const { return connection_.get(); }
+
+ private:
+  OpenConnections* const list_;
+  const std::unique_ptr<Connection> connection_;
+};
+
+// Thread-safe. Must outlive what is listed.
+class OpenConnections {
+ public:
+  // Closes all, and those that are listed from now on.
+  void CloseAll() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (Connection* connection : listed_) connection->Close();
+  }
+
+ private:
+  friend class ListedConnection;
+
+  std::mutex mutex_;
+  std::set<Connection*> listed_;
+  bool closed_ = false;
+};
+
+inline ListedConnection::ListedConnection(
+    OpenConnections* list, std::unique_ptr<Connection> connection)
+    : list_(list), connection_(std::move(connection)) {
+  const std::lock_guard lock(list_->mutex_);
+  list_->listed_.insert(connection_.get());
+  if (list_->closed_) connection_->Close();
+}
+
+inline ListedConnection::~ListedConnection() {
+  const std::lock_guard lock(list_->mutex_);
+  list_->listed_.erase(connection_.get());
+}
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_OPEN_CONNECTIONS_H_

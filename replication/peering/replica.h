@@ -1,0 +1,49 @@
+// What all threads of a replicator share.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_REPLICA_H_
+#define ROCKSYNC_REPLICATION_PEERING_REPLICA_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "replication/peering/open_connections.h"
+#include "replication/peering/session_slots.h"
+#include "replication/peering/stats_board.h"
+#include "replication/peering/token_bucket.h"
+#include "rocksdb/env.h"
+#include "rocksync/replicated_db.h"
+#include "rocksync/replicator.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+struct Replica {
+  Replica(const ReplicatorOptions& o, ReplicatedDB* d,
+          std::shared_ptr<Transport> t)
+      : options(o),
+        db(d),
+        transport(std::move(t)),
+        log(d->GetDBOptions().info_log),
+        identity(d->Identity()),
+        stats(identity.replica_id, o.peers, o.progress) {}
+
+  const ReplicatorOptions options;
+  ReplicatedDB* const db;
+  const std::shared_ptr<Transport> transport;
+  const std::shared_ptr<rocksdb::Logger> log;  // may be null
+  const ReplicaIdentity identity;
+
+  std::atomic<bool> stopping{false};
+  const std::function<bool()> stopped = [this] { return stopping.load(); };
+  SessionSlots slots;
+  TokenBucket bytes;
+  TokenBucket index_reads;
+  StatsBoard stats;
+  std::function<ScrubStats()> scrub_stats;  // set before threads start
+  OpenConnections connections;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_REPLICA_H_

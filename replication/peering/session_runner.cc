@@ -1,0 +1,110 @@
+#include "replication/peering/session_runner.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "replication/peering/status.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kCancelPoll{50};
+// Times io_timeout, for one message of a peer that says that it works.
+constexpr int kMostPatience = 20;
+
+class Conversation {
+ public:
+  Conversation(const SessionRunOptions& options, Session* session,
+               Connection* connection)
+      : options_(options), session_(session), connection_(connection) {}
+
+  // Only who is in a session may send large frames: there are few at once.
+  SessionRunEnd Run(std::string first) {
+    connection_->SetFrameLimit(kMaxFrameBytes);
+    SessionRunEnd end = Talk(std::move(first));
+    connection_->SetFrameLimit(kMaxSetupFrameBytes);
+    return end;
+  }
+
+ private:
+  SessionRunEnd Talk(std::string first) {
+    rocksdb::Status s;
+    if (!first.empty()) s = Take(std::move(first));
+    for (;;) {
+      const rocksdb::Status said = Speak();
+      if (s.ok()) s = said;
+      if (!s.ok() || session_->done()) break;
+      std::string message;
+      s = Listen(&message);
+      if (s.ok()) s = Take(std::move(message));
+    }
+    if (s.ok()) s = ToRocksDb(session_->status());
+    return {s, s.ok()};
+  }
+
+  // This side's turn, or as much of it as is known; the last words of a
+  // session that has failed too.
+  rocksdb::Status Speak() {
+    std::string message;
+    while (session_->NextMessage(&message)) {
+      rocksdb::Status s = Pace(message.size());
+      if (s.ok()) s = connection_->Send(message, options_.io_timeout);
+      if (!s.ok()) return s;
+      options_.heartbeat->PeerWaits(Heartbeat::Clock::now());
+    }
+    return rocksdb::Status::OK();
+  }
+
+  // The peer's next message; heartbeats only make this wait for it longer.
+  rocksdb::Status Listen(std::string* message) {
+    const auto until =
+        Heartbeat::Clock::now() + kMostPatience * options_.io_timeout;
+    for (;;) {
+      rocksdb::Status s = connection_->Receive(message, options_.io_timeout);
+      if (!s.ok() || !Heartbeat::Is(*message)) return s;
+      if (Heartbeat::Clock::now() >= until) {
+        return rocksdb::Status::TimedOut(connection_->peer_name(),
+                                         "works on its turn for too long");
+      }
+    }
+  }
+
+  rocksdb::Status Take(std::string message) {
+    options_.heartbeat->PeerWaits(Heartbeat::Clock::now());
+    rocksdb::Status s = Pace(message.size());
+    if (s.ok()) s = ToRocksDb(session_->Receive(message));
+    return s;
+  }
+
+  // Waits as the rate demands, but never so long that the peer takes us for
+  // dead: a rate so low is exceeded.
+  rocksdb::Status Pace(size_t bytes) {
+    const auto start = TokenBucket::Clock::now();
+    const auto until = start + std::min<TokenBucket::Clock::duration>(
+                                   options_.bytes->Charge(bytes, start),
+                                   options_.io_timeout / 4);
+    while (!options_.cancelled()) {
+      const auto now = TokenBucket::Clock::now();
+      if (now >= until) return rocksdb::Status::OK();
+      std::this_thread::sleep_for(
+          std::min<TokenBucket::Clock::duration>(until - now, kCancelPoll));
+    }
+    return rocksdb::Status::Aborted("the replicator stops");
+  }
+
+  const SessionRunOptions& options_;
+  Session* const session_;
+  Connection* const connection_;
+};
+
+}  // namespace
+
+SessionRunEnd DriveSession(const SessionRunOptions& options, std::string first,
+                           Session* session, Connection* connection) {
+  return Conversation(options, session, connection).Run(std::move(first));
+}
+
+}  // namespace rocksync

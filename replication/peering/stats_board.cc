@@ -1,0 +1,255 @@
+#include "replication/peering/stats_board.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenProgress{100};
+
+uint64_t WallClockMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+SessionProgress ToProgress(const std::string& peer,
+                           const SessionReport& report) {
+  SessionProgress progress;
+  progress.peer = peer;
+  progress.proven_equal = report.proven_equal;
+  progress.quarantined_here = report.left_out;
+  progress.quarantined_there = report.peer_left_out;
+  progress.elements = report.elements;
+  progress.elements_compared = report.elements_compared;
+  progress.pairs_sent = report.pairs_sent;
+  progress.pairs_received = report.pairs_received;
+  progress.pairs_applied = report.pairs_applied;
+  progress.bytes_filters = report.filter_bytes;
+  progress.bytes_offers = report.offer_bytes;
+  progress.bytes_keys = report.key_bytes;
+  progress.bytes_values = report.value_bytes;
+  progress.bytes_total = report.bytes_sent + report.bytes_received;
+  progress.rounds = report.rounds;
+  progress.round_trips = report.round_trips;
+  progress.plan = report.plan;
+  return progress;
+}
+
+}  // namespace
+
+SessionLine::SessionLine(StatsBoard* board, std::string peer,
+                         uint64_t replica_id)
+    : board_(board),
+      peer_(std::move(peer)),
+      replica_id_(replica_id),
+      began_ms_(WallClockMs()) {}
+
+void SessionLine::Tell(const SessionProgress& progress) {
+  const auto now = std::chrono::steady_clock::now();
+  if (board_->progress_ == nullptr) return;
+  if (!progress.finished && now - told_ < kBetweenProgress) return;
+  told_ = now;
+  board_->progress_(progress);
+}
+
+void SessionLine::Update(const SessionReport& report) {
+  // Before the peer has answered there is no session to tell of.
+  const bool begun = report.bytes_received > 0;
+  const SessionProgress progress = ToProgress(peer_, report);
+  {
+    const std::lock_guard lock(board_->mutex_);
+    if (begun) board_->Find(peer_, replica_id_)->stats.last = progress;
+    board_->Count(report, counted_);
+    counted_ = report;
+  }
+  if (begun) Tell(progress);
+}
+
+void SessionLine::Finish(const SessionReport& report,
+                         const rocksdb::Status& status) {
+  SessionProgress progress = ToProgress(peer_, report);
+  progress.finished = true;
+  if (!status.ok()) progress.error = status.ToString();
+  {
+    const std::lock_guard lock(board_->mutex_);
+    PeerStats* peer = &board_->Find(peer_, replica_id_)->stats;
+    peer->last = progress;
+    peer->last_error = progress.error;
+    ++peer->sessions;
+    ++board_->totals_.sessions;
+    if (report.digests_equal) peer->digests_equal_as_of_ms = began_ms_;
+    if (report.proven_equal) {
+      peer->last_proven_equal_ms = WallClockMs();
+      peer->equal_as_of_ms = began_ms_;
+    }
+    if (!status.ok()) {
+      ++peer->failures;
+      ++board_->totals_.sessions_failed;
+    }
+    board_->Count(report, counted_);
+    counted_ = report;
+  }
+  Tell(progress);
+}
+
+StatsBoard::StatsBoard(uint64_t replica_id,
+                       const std::vector<std::string>& peers,
+                       ProgressCallback progress)
+    : progress_(std::move(progress)) {
+  totals_.replica_id = replica_id;
+  for (const std::string& address : peers) Find(address, 0)->configured = true;
+}
+
+bool StatsBoard::IsOther(const Entry& entry) {
+  return !entry.configured &&
+         std::all_of(
+             entry.connections.begin(), entry.connections.end(),
+             [](const auto& connection) { return connection.expired(); });
+}
+
+StatsBoard::Entry* StatsBoard::Known(const std::string& address,
+                                     uint64_t replica_id) {
+  auto found = std::find_if(
+      peers_.begin(), peers_.end(),
+      [&](const Entry& entry) { return entry.stats.address == address; });
+  if (found == peers_.end() && replica_id != 0) {
+    found = std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
+      return entry.stats.replica_id == replica_id;
+    });
+  }
+  if (found == peers_.end()) return nullptr;
+  found->used = ++uses_;
+  return &*found;
+}
+
+StatsBoard::Entry* StatsBoard::Add(const std::string& address,
+                                   uint64_t replica_id) {
+  while (std::count_if(peers_.begin(), peers_.end(), IsOther) >=
+         static_cast<ptrdiff_t>(kMostOthers)) {
+    peers_.erase(std::min_element(peers_.begin(), peers_.end(),
+                                  [](const Entry& a, const Entry& b) {
+                                    return std::pair(!IsOther(a), a.used) <
+                                           std::pair(!IsOther(b), b.used);
+                                  }));
+  }
+  Entry entry;
+  entry.stats.address = address;
+  entry.stats.replica_id = replica_id;
+  entry.used = ++uses_;
+  return &peers_.emplace_back(std::move(entry));
+}
+
+StatsBoard::Entry* StatsBoard::Find(const std::string& address,
+                                    uint64_t replica_id) {
+  Entry* const known = Known(address, replica_id);
+  return known != nullptr ? known : Add(address, replica_id);
+}
+
+StatsBoard::Entry* StatsBoard::FindIncoming(const std::string& peer,
+                                            uint64_t replica_id) {
+  Entry* entry = Known(peer, replica_id);
+  if (entry != nullptr) return entry;
+  entry = Add(peer, replica_id);
+  entry->incoming = true;
+  return entry;
+}
+
+void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
+  const std::lock_guard lock(mutex_);
+  // It may have come to us before we knew whose address this is.
+  PeerStats known;
+  std::vector<std::weak_ptr<const void>> connections;
+  const auto incoming =
+      std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
+        return entry.incoming && entry.stats.replica_id == replica_id;
+      });
+  if (incoming != peers_.end()) {
+    known = std::move(incoming->stats);
+    connections = std::move(incoming->connections);
+    peers_.erase(incoming);
+  }
+  Entry* const entry = Find(address, 0);
+  entry->connections.insert(entry->connections.end(), connections.begin(),
+                            connections.end());
+  PeerStats* peer = &entry->stats;
+  peer->replica_id = replica_id;
+  peer->sessions += known.sessions;
+  peer->failures += known.failures;
+  peer->digests_equal_as_of_ms =
+      std::max(peer->digests_equal_as_of_ms, known.digests_equal_as_of_ms);
+  if (known.last_proven_equal_ms > peer->last_proven_equal_ms) {
+    peer->last_proven_equal_ms = known.last_proven_equal_ms;
+    peer->equal_as_of_ms = known.equal_as_of_ms;
+    peer->last = std::move(known.last);
+    peer->last.peer = address;
+  }
+}
+
+std::unique_ptr<SessionLine> StatsBoard::Begin(
+    const std::string& peer, uint64_t replica_id,
+    const std::weak_ptr<const void>& connection) {
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = FindIncoming(peer, replica_id);
+  std::erase_if(entry->connections, [&](const auto& other) {
+    return other.expired() || other.lock() == connection.lock();
+  });
+  entry->connections.push_back(connection);
+  return std::unique_ptr<SessionLine>(
+      new SessionLine(this, entry->stats.address, replica_id));
+}
+
+bool StatsBoard::Failed(const std::string& address,
+                        const rocksdb::Status& status) {
+  SessionProgress progress;
+  progress.peer = address;
+  progress.finished = true;
+  progress.error = status.ToString();
+  bool news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    PeerStats* peer = &Find(address, 0)->stats;
+    ++peer->failures;
+    ++totals_.sessions_failed;
+    news = std::exchange(peer->last_error, progress.error) != progress.error;
+  }
+  if (progress_ != nullptr) progress_(progress);
+  return news;
+}
+
+void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
+                         const rocksdb::Status& status) {
+  if (replica_id == 0) return;  // whose it was is not known
+  const std::lock_guard lock(mutex_);
+  PeerStats* const stats = &FindIncoming(peer, replica_id)->stats;
+  ++stats->failures;
+  stats->last_error = status.ToString();
+  ++totals_.sessions_failed;
+}
+
+void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
+  if (now.elements != 0) totals_.elements = now.elements;
+  totals_.pairs_sent += now.pairs_sent - before.pairs_sent;
+  totals_.pairs_received += now.pairs_received - before.pairs_received;
+  totals_.pairs_applied += now.pairs_applied - before.pairs_applied;
+  totals_.pairs_superseded += now.pairs_superseded - before.pairs_superseded;
+  totals_.pairs_held_back += now.pairs_held_back - before.pairs_held_back;
+  totals_.bytes_filters += now.filter_bytes - before.filter_bytes;
+  totals_.bytes_offers += now.offer_bytes - before.offer_bytes;
+  totals_.bytes_keys += now.key_bytes - before.key_bytes;
+  totals_.bytes_values += now.value_bytes - before.value_bytes;
+  totals_.bytes_total += now.bytes_sent + now.bytes_received -
+                         before.bytes_sent - before.bytes_received;
+  totals_.rounds += now.rounds - before.rounds;
+}
+
+ReplicationStats StatsBoard::stats() const {
+  const std::lock_guard lock(mutex_);
+  ReplicationStats all = totals_;
+  for (const Entry& entry : peers_) all.peers.push_back(entry.stats);
+  return all;
+}
+
+}  // namespace rocksync

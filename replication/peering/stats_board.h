@@ -1,0 +1,109 @@
+// Keeps the figures of stats.h while sessions run, and tells the application
+// of their progress.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_STATS_BOARD_H_
+#define ROCKSYNC_REPLICATION_PEERING_STATS_BOARD_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "replication/session/session.h"
+#include "rocksdb/status.h"
+#include "rocksync/stats.h"
+
+namespace rocksync {
+
+class StatsBoard;
+
+// One session's line on the board. Used by one thread; finished exactly once.
+class SessionLine {
+ public:
+  // After each turn.
+  void Update(const SessionReport& report);
+  // At the end, `status` being how it went.
+  void Finish(const SessionReport& report, const rocksdb::Status& status);
+
+ private:
+  friend class StatsBoard;
+  SessionLine(StatsBoard* board, std::string peer, uint64_t replica_id);
+  void Tell(const SessionProgress& progress);
+
+  StatsBoard* const board_;
+  const std::string peer_;
+  const uint64_t replica_id_;
+  const uint64_t began_ms_;  // wall clock
+  SessionReport counted_;    // what the totals contain of this session
+  std::chrono::steady_clock::time_point told_{};
+};
+
+// Thread-safe. `progress` is called with no lock held. Keeps the peers of the
+// options, those that are connected, and a bounded number of others.
+class StatsBoard {
+ public:
+  using ProgressCallback = std::function<void(const SessionProgress&)>;
+
+  StatsBoard(uint64_t replica_id, const std::vector<std::string>& peers,
+             ProgressCallback progress);
+
+  // A configured or dialed peer turned out to be this replica.
+  void Met(const std::string& address, uint64_t replica_id);
+
+  // A session with a replica begins; `peer` is its address, or for an accepted
+  // connection its name, used if no address of it is known. While `connection`
+  // lives, the replica is not forgotten.
+  std::unique_ptr<SessionLine> Begin(
+      const std::string& peer, uint64_t replica_id,
+      const std::weak_ptr<const void>& connection = {});
+
+  // An attempt at `address` failed before a session could begin; the
+  // application is told. True if the error is not the same as the last one
+  // there, so worth a line in the log.
+  bool Failed(const std::string& address, const rocksdb::Status& status);
+  // A peer that came here was refused, or refused this replica, before a
+  // session could begin.
+  void Refused(const std::string& peer, uint64_t replica_id,
+               const rocksdb::Status& status);
+
+  ReplicationStats stats() const;
+
+ private:
+  friend class SessionLine;
+
+  struct Entry {
+    PeerStats stats;
+    bool configured = false;
+    bool incoming = false;  // came to us; its address is only a name
+    uint64_t used = 0;      // the later, the larger
+    std::vector<std::weak_ptr<const void>> connections;
+  };
+
+  // Those neither configured nor connected that are kept.
+  static constexpr size_t kMostOthers = 64;
+  static bool IsOther(const Entry& entry);
+
+  // The entry of an address or else of a replica; null if there is none.
+  Entry* Known(const std::string& address, uint64_t replica_id);
+  // Makes one, for which the others that were not used for the longest have to
+  // go if they are too many.
+  Entry* Add(const std::string& address, uint64_t replica_id);
+  // The one that is known, or else a new one.
+  Entry* Find(const std::string& address, uint64_t replica_id);
+  // As Find, of a peer that came here: `peer` is where from.
+  Entry* FindIncoming(const std::string& peer, uint64_t replica_id);
+  void Count(const SessionReport& now, const SessionReport& before);
+
+  const ProgressCallback progress_;
+  mutable std::mutex mutex_;
+  ReplicationStats totals_;  // without peers
+  std::vector<Entry> peers_;
+  uint64_t uses_ = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_STATS_BOARD_H_

@@ -1,0 +1,16 @@
+// Statuses of the protocol's floor as the application sees them.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_STATUS_H_
+#define ROCKSYNC_REPLICATION_PEERING_STATUS_H_
+
+#include "absl/status/status.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// Control characters become '?': some of the text came from a peer.
+rocksdb::Status ToRocksDb(const absl::Status& status);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_STATUS_H_

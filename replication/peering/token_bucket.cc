@@ -1,0 +1,34 @@
+#include "replication/peering/token_bucket.h"
+
+#include <algorithm>
+
+namespace rocksync {
+namespace {
+
+constexpr std::chrono::milliseconds kBurst{100};
+
+}  // namespace
+
+void TokenBucket::SetRate(uint64_t per_second) {
+  const std::lock_guard lock(mutex_);
+  per_second_ = per_second;
+  paid_until_ = {};
+}
+
+uint64_t TokenBucket::rate() const {
+  const std::lock_guard lock(mutex_);
+  return per_second_;
+}
+
+TokenBucket::Clock::duration TokenBucket::Charge(uint64_t tokens,
+                                                 Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  if (per_second_ == 0) return Clock::duration::zero();
+  const std::chrono::duration<double> cost(static_cast<double>(tokens) /
+                                           static_cast<double>(per_second_));
+  paid_until_ = std::max(paid_until_, now - kBurst) +
+                std::chrono::duration_cast<Clock::duration>(cost);
+  return std::max(paid_until_ - now, Clock::duration::zero());
+}
+
+}  // namespace rocksync

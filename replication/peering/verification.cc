@@ -1,0 +1,221 @@
+#include "replication/peering/verification.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kMaxHeldBytes = size_t{16} << 20;
+constexpr size_t kDifferenceBytes = 150;
+// The second look comes this long after the first, then each twice as long
+// after the one before.
+constexpr milliseconds kFirstPause{500};
+
+HeldPair ToPublic(const Held& held) {
+  HeldPair pair;
+  switch (held.state) {
+    case Held::State::kNothing:
+      return pair;
+    case Held::State::kTombstone:
+      pair.state = HeldPair::State::kTombstone;
+      break;
+    case Held::State::kLive:
+      pair.state = HeldPair::State::kLive;
+      break;
+  }
+  pair.version = {held.version.time, held.version.replica};
+  return pair;
+}
+
+KeyDifference::Kind ToPublic(DifferenceKind kind) {
+  switch (kind) {
+    case DifferenceKind::kMissingHere:
+      return KeyDifference::Kind::kMissingHere;
+    case DifferenceKind::kMissingThere:
+      return KeyDifference::Kind::kMissingThere;
+    case DifferenceKind::kVersion:
+      return KeyDifference::Kind::kVersion;
+    case DifferenceKind::kContent:
+      break;
+  }
+  return KeyDifference::Kind::kContent;
+}
+
+bool IsLive(const Held& held) { return held.state == Held::State::kLive; }
+
+// A pair that one side held is in neither set any more. It may have been
+// deleted, and the tombstone collected, between two looks; or both have
+// quarantined it now.
+bool Vanished(const Difference& first, const Difference& now) {
+  return (IsLive(first.mine) || IsLive(first.theirs)) &&
+         now.mine.state == Held::State::kNothing &&
+         now.theirs.state == Held::State::kNothing;
+}
+
+class Verification {
+ public:
+  Verification(const VerifyOptions& options, const VerificationSteps& steps,
+               VerifyResult* result)
+      : options_(options), steps_(steps), result_(result) {}
+
+  rocksdb::Status Run(const DifferenceCallback& differs) {
+    rocksdb::Status s = FirstLook();
+    milliseconds waited{0};
+    for (milliseconds pause = kFirstPause;
+         s.ok() && !differing_.empty() && waited < options_.settle;
+         pause *= 2) {
+      pause = std::min(pause, options_.settle - waited);
+      if (!steps_.sleep(pause)) {
+        return rocksdb::Status::Aborted("stopped between two looks");
+      }
+      waited += pause;
+      s = LookAgain();
+    }
+    if (!s.ok()) return s;
+    for (const Difference& difference : differing_) Tell(difference, differs);
+    result_->differences = differing_.size();
+    if (vanished_ > 0) result_->complete = false;
+    result_->equal = result_->complete && differing_.empty();
+    return NotCompared();
+  }
+
+ private:
+  rocksdb::Status Session(const VerifyTask& task, SessionReport* report) {
+    const rocksdb::Status s = steps_.session(task, report);
+    ++result_->looks;
+    result_->bytes += report->bytes_sent + report->bytes_received;
+    return s;
+  }
+
+  rocksdb::Status FirstLook() {
+    bool enough = false;
+    VerifyTask task;
+    task.found = [&](Difference difference) {
+      // One more than may be told shows that there are more.
+      if (differing_.size() == options_.max_keys ||
+          held_bytes_ > kMaxHeldBytes) {
+        enough = true;
+        return false;
+      }
+      held_bytes_ += difference.key.size() + kDifferenceBytes;
+      differing_.push_back(std::move(difference));
+      return true;
+    };
+    SessionReport report;
+    const rocksdb::Status s = Session(task, &report);
+    if (!s.ok()) return s;
+    result_->elements = report.elements;
+    if (report.compared) {
+      result_->quarantined_here = report.left_out;
+      result_->quarantined_there = report.peer_left_out;
+    }
+    result_->complete =
+        report.compared && report.left_out == 0 && report.peer_left_out == 0;
+    if (report.compared || enough) return s;
+    return rocksdb::Status::Incomplete(
+        report.expired ? "comparing took longer than a snapshot may be kept"
+                       : "one side has pairs whose index entries do not read");
+  }
+
+  rocksdb::Status NotCompared() const {
+    if (vanished_ > 0) {
+      return rocksdb::Status::Incomplete(
+          "at a second look neither set held anything of " +
+              std::to_string(vanished_) + " keys that had differed",
+          "compare again");
+    }
+    if (result_->quarantined_here == 0 && result_->quarantined_there == 0) {
+      return rocksdb::Status::OK();
+    }
+    return rocksdb::Status::Incomplete(
+        std::to_string(result_->differences) +
+            " keys differ, and quarantined pairs were not compared: " +
+            std::to_string(result_->quarantined_here) + " here, " +
+            std::to_string(result_->quarantined_there) + " at the peer",
+        QuarantineRemedy());
+  }
+
+  // Keeps what still differs, in order.
+  rocksdb::Status LookAgain() {
+    VerifyTask task;
+    for (const Difference& difference : differing_) {
+      task.keys.emplace_back(difference.family, difference.key);
+    }
+    std::vector<Difference> still;
+    size_t looked = 0;
+    task.found = [&](Difference now) {
+      const Difference& first = differing_[looked++];
+      if (Vanished(first, now)) {
+        ++vanished_;
+      } else if (StillDiffers(first, now)) {
+        still.push_back(first);
+      } else {
+        ++result_->in_flight;
+      }
+      return true;
+    };
+    SessionReport report;
+    const rocksdb::Status s = Session(task, &report);
+    if (!s.ok()) return s;
+    if (!report.compared || looked != differing_.size()) {
+      return rocksdb::Status::Incomplete("a second look ended early");
+    }
+    differing_ = std::move(still);
+    return s;
+  }
+
+  void Tell(const Difference& difference,
+            const DifferenceCallback& differs) const {
+    if (differs == nullptr) return;
+    KeyDifference told;
+    told.kind = ToPublic(KindOf(difference));
+    told.family = steps_.families[difference.family];
+    told.key = difference.key;
+    told.here = ToPublic(difference.mine);
+    told.there = ToPublic(difference.theirs);
+    differs(told);
+  }
+
+  const VerifyOptions& options_;
+  const VerificationSteps& steps_;
+  VerifyResult* const result_;
+  std::vector<Difference> differing_;
+  size_t held_bytes_ = 0;
+  uint64_t vanished_ = 0;
+};
+
+}  // namespace
+
+const char* QuarantineRemedy() {
+  return "they are settled once the digests are equal with every peer of the "
+         "replica that holds them; what does not read there stays until it is "
+         "written again or deleted; `rocksync status` shows how many are left "
+         "(quarantined_now)";
+}
+
+rocksdb::Status CheckVerifyOptions(const VerifyOptions& options) {
+  if (options.max_keys == 0) {
+    return rocksdb::Status::InvalidArgument(
+        "VerifyOptions::max_keys must be above 0");
+  }
+  if (options.settle < milliseconds(0)) {
+    return rocksdb::Status::InvalidArgument(
+        "VerifyOptions::settle is negative");
+  }
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status RunVerification(const VerifyOptions& options,
+                                const VerificationSteps& steps,
+                                const DifferenceCallback& differs,
+                                VerifyResult* result) {
+  *result = VerifyResult{};
+  const rocksdb::Status s = CheckVerifyOptions(options);
+  if (!s.ok()) return s;
+  return Verification(options, steps, result).Run(differs);
+}
+
+}  // namespace rocksync

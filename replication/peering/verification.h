@@ -1,0 +1,48 @@
+// The looks that a comparison of two replicas takes: the first finds what
+// differs, later ones leave out what was merely on its way. Who runs the
+// sessions is the caller's business.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_VERIFICATION_H_
+#define ROCKSYNC_REPLICATION_PEERING_VERIFICATION_H_
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "replication/session/session.h"
+#include "rocksdb/status.h"
+#include "rocksync/verify.h"
+
+namespace rocksync {
+
+// What becomes of quarantined pairs that keep two replicas from being proven
+// equal.
+const char* QuarantineRemedy();
+
+// InvalidArgument names the field that is out of range.
+rocksdb::Status CheckVerifyOptions(const VerifyOptions& options);
+
+struct VerificationSteps {
+  // Runs one session that compares for this task, as initiator. OK: the report
+  // says how far it came.
+  std::function<rocksdb::Status(const VerifyTask&, SessionReport*)> session;
+  // False: stopped while sleeping.
+  std::function<bool(std::chrono::milliseconds)> sleep;
+  // Names of the families, by ordinal.
+  std::vector<std::string> families;
+};
+
+// Looks once, then at growing distances until nothing differs any more or
+// options.settle has passed, and tells `differs` what is left. Aborted:
+// stopped. Incomplete: a session ended without having compared everything for
+// another reason than options.max_keys, or quarantined pairs were left out of
+// what it compared; the message says which. What differs is told all the same.
+rocksdb::Status RunVerification(const VerifyOptions& options,
+                                const VerificationSteps& steps,
+                                const DifferenceCallback& differs,
+                                VerifyResult* result);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_VERIFICATION_H_

@@ -1,0 +1,149 @@
+#include "replication/reconcile/exchange_adaptive.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "replication/reconcile/exchange_answerer.h"
+#include "replication/reconcile/exchange_planner.h"
+#include "sketch/element/coding.h"
+
+namespace rocksync {
+namespace {
+
+// One side of an exchange whose roles may change hands once.
+class AdaptiveExchange final : public Exchange {
+ public:
+  explicit AdaptiveExchange(const ExchangeContext& context)
+      : context_(context) {}
+
+  // The bytes before the first message of the opener.
+  void Open() {
+    Follows follows = Follows::kProbe;
+    const double mine = static_cast<double>(context_.mine.size());
+    const double theirs = static_cast<double>(context_.peer_count);
+    if (mine > theirs + kLongProbeSums && context_.peer_count > 0) {
+      follows = Follows::kAnswerer;
+      auto answerer = std::make_unique<ExchangeAnswerer>(context_);
+      if (!IsLopsided(context_.peer_count, context_.mine.size())) {
+        answerer->SendEstimate();
+      }
+      side_ = std::move(answerer);
+    } else {
+      auto planner = std::make_unique<ExchangePlanner>(context_);
+      probe_ = planner->Open(&follows);
+      awaits_handover_ = context_.hurry() && follows == Follows::kProbe;
+      side_ = std::move(planner);
+    }
+    PutExchangeHeader(&header_, context_.options, follows);
+    opens_ = !side_->done();
+  }
+
+  void Join(Follows follows) {
+    if (follows == Follows::kAnswerer) {
+      auto planner = std::make_unique<ExchangePlanner>(context_);
+      if (IsLopsided(context_.mine.size(), context_.peer_count)) {
+        planner->StartLopsided();
+      }
+      side_ = std::move(planner);
+      joins_ = IsLopsided(context_.mine.size(), context_.peer_count);
+    } else {
+      auto answerer = std::make_unique<ExchangeAnswerer>(context_);
+      if (follows == Follows::kProbe) answerer_ = answerer.get();
+      side_ = std::move(answerer);
+    }
+  }
+
+  bool NextPayload(std::string* out) override {
+    if (opens_) {
+      opens_ = false;
+      const size_t before = out->size();
+      out->append(header_);
+      out->append(probe_);
+      own_bytes_ += out->size() - before;
+      if (!probe_.empty()) return true;
+      side_->NextPayload(out);
+      return true;
+    }
+    return side_->NextPayload(out);
+  }
+
+  absl::Status Receive(std::string_view payload) override {
+    if (joins_) {  // the opener has nothing to say but its header
+      joins_ = false;
+      if (payload.empty()) return absl::OkStatus();
+      return absl::InvalidArgumentError("bytes after an exchange header");
+    }
+    if (answerer_ != nullptr) {
+      ExchangeAnswerer* const answerer = std::exchange(answerer_, nullptr);
+      std::string_view parities;
+      absl::Status status = answerer->TakeProbe(payload, &parities);
+      if (!status.ok() || !answerer->gave_up_probe()) return status;
+      auto planner = std::make_unique<ExchangePlanner>(context_);
+      status = planner->TakeEstimate(parities);
+      side_ = std::move(planner);
+      return status;
+    }
+    if (awaits_handover_) {
+      awaits_handover_ = false;
+      if (!ExchangePlanner::IsAnswer(payload)) {
+        side_ = std::make_unique<ExchangeAnswerer>(context_);
+      }
+    }
+    return side_->Receive(payload);
+  }
+
+  bool done() const override { return !opens_ && side_->done(); }
+  const std::vector<uint32_t>& missing_there() const override {
+    return side_->missing_there();
+  }
+  const ExchangeReport& report() const override {
+    report_ = side_->report();
+    report_.finish_bytes += own_bytes_;
+    return report_;
+  }
+
+ private:
+  const ExchangeContext context_;
+  std::unique_ptr<ExchangeSide> side_;
+  std::string header_;
+  std::string probe_;
+  bool opens_ = false;
+  bool joins_ = false;
+  bool awaits_handover_ = false;
+  ExchangeAnswerer* answerer_ = nullptr;  // side_, until it has the probe
+  uint64_t own_bytes_ = 0;
+  mutable ExchangeReport report_;
+};
+
+ExchangeContext MakeContext(const ExchangeOptions& options,
+                            const MappingSeed& seed,
+                            std::span<const ElementHash> mine,
+                            uint64_t peer_count) {
+  return {.options = options,
+          .seed = seed,
+          .mine = mine,
+          .peer_count = std::min<uint64_t>(peer_count, kMaxKeyedElements)};
+}
+
+}  // namespace
+
+std::unique_ptr<Exchange> OpenAdaptiveExchange(
+    const ExchangeOptions& options, const MappingSeed& seed,
+    std::span<const ElementHash> mine, uint64_t peer_count) {
+  auto exchange = std::make_unique<AdaptiveExchange>(
+      MakeContext(options, seed, mine, peer_count));
+  exchange->Open();
+  return exchange;
+}
+
+std::unique_ptr<Exchange> JoinAdaptiveExchange(
+    const ExchangeOptions& options, Follows follows, const MappingSeed& seed,
+    std::span<const ElementHash> mine, uint64_t peer_count) {
+  auto exchange = std::make_unique<AdaptiveExchange>(
+      MakeContext(options, seed, mine, peer_count));
+  exchange->Join(follows);
+  return exchange;
+}
+
+}  // namespace rocksync

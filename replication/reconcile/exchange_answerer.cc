@@ -1,0 +1,220 @@
+#include "replication/reconcile/exchange_answerer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "replication/reconcile/exchange_header.h"
+#include "sketch/element/coding.h"
+#include "sketch/filter/distributed_bloom_filter.h"
+#include "sketch/planning/cost_model.h"
+#include "sketch/planning/difference_estimate.h"
+#include "sketch/planning/sketch_schedule.h"
+
+namespace rocksync {
+namespace {
+
+// After this many passes over one sketch the rest is left to a retry.
+constexpr uint32_t kMaxPasses = 10;
+// If that many hidden elements are expected, there will be a retry anyway, and
+// the last groups, one of kLeaveShare at most, are left to it.
+constexpr double kSureRetry = 2;
+constexpr uint32_t kLeaveShare = 16;
+constexpr uint32_t kHurriedLeaveShare = 6;
+
+}  // namespace
+
+ExchangeAnswerer::ExchangeAnswerer(const ExchangeContext& context)
+    : ExchangeSide(Role::kResponder, context) {}
+
+absl::Status ExchangeAnswerer::TakeProbe(std::string_view payload,
+                                         std::string_view* parities) {
+  if (done()) return absl::InvalidArgumentError("payload after the end");
+  report_.finish_bytes += payload.size();
+  std::string_view sums = payload;
+  if (hurry()) {
+    const size_t size = EstimateBytes();
+    if (payload.size() < size) {
+      return absl::InvalidArgumentError("exchange payload truncated");
+    }
+    sums = payload.substr(0, payload.size() - size);
+    *parities = payload.substr(sums.size());
+  }
+  const uint64_t largest = std::max<uint64_t>(mine_.size(), peer_count_);
+  finish_ = std::make_unique<FinishDecoder>(
+      open(), SingleGroupShape(largest, probe_slack()),
+      static_cast<int64_t>(mine_.size()) - static_cast<int64_t>(peer_count_));
+  probing_ = true;
+  if (!sums.empty()) return TakeSums(sums);
+  GiveUpProbe();
+  return absl::OkStatus();
+}
+
+absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
+                                         std::string_view body) {
+  switch (kind) {
+    case ExchangeKind::kSketch: {
+      IdShape shape;
+      const uint64_t total = open_count() + peer_count_;
+      const uint32_t max_groups = static_cast<uint32_t>(
+          std::min<uint64_t>(total + 1, kMaxKeyedElements));
+      const absl::Status status = GetIdShape(&body, max_groups, &shape);
+      if (!status.ok()) return status;
+      parities_.reset();  // given up, if they did not decode
+      finish_ = std::make_unique<FinishDecoder>(open(), shape, std::nullopt);
+      probing_ = false;
+      passes_ = 0;
+      found_.clear();
+      return TakeSums(body);
+    }
+    case ExchangeKind::kExtend:
+      if (finish_ == nullptr || finish_->pending() == 0) {
+        return absl::InvalidArgumentError("power sums without a sketch");
+      }
+      return TakeSums(body);
+    case ExchangeKind::kParities:
+    case ExchangeKind::kSplits:
+      return TakeParities(kind, body);
+    case ExchangeKind::kAskFilter: {
+      uint8_t rate = 0;
+      if (!GetFixed8(&body, &rate) || !body.empty() || filter_sent_) {
+        return absl::InvalidArgumentError("wrong request for a filter");
+      }
+      probing_ = false;
+      parities_.reset();
+      SendFilter(RateFromCode(rate));
+      return absl::OkStatus();
+    }
+    default:
+      return absl::InvalidArgumentError("message of the other role");
+  }
+}
+
+absl::Status ExchangeAnswerer::TakeParities(ExchangeKind kind,
+                                            std::string_view body) {
+  const bool first = kind == ExchangeKind::kParities;
+  if (first == (parities_ != nullptr) || filter_sent_ || filter_received_ ||
+      found_by_filter_ > 0 || passes_ > 0) {
+    return absl::InvalidArgumentError("unexpected parities");
+  }
+  if (first) {
+    probing_ = false;
+    finish_.reset();
+    ReleaseOpen();
+    parities_ = std::make_unique<ParityReceiver>();
+  }
+  const absl::Status status =
+      first ? parities_->First(body, mine_, closed(), DeriveCoupledKeys(seed_),
+                               peer_count_)
+            : parities_->Next(body);
+  if (!status.ok()) return status;
+  if (!parities_->decoded()) {
+    std::string more;
+    PutVarint64(&more, parities_->surplus());
+    Send(ExchangeKind::kMoreParities, more);
+    return absl::OkStatus();
+  }
+  const CoupledDecoder::Outcome outcome = parities_->outcome();
+  parities_.reset();
+  Close(outcome.missing);
+  std::string reply;
+  PutParityOutcome({.found = outcome.missing.size(),
+                    .unexplained = outcome.unexplained_cells},
+                   &reply);
+  Send(ExchangeKind::kExplained, reply);
+  if (outcome.unexplained_cells == 0) {
+    report_.plan = "parities decoded";
+    Finish({});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ExchangeAnswerer::TakeSums(std::string_view bytes) {
+  if (++passes_ > kMaxPasses) {
+    return absl::InvalidArgumentError("too many passes");
+  }
+  const absl::Status status = finish_->TakeSums(bytes, &found_);
+  if (!status.ok()) return status;
+  for (const uint32_t size : finish_->decoded_sizes()) decoded_ += size;
+  const uint32_t failed = static_cast<uint32_t>(finish_->pending());
+  if (failed == 0) {
+    Send(ExchangeKind::kAnswer, finish_->Answer(false, 0));
+    EndFinish();
+    return absl::OkStatus();
+  }
+  report_.retries += failed;
+  uint32_t next = 0;
+  if (probing_ && !hurry() && finish_->sums() < kLongProbeSums) {
+    next = kLongProbeSums;
+  } else if (probing_) {
+    GiveUpProbe();
+    return absl::OkStatus();
+  } else {
+    const bool filtered = filter_sent_ || filter_received_;
+    const uint32_t aim = hurry()    ? kHurriedPasses
+                         : filtered ? kPassesAfterFilters
+                                    : kPasses;
+    const uint32_t left = aim > passes_ ? aim - passes_ : 1;
+    next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed, left,
+                    hurry(), finish_->shape().groups == 1);
+    next = std::min(next, kMaxSums);
+    const bool leave =
+        passes_ >= aim && ExpectedLeft() > kSureRetry &&
+        failed < finish_->shape().groups /
+                     (hurry() ? kHurriedLeaveShare : kLeaveShare);
+    if (leave || finish_->sums() == kMaxSums || passes_ == kMaxPasses) next = 0;
+  }
+  Send(ExchangeKind::kPartial, finish_->Answer(true, next));
+  if (next == 0) EndFinish();
+  return absl::OkStatus();
+}
+
+// An element is hidden if another has its id.
+double ExchangeAnswerer::ExpectedLeft() {
+  const IdShape& shape = finish_->shape();
+  return static_cast<double>(decoded_) * static_cast<double>(open_count()) /
+         shape.groups * std::exp2(-shape.bits);
+}
+
+void ExchangeAnswerer::GiveUpProbe() {
+  gave_up_probe_ = hurry();
+  if (!hurry()) SendEstimate();
+}
+
+void ExchangeAnswerer::SendEstimate() {
+  probing_ = false;
+  passes_ = 0;
+  Send(ExchangeKind::kEstimate, EstimateParities());
+}
+
+absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
+  finish_.reset();     // it was over all elements
+  parities_.reset();   // given up
+  if (filter_sent_) {  // it was asked for, or sent on our own: only the count
+    std::string body;
+    PutVarint64(&body, found_by_filter_);
+    Send(ExchangeKind::kFound, body);
+    return absl::OkStatus();
+  }
+  // The initiator's filter was passed by the common elements and a share of
+  // the missing ones. What is open beyond its count is missing for sure.
+  const double found = static_cast<double>(found_by_filter_);
+  const double rate = received_rate_;
+  const double left = found * rate / std::max(1 - rate, 1e-9);
+  const double common = std::max(static_cast<double>(open_count()) - left, 0.0);
+  const double missing_there =
+      std::max(static_cast<double>(peer_count_) - common, 0.0);
+  SendFilter(PlanLastFilter(static_cast<double>(open_count()), missing_there,
+                            left, ChooseSlack(options_.pair_bytes)));
+  return absl::OkStatus();
+}
+
+void ExchangeAnswerer::EndFinish() {
+  report_.plan = "answered";
+  report_.expected_left =
+      ExpectedLeft() + kLeftOfGroup * static_cast<double>(finish_->pending()) *
+                           static_cast<double>(finish_->sums());
+  Finish(std::move(found_));
+}
+
+}  // namespace rocksync

@@ -1,0 +1,55 @@
+// The side of an adaptive exchange that decodes and answers.
+
+#ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_ANSWERER_H_
+#define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_ANSWERER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "replication/reconcile/exchange_finish.h"
+#include "replication/reconcile/exchange_parities.h"
+#include "replication/reconcile/exchange_side.h"
+
+namespace rocksync {
+
+class ExchangeAnswerer final : public ExchangeSide {
+ public:
+  explicit ExchangeAnswerer(const ExchangeContext& context);
+
+  // The first payload without its header: the power sums of the probe, and
+  // behind them the opener's estimate if round trips matter.
+  absl::Status TakeProbe(std::string_view payload, std::string_view* parities);
+  // The probe did not decode, and the opener's estimate is here: this side
+  // should plan.
+  bool gave_up_probe() const { return gave_up_probe_; }
+
+  void SendEstimate();
+
+ private:
+  absl::Status OnMessage(ExchangeKind kind, std::string_view body) override;
+  absl::Status OnFilter(const FilterHead& head) override;
+
+  // Tries to decode coupled parities, and answers.
+  absl::Status TakeParities(ExchangeKind kind, std::string_view body);
+  // Takes power sums and answers.
+  absl::Status TakeSums(std::string_view bytes);
+  void GiveUpProbe();
+  void EndFinish();
+  // Differences probably hidden so far.
+  double ExpectedLeft();
+
+  std::unique_ptr<FinishDecoder> finish_;
+  std::unique_ptr<ParityReceiver> parities_;
+  bool gave_up_probe_ = false;
+  bool probing_ = false;  // finish_ is the probe, and no estimate is out yet
+  uint32_t passes_ = 0;
+  uint64_t decoded_ = 0;  // differences
+  std::vector<uint32_t> found_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_ANSWERER_H_

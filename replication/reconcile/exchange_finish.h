@@ -1,0 +1,115 @@
+// The exact finish: the initiator sends power sums of short ids, the responder
+// decodes the difference and names what it lacks.
+
+#ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_
+#define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "sketch/pinsketch/keyed_set.h"
+
+namespace rocksync {
+
+// Power sums of one group at most; what needs more is left to a retry.
+inline constexpr uint32_t kMaxSums = 512;
+
+// Differences of a group that was given up, by the sums it has had.
+inline constexpr double kLeftOfGroup = 1.1;
+
+// The groups an answer has settled, and the names of what the responder lacks
+// in them:
+//   [more (varint) if partial] [settled (a bit a group) if partial and of more
+//   than one group] | names
+//   names = empty if partial and nothing is settled
+//         | count (varint) [| check (2) | ranks (gap_coding.h), if count > 0]
+// Ranks count through the settled groups in order.
+
+// The initiator's side.
+class FinishSender {
+ public:
+  // `open`: the undecided elements; must outlive the sender.
+  FinishSender(const KeyedSet* open, const IdShape& shape);
+
+  const IdShape& shape() const { return shape_; }
+  uint32_t sums() const { return sums_; }  // per pending group, so far
+  size_t pending() const { return pending_.size(); }
+
+  // Appends `count` more power sums of every pending group.
+  void AppendSums(uint32_t count, std::string* out);
+
+  // Takes the body of an answer. Appends to `*missing` the ordinals of the
+  // elements named, none if the names do not check. `*more`: how many sums in
+  // all the responder wants for the groups still pending; 0 if it is done.
+  absl::Status TakeAnswer(bool partial, std::string_view body,
+                          std::vector<uint32_t>* missing, uint32_t* more);
+
+  // Answers whose names did not check.
+  uint32_t unconfirmed() const { return unconfirmed_; }
+
+ private:
+  absl::Status TakeNames(std::string_view body,
+                         const std::vector<uint32_t>& settled,
+                         std::vector<uint32_t>* missing);
+
+  const KeyedSet* const open_;
+  const IdShape shape_;
+  ShortIds ids_;
+  std::vector<uint32_t> pending_;
+  uint32_t sums_ = 0;
+  uint32_t unconfirmed_ = 0;
+};
+
+// The responder's side.
+class FinishDecoder {
+ public:
+  // `surplus`: by how much this side's elements outnumber the initiator's, if
+  // known; a check where sums are few.
+  FinishDecoder(const KeyedSet* open, const IdShape& shape,
+                std::optional<int64_t> surplus);
+
+  const IdShape& shape() const { return shape_; }
+  uint32_t sums() const { return sums_; }
+  size_t pending() const { return pending_.size(); }
+
+  // Takes further power sums of every pending group and decodes what can be
+  // decoded. Appends the ordinals of this side's elements that the initiator
+  // lacks.
+  absl::Status TakeSums(std::string_view bytes, std::vector<uint32_t>* missing);
+
+  // Sizes of the differences decoded by the last TakeSums.
+  const std::vector<uint32_t>& decoded_sizes() const { return sizes_; }
+
+  // The body of a kPartial (asking for `more` sums in all) or kAnswer for what
+  // the last TakeSums settled.
+  std::string Answer(bool partial, uint32_t more) const;
+
+ private:
+  struct Pending {
+    uint32_t group = 0;
+    std::vector<uint32_t> sums;
+  };
+  bool Decode(const Pending& pending, std::vector<uint32_t>* difference) const;
+
+  const KeyedSet* const open_;
+  const IdShape shape_;
+  const std::optional<int64_t> surplus_;
+  ShortIds ids_;
+  std::vector<Pending> pending_;
+  uint32_t sums_ = 0;
+
+  // Of the last TakeSums:
+  std::vector<uint32_t> sizes_;
+  std::vector<bool> settled_;
+  std::vector<uint64_t> ranks_;
+  uint64_t range_ = 0;
+  uint64_t check_ = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_

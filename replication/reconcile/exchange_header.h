@@ -1,0 +1,32 @@
+// The first bytes of the initiator's first payload: its options.
+
+#ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_HEADER_H_
+#define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_HEADER_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "replication/reconcile/exchange.h"
+
+namespace rocksync {
+
+// One byte:
+//   0x00  adaptive, prefer bytes
+//   0x10  adaptive, prefer round trips
+//   0x01  Bloom; the false positive rate follows (8, IEEE 754 big-endian)
+// and what follows, added to an adaptive mode: 0x20 a message of the opener as
+// the planner, 0x40 one of the opener as the answerer, neither: the power sums
+// of the first sketch.
+enum class Follows : uint8_t { kProbe = 0, kPlanner = 0x20, kAnswerer = 0x40 };
+void PutExchangeHeader(std::string* out, const ExchangeOptions& options,
+                       Follows follows = Follows::kProbe);
+
+// Consumes the header and sets mode, prefer and false_positive_rate of
+// `*options`. InvalidArgument if it is unknown, truncated or out of range.
+absl::Status GetExchangeHeader(std::string_view* input,
+                               ExchangeOptions* options, Follows* follows);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_HEADER_H_

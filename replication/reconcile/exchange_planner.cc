@@ -1,0 +1,402 @@
+#include "replication/reconcile/exchange_planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "replication/reconcile/exchange_header.h"
+#include "sketch/element/coding.h"
+#include "sketch/planning/cost_model.h"
+#include "sketch/planning/difference_estimate.h"
+#include "sketch/planning/sketch_schedule.h"
+
+namespace rocksync {
+namespace {
+
+// Standard errors of the estimate (see difference_estimate.h).
+constexpr double kEstimateError = 0.25;
+constexpr double kFineEstimateError = 0.16;
+// What the planner alone has, of what the other side alone has, for parities to
+// be tried.
+constexpr double kMostlyOneSided = 0.045;
+// Of what the odd cells of coupled parities say.
+constexpr double kParityEstimateError = 0.02;
+// To hear the responder's filter first costs a round trip more.
+constexpr double kWorthAsking = 0.95;
+// Coupled parities take many times the CPU of a sketch.
+constexpr double kWorthDecoding = 0.85;
+// What a finish in one pass costs more than one in several.
+constexpr double kHurriedFinishCost = 1.2;
+// What ids of a retry are wider.
+constexpr int kRetrySlack = 5;
+// A hint up to this sizes the probe, a larger one replaces it.
+constexpr double kMaxHintedProbe = 40;
+
+std::string Text(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+}  // namespace
+
+ExchangePlanner::ExchangePlanner(const ExchangeContext& context)
+    : ExchangeSide(Role::kInitiator, context) {}
+
+std::string ExchangePlanner::Open(Follows* follows) {
+  if (done()) return "";
+  *follows = Follows::kPlanner;
+  if (IsLopsided(mine_.size(), peer_count_)) {
+    StartLopsided();
+    return "";
+  }
+  const double expected = options_.expected_differences;
+  if (expected > kMaxHintedProbe) {
+    StartFinish(expected, 2.5 / std::sqrt(expected));
+    return "";
+  }
+  *follows = Follows::kProbe;
+  probe_ = std::make_unique<FinishSender>(
+      open(), SingleGroupShape(std::max<uint64_t>(mine_.size(), peer_count_),
+                               probe_slack()));
+  finish_ = probe_.get();
+  std::string probe;
+  if (peer_count_ <= mine_.size() + kLongProbeSums) {
+    double sums = hurry() ? kLongProbeSums : kProbeSums;
+    if (expected > 0) {
+      const double room = expected + 2.5 * std::sqrt(expected) + kProbeSums;
+      sums = std::max(sums, std::ceil(room));
+    }
+    probe_->AppendSums(static_cast<uint32_t>(sums), &probe);
+    report_.plan = Text("sketch of %.0f", sums);
+  } else {
+    report_.plan = "estimate first";
+  }
+  if (hurry()) probe += EstimateParities();
+  return probe;
+}
+
+bool ExchangePlanner::IsAnswer(std::string_view payload) {
+  if (payload.empty()) return false;
+  const uint8_t kind =
+      static_cast<uint8_t>(payload[0]) & static_cast<uint8_t>(~kMoreFollows);
+  return kind == static_cast<uint8_t>(ExchangeKind::kAnswer) ||
+         kind == static_cast<uint8_t>(ExchangeKind::kPartial);
+}
+
+// All of the peer's surplus is missing here, and of ours a part over there.
+void ExchangePlanner::StartLopsided() {
+  const double n1 = static_cast<double>(mine_.size());
+  missing_here_ = n1 / 4;
+  missing_there_ = peer_size() - n1 + missing_here_;
+  const FilterPlan plan = PlanFilters(n1, missing_here_, peer_size(),
+                                      missing_there_, Slack(missing_there_));
+  if (plan.first_rate >= 1) {
+    StartFinish(missing_here_ + missing_there_, 0.3);
+    return;
+  }
+  sent_rate_ = plan.first_rate;
+  report_.plan = "far fewer here: filter " + Text("%.2g", sent_rate_);
+  report_.predicted_bytes = plan.bits / 8;
+  SendFilter(sent_rate_);
+}
+
+absl::Status ExchangePlanner::OnMessage(ExchangeKind kind,
+                                        std::string_view body) {
+  switch (kind) {
+    case ExchangeKind::kEstimate:
+      return TakeEstimate(body);
+    case ExchangeKind::kPartial:
+      return TakeAnswer(true, body);
+    case ExchangeKind::kAnswer:
+      return TakeAnswer(false, body);
+    case ExchangeKind::kFound: {
+      uint64_t found = 0;
+      if (!filter_sent_ || !GetVarint64(&body, peer_count_, &found) ||
+          !body.empty()) {
+        return absl::InvalidArgumentError("unexpected count");
+      }
+      TakeFound(found);
+      return absl::OkStatus();
+    }
+    case ExchangeKind::kMoreParities:
+      return SendMoreParities(body);
+    case ExchangeKind::kExplained:
+      return TakeExplained(body);
+    default:
+      return absl::InvalidArgumentError("message of the other role");
+  }
+}
+
+absl::Status ExchangePlanner::TakeAnswer(bool partial, std::string_view body) {
+  if (finish_ == nullptr || finish_->sums() == 0 || finish_->pending() == 0) {
+    return absl::InvalidArgumentError("answer without a question");
+  }
+  uint32_t more = 0;
+  const uint32_t unconfirmed = finish_->unconfirmed();
+  const absl::Status status =
+      finish_->TakeAnswer(partial, body, &found_, &more);
+  if (!status.ok()) return status;
+  report_.unconfirmed += finish_->unconfirmed() - unconfirmed;
+  if (more == 0) {
+    // Groups given up are left to the retry as a whole.
+    report_.expected_left += kLeftOfGroup *
+                             static_cast<double>(finish_->pending()) *
+                             static_cast<double>(finish_->sums());
+    Finish(std::move(found_));
+    return absl::OkStatus();
+  }
+  if (more <= finish_->sums() || finish_->pending() == 0) {
+    return absl::InvalidArgumentError("answer asks for nothing");
+  }
+  report_.retries += static_cast<uint32_t>(finish_->pending());
+  report_.plan += "+" + std::to_string(more - finish_->sums());
+  std::string sums;
+  finish_->AppendSums(more - finish_->sums(), &sums);
+  Send(ExchangeKind::kExtend, sums);
+  return absl::OkStatus();
+}
+
+absl::Status ExchangePlanner::TakeEstimate(std::string_view parities) {
+  if (report_.estimated_differences > 0 || filter_sent_ || sketch_ != nullptr) {
+    return absl::InvalidArgumentError("unexpected estimate");
+  }
+  if (parities.size() != EstimateBytes()) {
+    return absl::InvalidArgumentError("estimate of a wrong size");
+  }
+  const ParityShape shape = EstimateShape();
+  const std::string mine = EstimateParities();
+  const double n1 = static_cast<double>(mine_.size());
+  const double n2 = peer_size();
+  double error = hurry() ? kFineEstimateError : kEstimateError;
+  double d = INFINITY;
+  if (EstimatesFinely()) {
+    const FineShape fine = FineEstimateShape();
+    const size_t at = shape.bytes();
+    d = EstimateFine(std::string_view(mine).substr(at), parities.substr(at),
+                     fine);
+    if (std::isfinite(d)) error = 2.7 / std::sqrt(fine.buckets);
+  }
+  if (!std::isfinite(d)) {
+    d = EstimateDifference(std::string_view(mine).substr(0, shape.bytes()),
+                           parities.substr(0, shape.bytes()), shape, n1 + n2);
+  }
+  // At least the surplus, and more than a probe could decode.
+  const double least =
+      std::max(std::abs(n1 - n2), std::min(n1 + n2, kLongProbeSums + 1.0));
+  report_.estimated_differences =
+      std::clamp(d, least, std::max(n1 + n2, least));
+  report_.plan += Text(", estimate %.0f", report_.estimated_differences);
+  Plan(error, EstimatesFinely());
+  return absl::OkStatus();
+}
+
+void ExchangePlanner::Plan(double error, bool may_send_parities) {
+  const double d = report_.estimated_differences;
+  const double n1 = static_cast<double>(mine_.size());
+  const double n2 = peer_size();
+  missing_here_ = (d + n1 - n2) / 2;
+  missing_there_ = (d - n1 + n2) / 2;
+  const int slack = hurry() ? WideSlack(d) : Slack(d);
+  const FilterPlan mine_first =
+      PlanFilters(n1, missing_here_, n2, missing_there_, slack);
+  const FilterPlan theirs_first =
+      PlanFilters(n2, missing_there_, n1, missing_here_, slack);
+  const double best = std::min(mine_first.bits, theirs_first.bits);
+  if (PlansRetry(d) &&
+      kHurriedFinishCost * FinishBits(std::max(n1, n2), d, Slack(d)) < best) {
+    StartFinish(d, kFineEstimateError);
+    return;
+  }
+  if (may_send_parities && n1 < n2) {
+    // The least that is likely: more can follow, what is sent is spent.
+    const double least = std::max(0.0, (d * (1 - 1.5 * error) - n2 + n1) / 2);
+    const double likely = std::max(0.0, (d * (1 - 0.75 * error) - n2 + n1) / 2);
+    if (likely <= kMostlyOneSided * (n2 - n1 + likely) &&
+        ParityPlanBits(n1, n2, least, slack) < kWorthDecoding * best) {
+      StartParities(least);
+      return;
+    }
+  }
+  if (theirs_first.first_rate < 1 &&
+      (mine_first.first_rate >= 1 ||
+       theirs_first.bits < kWorthAsking * mine_first.bits)) {
+    report_.predicted_bytes = theirs_first.bits / 8;
+    report_.plan += ", their filter first";
+    std::string body;
+    PutFixed8(&body, RateCode(theirs_first.first_rate));
+    Send(ExchangeKind::kAskFilter, body);
+    return;
+  }
+  report_.predicted_bytes = mine_first.bits / 8;
+  if (mine_first.first_rate < 1) {
+    sent_rate_ = mine_first.first_rate;
+    report_.plan += Text(", filter %.2g", sent_rate_);
+    SendFilter(sent_rate_);
+    return;
+  }
+  StartFinish(d, error);
+}
+
+void ExchangePlanner::StartParities(double surplus) {
+  finish_ = nullptr;  // it was over all elements of the peer
+  probe_.reset();
+  ReleaseOpen();
+  parities_ = std::make_unique<ParitySender>(
+      mine_, closed(), DeriveCoupledKeys(seed_), peer_size(), surplus);
+  const std::string body = parities_->First();
+  report_.predicted_bytes = static_cast<double>(body.size());
+  report_.plan += Text(", parities %.0f B", report_.predicted_bytes);
+  Send(ExchangeKind::kParities, body);
+}
+
+absl::Status ExchangePlanner::SendMoreParities(std::string_view body) {
+  uint64_t surplus = 0;
+  if (parities_ == nullptr || sketch_ != nullptr ||
+      !GetVarint64(&body, kMaxKeyedElements, &surplus) || !body.empty()) {
+    return absl::InvalidArgumentError("unexpected request for parities");
+  }
+  const double n1 = static_cast<double>(mine_.size());
+  const double here = std::min(static_cast<double>(surplus), n1);
+  const double there = peer_size() - n1 + here;
+  const int slack = Slack(here + there);
+  const double other = PlanFilters(n1, here, peer_size(), there, slack).bits;
+  std::string more;
+  if (parities_->Next(here, kWorthDecoding * other, slack, &more)) {
+    report_.plan += Text("+%.0f", static_cast<double>(more.size()));
+    Send(ExchangeKind::kSplits, more);
+    return absl::OkStatus();
+  }
+  parities_.reset();
+  report_.plan += ", given up";
+  report_.estimated_differences = std::max(here + there, 1.0);
+  Plan(kParityEstimateError, false);
+  return absl::OkStatus();
+}
+
+absl::Status ExchangePlanner::TakeExplained(std::string_view body) {
+  ParityOutcome outcome;
+  const absl::Status status = GetParityOutcome(body, &outcome);
+  if (!status.ok()) return status;
+  if (parities_ == nullptr || sketch_ != nullptr ||
+      outcome.found > peer_count_) {
+    return absl::InvalidArgumentError("unexpected outcome of parities");
+  }
+  found_there_ = outcome.found;
+  if (outcome.unexplained == 0) {
+    Finish({});
+    return absl::OkStatus();
+  }
+  // Each element that only we have leaves its cells unexplained, those of two
+  // may meet; and so does each wrong judgement.
+  const double left =
+      1.1 * static_cast<double>(outcome.unexplained) / kCoupledCells + 1;
+  StartFinish(left, 0.1 + 2 / std::sqrt(left + 1));
+  return absl::OkStatus();
+}
+
+absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
+  if ((finish_ != nullptr && finish_ != probe_.get()) || parities_ != nullptr) {
+    return absl::InvalidArgumentError("filter after a sketch");
+  }
+  finish_ = nullptr;  // it was over all elements
+  probe_.reset();
+  report_.plan += head.slots > 0 ? Text(", theirs %.2g", received_rate_)
+                                 : std::string(", none of theirs");
+  if (filter_sent_) {
+    TakeFound(head.found);
+    return absl::OkStatus();
+  }
+  // What passed their filter and is not ours alone is common; the rest of
+  // theirs is missing here.
+  const double common =
+      std::max(static_cast<double>(open_count()) - LeftHere(), 0.0);
+  missing_there_ = std::max(peer_size() - common, 0.0);
+  sent_rate_ = PlanLastFilter(static_cast<double>(open_count()), missing_there_,
+                              LeftHere(), Slack(missing_there_ + LeftHere()));
+  if (sent_rate_ < 1 && open_count() > 0) {
+    report_.plan += Text(", filter %.2g", sent_rate_);
+    SendFilter(sent_rate_);
+    return absl::OkStatus();
+  }
+  sent_rate_ = 1;
+  const double d = LeftHere() + LeftThere();
+  StartFinish(d, 0.02 + 2 / std::sqrt(d + 1));
+  return absl::OkStatus();
+}
+
+void ExchangePlanner::TakeFound(uint64_t found) {
+  found_there_ = std::min<uint64_t>(found, peer_count_);
+  const double d = LeftHere() + LeftThere();
+  StartFinish(d, 0.02 + 2 / std::sqrt(d + 1));
+}
+
+double ExchangePlanner::LeftHere() const {
+  if (!filter_received_ || received_rate_ >= 1) return missing_here_;
+  return static_cast<double>(found_by_filter_) * received_rate_ /
+         std::max(1 - received_rate_, 1e-9);
+}
+
+double ExchangePlanner::LeftThere() const {
+  if (sent_rate_ >= 1) return missing_there_;
+  return static_cast<double>(found_there_) * sent_rate_ / (1 - sent_rate_);
+}
+
+// If round trips matter, ids are so wide that a retry is unlikely; unless they
+// would be so wide that it costs less, and there is a round trip left for it,
+// as there is without filters.
+int ExchangePlanner::Slack(double d) const {
+  return hurry() && !PlansRetry(d) ? WideSlack(d)
+                                   : ChooseSlack(options_.pair_bytes);
+}
+
+int ExchangePlanner::WideSlack(double d) const {
+  const double wide = std::ceil(std::log2(std::max(d, 1.0)) + 1.5);
+  return std::clamp(static_cast<int>(wide), ChooseSlack(options_.pair_bytes),
+                    19);
+}
+
+bool ExchangePlanner::PlansRetry(double d) const {
+  return hurry() && !filter_sent_ && !filter_received_ &&
+         d * std::exp2(-ChooseSlack(options_.pair_bytes)) > kHurriedRetry;
+}
+
+void ExchangePlanner::StartFinish(double d, double uncertainty) {
+  const bool filtered = filter_sent_ || filter_received_;
+  const uint64_t theirs = peer_count_ - found_there_;
+  const uint64_t largest = std::max<uint64_t>(open_count(), theirs);
+  // A retry is small: it should hide nothing, and be over at once.
+  const bool retry = options_.expected_differences > 0;
+  const int slack = Slack(d) + (retry ? kRetrySlack : 0);
+  const IdShape shape = ChooseIdShape(largest, d, slack);
+  const SumsMargin margin = retry || (hurry() && filtered) ? SumsMargin::kFinal
+                            : hurry()                      ? SumsMargin::kAmple
+                                      : SumsMargin::kFrugal;
+  const double mean = d / shape.groups;
+  const uint32_t sums = std::min(
+      FirstSums(mean, uncertainty, margin, shape.groups == 1), kMaxSums);
+  report_.expected_left = d * std::exp2(-slack);
+  if (shape.groups == 1 && !filtered && finish_ == probe_.get() &&
+      finish_ != nullptr) {
+    finish_ = probe_.get();
+    const uint32_t count =
+        std::max(sums, finish_->sums() + 1) - finish_->sums();
+    report_.plan += ", extended by " + std::to_string(count);
+    std::string body;
+    finish_->AppendSums(count, &body);
+    Send(ExchangeKind::kExtend, body);
+    return;
+  }
+  report_.plan += Text(", finish d~%.0f", d) + " in " +
+                  std::to_string(shape.groups) + " groups of " +
+                  std::to_string(shape.bits) + " bits, " + std::to_string(sums);
+  sketch_ = std::make_unique<FinishSender>(open(), shape);
+  finish_ = sketch_.get();
+  std::string body;
+  PutIdShape(shape, &body);
+  finish_->AppendSums(sums, &body);
+  Send(ExchangeKind::kSketch, body);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,158 @@
+#include "replication/replicator/acceptor.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "replication/peering/admission.h"
+#include "replication/peering/peeked_connection.h"
+
+namespace rocksync {
+namespace {
+
+// Two replicas that open sessions with each other at the same moment would
+// both be told "busy", perhaps for ever: the one with the larger id waits for
+// its own attempt to be refused.
+constexpr std::chrono::milliseconds kYield{500};
+constexpr std::chrono::milliseconds kBetweenRefusals{1'000};
+// A peer that has proven the secret says at once what it wants.
+constexpr std::chrono::milliseconds kFirstFrame{10'000};
+// Connections that have not proven the secret.
+constexpr size_t kMaxUnproven = 16;
+// Threads that are about to end. More of them, and the machine cannot keep up.
+constexpr size_t kMostLeaving = 128;
+
+}  // namespace
+
+void Acceptor::Join() {
+  for (Visit& visit : visits_) visit.thread.join();
+  visits_.clear();
+}
+
+void Acceptor::ForgetThoseOver() {
+  for (auto visit = visits_.begin(); visit != visits_.end();) {
+    if (!visit->over) {
+      ++visit;
+      continue;
+    }
+    visit->thread.join();
+    visit = visits_.erase(visit);
+  }
+}
+
+size_t Acceptor::Count(Visit::State state) const {
+  return static_cast<size_t>(
+      std::count_if(visits_.begin(), visits_.end(),
+                    [state](const Visit& v) { return v.state == state; }));
+}
+
+void Acceptor::DropUnproven() {
+  while (Count(Visit::State::kUnproven) >= kMaxUnproven) {
+    std::map<uint64_t, std::vector<Visit*>> by_peer;
+    for (Visit& visit : visits_) {
+      if (visit.state == Visit::State::kUnproven) {
+        by_peer[visit.peer_id].push_back(&visit);
+      }
+    }
+    const auto most = std::max_element(
+        by_peer.begin(), by_peer.end(), [](const auto& a, const auto& b) {
+          return a.second.size() < b.second.size();
+        });
+    Visit* const oldest = most->second.front();
+    oldest->state = Visit::State::kLeaving;
+    oldest->connection->Close();
+  }
+}
+
+void Acceptor::Receive(std::unique_ptr<Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  ForgetThoseOver();
+  if (replica_->stopping ||
+      Count(Visit::State::kProven) >= replica_->options.max_accepted ||
+      Count(Visit::State::kLeaving) >= kMostLeaving) {
+    return;
+  }
+  DropUnproven();
+  Visit& visit = visits_.emplace_back();
+  visit.connection = connection.get();
+  visit.peer_id = connection->peer_replica_id();
+  try {
+    visit.thread = std::thread(
+        [this, &visit](std::unique_ptr<Connection> incoming) {
+          Serve(std::move(incoming), &visit);
+          visit.over = true;
+        },
+        std::move(connection));
+  } catch (const std::system_error&) {  // no more threads: the peer comes again
+    visits_.pop_back();
+  }
+}
+
+bool Acceptor::Settle(bool proven, Visit* visit) {
+  const std::lock_guard lock(mutex_);
+  visit->connection = nullptr;
+  const bool stays =
+      proven && visit->state == Visit::State::kUnproven &&
+      Count(Visit::State::kProven) < replica_->options.max_accepted;
+  visit->state = stays ? Visit::State::kProven : Visit::State::kLeaving;
+  return stays;
+}
+
+void Acceptor::Serve(std::unique_ptr<Connection> connection, Visit* visit) {
+  auto peeked = std::make_unique<PeekedConnection>(&replica_->connections,
+                                                   std::move(connection));
+  const std::string peer = peeked->peer_name();
+  Admission admission;
+  rocksdb::Status s =
+      AnswerAuthHello(TermsOf(*replica_), peeked.get(), &admission);
+  const bool stays = Settle(s.ok(), visit);
+  if (s.ok() && !stays) s = rocksdb::Status::Busy("too many connections");
+  if (s.ok()) {
+    s = peeked->Peek(std::min(kFirstFrame, replica_->options.io_timeout));
+  }
+  if (!s.ok()) return LogRefusal(peer, s);
+  if (!IsRequest(peeked->first())) return ServeReplica(std::move(peeked));
+  s = admin_server_.Serve(std::move(peeked), admission);
+  if (!s.ok()) LogRefusal(peer, s);
+}
+
+void Acceptor::ServeReplica(std::unique_ptr<Connection> connection) {
+  const std::string peer = connection->peer_name();
+  std::unique_ptr<Link> link;
+  rocksdb::Status s =
+      Link::Open(replica_, Role::kResponder, std::move(connection), &link);
+  if (!s.ok()) return LogRefusal(peer, s);
+  std::string first;
+  while (!replica_->stopping && link->AwaitSession(&first).ok()) {
+    const SessionSlot slot = SlotFor(link->peer_id());
+    const SessionResult result =
+        link->RunSession(std::move(first), static_cast<bool>(slot));
+    if (slot) met_(link->peer_id(), result);
+    if (!result.link_usable) return;
+  }
+}
+
+// A peer that connects again and again must not fill the log.
+void Acceptor::LogRefusal(const std::string& peer, const rocksdb::Status& why) {
+  if (replica_->stopping) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - logged_ < kBetweenRefusals) return;
+    logged_ = now;
+  }
+  rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+               "[rocksync] refused connection from %s: %s", peer.c_str(),
+               why.ToString().c_str());
+}
+
+SessionSlot Acceptor::SlotFor(uint64_t peer_id) {
+  const bool yields = replica_->identity.replica_id > peer_id;
+  return replica_->slots.AcquireForIncoming(
+      yields ? kYield : std::chrono::milliseconds(0));
+}
+
+}  // namespace rocksync

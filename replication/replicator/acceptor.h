@@ -1,0 +1,83 @@
+// Serves the connections that peers and operators' tools open to this replica:
+// a bounded number of threads, one for each accepted connection, which answer
+// what is asked over it. Connections that have not proven the cluster's secret
+// yet are few and have little time, and they never keep a later one out.
+
+#ifndef ROCKSYNC_REPLICATION_REPLICATOR_ACCEPTOR_H_
+#define ROCKSYNC_REPLICATION_REPLICATOR_ACCEPTOR_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "replication/admin/admin_server.h"
+#include "replication/peering/link.h"
+#include "replication/peering/replica.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+class Acceptor {
+ public:
+  // `met` is called after each session, with the peer's replica id. `replica`
+  // must outlive this.
+  Acceptor(Replica* replica,
+           std::function<void(uint64_t, const SessionResult&)> met,
+           VerifyCall verify)
+      : replica_(replica),
+        met_(std::move(met)),
+        admin_server_(replica, std::move(verify)) {}
+
+  ~Acceptor() { Join(); }
+
+  // From any thread; returns at once.
+  void Receive(std::unique_ptr<Connection> connection);
+
+  // Waits for the threads, which end when their connections are closed and
+  // `replica->stopping` is set. No Receive may run any more.
+  void Join();
+
+ private:
+  struct Visit {
+    std::thread thread;
+    std::atomic<bool> over{false};
+    // Under the lock:
+    enum class State { kUnproven, kProven, kLeaving };
+    State state = State::kUnproven;
+    Connection* connection = nullptr;  // while unproven
+    uint64_t peer_id = 0;              // by its certificate
+  };
+
+  // With the lock held.
+  void ForgetThoseOver();
+  size_t Count(Visit::State state) const;
+  // Makes room for one more that has not proven the secret: of the certificate
+  // that has most of them, the oldest has to go.
+  void DropUnproven();
+
+  // The incoming peer of `visit` has proven the secret, or has to leave. False:
+  // it has to leave.
+  bool Settle(bool proven, Visit* visit);
+  void Serve(std::unique_ptr<Connection> connection, Visit* visit);
+  void ServeReplica(std::unique_ptr<Connection> connection);
+  void LogRefusal(const std::string& peer, const rocksdb::Status& why);
+  SessionSlot SlotFor(uint64_t peer_id);
+
+  Replica* const replica_;
+  const std::function<void(uint64_t, const SessionResult&)> met_;
+  AdminServer admin_server_;
+  std::mutex mutex_;
+  std::list<Visit> visits_;
+  std::chrono::steady_clock::time_point logged_{};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_REPLICATOR_ACCEPTOR_H_

@@ -1,0 +1,88 @@
+#include "replication/replicator/dialer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+// One thread dials all peers, so one that does not answer must not hold up the
+// others for long.
+constexpr std::chrono::milliseconds kConnectTimeout{5'000};
+constexpr std::chrono::milliseconds kSlotWait{1'000};
+constexpr int kMeetings = 3;
+
+}  // namespace
+
+rocksdb::Status Dialer::Connect() {
+  rocksdb::Status s = ConnectOnce();
+  // One of the two has learned of a newer member list. A few lists may have
+  // been missed, but each meeting takes over the newest that is there.
+  for (int i = 0; i < kMeetings && s.IsTryAgain(); ++i) s = ConnectOnce();
+  return s;
+}
+
+rocksdb::Status Dialer::ConnectOnce() {
+  std::unique_ptr<Connection> connection;
+  rocksdb::Status s = replica_->transport->Connect(
+      address_, std::min(kConnectTimeout, replica_->options.io_timeout),
+      replica_->stopped, &connection);
+  if (s.ok()) {
+    s = Link::Open(replica_, Role::kInitiator, std::move(connection), &link_);
+  }
+  if (!s.ok()) return s;
+  peer_id_ = link_->peer_id();
+  replica_->stats.Met(address_, peer_id_);
+  return s;
+}
+
+SessionResult Dialer::Fail(const rocksdb::Status& status) {
+  link_.reset();
+  if (!replica_->stopping && replica_->stats.Failed(address_, status)) {
+    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
+                 "[rocksync] no session with %s: %s", address_.c_str(),
+                 status.ToString().c_str());
+  }
+  SessionResult failed;
+  failed.status = status;
+  return failed;
+}
+
+SessionResult Dialer::Meet() {
+  return Run([this] { return link_->RunSession("", /*slot=*/true); });
+}
+
+SessionResult Dialer::Compare(const VerifyTask& task, SessionReport* report) {
+  return Run([&] { return link_->Compare(task, report); });
+}
+
+SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
+  const std::lock_guard lock(mutex_);
+  for (;;) {
+    if (link_ != nullptr && link_->stale()) link_.reset();
+    const bool kept = link_ != nullptr;
+    rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
+    if (!s.ok()) return Fail(s);
+    const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
+    if (!slot) {
+      SessionResult busy;
+      busy.busy = true;
+      return busy;
+    }
+    SessionResult result = session();
+    if (result.link_usable) return result;
+    if (result.heard || result.expired) {
+      link_.reset();
+      return result;
+    }
+    // A link that broke while nobody used it says nothing about the peer now;
+    // one over which the peer is silent does.
+    if (!kept || result.status.IsTimedOut() || replica_->stopping) {
+      return Fail(result.status);
+    }
+    link_.reset();
+  }
+}
+
+}  // namespace rocksync

@@ -1,0 +1,49 @@
+// One peer that this replica goes to: its address, and the link to it, kept
+// open between sessions.
+
+#ifndef ROCKSYNC_REPLICATION_REPLICATOR_DIALER_H_
+#define ROCKSYNC_REPLICATION_REPLICATOR_DIALER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "replication/peering/link.h"
+#include "replication/peering/replica.h"
+
+namespace rocksync {
+
+// Thread-safe: one meeting at a time, others wait. `replica` must outlive it.
+class Dialer {
+ public:
+  Dialer(Replica* replica, std::string address)
+      : replica_(replica), address_(std::move(address)) {}
+
+  // One session with the peer, connecting first if there is no link.
+  SessionResult Meet();
+  // The same, but only to compare: see Link::Compare.
+  SessionResult Compare(const VerifyTask& task, SessionReport* report);
+
+  const std::string& address() const { return address_; }
+  // 0 until first met.
+  uint64_t peer_id() const { return peer_id_; }
+
+ private:
+  SessionResult Run(const std::function<SessionResult()>& session);
+  rocksdb::Status Connect();
+  rocksdb::Status ConnectOnce();
+  SessionResult Fail(const rocksdb::Status& status);
+
+  Replica* const replica_;
+  const std::string address_;
+  std::atomic<uint64_t> peer_id_{0};
+  std::mutex mutex_;
+  std::unique_ptr<Link> link_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_REPLICATOR_DIALER_H_

@@ -1,0 +1,562 @@
+#include "rocksync/replicator.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "replication/peering/replica.h"
+#include "replication/peering/verification.h"
+#include "replication/replicator/acceptor.h"
+#include "replication/replicator/dialer.h"
+#include "replication/replicator/scrubber.h"
+#include "replication/session/schedule.h"
+#include "replication/session/session.h"
+#include "replication/store/replicator_claim.h"
+#include "replication/store/store_access.h"
+#include "rocksync/limits.h"
+
+namespace rocksync {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Of the pause before a peer that is paused is asked again: up to 2 s.
+constexpr int kMostDoublings = 4;
+
+// Addresses that SyncNow and Verify were given beside those of the options: as
+// many connections are kept open for the next call.
+constexpr size_t kMostOtherDialers = 64;
+
+uint64_t NowMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<milliseconds>(Clock::now().time_since_epoch())
+          .count());
+}
+
+rocksdb::Status CheckDuration(const char* option, milliseconds value,
+                              milliseconds least) {
+  if (value >= least && value <= kMostDuration) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument(
+      std::string("ReplicatorOptions::") + option + " is " +
+          std::to_string(value.count()) + " ms",
+      "choose " + std::to_string(least.count()) + " to " +
+          std::to_string(kMostDuration.count()) + " ms (a year)");
+}
+
+rocksdb::Status CheckDurations(const ReplicatorOptions& options) {
+  constexpr milliseconds kNever(0);
+  rocksdb::Status s = CheckDuration("interval", options.interval, kNever);
+  if (s.ok()) {
+    s = CheckDuration("scrub_interval", options.scrub_interval, kNever);
+  }
+  if (s.ok()) {
+    s = CheckDuration("io_timeout", options.io_timeout, milliseconds(1));
+  }
+  return s;
+}
+
+rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
+  const auto wrong = [](const char* what) {
+    return rocksdb::Status::InvalidArgument(std::string("ReplicatorOptions::") +
+                                            what);
+  };
+  if (rocksdb::Status s = CheckDurations(options); !s.ok()) return s;
+  constexpr double kLeastRate = 1.0 / 65536;  // as a request can say it
+  // A filter that hides more than half of the differences in each round does
+  // not end within the rounds of a session.
+  if (!(options.false_positive_rate >= kLeastRate &&
+        options.false_positive_rate <= 0.5)) {
+    return wrong("false_positive_rate must be in [1/65536, 1/2]");
+  }
+  if (options.max_session_bytes < kLeastSessionBytes) {
+    return wrong("max_session_bytes must be at least 4 MiB");
+  }
+  if (options.max_accepted == 0) return wrong("max_accepted must be above 0");
+  if (options.limits.max_sessions == 0) {
+    return wrong("limits.max_sessions must be above 0");
+  }
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status CheckPeers(const std::vector<std::string>& peers,
+                           const Transport& transport) {
+  for (const std::string& peer : peers) {
+    const rocksdb::Status s = transport.CheckAddress(peer);
+    if (!s.ok()) {
+      return rocksdb::Status::InvalidArgument("ReplicatorOptions::peers",
+                                              s.getState());
+    }
+  }
+  return rocksdb::Status::OK();
+}
+
+// A failed peer is tried again at the next interval at the latest.
+ScheduleOptions ToScheduleOptions(const ReplicatorOptions& options) {
+  ScheduleOptions schedule;
+  schedule.interval_ms = static_cast<uint64_t>(options.interval.count());
+  schedule.first_backoff_ms =
+      std::min(schedule.first_backoff_ms, schedule.interval_ms);
+  schedule.max_backoff_ms = schedule.interval_ms;
+  return schedule;
+}
+
+SessionOutcome ToOutcome(const SessionResult& result) {
+  if (result.busy) return SessionOutcome::kBusy;
+  if (!result.status.ok()) {
+    return result.status.IsIncomplete() ? SessionOutcome::kUnproven
+                                        : SessionOutcome::kFailed;
+  }
+  return result.expired ? SessionOutcome::kExpired : SessionOutcome::kProven;
+}
+
+class ReplicatorImpl : public Replicator {
+ public:
+  ReplicatorImpl(const ReplicatorOptions& options, ReplicatedDB* db,
+                 std::shared_ptr<Transport> transport);
+  ~ReplicatorImpl() override { Stop(); }
+
+  rocksdb::Status Begin();
+
+  void Stop() override;
+  rocksdb::Status SyncNow(const std::string& peer) override;
+  rocksdb::Status Verify(const std::string& peer, const VerifyOptions& options,
+                         const DifferenceCallback& differs,
+                         VerifyResult* result) override;
+  rocksdb::Status ScrubNow() override;
+  void Pause() override;
+  void Resume() override;
+  rocksdb::Status SetLimits(const ReplicatorLimits& limits) override;
+  ReplicatorLimits limits() const override;
+  ReplicationStats stats() const override;
+  std::string listen_address() const override;
+
+ private:
+  // Counts a call of the application that is under way.
+  class Call {
+   public:
+    explicit Call(ReplicatorImpl* replicator) : replicator_(replicator) {
+      const std::lock_guard lock(replicator_->mutex_);
+      ++replicator_->calls_;
+    }
+    ~Call() {
+      const std::lock_guard lock(replicator_->mutex_);
+      --replicator_->calls_;
+      replicator_->changed_.notify_all();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    ReplicatorImpl* const replicator_;
+  };
+
+  void StopAll();
+  // Aborted once it is stopped: from then on the database may be gone.
+  rocksdb::Status CheckRunning() const;
+  // Runs sessions until one is refused by nobody for being busy.
+  SessionResult MeetOnceFree(const std::string& peer,
+                             const std::function<SessionResult()>& meet);
+  void DialLoop();
+  // Sleeps until a peer is due; its number, or nullopt: look again.
+  std::optional<size_t> AwaitDue();
+  void NoteSession(uint64_t replica_id, const SessionResult& result);
+  // The digests of every peer of the options were found equal, in a session
+  // that began after this reading of the wall clock; and there is one. Nobody
+  // holds more than is in the digests by which a quarantined pair could be
+  // settled, so what is left out of them must not count here.
+  bool AllEqualSince(uint64_t wall_ms) const;
+  // Keep it for as long as it is used: it may be dropped meanwhile.
+  std::shared_ptr<Dialer> DialerOf(const std::string& address,
+                                   std::optional<size_t>* number);
+  void Ended(std::optional<size_t> number, const SessionResult& result);
+  void SleepOrStop(milliseconds time);
+  milliseconds BusyPause();
+
+  const std::shared_ptr<ReplicatorClaim> claim_;
+  Replica replica_;
+  std::atomic<bool> listening_{false};
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  ReplicatorLimits limits_;
+  std::minstd_rand random_{std::random_device{}()};
+  Schedule schedule_;
+  // Those of the options, numbered as in the schedule; constant.
+  std::vector<std::shared_ptr<Dialer>> dialers_;
+  // Of other addresses, the last used one last.
+  std::deque<std::shared_ptr<Dialer>> other_dialers_;
+  int calls_ = 0;  // of SyncNow, Verify and ScrubNow, under way
+  // What statistics of the database were when it stopped.
+  mutable std::mutex last_mutex_;
+  bool stopped_ = false;
+  ScrubStats last_scrub_;
+  TombstoneGcStats last_gc_;
+  std::mutex stop_;  // held while stopping
+  std::thread dial_thread_;
+  Scrubber scrubber_;
+  Acceptor acceptor_;  // last: its threads use the rest
+};
+
+ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
+                               ReplicatedDB* db,
+                               std::shared_ptr<Transport> transport)
+    : claim_(StoreAccess::ClaimOf(db)),
+      replica_(options, db, std::move(transport)),
+      schedule_(ToScheduleOptions(options), options.peers.size(),
+                std::random_device{}(), NowMs()),
+      scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
+      acceptor_(
+          &replica_,
+          [this](uint64_t id, const SessionResult& result) {
+            NoteSession(id, result);
+          },
+          [this](const std::string& peer, const VerifyOptions& how,
+                 const DifferenceCallback& differs, VerifyResult* result) {
+            return Verify(peer, how, differs, result);
+          }) {
+  replica_.scrub_stats = [this] { return scrubber_.stats(); };
+  for (const std::string& peer : options.peers) {
+    dialers_.push_back(std::make_shared<Dialer>(&replica_, peer));
+  }
+}
+
+rocksdb::Status ReplicatorImpl::Begin() {
+  if (!claim_->Take(this, [this] { Stop(); })) {
+    return rocksdb::Status::InvalidArgument(
+        "another replicator runs on this database",
+        "stop that one first, or use it");
+  }
+  rocksdb::Status s = SetLimits(replica_.options.limits);
+  if (s.ok() && !replica_.options.listen_address.empty()) {
+    s = replica_.transport->Listen(
+        replica_.options.listen_address,
+        [this](std::unique_ptr<Connection> connection) {
+          acceptor_.Receive(std::move(connection));
+        });
+    listening_ = s.ok();
+  }
+  if (s.ok()) s = scrubber_.Start();
+  if (!s.ok()) return s;
+  try {
+    dial_thread_ = std::thread([this] { DialLoop(); });
+  } catch (const std::system_error& e) {
+    return rocksdb::Status::Aborted("cannot start a thread", e.what());
+  }
+  return s;
+}
+
+// Threads are woken from whatever they wait for: connections are closed, slots
+// refused, and the rest polls `stopping`.
+void ReplicatorImpl::Stop() {
+  StopAll();
+  // Not in StopAll, since the database may be stopping this, see StopHolder.
+  claim_->Release(this);
+}
+
+void ReplicatorImpl::StopAll() {
+  const std::lock_guard one_at_a_time(stop_);
+  {
+    const std::lock_guard lock(mutex_);
+    replica_.stopping = true;
+  }
+  changed_.notify_all();
+  replica_.slots.Stop();
+  if (listening_.exchange(false)) replica_.transport->StopListening();
+  replica_.connections.CloseAll();
+  if (dial_thread_.joinable()) dial_thread_.join();
+  acceptor_.Join();
+  scrubber_.Stop();
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return calls_ == 0; });
+  }
+  // From here on the database may be gone.
+  const std::lock_guard lock(last_mutex_);
+  if (std::exchange(stopped_, true)) return;
+  last_scrub_ = scrubber_.stats();
+  last_gc_ = replica_.db->GetTombstoneGcStats();
+}
+
+std::optional<size_t> ReplicatorImpl::AwaitDue() {
+  std::unique_lock lock(mutex_);
+  // Whoever stopped the replicator before this has notified nobody.
+  if (replica_.stopping) return std::nullopt;
+  if (replica_.slots.paused()) {
+    changed_.wait(
+        lock, [this] { return replica_.stopping || !replica_.slots.paused(); });
+    return std::nullopt;
+  }
+  const std::optional<size_t> due = schedule_.Due(NowMs());
+  if (due.has_value()) return due;
+  const std::optional<uint64_t> next = schedule_.NextDueMs();
+  if (!next.has_value()) {
+    changed_.wait(lock);
+  } else {
+    changed_.wait_until(
+        lock, Clock::time_point(milliseconds(static_cast<int64_t>(*next))));
+  }
+  return std::nullopt;
+}
+
+void ReplicatorImpl::DialLoop() {
+  while (!replica_.stopping) {
+    const std::optional<size_t> due = AwaitDue();
+    if (due.has_value() && !replica_.stopping) {
+      Ended(due, dialers_[*due]->Meet());
+    }
+  }
+}
+
+void ReplicatorImpl::Ended(std::optional<size_t> number,
+                           const SessionResult& result) {
+  // Without an interval nobody but SyncNow tries again.
+  if (!number.has_value() || replica_.options.interval == milliseconds(0)) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  schedule_.Ended(*number, ToOutcome(result), NowMs());
+  changed_.notify_all();
+}
+
+// A peer came to us: no need to go to it so soon.
+void ReplicatorImpl::NoteSession(uint64_t replica_id,
+                                 const SessionResult& result) {
+  if (!result.status.ok()) return;
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < replica_.options.peers.size(); ++i) {
+    if (dialers_[i]->peer_id() == replica_id) {
+      schedule_.Ended(i, SessionOutcome::kProven, NowMs());
+    }
+  }
+}
+
+std::shared_ptr<Dialer> ReplicatorImpl::DialerOf(
+    const std::string& address, std::optional<size_t>* number) {
+  const auto is_it = [&](const std::shared_ptr<Dialer>& dialer) {
+    return dialer->address() == address;
+  };
+  const auto peer = std::find_if(dialers_.begin(), dialers_.end(), is_it);
+  if (peer != dialers_.end()) {
+    *number = static_cast<size_t>(peer - dialers_.begin());
+    return *peer;
+  }
+  std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
+  const std::lock_guard lock(mutex_);
+  const auto known =
+      std::find_if(other_dialers_.begin(), other_dialers_.end(), is_it);
+  if (known != other_dialers_.end()) {
+    std::rotate(known, known + 1, other_dialers_.end());
+    return other_dialers_.back();
+  }
+  if (other_dialers_.size() >= kMostOtherDialers) {
+    dropped = std::move(other_dialers_.front());
+    other_dialers_.pop_front();
+  }
+  return other_dialers_.emplace_back(
+      std::make_shared<Dialer>(&replica_, address));
+}
+
+void ReplicatorImpl::SleepOrStop(milliseconds time) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time, [this] { return replica_.stopping.load(); });
+}
+
+milliseconds ReplicatorImpl::BusyPause() {
+  const std::lock_guard lock(mutex_);
+  return milliseconds(std::uniform_int_distribution<int>(20, 120)(random_));
+}
+
+SessionResult ReplicatorImpl::MeetOnceFree(
+    const std::string& peer, const std::function<SessionResult()>& meet) {
+  const auto patience = Clock::now() + replica_.options.io_timeout;
+  for (int paused = 0;; ++paused) {
+    SessionResult result = meet();
+    if (replica_.stopping) {
+      result.status = CheckRunning();
+      return result;
+    }
+    if (!result.status.ok() || !result.busy) return result;
+    if (replica_.slots.paused()) {
+      result.status = rocksdb::Status::Busy("the replicator is paused");
+      return result;
+    }
+    if (Clock::now() >= patience) {
+      result.status =
+          result.why.empty()
+              ? rocksdb::Status::Busy("in sessions with others all the time: " +
+                                      peer + " or this replica")
+              : rocksdb::Status::Busy(peer, result.why);
+      return result;
+    }
+    // Who is in another session expects us back soon; who says why does not.
+    if (result.why.empty()) paused = 0;
+    SleepOrStop(BusyPause() * (1 << std::min(paused, kMostDoublings)));
+  }
+}
+
+rocksdb::Status ReplicatorImpl::CheckRunning() const {
+  return replica_.stopping
+             ? rocksdb::Status::Aborted("the replicator was stopped")
+             : rocksdb::Status::OK();
+}
+
+rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
+  const Call call(this);
+  if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
+  std::optional<size_t> number;
+  const std::shared_ptr<Dialer> dialer = DialerOf(peer, &number);
+  SessionResult result;
+  do {
+    result = MeetOnceFree(peer, [&] {
+      const SessionResult met = dialer->Meet();
+      if (!replica_.stopping) Ended(number, met);
+      return met;
+    });
+  } while (result.status.ok() && result.expired);
+  return result.status;
+}
+
+rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
+                                       const VerifyOptions& options,
+                                       const DifferenceCallback& differs,
+                                       VerifyResult* result) {
+  const Call call(this);
+  if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
+  std::optional<size_t> number;
+  const std::shared_ptr<Dialer> dialer = DialerOf(peer, &number);
+  VerificationSteps steps;
+  steps.families = replica_.db->ReplicatedFamilies();
+  steps.sleep = [this](milliseconds time) {
+    SleepOrStop(time);
+    return !replica_.stopping;
+  };
+  steps.session = [&](const VerifyTask& task, SessionReport* report) {
+    return MeetOnceFree(peer, [&] { return dialer->Compare(task, report); })
+        .status;
+  };
+  return RunVerification(options, steps, differs, result);
+}
+
+// Who only listens knows from the member list who the others are.
+bool ReplicatorImpl::AllEqualSince(uint64_t wall_ms) const {
+  const size_t configured = replica_.options.peers.size();
+  const ReplicationStats stats = replica_.stats.stats();
+  const auto equal = [&](const PeerStats& peer) {
+    return peer.digests_equal_as_of_ms > wall_ms;
+  };
+  if (configured > 0) {
+    return stats.peers.size() >= configured &&
+           std::all_of(stats.peers.begin(),
+                       stats.peers.begin() + static_cast<ptrdiff_t>(configured),
+                       equal);
+  }
+  const auto members = replica_.db->GetTombstoneGcStats().members;
+  const auto met_equal = [&](const MemberStats& member) {
+    return member.replica_id == stats.replica_id ||
+           std::any_of(stats.peers.begin(), stats.peers.end(),
+                       [&](const PeerStats& peer) {
+                         return peer.replica_id == member.replica_id &&
+                                equal(peer);
+                       });
+  };
+  return members.size() > 1 &&
+         std::all_of(members.begin(), members.end(), met_equal);
+}
+
+rocksdb::Status ReplicatorImpl::ScrubNow() {
+  const Call call(this);
+  const rocksdb::Status s = CheckRunning();
+  return s.ok() ? scrubber_.ScrubNow() : s;
+}
+
+void ReplicatorImpl::Pause() { replica_.slots.SetPaused(true); }
+
+void ReplicatorImpl::Resume() {
+  {
+    const std::lock_guard lock(mutex_);
+    replica_.slots.SetPaused(false);
+  }
+  changed_.notify_all();
+}
+
+rocksdb::Status ReplicatorImpl::SetLimits(const ReplicatorLimits& limits) {
+  if (limits.max_sessions == 0) {
+    return rocksdb::Status::InvalidArgument(
+        "ReplicatorLimits::max_sessions must be above 0");
+  }
+  const std::lock_guard lock(mutex_);
+  limits_ = limits;
+  replica_.bytes.SetRate(limits.bytes_per_second);
+  replica_.index_reads.SetRate(limits.index_reads_per_second);
+  replica_.slots.SetCapacity(limits.max_sessions);
+  scrubber_.SetRate(limits.scrub_bytes_per_second);
+  scrubber_.SetPaused(limits.scrub_paused);
+  return rocksdb::Status::OK();
+}
+
+ReplicatorLimits ReplicatorImpl::limits() const {
+  const std::lock_guard lock(mutex_);
+  return limits_;
+}
+
+ReplicationStats ReplicatorImpl::stats() const {
+  ReplicationStats stats = replica_.stats.stats();
+  stats.paused = replica_.slots.paused();
+  const std::lock_guard lock(last_mutex_);
+  stats.scrub = stopped_ ? last_scrub_ : scrubber_.stats();
+  stats.gc = stopped_ ? last_gc_ : replica_.db->GetTombstoneGcStats();
+  return stats;
+}
+
+std::string ReplicatorImpl::listen_address() const {
+  return listening_ ? replica_.transport->listen_address() : "";
+}
+
+rocksdb::Status CheckTransport(const Transport& transport,
+                               const ReplicatedDB& db) {
+  const uint64_t shown = transport.replica_id();
+  const uint64_t ours = db.Identity().replica_id;
+  if (shown == 0 || shown == ours) return rocksdb::Status::OK();
+  char ids[128];
+  std::snprintf(ids, sizeof ids,
+                "it names replica %016llx, the database is replica %016llx",
+                static_cast<unsigned long long>(shown),
+                static_cast<unsigned long long>(ours));
+  return rocksdb::Status::InvalidArgument(
+      "the transport's certificate is of another replica",
+      std::string(ids) + "; give it the database's own certificate");
+}
+
+}  // namespace
+
+rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
+                                  ReplicatedDB* db,
+                                  std::shared_ptr<Transport> transport,
+                                  std::unique_ptr<Replicator>* replicator) {
+  if (db == nullptr || transport == nullptr) {
+    return rocksdb::Status::InvalidArgument(
+        "Replicator::Start needs a database and a transport");
+  }
+  rocksdb::Status s = CheckOptions(options);
+  if (s.ok()) s = CheckPeers(options.peers, *transport);
+  if (s.ok()) s = CheckTransport(*transport, *db);
+  if (!s.ok()) return s;
+  auto started =
+      std::make_unique<ReplicatorImpl>(options, db, std::move(transport));
+  s = started->Begin();
+  if (s.ok()) *replicator = std::move(started);
+  return s;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,208 @@
+#include "replication/replicator/scrubber.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "replication/peering/link.h"
+#include "replication/store/store.h"
+#include "replication/store/store_access.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPoll{1'000};
+constexpr milliseconds kRetry{5'000};
+// All of the index is read for it.
+constexpr milliseconds kRetrySettling{600'000};
+
+rocksdb::Status NotGoingOn(const rocksdb::Status& why) {
+  const char* const what =
+      "rocksync: the scrub goes on once the database is read and written; then "
+      "call it again";
+  if (why.IsNoSpace()) return rocksdb::Status::NoSpace(what, why.ToString());
+  if (why.IsCorruption()) {
+    return rocksdb::Status::Corruption(what, why.ToString());
+  }
+  return rocksdb::Status::IOError(what, why.ToString());
+}
+
+}  // namespace
+
+Scrubber::Scrubber(Replica* replica,
+                   std::function<bool(uint64_t ms)> all_equal_since)
+    : replica_(replica),
+      all_equal_since_(std::move(all_equal_since)),
+      scrub_(StoreAccess::NewScrub(replica->db)) {}
+
+void Scrubber::Stop() {
+  Wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+rocksdb::Status Scrubber::Start() {
+  rocksdb::Status s = scrub_->Load();
+  if (!s.ok()) return s;
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& e) {
+    return rocksdb::Status::Aborted("cannot start a thread", e.what());
+  }
+  return s;
+}
+
+void Scrubber::Wake() {
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void Scrubber::SetRate(uint64_t bytes_per_second) {
+  bytes_.SetRate(bytes_per_second);
+  Wake();
+}
+
+void Scrubber::SetPaused(bool paused) {
+  const std::lock_guard lock(mutex_);
+  paused_ = paused;
+  changed_.notify_all();
+}
+
+// REQUIRES: mutex_ held, or the thread itself.
+bool Scrubber::Due() const {
+  if (finished_ < wanted_) return true;
+  const auto interval =
+      static_cast<uint64_t>(replica_->options.scrub_interval.count());
+  if (interval == 0) return false;
+  const uint64_t now_ms = replica_->db->GetEnv()->NowMicros() / 1000;
+  return scrub_->under_way() || now_ms >= scrub_->last_finished_ms() + interval;
+}
+
+void Scrubber::Run() {
+  while (!replica_->stopping) {
+    WatchClock();
+    {
+      std::unique_lock lock(mutex_);
+      if (paused_ || !Due()) {
+        changed_.wait_for(lock, kPoll);
+        if (replica_->stopping || paused_) continue;
+      }
+    }
+    // Whoever reads an existing database looks at everything anyway.
+    const AdoptionProgress adoption = replica_->db->Adoption();
+    if (!adoption.done) {
+      if (!adoption.status.ok()) Fail(adoption.status);
+      (void)replica_->db->WaitForAdoption(static_cast<uint64_t>(kPoll.count()) /
+                                          10);
+      continue;
+    }
+    ResolveQuarantined();
+    const bool due = [this] {
+      const std::lock_guard lock(mutex_);
+      return Due();
+    }();
+    if (due) Work();
+  }
+}
+
+void Scrubber::WatchClock() {
+  const std::optional<int64_t> jump = clock_watch_.Observe(
+      replica_->db->GetEnv()->NowMicros() / 1000, MonotonicMs());
+  if (!jump.has_value()) return;
+  rocksdb::Warn(replica_->log,
+                "[rocksync] the wall clock jumped by %lld ms; if it was wrong "
+                "and ahead before or is now, see `rocksync restamp`",
+                static_cast<long long>(*jump));
+}
+
+void Scrubber::Work() {
+  uint64_t bytes = 0;
+  bool finished = false;
+  const rocksdb::Status s = scrub_->Step(&bytes, &finished);
+  if (scrub_->cannot_write()) Fail(s);
+  std::unique_lock lock(mutex_);
+  last_error_ = s;
+  if (finished) {
+    // A pass that was under way when it was asked for counts: what it had
+    // read before was compared in it.
+    finished_ = std::max(finished_ + 1, wanted_);
+    last_pass_ = scrub_->pass_status();
+    changed_.notify_all();
+  }
+  // The rate may rise meanwhile, so the wait is cut into pieces.
+  const auto now = Clock::now();
+  const auto until =
+      now + (s.ok() ? bytes_.Charge(bytes, now) : Clock::duration(kRetry));
+  const uint64_t rate = bytes_.rate();
+  while (!replica_->stopping && Clock::now() < until && bytes_.rate() == rate) {
+    changed_.wait_until(lock, std::min(until, Clock::now() + kPoll));
+  }
+}
+
+void Scrubber::ResolveQuarantined() {
+  Quarantine* const quarantine =
+      StoreAccess::StoreOf(replica_->db)->quarantine();
+  const uint64_t last_ms = quarantine->last_ms();
+  if (last_ms == 0 || !all_equal_since_(last_ms)) return;
+  if (Clock::now() < settle_again_) return;
+  uint64_t settled = 0;
+  const rocksdb::Status s =
+      scrub_->ResolveQuarantined(replica_->stopped, &settled);
+  settled_ += settled;
+  if (s.ok()) {
+    quarantine->Resolved(last_ms);
+  } else if (s.IsCorruption()) {
+    settle_again_ = Clock::now() + kRetrySettling;
+  }
+  if (settled == 0) return;
+  rocksdb::Warn(replica_->log,
+                "[rocksync] %llu quarantined pairs that no peer knows count as "
+                "adopted now",
+                static_cast<unsigned long long>(settled));
+}
+
+void Scrubber::Fail(const rocksdb::Status& why) {
+  const std::lock_guard lock(mutex_);
+  failure_ = why;
+  ++failures_;
+  changed_.notify_all();
+}
+
+rocksdb::Status Scrubber::ScrubNow() {
+  std::unique_lock lock(mutex_);
+  const uint64_t mine = wanted_ = finished_ + 1;
+  const uint64_t failures = failures_;
+  changed_.notify_all();
+  changed_.wait(lock, [&] {
+    return finished_ >= mine || failures_ != failures || replica_->stopping;
+  });
+  if (finished_ >= mine) return last_pass_;
+  if (failures_ != failures) {
+    return NotGoingOn(failure_);
+  }
+  return rocksdb::Status::Aborted("the replicator was stopped",
+                                  last_error_.ToString());
+}
+
+ScrubStats Scrubber::stats() const {
+  const Scrub::Progress progress = scrub_->progress();
+  const IndexStats index = replica_->db->GetIndexStats();
+  ScrubStats stats;
+  stats.running = progress.running;
+  stats.pairs_compared = progress.pairs;
+  stats.last_finished_ms = progress.last_finished_ms;
+  stats.corruption_found = progress.corruption_found;
+  stats.unreadable = progress.unreadable;
+  stats.repaired = index.repaired_pairs;
+  stats.released = index.released_pairs;
+  stats.settled = settled_;
+  const std::lock_guard lock(mutex_);
+  if (!last_error_.ok()) {
+    stats.last_error = last_error_.ToString();
+  } else if (!last_pass_.ok()) {
+    stats.last_error = last_pass_.ToString();
+  }
+  return stats;
+}
+
+}  // namespace rocksync

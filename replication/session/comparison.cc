@@ -1,0 +1,411 @@
+#include "replication/session/comparison.h"
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "sketch/element/element.h"
+
+namespace rocksync {
+
+Comparison::Comparison(Role role, const PartContext& context,
+                       const Hello& hello, ExchangeSeries exchanges,
+                       SessionSnapshot snapshot)
+    : context_(context),
+      exchanges_(std::move(exchanges)),
+      snapshot_(std::move(snapshot)),
+      location_(snapshot_.storage().LeafDigests()) {
+  context_.report->elements = total().count;
+  if (role == Role::kInitiator) {
+    verify_.task = context.session->verify;
+  } else {
+    peer_digest_ = hello.digest;
+    peer_total_ = hello.digest.count;
+    locating_ = hello.batches || TooLarge(peer_total_);
+    stage_ = Stage::kHelloReceived;
+  }
+  if (hello.keys_only) {
+    second_look_ = std::make_unique<Listing>(snapshot_.ForRound(nullptr, 0),
+                                             &verify_, std::vector<uint32_t>());
+    stage_ = Stage::kListing;
+  }
+}
+
+bool Comparison::Expects(MessageType type, uint8_t flags) const {
+  switch (type) {
+    case MessageType::kEqual:
+      return awaiting();
+    case MessageType::kAbandon:
+      return stage_ == Stage::kRoundSaid && locating_;
+    case MessageType::kDiffers:
+      return awaiting() && stage_ != Stage::kTotalSaid;
+    case MessageType::kLocate:
+      return stage_ == Stage::kHelloSaid || stage_ == Stage::kTotalSaid;
+    case MessageType::kBatch:
+      return stage_ == Stage::kChoosing || stage_ == Stage::kTotalSaid ||
+             stage_ == Stage::kBatchSaid;  // not so many leaves at once
+    case MessageType::kSummary:
+      if ((flags & kFlagTotal) != 0) return stage_ == Stage::kChoosing;
+      return stage_ == Stage::kRound && work() != nullptr;
+    case MessageType::kPayload:
+      return exchanging();
+    case MessageType::kPass:
+      return exchanging() || work() != nullptr;
+    default:
+      return IsOfWork(type) && work() != nullptr;
+  }
+}
+
+absl::Status Comparison::Receive(MessageType type, uint8_t flags,
+                                 std::string_view body) {
+  switch (type) {
+    case MessageType::kEqual:
+      return ReceiveEqual(body);
+    case MessageType::kAbandon:
+      abandoned_ = true;
+      CloseBatch();
+      return absl::OkStatus();
+    case MessageType::kDiffers:
+      return ReceiveDiffers(body);
+    case MessageType::kLocate:
+      return ReceiveLocate(body, flags);
+    case MessageType::kBatch:
+      return ReceiveBatch(body);
+    case MessageType::kSummary:
+      return ReceiveSummary(body, flags);
+    case MessageType::kPass:
+      return absl::OkStatus();
+    default:
+      break;
+  }
+  if (rounds_) return rounds_->Receive(type, body);
+  if (second_look_) return second_look_->Receive(type, body);
+  const absl::Status status = exchanges_.Receive(body);
+  if (status.ok()) TakeLeaves();
+  return status;
+}
+
+absl::Status Comparison::EndTurn(MessageType last, bool idle) {
+  if (idle && work() == nullptr) {
+    return Malformed(last, "idle, but nothing is shipped");
+  }
+  if (awaiting()) return Malformed(last, "no answer");
+  if (second_look_) return second_look_->EndTurn(idle);
+  if (!rounds_) return absl::OkStatus();
+  const absl::Status status = rounds_->EndTurn(idle);
+  if (!status.ok() || stage_ != Stage::kRoundReceived) return status;
+  if (!work()->may_end()) {
+    return Malformed(MessageType::kSummary, "before all was sent");
+  }
+  rounds_->EndRound();
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::Build(Turn* turn) {
+  if (verify_.enough) return End(EndReason::kEnough);
+  if (second_look_) return BuildSecondLook(turn);
+  if (answering()) {
+    const absl::Status status = Answer(turn);
+    if (!status.ok() || over()) return status;
+  }
+  if (stage_ == Stage::kRound) return BuildRound(turn);
+  if (stage_ == Stage::kLocating) {
+    exchanges_.Build(turn);
+    TakeLeaves();
+  }
+  return stage_ == Stage::kChoosing ? Choose(turn) : absl::OkStatus();
+}
+
+absl::Status Comparison::BuildSecondLook(Turn* turn) {
+  if (snapshot_.Expired()) return End(EndReason::kExpired);
+  const absl::Status status = second_look_->Build(turn);
+  if (!status.ok() || !second_look_->complete() || verify_.task == nullptr) {
+    return status;
+  }
+  context_.report->compared = true;
+  return End(EndReason::kEnough);
+}
+
+absl::Status Comparison::End(EndReason reason) {
+  end_ = reason;
+  stage_ = Stage::kOver;
+  return absl::OkStatus();
+}
+
+// --- Summaries, and the whole sets
+// ---------------------------------------------------------
+
+absl::Status Comparison::Answer(Turn* turn) {
+  if (stage_ == Stage::kHelloReceived) return AnswerHello(turn);
+  if (stage_ == Stage::kBatchReceived) return AnswerBatch(turn);
+  if (stage_ == Stage::kRoundReceived) return AnswerRound(turn);
+  return AnswerTotal(turn);
+}
+
+absl::Status Comparison::AnswerHello(Turn* turn) {
+  const Digest& mine = total();
+  if (mine == peer_digest_) {
+    context_.report->elements_compared += mine.count;
+    return SayEqual(turn);
+  }
+  locating_ |= TooLarge(mine.count);
+  if (locating_) {
+    Locate(turn);
+    return absl::OkStatus();
+  }
+  leaves_ = location_.AllLeaves();
+  return Differ(turn);
+}
+
+absl::Status Comparison::AnswerTotal(Turn* turn) {
+  if (total() == peer_digest_ && !abandoned_) return SayEqual(turn);
+  if (!NextBatch().empty()) {
+    stage_ = Stage::kChoosing;  // this side found more
+    return absl::OkStatus();
+  }
+  if (abandoned_) return End(EndReason::kUnsettled);
+  if (snapshot_.Expired()) return End(EndReason::kExpired);
+  if (locations_ > context_.options->max_rounds) {
+    return End(EndReason::kGaveUp);
+  }
+  Locate(turn);
+  return absl::OkStatus();
+}
+
+// Of the batch after a round, else of everything.
+absl::Status Comparison::Summarise(Turn* turn) {
+  const absl::Status status = snapshot_.SyncReceived();
+  if (!status.ok()) return status;
+  Summary summary;
+  summary.digest = rounds_ ? rounds_->merged() : total();
+  if (!rounds_ || !locating_) summary.left_out = context_.report->left_out;
+  uint8_t flags = rounds_ ? 0 : kFlagTotal;
+  if (rounds_ && rounds_->unsettled()) flags |= kFlagUnsettled;
+  std::string body;
+  EncodeSummary(summary, &body);
+  turn->Add(MessageType::kSummary, body, flags);
+  stage_ = rounds_ ? Stage::kRoundSaid : Stage::kTotalSaid;
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::ReceiveSummary(std::string_view body, uint8_t flags) {
+  Summary summary;
+  const absl::Status status = DecodeSummary(body, &summary);
+  if (!status.ok()) return status;
+  if (rounds_ && locating_ && summary.left_out > 0) {
+    return Malformed(MessageType::kSummary, "pairs left out of a batch");
+  }
+  peer_digest_ = summary.digest;
+  peer_unsettled_ = (flags & kFlagUnsettled) != 0;
+  context_.report->peer_left_out = summary.left_out;
+  stage_ = rounds_ ? Stage::kRoundReceived : Stage::kTotalReceived;
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::ReceiveEqual(std::string_view body) {
+  const bool of_all = !locating_ || stage_ == Stage::kTotalSaid;
+  if (!of_all && !body.empty()) {
+    return Malformed(MessageType::kEqual, "too long");
+  }
+  const absl::Status status =
+      DecodeLeftOut(MessageType::kEqual, body, &context_.report->peer_left_out);
+  if (!status.ok()) return status;
+  if (stage_ == Stage::kHelloSaid) {
+    context_.report->elements_compared += total().count;
+  }
+  if (of_all) return Prove();
+  CloseBatch();
+  return absl::OkStatus();
+}
+
+// The answer that ends the session.
+absl::Status Comparison::SayEqual(Turn* turn) {
+  std::string body;
+  EncodeLeftOut(context_.report->left_out, &body);
+  turn->Add(MessageType::kEqual, body);
+  return Prove();
+}
+
+absl::Status Comparison::Prove() {
+  SessionReport& report = *context_.report;
+  stage_ = Stage::kOver;
+  if (report.verifying) {
+    report.compared = true;
+    return absl::OkStatus();
+  }
+  const absl::Status status = snapshot_.SyncReceived();
+  if (!status.ok()) return status;
+  report.digests_equal = true;
+  report.proven_equal = report.left_out == 0 && report.peer_left_out == 0;
+  report.merged = rounds_ ? rounds_->merged() : total();
+  return absl::OkStatus();
+}
+
+// --- The leaves in which they differ ----------------------------------------
+
+void Comparison::Locate(Turn* turn) {
+  const uint64_t mine = total().count;
+  const bool everything =
+      stage_ == Stage::kHelloReceived && (mine == 0 || peer_total_ == 0);
+  std::string body;
+  EncodeCount(mine, &body);
+  turn->Add(MessageType::kLocate, body, everything ? kFlagEverything : 0);
+  ++locations_;
+  if (!everything) {
+    BeginExchange(Role::kInitiator);
+    return;
+  }
+  location_.FoundAll();
+  stage_ = mine == 0 ? Stage::kTotalSaid : Stage::kChoosing;
+}
+
+absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
+  const bool everything = (flags & kFlagEverything) != 0;
+  if (everything && stage_ != Stage::kHelloSaid) {
+    return Malformed(MessageType::kLocate, "too late for everything");
+  }
+  const absl::Status status =
+      DecodeCount(MessageType::kLocate, body, &peer_total_);
+  if (!status.ok()) return status;
+  locating_ = true;
+  ++locations_;
+  if (!everything) {
+    BeginExchange(Role::kResponder);
+    return absl::OkStatus();
+  }
+  location_.FoundAll();
+  stage_ = Stage::kChoosing;
+  return absl::OkStatus();
+}
+
+void Comparison::BeginExchange(Role role) {
+  const std::span<const ElementHash> elements = location_.Elements();
+  exchanges_.Begin(role, elements, elements.size(), /*again=*/false);
+  stage_ = Stage::kLocating;
+  TakeLeaves();
+}
+
+// Once the exchange is done.
+void Comparison::TakeLeaves() {
+  const std::optional<Candidates> leaves = exchanges_.TakeCandidates();
+  if (!leaves) return;
+  location_.Found(leaves->missing_there);
+  stage_ = Stage::kChoosing;
+}
+
+// --- Batches of leaves ------------------------------------------------------
+
+absl::Status Comparison::Choose(Turn* turn) {
+  // Never before one batch is done, or sessions that take long to find out
+  // where they differ would expire one after the other.
+  if (snapshot_.Expired() && context_.report->batches > 0) {
+    return End(EndReason::kExpired);
+  }
+  leaves_ = NextBatch();
+  if (leaves_.empty()) return Summarise(turn);
+  Propose(turn);
+  return absl::OkStatus();
+}
+
+void Comparison::Propose(Turn* turn) {
+  std::string body;
+  EncodeBatch({leaves_, location_.Sum(leaves_)}, &body);
+  turn->Add(MessageType::kBatch, body);
+  stage_ = Stage::kBatchSaid;
+}
+
+absl::Status Comparison::ReceiveBatch(std::string_view body) {
+  BatchHead head;
+  const absl::Status status = DecodeBatch(body, &head);
+  if (!status.ok()) return status;
+  if (stage_ == Stage::kBatchSaid && head.leaves.size() >= leaves_.size()) {
+    return Malformed(MessageType::kBatch, "not narrower than the one proposed");
+  }
+  if (head.leaves.back() >= location_.leaf_count()) {
+    return Malformed(MessageType::kBatch, "leaves out of range");
+  }
+  for (const uint32_t leaf : head.leaves) {
+    if (location_.IsSettled(leaf)) {
+      return Malformed(MessageType::kBatch, "a leaf that is settled");
+    }
+  }
+  leaves_ = std::move(head.leaves);
+  peer_digest_ = head.digest;
+  stage_ = Stage::kBatchReceived;
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::AnswerBatch(Turn* turn) {
+  if (BatchDigest() == peer_digest_) {
+    turn->Add(MessageType::kEqual, "");
+    CloseBatch();
+    return absl::OkStatus();
+  }
+  const size_t proposed = leaves_.size();
+  leaves_ = location_.Narrow(std::move(leaves_), peer_digest_.count,
+                             context_.options->max_batch_elements);
+  if (leaves_.size() == proposed) {
+    return Differ(turn);
+  }
+  Propose(turn);  // too much for this side: fewer of these leaves
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::ReceiveDiffers(std::string_view body) {
+  if (stage_ == Stage::kHelloSaid) leaves_ = location_.AllLeaves();
+  if (stage_ != Stage::kRoundSaid) OpenRounds();
+  stage_ = Stage::kRound;
+  return rounds_->ReceiveDiffers(body);
+}
+
+absl::Status Comparison::Differ(Turn* turn) {
+  if (stage_ != Stage::kRoundReceived) OpenRounds();
+  stage_ = Stage::kRound;
+  return rounds_->Differ(peer_digest_.count, turn);
+}
+
+void Comparison::OpenRounds() {
+  rounds_.emplace(RoundsContext{.part = context_,
+                                .snapshot = &snapshot_,
+                                .exchanges = &exchanges_,
+                                .verify = &verify_},
+                  leaves_);
+}
+
+absl::Status Comparison::BuildRound(Turn* turn) {
+  const absl::Status status = rounds_->Build(turn);
+  if (!status.ok() || !rounds_->complete()) return status;
+  rounds_->EndRound();
+  return Summarise(turn);
+}
+
+absl::Status Comparison::AnswerRound(Turn* turn) {
+  switch (rounds_->Decide(peer_digest_, peer_unsettled_)) {
+    case Rounds::Answer::kEqual:
+      if (!locating_) return SayEqual(turn);
+      turn->Add(MessageType::kEqual, "");
+      break;
+    case Rounds::Answer::kUnsettled:
+      if (!locating_) return End(EndReason::kUnsettled);
+      turn->Add(MessageType::kAbandon, "");
+      abandoned_ = true;
+      break;
+    case Rounds::Answer::kGaveUp:
+      return End(EndReason::kGaveUp);
+    case Rounds::Answer::kExpired:
+      return End(EndReason::kExpired);
+    case Rounds::Answer::kDiffers:
+      return Differ(turn);
+  }
+  CloseBatch();
+  return absl::OkStatus();
+}
+
+void Comparison::CloseBatch() {
+  location_.Settle(leaves_, BatchDigest());
+  leaves_.clear();
+  rounds_.reset();
+  stage_ = Stage::kChoosing;
+}
+
+}  // namespace rocksync

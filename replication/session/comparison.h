@@ -1,0 +1,150 @@
+// What two replicas differ in: summaries of the whole sets and the answers to
+// them, down to the leaves in which the sets differ. These are worked off batch
+// by batch (rounds.h), and the whole is compared again.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_COMPARISON_H_
+#define ROCKSYNC_REPLICATION_SESSION_COMPARISON_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/reconcile/exchange.h"
+#include "replication/session/exchange_series.h"
+#include "replication/session/listing.h"
+#include "replication/session/location.h"
+#include "replication/session/messages.h"
+#include "replication/session/rounds.h"
+#include "replication/session/session_snapshot.h"
+#include "replication/session/turn.h"
+#include "sketch/element/digest.h"
+
+namespace rocksync {
+
+// Grammar of use, once Hello was said or received:
+//   ( Build | Receive* EndTurn )* until over()
+// A second look (VerifyTask) summarises nothing: its keys are listed at once.
+class Comparison {
+ public:
+  // `hello`: of the initiator.
+  Comparison(Role role, const PartContext& context, const Hello& hello,
+             ExchangeSeries exchanges, SessionSnapshot snapshot);
+
+  // What this side holds, the leaves of batches that are over as merged.
+  const Digest& total() const { return location_.total(); }
+
+  // Whether a message may follow on what was said last.
+  bool Expects(MessageType type, uint8_t flags) const;
+  // A message that is expected. No other may follow in a turn once answering().
+  absl::Status Receive(MessageType type, uint8_t flags, std::string_view body);
+  absl::Status EndTurn(MessageType last, bool idle);
+  absl::Status Build(Turn* turn);
+
+  // The peer summarised, and it is for this side to answer.
+  bool answering() const {
+    return stage_ == Stage::kHelloReceived || stage_ == Stage::kBatchReceived ||
+           stage_ == Stage::kRoundReceived || stage_ == Stage::kTotalReceived;
+  }
+  // After Build: nothing is left to send but answers to what comes.
+  bool idle() const { return work() != nullptr && work()->idle(); }
+  bool over() const { return stage_ == Stage::kOver; }
+  // Why it is over, unless both sides hold the same.
+  std::optional<EndReason> end() const { return end_; }
+
+ private:
+  // A summary that was said awaits the peer's answer; one that was received is
+  // answered in this side's turn.
+  enum class Stage : uint8_t {
+    kHelloSaid,
+    kHelloReceived,
+    kLocating,  // an exchange runs over the leaves
+    kChoosing,  // the side that has the turn proposes the next batch
+    kBatchSaid,
+    kBatchReceived,
+    kRound,  // of the batch, which may be of all leaves and is known to differ
+    kRoundSaid,
+    kRoundReceived,
+    kTotalSaid,
+    kTotalReceived,
+    kListing,  // a second look
+    kOver,
+  };
+
+  // Summaries, and the whole sets.
+  absl::Status Answer(Turn* turn);
+  absl::Status AnswerHello(Turn* turn);
+  absl::Status AnswerTotal(Turn* turn);
+  absl::Status Summarise(Turn* turn);
+  absl::Status ReceiveSummary(std::string_view body, uint8_t flags);
+  absl::Status ReceiveEqual(std::string_view body);
+  absl::Status SayEqual(Turn* turn);
+  absl::Status Prove();
+  absl::Status End(EndReason reason);
+
+  // The leaves.
+  void Locate(Turn* turn);
+  absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
+  void BeginExchange(Role role);
+  void TakeLeaves();
+
+  // Batches of them.
+  absl::Status Choose(Turn* turn);
+  void Propose(Turn* turn);
+  absl::Status ReceiveBatch(std::string_view body);
+  absl::Status AnswerBatch(Turn* turn);
+  absl::Status BuildRound(Turn* turn);
+  absl::Status AnswerRound(Turn* turn);
+  absl::Status ReceiveDiffers(std::string_view body);
+  absl::Status Differ(Turn* turn);
+  void OpenRounds();
+  void CloseBatch();
+  std::vector<uint32_t> NextBatch() const {
+    return location_.NextBatch(peer_total_,
+                               context_.options->max_batch_elements);
+  }
+  Digest BatchDigest() const {
+    return rounds_ ? rounds_->merged() : location_.Sum(leaves_);
+  }
+
+  absl::Status BuildSecondLook(Turn* turn);
+
+  bool awaiting() const {
+    return stage_ == Stage::kHelloSaid || stage_ == Stage::kBatchSaid ||
+           stage_ == Stage::kRoundSaid || stage_ == Stage::kTotalSaid;
+  }
+  bool exchanging() const {
+    return rounds_ ? rounds_->exchanging() : stage_ == Stage::kLocating;
+  }
+  // Null unless something is shipped or listed.
+  const RoundWork* work() const {
+    return rounds_ ? rounds_->work() : second_look_.get();
+  }
+  bool TooLarge(uint64_t elements) const {
+    return elements > context_.options->max_batch_elements;
+  }
+
+  const PartContext context_;
+  ExchangeSeries exchanges_;
+  SessionSnapshot snapshot_;
+  Location location_;
+  VerifyProgress verify_;
+
+  Stage stage_ = Stage::kHelloSaid;
+  std::optional<EndReason> end_;
+  Digest peer_digest_;           // what the peer summarised,
+  bool peer_unsettled_ = false;  // and whether it kept a pair of the batch back
+  uint64_t peer_total_ = 0;      // of its elements
+  bool locating_ = false;        // in batches of leaves, not all leaves at once
+  uint32_t locations_ = 0;
+  bool abandoned_ = false;        // some batch differs for good
+  std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
+  std::optional<Rounds> rounds_;  // of the batch, once it is known to differ
+  std::unique_ptr<Listing> second_look_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_COMPARISON_H_

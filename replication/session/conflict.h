@@ -1,0 +1,70 @@
+// What apply decides: of two pairs of one key, which one stays. The same rule
+// on every replica, for local writes, for pairs received and for a session's
+// accounting, or replicas would never agree.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_CONFLICT_H_
+#define ROCKSYNC_REPLICATION_SESSION_CONFLICT_H_
+
+#include <cstdint>
+
+#include "sketch/element/element.h"
+#include "sketch/element/version.h"
+
+namespace rocksync {
+
+// One pair of a key, as far as the rule needs it.
+struct Contender {
+  Version version;
+  bool tombstone = false;
+  ElementHash hash;  // of a live pair; ignored for a tombstone
+};
+
+// True if `a` replaces `b`: a strict total order over the pairs of one key.
+//   1. The later version wins.
+//   2. Of equal versions a tombstone wins. (A version is issued once, so this
+//      decides only after damage; it keeps the order total.)
+//   3. Of two live pairs of one version the greater element hash wins. This
+//      decides between adopted pairs, which all have version 0. It is a
+//      cryptographic one, down to the values: pairs that differ are not equal.
+// Equal contenders do not beat each other.
+constexpr bool Beats(const Contender& a, const Contender& b) {
+  if (a.version != b.version) return a.version > b.version;
+  if (a.tombstone != b.tombstone) return a.tombstone;
+  return !a.tombstone && a.hash > b.hash;
+}
+
+// Versions alone decide, unless they are equal.
+enum class Order : uint8_t { kOlder, kNewer, kEqualVersions };
+constexpr Order CompareVersions(const Version& a, const Version& b) {
+  if (a == b) return Order::kEqualVersions;
+  return a > b ? Order::kNewer : Order::kOlder;
+}
+
+// Versions further ahead of this replica's wall clock than `max_ahead_ms` are
+// held back: not applied, and its clock does not follow them.
+constexpr bool TooFarAhead(const Version& version, uint64_t wall_ms,
+                           uint64_t max_ahead_ms) {
+  const uint64_t at = WallMs(version);
+  return at > wall_ms && at - wall_ms > max_ahead_ms;
+}
+
+// How far a peer's reading of its clock (a Version.time) is believed: a clock
+// that is too far ahead will be corrected one day, and must not look rolled
+// back then.
+constexpr uint64_t Trusted(uint64_t reading, uint64_t wall_ms,
+                           uint64_t max_ahead_ms) {
+  return TooFarAhead({.time = reading, .replica = 0}, wall_ms, max_ahead_ms)
+             ? wall_ms << 16
+             : reading;
+}
+
+// A tombstone that all members have (tombstone_gc.h): to every reader it is not
+// there, and no replica accepts it. With stable time 0 nothing is collected.
+constexpr bool IsCollected(bool tombstone, const Version& version,
+                           uint64_t stable_time) {
+  return tombstone && stable_time > 0 && version.time <= stable_time;
+}
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_CONFLICT_H_

@@ -1,0 +1,65 @@
+#include "replication/session/exchange_series.h"
+
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "sketch/element/coding.h"
+#include "sketch/element/sha256.h"
+
+namespace rocksync {
+namespace {
+
+// A session over many leaf batches need not explain them all.
+constexpr size_t kMaxPlanText = 500;
+
+MappingSeed DeriveSeed(const SessionSeed& seed, uint64_t exchange) {
+  std::string numbers;
+  PutFixed64(&numbers, seed.session_number);
+  PutFixed64(&numbers, exchange);
+  return Sha256({"rocksync exchange", AsPiece(seed.dialer_nonce),
+                 AsPiece(seed.listener_nonce), numbers});
+}
+
+}  // namespace
+
+void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
+                           uint64_t peer_count, bool again) {
+  if (mine.empty() || peer_count == 0) {  // both sides know the answer
+    known_.emplace(Candidates{std::vector<uint32_t>(mine.size()), true});
+    std::iota(known_->missing_there.begin(), known_->missing_there.end(), 0);
+    return;
+  }
+  ++report_->rounds;
+  ExchangeOptions options = options_;
+  if (again) options.expected_differences = expected_left_;
+  exchange_ =
+      NewExchange(role, options, DeriveSeed(seed_, begun_++), mine, peer_count);
+}
+
+absl::Status ExchangeSeries::Receive(std::string_view payload) {
+  return exchange_->Receive(payload);
+}
+
+void ExchangeSeries::Build(Turn* turn) {
+  std::string payload;
+  while (!turn->full() && exchange_->NextPayload(&payload)) {
+    turn->Add(MessageType::kPayload, payload);
+    payload.clear();
+  }
+}
+
+std::optional<Candidates> ExchangeSeries::TakeCandidates() {
+  if (known_) return std::exchange(known_, std::nullopt);
+  if (!exchange_->done()) return std::nullopt;
+  const std::unique_ptr<Exchange> exchange = std::move(exchange_);
+  const ExchangeReport& report = exchange->report();
+  expected_left_ = report.expected_left;
+  if (report_->plan.size() < kMaxPlanText) {
+    if (!report_->plan.empty()) report_->plan += "; ";
+    report_->plan += Explain(report);
+  }
+  return Candidates{exchange->missing_there(), report.finish_bytes > 0};
+}
+
+}  // namespace rocksync

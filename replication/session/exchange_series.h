@@ -1,0 +1,58 @@
+// The exchanges of one session, one after the other. Each has a mapping seed of
+// its own, so that what one hides the next one finds.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_EXCHANGE_SERIES_H_
+#define ROCKSYNC_REPLICATION_SESSION_EXCHANGE_SERIES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/reconcile/exchange.h"
+#include "replication/session/session.h"
+#include "replication/session/turn.h"
+#include "sketch/element/element.h"
+
+namespace rocksync {
+
+// What an exchange found: ordinals of this side's elements that the peer lacks,
+// or probably lacks.
+struct Candidates {
+  std::vector<uint32_t> missing_there;
+  bool exact = false;  // nothing is hidden and nothing in vain
+};
+
+// Grammar of use: ( Begin ( Build | Receive )* TakeCandidates )*
+class ExchangeSeries {
+ public:
+  // `report` must outlive it.
+  ExchangeSeries(const ExchangeOptions& options, const SessionSeed& seed,
+                 SessionReport* report)
+      : options_(options), seed_(seed), report_(report) {}
+
+  // `mine` must outlive the exchange. `again`: the exchange before was over
+  // these elements too, but for what it found.
+  void Begin(Role role, std::span<const ElementHash> mine, uint64_t peer_count,
+             bool again);
+  absl::Status Receive(std::string_view payload);
+  void Build(Turn* turn);
+  // Once, when the exchange is done; nullopt before.
+  std::optional<Candidates> TakeCandidates();
+
+ private:
+  const ExchangeOptions options_;
+  const SessionSeed seed_;
+  SessionReport* const report_;
+  uint64_t begun_ = 0;
+  double expected_left_ = 0;  // differences the last one may have hidden
+  std::unique_ptr<Exchange> exchange_;
+  std::optional<Candidates> known_;  // without an exchange
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_EXCHANGE_SERIES_H_

@@ -1,0 +1,168 @@
+#include "replication/session/incoming_pairs.h"
+
+#include <utility>
+
+#include "replication/session/conflict.h"
+
+namespace rocksync {
+namespace {
+
+constexpr size_t kBatchBytes = size_t{1} << 20;
+constexpr size_t kBatchPairs = 4096;
+
+}  // namespace
+
+absl::StatusOr<Judgement> IncomingPairs::Judge(MessageType type,
+                                               const WirePair& pair) {
+  if (pair.family >= context_.storage->FamilyCount()) {
+    return Malformed(type, "unknown family");
+  }
+  if (++judged_ > context_.peer_count) {
+    return Malformed(type, "more pairs than the peer has elements");
+  }
+  position_ = context_.storage->PositionOf(pair.family, pair.key);
+  if (!context_.batch->Covers(position_)) {
+    return Malformed(type, "a key that is not in the batch");
+  }
+  absl::StatusOr<std::optional<IndexEntry>> found =
+      context_.snapshot->FindKey(pair.family, pair.key);
+  if (!found.ok()) return found.status();
+
+  Judgement judgement;
+  judgement.verdict = Verdict::kWanted;
+  if (found->has_value()) {
+    judgement.own = context_.batch->Find(position_, (*found)->hash);
+    judgement.equal_versions = pair.version == (*found)->version;
+    judgement.verdict = Compare(pair, **found);
+  }
+  if (judgement.verdict == Verdict::kWanted && Refuses(pair)) {
+    judgement.verdict = Verdict::kRefused;
+    Refuse();
+  }
+  return judgement;
+}
+
+bool IncomingPairs::Refuses(const WirePair& pair) {
+  if (context_.storage->HoldsBack(pair.version)) {
+    ++context_.report->pairs_held_back;
+    return true;
+  }
+  if (pair.kind != WirePair::Kind::kTombstone &&
+      (pair.key.size() > options_->max_key_bytes ||
+       pair.value_size > options_->max_value_bytes)) {
+    ++context_.report->pairs_too_large;
+    context_.storage->NoteOversized(pair.family, pair.key);
+    return true;
+  }
+  return false;
+}
+
+Verdict IncomingPairs::Compare(const WirePair& pair,
+                               const IndexEntry& own) const {
+  switch (CompareVersions(pair.version, own.version)) {
+    case Order::kNewer:
+      return Verdict::kWanted;
+    case Order::kOlder:
+      return Verdict::kBeaten;
+    case Order::kEqualVersions:
+      break;
+  }
+  return CompareEqualVersions(pair, own);
+}
+
+Verdict IncomingPairs::CompareEqualVersions(const WirePair& pair,
+                                            const IndexEntry& own) const {
+  const bool theirs_live = pair.kind != WirePair::Kind::kTombstone;
+  if (!theirs_live && own.tombstone) {
+    // A tombstone is its version; if the hashes differ, mine is damaged.
+    return HashOf(pair) == own.hash ? Verdict::kKnown : Verdict::kWanted;
+  }
+  if (theirs_live && !own.tombstone &&
+      pair.kind == WirePair::Kind::kOnRequest && pair.version != Version{}) {
+    // A version is issued once, so one of the two was damaged before it was
+    // hashed. Ours goes there as a pair, and the peer compares.
+    return BeatenIfItReads(own);
+  }
+  Contender theirs{
+      .version = pair.version, .tombstone = !theirs_live, .hash = pair.hash};
+  if (pair.kind == WirePair::Kind::kWithValue) {
+    theirs.hash = HashOf(pair);
+  }
+  const Contender mine{
+      .version = own.version, .tombstone = own.tombstone, .hash = own.hash};
+  if (Beats(theirs, mine)) return Verdict::kWanted;
+  if (!Beats(mine, theirs)) return Verdict::kKnown;
+  return mine.tombstone ? Verdict::kBeaten : BeatenIfItReads(own);
+}
+
+ElementHash IncomingPairs::HashOf(const WirePair& pair) const {
+  return context_.storage->HashOf(OwnedPair(pair, std::string(pair.value)));
+}
+
+// Damaged, mine beats nothing.
+Verdict IncomingPairs::BeatenIfItReads(const IndexEntry& own) const {
+  return Unreadable(context_.snapshot->ReadValue(own).status())
+             ? Verdict::kWanted
+             : Verdict::kBeaten;
+}
+
+absl::Status IncomingPairs::Take(Pair pair, std::optional<uint32_t> own) {
+  ++context_.report->pairs_received;
+  context_.report->key_bytes += pair.key.size();
+  context_.report->value_bytes += pair.value.size();
+  pairs_bytes_ += pair.key.size() + pair.value.size();
+  taken_.push_back({own, context_.storage->HashOf(pair)});
+  pairs_.push_back(std::move(pair));
+  if (pairs_bytes_ < kBatchBytes && pairs_.size() < kBatchPairs) {
+    return absl::OkStatus();
+  }
+  return Apply();
+}
+
+// The snapshot leaves a pair of its key out: now the key is in the merged set.
+absl::Status IncomingPairs::CountIn(const Pair& pair) {
+  if (context_.report->left_out == 0) return absl::OkStatus();
+  const absl::StatusOr<bool> left_out =
+      context_.snapshot->LeavesOut(pair.family, pair.key);
+  if (left_out.ok() && *left_out) --context_.report->left_out;
+  return left_out.status();
+}
+
+absl::Status IncomingPairs::Apply() {
+  if (pairs_.empty()) return absl::OkStatus();
+  std::vector<ApplyOutcome> outcomes;
+  const absl::Status status =
+      context_.storage->Apply(pairs_, *context_.cancelled, &outcomes);
+  if (!status.ok()) return status;
+  if (outcomes.size() != pairs_.size()) {
+    return absl::InternalError("storage did not say what became of each pair");
+  }
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i] == ApplyOutcome::kHeldBack) {
+      ++context_.report->pairs_held_back;
+      Refuse();
+      continue;
+    }
+    if (outcomes[i] == ApplyOutcome::kDeferred) {
+      ++context_.report->pairs_unreadable;
+      Refuse();
+      continue;
+    }
+    ++(outcomes[i] == ApplyOutcome::kApplied
+           ? context_.report->pairs_applied
+           : context_.report->pairs_superseded);
+    context_.batch->Gain(taken_[i].hash);
+    if (taken_[i].own) {
+      context_.batch->Remove(*taken_[i].own);
+    } else {
+      const absl::Status counted = CountIn(pairs_[i]);
+      if (!counted.ok()) return counted;
+    }
+  }
+  pairs_.clear();
+  taken_.clear();
+  pairs_bytes_ = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace rocksync

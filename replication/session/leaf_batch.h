@@ -1,0 +1,90 @@
+// A leaf batch: what one side holds in some leaves, not necessarily adjacent
+// ones. It is in memory while a session works these leaves off: first as of the
+// snapshot, then as of the snapshot merged with what the peer sent. Concurrent
+// writes do not reach it.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_LEAF_BATCH_H_
+#define ROCKSYNC_REPLICATION_SESSION_LEAF_BATCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/session/storage_view.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/element.h"
+
+namespace rocksync {
+
+// A set of leaves: a bit for each, 8 KiB.
+class LeafSet {
+ public:
+  explicit LeafSet(size_t leaves) : bits_(leaves, false) {}
+  void Insert(uint32_t leaf) { bits_[leaf] = true; }
+  bool Contains(uint32_t leaf) const { return bits_[leaf]; }
+
+ private:
+  std::vector<bool> bits_;
+};
+
+// Elements have ordinals: first those of the snapshot in order of position,
+// then those gained. An element gained is known to the peer, so it is part of
+// the set but never offered. 25 bytes an element.
+//
+// Ordinals are stable between calls of Compact, and so are the hashes.
+class LeafBatch {
+ public:
+  // Reads the leaves (ascending) from the snapshot. Cancelled if `cancelled`
+  // turns true; ResourceExhausted if there is more than an exchange takes.
+  static absl::StatusOr<LeafBatch> Load(const StorageSnapshot& snapshot,
+                                        std::vector<uint32_t> leaves,
+                                        const std::function<bool()>& cancelled);
+
+  bool Covers(uint64_t position) const;
+
+  // The set as merged so far.
+  const Digest& merged() const { return merged_; }
+
+  // What an exchange compares: the merged set as of the last Compact.
+  std::span<const ElementHash> hashes() const { return hashes_; }
+
+  // The ordinal of an element of the snapshot.
+  std::optional<uint32_t> Find(uint64_t position,
+                               const ElementHash& hash) const;
+  uint64_t PositionAt(uint32_t ordinal) const { return positions_[ordinal]; }
+  const ElementHash& HashAt(uint32_t ordinal) const { return hashes_[ordinal]; }
+
+  // Settled elements need not be offered: the peer knows of them, or of what
+  // replaces them. Elements that were gained are settled.
+  bool IsSettled(uint32_t ordinal) const {
+    return ordinal >= own_ || state_[ordinal] != State::kOpen;
+  }
+  bool AreSettled(std::span<const uint32_t> ordinals) const;
+  void Settle(uint32_t ordinal);
+
+  // The merged set gains an element, or loses one of the snapshot (once).
+  void Gain(const ElementHash& hash);
+  void Remove(uint32_t ordinal);
+
+  // Makes hashes() the merged set. Ordinals change.
+  void Compact();
+
+ private:
+  enum class State : uint8_t { kOpen, kSettled, kRemoved };
+
+  int leaf_bits_ = kLeafBits;
+  std::vector<uint32_t> leaves_;
+  std::vector<uint64_t> positions_;  // of the first own_ elements
+  std::vector<ElementHash> hashes_;
+  std::vector<State> state_;
+  size_t own_ = 0;
+  std::vector<ElementHash> gained_;
+  Digest merged_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_LEAF_BATCH_H_

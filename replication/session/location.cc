@@ -1,0 +1,114 @@
+#include "replication/session/location.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "sketch/element/coding.h"
+#include "sketch/element/sha256.h"
+
+namespace rocksync {
+
+ElementHash HashLeaf(uint32_t leaf, const Digest& digest) {
+  std::string bytes;
+  PutFixed32(&bytes, leaf);
+  PutFixed64(&bytes, digest.count);
+  PutFixed64(&bytes, digest.high);
+  PutFixed64(&bytes, digest.low);
+  const Sha256Digest hash = Sha256({"rocksync leaf", bytes});
+  std::string_view view = AsPiece(hash);
+  ElementHash element;
+  if (!GetFixed64(&view, &element.high) || !GetFixed64(&view, &element.low)) {
+    return {};  // 32 bytes hold both
+  }
+  return element;
+}
+
+Location::Location(std::span<const Digest> leaves)
+    : leaves_(leaves), settled_(leaves.size()) {
+  for (const Digest& leaf : leaves_) total_ += leaf;
+}
+
+std::vector<uint32_t> Location::AllLeaves() const {
+  std::vector<uint32_t> leaves(leaves_.size());
+  std::iota(leaves.begin(), leaves.end(), 0);
+  return leaves;
+}
+
+std::span<const ElementHash> Location::Elements() {
+  compared_.clear();
+  elements_.clear();
+  for (uint32_t leaf = 0; leaf < leaf_count(); ++leaf) {
+    if (settled_.Contains(leaf)) continue;
+    compared_.push_back(leaf);
+    elements_.push_back(HashLeaf(leaf, leaves_[leaf]));
+  }
+  return elements_;
+}
+
+void Location::Found(const std::vector<uint32_t>& ordinals) {
+  found_.clear();
+  for (const uint32_t ordinal : ordinals) {
+    found_.push_back(compared_[ordinal]);
+  }
+  // `= {}` would keep their memory.
+  std::vector<uint32_t>().swap(compared_);
+  std::vector<ElementHash>().swap(elements_);
+}
+
+void Location::FoundAll() {
+  found_.clear();
+  for (uint32_t leaf = 0; leaf < leaf_count(); ++leaf) {
+    if (leaves_[leaf].count > 0) found_.push_back(leaf);
+  }
+}
+
+std::vector<uint32_t> Location::NextBatch(uint64_t peer_total,
+                                          uint64_t max_elements) const {
+  std::vector<uint32_t> batch;
+  const uint64_t peer_share = peer_total / leaves_.size();
+  uint64_t expected = 0;
+  for (const uint32_t leaf : found_) {
+    if (settled_.Contains(leaf)) continue;
+    const uint64_t larger = std::max(leaves_[leaf].count, peer_share);
+    if (!batch.empty() && larger > max_elements - expected) break;
+    batch.push_back(leaf);
+    expected = std::min(max_elements, expected + larger);
+  }
+  return batch;
+}
+
+std::vector<uint32_t> Location::Narrow(std::vector<uint32_t> leaves,
+                                       uint64_t peer_count,
+                                       uint64_t max_elements) const {
+  uint64_t count = 0;
+  size_t taken = 0;
+  while (taken < leaves.size()) {
+    count += leaves_[leaves[taken]].count;
+    if (count > max_elements && taken > 0) break;
+    ++taken;
+  }
+  // Leaves are alike, so the peer's elements are spread evenly over them.
+  if (peer_count / 2 > max_elements) {
+    const size_t parts = static_cast<size_t>(
+        std::min<uint64_t>(peer_count / max_elements, leaves.size()));
+    taken = std::min(taken, std::max<size_t>(1, leaves.size() / parts));
+  }
+  leaves.resize(taken);
+  return leaves;
+}
+
+Digest Location::Sum(const std::vector<uint32_t>& leaves) const {
+  Digest sum;
+  for (const uint32_t leaf : leaves) sum += leaves_[leaf];
+  return sum;
+}
+
+void Location::Settle(const std::vector<uint32_t>& leaves,
+                      const Digest& merged) {
+  total_ -= Sum(leaves);
+  total_ += merged;
+  for (const uint32_t leaf : leaves) settled_.Insert(leaf);
+}
+
+}  // namespace rocksync

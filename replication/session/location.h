@@ -1,0 +1,72 @@
+// Where two large sets differ: which of the 2^16 leaves, and how a session has
+// got on with them. Leaves are settled batch by batch; the other leaves are
+// compared again afterwards.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_LOCATION_H_
+#define ROCKSYNC_REPLICATION_SESSION_LOCATION_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replication/session/leaf_batch.h"
+#include "replication/session/storage_view.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/element.h"
+
+namespace rocksync {
+
+// A leaf as an element of an exchange: the leading 128 bits of
+//   SHA-256("rocksync leaf" | leaf (4) | count (8) | digest (16)),
+// integers big-endian.
+ElementHash HashLeaf(uint32_t leaf, const Digest& digest);
+
+class Location {
+ public:
+  // `leaves`: the digests of the snapshot, which must outlive it.
+  explicit Location(std::span<const Digest> leaves);
+
+  // The whole set: settled leaves as merged, the others as of the snapshot.
+  const Digest& total() const { return total_; }
+  uint32_t leaf_count() const { return static_cast<uint32_t>(leaves_.size()); }
+  bool IsSettled(uint32_t leaf) const { return settled_.Contains(leaf); }
+  // All leaves, ascending.
+  std::vector<uint32_t> AllLeaves() const;
+
+  // The elements of an exchange over the leaves that are not settled; valid
+  // until the next call.
+  std::span<const ElementHash> Elements();
+  // What that exchange found, as ordinals into Elements().
+  void Found(const std::vector<uint32_t>& ordinals);
+  // One side is empty: all leaves with elements differ.
+  void FoundAll();
+
+  // The next leaves that were found and are not settled, ascending: as many
+  // as hold about max_elements on either side, at least one; empty if there
+  // are none. The peer's share of a leaf is taken from its total.
+  std::vector<uint32_t> NextBatch(uint64_t peer_total,
+                                  uint64_t max_elements) const;
+  // `leaves`, of which the peer holds `peer_count` elements; fewer of them, at
+  // least one, if that is more than max_elements here or much more there.
+  std::vector<uint32_t> Narrow(std::vector<uint32_t> leaves,
+                               uint64_t peer_count,
+                               uint64_t max_elements) const;
+
+  // The digest of some leaves as of the snapshot.
+  Digest Sum(const std::vector<uint32_t>& leaves) const;
+
+  // The leaves of a batch are done; `merged` is what they hold now.
+  void Settle(const std::vector<uint32_t>& leaves, const Digest& merged);
+
+ private:
+  std::span<const Digest> leaves_;
+  Digest total_;
+  LeafSet settled_;
+  std::vector<uint32_t> found_;  // ascending
+  std::vector<uint32_t> compared_;
+  std::vector<ElementHash> elements_;  // of compared_
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_LOCATION_H_

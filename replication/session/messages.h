@@ -1,0 +1,161 @@
+// The messages of a session as bytes. docs/protocol.md is the prose.
+//
+//   message = head (1 byte) | body
+//   head    = bits 0..4 type, bits 5 and 6 flags of the type,
+//             bit 7: the last message of this side's turn
+//
+// Encoders append; decoders take the whole body, bound every count before
+// anything is allocated, refuse what is left over, and name what is wrong.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_MESSAGES_H_
+#define ROCKSYNC_REPLICATION_SESSION_MESSAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "sketch/element/digest.h"
+
+namespace rocksync {
+
+enum class MessageType : uint8_t {
+  kHello = 1,     // a session begins: what I hold
+  kEqual = 2,     // what you summarised is what I hold
+  kDiffers = 3,   // it is not; an exchange begins, I am its initiator
+  kLocate = 4,    // it is not, and is too much for one batch: find the leaves
+  kBatch = 5,     // let us work off these leaves: what I hold there
+  kSummary = 6,   // what I hold after this round
+  kPayload = 7,   // one payload of the running exchange
+  kPass = 8,      // nothing to say in this turn
+  kOffers = 9,    // pairs by key and version
+  kWants = 10,    // which of the offers of your last turn I want
+  kValues = 11,   // the values you wanted, in order
+  kChunk = 12,    // the beginning of a large value
+  kPairs = 13,    // whole pairs, unasked
+  kAbandon = 14,  // we differ, but only by what one of us refuses
+  kEnd = 15,      // the session is over, unproven
+  kSetup = 16,    // these three: see setup.h
+  kConfirm = 17,
+  kRefusal = 18,
+  kClaims = 19,    // comparing only: what I hold of some keys
+  kHoldings = 20,  // what I hold of the keys claimed in your last turn
+  // Between sessions: see tombstone_gc.h.
+  kAnnouncement = 21,
+  kAuthHello = 22,  // these two, kProof and kFarewell: see authentication.h
+  kChallenge = 23,
+  kRequest = 24,  // these two: see admin_messages.h
+  kReply = 25,
+  // Within a session, of no session: who has the turn still works on it.
+  kHeartbeat = 26,
+  kProof = 27,
+  kFarewell = 28,
+};
+inline constexpr uint8_t kMaxMessageType = 28;
+
+// For messages, e.g. "Offers".
+std::string_view MessageName(MessageType type);
+
+// What ships or lists pairs: see round_work.h.
+constexpr bool IsOfWork(MessageType type) {
+  return (type >= MessageType::kOffers && type <= MessageType::kPairs) ||
+         type == MessageType::kClaims || type == MessageType::kHoldings;
+}
+
+inline constexpr uint8_t kTypeMask = 0x1f;
+inline constexpr uint8_t kLastOfTurn = 0x80;
+
+// Flags of kHello. The second: an options byte follows the digest.
+inline constexpr uint8_t kFlagPreferRoundTrips = 0x20;
+inline constexpr uint8_t kFlagHelloExtended = 0x40;
+// Flag of kLocate: one side is empty, so no exchange: every leaf differs.
+inline constexpr uint8_t kFlagEverything = 0x20;
+// Flag of kSummary: of the whole set, not of the leaf batch.
+inline constexpr uint8_t kFlagTotal = 0x20;
+// Flag of kSummary: I refused or could not read a pair of this leaf batch.
+inline constexpr uint8_t kFlagUnsettled = 0x40;
+// Flag of the last message of a turn, if that is kDiffers, kPayload, kPass, one
+// of kOffers to kPairs, kClaims or kHoldings: I have nothing left to send but
+// answers to what comes.
+inline constexpr uint8_t kFlagIdle = 0x40;
+
+struct Hello {
+  Digest digest;  // of the whole snapshot
+  bool prefer_round_trips = false;
+  bool bloom = false;                // exchanges in mode kBloom, at this rate:
+  uint16_t false_positive_rate = 0;  // in 1/65536, at least 1
+  bool batches = false;  // the sender cannot take its set in one batch
+  // Only compare: what differs is listed, nothing is shipped or written.
+  bool verify = false;
+  bool keys_only = false;  // with `verify`: only the keys that I shall claim
+  uint64_t left_out = 0;   // pairs that are in no digest, being quarantined
+};
+// count | digest (16) [| options (1): bit 0 bloom, bit 1 batches, bit 2 verify,
+// bit 3 keys only, bit 4 pairs left out [| rate (2) if bloom] [| left out if
+// bit 4]], the options if kFlagHelloExtended is set.
+void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags);
+absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello);
+
+// count | digest (16)
+void EncodeDigest(const Digest& digest, std::string* out);
+
+// count | digest (16) [| pairs left out of them, unless 0]
+struct Summary {
+  Digest digest;
+  uint64_t left_out = 0;
+};
+void EncodeSummary(const Summary& summary, std::string* out);
+absl::Status DecodeSummary(std::string_view body, Summary* summary);
+
+// The body of kEqual: nothing, or pairs left out of what is equal, unless 0.
+void EncodeLeftOut(uint64_t left_out, std::string* out);
+absl::Status DecodeLeftOut(MessageType type, std::string_view body,
+                           uint64_t* left_out);
+
+// The body of kDiffers and of kLocate: count.
+void EncodeCount(uint64_t count, std::string* out);
+absl::Status DecodeCount(MessageType type, std::string_view body,
+                         uint64_t* count);
+
+// runs | runs x (2 * skipped + (taken > 1) [| taken - 2]) | count | digest:
+// leaves ascending, as runs of neighbours, each after `skipped` leaves.
+struct BatchHead {
+  std::vector<uint32_t> leaves;
+  Digest digest;
+};
+void EncodeBatch(const BatchHead& batch, std::string* out);
+absl::Status DecodeBatch(std::string_view body, BatchHead* batch);
+
+// Which of `offers` offers are wanted. An empty body: all of them. Else a form
+// byte, 0: lengths of alternating runs, wanted first, the last left out;
+// 1: a bitmap, least significant bit first, spare bits 0. The shorter is sent.
+void EncodeWants(const std::vector<bool>& wants, std::string* out);
+absl::Status DecodeWants(std::string_view body, size_t offers,
+                         std::vector<bool>* wants);
+
+enum class EndReason : uint8_t {
+  kBusy = 1,         // in a session with another; come back later
+  kUnavailable = 2,  // cannot compare now, the text says why
+  kExpired = 3,      // a snapshot is too old, go on with a new session
+  kUnsettled = 4,    // all went across but what one side refuses
+  kGaveUp = 5,       // too many rounds without agreement
+  kFailed = 6,       // storage failed here, the text says how
+  kEnough = 7,       // comparing only: I have seen all that I wanted to see
+};
+inline constexpr size_t kMaxTextBytes = 512;
+struct End {
+  EndReason reason = EndReason::kFailed;
+  std::string text;  // for people, cut to kMaxTextBytes
+};
+// reason (1) | text
+void EncodeEnd(const End& end, std::string* out);
+absl::Status DecodeEnd(std::string_view body, End* end);
+
+// InvalidArgument: "<message>: <what>".
+absl::Status Malformed(MessageType type, std::string_view what);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_MESSAGES_H_

@@ -1,0 +1,47 @@
+// How a session opens: both sides take their snapshots, and the initiator's
+// Hello says what it holds and binds both to how they compare.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_OPENING_H_
+#define ROCKSYNC_REPLICATION_SESSION_OPENING_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "replication/reconcile/exchange.h"
+#include "replication/session/comparison.h"
+#include "replication/session/messages.h"
+#include "replication/session/session.h"
+#include "replication/session/session_snapshot.h"
+#include "replication/session/turn.h"
+
+namespace rocksync {
+
+// Grammar of use: SayHello | ReceiveHello AcceptHello
+class Opening {
+ public:
+  Opening(const PartContext& context, const SessionSeed& seed)
+      : context_(context), seed_(seed) {}
+
+  // Unavailable: storage cannot take a snapshot now, and says why.
+  absl::StatusOr<std::unique_ptr<Comparison>> SayHello(Turn* turn);
+  absl::StatusOr<std::unique_ptr<Comparison>> AcceptHello() const;
+
+  absl::Status ReceiveHello(std::string_view body, uint8_t flags);
+  bool received_hello() const { return received_.has_value(); }
+
+ private:
+  absl::StatusOr<std::unique_ptr<Comparison>> Compare(Role role,
+                                                      const Hello& hello) const;
+
+  const PartContext context_;
+  const SessionSeed seed_;
+  std::optional<Hello> received_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_OPENING_H_

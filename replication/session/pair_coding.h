@@ -1,0 +1,97 @@
+// Offers and pairs as bytes: the bodies of the messages Offers and Pairs.
+//
+//   body   = entry*
+//   entry  = family | key length | key | time | replica
+//            | 4 * value size + kind [| value hash (16)] [| value]
+//   time    = 2 * zigzag(ms - ms of the entry before) + (counter > 0)
+//             [| counter], ms 0 before the first entry
+//   replica = its number in the order of first appearance in this body,
+//             followed, at the first appearance, by the id (8)
+// Integers are varints, fixed ones in parentheses. The value follows if the
+// kind is kWithValue; the value hash if it is kOnRequest and the version is 0
+// (adopted pairs are ordered by it).
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_PAIR_CODING_H_
+#define ROCKSYNC_REPLICATION_SESSION_PAIR_CODING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/session/messages.h"
+#include "replication/session/storage_view.h"
+#include "sketch/element/element.h"
+#include "sketch/element/version.h"
+
+namespace rocksync {
+
+inline constexpr size_t kMaxKeyBytes = size_t{8} << 20;
+
+// What travels of one pair. Views do not own.
+struct WirePair {
+  enum class Kind : uint8_t { kTombstone = 0, kWithValue = 1, kOnRequest = 2 };
+  uint32_t family = 0;
+  std::string_view key;
+  Version version;
+  Kind kind = Kind::kTombstone;
+  uint64_t value_size = 0;
+  std::string_view value;  // kWithValue
+  ElementHash hash;        // kOnRequest at version 0
+};
+
+// The same with `value`, which is the whole of it.
+Pair OwnedPair(const WirePair& pair, std::string value);
+
+// Versions, each coded by its distance from the one before in the same body.
+class VersionEncoder {
+ public:
+  void Add(const Version& version, std::string* body);
+
+ private:
+  uint64_t previous_ms_ = 0;
+  std::vector<uint64_t> replicas_;
+};
+
+class VersionDecoder {
+ public:
+  // Takes a version from the front of `*rest`; false if there is none.
+  [[nodiscard]] bool Next(std::string_view* rest, Version* version);
+
+ private:
+  uint64_t previous_ms_ = 0;
+  std::vector<uint64_t> replicas_;
+};
+
+// Appends entries to one body.
+class PairEncoder {
+ public:
+  explicit PairEncoder(std::string* body) : body_(body) {}
+  void Add(const WirePair& pair);
+
+ private:
+  std::string* body_;
+  VersionEncoder versions_;
+};
+
+// Reads the entries of one body, which must outlive it.
+class PairDecoder {
+ public:
+  // `type` is for messages.
+  PairDecoder(MessageType type, std::string_view body)
+      : type_(type), rest_(body) {}
+  bool done() const { return rest_.empty(); }
+  // Not when done().
+  absl::Status Next(WirePair* pair);
+
+ private:
+  MessageType type_;
+  std::string_view rest_;
+  VersionDecoder versions_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_PAIR_CODING_H_

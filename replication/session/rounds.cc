@@ -1,0 +1,128 @@
+#include "replication/session/rounds.h"
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "replication/session/shipping.h"
+
+namespace rocksync {
+namespace {
+
+// Rounds in a row that bring no candidate to light, although the digests
+// differ. A filter of rate 1/2 hides one difference so often with probability
+// 2^-20. If a side has refused something, one such round is enough.
+constexpr uint32_t kMaxIdleRounds = 20;
+
+}  // namespace
+
+// --- How a round begins -----------------------------------------------------
+
+absl::Status Rounds::Differ(uint64_t peer_count, Turn* turn) {
+  if (peer_count > kMaxExchangeElements) {
+    return absl::ResourceExhaustedError("the peer's part is too large");
+  }
+  const absl::Status status = Prepare();
+  if (!status.ok()) return status;
+  std::string body;
+  EncodeCount(batch_.hashes().size(), &body);
+  turn->Add(MessageType::kDiffers, body);
+  BeginExchange(Role::kInitiator, peer_count);
+  return absl::OkStatus();
+}
+
+absl::Status Rounds::ReceiveDiffers(std::string_view body) {
+  uint64_t peer_count = 0;
+  absl::Status status = DecodeCount(MessageType::kDiffers, body, &peer_count);
+  if (!status.ok()) return status;
+  if (peer_count / 4 > context_.part.options->max_batch_elements) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the peer compares ", peer_count,
+        " elements at once; set max_batch_elements alike on both sides"));
+  }
+  status = Prepare();
+  if (status.ok()) BeginExchange(Role::kResponder, peer_count);
+  return status;
+}
+
+absl::Status Rounds::Prepare() {
+  if (rounds_ > 0) {
+    batch_.Compact();
+    return absl::OkStatus();
+  }
+  absl::StatusOr<LeafBatch> batch =
+      LeafBatch::Load(context_.snapshot->storage(), std::move(leaves_),
+                      context_.part.session->cancelled);
+  if (!batch.ok()) return batch.status();
+  batch_ = *std::move(batch);
+  context_.part.report->elements_compared += batch_.hashes().size();
+  ++context_.part.report->batches;
+  return absl::OkStatus();
+}
+
+void Rounds::BeginExchange(Role role, uint64_t peer_count) {
+  peer_count_ = peer_count;
+  context_.exchanges->Begin(role, batch_.hashes(), peer_count,
+                            /*again=*/rounds_ > 0);
+  ++rounds_;
+  exchanging_ = true;
+  BeginWork();
+}
+
+// Once the exchange is done.
+void Rounds::BeginWork() {
+  std::optional<Candidates> candidates = context_.exchanges->TakeCandidates();
+  if (!candidates) return;
+  const RoundContext round = context_.snapshot->ForRound(&batch_, peer_count_);
+  if (context_.part.report->verifying) {
+    work_ = std::make_unique<Listing>(round, context_.verify,
+                                      std::move(candidates->missing_there));
+  } else {
+    work_ = std::make_unique<Shipping>(round, context_.part.options,
+                                       *std::move(candidates));
+  }
+  exchanging_ = false;
+}
+
+// --- Within a round ---------------------------------------------------------
+
+absl::Status Rounds::Receive(MessageType type, std::string_view body) {
+  if (type != MessageType::kPayload) return work_->Receive(type, body);
+  const absl::Status status = context_.exchanges->Receive(body);
+  if (status.ok()) BeginWork();
+  return status;
+}
+
+absl::Status Rounds::EndTurn(bool idle) {
+  return work_ ? work_->EndTurn(idle) : absl::OkStatus();
+}
+
+absl::Status Rounds::Build(Turn* turn) {
+  if (exchanging_) {
+    context_.exchanges->Build(turn);
+    BeginWork();
+  }
+  if (!work_) return absl::OkStatus();
+  const absl::Status status = context_.snapshot->SyncSnapshot();
+  return status.ok() ? work_->Build(turn) : status;
+}
+
+void Rounds::EndRound() {
+  unsettled_ |= work_->unsettled();
+  idle_rounds_ = work_->entries() > 0 ? 0 : idle_rounds_ + 1;
+  work_.reset();
+}
+
+Rounds::Answer Rounds::Decide(const Digest& peer, bool peer_unsettled) const {
+  if (merged() == peer) return Answer::kEqual;
+  if ((unsettled_ || peer_unsettled) && idle_rounds_ > 0) {
+    return Answer::kUnsettled;
+  }
+  if (idle_rounds_ >= kMaxIdleRounds ||
+      rounds_ >= context_.part.options->max_rounds) {
+    return Answer::kGaveUp;
+  }
+  return context_.snapshot->Expired() ? Answer::kExpired : Answer::kDiffers;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,95 @@
+// The rounds of one leaf batch. A round is an exchange, which finds what either
+// side may lack, then shipping, or listing if the session only compares. Rounds
+// follow until both sides hold the same, or it is clear that they will not.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_ROUNDS_H_
+#define ROCKSYNC_REPLICATION_SESSION_ROUNDS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/session/exchange_series.h"
+#include "replication/session/leaf_batch.h"
+#include "replication/session/listing.h"
+#include "replication/session/messages.h"
+#include "replication/session/round_work.h"
+#include "replication/session/session_snapshot.h"
+#include "replication/session/turn.h"
+#include "sketch/element/digest.h"
+
+namespace rocksync {
+
+struct RoundsContext {
+  PartContext part;
+  SessionSnapshot* snapshot = nullptr;
+  ExchangeSeries* exchanges = nullptr;
+  VerifyProgress* verify = nullptr;
+};
+
+// Grammar of use:
+//   ( ( Differ | ReceiveDiffers ) ( Build | Receive* EndTurn )* )*
+// A round is over when complete(), or when the peer says so: EndRound.
+class Rounds {
+ public:
+  // What to say to the peer's summary of a round.
+  enum class Answer : uint8_t {
+    kEqual,
+    kDiffers,    // another round
+    kUnsettled,  // all is there but what one side refuses or cannot read
+    kGaveUp,
+    kExpired,
+  };
+
+  // `leaves`: ascending.
+  Rounds(const RoundsContext& context, std::vector<uint32_t> leaves)
+      : context_(context), leaves_(std::move(leaves)) {}
+
+  // Begins a round and says so. The peer has `peer_count` elements in the
+  // batch.
+  absl::Status Differ(uint64_t peer_count, Turn* turn);
+  // The peer begins one.
+  absl::Status ReceiveDiffers(std::string_view body);
+
+  // kPayload while exchanging(), else what RoundWork takes.
+  absl::Status Receive(MessageType type, std::string_view body);
+  absl::Status EndTurn(bool idle);
+  absl::Status Build(Turn* turn);
+
+  bool exchanging() const { return exchanging_; }
+  // Null unless something is shipped or listed.
+  const RoundWork* work() const { return work_.get(); }
+  // After Build.
+  bool complete() const { return work_ && work_->complete(); }
+  void EndRound();
+
+  // What this side holds in the batch by now, once a round has begun.
+  const Digest& merged() const { return batch_.merged(); }
+  // This side refused or could not read a pair.
+  bool unsettled() const { return unsettled_; }
+  // After a round, of which the peer says what it holds, and the same of pairs.
+  Answer Decide(const Digest& peer, bool peer_unsettled) const;
+
+ private:
+  absl::Status Prepare();
+  void BeginExchange(Role role, uint64_t peer_count);
+  void BeginWork();
+
+  const RoundsContext context_;
+  std::vector<uint32_t> leaves_;  // until the first round reads them
+  LeafBatch batch_;
+  bool exchanging_ = false;
+  uint64_t peer_count_ = 0;  // in the round that runs
+  std::unique_ptr<RoundWork> work_;
+
+  uint32_t rounds_ = 0;
+  uint32_t idle_rounds_ = 0;  // the latest ones, in which no pair was sent
+  bool unsettled_ = false;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_ROUNDS_H_

@@ -1,0 +1,90 @@
+#include "replication/session/schedule.h"
+
+#include <algorithm>
+
+namespace rocksync {
+namespace {
+
+constexpr double kIntervalSpread = 0.25;
+constexpr double kBackoffSpread = 0.25;
+constexpr double kBusySpread = 0.5;
+
+// `first` doubled `times` times, at most `max`.
+uint64_t Doubled(uint64_t first, uint32_t times, uint64_t max) {
+  uint64_t ms = first;
+  for (uint32_t i = 0; i < times && ms < max; ++i) ms *= 2;
+  return std::min(ms, max);
+}
+
+}  // namespace
+
+Schedule::Schedule(const ScheduleOptions& options, size_t peers, uint64_t seed,
+                   uint64_t now_ms)
+    : options_(options), random_(seed), peers_(peers) {
+  if (options_.interval_ms == 0) return;
+  for (Peer& peer : peers_) {
+    peer.due_ms = now_ms + NextRandom() % options_.interval_ms;
+  }
+}
+
+void Schedule::Ask(size_t peer, uint64_t now_ms) {
+  peers_[peer].due_ms = now_ms;
+}
+
+std::optional<size_t> Schedule::Due(uint64_t now_ms) const {
+  std::optional<size_t> first;
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    if (!peers_[i].due_ms || *peers_[i].due_ms > now_ms) continue;
+    if (!first || *peers_[i].due_ms < *peers_[*first].due_ms) first = i;
+  }
+  return first;
+}
+
+std::optional<uint64_t> Schedule::NextDueMs() const {
+  std::optional<uint64_t> next;
+  for (const Peer& peer : peers_) {
+    if (peer.due_ms && (!next || *peer.due_ms < *next)) next = peer.due_ms;
+  }
+  return next;
+}
+
+void Schedule::Ended(size_t peer, SessionOutcome outcome, uint64_t now_ms) {
+  peers_[peer].due_ms = After(&peers_[peer], outcome, now_ms);
+}
+
+std::optional<uint64_t> Schedule::After(Peer* peer, SessionOutcome outcome,
+                                        uint64_t now_ms) {
+  peer->failures = outcome == SessionOutcome::kFailed ? peer->failures + 1 : 0;
+  peer->busy = outcome == SessionOutcome::kBusy ? peer->busy + 1 : 0;
+  if (outcome == SessionOutcome::kExpired) return now_ms;
+  if (outcome == SessionOutcome::kBusy) {
+    const uint64_t longest = options_.interval_ms > 0 ? options_.interval_ms
+                                                      : options_.max_backoff_ms;
+    return now_ms + Jitter(Doubled(options_.busy_ms, peer->busy - 1, longest),
+                           kBusySpread);
+  }
+  if (options_.interval_ms == 0) return std::nullopt;
+  if (outcome == SessionOutcome::kFailed) {
+    return now_ms + Jitter(Doubled(options_.first_backoff_ms,
+                                   peer->failures - 1, options_.max_backoff_ms),
+                           kBackoffSpread);
+  }
+  return now_ms + Jitter(options_.interval_ms, kIntervalSpread);
+}
+
+uint64_t Schedule::Jitter(uint64_t ms, double spread) {
+  const double unit = static_cast<double>(NextRandom() >> 11) * 0x1p-53;
+  return static_cast<uint64_t>(static_cast<double>(ms) *
+                               (1 - spread + 2 * spread * unit));
+}
+
+// SplitMix64.
+uint64_t Schedule::NextRandom() {
+  random_ += 0x9e3779b97f4a7c15u;
+  uint64_t z = random_;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+}  // namespace rocksync

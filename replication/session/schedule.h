@@ -1,0 +1,76 @@
+// When to meet which peer. Pure: time and chance are arguments.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_SCHEDULE_H_
+#define ROCKSYNC_REPLICATION_SESSION_SCHEDULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rocksync {
+
+struct ScheduleOptions {
+  // A session with each peer about this often, +-25 %; 0: only when asked.
+  uint64_t interval_ms = 10'000;
+  // After a failure: this long, doubled with each further one, +-25 %.
+  uint64_t first_backoff_ms = 1'000;
+  uint64_t max_backoff_ms = 300'000;
+  // After "busy": this long, doubled with each further one, +-50 %, but never
+  // longer than the interval.
+  uint64_t busy_ms = 50;
+};
+
+enum class SessionOutcome : uint8_t {
+  kProven,    // equal
+  kUnproven,  // went well, but did not prove it: once more at the interval
+  kExpired,   // there is more to do: at once
+  kBusy,      // the peer, or this replica, was in another session
+  kFailed,
+};
+
+// One session at a time. Peers are numbered from 0. Not thread-safe. `now_ms`
+// is monotonic.
+class Schedule {
+ public:
+  // The first sessions are spread over one interval.
+  Schedule(const ScheduleOptions& options, size_t peers, uint64_t seed,
+           uint64_t now_ms);
+
+  // Makes a peer due now, whatever went before.
+  void Ask(size_t peer, uint64_t now_ms);
+
+  // The peer that is due, the longest overdue first; nullopt if none is.
+  std::optional<size_t> Due(uint64_t now_ms) const;
+  // When the next one is due; nullopt: not before somebody asks.
+  std::optional<uint64_t> NextDueMs() const;
+
+  // A session with `peer` ended. It makes no difference who began it: a peer
+  // that came by itself need not be visited so soon.
+  void Ended(size_t peer, SessionOutcome outcome, uint64_t now_ms);
+
+  uint32_t failures_in_a_row(size_t peer) const {
+    return peers_[peer].failures;
+  }
+
+ private:
+  struct Peer {
+    std::optional<uint64_t> due_ms;
+    uint32_t failures = 0;
+    uint32_t busy = 0;
+  };
+
+  // Between (1 - spread) and (1 + spread) times `ms`.
+  uint64_t Jitter(uint64_t ms, double spread);
+  uint64_t NextRandom();
+  std::optional<uint64_t> After(Peer* peer, SessionOutcome outcome,
+                                uint64_t now_ms);
+
+  const ScheduleOptions options_;
+  uint64_t random_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_SCHEDULE_H_

@@ -1,0 +1,369 @@
+#include "replication/session/session.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "replication/reconcile/exchange_finish.h"
+#include "replication/session/comparison.h"
+#include "replication/session/messages.h"
+#include "replication/session/opening.h"
+#include "replication/session/session_snapshot.h"
+#include "replication/session/turn.h"
+#include "sketch/pinsketch/syndrome_decoder.h"
+
+namespace rocksync {
+namespace {
+
+// A turn that the peer may send, whatever its own options say.
+constexpr size_t kMaxReceivedTurnBytes = size_t{40} << 20;
+
+bool MayCarryIdle(MessageType type) {
+  return type == MessageType::kPass || type == MessageType::kDiffers ||
+         type == MessageType::kPayload || IsOfWork(type);
+}
+
+uint8_t KnownFlags(MessageType type) {
+  switch (type) {
+    case MessageType::kHello:
+      return kFlagPreferRoundTrips | kFlagHelloExtended;
+    case MessageType::kLocate:
+      return kFlagEverything;
+    case MessageType::kSummary:
+      return kFlagTotal | kFlagUnsettled;
+    default:
+      return MayCarryIdle(type) ? kFlagIdle : 0;
+  }
+}
+
+// What is wrong with a message that may come in a session, but not now.
+std::string_view WhyNotNow(MessageType type) {
+  switch (type) {
+    case MessageType::kHello:
+      return "in the middle of a session";
+    case MessageType::kEqual:
+      return "nothing was summarised";
+    case MessageType::kDiffers:
+      return "no batch was summarised";
+    case MessageType::kLocate:
+      return "the whole was not summarised";
+    case MessageType::kBatch:
+      return "the one before is not over";
+    case MessageType::kSummary:
+      return "nothing is over";
+    case MessageType::kPayload:
+      return "no exchange is running";
+    case MessageType::kPass:
+      return "nothing is going on";
+    case MessageType::kAbandon:
+      return "no round of a batch is over";
+    case MessageType::kEnd:
+      return "before the hello";
+    default:
+      return IsOfWork(type) ? "nothing is shipped now"
+                            : "not a message of a session";
+  }
+}
+
+// Whose turn it is, what a turn may hold, and how the session ends. What is
+// said in the turns is for the opening and then for the comparison to decide.
+class SessionImpl final : public Session {
+ public:
+  SessionImpl(Role role, const SessionOptions& options, const SessionSeed& seed,
+              const SessionContext& context)
+      : role_(role),
+        options_(options),
+        context_(context),
+        my_turn_(role == Role::kInitiator),
+        opening_({&context_, &options_, &report_}, seed) {}
+
+  bool NextMessage(std::string* out) override;
+  absl::Status Receive(std::string_view message) override;
+  bool done() const override { return over() && (!turn_ || turn_->empty()); }
+  absl::Status status() const override { return status_; }
+  const SessionReport& report() const override { return report_; }
+
+ private:
+  absl::Status BuildTurn();
+  absl::Status Open();
+  void CloseTurn();
+  absl::Status ReceiveInTurn(std::string_view message);
+  absl::Status Dispatch(MessageType type, uint8_t flags, std::string_view body);
+  absl::Status EndPeerTurn(MessageType last, bool idle);
+  void CountBytes(std::string_view message);
+  void ShowProgress() const {
+    if (context_.progress) context_.progress(report_);
+  }
+
+  void Fail(const absl::Status& status);
+  void Finish(EndReason reason, std::string_view text = "");
+  absl::Status ReceiveEnd(std::string_view body);
+  bool over() const { return over_ || (comparison_ && comparison_->over()); }
+
+  const Role role_;
+  const SessionOptions options_;
+  const SessionContext context_;
+  SessionReport report_;
+  absl::Status status_;
+
+  bool my_turn_;
+  std::optional<Turn> turn_;
+  bool passed_ = false;  // this side had nothing to say in its last turn
+  size_t peer_turn_bytes_ = 0;
+
+  Opening opening_;
+  std::unique_ptr<Comparison> comparison_;  // once the session is open
+  bool over_ = false;  // by an End or a failure, wherever the comparison is
+};
+
+// --- This side's turn -------------------------------------------------------
+
+bool SessionImpl::NextMessage(std::string* out) {
+  out->clear();
+  if (!turn_) {
+    if (!my_turn_ || over()) return false;
+    turn_.emplace(options_.max_turn_bytes);
+    const absl::Status status = BuildTurn();
+    if (!status.ok()) Fail(status);
+    if (over() && turn_->empty()) return false;
+    CloseTurn();
+  }
+  if (!turn_->Pop(out)) return false;
+  report_.bytes_sent += out->size();
+  CountBytes(*out);
+  if (turn_->empty()) {
+    turn_.reset();
+    my_turn_ = false;
+    if (role_ == Role::kInitiator) ++report_.round_trips;
+    ShowProgress();
+  }
+  return true;
+}
+
+absl::Status SessionImpl::BuildTurn() {
+  if (!comparison_) {
+    const absl::Status status = Open();
+    if (!status.ok() || over() || role_ == Role::kInitiator) return status;
+  }
+  const absl::Status status = comparison_->Build(&*turn_);
+  if (status.ok() && comparison_->end()) Finish(*comparison_->end());
+  return status;
+}
+
+absl::Status SessionImpl::Open() {
+  if (role_ == Role::kResponder && context_.busy) {
+    Finish(EndReason::kBusy, context_.busy_why);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<Comparison>> comparison =
+      role_ == Role::kInitiator ? opening_.SayHello(&*turn_)
+                                : opening_.AcceptHello();
+  if (role_ == Role::kResponder && absl::IsUnavailable(comparison.status())) {
+    const absl::string_view why = comparison.status().message();
+    Finish(EndReason::kUnavailable, std::string_view(why.data(), why.size()));
+    return absl::OkStatus();
+  }
+  if (!comparison.ok()) return comparison.status();
+  comparison_ = *std::move(comparison);
+  return absl::OkStatus();
+}
+
+void SessionImpl::CloseTurn() {
+  const bool idle = !over() && comparison_->idle();
+  passed_ = turn_->empty();
+  if (turn_->empty() || (idle && !MayCarryIdle(turn_->last_type()))) {
+    turn_->Add(MessageType::kPass, "");
+  }
+  turn_->Close(idle ? kFlagIdle : 0);
+}
+
+// --- The peer's turn --------------------------------------------------------
+
+absl::Status SessionImpl::Receive(std::string_view message) {
+  if (!status_.ok()) return status_;
+  const absl::Status status = ReceiveInTurn(message);
+  if (!status.ok()) {
+    status_ = status;
+    over_ = true;
+  }
+  return status;
+}
+
+absl::Status SessionImpl::ReceiveInTurn(std::string_view message) {
+  if (my_turn_ || over()) {
+    return absl::InvalidArgumentError("a message out of turn");
+  }
+  if (message.empty()) return absl::InvalidArgumentError("an empty message");
+  report_.bytes_received += message.size();
+  CountBytes(message);
+  peer_turn_bytes_ += message.size();
+  const auto head = static_cast<uint8_t>(message[0]);
+  const auto type = static_cast<MessageType>(head & kTypeMask);
+  const auto flags = static_cast<uint8_t>(head & ~(kTypeMask | kLastOfTurn));
+  const absl::Status status = Dispatch(type, flags, message.substr(1));
+  if (!status.ok()) return status;
+  const bool idle = (flags & kFlagIdle) != 0 && MayCarryIdle(type);
+  if ((head & kLastOfTurn) != 0) return EndPeerTurn(type, idle);
+  return idle ? Malformed(type, "idle before the end of the turn")
+              : absl::OkStatus();
+}
+
+absl::Status SessionImpl::Dispatch(MessageType type, uint8_t flags,
+                                   std::string_view body) {
+  if ((flags & ~KnownFlags(type)) != 0) {
+    return Malformed(type, "unknown flags");
+  }
+  if (peer_turn_bytes_ > kMaxReceivedTurnBytes) {
+    return Malformed(type, "a turn that is too long");
+  }
+  if ((type == MessageType::kPass || type == MessageType::kAbandon) &&
+      !body.empty()) {
+    return Malformed(type, "too long");
+  }
+  if (comparison_ ? comparison_->answering() : opening_.received_hello()) {
+    return Malformed(type, "after a summary");
+  }
+  if (!comparison_ && type == MessageType::kHello) {
+    return opening_.ReceiveHello(body, flags);
+  }
+  if (comparison_ && type == MessageType::kEnd) return ReceiveEnd(body);
+  if (!comparison_ || !comparison_->Expects(type, flags)) {
+    return Malformed(type, WhyNotNow(type));
+  }
+  return comparison_->Receive(type, flags, body);
+}
+
+absl::Status SessionImpl::EndPeerTurn(MessageType last, bool idle) {
+  const bool passed =
+      last == MessageType::kPass && peer_turn_bytes_ == 1 && !idle;
+  peer_turn_bytes_ = 0;
+  if (role_ == Role::kResponder) ++report_.round_trips;
+  if (!over()) {  // else whatever the peer owed will not come
+    if (comparison_) {
+      const absl::Status status = comparison_->EndTurn(last, idle);
+      if (!status.ok()) return status;
+    }
+    if (passed && passed_) return Malformed(last, "neither side goes on");
+    my_turn_ = true;
+  }
+  ShowProgress();
+  return absl::OkStatus();
+}
+
+void SessionImpl::CountBytes(std::string_view message) {
+  switch (static_cast<MessageType>(message[0] & kTypeMask)) {
+    case MessageType::kPayload:
+      report_.filter_bytes += message.size();
+      break;
+    case MessageType::kOffers:
+    case MessageType::kWants:
+    case MessageType::kClaims:
+    case MessageType::kHoldings:
+      report_.offer_bytes += message.size();
+      break;
+    case MessageType::kValues:
+    case MessageType::kChunk:
+    case MessageType::kPairs:
+      report_.pair_bytes += message.size();
+      break;
+    default:
+      break;
+  }
+}
+
+// --- The end ----------------------------------------------------------------
+
+// The peer is told that the session failed, but not the details, unless the
+// initiator fails before the peer knows of a session.
+void SessionImpl::Fail(const absl::Status& status) {
+  status_ = status;
+  const bool opened = comparison_ || role_ == Role::kResponder;
+  over_ = true;
+  turn_.emplace(options_.max_turn_bytes);
+  if (!opened) return;
+  std::string body;
+  EncodeEnd({EndReason::kFailed, absl::StatusCodeToString(status.code())},
+            &body);
+  turn_->Add(MessageType::kEnd, body);
+}
+
+void SessionImpl::Finish(EndReason reason, std::string_view text) {
+  std::string body;
+  EncodeEnd({reason, std::string(text)}, &body);
+  turn_->Add(MessageType::kEnd, body);
+  over_ = true;
+  report_.expired |= reason == EndReason::kExpired;
+  report_.unsettled |= reason == EndReason::kUnsettled;
+  report_.busy |= reason == EndReason::kBusy;
+  report_.why = text;
+  if (reason == EndReason::kGaveUp) {
+    status_ = absl::ResourceExhaustedError(
+        "gave up: the digests still differ after many rounds");
+  }
+}
+
+absl::Status SessionImpl::ReceiveEnd(std::string_view body) {
+  End end;
+  const absl::Status status = DecodeEnd(body, &end);
+  if (!status.ok()) return status;
+  over_ = true;
+  report_.why = end.text;
+  switch (end.reason) {
+    case EndReason::kBusy:
+      report_.busy = true;
+      break;
+    case EndReason::kExpired:
+      report_.expired = true;
+      break;
+    case EndReason::kUnsettled:
+      report_.unsettled = true;
+      break;
+    case EndReason::kEnough:
+      break;
+    case EndReason::kUnavailable:
+      status_ = absl::UnavailableError(
+          absl::StrCat("the peer cannot compare now: ", end.text));
+      break;
+    case EndReason::kGaveUp:
+      status_ = absl::ResourceExhaustedError(
+          "the peer gave up: the digests still differ after many rounds");
+      break;
+    case EndReason::kFailed:
+      status_ = absl::AbortedError(
+          absl::StrCat("the peer's storage failed: ", end.text));
+      break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {
+  // What finding out which leaves differ takes. It is free again by the time
+  // that a sketch of a batch is decoded, so the larger of the two counts.
+  constexpr size_t kLeafBytes = 40;
+  constexpr size_t kDecodingBytes = DecodingBytes(kMaxSums);
+  // The sums of a sketch, and what a session takes for anything at all.
+  constexpr size_t kBaseBytes = size_t{256} << 10;
+  // An element of a batch, what an exchange makes of it, and what was gained.
+  constexpr size_t kElementBytes = 96;
+  constexpr size_t kTurnShare = 64;
+  const size_t fixed =
+      kBaseBytes + std::max(kLeafBytes * leaves, kDecodingBytes);
+  const size_t left = max_bytes > fixed ? max_bytes - fixed : 0;
+  options->max_batch_elements = std::max<size_t>(1, left / kElementBytes);
+  options->max_turn_bytes =
+      std::min(options->max_turn_bytes, max_bytes / kTurnShare);
+}
+
+std::unique_ptr<Session> NewSession(Role role, const SessionOptions& options,
+                                    const SessionSeed& seed,
+                                    const SessionContext& context) {
+  return std::make_unique<SessionImpl>(role, options, seed, context);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,65 @@
+// The snapshot that a session compares: how long it serves, and what has to be
+// durable before the peer hears of it.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_SESSION_SNAPSHOT_H_
+#define ROCKSYNC_REPLICATION_SESSION_SESSION_SNAPSHOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "replication/session/round_work.h"
+#include "replication/session/session.h"
+#include "replication/session/storage_view.h"
+
+namespace rocksync {
+
+// What every part of a session is given of it; all outlive the parts.
+struct PartContext {
+  const SessionContext* session = nullptr;
+  const SessionOptions* options = nullptr;
+  SessionReport* report = nullptr;
+};
+
+class SessionSnapshot {
+ public:
+  static absl::StatusOr<SessionSnapshot> Take(const PartContext& context);
+
+  const StorageSnapshot& storage() const { return *storage_; }
+  // For work on a batch; see RoundContext.
+  RoundContext ForRound(LeafBatch* batch, uint64_t peer_count) const {
+    return {.storage = context_.session->storage,
+            .snapshot = storage_.get(),
+            .cancelled = &context_.session->cancelled,
+            .report = context_.report,
+            .batch = batch,
+            .peer_count = peer_count};
+  }
+  // The caller should rather start anew than begin something else.
+  bool Expired() const;
+
+  // Before a pair travels: makes the snapshot durable, since nobody knows what
+  // the pair's sender may lose (design.md, "Tombstone garbage collection").
+  absl::Status SyncSnapshot();
+  // Before a summary or a proof: makes durable what it says this side holds,
+  // that is the snapshot, what was applied, and what superseded a pair that
+  // came. Neither does anything in a session that only compares.
+  absl::Status SyncReceived();
+
+ private:
+  SessionSnapshot(const PartContext& context,
+                  std::unique_ptr<StorageSnapshot> storage, uint64_t taken_ms)
+      : context_(context), storage_(std::move(storage)), taken_ms_(taken_ms) {}
+
+  PartContext context_;
+  std::unique_ptr<StorageSnapshot> storage_;
+  uint64_t taken_ms_;
+  std::optional<uint64_t> synced_pairs_;  // received before the last Sync
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_SESSION_SNAPSHOT_H_

@@ -1,0 +1,358 @@
+#include "replication/store/applier.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "replication/session/conflict.h"
+#include "replication/store/format/status.h"
+#include "replication/store/upkeep/pair_check.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+constexpr auto kStallPoll = std::chrono::milliseconds(2);
+
+PairVersion Public(const Version& version) {
+  return {version.time, version.replica};
+}
+
+StoredEntry EntryOf(const ElementHasher& hasher, const Pair& pair) {
+  const std::string_view value = pair.value;
+  return PendingEntry(hasher, pair.version, pair.tombstone ? nullptr : &value);
+}
+
+}  // namespace
+
+struct Applier::Batch {
+  std::span<const Pair> pairs;
+  const FamilyTable& families;  // whose ordinals the pairs name
+  const Sender& sender;
+  const Terms& terms;
+  const std::function<bool()>& cancelled;
+  std::vector<ApplyOutcome>* outcomes;
+
+  // Place.
+  std::vector<uint64_t> positions{};
+  StripeSet stripes{};
+  uint64_t latest = 0;  // times of the pairs that are not held back
+  uint64_t latest_of_sender = 0;
+
+  // Contend.
+  // The data, and then the entries.
+  rocksdb::WriteBatch written = rocksdb::WriteBatch();
+  std::vector<size_t> applied{};
+  std::vector<AppliedChange> changes{};  // of the same
+  std::vector<std::pair<size_t, StoredEntry>> releases{};
+  uint64_t repaired = 0;
+  // What keys hold as far as the batch has come.
+  std::map<std::pair<uint32_t, std::string_view>, StoredEntry> entries{};
+
+  const Family& FamilyOf(size_t i) const {
+    return families.families()[pairs[i].family];
+  }
+  IndexKey KeyOf(size_t i) const {
+    return {positions[i], FamilyOf(i).id, pairs[i].key};
+  }
+};
+
+Terms Applier::terms() const {
+  return {membership_->epoch(), indexed_->reader().stable_time(),
+          membership_->purged(), membership_->unproven()};
+}
+
+absl::Status Applier::Apply(std::span<const Pair> pairs,
+                            const FamilyTable& families, const Sender& sender,
+                            const Terms& terms,
+                            const std::function<bool()>& cancelled,
+                            std::vector<ApplyOutcome>* outcomes) {
+  if (!adoption_->Progress().done) {
+    return absl::UnavailableError("this replica is being read");
+  }
+  for (const Pair& pair : pairs) {
+    if (pair.family >= families.families().size()) {
+      return absl::InvalidArgumentError("a pair of an unknown family");
+    }
+  }
+  Status status;
+  while (true) {
+    Batch batch{pairs, families, sender, terms, cancelled, outcomes};
+    status = ApplyOnce(&batch);
+    // Incomplete: RocksDB would have slowed a write down, or a lock was taken.
+    if (!status.IsIncomplete()) break;
+    if (cancelled && cancelled()) {
+      return absl::UnavailableError("cancelled while RocksDB stalls writes: " +
+                                    status.ToString());
+    }
+    std::this_thread::sleep_for(kStallPoll);
+  }
+  if (status.IsTryAgain()) {
+    adoption_->NoticeForeignWrites();
+  }
+  if (!status.ok()) return ToAbsl(status);
+  held_back_->Count(
+      std::count(outcomes->begin(), outcomes->end(), ApplyOutcome::kHeldBack));
+  return absl::OkStatus();
+}
+
+Status Applier::ApplyOnce(Batch* batch) {
+  size_t bytes = 0;
+  for (const Pair& pair : batch->pairs) {
+    bytes += pair.key.size() + pair.value.size();
+  }
+  const Status room =
+      indexed_->space()->Check(indexed_->WallMs(), bytes, /*deletes=*/false);
+  if (!room.ok()) return room;
+  Place(batch);
+  if (batch->sender.replica_id != 0 && batch->terms.epoch > 0) {
+    // Whoever sets a list holds the members' lock and then all stripes.
+    const Status taken = membership_->TakeFrom(
+        batch->sender, batch->terms.epoch, batch->latest_of_sender);
+    if (!taken.ok()) return taken;
+  }
+  if (!indexed_->locks()->Lock(batch->stripes, batch->cancelled)) {
+    return Status::Incomplete("waiting for writers of the same keys");
+  }
+  StripeSetGuard guard(indexed_->locks(), batch->stripes, std::adopt_lock);
+  Status status = CheckTerms(*batch);
+  if (!status.ok()) return status;
+  // Under the locks: whoever writes these keys next draws a later version.
+  status = indexed_->FollowClock(batch->latest);
+  if (!status.ok()) return status;
+  status = Contend(batch);
+  if (!status.ok()) return status;
+  if (batch->applied.empty() && batch->releases.empty()) return status;
+  return Commit(batch);
+}
+
+void Applier::Place(Batch* batch) {
+  const uint64_t wall_ms = indexed_->WallMs();
+  batch->outcomes->assign(batch->pairs.size(), ApplyOutcome::kSuperseded);
+  batch->positions.resize(batch->pairs.size());
+  for (size_t i = 0; i < batch->pairs.size(); ++i) {
+    const Pair& pair = batch->pairs[i];
+    if (TooFarAhead(pair.version, wall_ms,
+                    indexed_->options().max_clock_ahead_ms)) {
+      (*batch->outcomes)[i] = ApplyOutcome::kHeldBack;
+      held_back_->Name(pair.version);
+      continue;
+    }
+    batch->latest = std::max(batch->latest, pair.version.time);
+    if (pair.version.replica == batch->sender.replica_id) {
+      batch->latest_of_sender =
+          std::max(batch->latest_of_sender, pair.version.time);
+    }
+    batch->positions[i] =
+        indexed_->hasher().Position(batch->FamilyOf(i).name, pair.key);
+    batch->stripes.Add(StripeOf(batch->positions[i]));
+  }
+}
+
+Status Applier::CheckTerms(const Batch& batch) const {
+  // A family may have gone meanwhile, and ordinals changed.
+  if (&indexed_->table() != &batch.families) {
+    return Status::ColumnFamilyDropped(
+        "rocksync: a column family was created or dropped",
+        "set the connection up anew");
+  }
+  // A replica that is no member any more hands nothing on from the moment that
+  // this replica knows. And what the peer sends may have been deleted here
+  // since it was asked for, and the tombstone collected.
+  if (!batch.terms.StillHold(terms())) {
+    return Status::TryAgain(
+        "rocksync: the member list, or what is collected, has changed");
+  }
+  // What came by another door has no version yet. It may be later.
+  if (!adoption_->AllIsIndexed(batch.cancelled)) {
+    return Status::TryAgain(
+        "rocksync: changed past the library",
+        "what changed is being read; wait until ReplicatedDB::Adoption() is "
+        "done, the next session then goes on by itself");
+  }
+  return Status::OK();
+}
+
+Status Applier::Contend(Batch* batch) {
+  for (size_t i = 0; i < batch->pairs.size(); ++i) {
+    if ((*batch->outcomes)[i] == ApplyOutcome::kHeldBack) continue;
+    const Status status = ContendOne(batch, i);
+    if (!status.ok()) return status;
+  }
+  // The entries stand last, so that a batch which is cut short has none.
+  for (const auto& [i, entry] : batch->releases) {
+    indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
+    indexed_->digests()->Note(batch->positions[i]);
+  }
+  for (const size_t i : batch->applied) {
+    const Pair& pair = batch->pairs[i];
+    if (IsCollected(pair.tombstone, pair.version,
+                    indexed_->reader().stable_time())) {
+      indexed_->RemoveEntry(&batch->written, batch->KeyOf(i));
+    } else {
+      indexed_->PutEntry(&batch->written, batch->KeyOf(i),
+                         EntryOf(indexed_->hasher(), pair));
+    }
+    indexed_->digests()->Note(batch->positions[i]);
+  }
+  return Status::OK();
+}
+
+Status Applier::ContendOne(Batch* batch, size_t i) {
+  const Pair& pair = batch->pairs[i];
+  const Family& family = batch->FamilyOf(i);
+  const IndexKey key = batch->KeyOf(i);
+  StoredEntry current;
+  bool known = true;
+  Status status;
+  const auto before = batch->entries.find({pair.family, pair.key});
+  if (before != batch->entries.end()) {
+    current = before->second;
+  } else {
+    status = indexed_->reader().Get(key, &current);
+    if (!status.ok() && !status.IsNotFound()) return status;
+    known = status.ok();
+  }
+  // A collected tombstone is not accepted, unless it kills something after
+  // all, and even then it leaves no entry.
+  const bool collected = IsCollected(pair.tombstone, pair.version,
+                                     indexed_->reader().stable_time());
+  Contest contest = collected ? Contest::kLoses : Contest::kWins;
+  const bool was_quarantined = known && current.quarantined;
+  status =
+      known ? ContendWith(family, pair, key, &current, &contest) : Status::OK();
+  if (!status.ok()) return status;
+  const bool released = was_quarantined && !current.quarantined;
+  if (contest == Contest::kDeferred) {
+    (*batch->outcomes)[i] = ApplyOutcome::kDeferred;
+  } else if (contest == Contest::kLoses && released) {
+    batch->releases.emplace_back(i, current);
+  }
+  if (contest != Contest::kWins) return status;
+  status = pair.tombstone
+               ? batch->written.Delete(family.handle(), pair.key)
+               : batch->written.Put(family.handle(), pair.key, pair.value);
+  if (!status.ok()) return status;
+  if (was_quarantined) {
+    ++batch->repaired;
+    quarantine_->unreadable()->Forget(family.id, pair.key);
+  }
+  (*batch->outcomes)[i] = ApplyOutcome::kApplied;
+  batch->entries[{pair.family, pair.key}] = EntryOf(indexed_->hasher(), pair);
+  batch->applied.push_back(i);
+  batch->changes.push_back(
+      {family.name, pair.key, pair.tombstone ? rocksdb::Slice() : pair.value,
+       pair.tombstone, Public(pair.version), known, known && current.tombstone,
+       Public(current.version)});
+  return status;
+}
+
+Status Applier::Commit(Batch* batch) {
+  const ReplicatedDBOptions& options = indexed_->options();
+  if (options.hook != nullptr && !batch->changes.empty()) {
+    options.hook->BeforeApply(batch->changes);
+  }
+  rocksdb::WriteOptions write = options.apply_write_options;
+  write.no_slowdown = true;
+  // With no_slowdown RocksDB would not slow it down but refuse it, for as long
+  // as there is anything to be compacted.
+  write.low_pri = false;
+  const Status status = indexed_->db()->Write(write, &batch->written);
+  if (!status.ok()) return status;
+  quarantine_->CountRepaired(batch->repaired);
+  quarantine_->CountReleased(batch->releases.size());
+  return status;
+}
+
+Status Applier::ContendWith(const Family& family, const Pair& pair,
+                            const IndexKey& key, StoredEntry* stored,
+                            Contest* contest) {
+  if (stored->quarantined) {
+    const Status status =
+        ContendWithQuarantined(family, pair, key, stored, contest);
+    if (!status.ok() || stored->quarantined) return status;
+  }
+  switch (CompareVersions(pair.version, stored->version)) {
+    case Order::kNewer:
+      *contest = Contest::kWins;
+      return Status::OK();
+    case Order::kOlder:
+      *contest = Contest::kLoses;
+      return Status::OK();
+    case Order::kEqualVersions:
+      break;
+  }
+  return ContendAtOneVersion(family, pair, key, *stored, contest);
+}
+
+// A quarantined pair loses against everything, but before it is overwritten it
+// is read again, and released if it matches. Corruption may pass: until it has
+// lasted, only what is not older replaces it.
+Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
+                                       const IndexKey& key, StoredEntry* stored,
+                                       Contest* contest) {
+  *contest = Contest::kWins;
+  if (SaysAnything(*stored) && pair.version > stored->version) {
+    return Status::OK();
+  }
+  Examination found;
+  const Status status = Examine(indexed_->reader(), family, key, &found);
+  if (!status.ok()) return status;
+  const auto lasts = [&] {
+    return quarantine_->unreadable()->Last(family.id, pair.key,
+                                           indexed_->WallMs());
+  };
+  switch (found.verdict) {
+    case Examination::Verdict::kAgrees:
+      *stored = found.entry;
+      stored->quarantined = false;
+      break;
+    case Examination::Verdict::kUnreadable:
+      if (pair.version < stored->version && !lasts()) {
+        *contest = Contest::kDeferred;
+      }
+      break;
+    case Examination::Verdict::kEntity:
+      *contest = Contest::kDeferred;
+      break;
+    case Examination::Verdict::kUnknown:
+    case Examination::Verdict::kDiffers:
+    case Examination::Verdict::kShows:
+      break;
+  }
+  return status;
+}
+
+// Reads the stored pair only if it would win, as a damaged one must not.
+Status Applier::ContendAtOneVersion(const Family& family, const Pair& pair,
+                                    const IndexKey& key,
+                                    const StoredEntry& stored,
+                                    Contest* contest) const {
+  const auto hash_of = [&](const StoredEntry& entry) {
+    return CompleteHash(indexed_->hasher(), family.name, pair.key, entry);
+  };
+  const Contender theirs{pair.version, pair.tombstone,
+                         hash_of(EntryOf(indexed_->hasher(), pair))};
+  const Contender ours{stored.version, stored.tombstone, hash_of(stored)};
+  *contest = Contest::kLoses;
+  if (ours.hash == theirs.hash) return Status::OK();  // they are one
+  // A tombstone is its version: if the hashes of two differ, ours is damaged.
+  if (Beats(theirs, ours) || (theirs.tombstone && ours.tombstone)) {
+    *contest = Contest::kWins;
+    return Status::OK();
+  }
+  // A pending one may be of this very batch, and not to be read yet.
+  if (ours.tombstone || stored.pending) return Status::OK();
+  Examination found;
+  if (Examine(indexed_->reader(), family, key, &found).ok() &&
+      found.verdict == Examination::Verdict::kDiffers) {
+    *contest = Contest::kWins;  // ours is corruption
+  }
+  return Status::OK();  // what cannot be read now is not known to be
+}
+
+}  // namespace rocksync

@@ -1,0 +1,87 @@
+// Pairs from peers: how they are applied, under the same locks as the writes of
+// the application.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_APPLIER_H_
+#define ROCKSYNC_REPLICATION_STORE_APPLIER_H_
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/session/storage_view.h"
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/index/family_table.h"
+#include "replication/store/upkeep/adoption.h"
+#include "replication/store/upkeep/held_back.h"
+#include "replication/store/upkeep/membership.h"
+#include "replication/store/upkeep/quarantine.h"
+#include "replication/store/write/indexed_db.h"
+
+namespace rocksync {
+
+// Thread-safe.
+class Applier {
+ public:
+  Applier(IndexedDB* indexed, Adoption* adoption, Membership* membership,
+          Quarantine* quarantine, HeldBack* held_back)
+      : indexed_(indexed),
+        adoption_(adoption),
+        membership_(membership),
+        quarantine_(quarantine),
+        held_back_(held_back) {}
+
+  // The present member list and stable time.
+  Terms terms() const;
+
+  // By what was agreed upon with the peer. `families`: by whose ordinals the
+  // pairs name theirs. Unavailable: what was agreed upon holds no longer.
+  // FailedPrecondition: these are not the families of now.
+  absl::Status Apply(std::span<const Pair> pairs, const FamilyTable& families,
+                     const Sender& sender, const Terms& terms,
+                     const std::function<bool()>& cancelled,
+                     std::vector<ApplyOutcome>* outcomes);
+
+ private:
+  // One batch of pairs on its way into the database.
+  struct Batch;
+
+  enum class Contest : uint8_t { kWins, kLoses, kDeferred };
+
+  // Incomplete: RocksDB or a lock would have made it wait.
+  rocksdb::Status ApplyOnce(Batch* batch);
+  // Where the pairs belong. Those too far ahead are held back.
+  void Place(Batch* batch);
+  // REQUIRES: the batch's stripes are held.
+  rocksdb::Status CheckTerms(const Batch& batch) const;
+  // Decides about each pair and puts what wins into the write batch.
+  // REQUIRES: the batch's stripes are held.
+  rocksdb::Status Contend(Batch* batch);
+  rocksdb::Status ContendOne(Batch* batch, size_t i);
+  // REQUIRES: the batch's stripes are held.
+  rocksdb::Status Commit(Batch* batch);
+
+  // Whether `pair` beats what is stored. May release the stored entry, which
+  // then is to be written if it stays.
+  rocksdb::Status ContendWith(const Family& family, const Pair& pair,
+                              const IndexKey& key, StoredEntry* stored,
+                              Contest* contest);
+  rocksdb::Status ContendWithQuarantined(const Family& family, const Pair& pair,
+                                         const IndexKey& key,
+                                         StoredEntry* stored, Contest* contest);
+  rocksdb::Status ContendAtOneVersion(const Family& family, const Pair& pair,
+                                      const IndexKey& key,
+                                      const StoredEntry& stored,
+                                      Contest* contest) const;
+
+  IndexedDB* const indexed_;
+  Adoption* const adoption_;
+  Membership* const membership_;
+  Quarantine* const quarantine_;
+  HeldBack* const held_back_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_APPLIER_H_

@@ -1,0 +1,451 @@
+#include "replication/store/format/meta_records.h"
+
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/marker.h"
+#include "sketch/element/coding.h"
+#include "sketch/element/sha256.h"
+
+namespace rocksync {
+namespace {
+
+// Flags of a ForeignRange.
+constexpr uint8_t kCame = 0x01;
+constexpr uint8_t kUntold = 0x02;
+
+constexpr size_t kMaxName = 1 << 20;
+constexpr size_t kMaxFamilies = 1 << 20;
+// In the byte of a family's work.
+constexpr uint8_t kFamilyMayBeAbsent = 0x04;
+// Flags of a PlaceRecord.
+constexpr uint8_t kPlaceSuperseded = 0x01;
+constexpr uint8_t kPlaceMoved = 0x02;
+constexpr uint8_t kPlaceMetItself = 0x04;
+constexpr uint8_t kPlaceAcknowledgedMore = 0x08;  // a replica id follows
+
+std::string Start() { return std::string(1, static_cast<char>(kIndexFormat)); }
+
+bool Begin(std::string_view* bytes) {
+  uint8_t format = 0;
+  return GetFixed8(bytes, &format) && format == kIndexFormat;
+}
+
+bool GetText(std::string_view* bytes, std::string* text) {
+  std::string_view view;
+  if (!GetLengthPrefixed(bytes, kMaxName, &view)) return false;
+  text->assign(view);
+  return true;
+}
+
+// A key of the application's may be long.
+bool GetKey(std::string_view* bytes, std::string* key) {
+  std::string_view view;
+  if (!GetLengthPrefixed(bytes, bytes->size(), &view)) return false;
+  key->assign(view);
+  return true;
+}
+
+bool GetId(std::string_view* bytes, uint32_t* id) {
+  uint64_t value = 0;
+  if (!GetVarint64(bytes, UINT32_MAX, &value)) return false;
+  *id = static_cast<uint32_t>(value);
+  return true;
+}
+
+bool GetFlag(std::string_view* bytes, bool* flag) {
+  uint8_t value = 0;
+  if (!GetFixed8(bytes, &value) || value > 1) return false;
+  *flag = value != 0;
+  return true;
+}
+
+}  // namespace
+
+std::string EncodeFormat() { return Start(); }
+
+bool DecodeFormat(std::string_view bytes, uint8_t* format) {
+  return GetFixed8(&bytes, format);
+}
+
+std::string Encode(const ClusterRecord& record) {
+  std::string out = Start();
+  PutLengthPrefixed(&out, record.name);
+  out.append(record.secret_check);
+  return out;
+}
+
+bool Decode(std::string_view bytes, ClusterRecord* record) {
+  if (!Begin(&bytes) || !GetText(&bytes, &record->name) || bytes.size() != 16) {
+    return false;
+  }
+  record->secret_check.assign(bytes);
+  return true;
+}
+
+std::string Encode(const IdentityRecord& record) {
+  std::string out = Start();
+  PutFixed64(&out, record.replica_id);
+  PutFixed64(&out, record.home_id);
+  PutFixed64(&out, record.incarnation);
+  PutFixed64(&out, record.incarnation_nonce);
+  PutLengthPrefixed(&out, record.db_identity);
+  PutLengthPrefixed(&out, record.manifest);
+  return out;
+}
+
+bool Decode(std::string_view bytes, IdentityRecord* record) {
+  return Begin(&bytes) && GetFixed64(&bytes, &record->replica_id) &&
+         GetFixed64(&bytes, &record->home_id) &&
+         GetFixed64(&bytes, &record->incarnation) &&
+         GetFixed64(&bytes, &record->incarnation_nonce) &&
+         GetText(&bytes, &record->db_identity) &&
+         GetText(&bytes, &record->manifest) && bytes.empty();
+}
+
+std::string Encode(const IncarnationHistory& record) {
+  std::string out = Start();
+  PutFixed64(&out, record.since);
+  PutVarint64(&out, record.incarnations.size());
+  for (const FormerIncarnation& incarnation : record.incarnations) {
+    PutFixed64(&out, incarnation.incarnation.counter);
+    PutFixed64(&out, incarnation.incarnation.random);
+    PutFixed64(&out, incarnation.next_clock);
+  }
+  return out;
+}
+
+bool Decode(std::string_view bytes, IncarnationHistory* record) {
+  uint64_t count = 0;
+  if (!Begin(&bytes) || !GetFixed64(&bytes, &record->since) ||
+      !GetVarint64(&bytes, kMaxPastIncarnations, &count)) {
+    return false;
+  }
+  record->incarnations.resize(count);
+  for (FormerIncarnation& incarnation : record->incarnations) {
+    if (!GetFixed64(&bytes, &incarnation.incarnation.counter) ||
+        !GetFixed64(&bytes, &incarnation.incarnation.random) ||
+        !GetFixed64(&bytes, &incarnation.next_clock)) {
+      return false;
+    }
+  }
+  return bytes.empty();
+}
+
+std::string Encode(const PlaceRecord& record) {
+  std::string out = Start();
+  PutLengthPrefixed(&out, record.directory);
+  PutFixed8(&out, (record.superseded ? kPlaceSuperseded : 0) |
+                      (record.moved ? kPlaceMoved : 0) |
+                      (record.met_itself ? kPlaceMetItself : 0) |
+                      (record.acknowledged_more_to != 0 ? kPlaceAcknowledgedMore
+                                                        : 0));
+  if (record.acknowledged_more_to != 0)
+    PutFixed64(&out, record.acknowledged_more_to);
+  return out;
+}
+
+bool Decode(std::string_view bytes, PlaceRecord* record) {
+  uint8_t flags = 0;
+  if (!Begin(&bytes) || !GetText(&bytes, &record->directory) ||
+      !GetFixed8(&bytes, &flags) ||
+      flags > (kPlaceSuperseded | kPlaceMoved | kPlaceMetItself |
+               kPlaceAcknowledgedMore)) {
+    return false;
+  }
+  record->acknowledged_more_to = 0;
+  if ((flags & kPlaceAcknowledgedMore) != 0 &&
+      (!GetFixed64(&bytes, &record->acknowledged_more_to) ||
+       record->acknowledged_more_to == 0)) {
+    return false;
+  }
+  if (!bytes.empty()) return false;
+  record->superseded = (flags & kPlaceSuperseded) != 0;
+  record->moved = (flags & kPlaceMoved) != 0;
+  record->met_itself = (flags & kPlaceMetItself) != 0;
+  return true;
+}
+
+std::string Encode(const std::vector<FamilyRecord>& record) {
+  std::string out = Start();
+  PutVarint64(&out, record.size());
+  for (const FamilyRecord& family : record) {
+    PutVarint64(&out, family.id);
+    PutLengthPrefixed(&out, family.name);
+    PutFixed8(&out,
+              family.work | (family.may_be_absent ? kFamilyMayBeAbsent : 0));
+  }
+  return out;
+}
+
+bool Decode(std::string_view bytes, std::vector<FamilyRecord>* record) {
+  uint64_t count = 0;
+  if (!Begin(&bytes) || !GetVarint64(&bytes, kMaxFamilies, &count)) {
+    return false;
+  }
+  record->clear();
+  for (uint64_t i = 0; i < count; ++i) {
+    FamilyRecord family;
+    if (!GetId(&bytes, &family.id) || !GetText(&bytes, &family.name) ||
+        !GetFixed8(&bytes, &family.work)) {
+      return false;
+    }
+    family.may_be_absent = (family.work & kFamilyMayBeAbsent) != 0;
+    family.work &= static_cast<uint8_t>(~kFamilyMayBeAbsent);
+    record->push_back(std::move(family));
+  }
+  return bytes.empty();
+}
+
+std::string Encode(const WorkRecord& record) {
+  std::string out = Start();
+  PutFixed8(&out, record.purge ? 1 : 0);
+  PutFixed8(&out, record.index_pass ? 1 : 0);
+  PutFixed64(&out, record.sealed_sequence);
+  PutFixed8(&out, record.step);
+  PutVarint64(&out, record.family_id);
+  PutVarint64(&out, record.pairs_read);
+  PutVarint64(&out, record.cursor.size());
+  out.append(record.cursor);
+  return out;
+}
+
+bool Decode(std::string_view bytes, WorkRecord* record) {
+  uint64_t size = 0;
+  if (!Begin(&bytes) || !GetFlag(&bytes, &record->purge) ||
+      !GetFlag(&bytes, &record->index_pass) ||
+      !GetFixed64(&bytes, &record->sealed_sequence) ||
+      !GetFixed8(&bytes, &record->step) || !GetId(&bytes, &record->family_id) ||
+      !GetVarint64(&bytes, &record->pairs_read) ||
+      !GetVarint64(&bytes, &size) || size != bytes.size()) {
+    return false;
+  }
+  record->cursor.assign(bytes);
+  return true;
+}
+
+std::string Encode(const SealRecord& record) {
+  std::string out = Start();
+  PutFixed64(&out, record.sequence);
+  PutFixed8(&out, record.has_digests ? 1 : 0);
+  PutLengthPrefixed(&out, record.manifest);
+  PutFixed64(&out, record.last_file);
+  PutFixed64(&out, record.files);
+  return out;
+}
+
+bool Decode(std::string_view bytes, SealRecord* record) {
+  return Begin(&bytes) && GetFixed64(&bytes, &record->sequence) &&
+         GetFlag(&bytes, &record->has_digests) &&
+         GetText(&bytes, &record->manifest) &&
+         GetFixed64(&bytes, &record->last_file) &&
+         GetFixed64(&bytes, &record->files) && bytes.empty();
+}
+
+std::string Encode(const std::vector<ForeignRange>& record) {
+  std::string out = Start();
+  PutVarint64(&out, record.size());
+  for (const ForeignRange& range : record) {
+    PutVarint64(&out, range.family_id);
+    PutFixed8(&out, static_cast<uint8_t>((range.came ? kCame : 0) |
+                                         (range.untold ? kUntold : 0)));
+    PutLengthPrefixed(&out, range.smallest);
+    PutLengthPrefixed(&out, range.largest);
+  }
+  return out;
+}
+
+bool Decode(std::string_view bytes, std::vector<ForeignRange>* record) {
+  uint64_t count = 0;
+  if (!Begin(&bytes) || !GetVarint64(&bytes, kMaxForeignRanges, &count)) {
+    return false;
+  }
+  record->clear();
+  for (uint64_t i = 0; i < count; ++i) {
+    ForeignRange range;
+    uint8_t flags = 0;
+    if (!GetId(&bytes, &range.family_id) || !GetFixed8(&bytes, &flags) ||
+        flags > (kCame | kUntold) || !GetKey(&bytes, &range.smallest) ||
+        !GetKey(&bytes, &range.largest)) {
+      return false;
+    }
+    range.came = (flags & kCame) != 0;
+    range.untold = (flags & kUntold) != 0;
+    record->push_back(std::move(range));
+  }
+  return bytes.empty();
+}
+
+std::string Encode(const PeerRecord& record) {
+  std::string out = Start();
+  PutFixed64(&out, record.incarnation);
+  PutFixed64(&out, record.incarnation_nonce);
+  PutFixed64(&out, record.clock);
+  return out;
+}
+
+bool Decode(std::string_view bytes, PeerRecord* record) {
+  return Begin(&bytes) && GetFixed64(&bytes, &record->incarnation) &&
+         GetFixed64(&bytes, &record->incarnation_nonce) &&
+         GetFixed64(&bytes, &record->clock) && bytes.empty();
+}
+
+std::string Encode(const ScrubRecord& record) {
+  std::string out = Start();
+  PutFixed8(&out, record.running ? 1 : 0);
+  PutFixed8(&out, record.step);
+  PutVarint64(&out, record.family_id);
+  PutVarint64(&out, record.pairs);
+  PutFixed64(&out, record.finished_ms);
+  PutVarint64(&out, record.cursor.size());
+  out.append(record.cursor);
+  return out;
+}
+
+bool Decode(std::string_view bytes, ScrubRecord* record) {
+  uint64_t size = 0;
+  if (!Begin(&bytes) || !GetFlag(&bytes, &record->running) ||
+      !GetFixed8(&bytes, &record->step) || record->step > 1 ||
+      !GetId(&bytes, &record->family_id) ||
+      !GetVarint64(&bytes, &record->pairs) ||
+      !GetFixed64(&bytes, &record->finished_ms) ||
+      !GetVarint64(&bytes, &size) || size != bytes.size()) {
+    return false;
+  }
+  record->cursor.assign(bytes);
+  return true;
+}
+
+std::string EncodeLease(uint64_t lease) {
+  std::string out = Start();
+  PutFixed64(&out, lease);
+  return out;
+}
+
+bool DecodeLease(std::string_view bytes, uint64_t* lease) {
+  return Begin(&bytes) && GetFixed64(&bytes, lease) && bytes.empty();
+}
+
+std::string EncodeMark(std::string_view mark) { return Start().append(mark); }
+
+bool DecodeMark(std::string_view bytes, std::string* mark) {
+  if (!Begin(&bytes) || bytes.size() != kMarkBytes) return false;
+  mark->assign(bytes);
+  return true;
+}
+
+std::string DigestKey(uint32_t chunk) {
+  std::string name(kDigestRecordPrefix);
+  PutFixed8(&name, static_cast<uint8_t>(chunk));
+  return MetaKey(name);
+}
+
+std::string EncodeDigests(const Digest* digests, size_t count) {
+  std::string out = Start();
+  out.reserve(1 + 24 * count);
+  for (size_t i = 0; i < count; ++i) {
+    PutFixed64(&out, digests[i].count);
+    PutFixed64(&out, digests[i].high);
+    PutFixed64(&out, digests[i].low);
+  }
+  return out;
+}
+
+bool DecodeDigests(std::string_view bytes, Digest* digests, size_t count) {
+  if (!Begin(&bytes) || bytes.size() != 24 * count) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!GetFixed64(&bytes, &digests[i].count) ||
+        !GetFixed64(&bytes, &digests[i].high) ||
+        !GetFixed64(&bytes, &digests[i].low)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string TombstonesKey(uint32_t chunk) {
+  std::string name(kTombstonesRecordPrefix);
+  PutFixed8(&name, static_cast<uint8_t>(chunk));
+  return MetaKey(name);
+}
+
+std::string EncodeTombstones(const LeafTombstones* leaves, size_t count) {
+  std::string out = Start();
+  for (size_t i = 0; i < count; ++i) {
+    PutVarint64(&out, leaves[i].count);
+    if (leaves[i].count > 0) PutFixed64(&out, leaves[i].oldest);
+  }
+  return out;
+}
+
+bool DecodeTombstones(std::string_view bytes, LeafTombstones* leaves,
+                      size_t count) {
+  if (!Begin(&bytes)) return false;
+  for (size_t i = 0; i < count; ++i) {
+    leaves[i] = {};
+    if (!GetId(&bytes, &leaves[i].count) ||
+        (leaves[i].count > 0 && !GetFixed64(&bytes, &leaves[i].oldest))) {
+      return false;
+    }
+  }
+  return bytes.empty();
+}
+
+std::string Encode(const LeafQuarantined& quarantined) {
+  std::string out = Start();
+  PutVarint64(&out, quarantined.size());
+  for (const auto& [leaf, count] : quarantined) {
+    PutVarint64(&out, leaf);
+    PutVarint64(&out, count);
+  }
+  return out;
+}
+
+bool DecodeQuarantined(std::string_view bytes, uint32_t leaf_count,
+                       LeafQuarantined* quarantined) {
+  quarantined->clear();
+  uint64_t leaves = 0;
+  if (!Begin(&bytes) || !GetVarint64(&bytes, leaf_count, &leaves)) return false;
+  for (uint64_t i = 0; i < leaves; ++i) {
+    uint64_t leaf = 0;
+    uint64_t count = 0;
+    if (!GetVarint64(&bytes, leaf_count - 1, &leaf) ||
+        !GetVarint64(&bytes, &count) || count == 0 ||
+        (!quarantined->empty() && leaf <= quarantined->rbegin()->first)) {
+      return false;
+    }
+    quarantined->emplace_hint(quarantined->end(), static_cast<uint32_t>(leaf),
+                              count);
+  }
+  return bytes.empty();
+}
+
+std::string Encode(const GcState& record) {
+  std::string out = Start();
+  record.EncodeTo(&out);
+  return out;
+}
+
+bool Decode(std::string_view bytes, GcState* record) {
+  return Begin(&bytes) && record->DecodeFrom(bytes);
+}
+
+std::string EncodeSwept(uint64_t stable_time) {
+  return EncodeLease(stable_time);
+}
+
+bool DecodeSwept(std::string_view bytes, uint64_t* stable_time) {
+  return DecodeLease(bytes, stable_time);
+}
+
+std::string PeerKey(uint64_t replica_id) {
+  std::string name(kPeerRecordPrefix);
+  PutFixed64(&name, replica_id);
+  return MetaKey(name);
+}
+
+std::string SecretCheck(const ClusterSecret& secret) {
+  const Sha256Digest digest =
+      Sha256({"rocksync secret check", AsPiece(secret)});
+  return std::string(AsPiece(digest).substr(0, 16));
+}
+
+}  // namespace rocksync

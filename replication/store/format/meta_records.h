@@ -1,0 +1,222 @@
+// Meta records of the index column family: who this replica is and how far it
+// is. Their bytes are in docs/index_format.md. Pure coding; no RocksDB.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_META_RECORDS_H_
+#define ROCKSYNC_REPLICATION_STORE_FORMAT_META_RECORDS_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "replication/membership/incarnation.h"
+#include "replication/membership/tombstone_gc.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/element.h"
+
+namespace rocksync {
+
+// The format of the index. Every record also begins with a format byte.
+inline constexpr uint8_t kIndexFormat = 1;
+
+// Names of the records (index_key.h: MetaKey).
+inline constexpr std::string_view kFormatRecord = "format";
+inline constexpr std::string_view kClusterRecord = "cluster";
+inline constexpr std::string_view kIdentityRecord = "identity";
+inline constexpr std::string_view kPastRecord = "past";
+inline constexpr std::string_view kPlaceRecord = "place";
+inline constexpr std::string_view kLeaseRecord = "lease";
+inline constexpr std::string_view kFamiliesRecord = "families";
+inline constexpr std::string_view kWorkRecord = "work";
+inline constexpr std::string_view kSealRecord = "seal";
+inline constexpr std::string_view kMarkRecord = "mark";
+inline constexpr std::string_view kForeignRecord = "foreign";
+inline constexpr std::string_view kScrubRecord = "scrub";
+inline constexpr std::string_view kGcStateRecord = "tombstone_gc";
+inline constexpr std::string_view kSweptRecord = "swept";
+inline constexpr std::string_view kDigestRecordPrefix = "digests/";
+inline constexpr std::string_view kTombstonesRecordPrefix = "tombstones/";
+inline constexpr std::string_view kQuarantinedRecord = "quarantined";
+inline constexpr std::string_view kPeerRecordPrefix = "peer/";
+
+// Which cluster the index was computed for.
+struct ClusterRecord {
+  std::string name;
+  std::string secret_check;  // 16 bytes derived from the secret
+};
+
+struct IdentityRecord {
+  uint64_t replica_id = 0;
+  uint64_t home_id = 0;  // whose versions entries store without an id
+  uint64_t incarnation = 0;
+  uint64_t incarnation_nonce = 0;
+  std::string db_identity;  // RocksDB's, to recognise copies
+  std::string manifest;     // CURRENT's content after our last opening
+};
+
+// What tells a copy of the whole directory, marker and all (`cp -a`). Any of
+// the flags lets it become a new replica, if the application says so; none does
+// anything by itself, as the original may have been moved, or met by its copy.
+struct PlaceRecord {
+  std::string directory;  // absolute path of the last opening
+  // A peer has met a later incarnation, or another one.
+  bool superseded = false;
+  bool moved = false;  // opened elsewhere than at the opening before
+  // Has met a peer with the same identity, in another incarnation.
+  bool met_itself = false;
+  // The peer that has heard this replica acknowledge more than it knows of, and
+  // has not taken it back since; 0: there is none.
+  uint64_t acknowledged_more_to = 0;
+
+  bool MayBeCopy() const {
+    return superseded || moved || met_itself || acknowledged_more_to != 0;
+  }
+};
+
+// What of a family is still to be read.
+inline constexpr uint8_t kFamilyAdopting = 0x01;  // pairs without entry: adopt
+inline constexpr uint8_t kFamilyChecking = 0x02;  // pairs may disagree
+
+struct FamilyRecord {
+  uint32_t id = 0;
+  std::string name;
+  uint8_t work = 0;
+  // The application was creating or dropping it through the library, and the
+  // end of that is not written down: it may not be there.
+  bool may_be_absent = false;
+};
+
+// Background work that is not done: adoption, re-check, purge.
+struct WorkRecord {
+  bool purge = false;       // entries of families that are gone
+  bool index_pass = false;  // entries whose pair may be gone
+  // What has a larger sequence number was written by somebody else.
+  uint64_t sealed_sequence = 0;
+  // How far: the step (0 purge, 1 families, 2 index pass), its family, its
+  // key. All before it is done.
+  uint8_t step = 0;
+  uint32_t family_id = 0;
+  std::string cursor;
+  uint64_t pairs_read = 0;
+};
+
+// Keys, from the first to the last one, that somebody changed past the index
+// without a sequence number that tells of it.
+struct ForeignRange {
+  uint32_t family_id = 0;
+  bool came = false;  // with a file that was ingested; else a file was deleted
+  std::string smallest;
+  std::string largest;
+  // Whatever key has no sequence number any more, since a compaction to the
+  // last level took it away. Then the two above are empty.
+  bool untold = false;
+};
+inline constexpr size_t kMaxForeignRanges = 4096;
+
+// Written by a clean close: nothing was written after this sequence number, and
+// nobody opened the database for writing while CURRENT names this MANIFEST, or
+// changed data as long as the same files are in use and none was ingested.
+struct SealRecord {
+  uint64_t sequence = 0;
+  bool has_digests = false;
+  std::string manifest;    // CURRENT's content
+  uint64_t last_file = 0;  // the largest number of a file of theirs, and
+  uint64_t files = 0;      // FilesOf the replicated families up to there
+};
+
+// How far the comparison of values with their hashes is (scrub.h).
+struct ScrubRecord {
+  bool running = false;
+  uint8_t step = 0;
+  uint32_t family_id = 0;
+  uint64_t pairs = 0;        // compared in this pass
+  uint64_t finished_ms = 0;  // wall clock, end of the last pass
+  std::string cursor;
+};
+
+// What is remembered of a peer.
+struct PeerRecord {
+  uint64_t incarnation = 0;
+  uint64_t incarnation_nonce = 0;
+  uint64_t clock = 0;
+};
+
+std::string Encode(const ClusterRecord& record);
+std::string Encode(const IdentityRecord& record);
+std::string Encode(const IncarnationHistory& record);
+std::string Encode(const PlaceRecord& record);
+std::string Encode(const std::vector<FamilyRecord>& record);
+std::string Encode(const WorkRecord& record);
+std::string Encode(const SealRecord& record);
+std::string Encode(const std::vector<ForeignRange>& record);
+std::string Encode(const PeerRecord& record);
+std::string Encode(const ScrubRecord& record);
+std::string EncodeLease(uint64_t lease);
+std::string EncodeMark(std::string_view mark);  // marker.h
+std::string EncodeFormat();
+
+// False if the bytes are damaged or of a format this code does not know.
+[[nodiscard]] bool Decode(std::string_view bytes, ClusterRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, IdentityRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, IncarnationHistory* record);
+[[nodiscard]] bool Decode(std::string_view bytes, PlaceRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes,
+                          std::vector<FamilyRecord>* record);
+[[nodiscard]] bool Decode(std::string_view bytes, WorkRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, SealRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes,
+                          std::vector<ForeignRange>* record);
+[[nodiscard]] bool Decode(std::string_view bytes, PeerRecord* record);
+[[nodiscard]] bool Decode(std::string_view bytes, ScrubRecord* record);
+[[nodiscard]] bool DecodeLease(std::string_view bytes, uint64_t* lease);
+[[nodiscard]] bool DecodeMark(std::string_view bytes, std::string* mark);
+// The format byte alone, whatever follows.
+[[nodiscard]] bool DecodeFormat(std::string_view bytes, uint8_t* format);
+
+// Leaf digests are written in kDigestChunks records of equal size.
+inline constexpr uint32_t kDigestChunks = 16;
+std::string DigestKey(uint32_t chunk);
+std::string EncodeDigests(const Digest* digests, size_t count);
+[[nodiscard]] bool DecodeDigests(std::string_view bytes, Digest* digests,
+                                 size_t count);
+
+// The tombstones of leaves, in as many records.
+struct LeafTombstones {
+  uint32_t count = 0;
+  // None of them is older (Version.time). It may be lower than need be, since
+  // it is not found out anew when a tombstone goes.
+  uint64_t oldest = UINT64_MAX;
+  friend bool operator==(const LeafTombstones&,
+                         const LeafTombstones&) = default;
+};
+std::string TombstonesKey(uint32_t chunk);
+std::string EncodeTombstones(const LeafTombstones* leaves, size_t count);
+[[nodiscard]] bool DecodeTombstones(std::string_view bytes,
+                                    LeafTombstones* leaves, size_t count);
+
+// How many quarantined entries each leaf holds that holds any; in one record.
+using LeafQuarantined = std::map<uint32_t, uint64_t>;
+std::string Encode(const LeafQuarantined& quarantined);
+// Also false if a leaf is not below `leaf_count`.
+[[nodiscard]] bool DecodeQuarantined(std::string_view bytes,
+                                     uint32_t leaf_count,
+                                     LeafQuarantined* quarantined);
+
+// Member list, stable time and knowledge (membership/tombstone_gc.h).
+std::string Encode(const GcState& record);
+[[nodiscard]] bool Decode(std::string_view bytes, GcState* record);
+// All entries collected by this stable time have been swept away.
+std::string EncodeSwept(uint64_t stable_time);
+[[nodiscard]] bool DecodeSwept(std::string_view bytes, uint64_t* stable_time);
+
+std::string PeerKey(uint64_t replica_id);
+
+// 16 bytes that tell whether a secret is the one the index was made with, and
+// do not help to guess it.
+std::string SecretCheck(const ClusterSecret& secret);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_META_RECORDS_H_

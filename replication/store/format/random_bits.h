@@ -1,0 +1,23 @@
+// Where identities and nonces get their randomness from.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_RANDOM_BITS_H_
+#define ROCKSYNC_REPLICATION_STORE_FORMAT_RANDOM_BITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rocksync {
+
+// Fills `bytes` from OpenSSL's generator; false if that has none. Thread-safe.
+bool RandomBytes(uint8_t* bytes, size_t count);
+
+// 64 of the system's random bits, not all of them 0. Thread-safe.
+uint64_t RandomBits();
+
+// Where a simulation takes both from, so that a seed replays. Null: from where
+// it says above. Not while a replica is open.
+void SetRandomSource(void (*source)(uint8_t* bytes, size_t count));
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_RANDOM_BITS_H_

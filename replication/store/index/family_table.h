@@ -1,0 +1,74 @@
+// Which column families are replicated: an immutable table, replaced whole
+// when a family comes or goes.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_INDEX_FAMILY_TABLE_H_
+#define ROCKSYNC_REPLICATION_STORE_INDEX_FAMILY_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rocksdb/db.h"
+#include "rocksdb/merge_operator.h"
+
+namespace rocksync {
+
+// The application's handle of a family. It is the application's to give back
+// at any time, while a session may still read through it; so giving back only
+// marks it, and the last user destroys it.
+struct SharedHandle {
+  SharedHandle(rocksdb::DB* owner, rocksdb::ColumnFamilyHandle* shared)
+      : db(owner), handle(shared) {}
+  ~SharedHandle() {
+    if (given_back)
+      db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  SharedHandle(const SharedHandle&) = delete;
+  SharedHandle& operator=(const SharedHandle&) = delete;
+
+  rocksdb::DB* const db;
+  rocksdb::ColumnFamilyHandle* const handle;
+  std::atomic<bool> given_back{false};
+};
+
+struct Family {
+  uint32_t id = 0;       // RocksDB's, never used again after a drop
+  uint32_t ordinal = 0;  // among the replicated families, by name
+  std::string name;
+  std::shared_ptr<SharedHandle> shared;
+  std::shared_ptr<rocksdb::MergeOperator> merge_operator;  // may be null
+
+  rocksdb::ColumnFamilyHandle* handle() const { return shared->handle; }
+};
+
+// Thread-safe, being immutable.
+class FamilyTable {
+ public:
+  // In any order; ids and names unique. `others` are not replicated.
+  FamilyTable(std::vector<Family> replicated, std::vector<Family> others);
+
+  // Null if the family is not replicated.
+  const Family* Find(uint32_t id) const {
+    return id < by_id_.size() ? by_id_[id] : nullptr;
+  }
+  // Null if the family is replicated or unknown.
+  const Family* FindOther(uint32_t id) const {
+    return id < other_by_id_.size() ? other_by_id_[id] : nullptr;
+  }
+
+  // The replicated ones, by ordinal.
+  const std::vector<Family>& families() const { return families_; }
+  const std::vector<Family>& others() const { return others_; }
+
+ private:
+  std::vector<Family> families_;
+  std::vector<Family> others_;
+  std::vector<const Family*> by_id_;
+  std::vector<const Family*> other_by_id_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_INDEX_FAMILY_TABLE_H_

@@ -1,0 +1,63 @@
+#include "replication/store/index/index_options.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "replication/store/format/index_key.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/slice_transform.h"
+#include "rocksdb/table.h"
+
+namespace rocksync {
+namespace {
+
+// An entry in the memtable, all in all, for keys of some 16 bytes.
+constexpr size_t kMemtableEntryBytes = 96;
+
+int BucketBits(size_t write_buffer_bytes) {
+  const size_t entries = write_buffer_bytes / kMemtableEntryBytes;
+  return std::clamp(static_cast<int>(std::bit_width(entries)), 10, 22);
+}
+
+}  // namespace
+
+std::shared_ptr<BucketMemtableFactory> NewIndexMemtable(
+    const ReplicatedDBOptions& options,
+    std::shared_ptr<rocksdb::WriteBufferManager> budget) {
+  size_t bytes = options.index_write_buffer_bytes;
+  if (budget != nullptr && budget->enabled()) {
+    bytes = std::min(bytes, budget->buffer_size());
+  }
+  return std::make_shared<BucketMemtableFactory>(BucketBits(bytes), bytes,
+                                                 std::move(budget));
+}
+
+rocksdb::ColumnFamilyOptions IndexFamilyOptions(
+    const ReplicatedDBOptions& options,
+    std::shared_ptr<BucketMemtableFactory> memtable,
+    std::shared_ptr<HashCompletionFactory> completion) {
+  rocksdb::ColumnFamilyOptions family;
+  family.write_buffer_size = options.index_write_buffer_bytes;
+  family.memtable_factory = std::move(memtable);
+  // Entries are hashes: nothing to compress. Written at random over all of the
+  // key space: universal compaction rewrites them less often than levels do.
+  family.compression = rocksdb::kNoCompression;
+  family.compaction_style = rocksdb::kCompactionStyleUniversal;
+  // A lookup by position is all that the filter has to answer.
+  family.prefix_extractor.reset(
+      rocksdb::NewFixedPrefixTransform(kPositionBytes));
+  family.compaction_filter_factory = std::move(completion);
+
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = 1024;
+  table.whole_key_filtering = false;
+  table.filter_policy = options.index_filter_policy;
+  if (table.filter_policy == nullptr) {
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  }
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return family;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,125 @@
+#include "replication/store/index/index_reader.h"
+
+#include <utility>
+
+#include "replication/store/index/seek_behind.h"
+
+namespace rocksync {
+namespace {
+
+// What the entries of a damaged one's readers see of it.
+StoredEntry DamagedEntry() {
+  StoredEntry entry = UnknownEntry();
+  entry.damaged = true;
+  return entry;
+}
+
+}  // namespace
+
+rocksdb::Status IndexError(const rocksdb::Status& status) {
+  if (!status.IsCorruption()) return status;
+  return rocksdb::Status::Corruption(
+      "rocksync: a block of the index does not read; if it still does not "
+      "after a restart, replace this replica by an empty one, which its peers "
+      "fill",
+      status.ToString());
+}
+
+rocksdb::Status IndexReader::Get(const rocksdb::Snapshot* at,
+                                 uint64_t stable_time, const IndexKey& key,
+                                 StoredEntry* entry) const {
+  thread_local std::string index_key;
+  index_key.clear();
+  AppendIndexKey(&index_key, key);
+  rocksdb::ReadOptions options;
+  options.snapshot = at;
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status = db_->Get(options, index_, index_key, &value);
+  if (!status.ok()) return IndexError(status);
+  if (!ParseEntry({value.data(), value.size()}, home_, entry)) {
+    *entry = DamagedEntry();
+  }
+  return IsCollected(*entry, stable_time) ? rocksdb::Status::NotFound()
+                                          : status;
+}
+
+IndexCursor::IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
+                         uint64_t stable_time, Order order)
+    : IndexCursor(reader, nullptr, at, stable_time, order) {}
+
+IndexCursor::IndexCursor(const IndexReader& reader, const FamilyTable* families,
+                         const rocksdb::Snapshot* at, uint64_t stable_time,
+                         Order order)
+    : reader_(reader),
+      given_families_(families),
+      families_(families),
+      stable_time_(stable_time) {
+  options_.snapshot = at;
+  options_.total_order_seek = order == Order::kTotal;
+  options_.prefix_same_as_start = order == Order::kWithinPosition;
+  // A scan would push everything else out of the block cache.
+  options_.fill_cache = order == Order::kWithinPosition;
+  iterator_ = NewIterator();
+}
+
+std::unique_ptr<rocksdb::Iterator> IndexCursor::NewIterator() {
+  auto iterator = std::unique_ptr<rocksdb::Iterator>(
+      reader_.db()->NewIterator(options_, reader_.index()));
+  // In this order: families are shown before anything is written to them, so
+  // these are all that the iterator has entries of, but for what was dropped.
+  // The other way round a purge would remove entries of a family that has just
+  // been created.
+  if (given_families_ == nullptr) families_ = &reader_.families();
+  return iterator;
+}
+
+void IndexCursor::Seek(uint64_t position) {
+  target_.clear();
+  AppendPosition(&target_, position);
+  iterator_->Seek(target_);
+  Load();
+}
+
+void IndexCursor::SeekKey(std::string_view index_key) {
+  iterator_->Seek(rocksdb::Slice(index_key.data(), index_key.size()));
+  Load();
+}
+
+void IndexCursor::Next() {
+  iterator_->Next();
+  Load();
+}
+
+bool IndexCursor::SeekBehind(std::string_view index_key) {
+  std::unique_ptr<rocksdb::Iterator> found =
+      rocksync::SeekBehind([this] { return NewIterator(); }, index_key);
+  if (found == nullptr) return false;
+  iterator_ = std::move(found);
+  Load();
+  return valid_;
+}
+
+void IndexCursor::Load() {
+  valid_ = iterator_->Valid();
+  if (!valid_) {
+    status_ = IndexError(iterator_->status());
+    return;
+  }
+  key_damaged_ = !ParseIndexKey(index_key(), &key_);
+  if (key_damaged_) {
+    // Where it stands, so that readers of a position or a leaf go on past it.
+    key_ = {};
+    for (size_t i = 0; i < kPositionBytes; ++i) {
+      key_.position =
+          key_.position << 8 |
+          (i < index_key().size() ? static_cast<uint8_t>(index_key()[i])
+                                  : uint8_t{0});
+    }
+  }
+  if (key_damaged_ || !ParseEntry(bytes(), reader_.home(), &entry_)) {
+    entry_ = DamagedEntry();
+  }
+  family_ = key_damaged_ ? nullptr : families_->Find(key_.family_id);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,150 @@
+// Reading the index: entries in order, with their element hashes.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_READER_H_
+#define ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_READER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/index/family_table.h"
+#include "rocksdb/db.h"
+#include "sketch/element/element.h"
+
+namespace rocksync {
+
+// What every reader of the index needs to know. Thread-safe.
+class IndexReader {
+ public:
+  IndexReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
+              const ElementHasher* hasher, uint64_t home)
+      : db_(db), index_(index), hasher_(hasher), home_(home) {}
+
+  // The table must stay valid as long as this.
+  void SetFamilies(const FamilyTable* families) {
+    families_.store(families, std::memory_order_release);
+  }
+
+  rocksdb::DB* db() const { return db_; }
+  rocksdb::ColumnFamilyHandle* index() const { return index_; }
+  const ElementHasher& hasher() const { return *hasher_; }
+  uint64_t home() const { return home_; }
+  const FamilyTable& families() const {
+    return *families_.load(std::memory_order_acquire);
+  }
+
+  // Tombstones with versions up to it are collected (IsCollected).
+  uint64_t stable_time() const {
+    return stable_time_.load(std::memory_order_acquire);
+  }
+  void SetStableTime(uint64_t stable_time) {
+    stable_time_.store(stable_time, std::memory_order_release);
+  }
+
+  // The entry of a key, NotFound if there is none or it is collected. For one
+  // that does not parse: OK, and it is quarantined and damaged. `at` null: now.
+  // Any other status: reading failed, and nothing is known of the key.
+  rocksdb::Status Get(const rocksdb::Snapshot* at, uint64_t stable_time,
+                      const IndexKey& key, StoredEntry* entry) const;
+  // The same now, at the present stable time.
+  rocksdb::Status Get(const IndexKey& key, StoredEntry* entry) const {
+    return Get(nullptr, stable_time(), key, entry);
+  }
+
+ private:
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const index_;
+  const ElementHasher* const hasher_;
+  const uint64_t home_;
+  std::atomic<const FamilyTable*> families_{nullptr};
+  std::atomic<uint64_t> stable_time_{0};
+};
+
+// An error of RocksDB in reading the index; of a damaged block, with the
+// remedy.
+rocksdb::Status IndexError(const rocksdb::Status& status);
+
+// Walks over entries at a snapshot. Entries that do not parse are met too, and
+// do not count. Not thread-safe.
+class IndexCursor {
+ public:
+  enum class Order : uint8_t {
+    kTotal,           // over all entries
+    kWithinPosition,  // Seek skips files by their filters; other positions than
+                      // the one sought may be missing
+  };
+  // `at` null: now, and until then as of this moment.
+  IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
+              uint64_t stable_time, Order order);
+  // With the families of another moment than now, unless null.
+  IndexCursor(const IndexReader& reader, const FamilyTable* families,
+              const rocksdb::Snapshot* at, uint64_t stable_time, Order order);
+
+  void SeekToFirstEntry() { Seek(1); }
+  // To the first entry at `position` or later.
+  void Seek(uint64_t position);
+  // To the first entry whose index key is >= `index_key`.
+  void SeekKey(std::string_view index_key);
+  void Next();
+  // After an error: to the first entry behind `index_key` that is found to read
+  // (seek_behind.h). False: there is none, and nothing changes.
+  // REQUIRES: Order::kTotal.
+  bool SeekBehind(std::string_view index_key);
+
+  // False at the end, and on errors.
+  bool Valid() const { return valid_; }
+  bool At(uint64_t position) const {
+    return valid_ && key_.position == position;
+  }
+  const rocksdb::Status& status() const { return status_; }
+
+  // REQUIRES: Valid(). Views are good until the cursor moves.
+  const IndexKey& key() const { return key_; }
+  std::string_view index_key() const {
+    return {iterator_->key().data(), iterator_->key().size()};
+  }
+  const StoredEntry& entry() const { return entry_; }
+  std::string_view bytes() const {
+    return {iterator_->value().data(), iterator_->value().size()};
+  }
+  // The index key does not parse: key() has the position at most.
+  bool key_damaged() const { return key_damaged_; }
+  // Null if the entry's family is not replicated (any more), or unknown.
+  const Family* family() const { return family_; }
+  // Whether the entry is of a replicated family and not collected.
+  bool IsHeld() const {
+    return family_ != nullptr && !IsCollected(entry_, stable_time_);
+  }
+  // Whether it is an element: held, and not quarantined.
+  bool Counts() const { return IsHeld() && !entry_.quarantined; }
+  // REQUIRES: Counts().
+  ElementHash Hash() const {
+    return CompleteHash(reader_.hasher(), family_->name, key_.key, entry_);
+  }
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> NewIterator();
+  void Load();
+
+  const IndexReader& reader_;
+  const FamilyTable* const given_families_;  // null: those of now
+  const FamilyTable* families_;
+  const uint64_t stable_time_;
+  rocksdb::ReadOptions options_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+  std::string target_;
+  IndexKey key_;
+  StoredEntry entry_;
+  const Family* family_ = nullptr;
+  bool key_damaged_ = false;
+  bool valid_ = false;
+  rocksdb::Status status_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_READER_H_

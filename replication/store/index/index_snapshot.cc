@@ -1,0 +1,193 @@
+#include "replication/store/index/index_snapshot.h"
+
+#include <utility>
+
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/status.h"
+#include "replication/store/index/plain_value.h"
+
+namespace rocksync {
+namespace {
+
+class IndexSnapshot final : public StorageSnapshot {
+ public:
+  IndexSnapshot(const IndexReader& reader, const FamilyTable& families,
+                LeafDigests::Readied readied, CorruptionFound corruption,
+                DigestsWrong wrong)
+      : reader_(reader),
+        families_(families),
+        readied_(std::move(readied)),
+        corruption_(std::move(corruption)),
+        wrong_(std::move(wrong)) {}
+
+  std::span<const Digest> LeafDigests() const override {
+    return *readied_.leaves;
+  }
+  uint64_t LeftOut() const override { return readied_.quarantined; }
+
+  absl::Status ScanLeaf(
+      uint32_t leaf,
+      const std::function<void(uint64_t position, const ElementHash&)>& visit)
+      const override {
+    IndexCursor* const cursor = ScanCursor();
+    // No entry has position 0.
+    const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
+    for (cursor->Seek(first == 0 ? 1 : first);
+         cursor->Valid() && LeafOf(cursor->key().position) == leaf;
+         cursor->Next()) {
+      if (cursor->Counts()) visit(cursor->key().position, cursor->Hash());
+    }
+    return ToAbsl(cursor->status());
+  }
+
+  void DigestsDisagree() const override {
+    if (wrong_) wrong_();
+  }
+
+  absl::StatusOr<IndexEntry> FindElement(
+      uint64_t position, const ElementHash& hash) const override {
+    IndexCursor* const cursor = LookupCursor();
+    for (cursor->Seek(position); cursor->At(position); cursor->Next()) {
+      if (cursor->Counts() && cursor->Hash() == hash) {
+        if (!IsItself(*cursor)) {
+          return Reexamine(std::string(cursor->index_key()));
+        }
+        return IndexEntry{
+            cursor->family()->ordinal, std::string(cursor->key().key),
+            cursor->entry().version, cursor->entry().tombstone, hash};
+      }
+    }
+    if (!cursor->status().ok()) return ToAbsl(cursor->status());
+    return absl::NotFoundError("no such element in the snapshot");
+  }
+
+  absl::StatusOr<std::optional<IndexEntry>> FindKey(
+      uint32_t ordinal, std::string_view key) const override {
+    const absl::StatusOr<std::optional<StoredEntry>> found =
+        Lookup(ordinal, key);
+    if (!found.ok()) return found.status();
+    if (!found->has_value() || (*found)->quarantined) return std::nullopt;
+    const StoredEntry& entry = **found;
+    return IndexEntry{
+        ordinal, std::string(key), entry.version, entry.tombstone,
+        CompleteHash(reader_.hasher(), families_.families()[ordinal].name, key,
+                     entry)};
+  }
+
+  absl::StatusOr<bool> LeavesOut(uint32_t ordinal,
+                                 std::string_view key) const override {
+    const absl::StatusOr<std::optional<StoredEntry>> found =
+        Lookup(ordinal, key);
+    if (!found.ok()) return found.status();
+    return found->has_value() && (*found)->quarantined;
+  }
+
+  absl::StatusOr<std::string> ReadValue(
+      const IndexEntry& entry) const override {
+    if (entry.family >= families_.families().size() || entry.tombstone) {
+      return absl::InvalidArgumentError("no value to read");
+    }
+    const Family& family = families_.families()[entry.family];
+    rocksdb::ReadOptions options;
+    options.snapshot = at();
+    std::string value;
+    bool entity = false;
+    const rocksdb::Status status =
+        GetPlain(reader_.db(), options, family, entry.key, &value, &entity);
+    // Who is told looks again, by now's entry.
+    if (!status.ok() && !status.IsNotFound() && !status.IsCorruption() &&
+        !status.IsPathNotFound()) {
+      return ToAbsl(status);
+    }
+    if (status.ok() && !entity &&
+        reader_.hasher().HashPair(
+            family.name, entry.key, entry.version,
+            reader_.hasher().HashValue(entry.version, value)) == entry.hash) {
+      return value;
+    }
+    std::string index_key;
+    AppendIndexKey(&index_key,
+                   {reader_.hasher().Position(family.name, entry.key),
+                    family.id, entry.key});
+    return Reexamine(index_key);
+  }
+
+ private:
+  // What the index has of a key, even if quarantined; nullopt: nothing.
+  absl::StatusOr<std::optional<StoredEntry>> Lookup(
+      uint32_t ordinal, std::string_view key) const {
+    if (ordinal >= families_.families().size()) {
+      return absl::InvalidArgumentError("a key of an unknown family");
+    }
+    const Family& family = families_.families()[ordinal];
+    StoredEntry entry;
+    const rocksdb::Status status = reader_.Get(
+        at(), stable_time(),
+        {reader_.hasher().Position(family.name, key), family.id, key}, &entry);
+    if (status.IsNotFound()) return std::nullopt;
+    if (!status.ok()) return ToAbsl(status);
+    return entry;
+  }
+  // What the peer computes from family, key and version is what stands here.
+  // For a live entry that is the value's business.
+  bool IsItself(const IndexCursor& cursor) const {
+    const std::string& family = cursor.family()->name;
+    const IndexKey& key = cursor.key();
+    if (reader_.hasher().Position(family, key.key) != key.position) {
+      return false;
+    }
+    return !cursor.entry().tombstone ||
+           reader_.hasher().HashTombstone(
+               family, key.key, cursor.entry().version) == cursor.Hash();
+  }
+  absl::Status Reexamine(const std::string& index_key) const {
+    if (corruption_ != nullptr) corruption_(index_key);
+    return absl::DataLossError("a pair does not match its index entry");
+  }
+
+  const rocksdb::Snapshot* at() const {
+    return readied_.snapshot == nullptr ? nullptr : readied_.snapshot->get();
+  }
+  uint64_t stable_time() const {
+    return readied_.snapshot == nullptr ? reader_.stable_time()
+                                        : readied_.snapshot->stable_time();
+  }
+  // Made when first needed and reused, since making one costs more than a seek.
+  IndexCursor* ScanCursor() const {
+    if (scan_ == nullptr) {
+      scan_ = std::make_unique<IndexCursor>(
+          reader_, &families_, at(), stable_time(), IndexCursor::Order::kTotal);
+    }
+    return scan_.get();
+  }
+  IndexCursor* LookupCursor() const {
+    if (lookup_ == nullptr) {
+      lookup_ = std::make_unique<IndexCursor>(
+          reader_, &families_, at(), stable_time(),
+          IndexCursor::Order::kWithinPosition);
+    }
+    return lookup_.get();
+  }
+
+  const IndexReader& reader_;
+  const FamilyTable& families_;
+  const LeafDigests::Readied readied_;
+  const CorruptionFound corruption_;
+  const DigestsWrong wrong_;
+  mutable std::unique_ptr<IndexCursor> scan_;
+  mutable std::unique_ptr<IndexCursor> lookup_;
+};
+
+}  // namespace
+
+std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
+                                                  const FamilyTable& families,
+                                                  LeafDigests::Readied readied,
+                                                  CorruptionFound corruption,
+                                                  DigestsWrong wrong) {
+  return std::make_unique<IndexSnapshot>(reader, families, std::move(readied),
+                                         std::move(corruption),
+                                         std::move(wrong));
+}
+
+}  // namespace rocksync

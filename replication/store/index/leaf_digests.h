@@ -1,0 +1,175 @@
+// The digests of all leaves, kept up with writes without reading anything on
+// the write path.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_INDEX_LEAF_DIGESTS_H_
+#define ROCKSYNC_REPLICATION_STORE_INDEX_LEAF_DIGESTS_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/session/storage_view.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/index/dirty_positions.h"
+#include "replication/store/index/index_reader.h"
+#include "replication/store/index/stripe_locks.h"
+#include "rocksdb/db.h"
+#include "sketch/element/digest.h"
+
+namespace rocksync {
+
+// A snapshot of RocksDB with the stable time to read it by, released with its
+// last user.
+class HeldSnapshot {
+ public:
+  HeldSnapshot(rocksdb::DB* db, uint64_t stable_time)
+      : db_(db), held_(db->GetSnapshot()), stable_time_(stable_time) {}
+  ~HeldSnapshot() { db_->ReleaseSnapshot(held_); }
+  HeldSnapshot(const HeldSnapshot&) = delete;
+  HeldSnapshot& operator=(const HeldSnapshot&) = delete;
+
+  const rocksdb::Snapshot* get() const { return held_; }
+  uint64_t stable_time() const { return stable_time_; }
+
+ private:
+  rocksdb::DB* const db_;
+  const rocksdb::Snapshot* const held_;
+  const uint64_t stable_time_;
+};
+
+// Digests belong to a base snapshot S. Writers note the positions they write
+// to. Ready takes all stripes for a moment, takes the notes and a snapshot T,
+// and then adds, for every position noted, what stands there at T less what
+// stood there at S. Reading all entries of a position makes keys that share a
+// position no special case. With too many notes, or without a base, it reads
+// the whole index at T instead. T is the new base.
+//
+// When the stable time has grown since, leaves whose tombstones may be
+// collected now are read as a whole.
+//
+// Quarantined entries are in no digest. How many each leaf holds is kept in the
+// same way, since digests that are equal prove nothing about them.
+//
+// Thread-safe.
+class LeafDigests {
+ public:
+  using Leaves = std::vector<Digest>;              // kLeafCount of them
+  using Tombstones = std::vector<LeafTombstones>;  // kLeafCount of them
+
+  // The digests of one moment.
+  struct Readied {
+    std::shared_ptr<const HeldSnapshot> snapshot;
+    std::shared_ptr<const Leaves> leaves;  // at the snapshot
+    uint64_t quarantined = 0;              // entries at it, in no digest
+  };
+
+  // Asked with all stripes held, after a snapshot was taken: whether all that
+  // is in it is in the index too.
+  using AllIsIndexed =
+      std::function<bool(const std::function<bool()>& cancelled)>;
+
+  // `reader` and `locks` must outlive this.
+  LeafDigests(const IndexReader* reader, StripeLocks* locks,
+              AllIsIndexed all_is_indexed)
+      : reader_(reader),
+        locks_(locks),
+        all_is_indexed_(std::move(all_is_indexed)) {}
+
+  // Digests that are known to be right now (nothing was written since).
+  void Trust(Leaves leaves, Tombstones tombstones, LeafQuarantined quarantined);
+
+  // OK: a snapshot of now and the digests at it. Cancelled: gave up waiting.
+  // Unavailable: data are not all in the index.
+  absl::Status Ready(const std::function<bool()>& cancelled, Readied* readied);
+
+  // Tombstones among the entries, as of the last Ready or Trust.
+  uint64_t tombstones() const { return tombstones_held_.load(); }
+  // Quarantined entries, as of the same.
+  uint64_t quarantined() const { return quarantined_now_.load(); }
+
+  // An estimate of how many elements would be collected if the stable time were
+  // here, and of how many there are: those of leaves in which at least one
+  // would be. Nothing if digests are being readied right now, or unknown.
+  struct Share {
+    uint64_t tombstones = 0;
+    uint64_t elements = 0;
+  };
+  Share CollectedBy(uint64_t stable_time) const;
+
+  // Copies, for the seal. REQUIRES: the store is closing.
+  Tombstones LeafTombstonesNow() const;
+  LeafQuarantined LeafQuarantinedNow() const;
+
+  // True if Ready would only have to look at what was written since the base.
+  bool UpToDate() const;
+
+  // Notes that an entry at `position` is being written.
+  // REQUIRES: the position's stripe is held.
+  void Note(uint64_t position) { notes_.Add(position); }
+
+  // Discards the base: the next Ready reads everything.
+  void Invalidate();
+
+  // The next Ready reads everything: an entry was damaged, so the base may
+  // count what it was before; or the stable time falls back, so the base may
+  // count what was swept since. Waits for nobody, so the caller may hold a
+  // stripe, and must if it changes the entry; if it changes the stable time, it
+  // must hold all stripes.
+  void Distrust() { distrusted_.store(true); }
+
+  // To be called every now and then. A base is a RocksDB snapshot, and an old
+  // one makes the application's data keep old versions: so an old base is
+  // renewed, or dropped if nobody has asked for digests in a long time.
+  void RenewOldBase(const std::function<bool()>& cancelled);
+
+  uint64_t rescans() const { return rescans_.load(); }
+  uint64_t entries_read() const { return entries_read_.load(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // REQUIRES: ready_mutex_ held.
+  absl::Status ReadyLocked(const std::function<bool()>& cancelled);
+  absl::Status Rescan(const HeldSnapshot& at,
+                      const std::function<bool()>& cancelled);
+  absl::Status AddDifferences(const std::vector<uint64_t>& positions,
+                              const HeldSnapshot& from, const HeldSnapshot& to,
+                              const std::function<bool()>& cancelled);
+  absl::Status RereadLeaves(const std::vector<uint32_t>& leaves,
+                            const HeldSnapshot& at,
+                            const std::function<bool()>& cancelled);
+  // Leaves that the new stable time may have changed, ascending.
+  std::vector<uint32_t> LeavesCollected(uint64_t stable_time) const;
+  void Add(const IndexCursor& cursor);
+  void Remove(const IndexCursor& cursor);
+  void CountHeld();
+  void DropBase();
+
+  const IndexReader* const reader_;
+  StripeLocks* const locks_;
+  const AllIsIndexed all_is_indexed_;
+  DirtyPositions notes_;
+
+  std::atomic<bool> distrusted_{false};
+  mutable std::timed_mutex ready_mutex_;
+  std::shared_ptr<const HeldSnapshot> base_;  // null: digests are not valid
+  Leaves leaves_;
+  Tombstones tombstones_{kLeafCount};
+  LeafQuarantined quarantined_;
+  Clock::time_point base_time_;
+  Clock::time_point asked_time_ = Clock::now();
+  std::atomic<uint64_t> tombstones_held_{0};
+  std::atomic<uint64_t> quarantined_now_{0};
+  std::atomic<uint64_t> rescans_{0};
+  std::atomic<uint64_t> entries_read_{0};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_INDEX_LEAF_DIGESTS_H_

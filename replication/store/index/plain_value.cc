@@ -1,0 +1,48 @@
+#include "replication/store/index/plain_value.h"
+
+#include <algorithm>
+
+namespace rocksync {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+
+Status EntityError(const Family& family, std::string_view key) {
+  constexpr size_t kShown = 32;
+  std::string what = "rocksync: key 0x";
+  what += Slice(key.data(), std::min(key.size(), kShown)).ToString(true);
+  if (key.size() > kShown) what += "...";
+  what += " of family " + family.name.substr(0, 40) +
+          " is a wide-column entity (PutEntity), which is not replicated";
+  return Status::NotSupported(
+      what,
+      "write the columns as one value with Put, or leave the family out of "
+      "ReplicatedDBOptions::families");
+}
+
+Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
+                const Family& family, std::string_view key, std::string* value,
+                bool* entity) {
+  const Slice name(key.data(), key.size());
+  value->clear();
+  *entity = false;
+  Status status = db->Get(options, family.handle(), name, value);
+  if (!status.ok()) return status;
+  // Only for the columns' names: of a value in a blob file the GetEntity of
+  // RocksDB 7.8 says where it lies.
+  rocksdb::PinnableWideColumns read;
+  status = db->GetEntity(options, family.handle(), name, &read);
+  *entity = status.ok() && !IsPlain(read.columns());
+  if (*entity) value->clear();
+  return status;
+}
+
+Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
+                const Family& family, std::string_view key,
+                std::string* value) {
+  bool entity = false;
+  const Status status = GetPlain(db, options, family, key, value, &entity);
+  return status.ok() && entity ? EntityError(family, key) : status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,103 @@
+// Taking the index out of a database again.
+//
+// The marker (marker.h) first lists that there may be no index, and goes last:
+// a crash before the drop leaves a replica as it was, a crash after it a plain
+// database.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/offline/directory_lock.h"
+#include "replication/store/offline/own_options.h"
+#include "replication/store/open/all_families.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+ColumnFamilyHandle* FindIndex(const std::vector<ColumnFamilyHandle*>& handles) {
+  const auto index = std::find_if(
+      handles.begin(), handles.end(), [](ColumnFamilyHandle* handle) {
+        return handle->GetName() == kIndexFamilyName;
+      });
+  return index == handles.end() ? nullptr : *index;
+}
+
+// The one that the index holds stays listed, if it was; a copy stays a copy.
+Status AllowForNoIndex(rocksdb::DB* db, ColumnFamilyHandle* index,
+                       Marker marker) {
+  std::string bytes;
+  std::string mark;
+  const Status status =
+      db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);
+  // One that does not read keeps nobody from taking the index away.
+  if (!status.ok() && !status.IsNotFound() && !status.IsCorruption()) {
+    return status;
+  }
+  const bool listed =
+      status.ok() && DecodeMark(bytes, &mark) && marker.Lists(mark);
+  marker.marks = {listed ? mark : marker.marks.front(), ""};
+  return WriteMarker(db->GetEnv(), db->GetName(), marker);
+}
+
+// REQUIRES: the database is open, so that nobody else has it.
+Status TakeAway(rocksdb::DB* db, ColumnFamilyHandle* index,
+                const std::optional<Marker>& marker) {
+  Status status;
+  if (marker.has_value() && index != nullptr) {
+    status = AllowForNoIndex(db, index, *marker);
+  }
+  // Durable when it returns.
+  if (status.ok() && index != nullptr) status = db->DropColumnFamily(index);
+  return status.ok() ? RemoveMarker(db->GetEnv(), db->GetName()) : status;
+}
+
+}  // namespace
+
+Status ReplicatedDB::Detach(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<ColumnFamilyDescriptor>& column_families) {
+  std::vector<ColumnFamilyDescriptor> families;
+  Status status = AllFamilies(options, name, column_families, {}, &families);
+  if (!status.ok()) return status;
+  const bool has_index = std::any_of(families.begin(), families.end(),
+                                     [](const ColumnFamilyDescriptor& d) {
+                                       return d.name == kIndexFamilyName;
+                                     });
+  Marker found;
+  const Status read = ReadMarker(options.env, name, &found);
+  if (!has_index && read.IsNotFound()) {
+    return Status::NotFound("rocksync: " + name + " has no index",
+                            "it is a plain database already");
+  }
+  status = CheckWalDir(options, name);
+  if (!status.ok()) return status;
+  // A damaged marker goes as well.
+  if (!read.ok() && !read.IsNotFound() && !read.IsCorruption()) return read;
+  status = CheckFreeToWrite(options.env, name);
+  if (!status.ok()) return status;
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  status =
+      OpenExisting(WithLogAtHome(options, name), name, families, &handles, &db);
+  if (!status.ok()) return status;
+  status = TakeAway(db.get(), FindIndex(handles),
+                    read.ok() ? std::optional<Marker>(found) : std::nullopt);
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  const Status closed = db->Close();
+  return status.ok() ? closed : status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,225 @@
+#include "replication/store/offline/offline_replica.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/status.h"
+#include "replication/store/index/index_snapshot.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+template <typename Record>
+Status Read(rocksdb::DB* db, ColumnFamilyHandle* index, std::string_view name,
+            Record* record, bool* found) {
+  std::string bytes;
+  const Status status =
+      db->Get(rocksdb::ReadOptions(), index, MetaKey(name), &bytes);
+  *found = status.ok();
+  if (status.IsNotFound()) return Status::OK();
+  if (status.ok() && !Decode(bytes, record)) {
+    return Status::Corruption("rocksync: the index's record '" +
+                              std::string(name) +
+                              "' is damaged or of a newer format");
+  }
+  return status;
+}
+
+class OfflineView final : public StorageView {
+ public:
+  OfflineView(const IndexReader& reader, const FamilyTable& families)
+      : reader_(reader), families_(families) {}
+
+  absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
+      const std::function<bool()>& cancelled) override {
+    auto leaves = std::make_shared<LeafDigests::Leaves>(kLeafCount);
+    LeafDigests::Readied readied;
+    IndexCursor cursor(reader_, nullptr, reader_.stable_time(),
+                       IndexCursor::Order::kTotal);
+    uint64_t read = 0;
+    for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
+      if (++read % 4096 == 0 && cancelled && cancelled()) {
+        return absl::CancelledError("stopped while reading the index");
+      }
+      if (cursor.Counts()) {
+        (*leaves)[LeafOf(cursor.key().position)].Add(cursor.Hash());
+      } else if (cursor.IsHeld()) {
+        ++readied.quarantined;
+      }
+    }
+    if (!cursor.status().ok()) return ToAbsl(cursor.status());
+    readied.leaves = std::move(leaves);
+    return NewIndexSnapshot(reader_, families_, std::move(readied), {}, {});
+  }
+
+  absl::Status Apply(std::span<const Pair>, const std::function<bool()>&,
+                     std::vector<ApplyOutcome>*) override {
+    return absl::FailedPreconditionError("a database at rest takes no pairs");
+  }
+  uint32_t FamilyCount() const override {
+    return static_cast<uint32_t>(families_.families().size());
+  }
+  bool HoldsBack(const Version&) const override { return false; }
+  uint64_t PositionOf(uint32_t family, std::string_view key) const override {
+    return reader_.hasher().Position(families_.families()[family].name, key);
+  }
+  ElementHash HashOf(const Pair& pair) const override {
+    const std::string& family = families_.families()[pair.family].name;
+    return pair.tombstone
+               ? reader_.hasher().HashTombstone(family, pair.key, pair.version)
+               : reader_.hasher().HashPair(
+                     family, pair.key, pair.version,
+                     reader_.hasher().HashValue(pair.version, pair.value));
+  }
+  absl::Status Sync() override { return absl::OkStatus(); }
+
+ private:
+  const IndexReader& reader_;
+  const FamilyTable& families_;
+};
+
+}  // namespace
+
+Status OfflineReplica::Open(rocksdb::DB* db,
+                            const std::vector<ColumnFamilyHandle*>& handles,
+                            const std::string& cluster,
+                            const ClusterSecret& secret,
+                            std::unique_ptr<OfflineReplica>* replica) {
+  return Open(db, handles, cluster, secret,
+              CurrentManifest(db->GetEnv(), db->GetName()), replica);
+}
+
+Status OfflineReplica::Open(rocksdb::DB* db,
+                            const std::vector<ColumnFamilyHandle*>& handles,
+                            const std::string& cluster,
+                            const ClusterSecret& secret,
+                            const std::string& manifest,
+                            std::unique_ptr<OfflineReplica>* replica) {
+  const auto index = std::find_if(
+      handles.begin(), handles.end(), [](ColumnFamilyHandle* handle) {
+        return handle->GetName() == kIndexFamilyName;
+      });
+  if (index == handles.end()) {
+    return Status::InvalidArgument(
+        "rocksync: " + db->GetName() + " is a plain database",
+        "it has no index to compare by");
+  }
+  std::unique_ptr<OfflineReplica> opened(new OfflineReplica);
+  std::vector<FamilyRecord> records;
+  const Status status =
+      opened->ReadRecords(db, *index, cluster, secret, manifest, &records);
+  if (!status.ok()) return status;
+  std::vector<Family> families;
+  for (ColumnFamilyHandle* handle : handles) {
+    const bool replicated = std::any_of(
+        records.begin(), records.end(),
+        [&](const FamilyRecord& r) { return r.id == handle->GetID(); });
+    if (!replicated) continue;
+    Family family;
+    family.id = handle->GetID();
+    family.name = handle->GetName();
+    family.shared = std::make_shared<SharedHandle>(db, handle);
+    families.push_back(std::move(family));
+  }
+  opened->table_ = std::make_unique<const FamilyTable>(std::move(families),
+                                                       std::vector<Family>());
+  opened->hasher_ = std::make_unique<const ElementHasher>(secret);
+  opened->reader_ = std::make_unique<IndexReader>(
+      db, *index, opened->hasher_.get(), opened->identity_.home_id);
+  opened->reader_->SetFamilies(opened->table_.get());
+  opened->reader_->SetStableTime(opened->gc_.stable_time);
+  *replica = std::move(opened);
+  return status;
+}
+
+Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
+                                   const std::string& cluster_name,
+                                   const ClusterSecret& secret,
+                                   const std::string& manifest,
+                                   std::vector<FamilyRecord>* families) {
+  ClusterRecord cluster;
+  WorkRecord work;
+  SealRecord seal;
+  bool has_cluster = false;
+  bool has_identity = false;
+  bool has_families = false;
+  bool has_work = false;
+  bool has_seal = false;
+  bool has_gc = false;
+  Status status = Read(db, index, kClusterRecord, &cluster, &has_cluster);
+  if (status.ok()) {
+    status = Read(db, index, kIdentityRecord, &identity_, &has_identity);
+  }
+  if (status.ok()) {
+    status = Read(db, index, kFamiliesRecord, families, &has_families);
+  }
+  if (status.ok()) status = Read(db, index, kWorkRecord, &work, &has_work);
+  if (status.ok()) status = Read(db, index, kSealRecord, &seal, &has_seal);
+  if (status.ok()) {
+    status = Read(db, index, kGcStateRecord, &gc_, &has_gc);
+  }
+  if (!status.ok()) return status;
+  if (!has_cluster || !has_identity || !has_families) {
+    return Status::Corruption(
+        "rocksync: the index of " + db->GetName() + " lacks its records",
+        "a part of it is lost; ReplicatedDB::Open says what can be done");
+  }
+  if (cluster.name != cluster_name) {
+    return Status::InvalidArgument("rocksync: " + db->GetName() +
+                                   " belongs to cluster '" + cluster.name +
+                                   "', not '" + cluster_name + "'");
+  }
+  if (cluster.secret_check != SecretCheck(secret)) {
+    return Status::InvalidArgument(
+        "rocksync: the cluster's secret is not the one that " + db->GetName() +
+        " was indexed with");
+  }
+  const bool unread =
+      work.purge || work.index_pass ||
+      std::any_of(families->begin(), families->end(),
+                  [](const FamilyRecord& record) { return record.work != 0; });
+  const bool foreign =
+      has_seal && (db->GetLatestSequenceNumber() != seal.sequence ||
+                   manifest != seal.manifest);
+  if (unread || foreign) {
+    return Status::InvalidArgument(
+        "rocksync: the database " + db->GetName() +
+            (unread ? " is not compared with its index to the end (adoption or "
+                      "re-check)"
+                    : " was written to since its last clean close, and its "
+                      "index was not compared with it since"),
+        unread ? "let its program open it until that is done"
+               : "open it once with its program");
+  }
+  std::string bytes;
+  status = db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);
+  if (!status.ok() && !status.IsNotFound()) return status;
+  if (status.ok() && !DecodeMark(bytes, &mark_)) {
+    return Status::Corruption("rocksync: the mark record is damaged");
+  }
+  status =
+      db->Get(rocksdb::ReadOptions(), index, MetaKey(kLeaseRecord), &bytes);
+  if (status.IsNotFound()) return Status::OK();
+  if (status.ok() && !DecodeLease(bytes, &lease_)) {
+    return Status::Corruption("rocksync: the lease record is damaged");
+  }
+  return status;
+}
+
+std::unique_ptr<StorageView> OfflineReplica::NewView() const {
+  return std::make_unique<OfflineView>(*reader_, *table_);
+}
+
+std::vector<std::string> OfflineReplica::family_names() const {
+  std::vector<std::string> names;
+  for (const Family& family : families()) names.push_back(family.name);
+  return names;
+}
+
+}  // namespace rocksync

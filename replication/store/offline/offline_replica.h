@@ -1,0 +1,68 @@
+// An offline replicated database, opened read-only: what the protocol needs to
+// compare it, and what tools need to know of it. Nothing is written.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_OFFLINE_REPLICA_H_
+#define ROCKSYNC_REPLICATION_STORE_OFFLINE_OFFLINE_REPLICA_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replication/session/storage_view.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/index/family_table.h"
+#include "replication/store/index/index_reader.h"
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+class OfflineReplica {
+ public:
+  // `handles`: of all families of `db`, the index among them; both must outlive
+  // it. InvalidArgument: a plain database, another cluster or secret, an index
+  // that is not finished, or data written without the library since.
+  static rocksdb::Status Open(
+      rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
+      const std::string& cluster, const ClusterSecret& secret,
+      std::unique_ptr<OfflineReplica>* replica);
+  // The same for a `db` that is open for writing: `manifest` is what CURRENT
+  // held before it was opened (current_manifest.h).
+  static rocksdb::Status Open(
+      rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
+      const std::string& cluster, const ClusterSecret& secret,
+      const std::string& manifest, std::unique_ptr<OfflineReplica>* replica);
+
+  // The view of a session; Apply is refused. TakeSnapshot reads the whole
+  // index. Must not outlive this.
+  std::unique_ptr<StorageView> NewView() const;
+
+  const IdentityRecord& identity() const { return identity_; }
+  uint64_t lease() const { return lease_; }
+  const std::string& mark() const { return mark_; }  // empty: it has none
+  const IndexReader& reader() const { return *reader_; }
+  const FamilyTable& table() const { return *table_; }
+  // The replicated ones, by ordinal.
+  const std::vector<Family>& families() const { return table_->families(); }
+  std::vector<std::string> family_names() const;
+
+ private:
+  OfflineReplica() = default;
+  rocksdb::Status ReadRecords(rocksdb::DB* db,
+                              rocksdb::ColumnFamilyHandle* index,
+                              const std::string& cluster,
+                              const ClusterSecret& secret,
+                              const std::string& manifest,
+                              std::vector<FamilyRecord>* families);
+
+  std::unique_ptr<const ElementHasher> hasher_;
+  std::unique_ptr<const FamilyTable> table_;
+  std::unique_ptr<IndexReader> reader_;
+  IdentityRecord identity_;
+  GcState gc_;
+  uint64_t lease_ = 0;
+  std::string mark_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OFFLINE_OFFLINE_REPLICA_H_

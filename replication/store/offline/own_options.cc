@@ -1,0 +1,186 @@
+#include "replication/store/offline/own_options.h"
+
+#include <algorithm>
+#include <set>
+
+#include "replication/store/format/marker.h"
+#include "replication/store/open/log_files.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/utilities/options_util.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::Env;
+using rocksdb::Status;
+
+// The remedy where the log of `directory` may be that of another database.
+std::string SayWalDir(const std::string& directory) {
+  return "say where the log of this very database is: --wal-dir " + directory +
+         "=" + directory + " if it is in the database's own directory, else " +
+         "--wal-dir " + directory +
+         "=LOGDIR (in a program: DBOptions::wal_dir)";
+}
+
+// NotFound: it has no OPTIONS file.
+Status LoadLatest(Env* env, const std::string& directory,
+                  rocksdb::DBOptions* options,
+                  std::vector<ColumnFamilyDescriptor>* families) {
+  std::string file;
+  const Status found = rocksdb::GetLatestOptionsFileName(directory, env, &file);
+  if (!found.ok()) {
+    return found.IsNotFound() || found.IsPathNotFound()
+               ? Status::NotFound(
+                     "rocksync: " + directory + " has no OPTIONS file",
+                     "what its bytes mean and where its log is, only the "
+                     "program knows that uses it; open it by that once, or "
+                     "use ReplicatedDB::Detach or Restamp with its options")
+               : found;
+  }
+  rocksdb::ConfigOptions config;
+  config.env = env;
+  config.ignore_unknown_options = true;
+  config.ignore_unsupported_options = true;
+  return rocksdb::LoadOptionsFromFile(config, directory + "/" + file, options,
+                                      families);
+}
+
+// Facts on where a log may be.
+struct Places {
+  std::string given;      // the directory, as the caller calls it
+  std::string directory;  // absolute
+  Marker marker;
+  bool at_home = false;  // the marker is of an opening in this very place
+};
+
+Status Look(Env* env, const std::string& directory, Places* places) {
+  places->given = directory;
+  places->directory = AbsolutePath(env, directory);
+  const Status status = ReadMarker(env, directory, &places->marker);
+  places->at_home =
+      status.ok() && places->marker.directory == places->directory;
+  // A damaged one says nothing of places.
+  return status.IsNotFound() || status.IsCorruption() ? Status::OK() : status;
+}
+
+bool Within(const std::string& path, const std::string& directory) {
+  return path == directory || path.starts_with(directory + "/");
+}
+
+// What the OPTIONS file says, if that is to be believed.
+Status ChooseWalDir(const Places& places, const std::string& by_options,
+                    Env* env, std::string* wal_dir) {
+  *wal_dir =
+      by_options.empty() ? places.directory : AbsolutePath(env, by_options);
+  const bool relative = !by_options.empty() && by_options[0] != '/';
+  if (places.at_home && !places.marker.wal_dir.empty()) {
+    if (relative) *wal_dir = places.marker.wal_dir;
+    if (*wal_dir == places.marker.wal_dir) return Status::OK();
+    return Status::InvalidArgument("rocksync: by its OPTIONS file the log of " +
+                                       places.directory + " is in " + *wal_dir +
+                                       ", by its file " + kMarkerFileName +
+                                       " in " + places.marker.wal_dir,
+                                   SayWalDir(places.given));
+  }
+  if (!relative && Within(*wal_dir, places.directory)) return Status::OK();
+  return Status::InvalidArgument(
+      "rocksync: by its OPTIONS file the log of " + places.directory +
+          " is in " + by_options +
+          "; that may be the log of another database, of which this is a copy",
+      SayWalDir(places.given));
+}
+
+}  // namespace
+
+Status LoadOwnOptions(Env* env, const std::string& directory,
+                      const std::string& wal_dir, OwnOptions* own) {
+  rocksdb::DBOptions plain;
+  plain.env = env;
+  std::vector<std::string> names;
+  Status status = rocksdb::DB::ListColumnFamilies(plain, directory, &names);
+  std::vector<ColumnFamilyDescriptor> known;
+  if (status.ok()) status = LoadLatest(env, directory, &own->db, &known);
+  if (!status.ok()) return status;
+  own->db.env = env;
+  own->families.clear();
+  for (const std::string& name : names) {
+    const auto family = std::find_if(
+        known.begin(), known.end(),
+        [&](const ColumnFamilyDescriptor& d) { return d.name == name; });
+    if (family == known.end()) {
+      return Status::InvalidArgument(
+          "rocksync: the OPTIONS file of " + directory +
+              " does not know its column family '" + name + "'",
+          "open the database by its program once, so that the file is "
+          "written");
+    }
+    own->families.push_back(*family);
+  }
+  // What concerns a program that lives on, or makes databases.
+  own->db.create_if_missing = false;
+  own->db.create_missing_column_families = false;
+  own->db.error_if_exists = false;
+  own->db.manual_wal_flush = false;
+  own->db.avoid_flush_during_recovery = false;
+  own->db.best_efforts_recovery = false;
+  own->db.paranoid_checks = true;
+
+  Places places;
+  status = Look(env, directory, &places);
+  if (!status.ok()) return status;
+  std::string chosen = wal_dir;
+  if (chosen.empty()) {
+    status = ChooseWalDir(places, own->db.wal_dir, env, &chosen);
+    if (!status.ok()) return status;
+  }
+  own->db.wal_dir = AbsolutePath(env, chosen);
+  return CheckWalDir(own->db, directory);
+}
+
+rocksdb::DBOptions WithLogAtHome(rocksdb::DBOptions options,
+                                 const std::string& directory) {
+  if (!options.wal_dir.empty() && AbsolutePath(options.env, options.wal_dir) ==
+                                      AbsolutePath(options.env, directory)) {
+    options.wal_dir.clear();
+  }
+  return options;
+}
+
+Status CheckWalDir(const rocksdb::DBOptions& options,
+                   const std::string& directory) {
+  Places places;
+  Status status = Look(options.env, directory, &places);
+  if (!status.ok()) return status;
+  const std::string wal_dir = options.wal_dir.empty()
+                                  ? places.directory
+                                  : AbsolutePath(options.env, options.wal_dir);
+  if (places.at_home) {
+    return CheckLogIsThere(options.env, places.marker, places.directory,
+                           wal_dir, /*may_be_lost=*/false);
+  }
+  // A copy, a database that was moved, or one that the library never opened.
+  std::set<std::string> logs;
+  status = ListLogFiles(options.env, wal_dir, &logs);
+  if (!status.ok() || !logs.empty()) return status;
+  // A checkpoint need not have any; of one it has to be said, as its OPTIONS
+  // file is that of its original.
+  if (!options.wal_dir.empty() && wal_dir == places.directory) return status;
+  rocksdb::DBOptions last;
+  std::vector<ColumnFamilyDescriptor> families;
+  status = LoadLatest(options.env, directory, &last, &families);
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok()) return status;
+  const std::string by_options = last.wal_dir.empty()
+                                     ? places.directory
+                                     : AbsolutePath(options.env, last.wal_dir);
+  if (by_options == wal_dir) return status;
+  status = ListLogFiles(options.env, by_options, &logs);
+  if (!status.ok() || logs.empty()) return status;
+  return Status::InvalidArgument(
+      "rocksync: " + wal_dir + " holds no log (*.log) of " + directory +
+          ", and by its OPTIONS file that is in " + by_options,
+      SayWalDir(places.given));
+}
+
+}  // namespace rocksync

@@ -1,0 +1,44 @@
+// The options with which a program other than its own opens an offline
+// database: the database's own options, and its log where that is. RocksDB
+// opens a database with other options as well, takes a log that it does not
+// find for one that never was, and what was in it is lost.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_OWN_OPTIONS_H_
+#define ROCKSYNC_REPLICATION_STORE_OFFLINE_OWN_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+struct OwnOptions {
+  rocksdb::DBOptions db;
+  // All families that the database has, the index among them.
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+};
+
+// By the newest OPTIONS file in `directory`. Where the log is, `wal_dir` says
+// if it is not empty; else that file, whose word counts only where it cannot be
+// that of another database: a copy has the file of its original. Refused with
+// an error that names the remedy: no such file, a family that it lacks, a log
+// that is elsewhere or that is not there. What RocksDB cannot make by its name
+// (comparators, merge operators and filters of an application) is left at
+// RocksDB's default; RocksDB refuses what then does not fit.
+rocksdb::Status LoadOwnOptions(rocksdb::Env* env, const std::string& directory,
+                               const std::string& wal_dir, OwnOptions* options);
+
+// `options`, without a wal_dir that is the database's own directory: RocksDB
+// would write it into the OPTIONS file, and a copy of the database that is
+// opened with that file would then write into the log of its original.
+rocksdb::DBOptions WithLogAtHome(rocksdb::DBOptions options,
+                                 const std::string& directory);
+
+// Whether a caller's options look for the log of this database where it is.
+rocksdb::Status CheckWalDir(const rocksdb::DBOptions& options,
+                            const std::string& directory);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OFFLINE_OWN_OPTIONS_H_

@@ -1,0 +1,246 @@
+// The remedy on a replica whose clock had jumped ahead.
+//
+// Versions further ahead than peers accept were held back by all of them: not
+// applied, not followed, not relayed. So no replica has ordered anything by
+// them but this one, and a fresh version for such a pair is a first one for
+// everybody else. It is later than all else that this replica knows, so here
+// too every pair keeps what it won against.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "replication/session/conflict.h"
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/index/hash_completion.h"
+#include "replication/store/index/index_options.h"
+#include "replication/store/index/plain_value.h"
+#include "replication/store/offline/directory_lock.h"
+#include "replication/store/offline/offline_replica.h"
+#include "replication/store/offline/own_options.h"
+#include "replication/store/open/all_families.h"
+#include "replication/store/open/provenance.h"
+#include "replication/store/open/seal.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+constexpr uint32_t kBatchEntries = 1000;
+
+class Restamping {
+ public:
+  Restamping(rocksdb::DB* db, const OfflineReplica& replica, uint64_t wall_ms,
+             uint64_t max_ahead_ms, RestampResult* result)
+      : db_(db),
+        replica_(replica),
+        wall_ms_(wall_ms),
+        max_ahead_ms_(max_ahead_ms),
+        result_(result) {}
+
+  Status Run() {
+    Status status = ChooseVersion();
+    if (status.ok()) status = RestampEntries();
+    return status.ok() ? Finish() : status;
+  }
+
+ private:
+  bool Ahead(const Version& version) const {
+    return version.replica == replica_.identity().replica_id &&
+           TooFarAhead(version, wall_ms_, max_ahead_ms_);
+  }
+
+  // Later than everything that stays.
+  Status ChooseVersion() {
+    uint64_t latest = wall_ms_ << 16;
+    IndexCursor cursor(replica_.reader(), nullptr,
+                       replica_.reader().stable_time(),
+                       IndexCursor::Order::kTotal);
+    for (cursor.SeekToFirstEntry(); cursor.Valid(); cursor.Next()) {
+      ++result_->entries_read;
+      const Version& version = cursor.entry().version;
+      if (Ahead(version)) {
+        result_->furthest_ahead_ms =
+            std::max(result_->furthest_ahead_ms, WallMs(version) - wall_ms_);
+      } else if (!TooFarAhead(version, wall_ms_, max_ahead_ms_)) {
+        latest = std::max(latest, version.time);
+      }
+    }
+    fresh_ = {.time = latest + 1, .replica = replica_.identity().replica_id};
+    return cursor.status();
+  }
+
+  Status RestampEntries() {
+    IndexCursor cursor(replica_.reader(), nullptr,
+                       replica_.reader().stable_time(),
+                       IndexCursor::Order::kTotal);
+    rocksdb::WriteBatch batch;
+    Status status;
+    for (cursor.SeekToFirstEntry(); cursor.Valid() && status.ok();
+         cursor.Next()) {
+      if (!cursor.Counts() || !Ahead(cursor.entry().version)) continue;
+      status = Restamp(cursor, &batch);
+      if (status.ok() && batch.Count() >= kBatchEntries) status = Write(&batch);
+    }
+    if (!status.ok()) return status;
+    return cursor.status().ok() ? Write(&batch) : cursor.status();
+  }
+
+  Status Restamp(const IndexCursor& cursor, rocksdb::WriteBatch* batch) {
+    const Family& family = *cursor.family();
+    const std::string key(cursor.key().key);
+    StoredEntry fresh = IssuedEntry(fresh_, nullptr);
+    if (!cursor.entry().tombstone) {
+      std::string value;
+      const Status status =
+          GetPlain(db_, rocksdb::ReadOptions(), family, key, &value);
+      if (!status.ok() && !status.IsNotFound()) return status;
+      const bool agrees =
+          status.ok() &&
+          replica_.reader().hasher().HashPair(
+              family.name, key, cursor.entry().version,
+              replica_.reader().hasher().HashValue(cursor.entry().version,
+                                                   value)) == cursor.Hash();
+      if (!agrees) {  // corruption is for the scrub to find
+        ++result_->damaged;
+        return Status::OK();
+      }
+      const std::string_view view = value;
+      fresh = IssuedEntry(fresh_, &view);
+    }
+    std::string bytes;
+    AppendEntry(&bytes, fresh, replica_.reader().home());
+    const std::string_view index_key = cursor.index_key();
+    ++result_->restamped;
+    return batch->Put(replica_.reader().index(),
+                      rocksdb::Slice(index_key.data(), index_key.size()),
+                      bytes);
+  }
+
+  Status Write(rocksdb::WriteBatch* batch) {
+    const Status status = db_->Write(rocksdb::WriteOptions(), batch);
+    batch->Clear();
+    return status;
+  }
+
+  // The clock starts from the lease. The seal says that all of this was ours.
+  Status Finish() {
+    ColumnFamilyHandle* const index = replica_.reader().index();
+    rocksdb::WriteBatch batch;
+    Status status =
+        batch.Put(index, MetaKey(kLeaseRecord), EncodeLease(fresh_.time + 1));
+    std::vector<ColumnFamilyHandle*> families;
+    for (const Family& family : replica_.table().families()) {
+      families.push_back(family.handle());
+    }
+    // What was restamped is not replayed again. Before the seal, after which
+    // nothing is flushed.
+    if (status.ok()) status = db_->Flush(rocksdb::FlushOptions(), index);
+    if (status.ok()) {
+      status = WriteSeal(db_, index, families, /*has_digests=*/false, &batch);
+    }
+    result_->version = {fresh_.time, fresh_.replica};
+    return status;
+  }
+
+  rocksdb::DB* const db_;
+  const OfflineReplica& replica_;
+  const uint64_t wall_ms_;
+  const uint64_t max_ahead_ms_;
+  RestampResult* const result_;
+  Version fresh_;
+};
+
+// An older state, or one that lost its log, is nothing to go on with. Of a copy
+// without a marker nothing is known.
+Status CheckMark(rocksdb::Env* env, const std::string& name,
+                 const OfflineReplica& replica) {
+  Marker marker;
+  const Status status = ReadMarker(env, name, &marker);
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok() || marker.Lists(replica.mark())) return status;
+  return Refusal(Provenance::kPutBack, name);
+}
+
+// Whether it may be restamped, found out without a change: an opening for
+// writing leaves traces, by which the next one takes all for written to.
+Status CheckReadOnly(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+    const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  std::unique_ptr<DirectoryLock> lock;
+  Status status = AllFamilies(options, name, column_families, {}, &families);
+  if (status.ok()) status = DirectoryLock::Take(options.env, name, &lock);
+  if (status.ok()) status = CheckMayWrite(name + "/");
+  if (!status.ok()) return status;
+  std::vector<ColumnFamilyHandle*> handles;
+  rocksdb::DB* opened = nullptr;
+  status =
+      rocksdb::DB::OpenForReadOnly(options, name, families, &handles, &opened);
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  if (!status.ok()) return status;
+  std::unique_ptr<OfflineReplica> replica;
+  status = OfflineReplica::Open(db.get(), handles, replication.cluster_name,
+                                replication.cluster_secret, &replica);
+  if (status.ok()) status = CheckMark(options.env, name, *replica);
+  replica.reset();
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  return status;
+}
+
+}  // namespace
+
+Status ReplicatedDB::Restamp(
+    const rocksdb::DBOptions& given, const ReplicatedDBOptions& replication,
+    const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+    RestampResult* result) {
+  *result = RestampResult{};
+  const rocksdb::DBOptions options = WithLogAtHome(given, name);
+  const auto completion =
+      std::make_shared<HashCompletionFactory>(replication.cluster_secret);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  Status status = AllFamilies(
+      options, name, column_families,
+      IndexFamilyOptions(replication, NewIndexMemtable(replication, nullptr),
+                         completion),
+      &families);
+  if (status.ok()) status = CheckWalDir(given, name);
+  if (status.ok()) {
+    status = CheckReadOnly(options, replication, name, column_families);
+  }
+  if (!status.ok()) return status;
+  const std::string manifest = CurrentManifest(options.env, name);
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  status = OpenExisting(options, name, families, &handles, &db);
+  if (!status.ok()) return status;
+  std::unique_ptr<OfflineReplica> replica;
+  status = OfflineReplica::Open(db.get(), handles, replication.cluster_name,
+                                replication.cluster_secret, manifest, &replica);
+  if (status.ok()) status = CheckMark(options.env, name, *replica);
+  if (status.ok()) {
+    completion->Start(replica->table(), replica->identity().home_id);
+    status = Restamping(db.get(), *replica, options.env->NowMicros() / 1000,
+                        replication.max_clock_ahead_ms, result)
+                 .Run();
+  }
+  replica.reset();
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  const Status closed = db->Close();
+  return status.ok() ? closed : status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,33 @@
+// Every family of a database that a tool opens.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_ALL_FAMILIES_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_ALL_FAMILIES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+// With the caller's options where given, save for the index, whose options are
+// `index_options`. Nothing is compacted by itself: only what is asked for is to
+// change.
+rocksdb::Status AllFamilies(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& given,
+    const rocksdb::ColumnFamilyOptions& index_options,
+    std::vector<rocksdb::ColumnFamilyDescriptor>* all);
+
+// Opens a database that is there, with these families; one that is not is not
+// made. The handles are destroyed by the caller, before the database.
+rocksdb::Status OpenExisting(
+    rocksdb::DBOptions options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    std::vector<rocksdb::ColumnFamilyHandle*>* handles,
+    std::unique_ptr<rocksdb::DB>* db);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_ALL_FAMILIES_H_

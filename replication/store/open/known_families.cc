@@ -1,0 +1,134 @@
+#include "replication/store/open/known_families.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/write/refusals.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+bool MayDiscard(const ReplicatedDBOptions& replication,
+                const std::string& family) {
+  const std::vector<std::string>& names = replication.discard_history_of;
+  return std::find(names.begin(), names.end(), family) != names.end();
+}
+
+struct Sample {
+  int pairs = 0;
+  int missing = 0;  // entries of them
+};
+
+// A pair that cannot be read says nothing.
+Sample SampleEntries(const IndexReader& reader, ColumnFamilyHandle* handle,
+                     const FamilyRecord& record) {
+  constexpr int kPairs = 8;
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> iterator(
+      reader.db()->NewIterator(options, handle));
+  Sample sample;
+  for (iterator->SeekToFirst(); iterator->Valid() && sample.pairs < kPairs;
+       iterator->Next()) {
+    const std::string_view key = iterator->key().ToStringView();
+    StoredEntry entry;
+    const Status status = reader.Get(
+        {reader.hasher().Position(record.name, key), record.id, key}, &entry);
+    ++sample.pairs;
+    if (status.IsNotFound()) ++sample.missing;
+  }
+  return sample;
+}
+
+// Reads the index until it finds one.
+Status HoldsEntriesOf(const IndexReader& reader, uint32_t family_id,
+                      bool* holds) {
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> iterator(
+      reader.db()->NewIterator(options, reader.index()));
+  *holds = false;
+  for (iterator->SeekToFirst(); iterator->Valid() && !*holds;
+       iterator->Next()) {
+    IndexKey key;
+    *holds = ParseIndexKey(iterator->key().ToStringView(), &key) &&
+             key.family_id == family_id;
+  }
+  return iterator->status();
+}
+
+}  // namespace
+
+Status CheckKnownFamilies(const ReplicatedDBOptions& replication,
+                          const std::string& name,
+                          const std::vector<FamilyRecord>& known,
+                          const std::vector<ColumnFamilyDescriptor>& families,
+                          const std::vector<ColumnFamilyHandle*>& handles) {
+  for (const FamilyRecord& record : known) {
+    std::string why = "is not there any more: it was dropped";
+    bool there = false;
+    bool stays = false;
+    for (size_t i = 0; i < families.size(); ++i) {
+      if (handles[i]->GetID() == record.id) {
+        there = true;
+        stays = IsReplicatedName(replication, record.name);
+        why = "is not named in ReplicatedDBOptions::families any more";
+      } else if (families[i].name == record.name) {
+        why = "was dropped and made anew";
+      }
+    }
+    if (stays || (record.may_be_absent && !there)) continue;
+    if (MayDiscard(replication, record.name)) continue;
+    return Status::InvalidArgument(
+        "rocksync: the replicated column family '" + record.name + "' of " +
+            name + " " + why + (there ? "" : " without the library"),
+        "which of its pairs are newer than those of peers, and what was "
+        "deleted, would be lost; name it there, or in "
+        "ReplicatedDBOptions::discard_history_of if it may be discarded");
+  }
+  return Status::OK();
+}
+
+Status LookForMissingEntries(const ReplicatedDBOptions& replication,
+                             const std::string& name, const IndexReader& reader,
+                             const std::vector<FamilyRecord>& known,
+                             const std::vector<ColumnFamilyHandle*>& handles,
+                             MissingEntries* missing) {
+  for (const FamilyRecord& record : known) {
+    const auto handle = std::find_if(handles.begin(), handles.end(),
+                                     [&](ColumnFamilyHandle* candidate) {
+                                       return candidate->GetID() == record.id;
+                                     });
+    if (record.work != 0 || handle == handles.end()) continue;
+    const Sample sample = SampleEntries(reader, *handle, record);
+    if (sample.missing == 0) continue;
+    missing->any = true;
+    // With some of them there, only a part is missing, as after corruption.
+    bool holds = sample.missing < sample.pairs;
+    const Status status =
+        holds ? Status::OK() : HoldsEntriesOf(reader, record.id, &holds);
+    if (!status.ok()) return status;
+    if (holds) continue;
+    if (!MayDiscard(replication, record.name)) {
+      return Status::Corruption(
+          "rocksync: the index of " + name + " has no entry of the family '" +
+              record.name + "', which holds pairs: it is lost",
+          "replace the database by a new, empty replica that peers fill; or "
+          "name the family in ReplicatedDBOptions::discard_history_of, if its "
+          "pairs may lose to any that a peer has");
+    }
+    missing->lost_families.insert(record.id);
+  }
+  return Status::OK();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,45 @@
+// What an opening checks of the families that the index knows: that none of
+// them goes by omission, and that the index still knows what is in them.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_KNOWN_FAMILIES_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_KNOWN_FAMILIES_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "replication/store/format/meta_records.h"
+#include "replication/store/index/index_reader.h"
+#include "rocksdb/db.h"
+#include "rocksync/options.h"
+
+namespace rocksync {
+
+// Refused, unless discard_history_of names it: a family that was replicated at
+// the last opening and now is not, is not there, or is another one of the same
+// name. `handles` are those of `families`; `name` is the database's.
+rocksdb::Status CheckKnownFamilies(
+    const ReplicatedDBOptions& replication, const std::string& name,
+    const std::vector<FamilyRecord>& known,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    const std::vector<rocksdb::ColumnFamilyHandle*>& handles);
+
+struct MissingEntries {
+  bool any = false;  // a pair has none, though its family was read to its end
+  // Of these the index has no entry at all, and may go without.
+  std::set<uint32_t> lost_families;
+};
+
+// Reads the first pairs of each family and their entries. A family of which the
+// index has no entry at all is refused, unless discard_history_of names it.
+// REQUIRES: nobody wrote to the database without the library.
+rocksdb::Status LookForMissingEntries(
+    const ReplicatedDBOptions& replication, const std::string& name,
+    const IndexReader& reader, const std::vector<FamilyRecord>& known,
+    const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
+    MissingEntries* missing);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_KNOWN_FAMILIES_H_

@@ -1,0 +1,134 @@
+#include "replication/store/open/log_files.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "rocksdb/file_system.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Env;
+using rocksdb::Status;
+
+bool IsLog(std::string_view name) {
+  constexpr std::string_view kSuffix = ".log";
+  if (!name.ends_with(kSuffix)) return false;
+  name.remove_suffix(kSuffix.size());
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return c >= '0' && c <= '9';
+  });
+}
+
+// OK, and no names, if the directory is not there.
+Status List(Env* env, const std::string& directory,
+            std::vector<std::string>* names) {
+  const Status status = env->GetChildren(directory, names);
+  if (status.IsNotFound() || status.IsPathNotFound()) return Status::OK();
+  return status;
+}
+
+}  // namespace
+
+Status ListLogFiles(Env* env, const std::string& directory,
+                    std::set<std::string>* names) {
+  std::vector<std::string> all;
+  const Status status = List(env, directory, &all);
+  for (std::string& name : all) {
+    if (IsLog(name)) names->insert(std::move(name));
+  }
+  return status;
+}
+
+Status CheckLogIsThere(Env* env, const Marker& marker,
+                       const std::string& directory, const std::string& wal_dir,
+                       bool may_be_lost) {
+  if (directory.empty() || marker.directory != directory || wal_dir.empty() ||
+      marker.wal_dir.empty()) {
+    return Status::OK();
+  }
+  std::set<std::string> there;
+  Status status = ListLogFiles(env, wal_dir, &there);
+  if (!status.ok()) return status;
+  if (marker.wal_dir != wal_dir) {
+    std::set<std::string> before;
+    status = ListLogFiles(env, marker.wal_dir, &before);
+    for (const std::string& name : before) {
+      if (!status.ok()) return status;
+      if (there.contains(name)) continue;
+      uint64_t size = 0;
+      status = env->GetFileSize(marker.wal_dir + "/" + name, &size);
+      if (status.ok() && size > 0) {
+        return Status::InvalidArgument(
+            "rocksync: the log of " + directory + " was written to " +
+                marker.wal_dir + " (" + name + "), and is not in " + wal_dir,
+            "correct DBOptions::wal_dir, or move the log's files");
+      }
+    }
+    return status;
+  }
+  if (!there.empty() || may_be_lost) return status;
+  return Status::Aborted(
+      "rocksync: " + directory + " has lost its log: there is no *.log" +
+          (wal_dir == directory ? "" : " in " + wal_dir) +
+          ", and there was one; a checkpoint or backup was restored over it, "
+          "RepairDB was used, or the log was removed or is on a disk that is "
+          "not mounted",
+      "bring the log back, if there is one; else set "
+      "ReplicatedDBOptions::open_copy_as_new_replica to open what is there as "
+      "a new replica, or, if that says that the index is lost, as RepairDB may "
+      "leave it, adopt_after_index_loss");
+}
+
+Status CheckNothingIsThere(Env* env, const std::string& directory) {
+  std::vector<std::string> names;
+  const Status status = List(env, directory, &names);
+  if (!status.ok() ||
+      std::find(names.begin(), names.end(), kMarkerFileName) == names.end()) {
+    return status;
+  }
+  for (const std::string_view name : names) {
+    if (name.ends_with(".sst") || name.starts_with("MANIFEST-")) {
+      return Status::Corruption(
+          "rocksync: " + directory + " has lost its CURRENT file, and holds " +
+              std::string(name),
+          "restore the file; or move the directory away and start a new, empty "
+          "replica");
+    }
+  }
+  return status;
+}
+
+Status CheckLogCanBeSynced(const rocksdb::DBOptions& options,
+                           const std::string& directory) {
+  if (options.env == Env::Default()) return Status::OK();
+  const std::string place =
+      options.wal_dir.empty() ? directory : options.wal_dir;
+  const std::shared_ptr<rocksdb::FileSystem> files =
+      options.env->GetFileSystem();
+  const std::string name = place + "/" + kMarkerFileName + ".probe";
+  const bool there = options.env->FileExists(place).ok();
+  if (!there && (!options.create_if_missing ||
+                 !options.env->CreateDirIfMissing(place).ok())) {
+    return Status::OK();
+  }
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  const bool made =
+      files
+          ->NewWritableFile(name, rocksdb::FileOptions(options), &file, nullptr)
+          .ok();
+  const bool can_be_synced = !made || file->IsSyncThreadSafe();
+  file.reset();
+  if (made) options.env->DeleteFile(name).PermitUncheckedError();
+  if (can_be_synced) return Status::OK();
+  if (!there) options.env->DeleteDir(place).PermitUncheckedError();
+  return Status::NotSupported(
+      "rocksync: DBOptions::env makes log files in " + place +
+          " that cannot be synced while RocksDB writes to them, as NewMemEnv "
+          "does",
+      "use an Env on a POSIX file system, for tests one on tmpfs");
+}
+
+}  // namespace rocksync

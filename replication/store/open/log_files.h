@@ -1,0 +1,42 @@
+// Whether the files of a database are where an opening will look for them.
+// RocksDB takes a log that is not there for one that never was.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FILES_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FILES_H_
+
+#include <set>
+#include <string>
+
+#include "replication/store/format/marker.h"
+#include "rocksdb/env.h"
+#include "rocksdb/options.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// Names of the write-ahead log's files in a directory; none if it is not there.
+rocksdb::Status ListLogFiles(rocksdb::Env* env, const std::string& directory,
+                             std::set<std::string>* names);
+
+// Refused: `wal_dir` lacks log files that are where the last opening had them;
+// or has none at all, and `may_be_lost` is not set. Of a directory that was
+// moved or copied nothing is known. Paths are absolute.
+rocksdb::Status CheckLogIsThere(rocksdb::Env* env, const Marker& marker,
+                                const std::string& directory,
+                                const std::string& wal_dir, bool may_be_lost);
+
+// Refused: there is no CURRENT, but tables or a MANIFEST, and a marker. RocksDB
+// would begin an empty database and delete them.
+rocksdb::Status CheckNothingIsThere(rocksdb::Env* env,
+                                    const std::string& directory);
+
+// NotSupported: the file system of `options` makes log files that cannot be
+// synced while they are written to (NewMemEnv). RocksDB opens a database there,
+// and a sync fails later. Makes a file in the log's directory and takes it away
+// again; says OK where it cannot.
+rocksdb::Status CheckLogCanBeSynced(const rocksdb::DBOptions& options,
+                                    const std::string& directory);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FILES_H_

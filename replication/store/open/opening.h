@@ -1,0 +1,27 @@
+// What happens between RocksDB's Open and a working store: is this our index,
+// is it a copy, who wrote last, and what has to be read again?
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_OPENING_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_OPENING_H_
+
+#include <string>
+#include <vector>
+
+#include "replication/store/open/opened.h"
+#include "rocksdb/db.h"
+#include "rocksync/options.h"
+
+namespace rocksync {
+
+// Opens the database with its index. On success the caller owns
+// `opened->indexed.db` (delete it last) and the handles. On error nothing stays
+// open.
+rocksdb::Status OpenIndexed(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+    const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+    std::vector<rocksdb::ColumnFamilyHandle*>* handles, Opened* opened);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_OPENING_H_

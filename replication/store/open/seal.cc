@@ -1,0 +1,42 @@
+#include "replication/store/open/seal.h"
+
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/write/indexed_db.h"
+#include "rocksdb/convenience.h"
+
+namespace rocksync {
+
+rocksdb::Status ClosedUnsealed() {
+  return rocksdb::Status::Incomplete(
+      "rocksync: closed without a seal, as RocksDB stalls writes",
+      "nothing is lost; the next opening reads more of the index");
+}
+
+rocksdb::Status WriteSeal(
+    rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
+    const std::vector<rocksdb::ColumnFamilyHandle*>& families, bool has_digests,
+    rocksdb::WriteBatch* batch) {
+  // Before the files are named: a compaction that ended afterwards would leave
+  // others, as somebody else's would, and have everything compared anew.
+  rocksdb::CancelAllBackgroundWork(db, /*wait=*/true);
+  SealRecord seal;
+  seal.sequence = db->GetLatestSequenceNumber() + batch->Count() + 1;
+  seal.has_digests = has_digests;
+  seal.manifest = CurrentManifest(db->GetEnv(), db->GetName());
+  seal.files = FilesOf(db, families, UINT64_MAX, &seal.last_file);
+  const rocksdb::Status status =
+      batch->Put(index, MetaKey(kSealRecord), Encode(seal));
+  if (!status.ok()) return status;
+  // No flush can end a stall any more, so no write may wait for one. RocksDB
+  // may fill a budget of memtables within this very write.
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  synced.no_slowdown = true;
+  const rocksdb::Status written =
+      IndexedDB::WritePatiently([&] { return db->Write(synced, batch); });
+  return written.IsBusy() ? ClosedUnsealed() : written;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,58 @@
+#include "replication/store/upkeep/held_back.h"
+
+#include <algorithm>
+
+#include "replication/session/conflict.h"
+#include "rocksdb/env.h"
+
+namespace rocksync {
+namespace {
+
+constexpr uint64_t kBetweenLinesMs = 60'000;
+
+}  // namespace
+
+bool HeldBack::Pause::Over(uint64_t now_ms) {
+  uint64_t until_ms = until_ms_;
+  return now_ms >= until_ms &&
+         until_ms_.compare_exchange_strong(until_ms, now_ms + kBetweenLinesMs);
+}
+
+bool HeldBack::Holds(const Version& version) {
+  if (!TooFarAhead(version, indexed_->WallMs(),
+                   indexed_->options().max_clock_ahead_ms)) {
+    return false;
+  }
+  Name(version);
+  return true;
+}
+
+void HeldBack::Name(const Version& version) {
+  replica_ = version.replica;
+  const uint64_t now_ms = indexed_->WallMs();
+  if (!names_.Over(now_ms)) return;
+  rocksdb::Warn(
+      indexed_->db()->GetDBOptions().info_log,
+      "rocksync: holding back a pair of replica %016llx, whose clock "
+      "is %llu s ahead of this machine's; correct that clock and run "
+      "`rocksync restamp` there",
+      static_cast<unsigned long long>(version.replica),
+      static_cast<unsigned long long>((WallMs(version) - now_ms) / 1000));
+}
+
+void HeldBack::NoteOversized(const std::string& family, std::string_view key) {
+  ++oversized_pairs_;
+  if (!oversized_names_.Over(indexed_->WallMs())) return;
+  constexpr size_t kShown = 32;
+  rocksdb::Warn(
+      indexed_->db()->GetDBOptions().info_log,
+      "rocksync: a pair in family %s does not travel, since key or value is "
+      "above max_key_bytes or max_value_bytes; its key, of %llu bytes, begins "
+      "with 0x%s; enlarge the limits on all replicas, or delete it",
+      family.c_str(), static_cast<unsigned long long>(key.size()),
+      rocksdb::Slice(key.data(), std::min(key.size(), kShown))
+          .ToString(/*hex=*/true)
+          .c_str());
+}
+
+}  // namespace rocksync

@@ -1,0 +1,57 @@
+// Pairs that a replica does not take or does not send: versions too far ahead
+// of its clock, and pairs above the limits of size.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_HELD_BACK_H_
+#define ROCKSYNC_REPLICATION_STORE_UPKEEP_HELD_BACK_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "replication/store/write/indexed_db.h"
+#include "rocksync/replicated_db.h"
+#include "sketch/element/version.h"
+
+namespace rocksync {
+
+// Thread-safe.
+class HeldBack {
+ public:
+  explicit HeldBack(const IndexedDB* indexed) : indexed_(indexed) {}
+
+  // True: the version is too far ahead of this replica's clock. Names whose.
+  bool Holds(const Version& version);
+  // For the log, once a minute, and the statistics: whose clock is ahead.
+  void Name(const Version& version);
+  void Count(uint64_t pairs) { pairs_ += pairs; }
+  // A pair that is too large to send or to take: counts it and, once a minute,
+  // names one in the log.
+  void NoteOversized(const std::string& family, std::string_view key);
+  void AddTo(IndexStats* stats) const {
+    stats->held_back_pairs = pairs_;
+    stats->held_back_replica = replica_;
+    stats->oversized_pairs = oversized_pairs_;
+  }
+
+ private:
+  // At most one line a minute of each kind.
+  class Pause {
+   public:
+    bool Over(uint64_t now_ms);
+
+   private:
+    std::atomic<uint64_t> until_ms_{0};
+  };
+
+  const IndexedDB* const indexed_;
+  std::atomic<uint64_t> pairs_{0};
+  std::atomic<uint64_t> replica_{0};  // the last one that was named
+  std::atomic<uint64_t> oversized_pairs_{0};
+  Pause names_;
+  Pause oversized_names_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_UPKEEP_HELD_BACK_H_

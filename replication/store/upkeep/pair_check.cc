@@ -1,0 +1,435 @@
+#include "replication/store/upkeep/pair_check.h"
+
+#include <optional>
+#include <vector>
+
+#include "replication/store/index/plain_value.h"
+#include "rocksdb/utilities/debug.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+using Verdict = Examination::Verdict;
+
+// Whether the hash in the entry is that of what it stands for.
+bool HashFits(const ElementHasher& hasher, const Family& family,
+              std::string_view key, const StoredEntry& entry,
+              const Examination& found) {
+  if (entry.tombstone) {
+    return CompleteHash(hasher, family.name, key, entry) ==
+           hasher.HashTombstone(family.name, key, entry.version);
+  }
+  if (!found.has_value) return false;
+  StoredEntry read = entry;
+  read.pending = true;
+  const ValueHash value = hasher.HashValue(entry.version, found.value);
+  read.hash_high = value.high;
+  read.hash_low = value.low;
+  return CompleteHash(hasher, family.name, key, read) ==
+         CompleteHash(hasher, family.name, key, entry);
+}
+
+Verdict VerdictOf(const ElementHasher& hasher, const Family& family,
+                  std::string_view key, const StoredEntry& entry,
+                  const Examination& found) {
+  if (!SaysAnything(entry)) return Verdict::kDiffers;
+  if (!entry.tombstone && found.corrupt) return Verdict::kUnreadable;
+  if (!HashFits(hasher, family, key, entry, found)) return Verdict::kDiffers;
+  if (!entry.tombstone) return Verdict::kAgrees;
+  if (found.corrupt) return Verdict::kUnreadable;
+  return found.has_value ? Verdict::kShows : Verdict::kAgrees;
+}
+
+// The entry that fits if one bit of `bytes` is flipped back. A tombstone that
+// has no hash yet fits anything, so it is none.
+std::optional<StoredEntry> Mend(const IndexReader& reader, const Family& family,
+                                std::string_view key, std::string_view bytes,
+                                const Examination& found) {
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    StoredEntry entry;
+    if (ParseEntry(WithBitFlipped(bytes, bit), reader.home(), &entry) &&
+        !(entry.tombstone && entry.pending) &&
+        HashFits(reader.hasher(), family, key, entry, found)) {
+      return entry;
+    }
+  }
+  return std::nullopt;
+}
+
+Status ReadPair(rocksdb::DB* db, const Family& family, std::string_view key,
+                Examination* out) {
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  const Status status =
+      GetPlain(db, options, family, key, &out->value, &out->entity);
+  out->has_value = status.ok();
+  out->corrupt = status.IsCorruption();
+  out->lost = status.IsPathNotFound();
+  return status.IsNotFound() || out->corrupt || out->lost ? Status::OK()
+                                                          : status;
+}
+
+Status ChangedPastTheLibrary() {
+  return Status::TryAgain("rocksync: the database was changed past the library",
+                          "wait for the re-check");
+}
+
+// Where an entry whose index key may have a flipped bit belongs.
+std::optional<std::string> PlaceOf(const IndexReader& reader,
+                                   std::string_view index_key) {
+  for (size_t bit = 0; bit < 8 * index_key.size(); ++bit) {
+    std::string candidate = WithBitFlipped(index_key, bit);
+    IndexKey key;
+    if (!ParseIndexKey(candidate, &key)) continue;
+    const Family* const family = reader.families().Find(key.family_id);
+    if (family != nullptr &&
+        reader.hasher().Position(family->name, key.key) == key.position) {
+      return candidate;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status NewestSequence(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+                      const Slice& key, uint64_t* sequence) {
+  *sequence = 0;
+  std::vector<rocksdb::KeyVersion> versions;
+  const Status status =
+      rocksdb::GetAllKeyVersions(db, family, key, key, 1, &versions);
+  if (status.ok() && !versions.empty()) {
+    *sequence = versions.front().sequence;
+  }
+  return status;
+}
+
+Status Examine(const IndexReader& reader, const Family& family,
+               const IndexKey& key, Examination* out) {
+  std::string index_key;
+  AppendIndexKey(&index_key, key);
+  std::string bytes;
+  Status status = reader.db()->Get(rocksdb::ReadOptions(), reader.index(),
+                                   index_key, &bytes);
+  if (!status.ok() && !status.IsNotFound()) return IndexError(status);
+  const bool known = status.ok();
+  status = ReadPair(reader.db(), family, key.key, out);
+  if (!status.ok()) return status;
+  if (!known) return status;
+  const ElementHasher& hasher = reader.hasher();
+  if (!ParseEntry(bytes, reader.home(), &out->entry)) {
+    out->entry = UnknownEntry();
+    out->entry.damaged = true;
+  }
+  out->verdict = out->entity
+                     ? Verdict::kEntity
+                     : VerdictOf(hasher, family, key.key, out->entry, *out);
+  if (out->verdict == Verdict::kDiffers) {
+    const auto mended = Mend(reader, family, key.key, bytes, *out);
+    if (mended.has_value()) {
+      out->entry = *mended;
+      out->repaired = true;
+      out->verdict = VerdictOf(hasher, family, key.key, out->entry, *out);
+    }
+  }
+  if (IsCollected(out->entry, reader.stable_time())) {
+    out->verdict = Verdict::kUnknown;
+  }
+  return status;
+}
+
+Status PairCheck::Check(const Family& family, const std::string& key,
+                        Finding* finding) {
+  *finding = Finding::kFine;
+  const IndexReader& reader = indexed_->reader();
+  const IndexKey index_key{reader.hasher().Position(family.name, key),
+                           family.id, key};
+  const PatientGuard guard(indexed_->locks(), StripeOf(index_key.position),
+                           IndexedDB::Impatient());
+  if (!guard.held()) return IndexedDB::Stalled();
+  // Dropped meanwhile.
+  if (reader.families().Find(family.id) == nullptr) return Status::OK();
+  Examination found;
+  Status status = Examine(reader, family, index_key, &found);
+  if (!status.ok()) return status;
+  const bool quarantined = found.entry.quarantined && !found.entry.damaged;
+  StoredEntry judged = found.entry;
+  judged.quarantined = false;
+  rocksdb::WriteBatch batch;
+  if (found.repaired) *finding = Finding::kRepaired;
+  switch (found.verdict) {
+    case Verdict::kUnknown:
+      if (!found.has_value && !found.corrupt) {
+        if (!found.repaired) return status;
+        // A collected tombstone that the sweep did not recognise.
+        indexed_->RemoveEntry(&batch, index_key);
+        return Write(&batch, index_key, *finding);
+      }
+      *finding = Finding::kMarked;
+      judged = UnknownEntry();
+      break;
+    case Verdict::kAgrees:
+      if (quarantined && !found.repaired) *finding = Finding::kReleased;
+      break;
+    case Verdict::kDiffers:
+    case Verdict::kEntity:
+      if (quarantined) return status;
+      *finding = Finding::kMarked;
+      if (found.entry.damaged) judged = UnknownEntry();
+      judged.quarantined = true;  // the entry keeps what it says
+      break;
+    case Verdict::kShows:
+      if (quarantined && !found.repaired) return status;
+      status =
+          JudgeShowing(family, index_key, judged, &judged, &batch, finding);
+      if (!status.ok()) return status;
+      break;
+    case Verdict::kUnreadable:
+      // A tombstone does not say that there is anything to be read.
+      if (found.entry.tombstone) break;
+      quarantine_->unreadable()->Last(family.id, key, indexed_->WallMs());
+      if (quarantined) return status;
+      *finding = Finding::kMarked;
+      judged.quarantined = true;
+      break;
+  }
+  if (*finding == Finding::kFine) return status;
+  if ((*finding == Finding::kMarked || *finding == Finding::kDeletedAgain) &&
+      !adoption_->AllIsIndexed()) {
+    *finding = Finding::kFine;
+    return ChangedPastTheLibrary();
+  }
+  if (found.verdict != Verdict::kUnreadable) {
+    quarantine_->unreadable()->Forget(family.id, key);
+  }
+  indexed_->PutEntry(&batch, index_key, judged);
+  status = Write(&batch, index_key, *finding);
+  if (status.ok()) Log(family, key, found, *finding);
+  return status;
+}
+
+// A tombstone whose pair was written later is not the truth any more: that
+// write's entry is lost. One whose pair was not is applied once more.
+Status PairCheck::JudgeShowing(const Family& family, const IndexKey& key,
+                               const StoredEntry& entry, StoredEntry* judged,
+                               rocksdb::WriteBatch* batch, Finding* finding) {
+  std::string bytes;
+  AppendIndexKey(&bytes, key);
+  const Slice pair_key(key.key.data(), key.key.size());
+  uint64_t written = 0;
+  uint64_t deleted = 0;
+  Status status =
+      NewestSequence(indexed_->db(), family.handle(), pair_key, &written);
+  if (status.ok()) {
+    status = NewestSequence(indexed_->db(), indexed_->reader().index(), bytes,
+                            &deleted);
+  }
+  if (!status.ok()) return status;
+  if (written > deleted) {
+    *finding = Finding::kMarked;
+    *judged = UnknownEntry();
+    return status;
+  }
+  *finding = Finding::kDeletedAgain;
+  *judged = entry;
+  return batch->Delete(family.handle(), pair_key);
+}
+
+Status PairCheck::Write(rocksdb::WriteBatch* batch, const IndexKey& key,
+                        Finding finding) {
+  if (finding == Finding::kReleased) {
+    indexed_->digests()->Note(key.position);
+  } else {
+    // What is damaged may have been counted as what it was before.
+    indexed_->digests()->Distrust();
+  }
+  const Status status =
+      indexed_->WriteUnlessStalled(rocksdb::WriteOptions(), batch);
+  if (status.ok()) Count(finding);
+  return status;
+}
+
+void PairCheck::Count(Finding finding) {
+  switch (finding) {
+    case Finding::kMarked:
+      quarantine_->Add();
+      break;
+    case Finding::kReleased:
+      quarantine_->CountReleased(1);
+      break;
+    case Finding::kRepaired:
+      quarantine_->CountRepairedEntry();
+      break;
+    case Finding::kRemoved:
+      quarantine_->CountRemovedEntry();
+      break;
+    case Finding::kFine:
+    case Finding::kDeletedAgain:
+      break;
+  }
+}
+
+void PairCheck::Log(const Family& family, const std::string& key,
+                    const Examination& found, Finding finding) const {
+  const char* what = "";
+  switch (found.verdict) {
+    case Verdict::kUnknown:
+      what = "has no index entry";
+      break;
+    case Verdict::kAgrees:
+      what = finding == Finding::kRepaired
+                 ? "has an index entry with one bit flipped"
+                 : "reads and matches its index entry again";
+      break;
+    case Verdict::kDiffers:
+      what = found.entry.damaged     ? "has an index entry that does not parse"
+             : found.entry.tombstone ? "has a tombstone whose hash is not its"
+             : found.has_value       ? "does not match its index entry"
+             : found.lost            ? "is in a file that is not there"
+                                     : "is not there, its index entry is";
+      break;
+    case Verdict::kShows:
+      what = "is deleted, but there";
+      break;
+    case Verdict::kUnreadable:
+      what = "does not read";
+      break;
+    case Verdict::kEntity:
+      what =
+          "is a wide-column entity, which is not replicated (write it with "
+          "Put)";
+      break;
+  }
+  const char* then = "";
+  switch (finding) {
+    case Finding::kFine:
+    case Finding::kRemoved:
+      break;
+    case Finding::kReleased:
+      then = "not quarantined any more";
+      break;
+    case Finding::kRepaired:
+      then = "repaired";
+      break;
+    case Finding::kDeletedAgain:
+      then = "deleted again";
+      break;
+    case Finding::kMarked:
+      then =
+          "quarantined until it matches, or a peer's pair or a write replaces "
+          "it";
+      break;
+  }
+  rocksdb::Warn(indexed_->db()->GetDBOptions().info_log,
+                "rocksync: corruption: key %s of family %s %s: %s",
+                Slice(key).ToString(true).c_str(), family.name.c_str(), what,
+                then);
+}
+
+Status PairCheck::Settle(const Family& family, const std::string& key,
+                         bool* settled) {
+  *settled = false;
+  const IndexReader& reader = indexed_->reader();
+  const IndexKey index_key{reader.hasher().Position(family.name, key),
+                           family.id, key};
+  const PatientGuard guard(indexed_->locks(), StripeOf(index_key.position),
+                           IndexedDB::Impatient());
+  if (!guard.held()) return IndexedDB::Stalled();
+  Examination found;
+  // What cannot be read, or replicated, stays quarantined.
+  if (!Examine(reader, family, index_key, &found).ok()) return Status::OK();
+  if (found.verdict == Verdict::kUnknown || !found.entry.quarantined ||
+      found.corrupt || found.lost || found.entity) {
+    return Status::OK();
+  }
+  if (!adoption_->AllIsIndexed()) return ChangedPastTheLibrary();
+  rocksdb::WriteBatch batch;
+  Finding finding = Finding::kMarked;
+  if (found.verdict == Verdict::kAgrees) {
+    finding = found.repaired ? Finding::kRepaired : Finding::kReleased;
+    found.entry.quarantined = false;
+    indexed_->PutEntry(&batch, index_key, found.entry);
+    const Status status = Write(&batch, index_key, finding);
+    if (status.ok()) Log(family, key, found, finding);
+    return status;
+  }
+  if (found.has_value) {
+    const std::string_view view = found.value;
+    indexed_->PutEntry(&batch, index_key,
+                       PendingEntry(reader.hasher(), {}, &view));
+  } else {
+    indexed_->RemoveEntry(&batch, index_key);
+  }
+  indexed_->digests()->Note(index_key.position);
+  const Status status =
+      indexed_->WriteUnlessStalled(rocksdb::WriteOptions(), &batch);
+  *settled = status.ok();
+  return status;
+}
+
+Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
+  *finding = Finding::kFine;
+  const IndexReader& reader = indexed_->reader();
+  rocksdb::DB* const db = indexed_->db();
+  const std::optional<std::string> place = PlaceOf(reader, index_key);
+  IndexKey here;
+  const bool parses = ParseIndexKey(index_key, &here);
+  IndexKey key = here;
+  if (place.has_value() && !ParseIndexKey(*place, &key)) return Status::OK();
+  // The purge takes it. A flipped bit could also make it an entry of a family
+  // that was created by the name of the one that went.
+  if (parses && adoption_->IsBeingPurged(here.family_id)) return Status::OK();
+  const Family* family = nullptr;  // of the place
+  {
+    const PatientGuard guard(indexed_->locks(), StripeOf(key.position),
+                             IndexedDB::Impatient());
+    if (!guard.held()) return IndexedDB::Stalled();
+    // Families may have come and gone since the caller looked. From here on
+    // none does: an entry of one that came is no stray, and the purge takes
+    // those of one that went.
+    const FamilyTable& families = reader.families();
+    const Family* const of_key =
+        parses ? families.Find(here.family_id) : nullptr;
+    if (of_key != nullptr &&
+        reader.hasher().Position(of_key->name, here.key) == here.position) {
+      return Status::OK();
+    }
+    if (!place.has_value() && parses && of_key == nullptr) return Status::OK();
+    if (place.has_value()) {
+      family = families.Find(key.family_id);
+      if (family == nullptr) return Status::OK();
+    }
+    std::string bytes;
+    Status status =
+        db->Get(rocksdb::ReadOptions(), reader.index(), index_key, &bytes);
+    if (status.IsNotFound()) return Status::OK();
+    if (!status.ok()) return IndexError(status);
+    rocksdb::WriteBatch batch;
+    if (place.has_value()) {
+      StoredEntry there;
+      status = reader.Get(key, &there);
+      if (!status.ok() && !status.IsNotFound()) return status;
+      if (!status.ok() || !SaysAnything(there)) {
+        status = batch.Put(reader.index(), *place, bytes);
+        *finding = Finding::kRepaired;
+      }
+    }
+    if (*finding == Finding::kFine) *finding = Finding::kRemoved;
+    status = batch.Delete(reader.index(), index_key);
+    if (status.ok()) status = Write(&batch, key, *finding);
+    if (!status.ok()) return status;
+    rocksdb::Warn(
+        db->GetDBOptions().info_log,
+        "rocksync: corruption: an index entry under %s, which is no key's: "
+        "%s",
+        Slice(index_key).ToString(true).c_str(),
+        *finding == Finding::kRepaired ? "one bit flipped back" : "removed");
+  }
+  if (!place.has_value()) return Status::OK();
+  Finding then = Finding::kFine;
+  return Check(*family, std::string(key.key), &then);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,118 @@
+// What a pair and its index entry say of each other, and what is done about it
+// where they disagree. Everything that finds a pair uncertain asks here: the
+// scrub, a session whose value does not match, an apply that would replace a
+// quarantined pair.
+//
+// An error is not a fact. A pair that RocksDB cannot read now may read well in
+// a moment; that decides nothing. Corruption that RocksDB reports is damage,
+// but a read that ends short looks just like it: so it makes a pair
+// quarantined, which keeps its entry and is released as soon as it reads and
+// matches. The same holds for a pair whose file is not there (IsPathNotFound;
+// RocksDB opens a database that lost a blob file): it is absent, and comes back
+// from a peer as any absent pair does.
+//
+// A wide-column entity is nothing that an entry could stand for. It becomes
+// quarantined, so that it is neither shipped nor called equal, and only what is
+// newer than its entry replaces it: a peer has at best one of its columns.
+//
+// A write past the library is not damage: while data may not all be in the
+// index (foreign_writes.h), no pair is quarantined, and the answer is TryAgain.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_PAIR_CHECK_H_
+#define ROCKSYNC_REPLICATION_STORE_UPKEEP_PAIR_CHECK_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/index/family_table.h"
+#include "replication/store/index/index_reader.h"
+#include "replication/store/upkeep/adoption.h"
+#include "replication/store/upkeep/quarantine.h"
+#include "replication/store/write/indexed_db.h"
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+// One key, as it stands.
+struct Examination {
+  enum class Verdict : uint8_t {
+    kUnknown,     // no entry
+    kAgrees,      // the entry, even if quarantined, is what the pair says
+    kDiffers,     // it is not; or it does not parse
+    kShows,       // a good tombstone, and a pair all the same
+    kUnreadable,  // RocksDB reports corruption of the pair
+    kEntity,      // the pair is a wide-column entity, whatever the entry says
+  };
+  Verdict verdict = Verdict::kUnknown;
+  StoredEntry entry;
+  bool repaired = false;   // `entry` is what was stored but for one bit
+  bool has_value = false;  // be it an entity
+  bool entity = false;     // then `value` is empty
+  bool corrupt = false;    // RocksDB reports corruption of the pair
+  bool lost = false;  // the file that it would be in is not there: no value
+  std::string value;
+};
+
+// Reads entry and pair. An entry that does not parse, or whose hash does not
+// fit, is tried with each of its bits flipped: the hash is cryptographic, so
+// what fits is what was written. REQUIRES: the key's lock is held. Any status
+// but OK: reading failed, nothing is known.
+rocksdb::Status Examine(const IndexReader& reader, const Family& family,
+                        const IndexKey& key, Examination* out);
+
+// RocksDB's sequence number of the newest record of a key; 0: not known any
+// more, or there is none.
+rocksdb::Status NewestSequence(rocksdb::DB* db,
+                               rocksdb::ColumnFamilyHandle* family,
+                               const rocksdb::Slice& key, uint64_t* sequence);
+
+// Examines a pair under its lock and writes down what follows.
+class PairCheck {
+ public:
+  enum class Finding : uint8_t {
+    kFine,      // or quarantined before, and still is
+    kReleased,  // quarantined before, and not any more
+    kRepaired,  // a bit of the entry had flipped
+    kDeletedAgain,
+    kMarked,   // quarantined from now on
+    kRemoved,  // an entry that belongs to no key
+  };
+
+  PairCheck(IndexedDB* indexed, Quarantine* quarantine, Adoption* adoption)
+      : indexed_(indexed), quarantine_(quarantine), adoption_(adoption) {}
+
+  // Any status but OK: nothing was decided.
+  rocksdb::Status Check(const Family& family, const std::string& key,
+                        Finding* finding);
+
+  // Settles, after another look, what no peer knew better of: a quarantined
+  // pair counts as adopted, a quarantined entry without a pair is removed.
+  rocksdb::Status Settle(const Family& family, const std::string& key,
+                         bool* settled);
+
+  // An entry whose index key does not parse, or that stands where no key of its
+  // family has its entry. Moved to where it belongs if one bit of its key had
+  // flipped, else removed.
+  rocksdb::Status CheckStray(const std::string& index_key, Finding* finding);
+
+ private:
+  rocksdb::Status JudgeShowing(const Family& family, const IndexKey& key,
+                               const StoredEntry& entry, StoredEntry* judged,
+                               rocksdb::WriteBatch* batch, Finding* finding);
+  rocksdb::Status Write(rocksdb::WriteBatch* batch, const IndexKey& key,
+                        Finding finding);
+  void Count(Finding finding);
+  void Log(const Family& family, const std::string& key,
+           const Examination& found, Finding finding) const;
+
+  IndexedDB* const indexed_;
+  Quarantine* const quarantine_;
+  Adoption* const adoption_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_UPKEEP_PAIR_CHECK_H_

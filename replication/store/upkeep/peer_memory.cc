@@ -1,0 +1,98 @@
+#include "replication/store/upkeep/peer_memory.h"
+
+#include <algorithm>
+#include <string>
+
+#include "replication/store/format/index_key.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+Status Refused(uint64_t replica_id, const std::string& why) {
+  return Status::Aborted(
+      "rocksync: replica " + HexOf(replica_id) + " " + why,
+      "open a copy or a restored backup with open_copy_as_new_replica");
+}
+
+}  // namespace
+
+Status PeerMemory::Recall(uint64_t replica_id, PeerRecord* known) const {
+  std::string bytes;
+  const Status status =
+      indexed_->db()->Get(rocksdb::ReadOptions(), indexed_->reader().index(),
+                          PeerKey(replica_id), &bytes);
+  if (status.ok() && !Decode(bytes, known)) {
+    return Status::Corruption("rocksync: what is remembered of replica " +
+                              HexOf(replica_id) + " is damaged");
+  }
+  return status;
+}
+
+Status PeerMemory::Remember(uint64_t replica_id,
+                            const Incarnation& incarnation) {
+  if (replica_id == 0) {
+    return Status::InvalidArgument("rocksync: a peer without an identity");
+  }
+  if (replica_id == indexed_->replica_id()) {
+    return Refused(replica_id, "has the identity of this replica");
+  }
+  std::lock_guard lock(peers_mutex_);
+  PeerRecord known;
+  const Status recalled = Recall(replica_id, &known);
+  if (!recalled.ok() && !recalled.IsNotFound()) return recalled;
+  const Incarnation before = {
+      .incarnation = {known.incarnation, known.incarnation_nonce},
+      .clock = known.clock};
+  const Succession succession = Compare(before, incarnation);
+  if (succession != Succession::kFollows) {
+    return Refused(replica_id, Describe(succession, before, incarnation));
+  }
+  const Incarnation later = Later(before, incarnation);
+  // Else a peer could not come back with its clock corrected.
+  const PeerRecord now{later.incarnation.counter, later.incarnation.random,
+                       std::max(known.clock, indexed_->Trusted(later.clock))};
+  const std::string record = Encode(now);
+  if (recalled.ok() && record == Encode(known)) return Status::OK();
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  return indexed_->PutRecordUnlessStalled(synced, PeerKey(replica_id), record);
+}
+
+Status PeerMemory::NoteSuperseded() {
+  return NotePlace([](PlaceRecord* place) { place->superseded = true; });
+}
+
+Status PeerMemory::NoteMetItself() {
+  return NotePlace([](PlaceRecord* place) { place->met_itself = true; });
+}
+
+Status PeerMemory::NoteAcknowledgedMore(uint64_t peer_id) {
+  return NotePlace([peer_id](PlaceRecord* place) {
+    if (place->acknowledged_more_to == 0) place->acknowledged_more_to = peer_id;
+  });
+}
+
+Status PeerMemory::NoteTakenBack(uint64_t peer_id) {
+  return NotePlace([peer_id](PlaceRecord* place) {
+    if (place->acknowledged_more_to == peer_id) place->acknowledged_more_to = 0;
+  });
+}
+
+Status PeerMemory::NotePlace(const std::function<void(PlaceRecord*)>& change) {
+  std::lock_guard lock(place_mutex_);
+  PlaceRecord place = place_;
+  change(&place);
+  const std::string record = Encode(place);
+  // The two may meet every few seconds.
+  if (record == Encode(place_)) return Status::OK();
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const Status status =
+      indexed_->PutRecordUnlessStalled(synced, MetaKey(kPlaceRecord), record);
+  if (status.ok()) place_ = std::move(place);
+  return status;
+}
+
+}  // namespace rocksync

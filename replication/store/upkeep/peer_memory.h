@@ -1,0 +1,55 @@
+// What a replica remembers of peers that it met, and of what they said of it,
+// over restarts.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_PEER_MEMORY_H_
+#define ROCKSYNC_REPLICATION_STORE_UPKEEP_PEER_MEMORY_H_
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "replication/membership/incarnation.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/write/indexed_db.h"
+
+namespace rocksync {
+
+// Thread-safe. What it notes is synced when it returns OK.
+class PeerMemory {
+ public:
+  PeerMemory(IndexedDB* indexed, PlaceRecord place)
+      : indexed_(indexed), place_(std::move(place)) {}
+
+  // Compares the incarnation that a peer says it is with what is remembered of
+  // it and, if the two agree, remembers it. Aborted: the peer was rolled back
+  // or is one of two replicas with one identity; the message says which. One
+  // synced write if anything changed. Busy: RocksDB stalls writes.
+  rocksdb::Status Remember(uint64_t replica_id, const Incarnation& incarnation);
+  // NotFound: nothing is remembered of it.
+  rocksdb::Status Recall(uint64_t replica_id, PeerRecord* known) const;
+
+  // A peer has met a later incarnation of these data, or another one: they may
+  // be opened as a new replica from now on.
+  rocksdb::Status NoteSuperseded();
+  // It met its own identity in another incarnation: one of the two is a copy,
+  // and neither knows which. The same.
+  rocksdb::Status NoteMetItself();
+  // `peer_id` refuses it as one that acknowledged more than it knows of: the
+  // same, until that peer takes it back.
+  rocksdb::Status NoteAcknowledgedMore(uint64_t peer_id);
+  rocksdb::Status NoteTakenBack(uint64_t peer_id);
+
+ private:
+  // As `change` makes it, unless it is so already.
+  rocksdb::Status NotePlace(const std::function<void(PlaceRecord*)>& change);
+
+  IndexedDB* const indexed_;
+  std::mutex peers_mutex_;
+  std::mutex place_mutex_;
+  PlaceRecord place_;  // guarded by place_mutex_
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_UPKEEP_PEER_MEMORY_H_

@@ -1,0 +1,66 @@
+// What is known of quarantined pairs since the opening, and how many of them
+// were found, released and repaired.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_QUARANTINE_H_
+#define ROCKSYNC_REPLICATION_STORE_UPKEEP_QUARANTINE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "replication/store/upkeep/unreadable_keys.h"
+#include "replication/store/write/indexed_db.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+
+// Thread-safe.
+class Quarantine {
+ public:
+  explicit Quarantine(const IndexedDB* indexed) : indexed_(indexed) {}
+
+  UnreadableKeys* unreadable() { return &unreadable_; }
+
+  // A pair is quarantined from now on.
+  void Add() {
+    ++pairs_quarantined_;
+    Note();
+  }
+  // A pair is quarantined now, or was found to be still quarantined.
+  void Note() {
+    noted_ = true;
+    last_ms_ = indexed_->WallMs();
+  }
+  // Whether one was noted since the opening.
+  bool noted() const { return noted_; }
+  // When the last one was, by the wall clock; 0: none is known of.
+  uint64_t last_ms() const { return last_ms_; }
+  // Those known of until `ms` are resolved.
+  void Resolved(uint64_t ms) { last_ms_.compare_exchange_strong(ms, 0); }
+
+  void CountReleased(uint64_t pairs) { released_pairs_ += pairs; }
+  void CountRepaired(uint64_t pairs) { repaired_pairs_ += pairs; }
+  void CountRepairedEntry() { ++repaired_entries_; }
+  void CountRemovedEntry() { ++removed_entries_; }
+  void AddTo(IndexStats* stats) const {
+    stats->pairs_quarantined = pairs_quarantined_;
+    stats->released_pairs = released_pairs_;
+    stats->repaired_pairs = repaired_pairs_;
+    stats->repaired_entries = repaired_entries_;
+    stats->removed_entries = removed_entries_;
+  }
+
+ private:
+  const IndexedDB* const indexed_;
+  UnreadableKeys unreadable_;
+  std::atomic<bool> noted_{false};
+  std::atomic<uint64_t> last_ms_{0};
+  std::atomic<uint64_t> pairs_quarantined_{0};
+  std::atomic<uint64_t> released_pairs_{0};
+  std::atomic<uint64_t> repaired_pairs_{0};  // overwritten by a peer's
+  std::atomic<uint64_t> repaired_entries_{0};
+  std::atomic<uint64_t> removed_entries_{0};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_UPKEEP_QUARANTINE_H_

@@ -1,0 +1,229 @@
+#include "replication/store/write/counted_db.h"
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::WriteOptions;
+
+// A write that is under way takes microseconds, or as long as a sync.
+constexpr int kYields = 16;
+constexpr auto kPoll = std::chrono::microseconds(100);
+
+// RocksDB's, which belongs to somebody else.
+std::shared_ptr<rocksdb::DB> Borrowed(rocksdb::DB* db) {
+  return {db, [](rocksdb::DB*) {}};
+}
+
+}  // namespace
+
+CountedDB::CountedDB(rocksdb::DB* db, std::shared_ptr<const LogWatch> log)
+    : StackableDB(Borrowed(db)),
+      log_(std::move(log)),
+      base_(db->GetLatestSequenceNumber()) {}
+
+CountedDB::Cell* CountedDB::MyCell() {
+  static std::atomic<size_t> threads{0};
+  thread_local const size_t mine = threads.fetch_add(1) % kCells;
+  return &cells_[mine];
+}
+
+uint64_t CountedDB::Begun() const {
+  uint64_t sum = 0;
+  for (const Cell& cell : cells_) sum += cell.begun.load();
+  return sum;
+}
+
+uint64_t CountedDB::Done() const {
+  uint64_t sum = 0;
+  for (const Cell& cell : cells_) sum += cell.done.load();
+  return sum;
+}
+
+void CountedDB::WaitForGate() const {
+  while (gate_.load(std::memory_order_acquire) != 0) gate_.wait(1);
+}
+
+void CountedDB::OpenGate() {
+  gate_.store(0, std::memory_order_release);
+  gate_.notify_all();
+}
+
+template <typename Operation>
+Status CountedDB::Counted(uint64_t numbers, const Operation& operation) {
+  const Status writable = LogStatus();
+  if (!writable.ok()) return writable;
+  Cell* const cell = MyCell();
+  // Announced before the look at the gate: whoever closes the gate and then
+  // finds nothing announced knows that nothing is under way.
+  cell->begun.fetch_add(numbers);
+  while (gate_.load() != 0) {
+    cell->begun.fetch_sub(numbers);
+    WaitForGate();
+    cell->begun.fetch_add(numbers);
+  }
+  const Status status = operation();
+  if (status.ok()) {
+    cell->done.fetch_add(numbers);
+  } else {
+    cell->begun.fetch_sub(numbers);
+  }
+  return status;
+}
+
+bool CountedDB::Drain(const std::function<bool()>& cancelled) const {
+  for (int tries = 0;; ++tries) {
+    // Done first: no cell's is ever larger than what has begun there, so equal
+    // sums are equal cell by cell.
+    const uint64_t done = Done();
+    if (done == Begun()) return true;
+    if (cancelled && cancelled()) return false;
+    if (tries < kYields) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kPoll);
+    }
+  }
+}
+
+bool CountedDB::CountForeign(const std::function<bool()>& cancelled,
+                             uint64_t* foreign) {
+  // Before all else: what these have taken is told.
+  const uint64_t ingestions = ingestions_done_.load();
+  // Nearly always: all that RocksDB has given out was counted before.
+  const uint64_t base = base_.load();
+  const uint64_t done = Done();
+  *foreign = 0;
+  if (GetLatestSequenceNumber() == base + done) return true;
+
+  const std::lock_guard lock(counting_);
+  gate_.store(1);
+  const bool drained = Drain(cancelled);
+  if (drained) {
+    const uint64_t latest = GetLatestSequenceNumber();
+    *foreign = latest - base_.load() - Done();
+  }
+  OpenGate();
+  return drained && (*foreign == 0 || ingestions_begun_.load() == ingestions);
+}
+
+bool CountedDB::SurelyForeign() const {
+  const uint64_t latest = GetLatestSequenceNumber();
+  return latest > base_.load() + Begun();
+}
+
+Status CountedDB::Alone(const std::function<Status()>& work) {
+  const std::lock_guard lock(counting_);
+  gate_.store(1);
+  Drain({});
+  const uint64_t before = GetLatestSequenceNumber();
+  const Status status = work();
+  base_.fetch_add(GetLatestSequenceNumber() - before);
+  OpenGate();
+  return status;
+}
+
+const rocksdb::Snapshot* CountedDB::GetSnapshot() {
+  const rocksdb::Snapshot* const snapshot = db_->GetSnapshot();
+  if (snapshot != nullptr) ++snapshots_held_;
+  return snapshot;
+}
+
+void CountedDB::ReleaseSnapshot(const rocksdb::Snapshot* snapshot) {
+  db_->ReleaseSnapshot(snapshot);
+  if (snapshot != nullptr) --snapshots_held_;
+}
+
+Status CountedDB::Put(const WriteOptions& options, ColumnFamilyHandle* family,
+                      const Slice& key, const Slice& value) {
+  return Counted(1, [&] { return db_->Put(options, family, key, value); });
+}
+
+Status CountedDB::Put(const WriteOptions& options, ColumnFamilyHandle* family,
+                      const Slice& key, const Slice& ts, const Slice& value) {
+  return Counted(1, [&] { return db_->Put(options, family, key, ts, value); });
+}
+
+Status CountedDB::PutEntity(const WriteOptions& options,
+                            ColumnFamilyHandle* family, const Slice& key,
+                            const rocksdb::WideColumns& columns) {
+  return Counted(1,
+                 [&] { return db_->PutEntity(options, family, key, columns); });
+}
+
+Status CountedDB::Delete(const WriteOptions& options,
+                         ColumnFamilyHandle* family, const Slice& key) {
+  return Counted(1, [&] { return db_->Delete(options, family, key); });
+}
+
+Status CountedDB::Delete(const WriteOptions& options,
+                         ColumnFamilyHandle* family, const Slice& key,
+                         const Slice& ts) {
+  return Counted(1, [&] { return db_->Delete(options, family, key, ts); });
+}
+
+Status CountedDB::SingleDelete(const WriteOptions& options,
+                               ColumnFamilyHandle* family, const Slice& key) {
+  return Counted(1, [&] { return db_->SingleDelete(options, family, key); });
+}
+
+Status CountedDB::SingleDelete(const WriteOptions& options,
+                               ColumnFamilyHandle* family, const Slice& key,
+                               const Slice& ts) {
+  return Counted(1,
+                 [&] { return db_->SingleDelete(options, family, key, ts); });
+}
+
+Status CountedDB::DeleteRange(const WriteOptions& options,
+                              ColumnFamilyHandle* family,
+                              const Slice& begin_key, const Slice& end_key) {
+  return Counted(
+      1, [&] { return db_->DeleteRange(options, family, begin_key, end_key); });
+}
+
+Status CountedDB::Merge(const WriteOptions& options, ColumnFamilyHandle* family,
+                        const Slice& key, const Slice& value) {
+  return Counted(1, [&] { return db_->Merge(options, family, key, value); });
+}
+
+Status CountedDB::Write(const WriteOptions& options,
+                        rocksdb::WriteBatch* batch) {
+  if (batch == nullptr) return db_->Write(options, batch);
+  return Counted(batch->Count(), [&] { return db_->Write(options, batch); });
+}
+
+Status CountedDB::FlushWAL(bool sync) {
+  const Status writable = LogStatus();
+  return writable.ok() ? db_->FlushWAL(sync) : writable;
+}
+
+Status CountedDB::SyncWAL() {
+  const Status writable = LogStatus();
+  return writable.ok() ? db_->SyncWAL() : writable;
+}
+
+Status CountedDB::IngestExternalFile(
+    ColumnFamilyHandle* family, const std::vector<std::string>& files,
+    const rocksdb::IngestExternalFileOptions& options) {
+  ++ingestions_begun_;
+  const Status status = db_->IngestExternalFile(family, files, options);
+  ++ingestions_done_;
+  return status;
+}
+
+Status CountedDB::IngestExternalFiles(
+    const std::vector<rocksdb::IngestExternalFileArg>& args) {
+  ++ingestions_begun_;
+  const Status status = db_->IngestExternalFiles(args);
+  ++ingestions_done_;
+  return status;
+}
+
+}  // namespace rocksync

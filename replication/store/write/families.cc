@@ -1,0 +1,271 @@
+#include "replication/store/write/families.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replication/store/format/index_key.h"
+#include "replication/store/write/refusals.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+void RemoveById(std::vector<Family>* families, uint32_t id) {
+  families->erase(
+      std::remove_if(families->begin(), families->end(),
+                     [id](const Family& family) { return family.id == id; }),
+      families->end());
+}
+
+}  // namespace
+
+Families::Families(IndexedDB* indexed, std::vector<Family> replicated,
+                   std::vector<Family> others,
+                   std::vector<FamilyRecord> records,
+                   std::shared_ptr<HashCompletionFactory> completion)
+    : indexed_(indexed), completion_(std::move(completion)) {
+  Show(std::make_unique<const FamilyTable>(std::move(replicated),
+                                           std::move(others)),
+       std::move(records));
+}
+
+bool Families::WouldReplicate(const std::string& name) const {
+  return IsReplicatedName(indexed_->options(), name);
+}
+
+Status Families::CheckNew(const std::string& name,
+                          const rocksdb::ColumnFamilyOptions& options) const {
+  const Status status = CheckFamilyOptions(indexed_->options(), name, options);
+  if (!status.ok() || !WouldReplicate(name)) return status;
+  return CheckFamilyCount(indexed_->table().families().size() + 1);
+}
+
+std::vector<FamilyRecord> Families::records() const {
+  std::lock_guard lock(records_mutex_);
+  return records_;
+}
+
+void Families::SetRecords(std::vector<FamilyRecord> records) {
+  std::lock_guard lock(records_mutex_);
+  records_ = std::move(records);
+}
+
+Status Families::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
+  const Status open = indexed_->CheckOpen();
+  if (!open.ok()) return open;
+  const uint32_t id = handle->GetID();
+  const FamilyTable& table = indexed_->table();
+  if (table.Find(id) != nullptr || table.FindOther(id) != nullptr) {
+    return Status::OK();
+  }
+  return Status::InvalidArgument(
+      "rocksync: column family " + handle->GetName() +
+          " was dropped, or not created by ReplicatedDB",
+      "create families with ReplicatedDB::CreateColumnFamily, or open the "
+      "database anew");
+}
+
+Status Families::BeginCheck(
+    bool may_wait,
+    const std::function<Status(const std::vector<FamilyRecord>&)>& check) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (may_wait) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return Status::Incomplete("rocksync: a family comes or goes");
+  }
+  std::vector<FamilyRecord> next = records();
+  for (FamilyRecord& record : next) record.work |= kFamilyChecking;
+  // Before the check begins. If it does not, what they say is asked for again.
+  SetRecords(next);
+  return check(next);
+}
+
+Status Families::EndCheck(uint32_t family_id,
+                          const std::function<bool()>& still) {
+  std::lock_guard lock(mutex_);
+  if (!still()) return Status::OK();
+  std::vector<FamilyRecord> next = records();
+  for (FamilyRecord& record : next) {
+    if (record.id == family_id) record.work = 0;
+  }
+  const Status status = Write(next, rocksdb::WriteOptions());
+  if (status.ok()) SetRecords(std::move(next));
+  return status;
+}
+
+Status Families::Write(const std::vector<FamilyRecord>& records,
+                       const rocksdb::WriteOptions& options) {
+  return indexed_->db()->Put(options, indexed_->reader().index(),
+                             MetaKey(kFamiliesRecord), Encode(records));
+}
+
+// REQUIRES: mutex_ is held.
+Status Families::NoteMayBeAbsent(uint32_t family_id, bool absent,
+                                 bool durably) {
+  std::vector<FamilyRecord> next = records();
+  const auto found = std::find_if(
+      next.begin(), next.end(),
+      [&](const FamilyRecord& record) { return record.id == family_id; });
+  if (found == next.end()) return Status::OK();
+  found->may_be_absent = absent;
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const Status status = durably ? Write(next, synced) : Status::OK();
+  if (status.ok()) SetRecords(std::move(next));
+  return status;
+}
+
+void Families::Show(std::unique_ptr<const FamilyTable> next,
+                    std::vector<FamilyRecord> records) {
+  SetRecords(std::move(records));
+  indexed_->ShowFamilies(next.get());
+  completion_->Start(*next, indexed_->home_id());
+  tables_.push_back(std::move(next));
+}
+
+// REQUIRES: mutex_ is held.
+Status Families::Install(std::vector<Family> families,
+                         std::vector<Family> others,
+                         std::vector<FamilyRecord> records) {
+  auto next = std::make_unique<const FamilyTable>(std::move(families),
+                                                  std::move(others));
+  AllStripesGuard all(indexed_->locks());
+  const Status status = Write(records, rocksdb::WriteOptions());
+  if (status.ok()) Show(std::move(next), std::move(records));
+  return status;
+}
+
+Status Families::Add(const std::string& name,
+                     const rocksdb::ColumnFamilyOptions& options,
+                     rocksdb::ColumnFamilyHandle* handle) {
+  std::lock_guard lock(mutex_);
+  std::vector<Family> families = indexed_->table().families();
+  std::vector<Family> others = indexed_->table().others();
+  std::vector<FamilyRecord> next = records();
+  Family family;
+  family.id = handle->GetID();
+  family.name = name;
+  family.shared = std::make_shared<SharedHandle>(indexed_->db(), handle);
+  const std::vector<std::string>& merging = indexed_->options().merge_families;
+  if (std::find(merging.begin(), merging.end(), name) != merging.end()) {
+    family.merge_operator = options.merge_operator;
+  }
+  if (WouldReplicate(name)) {
+    // If the write fails and reaches the disk all the same, the family may be
+    // gone at the next opening.
+    next.push_back({family.id, name, 0, /*may_be_absent=*/true});
+    families.push_back(std::move(family));
+  } else {
+    others.push_back(std::move(family));
+  }
+  const uint32_t id = handle->GetID();
+  const Status status =
+      Install(std::move(families), std::move(others), std::move(next));
+  if (!status.ok()) {
+    unfinished_[name] = handle;
+    return status;
+  }
+  // Whoever else drops it from now on is noticed.
+  NoteMayBeAbsent(id, false, /*durably=*/true).PermitUncheckedError();
+  return status;
+}
+
+rocksdb::ColumnFamilyHandle* Families::Unfinished(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const auto found = unfinished_.find(name);
+  if (found == unfinished_.end()) return nullptr;
+  rocksdb::ColumnFamilyHandle* const handle = found->second;
+  unfinished_.erase(found);
+  return handle;
+}
+
+Status Families::Drop(rocksdb::ColumnFamilyHandle* handle, bool* purge) {
+  *purge = false;
+  const uint32_t id = handle->GetID();
+  std::lock_guard lock(mutex_);
+  ++drops_;
+  const Status status = DropLocked(id, handle, purge);
+  ++drops_;
+  return status;
+}
+
+// REQUIRES: mutex_ is held.
+Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
+                            bool* purge) {
+  // Before RocksDB drops it, durably: else, after a crash before it is removed
+  // here, the family would be one that somebody else dropped.
+  Status status = NoteMayBeAbsent(id, true, /*durably=*/true);
+  if (!status.ok()) return status;
+  const FamilyTable& table = indexed_->table();
+  const bool replicated = IsReplicated(id);
+  std::vector<Family> families = table.families();
+  std::vector<Family> others = table.others();
+  std::vector<FamilyRecord> next_records = records();
+  RemoveById(&families, id);
+  RemoveById(&others, id);
+  next_records.erase(std::remove_if(next_records.begin(), next_records.end(),
+                                    [id](const FamilyRecord& record) {
+                                      return record.id == id;
+                                    }),
+                     next_records.end());
+  auto next = std::make_unique<const FamilyTable>(std::move(families),
+                                                  std::move(others));
+  bool dropped = false;
+  {
+    AllStripesGuard all(indexed_->locks());
+    status = indexed_->db()->DropColumnFamily(handle);
+    if (status.ok()) {
+      // It is gone, whether or not that can be recorded.
+      dropped = true;
+      Show(std::move(next), std::move(next_records));
+      status = Write(records(), rocksdb::WriteOptions());
+    }
+  }
+  if (!dropped) {
+    // Not written now, since the disk may just have failed.
+    NoteMayBeAbsent(id, false, /*durably=*/false).PermitUncheckedError();
+    return status;
+  }
+  if (replicated) {
+    *purge = true;
+    indexed_->digests()->Invalidate();
+  }
+  return status;
+}
+
+bool Families::WasDropped(uint32_t family_id) {
+  std::lock_guard lock(mutex_);
+  if (IsReplicated(family_id)) return false;
+  return std::any_of(tables_.begin(), tables_.end(), [&](const auto& table) {
+    return table->Find(family_id) != nullptr;
+  });
+}
+
+bool Families::GiveBack(rocksdb::ColumnFamilyHandle* handle) {
+  std::lock_guard lock(mutex_);
+  for (const auto& table : tables_) {
+    for (const auto* list : {&table->families(), &table->others()}) {
+      for (const Family& family : *list) {
+        if (family.shared->handle == handle) {
+          family.shared->given_back = true;
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+void Families::Close() {
+  for (const auto& [name, handle] : unfinished_) {
+    indexed_->db()->DropColumnFamily(handle).PermitUncheckedError();
+    indexed_->db()->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  unfinished_.clear();
+  indexed_->ShowFamilies(&none_);
+  tables_.clear();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,65 @@
+// Refuses writes while there is still room on the disk for what was written.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_FREE_SPACE_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_FREE_SPACE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+// The directories that a database writes to.
+std::vector<std::string> DirectoriesOf(const rocksdb::DBOptions& options,
+                                       const std::string& name);
+
+// NoSpace, with what to do: a directory has less than `least` bytes free. OK if
+// the Env does not know.
+rocksdb::Status CheckRoom(rocksdb::Env* env,
+                          const std::vector<std::string>& directories,
+                          uint64_t least, const std::string& remedy);
+
+// A disk that is full to the last byte leaves RocksDB no way out: memtables
+// cannot be flushed, so the WAL cannot go. So writes end while there is
+// `reserve` more than the memtables will take. Looks at the disk each 256 KiB
+// that is written, or second that writes go on, and at each write once there is
+// too little. Thread-safe.
+class FreeSpace {
+ public:
+  // `reserve` 0: never refuses.
+  FreeSpace(rocksdb::DB* db, std::vector<std::string> directories,
+            uint64_t reserve)
+      : db_(db), directories_(std::move(directories)), reserve_(reserve) {}
+
+  // Before a write of so many bytes. `deletes`: of nothing but deletions, which
+  // make room in the end, and may take half of the reserve.
+  rocksdb::Status Check(uint64_t wall_ms, uint64_t bytes, bool deletes) {
+    if (reserve_ == 0) return rocksdb::Status::OK();
+    const uint64_t before =
+        unseen_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    if (before + bytes < kLookEveryBytes &&
+        wall_ms < look_at_ms_.load(std::memory_order_relaxed)) {
+      return rocksdb::Status::OK();
+    }
+    return Look(wall_ms, bytes, deletes);
+  }
+
+ private:
+  static constexpr uint64_t kLookEveryBytes = uint64_t{256} << 10;
+
+  rocksdb::Status Look(uint64_t wall_ms, uint64_t bytes, bool deletes);
+
+  rocksdb::DB* const db_;
+  const std::vector<std::string> directories_;
+  const uint64_t reserve_;
+  std::atomic<uint64_t> unseen_bytes_{0};
+  std::atomic<uint64_t> look_at_ms_{0};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_FREE_SPACE_H_

@@ -1,0 +1,131 @@
+#include "replication/store/write/indexed_db.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "replication/session/conflict.h"
+#include "rocksdb/env.h"
+#include "rocksync/limits.h"
+
+namespace rocksync {
+namespace {
+
+constexpr auto kStallPoll = std::chrono::milliseconds(2);
+
+}  // namespace
+
+using rocksdb::Status;
+
+IndexedDB::IndexedDB(const ReplicatedDBOptions& options, Parts parts,
+                     LeafDigests::AllIsIndexed all_is_indexed)
+    : options_(options),
+      hasher_(std::move(parts.hasher)),
+      memtable_(std::move(parts.memtable)),
+      identity_(std::move(parts.identity)),
+      past_(std::move(parts.past)),
+      counted_(parts.db, std::move(parts.log)),
+      reader_(&counted_, parts.index, hasher_.get(), identity_.home_id),
+      first_clock_(parts.lease),
+      clock_(parts.lease),
+      lease_(&counted_, parts.index, parts.lease, &clock_),
+      digests_(&reader_, &locks_, std::move(all_is_indexed)),
+      space_(&counted_, std::move(parts.directories), options.min_free_bytes) {}
+
+ReplicaIdentity IndexedDB::identity() const {
+  return {identity_.replica_id, identity_.incarnation};
+}
+
+Incarnation IndexedDB::incarnation() const {
+  return {{identity_.incarnation, identity_.incarnation_nonce},
+          first_clock_,
+          std::min(clock_.Last(), lease_.until()),
+          past_};
+}
+
+uint64_t IndexedDB::WallMs() const {
+  return db()->GetEnv()->NowMicros() / 1000;
+}
+
+uint64_t IndexedDB::Trusted(uint64_t reading) const {
+  return rocksync::Trusted(reading, WallMs(), options_.max_clock_ahead_ms);
+}
+
+Status IndexedDB::DrawVersion(Version* version) {
+  version->time = clock_.Next(WallMs());
+  version->replica = identity_.replica_id;
+  return lease_.Cover(version->time);
+}
+
+Status IndexedDB::FollowClock(uint64_t reading) {
+  clock_.Observe(reading);
+  return lease_.Cover(reading, /*may_wait=*/false);
+}
+
+std::function<bool()> IndexedDB::Impatient(std::chrono::milliseconds patience) {
+  return [until = std::chrono::steady_clock::now() + patience] {
+    return std::chrono::steady_clock::now() >= until;
+  };
+}
+
+Status IndexedDB::Stalled() {
+  return Status::Busy("rocksync: RocksDB stalls writes on this replica",
+                      "it is tried again; see RocksDB's wiki on write stalls");
+}
+
+Status IndexedDB::WritePatiently(const std::function<Status()>& write,
+                                 std::chrono::milliseconds patience) {
+  const std::function<bool()> impatient = Impatient(patience);
+  while (true) {
+    const Status status = write();
+    if (!status.IsIncomplete()) return status;
+    if (impatient()) return Stalled();
+    std::this_thread::sleep_for(kStallPoll);
+  }
+}
+
+Status IndexedDB::WriteUnlessStalled(rocksdb::WriteOptions options,
+                                     rocksdb::WriteBatch* batch,
+                                     std::chrono::milliseconds patience) {
+  options.no_slowdown = true;
+  return WritePatiently([&] { return db()->Write(options, batch); }, patience);
+}
+
+Status IndexedDB::PutRecordUnlessStalled(const rocksdb::WriteOptions& options,
+                                         const std::string& key,
+                                         const std::string& record) {
+  rocksdb::WriteBatch batch;
+  const Status status = batch.Put(reader_.index(), key, record);
+  return status.ok() ? WriteUnlessStalled(options, &batch) : status;
+}
+
+void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
+                         const StoredEntry& entry) const {
+  // No peer could hold such a pair from here, and its tombstone could not go
+  // there: it would only keep two replicas from being equal.
+  if (entry.tombstone && key.key.size() > kMostKeyBytes) {
+    RemoveEntry(batch, key);
+    return;
+  }
+  thread_local std::string index_key;
+  thread_local std::string index_value;
+  index_key.clear();
+  index_value.clear();
+  AppendIndexKey(&index_key, key);
+  AppendEntry(&index_value, entry, identity_.home_id);
+  batch->Put(reader_.index(), index_key, index_value).PermitUncheckedError();
+}
+
+void IndexedDB::RemoveEntry(rocksdb::WriteBatch* batch,
+                            const IndexKey& key) const {
+  std::string index_key;
+  AppendIndexKey(&index_key, key);
+  batch->Delete(reader_.index(), index_key).PermitUncheckedError();
+}
+
+Status IndexedDB::CheckOpen() const {
+  return closed_ ? Status::ShutdownInProgress("rocksync: it was closed")
+                 : Status::OK();
+}
+
+}  // namespace rocksync

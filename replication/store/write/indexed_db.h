@@ -1,0 +1,152 @@
+// A database and the index of its replicated families, as everything that
+// writes to both sees them.
+//
+// Whoever changes a key: position of the key -> its stripe is locked -> a
+// version is drawn (clock, lease) -> one WriteBatch with the data and, last,
+// the index entry -> the position is noted for the digests -> unlocked. If the
+// power goes at any moment, the batch is there as a whole or not at all.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replication/membership/incarnation.h"
+#include "replication/store/format/index_entry.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/index/bucket_memtable.h"
+#include "replication/store/index/family_table.h"
+#include "replication/store/index/index_reader.h"
+#include "replication/store/index/leaf_digests.h"
+#include "replication/store/index/stripe_locks.h"
+#include "replication/store/write/clock.h"
+#include "replication/store/write/counted_db.h"
+#include "replication/store/write/free_space.h"
+#include "replication/store/write/lease.h"
+#include "replication/store/write/log_watch.h"
+#include "rocksdb/db.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+
+// Thread-safe but for Close.
+class IndexedDB {
+ public:
+  // What an opening found out (opening.h).
+  struct Parts {
+    rocksdb::DB* db = nullptr;                     // owned by the ReplicatedDB
+    rocksdb::ColumnFamilyHandle* index = nullptr;  // becomes this object's
+    IdentityRecord identity;
+    IncarnationHistory past;
+    uint64_t lease = 0;
+    std::shared_ptr<LogWatch> log;         // a listener of `db`
+    std::vector<std::string> directories;  // that the database writes to
+    std::shared_ptr<BucketMemtableFactory> memtable;  // the index's
+    std::unique_ptr<ElementHasher> hasher;
+  };
+
+  // `all_is_indexed`: see LeafDigests.
+  IndexedDB(const ReplicatedDBOptions& options, Parts parts,
+            LeafDigests::AllIsIndexed all_is_indexed);
+
+  // Writes through it are the library's.
+  rocksdb::DB* db() const { return reader_.db(); }
+  // As RocksDB's own calls, which take sequence numbers in ways of their own.
+  CountedDB* counted() { return &counted_; }
+  const CountedDB& counted() const { return counted_; }
+  const ReplicatedDBOptions& options() const { return options_; }
+  const IndexReader& reader() const { return reader_; }
+  const FamilyTable& table() const { return reader_.families(); }
+  const ElementHasher& hasher() const { return *hasher_; }
+  const BucketMemtableFactory& memtable() const { return *memtable_; }
+  StripeLocks* locks() { return &locks_; }
+  LeafDigests* digests() { return &digests_; }
+  const LeafDigests& digests() const { return digests_; }
+  FreeSpace* space() { return &space_; }
+  Lease* lease() { return &lease_; }
+
+  // REQUIRES: all stripes are held. The table must stay valid as long as this.
+  void ShowFamilies(const FamilyTable* families) {
+    reader_.SetFamilies(families);
+  }
+  // REQUIRES: all stripes are held.
+  void SetStableTime(uint64_t stable_time) {
+    reader_.SetStableTime(stable_time);
+  }
+
+  uint64_t replica_id() const { return identity_.replica_id; }
+  uint64_t home_id() const { return identity_.home_id; }
+  ReplicaIdentity identity() const;
+  // As peers hear of it now: up to the latest durable reading of its clock.
+  Incarnation incarnation() const;
+
+  uint64_t WallMs() const;
+  // What to believe of a peer's clock reading. One that is too far ahead is of
+  // a clock that jumped, and `rocksync restamp` may set it back; then the time
+  // here counts. What holds for a reading holds for every earlier one.
+  uint64_t Trusted(uint64_t reading) const;
+  // The last reading of the hybrid clock.
+  uint64_t LastReading() const { return clock_.Last(); }
+  rocksdb::Status DrawVersion(Version* version);
+  // Versions drawn from now on are later than `reading`, over restarts too.
+  // Incomplete: it would have to wait, see Lease::Cover.
+  rocksdb::Status FollowClock(uint64_t reading);
+
+  // For threads that must not wait for the end of a stall, as somebody may be
+  // waiting for them: those of sessions and of the scrub. RocksDB may stall
+  // writes for ever, and a writer that sits in a stall holds its key's stripe.
+  // Such a thread gives up after kPatience, and its work is tried again later.
+  static constexpr std::chrono::milliseconds kPatience{200};
+  // For locks: true once kPatience is over.
+  static std::function<bool()> Impatient(
+      std::chrono::milliseconds patience = kPatience);
+  static rocksdb::Status Stalled();  // Busy, for who gave up
+  // Repeats `write` while it is Incomplete, which is that it would wait.
+  static rocksdb::Status WritePatiently(
+      const std::function<rocksdb::Status()>& write,
+      std::chrono::milliseconds patience = kPatience);
+  // As db()->Write. Busy: RocksDB stalls writes, nothing is written.
+  rocksdb::Status WriteUnlessStalled(
+      rocksdb::WriteOptions options, rocksdb::WriteBatch* batch,
+      std::chrono::milliseconds patience = kPatience);
+  // The same for one record of the index.
+  rocksdb::Status PutRecordUnlessStalled(const rocksdb::WriteOptions& options,
+                                         const std::string& key,
+                                         const std::string& record);
+
+  // Appends an entry to a batch. The batch's last operation must be one.
+  void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
+                const StoredEntry& entry) const;
+  void RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) const;
+
+  // ShutdownInProgress once it is closed, or being closed.
+  rocksdb::Status CheckOpen() const;
+  bool closed() const { return closed_; }
+  void SetClosed() { closed_ = true; }
+
+ private:
+  const ReplicatedDBOptions options_;
+  const std::unique_ptr<const ElementHasher> hasher_;
+  const std::shared_ptr<const BucketMemtableFactory> memtable_;
+  const IdentityRecord identity_;
+  const IncarnationHistory past_;
+  CountedDB counted_;
+  IndexReader reader_;
+  StripeLocks locks_;
+  const uint64_t first_clock_;  // what clock_ started from
+  HybridClock clock_;
+  Lease lease_;
+  LeafDigests digests_;
+  FreeSpace space_;
+  bool closed_ = false;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_

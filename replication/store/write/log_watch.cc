@@ -1,0 +1,48 @@
+#include "replication/store/write/log_watch.h"
+
+namespace rocksync {
+
+using rocksdb::BackgroundErrorReason;
+using rocksdb::Status;
+
+void LogWatch::OnBackgroundError(BackgroundErrorReason reason, Status* error) {
+  // The second is also said of a log that could not be changed for a new one.
+  if (reason != BackgroundErrorReason::kWriteCallback &&
+      reason != BackgroundErrorReason::kMemTable) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!failed_) new_log_ = false;
+  // Another listener may have it passed over. The file stays as it is.
+  if (error->ok()) {
+    error_ = Status::IOError("rocksync: a write to RocksDB's log failed",
+                             "close the database and open it again");
+  } else if (!failed_ || error->severity() > error_.severity()) {
+    error_ = *error;
+  }
+  failed_.store(true, std::memory_order_release);
+}
+
+// After a failure only a recovery gets this far, and it has begun a new log.
+void LogWatch::OnMemTableSealed(const rocksdb::MemTableInfo&) {
+  if (!failed_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(mutex_);
+  new_log_ = true;
+}
+
+void LogWatch::OnErrorRecoveryEnd(
+    const rocksdb::BackgroundErrorRecoveryInfo& info) {
+  const std::lock_guard lock(mutex_);
+  if (!failed_ || !info.new_bg_error.ok()) return;
+  if (new_log_) {
+    error_ = Status::OK();
+    failed_.store(false, std::memory_order_release);
+    return;
+  }
+  error_ = Status::IOError(
+      "rocksync: RocksDB has recovered from an error, but not its log, which "
+      "cannot be written any more; close the database and open it again",
+      error_.ToString());
+}
+
+}  // namespace rocksync

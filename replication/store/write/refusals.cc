@@ -1,0 +1,234 @@
+#include "replication/store/write/refusals.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "rocksdb/comparator.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/table.h"
+#include "rocksync/limits.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+Status Refuse(const std::string& what, const std::string& remedy) {
+  std::string text = "rocksync: ";
+  text += what;
+  return Status::InvalidArgument(text, remedy);
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// GCC 12 warns of sums of short strings.
+std::string Text(std::string_view what, std::string_view rest) {
+  std::string text(what);
+  text += rest;
+  return text;
+}
+
+std::string Text(std::string_view what, std::string_view middle,
+                 size_t number) {
+  std::string text(what);
+  text += middle;
+  text += std::to_string(number);
+  return text;
+}
+
+Status CheckName(std::string_view what, const std::string& name) {
+  if (name.size() <= kMostNameBytes) return Status::OK();
+  return Refuse(Text(what, " is too long: bytes ", name.size()),
+                Text("peers take", " at most ", kMostNameBytes));
+}
+
+Status CheckLimit(std::string_view option, size_t limit, size_t most) {
+  if (limit > 0 && limit <= most) return Status::OK();
+  return Refuse(Text(option, " is ", limit),
+                Text("it has to be above 0", " and at most ", most));
+}
+
+}  // namespace
+
+bool IsReplicatedName(const ReplicatedDBOptions& options,
+                      const std::string& family) {
+  return options.families.empty() || Contains(options.families, family);
+}
+
+Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
+  if (options.cluster_secret == std::array<uint8_t, 32>{}) {
+    return Refuse("cluster_secret is all zero",
+                  "give the cluster's 32 secret bytes");
+  }
+  if (options.cluster_name.empty()) {
+    return Refuse("cluster_name is empty", "name the cluster");
+  }
+  Status status = CheckName("cluster_name", options.cluster_name);
+  if (status.ok()) {
+    status = CheckLimit("max_key_bytes", options.max_key_bytes, kMostKeyBytes);
+  }
+  if (status.ok()) {
+    status =
+        CheckLimit("max_value_bytes", options.max_value_bytes, kMostValueBytes);
+  }
+  if (!status.ok()) return status;
+  if (options.apply_write_options.disableWAL) {
+    return Refuse("apply_write_options.disableWAL",
+                  "a crash would lose pairs that peers were told of; leave the "
+                  "WAL on");
+  }
+  const size_t protection =
+      options.apply_write_options.protection_bytes_per_key;
+  if (protection != 0 && protection != 8) {
+    return Refuse(Text("apply_write_options.protection_bytes_per_key", " is ",
+                       protection),
+                  "RocksDB knows 0 and 8");
+  }
+  if (options.max_delete_range_keys == 0) {
+    return Refuse("max_delete_range_keys is 0", "allow at least one key");
+  }
+  if (options.index_write_buffer_bytes < (size_t{64} << 10)) {
+    return Refuse("index_write_buffer_bytes is below 64 KiB", "enlarge it");
+  }
+  if (Contains(options.families, kIndexFamilyName)) {
+    return Refuse(Text("families names ", kIndexFamilyName),
+                  "the index is not replicated itself; leave it out");
+  }
+  return Status::OK();
+}
+
+Status CheckDBOptions(const rocksdb::DBOptions& options) {
+  if (options.allow_2pc) {
+    return Refuse("DBOptions::allow_2pc (TransactionDB)",
+                  "transactions write past the index; use WriteBatch");
+  }
+  if (options.persist_stats_to_disk) {
+    return Refuse("DBOptions::persist_stats_to_disk",
+                  "RocksDB writes them past the index, each time a reason to "
+                  "compare everything anew; turn it off, then statistics stay "
+                  "in memory (stats_history_buffer_size)");
+  }
+  if (options.unordered_write) {
+    return Refuse("DBOptions::unordered_write",
+                  "a snapshot must see whole batches; turn it off");
+  }
+  if (!options.paranoid_checks) {
+    return Refuse("DBOptions::paranoid_checks is off",
+                  "RocksDB would go on behind a write to its log that failed, "
+                  "and a crash then loses what follows; turn it on");
+  }
+  if (options.best_efforts_recovery) {
+    return Refuse("DBOptions::best_efforts_recovery",
+                  "it may lose acknowledged writes; turn it off and, if files "
+                  "are lost, open a new replica");
+  }
+  if (options.wal_recovery_mode ==
+      rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords) {
+    return Refuse("WALRecoveryMode::kSkipAnyCorruptedRecords",
+                  "it would keep data without index; use "
+                  "kPointInTimeRecovery");
+  }
+  if (options.wal_filter != nullptr) {
+    return Refuse("DBOptions::wal_filter",
+                  "it could change or drop what the index knows; remove it");
+  }
+  return Status::OK();
+}
+
+Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
+                          const std::string& family,
+                          const rocksdb::ColumnFamilyOptions& options) {
+  if (family == kIndexFamilyName) {
+    return Refuse(Text("column family ", kIndexFamilyName),
+                  "the index is opened by the library; leave it out");
+  }
+  if (!IsReplicatedName(replication, family)) return Status::OK();
+  Status named = CheckName(
+      "the name of replicated column family " + family.substr(0, 40), family);
+  const std::string in = " in replicated column family " + family;
+  if (named.ok() && options.comparator != nullptr) {
+    named = CheckName("the comparator's name" + in, options.comparator->Name());
+  }
+  if (!named.ok()) return named;
+  if (options.comparator != nullptr &&
+      options.comparator->timestamp_size() > 0) {
+    return Refuse("user-defined timestamps" + in,
+                  "versions arrive out of order; keep the family out of "
+                  "ReplicatedDBOptions::families");
+  }
+  if (options.comparator != nullptr &&
+      options.comparator->CanKeysWithDifferentByteContentsBeEqual() &&
+      !replication.comparators_tell_all_bytes_apart) {
+    return Refuse(
+        std::string("comparator ") + options.comparator->Name() + in +
+            " may call keys of different bytes equal",
+        "two spellings of a key would be two entries of the index; override "
+        "CanKeysWithDifferentByteContentsBeEqual() to return false, or set "
+        "ReplicatedDBOptions::comparators_tell_all_bytes_apart, if it never "
+        "does");
+  }
+  for (const char* const table :
+       {rocksdb::TableFactory::kPlainTableName(),
+        rocksdb::TableFactory::kCuckooTableName(), "AdaptiveTableFactory"}) {
+    if (options.table_factory != nullptr &&
+        options.table_factory->IsInstanceOf(table)) {
+      return Refuse(
+          Text("table_factory ", table) + in,
+          "a scrub has to read a family's tables in order of the keys; use "
+          "NewBlockBasedTableFactory (tables that are there have to be written "
+          "anew: read the pairs by a plain program and Put them), or keep the "
+          "family out of ReplicatedDBOptions::families");
+    }
+  }
+  if (options.inplace_update_support) {
+    return Refuse("inplace_update_support" + in,
+                  "snapshots would not hold; turn it off");
+  }
+  if (options.compaction_style == rocksdb::kCompactionStyleFIFO) {
+    return Refuse("FIFO compaction" + in,
+                  "it drops data that peers would bring back; use level or "
+                  "universal compaction");
+  }
+  if ((options.compaction_filter != nullptr ||
+       options.compaction_filter_factory != nullptr) &&
+      !replication.compaction_filters_drop_nothing) {
+    return Refuse("a compaction filter" + in,
+                  "set ReplicatedDBOptions::compaction_filters_drop_nothing if "
+                  "it neither drops nor changes pairs, else remove it");
+  }
+  if (options.merge_operator != nullptr &&
+      !Contains(replication.merge_families, family)) {
+    return Refuse("a merge operator" + in,
+                  "of two concurrent Merges one is lost; name the family in "
+                  "ReplicatedDBOptions::merge_families to accept that");
+  }
+  return Status::OK();
+}
+
+Status CheckFamilyCount(size_t replicated) {
+  if (replicated <= kMostReplicatedFamilies) return Status::OK();
+  return Refuse(Text("too many replicated column families", ": ", replicated),
+                Text("name those to be replicated in "
+                     "ReplicatedDBOptions::families",
+                     ", at most ", kMostReplicatedFamilies));
+}
+
+Status CheckSizes(const ReplicatedDBOptions& options, const std::string& family,
+                  const rocksdb::Slice& key, size_t value_bytes) {
+  const bool large_key = key.size() > options.max_key_bytes;
+  if (!large_key && value_bytes <= options.max_value_bytes) return Status::OK();
+  std::string what = large_key ? "a key of " : "a value of ";
+  what += std::to_string(large_key ? key.size() : value_bytes);
+  what += " bytes in replicated column family ";
+  what += family;
+  const std::string option = large_key ? "max_key_bytes" : "max_value_bytes";
+  return Refuse(
+      what, Text("peers would not take it: " + option, " is ",
+                 large_key ? options.max_key_bytes : options.max_value_bytes));
+}
+
+}  // namespace rocksync

@@ -1,0 +1,104 @@
+#include "replication/store/write/write_plan.h"
+
+#include <string_view>
+
+#include "replication/store/write/refusals.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+using Kind = PlannedOperation::Kind;
+
+class Planner final : public rocksdb::WriteBatch::Handler {
+ public:
+  Planner(const ReplicatedDBOptions& options, const FamilyTable& families,
+          const ElementHasher& hasher, PlannedBatch* plan)
+      : options_(options), families_(families), hasher_(hasher), plan_(plan) {}
+
+  Status PutCF(uint32_t id, const Slice& key, const Slice& value) override {
+    const Family* const family = families_.Find(id);
+    if (family != nullptr) {
+      const Status status =
+          CheckSizes(options_, family->name, key, value.size());
+      if (!status.ok()) return status;
+    }
+    return Add(Kind::kPut, id, key, value);
+  }
+  Status DeleteCF(uint32_t id, const Slice& key) override {
+    return Add(Kind::kDelete, id, key, Slice());
+  }
+  Status SingleDeleteCF(uint32_t id, const Slice& key) override {
+    if (families_.Find(id) != nullptr) plan_->verbatim = false;
+    return Add(Kind::kDelete, id, key, Slice());
+  }
+  Status MergeCF(uint32_t id, const Slice& key, const Slice& value) override {
+    const Family* family = families_.Find(id);
+    if (family != nullptr) {
+      plan_->verbatim = false;
+      if (family->merge_operator == nullptr) {
+        return Status::NotSupported(
+            "rocksync: Merge needs a merge operator and the family's name in "
+            "ReplicatedDBOptions::merge_families",
+            family->name);
+      }
+    }
+    return Add(Kind::kMerge, id, key, value);
+  }
+  Status DeleteRangeCF(uint32_t id, const Slice& begin,
+                       const Slice& end) override {
+    if (families_.Find(id) != nullptr) {
+      plan_->verbatim = false;
+      plan_->has_range = true;
+      plan_->stripes.AddAll();
+    }
+    return Add(Kind::kDeleteRange, id, begin, end);
+  }
+  Status PutEntityCF(uint32_t id, const Slice&, const Slice&) override {
+    if (families_.Find(id) == nullptr) return Elsewhere(id);
+    return Status::NotSupported(
+        "rocksync: PutEntity in a replicated family; use Put");
+  }
+  Status PutBlobIndexCF(uint32_t id, const Slice&, const Slice&) override {
+    if (families_.Find(id) == nullptr) return Elsewhere(id);
+    return Status::NotSupported(
+        "rocksync: a blob index in a replicated family; use Put");
+  }
+  void LogData(const Slice&) override {}
+  Status MarkNoop(bool) override { return Status::OK(); }
+
+ private:
+  // On a family that is not replicated.
+  Status Elsewhere(uint32_t id) {
+    if (families_.FindOther(id) == nullptr) plan_->has_unknown = true;
+    return Status::OK();
+  }
+  Status Add(Kind kind, uint32_t id, const Slice& key, const Slice& value) {
+    const Family* family = families_.Find(id);
+    if (family == nullptr) return Elsewhere(id);
+    PlannedOperation operation{kind, family, key, value, 0};
+    if (kind != Kind::kDeleteRange) {
+      operation.position = hasher_.Position(family->name, key.ToStringView());
+      plan_->stripes.Add(StripeOf(operation.position));
+    }
+    plan_->operations.push_back(operation);
+    return Status::OK();
+  }
+
+  const ReplicatedDBOptions& options_;
+  const FamilyTable& families_;
+  const ElementHasher& hasher_;
+  PlannedBatch* const plan_;
+};
+
+}  // namespace
+
+Status PlanBatch(const ReplicatedDBOptions& options,
+                 const rocksdb::WriteBatch& batch, const FamilyTable& families,
+                 const ElementHasher& hasher, PlannedBatch* plan) {
+  Planner planner(options, families, hasher, plan);
+  return batch.Iterate(&planner);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,50 @@
+// An application's WriteBatch as the store writes it: the same operations on
+// the data, then the index entries.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_PLAN_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "replication/store/index/family_table.h"
+#include "replication/store/index/stripe_locks.h"
+#include "rocksdb/slice.h"
+#include "rocksdb/status.h"
+#include "rocksdb/write_batch.h"
+#include "rocksync/options.h"
+#include "sketch/element/element.h"
+
+namespace rocksync {
+
+// One operation. Slices point into the application's batch.
+struct PlannedOperation {
+  enum class Kind : uint8_t { kPut, kDelete, kMerge, kDeleteRange, kOther };
+  Kind kind = Kind::kPut;
+  const Family* family = nullptr;  // null for kOther
+  rocksdb::Slice key;              // kDeleteRange: begin
+  rocksdb::Slice value;            // kDeleteRange: end
+  uint64_t position = 0;           // of key; not for kDeleteRange
+};
+
+struct PlannedBatch {
+  std::vector<PlannedOperation> operations;  // on replicated families
+  StripeSet stripes;
+  // The data operations can be written as they are.
+  bool verbatim = true;
+  bool has_range = false;
+  // Some operation is on a family that the library does not know: dropped, or
+  // created by another door.
+  bool has_unknown = false;
+};
+
+// Takes a batch apart. `batch` and `families` must outlive the plan.
+// InvalidArgument: it puts what is too large.
+rocksdb::Status PlanBatch(const ReplicatedDBOptions& options,
+                          const rocksdb::WriteBatch& batch,
+                          const FamilyTable& families,
+                          const ElementHasher& hasher, PlannedBatch* plan);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_PLAN_H_

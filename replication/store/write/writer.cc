@@ -1,0 +1,242 @@
+#include "replication/store/write/writer.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "replication/store/write/batch_rewriter.h"
+#include "replication/store/write/refusals.h"
+#include "replication/store/write/write_plan.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::WriteOptions;
+
+// Each thread's own, so that a write allocates nothing.
+rocksdb::WriteBatch* ScratchBatch() {
+  thread_local rocksdb::WriteBatch batch;
+  batch.Clear();
+  return &batch;
+}
+
+Status RefuseOptions(const WriteOptions& options) {
+  if (!options.disableWAL) return Status::OK();
+  return Status::NotSupported(
+      "rocksync: WriteOptions::disableWAL on a replicated family",
+      "a crash could keep data and lose its index; leave the WAL on, or keep "
+      "the family out of ReplicatedDBOptions::families");
+}
+
+bool OnlyDeletes(const PlannedBatch& plan) {
+  return std::all_of(
+      plan.operations.begin(), plan.operations.end(),
+      [](const PlannedOperation& operation) {
+        return operation.kind == PlannedOperation::Kind::kDelete ||
+               operation.kind == PlannedOperation::Kind::kDeleteRange;
+      });
+}
+
+}  // namespace
+
+Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
+                        const Slice& key, const Slice* value) {
+  // RocksDB's default handle is gone, too.
+  if (indexed_->closed()) return indexed_->CheckOpen();
+  const Family* const family = indexed_->table().Find(handle->GetID());
+  if (family == nullptr) {
+    const Status known = families_->CheckKnown(handle);
+    if (!known.ok()) return known;
+    return value != nullptr ? indexed_->db()->Put(options, handle, key, *value)
+                            : indexed_->db()->Delete(options, handle, key);
+  }
+  Status status = RefuseOptions(options);
+  if (status.ok() && value != nullptr) {
+    status = CheckSizes(indexed_->options(), family->name, key, value->size());
+  }
+  if (status.ok()) {
+    const size_t bytes = key.size() + (value != nullptr ? value->size() : 0);
+    status = indexed_->space()->Check(indexed_->WallMs(), bytes,
+                                      /*deletes=*/value == nullptr);
+  }
+  if (!status.ok()) return status;
+
+  const uint64_t position =
+      indexed_->hasher().Position(family->name, key.ToStringView());
+  indexed_->memtable().FetchBucket(position);
+  rocksdb::WriteBatch* const batch = ScratchBatch();
+  StoredEntry entry;
+  if (value != nullptr) {
+    status = batch->Put(handle, key, *value);
+    const std::string_view view = value->ToStringView();
+    entry = IssuedEntry({}, &view);
+  } else {
+    status = batch->Delete(handle, key);
+    entry = IssuedEntry({}, nullptr);
+  }
+  if (!status.ok()) return status;
+
+  // The version is drawn under the lock: versions of a key and their commits
+  // come in the same order.
+  StripeGuard guard(indexed_->locks(), StripeOf(position));
+  status = indexed_->DrawVersion(&entry.version);
+  if (!status.ok()) return status;
+  indexed_->PutEntry(batch, {position, family->id, key.ToStringView()}, entry);
+  indexed_->digests()->Note(position);
+  indexed_->memtable().FetchNode(position);
+  return indexed_->db()->Write(options, batch);
+}
+
+Status Writer::WriteMany(const WriteOptions& options,
+                         rocksdb::WriteBatch* batch) {
+  if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
+  PlannedBatch plan;
+  Status status = PlanBatch(indexed_->options(), *batch, indexed_->table(),
+                            indexed_->hasher(), &plan);
+  // Of one that is closed all families are unknown.
+  if (status.ok() && plan.has_unknown) status = indexed_->CheckOpen();
+  if (!status.ok()) return status;
+  if (plan.operations.empty() && !plan.has_unknown) {
+    return indexed_->db()->Write(options, batch);
+  }
+  status = CheckBatch(options, *batch, &plan);
+  if (!status.ok()) return status;
+  if (plan.has_range) {
+    // Which keys it deletes is known only once nobody writes.
+    AllStripesGuard guard(indexed_->locks());
+    return CommitPlanned(options, *batch, plan);
+  }
+  StripeSetGuard guard(indexed_->locks(), plan.stripes);
+  return CommitPlanned(options, *batch, plan);
+}
+
+Status Writer::CheckBatch(const WriteOptions& options,
+                          const rocksdb::WriteBatch& batch,
+                          PlannedBatch* plan) {
+  if (plan->has_unknown) {
+    if (!options.ignore_missing_column_families) {
+      return Status::InvalidArgument(
+          "rocksync: a batch names a column family that was dropped, or that "
+          "was not created by ReplicatedDB",
+          "create families with ReplicatedDB::CreateColumnFamily, or open the "
+          "database anew");
+    }
+    plan->verbatim = false;
+  }
+  Status status;
+  if (!plan->operations.empty()) {
+    status = RefuseOptions(options);
+    if (status.ok()) {
+      status = indexed_->space()->Check(indexed_->WallMs(), batch.GetDataSize(),
+                                        OnlyDeletes(*plan));
+    }
+  }
+  if (status.ok() && !batch.GetWalTerminationPoint().is_cleared()) {
+    status = Status::NotSupported(
+        "rocksync: a WAL termination point in a batch on a replicated family");
+  }
+  return status;
+}
+
+// REQUIRES: the plan's stripes are held.
+Status Writer::CommitPlanned(const WriteOptions& options,
+                             const rocksdb::WriteBatch& batch,
+                             const PlannedBatch& plan) {
+  Version version;
+  const Status status = indexed_->DrawVersion(&version);
+  if (!status.ok()) return status;
+  return plan.verbatim ? CommitVerbatim(options, batch, plan, version)
+                       : CommitRewritten(options, batch, plan, version);
+}
+
+Status Writer::CommitVerbatim(const WriteOptions& options,
+                              const rocksdb::WriteBatch& batch,
+                              const PlannedBatch& plan,
+                              const Version& version) {
+  // From the bytes: a copy would inherit the batch's limit of bytes.
+  rocksdb::WriteBatch written(batch.Data());
+  for (const PlannedOperation& operation : plan.operations) {
+    indexed_->memtable().FetchBucket(operation.position);
+    const std::string_view value = operation.value.ToStringView();
+    indexed_->PutEntry(
+        &written,
+        {operation.position, operation.family->id,
+         operation.key.ToStringView()},
+        IssuedEntry(version, operation.kind == PlannedOperation::Kind::kPut
+                                 ? &value
+                                 : nullptr));
+    indexed_->digests()->Note(operation.position);
+  }
+  for (const PlannedOperation& operation : plan.operations) {
+    indexed_->memtable().FetchNode(operation.position);
+  }
+  return indexed_->db()->Write(options, &written);
+}
+
+Status Writer::CommitRewritten(const WriteOptions& options,
+                               const rocksdb::WriteBatch& batch,
+                               const PlannedBatch& plan,
+                               const Version& version) {
+  rocksdb::WriteBatch written;
+  struct Change {
+    uint64_t position;
+    uint32_t family_id;
+    std::string key;
+    StoredEntry entry;
+  };
+  std::vector<Change> changes;
+  BatchRewriter rewriter(
+      indexed_->db(), indexed_->table(), indexed_->options(), &written,
+      [&](const Family& family, std::string_view key,
+          const std::string_view* value) {
+        changes.push_back({indexed_->hasher().Position(family.name, key),
+                           family.id, std::string(key),
+                           IssuedEntry(version, value)});
+      },
+      /*skip_unknown=*/plan.has_unknown);
+  const Status status = batch.Iterate(&rewriter);
+  if (!status.ok()) return status;
+  for (const Change& change : changes) {
+    indexed_->PutEntry(&written,
+                       {change.position, change.family_id, change.key},
+                       change.entry);
+    indexed_->digests()->Note(change.position);
+  }
+  return indexed_->db()->Write(options, &written);
+}
+
+Status Writer::DeleteRangeInChunks(const WriteOptions& options,
+                                   ColumnFamilyHandle* handle,
+                                   const Slice& begin, const Slice& end,
+                                   uint64_t* deleted) {
+  if (deleted != nullptr) *deleted = 0;
+  std::string from = begin.ToString();
+  bool more = true;
+  while (more) {
+    rocksdb::WriteBatch batch;
+    uint64_t count = 0;
+    std::string last;
+    // Deleting a key that somebody deletes or puts meanwhile does no harm:
+    // each chunk is a write of its own.
+    Status status =
+        ForEachKeyInRange(indexed_->db(), handle, from, end,
+                          indexed_->options().max_delete_range_keys, &more,
+                          [&](const Slice& key) {
+                            batch.Delete(handle, key).PermitUncheckedError();
+                            last = key.ToString();
+                            ++count;
+                          });
+    if (!status.ok()) return status;
+    if (count == 0) break;
+    status = WriteMany(options, &batch);
+    if (!status.ok()) return status;
+    if (deleted != nullptr) *deleted += count;
+    from = last;
+  }
+  return Status::OK();
+}
+
+}  // namespace rocksync

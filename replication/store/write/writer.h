@@ -1,0 +1,56 @@
+// Writes of the application (see indexed_db.h for the steps of one).
+
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_WRITER_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_WRITER_H_
+
+#include <cstdint>
+
+#include "replication/store/write/families.h"
+#include "replication/store/write/indexed_db.h"
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+struct PlannedBatch;
+
+// Thread-safe.
+class Writer {
+ public:
+  Writer(IndexedDB* indexed, const Families* families)
+      : indexed_(indexed), families_(families) {}
+
+  rocksdb::Status WriteOne(const rocksdb::WriteOptions& options,
+                           rocksdb::ColumnFamilyHandle* handle,
+                           const rocksdb::Slice& key,
+                           const rocksdb::Slice* value);  // null: delete
+  rocksdb::Status WriteMany(const rocksdb::WriteOptions& options,
+                            rocksdb::WriteBatch* batch);
+  rocksdb::Status DeleteRangeInChunks(const rocksdb::WriteOptions& options,
+                                      rocksdb::ColumnFamilyHandle* handle,
+                                      const rocksdb::Slice& begin,
+                                      const rocksdb::Slice& end,
+                                      uint64_t* deleted);
+
+ private:
+  rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,
+                             const rocksdb::WriteBatch& batch,
+                             PlannedBatch* plan);
+  rocksdb::Status CommitPlanned(const rocksdb::WriteOptions& options,
+                                const rocksdb::WriteBatch& batch,
+                                const PlannedBatch& plan);
+  rocksdb::Status CommitVerbatim(const rocksdb::WriteOptions& options,
+                                 const rocksdb::WriteBatch& batch,
+                                 const PlannedBatch& plan,
+                                 const Version& version);
+  rocksdb::Status CommitRewritten(const rocksdb::WriteOptions& options,
+                                  const rocksdb::WriteBatch& batch,
+                                  const PlannedBatch& plan,
+                                  const Version& version);
+
+  IndexedDB* const indexed_;
+  const Families* const families_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_WRITER_H_

@@ -1,0 +1,32 @@
+// The version of a pair: when it was written, and by whom.
+
+#ifndef ROCKSYNC_SKETCH_ELEMENT_VERSION_H_
+#define ROCKSYNC_SKETCH_ELEMENT_VERSION_H_
+
+#include <compare>
+#include <cstdint>
+
+namespace rocksync {
+
+// A hybrid logical clock reading and the replica that issued it. Of two
+// versions of one key the larger wins; the order is total because one replica
+// never issues a reading twice.
+//
+// Version{} (both fields 0) marks an adopted pair, one that was in the database
+// before rocksync was: any real write beats it.
+struct Version {
+  // Bits 63..16: milliseconds since the Unix epoch. Bits 15..0: a counter that
+  // carries into the milliseconds.
+  uint64_t time = 0;
+  // The 64 random bits that name the issuing replica.
+  uint64_t replica = 0;
+
+  friend auto operator<=>(const Version&, const Version&) = default;
+};
+
+// The wall-clock part of `version`, in milliseconds since the Unix epoch.
+constexpr uint64_t WallMs(const Version& version) { return version.time >> 16; }
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_SKETCH_ELEMENT_VERSION_H_

@@ -1,0 +1,91 @@
+// The Distributed Bloom Filter (Ramabaja and Avdullahu, arXiv 1910.07782): a
+// Bloom filter whose mapping is derived from a seed that both sides share and
+// never use twice. Built and tested from stored element hashes alone, without
+// touching a key. What it says "no" to is surely missing on the other side.
+
+#ifndef ROCKSYNC_SKETCH_FILTER_DISTRIBUTED_BLOOM_FILTER_H_
+#define ROCKSYNC_SKETCH_FILTER_DISTRIBUTED_BLOOM_FILTER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sketch/element/element.h"
+#include "sketch/element/mapping.h"
+
+namespace rocksync {
+
+struct FilterShape {
+  uint64_t bits = 1;    // m, 1 .. kMaxReductionRange
+  uint32_t probes = 1;  // k, 1 .. kMaxProbes
+  friend bool operator==(const FilterShape&, const FilterShape&) = default;
+};
+inline constexpr uint32_t kMaxProbes = 64;
+
+// The smallest filter of n elements with at most this false positive rate in
+// (0, 1), by formula (1) of the paper, f = (1 - e^(-k n / m))^k: k is
+// round(log2(1/f)), at least 1, and m follows exactly from k. At 50 %: k = 1
+// and m = ceil(n / ln 2). m is cut to kMaxReductionRange.
+FilterShape ShapeFilter(uint64_t n, double false_positive_rate);
+
+// Formula (1): the expected false positive rate of n elements in this shape.
+double FalsePositiveRate(uint64_t n, const FilterShape& shape);
+
+// How many elements were added, from the number of bits that are set
+// (maximum likelihood: -(m / k) ln(1 - set / m)); infinite if all are.
+double EstimateCount(uint64_t bits_set, const FilterShape& shape);
+
+// The k derived hashes of one filter. Probe i of an element is
+// Place(hash, DeriveMapping(seed, kFilterPurpose, 64 * round + i), m).
+inline constexpr uint32_t kFilterPurpose = 1;
+class FilterMapping {
+ public:
+  FilterMapping(const MappingSeed& seed, uint64_t round, uint32_t probes,
+                Reduction reduction = Reduction::kMixed);
+  uint32_t probes() const { return static_cast<uint32_t>(keys_.size()); }
+  uint64_t Probe(const ElementHash& hash, uint32_t i, uint64_t m) const {
+    return Place(hash, keys_[i], m, reduction_);
+  }
+  const MappingKey& key(uint32_t i) const { return keys_[i]; }
+  Reduction reduction() const { return reduction_; }
+
+ private:
+  std::vector<MappingKey> keys_;
+  Reduction reduction_;
+};
+
+// Not thread-safe while elements are added. Bit p of the filter is bit p % 8
+// (least significant first) of byte p / 8; there are ceil(m / 8) bytes and
+// the spare bits of the last are 0.
+class DistributedBloomFilter {
+ public:
+  // An empty filter of `shape.bits` bits; the mapping must have shape.probes.
+  DistributedBloomFilter(const FilterShape& shape, FilterMapping mapping);
+
+  void Add(const ElementHash& hash);
+  // False: the element was surely never added.
+  bool MayContain(const ElementHash& hash) const;
+
+  // The same for many elements, several times faster. AppendMissing appends
+  // the ordinals of those that were surely never added, ascending.
+  void AddAll(std::span<const ElementHash> elements);
+  void AppendMissing(std::span<const ElementHash> elements,
+                     std::vector<uint32_t>* ordinals) const;
+
+  uint64_t CountBitsSet() const;
+  const FilterShape& shape() const { return shape_; }
+  const std::string& bytes() const { return bytes_; }
+  // Takes over received bytes; false if their number does not fit the shape.
+  bool SetBytes(std::string_view bytes);
+
+ private:
+  FilterShape shape_;
+  FilterMapping mapping_;
+  std::string bytes_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_SKETCH_FILTER_DISTRIBUTED_BLOOM_FILTER_H_

@@ -1,0 +1,46 @@
+// How many power sums to send, and how many more once some groups did not
+// decode: enough for most of them, since what is sent too much is lost and
+// what is too little costs half a round trip.
+
+#ifndef ROCKSYNC_SKETCH_PLANNING_SKETCH_SCHEDULE_H_
+#define ROCKSYNC_SKETCH_PLANNING_SKETCH_SCHEDULE_H_
+
+#include <cstdint>
+#include <span>
+
+namespace rocksync {
+
+// How much may fail in the first pass.
+enum class SumsMargin : uint8_t {
+  kFrugal = 0,  // about half: further passes are cheap
+  kAmple = 1,   // few: one more pass must do
+  kFinal = 2,   // nothing
+};
+
+// The first pass for groups of `mean` differences, known up to a factor of
+// `1 +- uncertainty`. `single`: there is one group, of just that many.
+uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
+                   bool single);
+
+// The passes over one sketch that the schedule aims for; what then fails is
+// better left to a retry under a fresh mapping, if there will be one anyway.
+inline constexpr uint32_t kPasses = 3;
+inline constexpr uint32_t kPassesAfterFilters = 2;
+inline constexpr uint32_t kHurriedPasses = 1;
+
+// If round trips matter: how many hidden elements make a retry cheaper than ids
+// wide enough to do without.
+inline constexpr double kHurriedRetry = 4;
+
+// The total for the groups that failed with `sums` in a pass, when the
+// `decoded` ones of that pass had these sizes and `passes_left` >= 1 more
+// passes are aimed for. Groups are taken for Poisson distributed with one mean,
+// estimated from the sizes and the failures. `single`: there is one group, of
+// which nothing is known but that it failed.
+uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
+                  uint32_t failed, uint32_t passes_left, bool hurry,
+                  bool single);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_SKETCH_PLANNING_SKETCH_SCHEDULE_H_

@@ -1,0 +1,408 @@
+// What commands on a database at rest leave behind, and what they say of one
+// that they do not take.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "replication/admin/json.h"
+#include "rocksdb/db.h"
+#include "rocksdb/utilities/backup_engine.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "rocksync/replicated_db.h"
+#include "tools/detach.h"
+#include "tools/diff.h"
+#include "tools/id.h"
+#include "tools/rescue.h"
+#include "tools/restamp.h"
+#include "tools/verify.h"
+
+namespace rocksync {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr fs::perms kReadable =
+    fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+constexpr fs::perms kEnterable =
+    fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+
+// Runs in a directory of its own, so that databases have relative names, as a
+// command has them.
+class OfflineCommandsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    before_ = fs::current_path();
+    std::string pattern = fs::temp_directory_path() / "rocksync_offline_XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    fs::permissions(root_, fs::perms::all);
+    fs::current_path(root_);
+    std::ofstream("secret", std::ios::binary) << std::string(32, '\7');
+    std::ofstream("other-secret", std::ios::binary) << std::string(32, '\10');
+    std::ofstream("hex-secret", std::ios::binary) << std::string(64, 'a');
+    ASSERT_TRUE(Open("db"));
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_TRUE(Ok(db_->Put({}, "k" + std::to_string(i), "v")));
+    }
+    id_ = HexId(db_->Identity().replica_id);
+  }
+  void TearDown() override {
+    db_.reset();
+    fs::current_path(before_);
+    fs::remove_all(root_);
+  }
+
+  static testing::AssertionResult Ok(const rocksdb::Status& status) {
+    return status.ok() ? testing::AssertionSuccess()
+                       : testing::AssertionFailure() << status.ToString();
+  }
+  testing::AssertionResult Open(const std::string& name) {
+    db_.reset();
+    ReplicatedDBOptions replication;
+    replication.cluster_name = "test";
+    replication.cluster_secret.fill(7);
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    ReplicatedDB* raw = nullptr;
+    const rocksdb::Status status =
+        ReplicatedDB::Open(options, replication, name, &raw);
+    db_.reset(raw);
+    return Ok(status);
+  }
+  void Close() {
+    ASSERT_TRUE(Ok(db_->Close()));
+    db_.reset();
+  }
+  void MakePlain(const std::string& name) {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* raw = nullptr;
+    ASSERT_TRUE(Ok(rocksdb::DB::Open(options, name, &raw)));
+    const std::unique_ptr<rocksdb::DB> plain(raw);
+    ASSERT_TRUE(Ok(plain->Put({}, "k", "v")));
+  }
+
+  // All lines of the newest OPTIONS file that say where the log is.
+  static std::vector<std::string> WalDirLines(const std::string& name) {
+    fs::path newest;
+    for (const auto& file : fs::directory_iterator(name)) {
+      const std::string base = file.path().filename();
+      if (base.starts_with("OPTIONS-") && base > newest.filename().string()) {
+        newest = file.path();
+      }
+    }
+    std::vector<std::string> found;
+    std::ifstream in(newest);
+    for (std::string line; std::getline(in, line);) {
+      if (line.find(" wal_dir=") == std::string::npos) continue;
+      found.push_back(line.substr(line.find("wal_dir=")));
+    }
+    return found;
+  }
+  // Names and sizes.
+  static std::vector<std::string> Files(const std::string& name) {
+    std::vector<std::string> files;
+    for (const auto& file : fs::directory_iterator(name)) {
+      files.push_back(file.path().string() + " " +
+                      std::to_string(fs::file_size(file)));
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+
+  Credentials Right() const {
+    Credentials credentials;
+    credentials.cluster = "test";
+    credentials.secret_file = "secret";
+    return credentials;
+  }
+  int Detach(const std::string& name) {
+    Clear();
+    return RunDetach({name}, out_, err_);
+  }
+  int Restamp(const std::string& name, const Credentials& credentials) {
+    Clear();
+    RestampToolOptions options;
+    options.directory = name;
+    options.credentials = credentials;
+    return RunRestamp(options, out_, err_);
+  }
+  int Id(const std::string& name) {
+    Clear();
+    return RunId({name}, out_, err_);
+  }
+  int Diff(const std::string& left, const std::string& right) {
+    Clear();
+    DiffOptions options;
+    options.left = left;
+    options.right = right;
+    return RunDiff(options, out_, err_);
+  }
+  int Verify(const std::string& left, const std::string& right) {
+    Clear();
+    VerifyToolOptions options;
+    options.left = left;
+    options.right = right;
+    options.credentials = Right();
+    return RunVerify(options, out_, err_);
+  }
+  int Rescue(const std::string& name, const std::string& against) {
+    Clear();
+    RescueOptions options;
+    options.directory = name;
+    options.against = against;
+    options.output = "rescued";
+    options.credentials = Right();
+    return RunRescue(options, out_, err_);
+  }
+  void Clear() {
+    out_.str("");
+    err_.str("");
+  }
+
+  std::string before_;
+  std::string root_;
+  std::string id_;
+  std::unique_ptr<ReplicatedDB> db_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+// Whoever opens a copy with its OPTIONS file must not write to the log of the
+// original.
+TEST_F(OfflineCommandsTest, NoCommandWritesWhereTheLogIs) {
+  Close();
+  ASSERT_EQ(WalDirLines("db"), std::vector<std::string>());
+  ASSERT_EQ(Restamp("db", Right()), 0) << err_.str();
+  EXPECT_EQ(WalDirLines("db"), std::vector<std::string>());
+  Credentials wrong = Right();
+  wrong.secret_file = "other-secret";
+  EXPECT_EQ(Restamp("db", wrong), 2);
+  EXPECT_EQ(WalDirLines("db"), std::vector<std::string>());
+  fs::copy("db", "copy");
+  EXPECT_EQ(Diff("db", "copy"), kDiffEqual) << err_.str();
+  EXPECT_EQ(Id("copy"), 0) << err_.str();
+  ASSERT_EQ(Detach("copy"), 0) << err_.str();
+  EXPECT_EQ(WalDirLines("copy"), std::vector<std::string>());
+}
+
+TEST_F(OfflineCommandsTest, ARefusedRestampLeavesTheReplicaAsItWas) {
+  Close();
+  const std::vector<std::string> before = Files("db");
+  Credentials wrong = Right();
+  wrong.secret_file = "other-secret";
+  EXPECT_EQ(Restamp("db", wrong), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("the cluster's secret is not the one"));
+  EXPECT_EQ(Files("db"), before);
+  wrong = Right();
+  wrong.cluster = "another";
+  EXPECT_EQ(Restamp("db", wrong), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("belongs to cluster 'test'"));
+  EXPECT_EQ(Files("db"), before);
+  fs::copy("db", "copy");
+  EXPECT_EQ(Verify("db", "copy"), kVerifyEqual) << err_.str();
+  ASSERT_TRUE(Open("db"));
+  EXPECT_TRUE(db_->Adoption().done);
+}
+
+TEST_F(OfflineCommandsTest, OneThatSomebodyWroteToIsDescribed) {
+  Close();
+  {
+    rocksdb::DB* raw = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    ASSERT_TRUE(Ok(rocksdb::DB::Open(
+        {}, "db", {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw)));
+    const std::unique_ptr<rocksdb::DB> plain(raw);
+    ASSERT_TRUE(Ok(plain->Put({}, "k", "v")));
+    for (auto* handle : handles) {
+      ASSERT_TRUE(Ok(plain->DestroyColumnFamilyHandle(handle)));
+    }
+  }
+  const std::vector<std::string> before = Files("db");
+  EXPECT_EQ(Restamp("db", Right()), 2);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("the database db was written to since its last clean "
+                        "close, and its index was not compared with it since"));
+  EXPECT_THAT(err_.str(), HasSubstr("open it once with its program"));
+  EXPECT_EQ(Files("db"), before);
+}
+
+TEST_F(OfflineCommandsTest, TheIdOfACopyIsNotItsOwn) {
+  {
+    rocksdb::Checkpoint* raw = nullptr;
+    ASSERT_TRUE(Ok(rocksdb::Checkpoint::Create(db_.get(), &raw)));
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+    ASSERT_TRUE(Ok(checkpoint->CreateCheckpoint("checkpoint")));
+    rocksdb::BackupEngine* engine = nullptr;
+    ASSERT_TRUE(Ok(rocksdb::BackupEngine::Open(
+        rocksdb::Env::Default(), rocksdb::BackupEngineOptions("backup"),
+        &engine)));
+    const std::unique_ptr<rocksdb::BackupEngine> backup(engine);
+    ASSERT_TRUE(Ok(backup->CreateNewBackup(db_.get())));
+    ASSERT_TRUE(Ok(backup->RestoreDBFromLatestBackup("restored", "restored")));
+  }
+  Close();
+  for (const std::string name : {"checkpoint", "restored"}) {
+    EXPECT_EQ(Id(name), 2);
+    EXPECT_EQ(out_.str(), "");
+    EXPECT_THAT(err_.str(), HasSubstr(name + " is a copy of replica " + id_));
+    EXPECT_THAT(err_.str(), HasSubstr("open_copy_as_new_replica"));
+    EXPECT_THAT(err_.str(), HasSubstr("it gets an id of its own"));
+  }
+  ASSERT_EQ(Id("db"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), id_ + "\n");
+  // Put back in place of what was written since.
+  fs::copy("db", "older");
+  ASSERT_TRUE(Open("db"));
+  ASSERT_TRUE(Ok(db_->Put({}, "later", "v")));
+  Close();
+  fs::copy("db/ROCKSYNC", "older/ROCKSYNC",
+           fs::copy_options::overwrite_existing);
+  EXPECT_EQ(Id("older"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("not in the state that it was left in"));
+}
+
+TEST_F(OfflineCommandsTest, OneInUseIsSaidToBe) {
+  for (const int code :
+       {Detach("db"), Restamp("db", Right()), Id("db"), Diff("db", "db2")}) {
+    EXPECT_EQ(code, 2);
+  }
+  EXPECT_EQ(Detach("db"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("db: is in use, stop its program first"));
+  EXPECT_EQ(Restamp("db", Right()), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("db: is in use, stop its program first"));
+  EXPECT_EQ(Id("db"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("db: is in use, stop its program first"));
+  ASSERT_TRUE(Ok(db_->Put({}, "still", "there")));
+}
+
+TEST_F(OfflineCommandsTest, ADirectoryThatCannotBeWrittenIsNotCalledInUse) {
+  Close();
+  const bool root = geteuid() == 0;
+  fs::permissions("db", kReadable | kEnterable);
+  if (root) {
+    for (const auto& file : fs::directory_iterator("db")) {
+      fs::permissions(file.path(), kReadable);
+    }
+    ASSERT_EQ(seteuid(65534), 0);
+  } else {
+    fs::permissions("db/LOCK", fs::perms::owner_read);
+  }
+  const auto say = [this](int code) {
+    return std::to_string(code) + " " + err_.str();
+  };
+  std::vector<std::string> said;
+  said.push_back(say(Id("db")));
+  said.push_back(say(Diff("db", "secret")));
+  said.push_back(say(Detach("db")));
+  said.push_back(say(Restamp("db", Right())));
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  fs::permissions("db", fs::perms::owner_all);
+  for (const std::string& error : said) {
+    EXPECT_THAT(error, HasSubstr("2 "));
+    EXPECT_THAT(error, HasSubstr("cannot write db/LOCK: run as the user of its "
+                                 "program"));
+    EXPECT_THAT(error, Not(HasSubstr("in use")));
+  }
+}
+
+// The lock can be taken, and the directory takes no new file.
+TEST_F(OfflineCommandsTest, ADirectoryThatTakesNoFileIsNamed) {
+  Close();
+  const bool root = geteuid() == 0;
+  fs::permissions("db", kReadable | kEnterable);
+  for (const auto& file : fs::directory_iterator("db")) {
+    fs::permissions(file.path(), kReadable | fs::perms::owner_write |
+                                     fs::perms::group_write |
+                                     fs::perms::others_write);
+  }
+  if (root) {
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  const int detached = Detach("db");
+  const std::string of_detach = err_.str();
+  const int restamped = Restamp("db", Right());
+  const std::string of_restamp = err_.str();
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  fs::permissions("db", fs::perms::owner_all);
+  EXPECT_EQ(detached, 2);
+  EXPECT_EQ(restamped, 2);
+  for (const std::string& error : {of_detach, of_restamp}) {
+    EXPECT_THAT(error, HasSubstr("cannot write db/"));
+    EXPECT_THAT(error, HasSubstr("run as the user of its program"));
+  }
+}
+
+TEST_F(OfflineCommandsTest, OneDirectoryTwiceIsNoComparison) {
+  Close();
+  EXPECT_EQ(Diff("db", "db/"), kDiffError);
+  EXPECT_THAT(err_.str(), HasSubstr("both arguments are one directory"));
+  EXPECT_EQ(Verify("db", root_ + "/db"), kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr("both arguments are one directory"));
+  fs::create_directory_symlink("db", "link");
+  EXPECT_EQ(Rescue("db", "link"), kRescueError);
+  EXPECT_THAT(err_.str(), HasSubstr("both arguments are one directory"));
+}
+
+TEST_F(OfflineCommandsTest, APlainDatabaseHasNoId) {
+  MakePlain("plain");
+  EXPECT_EQ(Id("plain"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("it is a plain database, not a replica"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr("already")));
+  EXPECT_EQ(Restamp("plain", Right()), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("it is a plain database, not a replica"));
+  EXPECT_EQ(Detach("plain"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("it is a plain database already"));
+}
+
+TEST_F(OfflineCommandsTest, ASecretInHexIsToldFromOne) {
+  Close();
+  Credentials credentials = Right();
+  credentials.secret_file = "hex-secret";
+  EXPECT_EQ(Restamp("db", credentials), 2);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("hex-secret has 64 bytes: 32 raw bytes are needed "
+                        "(not hex, no newline)"));
+}
+
+TEST_F(OfflineCommandsTest, WhatToWriteForALogElsewhereIsPrinted) {
+  Close();
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.wal_dir = root_ + "/log";
+  rocksdb::DB* raw = nullptr;
+  ASSERT_TRUE(Ok(rocksdb::DB::Open(options, "far", &raw)));
+  ASSERT_TRUE(Ok(raw->Put({}, "k", "v")));
+  delete raw;
+  fs::copy("far", "b2");
+  EXPECT_EQ(Diff("b2", "db"), kDiffError);
+  EXPECT_THAT(err_.str(), HasSubstr("--wal-dir b2=b2"));
+  Clear();
+  DiffOptions diff;
+  diff.left = "b2";
+  diff.right = "db";
+  diff.wal_dirs = {"b3=b3"};
+  EXPECT_EQ(RunDiff(diff, out_, err_), kDiffError);
+  EXPECT_THAT(err_.str(), HasSubstr("--wal-dir b3=b3 names no directory"));
+  EXPECT_THAT(err_.str(), HasSubstr("--wal-dir b2=LOGDIR"));
+}
+
+}  // namespace
+}  // namespace rocksync

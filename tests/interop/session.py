@@ -1,0 +1,494 @@
+"""A session: compare, find what differs, ship it, prove equality
+(protocol.md, "Turns", "A session", "Shipping")."""
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Optional, Protocol
+
+import messages as m
+from adaptive import AdaptiveExchange
+from bloom import BloomExchange
+from elements import Digest, Pair, digest
+from handshake import Link
+from messages import Entry, Message
+from store import Store
+from wire import ProtocolError, Reader, fixed, string, varint
+
+TURN_BYTES = 1 << 20
+CHUNK_BYTES = 256 << 10
+MESSAGE_BYTES = 256 << 10
+MAX_ROUNDS = 64
+
+FamilyKey = tuple[bytes, bytes]
+
+
+class Exchange(Protocol):
+    """One side of an exchange."""
+    done: bool
+    candidates: list[int]
+    log: list[str]
+
+    def outgoing(self) -> list[bytes]: ...
+
+    def receive(self, payload: bytes) -> None: ...
+
+
+class SessionEnded(Exception):
+    """The peer said End (protocol.md, type 15), or we gave up."""
+
+    def __init__(self, reason: int, text: str) -> None:
+        super().__init__(f"end {reason}: {text}")
+        self.reason = reason
+
+
+@dataclass
+class Result:
+    """How a session ended: `equal` is the proof."""
+    equal: bool
+    digest: Digest
+    rounds: int = 0
+    exchanges: int = 0
+
+
+@dataclass
+class Mode:
+    """How exchanges are made: a rate for Bloom filters only, else adaptive."""
+    rate: Optional[float] = None
+    round_trips: bool = False
+
+
+class Session:
+    """One session over a link, as initiator or responder."""
+
+    def __init__(self, link: Link, store: Store, mode: Mode, trace: "list[str] | None" = None) -> None:
+        self.link, self.store, self.mode = link, store, mode
+        self.number = link.sessions
+        link.sessions += 1
+        self.trace = trace
+        with store.lock:
+            self.held: dict[FamilyKey, Pair] = store.snapshot()
+        self.result: Optional[Result] = None
+        self.exchanges = self.rounds = 0
+        self.told: set[int] = set()  # elements offered or sent: once in a session
+        self.sent: set[int] = set()  # of them, those sent as winners
+        self.refused = False  # the peer refused a pair (Summary, bit 6)
+        self.round_moved = True  # this round offered or sent something
+        self.barren = 0  # rounds in a row without any pair
+        self.exchange: Optional[Exchange] = None
+        self.peer_count = 0
+        self.answer: Optional[Digest] = None  # a summary to be answered
+        self._begin_round()
+
+    # -- turns
+
+    def _send(self, turn: list[Message]) -> None:
+        if not turn:
+            turn = [Message(m.PASS, 0, b"")]
+        turn[-1].flags |= m.LAST
+        for message in turn:
+            if self.trace is not None:
+                self.trace.append("> " + message.bytes()[:200].hex())
+            self.link.connection.send(message.bytes())
+
+    def _receive_message(self) -> Message:
+        while True:
+            message = m.parse(self.link.connection.receive())
+            if self.trace is not None:
+                self.trace.append("< " + message.bytes()[:200].hex())
+            if message.kind != m.HEARTBEAT:
+                return message
+
+    def initiate(self) -> Result:
+        """Runs the session as its initiator."""
+        d = self._digest()
+        flags, options = 0, b""
+        if self.mode.round_trips:
+            flags |= m.BIT5
+        if self.mode.rate is not None:
+            flags |= m.BIT6
+            options = b"\1" + fixed(max(1, round(self.mode.rate * 65536)), 2)
+        self._send([Message(m.HELLO, flags, varint(d.count) + fixed(d.sum, 16) + options)])
+        return self._loop()
+
+    def respond(self, hello: Message) -> Result:
+        """Runs the session as responder to a Hello."""
+        if self.trace is not None:
+            self.trace.append("< " + hello.bytes().hex())
+        r = Reader(hello.body)
+        theirs = Digest(r.varint(), r.fixed(16))
+        self.mode = Mode(None, bool(hello.flags & m.BIT5))
+        if hello.flags & m.BIT6:
+            options = r.fixed(1)
+            if options & 1:
+                self.mode.rate = r.fixed(2) / 65536
+            if options & 0x10:
+                r.varint()
+            if options & ~0x13:
+                self._send([Message(m.END, 0, b"\2not implemented")])
+                raise SessionEnded(2, f"options {options:#x} are not implemented here")
+        r.expect_end()
+        self.answer = theirs
+        self._send(self._compose())
+        return self.result or self._loop()
+
+    def _loop(self) -> Result:
+        while self.result is None:
+            while True:
+                message = self._receive_message()
+                self._take(message)
+                if message.last:
+                    break
+            self._end_of_peer_turn()
+            if self.result is None:
+                self._send(self._compose())
+        return self.result
+
+    # -- what comes in
+
+    def _take(self, message: Message) -> None:
+        handler = {
+            m.EQUAL: self._take_equal, m.DIFFERS: self._take_differs,
+            m.SUMMARY: self._take_summary, m.PAYLOAD: self._take_payload,
+            m.PASS: lambda b: None, m.OFFERS: self._take_offers,
+            m.WANTS: self._take_wants, m.VALUES: self._take_values,
+            m.CHUNK: self._take_chunk, m.PAIRS: self._take_pairs,
+            m.END: self._take_end, m.ABANDON: self._take_abandon,
+        }.get(message.kind)
+        if handler is None:
+            raise ProtocolError(f"type {message.kind} is not implemented here")
+        if message.kind == m.SUMMARY and message.flags & m.BIT6:
+            self.refused = True
+        if message.kind in (m.OFFERS, m.VALUES, m.PAIRS, m.CHUNK):
+            self.round_moved = True
+        handler(message.body)
+        self.peer_idle = message.kind in m.IDLE_TYPES and bool(message.flags & m.BIT6)
+
+    def _take_end(self, body: bytes) -> None:
+        raise SessionEnded(body[0], body[1:].decode("utf-8", "replace"))
+
+    def _take_equal(self, body: bytes) -> None:
+        if self.summarised != self._digest():
+            raise ProtocolError("equal, but our set changed since it was summarised")
+        self._finish(proven=not body)
+
+    def _take_differs(self, body: bytes) -> None:
+        r = Reader(body)
+        count = r.varint()
+        r.expect_end()
+        self._start_round(count, opener=False)
+
+    def _take_abandon(self, body: bytes) -> None:
+        raise SessionEnded(4, "abandoned")
+
+    def _take_summary(self, body: bytes) -> None:
+        r = Reader(body)
+        self.answer = Digest(r.varint(), r.fixed(16))
+
+    def _take_payload(self, body: bytes) -> None:
+        if self.exchange is None:
+            raise ProtocolError("a payload without an exchange")
+        self.exchange.receive(body)
+
+    def _take_offers(self, body: bytes) -> None:
+        for e in m.decode_entries(body, offers=True):
+            family = self._family(e.family)
+            key = (family, e.key)
+            self.offered_to_me.append((key, e))
+            self.keys_offered_to_me.add(key)
+
+    def _take_wants(self, body: bytes) -> None:
+        wanted = m.decode_wants(body, len(self.unanswered))
+        for pair, kind, want in zip(
+                [p for p, _ in self.unanswered], [k for _, k in self.unanswered], wanted):
+            if want and kind == 2:
+                self.values_to_send.append(pair.value or b"")
+        self.unanswered = []
+
+    def _take_chunk(self, body: bytes) -> None:
+        self.chunk += body
+
+    def _take_values(self, body: bytes) -> None:
+        r = Reader(body)
+        while not r.done():
+            if not self.values_to_come:
+                raise ProtocolError("a value that was not wanted")
+            key, e = self.values_to_come.pop(0)
+            size = r.varint()
+            if size == 0:
+                self.chunk = b""
+                continue
+            value = self.chunk + r.bytes(size - 1)
+            self.chunk = b""
+            self._gain(key, e, value)
+
+    def _take_pairs(self, body: bytes) -> None:
+        entries = m.decode_entries(body, offers=False, head=self.chunk)
+        self.chunk = b""
+        for e in entries:
+            key = (self._family(e.family), e.key)
+            self._gain(key, e, e.value if e.kind == 1 else None)
+
+    def _end_of_peer_turn(self) -> None:
+        """Judges the offers of a turn: Wants, and our own winners."""
+        self.wants: list[bool] = []
+        for key, e in self.offered_to_me:
+            mine = self.held.get(key)
+            self.wants.append(self._judge_offer(key, e, mine))
+        if self.offered_to_me:
+            self.reached = max(self.store.hasher.position(*k) for k, _ in self.offered_to_me)
+        self.offered_to_me = []
+
+    def _judge_offer(self, key: FamilyKey, e: Entry, mine: Optional[Pair]) -> bool:
+        if e.kind != 2:
+            pair = self.store.hasher.pair(*key, e.version, e.value if e.kind else None)
+            if pair.beats(mine):
+                self._gain_pair(pair)
+                return True
+            self._send_winner(mine, pair.element)
+            return False
+        if mine is None or e.version > mine.version:
+            wanted = True
+        elif e.version == mine.version and mine.value is not None and e.element is not None:
+            wanted = e.element > mine.element
+        else:
+            wanted = False
+        if wanted:
+            self.values_to_come.append((key, e))
+        elif mine is not None and (mine.version > e.version or mine.value is None
+                                   or e.element != mine.element):
+            self._send_winner(mine, None)
+        return wanted
+
+    def _send_winner(self, mine: Optional[Pair], element: Optional[int]) -> None:
+        if mine is not None and mine.element != element and mine.element not in self.sent:
+            self.told.add(mine.element)
+            self.sent.add(mine.element)
+            self.winners.append(mine)
+
+    def _gain(self, key: FamilyKey, e: Entry, value: Optional[bytes]) -> None:
+        pair = self.store.hasher.pair(*key, e.version, value)
+        if e.element is not None and e.element != pair.element:
+            raise ProtocolError("another value than was offered")
+        mine = self.held.get(key)
+        if pair.beats(mine):
+            self._gain_pair(pair)
+        else:
+            self._send_winner(mine, pair.element)
+
+    def _gain_pair(self, pair: Pair) -> None:
+        self.held[pair.family, pair.key] = pair
+        self.told.add(pair.element)
+        self.store.apply(pair)
+
+    def _family(self, ordinal: int) -> bytes:
+        if ordinal >= len(self.store.families):
+            raise ProtocolError("no such family")
+        return self.store.families[ordinal]
+
+    # -- rounds
+
+    def _digest(self) -> Digest:
+        self.summarised = digest([p.element for p in self.held.values()])
+        return self.summarised
+
+    def _finish(self, proven: bool) -> None:
+        self.result = Result(proven, self._digest(), self.rounds, self.exchanges)
+
+    def _begin_round(self) -> None:
+        """Forgets what belongs to one round."""
+        self.exchange = None
+        self.shipping = False
+        self.leader = False
+        self.candidates: list[Pair] = []
+        self.keys_offered_to_me: set[FamilyKey] = set()
+        self.offered_to_me: list[tuple[FamilyKey, Entry]] = []
+        self.reached = -1
+        self.unanswered: list[tuple[Pair, int]] = []
+        self.values_to_send: list[bytes] = []
+        self.values_to_come: list[tuple[FamilyKey, Entry]] = []
+        self.winners: list[Pair] = []
+        self.wants = []
+        self.chunk = b""
+        self.peer_idle = False
+
+    def _seed(self) -> bytes:
+        """The mapping seed of the next exchange (protocol.md, "A round")."""
+        seed = hashlib.sha256(
+            b"rocksync exchange" + self.link.dialer_nonce + self.link.listener_nonce
+            + fixed(self.number, 8) + fixed(self.exchanges, 8)).digest()
+        self.exchanges += 1
+        return seed
+
+    def _start_round(self, peer_count: int, opener: bool) -> None:
+        self._begin_round()
+        self.rounds += 1
+        self.round_moved = False
+        if self.rounds > MAX_ROUNDS:
+            raise SessionEnded(5, "too many rounds")
+        self.peer_count = peer_count
+        self.peer_empty = peer_count == 0
+        if not self.held or not peer_count:
+            self._ship(list(self.held.values()))
+            return
+        elements = [p.element for p in self.held.values()]
+        seed = self._seed()
+        if self.mode.rate is not None:
+            self.exchange = BloomExchange(
+                elements, len(elements), peer_count, seed, opener, self.mode.rate)
+        else:
+            self.exchange = AdaptiveExchange(
+                elements, len(elements), peer_count, seed, opener, self.mode.round_trips)
+
+    def _ship(self, candidates: list[Pair]) -> None:
+        self.shipping = True
+        self.candidates = sorted(candidates, key=Pair.order)
+
+    # -- what goes out
+
+    def _compose(self) -> list[Message]:
+        turn: list[Message] = []
+        if self.answer is not None:
+            theirs, self.answer = self.answer, None
+            mine = self._digest()
+            if mine == theirs:
+                self._finish(proven=True)
+                return [Message(m.EQUAL, 0, b"")]
+            self.barren = 0 if self.round_moved else self.barren + 1
+            if self.refused and not self.round_moved or self.barren >= 20:
+                reason = 4 if self.refused else 5
+                self._send([Message(m.END, 0, bytes([reason]))])
+                raise SessionEnded(reason, "given up here")
+            turn.append(Message(m.DIFFERS, 0, varint(mine.count)))
+            self._start_round(theirs.count, opener=True)
+        if self.exchange is not None and not self.shipping:
+            turn += [Message(m.PAYLOAD, 0, p) for p in self.exchange.outgoing()]
+            if self.exchange.done and self.trace is not None:
+                self.trace.append("exchange " + "; ".join(self.exchange.log))
+            if not self.exchange.done:
+                return turn
+            # The first to be done leads; then no offers have come yet.
+            self.leader = not self.keys_offered_to_me and not self.peer_idle
+            found = set(self.exchange.candidates)
+            self._ship([p for p in self.held.values() if p.element in found])
+        return self._compose_shipping(turn)
+
+    def _compose_shipping(self, turn: list[Message]) -> list[Message]:
+        answerable = False
+        if self.wants:
+            turn.append(Message(m.WANTS, 0, m.encode_wants(self.wants)))
+            self.wants = []
+        turn += self._compose_values()
+        if self.winners and not self.value_cut:
+            turn += self._compose_entries(m.PAIRS, self.winners)
+            self.winners = []
+            answerable = True
+        offers = [] if self.values_to_send else self._due_candidates()
+        if offers:
+            answerable = True
+            kind = m.PAIRS if self.peer_empty else m.OFFERS
+            turn += self._compose_entries(kind, offers)
+        if any(x.kind in (m.OFFERS, m.VALUES, m.PAIRS) for x in turn):
+            self.round_moved = True
+        idle = not self.candidates and not self.winners
+        if (idle and self.peer_idle and not self.values_to_come and not answerable
+                and not self.values_to_send):
+            d = self._digest()
+            turn.append(Message(m.SUMMARY, 0, varint(d.count) + fixed(d.sum, 16)))
+            return turn
+        if not turn:
+            turn.append(Message(m.PASS, 0, b""))
+        if idle and turn[-1].kind in m.IDLE_TYPES:
+            turn[-1].flags |= m.BIT6
+        return turn
+
+    def _due_candidates(self) -> list[Pair]:
+        """Candidates to offer now, as many as a turn holds."""
+        due: list[Pair] = []
+        size = 0
+        while self.candidates and size < TURN_BYTES:
+            p = self.candidates[0]
+            if (not self.leader and not self.peer_idle and not self.peer_empty
+                    and p.position > self.reached):
+                break
+            self.candidates.pop(0)
+            if p.element in self.told or (p.family, p.key) in self.keys_offered_to_me:
+                continue
+            if self.held.get((p.family, p.key)) is not p:
+                continue
+            self.told.add(p.element)
+            due.append(p)
+            size += len(p.key) + 32 + (len(p.value or b"") if self.peer_empty else 0)
+        return due
+
+    def _compose_values(self) -> list[Message]:
+        """Values that were wanted, as many as a turn holds; a large one is cut, and
+        goes on in the next turn."""
+        out: list[Message] = []
+        body = b""
+        sent = 0
+        self.value_cut = False
+        while self.values_to_send and sent < TURN_BYTES:
+            value = self.values_to_send.pop(0)
+            if len(value) > CHUNK_BYTES and body:
+                out.append(Message(m.VALUES, 0, body))
+                body = b""
+            while len(value) > CHUNK_BYTES and sent < TURN_BYTES:
+                out.append(Message(m.CHUNK, 0, value[:CHUNK_BYTES]))
+                value = value[CHUNK_BYTES:]
+                sent += CHUNK_BYTES
+            if len(value) > CHUNK_BYTES:
+                self.values_to_send.insert(0, value)
+                self.value_cut = True
+                break
+            sent += len(value)
+            body += varint(len(value) + 1) + value
+            if len(body) > MESSAGE_BYTES:
+                out.append(Message(m.VALUES, 0, body))
+                body = b""
+        if body:
+            out.append(Message(m.VALUES, 0, body))
+        return out
+
+    def _compose_entries(self, kind: int, pairs: list[Pair]) -> list[Message]:
+        out: list[Message] = []
+        entries: list[Entry] = []
+        size = 0
+
+        def flush() -> None:
+            nonlocal entries, size
+            if entries:
+                out.append(Message(kind, 0, m.encode_entries(entries)))
+            entries, size = [], 0
+
+        for p in pairs:
+            e = self._entry(p, kind)
+            if e.kind == 1 and e.size > CHUNK_BYTES:
+                flush()
+                out += self._chunks(e)
+            entries.append(e)
+            size += len(e.key) + 32 + len(e.value or b"")
+            if kind == m.OFFERS:
+                self.unanswered.append((p, e.kind))
+            if size > MESSAGE_BYTES:
+                flush()
+        flush()
+        return out
+
+    def _chunks(self, e: Entry) -> list[Message]:
+        """Cuts the beginning of a large value off, as Chunk messages."""
+        out = []
+        value = e.value or b""
+        while len(value) > CHUNK_BYTES:
+            out.append(Message(m.CHUNK, 0, value[:CHUNK_BYTES]))
+            value = value[CHUNK_BYTES:]
+        e.value, e.size = value, len(value)
+        return out
+
+    def _entry(self, p: Pair, kind: int) -> Entry:
+        family = self.store.families.index(p.family)
+        if p.value is None:
+            return Entry(family, p.key, p.version, 0, 0)
+        if kind == m.OFFERS and p.value:
+            return Entry(family, p.key, p.version, 2, len(p.value), p.element)
+        return Entry(family, p.key, p.version, 1, len(p.value), None, p.value)

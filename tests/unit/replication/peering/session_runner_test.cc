@@ -1,0 +1,189 @@
+#include "replication/peering/session_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <thread>
+
+#include "replication/session/messages.h"
+#include "tests/support/memory_transport.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Says what it is told to, expects what it is told to, in turns of one message.
+class ScriptedSession : public Session {
+ public:
+  ScriptedSession(bool first, int turns) : mine_(first), left_(turns) {}
+
+  bool NextMessage(std::string* out) override {
+    if (!mine_ || left_ == 0) return false;
+    *out = "turn " + std::to_string(left_--);
+    mine_ = false;
+    return true;
+  }
+  absl::Status Receive(std::string_view message) override {
+    received_.emplace_back(message);
+    if (message == "nonsense") {
+      left_ = 1;
+      mine_ = true;
+      return status_ = absl::InvalidArgumentError("that is nonsense");
+    }
+    --left_;
+    mine_ = true;
+    return absl::OkStatus();
+  }
+  bool done() const override { return left_ == 0; }
+  absl::Status status() const override { return status_; }
+  const SessionReport& report() const override { return report_; }
+
+  const std::deque<std::string>& received() const { return received_; }
+
+ private:
+  bool mine_;
+  int left_;
+  std::deque<std::string> received_;
+  absl::Status status_;
+  SessionReport report_;
+};
+
+class SessionRunnerTest : public ::testing::Test {
+ protected:
+  SessionRunEnd Run(Session* session, Connection* connection,
+                    std::string first = "") {
+    Heartbeat heartbeat(connection, timeout_, [this] { return cancelled_; });
+    return DriveSession({.io_timeout = timeout_,
+                         .cancelled = [this] { return cancelled_; },
+                         .heartbeat = &heartbeat,
+                         .bytes = &bytes_},
+                        std::move(first), session, connection);
+  }
+  milliseconds timeout_{10'000};
+  bool cancelled_ = false;
+  TokenBucket bytes_;
+  const std::string beat_{static_cast<char>(MessageType::kHeartbeat)};
+  MemoryPipe pipe_ = NewMemoryPipe();
+  ScriptedSession near_{true, 6};
+};
+
+TEST_F(SessionRunnerTest, TakesTurnsUntilBothAreDone) {
+  ScriptedSession far(false, 6);
+  SessionRunEnd far_end;
+  std::thread other([&] {
+    std::string first;
+    ASSERT_TRUE(pipe_.listener->Receive(&first, timeout_).ok());
+    far_end = Run(&far, pipe_.listener.get(), first);
+  });
+  const SessionRunEnd end = Run(&near_, pipe_.dialer.get());
+  other.join();
+  EXPECT_TRUE(end.status.ok()) << end.status.ToString();
+  EXPECT_TRUE(end.connection_usable);
+  EXPECT_TRUE(far_end.connection_usable);
+  EXPECT_EQ(far.received(),
+            (std::deque<std::string>{"turn 6", "turn 4", "turn 2"}));
+  EXPECT_EQ(near_.received(),
+            (std::deque<std::string>{"turn 5", "turn 3", "turn 1"}));
+}
+
+TEST_F(SessionRunnerTest, LargeFramesBelongToSessions) {
+  const std::string large(kMaxSetupFrameBytes + 1, 'x');
+  ScriptedSession one(true, 2);
+  ASSERT_TRUE(pipe_.listener->Send(large, timeout_).ok());
+  ASSERT_TRUE(Run(&one, pipe_.dialer.get()).status.ok());
+  EXPECT_EQ(one.received(), std::deque<std::string>{large});
+  ASSERT_TRUE(pipe_.listener->Send(large, timeout_).ok());
+  std::string frame;
+  EXPECT_TRUE(pipe_.dialer->Receive(&frame, timeout_).IsCorruption());
+}
+
+TEST_F(SessionRunnerTest, ASilentPeer) {
+  timeout_ = milliseconds(50);
+  const SessionRunEnd end = Run(&near_, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsTimedOut()) << end.status.ToString();
+  EXPECT_FALSE(end.connection_usable);
+}
+
+TEST_F(SessionRunnerTest, APeerThatGoes) {
+  pipe_.listener->Close();
+  const SessionRunEnd end = Run(&near_, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsIOError()) << end.status.ToString();
+  EXPECT_FALSE(end.connection_usable);
+}
+
+// Each lets this side wait anew; the session hears of none.
+TEST_F(SessionRunnerTest, HeartbeatsAreNoMessages) {
+  ScriptedSession one(true, 2);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(pipe_.listener->Send(beat_, timeout_).ok());
+  }
+  ASSERT_TRUE(pipe_.listener->Send("done", timeout_).ok());
+  const SessionRunEnd end = Run(&one, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.ok()) << end.status.ToString();
+  EXPECT_EQ(one.received(), (std::deque<std::string>{"done"}));
+}
+
+TEST_F(SessionRunnerTest, HeartbeatsAreNoExcuseForEver) {
+  timeout_ = milliseconds(20);
+  std::thread other([&] {
+    while (pipe_.listener->Send(beat_, timeout_).ok()) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  const SessionRunEnd end = Run(&near_, pipe_.dialer.get());
+  pipe_.dialer->Close();
+  other.join();
+  EXPECT_TRUE(end.status.IsTimedOut()) << end.status.ToString();
+  EXPECT_FALSE(end.connection_usable);
+  EXPECT_TRUE(near_.received().empty());
+}
+
+TEST_F(SessionRunnerTest, NoHeartbeatWhileNobodyWaits) {
+  timeout_ = milliseconds(4);
+  Heartbeat heartbeat(pipe_.dialer.get(), timeout_,
+                      [this] { return cancelled_; });
+  std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_FALSE(heartbeat.Poll());
+  std::string message;
+  EXPECT_TRUE(pipe_.listener->Receive(&message, timeout_).IsTimedOut());
+
+  heartbeat.PeerWaits(Heartbeat::Clock::now());
+  std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_FALSE(heartbeat.Poll());
+  ASSERT_TRUE(pipe_.listener->Receive(&message, milliseconds(1'000)).ok());
+  EXPECT_EQ(message, "\x1a");
+  EXPECT_TRUE(Heartbeat::Is(message));
+  cancelled_ = true;
+  EXPECT_TRUE(heartbeat.Poll());
+}
+
+TEST_F(SessionRunnerTest, NonsenseIsAnsweredByLastWords) {
+  ASSERT_TRUE(pipe_.listener->Send("nonsense", timeout_).ok());
+  const SessionRunEnd end = Run(&near_, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsInvalidArgument()) << end.status.ToString();
+  EXPECT_FALSE(end.connection_usable);
+  std::string message;
+  ASSERT_TRUE(pipe_.listener->Receive(&message, timeout_).ok());
+  ASSERT_TRUE(pipe_.listener->Receive(&message, timeout_).ok());
+  EXPECT_EQ(message, "turn 1");
+}
+
+TEST_F(SessionRunnerTest, CancelledWhileTheRateHoldsItBack) {
+  bytes_.SetRate(1);
+  (void)bytes_.Charge(1'000'000, TokenBucket::Clock::now());
+  cancelled_ = true;
+  const SessionRunEnd end = Run(&near_, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsAborted()) << end.status.ToString();
+}
+
+TEST_F(SessionRunnerTest, TheRateNeverHoldsBackForLongerThanThePeerWaits) {
+  timeout_ = milliseconds(200);
+  bytes_.SetRate(1);
+  ScriptedSession one(true, 1);
+  const SessionRunEnd end = Run(&one, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.ok()) << end.status.ToString();
+}
+
+}  // namespace
+}  // namespace rocksync

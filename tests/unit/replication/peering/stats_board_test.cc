@@ -1,0 +1,155 @@
+#include "replication/peering/stats_board.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rocksync {
+namespace {
+
+SessionReport Report(uint64_t pairs_sent) {
+  SessionReport report;
+  report.elements = 1000;
+  report.pairs_sent = pairs_sent;
+  report.bytes_sent = pairs_sent * 10;
+  report.bytes_received = 5;
+  return report;
+}
+
+TEST(StatsBoard, CountsARunningSessionOnce) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const auto line = board.Begin("a:1", 0xa);
+  line->Update(Report(10));
+  EXPECT_EQ(board.stats().pairs_sent, 10u);
+  EXPECT_EQ(board.stats().sessions, 0u);
+  line->Update(Report(30));
+  SessionReport last = Report(35);
+  last.proven_equal = true;
+  line->Finish(last, rocksdb::Status::OK());
+  const ReplicationStats stats = board.stats();
+  EXPECT_EQ(stats.replica_id, 7u);
+  EXPECT_EQ(stats.pairs_sent, 35u);
+  EXPECT_EQ(stats.bytes_total, 355u);
+  EXPECT_EQ(stats.elements, 1000u);
+  EXPECT_EQ(stats.sessions, 1u);
+  ASSERT_EQ(stats.peers.size(), 1u);
+  EXPECT_EQ(stats.peers[0].sessions, 1u);
+  EXPECT_GT(stats.peers[0].last_proven_equal_ms, 0u);
+  EXPECT_TRUE(stats.peers[0].last.finished);
+}
+
+TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
+  StatsBoard board(7, {"a:1", "b:2"}, nullptr);
+  SessionReport proven = Report(1);
+  proven.proven_equal = true;
+  board.Begin("10.0.0.1:50000", 0xa)->Finish(proven, rocksdb::Status::OK());
+  board.Begin("10.0.0.1:50001", 0xa)->Finish(proven, rocksdb::Status::OK());
+  ASSERT_EQ(board.stats().peers.size(), 3u);
+  EXPECT_EQ(board.stats().peers[2].address, "10.0.0.1:50000");
+  EXPECT_EQ(board.stats().peers[2].sessions, 2u);
+  board.Met("a:1", 0xa);
+  const ReplicationStats stats = board.stats();
+  ASSERT_EQ(stats.peers.size(), 2u);
+  EXPECT_EQ(stats.peers[0].address, "a:1");
+  EXPECT_EQ(stats.peers[0].replica_id, 0xau);
+  EXPECT_EQ(stats.peers[0].sessions, 2u);
+  EXPECT_EQ(stats.peers[0].last.peer, "a:1");
+  board.Begin("10.0.0.1:50002", 0xa)->Finish(proven, rocksdb::Status::OK());
+  EXPECT_EQ(board.stats().peers[0].sessions, 3u);
+}
+
+TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
+  StatsBoard board(7, {"a:1", "localhost:1"}, nullptr);
+  board.Met("a:1", 0xa);
+  board.Met("localhost:1", 0xa);
+  EXPECT_EQ(board.stats().peers.size(), 2u);
+}
+
+TEST(StatsBoard, TheOldestOfManyOtherAddressesIsForgotten) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  for (int i = 0; i < 64; ++i) {
+    board.Failed("x:" + std::to_string(i), rocksdb::Status::IOError("refused"));
+  }
+  board.Failed("x:0", rocksdb::Status::IOError("refused"));
+  board.Failed("x:64", rocksdb::Status::IOError("refused"));
+  const std::vector<PeerStats> peers = board.stats().peers;
+  ASSERT_EQ(peers.size(), 1u + 64);
+  EXPECT_EQ(peers[0].address, "a:1");
+  EXPECT_EQ(peers[1].address, "x:0");
+  EXPECT_EQ(peers[2].address, "x:2");
+  EXPECT_EQ(peers[64].address, "x:64");
+  EXPECT_EQ(board.stats().sessions_failed, 66u);
+}
+
+TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
+  StatsBoard board(7, {}, nullptr);
+  auto connection = std::make_shared<int>();
+  const auto fail_at_others = [&](const std::string& prefix) {
+    for (int i = 0; i < 100; ++i) {
+      board.Failed(prefix + std::to_string(i),
+                   rocksdb::Status::IOError("refused"));
+    }
+  };
+  board.Begin("10.0.0.1:50000", 0xa, connection)
+      ->Finish(Report(1), rocksdb::Status::OK());
+  fail_at_others("x:");
+  ASSERT_EQ(board.stats().peers.size(), 1u + 64);
+  EXPECT_EQ(board.stats().peers[0].replica_id, 0xau);
+  board.Met("a:1", 0xa);
+  fail_at_others("y:");
+  ASSERT_EQ(board.stats().peers.size(), 1u + 64);
+  EXPECT_EQ(board.stats().peers[0].replica_id, 0xau);
+  connection.reset();
+  fail_at_others("z:");
+  ASSERT_EQ(board.stats().peers.size(), 64u);
+  EXPECT_EQ(board.stats().peers[0].address, "z:36");
+}
+
+TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const auto down = rocksdb::Status::IOError("refused");
+  EXPECT_TRUE(board.Failed("a:1", down));
+  EXPECT_FALSE(board.Failed("a:1", down));
+  EXPECT_TRUE(board.Failed("a:1", rocksdb::Status::TimedOut("silent")));
+  EXPECT_EQ(board.stats().peers[0].failures, 3u);
+  EXPECT_EQ(board.stats().sessions_failed, 3u);
+  board.Begin("a:1", 0xa)->Finish(Report(0), rocksdb::Status::OK());
+  EXPECT_EQ(board.stats().peers[0].last_error, "");
+  EXPECT_TRUE(board.Failed("a:1", down));
+}
+
+TEST(StatsBoard, TheApplicationIsToldOfSessionsThatCouldNotBegin) {
+  std::vector<SessionProgress> told;
+  StatsBoard board(7, {"a:1"}, [&](const SessionProgress& progress) {
+    told.push_back(progress);
+  });
+  board.Failed("a:1", rocksdb::Status::IOError("refused"));
+  board.Failed("a:1", rocksdb::Status::IOError("refused"));
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[1].peer, "a:1");
+  EXPECT_TRUE(told[1].finished);
+  EXPECT_FALSE(told[1].proven_equal);
+  EXPECT_NE(told[1].error.find("refused"), std::string::npos);
+}
+
+TEST(StatsBoard, ProgressIsToldSeldomAndAtTheEnd) {
+  int told = 0;
+  SessionProgress last;
+  StatsBoard board(7, {}, [&](const SessionProgress& progress) {
+    ++told;
+    last = progress;
+  });
+  const auto line = board.Begin("a:1", 0xa);
+  for (uint64_t i = 1; i <= 1000; ++i) line->Update(Report(i));
+  EXPECT_GE(told, 1);
+  EXPECT_LT(told, 500);
+  line->Finish(Report(1001), rocksdb::Status::Corruption("damaged"));
+  EXPECT_TRUE(last.finished);
+  EXPECT_EQ(last.pairs_sent, 1001u);
+  EXPECT_NE(last.error.find("damaged"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rocksync

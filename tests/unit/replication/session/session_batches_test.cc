@@ -1,0 +1,93 @@
+// Sessions whose snapshots do not fit into memory at once.
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/unit/replication/session/session_fixture.h"
+
+namespace rocksync {
+namespace {
+
+struct BatchCase {
+  ExchangeMode mode;
+  size_t initiator_batch;
+  size_t responder_batch;
+};
+
+class BatchesTest : public SessionTest,
+                    public testing::WithParamInterface<BatchCase> {
+ protected:
+  SessionRunResult Meet(MemoryStorage* a, MemoryStorage* b) {
+    SessionRunOptions options;
+    options.initiator.exchange.mode = GetParam().mode;
+    options.initiator.max_batch_elements = GetParam().initiator_batch;
+    options.responder.max_batch_elements = GetParam().responder_batch;
+    return DriveSession(a, b, options);
+  }
+};
+
+TEST_P(BatchesTest, FewDifferences) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  for (int i = 0; i < 3000; ++i) a.Put(0, absl::StrCat("key", i), "old");
+  ExpectProven(Meet(&a, &b));
+  ExpectEqual(a, b);
+  for (int i = 0; i < 40; ++i) a.Put(0, absl::StrCat("key", i), "of a");
+  for (int i = 20; i < 60; ++i) b.Put(0, absl::StrCat("key", i), "of b");
+  b.Delete(0, "key100");
+  a.Put(0, "new", "of a");
+  const SessionRunResult result = Meet(&a, &b);
+  ExpectProven(result);
+  ExpectEqual(a, b);
+  // Only leaves that differ are read.
+  EXPECT_LT(result.initiator.elements_compared, 1000u);
+}
+
+TEST_P(BatchesTest, NothingInCommon) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  for (int i = 0; i < 1500; ++i) a.Put(0, absl::StrCat("a", i), "of a");
+  for (int i = 0; i < 1200; ++i) b.Put(0, absl::StrCat("b", i), "of b");
+  ExpectProven(Meet(&a, &b));
+  ExpectEqual(a, b);
+}
+
+TEST_P(BatchesTest, AnEmptySide) {
+  for (const bool initiator_empty : {true, false}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    MemoryStorage* full = initiator_empty ? &b : &a;
+    for (int i = 0; i < 2000; ++i) full->Put(0, absl::StrCat("a", i), "value");
+    const SessionRunResult result = Meet(&a, &b);
+    ExpectProven(result);
+    ExpectEqual(a, b);
+    EXPECT_EQ(result.initiator.pairs_sent + result.responder.pairs_sent, 2000u);
+    EXPECT_EQ(result.initiator.rounds, 0u);  // no exchange for that
+  }
+}
+
+TEST_P(BatchesTest, ATinySideAndALargeOne) {
+  for (const bool initiator_tiny : {true, false}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    MemoryStorage* large = initiator_tiny ? &b : &a;
+    MemoryStorage* tiny = initiator_tiny ? &a : &b;
+    for (int i = 0; i < 2000; ++i) large->Put(0, absl::StrCat("a", i), "value");
+    tiny->Put(0, "a7", "newer");
+    tiny->Put(1, "other", "value");
+    ExpectProven(Meet(&a, &b));
+    ExpectEqual(a, b);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, BatchesTest,
+    testing::Values(BatchCase{ExchangeMode::kAdaptive, 100, 100},
+                    BatchCase{ExchangeMode::kBloom, 100, 100},
+                    BatchCase{ExchangeMode::kAdaptive, 1, 1},
+                    BatchCase{ExchangeMode::kAdaptive, 1000, 300},
+                    BatchCase{ExchangeMode::kAdaptive, 300, 1000},
+                    BatchCase{ExchangeMode::kBloom, 1000, 300},
+                    BatchCase{ExchangeMode::kBloom, 300, 1000}));
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,151 @@
+// The marker in literal bytes, and what the traces of a database say together.
+
+#include "replication/store/format/marker.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "replication/store/open/provenance.h"
+#include "rocksdb/env.h"
+
+namespace rocksync {
+namespace {
+
+const std::string kOld(16, 'o');
+const std::string kNew(16, 'n');
+
+Marker Listing(std::vector<std::string> marks) {
+  return {"/d", "/w", std::move(marks)};
+}
+
+TEST(MarkerTest, Bytes) {
+  const std::string bytes = Encode(Listing({"", kNew}));
+  const std::string body = std::string("rocksync\x01\x02/d\x02/w\x02", 16) +
+                           std::string("\x00\x10", 2) + kNew;
+  EXPECT_EQ(bytes.substr(0, bytes.size() - 8), body);
+  EXPECT_EQ(rocksdb::Slice(bytes.substr(bytes.size() - 8)).ToString(true),
+            "6772393E0A034D33");
+}
+
+TEST(MarkerTest, ComesBackAndDamageIsSeen) {
+  for (const auto& marks :
+       {std::vector<std::string>{kOld}, {kOld, kNew}, {"", kNew}, {kOld, ""}}) {
+    const std::string bytes = Encode(Listing(marks));
+    Marker parsed;
+    ASSERT_TRUE(Decode(bytes, &parsed));
+    EXPECT_EQ(Encode(parsed), bytes);
+    EXPECT_EQ(parsed.marks, marks);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      EXPECT_FALSE(Decode(bytes.substr(0, i), &parsed)) << i;
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ 1);
+      EXPECT_FALSE(Decode(damaged, &parsed)) << i;
+    }
+    EXPECT_FALSE(Decode(bytes + "x", &parsed));
+  }
+}
+
+TEST(MarkerTest, MarksAreRandom) {
+  std::set<std::string> marks;
+  for (int i = 0; i < 100; ++i) marks.insert(NewMark());
+  EXPECT_EQ(marks.size(), 100u);
+  EXPECT_EQ(marks.begin()->size(), kMarkBytes);
+}
+
+TEST(MarkerTest, ReplacedAndRemoved) {
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  std::string directory =
+      std::filesystem::temp_directory_path() / "rocksync_marker_XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  Marker read;
+  EXPECT_TRUE(ReadMarker(env, directory, &read).IsNotFound());
+  for (const std::string& mark : {kOld, kNew}) {
+    ASSERT_TRUE(WriteMarker(env, directory, Listing({mark})).ok());
+    ASSERT_TRUE(ReadMarker(env, directory, &read).ok());
+    EXPECT_TRUE(read.Lists(mark));
+    EXPECT_EQ(read.marks.size(), 1u);
+  }
+  EXPECT_FALSE(read.Lists(kOld));
+  ASSERT_TRUE(RemoveMarker(env, directory).ok());
+  EXPECT_TRUE(RemoveMarker(env, directory).ok());
+  EXPECT_TRUE(ReadMarker(env, directory, &read).IsNotFound());
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
+  std::filesystem::remove(directory);
+}
+
+TEST(MarkerTest, PathsAreOneForOnePlace) {
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  EXPECT_EQ(AbsolutePath(env, "/a/b"), "/a/b");
+  EXPECT_EQ(AbsolutePath(env, "/a/./c/../b//"), "/a/b");
+  EXPECT_EQ(AbsolutePath(env, "/"), "/");
+  EXPECT_EQ(AbsolutePath(env, "b"), AbsolutePath(env, "./b/"));
+  EXPECT_EQ(AbsolutePath(env, "b"),
+            std::filesystem::current_path().string() + "/b");
+}
+
+Traces Of(std::vector<std::string> marks, const std::string& mark) {
+  Traces traces;
+  if (!marks.empty()) traces.marker = Listing(std::move(marks));
+  traces.has_index = !mark.empty();
+  traces.index_complete = !mark.empty();
+  traces.mark = mark;
+  return traces;
+}
+
+TEST(ProvenanceTest, AtRest) {
+  EXPECT_EQ(Judge(Of({}, "")), Provenance::kPlain);
+  EXPECT_EQ(Judge(Of({kNew}, kNew)), Provenance::kOwn);
+  EXPECT_EQ(Judge(Of({kNew}, "")), Provenance::kIndexLost);
+  EXPECT_EQ(Judge(Of({}, kNew)), Provenance::kCopy);
+  EXPECT_EQ(Judge(Of({kNew}, kOld)), Provenance::kPutBack);
+}
+
+// Between any two steps of a change (marker.h) it is what it was before, or
+// what it is after.
+TEST(ProvenanceTest, AmidAChange) {
+  EXPECT_EQ(Judge(Of({kOld, kNew}, kOld)), Provenance::kOwn);
+  EXPECT_EQ(Judge(Of({kOld, kNew}, kNew)), Provenance::kOwn);
+  EXPECT_EQ(Judge(Of({"", kNew}, "")), Provenance::kPlain);
+  EXPECT_EQ(Judge(Of({"", kNew}, kNew)), Provenance::kOwn);
+  EXPECT_EQ(Judge(Of({kOld, ""}, kOld)), Provenance::kOwn);
+  EXPECT_EQ(Judge(Of({kOld, ""}, "")), Provenance::kPlain);
+  // A copy that becomes a new replica: its original's mark is in no list.
+  EXPECT_EQ(Judge(Of({kNew}, kOld)), Provenance::kPutBack);
+  EXPECT_EQ(Judge(Of({kOld, kNew}, "")), Provenance::kIndexLost);
+}
+
+TEST(ProvenanceTest, APartOfAnIndex) {
+  Traces traces;
+  traces.has_index = true;
+  EXPECT_EQ(Judge(traces), Provenance::kIndexLost) << "of a copy";
+  traces.marker = Listing({kNew});
+  EXPECT_EQ(Judge(traces), Provenance::kIndexLost);
+  traces.marker = Listing({"", kNew});
+  EXPECT_EQ(Judge(traces), Provenance::kPlain) << "it was being made anew";
+}
+
+TEST(ProvenanceTest, AnotherRocksDBIdentity) {
+  Traces traces = Of({kNew}, kNew);
+  traces.same_db_identity = false;
+  EXPECT_EQ(Judge(traces), Provenance::kRepaired);
+  traces.mark = kOld;
+  EXPECT_EQ(Judge(traces), Provenance::kPutBack);
+}
+
+TEST(ProvenanceTest, EveryRefusalNamesThePlaceAndTheRemedy) {
+  for (const Provenance provenance :
+       {Provenance::kIndexLost, Provenance::kCopy, Provenance::kPutBack,
+        Provenance::kRepaired}) {
+    const std::string text = Refusal(provenance, "/d").ToString();
+    EXPECT_NE(text.find("/d"), std::string::npos) << text;
+    EXPECT_NE(text.find("ReplicatedDBOptions::"), std::string::npos) << text;
+  }
+  EXPECT_TRUE(Refusal(Provenance::kOwn, "/d").ok());
+  EXPECT_TRUE(Refusal(Provenance::kPlain, "/d").ok());
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,130 @@
+// Bytes that no replica sends, from a peer with a good certificate: each costs
+// its own connection and nothing else.
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "tests/unit/replication/transport/cluster.h"
+#include "tests/unit/replication/transport/raw_peer.h"
+
+namespace rocksync {
+namespace {
+
+class HostilePeer : public ::testing::Test {
+ protected:
+  HostilePeer() {
+    listener_ = cluster_.NewTransport(0x11);
+    acceptor_.ListenOn(listener_.get());
+  }
+  // An authenticated raw connection, welcomed, and our end of it.
+  void Meet() {
+    near_ = std::make_unique<RawPeer>(listener_->listen_address());
+    ASSERT_TRUE(near_->StartTls(own_));
+    ASSERT_EQ(near_->Read(1), std::string(1, '\0'));
+    far_ = acceptor_.Next();
+    ASSERT_NE(far_, nullptr);
+    far_->SetFrameLimit(kMaxFrameBytes);
+  }
+
+  TestCluster cluster_;
+  const CertificateAndKey own_ = cluster_.Issue(0xbad);
+  Acceptor acceptor_;
+  std::shared_ptr<Transport> listener_;
+  std::unique_ptr<RawPeer> near_;
+  std::unique_ptr<Connection> far_;
+  std::string frame_;
+};
+
+TEST_F(HostilePeer, OversizedClaim) {
+  Meet();
+  ASSERT_TRUE(near_->Write("\x81\x80\x80\x08"));
+  const rocksdb::Status s = far_->Receive(&frame_, kGenerous);
+  EXPECT_TRUE(s.IsCorruption()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "claims 16777217 bytes"));
+  EXPECT_TRUE(near_->ClosedByPeer());
+  EXPECT_TRUE(far_->Send("x", kGenerous).IsCorruption()) << "and it stays so";
+}
+
+TEST_F(HostilePeer, EndlessLength) {
+  Meet();
+  ASSERT_TRUE(near_->Write("\xff\xff\xff\xff\xff"));
+  EXPECT_TRUE(far_->Receive(&frame_, kGenerous).IsCorruption());
+}
+
+TEST_F(HostilePeer, EmptyFrame) {
+  Meet();
+  ASSERT_TRUE(near_->Write(std::string(1, '\0')));
+  EXPECT_TRUE(far_->Receive(&frame_, kGenerous).IsCorruption());
+  EXPECT_TRUE(near_->ClosedByPeer());
+}
+
+TEST_F(HostilePeer, FrameTruncatedAtEveryOffset) {
+  const std::string frame = "\x82\x01" + std::string(130, 'x');
+  for (size_t size = 0; size < frame.size(); size += size < 8 ? 1 : 31) {
+    Meet();
+    ASSERT_TRUE(near_->Write(std::string_view(frame).substr(0, size)));
+    near_.reset();
+    const rocksdb::Status s = far_->Receive(&frame_, kGenerous);
+    EXPECT_TRUE(s.IsIOError()) << size << ": " << s.ToString();
+  }
+}
+
+TEST_F(HostilePeer, HalfAFrameAndThenSilence) {
+  Meet();
+  ASSERT_TRUE(
+      near_->Write("\x05"
+                   "ab"));
+  const rocksdb::Status s = far_->Receive(&frame_, milliseconds(300));
+  EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "part of a frame"));
+  EXPECT_TRUE(near_->ClosedByPeer());
+  EXPECT_TRUE(far_->Receive(&frame_, kGenerous).IsTimedOut());
+}
+
+TEST_F(HostilePeer, Reset) {
+  Meet();
+  near_->Reset();
+  const rocksdb::Status s = far_->Receive(&frame_, kGenerous);
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+  EXPECT_TRUE(far_->Send("x", kGenerous).IsIOError()) << "and no SIGPIPE";
+}
+
+TEST_F(HostilePeer, SendingToThePeerThatHasGone) {
+  Meet();
+  near_.reset();
+  rocksdb::Status s;
+  for (int i = 0; i < 100 && s.ok(); ++i) {
+    s = far_->Send(std::string(100'000, 'x'), kGenerous);
+  }
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+}
+
+TEST_F(HostilePeer, ListenerThatIsNoReplica) {
+  const auto dialer = cluster_.NewTransport(0xd1);
+  std::unique_ptr<Connection> connection;
+  const RawListener web([](int fd) {
+    char request[4096];
+    if (::recv(fd, request, sizeof request, 0) <= 0) return;
+    const std::string answer = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    ::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+  });
+  const rocksdb::Status s =
+      dialer->Connect(web.address(), kGenerous, nullptr, &connection);
+  EXPECT_TRUE(s.IsNotSupported()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, web.address() + " does not speak TLS"));
+}
+
+TEST_F(HostilePeer, TheListenerServesTheNextOne) {
+  Meet();
+  ASSERT_TRUE(near_->Write("\xff\xff\xff\xff"));
+  EXPECT_FALSE(far_->Receive(&frame_, kGenerous).ok());
+  Meet();
+  ASSERT_TRUE(
+      near_->Write("\x02"
+                   "ok"));
+  EXPECT_TRUE(far_->Receive(&frame_, kGenerous).ok());
+  EXPECT_EQ(frame_, "ok");
+}
+
+}  // namespace
+}  // namespace rocksync

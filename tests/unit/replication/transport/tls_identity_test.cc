@@ -1,0 +1,246 @@
+// Who is let in, and what those who are not are told.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+
+#include "tests/unit/replication/transport/cluster.h"
+#include "tests/unit/replication/transport/raw_peer.h"
+
+namespace rocksync {
+namespace {
+
+class TlsIdentity : public ::testing::Test {
+ protected:
+  // A listener of replica 0x11 that collects incoming connections and refusals.
+  void Listen() { ListenWith(cluster_.Options(0x11)); }
+  void ListenWith(TlsTransportOptions options) {
+    options.refused = [this](const rocksdb::Status& why) {
+      acceptor_.AddRefusal(why);
+    };
+    listener_ = cluster_.NewTransport(options);
+    acceptor_.ListenOn(listener_.get());
+  }
+  rocksdb::Status Dial(const std::shared_ptr<Transport>& dialer) {
+    std::unique_ptr<Connection> connection;
+    return dialer->Connect(listener_->listen_address(), kGenerous, nullptr,
+                           &connection);
+  }
+
+  TestCluster cluster_;
+  Acceptor acceptor_;
+  std::shared_ptr<Transport> listener_;
+};
+
+TEST_F(TlsIdentity, AnotherClustersReplicaIsToldByBothSides) {
+  Listen();
+  const TestCluster other;
+  const rocksdb::Status s = Dial(other.NewTransport(0xd1));
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, other.ca_file()));
+  EXPECT_TRUE(Mentions(s, listener_->listen_address()));
+  // The dialer has hung up; what the listener learns is an alert.
+  EXPECT_TRUE(acceptor_.NextRefusal().IsInvalidArgument());
+}
+
+TEST_F(TlsIdentity, ADialerThatTrustsUsButIsNotOfUs) {
+  Listen();
+  const TestCluster other;
+  TlsTransportOptions options = other.Options(0xd1);
+  // Trusts both CAs, is signed by the other.
+  const std::string both = other.scratch() / "both.pem";
+  std::ofstream(both) << std::ifstream(other.ca_file()).rdbuf()
+                      << std::ifstream(cluster_.ca_file()).rdbuf();
+  options.ca_file = both;
+  const rocksdb::Status s = Dial(other.NewTransport(options));
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "refused our certificate"));
+  EXPECT_TRUE(Mentions(s, options.certificate_file));
+  EXPECT_TRUE(Mentions(acceptor_.NextRefusal(), cluster_.ca_file()));
+}
+
+TEST_F(TlsIdentity, ExpiredCertificate) {
+  Listen();
+  RawPeer peer(listener_->listen_address());
+  peer.StartTls(cluster_.Issue({.common_name = "old",
+                                .uri = ReplicaUri(0xd1),
+                                .not_after = std::chrono::seconds(-60)}));
+  peer.Read();
+  EXPECT_TRUE(peer.ClosedByPeer());
+  const rocksdb::Status s = acceptor_.NextRefusal();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "certificate has expired"));
+  EXPECT_TRUE(Mentions(s, "CN=old"));
+}
+
+TEST_F(TlsIdentity, CertificateThatNamesNoReplica) {
+  Listen();
+  RawPeer peer(listener_->listen_address());
+  ASSERT_TRUE(
+      peer.StartTls(cluster_.Issue({.common_name = "web server", .uri = ""})));
+  EXPECT_NE(peer.Read().find("rocksync:replica:<16 hex digits>"),
+            std::string::npos);
+  EXPECT_TRUE(peer.ClosedByPeer());
+  EXPECT_TRUE(
+      Mentions(acceptor_.NextRefusal(), "rocksync:replica:<16 hex digits>"));
+}
+
+TEST_F(TlsIdentity, NoCertificate) {
+  Listen();
+  RawPeer peer(listener_->listen_address());
+  peer.StartTls({});
+  EXPECT_EQ(peer.Read(), "");
+  EXPECT_TRUE(Mentions(acceptor_.NextRefusal(), "showed no certificate"));
+}
+
+TEST_F(TlsIdentity, OlderTls) {
+  Listen();
+  RawPeer peer(listener_->listen_address());
+  EXPECT_FALSE(peer.StartTls(cluster_.Issue(0xd1), TLS1_2_VERSION));
+  const rocksdb::Status s = acceptor_.NextRefusal();
+  EXPECT_TRUE(s.IsNotSupported()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "TLS 1.3"));
+}
+
+TEST_F(TlsIdentity, PlaintextDialerAndTlsListener) {
+  Listen();
+  std::shared_ptr<Transport> plain;
+  ASSERT_TRUE(NewInsecurePlaintextTransport({}, &plain).ok());
+  const rocksdb::Status s = Dial(plain);
+  EXPECT_FALSE(s.ok());
+  EXPECT_TRUE(Mentions(s, "it speaks TLS, or refuses this replica"));
+  EXPECT_TRUE(Mentions(acceptor_.NextRefusal(), "does not speak TLS"));
+}
+
+TEST_F(TlsIdentity, TlsDialerAndPlaintextListener) {
+  PlaintextTransportOptions options;
+  options.refused = [this](const rocksdb::Status& why) {
+    acceptor_.AddRefusal(why);
+  };
+  ASSERT_TRUE(NewInsecurePlaintextTransport(options, &listener_).ok());
+  acceptor_.ListenOn(listener_.get());
+  const rocksdb::Status s = Dial(cluster_.NewTransport(0xd1));
+  EXPECT_FALSE(s.ok());
+  EXPECT_TRUE(Mentions(acceptor_.NextRefusal(),
+                       "it speaks TLS, or refuses this replica"));
+}
+
+TEST_F(TlsIdentity, AllowHookOfTheListenerIsTheDialersMessage) {
+  TlsTransportOptions options = cluster_.Options(0x11);
+  std::atomic<uint64_t> asked{0};
+  options.allow = [&](uint64_t id, const std::string&) {
+    asked = id;
+    return false;
+  };
+  ListenWith(options);
+  const rocksdb::Status s = Dial(cluster_.NewTransport(0xd1));
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "allow hook refuses replica 00000000000000d1"));
+  EXPECT_EQ(asked, 0xd1u);
+}
+
+TEST_F(TlsIdentity, AllowHookOfTheDialer) {
+  Listen();
+  TlsTransportOptions options = cluster_.Options(0xd1);
+  options.allow = [&](uint64_t id, const std::string&) { return id != 0x11; };
+  const rocksdb::Status s = Dial(cluster_.NewTransport(options));
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "replica 0000000000000011"));
+}
+
+class TlsFiles : public ::testing::Test {
+ protected:
+  rocksdb::Status New(const TlsTransportOptions& options) {
+    std::shared_ptr<Transport> transport;
+    const rocksdb::Status s = NewTlsTransport(options, &transport);
+    EXPECT_FALSE(s.ok());
+    EXPECT_EQ(transport, nullptr);
+    return s;
+  }
+  TestCluster cluster_;
+};
+
+TEST_F(TlsFiles, MissingOptionsAreNamed) {
+  TlsTransportOptions options;
+  EXPECT_TRUE(Mentions(New(options), "ca_file"));
+  options.ca_file = "x";
+  EXPECT_TRUE(Mentions(New(options), "certificate_file"));
+  options.certificate_file = "x";
+  EXPECT_TRUE(Mentions(New(options), "private_key_file"));
+  options = cluster_.Options(1);
+  options.limits.max_connections = 0;
+  EXPECT_TRUE(Mentions(New(options), "SocketLimits::max_connections"));
+}
+
+TEST_F(TlsFiles, UnreadablePathsAreNamed) {
+  const std::string nowhere = cluster_.scratch() / "nowhere.pem";
+  for (auto member :
+       {&TlsTransportOptions::ca_file, &TlsTransportOptions::certificate_file,
+        &TlsTransportOptions::private_key_file}) {
+    TlsTransportOptions options = cluster_.Options(1);
+    options.*member = nowhere;
+    const rocksdb::Status s = New(options);
+    EXPECT_TRUE(s.IsIOError()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, nowhere));
+    EXPECT_TRUE(Mentions(s, "No such file"));
+  }
+}
+
+TEST_F(TlsFiles, WhatIsNoPemIsNamed) {
+  const std::string noise = cluster_.scratch() / "noise";
+  std::ofstream(noise) << "not a certificate\n";
+  for (auto member :
+       {&TlsTransportOptions::ca_file, &TlsTransportOptions::certificate_file,
+        &TlsTransportOptions::private_key_file}) {
+    TlsTransportOptions options = cluster_.Options(1);
+    options.*member = noise;
+    const rocksdb::Status s = New(options);
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, noise));
+  }
+}
+
+TEST_F(TlsFiles, KeyOfAnotherCertificate) {
+  TlsTransportOptions options = cluster_.Options(1);
+  options.private_key_file = cluster_.scratch() / "other.key";
+  ASSERT_TRUE(
+      WritePrivateKey(cluster_.Issue(2).key.get(), options.private_key_file)
+          .ok());
+  EXPECT_TRUE(Mentions(New(options), "does not belong to certificate"));
+}
+
+TEST_F(TlsFiles, OwnCertificateExpiredOrOfAnotherCaOrNameless) {
+  TlsTransportOptions options =
+      cluster_.Files(cluster_.Issue({.common_name = "old",
+                                     .uri = ReplicaUri(1),
+                                     .not_after = std::chrono::seconds(-60)}));
+  EXPECT_TRUE(Mentions(New(options), "certificate has expired"));
+  EXPECT_TRUE(Mentions(New(options), options.certificate_file));
+
+  const TestCluster other;
+  options = cluster_.Files(other.Issue(1));
+  EXPECT_TRUE(Mentions(New(options),
+                       "not valid under the CA in " + cluster_.ca_file()));
+
+  options = cluster_.Files(cluster_.Issue({.common_name = "x", .uri = ""}));
+  EXPECT_TRUE(Mentions(New(options), "rocksync:replica:<16 hex digits>"));
+}
+
+TEST_F(TlsFiles, OwnCertificateMustBeForClientsAndServers) {
+  CertificateRequest request{.common_name = "x", .uri = ReplicaUri(1)};
+  for (const char* usage : {"serverAuth", "clientAuth", "emailProtection"}) {
+    request.extended_key_usage = usage;
+    const TlsTransportOptions options = cluster_.Files(cluster_.Issue(request));
+    const rocksdb::Status s = New(options);
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, options.certificate_file));
+    EXPECT_TRUE(Mentions(s, "extendedKeyUsage = serverAuth, clientAuth"));
+  }
+  request.extended_key_usage = "";
+  EXPECT_NE(cluster_.NewTransport(cluster_.Files(cluster_.Issue(request))),
+            nullptr);
+}
+
+}  // namespace
+}  // namespace rocksync
