@@ -1,16 +1,21 @@
-# All from Debian's packages; ./dev knows their names.
-find_package(RocksDB 7.0 REQUIRED CONFIG)
+# All from Debian's packages; ./dev knows their names. RocksDB may also be the
+# embedder's own: a package in a prefix (CMAKE_PREFIX_PATH), or its source tree,
+# added by add_subdirectory before this one.
+if(NOT TARGET rocksdb AND NOT TARGET rocksdb-shared)
+  # Without a version: RocksDB's package says that no other major one would do.
+  find_package(RocksDB REQUIRED CONFIG)
+endif()
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(absl REQUIRED CONFIG)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
-if(TARGET RocksDB::rocksdb-shared)
-  set(ROCKSYNC_ROCKSDB RocksDB::rocksdb-shared)
-else()
-  set(ROCKSYNC_ROCKSDB RocksDB::rocksdb)
-endif()
+foreach(target IN ITEMS rocksdb rocksdb-shared RocksDB::rocksdb RocksDB::rocksdb-shared)
+  if(TARGET ${target})
+    set(ROCKSYNC_ROCKSDB ${target})
+  endif()
+endforeach()
 
 if(ROCKSYNC_BUILD_TOOLS OR ROCKSYNC_BUILD_TESTS)
   find_package(CLI11 REQUIRED CONFIG)

@@ -2,7 +2,7 @@
 // only forward-declare FilterBitsBuilder and FilterBitsReader, but a policy has
 // to return them, so they are declared here with their virtual functions in
 // the order RocksDB calls them. Two functions were inserted over time; nothing
-// else has changed from 7.0.3 to 11.8. A release outside that range has to be
+// else has changed from 7.0.3 to 11.9. A release outside that range has to be
 // looked at before the range is widened.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_INTERFACE_H_
@@ -23,9 +23,9 @@
 
 #if ROCKSYNC_ROCKSDB_VERSION_HERE < ROCKSYNC_ROCKSDB_VERSION(7, 0, 3)
 #error "rocksync's filter policy needs RocksDB 7.0.3 or later"
-#elif ROCKSYNC_ROCKSDB_VERSION_HERE >= ROCKSYNC_ROCKSDB_VERSION(11, 9, 0)
+#elif ROCKSYNC_ROCKSDB_VERSION_HERE >= ROCKSYNC_ROCKSDB_VERSION(11, 10, 0)
 #error \
-    "rocksync's filter policy knows RocksDB up to 11.8: \
+    "rocksync's filter policy knows RocksDB up to 11.9: \
 compare FilterBitsBuilder in table/block_based/filter_policy_internal.h \
 with plugin/filter_interface.h before raising this limit"
 #endif

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "replication/store/format/marker.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/own_options.h"
 #include "rocksync/replicated_db.h"
 
@@ -102,10 +103,8 @@ Status OfflineDB::OpenLocked(const std::string& directory,
   Status status =
       LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir, &own);
   if (!status.ok()) return status;
-  rocksdb::DB* opened = nullptr;
-  status = rocksdb::DB::OpenForReadOnly(own.db, directory, own.families,
-                                        &handles_, &opened);
-  db_.reset(opened);
+  status =
+      OpenPlainForReadOnly(own.db, directory, own.families, &handles_, &db_);
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     if (handle->GetName() != kIndexFamilyName) {
       families_[handle->GetName()] = handle;

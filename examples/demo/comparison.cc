@@ -5,6 +5,7 @@
 #include <string_view>
 #include <thread>
 
+#include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/options.h"
 
@@ -49,14 +50,12 @@ Status OpenView(const std::string& directory,
   // from then on, and stay readable.
   rocksdb::Options options;
   options.max_open_files = -1;
-  rocksdb::DB* opened = nullptr;
   Status status;
   for (int attempt = 0; attempt < kOpenAttempts; ++attempt) {
-    status = rocksdb::DB::OpenForReadOnly(options, directory, &opened);
+    status = OpenPlainForReadOnly(options, directory, view);
     if (status.ok()) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  view->reset(opened);
   return status;
 }
 

@@ -4,14 +4,15 @@
 #define ROCKSYNC_REPLICATED_DB_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "rocksdb/db.h"
-#include "rocksdb/utilities/stackable_db.h"
 #include "rocksync/options.h"
 #include "rocksync/stats.h"
+#include "rocksync/version_specific_db.h"
 
 namespace rocksync {
 
@@ -138,7 +139,7 @@ struct RestampResult {
 // followed by a crash before it is noticed may stay unknown.
 //
 // Thread-safe as rocksdb::DB is. Errors are Status, nothing throws.
-class ReplicatedDB : public rocksdb::StackableDB {
+class ReplicatedDB : public VersionSpecificDB {
  public:
   // As rocksdb::DB::Open(options, name, db). The caller owns `*db`.
   //
@@ -277,7 +278,7 @@ class ReplicatedDB : public rocksdb::StackableDB {
                       rocksdb::ColumnFamilyHandle* family,
                       const rocksdb::Slice& key, const rocksdb::Slice& ts,
                       const rocksdb::Slice& value) override;
-  using StackableDB::PutEntity;
+  using VersionSpecificDB::PutEntity;
   rocksdb::Status PutEntity(const rocksdb::WriteOptions& options,
                             rocksdb::ColumnFamilyHandle* family,
                             const rocksdb::Slice& key,
@@ -303,7 +304,16 @@ class ReplicatedDB : public rocksdb::StackableDB {
                               rocksdb::ColumnFamilyHandle* family,
                               const rocksdb::Slice& begin_key,
                               const rocksdb::Slice& end_key) override;
+  rocksdb::Status DeleteRange(const rocksdb::WriteOptions& options,
+                              rocksdb::ColumnFamilyHandle* family,
+                              const rocksdb::Slice& begin_key,
+                              const rocksdb::Slice& end_key,
+                              const rocksdb::Slice& ts) override;
   using StackableDB::Merge;
+  rocksdb::Status Merge(const rocksdb::WriteOptions& options,
+                        rocksdb::ColumnFamilyHandle* family,
+                        const rocksdb::Slice& key, const rocksdb::Slice& ts,
+                        const rocksdb::Slice& value) override;
   rocksdb::Status Merge(const rocksdb::WriteOptions& options,
                         rocksdb::ColumnFamilyHandle* family,
                         const rocksdb::Slice& key,
@@ -325,13 +335,12 @@ class ReplicatedDB : public rocksdb::StackableDB {
   using StackableDB::IngestExternalFiles;
   rocksdb::Status IngestExternalFiles(
       const std::vector<rocksdb::IngestExternalFileArg>& args) override;
-  using StackableDB::CreateColumnFamilyWithImport;
+  using VersionSpecificDB::CreateColumnFamilyWithImport;
   rocksdb::Status CreateColumnFamilyWithImport(
       const rocksdb::ColumnFamilyOptions& options, const std::string& name,
       const rocksdb::ImportColumnFamilyOptions& import_options,
       const rocksdb::ExportImportFilesMetaData& metadata,
       rocksdb::ColumnFamilyHandle** handle) override;
-  rocksdb::Status DeleteFile(std::string name) override;
   using StackableDB::CompactFiles;
   rocksdb::Status CompactFiles(const rocksdb::CompactionOptions& options,
                                rocksdb::ColumnFamilyHandle* family,
@@ -357,6 +366,7 @@ class ReplicatedDB : public rocksdb::StackableDB {
   rocksdb::Status DestroyColumnFamilyHandle(
       rocksdb::ColumnFamilyHandle* family) override;
 
+  using VersionSpecificDB::FlushWAL;
   rocksdb::Status FlushWAL(bool sync) override;
   rocksdb::Status SyncWAL() override;
 
@@ -380,6 +390,16 @@ class ReplicatedDB : public rocksdb::StackableDB {
   friend class StoreAccess;  // how the replicator reaches the store
 
   ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store);
+
+  // VersionSpecificDB's.
+  rocksdb::Status MayPass(rocksdb::ColumnFamilyHandle* family,
+                          const std::string& call,
+                          const std::string& remedy) const override;
+  CountedDB* Counted() const override;
+  rocksdb::Status Import(const rocksdb::ColumnFamilyOptions& options,
+                         const std::string& name,
+                         const std::function<rocksdb::Status()>& import,
+                         rocksdb::ColumnFamilyHandle** handle) override;
 
   // After `created` of RocksDB: `*handle` is known to the store, or null.
   rocksdb::Status Created(const std::string& name,

@@ -116,7 +116,7 @@ rocksdb::Status StoreAccess::OpenWithoutTimers(
 }
 
 ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
-    : StackableDB(db), store_(std::move(store)) {}
+    : VersionSpecificDB(db), store_(std::move(store)) {}
 
 ReplicatedDB::~ReplicatedDB() {
   store_->claim()->StopHolder();
@@ -259,80 +259,112 @@ Status ReplicatedDB::Write(const WriteOptions& options,
   return store_->writer()->WriteMany(options, batch);
 }
 
-// Refused.
+// Refused on a replicated family.
+
+Status ReplicatedDB::MayPass(ColumnFamilyHandle* family,
+                             const std::string& call,
+                             const std::string& remedy) const {
+  return store_->families()->IsReplicated(family->GetID())
+             ? Refuse(call, remedy)
+             : store_->families()->CheckKnown(family);
+}
+
+CountedDB* ReplicatedDB::Counted() const {
+  return store_->indexed()->counted();
+}
 
 Status ReplicatedDB::Put(const WriteOptions& options,
                          ColumnFamilyHandle* family, const Slice& key,
                          const Slice& ts, const Slice& value) {
-  if (!store_->families()->IsReplicated(family->GetID())) {
-    const Status known = store_->families()->CheckKnown(family);
-    return known.ok()
-               ? store_->indexed()->db()->Put(options, family, key, ts, value)
-               : known;
-  }
-  return Refuse("Put with a timestamp", "use Put without one");
+  const Status status =
+      MayPass(family, "Put with a timestamp", "use Put without one");
+  return status.ok() ? Counted()->Put(options, family, key, ts, value) : status;
 }
 
 Status ReplicatedDB::Delete(const WriteOptions& options,
                             ColumnFamilyHandle* family, const Slice& key,
                             const Slice& ts) {
-  if (!store_->families()->IsReplicated(family->GetID())) {
-    const Status known = store_->families()->CheckKnown(family);
-    return known.ok()
-               ? store_->indexed()->db()->Delete(options, family, key, ts)
-               : known;
-  }
-  return Refuse("Delete with a timestamp", "use Delete without one");
+  const Status status =
+      MayPass(family, "Delete with a timestamp", "use Delete without one");
+  return status.ok() ? Counted()->Delete(options, family, key, ts) : status;
 }
 
 Status ReplicatedDB::SingleDelete(const WriteOptions& options,
                                   ColumnFamilyHandle* family, const Slice& key,
                                   const Slice& ts) {
-  if (!store_->families()->IsReplicated(family->GetID())) {
-    const Status known = store_->families()->CheckKnown(family);
-    return known.ok()
-               ? store_->indexed()->db()->SingleDelete(options, family, key, ts)
-               : known;
-  }
-  return Refuse("SingleDelete with a timestamp", "use Delete without one");
+  const Status status = MayPass(family, "SingleDelete with a timestamp",
+                                "use Delete without one");
+  return status.ok() ? Counted()->SingleDelete(options, family, key, ts)
+                     : status;
+}
+
+Status ReplicatedDB::DeleteRange(const WriteOptions& options,
+                                 ColumnFamilyHandle* family,
+                                 const Slice& begin_key, const Slice& end_key,
+                                 const Slice& ts) {
+  const Status status = MayPass(family, "DeleteRange with a timestamp",
+                                "use DeleteRange without one");
+  return status.ok()
+             ? Counted()->Count(1,
+                                [&] {
+                                  return db_->DeleteRange(
+                                      options, family, begin_key, end_key, ts);
+                                })
+             : status;
+}
+
+Status ReplicatedDB::Merge(const WriteOptions& options,
+                           ColumnFamilyHandle* family, const Slice& key,
+                           const Slice& ts, const Slice& value) {
+  const Status status =
+      MayPass(family, "Merge with a timestamp", "use Merge without one");
+  return status.ok()
+             ? Counted()->Count(
+                   1,
+                   [&] { return db_->Merge(options, family, key, ts, value); })
+             : status;
 }
 
 Status ReplicatedDB::PutEntity(const WriteOptions& options,
                                ColumnFamilyHandle* family, const Slice& key,
                                const rocksdb::WideColumns& columns) {
-  if (!store_->families()->IsReplicated(family->GetID())) {
-    const Status known = store_->families()->CheckKnown(family);
-    return known.ok() ? store_->indexed()->db()->PutEntity(options, family, key,
-                                                           columns)
-                      : known;
-  }
-  return Refuse("PutEntity", "encode the columns into a value and use Put");
+  const Status status = MayPass(family, "PutEntity",
+                                "encode the columns into a value and use Put");
+  return status.ok() ? Counted()->PutEntity(options, family, key, columns)
+                     : status;
 }
 
 Status ReplicatedDB::IngestExternalFile(
     ColumnFamilyHandle* family, const std::vector<std::string>& files,
     const rocksdb::IngestExternalFileOptions& options) {
-  if (!store_->families()->IsReplicated(family->GetID())) {
-    const Status known = store_->families()->CheckKnown(family);
-    return known.ok() ? store_->indexed()->db()->IngestExternalFile(
-                            family, files, options)
-                      : known;
-  }
-  return Refuse("IngestExternalFile",
-                "read the file with SstFileReader and Put its pairs");
+  const Status status =
+      MayPass(family, "IngestExternalFile",
+              "read the file with SstFileReader and Put its pairs");
+  return status.ok() ? Counted()->IngestExternalFile(family, files, options)
+                     : status;
 }
 
 Status ReplicatedDB::IngestExternalFiles(
     const std::vector<rocksdb::IngestExternalFileArg>& args) {
   for (const rocksdb::IngestExternalFileArg& arg : args) {
-    if (store_->families()->IsReplicated(arg.column_family->GetID())) {
-      return Refuse("IngestExternalFiles",
-                    "read the files with SstFileReader and Put their pairs");
-    }
-    const Status known = store_->families()->CheckKnown(arg.column_family);
-    if (!known.ok()) return known;
+    const Status status =
+        MayPass(arg.column_family, "IngestExternalFiles",
+                "read the files with SstFileReader and Put their pairs");
+    if (!status.ok()) return status;
   }
-  return store_->indexed()->db()->IngestExternalFiles(args);
+  return Counted()->IngestExternalFiles(args);
+}
+
+Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
+                            const std::string& name,
+                            const std::function<Status()>& import,
+                            ColumnFamilyHandle** handle) {
+  *handle = nullptr;
+  if (store_->families()->WouldReplicate(name)) {
+    return Refuse("CreateColumnFamilyWithImport",
+                  "create the family and Put its pairs");
+  }
+  return Created(name, options, Counted()->Alone(import), handle);
 }
 
 Status ReplicatedDB::CreateColumnFamilyWithImport(
@@ -340,22 +372,13 @@ Status ReplicatedDB::CreateColumnFamilyWithImport(
     const rocksdb::ImportColumnFamilyOptions& import_options,
     const rocksdb::ExportImportFilesMetaData& metadata,
     ColumnFamilyHandle** handle) {
-  if (store_->families()->WouldReplicate(name)) {
-    *handle = nullptr;
-    return Refuse("CreateColumnFamilyWithImport",
-                  "create the family and Put its pairs");
-  }
-  *handle = nullptr;
-  const Status status = store_->indexed()->counted()->Alone([&] {
-    return db_->CreateColumnFamilyWithImport(options, name, import_options,
-                                             metadata, handle);
-  });
-  return Created(name, options, status, handle);
-}
-
-Status ReplicatedDB::DeleteFile(std::string name) {
-  // The file may hold pairs of any family, or the index.
-  return Refuse("DeleteFile " + name, "use DeleteRange");
+  return Import(
+      options, name,
+      [&] {
+        return db_->CreateColumnFamilyWithImport(options, name, import_options,
+                                                 metadata, handle);
+      },
+      handle);
 }
 
 Status ReplicatedDB::NewDefaultReplayer(
@@ -396,7 +419,7 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
 Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
                            const std::vector<ColumnFamilyHandle*>& families) {
   // RocksDB would try to change the log, and give up recovering when it fails.
-  const Status writable = store_->indexed()->counted()->LogStatus();
+  const Status writable = Counted()->LogStatus();
   if (!writable.ok()) return writable;
   if (!db_->GetDBOptions().atomic_flush) return db_->Flush(options, families);
   std::vector<ColumnFamilyHandle*> all = families;
@@ -406,13 +429,9 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
 
 Status ReplicatedDB::Resume() { return db_->Resume(); }
 
-Status ReplicatedDB::FlushWAL(bool sync) {
-  return store_->indexed()->counted()->FlushWAL(sync);
-}
+Status ReplicatedDB::FlushWAL(bool sync) { return Counted()->FlushWAL(sync); }
 
-Status ReplicatedDB::SyncWAL() {
-  return store_->indexed()->counted()->SyncWAL();
-}
+Status ReplicatedDB::SyncWAL() { return Counted()->SyncWAL(); }
 
 void ReplicatedDB::GetAllColumnFamilyMetaData(
     std::vector<rocksdb::ColumnFamilyMetaData>* metadata) {

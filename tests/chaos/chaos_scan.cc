@@ -16,6 +16,7 @@
 #include "nlohmann/json.hpp"
 #include "rocksdb/db.h"
 #include "tests/crash/index_scan.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync::crash {
 namespace {
@@ -58,7 +59,7 @@ rocksdb::Status Drop(const std::string& directory, const std::string& key) {
   for (const std::string& name : names) families.push_back({name, {}});
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* raw = nullptr;
-  s = rocksdb::DB::Open({}, directory, families, &handles, &raw);
+  s = OpenPlain({}, directory, families, &handles, &raw);
   const std::unique_ptr<rocksdb::DB> db(raw);
   if (!s.ok()) return s;
   s = db->Delete({}, db->DefaultColumnFamily(), key);

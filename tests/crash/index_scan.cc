@@ -8,6 +8,7 @@
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "tests/crash/replica.h"
@@ -64,10 +65,8 @@ class Scanner {
     }
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     for (const std::string& name : names) families.push_back({name, {}});
-    rocksdb::DB* db = nullptr;
-    const Status status = rocksdb::DB::OpenForReadOnly(
-        options, directory_, families, &handles_, &db);
-    db_.reset(db);
+    const Status status =
+        OpenPlainForReadOnly(options, directory_, families, &handles_, &db_);
     if (!Check(status, "open")) return false;
     for (ColumnFamilyHandle* handle : handles_) {
       if (handle->GetName() == kIndexFamilyName) index_ = handle;

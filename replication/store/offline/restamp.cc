@@ -14,6 +14,7 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/hash_completion.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/index/plain_value.h"
@@ -182,10 +183,8 @@ Status CheckReadOnly(
   if (status.ok()) status = CheckMayWrite(name + "/");
   if (!status.ok()) return status;
   std::vector<ColumnFamilyHandle*> handles;
-  rocksdb::DB* opened = nullptr;
-  status =
-      rocksdb::DB::OpenForReadOnly(options, name, families, &handles, &opened);
-  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::unique_ptr<rocksdb::DB> db;
+  status = OpenPlainForReadOnly(options, name, families, &handles, &db);
   if (!status.ok()) return status;
   std::unique_ptr<OfflineReplica> replica;
   status = OfflineReplica::Open(db.get(), handles, replication.cluster_name,

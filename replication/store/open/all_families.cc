@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "replication/store/format/rocksdb_version.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -38,11 +39,7 @@ rocksdb::Status OpenExisting(
     std::vector<rocksdb::ColumnFamilyHandle*>* handles,
     std::unique_ptr<rocksdb::DB>* db) {
   options.create_if_missing = false;
-  rocksdb::DB* opened = nullptr;
-  const rocksdb::Status status =
-      rocksdb::DB::Open(options, name, families, handles, &opened);
-  db->reset(opened);
-  return status;
+  return OpenPlain(options, name, families, handles, db);
 }
 
 }  // namespace rocksync

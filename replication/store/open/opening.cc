@@ -8,6 +8,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/random_bits.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/open/damaged_tables.h"
 #include "replication/store/open/info_log.h"
@@ -222,9 +223,10 @@ Status Opening::OpenDatabase(
   options_.listeners.push_back(opened_.files);
   opened_.indexed.log = std::make_shared<LogWatch>();
   options_.listeners.push_back(opened_.indexed.log);
-  status = DB::Open(options_, name_, all, &handles_, &db_);
+  std::unique_ptr<DB> opened;
+  status = OpenPlain(options_, name_, all, &handles_, &opened);
+  db_ = opened.release();
   if (!status.ok()) {
-    db_ = nullptr;
     handles_.clear();
     return status;
   }

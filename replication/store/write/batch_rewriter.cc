@@ -194,9 +194,10 @@ Status BatchRewriter::DeleteRangeCF(uint32_t id, const Slice& begin,
   return Status::OK();
 }
 
-Status BatchRewriter::PutEntityCF(uint32_t, const Slice&, const Slice&) {
+Status BatchRewriter::OtherPutCF(uint32_t, const char* call) {
   return Status::NotSupported(
-      "rocksync: PutEntity in one batch with SingleDelete, Merge or "
+      "rocksync: " + std::string(call) +
+      " in one batch with SingleDelete, Merge or "
       "DeleteRange of a replicated family; use two batches");
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/family_table.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
@@ -22,7 +23,7 @@ namespace rocksync {
 
 // Feed it to WriteBatch::Iterate with the locks of all keys held (all stripes
 // for a DeleteRange). Operations see those before them in the batch.
-class BatchRewriter final : public rocksdb::WriteBatch::Handler {
+class BatchRewriter final : public BatchHandler {
  public:
   // `skip_unknown`: operations on families that are not known are left out, as
   // WriteOptions::ignore_missing_column_families says.
@@ -45,8 +46,7 @@ class BatchRewriter final : public rocksdb::WriteBatch::Handler {
                           const rocksdb::Slice& value) override;
   rocksdb::Status DeleteRangeCF(uint32_t id, const rocksdb::Slice& begin,
                                 const rocksdb::Slice& end) override;
-  rocksdb::Status PutEntityCF(uint32_t id, const rocksdb::Slice& key,
-                              const rocksdb::Slice& entity) override;
+  rocksdb::Status OtherPutCF(uint32_t id, const char* call) override;
   void LogData(const rocksdb::Slice& blob) override;
   rocksdb::Status MarkNoop(bool) override { return rocksdb::Status::OK(); }
 

@@ -209,21 +209,28 @@ Status CountedDB::SyncWAL() {
   return writable.ok() ? db_->SyncWAL() : writable;
 }
 
-Status CountedDB::IngestExternalFile(
-    ColumnFamilyHandle* family, const std::vector<std::string>& files,
-    const rocksdb::IngestExternalFileOptions& options) {
+Status CountedDB::Count(uint64_t numbers,
+                        const std::function<Status()>& write) {
+  return Counted(numbers, write);
+}
+
+Status CountedDB::Ingest(const std::function<Status()>& ingestion) {
   ++ingestions_begun_;
-  const Status status = db_->IngestExternalFile(family, files, options);
+  const Status status = ingestion();
   ++ingestions_done_;
   return status;
 }
 
+Status CountedDB::IngestExternalFile(
+    ColumnFamilyHandle* family, const std::vector<std::string>& files,
+    const rocksdb::IngestExternalFileOptions& options) {
+  return Ingest(
+      [&] { return db_->IngestExternalFile(family, files, options); });
+}
+
 Status CountedDB::IngestExternalFiles(
     const std::vector<rocksdb::IngestExternalFileArg>& args) {
-  ++ingestions_begun_;
-  const Status status = db_->IngestExternalFiles(args);
-  ++ingestions_done_;
-  return status;
+  return Ingest([&] { return db_->IngestExternalFiles(args); });
 }
 
 }  // namespace rocksync

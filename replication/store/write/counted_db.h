@@ -59,6 +59,13 @@ class CountedDB final : public rocksdb::StackableDB {
   // no other write goes on, and counts them all. Holds all writers up.
   rocksdb::Status Alone(const std::function<rocksdb::Status()>& work);
 
+  // Runs a write that takes `numbers`, by a call of RocksDB's that this class
+  // does not override.
+  rocksdb::Status Count(uint64_t numbers,
+                        const std::function<rocksdb::Status()>& write);
+  // Runs what ingests files; how many numbers they take, FileWatch tells.
+  rocksdb::Status Ingest(const std::function<rocksdb::Status()>& ingestion);
+
   // Files that were ingested have taken numbers (FileWatch tells).
   void Ingested(uint64_t numbers) { base_.fetch_add(numbers); }
 

@@ -1,7 +1,9 @@
 #include "replication/store/write/write_plan.h"
 
+#include <string>
 #include <string_view>
 
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/write/refusals.h"
 
 namespace rocksync {
@@ -11,7 +13,7 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using Kind = PlannedOperation::Kind;
 
-class Planner final : public rocksdb::WriteBatch::Handler {
+class Planner final : public BatchHandler {
  public:
   Planner(const ReplicatedDBOptions& options, const FamilyTable& families,
           const ElementHasher& hasher, PlannedBatch* plan)
@@ -55,15 +57,10 @@ class Planner final : public rocksdb::WriteBatch::Handler {
     }
     return Add(Kind::kDeleteRange, id, begin, end);
   }
-  Status PutEntityCF(uint32_t id, const Slice&, const Slice&) override {
+  Status OtherPutCF(uint32_t id, const char* call) override {
     if (families_.Find(id) == nullptr) return Elsewhere(id);
-    return Status::NotSupported(
-        "rocksync: PutEntity in a replicated family; use Put");
-  }
-  Status PutBlobIndexCF(uint32_t id, const Slice&, const Slice&) override {
-    if (families_.Find(id) == nullptr) return Elsewhere(id);
-    return Status::NotSupported(
-        "rocksync: a blob index in a replicated family; use Put");
+    return Status::NotSupported("rocksync: " + std::string(call) +
+                                " in a replicated family; use Put");
   }
   void LogData(const Slice&) override {}
   Status MarkNoop(bool) override { return Status::OK(); }

@@ -19,6 +19,7 @@
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -82,7 +83,7 @@ void CountProcess(const std::string& directory, rocksdb::Options options) {
               "files");
   const Process start;
   rocksdb::DB* raw = nullptr;
-  Check(rocksdb::DB::Open(options, directory + "/p", &raw));
+  Check(OpenPlain(options, directory + "/p", &raw));
   Tell("a plain database (with RocksDB's own pool)", start);
   std::unique_ptr<rocksdb::DB> plain(raw);
   const Process one;
@@ -162,11 +163,9 @@ void Weigh(const std::string& name, uint64_t keys, bool compact,
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const std::string& family : names) families.push_back({family, {}});
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::DB* raw = nullptr;
-  Check(compact
-            ? rocksdb::DB::Open({}, name, families, &handles, &raw)
-            : rocksdb::DB::OpenForReadOnly({}, name, families, &handles, &raw));
-  const std::unique_ptr<rocksdb::DB> db(raw);
+  std::unique_ptr<rocksdb::DB> db;
+  Check(compact ? OpenPlain({}, name, families, &handles, &db)
+                : OpenPlainForReadOnly({}, name, families, &handles, &db));
   for (auto* handle : handles) {
     if (compact) Check(db->CompactRange({}, handle, nullptr, nullptr));
   }
@@ -200,7 +199,7 @@ void CountBytes(const std::string& directory, rocksdb::Options options,
         db = OpenReplicated(options, names[1]);
       } else {
         rocksdb::DB* raw = nullptr;
-        Check(rocksdb::DB::Open(options, names[0], &raw));
+        Check(OpenPlain(options, names[0], &raw));
         db.reset(raw);
       }
       Load load(db.get(), options.statistics.get(), keys);

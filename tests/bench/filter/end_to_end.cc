@@ -17,6 +17,7 @@
 #include "rocksync/filter_policy.h"
 #include "tests/bench/filter/keys.h"
 #include "tests/bench/filter/stopwatch.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync::bench {
 namespace {
@@ -162,7 +163,7 @@ class LeveledDb {
     table.block_cache = rocksdb::NewLRUCache(512 << 20);  // all of it
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     rocksdb::DB* db = nullptr;
-    Must(rocksdb::DB::Open(options, directory_, &db));
+    Must(OpenPlain(options, directory_, &db));
     db_.reset(db);
   }
 

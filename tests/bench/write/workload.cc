@@ -20,6 +20,7 @@
 #include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
 #include "rocksync/replicated_db.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync::bench {
 namespace {
@@ -106,7 +107,7 @@ class Bench {
       db_.reset(raw);
     } else {
       rocksdb::DB* raw = nullptr;
-      Check(rocksdb::DB::Open(options, directory, &raw));
+      Check(OpenPlain(options, directory, &raw));
       db_.reset(raw);
     }
   }

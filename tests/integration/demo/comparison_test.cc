@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rocksdb/db.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -30,7 +31,7 @@ class ComparisonTest : public ::testing::Test {
     rocksdb::Options options;
     options.create_if_missing = true;
     rocksdb::DB* opened = nullptr;
-    ASSERT_TRUE(rocksdb::DB::Open(options, name, &opened).ok());
+    ASSERT_TRUE(OpenPlain(options, name, &opened).ok());
     writers_.emplace_back(opened);
     for (const auto& [key, value] : pairs) {
       ASSERT_TRUE(opened->Put({}, key, value).ok());

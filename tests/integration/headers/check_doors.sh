@@ -31,7 +31,10 @@ virtuals() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 { virtuals DB "$db"; virtuals StackableDB "$stackable"; } | sort -u >"$work/all"
-virtuals ReplicatedDB "$source/include/rocksync/replicated_db.h" | sort -u >"$work/overridden"
+{
+  virtuals ReplicatedDB "$source/include/rocksync/replicated_db.h"
+  virtuals VersionSpecificDB "$source/include/rocksync/version_specific_db.h"
+} | sort -u >"$work/overridden"
 sed -n 's/ | ..*$//p' "$here/doors.txt" | grep -v '^#' | sort >"$work/harmless"
 
 # The list of an unreadable header would be short, and nothing missing.
@@ -52,6 +55,15 @@ comm -12 "$work/overridden" "$work/harmless" >"$work/both"
 if [[ -s $work/both ]]; then
   echo "in doors.txt, but overridden:"
   cat "$work/both"
+  failed=1
+fi
+# What StackableDB passes on reaches RocksDB past the index.
+virtuals StackableDB "$stackable" | sort -u >"$work/passed_on"
+sed -n 's/ | .*StackableDB does not pass it on.*$//p' "$here/doors.txt" | sort |
+  comm -12 - "$work/passed_on" >"$work/opened"
+if [[ -s $work/opened ]]; then
+  echo "doors.txt says that StackableDB does not pass it on, but it does:"
+  cat "$work/opened"
   failed=1
 fi
 exit $failed

@@ -50,7 +50,7 @@ END {
   }
   gsub(/rocksdb::/, "", text)
   gsub(/[ \t]+/, " ", text)
-  start = match(text, "class " class "( final)?( : public [A-Za-z]+)? [{]")
+  start = match(text, "class " class "( final)?( : public [A-Za-z:]+)? [{]")
   if (start == 0) { print "no class " class > "/dev/stderr"; exit 1 }
   text = substr(text, start + RLENGTH)
   # Member by member, to the class's closing brace; bodies are left out.

@@ -15,6 +15,7 @@
 #include "rocksdb/options.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 
@@ -51,7 +52,7 @@ class FilterDb {
   void Open() {
     db.reset();
     rocksdb::DB* opened = nullptr;
-    ExpectOk(rocksdb::DB::Open(options, path(), &opened));
+    ExpectOk(OpenPlain(options, path(), &opened));
     db.reset(opened);
   }
 

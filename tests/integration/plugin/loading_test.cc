@@ -19,6 +19,7 @@
 #include "rocksync/filter_policy.h"
 #include "tests/integration/plugin/filter_db.h"
 #include "tests/sanitized.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -150,8 +151,7 @@ TEST(LoadingTest, MistypedStringsAreErrorsThatSayWhatIsAllowed) {
     refused.filter_policy = policy;
     FilterDb db(refused);
     rocksdb::DB* opened = nullptr;
-    const rocksdb::Status open =
-        rocksdb::DB::Open(db.options, db.path(), &opened);
+    const rocksdb::Status open = OpenPlain(db.options, db.path(), &opened);
     EXPECT_EQ(open.IsInvalidArgument(), policy != nullptr) << open.ToString();
     delete opened;
 

@@ -1,7 +1,7 @@
 # cmake -DCXX=compiler -DROOT=sources -DOUT=folder -P rocksdb_versions.cmake
 # Compiles the policy, as RocksDB's own build would, for other RocksDB versions
 # (their version.h and language, the installed version's other headers): accepted
-# from 7.0.3 to 11.8, refused with a message outside, with and without RTTI.
+# from 7.0.3 to 11.9, refused with a message outside, with and without RTTI.
 function(expect version accepted standard)
   string(REPLACE "." ";" parts ${version})
   list(GET parts 0 major)
@@ -42,5 +42,6 @@ expect(9.6.0 TRUE c++17)
 expect(10.8.3 TRUE c++17)
 expect(10.9.0 TRUE c++20)
 expect(11.8.1 TRUE c++20)
-expect(11.9.0 FALSE c++20)
+expect(11.9.0 TRUE c++20)
+expect(11.10.0 FALSE c++20)
 expect(12.0.0 FALSE c++20)

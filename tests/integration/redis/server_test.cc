@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rocksdb/db.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -82,7 +83,7 @@ class ServerTest : public ::testing::Test {
     rocksdb::Options options;
     options.create_if_missing = true;
     rocksdb::DB* db = nullptr;
-    const rocksdb::Status status = rocksdb::DB::Open(options, directory_, &db);
+    const rocksdb::Status status = OpenPlain(options, directory_, &db);
     EXPECT_TRUE(status.ok()) << status.ToString();
     db_.reset(db);
     commands_ = std::make_unique<Commands>(db, nullptr, CommandOptions{});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -209,7 +210,7 @@ TEST_F(Convergence, AdoptedContentsThatCollideByXxh3) {
     rocksdb::Options options;
     options.create_if_missing = true;
     rocksdb::DB* raw = nullptr;
-    ASSERT_TRUE(IsOk(rocksdb::DB::Open(options, setting.directory, &raw)));
+    ASSERT_TRUE(IsOk(OpenPlain(options, setting.directory, &raw)));
     const std::unique_ptr<rocksdb::DB> plain(raw);
     for (int k = 0; k < 50; ++k) {
       const std::string tail(k % 2 == 0 ? 0 : 8192, 't');

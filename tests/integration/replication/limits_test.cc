@@ -10,6 +10,7 @@
 
 #include "rocksdb/db.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -38,8 +39,7 @@ class LimitsTest : public ReplicationTest {
     rocksdb::Options options;
     options.create_if_missing = true;
     rocksdb::DB* raw = nullptr;
-    ASSERT_TRUE(
-        IsOk(rocksdb::DB::Open(options, SettingOf(name).directory, &raw)));
+    ASSERT_TRUE(IsOk(OpenPlain(options, SettingOf(name).directory, &raw)));
     const std::unique_ptr<rocksdb::DB> db(raw);
     ASSERT_TRUE(IsOk(db->Put({}, HugeKey(), "v")));
     ASSERT_TRUE(IsOk(db->Put({}, "large", Large())));

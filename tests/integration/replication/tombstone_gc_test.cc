@@ -16,6 +16,7 @@
 
 #include "replication/membership/setup.h"
 #include "replication/peering/admission.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "rocksync/transport.h"
@@ -70,9 +71,9 @@ class TombstoneGc : public ReplicationTest {
     replica.Stop();
     replica.Close();
     IndexCounts counts;
-    rocksdb::DB* db = nullptr;
+    std::unique_ptr<rocksdb::DB> db;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    EXPECT_TRUE(IsOk(rocksdb::DB::OpenForReadOnly(
+    EXPECT_TRUE(IsOk(OpenPlainForReadOnly(
         rocksdb::DBOptions(), replica.setting().directory,
         {{rocksdb::kDefaultColumnFamilyName, {}}, {kIndexFamilyName, {}}},
         &handles, &db)));
@@ -88,7 +89,6 @@ class TombstoneGc : public ReplicationTest {
     for (rocksdb::ColumnFamilyHandle* handle : handles) {
       EXPECT_TRUE(IsOk(db->DestroyColumnFamilyHandle(handle)));
     }
-    delete db;
     return counts;
   }
 

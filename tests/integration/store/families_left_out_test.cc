@@ -11,6 +11,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -70,7 +71,7 @@ class FamiliesLeftOutTest : public StoreTest {
     families.push_back({kIndexFamilyName, {}});
     Handles handles;
     rocksdb::DB* raw = nullptr;
-    ASSERT_ROCKS_OK(rocksdb::DB::Open({}, Dir(), families, &handles, &raw));
+    ASSERT_ROCKS_OK(OpenPlain({}, Dir(), families, &handles, &raw));
     work(raw, handles);
     for (auto* handle : handles) {
       ASSERT_ROCKS_OK(raw->DestroyColumnFamilyHandle(handle));
@@ -126,7 +127,7 @@ TEST_F(FamiliesLeftOutTest, DroppedByARocksDBProgram) {
   ASSERT_ROCKS_OK(db_->Put({}, handles_[1], "k", "v"));
   Close();
   rocksdb::DB* raw = nullptr;
-  ASSERT_ROCKS_OK(rocksdb::DB::Open(
+  ASSERT_ROCKS_OK(OpenPlain(
       {}, Dir(), {{"default", {}}, {"orders", {}}, {kIndexFamilyName, {}}},
       &handles_, &raw));
   ASSERT_ROCKS_OK(raw->DropColumnFamily(handles_[1]));

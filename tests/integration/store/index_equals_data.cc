@@ -8,6 +8,7 @@
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 
@@ -39,10 +40,7 @@ struct PlainDatabase {
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     for (const std::string& name : names) families.push_back({name, {}});
     std::vector<rocksdb::ColumnFamilyHandle*> opened;
-    rocksdb::DB* raw = nullptr;
-    status =
-        rocksdb::DB::OpenForReadOnly({}, directory, families, &opened, &raw);
-    db.reset(raw);
+    status = OpenPlainForReadOnly({}, directory, families, &opened, &db);
     for (rocksdb::ColumnFamilyHandle* handle : opened) {
       handles[handle->GetID()] = handle;
       if (handle->GetName() == kIndexFamilyName) index = handle;

@@ -8,6 +8,7 @@
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -51,7 +52,7 @@ class LostIndexTest : public StoreTest {
           work) {
     rocksdb::DB* raw = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    ASSERT_ROCKS_OK(rocksdb::DB::Open(
+    ASSERT_ROCKS_OK(OpenPlain(
         {}, Dir(), {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw));
     work(raw, handles[1]);
     for (auto* handle : handles) {

@@ -8,6 +8,7 @@
 #include "replication/store/format/marker.h"
 #include "tests/integration/store/mortal_disk.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -247,9 +248,9 @@ TEST_F(MarkerCrashTest, AnIndexThatIsLostAndMadeAnew) {
   {
     rocksdb::DB* raw = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    ASSERT_ROCKS_OK(rocksdb::DB::Open({}, Dir("base"),
-                                      {{"default", {}}, {kIndexFamilyName, {}}},
-                                      &handles, &raw));
+    ASSERT_ROCKS_OK(OpenPlain({}, Dir("base"),
+                              {{"default", {}}, {kIndexFamilyName, {}}},
+                              &handles, &raw));
     // Without its records, and with entries.
     ASSERT_ROCKS_OK(raw->DeleteRange({}, handles[1], std::string(8, '\0'),
                                      std::string(8, '\0') + "\xff"));

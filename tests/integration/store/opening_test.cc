@@ -13,6 +13,7 @@
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -50,9 +51,9 @@ class OpeningTest : public StoreTest {
     data.compaction_filter = &filter;
     rocksdb::DB* raw = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    ASSERT_ROCKS_OK(rocksdb::DB::Open(
-        {}, Dir(name), {{"default", data}, {kIndexFamilyName, {}}}, &handles,
-        &raw));
+    ASSERT_ROCKS_OK(OpenPlain({}, Dir(name),
+                              {{"default", data}, {kIndexFamilyName, {}}},
+                              &handles, &raw));
     CompactToTheLastLevel(raw);
     for (auto* handle : handles) {
       ASSERT_ROCKS_OK(raw->DestroyColumnFamilyHandle(handle));
@@ -383,7 +384,7 @@ TEST_F(OpeningTest, IndexOfANewerFormatIsRefusedAndLeftAlone) {
   const auto write_format = [this](char format) {
     rocksdb::DB* raw = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    ASSERT_ROCKS_OK(rocksdb::DB::Open(
+    ASSERT_ROCKS_OK(OpenPlain(
         {}, Dir(), {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw));
     ASSERT_ROCKS_OK(raw->Put({}, handles[1], MetaKey(kFormatRecord),
                              std::string(1, format)));
@@ -412,7 +413,7 @@ TEST_F(OpeningTest, IndexOfANewerFormatIsRefusedAndLeftAlone) {
 TEST_F(OpeningTest, AfterStatisticsWereKeptOnDiskItIsAdopted) {
   options_.persist_stats_to_disk = true;
   rocksdb::DB* plain = nullptr;
-  ASSERT_ROCKS_OK(rocksdb::DB::Open(options_, Dir(), &plain));
+  ASSERT_ROCKS_OK(OpenPlain(options_, Dir(), &plain));
   ASSERT_ROCKS_OK(plain->Put({}, "k", "v"));
   delete plain;
   EXPECT_TRUE(Open().IsInvalidArgument());
@@ -652,7 +653,7 @@ TEST_F(OpeningTest, ALogThatCannotBeSyncedIsRefused) {
 
   // A plain database stays one.
   rocksdb::DB* plain = nullptr;
-  ASSERT_ROCKS_OK(rocksdb::DB::Open(options_, Dir(), &plain));
+  ASSERT_ROCKS_OK(OpenPlain(options_, Dir(), &plain));
   ASSERT_ROCKS_OK(plain->Put({}, "k", "v"));
   delete plain;
   const auto children = [&] {

@@ -13,6 +13,7 @@
 #include "replication/store/upkeep/scrub.h"
 #include "rocksdb/comparator.h"
 #include "tests/integration/store/trouble_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -283,7 +284,7 @@ class AdoptedBlobsTest : public QuarantineTest {
   // A plain database with one blob file a flush; `work` writes.
   void PlainWithBlobs(const std::function<void(rocksdb::DB*)>& work) {
     rocksdb::DB* db = nullptr;
-    ASSERT_ROCKS_OK(rocksdb::DB::Open(options_, Dir(), &db));
+    ASSERT_ROCKS_OK(OpenPlain(options_, Dir(), &db));
     work(db);
     delete db;
   }

@@ -19,6 +19,7 @@
 #include "replication/store/store_access.h"
 #include "rocksync/replicated_db.h"
 #include "tests/integration/store/index_equals_data.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 
@@ -98,8 +99,7 @@ class StoreTest : public ::testing::Test {
     }
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* raw = nullptr;
-    ASSERT_ROCKS_OK(
-        rocksdb::DB::Open(options, Dir(name), families, &handles, &raw));
+    ASSERT_ROCKS_OK(OpenPlain(options, Dir(name), families, &handles, &raw));
     work(raw);
     for (auto* handle : handles) raw->DestroyColumnFamilyHandle(handle);
     delete raw;

@@ -11,6 +11,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/wal_filter.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -321,8 +322,10 @@ TEST_F(WritesTest, DisabledWalIsRefusedByEveryCall) {
                   .IsNotSupported());
   EXPECT_TRUE(db_->DeleteFile("000001.sst").IsNotSupported());
   rocksdb::ColumnFamilyHandle* handle = nullptr;
-  EXPECT_TRUE(db_->CreateColumnFamilyWithImport({}, "new", {}, {}, &handle)
-                  .IsNotSupported());
+  EXPECT_TRUE(
+      db_->CreateColumnFamilyWithImport(
+             {}, "new", {}, rocksdb::ExportImportFilesMetaData(), &handle)
+          .IsNotSupported());
   EXPECT_TRUE(db_->Merge({}, "k", "v").IsNotSupported());
   rocksdb::WriteBatch entity;
   entity.PutEntity(family, "k", {{"a", "b"}});
@@ -442,9 +445,9 @@ TEST_F(WritesTest, WrongClusterSecretAndFormatAreRefused) {
   // As a newer version would leave it.
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* plain = nullptr;
-  ASSERT_ROCKS_OK(rocksdb::DB::Open(options_, Dir(),
-                                    {{"default", {}}, {kIndexFamilyName, {}}},
-                                    &handles, &plain));
+  ASSERT_ROCKS_OK(OpenPlain(options_, Dir(),
+                            {{"default", {}}, {kIndexFamilyName, {}}}, &handles,
+                            &plain));
   ASSERT_ROCKS_OK(plain->Put({}, handles[1], std::string(8, '\0') + "format",
                              "\x02 whatever comes"));
   for (auto* handle : handles) plain->DestroyColumnFamilyHandle(handle);

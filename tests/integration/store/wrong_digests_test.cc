@@ -13,6 +13,7 @@
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/upkeep/scrub.h"
 #include "tests/integration/store/trouble_fixture.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -163,7 +164,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfAForeignHandInTheIndex) {
   db_.reset();
   rocksdb::DB* raw = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  ASSERT_ROCKS_OK(rocksdb::DB::Open(
+  ASSERT_ROCKS_OK(OpenPlain(
       {}, Dir(), {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw));
   EXPECT_ROCKS_OK(raw->Delete({}, handles[1], entry));
   for (auto* handle : handles) {

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "rocksdb/comparator.h"
 #include "rocksync/replicated_db.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -42,7 +43,7 @@ class DiffTest : public testing::Test {
                                     rocksdb::Options options = {}) {
     options.create_if_missing = true;
     rocksdb::DB* db = nullptr;
-    Check(rocksdb::DB::Open(options, Path(name), &db));
+    Check(OpenPlain(options, Path(name), &db));
     return std::unique_ptr<rocksdb::DB>(db);
   }
 

@@ -19,6 +19,7 @@
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replicated_db.h"
+#include "tests/support/open_plain.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
 #include "tools/id.h"
@@ -90,7 +91,7 @@ class OfflineCommandsTest : public testing::Test {
     rocksdb::Options options;
     options.create_if_missing = true;
     rocksdb::DB* raw = nullptr;
-    ASSERT_TRUE(Ok(rocksdb::DB::Open(options, name, &raw)));
+    ASSERT_TRUE(Ok(OpenPlain(options, name, &raw)));
     const std::unique_ptr<rocksdb::DB> plain(raw);
     ASSERT_TRUE(Ok(plain->Put({}, "k", "v")));
   }
@@ -223,7 +224,7 @@ TEST_F(OfflineCommandsTest, OneThatSomebodyWroteToIsDescribed) {
   {
     rocksdb::DB* raw = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    ASSERT_TRUE(Ok(rocksdb::DB::Open(
+    ASSERT_TRUE(Ok(OpenPlain(
         {}, "db", {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw)));
     const std::unique_ptr<rocksdb::DB> plain(raw);
     ASSERT_TRUE(Ok(plain->Put({}, "k", "v")));
@@ -388,7 +389,7 @@ TEST_F(OfflineCommandsTest, WhatToWriteForALogElsewhereIsPrinted) {
   options.create_if_missing = true;
   options.wal_dir = root_ + "/log";
   rocksdb::DB* raw = nullptr;
-  ASSERT_TRUE(Ok(rocksdb::DB::Open(options, "far", &raw)));
+  ASSERT_TRUE(Ok(OpenPlain(options, "far", &raw)));
   ASSERT_TRUE(Ok(raw->Put({}, "k", "v")));
   delete raw;
   fs::copy("far", "b2");

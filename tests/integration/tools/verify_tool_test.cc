@@ -14,6 +14,7 @@
 #include "replication/store/store_access.h"
 #include "replication/store/write/indexed_db.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/open_plain.h"
 #include "tools/status.h"
 #include "tools/verify.h"
 
@@ -293,7 +294,7 @@ TEST_F(ToolTest, WhichOfTwoDirectoriesWasWrittenToIsSaid) {
   {
     rocksdb::DB* raw = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    ASSERT_TRUE(IsOk(rocksdb::DB::Open(
+    ASSERT_TRUE(IsOk(OpenPlain(
         {}, right, {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw)));
     const std::unique_ptr<rocksdb::DB> plain(raw);
     EXPECT_TRUE(IsOk(plain->Put({}, "k", "v")));

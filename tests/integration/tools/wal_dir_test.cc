@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "replication/admin/json.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replicated_db.h"
@@ -88,10 +89,9 @@ class WalDirTest : public testing::Test {
     std::vector<rocksdb::ColumnFamilyDescriptor> families = {{"default", {}}};
     if (!plain) families.push_back({kIndexFamilyName, {}});
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    rocksdb::DB* raw = nullptr;
-    EXPECT_TRUE(Ok(rocksdb::DB::OpenForReadOnly(options, Path(name), families,
-                                                &handles, &raw)));
-    const std::unique_ptr<rocksdb::DB> db(raw);
+    std::unique_ptr<rocksdb::DB> db;
+    EXPECT_TRUE(
+        Ok(OpenPlainForReadOnly(options, Path(name), families, &handles, &db)));
     if (db == nullptr) return -1;
     int pairs = 0;
     std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handles[0]));

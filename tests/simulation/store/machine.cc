@@ -11,6 +11,7 @@
 #include "replication/store/upkeep/membership.h"
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/table.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync::store_simulation {
 namespace {
@@ -149,8 +150,7 @@ std::vector<rocksdb::ColumnFamilyDescriptor> Machine::Families() const {
 Status Machine::FillPlain(const std::map<Key, std::string>& pairs) {
   const rocksdb::DBOptions options = DatabaseOptions();
   rocksdb::DB* plain = nullptr;
-  Status status =
-      rocksdb::DB::Open(options, directory_, Families(), &handles_, &plain);
+  Status status = OpenPlain(options, directory_, Families(), &handles_, &plain);
   if (!status.ok()) return status;
   for (const auto& [key, value] : pairs) {
     if (status.ok()) {

@@ -16,6 +16,7 @@
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/db.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -44,7 +45,7 @@ class BucketMemtableTest : public ::testing::Test {
     options.create_if_missing = true;
     options.memtable_factory = std::move(memtable);
     rocksdb::DB* raw = nullptr;
-    const auto status = rocksdb::DB::Open(options, root_ + "/" + name, &raw);
+    const auto status = OpenPlain(options, root_ + "/" + name, &raw);
     EXPECT_TRUE(status.ok()) << status.ToString();
     return std::unique_ptr<rocksdb::DB>(raw);
   }

@@ -1,0 +1,104 @@
+// What of RocksDB's API differs between its versions, for replication/ and what
+// stands on it. The calls of rocksdb::DB itself that do are in
+// rocksync/version_specific_db.h.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_ROCKSDB_VERSION_H_
+#define ROCKSYNC_REPLICATION_STORE_FORMAT_ROCKSDB_VERSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rocksdb/db.h"
+#include "rocksdb/options.h"
+#include "rocksdb/write_batch.h"
+#include "rocksync/rocksdb_version.h"
+
+namespace rocksync {
+
+// What DB::Open and its like give the database in: from 11.0 on that is a
+// unique_ptr only.
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 11)
+using OpenedDB = std::unique_ptr<rocksdb::DB>;
+inline std::unique_ptr<rocksdb::DB> TakeOpened(OpenedDB opened) {
+  return opened;
+}
+#else
+using OpenedDB = rocksdb::DB*;
+inline std::unique_ptr<rocksdb::DB> TakeOpened(OpenedDB opened) {
+  return std::unique_ptr<rocksdb::DB>(opened);
+}
+#endif
+
+// rocksdb::DB::Open: a database without this library. `*db` is null unless OK.
+inline rocksdb::Status OpenPlain(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    std::vector<rocksdb::ColumnFamilyHandle*>* handles,
+    std::unique_ptr<rocksdb::DB>* db) {
+  OpenedDB opened{};
+  rocksdb::Status status =
+      rocksdb::DB::Open(options, name, families, handles, &opened);
+  *db = status.ok() ? TakeOpened(std::move(opened)) : nullptr;
+  return status;
+}
+
+inline rocksdb::Status OpenPlain(const rocksdb::Options& options,
+                                 const std::string& name,
+                                 std::unique_ptr<rocksdb::DB>* db) {
+  OpenedDB opened{};
+  rocksdb::Status status = rocksdb::DB::Open(options, name, &opened);
+  *db = status.ok() ? TakeOpened(std::move(opened)) : nullptr;
+  return status;
+}
+
+// rocksdb::DB::OpenForReadOnly.
+inline rocksdb::Status OpenPlainForReadOnly(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    std::vector<rocksdb::ColumnFamilyHandle*>* handles,
+    std::unique_ptr<rocksdb::DB>* db) {
+  OpenedDB opened{};
+  rocksdb::Status status =
+      rocksdb::DB::OpenForReadOnly(options, name, families, handles, &opened);
+  *db = status.ok() ? TakeOpened(std::move(opened)) : nullptr;
+  return status;
+}
+
+inline rocksdb::Status OpenPlainForReadOnly(const rocksdb::Options& options,
+                                            const std::string& name,
+                                            std::unique_ptr<rocksdb::DB>* db) {
+  OpenedDB opened{};
+  rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, name, &opened);
+  *db = status.ok() ? TakeOpened(std::move(opened)) : nullptr;
+  return status;
+}
+
+// The handler of a batch's operations. Those that put something else than a
+// plain value, whichever of them a version has, come as OtherPutCF.
+class BatchHandler : public rocksdb::WriteBatch::Handler {
+ public:
+  // `call` names what of WriteBatch put it there.
+  virtual rocksdb::Status OtherPutCF(uint32_t id, const char* call) = 0;
+
+  rocksdb::Status PutEntityCF(uint32_t id, const rocksdb::Slice&,
+                              const rocksdb::Slice&) final {
+    return OtherPutCF(id, "PutEntity");
+  }
+  rocksdb::Status PutBlobIndexCF(uint32_t id, const rocksdb::Slice&,
+                                 const rocksdb::Slice&) final {
+    return OtherPutCF(id, "a blob index");
+  }
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 1)
+  rocksdb::Status TimedPutCF(uint32_t id, const rocksdb::Slice&,
+                             const rocksdb::Slice&, uint64_t) final {
+    return OtherPutCF(id, "TimedPut");
+  }
+#endif
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_ROCKSDB_VERSION_H_

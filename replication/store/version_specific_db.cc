@@ -1,0 +1,99 @@
+#include "rocksync/version_specific_db.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replication/store/write/counted_db.h"
+
+namespace rocksync {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+Status VersionSpecificDB::DeleteFile(std::string name) {
+  return Status::NotSupported(
+      "rocksync: DeleteFile " + name + " on a replicated database",
+      "use DeleteRange");
+}
+
+Status VersionSpecificDB::DEPRECATED_DeleteFile(std::string name) {
+  return VersionSpecificDB::DeleteFile(std::move(name));
+}
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(8, 9)
+Status VersionSpecificDB::PutEntity(const rocksdb::WriteOptions& options,
+                                    const Slice& key,
+                                    const rocksdb::AttributeGroups& groups) {
+  for (const rocksdb::AttributeGroup& group : groups) {
+    const Status status = MayPass(group.column_family(), "PutEntity",
+                                  "encode the columns into values and use Put");
+    if (!status.ok()) return status;
+  }
+  return Counted()->Count(groups.size(),
+                          [&] { return db_->PutEntity(options, key, groups); });
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(8, 3)
+Status VersionSpecificDB::ClipColumnFamily(ColumnFamilyHandle* family,
+                                           const Slice& begin_key,
+                                           const Slice& end_key) {
+  const Status status =
+      MayPass(family, "ClipColumnFamily",
+              "delete what is outside with DeleteRangeInChunks");
+  // It writes as many ranges as it needs.
+  return status.ok() ? Counted()->Alone([&] {
+    return db_->ClipColumnFamily(family, begin_key, end_key);
+  })
+                     : status;
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(8, 4)
+Status VersionSpecificDB::CreateColumnFamilyWithImport(
+    const rocksdb::ColumnFamilyOptions& options, const std::string& name,
+    const rocksdb::ImportColumnFamilyOptions& import_options,
+    const std::vector<const rocksdb::ExportImportFilesMetaData*>& metadata,
+    ColumnFamilyHandle** handle) {
+  return Import(
+      options, name,
+      [&] {
+        return db_->CreateColumnFamilyWithImport(options, name, import_options,
+                                                 metadata, handle);
+      },
+      handle);
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(11, 5)
+Status VersionSpecificDB::PrepareFileIngestion(
+    const std::vector<rocksdb::IngestExternalFileArg>& args,
+    std::unique_ptr<rocksdb::FileIngestionHandle>* handle) {
+  handle->reset();
+  for (const rocksdb::IngestExternalFileArg& arg : args) {
+    const Status status =
+        MayPass(arg.column_family, "PrepareFileIngestion",
+                "read the files with SstFileReader and Put their pairs");
+    if (!status.ok()) return status;
+  }
+  return db_->PrepareFileIngestion(args, handle);
+}
+
+Status VersionSpecificDB::CommitFileIngestionHandles(
+    std::vector<std::unique_ptr<rocksdb::FileIngestionHandle>> handles) {
+  return Counted()->Ingest(
+      [&] { return db_->CommitFileIngestionHandles(std::move(handles)); });
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(10, 8)
+Status VersionSpecificDB::FlushWAL(const rocksdb::FlushWALOptions& options) {
+  const Status writable = Counted()->LogStatus();
+  return writable.ok() ? db_->FlushWAL(options) : writable;
+}
+#endif
+
+}  // namespace rocksync

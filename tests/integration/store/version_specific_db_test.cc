@@ -1,0 +1,211 @@
+// Calls that change data, and that not every version of RocksDB has: refused by
+// name on a replicated family, RocksDB's own on any other, and then not taken
+// for somebody else's.
+
+#include "rocksync/version_specific_db.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rocksdb/comparator.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+class VersionSpecificDBTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    StoreTest::SetUp();
+    replication_.families = {"default"};
+    ASSERT_ROCKS_OK(Open());
+    ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "local", &local_));
+    ASSERT_ROCKS_OK(Put("replicated", "value"));
+  }
+  void TearDown() override {
+    if (db_ != nullptr && local_ != nullptr) {
+      EXPECT_ROCKS_OK(db_->DestroyColumnFamilyHandle(local_));
+    }
+    StoreTest::TearDown();
+  }
+  ColumnFamilyHandle* Replicated() { return db_->DefaultColumnFamily(); }
+
+  std::string SstFile(const std::string& key) {
+    const std::string path = root_ + "/" + key + ".sst";
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
+    EXPECT_ROCKS_OK(writer.Open(path));
+    EXPECT_ROCKS_OK(writer.Put(key, "ingested"));
+    EXPECT_ROCKS_OK(writer.Finish());
+    return path;
+  }
+  std::string GetLocal(const std::string& key) {
+    std::string value;
+    const Status status = db_->Get({}, local_, key, &value);
+    return status.ok() ? value : status.ToString();
+  }
+
+  // `call` on the replicated family is refused with its name and `remedy`.
+  static void ExpectRefused(const Status& status, const std::string& call,
+                            const std::string& remedy) {
+    EXPECT_TRUE(status.IsNotSupported()) << status.ToString();
+    EXPECT_NE(status.ToString().find(call), std::string::npos)
+        << status.ToString();
+    EXPECT_NE(status.ToString().find(remedy), std::string::npos)
+        << status.ToString();
+  }
+  // Nothing that was done so far looks like a write past the library, and
+  // nothing has changed in the replicated family.
+  void ExpectOurs() {
+    EXPECT_TRUE(StoreAccess::NewView(db_.get())->TakeSnapshot({}).ok());
+    EXPECT_EQ(db_->GetIndexStats().foreign_changes, 0u);
+    EXPECT_EQ(Total().count, 1u);
+    EXPECT_EQ(Get("replicated"), "value");
+  }
+
+  ColumnFamilyHandle* local_ = nullptr;
+};
+
+TEST_F(VersionSpecificDBTest, NoFileIsDeleted) {
+  ExpectRefused(db_->DeleteFile("000001.sst"), "DeleteFile 000001.sst",
+                "DeleteRange");
+  ExpectRefused(db_->DEPRECATED_DeleteFile("000001.sst"),
+                "DeleteFile 000001.sst", "DeleteRange");
+}
+
+TEST_F(VersionSpecificDBTest, ByTheBaseClass) {
+  rocksdb::DB* const db = db_.get();
+  ExpectRefused(db->Merge({}, Replicated(), "key", "12345678", "v"), "Merge",
+                "without");
+  ExpectRefused(db->DeleteRange({}, Replicated(), "a", "z", "12345678"),
+                "DeleteRange", "without");
+  ExpectOurs();
+}
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(8, 3)
+TEST_F(VersionSpecificDBTest, ClipColumnFamily) {
+  ExpectRefused(db_->ClipColumnFamily(Replicated(), "a", "b"),
+                "ClipColumnFamily", "DeleteRangeInChunks");
+  for (const char* key : {"a", "k", "z"}) {
+    ASSERT_ROCKS_OK(db_->Put({}, local_, key, "v"));
+  }
+  ASSERT_ROCKS_OK(db_->ClipColumnFamily(local_, "b", "m"));
+  EXPECT_EQ(GetLocal("a"), "NotFound: ");
+  EXPECT_EQ(GetLocal("k"), "v");
+  EXPECT_EQ(GetLocal("z"), "NotFound: ");
+  ExpectOurs();
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(8, 4)
+TEST_F(VersionSpecificDBTest, CreateColumnFamilyWithImport) {
+  // Two exports without a key in common.
+  std::vector<rocksdb::ExportImportFilesMetaData*> exports;
+  rocksdb::Checkpoint* raw = nullptr;
+  ASSERT_ROCKS_OK(rocksdb::Checkpoint::Create(db_->GetRootDB(), &raw));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+  for (const char* name : {"first", "second"}) {
+    ColumnFamilyHandle* family = nullptr;
+    ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, name, &family));
+    ASSERT_ROCKS_OK(db_->Put({}, family, name, "exported"));
+    rocksdb::ExportImportFilesMetaData* metadata = nullptr;
+    ASSERT_ROCKS_OK(checkpoint->ExportColumnFamily(
+        family, root_ + "/of " + name, &metadata));
+    exports.push_back(metadata);
+    ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
+    ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+  }
+  const std::vector<const rocksdb::ExportImportFilesMetaData*> both(
+      exports.begin(), exports.end());
+  ColumnFamilyHandle* handle = Replicated();
+  ColumnFamilyHandle* imported = nullptr;
+  EXPECT_ROCKS_OK(
+      db_->CreateColumnFamilyWithImport({}, "imported", {}, both, &imported));
+  ASSERT_NE(imported, nullptr);
+  std::string value;
+  for (const char* key : {"first", "second"}) {
+    EXPECT_ROCKS_OK(db_->Get({}, imported, key, &value));
+  }
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(imported));
+  ExpectOurs();
+
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(local_));
+  local_ = nullptr;
+  replication_.families = {};  // all
+  ASSERT_ROCKS_OK(Open("other"));
+  ExpectRefused(db_->CreateColumnFamilyWithImport({}, "new", {}, both, &handle),
+                "CreateColumnFamilyWithImport", "Put its pairs");
+  EXPECT_EQ(handle, nullptr);
+  for (rocksdb::ExportImportFilesMetaData* metadata : exports) delete metadata;
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(8, 9)
+TEST_F(VersionSpecificDBTest, PutEntityWithAttributeGroups) {
+  const rocksdb::WideColumns columns = {{"", "default"}, {"city", "Jena"}};
+  ExpectRefused(
+      db_->PutEntity({}, "key", {{local_, columns}, {Replicated(), columns}}),
+      "PutEntity", "use Put");
+  EXPECT_EQ(GetLocal("key"), "NotFound: ");
+  ASSERT_ROCKS_OK(db_->PutEntity({}, "key", {{local_, columns}}));
+  EXPECT_EQ(GetLocal("key"), "default");
+  ExpectOurs();
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 1)
+TEST_F(VersionSpecificDBTest, TimedPut) {
+  rocksdb::WriteBatch refused;
+  ASSERT_ROCKS_OK(refused.Put("another", "value"));
+  ASSERT_ROCKS_OK(refused.TimedPut(Replicated(), "key", "value", 1));
+  ExpectRefused(db_->Write({}, &refused), "TimedPut", "use Put");
+  rocksdb::WriteBatch passes;
+  ASSERT_ROCKS_OK(passes.TimedPut(local_, "key", "timed", 1));
+  ASSERT_ROCKS_OK(db_->Write({}, &passes));
+  EXPECT_EQ(GetLocal("key"), "timed");
+  ExpectOurs();
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 3)
+TEST_F(VersionSpecificDBTest, WriteWithCallback) {
+  rocksdb::WriteBatch batch;
+  ASSERT_ROCKS_OK(batch.Put("another", "value"));
+  EXPECT_TRUE(db_->WriteWithCallback({}, &batch, nullptr).IsNotSupported());
+  ExpectOurs();
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(10, 8)
+TEST_F(VersionSpecificDBTest, FlushWALWithOptions) {
+  rocksdb::FlushWALOptions options;
+  options.sync = true;
+  ASSERT_ROCKS_OK(db_->FlushWAL(options));
+  ExpectOurs();
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(11, 5)
+TEST_F(VersionSpecificDBTest, PreparedIngestion) {
+  std::unique_ptr<rocksdb::FileIngestionHandle> handle;
+  ExpectRefused(
+      db_->PrepareFileIngestion(Replicated(), {SstFile("a")}, {}, &handle),
+      "PrepareFileIngestion", "SstFileReader");
+  EXPECT_EQ(handle, nullptr);
+  ASSERT_ROCKS_OK(
+      db_->PrepareFileIngestion(local_, {SstFile("b")}, {}, &handle));
+  ASSERT_ROCKS_OK(db_->CommitFileIngestionHandle(std::move(handle)));
+  EXPECT_EQ(GetLocal("b"), "ingested");
+  ExpectOurs();
+}
+#endif
+
+}  // namespace
+}  // namespace rocksync

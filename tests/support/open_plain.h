@@ -1,0 +1,35 @@
+// OpenPlain with a plain pointer, as tests like it.
+
+#ifndef ROCKSYNC_TESTS_SUPPORT_OPEN_PLAIN_H_
+#define ROCKSYNC_TESTS_SUPPORT_OPEN_PLAIN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replication/store/format/rocksdb_version.h"
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+inline rocksdb::Status OpenPlain(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    std::vector<rocksdb::ColumnFamilyHandle*>* handles, rocksdb::DB** db) {
+  std::unique_ptr<rocksdb::DB> opened;
+  rocksdb::Status status = OpenPlain(options, name, families, handles, &opened);
+  *db = opened.release();
+  return status;
+}
+
+inline rocksdb::Status OpenPlain(const rocksdb::Options& options,
+                                 const std::string& name, rocksdb::DB** db) {
+  std::unique_ptr<rocksdb::DB> opened;
+  rocksdb::Status status = OpenPlain(options, name, &opened);
+  *db = opened.release();
+  return status;
+}
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TESTS_SUPPORT_OPEN_PLAIN_H_
