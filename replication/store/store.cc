@@ -202,9 +202,11 @@ void Store::FlushIndex() {
       families.push_back(family.handle());
     }
   }
-  indexed_.db()
-      ->Flush(rocksdb::FlushOptions(), families)
-      .PermitUncheckedError();
+  // Else RocksDB waits until the flush would slow no writer down, which may be
+  // never: a family may stay at that limit with nothing to compact.
+  rocksdb::FlushOptions options;
+  options.allow_write_stall = true;
+  indexed_.db()->Flush(options, families).PermitUncheckedError();
 }
 
 Status Store::Seal() {

@@ -143,7 +143,9 @@ class Restamping {
     }
     // What was restamped is not replayed again. Before the seal, after which
     // nothing is flushed.
-    if (status.ok()) status = db_->Flush(rocksdb::FlushOptions(), index);
+    rocksdb::FlushOptions options;
+    options.allow_write_stall = true;  // nobody writes
+    if (status.ok()) status = db_->Flush(options, index);
     if (status.ok()) {
       status = WriteSeal(db_, index, families, /*has_digests=*/false, &batch);
     }

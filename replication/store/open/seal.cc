@@ -36,7 +36,9 @@ rocksdb::Status WriteSeal(
   synced.no_slowdown = true;
   const rocksdb::Status written =
       IndexedDB::WritePatiently([&] { return db->Write(synced, batch); });
-  return written.IsBusy() ? ClosedUnsealed() : written;
+  // Since background work was cancelled, RocksDB calls a stall that.
+  return written.IsBusy() || written.IsShutdownInProgress() ? ClosedUnsealed()
+                                                            : written;
 }
 
 }  // namespace rocksync

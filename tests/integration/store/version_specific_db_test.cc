@@ -151,10 +151,14 @@ TEST_F(VersionSpecificDBTest, CreateColumnFamilyWithImport) {
 TEST_F(VersionSpecificDBTest, PutEntityWithAttributeGroups) {
   const rocksdb::WideColumns columns = {{"", "default"}, {"city", "Jena"}};
   ExpectRefused(
-      db_->PutEntity({}, "key", {{local_, columns}, {Replicated(), columns}}),
+      db_->PutEntity({}, "key",
+                     {rocksdb::AttributeGroup(local_, columns),
+                      rocksdb::AttributeGroup(Replicated(), columns)}),
       "PutEntity", "use Put");
   EXPECT_EQ(GetLocal("key"), "NotFound: ");
-  ASSERT_ROCKS_OK(db_->PutEntity({}, "key", {{local_, columns}}));
+  ASSERT_ROCKS_OK(db_->PutEntity(
+      {}, "key",
+      rocksdb::AttributeGroups{rocksdb::AttributeGroup(local_, columns)}));
   EXPECT_EQ(GetLocal("key"), "default");
   ExpectOurs();
 }

@@ -108,6 +108,37 @@ TEST_F(WriteBufferBudgetTest, StallsDoNotKeepItFromClosing) {
   }
 }
 
+// A family that stays at the limit at which RocksDB slows writers down, with
+// nothing to compact: a flush that waits until it would slow nobody down waits
+// for ever.
+TEST_F(WriteBufferBudgetTest, AFamilyAtItsLimitDoesNotKeepItFromClosing) {
+  SetBudget(size_t{64} << 20, /*allow_stall=*/true);
+  options_.compaction_style = rocksdb::kCompactionStyleUniversal;
+  options_.level0_file_num_compaction_trigger = 2;
+  options_.level0_slowdown_writes_trigger = 2;
+  options_.level0_stop_writes_trigger = 4;
+  ASSERT_ROCKS_OK(Open());
+  const std::string value(200, 'v');
+  const auto put = [&](int keys) {
+    for (int i = 0; i < keys; ++i) {
+      ASSERT_ROCKS_OK(Put("k" + std::to_string(i), value));
+    }
+  };
+  put(2000);
+  rocksdb::CompactRangeOptions compact;
+  compact.allow_write_stall = true;
+  ASSERT_ROCKS_OK(db_->CompactRange(compact, nullptr, nullptr));
+  put(200);
+  rocksdb::FlushOptions flush;
+  flush.allow_write_stall = true;
+  ASSERT_ROCKS_OK(db_->Flush(flush));
+  put(100);
+  EXPECT_TRUE(Ends([&] {
+    const rocksdb::Status status = db_->Close();
+    EXPECT_TRUE(status.ok() || status.IsIncomplete()) << status.ToString();
+  }));
+}
+
 // RocksDB flushes the family with the oldest memtable, which is not the one
 // that is too large.
 TEST_F(WriteBufferBudgetTest, StallsEndWhicheverFamilyIsFull) {
