@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
