@@ -27,6 +27,8 @@ HEADS = {  # of each session's messages
     "session.1": "81 03 87 87 87 07 c9 0a cd 86 82",
     "session.2": "81 82",
     "session.3": "c1 03 87 07 c9 0a 0d c9 0a 0b 86 82",
+    "session.4": "c1 04 87 07 85 03 87 07 c9 ca 0b 86 02 a6 82",
+    "session.5": "c1 03 87 07 d3 14 86 82",
 }
 
 

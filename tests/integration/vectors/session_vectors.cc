@@ -1,11 +1,12 @@
 // Sessions of two small replicas, message by message.
 
-#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "replication/session/messages.h"
+#include "replication/session/difference.h"
 #include "replication/session/session.h"
 #include "tests/integration/vectors/vectors.h"
 #include "tests/simulation/conversation.h"
@@ -56,7 +57,41 @@ class SessionVectors {
     Meet();
   }
 
+  // Two elements at once are all that either side takes.
+  void RepairInBatches() {
+    options_.initiator.exchange.mode = ExchangeMode::kAdaptive;
+    options_.initiator.max_batch_elements = 2;
+    options_.responder.max_batch_elements = 2;
+    wall_ms_ = 4000;
+    dialer_.Put(0, "apple", "ruby");
+    Meet();
+    options_.initiator.max_batch_elements = 100;
+    options_.responder.max_batch_elements = 100;
+  }
+
+  // Nothing is shipped.
+  void Compare() {
+    wall_ms_ = 5000;
+    listener_.Put(0, "pear", "ripe");
+    dialer_.Put(0, "fig", "sweet");
+    std::vector<Difference> found;
+    VerifyTask task;
+    task.found = [&found](Difference difference) {
+      found.push_back(std::move(difference));
+      return true;
+    };
+    options_.verify = &task;
+    EXPECT_TRUE(Talk().initiator.compared);
+    EXPECT_EQ(found.size(), 2u);
+  }
+
   void Meet() {
+    EXPECT_TRUE(Talk().proven()) << options_.seed.session_number;
+    EXPECT_EQ(dialer_.records().size(), listener_.records().size());
+  }
+
+ private:
+  SessionRunResult Talk() {
     const std::string session =
         absl::StrCat("session.", options_.seed.session_number);
     int number = 0;
@@ -69,12 +104,10 @@ class SessionVectors {
     };
     const SessionRunResult result =
         DriveSession(&dialer_, &listener_, options_);
-    EXPECT_TRUE(result.proven()) << session;
-    EXPECT_EQ(dialer_.records().size(), listener_.records().size());
     ++options_.seed.session_number;
+    return result;
   }
 
- private:
   MemoryStorage Replica(uint64_t id) {
     MemoryStorage::Options options;
     options.replica_id = id;
@@ -106,6 +139,8 @@ void AddSessionVectors(Vectors* vectors) {
   session.Repair(/*bloom=*/false);
   session.Meet();
   session.Repair(/*bloom=*/true);
+  session.RepairInBatches();
+  session.Compare();
 }
 
 }  // namespace rocksync
