@@ -13,15 +13,15 @@ namespace {
 // A session over many leaf batches need not explain them all.
 constexpr size_t kMaxPlanText = 500;
 
-MappingSeed DeriveSeed(const SessionSeed& seed, uint64_t exchange) {
+}  // namespace
+
+MappingSeed ExchangeSeed(const SessionSeed& seed, uint64_t exchange) {
   std::string numbers;
   PutFixed64(&numbers, seed.session_number);
   PutFixed64(&numbers, exchange);
   return Sha256({"rocksync exchange", AsPiece(seed.dialer_nonce),
                  AsPiece(seed.listener_nonce), numbers});
 }
-
-}  // namespace
 
 void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
                            uint64_t peer_count, bool again) {
@@ -33,8 +33,8 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
   ++report_->rounds;
   ExchangeOptions options = options_;
   if (again) options.expected_differences = expected_left_;
-  exchange_ =
-      NewExchange(role, options, DeriveSeed(seed_, begun_++), mine, peer_count);
+  exchange_ = NewExchange(role, options, ExchangeSeed(seed_, begun_++), mine,
+                          peer_count);
 }
 
 absl::Status ExchangeSeries::Receive(std::string_view payload) {

@@ -16,8 +16,12 @@
 #include "replication/session/session.h"
 #include "replication/session/turn.h"
 #include "sketch/element/element.h"
+#include "sketch/element/mapping.h"
 
 namespace rocksync {
+
+// The mapping seed of a session's exchange of this number, from 0.
+MappingSeed ExchangeSeed(const SessionSeed& seed, uint64_t exchange);
 
 // What an exchange found: ordinals of this side's elements that the peer lacks,
 // or probably lacks.

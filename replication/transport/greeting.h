@@ -18,6 +18,10 @@
 
 namespace rocksync {
 
+// The first bytes of a dialer without TLS, before any frame.
+inline constexpr std::string_view kPlaintextPreamble =
+    "rocksync plaintext 1\r\n";
+
 // A whole frame with its header. Busy has its own code.
 std::string EncodeGreeting(const rocksdb::Status& verdict);
 

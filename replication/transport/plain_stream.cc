@@ -9,13 +9,12 @@
 #include <utility>
 
 #include "replication/transport/byte_stream.h"
+#include "replication/transport/greeting.h"
 
 namespace rocksync {
 namespace {
 
 using Socket = asio::ip::tcp::socket;
-
-constexpr std::string_view kPreamble = "rocksync plaintext 1\r\n";
 
 class PlainStream : public ByteStream {
  public:
@@ -26,15 +25,16 @@ class PlainStream : public ByteStream {
   void Handshake(Side side, Handler handler) override {
     if (side == Side::kDialer) {
       preamble_ok_ = true;
-      WriteAll(asio::buffer(kPreamble), std::move(handler));
+      WriteAll(asio::buffer(kPlaintextPreamble), std::move(handler));
       return;
     }
     asio::async_read(socket_, asio::buffer(preamble_),
                      [this, handler = std::move(handler)](
                          const std::error_code& error, size_t size) {
                        received_ += size;
-                       preamble_ok_ = std::string_view(preamble_.data(),
-                                                       size) == kPreamble;
+                       preamble_ok_ =
+                           std::string_view(preamble_.data(), size) ==
+                           kPlaintextPreamble;
                        handler(error, size);
                      });
   }
@@ -80,7 +80,7 @@ class PlainStream : public ByteStream {
 
  private:
   Socket socket_;
-  std::array<char, kPreamble.size()> preamble_{};
+  std::array<char, kPlaintextPreamble.size()> preamble_{};
   bool preamble_ok_ = false;
   uint64_t sent_ = 0;
   uint64_t received_ = 0;

@@ -17,8 +17,9 @@ class Shape:
     def __init__(self, count: int, rate: float) -> None:
         if not 1e-12 <= rate < 1:
             raise ProtocolError(f"rate {rate}")
-        self.k = min(64, max(1, round(math.log2(1 / rate))))
-        self.m = max(1, math.ceil(count * -self.k / math.log(1 - rate ** (1 / self.k))))
+        self.k = min(64, max(1, math.floor(-math.log2(rate) + 0.5)))
+        self.m = max(1, min(1 << 40, math.ceil(
+            count * (-self.k / math.log1p(-rate ** (1 / self.k))))))
         self.bytes = (self.m + 7) // 8
 
 
