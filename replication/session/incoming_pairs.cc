@@ -17,7 +17,9 @@ absl::StatusOr<Judgement> IncomingPairs::Judge(MessageType type,
   if (pair.family >= context_.storage->FamilyCount()) {
     return Malformed(type, "unknown family");
   }
-  if (++judged_ > context_.peer_count) {
+  // Twice: one that was offered may win against the pair that answered it, and
+  // then comes as a pair.
+  if (++judged_ > 2 * context_.peer_count) {
     return Malformed(type, "more pairs than the peer has elements");
   }
   position_ = context_.storage->PositionOf(pair.family, pair.key);

@@ -329,25 +329,27 @@ absl::StatusOr<bool> Shipping::NextPair(Outgoing* pair) {
   if (begun_) {
     *pair = std::move(*begun_);
     begun_.reset();
+    awaits_answer_ |= pair->contested;
     return true;
   }
   while (true) {
     std::optional<uint32_t> ordinal;
-    bool may_be_answered = false;
+    bool contested = false;
     if (!winners_.empty()) {
       ordinal = winners_.front().ordinal;
-      may_be_answered = winners_.front().contested;
+      contested = winners_.front().contested;
       winners_.pop_front();
     } else if (direct()) {
       ordinal = NextCandidate();
-      may_be_answered = true;
+      contested = true;
     }
     if (!ordinal) return false;
     context_.batch->Settle(*ordinal);
     const absl::StatusOr<bool> readable = Fetch(*ordinal, pair);
     if (!readable.ok()) return readable.status();
     if (*readable) {
-      awaits_answer_ |= may_be_answered;
+      pair->contested = contested;
+      awaits_answer_ |= contested;
       return true;
     }
   }

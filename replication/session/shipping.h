@@ -64,6 +64,7 @@ class Shipping final : public RoundWork {
     std::string value;
     bool cached = false;      // `value` is there
     bool on_request = false;  // the value was not in the offer
+    bool contested = false;   // the peer may answer with its own pair
     size_t sent = 0;          // bytes of the value that went as chunks
   };
   // One of my elements that beats what the peer offered, or probably does: at

@@ -16,6 +16,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/utilities/options_util.h"
+#include "rocksdb/version.h"
 #include "rocksync/filter_policy.h"
 #include "tests/integration/plugin/filter_db.h"
 #include "tests/sanitized.h"
@@ -195,6 +196,10 @@ class PreloadTest : public testing::Test {
           0) {
         GTEST_SKIP() << tool << " is not installed (package rocksdb-tools)";
       }
+    }
+    const std::string version = rocksdb::GetRocksVersionAsString();
+    if (Output("ldb --version").find(version) == std::string::npos) {
+      GTEST_SKIP() << "ldb is not of RocksDB " << version;
     }
   }
   static std::string Preloaded(const std::string& command) {

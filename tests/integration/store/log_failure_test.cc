@@ -139,6 +139,11 @@ TEST_F(LogFailureTest, WithNothingToFlushIsAnErrorUntilOpenedAgain) {
   *disk_.state = DiskState::kGood;
   // Nothing but the recovery's end changes the error.
   EXPECT_TRUE(Eventually([&] { return !db_->SyncWAL().IsNoSpace(); }));
+  if (db_->SyncWAL().ok()) {
+    // Newer versions (seen: 9.7.4) begin a new log all the same.
+    ExpectThatItGoesOn();
+    return;
+  }
   ExpectErrors("close the database and open it again");
   EXPECT_FALSE(db_->Close().ok());
   OpenWithView();

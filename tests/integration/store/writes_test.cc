@@ -318,8 +318,10 @@ TEST_F(WritesTest, DisabledWalIsRefusedByEveryCall) {
   EXPECT_TRUE(db_->DeleteRange(no_wal, family, "a", "z").IsNotSupported());
   EXPECT_TRUE(db_->PutEntity({}, family, "k", {{"a", "b"}}).IsNotSupported());
   EXPECT_TRUE(db_->IngestExternalFile(family, {"x.sst"}, {}).IsNotSupported());
-  EXPECT_TRUE(db_->IngestExternalFiles({{family, {"x.sst"}, {}, {}, {}}})
-                  .IsNotSupported());
+  rocksdb::IngestExternalFileArg file;
+  file.column_family = family;
+  file.external_files = {"x.sst"};
+  EXPECT_TRUE(db_->IngestExternalFiles({file}).IsNotSupported());
   EXPECT_TRUE(db_->DeleteFile("000001.sst").IsNotSupported());
   rocksdb::ColumnFamilyHandle* handle = nullptr;
   EXPECT_TRUE(

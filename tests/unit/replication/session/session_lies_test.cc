@@ -105,7 +105,7 @@ TEST_F(LiesTest, AreNamed) {
             "Offers: not in order");
   std::string many;
   PairEncoder encoder(&many);
-  for (int i = 0; i < 301; ++i) {
+  for (int i = 0; i < 601; ++i) {
     encoder.Add({.family = 0,
                  .key = "1",
                  .version = {},

@@ -173,6 +173,43 @@ TEST_F(SessionTest, OtherContentAtOneVersionIsSettledByHash) {
   }
 }
 
+// Each of few pairs is offered, answered by the other side's, and sent after
+// all.
+TEST_F(SessionTest, FewPairsThatAllDifferAtOneVersion) {
+  for (const int pairs : {1, 2, 5}) {
+    for (const bool at_initiator : {true, false}) {
+      MemoryStorage a = Replica(1);
+      MemoryStorage b = Replica(2);
+      for (int i = 0; i < pairs; ++i) a.Put(0, absl::StrCat("k", i), "value");
+      ExpectProven(DriveSession(&a, &b));
+      // Some of the forged ones win, whatever their hashes.
+      for (int round = 0; round < 8; ++round) {
+        MemoryStorage& forged = at_initiator ? a : b;
+        for (int i = 0; i < pairs; ++i) {
+          forged.Forge(0, absl::StrCat("k", i), absl::StrCat(round, "-", i));
+        }
+        ExpectProven(DriveSession(&a, &b));
+        ExpectEqual(a, b);
+      }
+    }
+  }
+}
+
+// Of a value that takes several turns, the last one says that it may be
+// answered.
+TEST_F(SessionTest, LargeValuesThatDifferAtOneVersion) {
+  for (int seed = 0; seed < 6; ++seed) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    for (int i = 0; i < 30; ++i) a.Put(0, absl::StrCat("k", i), "value");
+    ExpectProven(DriveSession(&a, &b));
+    a.Forge(0, "k7", absl::StrCat("a", seed, std::string(3 << 20, 'a')));
+    b.Forge(0, "k7", absl::StrCat("b", seed, std::string(3 << 20, 'b')));
+    ExpectProven(DriveSession(&a, &b));
+    ExpectEqual(a, b);
+  }
+}
+
 TEST_F(SessionTest, AnAdoptionIsNamed) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
