@@ -5,6 +5,7 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_ROCKSDB_VERSION_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_ROCKSDB_VERSION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
+#include "rocksdb/utilities/debug.h"
 #include "rocksdb/write_batch.h"
 #include "rocksync/rocksdb_version.h"
 
@@ -74,6 +76,28 @@ inline rocksdb::Status OpenPlainForReadOnly(const rocksdb::Options& options,
   rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, name, &opened);
   *db = status.ok() ? TakeOpened(std::move(opened)) : nullptr;
   return status;
+}
+
+// What stands for "from the first" and "to the last" in GetAllKeyVersions: an
+// empty Slice up to 10.0, and afterwards none, where an empty one is the key
+// "".
+struct NoBound {
+  template <typename Bound>
+  operator Bound() const {
+    return Bound();
+  }
+};
+
+// rocksdb::GetAllKeyVersions: the first `most` records from `*from` on, or from
+// the first key on.
+inline rocksdb::Status KeyVersionsFrom(
+    rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+    const rocksdb::Slice* from, size_t most,
+    std::vector<rocksdb::KeyVersion>* versions) {
+  return from == nullptr ? rocksdb::GetAllKeyVersions(db, family, NoBound(),
+                                                      NoBound(), most, versions)
+                         : rocksdb::GetAllKeyVersions(
+                               db, family, *from, NoBound(), most, versions);
 }
 
 // The handler of a batch's operations. Those that put something else than a

@@ -19,7 +19,6 @@
 #include "replication/store/write/refusals.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
-#include "rocksdb/utilities/debug.h"
 
 namespace rocksync {
 namespace {
@@ -586,9 +585,8 @@ Status Opening::HasPairs(ColumnFamilyHandle* handle, bool* has) {
   if (iterator->status().ok()) return Status::OK();
   // A value that does not read (a blob file that is lost) is a pair's.
   std::vector<rocksdb::KeyVersion> first;
-  *has = rocksdb::GetAllKeyVersions(db_, handle, Slice(), Slice(), 1, &first)
-             .ok() &&
-         !first.empty();
+  *has =
+      KeyVersionsFrom(db_, handle, nullptr, 1, &first).ok() && !first.empty();
   return *has ? Status::OK() : iterator->status();
 }
 

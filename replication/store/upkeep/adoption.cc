@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "rocksdb/comparator.h"
@@ -77,8 +78,9 @@ Status KeysBehind(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
   // One key may have many versions: of a snapshot, or in a memtable.
   for (size_t records = most;; records *= 4) {
     std::vector<rocksdb::KeyVersion> versions;
-    const Status status = rocksdb::GetAllKeyVersions(
-        db, family, first ? Slice() : Slice(from), Slice(), records, &versions);
+    const Slice begin(from);
+    const Status status = KeyVersionsFrom(db, family, first ? nullptr : &begin,
+                                          records, &versions);
     if (!status.ok()) return status;
     keys->clear();
     for (rocksdb::KeyVersion& version : versions) {
