@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(AtLeast(1));
   verify
-      ->add_option("--settle-ms", verify_options.settle_ms,
+      ->add_option("--wait-ms", verify_options.wait_ms,
                    "what differs and is there within this time was on its way")
       ->capture_default_str()
       ->check(CLI::Range(0, 3'600'000));

@@ -86,14 +86,14 @@ Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
   request.kind = Request::Kind::kVerify;
   request.peer = options.right;
   request.max_keys = options.max_keys;
-  request.settle_ms = options.settle_ms;
+  request.wait_ms = options.wait_ms;
   target.address = options.left;
   std::unique_ptr<AdminClient> admin_client;
   status = AdminClient::Open(target, request, &admin_client);
   std::string last;
   if (status.ok()) {
     status = admin_client->Answer(
-        kPatience + milliseconds(options.settle_ms),
+        kPatience + milliseconds(options.wait_ms),
         [&](const std::string& line) { printer->Difference(line); }, &last);
   }
   if (status.ok()) *equal = printer->Result(last);
@@ -138,7 +138,8 @@ Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
   VerifyOptions how;
   how.max_keys = options.max_keys;
   // Between two offline replicas nothing is on its way.
-  how.settle = milliseconds(IsDirectory(options.right) ? 0 : options.settle_ms);
+  how.in_flight_wait =
+      milliseconds(IsDirectory(options.right) ? 0 : options.wait_ms);
   VerifyResult result;
   status = RunVerification(
       how, steps,

@@ -18,8 +18,8 @@ struct VerifyToolOptions {
                       // or a directory too, if `left` is one
   Credentials credentials;
   uint64_t max_keys = 100;
-  uint64_t settle_ms = 15'000;  // see VerifyOptions
-  bool json = false;            // one JSON object a line
+  uint64_t wait_ms = 15'000;  // see VerifyOptions
+  bool json = false;          // one JSON object a line
   // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not
   // say (offline_db.h).
   std::vector<std::string> wal_dirs = {};

@@ -111,7 +111,10 @@ struct RestampResult {
 //    deleted. An entity of the default column alone is a plain value.
 //  * A DBOptions::write_buffer_manager that may stall writes: all families are
 //    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
-//    those that hold nothing, and stall for ever.
+//    those that hold nothing, and stall for ever. With atomic_flush, a Flush of
+//    some families while RocksDB flushes others may end the process in an
+//    assertion of RocksDB's, if it was built with assertions (Debian's 7.8.3
+//    was): leave flushing to RocksDB there, or Flush all families.
 //  * CreateColumnFamily: the family is replicated if the options say so. If it
 //    fails there is no handle. On a disk that fails in its midst RocksDB may
 //    have made the family all the same (DB::ListColumnFamilies): call it again,

@@ -152,7 +152,7 @@ class Replicator {
   //               too far in the future, unreadable), or the digests are equal
   //               and quarantined pairs are left out of them
   //               (SessionProgress::quarantined_here and quarantined_there;
-  //               each replica settles its own once that was so with all its
+  //               each replica resolves its own once that was so with all its
   //               peers, in the background); stats() tell
   //   InvalidArgument
   //               one of the two refuses the other: another cluster, secret,

@@ -57,13 +57,13 @@ struct PeerStats {
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
   // When the last session began that found the digests equal, quarantined pairs
-  // left out or not. Those are settled once that was so with every peer.
+  // left out or not. Those are resolved once that was so with every peer.
   uint64_t digests_equal_as_of_ms = 0;
   SessionProgress last;  // the latest session, running or ended
 };
 
 // The comparison of stored values with the index's hashes. corruption_found,
-// unreadable and settled count since Replicator::Start, repaired and released
+// unreadable and resolved count since Replicator::Start, repaired and released
 // since the database was opened.
 struct ScrubStats {
   bool running = false;
@@ -75,7 +75,7 @@ struct ScrubStats {
                                   // pass, since reading failed
   uint64_t repaired = 0;   // quarantined pairs that a peer's pair replaced
   uint64_t released = 0;   // quarantined pairs that matched when read again
-  uint64_t settled = 0;    // no peer had a later version: adopted
+  uint64_t resolved = 0;   // no peer had a later version: adopted
   std::string last_error;  // of the latest step, or what the last pass
                            // passed over; empty if all was fine
 };

@@ -25,7 +25,7 @@ struct VerifyOptions {
   // is for theirs. Zero: whatever differs at the first look counts. Negative
   // values are refused; there is no upper bound here, but a running replica
   // that `rocksync verify` asks looks for an hour at most.
-  std::chrono::milliseconds settle{15'000};
+  std::chrono::milliseconds in_flight_wait{15'000};
 };
 
 // What one replica holds for a key.

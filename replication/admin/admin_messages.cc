@@ -60,7 +60,7 @@ std::string RequestMessage(const ClusterSecret& secret,
     case Request::Kind::kVerify:
       PutLengthPrefixed(&body, request.peer);
       PutVarint64(&body, request.max_keys);
-      PutVarint64(&body, request.settle_ms);
+      PutVarint64(&body, request.wait_ms);
       break;
     case Request::Kind::kCompare:
       PutVarint64(&body, request.families.size());
@@ -105,7 +105,7 @@ absl::Status ReadRequest(const ClusterSecret& secret,
     case Request::Kind::kVerify:
       good = GetLengthPrefixed(&body, kMaxNameBytes, &peer) &&
              GetVarint64(&body, &request->max_keys) &&
-             GetVarint64(&body, &request->settle_ms);
+             GetVarint64(&body, &request->wait_ms);
       request->peer.assign(peer);
       break;
     case Request::Kind::kCompare:

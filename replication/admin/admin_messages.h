@@ -36,7 +36,7 @@ struct Request {
   // kVerify
   std::string peer;  // its address, as the replica reaches it
   uint64_t max_keys = 0;
-  uint64_t settle_ms = 0;
+  uint64_t wait_ms = 0;
   // kCompare: the client's replicated families, in the order of their names.
   std::vector<std::string> families;
 };

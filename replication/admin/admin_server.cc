@@ -73,11 +73,11 @@ rocksdb::Status AdminServer::Answer(Connection* connection,
 
 rocksdb::Status AdminServer::Verify(Connection* connection,
                                     const Request& request) {
-  constexpr uint64_t kLongestSettleMs = 3'600'000;
+  constexpr uint64_t kLongestWaitMs = 3'600'000;
   VerifyOptions options;
   options.max_keys = request.max_keys;
-  options.settle = milliseconds(
-      static_cast<int64_t>(std::min(request.settle_ms, kLongestSettleMs)));
+  options.in_flight_wait = milliseconds(
+      static_cast<int64_t>(std::min(request.wait_ms, kLongestWaitMs)));
   VerifyResult result;
   rocksdb::Status sent;
   const rocksdb::Status s = verify_(

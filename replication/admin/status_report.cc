@@ -104,7 +104,7 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("unreadable", scrub.unreadable)
       .Add("repaired", scrub.repaired)
       .Add("released", scrub.released)
-      .Add("settled", scrub.settled)
+      .Add("resolved", scrub.resolved)
       .Add("last_error", scrub.last_error);
   return json.Add("index", reading)
       .Add("scrub", scrubbing)

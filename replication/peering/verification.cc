@@ -65,9 +65,9 @@ class Verification {
     rocksdb::Status s = FirstLook();
     milliseconds waited{0};
     for (milliseconds pause = kFirstPause;
-         s.ok() && !differing_.empty() && waited < options_.settle;
+         s.ok() && !differing_.empty() && waited < options_.in_flight_wait;
          pause *= 2) {
-      pause = std::min(pause, options_.settle - waited);
+      pause = std::min(pause, options_.in_flight_wait - waited);
       if (!steps_.sleep(pause)) {
         return rocksdb::Status::Aborted("stopped between two looks");
       }
@@ -190,7 +190,7 @@ class Verification {
 }  // namespace
 
 const char* QuarantineRemedy() {
-  return "they are settled once the digests are equal with every peer of the "
+  return "they are resolved once the digests are equal with every peer of the "
          "replica that holds them; what does not read there stays until it is "
          "written again or deleted; `rocksync status` shows how many are left "
          "(quarantined_now)";
@@ -201,9 +201,9 @@ rocksdb::Status CheckVerifyOptions(const VerifyOptions& options) {
     return rocksdb::Status::InvalidArgument(
         "VerifyOptions::max_keys must be above 0");
   }
-  if (options.settle < milliseconds(0)) {
+  if (options.in_flight_wait < milliseconds(0)) {
     return rocksdb::Status::InvalidArgument(
-        "VerifyOptions::settle is negative");
+        "VerifyOptions::in_flight_wait is negative");
   }
   return rocksdb::Status::OK();
 }

@@ -91,7 +91,7 @@ void Acceptor::Receive(std::unique_ptr<Connection> connection) {
   }
 }
 
-bool Acceptor::Settle(bool proven, Visit* visit) {
+bool Acceptor::Conclude(bool proven, Visit* visit) {
   const std::lock_guard lock(mutex_);
   visit->connection = nullptr;
   const bool stays =
@@ -108,7 +108,7 @@ void Acceptor::Serve(std::unique_ptr<Connection> connection, Visit* visit) {
   Admission admission;
   rocksdb::Status s =
       AnswerAuthHello(TermsOf(*replica_), peeked.get(), &admission);
-  const bool stays = Settle(s.ok(), visit);
+  const bool stays = Conclude(s.ok(), visit);
   if (s.ok() && !stays) s = rocksdb::Status::Busy("too many connections");
   if (s.ok()) {
     s = peeked->Peek(std::min(kFirstFrame, replica_->options.io_timeout));

@@ -64,7 +64,7 @@ class Acceptor {
 
   // The incoming peer of `visit` has proven the secret, or has to leave. False:
   // it has to leave.
-  bool Settle(bool proven, Visit* visit);
+  bool Conclude(bool proven, Visit* visit);
   void Serve(std::unique_ptr<Connection> connection, Visit* visit);
   void ServeReplica(std::unique_ptr<Connection> connection);
   void LogRefusal(const std::string& peer, const rocksdb::Status& why);

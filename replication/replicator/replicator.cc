@@ -174,7 +174,7 @@ class ReplicatorImpl : public Replicator {
   // The digests of every peer of the options were found equal, in a session
   // that began after this reading of the wall clock; and there is one. Nobody
   // holds more than is in the digests by which a quarantined pair could be
-  // settled, so what is left out of them must not count here.
+  // resolved, so what is left out of them must not count here.
   bool AllEqualSince(uint64_t wall_ms) const;
   // Keep it for as long as it is used: it may be dropped meanwhile.
   std::shared_ptr<Dialer> DialerOf(const std::string& address,

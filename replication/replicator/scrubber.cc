@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kPoll{1'000};
 constexpr milliseconds kRetry{5'000};
 // All of the index is read for it.
-constexpr milliseconds kRetrySettling{600'000};
+constexpr milliseconds kRetryResolving{600'000};
 
 rocksdb::Status NotGoingOn(const rocksdb::Status& why) {
   const char* const what =
@@ -144,21 +144,21 @@ void Scrubber::ResolveQuarantined() {
       StoreAccess::StoreOf(replica_->db)->quarantine();
   const uint64_t last_ms = quarantine->last_ms();
   if (last_ms == 0 || !all_equal_since_(last_ms)) return;
-  if (Clock::now() < settle_again_) return;
-  uint64_t settled = 0;
+  if (Clock::now() < resolve_again_) return;
+  uint64_t resolved = 0;
   const rocksdb::Status s =
-      scrub_->ResolveQuarantined(replica_->stopped, &settled);
-  settled_ += settled;
+      scrub_->ResolveQuarantined(replica_->stopped, &resolved);
+  resolved_ += resolved;
   if (s.ok()) {
     quarantine->Resolved(last_ms);
   } else if (s.IsCorruption()) {
-    settle_again_ = Clock::now() + kRetrySettling;
+    resolve_again_ = Clock::now() + kRetryResolving;
   }
-  if (settled == 0) return;
+  if (resolved == 0) return;
   rocksdb::Warn(replica_->log,
                 "[rocksync] %llu quarantined pairs that no peer knows count as "
                 "adopted now",
-                static_cast<unsigned long long>(settled));
+                static_cast<unsigned long long>(resolved));
 }
 
 void Scrubber::Fail(const rocksdb::Status& why) {
@@ -195,7 +195,7 @@ ScrubStats Scrubber::stats() const {
   stats.unreadable = progress.unreadable;
   stats.repaired = index.repaired_pairs;
   stats.released = index.released_pairs;
-  stats.settled = settled_;
+  stats.resolved = resolved_;
   const std::lock_guard lock(mutex_);
   if (!last_error_.ok()) {
     stats.last_error = last_error_.ToString();

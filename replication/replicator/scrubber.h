@@ -73,8 +73,8 @@ class Scrubber {
   rocksdb::Status failure_;     // of the latest of them
   rocksdb::Status last_pass_;   // that finished
   ClockWatch clock_watch_;
-  Clock::time_point settle_again_;  // not before
-  std::atomic<uint64_t> settled_{0};
+  Clock::time_point resolve_again_;  // not before
+  std::atomic<uint64_t> resolved_{0};
   std::thread thread_;
 };
 

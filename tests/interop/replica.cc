@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
       in >> k;
       rocksync::VerifyResult r;
       rocksync::VerifyOptions vo;
-      vo.settle = std::chrono::milliseconds(0);
+      vo.in_flight_wait = std::chrono::milliseconds(0);
       Status st = replicator->Verify(
           k, vo,
           [](const rocksync::KeyDifference& d) {

@@ -59,7 +59,7 @@ class Opening {
   Status NoteForeignFiles(const std::string& our_manifest);
   void NoteUntold();
   bool SealedFilesAreThere();
-  Status SettleFamilies(const std::vector<ColumnFamilyDescriptor>& families);
+  Status RecordFamilies(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadDigests();
   Status WriteRecords();
   Status WriteMark();
@@ -146,7 +146,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
     foreign_ = true;
     last_known_sequence_ = UINT64_MAX;
   }
-  if (status.ok()) status = SettleFamilies(families);
+  if (status.ok()) status = RecordFamilies(families);
   if (status.ok()) status = ReadDigests();
   if (status.ok() && fresh_index_) status = MakeIndex();
   if (status.ok()) status = WriteMark();
@@ -605,7 +605,7 @@ Status Opening::LookForEntries() {
   return status;
 }
 
-Status Opening::SettleFamilies(
+Status Opening::RecordFamilies(
     const std::vector<ColumnFamilyDescriptor>& families) {
   const std::vector<FamilyRecord> before = std::move(opened_.family_records);
   opened_.family_records.clear();

@@ -328,9 +328,9 @@ void PairCheck::Log(const Family& family, const std::string& key,
                 then);
 }
 
-Status PairCheck::Settle(const Family& family, const std::string& key,
-                         bool* settled) {
-  *settled = false;
+Status PairCheck::Resolve(const Family& family, const std::string& key,
+                          bool* resolved) {
+  *resolved = false;
   const IndexReader& reader = indexed_->reader();
   const IndexKey index_key{reader.hasher().Position(family.name, key),
                            family.id, key};
@@ -365,7 +365,7 @@ Status PairCheck::Settle(const Family& family, const std::string& key,
   indexed_->digests()->Note(index_key.position);
   const Status status =
       indexed_->WriteUnlessStalled(rocksdb::WriteOptions(), &batch);
-  *settled = status.ok();
+  *resolved = status.ok();
   return status;
 }
 

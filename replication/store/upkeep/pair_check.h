@@ -88,10 +88,11 @@ class PairCheck {
   rocksdb::Status Check(const Family& family, const std::string& key,
                         Finding* finding);
 
-  // Settles, after another look, what no peer knew better of: a quarantined
-  // pair counts as adopted, a quarantined entry without a pair is removed.
-  rocksdb::Status Settle(const Family& family, const std::string& key,
-                         bool* settled);
+  // Resolves, after another look, what no peer has a later pair of: a
+  // quarantined pair counts as adopted, a quarantined entry without a pair is
+  // removed.
+  rocksdb::Status Resolve(const Family& family, const std::string& key,
+                          bool* resolved);
 
   // An entry whose index key does not parse, or that stands where no key of its
   // family has its entry. Moved to where it belongs if one bit of its key had

@@ -366,8 +366,8 @@ bool Scrub::Agrees(const Family& family, std::string_view key,
 }
 
 Status Scrub::ResolveQuarantined(const std::function<bool()>& cancelled,
-                                 uint64_t* settled) {
-  *settled = 0;
+                                 uint64_t* resolved) {
+  *resolved = 0;
   IndexCursor cursor(indexed_->reader(), nullptr,
                      indexed_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
@@ -376,9 +376,9 @@ Status Scrub::ResolveQuarantined(const std::function<bool()>& cancelled,
     if (cursor.family() == nullptr || !cursor.entry().quarantined) continue;
     bool done = false;
     const Status status =
-        check_.Settle(*cursor.family(), std::string(cursor.key().key), &done);
+        check_.Resolve(*cursor.family(), std::string(cursor.key().key), &done);
     if (!status.ok()) return status;
-    if (done) ++*settled;
+    if (done) ++*resolved;
   }
   return cursor.status();
 }

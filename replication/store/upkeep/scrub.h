@@ -60,12 +60,13 @@ class Scrub {
   // chunk is next again, but for what was passed over.
   rocksdb::Status Step(uint64_t* bytes, bool* finished);
 
-  // Quarantined pairs that no peer knew better of count as adopted: a pair gets
-  // version 0, an entry without a pair is removed. For when every peer has been
-  // proven equal since the last pair was quarantined. One read of the index;
-  // `*settled` counts.
+  // Quarantined pairs of which no peer has a later version count as adopted: a
+  // pair gets version 0, an entry without a pair is removed. For when every
+  // peer has been proven equal since the last pair was quarantined. One read of
+  // the index;
+  // `*resolved` counts.
   rocksdb::Status ResolveQuarantined(const std::function<bool()>& cancelled,
-                                     uint64_t* settled);
+                                     uint64_t* resolved);
 
   // The latest Step failed in writing down how far the pass is: trying again
   // helps once RocksDB writes again, and nothing is passed over meanwhile.

@@ -19,7 +19,7 @@
 namespace rocksync {
 
 // One thread, which reads the whole index once for each stable time, 200 000
-// entries a second at most. It begins anew after a restart.
+// entries a second at most. It starts over after a restart.
 class TombstoneSweep {
  public:
   // `swept`: the stable time of the last sweep that was finished.

@@ -227,7 +227,7 @@ TEST_F(Convergence, AdoptedContentsThatCollideByXxh3) {
   TestReplica& a = *replicas[0];
   TestReplica& b = *replicas[1];
   VerifyOptions options;
-  options.settle = milliseconds(0);
+  options.in_flight_wait = milliseconds(0);
   VerifyResult result;
   ASSERT_TRUE(
       IsOk(a.replicator()->Verify(b.address(), options, nullptr, &result)));

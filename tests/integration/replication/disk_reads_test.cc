@@ -120,12 +120,12 @@ TEST_P(DiskReadsTest, WhileQuarantinedPairsAreSettled) {
   EXPECT_EQ(a_->db()->GetIndexStats().pairs_quarantined,
             uint64_t{kOverwritten});
   *disk_.state = GetParam();
-  uint64_t settled = 0;
-  ASSERT_TRUE(IsOk(scrub_->ResolveQuarantined({}, &settled)));
-  EXPECT_EQ(settled, 0u);
+  uint64_t resolved = 0;
+  ASSERT_TRUE(IsOk(scrub_->ResolveQuarantined({}, &resolved)));
+  EXPECT_EQ(resolved, 0u);
   *disk_.state = DiskState::kGood;
-  ASSERT_TRUE(IsOk(scrub_->ResolveQuarantined({}, &settled)));
-  EXPECT_EQ(settled, 0u) << "released";
+  ASSERT_TRUE(IsOk(scrub_->ResolveQuarantined({}, &resolved)));
+  EXPECT_EQ(resolved, 0u) << "released";
   EXPECT_EQ(a_->db()->GetIndexStats().released_pairs, uint64_t{kOverwritten});
   ExpectAllSurvive();
 }

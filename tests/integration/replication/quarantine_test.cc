@@ -1,5 +1,5 @@
 // Quarantined pairs are in no replica's set: while there are any, equal digests
-// are no proof, and nobody says so; once they are settled, they are one.
+// are no proof, and nobody says so; once they are resolved, they are one.
 
 #include <gtest/gtest.h>
 
@@ -31,10 +31,10 @@ class QuarantineTest : public ReplicationTest {
   rocksdb::Status Sync() { return a_->replicator()->SyncNow(b_->address()); }
   rocksdb::Status Verify(VerifyResult* result) {
     VerifyOptions options;
-    options.settle = milliseconds(0);
+    options.in_flight_wait = milliseconds(0);
     return a_->replicator()->Verify(b_->address(), options, nullptr, result);
   }
-  // Nothing is settled meanwhile.
+  // Nothing is resolved meanwhile.
   static void PauseSettling(TestReplica* replica, bool paused) {
     ReplicatorLimits limits = replica->replicator()->limits();
     limits.scrub_paused = paused;
@@ -83,7 +83,7 @@ TEST_F(QuarantineTest, OfOneKeyOnBothSidesAreNotCalledEqual) {
   rocksdb::Status status = Sync();
   EXPECT_TRUE(status.IsIncomplete()) << status.ToString();
   EXPECT_TRUE(Mentions(status, "1 here, 1 at the peer"));
-  EXPECT_TRUE(Mentions(status, "settled"));
+  EXPECT_TRUE(Mentions(status, "resolved"));
   for (TestReplica* replica : {a_.get(), b_.get()}) {
     const PeerStats peer = PeerOf(replica);
     EXPECT_FALSE(peer.last.proven_equal);
@@ -110,7 +110,7 @@ TEST_F(QuarantineTest, OfOneKeyOnBothSidesAreNotCalledEqual) {
     PauseSettling(replica, false);
   }
   ASSERT_TRUE(Eventually([&] { return Sync().ok(); }));
-  // What is settled in the middle of a session is a write like any other.
+  // What is resolved in the middle of a session is a write like any other.
   ASSERT_TRUE(IsOk(Sync()));
   EXPECT_EQ(a_->Scan(), b_->Scan());
   EXPECT_GE(PeerOf(a_.get()).last_proven_equal_ms, proven_ms);
@@ -139,7 +139,7 @@ TEST_F(QuarantineTest, OfAKeyThatTheOtherLacksAreNotCalledEqual) {
   }
 }
 
-// What was quarantined when the replica was closed is settled without waiting
+// What was quarantined when the replica was closed is resolved without waiting
 // for the next scrub.
 TEST_F(QuarantineTest, FromBeforeARestartAreSettled) {
   a_->Put("mine alone", "value");

@@ -37,7 +37,7 @@ class ScrubTest : public ReplicationTest {
   }
   bool Equal() {
     VerifyOptions options;
-    options.settle = milliseconds(0);
+    options.in_flight_wait = milliseconds(0);
     VerifyResult result;
     EXPECT_TRUE(IsOk(
         a_->replicator()->Verify(b_->address(), options, nullptr, &result)));
@@ -206,7 +206,7 @@ TEST_F(ScrubTest, WhatNobodyKnowsBetterCountsAsAdopted) {
   // The digests are equal, and the peer did not know the key.
   ASSERT_TRUE(Eventually([&] {
     (void)SyncWithQuarantined();
-    return a_->replicator()->stats().scrub.settled == 1;
+    return a_->replicator()->stats().scrub.resolved == 1;
   }));
   Sync();
   contents_["mine alone"] = "value";
@@ -227,13 +227,13 @@ TEST_F(ScrubTest, WhoOnlyListensAdoptsOnceItsDigestsEqualThoseOfAllMembers) {
     EXPECT_TRUE(SyncWithQuarantined().IsIncomplete());
     std::this_thread::sleep_for(milliseconds(300));
   }
-  EXPECT_EQ(b_->replicator()->stats().scrub.settled, 0u)
+  EXPECT_EQ(b_->replicator()->stats().scrub.resolved, 0u)
       << "the absent member may know better";
 
   ASSERT_TRUE(IsOk(a_->db()->SetMembers(2, {a, b})));
   ASSERT_TRUE(Eventually([&] {
     (void)SyncWithQuarantined();
-    return b_->replicator()->stats().scrub.settled == 1;
+    return b_->replicator()->stats().scrub.resolved == 1;
   }));
   Sync();
   contents_["mine alone"] = "value";

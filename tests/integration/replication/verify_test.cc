@@ -16,7 +16,7 @@ namespace {
 
 VerifyOptions AtOnce() {
   VerifyOptions options;
-  options.settle = milliseconds(0);
+  options.in_flight_wait = milliseconds(0);
   return options;
 }
 
@@ -123,7 +123,7 @@ TEST_F(Verify, WhatIsOnItsWayDoesNotCount) {
     while (!done) (void)b->replicator()->SyncNow(a->address());
   });
   VerifyOptions options;
-  options.settle = milliseconds(60'000);  // ends once all has arrived
+  options.in_flight_wait = milliseconds(60'000);  // ends once all has arrived
   EXPECT_EQ(Compare(a.get(), *b, options), std::vector<std::string>());
   EXPECT_TRUE(result_.equal);
   done = true;
@@ -137,7 +137,7 @@ TEST_F(Verify, WhatStaysDifferentCounts) {
   ASSERT_TRUE(IsOk(b->Start()));
   a->Put("key", "value");
   VerifyOptions options;
-  options.settle = milliseconds(600);
+  options.in_flight_wait = milliseconds(600);
   EXPECT_EQ(Compare(a.get(), *b, options),
             std::vector<std::string>{"key missing there"});
   EXPECT_EQ(result_.looks, 3u);

@@ -114,9 +114,9 @@ TEST_F(EntitiesTest, AdoptedOnceAreFoundByTheScrubAndNotReplacedByTheirColumn) {
             ApplyOutcome::kDeferred);
   EXPECT_EQ(OutcomeOf({0, "k", {entry.version.time - 1, kPeer}, false, "old"}),
             ApplyOutcome::kDeferred);
-  bool settled = false;
-  ASSERT_ROCKS_OK(NewCheck().Settle(family(), "k", &settled));
-  EXPECT_FALSE(settled);
+  bool resolved = false;
+  ASSERT_ROCKS_OK(NewCheck().Resolve(family(), "k", &resolved));
+  EXPECT_FALSE(resolved);
   store()->Reexamine(IndexKeyOf("k"));
   EXPECT_EQ(Columns("k"), 2u);
   EXPECT_TRUE(EntryOf("k").quarantined);

@@ -83,9 +83,9 @@ TEST_F(QuarantineTest, AreCountedAsTheyComeAndGo) {
   Corrupt("e", "value");  // it reads as before again
   store()->Reexamine(IndexKeyOf("e"));
   EXPECT_EQ(LeftOutByDifferences(), 2u);
-  bool settled = false;
-  ASSERT_ROCKS_OK(NewCheck().Settle(family(), "f", &settled));
-  EXPECT_TRUE(settled);
+  bool resolved = false;
+  ASSERT_ROCKS_OK(NewCheck().Resolve(family(), "f", &resolved));
+  EXPECT_TRUE(resolved);
   EXPECT_EQ(LeftOutByDifferences(), 1u);
 
   EXPECT_EQ((*held)->LeftOut(), 7u) << "of the moment it was taken";
@@ -135,7 +135,8 @@ TEST_F(QuarantineTest, AreKnownAfterACleanCloseWithoutReadingTheIndex) {
     EXPECT_EQ(LeftOutByDifferences(), 2u);
   }
   EXPECT_EQ(db_->GetIndexStats().digest_rescans, 0u);
-  EXPECT_NE(store()->quarantine()->last_ms(), 0u) << "so that they are settled";
+  EXPECT_NE(store()->quarantine()->last_ms(), 0u)
+      << "so that they are resolved";
 }
 
 TEST_F(QuarantineTest, AreCountedAnewAfterACrash) {
@@ -244,9 +245,9 @@ TEST_F(QuarantineTest, APairWhoseBlobFileIsLostComesBackFromAPeer) {
   EXPECT_EQ(Get("lost"), value);
   EXPECT_FALSE(EntryOf("lost").quarantined);
   // It may be a disk that is not mounted: nothing is given up.
-  bool settled = false;
-  ASSERT_ROCKS_OK(NewCheck().Settle(family(), "nobody has it", &settled));
-  EXPECT_FALSE(settled);
+  bool resolved = false;
+  ASSERT_ROCKS_OK(NewCheck().Resolve(family(), "nobody has it", &resolved));
+  EXPECT_FALSE(resolved);
   EXPECT_TRUE(EntryOf("nobody has it").quarantined);
   ASSERT_ROCKS_OK(db_->Delete({}, "nobody has it"));
   EXPECT_ROCKS_OK(scrub(&found));
@@ -379,9 +380,9 @@ TEST_F(AdoptedBlobsTest, AFileThatIsBackEndsTheSuspicion) {
   std::filesystem::rename(aside, blob);
   OpenWithView();
   for (const std::string key : {"lost", "lost too"}) {
-    bool settled = false;
-    ASSERT_ROCKS_OK(NewCheck().Settle(family(), key, &settled));
-    EXPECT_TRUE(settled) << key;
+    bool resolved = false;
+    ASSERT_ROCKS_OK(NewCheck().Resolve(family(), key, &resolved));
+    EXPECT_TRUE(resolved) << key;
     EXPECT_EQ(Get(key), "value");
   }
   EXPECT_EQ(LeftOut(), 0u);

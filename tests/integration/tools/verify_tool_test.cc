@@ -45,7 +45,7 @@ class ToolTest : public ReplicationTest {
     options.left = left;
     options.right = right;
     options.credentials = TestCredentials();
-    options.settle_ms = 0;
+    options.wait_ms = 0;
     options.json = json;
     options.max_keys = max_keys;
     out_.str("");

@@ -23,7 +23,7 @@ TEST_F(AdminMessagesTest, ARequestIsBoundToItsConnection) {
   request.kind = Request::Kind::kVerify;
   request.peer = "host:1";
   request.max_keys = 300;
-  request.settle_ms = 5;
+  request.wait_ms = 5;
   const std::string message =
       RequestMessage(kSecret, auth_hello_, challenge_, request);
   EXPECT_TRUE(IsRequest(message));
@@ -35,7 +35,7 @@ TEST_F(AdminMessagesTest, ARequestIsBoundToItsConnection) {
   EXPECT_EQ(read.kind, Request::Kind::kVerify);
   EXPECT_EQ(read.peer, "host:1");
   EXPECT_EQ(read.max_keys, 300u);
-  EXPECT_EQ(read.settle_ms, 5u);
+  EXPECT_EQ(read.wait_ms, 5u);
 
   EXPECT_FALSE(
       ReadRequest(kOther, auth_hello_, challenge_, message, &read).ok());
