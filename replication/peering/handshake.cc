@@ -63,7 +63,8 @@ class HandshakeTalk {
         setup_(setup),
         timeout_(std::min(kSetupTimeout, replica->options.io_timeout)) {}
 
-  rocksdb::Status Run() {
+  rocksdb::Status Run(std::string first) {
+    if (!first.empty()) (void)setup_->Receive(first);  // status: see below
     while (!setup_->done()) {
       rocksdb::Status s = Speak();
       if (!s.ok()) return s;
@@ -205,8 +206,9 @@ rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
 }
 
 rocksdb::Status PerformHandshake(Replica* replica, Role role,
-                                 Connection* connection, Handshake* met) {
-  met->view = StoreAccess::NewView(replica->db);
+                                 Connection* connection, std::string first,
+                                 Handshake* met) {
+  met->view = StoreAccess::NewView(replica->db, replica->pay_for_reads);
   met->mine = StoreAccess::MembershipOf(replica->db)->Announce();
   SetupFacts facts;
   rocksdb::Status s = FactsOf(*replica, met->mine, &facts);
@@ -221,7 +223,7 @@ rocksdb::Status PerformHandshake(Replica* replica, Role role,
   };
   Setup setup(role, facts, replica->db->replication_options().cluster_secret,
               policy);
-  s = HandshakeTalk(replica, role, connection, &setup).Run();
+  s = HandshakeTalk(replica, role, connection, &setup).Run(std::move(first));
   met->peer_id = setup.peer().replica_id;
   met->peer_incarnation = setup.peer().incarnation;
   met->seed = setup.seed();

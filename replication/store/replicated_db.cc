@@ -28,8 +28,9 @@ Status Refuse(const std::string& what, const std::string& remedy) {
 
 }  // namespace
 
-std::unique_ptr<ReplicaView> StoreAccess::NewView(ReplicatedDB* db) {
-  return NewRocksDBView(db->store_.get());
+std::unique_ptr<ReplicaView> StoreAccess::NewView(
+    ReplicatedDB* db, std::function<void(uint64_t reads)> read) {
+  return NewRocksDBView(db->store_.get(), std::move(read));
 }
 
 std::unique_ptr<Scrub> StoreAccess::NewScrub(ReplicatedDB* db) {

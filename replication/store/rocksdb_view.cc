@@ -16,8 +16,9 @@ static_assert(kMostKeyBytes == kMaxKeyBytes);
 
 class RocksDBView final : public ReplicaView {
  public:
-  explicit RocksDBView(Store* store)
+  RocksDBView(Store* store, ReadsDone read)
       : store_(store),
+        read_(std::move(read)),
         families_(&store->indexed()->table()),
         terms_(store->applier()->terms()) {}
 
@@ -55,7 +56,7 @@ class RocksDBView final : public ReplicaView {
         [store = store_](const std::string& index_key) {
           store->Reexamine(index_key);
         },
-        [store = store_] { store->DistrustDigests(); });
+        [store = store_] { store->DistrustDigests(); }, read_);
   }
 
   absl::Status Apply(std::span<const Pair> pairs,
@@ -105,6 +106,7 @@ class RocksDBView final : public ReplicaView {
   }
 
   Store* const store_;
+  const ReadsDone read_;
   const FamilyTable* const families_;  // kept by the store until it closes
   mutable std::mutex mutex_;
   Terms terms_;
@@ -113,8 +115,9 @@ class RocksDBView final : public ReplicaView {
 
 }  // namespace
 
-std::unique_ptr<ReplicaView> NewRocksDBView(Store* store) {
-  return std::make_unique<RocksDBView>(store);
+std::unique_ptr<ReplicaView> NewRocksDBView(
+    Store* store, std::function<void(uint64_t reads)> read) {
+  return std::make_unique<RocksDBView>(store, std::move(read));
 }
 
 }  // namespace rocksync

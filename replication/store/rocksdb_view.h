@@ -3,6 +3,8 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_ROCKSDB_VIEW_H_
 #define ROCKSYNC_REPLICATION_STORE_ROCKSDB_VIEW_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "replication/session/storage_view.h"
@@ -12,7 +14,8 @@
 namespace rocksync {
 
 // See StoreAccess::NewView. `store` must outlive the view.
-std::unique_ptr<ReplicaView> NewRocksDBView(Store* store);
+std::unique_ptr<ReplicaView> NewRocksDBView(
+    Store* store, std::function<void(uint64_t reads)> read);
 
 }  // namespace rocksync
 

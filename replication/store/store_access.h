@@ -5,6 +5,7 @@
 #define ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,8 +44,12 @@ class StoreAccess {
   // those of db->ReplicatedFamilies(). Once a family is created or dropped, the
   // view's TakeSnapshot and Apply return FailedPrecondition and a new view is
   // due (and a new set-up with the peer, whose families must be the same).
-  // Must not outlive `db`.
-  static std::unique_ptr<ReplicaView> NewView(ReplicatedDB* db);
+  // Must not outlive `db`. `read` may be empty, and is told how many elements
+  // its snapshots scan, keys they look up and values they read. It may wait, so
+  // that they read no faster than they may. Applying is not slowed: it is
+  // bounded by what comes in, and by RocksDB's own write control.
+  static std::unique_ptr<ReplicaView> NewView(
+      ReplicatedDB* db, std::function<void(uint64_t reads)> read = {});
 
   // Valid as long as `db`.
   static Membership* MembershipOf(const ReplicatedDB* db);
