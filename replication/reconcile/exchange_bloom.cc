@@ -8,7 +8,7 @@
 #include "replication/reconcile/exchange_header.h"
 #include "sketch/element/coding.h"
 #include "sketch/filter/distributed_bloom_filter.h"
-#include "sketch/filter/place_kernels.h"
+#include "sketch/filter/places.h"
 
 namespace rocksync {
 namespace {

@@ -21,4 +21,12 @@ MappingKey DeriveMapping(const MappingSeed& seed, uint32_t purpose,
   return key;
 }
 
+void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
+            uint64_t* out) {
+  for (size_t i = 0; i < elements.size(); ++i) {
+    PrefetchAhead(elements.data(), i);
+    out[i] = Mix(elements[i], key);
+  }
+}
+
 }  // namespace rocksync

@@ -7,7 +7,9 @@
 #define ROCKSYNC_SKETCH_ELEMENT_MAPPING_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "sketch/element/element.h"
 
@@ -57,6 +59,18 @@ inline uint64_t Mix(const ElementHash& hash, const MappingKey& key) {
       static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
   const Uint128 again = static_cast<Uint128>(folded ^ key.high) * kMixFactor;
   return static_cast<uint64_t>(again >> 64) ^ static_cast<uint64_t>(again);
+}
+
+// out[i] becomes Mix(elements[i], key).
+void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
+            uint64_t* out);
+
+// Elements are streamed once, and between them places and tables are touched at
+// random: they are asked for this many ahead, at the start of each cache line.
+inline void PrefetchAhead(const ElementHash* elements, size_t i) {
+  constexpr size_t kAhead = 512;
+  constexpr size_t kElementsPerLine = 64 / sizeof(ElementHash);
+  if (i % kElementsPerLine == 0) __builtin_prefetch(elements + i + kAhead);
 }
 
 // 32 well mixed bits of (hash XOR key), with a quarter of the multiplications:

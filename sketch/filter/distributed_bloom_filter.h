@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sketch/element/element.h"
@@ -29,13 +28,6 @@ inline constexpr uint32_t kMaxProbes = 64;
 // round(log2(1/f)), at least 1, and m follows exactly from k. At 50 %: k = 1
 // and m = ceil(n / ln 2). m is cut to kMaxReductionRange.
 FilterShape ShapeFilter(uint64_t n, double false_positive_rate);
-
-// Formula (1): the expected false positive rate of n elements in this shape.
-double FalsePositiveRate(uint64_t n, const FilterShape& shape);
-
-// How many elements were added, from the number of bits that are set
-// (maximum likelihood: -(m / k) ln(1 - set / m)); infinite if all are.
-double EstimateCount(uint64_t bits_set, const FilterShape& shape);
 
 // The k derived hashes of one filter. Probe i of an element is
 // Place(hash, DeriveMapping(seed, kFilterPurpose, 64 * round + i), m).
@@ -68,17 +60,11 @@ class DistributedBloomFilter {
   // False: the element was surely never added.
   bool MayContain(const ElementHash& hash) const;
 
-  // The same for many elements, several times faster. AppendMissing appends
-  // the ordinals of those that were surely never added, ascending.
+  // Add for many elements, several times faster.
   void AddAll(std::span<const ElementHash> elements);
-  void AppendMissing(std::span<const ElementHash> elements,
-                     std::vector<uint32_t>* ordinals) const;
 
-  uint64_t CountBitsSet() const;
   const FilterShape& shape() const { return shape_; }
   const std::string& bytes() const { return bytes_; }
-  // Takes over received bytes; false if their number does not fit the shape.
-  bool SetBytes(std::string_view bytes);
 
  private:
   FilterShape shape_;

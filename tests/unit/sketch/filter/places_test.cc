@@ -1,22 +1,14 @@
-#include "sketch/filter/place_kernels.h"
+#include "sketch/filter/places.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-#include "sketch/element/mix_kernels.h"
+#include "sketch/element/mapping.h"
 
 namespace rocksync {
 namespace {
-
-std::vector<CpuLevel> Levels() {
-  std::vector<CpuLevel> levels = {CpuLevel::kPortable};
-  for (const CpuLevel level : {CpuLevel::kAvx2, CpuLevel::kAvx512}) {
-    if (BestCpuLevel() >= level) levels.push_back(level);
-  }
-  return levels;
-}
 
 std::vector<ElementHash> RandomElements(size_t n, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -34,21 +26,18 @@ constexpr uint32_t kFirst = 70'000;
 constexpr size_t kSizes[] = {0,  1,  3,   4,   7,   8,   9,   15,
                              16, 17, 255, 256, 257, 272, 1003};
 
-TEST(PlaceKernelsTest, MixesAreEqualInEveryInstructionSet) {
+TEST(PlacesTest, MixesOfManyAreThoseOfEach) {
   for (const size_t n : kSizes) {
     const std::vector<ElementHash> elements = RandomElements(n, n);
-    for (const CpuLevel level : Levels()) {
-      std::vector<uint64_t> mixes(n);
-      MixAll(elements, kKey, mixes.data(), level);
-      for (size_t i = 0; i < n; ++i) {
-        ASSERT_EQ(mixes[i], Mix(elements[i], kKey))
-            << i << " of " << n << " " << static_cast<int>(level);
-      }
+    std::vector<uint64_t> mixes(n);
+    MixAll(elements, kKey, mixes.data());
+    for (size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(mixes[i], Mix(elements[i], kKey)) << i << " of " << n;
     }
   }
 }
 
-TEST(PlaceKernelsTest, FiltersAreEqualInEveryInstructionSet) {
+TEST(PlacesTest, FiltersOfManyAreThoseOfEach) {
   for (const uint64_t m :
        {uint64_t{1}, uint64_t{7}, uint64_t{63}, uint64_t{64}, uint64_t{24},
         uint64_t{25}, uint64_t{65}, uint64_t{100}, uint64_t{1447},
@@ -69,21 +58,16 @@ TEST(PlaceKernelsTest, FiltersAreEqualInEveryInstructionSet) {
         const uint64_t p = Place(others[i], kKey, m, Reduction::kMixed);
         if ((expected[p / 8] >> p % 8 & 1) == 0) absent.push_back(kFirst + i);
       }
-      for (const CpuLevel level : Levels()) {
-        std::vector<uint8_t> bytes((m + 7) / 8, 0);
-        SetPlaces(members, kKey, m, bytes.data(), level);
-        ASSERT_TRUE(bytes == expected)
-            << m << " " << n << " " << static_cast<int>(level);
-        std::vector<uint32_t> found(n);
-        found.resize(FindUnsetPlaces(others, kKey, m, bytes.data(), kFirst,
-                                     found.data(), level));
-        ASSERT_EQ(found, absent)
-            << m << " " << n << " " << static_cast<int>(level);
-        found.resize(n);
-        EXPECT_EQ(FindUnsetPlaces(members, kKey, m, bytes.data(), 0,
-                                  found.data(), level),
-                  0u);
-      }
+      std::vector<uint8_t> bytes((m + 7) / 8, 0);
+      SetPlaces(members, kKey, m, bytes.data());
+      ASSERT_TRUE(bytes == expected) << m << " " << n;
+      std::vector<uint32_t> found(n);
+      found.resize(
+          FindUnsetPlaces(others, kKey, m, bytes.data(), kFirst, found.data()));
+      ASSERT_EQ(found, absent) << m << " " << n;
+      found.resize(n);
+      EXPECT_EQ(
+          FindUnsetPlaces(members, kKey, m, bytes.data(), 0, found.data()), 0u);
     }
   }
 }
