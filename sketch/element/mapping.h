@@ -7,7 +7,6 @@
 #define ROCKSYNC_SKETCH_ELEMENT_MAPPING_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -64,14 +63,6 @@ inline uint64_t Mix(const ElementHash& hash, const MappingKey& key) {
 // out[i] becomes Mix(elements[i], key).
 void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
             uint64_t* out);
-
-// Elements are streamed once, and between them places and tables are touched at
-// random: they are asked for this many ahead, at the start of each cache line.
-inline void PrefetchAhead(const ElementHash* elements, size_t i) {
-  constexpr size_t kAhead = 512;
-  constexpr size_t kElementsPerLine = 64 / sizeof(ElementHash);
-  if (i % kElementsPerLine == 0) __builtin_prefetch(elements + i + kAhead);
-}
 
 // 32 well mixed bits of (hash XOR key), with a quarter of the multiplications:
 // the 32-bit halves of either half are multiplied and both products are added;

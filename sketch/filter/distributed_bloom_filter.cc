@@ -5,8 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "sketch/filter/places.h"
-
 namespace rocksync {
 
 FilterShape ShapeFilter(uint64_t n, double false_positive_rate) {
@@ -53,17 +51,6 @@ bool DistributedBloomFilter::MayContain(const ElementHash& hash) const {
     if ((bytes_[p / 8] >> p % 8 & 1) == 0) return false;
   }
   return true;
-}
-
-void DistributedBloomFilter::AddAll(std::span<const ElementHash> elements) {
-  if (mapping_.reduction() != Reduction::kMixed) {
-    for (const ElementHash& element : elements) Add(element);
-    return;
-  }
-  for (uint32_t i = 0; i < shape_.probes; ++i) {
-    SetPlaces(elements, mapping_.key(i), shape_.bits,
-              reinterpret_cast<uint8_t*>(bytes_.data()));
-  }
 }
 
 }  // namespace rocksync

@@ -7,7 +7,6 @@
 #define ROCKSYNC_SKETCH_FILTER_DISTRIBUTED_BLOOM_FILTER_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -40,8 +39,6 @@ class FilterMapping {
   uint64_t Probe(const ElementHash& hash, uint32_t i, uint64_t m) const {
     return Place(hash, keys_[i], m, reduction_);
   }
-  const MappingKey& key(uint32_t i) const { return keys_[i]; }
-  Reduction reduction() const { return reduction_; }
 
  private:
   std::vector<MappingKey> keys_;
@@ -59,9 +56,6 @@ class DistributedBloomFilter {
   void Add(const ElementHash& hash);
   // False: the element was surely never added.
   bool MayContain(const ElementHash& hash) const;
-
-  // Add for many elements, several times faster.
-  void AddAll(std::span<const ElementHash> elements);
 
   const FilterShape& shape() const { return shape_; }
   const std::string& bytes() const { return bytes_; }
