@@ -7,8 +7,8 @@
 #include "replication/admin/status_report.h"
 #include "replication/peering/link.h"
 #include "replication/peering/session_runner.h"
-#include "replication/peering/status.h"
 #include "replication/session/session.h"
+#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 
 namespace rocksync {

@@ -8,11 +8,12 @@
 
 #include "absl/status/status.h"
 #include "replication/membership/setup.h"
-#include "replication/peering/status.h"
 #include "replication/session/messages.h"
 #include "replication/store/format/random_bits.h"
+#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
+#include "replication/store/upkeep/peer_memory.h"
 
 namespace rocksync {
 namespace {
@@ -105,9 +106,10 @@ class HandshakeTalk {
 
   rocksdb::Status Remember() {
     const SetupFacts& peer = setup_->peer();
-    const rocksdb::Status s = StoreAccess::Remember(
-        replica_->db, peer.replica_id,
-        {peer.incarnation, peer.first_clock, peer.clock, peer.past});
+    const rocksdb::Status s =
+        StoreAccess::PeersOf(replica_->db)
+            ->Remember(peer.replica_id, {peer.incarnation, peer.first_clock,
+                                         peer.clock, peer.past});
     // Aborted would read as if somebody had stopped us.
     return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
   }
@@ -125,14 +127,15 @@ class HandshakeTalk {
   void NoteWhatItMeans() {
     rocksdb::Status s;
     if (setup_->refused() == RefusalReason::kRolledBack) {
-      s = StoreAccess::NoteSuperseded(replica_->db);
+      s = StoreAccess::PeersOf(replica_->db)->NoteSuperseded();
     } else if (setup_->met_itself()) {
-      s = StoreAccess::NoteMetItself(replica_->db);
+      s = StoreAccess::PeersOf(replica_->db)->NoteMetItself();
     } else if (setup_->acknowledged_more()) {
-      s = StoreAccess::NoteAcknowledgedMore(replica_->db,
-                                            setup_->peer().replica_id);
+      s = StoreAccess::PeersOf(replica_->db)
+              ->NoteAcknowledgedMore(setup_->peer().replica_id);
     } else if (setup_->status().ok()) {
-      s = StoreAccess::NoteTakenBack(replica_->db, setup_->peer().replica_id);
+      s = StoreAccess::PeersOf(replica_->db)
+              ->NoteTakenBack(setup_->peer().replica_id);
     }
     if (s.ok()) return;
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
@@ -216,7 +219,7 @@ rocksdb::Status PerformHandshake(Replica* replica, Role role,
   SetupPolicy policy;
   policy.authenticated_id = connection->peer_replica_id();
   policy.remembered = [replica](uint64_t id) {
-    return StoreAccess::Recall(replica->db, id);
+    return StoreAccess::PeersOf(replica->db)->Recall(id);
   };
   policy.said = [replica](uint64_t id, const IncarnationId& incarnation) {
     return StoreAccess::MembershipOf(replica->db)->SaidWith(id, incarnation);

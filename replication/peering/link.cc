@@ -13,6 +13,7 @@
 #include "replication/session/messages.h"
 #include "replication/session/session.h"
 #include "replication/store/upkeep/membership.h"
+#include "replication/store/upkeep/peer_memory.h"
 
 namespace rocksync {
 namespace {
@@ -174,7 +175,7 @@ rocksdb::Status Link::AwaitSession(std::string* first) {
 
 bool Link::PeerIncarnationsOn() const {
   const std::optional<Incarnation> known =
-      StoreAccess::Recall(replica_->db, peer_id_);
+      StoreAccess::PeersOf(replica_->db)->Recall(peer_id_);
   return !known || known->incarnation == peer_incarnation_;
 }
 

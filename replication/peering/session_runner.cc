@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "replication/peering/status.h"
+#include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {

@@ -1,11 +1,13 @@
-#include "replication/store/rocksdb_view.h"
-
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "replication/session/pair_coding.h"
 #include "replication/store/format/status.h"
 #include "replication/store/index/index_snapshot.h"
+#include "replication/store/store.h"
+#include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "rocksync/limits.h"
 
@@ -115,9 +117,9 @@ class RocksDBView final : public ReplicaView {
 
 }  // namespace
 
-std::unique_ptr<ReplicaView> NewRocksDBView(
-    Store* store, std::function<void(uint64_t reads)> read) {
-  return std::make_unique<RocksDBView>(store, std::move(read));
+std::unique_ptr<ReplicaView> StoreAccess::NewView(
+    ReplicatedDB* db, std::function<void(uint64_t reads)> read) {
+  return std::make_unique<RocksDBView>(StoreOf(db), std::move(read));
 }
 
 }  // namespace rocksync
