@@ -226,7 +226,7 @@ function(rocksync_fuzz name)
     set(only_corpus -runs=0)
   else()
     rocksync_program(fuzz_${name}
-      SOURCES ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/cmake/feed_corpus.cc
+      SOURCES ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/feed_corpus.cc
       LINKS ${ARG_LINKS})
     set(only_corpus "")
   endif()

@@ -5,7 +5,7 @@
 
 #include "replication/admin/admin_client.h"
 #include "replication/peering/link.h"
-#include "replication/peering/status.h"
+#include "replication/store/format/status.h"
 #include "replication/store/offline/offline_replica.h"
 #include "tools/offline_db.h"
 

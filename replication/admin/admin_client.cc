@@ -5,8 +5,8 @@
 #include "replication/peering/admission.h"
 #include "replication/peering/link.h"
 #include "replication/peering/session_runner.h"
-#include "replication/peering/status.h"
 #include "replication/session/messages.h"
+#include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {

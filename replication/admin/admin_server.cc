@@ -7,9 +7,8 @@
 #include "replication/admin/status_report.h"
 #include "replication/peering/link.h"
 #include "replication/peering/session_runner.h"
-#include "replication/peering/status.h"
-#include "replication/peering/throttled_view.h"
 #include "replication/session/session.h"
+#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 
 namespace rocksync {
@@ -30,28 +29,24 @@ rocksdb::Status AdminServer::Send(Connection* connection, Reply::Kind kind,
                           replica_->options.io_timeout);
 }
 
-rocksdb::Status AdminServer::Serve(std::unique_ptr<Connection> connection,
-                                   const Admission& admission) {
-  std::string message;
-  rocksdb::Status s =
-      connection->Receive(&message, replica_->options.io_timeout);
+rocksdb::Status AdminServer::Serve(Connection* connection,
+                                   const Admission& admission,
+                                   const std::string& message) {
   Request request;
-  if (s.ok()) {
-    s = ToRocksDb(ReadRequest(
-        replica_->db->replication_options().cluster_secret,
-        admission.auth_hello, admission.challenge, message, &request));
-  }
+  rocksdb::Status s = ToRocksDb(ReadRequest(
+      replica_->db->replication_options().cluster_secret, admission.auth_hello,
+      admission.challenge, message, &request));
   if (s.ok()) {
     rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,
                  "[rocksync] %s asks (%d)", connection->peer_name().c_str(),
                  static_cast<int>(request.kind));
-    s = Answer(connection.get(), request,
+    s = Answer(connection, request,
                {.dialer_nonce = admission.dialer_nonce,
                 .listener_nonce = admission.listener_nonce,
                 .session_number = 0});
   }
   if (!s.ok()) {
-    (void)Send(connection.get(), Reply::Kind::kError, s.ToString());
+    (void)Send(connection, Reply::Kind::kError, s.ToString());
   }
   return s;
 }
@@ -100,8 +95,7 @@ rocksdb::Status AdminServer::Compare(Connection* connection,
   }
   rocksdb::Status s = Send(connection, Reply::Kind::kDone, "");
   const std::unique_ptr<StorageView> view =
-      NewThrottledView(StoreAccess::NewView(replica_->db),
-                       &replica_->index_reads, replica_->stopped);
+      StoreAccess::NewView(replica_->db, replica_->pay_for_reads);
   while (s.ok() && !replica_->stopping) {
     std::string first;
     // The tool ends it by closing the connection.

@@ -28,10 +28,10 @@ class AdminServer {
   AdminServer(Replica* replica, VerifyCall verify)
       : replica_(replica), verify_(std::move(verify)) {}
 
-  // Receives and answers one request of a client that was admitted. Not OK:
-  // what was wrong with it; the client has been told.
-  rocksdb::Status Serve(std::unique_ptr<Connection> connection,
-                        const Admission& admission);
+  // Answers one request, `message`, of a client that was admitted. Not OK: what
+  // was wrong with it; the client has been told.
+  rocksdb::Status Serve(Connection* connection, const Admission& admission,
+                        const std::string& message);
 
  private:
   rocksdb::Status Answer(Connection* connection, const Request& request,

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "replication/peering/status.h"
+#include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {

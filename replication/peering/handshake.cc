@@ -8,11 +8,12 @@
 
 #include "absl/status/status.h"
 #include "replication/membership/setup.h"
-#include "replication/peering/status.h"
 #include "replication/session/messages.h"
 #include "replication/store/format/random_bits.h"
+#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
+#include "replication/store/upkeep/peer_memory.h"
 
 namespace rocksync {
 namespace {
@@ -63,7 +64,8 @@ class HandshakeTalk {
         setup_(setup),
         timeout_(std::min(kSetupTimeout, replica->options.io_timeout)) {}
 
-  rocksdb::Status Run() {
+  rocksdb::Status Run(std::string first) {
+    if (!first.empty()) (void)setup_->Receive(first);  // status: see below
     while (!setup_->done()) {
       rocksdb::Status s = Speak();
       if (!s.ok()) return s;
@@ -104,9 +106,10 @@ class HandshakeTalk {
 
   rocksdb::Status Remember() {
     const SetupFacts& peer = setup_->peer();
-    const rocksdb::Status s = StoreAccess::Remember(
-        replica_->db, peer.replica_id,
-        {peer.incarnation, peer.first_clock, peer.clock, peer.past});
+    const rocksdb::Status s =
+        StoreAccess::PeersOf(replica_->db)
+            ->Remember(peer.replica_id, {peer.incarnation, peer.first_clock,
+                                         peer.clock, peer.past});
     // Aborted would read as if somebody had stopped us.
     return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
   }
@@ -124,14 +127,15 @@ class HandshakeTalk {
   void NoteWhatItMeans() {
     rocksdb::Status s;
     if (setup_->refused() == RefusalReason::kRolledBack) {
-      s = StoreAccess::NoteSuperseded(replica_->db);
+      s = StoreAccess::PeersOf(replica_->db)->NoteSuperseded();
     } else if (setup_->met_itself()) {
-      s = StoreAccess::NoteMetItself(replica_->db);
+      s = StoreAccess::PeersOf(replica_->db)->NoteMetItself();
     } else if (setup_->acknowledged_more()) {
-      s = StoreAccess::NoteAcknowledgedMore(replica_->db,
-                                            setup_->peer().replica_id);
+      s = StoreAccess::PeersOf(replica_->db)
+              ->NoteAcknowledgedMore(setup_->peer().replica_id);
     } else if (setup_->status().ok()) {
-      s = StoreAccess::NoteTakenBack(replica_->db, setup_->peer().replica_id);
+      s = StoreAccess::PeersOf(replica_->db)
+              ->NoteTakenBack(setup_->peer().replica_id);
     }
     if (s.ok()) return;
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
@@ -205,8 +209,9 @@ rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
 }
 
 rocksdb::Status PerformHandshake(Replica* replica, Role role,
-                                 Connection* connection, Handshake* met) {
-  met->view = StoreAccess::NewView(replica->db);
+                                 Connection* connection, std::string first,
+                                 Handshake* met) {
+  met->view = StoreAccess::NewView(replica->db, replica->pay_for_reads);
   met->mine = StoreAccess::MembershipOf(replica->db)->Announce();
   SetupFacts facts;
   rocksdb::Status s = FactsOf(*replica, met->mine, &facts);
@@ -214,14 +219,14 @@ rocksdb::Status PerformHandshake(Replica* replica, Role role,
   SetupPolicy policy;
   policy.authenticated_id = connection->peer_replica_id();
   policy.remembered = [replica](uint64_t id) {
-    return StoreAccess::Recall(replica->db, id);
+    return StoreAccess::PeersOf(replica->db)->Recall(id);
   };
   policy.said = [replica](uint64_t id, const IncarnationId& incarnation) {
     return StoreAccess::MembershipOf(replica->db)->SaidWith(id, incarnation);
   };
   Setup setup(role, facts, replica->db->replication_options().cluster_secret,
               policy);
-  s = HandshakeTalk(replica, role, connection, &setup).Run();
+  s = HandshakeTalk(replica, role, connection, &setup).Run(std::move(first));
   met->peer_id = setup.peer().replica_id;
   met->peer_incarnation = setup.peer().incarnation;
   met->seed = setup.seed();

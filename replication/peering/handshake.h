@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "replication/membership/announcement.h"
 #include "replication/peering/replica.h"
@@ -30,9 +31,11 @@ struct Handshake {
 // InvalidArgument: one of the two refuses the other, the message names what
 // and the remedy; the peer has been told. TryAgain: one of the two has taken
 // over the other's member list, or what one said was overtaken on another
-// connection; connect anew. Others: the connection failed.
+// connection; connect anew. Others: the connection failed. `first`: of the
+// peer's messages, if it was received before; else empty.
 rocksdb::Status PerformHandshake(Replica* replica, Role role,
-                                 Connection* connection, Handshake* met);
+                                 Connection* connection, std::string first,
+                                 Handshake* met);
 
 // Agrees on the stable time with a peer that may be met. `mine`, `theirs`: what
 // the two said of themselves.

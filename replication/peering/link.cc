@@ -9,12 +9,11 @@
 #include "replication/peering/handshake.h"
 #include "replication/peering/log.h"
 #include "replication/peering/session_runner.h"
-#include "replication/peering/throttled_view.h"
 #include "replication/peering/verification.h"
 #include "replication/session/messages.h"
 #include "replication/session/session.h"
-#include "replication/session/storage_view.h"
 #include "replication/store/upkeep/membership.h"
+#include "replication/store/upkeep/peer_memory.h"
 
 namespace rocksync {
 namespace {
@@ -98,21 +97,33 @@ SessionOptions ToSessionOptions(const Replica& replica) {
   return session;
 }
 
-Link::Link(Replica* replica, Role role, std::unique_ptr<Connection> connection)
-    : replica_(replica),
-      role_(role),
-      connection_(&replica->connections, std::move(connection)) {}
+Link::Link(Replica* replica, Role role, ListedConnection connection)
+    : replica_(replica), role_(role), connection_(std::move(connection)) {}
 
-rocksdb::Status Link::Open(Replica* replica, Role role,
+rocksdb::Status Link::Open(Replica* replica,
                            std::unique_ptr<Connection> connection,
                            std::unique_ptr<Link>* link) {
+  return Open(replica, Role::kInitiator,
+              ListedConnection(&replica->connections, std::move(connection)),
+              "", link);
+}
+
+rocksdb::Status Link::Accept(Replica* replica, ListedConnection connection,
+                             std::string first, std::unique_ptr<Link>* link) {
+  return Open(replica, Role::kResponder, std::move(connection),
+              std::move(first), link);
+}
+
+rocksdb::Status Link::Open(Replica* replica, Role role,
+                           ListedConnection connection, std::string first,
+                           std::unique_ptr<Link>* link) {
   std::unique_ptr<Link> opened(new Link(replica, role, std::move(connection)));
-  rocksdb::Status s = opened->SetUp();
+  rocksdb::Status s = opened->SetUp(std::move(first));
   if (s.ok()) *link = std::move(opened);
   return s;
 }
 
-rocksdb::Status Link::SetUp() {
+rocksdb::Status Link::SetUp(std::string first) {
   rocksdb::Status s;
   if (role_ == Role::kInitiator) {
     Admission admission;
@@ -120,7 +131,8 @@ rocksdb::Status Link::SetUp() {
     if (!s.ok()) return s;
   }
   Handshake met;
-  s = PerformHandshake(replica_, role_, connection_.get(), &met);
+  s = PerformHandshake(replica_, role_, connection_.get(), std::move(first),
+                       &met);
   // The dialer's failures are counted by who dials. TryAgain: the two meet
   // again at once.
   if (!s.ok() && !s.IsTryAgain() && role_ == Role::kResponder) {
@@ -130,9 +142,7 @@ rocksdb::Status Link::SetUp() {
   peer_id_ = met.peer_id;
   peer_incarnation_ = met.peer_incarnation;
   seed_ = met.seed;
-  replica_view_ = met.view.get();
-  view_ = NewThrottledView(std::move(met.view), &replica_->index_reads,
-                           replica_->stopped);
+  view_ = std::move(met.view);
   mine_ = std::move(met.mine);
   theirs_ = std::move(met.theirs);
   announced_ = std::chrono::steady_clock::now();
@@ -165,7 +175,7 @@ rocksdb::Status Link::AwaitSession(std::string* first) {
 
 bool Link::PeerIncarnationsOn() const {
   const std::optional<Incarnation> known =
-      StoreAccess::Recall(replica_->db, peer_id_);
+      StoreAccess::PeersOf(replica_->db)->Recall(peer_id_);
   return !known || known->incarnation == peer_incarnation_;
 }
 
@@ -205,7 +215,7 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
     return rocksdb::Status::TryAgain("to be set up anew", verdict.why);
   }
   const rocksdb::Status s = AgreeWith(replica_, peer_id_, peer_incarnation_,
-                                      mine, theirs, replica_view_);
+                                      mine, theirs, view_.get());
   if (!s.ok()) return s;
   mine_ = mine;
   theirs_ = std::move(theirs);

@@ -15,7 +15,6 @@
 #include "replication/peering/replica.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/session/session.h"
-#include "replication/session/storage_view.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/status.h"
 #include "rocksync/transport.h"
@@ -43,12 +42,16 @@ struct SessionResult {
 // Used by one thread at a time. `replica` must outlive it.
 class Link {
  public:
-  // Runs the set-up. As initiator: after AuthHelloAt; as responder: the peer
-  // has been admitted. InvalidArgument: one of the two refuses the other, the
-  // message says why and what to do.
-  static rocksdb::Status Open(Replica* replica, Role role,
+  // Authenticates over a new connection and runs the set-up, as initiator.
+  // InvalidArgument: one of the two refuses the other, the message says why and
+  // what to do.
+  static rocksdb::Status Open(Replica* replica,
                               std::unique_ptr<Connection> connection,
                               std::unique_ptr<Link>* link);
+
+  // As responder, to a peer that has been admitted. `first`: what it then said.
+  static rocksdb::Status Accept(Replica* replica, ListedConnection connection,
+                                std::string first, std::unique_ptr<Link>* link);
 
   // Runs one session. Responder: `first` is the message that opened it, and
   // without a `slot` it is told to come back later. Initiator: holds a slot.
@@ -64,14 +67,17 @@ class Link {
 
   // Member list, stable time or families have changed since the two agreed, or
   // somebody else has come as this peer: a set-up tells which of them may stay.
-  bool stale() const { return replica_view_->stale() || !PeerIncarnationsOn(); }
+  bool stale() const { return view_->stale() || !PeerIncarnationsOn(); }
 
   uint64_t peer_id() const { return peer_id_; }
   std::string peer_name() const { return connection_->peer_name(); }
 
  private:
-  Link(Replica* replica, Role role, std::unique_ptr<Connection> connection);
-  rocksdb::Status SetUp();
+  Link(Replica* replica, Role role, ListedConnection connection);
+  static rocksdb::Status Open(Replica* replica, Role role,
+                              ListedConnection connection, std::string first,
+                              std::unique_ptr<Link>* link);
+  rocksdb::Status SetUp(std::string first);
   Heartbeat NewHeartbeat();
   SessionContext NewContext(bool busy, Heartbeat* heartbeat) const;
   // Carries a session to its end and says what came of it.
@@ -92,8 +98,7 @@ class Link {
   bool PeerIncarnationsOn() const;
 
   const std::shared_ptr<const void> open_ = std::make_shared<int>();
-  ReplicaView* replica_view_ = nullptr;  // inside view_
-  std::unique_ptr<StorageView> view_;
+  std::unique_ptr<ReplicaView> view_;
   // What both said last.
   Announcement mine_;
   Announcement theirs_;

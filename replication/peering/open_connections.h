@@ -21,15 +21,14 @@ class ListedConnection {
   ListedConnection(OpenConnections* list,
                    std::unique_ptr<Connection> connection);
   ~ListedConnection();
-  ListedConnection(const ListedConnection&) = delete;
-  ListedConnection& operator=(const ListedConnection&) = delete;
+  ListedConnection(ListedConnection&&) = default;
 
   Connection* get() const { return connection_.get(); }
   Connection* operator->() const { return connection_.get(); }
 
  private:
   OpenConnections* const list_;
-  const std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Connection> connection_;  // null once moved from
 };
 
 // Thread-safe. Must outlive what is listed.
@@ -59,6 +58,7 @@ inline ListedConnection::ListedConnection(
 }
 
 inline ListedConnection::~ListedConnection() {
+  if (connection_ == nullptr) return;
   const std::lock_guard lock(list_->mutex_);
   list_->listed_.erase(connection_.get());
 }

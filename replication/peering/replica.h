@@ -4,6 +4,7 @@
 #define ROCKSYNC_REPLICATION_PEERING_REPLICA_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -39,6 +40,10 @@ struct Replica {
   SessionSlots slots;
   TokenBucket bytes;
   TokenBucket index_reads;
+  // For views: charges index_reads, and waits.
+  const std::function<void(uint64_t)> pay_for_reads = [this](uint64_t reads) {
+    index_reads.Pay(reads, TokenBucket::Clock::duration::max(), stopped);
+  };
   StatsBoard stats;
   std::function<ScrubStats()> scrub_stats;  // set before threads start
   OpenConnections connections;

@@ -1,17 +1,12 @@
 #include "replication/peering/session_runner.h"
 
-#include <algorithm>
-#include <thread>
 #include <utility>
 
-#include "replication/peering/status.h"
+#include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kCancelPoll{50};
 // Times io_timeout, for one message of a peer that says that it works.
 constexpr int kMostPatience = 20;
 
@@ -82,17 +77,10 @@ class Conversation {
   // Waits as the rate demands, but never so long that the peer takes us for
   // dead: a rate so low is exceeded.
   rocksdb::Status Pace(size_t bytes) {
-    const auto start = TokenBucket::Clock::now();
-    const auto until = start + std::min<TokenBucket::Clock::duration>(
-                                   options_.bytes->Charge(bytes, start),
-                                   options_.io_timeout / 4);
-    while (!options_.cancelled()) {
-      const auto now = TokenBucket::Clock::now();
-      if (now >= until) return rocksdb::Status::OK();
-      std::this_thread::sleep_for(
-          std::min<TokenBucket::Clock::duration>(until - now, kCancelPoll));
-    }
-    return rocksdb::Status::Aborted("the replicator stops");
+    return options_.bytes->Pay(bytes, options_.io_timeout / 4,
+                               options_.cancelled)
+               ? rocksdb::Status::OK()
+               : rocksdb::Status::Aborted("the replicator stops");
   }
 
   const SessionRunOptions& options_;

@@ -1,11 +1,13 @@
 #include "replication/peering/token_bucket.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace rocksync {
 namespace {
 
 constexpr std::chrono::milliseconds kBurst{100};
+constexpr std::chrono::milliseconds kStopPoll{50};
 
 }  // namespace
 
@@ -29,6 +31,19 @@ TokenBucket::Clock::duration TokenBucket::Charge(uint64_t tokens,
   paid_until_ = std::max(paid_until_, now - kBurst) +
                 std::chrono::duration_cast<Clock::duration>(cost);
   return std::max(paid_until_ - now, Clock::duration::zero());
+}
+
+bool TokenBucket::Pay(uint64_t tokens, Clock::duration longest,
+                      const std::function<bool()>& stopped) {
+  const auto start = Clock::now();
+  const auto until = start + std::min(Charge(tokens, start), longest);
+  while (!stopped()) {
+    const auto now = Clock::now();
+    if (now >= until) return true;
+    std::this_thread::sleep_for(
+        std::min<Clock::duration>(until - now, kStopPoll));
+  }
+  return false;
 }
 
 }  // namespace rocksync

@@ -1,11 +1,12 @@
 // A rate as a bucket of tokens that fills steadily: how long to wait before the
-// next piece of work. Decides only; who asks does the waiting.
+// next piece of work.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_TOKEN_BUCKET_H_
 #define ROCKSYNC_REPLICATION_PEERING_TOKEN_BUCKET_H_
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 namespace rocksync {
@@ -23,6 +24,11 @@ class TokenBucket {
   // that all that was charged keeps to the rate. Up to a tenth of a second's
   // worth that was not used before comes free.
   Clock::duration Charge(uint64_t tokens, Clock::time_point now);
+
+  // Charges `tokens` and waits so long, but no longer than `longest`. False:
+  // `stopped`, which is polled, has returned true.
+  bool Pay(uint64_t tokens, Clock::duration longest,
+           const std::function<bool()>& stopped);
 
  private:
   mutable std::mutex mutex_;

@@ -23,8 +23,8 @@ enum class ExchangeMode : uint8_t {
 };
 enum class Prefer : uint8_t { kBytes = 0, kRoundTrips = 1 };
 
-// The initiator's options bind both sides; the responder learns them from the
-// first payload and refuses what it does not know.
+// Mode, prefer and false_positive_rate are agreed upon before: the responder
+// refuses an initiator that has others.
 struct ExchangeOptions {
   ExchangeMode mode = ExchangeMode::kAdaptive;
   Prefer prefer = Prefer::kBytes;

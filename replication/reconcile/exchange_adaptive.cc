@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replication/reconcile/exchange_answerer.h"
+#include "replication/reconcile/exchange_header.h"
 #include "replication/reconcile/exchange_planner.h"
 #include "sketch/element/coding.h"
 
@@ -14,43 +15,13 @@ namespace {
 // One side of an exchange whose roles may change hands once.
 class AdaptiveExchange final : public Exchange {
  public:
-  explicit AdaptiveExchange(const ExchangeContext& context)
-      : context_(context) {}
-
-  // The bytes before the first message of the opener.
-  void Open() {
-    Follows follows = Follows::kProbe;
-    const double mine = static_cast<double>(context_.mine.size());
-    const double theirs = static_cast<double>(context_.peer_count);
-    if (mine > theirs + kLongProbeSums && context_.peer_count > 0) {
-      follows = Follows::kAnswerer;
-      auto answerer = std::make_unique<ExchangeAnswerer>(context_);
-      if (!IsLopsided(context_.peer_count, context_.mine.size())) {
-        answerer->SendEstimate();
-      }
-      side_ = std::move(answerer);
+  AdaptiveExchange(Role role, const ExchangeContext& context)
+      : context_(context) {
+    if (role == Role::kInitiator) {
+      Open();
     } else {
-      auto planner = std::make_unique<ExchangePlanner>(context_);
-      probe_ = planner->Open(&follows);
-      awaits_handover_ = context_.hurry() && follows == Follows::kProbe;
-      side_ = std::move(planner);
-    }
-    PutExchangeHeader(&header_, context_.options, follows);
-    opens_ = !side_->done();
-  }
-
-  void Join(Follows follows) {
-    if (follows == Follows::kAnswerer) {
-      auto planner = std::make_unique<ExchangePlanner>(context_);
-      if (IsLopsided(context_.mine.size(), context_.peer_count)) {
-        planner->StartLopsided();
-      }
-      side_ = std::move(planner);
-      joins_ = IsLopsided(context_.mine.size(), context_.peer_count);
-    } else {
-      auto answerer = std::make_unique<ExchangeAnswerer>(context_);
-      if (follows == Follows::kProbe) answerer_ = answerer.get();
-      side_ = std::move(answerer);
+      awaits_header_ = true;
+      Join(Follows::kProbe);  // most likely
     }
   }
 
@@ -69,6 +40,16 @@ class AdaptiveExchange final : public Exchange {
   }
 
   absl::Status Receive(std::string_view payload) override {
+    if (awaits_header_) {
+      awaits_header_ = false;
+      own_bytes_ = payload.size();
+      Follows follows = Follows::kProbe;
+      const absl::Status status =
+          TakeExchangeHeader(context_.options, &payload, &follows);
+      if (!status.ok()) return status;
+      own_bytes_ -= payload.size();
+      if (follows != Follows::kProbe) Join(follows);
+    }
     if (joins_) {  // the opener has nothing to say but its header
       joins_ = false;
       if (payload.empty()) return absl::OkStatus();
@@ -104,46 +85,70 @@ class AdaptiveExchange final : public Exchange {
   }
 
  private:
+  // The bytes before the first message of the opener.
+  void Open() {
+    Follows follows = Follows::kProbe;
+    const double mine = static_cast<double>(context_.mine.size());
+    const double theirs = static_cast<double>(context_.peer_count);
+    if (mine > theirs + kLongProbeSums && context_.peer_count > 0) {
+      follows = Follows::kAnswerer;
+      auto answerer = std::make_unique<ExchangeAnswerer>(context_);
+      if (!IsLopsided(context_.peer_count, context_.mine.size())) {
+        answerer->SendEstimate();
+      }
+      side_ = std::move(answerer);
+    } else {
+      auto planner = std::make_unique<ExchangePlanner>(context_);
+      probe_ = planner->Open(&follows);
+      awaits_handover_ = context_.hurry() && follows == Follows::kProbe;
+      side_ = std::move(planner);
+    }
+    PutExchangeHeader(&header_, context_.options, follows);
+    opens_ = !side_->done();
+  }
+
+  void Join(Follows follows) {
+    answerer_ = nullptr;
+    if (follows == Follows::kAnswerer) {
+      auto planner = std::make_unique<ExchangePlanner>(context_);
+      if (IsLopsided(context_.mine.size(), context_.peer_count)) {
+        planner->StartLopsided();
+      }
+      side_ = std::move(planner);
+      joins_ = IsLopsided(context_.mine.size(), context_.peer_count);
+    } else {
+      auto answerer = std::make_unique<ExchangeAnswerer>(context_);
+      if (follows == Follows::kProbe) answerer_ = answerer.get();
+      side_ = std::move(answerer);
+    }
+  }
+
   const ExchangeContext context_;
   std::unique_ptr<ExchangeSide> side_;
   std::string header_;
   std::string probe_;
   bool opens_ = false;
+  bool awaits_header_ = false;
   bool joins_ = false;
   bool awaits_handover_ = false;
   ExchangeAnswerer* answerer_ = nullptr;  // side_, until it has the probe
-  uint64_t own_bytes_ = 0;
+  uint64_t own_bytes_ = 0;                // outside of the messages of side_
   mutable ExchangeReport report_;
 };
 
-ExchangeContext MakeContext(const ExchangeOptions& options,
-                            const MappingSeed& seed,
-                            std::span<const ElementHash> mine,
-                            uint64_t peer_count) {
-  return {.options = options,
-          .seed = seed,
-          .mine = mine,
-          .peer_count = std::min<uint64_t>(peer_count, kMaxKeyedElements)};
-}
-
 }  // namespace
 
-std::unique_ptr<Exchange> OpenAdaptiveExchange(
-    const ExchangeOptions& options, const MappingSeed& seed,
-    std::span<const ElementHash> mine, uint64_t peer_count) {
-  auto exchange = std::make_unique<AdaptiveExchange>(
-      MakeContext(options, seed, mine, peer_count));
-  exchange->Open();
-  return exchange;
-}
-
-std::unique_ptr<Exchange> JoinAdaptiveExchange(
-    const ExchangeOptions& options, Follows follows, const MappingSeed& seed,
-    std::span<const ElementHash> mine, uint64_t peer_count) {
-  auto exchange = std::make_unique<AdaptiveExchange>(
-      MakeContext(options, seed, mine, peer_count));
-  exchange->Join(follows);
-  return exchange;
+std::unique_ptr<Exchange> NewAdaptiveExchange(Role role,
+                                              const ExchangeOptions& options,
+                                              const MappingSeed& seed,
+                                              std::span<const ElementHash> mine,
+                                              uint64_t peer_count) {
+  return std::make_unique<AdaptiveExchange>(
+      role, ExchangeContext{.options = options,
+                            .seed = seed,
+                            .mine = mine,
+                            .peer_count = std::min<uint64_t>(
+                                peer_count, kMaxKeyedElements)});
 }
 
 }  // namespace rocksync

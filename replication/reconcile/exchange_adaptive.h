@@ -6,10 +6,8 @@
 
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "replication/reconcile/exchange.h"
-#include "replication/reconcile/exchange_header.h"
 
 namespace rocksync {
 
@@ -26,14 +24,11 @@ namespace rocksync {
 // more. And if round trips matter, the estimate travels with the probe, and
 // whoever cannot decode the probe is the planner from then on.
 // See docs/exchange.md. If a side is empty nothing is sent at all.
-std::unique_ptr<Exchange> OpenAdaptiveExchange(
-    const ExchangeOptions& options, const MappingSeed& seed,
-    std::span<const ElementHash> mine, uint64_t peer_count);
-
-// The other side, once the header of the first payload is known and taken off.
-std::unique_ptr<Exchange> JoinAdaptiveExchange(
-    const ExchangeOptions& options, Follows follows, const MappingSeed& seed,
-    std::span<const ElementHash> mine, uint64_t peer_count);
+std::unique_ptr<Exchange> NewAdaptiveExchange(Role role,
+                                              const ExchangeOptions& options,
+                                              const MappingSeed& seed,
+                                              std::span<const ElementHash> mine,
+                                              uint64_t peer_count);
 
 }  // namespace rocksync
 

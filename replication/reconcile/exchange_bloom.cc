@@ -8,7 +8,6 @@
 #include "replication/reconcile/exchange_header.h"
 #include "sketch/element/coding.h"
 #include "sketch/filter/distributed_bloom_filter.h"
-#include "sketch/filter/place_kernels.h"
 
 namespace rocksync {
 namespace {
@@ -42,6 +41,14 @@ class BloomExchange final : public Exchange {
 
   absl::Status Receive(std::string_view payload) override {
     if (done()) return absl::InvalidArgumentError("payload after the end");
+    if (role_ == Role::kResponder && received_ == 0) {
+      const size_t size = payload.size();
+      Follows follows = Follows::kProbe;
+      const absl::Status status =
+          TakeExchangeHeader(options_, &payload, &follows);
+      if (!status.ok()) return status;
+      report_.finish_bytes += size - payload.size();
+    }
     if (peer_shape_.bits == 0) {
       peer_shape_ = ShapeFilter(peer_count_, options_.false_positive_rate);
     }
@@ -79,7 +86,7 @@ class BloomExchange final : public Exchange {
     const FilterShape shape =
         ShapeFilter(mine_.size(), options_.false_positive_rate);
     DistributedBloomFilter filter(shape, MappingOf(role_, shape.probes));
-    filter.AddAll(mine_);
+    for (const ElementHash& element : mine_) filter.Add(element);
     filter_ = filter.bytes();
     report_.plan = "one filter each way";
     report_.predicted_bytes = static_cast<double>(
@@ -93,10 +100,6 @@ class BloomExchange final : public Exchange {
     const Role peer =
         role_ == Role::kInitiator ? Role::kResponder : Role::kInitiator;
     const FilterMapping mapping = MappingOf(peer, peer_shape_.probes);
-    if (peer_shape_.probes == 1 && slice.size() == (peer_shape_.bits + 7) / 8) {
-      TestWhole(slice, mapping.key(0));
-      return;
-    }
     const uint64_t begin = 8 * received_;
     const uint64_t size = 8 * uint64_t{slice.size()};
     for (size_t i = 0; i < mine_.size(); ++i) {
@@ -107,14 +110,6 @@ class BloomExchange final : public Exchange {
         if ((slice[bit / 8] >> bit % 8 & 1) == 0) missing_[i] = true;
       }
     }
-  }
-
-  void TestWhole(std::string_view filter, const MappingKey& key) {
-    std::vector<uint32_t> unset(mine_.size());
-    unset.resize(FindUnsetPlaces(
-        mine_, key, peer_shape_.bits,
-        reinterpret_cast<const uint8_t*>(filter.data()), 0, unset.data()));
-    for (const uint32_t i : unset) missing_[i] = true;
   }
 
   const Role role_;

@@ -18,8 +18,7 @@ namespace rocksync {
 //                       | slice
 //   any other         = slice
 // where the slices of a filter, each at most max_payload_bytes, are its bytes
-// in order. Sizes of filters follow from the counts both sides know. The caller
-// takes the header off the responder's first payload, and hands on its rate.
+// in order. Sizes of filters follow from the counts both sides know.
 std::unique_ptr<Exchange> NewBloomExchange(Role role,
                                            const ExchangeOptions& options,
                                            const MappingSeed& seed,

@@ -1,4 +1,5 @@
-// The first bytes of the initiator's first payload: its options.
+// The first bytes of the initiator's first payload: the options, which both
+// sides have agreed upon, and what follows.
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_HEADER_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_HEADER_H_
@@ -22,10 +23,10 @@ enum class Follows : uint8_t { kProbe = 0, kPlanner = 0x20, kAnswerer = 0x40 };
 void PutExchangeHeader(std::string* out, const ExchangeOptions& options,
                        Follows follows = Follows::kProbe);
 
-// Consumes the header and sets mode, prefer and false_positive_rate of
-// `*options`. InvalidArgument if it is unknown, truncated or out of range.
-absl::Status GetExchangeHeader(std::string_view* input,
-                               ExchangeOptions* options, Follows* follows);
+// Consumes the header. InvalidArgument if it is truncated, or not one of an
+// exchange with these options.
+absl::Status TakeExchangeHeader(const ExchangeOptions& options,
+                                std::string_view* input, Follows* follows);
 
 }  // namespace rocksync
 

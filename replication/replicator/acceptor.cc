@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "replication/peering/admission.h"
-#include "replication/peering/peeked_connection.h"
 
 namespace rocksync {
 namespace {
@@ -101,38 +100,41 @@ bool Acceptor::Conclude(bool proven, Visit* visit) {
   return stays;
 }
 
-void Acceptor::Serve(std::unique_ptr<Connection> connection, Visit* visit) {
-  auto peeked = std::make_unique<PeekedConnection>(&replica_->connections,
-                                                   std::move(connection));
-  const std::string peer = peeked->peer_name();
+void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
+  ListedConnection connection(&replica_->connections, std::move(incoming));
+  const std::string peer = connection->peer_name();
   Admission admission;
   rocksdb::Status s =
-      AnswerAuthHello(TermsOf(*replica_), peeked.get(), &admission);
+      AnswerAuthHello(TermsOf(*replica_), connection.get(), &admission);
   const bool stays = Conclude(s.ok(), visit);
   if (s.ok() && !stays) s = rocksdb::Status::Busy("too many connections");
+  std::string first;  // a replica's, or an operator's tool's?
   if (s.ok()) {
-    s = peeked->Peek(std::min(kFirstFrame, replica_->options.io_timeout));
+    s = connection->Receive(
+        &first, std::min(kFirstFrame, replica_->options.io_timeout));
   }
-  if (!s.ok()) return LogRefusal(peer, s);
-  if (!IsRequest(peeked->first())) return ServeReplica(std::move(peeked));
-  s = admin_server_.Serve(std::move(peeked), admission);
+  if (s.ok() && IsRequest(first)) {
+    s = admin_server_.Serve(connection.get(), admission, first);
+  } else if (s.ok()) {
+    s = ServeReplica(std::move(connection), std::move(first));
+  }
   if (!s.ok()) LogRefusal(peer, s);
 }
 
-void Acceptor::ServeReplica(std::unique_ptr<Connection> connection) {
-  const std::string peer = connection->peer_name();
+rocksdb::Status Acceptor::ServeReplica(ListedConnection connection,
+                                       std::string first) {
   std::unique_ptr<Link> link;
   rocksdb::Status s =
-      Link::Open(replica_, Role::kResponder, std::move(connection), &link);
-  if (!s.ok()) return LogRefusal(peer, s);
-  std::string first;
+      Link::Accept(replica_, std::move(connection), std::move(first), &link);
+  if (!s.ok()) return s;
   while (!replica_->stopping && link->AwaitSession(&first).ok()) {
     const SessionSlot slot = SlotFor(link->peer_id());
     const SessionResult result =
         link->RunSession(std::move(first), static_cast<bool>(slot));
     if (slot) met_(link->peer_id(), result);
-    if (!result.link_usable) return;
+    if (!result.link_usable) break;
   }
+  return s;
 }
 
 // A peer that connects again and again must not fill the log.

@@ -19,6 +19,7 @@
 
 #include "replication/admin/admin_server.h"
 #include "replication/peering/link.h"
+#include "replication/peering/open_connections.h"
 #include "replication/peering/replica.h"
 #include "rocksync/transport.h"
 
@@ -65,8 +66,8 @@ class Acceptor {
   // The incoming peer of `visit` has proven the secret, or has to leave. False:
   // it has to leave.
   bool Conclude(bool proven, Visit* visit);
-  void Serve(std::unique_ptr<Connection> connection, Visit* visit);
-  void ServeReplica(std::unique_ptr<Connection> connection);
+  void Serve(std::unique_ptr<Connection> incoming, Visit* visit);
+  rocksdb::Status ServeReplica(ListedConnection connection, std::string first);
   void LogRefusal(const std::string& peer, const rocksdb::Status& why);
   SessionSlot SlotFor(uint64_t peer_id);
 

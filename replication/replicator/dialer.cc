@@ -29,7 +29,7 @@ rocksdb::Status Dialer::ConnectOnce() {
       address_, std::min(kConnectTimeout, replica_->options.io_timeout),
       replica_->stopped, &connection);
   if (s.ok()) {
-    s = Link::Open(replica_, Role::kInitiator, std::move(connection), &link_);
+    s = Link::Open(replica_, std::move(connection), &link_);
   }
   if (!s.ok()) return s;
   peer_id_ = link_->peer_id();

@@ -165,7 +165,7 @@ absl::Status Comparison::AnswerTotal(Turn* turn) {
   }
   if (abandoned_) return End(EndReason::kUnsettled);
   if (snapshot_.Expired()) return End(EndReason::kExpired);
-  if (locations_ > context_.options->max_rounds) {
+  if (locations_ > kMaxRounds) {
     return End(EndReason::kGaveUp);
   }
   Locate(turn);

@@ -118,8 +118,7 @@ Rounds::Answer Rounds::Decide(const Digest& peer, bool peer_unsettled) const {
   if ((unsettled_ || peer_unsettled) && idle_rounds_ > 0) {
     return Answer::kUnsettled;
   }
-  if (idle_rounds_ >= kMaxIdleRounds ||
-      rounds_ >= context_.part.options->max_rounds) {
+  if (idle_rounds_ >= kMaxIdleRounds || rounds_ >= kMaxRounds) {
     return Answer::kGaveUp;
   }
   return context_.snapshot->Expired() ? Answer::kExpired : Answer::kDiffers;

@@ -23,6 +23,10 @@
 
 namespace rocksync {
 
+// Of one leaf batch before the session gives up, and walks to leaves that
+// differ: a bound against a peer that never agrees.
+inline constexpr uint32_t kMaxRounds = 64;
+
 struct RoundsContext {
   PartContext part;
   SessionSnapshot* snapshot = nullptr;

@@ -38,9 +38,6 @@ struct SessionOptions {
   // After this age the session ends at the next batch, unproven, and the caller
   // starts another from a new snapshot.
   uint64_t max_snapshot_age_ms = 10 * 60 * 1000;
-  // Rounds of one leaf batch before the session gives up: a bound against a
-  // peer that never agrees.
-  uint32_t max_rounds = 64;
 };
 
 // The least memory that a session can be bounded to.

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "replication/store/open/opening.h"
-#include "replication/store/rocksdb_view.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
@@ -28,10 +27,6 @@ Status Refuse(const std::string& what, const std::string& remedy) {
 
 }  // namespace
 
-std::unique_ptr<ReplicaView> StoreAccess::NewView(ReplicatedDB* db) {
-  return NewRocksDBView(db->store_.get());
-}
-
 std::unique_ptr<Scrub> StoreAccess::NewScrub(ReplicatedDB* db) {
   Store* const store = db->store_.get();
   return std::make_unique<Scrub>(store->indexed(), store->quarantine(),
@@ -50,6 +45,10 @@ Membership* StoreAccess::MembershipOf(const ReplicatedDB* db) {
   return db->store_->membership();
 }
 
+PeerMemory* StoreAccess::PeersOf(const ReplicatedDB* db) {
+  return db->store_->peers();
+}
+
 std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(
     const ReplicatedDB* db) {
   std::vector<FamilyFacts> facts;
@@ -63,45 +62,11 @@ Incarnation StoreAccess::IncarnationOf(const ReplicatedDB* db) {
   return db->store_->indexed()->incarnation();
 }
 
-rocksdb::Status StoreAccess::Remember(ReplicatedDB* db, uint64_t replica_id,
-                                      const Incarnation& incarnation) {
-  const rocksdb::Status open = db->store_->indexed()->CheckOpen();
-  return open.ok() ? db->store_->peers()->Remember(replica_id, incarnation)
-                   : open;
-}
-
-std::optional<Incarnation> StoreAccess::Recall(const ReplicatedDB* db,
-                                               uint64_t replica_id) {
-  PeerRecord known;
-  if (!db->store_->peers()->Recall(replica_id, &known).ok())
-    return std::nullopt;
-  return Incarnation{
-      .incarnation = {known.incarnation, known.incarnation_nonce},
-      .clock = known.clock};
-}
-
-rocksdb::Status StoreAccess::NoteSuperseded(ReplicatedDB* db) {
-  return db->store_->peers()->NoteSuperseded();
-}
-
-rocksdb::Status StoreAccess::NoteMetItself(ReplicatedDB* db) {
-  return db->store_->peers()->NoteMetItself();
-}
-
-rocksdb::Status StoreAccess::NoteAcknowledgedMore(ReplicatedDB* db,
-                                                  uint64_t peer_id) {
-  return db->store_->peers()->NoteAcknowledgedMore(peer_id);
-}
-
-rocksdb::Status StoreAccess::NoteTakenBack(ReplicatedDB* db, uint64_t peer_id) {
-  return db->store_->peers()->NoteTakenBack(peer_id);
-}
-
-rocksdb::Status StoreAccess::OpenWithoutTimers(
+rocksdb::Status StoreAccess::Open(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
     const std::vector<ColumnFamilyDescriptor>& column_families,
-    std::vector<ColumnFamilyHandle*>* handles, ReplicatedDB** db) {
+    std::vector<ColumnFamilyHandle*>* handles, bool timers, ReplicatedDB** db) {
   *db = nullptr;
   handles->clear();
   Opened opened;
@@ -111,7 +76,7 @@ rocksdb::Status StoreAccess::OpenWithoutTimers(
   rocksdb::DB* const base = opened.indexed.db;
   *db = new ReplicatedDB(
       base, std::make_unique<Store>(replication, std::move(opened)));
-  (*db)->store_->Start(/*timers=*/false);
+  (*db)->store_->Start(timers);
   return status;
 }
 
@@ -141,17 +106,8 @@ Status ReplicatedDB::Open(
     const std::string& name,
     const std::vector<ColumnFamilyDescriptor>& column_families,
     std::vector<ColumnFamilyHandle*>* handles, ReplicatedDB** db) {
-  *db = nullptr;
-  handles->clear();
-  Opened opened;
-  const Status status = OpenIndexed(options, replication, name, column_families,
-                                    handles, &opened);
-  if (!status.ok()) return status;
-  rocksdb::DB* const base = opened.indexed.db;
-  *db = new ReplicatedDB(
-      base, std::make_unique<Store>(replication, std::move(opened)));
-  (*db)->store_->Start();
-  return status;
+  return StoreAccess::Open(options, replication, name, column_families, handles,
+                           /*timers=*/true, db);
 }
 
 Status ReplicatedDB::Close() {

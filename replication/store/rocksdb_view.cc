@@ -1,11 +1,13 @@
-#include "replication/store/rocksdb_view.h"
-
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "replication/session/pair_coding.h"
 #include "replication/store/format/status.h"
 #include "replication/store/index/index_snapshot.h"
+#include "replication/store/store.h"
+#include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "rocksync/limits.h"
 
@@ -16,8 +18,9 @@ static_assert(kMostKeyBytes == kMaxKeyBytes);
 
 class RocksDBView final : public ReplicaView {
  public:
-  explicit RocksDBView(Store* store)
+  RocksDBView(Store* store, ReadsDone read)
       : store_(store),
+        read_(std::move(read)),
         families_(&store->indexed()->table()),
         terms_(store->applier()->terms()) {}
 
@@ -55,7 +58,7 @@ class RocksDBView final : public ReplicaView {
         [store = store_](const std::string& index_key) {
           store->Reexamine(index_key);
         },
-        [store = store_] { store->DistrustDigests(); });
+        [store = store_] { store->DistrustDigests(); }, read_);
   }
 
   absl::Status Apply(std::span<const Pair> pairs,
@@ -105,6 +108,7 @@ class RocksDBView final : public ReplicaView {
   }
 
   Store* const store_;
+  const ReadsDone read_;
   const FamilyTable* const families_;  // kept by the store until it closes
   mutable std::mutex mutex_;
   Terms terms_;
@@ -113,8 +117,9 @@ class RocksDBView final : public ReplicaView {
 
 }  // namespace
 
-std::unique_ptr<ReplicaView> NewRocksDBView(Store* store) {
-  return std::make_unique<RocksDBView>(store);
+std::unique_ptr<ReplicaView> StoreAccess::NewView(
+    ReplicatedDB* db, std::function<void(uint64_t reads)> read) {
+  return std::make_unique<RocksDBView>(StoreOf(db), std::move(read));
 }
 
 }  // namespace rocksync

@@ -5,8 +5,8 @@
 #define ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +19,7 @@ namespace rocksync {
 
 class IndexedDB;
 class Membership;
+class PeerMemory;
 class ReplicatorClaim;
 class Scrub;
 class Store;
@@ -43,23 +44,29 @@ class StoreAccess {
   // those of db->ReplicatedFamilies(). Once a family is created or dropped, the
   // view's TakeSnapshot and Apply return FailedPrecondition and a new view is
   // due (and a new set-up with the peer, whose families must be the same).
-  // Must not outlive `db`.
-  static std::unique_ptr<ReplicaView> NewView(ReplicatedDB* db);
+  // Must not outlive `db`. `read` may be empty, and is told how many elements
+  // its snapshots scan, keys they look up and values they read. It may wait, so
+  // that they read no faster than they may. Applying is not slowed: it is
+  // bounded by what comes in, and by RocksDB's own write control.
+  static std::unique_ptr<ReplicaView> NewView(
+      ReplicatedDB* db, std::function<void(uint64_t reads)> read = {});
 
   // Valid as long as `db`.
   static Membership* MembershipOf(const ReplicatedDB* db);
+  static PeerMemory* PeersOf(const ReplicatedDB* db);
 
   // Valid as long as `db`.
   static Store* StoreOf(ReplicatedDB* db) { return db->store_.get(); }
   static IndexedDB* IndexedOf(ReplicatedDB* db);
   static std::shared_ptr<ReplicatorClaim> ClaimOf(ReplicatedDB* db);
 
-  // As ReplicatedDB::Open, for simulations (Store::Start, without timers).
-  static rocksdb::Status OpenWithoutTimers(
+  // ReplicatedDB::Open; for simulations without timers (Store::Start).
+  static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
-      std::vector<rocksdb::ColumnFamilyHandle*>* handles, ReplicatedDB** db);
+      std::vector<rocksdb::ColumnFamilyHandle*>* handles, bool timers,
+      ReplicatedDB** db);
 
   // Must not outlive `db`.
   static std::unique_ptr<Scrub> NewScrub(ReplicatedDB* db);
@@ -74,25 +81,6 @@ class StoreAccess {
 
   // The incarnation of `db`, as peers hear of it now.
   static Incarnation IncarnationOf(const ReplicatedDB* db);
-  // PeerMemory::Remember.
-  static rocksdb::Status Remember(ReplicatedDB* db, uint64_t replica_id,
-                                  const Incarnation& incarnation);
-  // What is remembered of a peer. nullopt: nothing, or it cannot be read, which
-  // Remember then says.
-  static std::optional<Incarnation> Recall(const ReplicatedDB* db,
-                                           uint64_t replica_id);
-
-  // A peer refused `db` as rolled back, or as one of two: from now on it may be
-  // opened as a new replica. One synced write.
-  static rocksdb::Status NoteSuperseded(ReplicatedDB* db);
-  // `db` met a peer that has its identity. As above.
-  static rocksdb::Status NoteMetItself(ReplicatedDB* db);
-  // A peer refused `db` as one that acknowledged more than it knows of. As
-  // above, until NoteTakenBack of the same peer, which writes nothing
-  // otherwise.
-  static rocksdb::Status NoteAcknowledgedMore(ReplicatedDB* db,
-                                              uint64_t peer_id);
-  static rocksdb::Status NoteTakenBack(ReplicatedDB* db, uint64_t peer_id);
 };
 
 }  // namespace rocksync

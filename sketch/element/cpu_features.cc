@@ -7,13 +7,11 @@ CpuLevel Detect() {
 #if ROCKSYNC_X86
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
       __builtin_cpu_supports("pclmul")) {
-    if (__builtin_cpu_supports("avx512f") &&
+    if (__builtin_cpu_supports("gfni") && __builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("vpclmulqdq")) {
-      return __builtin_cpu_supports("gfni") ? CpuLevel::kGfni
-                                            : CpuLevel::kAvx512;
+        __builtin_cpu_supports("avx512vl")) {
+      return CpuLevel::kGfni;
     }
     return CpuLevel::kAvx2;
   }

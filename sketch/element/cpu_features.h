@@ -17,8 +17,7 @@ namespace rocksync {
 enum class CpuLevel : uint8_t {
   kPortable = 0,  // standard C++
   kAvx2 = 1,      // AVX2, BMI2, PCLMULQDQ
-  kAvx512 = 2,    // kAvx2 and AVX-512 F, BW, DQ, VL and VPCLMULQDQ
-  kGfni = 3,      // kAvx512 and GFNI
+  kGfni = 2,      // kAvx2, GFNI and AVX-512 F, BW, DQ, VL
 };
 
 // The highest level of this machine; the same at every call.

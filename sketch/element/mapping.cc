@@ -21,4 +21,18 @@ MappingKey DeriveMapping(const MappingSeed& seed, uint32_t purpose,
   return key;
 }
 
+void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
+            uint64_t* out) {
+  // Elements are streamed once, and between them tables are touched at random:
+  // they are asked for this many ahead.
+  constexpr size_t kAhead = 512;
+  constexpr size_t kElementsPerLine = 64 / sizeof(ElementHash);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (i % kElementsPerLine == 0) {
+      __builtin_prefetch(elements.data() + i + kAhead);
+    }
+    out[i] = Mix(elements[i], key);
+  }
+}
+
 }  // namespace rocksync

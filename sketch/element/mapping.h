@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "sketch/element/element.h"
 
@@ -58,6 +59,10 @@ inline uint64_t Mix(const ElementHash& hash, const MappingKey& key) {
   const Uint128 again = static_cast<Uint128>(folded ^ key.high) * kMixFactor;
   return static_cast<uint64_t>(again >> 64) ^ static_cast<uint64_t>(again);
 }
+
+// out[i] becomes Mix(elements[i], key).
+void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
+            uint64_t* out);
 
 // 32 well mixed bits of (hash XOR key), with a quarter of the multiplications:
 // the 32-bit halves of either half are multiplied and both products are added;

@@ -1,21 +1,11 @@
 #include "sketch/filter/distributed_bloom_filter.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <utility>
 
-#include "sketch/filter/place_kernels.h"
-
 namespace rocksync {
-namespace {
-
-// Elements tested at a time, whose answers stay in the nearest cache.
-constexpr size_t kBlock = 1024;
-
-}  // namespace
 
 FilterShape ShapeFilter(uint64_t n, double false_positive_rate) {
   assert(false_positive_rate > 0 && false_positive_rate < 1);
@@ -26,19 +16,6 @@ FilterShape ShapeFilter(uint64_t n, double false_positive_rate) {
   const double m = std::clamp(std::ceil(static_cast<double>(n) * per_element),
                               1.0, static_cast<double>(kMaxReductionRange));
   return {static_cast<uint64_t>(m), static_cast<uint32_t>(k)};
-}
-
-double FalsePositiveRate(uint64_t n, const FilterShape& shape) {
-  const double k = shape.probes;
-  const double load =
-      k * static_cast<double>(n) / static_cast<double>(shape.bits);
-  return std::pow(-std::expm1(-load), k);
-}
-
-double EstimateCount(uint64_t bits_set, const FilterShape& shape) {
-  if (bits_set >= shape.bits) return std::numeric_limits<double>::infinity();
-  const double m = static_cast<double>(shape.bits);
-  return -m / shape.probes * std::log1p(-static_cast<double>(bits_set) / m);
 }
 
 FilterMapping::FilterMapping(const MappingSeed& seed, uint64_t round,
@@ -73,52 +50,6 @@ bool DistributedBloomFilter::MayContain(const ElementHash& hash) const {
     const uint64_t p = mapping_.Probe(hash, i, shape_.bits);
     if ((bytes_[p / 8] >> p % 8 & 1) == 0) return false;
   }
-  return true;
-}
-
-void DistributedBloomFilter::AddAll(std::span<const ElementHash> elements) {
-  if (mapping_.reduction() != Reduction::kMixed) {
-    for (const ElementHash& element : elements) Add(element);
-    return;
-  }
-  for (uint32_t i = 0; i < shape_.probes; ++i) {
-    SetPlaces(elements, mapping_.key(i), shape_.bits,
-              reinterpret_cast<uint8_t*>(bytes_.data()));
-  }
-}
-
-void DistributedBloomFilter::AppendMissing(
-    std::span<const ElementHash> elements,
-    std::vector<uint32_t>* ordinals) const {
-  if (shape_.probes > 1 || mapping_.reduction() != Reduction::kMixed) {
-    for (uint32_t i = 0; i < elements.size(); ++i) {
-      if (!MayContain(elements[i])) ordinals->push_back(i);
-    }
-    return;
-  }
-  uint32_t found[kBlock];
-  for (size_t begin = 0; begin < elements.size(); begin += kBlock) {
-    const std::span<const ElementHash> block =
-        elements.subspan(begin, std::min(kBlock, elements.size() - begin));
-    const size_t count =
-        FindUnsetPlaces(block, mapping_.key(0), shape_.bits,
-                        reinterpret_cast<const uint8_t*>(bytes_.data()),
-                        static_cast<uint32_t>(begin), found);
-    ordinals->insert(ordinals->end(), found, found + count);
-  }
-}
-
-uint64_t DistributedBloomFilter::CountBitsSet() const {
-  uint64_t count = 0;
-  for (const char byte : bytes_) {
-    count += std::popcount(static_cast<uint8_t>(byte));
-  }
-  return count;
-}
-
-bool DistributedBloomFilter::SetBytes(std::string_view bytes) {
-  if (bytes.size() != bytes_.size()) return false;
-  bytes_.assign(bytes);
   return true;
 }
 

@@ -7,9 +7,7 @@
 #define ROCKSYNC_SKETCH_FILTER_DISTRIBUTED_BLOOM_FILTER_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sketch/element/element.h"
@@ -30,13 +28,6 @@ inline constexpr uint32_t kMaxProbes = 64;
 // and m = ceil(n / ln 2). m is cut to kMaxReductionRange.
 FilterShape ShapeFilter(uint64_t n, double false_positive_rate);
 
-// Formula (1): the expected false positive rate of n elements in this shape.
-double FalsePositiveRate(uint64_t n, const FilterShape& shape);
-
-// How many elements were added, from the number of bits that are set
-// (maximum likelihood: -(m / k) ln(1 - set / m)); infinite if all are.
-double EstimateCount(uint64_t bits_set, const FilterShape& shape);
-
 // The k derived hashes of one filter. Probe i of an element is
 // Place(hash, DeriveMapping(seed, kFilterPurpose, 64 * round + i), m).
 inline constexpr uint32_t kFilterPurpose = 1;
@@ -48,8 +39,6 @@ class FilterMapping {
   uint64_t Probe(const ElementHash& hash, uint32_t i, uint64_t m) const {
     return Place(hash, keys_[i], m, reduction_);
   }
-  const MappingKey& key(uint32_t i) const { return keys_[i]; }
-  Reduction reduction() const { return reduction_; }
 
  private:
   std::vector<MappingKey> keys_;
@@ -68,17 +57,8 @@ class DistributedBloomFilter {
   // False: the element was surely never added.
   bool MayContain(const ElementHash& hash) const;
 
-  // The same for many elements, several times faster. AppendMissing appends
-  // the ordinals of those that were surely never added, ascending.
-  void AddAll(std::span<const ElementHash> elements);
-  void AppendMissing(std::span<const ElementHash> elements,
-                     std::vector<uint32_t>* ordinals) const;
-
-  uint64_t CountBitsSet() const;
   const FilterShape& shape() const { return shape_; }
   const std::string& bytes() const { return bytes_; }
-  // Takes over received bytes; false if their number does not fit the shape.
-  bool SetBytes(std::string_view bytes);
 
  private:
   FilterShape shape_;

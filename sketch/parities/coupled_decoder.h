@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sketch/element/element.h"
-#include "sketch/element/large_array.h"
 #include "sketch/parities/coupled_parities.h"
 
 namespace rocksync {
@@ -69,11 +68,11 @@ class CoupledDecoder {
   // Elements ordered by window; those of window w are [begin_[w],
   // begin_[w + 1]).
   std::vector<uint32_t> begin_;
-  LargeArray<uint32_t> ordinal_;
-  std::array<LargeArray<uint16_t>, kCoupledCells> cell_;
-  LargeArray<uint8_t> second_half_;
-  std::array<LargeArray<float>, kCoupledCells> belief_;
-  LargeArray<uint8_t> missing_;
+  std::vector<uint32_t> ordinal_;
+  std::array<std::vector<uint16_t>, kCoupledCells> cell_;
+  std::vector<uint8_t> second_half_;
+  std::array<std::vector<float>, kCoupledCells> belief_;
+  std::vector<uint8_t> missing_;
 
   // By segment, first all cells (first halves of those that are split), then
   // second halves: 2 * cells a segment.
@@ -81,11 +80,11 @@ class CoupledDecoder {
   std::vector<uint8_t> own_;  // of the elements here
 
   // While decoding: stride() a row.
-  LargeArray<float> contribution_;  // by window and cell of the element
-  LargeArray<float> product_;       // by segment
-  LargeArray<float> parity_;        // by segment: +-reliability
-  std::vector<float> moved_;        // by window: mean change of beliefs
-  std::vector<float> doubt_;        // by window: expected errors
+  std::vector<float> contribution_;  // by window and cell of the element
+  std::vector<float> product_;       // by segment
+  std::vector<float> parity_;        // by segment: +-reliability
+  std::vector<float> moved_;         // by window: mean change of beliefs
+  std::vector<float> doubt_;         // by window: expected errors
 };
 
 }  // namespace rocksync

@@ -3,12 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#if defined(__GNUC__)
-#define ROCKSYNC_INLINE inline __attribute__((always_inline))
-#else
-#define ROCKSYNC_INLINE inline
-#endif
-
 namespace rocksync {
 namespace {
 
@@ -18,12 +12,14 @@ constexpr float kMostCertain = 0.999999f;
 // Beliefs closer to 0 than this divide a product badly.
 constexpr float kLeastBelief = 1e-6f;
 
+}  // namespace
+
 // With r the message of a cell, 1 + r is in proportion to the probability that
 // the others explain its parity, 1 - r that the element itself does.
-ROCKSYNC_INLINE BeliefUpdate
-Update(const CoupledWindow& window,
-       const std::array<const float*, kCoupledCells>& product, float prior,
-       uint8_t* missing) {
+BeliefUpdate UpdateBeliefs(
+    const CoupledWindow& window,
+    const std::array<const float*, kCoupledCells>& product, float prior,
+    uint8_t* missing) {
   const uint16_t* const c0 = window.cell[0];
   const uint16_t* const c1 = window.cell[1];
   const uint16_t* const c2 = window.cell[2];
@@ -85,64 +81,14 @@ Update(const CoupledWindow& window,
   return {change, doubt};
 }
 
-ROCKSYNC_INLINE void Multiply(const float* base, const float* const* rows,
-                              size_t row_count, size_t size, float* out) {
+void MultiplyRows(const float* base, const float* const* rows, size_t row_count,
+                  size_t size, float* out) {
   std::copy(base, base + size, out);
   for (size_t r = 0; r < row_count; ++r) {
     const float* const row = rows[r];
 #pragma omp simd
     for (size_t i = 0; i < size; ++i) out[i] *= row[i];
   }
-}
-
-#if ROCKSYNC_X86
-#define ROCKSYNC_AVX2 __attribute__((target("avx2,bmi2")))
-#define ROCKSYNC_AVX512 \
-  __attribute__((target("avx2,bmi2,avx512f,avx512bw,avx512dq,avx512vl")))
-
-ROCKSYNC_AVX2 BeliefUpdate
-UpdateAvx2(const CoupledWindow& window,
-           const std::array<const float*, kCoupledCells>& product, float prior,
-           uint8_t* missing) {
-  return Update(window, product, prior, missing);
-}
-ROCKSYNC_AVX512 BeliefUpdate
-UpdateAvx512(const CoupledWindow& window,
-             const std::array<const float*, kCoupledCells>& product,
-             float prior, uint8_t* missing) {
-  return Update(window, product, prior, missing);
-}
-ROCKSYNC_AVX2 void MultiplyAvx2(const float* base, const float* const* rows,
-                                size_t row_count, size_t size, float* out) {
-  Multiply(base, rows, row_count, size, out);
-}
-#endif
-
-}  // namespace
-
-BeliefUpdate UpdateBeliefs(
-    const CoupledWindow& window,
-    const std::array<const float*, kCoupledCells>& product, float prior,
-    uint8_t* missing, CpuLevel level) {
-#if ROCKSYNC_X86
-  if (level >= CpuLevel::kAvx512) {
-    return UpdateAvx512(window, product, prior, missing);
-  }
-  if (level >= CpuLevel::kAvx2) {
-    return UpdateAvx2(window, product, prior, missing);
-  }
-#endif
-  return Update(window, product, prior, missing);
-}
-
-void MultiplyRows(const float* base, const float* const* rows, size_t row_count,
-                  size_t size, float* out, CpuLevel level) {
-#if ROCKSYNC_X86
-  if (level >= CpuLevel::kAvx2) {
-    return MultiplyAvx2(base, rows, row_count, size, out);
-  }
-#endif
-  Multiply(base, rows, row_count, size, out);
 }
 
 }  // namespace rocksync

@@ -1,6 +1,6 @@
-// The inner loops of coupled_decoder.cc: belief propagation within one window,
-// for portable code, AVX2 and AVX-512. Results may differ in the last bits of a
-// float; nothing that two replicas have to agree upon depends on them.
+// The inner loops of coupled_decoder.cc: belief propagation within one window.
+// Two machines may differ in the last bits of a float; nothing that two
+// replicas have to agree upon depends on them.
 
 #ifndef ROCKSYNC_SKETCH_PARITIES_COUPLED_KERNELS_H_
 #define ROCKSYNC_SKETCH_PARITIES_COUPLED_KERNELS_H_
@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sketch/element/cpu_features.h"
 #include "sketch/parities/coupled_parities.h"
 
 namespace rocksync {
@@ -35,11 +34,11 @@ struct BeliefUpdate {
 BeliefUpdate UpdateBeliefs(
     const CoupledWindow& window,
     const std::array<const float*, kCoupledCells>& product, float prior,
-    uint8_t* missing, CpuLevel level = BestCpuLevel());
+    uint8_t* missing);
 
 // out[i] = product over rows of row[i], times base[i].
 void MultiplyRows(const float* base, const float* const* rows, size_t row_count,
-                  size_t size, float* out, CpuLevel level = BestCpuLevel());
+                  size_t size, float* out);
 
 }  // namespace rocksync
 

@@ -32,10 +32,6 @@ struct Portable {
 };
 #if ROCKSYNC_X86
 #define ROCKSYNC_AVX2 __attribute__((target("avx2,bmi2,popcnt")))
-#define ROCKSYNC_AVX512                                    \
-  __attribute__((                                          \
-      target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq," \
-             "avx512vl")))
 #define ROCKSYNC_GFNI                                      \
   __attribute__((                                          \
       target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq," \

@@ -124,103 +124,10 @@ ROCKSYNC_PCLMUL void AddProductsPclmul(const Field& field,
 
 constexpr Field::Operations kPclmulOperations = {AddScaledPclmul,
                                                  AddProductsPclmul, DotPclmul};
-
-#define ROCKSYNC_VPCLMUL \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")))
-
-// The plain intrinsics make GCC 12 warn of what they leave undefined.
-constexpr __mmask8 kAll8 = 0xff;
-
-// Sums of products of eight 32-bit polynomials with others, not yet reduced:
-// those in the even words of `even`, those in the odd ones of `odd`.
-struct Products8 {
-  __m512i even;
-  __m512i odd;
-};
-
-// The low words of `a` times the one in all words of `b`.
-ROCKSYNC_VPCLMUL inline Products8 Clmul8(__m512i a, __m512i b) {
-  return {_mm512_clmulepi64_epi128(a, b, 0x00),
-          _mm512_clmulepi64_epi128(a, b, 0x01)};
-}
-
-ROCKSYNC_VPCLMUL inline __m512i Join(const Products8& products) {
-  return _mm512_maskz_unpacklo_epi64(kAll8, products.even, products.odd);
-}
-
-// Folds as FoldPclmul does, and adds to to[i] where `valid`.
-ROCKSYNC_VPCLMUL inline void AddFolded(const Field& field,
-                                       const Products8& products,
-                                       __mmask8 valid, uint32_t* to) {
-  const __m128i bits = _mm_cvtsi32_si128(field.bits());
-  const __m512i tail = _mm512_set1_epi64(FieldPolynomial(field.bits()));
-  const __m256i mask = _mm256_set1_epi32(static_cast<int>(field.mask()));
-  const __m512i product = Join(products);
-  const __m512i once =
-      Join(Clmul8(_mm512_maskz_srl_epi64(kAll8, product, bits), tail));
-  const __m512i twice =
-      Join(Clmul8(_mm512_maskz_srl_epi64(kAll8, once, bits), tail));
-  const __m256i sum = _mm512_maskz_cvtepi64_epi32(
-      kAll8, _mm512_xor_si512(product, _mm512_xor_si512(once, twice)));
-  const __m256i old = _mm256_maskz_loadu_epi32(valid, to);
-  _mm256_mask_storeu_epi32(to, valid,
-                           _mm256_xor_si256(old, _mm256_and_si256(sum, mask)));
-}
-
-// Eight numbers as words of 64 bits, or 0 where not `valid`.
-ROCKSYNC_VPCLMUL inline __m512i Load8(const uint32_t* from, __mmask8 valid) {
-  return _mm512_maskz_cvtepu32_epi64(kAll8,
-                                     _mm256_maskz_loadu_epi32(valid, from));
-}
-
-// The first `n` of eight.
-inline __mmask8 First(size_t n) {
-  return n >= 8 ? kAll8 : static_cast<__mmask8>((1 << n) - 1);
-}
-
-ROCKSYNC_VPCLMUL void AddScaledVpclmul(const Field& field, uint32_t factor,
-                                       const uint32_t* from, uint32_t* to,
-                                       size_t n) {
-  const __m512i wide_factor = _mm512_set1_epi64(factor);
-  for (size_t i = 0; i < n; i += 8) {
-    const __mmask8 valid = First(n - i);
-    AddFolded(field, Clmul8(Load8(from + i, valid), wide_factor), valid,
-              to + i);
-  }
-}
-
-// Sixteen columns at a time: a cache line of each row.
-ROCKSYNC_VPCLMUL void AddProductsVpclmul(const Field& field,
-                                         const uint32_t* factors,
-                                         const uint32_t* rows, size_t stride,
-                                         size_t n_rows, uint32_t* to,
-                                         size_t n) {
-  for (size_t i = 0; i < n; i += 16) {
-    const __mmask8 valid[2] = {First(n - i), First(n - i > 8 ? n - i - 8 : 0)};
-    Products8 sums[2] = {};
-    const uint32_t* row = rows + i;
-    for (size_t r = 0; r < n_rows; ++r, row += stride) {
-      const __m512i factor = _mm512_set1_epi64(factors[r]);
-      for (int half = 0; half < 2; ++half) {
-        const Products8 products =
-            Clmul8(Load8(row + 8 * half, valid[half]), factor);
-        sums[half].even = _mm512_xor_si512(sums[half].even, products.even);
-        sums[half].odd = _mm512_xor_si512(sums[half].odd, products.odd);
-      }
-    }
-    for (int half = 0; half < 2; ++half) {
-      AddFolded(field, sums[half], valid[half], to + i + 8 * half);
-    }
-  }
-}
-
-constexpr Field::Operations kVpclmulOperations = {
-    AddScaledVpclmul, AddProductsVpclmul, DotPclmul};
 #endif
 
 const Field::Operations* OperationsOf(CpuLevel level) {
 #if ROCKSYNC_X86
-  if (level >= CpuLevel::kAvx512) return &kVpclmulOperations;
   if (level >= CpuLevel::kAvx2) return &kPclmulOperations;
 #endif
   return &kPortableOperations;

@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
-#include "sketch/element/large_array.h"
 #include "sketch/pinsketch/bit_sliced.h"
 #include "sketch/pinsketch/field.h"
 #include "sketch/pinsketch/gram_plan.h"
@@ -47,7 +47,6 @@ class GramBlocks {
     bits_of_ = reinterpret_cast<__m512i*>((address + kAlignment - 1) /
                                           kAlignment * kAlignment);
     sums_ = bits_of_ + std::max(rows_, columns_) * kParts;
-    std::memset(storage_.data(), 0, storage_.size() * 8);
   }
 
   // out[g * stride + i] becomes the i-th sum of the plan over groups[g].
@@ -180,7 +179,7 @@ class GramBlocks {
   const size_t columns_;  //
   Powers powers_;
   GramProducts products_;
-  LargeArray<uint64_t> storage_;
+  std::vector<uint64_t> storage_;
   __m512i* bits_of_;  // kParts vectors a column; the first ones are the rows
   __m512i* sums_;     // one vector a block, row after row
 };

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sketch/element/mix_kernels.h"
+#include "sketch/element/mapping.h"
 
 namespace rocksync {
 namespace {
@@ -59,7 +59,7 @@ inline void FetchNextLine(const uint64_t* written) {
 // for one: uniform places do that once in 10^5 sets.
 bool DistributeToRooms(std::span<const ElementHash> elements,
                        const MappingKey& key, int bits,
-                       LargeArray<uint64_t>* entries, Parts* parts) {
+                       std::vector<uint64_t>* entries, Parts* parts) {
   const double mean = std::ldexp(static_cast<double>(elements.size()), -bits);
   const auto room = static_cast<uint32_t>(mean + 6 * std::sqrt(mean));
   for (uint32_t begin = 0; begin < room << bits; begin += room) {
@@ -85,7 +85,7 @@ bool DistributeToRooms(std::span<const ElementHash> elements,
 // The same with exact room: each place is computed twice.
 void DistributeCounted(std::span<const ElementHash> elements,
                        const MappingKey& key, int bits,
-                       LargeArray<uint64_t>* entries, Parts* parts) {
+                       std::vector<uint64_t>* entries, Parts* parts) {
   entries->resize(elements.size());
   parts->begins.assign(size_t{1} << bits, 0);
   ForEachEntry(elements, key,

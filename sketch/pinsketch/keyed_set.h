@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "sketch/element/element.h"
-#include "sketch/element/large_array.h"
 #include "sketch/element/mapping.h"
 #include "sketch/pinsketch/field.h"
 #include "sketch/pinsketch/power_sums.h"
@@ -39,7 +38,7 @@ class KeyedSet {
 
  private:
   static constexpr int kOrdinalBits = 24;
-  LargeArray<uint64_t> entries_;
+  std::vector<uint64_t> entries_;
 };
 
 // How elements are named: by group and by a short id within it. For a place p,
@@ -75,7 +74,7 @@ class ShortIds {
   IdShape shape_;
   uint32_t known_ = 0;          // sums of every group
   std::vector<uint32_t> sums_;  // these, a row of known_ a group
-  LargeArray<uint32_t> ids_;
+  std::vector<uint32_t> ids_;
   std::vector<ElementRange> groups_;
 };
 

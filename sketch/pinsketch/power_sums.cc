@@ -94,12 +94,9 @@ ROCKSYNC_AVX2 void DirectAvx2(const Sums& sums,
 ROCKSYNC_AVX2 void GramAvx2(const Sums& sums, const GramPlan& plan) {
   RunAnyGram<power_sums::Avx2>(sums, plan);
 }
-ROCKSYNC_AVX512 void DirectAvx512(const Sums& sums,
-                                  const std::vector<Chunk>& chunks) {
+ROCKSYNC_GFNI void DirectGfni(const Sums& sums,
+                              const std::vector<Chunk>& chunks) {
   RunDirect<power_sums::Avx512>(sums, chunks);
-}
-ROCKSYNC_AVX512 void GramAvx512(const Sums& sums, const GramPlan& plan) {
-  RunAnyGram<power_sums::Avx512>(sums, plan);
 }
 ROCKSYNC_GFNI void GramGfni(const Sums& sums, const GramPlan& plan) {
   power_sums::GramBlocks kernel(sums.field, plan);
@@ -109,8 +106,7 @@ ROCKSYNC_GFNI void GramGfni(const Sums& sums, const GramPlan& plan) {
 
 Kernels KernelsOf(CpuLevel level) {
 #if ROCKSYNC_X86
-  if (level == CpuLevel::kGfni) return {DirectAvx512, GramGfni, 8, true};
-  if (level == CpuLevel::kAvx512) return {DirectAvx512, GramAvx512, 8, false};
+  if (level == CpuLevel::kGfni) return {DirectGfni, GramGfni, 8, true};
   if (level == CpuLevel::kAvx2) return {DirectAvx2, GramAvx2, 4, false};
 #endif
   return {DirectPortable, GramPortable, 1, false};

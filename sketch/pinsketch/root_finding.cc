@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <optional>
 #include <utility>
-
-#include "sketch/pinsketch/quadratic_equations.h"
 
 namespace rocksync {
 namespace {
@@ -155,22 +152,9 @@ bool PowersOfX(const Field& field, const Polynomial& f, Powers* powers) {
 class Splitter {
  public:
   Splitter(const Field& field, std::vector<uint32_t>* roots)
-      : field_(field), quadratic_(field), roots_(roots) {}
+      : field_(field), roots_(roots) {}
 
-  // False if f, of degree 1 or 2, has no distinct roots.
-  bool Solve(const Polynomial& f) {
-    if (f.size() == 2) {
-      roots_->push_back(f[0]);
-      return true;
-    }
-    const std::optional<uint32_t> root = quadratic_.Solve(f[1], f[0]);
-    if (!root) return false;
-    roots_->push_back(*root);
-    roots_->push_back(*root ^ f[1]);
-    return true;
-  }
-
-  // f has a degree of 3 at least and distinct roots, and `powers` are modulo
+  // f has a degree of 2 at least and distinct roots, and `powers` are modulo
   // f. All traces of basis elements below `basis` are constant on the roots of
   // f, so they cannot split it.
   void Split(const Polynomial& f, const Powers& powers, int basis) {
@@ -200,15 +184,14 @@ class Splitter {
 
  private:
   void SplitPart(const Polynomial& f, const Powers& powers, int basis) {
-    if (f.size() <= 3) {
-      Solve(f);
+    if (f.size() == 2) {
+      roots_->push_back(f[0]);
     } else {
       Split(f, Reduce(field_, powers, f), basis);
     }
   }
 
   const Field& field_;
-  const QuadraticEquations quadratic_;
   std::vector<uint32_t>* const roots_;
 };
 
@@ -219,11 +202,13 @@ bool FindRoots(const Field& field, const Polynomial& f,
   assert(f.size() >= 2 && f.back() == 1);
   roots->clear();
   const size_t degree = f.size() - 1;
-  Splitter splitter(field, roots);
-  if (degree <= 2) return splitter.Solve(f);
+  if (degree == 1) {
+    roots->push_back(f[0]);
+    return true;
+  }
   Powers powers;
   if (!PowersOfX(field, f, &powers)) return false;
-  splitter.Split(f, powers, 0);
+  Splitter(field, roots).Split(f, powers, 0);
   return roots->size() == degree;
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "sketch/element/coding.h"
-#include "sketch/element/mix_kernels.h"
+#include "sketch/element/mapping.h"
 
 namespace rocksync {
 namespace {

@@ -13,6 +13,7 @@
 #include "report.h"
 #include "sketch/filter/distributed_bloom_filter.h"
 #include "sketch/filter/filter_coding.h"
+#include "tests/experiments/filters/filter_estimates.h"
 
 namespace rocksync {
 namespace {

@@ -153,7 +153,7 @@ void MeasureOverlap(uint64_t n, uint64_t common, const FilterShape& shape,
   errors->shared.Add(estimate.intersection / static_cast<double>(common));
   uint64_t misses = 0;
   for (const ElementHash& e : b) misses += !filter_a.MayContain(e);
-  errors->missing.Add(EstimateMissing(misses, filter_a.CountBitsSet(), shape) /
+  errors->missing.Add(EstimateMissing(misses, CountBitsSet(filter_a), shape) /
                       static_cast<double>(n - common));
 }
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "replication/peering/forwarding_view.h"
 #include "tests/simulation/memory_storage.h"
+#include "tests/support/forwarding_view.h"
 
 namespace rocksync {
 

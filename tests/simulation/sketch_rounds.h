@@ -7,7 +7,6 @@
 
 #include <string_view>
 
-#include "replication/reconcile/exchange.h"
 #include "replication/reconcile/exchange_header.h"
 #include "replication/reconcile/exchange_messages.h"
 #include "replication/session/messages.h"
@@ -39,9 +38,12 @@ class SketchRounds {
     Follows follows = Follows::kPlanner;
     if (opens_) {
       opens_ = false;
-      ExchangeOptions options;
-      if (!GetExchangeHeader(&payload, &options, &follows).ok()) return;
-      sketches_ = options.mode == ExchangeMode::kAdaptive;
+      constexpr uint8_t kBloom = 0x01;
+      const auto mode = static_cast<uint8_t>(payload[0]);
+      follows = static_cast<Follows>(mode & 0x60);
+      sketches_ = mode != kBloom;
+      if (!sketches_) return;
+      payload.remove_prefix(1);
     }
     if (follows == Follows::kProbe || payload.empty()) return;
     const auto kind = static_cast<ExchangeKind>(

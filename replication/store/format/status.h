@@ -1,4 +1,5 @@
-// Statuses of RocksDB as statuses of the protocol's floor.
+// Statuses of RocksDB as statuses of the protocol's floor, and those as the
+// application sees them.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_STATUS_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_STATUS_H_
@@ -9,6 +10,9 @@
 namespace rocksync {
 
 absl::Status ToAbsl(const rocksdb::Status& status);
+
+// Control characters become '?': some of the text came from a peer.
+rocksdb::Status ToRocksDb(const absl::Status& status);
 
 }  // namespace rocksync
 

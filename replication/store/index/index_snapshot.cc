@@ -13,12 +13,13 @@ class IndexSnapshot final : public StorageSnapshot {
  public:
   IndexSnapshot(const IndexReader& reader, const FamilyTable& families,
                 LeafDigests::Readied readied, CorruptionFound corruption,
-                DigestsWrong wrong)
+                DigestsWrong wrong, ReadsDone read)
       : reader_(reader),
         families_(families),
         readied_(std::move(readied)),
         corruption_(std::move(corruption)),
-        wrong_(std::move(wrong)) {}
+        wrong_(std::move(wrong)),
+        read_(std::move(read)) {}
 
   std::span<const Digest> LeafDigests() const override {
     return *readied_.leaves;
@@ -32,11 +33,15 @@ class IndexSnapshot final : public StorageSnapshot {
     IndexCursor* const cursor = ScanCursor();
     // No entry has position 0.
     const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
+    uint64_t scanned = 0;
     for (cursor->Seek(first == 0 ? 1 : first);
          cursor->Valid() && LeafOf(cursor->key().position) == leaf;
          cursor->Next()) {
-      if (cursor->Counts()) visit(cursor->key().position, cursor->Hash());
+      if (!cursor->Counts()) continue;
+      visit(cursor->key().position, cursor->Hash());
+      ++scanned;
     }
+    Read(scanned);
     return ToAbsl(cursor->status());
   }
 
@@ -46,6 +51,7 @@ class IndexSnapshot final : public StorageSnapshot {
 
   absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const override {
+    Read(1);
     IndexCursor* const cursor = LookupCursor();
     for (cursor->Seek(position); cursor->At(position); cursor->Next()) {
       if (cursor->Counts() && cursor->Hash() == hash) {
@@ -87,6 +93,7 @@ class IndexSnapshot final : public StorageSnapshot {
     if (entry.family >= families_.families().size() || entry.tombstone) {
       return absl::InvalidArgumentError("no value to read");
     }
+    Read(1);
     const Family& family = families_.families()[entry.family];
     rocksdb::ReadOptions options;
     options.snapshot = at();
@@ -113,12 +120,16 @@ class IndexSnapshot final : public StorageSnapshot {
   }
 
  private:
+  void Read(uint64_t count) const {
+    if (read_) read_(count);
+  }
   // What the index has of a key, even if quarantined; nullopt: nothing.
   absl::StatusOr<std::optional<StoredEntry>> Lookup(
       uint32_t ordinal, std::string_view key) const {
     if (ordinal >= families_.families().size()) {
       return absl::InvalidArgumentError("a key of an unknown family");
     }
+    Read(1);
     const Family& family = families_.families()[ordinal];
     StoredEntry entry;
     const rocksdb::Status status = reader_.Get(
@@ -174,6 +185,7 @@ class IndexSnapshot final : public StorageSnapshot {
   const LeafDigests::Readied readied_;
   const CorruptionFound corruption_;
   const DigestsWrong wrong_;
+  const ReadsDone read_;
   mutable std::unique_ptr<IndexCursor> scan_;
   mutable std::unique_ptr<IndexCursor> lookup_;
 };
@@ -184,10 +196,11 @@ std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
                                                   const FamilyTable& families,
                                                   LeafDigests::Readied readied,
                                                   CorruptionFound corruption,
-                                                  DigestsWrong wrong) {
+                                                  DigestsWrong wrong,
+                                                  ReadsDone read) {
   return std::make_unique<IndexSnapshot>(reader, families, std::move(readied),
                                          std::move(corruption),
-                                         std::move(wrong));
+                                         std::move(wrong), std::move(read));
 }
 
 }  // namespace rocksync

@@ -3,6 +3,7 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_SNAPSHOT_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_SNAPSHOT_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,14 +20,18 @@ namespace rocksync {
 using CorruptionFound = std::function<void(const std::string& index_key)>;
 // Told that the digests are not those of the entries.
 using DigestsWrong = std::function<void()>;
+// Told how many elements were scanned, keys looked up and values read. May
+// wait, so that the snapshot is read no faster than it may be.
+using ReadsDone = std::function<void(uint64_t reads)>;
 
 // `reader` and `families` must outlive it. `readied.snapshot` null: now, for a
-// database that nobody writes to. `corruption` and `wrong` may be null.
+// database that nobody writes to. The callbacks may be null.
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
                                                   const FamilyTable& families,
                                                   LeafDigests::Readied readied,
                                                   CorruptionFound corruption,
-                                                  DigestsWrong wrong);
+                                                  DigestsWrong wrong,
+                                                  ReadsDone read);
 
 }  // namespace rocksync
 

@@ -16,9 +16,14 @@ Status Refused(uint64_t replica_id, const std::string& why) {
       "open a copy or a restored backup with open_copy_as_new_replica");
 }
 
+Incarnation AsIncarnation(const PeerRecord& known) {
+  return {.incarnation = {known.incarnation, known.incarnation_nonce},
+          .clock = known.clock};
+}
+
 }  // namespace
 
-Status PeerMemory::Recall(uint64_t replica_id, PeerRecord* known) const {
+Status PeerMemory::Read(uint64_t replica_id, PeerRecord* known) const {
   std::string bytes;
   const Status status =
       indexed_->db()->Get(rocksdb::ReadOptions(), indexed_->reader().index(),
@@ -30,8 +35,16 @@ Status PeerMemory::Recall(uint64_t replica_id, PeerRecord* known) const {
   return status;
 }
 
+std::optional<Incarnation> PeerMemory::Recall(uint64_t replica_id) const {
+  PeerRecord known;
+  if (!Read(replica_id, &known).ok()) return std::nullopt;
+  return AsIncarnation(known);
+}
+
 Status PeerMemory::Remember(uint64_t replica_id,
                             const Incarnation& incarnation) {
+  const Status open = indexed_->CheckOpen();
+  if (!open.ok()) return open;
   if (replica_id == 0) {
     return Status::InvalidArgument("rocksync: a peer without an identity");
   }
@@ -40,11 +53,9 @@ Status PeerMemory::Remember(uint64_t replica_id,
   }
   std::lock_guard lock(peers_mutex_);
   PeerRecord known;
-  const Status recalled = Recall(replica_id, &known);
+  const Status recalled = Read(replica_id, &known);
   if (!recalled.ok() && !recalled.IsNotFound()) return recalled;
-  const Incarnation before = {
-      .incarnation = {known.incarnation, known.incarnation_nonce},
-      .clock = known.clock};
+  const Incarnation before = AsIncarnation(known);
   const Succession succession = Compare(before, incarnation);
   if (succession != Succession::kFollows) {
     return Refused(replica_id, Describe(succession, before, incarnation));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "replication/membership/incarnation.h"
@@ -25,9 +26,11 @@ class PeerMemory {
   // it and, if the two agree, remembers it. Aborted: the peer was rolled back
   // or is one of two replicas with one identity; the message says which. One
   // synced write if anything changed. Busy: RocksDB stalls writes.
+  // ShutdownInProgress: the database was closed.
   rocksdb::Status Remember(uint64_t replica_id, const Incarnation& incarnation);
-  // NotFound: nothing is remembered of it.
-  rocksdb::Status Recall(uint64_t replica_id, PeerRecord* known) const;
+  // What is remembered of a peer. nullopt: nothing, or it cannot be read, which
+  // Remember then says.
+  std::optional<Incarnation> Recall(uint64_t replica_id) const;
 
   // A peer has met a later incarnation of these data, or another one: they may
   // be opened as a new replica from now on.
@@ -41,6 +44,8 @@ class PeerMemory {
   rocksdb::Status NoteTakenBack(uint64_t peer_id);
 
  private:
+  // NotFound: nothing is remembered of it.
+  rocksdb::Status Read(uint64_t replica_id, PeerRecord* known) const;
   // As `change` makes it, unless it is so already.
   rocksdb::Status NotePlace(const std::function<void(PlaceRecord*)>& change);
 

@@ -114,11 +114,6 @@ bool CountedDB::CountForeign(const std::function<bool()>& cancelled,
   return drained && (*foreign == 0 || ingestions_begun_.load() == ingestions);
 }
 
-bool CountedDB::SurelyForeign() const {
-  const uint64_t latest = GetLatestSequenceNumber();
-  return latest > base_.load() + Begun();
-}
-
 Status CountedDB::Alone(const std::function<Status()>& work) {
   const std::lock_guard lock(counting_);
   gate_.store(1);

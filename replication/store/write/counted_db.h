@@ -51,10 +51,6 @@ class CountedDB final : public rocksdb::StackableDB {
   // They are dealt with: they count no more.
   void Accept(uint64_t foreign) { base_.fetch_add(foreign); }
 
-  // True if some number surely came by another door. One that came while others
-  // write may be missed. Waits for nobody.
-  bool SurelyForeign() const;
-
   // Runs what takes sequence numbers in a way of its own (an import), while
   // no other write goes on, and counts them all. Holds all writers up.
   rocksdb::Status Alone(const std::function<rocksdb::Status()>& work);

@@ -11,11 +11,11 @@
 #include <random>
 #include <vector>
 
-#include "replication/peering/forwarding_view.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/write_batch.h"
 #include "rocksync/replicated_db.h"
 #include "sketch/element/coding.h"
+#include "tests/support/forwarding_view.h"
 
 namespace rocksync::bench {
 namespace {

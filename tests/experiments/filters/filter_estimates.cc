@@ -21,6 +21,23 @@ uint64_t CountBitsOfEither(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+double FalsePositiveRate(uint64_t n, const FilterShape& shape) {
+  const double k = shape.probes;
+  const double load =
+      k * static_cast<double>(n) / static_cast<double>(shape.bits);
+  return std::pow(-std::expm1(-load), k);
+}
+
+uint64_t CountBitsSet(const DistributedBloomFilter& filter) {
+  return CountBitsOfEither(filter.bytes(), filter.bytes());
+}
+
+double EstimateCount(uint64_t bits_set, const FilterShape& shape) {
+  if (bits_set >= shape.bits) return std::numeric_limits<double>::infinity();
+  const double m = static_cast<double>(shape.bits);
+  return -m / shape.probes * std::log1p(-static_cast<double>(bits_set) / m);
+}
+
 double HiddenByAll(uint64_t n, const FilterShape& shape, uint32_t nodes) {
   return std::pow(FalsePositiveRate(n, shape), nodes);
 }
@@ -37,8 +54,8 @@ OverlapEstimate EstimateOverlap(const DistributedBloomFilter& a,
                                 const DistributedBloomFilter& b) {
   assert(a.shape() == b.shape());
   OverlapEstimate estimate;
-  estimate.first = EstimateCount(a.CountBitsSet(), a.shape());
-  estimate.second = EstimateCount(b.CountBitsSet(), b.shape());
+  estimate.first = EstimateCount(CountBitsSet(a), a.shape());
+  estimate.second = EstimateCount(CountBitsSet(b), b.shape());
   estimate.union_size =
       EstimateCount(CountBitsOfEither(a.bytes(), b.bytes()), a.shape());
   if (std::isinf(estimate.union_size)) {

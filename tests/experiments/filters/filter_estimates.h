@@ -10,6 +10,16 @@
 
 namespace rocksync {
 
+// Formula (1) of arXiv 1910.07782: the expected false positive rate of n
+// elements in this shape.
+double FalsePositiveRate(uint64_t n, const FilterShape& shape);
+
+uint64_t CountBitsSet(const DistributedBloomFilter& filter);
+
+// How many elements were added, from the number of bits that are set
+// (maximum likelihood: -(m / k) ln(1 - set / m)); infinite if all are.
+double EstimateCount(uint64_t bits_set, const FilterShape& shape);
+
 // Formula (2) of arXiv 1910.07782: the probability that an element stays hidden
 // by the filters of all of `nodes` neighbours, f^N with f from formula (1). It
 // needs mappings that are independent; under one mapping for all, the filters

@@ -25,6 +25,22 @@ DistributedBloomFilter FilterOf(std::span<const ElementHash> elements,
   return filter;
 }
 
+TEST(FalsePositiveRateTest, IsWhatShapesAreMadeFor) {
+  for (const double rate : {0.9, 0.5, 0.277, 0.1, 0.01, 1e-4}) {
+    EXPECT_NEAR(FalsePositiveRate(100'000, ShapeFilter(100'000, rate)) / rate,
+                1, 1e-3);
+  }
+}
+
+TEST(EstimateCountTest, IsNearlyTheCount) {
+  const std::vector<ElementHash> members = RandomElements(20'000, 1);
+  for (const double rate : {0.5, 0.1, 0.01}) {
+    const FilterShape shape = ShapeFilter(members.size(), rate);
+    EXPECT_NEAR(EstimateCount(CountBitsSet(FilterOf(members, shape)), shape),
+                20'000, 500);
+  }
+}
+
 TEST(HiddenByAllTest, IsThePowerOfTheRate) {
   const FilterShape shape = {.bits = 1443, .probes = 1};
   EXPECT_NEAR(HiddenByAll(1000, shape, 10), std::pow(0.5, 10), 1e-5);
@@ -97,7 +113,7 @@ TEST(MissingTest, UndoesTheFalsePositives) {
     const DistributedBloomFilter filter = FilterOf(members, shape);
     uint64_t misses = 0;
     for (const ElementHash& e : others) misses += !filter.MayContain(e);
-    EXPECT_NEAR(EstimateMissing(misses, filter.CountBitsSet(), shape), 5'000,
+    EXPECT_NEAR(EstimateMissing(misses, CountBitsSet(filter), shape), 5'000,
                 300);
   }
   EXPECT_TRUE(std::isinf(EstimateMissing(0, 8, {8, 1})));

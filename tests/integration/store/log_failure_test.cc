@@ -123,9 +123,10 @@ TEST_F(LogFailureTest, WithNothingToFlushIsAnErrorUntilOpenedAgain) {
   db_.reset();
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   ReplicatedDB* raw = nullptr;
-  ASSERT_ROCKS_OK(StoreAccess::OpenWithoutTimers(
-      options_, replication_, Dir(),
-      {{rocksdb::kDefaultColumnFamilyName, options_}}, &handles, &raw));
+  ASSERT_ROCKS_OK(
+      StoreAccess::Open(options_, replication_, Dir(),
+                        {{rocksdb::kDefaultColumnFamilyName, options_}},
+                        &handles, /*timers=*/false, &raw));
   db_.reset(raw);
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handles[0]));
   view_ = StoreAccess::NewView(raw);

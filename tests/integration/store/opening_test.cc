@@ -7,6 +7,7 @@
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/upkeep/peer_memory.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksdb/compaction_filter.h"
 #include "rocksdb/filter_policy.h"
@@ -202,8 +203,8 @@ TEST_F(OpeningTest, PeersNoticeCopiedDirectoriesAndRollbacks) {
   EXPECT_NE(back.ToString().find("rolled back"), std::string::npos);
   Incarnation clock_back = StoreAccess::IncarnationOf(db_.get());
   const auto remember = [&] {
-    return StoreAccess::Remember(peer.get(), db_->Identity().replica_id,
-                                 clock_back);
+    return StoreAccess::PeersOf(peer.get())
+        ->Remember(db_->Identity().replica_id, clock_back);
   };
   clock_back.clock = 1;
   EXPECT_ROCKS_OK(remember());  // two set-ups of one incarnation
@@ -309,8 +310,8 @@ TEST_F(OpeningTest, ACopyThatWasOpenedBeforeOpensAsNewReplicaIfAskedTo) {
 TEST_F(OpeningTest, WhoMetItselfOpensAsNewReplicaIfAskedTo) {
   ASSERT_ROCKS_OK(Open());
   const uint64_t original = db_->Identity().replica_id;
-  ASSERT_ROCKS_OK(StoreAccess::NoteMetItself(db_.get()));
-  ASSERT_ROCKS_OK(StoreAccess::NoteMetItself(db_.get()));
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->NoteMetItself());
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->NoteMetItself());
   ASSERT_ROCKS_OK(Open());
   EXPECT_EQ(db_->Identity().replica_id, original) << "it may be the original";
   replication_.open_copy_as_new_replica = true;
@@ -328,13 +329,13 @@ TEST_F(OpeningTest, WhoAcknowledgedMoreOpensAsNewReplicaUnlessTakenBack) {
     replication_.open_copy_as_new_replica = as_new;
     ASSERT_ROCKS_OK(Open());
   };
-  ASSERT_ROCKS_OK(StoreAccess::NoteAcknowledgedMore(db_.get(), 5));
-  ASSERT_ROCKS_OK(StoreAccess::NoteAcknowledgedMore(db_.get(), 6));
-  ASSERT_ROCKS_OK(StoreAccess::NoteTakenBack(db_.get(), 5));
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->NoteAcknowledgedMore(5));
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->NoteAcknowledgedMore(6));
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->NoteTakenBack(5));
   reopen(/*as_new=*/true);
   EXPECT_EQ(db_->Identity().replica_id, original) << "5 lets it in again";
-  ASSERT_ROCKS_OK(StoreAccess::NoteAcknowledgedMore(db_.get(), 5));
-  ASSERT_ROCKS_OK(StoreAccess::NoteTakenBack(db_.get(), 6));
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->NoteAcknowledgedMore(5));
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->NoteTakenBack(6));
   reopen(/*as_new=*/false);
   EXPECT_EQ(db_->Identity().replica_id, original) << "nobody asked for it";
   reopen(/*as_new=*/true);

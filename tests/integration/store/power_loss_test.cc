@@ -12,6 +12,7 @@
 #include "replication/membership/incarnation.h"
 #include "replication/store/store.h"
 #include "replication/store/upkeep/membership.h"
+#include "replication/store/upkeep/peer_memory.h"
 #include "rocksdb/env.h"
 #include "tests/crash/lost_power.h"
 #include "tests/integration/store/store_fixture.h"
@@ -218,18 +219,17 @@ TEST_F(PowerLossTest, TheSenderOfAPairThatIsThereIsRemembered) {
 }
 
 TEST_F(PowerLossTest, APeerIsRemembered) {
-  ASSERT_ROCKS_OK(StoreAccess::Remember(
-      db_.get(), kPeer,
-      {kIncarnation, 1, Now(), {.since = 1, .incarnations = {}}}));
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->Remember(
+      kPeer, {kIncarnation, 1, Now(), {.since = 1, .incarnations = {}}}));
   LosePower();
-  const auto known = StoreAccess::Recall(db_.get(), kPeer);
+  const auto known = StoreAccess::PeersOf(db_.get())->Recall(kPeer);
   ASSERT_TRUE(known.has_value());
   EXPECT_EQ(known->incarnation, kIncarnation);
 }
 
 TEST_F(PowerLossTest, ThatAnIncarnationIsOverIsRemembered) {
   const uint64_t before = Me();
-  ASSERT_ROCKS_OK(StoreAccess::NoteSuperseded(db_.get()));
+  ASSERT_ROCKS_OK(StoreAccess::PeersOf(db_.get())->NoteSuperseded());
   replication_.open_copy_as_new_replica = true;
   LosePower();
   EXPECT_NE(Me(), before);

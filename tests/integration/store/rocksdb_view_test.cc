@@ -1,7 +1,5 @@
 // The store on RocksDB keeps the contract of every StorageView.
 
-#include "replication/store/rocksdb_view.h"
-
 #include <stdlib.h>
 
 #include <filesystem>

@@ -17,6 +17,7 @@
 
 #include "replication/session/storage_view.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/peer_memory.h"
 #include "rocksync/replicated_db.h"
 #include "tests/integration/store/index_equals_data.h"
 #include "tests/support/open_plain.h"
@@ -148,8 +149,8 @@ class StoreTest : public ::testing::Test {
   // `at` meets `met`, and remembers it.
   static rocksdb::Status Remember(const std::unique_ptr<ReplicatedDB>& at,
                                   const std::unique_ptr<ReplicatedDB>& met) {
-    return StoreAccess::Remember(at.get(), met->Identity().replica_id,
-                                 StoreAccess::IncarnationOf(met.get()));
+    return StoreAccess::PeersOf(at.get())->Remember(
+        met->Identity().replica_id, StoreAccess::IncarnationOf(met.get()));
   }
   // The latest reading of the clock that is durable.
   uint64_t Clock() { return StoreAccess::IncarnationOf(db_.get()).clock; }

@@ -175,8 +175,9 @@ Status Machine::Open(bool copy_as_new, uint64_t dies_after) {
   const rocksdb::DBOptions options = DatabaseOptions();
   disk_.KillAfter(dies_after);
   ReplicatedDB* db = nullptr;
-  const Status status = StoreAccess::OpenWithoutTimers(
-      options, replication, directory_, Families(), &handles_, &db);
+  const Status status =
+      StoreAccess::Open(options, replication, directory_, Families(), &handles_,
+                        /*timers=*/false, &db);
   if (!status.ok()) {
     work_->WaitUntilIdle();
     return status;

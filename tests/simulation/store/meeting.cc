@@ -138,10 +138,13 @@ Status Serve(Replica* replica, std::unique_ptr<Connection> connection) {
   Status status =
       AnswerAuthHello(TermsOf(*replica), connection.get(), &admission);
   if (!status.ok()) return status;
-  std::unique_ptr<Link> link;
-  status = Link::Open(replica, Role::kResponder, std::move(connection), &link);
-  if (!status.ok()) return status;
+  ListedConnection listed(&replica->connections, std::move(connection));
   std::string first;
+  status = listed->Receive(&first, replica->options.io_timeout);
+  if (!status.ok()) return status;
+  std::unique_ptr<Link> link;
+  status = Link::Accept(replica, std::move(listed), std::move(first), &link);
+  if (!status.ok()) return status;
   while (link->AwaitSession(&first).ok()) {
     if (!link->RunSession(std::move(first), /*slot=*/true).link_usable) break;
   }
@@ -151,8 +154,7 @@ Status Serve(Replica* replica, std::unique_ptr<Connection> connection) {
 void Dial(Replica* replica, std::unique_ptr<Connection> connection,
           const MeetingPlan& plan, MeetingEnd* end) {
   std::unique_ptr<Link> link;
-  end->status =
-      Link::Open(replica, Role::kInitiator, std::move(connection), &link);
+  end->status = Link::Open(replica, std::move(connection), &link);
   if (!end->status.ok()) return;
   for (int i = 0; i < plan.sessions; ++i) {
     if (plan.before_session) plan.before_session();

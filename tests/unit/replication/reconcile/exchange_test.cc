@@ -58,9 +58,8 @@ Sets MakeSets(size_t common, size_t only_a, size_t only_b, uint64_t seed) {
 size_t Converge(const ExchangeOptions& options, uint64_t seed, Sets sets) {
   ExchangeOptions current = options;
   for (size_t round = 1; round <= 20; ++round) {
-    const Conversation talk =
-        DriveSession(current, ExchangeOptions(), SeedOf(1000 * seed + round),
-                     sets.a, sets.b);
+    const Conversation talk = DriveSession(
+        current, current, SeedOf(1000 * seed + round), sets.a, sets.b);
     if (!talk.status.ok() || !talk.done) {
       ADD_FAILURE() << "seed " << seed << " round " << round << " "
                     << talk.status;
@@ -100,7 +99,7 @@ TEST(ExchangeTest, SmallWorldsExhaustively) {
           if (in_b >> i & 1) sets.b.push_back(universe[i]);
         }
         const Conversation talk =
-            DriveSession(options, {}, SeedOf(7), sets.a, sets.b);
+            DriveSession(options, options, SeedOf(7), sets.a, sets.b);
         ASSERT_TRUE(talk.status.ok()) << talk.status;
         ASSERT_TRUE(talk.done) << in_a << " " << in_b;
         EXPECT_EQ(talk.missing_there[0], TrulyMissing(sets.a, sets.b))
@@ -197,7 +196,7 @@ TEST(ExchangeTest, WhatOnlyOneSideHasCostsLittleMoreThanItsEntropy) {
       const auto& opener = opener_lacks ? sets.b : sets.a;
       const auto& other = opener_lacks ? sets.a : sets.b;
       const Conversation talk =
-          DriveSession(options, {}, SeedOf(21), opener, other);
+          DriveSession(options, options, SeedOf(21), opener, other);
       ASSERT_TRUE(talk.status.ok()) << talk.status;
       ASSERT_TRUE(talk.done);
       EXPECT_EQ(talk.missing_there[opener_lacks].size(), missing);
@@ -218,7 +217,7 @@ TEST(ExchangeTest, FewElementsOfTheOtherSideAreFoundToo) {
     EXPECT_GE(rounds, 1u);
     EXPECT_LE(rounds, 2u) << others;
     const Conversation two_sided =
-        DriveSession(Hurried(), {}, SeedOf(23), sets.a, sets.b);
+        DriveSession(Hurried(), Hurried(), SeedOf(23), sets.a, sets.b);
     EXPECT_LT(talk.bytes[0] + talk.bytes[1],
               (two_sided.bytes[0] + two_sided.bytes[1]) / 2);
   }
@@ -357,7 +356,7 @@ TEST(ExchangeTest, DamagedPayloadsAreRefusedOrHarmless) {
       const MappingSeed seed = SeedOf(random());
       std::unique_ptr<Exchange> sides[2] = {
           NewExchange(Role::kInitiator, options, seed, sets.a, sets.b.size()),
-          NewExchange(Role::kResponder, {}, seed, sets.b, sets.a.size())};
+          NewExchange(Role::kResponder, options, seed, sets.b, sets.a.size())};
       const uint64_t damaged_turn = random() % 8;
       uint64_t payloads = 0;
       bool refused = false;

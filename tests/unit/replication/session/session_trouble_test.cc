@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "replication/peering/forwarding_view.h"
 #include "replication/session/messages.h"
+#include "tests/support/forwarding_view.h"
 #include "tests/unit/replication/session/session_fixture.h"
 
 namespace rocksync {

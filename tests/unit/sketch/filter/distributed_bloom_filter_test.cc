@@ -31,10 +31,6 @@ TEST(ShapeTest, IsThePapersFormula) {
   EXPECT_EQ(one_percent.probes, 7u);
   EXPECT_NEAR(static_cast<double>(one_percent.bits) / 1e6, 9.59, 0.01);
   EXPECT_EQ(ShapeFilter(uint64_t{1} << 60, 1e-9).bits, kMaxReductionRange);
-  for (const double rate : {0.9, 0.5, 0.277, 0.1, 0.01, 1e-4}) {
-    EXPECT_NEAR(FalsePositiveRate(100'000, ShapeFilter(100'000, rate)) / rate,
-                1, 1e-3);
-  }
 }
 
 TEST(MappingTest, FrozenValues) {
@@ -48,6 +44,16 @@ TEST(MappingTest, FrozenValues) {
   EXPECT_EQ(Place(hash, key, kMaxShortRange, Reduction::kMixed), 15444909u);
   EXPECT_EQ(Place(hash, key, kMaxShortRange + 1, Reduction::kMixed), 90435398u);
   EXPECT_EQ(Place(hash, key, 1000003, Reduction::kPlainMod), 99357u);
+}
+
+TEST(MappingTest, MixesOfManyAreThoseOfEach) {
+  const MappingKey key = DeriveMapping(SeedOf(1), 2, 3);
+  for (const size_t n : {0u, 1u, 4u, 1003u}) {
+    const std::vector<ElementHash> elements = RandomElements(n, n);
+    std::vector<uint64_t> mixes(n);
+    MixAll(elements, key, mixes.data());
+    for (size_t i = 0; i < n; ++i) ASSERT_EQ(mixes[i], Mix(elements[i], key));
+  }
 }
 
 // What kMaxShortRange promises: of the 2^32 values each place has at least 32,
@@ -112,10 +118,6 @@ TEST(FilterTest, FrozenBytes) {
   filter.Add({3, 4});
   const std::string expected("\x00\x9a\x00", 3);
   EXPECT_EQ(filter.bytes(), expected);
-  EXPECT_FALSE(filter.SetBytes("12"));
-  EXPECT_FALSE(filter.SetBytes("1234"));
-  EXPECT_TRUE(filter.SetBytes(std::string(3, '\0')));
-  EXPECT_FALSE(filter.MayContain({1, 2}));
 }
 
 TEST(FilterTest, NeverForgetsAndHidesAtItsRate) {
@@ -131,30 +133,6 @@ TEST(FilterTest, NeverForgetsAndHidesAtItsRate) {
     for (const ElementHash& e : others) hidden += filter.MayContain(e);
     hidden /= static_cast<double>(others.size());
     EXPECT_NEAR(hidden, rate, 5 * std::sqrt(rate / 1e5) + 0.02 * rate);
-    EXPECT_NEAR(EstimateCount(filter.CountBitsSet(), shape), 20'000, 500);
-  }
-}
-
-TEST(FilterTest, ManyAtOnceAreTheSame) {
-  const std::vector<ElementHash> members = RandomElements(3000, 8);
-  const std::vector<ElementHash> others = RandomElements(5000, 9);
-  for (const Reduction reduction : {Reduction::kMixed, Reduction::kPlainMod}) {
-    for (const double rate : {0.5, 0.02}) {
-      const FilterShape shape = ShapeFilter(members.size(), rate);
-      const FilterMapping mapping(SeedOf(3), 1, shape.probes, reduction);
-      DistributedBloomFilter one(shape, mapping);
-      DistributedBloomFilter all(shape, mapping);
-      for (const ElementHash& e : members) one.Add(e);
-      all.AddAll(members);
-      EXPECT_EQ(one.bytes(), all.bytes());
-      std::vector<uint32_t> expected;
-      for (uint32_t i = 0; i < others.size(); ++i) {
-        if (!one.MayContain(others[i])) expected.push_back(i);
-      }
-      std::vector<uint32_t> missing;
-      all.AppendMissing(others, &missing);
-      EXPECT_EQ(missing, expected);
-    }
   }
 }
 

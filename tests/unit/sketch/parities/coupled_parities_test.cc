@@ -218,49 +218,6 @@ TEST(CoupledDecoderTest, NothingHere) {
   EXPECT_EQ(decoder.Decode(1, 0).unexplained_cells, 20u);
 }
 
-// Each instruction set comes to the same beliefs, but for rounding.
-TEST(CoupledKernelsTest, LevelsAgree) {
-  constexpr size_t kSize = 37;
-  std::mt19937_64 random(13);
-  std::uniform_real_distribution<float> belief(0.1f, 0.999f);
-  std::vector<float> product(64);
-  for (float& p : product) p = belief(random) * 0.09f - 0.04f;
-  std::vector<std::vector<uint16_t>> cells(kCoupledCells);
-  std::vector<std::vector<float>> beliefs(kCoupledCells);
-  for (uint32_t j = 0; j < kCoupledCells; ++j) {
-    for (size_t i = 0; i < kSize; ++i) {
-      cells[j].push_back(static_cast<uint16_t>(random() % product.size()));
-      beliefs[j].push_back(belief(random));
-    }
-  }
-  std::vector<std::vector<float>> first;
-  for (const CpuLevel level :
-       {CpuLevel::kPortable, CpuLevel::kAvx2, CpuLevel::kAvx512}) {
-    if (level > BestCpuLevel()) continue;
-    std::vector<std::vector<float>> mine = beliefs;
-    CoupledWindow window;
-    window.size = kSize;
-    std::array<const float*, kCoupledCells> products{};
-    for (uint32_t j = 0; j < kCoupledCells; ++j) {
-      window.cell[j] = cells[j].data();
-      window.belief[j] = mine[j].data();
-      products[j] = product.data();
-    }
-    std::vector<uint8_t> missing(kSize, 2);
-    const BeliefUpdate update =
-        UpdateBeliefs(window, products, 0.1f, missing.data(), level);
-    EXPECT_GT(update.change, 0);
-    EXPECT_GT(update.doubt, 0);
-    for (const uint8_t m : missing) EXPECT_LE(m, 1);
-    if (first.empty()) first = mine;
-    for (uint32_t j = 0; j < kCoupledCells; ++j) {
-      for (size_t i = 0; i < kSize; ++i) {
-        EXPECT_NEAR(mine[j][i], first[j][i], 1e-4);
-      }
-    }
-  }
-}
-
 TEST(FineEstimateTest, IsFineFromTheLeastToTwiceAsMany) {
   for (const uint64_t least :
        {uint64_t{300}, uint64_t{5000}, uint64_t{50000}}) {

@@ -13,8 +13,7 @@ namespace {
 
 std::vector<CpuLevel> Levels() {
   std::vector<CpuLevel> levels = {CpuLevel::kPortable};
-  for (const CpuLevel level :
-       {CpuLevel::kAvx2, CpuLevel::kAvx512, CpuLevel::kGfni}) {
+  for (const CpuLevel level : {CpuLevel::kAvx2, CpuLevel::kGfni}) {
     if (BestCpuLevel() >= level) levels.push_back(level);
   }
   return levels;

@@ -1,8 +1,8 @@
 // A storage view that hands every call on to another one: what views that
-// watch or slow down a few calls build on.
+// watch or fail a few calls build on.
 
-#ifndef ROCKSYNC_REPLICATION_PEERING_FORWARDING_VIEW_H_
-#define ROCKSYNC_REPLICATION_PEERING_FORWARDING_VIEW_H_
+#ifndef ROCKSYNC_TESTS_SUPPORT_FORWARDING_VIEW_H_
+#define ROCKSYNC_TESTS_SUPPORT_FORWARDING_VIEW_H_
 
 #include <functional>
 #include <memory>
@@ -50,4 +50,4 @@ class ForwardingView : public StorageView {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_PEERING_FORWARDING_VIEW_H_
+#endif  // ROCKSYNC_TESTS_SUPPORT_FORWARDING_VIEW_H_
