@@ -119,7 +119,7 @@ class ExchangeVectors {
     for (const int round : {0, 1}) {
       DistributedBloomFilter filter(shape,
                                     FilterMapping(seed_, round, shape.probes));
-      filter.AddAll(elements);
+      for (const ElementHash& element : elements) filter.Add(element);
       Add(round == 0 ? "bloom.first" : "bloom.second", filter.bytes());
     }
   }
