@@ -8,6 +8,7 @@
 #include "replication/reconcile/exchange_header.h"
 #include "sketch/element/coding.h"
 #include "sketch/filter/distributed_bloom_filter.h"
+#include "sketch/filter/places.h"
 
 namespace rocksync {
 namespace {
@@ -86,7 +87,7 @@ class BloomExchange final : public Exchange {
     const FilterShape shape =
         ShapeFilter(mine_.size(), options_.false_positive_rate);
     DistributedBloomFilter filter(shape, MappingOf(role_, shape.probes));
-    for (const ElementHash& element : mine_) filter.Add(element);
+    filter.AddAll(mine_);
     filter_ = filter.bytes();
     report_.plan = "one filter each way";
     report_.predicted_bytes = static_cast<double>(
@@ -100,6 +101,10 @@ class BloomExchange final : public Exchange {
     const Role peer =
         role_ == Role::kInitiator ? Role::kResponder : Role::kInitiator;
     const FilterMapping mapping = MappingOf(peer, peer_shape_.probes);
+    if (peer_shape_.probes == 1 && slice.size() == (peer_shape_.bits + 7) / 8) {
+      TestWhole(slice, mapping.key(0));
+      return;
+    }
     const uint64_t begin = 8 * received_;
     const uint64_t size = 8 * uint64_t{slice.size()};
     for (size_t i = 0; i < mine_.size(); ++i) {
@@ -110,6 +115,14 @@ class BloomExchange final : public Exchange {
         if ((slice[bit / 8] >> bit % 8 & 1) == 0) missing_[i] = true;
       }
     }
+  }
+
+  void TestWhole(std::string_view filter, const MappingKey& key) {
+    std::vector<uint32_t> unset(mine_.size());
+    unset.resize(FindUnsetPlaces(
+        mine_, key, peer_shape_.bits,
+        reinterpret_cast<const uint8_t*>(filter.data()), 0, unset.data()));
+    for (const uint32_t i : unset) missing_[i] = true;
   }
 
   const Role role_;

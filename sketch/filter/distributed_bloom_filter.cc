@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "sketch/filter/places.h"
+
 namespace rocksync {
 
 FilterShape ShapeFilter(uint64_t n, double false_positive_rate) {
@@ -42,6 +44,17 @@ void DistributedBloomFilter::Add(const ElementHash& hash) {
   for (uint32_t i = 0; i < shape_.probes; ++i) {
     const uint64_t p = mapping_.Probe(hash, i, shape_.bits);
     bytes_[p / 8] = static_cast<char>(bytes_[p / 8] | 1 << p % 8);
+  }
+}
+
+void DistributedBloomFilter::AddAll(std::span<const ElementHash> elements) {
+  if (mapping_.reduction() != Reduction::kMixed) {
+    for (const ElementHash& element : elements) Add(element);
+    return;
+  }
+  for (uint32_t i = 0; i < shape_.probes; ++i) {
+    SetPlaces(elements, mapping_.key(i), shape_.bits,
+              reinterpret_cast<uint8_t*>(bytes_.data()));
   }
 }
 

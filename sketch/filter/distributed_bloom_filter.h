@@ -7,6 +7,7 @@
 #define ROCKSYNC_SKETCH_FILTER_DISTRIBUTED_BLOOM_FILTER_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class FilterMapping {
   uint64_t Probe(const ElementHash& hash, uint32_t i, uint64_t m) const {
     return Place(hash, keys_[i], m, reduction_);
   }
+  const MappingKey& key(uint32_t i) const { return keys_[i]; }
+  Reduction reduction() const { return reduction_; }
 
  private:
   std::vector<MappingKey> keys_;
@@ -54,6 +57,8 @@ class DistributedBloomFilter {
   DistributedBloomFilter(const FilterShape& shape, FilterMapping mapping);
 
   void Add(const ElementHash& hash);
+  // The same for many elements, several times faster.
+  void AddAll(std::span<const ElementHash> elements);
   // False: the element was surely never added.
   bool MayContain(const ElementHash& hash) const;
 

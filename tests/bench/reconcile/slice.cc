@@ -8,6 +8,7 @@
 
 #include "sketch/element/sha256.h"
 #include "sketch/filter/distributed_bloom_filter.h"
+#include "sketch/filter/places.h"
 #include "tests/bench/reconcile/thread_clock.h"
 
 namespace rocksync::bench {
@@ -48,17 +49,16 @@ SliceTimes TimeSlice(uint64_t n, uint64_t seed, uint32_t runs) {
   SliceTimes times;
   times.build_ns = MedianNs(n, runs, [&] {
     DistributedBloomFilter filter(shape, mapping);
-    for (const ElementHash& element : mine) filter.Add(element);
+    filter.AddAll(mine);
   });
-  std::vector<uint32_t> missing;
+  std::vector<uint32_t> missing(n);
   const auto time_test = [&](const std::vector<ElementHash>& members) {
     DistributedBloomFilter filter(shape, mapping);
-    for (const ElementHash& element : members) filter.Add(element);
+    filter.AddAll(members);
     return MedianNs(n, runs, [&] {
-      missing.clear();
-      for (uint32_t i = 0; i < n; ++i) {
-        if (!filter.MayContain(mine[i])) missing.push_back(i);
-      }
+      FindUnsetPlaces(mine, mapping.key(0), shape.bits,
+                      reinterpret_cast<const uint8_t*>(filter.bytes().data()),
+                      0, missing.data());
     });
   };
   times.test_ns = time_test(theirs);

@@ -46,16 +46,6 @@ TEST(MappingTest, FrozenValues) {
   EXPECT_EQ(Place(hash, key, 1000003, Reduction::kPlainMod), 99357u);
 }
 
-TEST(MappingTest, MixesOfManyAreThoseOfEach) {
-  const MappingKey key = DeriveMapping(SeedOf(1), 2, 3);
-  for (const size_t n : {0u, 1u, 4u, 1003u}) {
-    const std::vector<ElementHash> elements = RandomElements(n, n);
-    std::vector<uint64_t> mixes(n);
-    MixAll(elements, key, mixes.data());
-    for (size_t i = 0; i < n; ++i) ASSERT_EQ(mixes[i], Mix(elements[i], key));
-  }
-}
-
 // What kMaxShortRange promises: of the 2^32 values each place has at least 32,
 // and no two places differ by more than one.
 TEST(MappingTest, PlacesOfShortRangesAreNearlyEquallyLikely) {
@@ -133,6 +123,21 @@ TEST(FilterTest, NeverForgetsAndHidesAtItsRate) {
     for (const ElementHash& e : others) hidden += filter.MayContain(e);
     hidden /= static_cast<double>(others.size());
     EXPECT_NEAR(hidden, rate, 5 * std::sqrt(rate / 1e5) + 0.02 * rate);
+  }
+}
+
+TEST(FilterTest, ManyAtOnceAreTheSame) {
+  const std::vector<ElementHash> members = RandomElements(3000, 8);
+  for (const Reduction reduction : {Reduction::kMixed, Reduction::kPlainMod}) {
+    for (const double rate : {0.5, 0.02}) {
+      const FilterShape shape = ShapeFilter(members.size(), rate);
+      const FilterMapping mapping(SeedOf(3), 1, shape.probes, reduction);
+      DistributedBloomFilter one(shape, mapping);
+      DistributedBloomFilter all(shape, mapping);
+      for (const ElementHash& e : members) one.Add(e);
+      all.AddAll(members);
+      EXPECT_EQ(one.bytes(), all.bytes());
+    }
   }
 }
 
