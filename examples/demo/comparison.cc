@@ -1,13 +1,15 @@
 #include "examples/demo/comparison.h"
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
-#include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/options.h"
+#include "rocksync/rocksdb_version.h"
 
 namespace rocksync {
 namespace {
@@ -43,6 +45,13 @@ class Reader {
 
 }  // namespace
 
+// RocksDB gives a database in a plain pointer up to 9.10.
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 11)
+using Opened = std::unique_ptr<rocksdb::DB>;
+#else
+using Opened = rocksdb::DB*;
+#endif
+
 Status OpenView(const std::string& directory,
                 std::unique_ptr<rocksdb::DB>* view) {
   // A file may go, by a compaction in the process that writes, between the
@@ -50,12 +59,14 @@ Status OpenView(const std::string& directory,
   // from then on, and stay readable.
   rocksdb::Options options;
   options.max_open_files = -1;
+  Opened opened{};
   Status status;
   for (int attempt = 0; attempt < kOpenAttempts; ++attempt) {
-    status = OpenPlainForReadOnly(options, directory, view);
+    status = rocksdb::DB::OpenForReadOnly(options, directory, &opened);
     if (status.ok()) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
+  if (status.ok()) *view = std::unique_ptr<rocksdb::DB>(std::move(opened));
   return status;
 }
 

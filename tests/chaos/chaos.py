@@ -168,8 +168,8 @@ class Chaos:
         elif plant:
             value = DELETED if plant == "revive" else "acknowledged, never sent"
             owner = self.writers.owner[int(live[0][3])]
-            self.ledger.begin(live[0], owner, value)
-            self.ledger.acknowledge(live[0], owner, value)
+            self.ledger.acknowledge(
+                live[0], owner, self.ledger.begin(live[0], owner, value))
 
     def _seconds(self):
         return time.monotonic() - self.begin

@@ -3,8 +3,9 @@
 Last writer wins by version, and versions follow clocks that this machine makes
 wrong on purpose. What holds all the same: the versions that one replica gives
 to a key grow, and what a replica writes is later than all that it has seen. So
-for each replica that writes a key, the last write that it acknowledged and
-those that it began afterwards are possible winners, and no other is. An owned
+for each replica that writes a key, the last write that it acknowledged, those
+that were under way together with it and those that it began afterwards are
+possible winners, and no other is. An owned
 key is written on one replica at a time; it changes hands only after the new
 owner has seen all of the old one, so exactly one acknowledged write is
 possible. Of a contested key the winner is one of one for each replica.
@@ -19,30 +20,56 @@ DELETED = None
 NOTHING = object()  # the replica has written nothing to the key yet
 
 
+class Write:
+    """One write of a client. `ended`: nothing comes of it any more."""
+
+    def __init__(self, value, begun):
+        self.value, self.begun, self.ended = value, begun, None
+
+
 class Ledger:
     """Thread-safe."""
 
     def __init__(self):
         self._lock = threading.Lock()
-        self._keys = {}  # key: {replica: [what it may have made of the key]}
+        self._keys = {}  # key: {replica: [writes that may have made the key]}
+        self._time = 0
         self.acknowledged = 0
         self.unanswered = 0
         self.refused = 0
 
+    def _now(self):
+        self._time += 1
+        return self._time
+
     def begin(self, key, replica, value):
         with self._lock:
             states = self._keys.setdefault(key, {})
-            states.setdefault(replica, [NOTHING]).append(value)
+            nothing = Write(NOTHING, 0)
+            nothing.ended = 0
+            write = Write(value, self._now())
+            states.setdefault(replica, [nothing]).append(write)
+            return write
 
-    def acknowledge(self, key, replica, value):
+    def acknowledge(self, key, replica, write):
+        """What had ended before it began is over; another client's write that
+        was under way with it may have come later."""
         with self._lock:
-            self._keys[key][replica] = [value]
+            write.ended = self._now()
+            writes = self._keys[key][replica]
+            writes[:] = [w for w in writes
+                         if w.ended is None or w.ended > write.begun]
             self.acknowledged += 1
 
-    def without_effect(self, key, replica):
-        """The write that began last was answered, and did nothing."""
+    def give_up(self, write):
+        """No answer will come, and it was done by now or never will be."""
         with self._lock:
-            self._keys[key][replica].pop()
+            write.ended = self._now()
+
+    def without_effect(self, key, replica, write):
+        """It was answered, and did nothing."""
+        with self._lock:
+            self._keys[key][replica].remove(write)
 
     def hand_over(self, keys, old, new):
         """`new` has seen all that `old` holds."""
@@ -55,6 +82,7 @@ class Ledger:
     def possible(self, key):
         with self._lock:
             states = list(self._keys.get(key, {}).values())
+        states = [{w.value for w in state} for state in states]
         values = {v for state in states for v in state if v is not NOTHING}
         if all(NOTHING in state for state in states):
             values.add(DELETED)

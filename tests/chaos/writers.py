@@ -76,6 +76,7 @@ class _Writer(threading.Thread):
         self.over = False
         self.since = None  # when the command under way began
         self._client = None
+        self._write = None  # under way
         self._count = 0
 
     def run(self):
@@ -105,6 +106,9 @@ class _Writer(threading.Thread):
             time.sleep(0.05)
         finally:
             self.since = None
+            if self._write is not None and self._write.ended is None:
+                self.writers.ledger.give_up(self._write)
+            self._write = None
 
     def _key(self):
         mine = [c for c, owner in enumerate(self.writers.owner)
@@ -121,16 +125,16 @@ class _Writer(threading.Thread):
             self._count += 1
             filler = "x" * self.random.choice([0, 20, 200, 1500])
             value = f"{number}.{self.number}.{self._count}.{filler}"
-            ledger.begin(key, number, value)
+            self._write = ledger.begin(key, number, value)
             self._client.call("SET", key, value)
-            ledger.acknowledge(key, number, value)
+            ledger.acknowledge(key, number, self._write)
         elif what < 0.85:
             before = ledger.possible(key)
-            ledger.begin(key, number, DELETED)
+            self._write = ledger.begin(key, number, DELETED)
             if self._client.call("DEL", key) == 1:
-                ledger.acknowledge(key, number, DELETED)
+                ledger.acknowledge(key, number, self._write)
             else:
-                ledger.without_effect(key, number)
+                ledger.without_effect(key, number, self._write)
                 if owned and DELETED not in before:
                     self.complain(f"{key}: is lost, says replica {number}")
         else:

@@ -145,7 +145,7 @@ class ExchangeVectors {
     seed[0] = 3;
     const std::unique_ptr<Exchange> sides[2] = {
         NewExchange(Role::kInitiator, options, seed, opener, other.size()),
-        NewExchange(Role::kResponder, {}, seed, other, opener.size())};
+        NewExchange(Role::kResponder, options, seed, other, opener.size())};
     int number = 0;
     bool spoke = true;
     for (int speaker = 0; spoke; speaker ^= 1) {
