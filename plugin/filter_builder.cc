@@ -19,7 +19,7 @@ constexpr uint32_t kSortFromLines = (8 << 20) / kFilterLineBytes;
 // Zeroed memory for a filter. A large one is padded so that its lines are
 // aligned here, in the hope that RocksDB's own allocation will be placed alike
 // when it reads the filter; it is only faster if so.
-std::unique_ptr<char[]> Allocate(FilterShape* shape) {
+std::unique_ptr<char[]> Allocate(TableFilterShape* shape) {
   const size_t most = shape->bytes() + kFilterLineBytes;
   std::unique_ptr<char[]> filter(new char[most]);
   if (shape->bytes() >= kPadFromBytes) {
@@ -79,7 +79,7 @@ rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf) {
 rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
                                      rocksdb::Status* status) {
   if (finished_ && !started_) StartAnew();  // a second Finish: an empty filter
-  FilterShape shape;
+  TableFilterShape shape;
   shape.seed = seed_;
   shape.line_count = FilterLineCount(hashes_.size(), config_.bits_per_key);
   shape.probes = config_.probes;
@@ -126,7 +126,7 @@ rocksdb::Status FilterBuilder::MaybePostVerify(const rocksdb::Slice& filter) {
 }
 
 bool FilterBuilder::ContainsAll(const rocksdb::Slice& filter) const {
-  FilterShape shape;
+  TableFilterShape shape;
   if (!DecodeFilterTrailer(filter.data(), filter.size(), &shape)) return false;
   if (shape.line_count == 0) return hashes_.size() == 0;
   const FilterView view(filter.data(), shape);
@@ -146,7 +146,7 @@ size_t FilterBuilder::ApproximateNumEntries(size_t bytes) {
 }
 
 size_t FilterBuilder::SpaceFor(size_t entries) const {
-  FilterShape shape;
+  TableFilterShape shape;
   shape.line_count = FilterLineCount(entries, config_.bits_per_key);
   return shape.bytes();
 }

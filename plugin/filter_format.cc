@@ -39,7 +39,7 @@ uint32_t Checksum(const char* trailer) {
 
 }  // namespace
 
-void EncodeFilterTrailer(const FilterShape& shape, char* out) {
+void EncodeFilterTrailer(const TableFilterShape& shape, char* out) {
   Put(shape.seed, 8, out + kSeedAt);
   Put(shape.line_count, 4, out + kLineCountAt);
   Put(shape.probes.first, 1, out + kFirstProbesAt);
@@ -50,7 +50,8 @@ void EncodeFilterTrailer(const FilterShape& shape, char* out) {
   std::memcpy(out + kMagicAt, kMagic, sizeof(kMagic));
 }
 
-bool DecodeFilterTrailer(const char* data, size_t size, FilterShape* shape) {
+bool DecodeFilterTrailer(const char* data, size_t size,
+                         TableFilterShape* shape) {
   if (size < kFilterTrailerBytes) return false;
   const char* trailer = data + (size - kFilterTrailerBytes);
   if (std::memcmp(trailer + kMagicAt, kMagic, sizeof(kMagic)) != 0 ||

@@ -40,7 +40,7 @@ struct FilterProbes {
 };
 
 // How a filter is laid out, without its bits.
-struct FilterShape {
+struct TableFilterShape {
   uint64_t seed = 0;        // of the keys' hashes
   uint32_t line_count = 0;  // 0: no key was added
   FilterProbes probes;
@@ -86,12 +86,13 @@ inline uint32_t ProbeBit(uint64_t hash, uint32_t number) {
 }
 
 // Writes the trailer of a filter to 24 bytes at `out`.
-void EncodeFilterTrailer(const FilterShape& shape, char* out);
+void EncodeFilterTrailer(const TableFilterShape& shape, char* out);
 
 // Reads the trailer of a filter of `size` bytes at `data`, any alignment.
 // False if these bytes are not exactly one undamaged filter of this format;
 // then *shape is unspecified. The lines themselves cannot be checked.
-bool DecodeFilterTrailer(const char* data, size_t size, FilterShape* shape);
+bool DecodeFilterTrailer(const char* data, size_t size,
+                         TableFilterShape* shape);
 
 }  // namespace rocksync
 

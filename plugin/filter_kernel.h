@@ -17,7 +17,7 @@ namespace rocksync {
 // have any alignment.
 struct FilterView {
   FilterView() = default;
-  FilterView(const char* filter, const FilterShape& shape);
+  FilterView(const char* filter, const TableFilterShape& shape);
 
   const char* lines = nullptr;
   uint32_t line_count = 0;
@@ -40,8 +40,8 @@ struct FilterKernel {
 
   // Sets the bits of keys given by their hashes. `lines` has room for
   // shape.line_count (not 0) lines.
-  void (*add)(char* lines, const FilterShape& shape, const uint64_t* hashes,
-              size_t count);
+  void (*add)(char* lines, const TableFilterShape& shape,
+              const uint64_t* hashes, size_t count);
 };
 
 const FilterKernel& PortableFilterKernel();

@@ -138,7 +138,7 @@ ROCKSYNC_INLINE void TestBatch(const FilterView& filter, size_t count,
 
 // Sets bits a few keys at a time, fetching the lines of a large filter first.
 template <class Lines>
-ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
+ROCKSYNC_INLINE void AddHashes(char* lines, const TableFilterShape& shape,
                                const uint64_t* hashes, size_t count) {
   const uint64_t line_count = shape.line_count;
   const uint32_t window = FilterWindow(shape.line_count);
@@ -215,10 +215,10 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const FilterShape& shape,
     return TestHash<Lines>(filter, hash);                                     \
   }
 
-#define ROCKSYNC_DEFINE_FILTER_ADD(Lines, TARGET)         \
-  TARGET void Add(char* lines, const FilterShape& shape,  \
-                  const uint64_t* hashes, size_t count) { \
-    AddHashes<Lines>(lines, shape, hashes, count);        \
+#define ROCKSYNC_DEFINE_FILTER_ADD(Lines, TARGET)             \
+  TARGET void Add(char* lines, const TableFilterShape& shape, \
+                  const uint64_t* hashes, size_t count) {     \
+    AddHashes<Lines>(lines, shape, hashes, count);            \
   }
 
 #endif  // ROCKSYNC_PLUGIN_FILTER_KERNEL_LOOPS_H_

@@ -70,7 +70,7 @@ constexpr Multipliers kMultipliers;
 
 }  // namespace
 
-FilterView::FilterView(const char* filter, const FilterShape& shape)
+FilterView::FilterView(const char* filter, const TableFilterShape& shape)
     : lines(filter + shape.padding),
       line_count(shape.line_count),
       window(FilterWindow(shape.line_count)),

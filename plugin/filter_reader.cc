@@ -24,7 +24,7 @@ class EmptyReader final : public rocksdb::FilterBitsReader {
 
 rocksdb::FilterBitsReader* NewFilterReader(const rocksdb::Slice& filter,
                                            const FilterKernel& kernel) {
-  FilterShape shape;
+  TableFilterShape shape;
   if (!DecodeFilterTrailer(filter.data(), filter.size(), &shape)) {
     unusable_filters.fetch_add(1, std::memory_order_relaxed);
     return nullptr;

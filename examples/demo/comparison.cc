@@ -72,7 +72,7 @@ Status OpenView(const std::string& directory,
 
 Status Compare(const std::vector<std::unique_ptr<rocksdb::DB>>& before,
                const std::vector<std::unique_ptr<rocksdb::DB>>& after,
-               Comparison* comparison) {
+               ScanComparison* comparison) {
   *comparison = {};
   comparison->equal = true;
   std::vector<Reader> old_readers;

@@ -19,7 +19,7 @@ namespace rocksync {
 rocksdb::Status OpenView(const std::string& directory,
                          std::unique_ptr<rocksdb::DB>* view);
 
-struct Comparison {
+struct ScanComparison {
   bool equal = false;            // all of `after`, every key and value
   std::string first_difference;  // for people; empty if equal
   uint64_t keys = 0;             // in the union of `after`
@@ -37,7 +37,7 @@ struct Comparison {
 // before[i] and after[i] are of one replica.
 rocksdb::Status Compare(const std::vector<std::unique_ptr<rocksdb::DB>>& before,
                         const std::vector<std::unique_ptr<rocksdb::DB>>& after,
-                        Comparison* comparison);
+                        ScanComparison* comparison);
 
 }  // namespace rocksync
 

@@ -32,7 +32,7 @@ uint64_t Report::protocol_bytes() const {
 }
 
 void PrintTable(const Report& report, std::FILE* out) {
-  const Comparison& found = report.comparison;
+  const ScanComparison& found = report.comparison;
   const Traffic& traffic = report.traffic;
   const uint64_t whole = found.key_bytes + found.value_bytes;
   char seconds[32];

@@ -29,8 +29,8 @@ struct Report {
   uint64_t deletes = 0;
   bool converged = false;  // by digests, as the replicas say
   double heal_seconds = 0;
-  Traffic traffic;        // of the heal
-  Comparison comparison;  // by scan
+  Traffic traffic;            // of the heal
+  ScanComparison comparison;  // by scan
 
   uint64_t changes() const { return puts + overwrites + deletes; }
 

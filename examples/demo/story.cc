@@ -318,7 +318,7 @@ class Story {
     if (status.ok()) status = OpenViews(&after);
     if (status.ok()) status = Compare(before_, after, &report_->comparison);
     if (!status.ok()) return status;
-    const Comparison& found = report_->comparison;
+    const ScanComparison& found = report_->comparison;
     progress_->End(Grouped(found.keys) + " keys, " +
                    Bytes(found.key_bytes + found.value_bytes) + ", " +
                    (found.equal ? "equal" : "NOT EQUAL"));

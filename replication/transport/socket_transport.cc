@@ -18,8 +18,8 @@
 #include "replication/transport/address.h"
 #include "replication/transport/identity.h"
 #include "replication/transport/live_streams.h"
-#include "replication/transport/opening.h"
 #include "replication/transport/socket_connection.h"
+#include "replication/transport/socket_opening.h"
 #include "rocksync/limits.h"
 
 namespace rocksync {
@@ -33,7 +33,7 @@ constexpr milliseconds kAcceptRetry{100};  // e.g. out of descriptors
 
 using AcceptCallback = std::function<void(std::unique_ptr<Connection>)>;
 
-// Where Connect waits for its Opening.
+// Where Connect waits for its SocketOpening.
 struct DialResult {
   std::mutex mutex;
   std::condition_variable changed;
@@ -82,10 +82,9 @@ class SocketTransport : public Transport {
   rocksdb::Status Bind(const std::string& address);
   void OnThread(const std::function<void()>& task);
 
-  std::shared_ptr<Opening> StartDial(const HostPort& host_port,
-                                     const std::string& address,
-                                     milliseconds timeout,
-                                     const std::shared_ptr<DialResult>& result);
+  std::shared_ptr<SocketOpening> StartDial(
+      const HostPort& host_port, const std::string& address,
+      milliseconds timeout, const std::shared_ptr<DialResult>& result);
   void AcceptNext();
   void AcceptLater();
   void OnAccept(const std::error_code& error,
@@ -108,8 +107,9 @@ class SocketTransport : public Transport {
   asio::steady_timer accept_retry_;
   asio::steady_timer sweep_;
   LiveStreams live_;
-  std::list<std::weak_ptr<Opening>> dialing_;
-  std::list<std::weak_ptr<Opening>> handshakes_;  // accepted ones, oldest first
+  std::list<std::weak_ptr<SocketOpening>> dialing_;
+  std::list<std::weak_ptr<SocketOpening>>
+      handshakes_;  // accepted ones, oldest first
   AcceptCallback accept_;
 
   mutable std::mutex mutex_;
@@ -117,13 +117,14 @@ class SocketTransport : public Transport {
   std::thread thread_;
 };
 
-void ForgetExpired(std::list<std::weak_ptr<Opening>>* openings) {
+void ForgetExpired(std::list<std::weak_ptr<SocketOpening>>* openings) {
   openings->remove_if([](const auto& opening) { return opening.expired(); });
 }
 
-void AbortAll(std::list<std::weak_ptr<Opening>>* openings,
+void AbortAll(std::list<std::weak_ptr<SocketOpening>>* openings,
               const rocksdb::Status& why) {
-  for (const std::weak_ptr<Opening>& weak : std::exchange(*openings, {})) {
+  for (const std::weak_ptr<SocketOpening>& weak :
+       std::exchange(*openings, {})) {
     if (const auto opening = weak.lock()) opening->Abort(why);
   }
 }
@@ -214,7 +215,7 @@ rocksdb::Status SocketTransport::Connect(
   rocksdb::Status s = ParseAddress(address, &host_port);
   if (!s.ok()) return s;
   const auto result = std::make_shared<DialResult>();
-  std::weak_ptr<Opening> opening;
+  std::weak_ptr<SocketOpening> opening;
   OnThread([&] { opening = StartDial(host_port, address, timeout, result); });
 
   std::unique_lock lock(result->mutex);
@@ -243,7 +244,7 @@ rocksdb::Status SocketTransport::CheckAddress(
       "write host:port with the port that the peer listens on");
 }
 
-std::shared_ptr<Opening> SocketTransport::StartDial(
+std::shared_ptr<SocketOpening> SocketTransport::StartDial(
     const HostPort& host_port, const std::string& address, milliseconds timeout,
     const std::shared_ptr<DialResult>& result) {
   std::unique_ptr<ByteStream> bytes;
@@ -254,7 +255,7 @@ std::shared_ptr<Opening> SocketTransport::StartDial(
                 nullptr);
     return nullptr;
   }
-  const auto opening = std::make_shared<Opening>(
+  const auto opening = std::make_shared<SocketOpening>(
       context_.get(), std::move(bytes), address, timeout,
       [this](uint64_t id, const std::string& peer) { return Admit(id, peer); },
       [this, result](const rocksdb::Status& status,
@@ -381,7 +382,7 @@ void SocketTransport::AcceptLater() {
 void SocketTransport::StartAccept(std::unique_ptr<ByteStream> bytes) {
   DropOldestHandshakes();
   const std::string peer = PeerNameOf(bytes->socket());
-  const auto opening = std::make_shared<Opening>(
+  const auto opening = std::make_shared<SocketOpening>(
       context_.get(), std::move(bytes), peer, options_.limits.handshake_timeout,
       [this](uint64_t id, const std::string& name) {
         return AdmitAccepted(id, name);
@@ -395,7 +396,7 @@ void SocketTransport::StartAccept(std::unique_ptr<ByteStream> bytes) {
 void SocketTransport::DropOldestHandshakes() {
   ForgetExpired(&handshakes_);
   while (handshakes_.size() >= options_.limits.max_handshakes) {
-    const std::shared_ptr<Opening> oldest = handshakes_.front().lock();
+    const std::shared_ptr<SocketOpening> oldest = handshakes_.front().lock();
     handshakes_.pop_front();
     if (oldest == nullptr) continue;
     oldest->Abort(rocksdb::Status::Busy(

@@ -42,7 +42,7 @@ void Query(const std::string& filter, const rocksync::FilterKernel& kernel) {
 void MakeTrailerValid(std::string* filter) {
   if (filter->size() < rocksync::kFilterTrailerBytes) return;
   const size_t trailer = filter->size() - rocksync::kFilterTrailerBytes;
-  rocksync::FilterShape shape;
+  rocksync::TableFilterShape shape;
   shape.seed = static_cast<unsigned char>((*filter)[trailer]);
   shape.probes = {static_cast<unsigned char>((*filter)[trailer + 12]) % 10u,
                   static_cast<unsigned char>((*filter)[trailer + 13]) % 10u};

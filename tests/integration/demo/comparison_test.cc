@@ -41,13 +41,13 @@ class ComparisonTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
 
-  Comparison Run(const std::vector<Pairs>& before,
-                 const std::vector<Pairs>& after) {
+  ScanComparison Run(const std::vector<Pairs>& before,
+                     const std::vector<Pairs>& after) {
     Views old_views;
     Views new_views;
     for (const Pairs& pairs : before) Add(pairs, &old_views);
     for (const Pairs& pairs : after) Add(pairs, &new_views);
-    Comparison comparison;
+    ScanComparison comparison;
     const rocksdb::Status status = Compare(old_views, new_views, &comparison);
     EXPECT_TRUE(status.ok()) << status.ToString();
     return comparison;
@@ -61,7 +61,7 @@ class ComparisonTest : public ::testing::Test {
 
 TEST_F(ComparisonTest, NothingHappened) {
   const Pairs pairs = {{"a", "1"}, {"b", "22"}};
-  const Comparison found = Run({pairs, pairs}, {pairs, pairs});
+  const ScanComparison found = Run({pairs, pairs}, {pairs, pairs});
   EXPECT_TRUE(found.equal);
   EXPECT_EQ(found.keys, 2u);
   EXPECT_EQ(found.key_bytes, 2u);
@@ -71,10 +71,11 @@ TEST_F(ComparisonTest, NothingHappened) {
 
 TEST_F(ComparisonTest, CountsAPairOncePerReplicaThatItChanges) {
   const Pairs final = {{"both", "1"}, {"new", "22"}, {"over", "333"}};
-  const Comparison found = Run({{{"both", "1"}, {"over", "old"}, {"gone", "x"}},
-                                {{"both", "1"}, {"over", "333"}, {"new", "22"}},
-                                {}},
-                               {final, final, final});
+  const ScanComparison found =
+      Run({{{"both", "1"}, {"over", "old"}, {"gone", "x"}},
+           {{"both", "1"}, {"over", "333"}, {"new", "22"}},
+           {}},
+          {final, final, final});
   EXPECT_TRUE(found.equal);
   EXPECT_EQ(found.keys, 3u);
   // The first: new, over, gone; the second: nothing; the third: all but gone.
@@ -89,7 +90,8 @@ TEST_F(ComparisonTest, SeesEachDifference) {
   const Pairs fewer = {{"a", "1"}};
   const Pairs more = {{"a", "1"}, {"b", "2"}, {"c", ""}};
   for (const Pairs& other : {value, fewer, more, Pairs{}}) {
-    const Comparison found = Run({pairs, pairs, pairs}, {pairs, pairs, other});
+    const ScanComparison found =
+        Run({pairs, pairs, pairs}, {pairs, pairs, other});
     EXPECT_FALSE(found.equal);
     EXPECT_THAT(found.first_difference, HasSubstr("replica 3"));
   }
@@ -106,7 +108,7 @@ TEST_F(ComparisonTest, AViewDoesNotChange) {
   ASSERT_TRUE(writers_[0]->CompactRange({}, nullptr, nullptr).ok());
   Views after;
   ASSERT_TRUE(OpenView(directory_ + "/0", &after.emplace_back()).ok());
-  Comparison found;
+  ScanComparison found;
   ASSERT_TRUE(Compare(before, after, &found).ok());
   EXPECT_EQ(found.pairs_needed, 1u);
 }

@@ -90,7 +90,7 @@ class KillTest : public ::testing::Test {
     for (size_t i = 0; i < 2; ++i) {
       ASSERT_TRUE(OpenView(cluster_->directory(i), &views[i]).ok());
     }
-    Comparison found;
+    ScanComparison found;
     ASSERT_TRUE(Compare(views, views, &found).ok());
     EXPECT_TRUE(found.equal) << found.first_difference;
     EXPECT_EQ(found.keys, keys);

@@ -150,7 +150,7 @@ TEST_F(FilterBuilderTest, SpaceAndEntriesAgree) {
 
 TEST_F(FilterBuilderTest, LargeFiltersArePaddedSmallOnesAreNot) {
   builder_.AddKey("a");
-  FilterShape shape;
+  TableFilterShape shape;
   std::string filter = Finish();
   ASSERT_TRUE(DecodeFilterTrailer(filter.data(), filter.size(), &shape));
   EXPECT_EQ(shape.padding, 0u);
@@ -179,7 +179,7 @@ TEST_F(FilterBuilderTest, HugeFiltersHaveTheSameBits) {
   }
   std::unique_ptr<const char[]> owned;
   const rocksdb::Slice filter = builder.Finish(&owned);
-  FilterShape shape;
+  TableFilterShape shape;
   ASSERT_TRUE(DecodeFilterTrailer(filter.data(), filter.size(), &shape));
   ASSERT_GT(filter.size(), size_t{9} << 20);
   const size_t line_bytes = size_t{shape.line_count} * kFilterLineBytes;
@@ -199,7 +199,7 @@ TEST(FilterSeedTest, EveryFilterHasItsOwn) {
     builder.AddKey("a");
     std::unique_ptr<const char[]> owned;
     const rocksdb::Slice filter = builder.Finish(&owned);
-    FilterShape shape;
+    TableFilterShape shape;
     ASSERT_TRUE(DecodeFilterTrailer(filter.data(), filter.size(), &shape));
     seeds.insert(shape.seed);
   }

@@ -21,14 +21,14 @@ std::string Hex(const std::string& bytes) {
   return text;
 }
 
-std::string Trailer(const FilterShape& shape) {
+std::string Trailer(const TableFilterShape& shape) {
   std::string trailer(kFilterTrailerBytes, 0);
   EncodeFilterTrailer(shape, trailer.data());
   return trailer;
 }
 
 TEST(FilterFormatTest, TrailerAsDocumented) {
-  FilterShape shape;
+  TableFilterShape shape;
   shape.seed = 0x0123456789abcdef;
   shape.line_count = 1;
   shape.probes = {5, 2};
@@ -46,14 +46,14 @@ TEST(FilterFormatTest, TrailerAsDocumented) {
 TEST(FilterFormatTest, DecodesWhatItEncodes) {
   for (const uint32_t lines : {0u, 1u, 2u, 64u}) {
     for (const uint32_t padding : {0u, 48u, 63u}) {
-      FilterShape shape;
+      TableFilterShape shape;
       shape.seed = ~uint64_t{0};
       shape.line_count = lines;
       shape.probes = {8, 6};
       shape.padding = padding;
       const std::string filter =
           std::string(shape.bytes() - kFilterTrailerBytes, 0) + Trailer(shape);
-      FilterShape decoded;
+      TableFilterShape decoded;
       ASSERT_TRUE(DecodeFilterTrailer(filter.data(), filter.size(), &decoded));
       EXPECT_EQ(decoded.seed, shape.seed);
       EXPECT_EQ(decoded.line_count, shape.line_count);
@@ -74,10 +74,10 @@ class DamagedTrailerTest : public testing::Test {
               Trailer(shape_);
   }
   static bool Decodes(const std::string& bytes) {
-    FilterShape shape;
+    TableFilterShape shape;
     return DecodeFilterTrailer(bytes.data(), bytes.size(), &shape);
   }
-  FilterShape shape_;
+  TableFilterShape shape_;
   std::string filter_;
 };
 
@@ -103,16 +103,16 @@ TEST_F(DamagedTrailerTest, ValuesOutOfRangeAreRefusedThoughTheChecksumFits) {
   for (const FilterProbes probes :
        {FilterProbes{0, 2}, FilterProbes{9, 2}, FilterProbes{255, 2},
         FilterProbes{5, 0}, FilterProbes{5, 9}}) {
-    FilterShape shape = shape_;
+    TableFilterShape shape = shape_;
     shape.probes = probes;
     EXPECT_FALSE(
         Decodes(std::string(3 * kFilterLineBytes, 0) + Trailer(shape)));
   }
-  FilterShape padded = shape_;
+  TableFilterShape padded = shape_;
   padded.padding = 64;
   EXPECT_FALSE(
       Decodes(std::string(3 * kFilterLineBytes + 64, 0) + Trailer(padded)));
-  FilterShape huge = shape_;
+  TableFilterShape huge = shape_;
   huge.line_count = ~0u;
   EXPECT_FALSE(Decodes(Trailer(huge)));
 }

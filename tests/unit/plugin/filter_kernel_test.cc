@@ -27,15 +27,15 @@ std::vector<uint64_t> Hashes(uint64_t first, size_t count) {
   return hashes;
 }
 
-FilterShape Shape(uint32_t lines, FilterProbes probes) {
-  FilterShape shape;
+TableFilterShape Shape(uint32_t lines, FilterProbes probes) {
+  TableFilterShape shape;
   shape.seed = 77;
   shape.line_count = lines;
   shape.probes = probes;
   return shape;
 }
 
-std::string Built(const FilterKernel& kernel, const FilterShape& shape,
+std::string Built(const FilterKernel& kernel, const TableFilterShape& shape,
                   const std::vector<uint64_t>& hashes) {
   std::string filter(shape.bytes(), 0);
   kernel.add(filter.data(), shape, hashes.data(), hashes.size());
@@ -43,7 +43,7 @@ std::string Built(const FilterKernel& kernel, const FilterShape& shape,
 }
 
 // The format in the fewest words, to compare the kernels with.
-std::string BuiltByTheBook(const FilterShape& shape,
+std::string BuiltByTheBook(const TableFilterShape& shape,
                            const std::vector<uint64_t>& hashes) {
   std::string filter(shape.bytes(), 0);
   const auto set = [&filter](uint64_t line, uint32_t bit) {
@@ -83,7 +83,7 @@ class FilterKernelTest : public testing::TestWithParam<const FilterKernel*> {
   }
 
   // Single queries and batches, half of the keys present.
-  void ExpectAgreement(const FilterShape& shape) {
+  void ExpectAgreement(const TableFilterShape& shape) {
     std::vector<std::string> keys;
     for (size_t length = 0; length < 600; ++length) {
       for (char letter = 'a'; letter < 'e'; ++letter) {
@@ -131,7 +131,7 @@ class FilterKernelTest : public testing::TestWithParam<const FilterKernel*> {
 TEST_P(FilterKernelTest, SetsTheBitsOfTheFormat) {
   for (const uint32_t lines : {1u, 2u, 3u, 65u, 1000u}) {
     for (const FilterProbes probes : AllProbes()) {
-      const FilterShape shape = Shape(lines, probes);
+      const TableFilterShape shape = Shape(lines, probes);
       const auto hashes = Hashes(lines, 40 * lines);
       ASSERT_EQ(Built(*GetParam(), shape, hashes),
                 BuiltByTheBook(shape, hashes))
@@ -143,7 +143,7 @@ TEST_P(FilterKernelTest, SetsTheBitsOfTheFormat) {
 
 // Large filters are filled in another order of memory accesses.
 TEST_P(FilterKernelTest, SetsTheBitsOfTheFormatInLargeFilters) {
-  const FilterShape shape = Shape(20'000, {5, 2});
+  const TableFilterShape shape = Shape(20'000, {5, 2});
   for (const size_t count : {0u, 1u, 15u, 16u, 17u, 100'003u}) {
     const auto hashes = Hashes(0, count);
     ASSERT_EQ(Built(*GetParam(), shape, hashes), BuiltByTheBook(shape, hashes))
@@ -154,7 +154,7 @@ TEST_P(FilterKernelTest, SetsTheBitsOfTheFormatInLargeFilters) {
 TEST_P(FilterKernelTest, FindsAllAndAgreesOnTheRestAtEveryAlignment) {
   const FilterKernel& portable = PortableFilterKernel();
   for (const FilterProbes probes : AllProbes()) {
-    const FilterShape shape = Shape(37, probes);
+    const TableFilterShape shape = Shape(37, probes);
     const auto present = Hashes(0, 2000);
     const std::string filter = BuiltByTheBook(shape, present);
     for (size_t offset = 0; offset < 64; offset += 7) {
@@ -174,7 +174,7 @@ TEST_P(FilterKernelTest, FindsAllAndAgreesOnTheRestAtEveryAlignment) {
 // a kernel that ignores a probe is found out.
 TEST_P(FilterKernelTest, NeedsEveryBit) {
   for (const FilterProbes probes : AllProbes()) {
-    const FilterShape shape = Shape(2, probes);
+    const TableFilterShape shape = Shape(2, probes);
     for (uint64_t number = 0; number < 20; ++number) {
       const std::string filter = BuiltByTheBook(shape, {Hash(number)});
       for (size_t bit = 0; bit < 2 * kFilterLineBits; ++bit) {
@@ -199,7 +199,7 @@ TEST_P(FilterKernelTest, FalsePositivesAreAsPredicted) {
   for (const double bits : {4., 8., 10., 12., 16.}) {
     constexpr size_t kKeys = 200'000;
     constexpr size_t kQueries = 2'000'000;
-    const FilterShape shape =
+    const TableFilterShape shape =
         Shape(FilterLineCount(kKeys, bits), ChooseProbes(bits));
     const std::string filter = Built(*GetParam(), shape, Hashes(0, kKeys));
     const FilterView view(filter.data(), shape);

@@ -51,7 +51,7 @@ TEST(FilterSizingTest, ProbesGrowWithTheBits) {
 
 TEST(FilterSizingTest, TheTrailerCountsAsPartOfTheBits) {
   for (const size_t keys : {1ul, 10ul, 1000ul, 123456ul}) {
-    FilterShape shape;
+    TableFilterShape shape;
     shape.line_count = FilterLineCount(keys, 10);
     EXPECT_GE(shape.line_count, 1u);
     const double over = static_cast<double>(shape.bytes()) - keys * 10 / 8.;

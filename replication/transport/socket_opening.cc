@@ -1,4 +1,4 @@
-#include "replication/transport/opening.h"
+#include "replication/transport/socket_opening.h"
 
 #include <asio/connect.hpp>
 #include <asio/error.hpp>
@@ -24,9 +24,11 @@ rocksdb::Status DescribeConnectError(const std::error_code& error,
 
 }  // namespace
 
-Opening::Opening(asio::io_context* context, std::unique_ptr<ByteStream> bytes,
-                 std::string peer_name, std::chrono::milliseconds timeout,
-                 Admit admit, Done done)
+SocketOpening::SocketOpening(asio::io_context* context,
+                             std::unique_ptr<ByteStream> bytes,
+                             std::string peer_name,
+                             std::chrono::milliseconds timeout, Admit admit,
+                             Done done)
     : resolver_(*context),
       deadline_(*context),
       stream_(std::make_shared<FrameStream>(std::move(bytes),
@@ -35,7 +37,7 @@ Opening::Opening(asio::io_context* context, std::unique_ptr<ByteStream> bytes,
       admit_(std::move(admit)),
       done_(std::move(done)) {}
 
-void Opening::StartDeadline() {
+void SocketOpening::StartDeadline() {
   deadline_.expires_after(timeout_);
   deadline_.async_wait(
       [self = shared_from_this()](const std::error_code& cancelled) {
@@ -46,7 +48,7 @@ void Opening::StartDeadline() {
       });
 }
 
-void Opening::Dial(const HostPort& address) {
+void SocketOpening::Dial(const HostPort& address) {
   StartDeadline();
   std::error_code not_numeric;
   const asio::ip::address numeric =
@@ -67,7 +69,7 @@ void Opening::Dial(const HostPort& address) {
       });
 }
 
-void Opening::Connect(const Endpoints& endpoints) {
+void SocketOpening::Connect(const Endpoints& endpoints) {
   if (done_ == nullptr) return;
   asio::async_connect(
       stream_->bytes().socket(), endpoints,
@@ -81,12 +83,12 @@ void Opening::Connect(const Endpoints& endpoints) {
       });
 }
 
-void Opening::Accept() {
+void SocketOpening::Accept() {
   StartDeadline();
   Handshake(Side::kListener);
 }
 
-void Opening::Handshake(Side side) {
+void SocketOpening::Handshake(Side side) {
   if (done_ == nullptr) return;
   std::error_code ignored;  // both only make things better
   stream_->bytes().socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -98,7 +100,7 @@ void Opening::Handshake(Side side) {
   });
 }
 
-void Opening::OnHandshake(Side side, const std::error_code& error) {
+void SocketOpening::OnHandshake(Side side, const std::error_code& error) {
   if (done_ == nullptr) return;
   const std::string& peer = stream_->peer_name();
   if (error) return Finish(stream_->bytes().Describe(error, peer));
@@ -109,7 +111,7 @@ void Opening::OnHandshake(Side side, const std::error_code& error) {
   AwaitGreeting();
 }
 
-void Opening::AwaitGreeting() {
+void SocketOpening::AwaitGreeting() {
   stream_->Read([self = shared_from_this()](const rocksdb::Status& status,
                                             const std::string& body) {
     if (self->done_ == nullptr) return;
@@ -122,14 +124,14 @@ void Opening::AwaitGreeting() {
   });
 }
 
-void Opening::Greet(const rocksdb::Status& verdict) {
+void SocketOpening::Greet(const rocksdb::Status& verdict) {
   stream_->Write(EncodeGreeting(verdict), [self = shared_from_this(), verdict](
                                               const rocksdb::Status& written) {
     self->Finish(verdict.ok() ? written : verdict);
   });
 }
 
-void Opening::Finish(const rocksdb::Status& status) {
+void SocketOpening::Finish(const rocksdb::Status& status) {
   if (done_ == nullptr) return;
   const Done done = std::exchange(done_, nullptr);
   deadline_.cancel();

@@ -3,8 +3,8 @@
 //
 // Thread rule: the transport's thread only. The callback runs exactly once.
 
-#ifndef ROCKSYNC_REPLICATION_TRANSPORT_OPENING_H_
-#define ROCKSYNC_REPLICATION_TRANSPORT_OPENING_H_
+#ifndef ROCKSYNC_REPLICATION_TRANSPORT_SOCKET_OPENING_H_
+#define ROCKSYNC_REPLICATION_TRANSPORT_SOCKET_OPENING_H_
 
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
@@ -20,7 +20,7 @@
 
 namespace rocksync {
 
-class Opening : public std::enable_shared_from_this<Opening> {
+class SocketOpening : public std::enable_shared_from_this<SocketOpening> {
  public:
   // OK, the stream and the replica id it proved (0: none); or why not.
   using Done = std::function<void(const rocksdb::Status&,
@@ -29,9 +29,9 @@ class Opening : public std::enable_shared_from_this<Opening> {
   using Admit = std::function<rocksdb::Status(uint64_t replica_id,
                                               const std::string& peer)>;
 
-  Opening(asio::io_context* context, std::unique_ptr<ByteStream> bytes,
-          std::string peer_name, std::chrono::milliseconds timeout, Admit admit,
-          Done done);
+  SocketOpening(asio::io_context* context, std::unique_ptr<ByteStream> bytes,
+                std::string peer_name, std::chrono::milliseconds timeout,
+                Admit admit, Done done);
 
   // One of the two, once.
   void Dial(const HostPort& address);
@@ -62,4 +62,4 @@ class Opening : public std::enable_shared_from_this<Opening> {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_TRANSPORT_OPENING_H_
+#endif  // ROCKSYNC_REPLICATION_TRANSPORT_SOCKET_OPENING_H_
