@@ -1,0 +1,155 @@
+#include "sketch/pinsketch/symbol_syndromes.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "sketch/pinsketch/root_finding.h"
+
+namespace rocksync {
+namespace {
+
+uint32_t Power(const Field& field, uint32_t base, uint32_t exponent) {
+  uint32_t power = 1;
+  for (; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) power = field.Multiply(power, base);
+    base = field.Square(base);
+  }
+  return power;
+}
+
+// The shortest linear recurrence of the syndromes (Massey, "Shift-register
+// synthesis and BCH decoding", 1969), as a multiple of the product of
+// (1 - x locator), lowest coefficient first. Empty if it is longer than half
+// of them, or not as long as it should be.
+Polynomial ShortestRecurrence(const Field& field,
+                              std::span<const uint32_t> syndromes) {
+  const size_t n = syndromes.size();
+  // So that a discrepancy is one dot product.
+  const Polynomial reversed(syndromes.rbegin(), syndromes.rend());
+  Polynomial current = {1};
+  Polynomial previous = {1};
+  uint32_t previous_discrepancy = 1;
+  size_t length = 0;
+  size_t gap = 1;  // steps since `previous` was current
+  for (size_t k = 1; k <= n; ++k, ++gap) {
+    const uint32_t discrepancy = field.Dot(current.data(), &reversed[n - k],
+                                           std::min(current.size(), k));
+    if (discrepancy == 0) continue;
+    const bool longer = 2 * length < k;
+    Polynomial saved;
+    if (longer) saved = current;
+    if (current.size() < previous.size() + gap) {
+      current.resize(previous.size() + gap, 0);
+    }
+    field.Scale(previous_discrepancy, current.data(), current.size());
+    field.AddScaled(discrepancy, previous.data(), current.data() + gap,
+                    previous.size());
+    if (!longer) continue;
+    length = k - length;
+    if (length > n / 2) return {};
+    previous = std::move(saved);
+    previous_discrepancy = discrepancy;
+    gap = 0;
+  }
+  while (current.back() == 0) current.pop_back();
+  if (current.size() != length + 1) return {};
+  return current;
+}
+
+uint32_t Evaluate(const Field& field, const Polynomial& f, uint32_t x) {
+  uint32_t value = 0;
+  for (size_t i = f.size(); i-- > 0;) value = field.Multiply(value, x) ^ f[i];
+  return value;
+}
+
+// The values at the locators (Forney, "On decoding BCH codes", 1965): with
+// W(x) = S(x) R(x) mod x^deg R, the value at locator a is
+// a W(1/a) / R'(1/a).
+class ValueFinder {
+ public:
+  ValueFinder(const Field& field, std::span<const uint32_t> syndromes,
+              const Polynomial& recurrence)
+      : field_(field), derivative_(recurrence.size() - 1, 0) {
+    const size_t degree = recurrence.size() - 1;
+    for (size_t i = 0; i < degree; ++i) {
+      uint32_t sum = 0;
+      for (size_t j = 0; j <= i; ++j) {
+        sum ^= field_.Multiply(recurrence[j], syndromes[i - j]);
+      }
+      evaluator_.push_back(sum);
+    }
+    for (size_t i = 0; i < degree; i += 2) derivative_[i] = recurrence[i + 1];
+  }
+
+  uint32_t At(uint32_t locator) const {
+    const uint32_t x = field_.Inverse(locator);
+    const uint32_t divisor = Evaluate(field_, derivative_, x);
+    if (divisor == 0) return 0;  // not a simple root: not a locator
+    return field_.Multiply(
+        field_.Multiply(locator, Evaluate(field_, evaluator_, x)),
+        field_.Inverse(divisor));
+  }
+
+ private:
+  const Field& field_;
+  Polynomial evaluator_;
+  Polynomial derivative_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> SymbolSyndromes(const Field& field,
+                                      std::span<const uint32_t> symbols,
+                                      size_t group_places, uint32_t first,
+                                      uint32_t count) {
+  assert(group_places <= field.mask());
+  const size_t groups = symbols.size() / group_places;
+  std::vector<uint32_t> powers(group_places);
+  for (size_t i = 0; i < group_places; ++i) {
+    powers[i] = Power(field, static_cast<uint32_t>(i + 1), first);
+  }
+  std::vector<uint32_t> syndromes(groups * count);
+  for (uint32_t j = 0; j < count; ++j) {
+    for (size_t group = 0; group < groups; ++group) {
+      syndromes[group * count + j] =
+          field.Dot(powers.data(), &symbols[group * group_places],
+                    group_places);
+    }
+    for (size_t i = 0; i < group_places; ++i) {
+      powers[i] = field.Multiply(powers[i], static_cast<uint32_t>(i + 1));
+    }
+  }
+  return syndromes;
+}
+
+bool DecodeSymbols(const Field& field, std::span<const uint32_t> syndromes,
+                   size_t places, std::vector<SymbolDifference>* differences) {
+  differences->clear();
+  if (std::all_of(syndromes.begin(), syndromes.end(),
+                  [](uint32_t syndrome) { return syndrome == 0; })) {
+    return true;
+  }
+  Polynomial recurrence = ShortestRecurrence(field, syndromes);
+  if (recurrence.size() < 2) return false;
+  const ValueFinder values(field, syndromes, recurrence);
+  // A multiple of the product of (1 - x a); reversed, of (x - a).
+  Polynomial& locator = recurrence;
+  std::reverse(locator.begin(), locator.end());
+  field.Scale(field.Inverse(locator.back()), locator.data(), locator.size());
+  std::vector<uint32_t> locators;
+  if (!FindRoots(field, locator, &locators)) return false;
+  for (const uint32_t root : locators) {
+    if (root == 0 || root > places) return false;
+    const uint32_t value = values.At(root);
+    if (value == 0) return false;
+    differences->push_back({root - 1, value});
+  }
+  std::sort(differences->begin(), differences->end(),
+            [](const SymbolDifference& a, const SymbolDifference& b) {
+              return a.place < b.place;
+            });
+  return true;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,102 @@
+#include "sketch/pinsketch/symbol_syndromes.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <vector>
+
+namespace rocksync {
+namespace {
+
+constexpr size_t kPlaces = 200;
+
+// `count` places, each with a value that is not 0.
+std::vector<SymbolDifference> RandomDifferences(const Field& field,
+                                                size_t count,
+                                                std::mt19937_64* random) {
+  std::map<uint32_t, uint32_t> values;
+  while (values.size() < count) {
+    const auto value = static_cast<uint32_t>((*random)()) & field.mask();
+    if (value != 0) values[(*random)() % kPlaces] = value;
+  }
+  std::vector<SymbolDifference> differences;
+  for (const auto& [place, value] : values) {
+    differences.push_back({place, value});
+  }
+  return differences;
+}
+
+std::vector<uint32_t> SyndromesOf(
+    const Field& field, const std::vector<SymbolDifference>& differences,
+    uint32_t count) {
+  std::vector<uint32_t> symbols(kPlaces, 0);
+  for (const SymbolDifference& one : differences) {
+    symbols[one.place] = one.value;
+  }
+  return SymbolSyndromes(field, symbols, kPlaces, 0, count);
+}
+
+TEST(SymbolSyndromes, AreSumsOfSymbolsTimesPowersOfPlaces) {
+  const Field field(8);
+  const std::vector<uint32_t> symbols = {7, 0, 255, 1};
+  // Groups of two places; syndromes 0 to 2.
+  const std::vector<uint32_t> expected = {7, 7, 7, 254,
+                                          255 ^ field.Multiply(1, 2),
+                                          255 ^ field.Multiply(2, 2)};
+  EXPECT_EQ(SymbolSyndromes(field, symbols, 2, 0, 3), expected);
+}
+
+TEST(SymbolSyndromes, LaterOnesContinueTheFirst) {
+  const Field field(9);
+  std::mt19937_64 random(1);
+  std::vector<uint32_t> symbols(512);
+  for (uint32_t& symbol : symbols) symbol = random() & field.mask();
+  const std::vector<uint32_t> all = SymbolSyndromes(field, symbols, 128, 0, 12);
+  const std::vector<uint32_t> later = SymbolSyndromes(field, symbols, 128, 5, 7);
+  for (size_t group = 0; group < 4; ++group) {
+    for (size_t j = 0; j < 7; ++j) {
+      EXPECT_EQ(later[group * 7 + j], all[group * 12 + 5 + j]);
+    }
+  }
+}
+
+TEST(DecodeSymbols, FindsAsManyDifferencesAsHalfTheSyndromes) {
+  std::mt19937_64 random(2);
+  for (const int bits : {8, 9, 12, 17}) {
+    const Field field(bits);
+    for (size_t count = 0; count <= 40; ++count) {
+      const auto differences = RandomDifferences(field, count, &random);
+      const auto syndromes = SyndromesOf(
+          field, differences, static_cast<uint32_t>(2 * count));
+      std::vector<SymbolDifference> decoded;
+      ASSERT_TRUE(DecodeSymbols(field, syndromes, kPlaces, &decoded))
+          << bits << " bits, " << count << " differences";
+      EXPECT_EQ(decoded, differences);
+    }
+  }
+}
+
+TEST(DecodeSymbols, NoticesMoreDifferencesThanItCanFind) {
+  std::mt19937_64 random(3);
+  const Field field(17);
+  for (int i = 0; i < 200; ++i) {
+    const auto differences = RandomDifferences(field, 11, &random);
+    std::vector<SymbolDifference> decoded;
+    EXPECT_FALSE(DecodeSymbols(field, SyndromesOf(field, differences, 20),
+                               kPlaces, &decoded))
+        << "11 differences, 20 syndromes, sample " << i;
+  }
+}
+
+TEST(DecodeSymbols, TakesNoPlaceThatIsNotThere) {
+  const Field field(8);
+  const std::vector<SymbolDifference> far = {{150, 3}};
+  std::vector<SymbolDifference> decoded;
+  const auto syndromes = SyndromesOf(field, far, 4);
+  EXPECT_TRUE(DecodeSymbols(field, syndromes, 151, &decoded));
+  EXPECT_FALSE(DecodeSymbols(field, syndromes, 150, &decoded));
+}
+
+}  // namespace
+}  // namespace rocksync
