@@ -112,9 +112,8 @@ std::vector<uint32_t> SymbolSyndromes(const Field& field,
   std::vector<uint32_t> syndromes(groups * count);
   for (uint32_t j = 0; j < count; ++j) {
     for (size_t group = 0; group < groups; ++group) {
-      syndromes[group * count + j] =
-          field.Dot(powers.data(), &symbols[group * group_places],
-                    group_places);
+      syndromes[group * count + j] = field.Dot(
+          powers.data(), &symbols[group * group_places], group_places);
     }
     for (size_t i = 0; i < group_places; ++i) {
       powers[i] = field.Multiply(powers[i], static_cast<uint32_t>(i + 1));

@@ -41,9 +41,8 @@ TEST(SymbolSyndromes, AreSumsOfSymbolsTimesPowersOfPlaces) {
   const Field field(8);
   const std::vector<uint32_t> symbols = {7, 0, 255, 1};
   // Groups of two places; syndromes 0 to 2.
-  const std::vector<uint32_t> expected = {7, 7, 7, 254,
-                                          255 ^ field.Multiply(1, 2),
-                                          255 ^ field.Multiply(2, 2)};
+  const std::vector<uint32_t> expected = {
+      7, 7, 7, 254, 255 ^ field.Multiply(1, 2), 255 ^ field.Multiply(2, 2)};
   EXPECT_EQ(SymbolSyndromes(field, symbols, 2, 0, 3), expected);
 }
 
@@ -53,7 +52,8 @@ TEST(SymbolSyndromes, LaterOnesContinueTheFirst) {
   std::vector<uint32_t> symbols(512);
   for (uint32_t& symbol : symbols) symbol = random() & field.mask();
   const std::vector<uint32_t> all = SymbolSyndromes(field, symbols, 128, 0, 12);
-  const std::vector<uint32_t> later = SymbolSyndromes(field, symbols, 128, 5, 7);
+  const std::vector<uint32_t> later =
+      SymbolSyndromes(field, symbols, 128, 5, 7);
   for (size_t group = 0; group < 4; ++group) {
     for (size_t j = 0; j < 7; ++j) {
       EXPECT_EQ(later[group * 7 + j], all[group * 12 + 5 + j]);
@@ -67,8 +67,8 @@ TEST(DecodeSymbols, FindsAsManyDifferencesAsHalfTheSyndromes) {
     const Field field(bits);
     for (size_t count = 0; count <= 40; ++count) {
       const auto differences = RandomDifferences(field, count, &random);
-      const auto syndromes = SyndromesOf(
-          field, differences, static_cast<uint32_t>(2 * count));
+      const auto syndromes =
+          SyndromesOf(field, differences, static_cast<uint32_t>(2 * count));
       std::vector<SymbolDifference> decoded;
       ASSERT_TRUE(DecodeSymbols(field, syndromes, kPlaces, &decoded))
           << bits << " bits, " << count << " differences";

@@ -1,0 +1,335 @@
+#include "replication/reconcile/leaf_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "replication/reconcile/exchange_messages.h"
+#include "replication/reconcile/leaf_symbols.h"
+#include "sketch/pinsketch/field.h"
+#include "sketch/planning/sketch_schedule.h"
+
+namespace rocksync {
+namespace {
+
+// From this share of differing leaves on, working off all leaves costs less
+// than telling them apart saves.
+constexpr double kTooMany = 0.25;
+// Up to so many differing leaves a single group takes fewest bytes; of more,
+// groups of about 16 to 32 do, and are quicker to decode.
+constexpr double kSingleGroup = 24;
+constexpr double kLeastPerGroup = 16;
+// Standard error of the estimate (see difference_estimate.h).
+constexpr double kEstimateError = 0.25;
+// After so many passes what is left of the groups counts as found.
+constexpr uint32_t kMaxPasses = 6;
+constexpr int kParityBuckets = 32;
+
+// Pairs of syndromes a group for the first pass. `mean`: differing leaves.
+uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
+  const double spread = single ? kEstimateError * mean : std::sqrt(mean);
+  const double pairs = prefer == Prefer::kRoundTrips
+                           ? mean * (1 + kEstimateError) + 2 * spread
+                           : mean + spread / 2;
+  return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1, kMaxSymbolPairs);
+}
+
+}  // namespace
+
+LeafSearch::LeafSearch(Role role, Prefer prefer, const MappingSeed& seed,
+                       std::span<const Digest> leaves,
+                       const std::vector<bool>& closed)
+    : role_(role),
+      prefer_(prefer),
+      symbol_key_(DeriveMapping(seed, kLeafSymbolPurpose, 0)),
+      estimate_key_(DeriveMapping(seed, kLeafEstimatePurpose, 0)),
+      leaves_(leaves),
+      closed_(closed),
+      parity_shape_(ShapeParities(2 * leaves.size(), kParityBuckets)) {
+  shape_.leaves = static_cast<uint32_t>(leaves.size());
+  Cut(/*group_bits=*/0);
+  if (role_ == Role::kResponder) return;
+  pairs_ = kProbePairs;
+  std::string body;
+  PutProbe(MySyndromes(0, 2 * kProbePairs), shape_.bits(),
+           prefer_ == Prefer::kRoundTrips ? MyParities() : "", &body);
+  Send(LeafSearchKind::kProbe, body);
+}
+
+bool LeafSearch::NextPayload(std::string* out) {
+  if (outgoing_.empty()) return false;
+  out->append(outgoing_);
+  outgoing_.clear();
+  return true;
+}
+
+void LeafSearch::Send(LeafSearchKind kind, std::string_view body) {
+  outgoing_.assign(1, static_cast<char>(kind));
+  outgoing_.append(body);
+  report_.finish_bytes += outgoing_.size();
+}
+
+absl::Status LeafSearch::Receive(std::string_view payload) {
+  if (done_ || !outgoing_.empty()) return BadSearch("out of turn");
+  if (payload.empty()) return BadSearch("empty payload");
+  report_.finish_bytes += payload.size();
+  const auto kind = static_cast<LeafSearchKind>(payload[0]);
+  const std::string_view body = payload.substr(1);
+  switch (kind) {
+    case LeafSearchKind::kProbe:
+      return TakeProbe(body);
+    case LeafSearchKind::kEstimate:
+      return TakeEstimate(body);
+    case LeafSearchKind::kSums:
+      return TakeSums(body);
+    case LeafSearchKind::kMore:
+      return TakeMore(body);
+    case LeafSearchKind::kRest:
+      return TakeRest(body);
+  }
+  return BadSearch("unknown kind");
+}
+
+// --- The probe, and the estimate --------------------------------------------
+
+absl::Status LeafSearch::TakeProbe(std::string_view body) {
+  if (role_ != Role::kResponder || pairs_ > 0) {
+    return BadSearch("unexpected probe");
+  }
+  std::vector<uint32_t> theirs;
+  std::string_view parities;
+  const absl::Status status =
+      GetProbe(body, shape_.bits(), parity_shape_.bytes(), &theirs, &parities);
+  if (!status.ok()) return status;
+  pairs_ = kProbePairs;
+  Decode(theirs, 0);
+  if (open_.empty()) {
+    report_.plan = "probe of leaves";
+    Finish();
+  } else if (parities.empty()) {
+    Send(LeafSearchKind::kEstimate, MyParities());
+  } else {
+    SendSums(EstimateDifference(MyParities(), parities, parity_shape_,
+                                2.0 * shape_.leaves) /
+             2);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LeafSearch::TakeEstimate(std::string_view parities) {
+  if (role_ != Role::kInitiator || part_ != Part::kUnknown ||
+      prefer_ == Prefer::kRoundTrips) {
+    return BadSearch("unexpected estimate");
+  }
+  if (parities.size() != parity_shape_.bytes()) {
+    return BadSearch("not as many parities as leaves need");
+  }
+  // A leaf that differs is two elements of the estimate.
+  SendSums(EstimateDifference(MyParities(), parities, parity_shape_,
+                              2.0 * shape_.leaves) /
+           2);
+  return absl::OkStatus();
+}
+
+std::string LeafSearch::MyParities() const {
+  std::vector<ElementHash> elements;
+  elements.reserve(leaves_.size());
+  for (uint32_t leaf = 0; leaf < shape_.leaves; ++leaf) {
+    if (!closed_[leaf]) elements.push_back(LeafElement(leaf, leaves_[leaf]));
+  }
+  return Parities(elements, estimate_key_, parity_shape_);
+}
+
+// --- Syndromes: one side sends, the other decodes ----------------------------
+
+void LeafSearch::Cut(int group_bits) {
+  shape_.group_bits = group_bits;
+  open_.assign(shape_.groups(), {});
+  for (uint32_t group = 0; group < shape_.groups(); ++group) {
+    open_[group].group = group;
+  }
+}
+
+std::vector<uint32_t> LeafSearch::MySyndromes(uint32_t first,
+                                              uint32_t count) const {
+  const Field field(shape_.bits());
+  const uint32_t places = shape_.places();
+  std::vector<uint32_t> symbols;
+  symbols.reserve(open_.size() * places);
+  for (const OpenGroup& open : open_) {
+    for (uint32_t place = 0; place < places; ++place) {
+      const uint32_t leaf = open.group * places + place;
+      symbols.push_back(closed_[leaf] ? 0
+                                      : LeafSymbol(leaves_[leaf], symbol_key_,
+                                                   shape_.bits()));
+    }
+  }
+  return SymbolSyndromes(field, symbols, places, first, count);
+}
+
+void LeafSearch::SendSums(double differing) {
+  part_ = Part::kSends;
+  report_.estimated_differences = differing;
+  if (differing > kTooMany * shape_.leaves) {
+    GiveUp();
+    return;
+  }
+  const bool single = differing <= kSingleGroup;
+  const auto groups = static_cast<uint32_t>(differing / kLeastPerGroup);
+  const int group_bits = single ? 0 : std::bit_width(groups) - 1;
+  // A single group goes on where the sender's probe has stopped.
+  const bool extends = group_bits == 0 && role_ == Role::kInitiator;
+  const uint32_t known = extends ? kProbePairs : 0;
+  Cut(group_bits);
+  pairs_ = std::max(known + 1, FirstPairs(differing / shape_.groups(), prefer_,
+                                          group_bits == 0));
+  std::string body(1, static_cast<char>(group_bits));
+  PackSums(MySyndromes(2 * known, 2 * (pairs_ - known)), shape_.bits(), &body);
+  report_.plan = absl::StrCat(
+      "leaves: estimate ", static_cast<uint64_t>(std::llround(differing)), ", ",
+      shape_.groups(), " groups of ", shape_.bits(), " bits, ", pairs_);
+  Send(LeafSearchKind::kSums, body);
+}
+
+absl::Status LeafSearch::TakeSums(std::string_view body) {
+  const bool due = role_ == Role::kResponder ||
+                   (prefer_ == Prefer::kRoundTrips && pairs_ > 0);
+  if (!due || pairs_ == 0 || part_ != Part::kUnknown) {
+    return BadSearch("unexpected syndromes");
+  }
+  SymbolShape shape = shape_;
+  absl::Status status = GetGroupBits(&body, &shape);
+  if (!status.ok()) return status;
+  // Of a single group the responder has the probe's syndromes already.
+  const bool extends = shape.group_bits == 0 && role_ == Role::kResponder;
+  const uint32_t known = extends ? kProbePairs : 0;
+  std::vector<uint32_t> theirs;
+  status = GetSyndromes(body, shape.bits(), shape.groups(), known, &theirs);
+  if (!status.ok()) return status;
+  part_ = Part::kDecodes;
+  if (!extends) Cut(shape.group_bits);
+  pairs_ = known + static_cast<uint32_t>(theirs.size() / shape.groups() / 2);
+  report_.plan = absl::StrCat("leaves: ", shape.groups(), " groups of ",
+                              shape.bits(), " bits, ", pairs_);
+  Decode(theirs, 2 * known);
+  Finish();
+  return absl::OkStatus();
+}
+
+void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
+  const auto count = static_cast<uint32_t>(theirs.size() / open_.size());
+  const std::vector<uint32_t> mine = MySyndromes(first, count);
+  const Field field(shape_.bits());
+  std::vector<OpenGroup> failed;
+  std::vector<uint32_t> sizes;
+  more_ = {};
+  for (size_t i = 0; i < open_.size(); ++i) {
+    OpenGroup& open = open_[i];
+    for (size_t j = i * count; j < (i + 1) * count; ++j) {
+      open.syndromes.push_back(mine[j] ^ theirs[j]);
+    }
+    std::vector<SymbolDifference> differences;
+    // The probe is not acted on without a pair to spare: of many differences it
+    // would decode to wrong ones too often.
+    const bool probe = pairs_ == kProbePairs && part_ == Part::kUnknown;
+    if (DecodeSymbols(field, open.syndromes, shape_.places(), &differences) &&
+        (!probe || differences.size() < kProbePairs) &&
+        TakeGroup(open.group, differences)) {
+      sizes.push_back(static_cast<uint32_t>(differences.size()));
+      more_.open.push_back(false);
+    } else {
+      failed.push_back(std::move(open));
+      more_.open.push_back(true);
+    }
+  }
+  open_ = std::move(failed);
+  ++passes_;
+  if (part_ != Part::kDecodes || open_.empty()) return;
+  if (passes_ > kMaxPasses || pairs_ == kMaxSymbolPairs) {
+    for (const OpenGroup& open : open_) TakeWhole(open.group);
+    open_.clear();
+    return;
+  }
+  const uint32_t left = passes_ < kPasses ? kPasses - passes_ : 1;
+  const uint32_t wanted =
+      NextSums(pairs_, sizes, static_cast<uint32_t>(open_.size()), left,
+               prefer_ == Prefer::kRoundTrips, shape_.group_bits == 0);
+  more_.pairs = std::min(wanted, kMaxSymbolPairs);
+}
+
+bool LeafSearch::TakeGroup(uint32_t group,
+                           std::span<const SymbolDifference> differences) {
+  const uint32_t first = group * shape_.places();
+  for (const SymbolDifference& one : differences) {
+    if (closed_[first + one.place]) return false;
+  }
+  for (const SymbolDifference& one : differences) {
+    found_.push_back(first + one.place);
+  }
+  return true;
+}
+
+void LeafSearch::TakeWhole(uint32_t group) {
+  for (uint32_t place = 0; place < shape_.places(); ++place) {
+    const uint32_t leaf = group * shape_.places() + place;
+    if (!closed_[leaf]) found_.push_back(leaf);
+  }
+}
+
+absl::Status LeafSearch::TakeMore(std::string_view body) {
+  if (part_ != Part::kSends) return BadSearch("unexpected request");
+  MoreSyndromes more;
+  const absl::Status status = GetMore(body, open_.size(), pairs_, &more);
+  if (!status.ok()) return status;
+  std::vector<OpenGroup> open;
+  for (size_t i = 0; i < open_.size(); ++i) {
+    if (more.open[i]) open.push_back(open_[i]);
+  }
+  open_ = std::move(open);
+  std::string rest;
+  PackSums(MySyndromes(2 * pairs_, 2 * (more.pairs - pairs_)), shape_.bits(),
+           &rest);
+  pairs_ = more.pairs;
+  absl::StrAppend(&report_.plan, "+", pairs_);
+  Send(LeafSearchKind::kRest, rest);
+  return absl::OkStatus();
+}
+
+absl::Status LeafSearch::TakeRest(std::string_view body) {
+  if (part_ != Part::kDecodes) return BadSearch("unexpected syndromes");
+  std::vector<uint32_t> theirs;
+  const absl::Status status =
+      GetSyndromes(body, shape_.bits(), open_.size(), pairs_, &theirs);
+  if (!status.ok()) return status;
+  if (theirs.size() != 2 * open_.size() * (more_.pairs - pairs_)) {
+    return BadSearch("not as many syndromes as were asked for");
+  }
+  const uint32_t first = 2 * pairs_;
+  pairs_ = more_.pairs;
+  absl::StrAppend(&report_.plan, "+", pairs_);
+  Decode(theirs, first);
+  Finish();
+  return absl::OkStatus();
+}
+
+void LeafSearch::GiveUp() {
+  Cut(/*group_bits=*/0);
+  TakeWhole(0);
+  report_.plan = "leaves: all";
+  done_ = true;
+}
+
+void LeafSearch::Finish() {
+  if (open_.empty()) {
+    std::sort(found_.begin(), found_.end());
+    done_ = true;
+    return;
+  }
+  std::string body;
+  PutMore(more_, &body);
+  Send(LeafSearchKind::kMore, body);
+}
+
+}  // namespace rocksync

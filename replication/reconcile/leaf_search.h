@@ -1,0 +1,101 @@
+// Which leaves of two replicas differ. An exchange (exchange.h) over hashes of
+// leaves would find them too, but it takes them for unknown 128-bit values;
+// here both sides know all leaves, and learn in which of 2^16 places two
+// sequences of short symbols differ: at 2 w bits a place for symbols of w bits,
+// 8 to 17, w being about log2 of the leaves in a group. See docs/exchange.md,
+// "Search for leaves".
+
+#ifndef ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_
+#define ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/reconcile/exchange.h"
+#include "replication/reconcile/leaf_search_messages.h"
+#include "sketch/element/digest.h"
+#include "sketch/element/mapping.h"
+#include "sketch/pinsketch/symbol_syndromes.h"
+#include "sketch/planning/difference_estimate.h"
+
+namespace rocksync {
+
+// Purposes of a search's mappings, beside those of an exchange; index 0.
+inline constexpr uint32_t kLeafSymbolPurpose = 5;
+inline constexpr uint32_t kLeafEstimatePurpose = 6;
+
+// Grammar of use: that of an Exchange. Only one side, the one that decodes, is
+// ever done(); it then tells the other what it found, which ends the search
+// there. missing_there() are leaves that differ, whichever side has more there:
+// nearly all of them, and seldom one that does not; or every leaf that is not
+// closed, if more than a quarter seem to differ.
+class LeafSearch final : public Exchange {
+ public:
+  // `leaves`: digests, a power of two of them, which must outlive the search.
+  // `closed`: leaves that take no part, the same ones on both sides.
+  LeafSearch(Role role, Prefer prefer, const MappingSeed& seed,
+             std::span<const Digest> leaves, const std::vector<bool>& closed);
+
+  bool NextPayload(std::string* out) override;
+  absl::Status Receive(std::string_view payload) override;
+  bool done() const override { return done_; }
+  const std::vector<uint32_t>& missing_there() const override { return found_; }
+  const ExchangeReport& report() const override { return report_; }
+
+ private:
+  // A group that has not been decoded.
+  struct OpenGroup {
+    uint32_t group = 0;
+    std::vector<uint32_t> syndromes;  // of the difference; not at the sender
+  };
+
+  absl::Status TakeProbe(std::string_view body);
+  absl::Status TakeEstimate(std::string_view parities);
+  absl::Status TakeSums(std::string_view body);
+  absl::Status TakeMore(std::string_view body);
+  absl::Status TakeRest(std::string_view body);
+
+  std::string MyParities() const;
+  // Syndromes first .. first + count - 1 of the open groups.
+  std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
+  void Send(LeafSearchKind kind, std::string_view body);
+  void SendSums(double differing);
+  // All groups of this shape are open.
+  void Cut(int group_bits);
+  // Adds the sender's syndromes and mine, and decodes what can be decoded.
+  void Decode(std::span<const uint32_t> theirs, uint32_t first);
+  bool TakeGroup(uint32_t group, std::span<const SymbolDifference> differences);
+  // Every leaf of the group that is not closed counts as found.
+  void TakeWhole(uint32_t group);
+  void GiveUp();
+  void Finish();
+
+  const Role role_;
+  const Prefer prefer_;
+  const MappingKey symbol_key_;
+  const MappingKey estimate_key_;
+  const std::span<const Digest> leaves_;
+  const std::vector<bool> closed_;
+  const ParityShape parity_shape_;
+
+  enum class Part : uint8_t { kUnknown, kSends, kDecodes };
+  Part part_ = Part::kUnknown;
+  SymbolShape shape_;
+  uint32_t pairs_ = 0;  // of each open group, sent or received
+  std::vector<OpenGroup> open_;
+  uint32_t passes_ = 0;
+  MoreSyndromes more_;    // asked for after the last pass
+  std::string outgoing_;  // the payload to send next, if not empty
+  bool done_ = false;
+  std::vector<uint32_t> found_;
+  ExchangeReport report_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_

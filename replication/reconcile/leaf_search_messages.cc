@@ -1,0 +1,94 @@
+#include "replication/reconcile/leaf_search_messages.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "absl/strings/str_cat.h"
+#include "replication/reconcile/exchange_messages.h"
+#include "replication/reconcile/leaf_symbols.h"
+#include "sketch/element/bit_stream.h"
+#include "sketch/element/coding.h"
+
+namespace rocksync {
+
+int SymbolShape::bits() const {
+  return std::max(static_cast<int>(std::bit_width(places())), kMinSymbolBits);
+}
+
+absl::Status BadSearch(std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "search for leaves: ", absl::string_view(what.data(), what.size())));
+}
+
+void PutProbe(const std::vector<uint32_t>& syndromes, int bits,
+              std::string_view parities, std::string* out) {
+  PackSums(syndromes, bits, out);
+  out->append(parities);
+}
+
+absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,
+                      std::vector<uint32_t>* syndromes,
+                      std::string_view* parities) {
+  const size_t size = (2 * kProbePairs * static_cast<size_t>(bits) + 7) / 8;
+  std::string_view packed;
+  if (!GetBytes(&body, size, &packed)) return BadSearch("truncated probe");
+  if (!body.empty() && body.size() != parity_bytes) {
+    return BadSearch("not as many parities as leaves need");
+  }
+  *parities = body;
+  return UnpackSums(packed, bits, 1, 2 * kProbePairs, syndromes);
+}
+
+absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape) {
+  uint8_t group_bits = 0;
+  if (!GetFixed8(body, &group_bits) || group_bits > 31 ||
+      (uint64_t{1} << group_bits) > shape->leaves) {
+    return BadSearch("more groups than leaves");
+  }
+  shape->group_bits = group_bits;
+  return absl::OkStatus();
+}
+
+absl::Status GetSyndromes(std::string_view body, int bits, size_t groups,
+                          uint32_t known, std::vector<uint32_t>* syndromes) {
+  const absl::Status status =
+      UnpackSums(body, bits, groups, 2 * (kMaxSymbolPairs - known), syndromes);
+  if (!status.ok()) return status;
+  if (syndromes->size() % (2 * groups) != 0) {
+    return BadSearch("an odd number of syndromes");
+  }
+  return absl::OkStatus();
+}
+
+void PutMore(const MoreSyndromes& more, std::string* out) {
+  PutVarint64(out, more.pairs);
+  BitWriter bits(out);
+  for (const bool open : more.open) bits.Put(open ? 1 : 0, 1);
+}
+
+absl::Status GetMore(std::string_view body, size_t groups, uint32_t known,
+                     MoreSyndromes* more) {
+  uint64_t pairs = 0;
+  if (!GetVarint64(&body, kMaxSymbolPairs, &pairs) || pairs <= known) {
+    return BadSearch("not a number of further syndromes");
+  }
+  if (body.size() != (groups + 7) / 8) {
+    return BadSearch("not a bit for each open group");
+  }
+  more->pairs = static_cast<uint32_t>(pairs);
+  more->open.clear();
+  BitReader bits(body);
+  for (size_t i = 0; i < groups; ++i) {
+    uint64_t open = 0;
+    if (!bits.Get(1, &open)) return BadSearch("truncated groups");
+    more->open.push_back(open != 0);
+  }
+  if (!bits.AtEnd()) return BadSearch("spare bits are set");
+  if (std::find(more->open.begin(), more->open.end(), true) ==
+      more->open.end()) {
+    return BadSearch("more syndromes of no group");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,204 @@
+#include "replication/reconcile/leaf_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "replication/reconcile/leaf_symbols.h"
+
+namespace rocksync {
+namespace {
+
+constexpr uint32_t kLeaves = 1 << 16;
+
+// Leaves of about 15 pairs, and the same with some changed.
+struct Replicas {
+  std::vector<Digest> a;
+  std::vector<Digest> b;
+  std::set<uint32_t> differing;
+};
+
+Replicas Differing(uint32_t leaves, size_t differing, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Replicas replicas;
+  for (uint32_t i = 0; i < leaves; ++i) {
+    replicas.a.push_back({8 + random() % 16, random(), random()});
+  }
+  replicas.b = replicas.a;
+  while (replicas.differing.size() < differing) {
+    const auto leaf = static_cast<uint32_t>(random() % leaves);
+    if (!replicas.differing.insert(leaf).second) continue;
+    auto& side = random() % 2 == 0 ? replicas.a : replicas.b;
+    side[leaf].Add({.high = random(), .low = random()});
+  }
+  return replicas;
+}
+
+struct Outcome {
+  absl::Status status;
+  std::vector<uint32_t> found;
+  size_t bytes = 0;
+  int payloads = 0;
+};
+
+Outcome Search(const Replicas& replicas, Prefer prefer, uint8_t seed,
+               std::vector<bool> closed = {}) {
+  closed.resize(replicas.a.size(), false);
+  const MappingSeed mapping_seed = {seed};
+  LeafSearch sides[2] = {
+      LeafSearch(Role::kInitiator, prefer, mapping_seed, replicas.a, closed),
+      LeafSearch(Role::kResponder, prefer, mapping_seed, replicas.b, closed)};
+  Outcome outcome;
+  for (int speaker = 0; !sides[0].done() && !sides[1].done(); speaker ^= 1) {
+    std::string payload;
+    if (!sides[speaker].NextPayload(&payload) || outcome.payloads > 40) {
+      outcome.status = absl::InternalError("nobody is done");
+      return outcome;
+    }
+    outcome.bytes += payload.size();
+    ++outcome.payloads;
+    outcome.status = sides[speaker ^ 1].Receive(payload);
+    if (!outcome.status.ok()) return outcome;
+  }
+  outcome.found = sides[sides[0].done() ? 0 : 1].missing_there();
+  return outcome;
+}
+
+std::vector<uint32_t> List(const std::set<uint32_t>& set) {
+  return {set.begin(), set.end()};
+}
+
+class LeafSearchTest : public ::testing::TestWithParam<Prefer> {};
+
+TEST_P(LeafSearchTest, FindsLeavesWithAPairMoreOrLess) {
+  for (const size_t differing : {0, 1, 3, 4, 10, 24, 30, 100, 1000, 9000}) {
+    for (uint8_t seed = 0; seed < 4; ++seed) {
+      const Replicas replicas = Differing(kLeaves, differing, seed);
+      const Outcome outcome = Search(replicas, GetParam(), seed);
+      ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+      EXPECT_EQ(outcome.found, List(replicas.differing)) << differing;
+    }
+  }
+}
+
+TEST_P(LeafSearchTest, TakesAFewSymbolsALeaf) {
+  const struct {
+    size_t differing;
+    size_t bytes;
+  } most[] = {{3, 80}, {10, 200}, {100, 600}, {1000, 3900}, {9000, 27000}};
+  for (const auto& [differing, bytes] : most) {
+    size_t sum = 0;
+    for (uint8_t seed = 0; seed < 4; ++seed) {
+      const Replicas replicas = Differing(kLeaves, differing, seed);
+      sum += Search(replicas, GetParam(), seed).bytes;
+    }
+    const size_t limit = GetParam() == Prefer::kBytes ? bytes : bytes * 2;
+    EXPECT_LE(sum / 4, limit) << differing;
+  }
+}
+
+TEST_P(LeafSearchTest, FindsMostLeavesOfWhichAPairWasReplaced) {
+  Replicas replicas = Differing(kLeaves, 0, 5);
+  std::mt19937_64 random(6);
+  size_t changed = 0;
+  for (uint32_t leaf = 0; leaf < kLeaves; leaf += 64, ++changed) {
+    replicas.b[leaf].high = random();
+    replicas.b[leaf].low = random();
+  }
+  const Outcome outcome = Search(replicas, GetParam(), 7);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_GE(outcome.found.size(), changed * 95 / 100);
+  for (const uint32_t leaf : outcome.found) EXPECT_EQ(leaf % 64, 0u);
+}
+
+TEST_P(LeafSearchTest, NamesAllLeavesIfManyDiffer) {
+  const Outcome outcome =
+      Search(Differing(kLeaves, kLeaves / 2, 8), GetParam(), 8);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.found.size(), kLeaves);
+  EXPECT_LT(outcome.bytes, 200u);
+}
+
+TEST_P(LeafSearchTest, LeavesOutWhatIsClosed) {
+  const Replicas replicas = Differing(kLeaves, 300, 9);
+  std::vector<bool> closed(kLeaves, false);
+  std::vector<uint32_t> open;
+  for (const uint32_t leaf : replicas.differing) {
+    closed[leaf] = leaf % 2 == 0;
+    if (leaf % 2 != 0) open.push_back(leaf);
+  }
+  EXPECT_EQ(Search(replicas, GetParam(), 9, closed).found, open);
+}
+
+TEST_P(LeafSearchTest, TakesFewLeaves) {
+  for (uint32_t leaves = 1; leaves <= 64; leaves *= 2) {
+    for (uint8_t seed = 0; seed < 20; ++seed) {
+      const size_t differing = 1 + seed % leaves;
+      const Replicas replicas = Differing(leaves, differing, seed);
+      const Outcome outcome = Search(replicas, GetParam(), seed);
+      ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+      for (const uint32_t leaf : replicas.differing) {
+        EXPECT_TRUE(std::binary_search(outcome.found.begin(),
+                                       outcome.found.end(), leaf))
+            << leaf << " of " << leaves;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Prefer, LeafSearchTest,
+                         ::testing::Values(Prefer::kBytes,
+                                           Prefer::kRoundTrips));
+
+TEST(LeafSymbol, ShowsEachPairMoreOrLess) {
+  const MappingKey key = {.high = 3, .low = 4};
+  Digest digest = {.count = 7, .high = 1, .low = 2};
+  const uint32_t before = LeafSymbol(digest, key, 8);
+  digest.Add({.high = 0, .low = 0});
+  EXPECT_NE(LeafSymbol(digest, key, 8), before);
+  EXPECT_LT(before, 256u);
+}
+
+// What comes from a peer is refused by name, whatever it is.
+TEST(LeafSearchMessages, AreCheckedBeforeTheyAreUsed) {
+  const Replicas replicas = Differing(kLeaves, 1000, 10);
+  const std::vector<bool> closed(kLeaves, false);
+  const auto side = [&](Role role) {
+    return LeafSearch(role, Prefer::kBytes, {1}, replicas.a, closed);
+  };
+  std::string probe;
+  ASSERT_TRUE(side(Role::kInitiator).NextPayload(&probe));
+  const std::string bad_probes[] = {
+      "",     "\x05", "\x01",      "\x02",
+      "\x03", "\x04", probe + "x", probe.substr(0, probe.size() - 1)};
+  for (const std::string& payload : bad_probes) {
+    EXPECT_FALSE(side(Role::kResponder).Receive(payload).ok());
+  }
+
+  const std::string bad_sums[] = {
+      std::string("\x02", 1),
+      std::string("\x02\x11", 2),
+      std::string("\x02\x20\x00", 3),
+      std::string("\x02\x10", 2),
+      std::string("\x02\x00\x01", 3),
+      std::string("\x02\x05", 2) + "abc",
+      std::string("\x02", 1) + std::string(1 << 20, 'x')};
+  LeafSearch other(Role::kInitiator, Prefer::kBytes, {1}, replicas.b, closed);
+  std::string theirs;
+  ASSERT_TRUE(other.NextPayload(&theirs));
+  for (const std::string& payload : bad_sums) {
+    LeafSearch responder = side(Role::kResponder);
+    ASSERT_TRUE(responder.Receive(theirs).ok());
+    std::string estimate;
+    ASSERT_TRUE(responder.NextPayload(&estimate));
+    EXPECT_FALSE(responder.Receive(payload).ok());
+  }
+}
+
+}  // namespace
+}  // namespace rocksync
