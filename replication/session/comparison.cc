@@ -43,9 +43,12 @@ bool Comparison::Expects(MessageType type, uint8_t flags) const {
       return stage_ == Stage::kHelloSaid || stage_ == Stage::kTotalSaid;
     case MessageType::kBatch:
       return stage_ == Stage::kChoosing || stage_ == Stage::kTotalSaid ||
-             stage_ == Stage::kBatchSaid;  // not so many leaves at once
+             stage_ == Stage::kBatchSaid ||  // not so many leaves at once
+             searching();
     case MessageType::kSummary:
-      if ((flags & kFlagTotal) != 0) return stage_ == Stage::kChoosing;
+      if ((flags & kFlagTotal) != 0) {
+        return stage_ == Stage::kChoosing || searching();
+      }
       return stage_ == Stage::kRound && work() != nullptr;
     case MessageType::kPayload:
       return exchanging();
@@ -195,6 +198,7 @@ absl::Status Comparison::ReceiveSummary(std::string_view body, uint8_t flags) {
   if (rounds_ && locating_ && summary.left_out > 0) {
     return Malformed(MessageType::kSummary, "pairs left out of a batch");
   }
+  if (searching()) StopSearching();
   peer_digest_ = summary.digest;
   peer_unsettled_ = (flags & kFlagUnsettled) != 0;
   context_.report->peer_left_out = summary.left_out;
@@ -249,7 +253,9 @@ void Comparison::Locate(Turn* turn) {
       stage_ == Stage::kHelloReceived && (mine == 0 || peer_total_ == 0);
   std::string body;
   EncodeCount(mine, &body);
-  turn->Add(MessageType::kLocate, body, everything ? kFlagEverything : 0);
+  searching_ = !everything && exchanges_.searches();
+  turn->Add(MessageType::kLocate, body,
+            everything ? kFlagEverything : (searching_ ? kFlagSearch : 0));
   ++locations_;
   if (!everything) {
     BeginExchange(Role::kInitiator);
@@ -263,6 +269,10 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
   const bool everything = (flags & kFlagEverything) != 0;
   if (everything && stage_ != Stage::kHelloSaid) {
     return Malformed(MessageType::kLocate, "too late for everything");
+  }
+  searching_ = (flags & kFlagSearch) != 0;
+  if (searching_ && (everything || !exchanges_.searches())) {
+    return Malformed(MessageType::kLocate, "a search where there is none");
   }
   const absl::Status status =
       DecodeCount(MessageType::kLocate, body, &peer_total_);
@@ -279,17 +289,31 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
 }
 
 void Comparison::BeginExchange(Role role) {
-  const std::span<const ElementHash> elements = location_.Elements();
-  exchanges_.Begin(role, elements, elements.size(), /*again=*/false);
+  if (searching_) {
+    exchanges_.BeginSearch(role, location_.leaves(), location_.settled());
+  } else {
+    const std::span<const ElementHash> elements = location_.Elements();
+    exchanges_.Begin(role, elements, elements.size(), /*again=*/false);
+  }
   stage_ = Stage::kLocating;
   TakeLeaves();
 }
 
 // Once the exchange is done.
 void Comparison::TakeLeaves() {
-  const std::optional<Candidates> leaves = exchanges_.TakeCandidates();
+  std::optional<Candidates> leaves = exchanges_.TakeCandidates();
   if (!leaves) return;
-  location_.Found(leaves->missing_there);
+  if (searching_) {
+    location_.FoundLeaves(std::move(leaves->missing_there));
+  } else {
+    location_.Found(leaves->missing_there);
+  }
+  stage_ = Stage::kChoosing;
+}
+
+void Comparison::StopSearching() {
+  exchanges_.Stop();
+  location_.FoundLeaves({});
   stage_ = Stage::kChoosing;
 }
 
@@ -329,6 +353,7 @@ absl::Status Comparison::ReceiveBatch(std::string_view body) {
       return Malformed(MessageType::kBatch, "a leaf that is settled");
     }
   }
+  if (searching()) StopSearching();
   leaves_ = std::move(head.leaves);
   peer_digest_ = head.digest;
   stage_ = Stage::kBatchReceived;

@@ -89,6 +89,8 @@ class Comparison {
   absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
   void BeginExchange(Role role);
   void TakeLeaves();
+  // The peer says which leaves it has found, or that there are none.
+  void StopSearching();
 
   // Batches of them.
   absl::Status Choose(Turn* turn);
@@ -115,6 +117,7 @@ class Comparison {
     return stage_ == Stage::kHelloSaid || stage_ == Stage::kBatchSaid ||
            stage_ == Stage::kRoundSaid || stage_ == Stage::kTotalSaid;
   }
+  bool searching() const { return searching_ && stage_ == Stage::kLocating; }
   bool exchanging() const {
     return rounds_ ? rounds_->exchanging() : stage_ == Stage::kLocating;
   }
@@ -139,6 +142,7 @@ class Comparison {
   uint64_t peer_total_ = 0;      // of its elements
   bool locating_ = false;        // in batches of leaves, not all leaves at once
   uint32_t locations_ = 0;
+  bool searching_ = false;        // while locating: not by elements
   bool abandoned_ = false;        // some batch differs for good
   std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
   std::optional<Rounds> rounds_;  // of the batch, once it is known to differ

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "replication/reconcile/leaf_search.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 
@@ -37,6 +38,18 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
                           peer_count);
 }
 
+void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
+                                 const std::vector<bool>& closed) {
+  ++report_->rounds;
+  exchange_ = std::make_unique<LeafSearch>(
+      role, options_.prefer, ExchangeSeed(seed_, begun_++), leaves, closed);
+}
+
+void ExchangeSeries::Stop() {
+  Explain(exchange_->report());
+  exchange_.reset();
+}
+
 absl::Status ExchangeSeries::Receive(std::string_view payload) {
   return exchange_->Receive(payload);
 }
@@ -55,11 +68,14 @@ std::optional<Candidates> ExchangeSeries::TakeCandidates() {
   const std::unique_ptr<Exchange> exchange = std::move(exchange_);
   const ExchangeReport& report = exchange->report();
   expected_left_ = report.expected_left;
-  if (report_->plan.size() < kMaxPlanText) {
-    if (!report_->plan.empty()) report_->plan += "; ";
-    report_->plan += Explain(report);
-  }
+  Explain(report);
   return Candidates{exchange->missing_there(), report.finish_bytes > 0};
+}
+
+void ExchangeSeries::Explain(const ExchangeReport& report) {
+  if (report_->plan.size() >= kMaxPlanText) return;
+  if (!report_->plan.empty()) report_->plan += "; ";
+  report_->plan += rocksync::Explain(report);
 }
 
 }  // namespace rocksync

@@ -15,6 +15,7 @@
 #include "replication/reconcile/exchange.h"
 #include "replication/session/session.h"
 #include "replication/session/turn.h"
+#include "sketch/element/digest.h"
 #include "sketch/element/element.h"
 #include "sketch/element/mapping.h"
 
@@ -30,7 +31,8 @@ struct Candidates {
   bool exact = false;  // nothing is hidden and nothing in vain
 };
 
-// Grammar of use: ( Begin ( Build | Receive )* TakeCandidates )*
+// Grammar of use:
+//   ( ( Begin | BeginSearch ) ( Build | Receive )* ( TakeCandidates | Stop ) )*
 class ExchangeSeries {
  public:
   // `report` must outlive it.
@@ -42,12 +44,22 @@ class ExchangeSeries {
   // these elements too, but for what it found.
   void Begin(Role role, std::span<const ElementHash> mine, uint64_t peer_count,
              bool again);
+  // Finds the leaves that differ, but for those that are closed. The candidates
+  // are leaves, and come on one side only; the other side stops. Not in mode
+  // Bloom.
+  void BeginSearch(Role role, std::span<const Digest> leaves,
+                   const std::vector<bool>& closed);
+  bool searches() const { return options_.mode == ExchangeMode::kAdaptive; }
   absl::Status Receive(std::string_view payload);
   void Build(Turn* turn);
   // Once, when the exchange is done; nullopt before.
   std::optional<Candidates> TakeCandidates();
+  // The peer has found the leaves.
+  void Stop();
 
  private:
+  void Explain(const ExchangeReport& report);
+
   const ExchangeOptions options_;
   const SessionSeed seed_;
   SessionReport* const report_;

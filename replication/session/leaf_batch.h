@@ -25,6 +25,7 @@ class LeafSet {
   explicit LeafSet(size_t leaves) : bits_(leaves, false) {}
   void Insert(uint32_t leaf) { bits_[leaf] = true; }
   bool Contains(uint32_t leaf) const { return bits_[leaf]; }
+  const std::vector<bool>& bits() const { return bits_; }
 
  private:
   std::vector<bool> bits_;

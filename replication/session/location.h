@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "replication/session/leaf_batch.h"
@@ -38,6 +39,12 @@ class Location {
   std::span<const ElementHash> Elements();
   // What that exchange found, as ordinals into Elements().
   void Found(const std::vector<uint32_t>& ordinals);
+
+  // For a search: the digests of all leaves, and which of them are settled.
+  std::span<const Digest> leaves() const { return leaves_; }
+  const std::vector<bool>& settled() const { return settled_.bits(); }
+  // What a search found, ascending: nothing, if the peer knows it.
+  void FoundLeaves(std::vector<uint32_t> leaves) { found_ = std::move(leaves); }
   // One side is empty: all leaves with elements differ.
   void FoundAll();
 

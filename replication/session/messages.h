@@ -70,8 +70,10 @@ inline constexpr uint8_t kLastOfTurn = 0x80;
 // Flags of kHello. The second: an options byte follows the digest.
 inline constexpr uint8_t kFlagPreferRoundTrips = 0x20;
 inline constexpr uint8_t kFlagHelloExtended = 0x40;
-// Flag of kLocate: one side is empty, so no exchange: every leaf differs.
+// Flags of kLocate. One side is empty, so no exchange: every leaf differs.
 inline constexpr uint8_t kFlagEverything = 0x20;
+// Leaves are searched for (leaf_search.h), rather than exchanged as elements.
+inline constexpr uint8_t kFlagSearch = 0x40;
 // Flag of kSummary: of the whole set, not of the leaf batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
 // Flag of kSummary: I refused or could not read a pair of this leaf batch.

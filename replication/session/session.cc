@@ -32,7 +32,7 @@ uint8_t KnownFlags(MessageType type) {
     case MessageType::kHello:
       return kFlagPreferRoundTrips | kFlagHelloExtended;
     case MessageType::kLocate:
-      return kFlagEverything;
+      return kFlagEverything | kFlagSearch;
     case MessageType::kSummary:
       return kFlagTotal | kFlagUnsettled;
     default:

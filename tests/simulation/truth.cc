@@ -300,9 +300,11 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
   }
   for (const auto& [key, version] : durable_) {
     const auto it = winners_.find(key);
-    // Collected by all; an old disk may still have an earlier tombstone.
+    // Collected by all; an old disk may still have an earlier tombstone, or
+    // what it showed of the key since was adopted.
     const bool is_gone =
-        IsGone(key, version) && (it == winners_.end() || it->second.tombstone);
+        IsGone(key, version) && (it == winners_.end() || it->second.tombstone ||
+                                 WasAdopted(key, it->second.version));
     if (IsExcused(key) || is_gone) continue;
     if (it == winners_.end() || it->second.version < version) {
       Violated(absl::StrCat(
