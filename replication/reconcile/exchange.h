@@ -32,10 +32,13 @@ struct ExchangeOptions {
   double false_positive_rate = 0.5;
   // What a pair offered in vain costs, in bytes: the model weighs it.
   double pair_bytes = 100;
-  // About how many elements differ, if the caller knows (as it does for the
-  // retry after unequal digests: the last report's expected_left); 0 if not.
-  // Sizes the initiator's first sketch.
+  // About how many elements differ, if the caller knows (as it does after a
+  // search for leaves, or for a retry); 0 if not. Sizes the initiator's first
+  // sketch, or stands for its estimate.
   double expected_differences = 0;
+  // After unequal digests: these are few, the last report's expected_left, and
+  // ids and sketches are so ample that none should be left.
+  bool retry = false;
   // Most bytes of one payload; larger filters travel in slices.
   size_t max_payload_bytes = size_t{1} << 20;
 };

@@ -30,6 +30,8 @@ constexpr double kWorthDecoding = 0.85;
 constexpr double kHurriedFinishCost = 1.2;
 // What ids of a retry are wider.
 constexpr int kRetrySlack = 5;
+// Of a search for leaves, beside chance.
+constexpr double kHintError = 0.05;
 // A hint up to this sizes the probe, a larger one replaces it.
 constexpr double kMaxHintedProbe = 40;
 
@@ -53,7 +55,7 @@ std::string ExchangePlanner::Open(Follows* follows) {
   }
   const double expected = options_.expected_differences;
   if (expected > kMaxHintedProbe) {
-    StartFinish(expected, 2.5 / std::sqrt(expected));
+    StartAsExpected(expected);
     return "";
   }
   *follows = Follows::kProbe;
@@ -65,7 +67,10 @@ std::string ExchangePlanner::Open(Follows* follows) {
   if (peer_count_ <= mine_.size() + kLongProbeSums) {
     double sums = hurry() ? kLongProbeSums : kProbeSums;
     if (expected > 0) {
-      const double room = expected + 2.5 * std::sqrt(expected) + kProbeSums;
+      const double room =
+          options_.retry || hurry()
+              ? expected + 2.5 * std::sqrt(expected) + kProbeSums
+              : expected + 0.5 * std::sqrt(expected) + 1;
       sums = std::max(sums, std::ceil(room));
     }
     probe_->AppendSums(static_cast<uint32_t>(sums), &probe);
@@ -75,6 +80,21 @@ std::string ExchangePlanner::Open(Follows* follows) {
   }
   if (hurry()) probe += EstimateParities();
   return probe;
+}
+
+// What is expected stands for an estimate.
+void ExchangePlanner::StartAsExpected(double expected) {
+  const double error = 2.5 / std::sqrt(expected);
+  if (options_.retry) {
+    StartFinish(expected, error);
+    return;
+  }
+  const double n1 = static_cast<double>(mine_.size());
+  const double n2 = peer_size();
+  report_.estimated_differences =
+      std::clamp(expected, std::abs(n1 - n2), n1 + n2);
+  report_.plan = Text("expected %.0f", report_.estimated_differences);
+  Plan(kHintError + error, EstimatesFinely());
 }
 
 bool ExchangePlanner::IsAnswer(std::string_view payload) {
@@ -367,7 +387,7 @@ void ExchangePlanner::StartFinish(double d, double uncertainty) {
   const uint64_t theirs = peer_count_ - found_there_;
   const uint64_t largest = std::max<uint64_t>(open_count(), theirs);
   // A retry is small: it should hide nothing, and be over at once.
-  const bool retry = options_.expected_differences > 0;
+  const bool retry = options_.retry;
   const int slack = Slack(d) + (retry ? kRetrySlack : 0);
   const IdShape shape = ChooseIdShape(largest, d, slack);
   const SumsMargin margin = retry || (hurry() && filtered) ? SumsMargin::kFinal

@@ -25,6 +25,8 @@ class ExchangePlanner final : public ExchangeSide {
   std::string Open(Follows* follows);
   // The other side has many times more elements: filters at once.
   void StartLopsided();
+  // So many differences are expected: more than a probe is made for.
+  void StartAsExpected(double expected);
   // The body of a kEstimate.
   absl::Status TakeEstimate(std::string_view parities);
 

@@ -266,7 +266,12 @@ bool LeafSearch::TakeGroup(uint32_t group,
     if (closed_[first + one.place]) return false;
   }
   for (const SymbolDifference& one : differences) {
-    found_.push_back(first + one.place);
+    const uint32_t leaf = first + one.place;
+    found_.push_back(leaf);
+    // Counts that differ by an odd number come from one element, mostly; equal
+    // ones from two, as of a pair that was overwritten.
+    const bool odd = (one.value >> (shape_.bits() - 2) & 1) != 0;
+    report_.estimated_differences += odd ? 1 : 2;
   }
   return true;
 }
@@ -318,6 +323,7 @@ void LeafSearch::GiveUp() {
   Cut(/*group_bits=*/0);
   TakeWhole(0);
   report_.plan = "leaves: all";
+  report_.estimated_differences = 0;
   done_ = true;
 }
 

@@ -33,7 +33,8 @@ inline constexpr uint32_t kLeafEstimatePurpose = 6;
 // ever done(); it then tells the other what it found, which ends the search
 // there. missing_there() are leaves that differ, whichever side has more there:
 // nearly all of them, and seldom one that does not; or every leaf that is not
-// closed, if more than a quarter seem to differ.
+// closed, if more than a quarter seem to differ. The report's
+// estimated_differences are then elements in these leaves, 0 if unknown.
 class LeafSearch final : public Exchange {
  public:
   // `leaves`: digests, a power of two of them, which must outlive the search.

@@ -1,5 +1,7 @@
 #include "replication/session/comparison.h"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <string>
 #include <utility>
@@ -304,7 +306,8 @@ void Comparison::TakeLeaves() {
   std::optional<Candidates> leaves = exchanges_.TakeCandidates();
   if (!leaves) return;
   if (searching_) {
-    location_.FoundLeaves(std::move(leaves->missing_there));
+    location_.FoundLeaves(std::move(leaves->missing_there),
+                          leaves->differences);
   } else {
     location_.Found(leaves->missing_there);
   }
@@ -313,7 +316,7 @@ void Comparison::TakeLeaves() {
 
 void Comparison::StopSearching() {
   exchanges_.Stop();
-  location_.FoundLeaves({});
+  location_.FoundLeaves({}, 0);
   stage_ = Stage::kChoosing;
 }
 
@@ -327,13 +330,16 @@ absl::Status Comparison::Choose(Turn* turn) {
   }
   leaves_ = NextBatch();
   if (leaves_.empty()) return Summarise(turn);
+  expected_ = location_.Expected(leaves_.size());
   Propose(turn);
   return absl::OkStatus();
 }
 
 void Comparison::Propose(Turn* turn) {
   std::string body;
-  EncodeBatch({leaves_, location_.Sum(leaves_)}, &body);
+  EncodeBatch({leaves_, location_.Sum(leaves_),
+               static_cast<uint64_t>(std::ceil(expected_))},
+              &body);
   turn->Add(MessageType::kBatch, body);
   stage_ = Stage::kBatchSaid;
 }
@@ -355,6 +361,8 @@ absl::Status Comparison::ReceiveBatch(std::string_view body) {
   }
   if (searching()) StopSearching();
   leaves_ = std::move(head.leaves);
+  expected_ = static_cast<double>(
+      std::min<uint64_t>(head.expected, kMaxExchangeElements));
   peer_digest_ = head.digest;
   stage_ = Stage::kBatchReceived;
   return absl::OkStatus();
@@ -370,8 +378,11 @@ absl::Status Comparison::AnswerBatch(Turn* turn) {
   leaves_ = location_.Narrow(std::move(leaves_), peer_digest_.count,
                              context_.options->max_batch_elements);
   if (leaves_.size() == proposed) {
+    exchanges_.Expect(expected_);
     return Differ(turn);
   }
+  expected_ *=
+      static_cast<double>(leaves_.size()) / static_cast<double>(proposed);
   Propose(turn);  // too much for this side: fewer of these leaves
   return absl::OkStatus();
 }

@@ -145,6 +145,7 @@ class Comparison {
   bool searching_ = false;        // while locating: not by elements
   bool abandoned_ = false;        // some batch differs for good
   std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
+  double expected_ = 0;           // elements that differ there, 0: unknown
   std::optional<Rounds> rounds_;  // of the batch, once it is known to differ
   std::unique_ptr<Listing> second_look_;
 };

@@ -26,14 +26,16 @@ MappingSeed ExchangeSeed(const SessionSeed& seed, uint64_t exchange) {
 
 void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
                            uint64_t peer_count, bool again) {
+  const double expected = std::exchange(expected_, 0);
   if (mine.empty() || peer_count == 0) {  // both sides know the answer
-    known_.emplace(Candidates{std::vector<uint32_t>(mine.size()), true});
+    known_.emplace(Candidates{std::vector<uint32_t>(mine.size()), true, 0});
     std::iota(known_->missing_there.begin(), known_->missing_there.end(), 0);
     return;
   }
   ++report_->rounds;
   ExchangeOptions options = options_;
-  if (again) options.expected_differences = expected_left_;
+  options.expected_differences = again ? expected_left_ : expected;
+  options.retry = again && expected_left_ > 0;
   exchange_ = NewExchange(role, options, ExchangeSeed(seed_, begun_++), mine,
                           peer_count);
 }
@@ -69,7 +71,8 @@ std::optional<Candidates> ExchangeSeries::TakeCandidates() {
   const ExchangeReport& report = exchange->report();
   expected_left_ = report.expected_left;
   Explain(report);
-  return Candidates{exchange->missing_there(), report.finish_bytes > 0};
+  return Candidates{exchange->missing_there(), report.finish_bytes > 0,
+                    report.estimated_differences};
 }
 
 void ExchangeSeries::Explain(const ExchangeReport& report) {

@@ -28,7 +28,8 @@ MappingSeed ExchangeSeed(const SessionSeed& seed, uint64_t exchange);
 // or probably lacks.
 struct Candidates {
   std::vector<uint32_t> missing_there;
-  bool exact = false;  // nothing is hidden and nothing in vain
+  bool exact = false;      // nothing is hidden and nothing in vain
+  double differences = 0;  // of a search: elements in these leaves, if known
 };
 
 // Grammar of use:
@@ -44,6 +45,8 @@ class ExchangeSeries {
   // these elements too, but for what it found.
   void Begin(Role role, std::span<const ElementHash> mine, uint64_t peer_count,
              bool again);
+  // About how many elements differ in the next exchange, unless 0.
+  void Expect(double differences) { expected_ = differences; }
   // Finds the leaves that differ, but for those that are closed. The candidates
   // are leaves, and come on one side only; the other side stops. Not in mode
   // Bloom.
@@ -64,6 +67,7 @@ class ExchangeSeries {
   const SessionSeed seed_;
   SessionReport* const report_;
   uint64_t begun_ = 0;
+  double expected_ = 0;       // see Expect
   double expected_left_ = 0;  // differences the last one may have hidden
   std::unique_ptr<Exchange> exchange_;
   std::optional<Candidates> known_;  // without an exchange

@@ -44,7 +44,13 @@ class Location {
   std::span<const Digest> leaves() const { return leaves_; }
   const std::vector<bool>& settled() const { return settled_.bits(); }
   // What a search found, ascending: nothing, if the peer knows it.
-  void FoundLeaves(std::vector<uint32_t> leaves) { found_ = std::move(leaves); }
+  // `differences`: elements that differ in them, 0 if unknown.
+  void FoundLeaves(std::vector<uint32_t> leaves, double differences) {
+    per_leaf_ = leaves.empty() ? 0 : differences / leaves.size();
+    found_ = std::move(leaves);
+  }
+  // Elements that differ in so many of the leaves found, 0 if unknown.
+  double Expected(size_t leaves) const { return per_leaf_ * leaves; }
   // One side is empty: all leaves with elements differ.
   void FoundAll();
 
@@ -70,6 +76,7 @@ class Location {
   Digest total_;
   LeafSet settled_;
   std::vector<uint32_t> found_;  // ascending
+  double per_leaf_ = 0;          // elements that differ, by the search
   std::vector<uint32_t> compared_;
   std::vector<ElementHash> elements_;  // of compared_
 };

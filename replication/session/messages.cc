@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/session/storage_view.h"
+#include "sketch/element/bit_stream.h"
 #include "sketch/element/coding.h"
+#include "sketch/pinsketch/gap_coding.h"
 
 namespace rocksync {
 namespace {
@@ -228,7 +230,9 @@ absl::Status DecodeCount(MessageType type, std::string_view body,
   return absl::OkStatus();
 }
 
-void EncodeBatch(const BatchHead& batch, std::string* out) {
+namespace {
+
+void EncodeBatchRuns(const BatchHead& batch, std::string* out) {
   std::string runs;
   uint64_t run_count = 0;
   uint32_t next = 0;  // the first leaf after the last run
@@ -250,12 +254,51 @@ void EncodeBatch(const BatchHead& batch, std::string* out) {
   EncodeDigest(batch.digest, out);
 }
 
-absl::Status DecodeBatch(std::string_view body, BatchHead* batch) {
-  batch->leaves.clear();
-  uint64_t run_count = 0;
-  if (!GetVarint64(&body, kLeafCount, &run_count) || run_count == 0) {
+// After the 0.
+void EncodeBatchGaps(const BatchHead& batch, std::string* out) {
+  PutVarint64(out, batch.expected);
+  PutVarint64(out, batch.leaves.size());
+  EncodeDigest(batch.digest, out);
+  const std::vector<uint64_t> positions(batch.leaves.begin(),
+                                        batch.leaves.end());
+  BitWriter bits(out);
+  PutPositions(positions, kLeafCount, &bits);
+}
+
+absl::Status DecodeBatchGaps(std::string_view body, BatchHead* batch) {
+  uint64_t leaves = 0;
+  if (!GetVarint64(&body, &batch->expected) || batch->expected == 0 ||
+      !GetVarint64(&body, kLeafCount, &leaves) || leaves == 0 ||
+      !GetDigest(&body, &batch->digest)) {
     return Malformed(MessageType::kBatch, "no leaves");
   }
+  BitReader bits(body);
+  std::vector<uint64_t> positions;
+  if (!GetPositions(leaves, kLeafCount, &bits, &positions) || !bits.AtEnd()) {
+    return Malformed(MessageType::kBatch, "not as many leaves as it says");
+  }
+  batch->leaves.assign(positions.begin(), positions.end());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void EncodeBatch(const BatchHead& batch, std::string* out) {
+  if (batch.expected == 0) {
+    EncodeBatchRuns(batch, out);
+  } else {
+    PutVarint64(out, 0);
+    EncodeBatchGaps(batch, out);
+  }
+}
+
+absl::Status DecodeBatch(std::string_view body, BatchHead* batch) {
+  *batch = {};
+  uint64_t run_count = 0;
+  if (!GetVarint64(&body, kLeafCount, &run_count)) {
+    return Malformed(MessageType::kBatch, "no leaves");
+  }
+  if (run_count == 0) return DecodeBatchGaps(body, batch);
   uint64_t next = 0;
   for (uint64_t i = 0; i < run_count; ++i) {
     uint64_t head = 0;

@@ -121,11 +121,14 @@ void EncodeCount(uint64_t count, std::string* out);
 absl::Status DecodeCount(MessageType type, std::string_view body,
                          uint64_t* count);
 
-// runs | runs x (2 * skipped + (taken > 1) [| taken - 2]) | count | digest:
-// leaves ascending, as runs of neighbours, each after `skipped` leaves.
+// Leaves ascending. As runs of neighbours, each after `skipped` leaves:
+//   runs | runs x (2 * skipped + (taken > 1) [| taken - 2]) | count | digest
+// or, after a search, which also tells about how many elements differ there:
+//   0 | expected | leaves | count | digest | the leaves, gap coded
 struct BatchHead {
   std::vector<uint32_t> leaves;
   Digest digest;
+  uint64_t expected = 0;  // 0: unknown, and the leaves are runs
 };
 void EncodeBatch(const BatchHead& batch, std::string* out);
 absl::Status DecodeBatch(std::string_view body, BatchHead* batch);

@@ -84,6 +84,7 @@ class Session {
   bool RunExchange(int initiator, uint32_t round) {
     ExchangeOptions options = method_.options;
     options.expected_differences = expected_left_;
+    options.retry = expected_left_ > 0;
     const MappingSeed seed = SeedOf(seed_, method_.fixed_mapping ? 0 : round);
     std::unique_ptr<Exchange> exchanges[2];
     for (int side = 0; side < 2; ++side) {

@@ -80,6 +80,7 @@ size_t Converge(const ExchangeOptions& options, uint64_t seed, Sets sets) {
     for (const ElementHash& e : sets.b) b.Add(e);
     if (a == b) return round;
     current.expected_differences = talk.reports[1].expected_left;
+    current.retry = true;
     std::swap(sets.a, sets.b);  // the responder opens the retry
   }
   ADD_FAILURE() << "seed " << seed << " does not converge";

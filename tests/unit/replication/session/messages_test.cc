@@ -168,7 +168,7 @@ TEST(CountTest, LiteralBytes) {
 
 TEST(LeafBatchTest, LeavesAreRuns) {
   std::string body;
-  EncodeBatch({{3, 4, 5, 10, 65535}, kDigest}, &body);
+  EncodeBatch({{3, 4, 5, 10, 65535}, kDigest, 0}, &body);
   EXPECT_EQ(Hex(body),
             "03"        // three runs
             "0701"      // skip 3, take 1 + 2
@@ -193,11 +193,38 @@ TEST(LeafBatchTest, AllLeavesAreFewBytes) {
   EXPECT_EQ(decoded.leaves, batch.leaves);
 }
 
+TEST(LeafBatchTest, ThoseOfASearchAreGaps) {
+  const BatchHead batch = {{3, 4, 5, 10, 65535}, kDigest, 300};
+  std::string body;
+  EncodeBatch(batch, &body);
+  EXPECT_EQ(Hex(body.substr(0, 4)), "00ac0205");
+  BatchHead decoded;
+  ASSERT_TRUE(DecodeBatch(body, &decoded).ok());
+  EXPECT_EQ(decoded.leaves, batch.leaves);
+  EXPECT_EQ(decoded.digest, batch.digest);
+  EXPECT_EQ(decoded.expected, batch.expected);
+  for (size_t size = 0; size < body.size(); ++size) {
+    EXPECT_FALSE(DecodeBatch(body.substr(0, size), &decoded).ok()) << size;
+  }
+  ExpectMalformed(DecodeBatch(body + "\1", &decoded), "not as many leaves");
+}
+
+TEST(LeafBatchTest, ManyOfASearchTakeFewBitsEach) {
+  BatchHead batch;
+  for (uint32_t leaf = 0; leaf < kLeafCount; leaf += 64 + leaf % 5) {
+    batch.leaves.push_back(leaf);
+  }
+  batch.expected = batch.leaves.size();
+  std::string body;
+  EncodeBatch(batch, &body);
+  EXPECT_LT(body.size(), batch.leaves.size());
+}
+
 TEST(LeafBatchTest, Refused) {
   BatchHead batch;
   ExpectMalformed(DecodeBatch("", &batch), "no leaves");
-  ExpectMalformed(DecodeBatch(Bytes("00") + Bytes(kDigestHex), &batch),
-                  "no leaves");
+  ExpectMalformed(DecodeBatch(Bytes("0000"), &batch), "no leaves");
+  ExpectMalformed(DecodeBatch(Bytes("000100"), &batch), "no leaves");
   ExpectMalformed(DecodeBatch(Bytes("ffffffffffffffffff01"), &batch),
                   "no leaves");
   ExpectMalformed(DecodeBatch(Bytes("02"), &batch), "truncated");
