@@ -27,7 +27,7 @@ HEADS = {  # of each session's messages
     "session.1": "81 03 87 87 87 07 c9 0a cd 86 82",
     "session.2": "81 82",
     "session.3": "c1 03 87 07 c9 0a 0d c9 0a 0b 86 82",
-    "session.4": "c1 04 87 07 85 03 87 07 c9 ca 0b 86 02 a6 82",
+    "session.4": "c1 44 87 85 03 87 07 c9 ca 0b 86 02 a6 82",
     "session.5": "c1 03 87 07 d3 14 86 82",
 }
 
@@ -231,6 +231,28 @@ class VectorsTest(unittest.TestCase):
         other = BloomExchange(here, 4, 4, seed(3), False, 0)
         other.receive(V["session.3.03.listener"][1:])
         self.expect("session.3.04.dialer", b"\x07" + b"".join(other.outgoing()))
+
+    def test_search_for_leaves(self) -> None:
+        """The probe of session 4, from the listener's leaves, and the leaf that it finds."""
+        held = {"apple": (3001, 1, b"gold"), "pear": (2002, 1, None),
+                "plum": (3003, 2, b"black"), "quince": (3002, 2, None)}
+        leaves: dict[int, list[int]] = {}
+        for key, (ms, by, value) in held.items():
+            leaf = self.hasher.position(V["family"], key.encode()) >> 48
+            leaves.setdefault(leaf, []).append(
+                self.hasher.element(V["family"], key.encode(), Version(ms << 16, by), value))
+        key = mapping_key(Session._seed(mock.Mock(link=LINK, number=4, exchanges=0)), 5, 0)
+        factor = key.high << 64 | key.low | 1
+        f, syndromes = field(17), [0] * 8
+        for leaf, own in leaves.items():
+            d = digest(own)
+            power = (d.count & 3) << 15 | (factor * d.sum % 2 ** 128) >> 113
+            for j in range(8):
+                syndromes[j] ^= power
+                power = f.mul(power, leaf + 1)
+        self.expect("session.4.03.listener", b"\x87\0" + pack(syndromes, 17))
+        apple = self.hasher.position(V["family"], b"apple") >> 48
+        self.assertEqual(V["session.4.04.dialer"][-2:], pack([apple << 1], 16))
 
     # -- exchange.md
 
