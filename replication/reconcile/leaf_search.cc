@@ -22,16 +22,16 @@ constexpr double kTooMany = 0.25;
 constexpr double kSingleGroup = 24;
 constexpr double kLeastPerGroup = 16;
 // Standard error of the estimate (see difference_estimate.h).
-constexpr double kEstimateError = 0.25;
+constexpr double kLeafEstimateError = 0.25;
 // After so many passes what is left of the groups counts as found.
-constexpr uint32_t kMaxPasses = 6;
+constexpr uint32_t kMaxSearchPasses = 6;
 constexpr int kParityBuckets = 32;
 
 // Pairs of syndromes a group for the first pass. `mean`: differing leaves.
 uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
-  const double spread = single ? kEstimateError * mean : std::sqrt(mean);
+  const double spread = single ? kLeafEstimateError * mean : std::sqrt(mean);
   const double pairs = prefer == Prefer::kRoundTrips
-                           ? mean * (1 + kEstimateError) + 2 * spread
+                           ? mean * (1 + kLeafEstimateError) + 2 * spread
                            : mean + spread / 2;
   return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1, kMaxSymbolPairs);
 }
@@ -247,7 +247,7 @@ void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
   open_ = std::move(failed);
   ++passes_;
   if (part_ != Part::kDecodes || open_.empty()) return;
-  if (passes_ > kMaxPasses || pairs_ == kMaxSymbolPairs) {
+  if (passes_ > kMaxSearchPasses || pairs_ == kMaxSymbolPairs) {
     for (const OpenGroup& open : open_) TakeWhole(open.group);
     open_.clear();
     return;

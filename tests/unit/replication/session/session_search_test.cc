@@ -12,7 +12,7 @@ namespace {
 
 class SearchTest : public SessionTest {
  protected:
-  static constexpr int kPairs = 20'000;
+  static constexpr int kPairs = 10'000;
 
   SearchTest() {
     for (int i = 0; i < kPairs; ++i) a_.Put(0, absl::StrCat("key", i), "old");
