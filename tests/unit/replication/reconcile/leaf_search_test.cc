@@ -42,6 +42,7 @@ Replicas Differing(uint32_t leaves, size_t differing, uint64_t seed) {
 struct Outcome {
   absl::Status status;
   std::vector<uint32_t> found;
+  double differences = 0;  // elements, as the search expects
   size_t bytes = 0;
   int payloads = 0;
 };
@@ -65,7 +66,9 @@ Outcome Search(const Replicas& replicas, Prefer prefer, uint8_t seed,
     outcome.status = sides[speaker ^ 1].Receive(payload);
     if (!outcome.status.ok()) return outcome;
   }
-  outcome.found = sides[sides[0].done() ? 0 : 1].missing_there();
+  const LeafSearch& decoder = sides[sides[0].done() ? 0 : 1];
+  outcome.found = decoder.missing_there();
+  outcome.differences = decoder.report().estimated_differences;
   return outcome;
 }
 
@@ -82,6 +85,7 @@ TEST_P(LeafSearchTest, FindsLeavesWithAPairMoreOrLess) {
       const Outcome outcome = Search(replicas, GetParam(), seed);
       ASSERT_TRUE(outcome.status.ok()) << outcome.status;
       EXPECT_EQ(outcome.found, List(replicas.differing)) << differing;
+      EXPECT_EQ(outcome.differences, differing);
     }
   }
 }
@@ -113,6 +117,7 @@ TEST_P(LeafSearchTest, FindsMostLeavesOfWhichAPairWasReplaced) {
   const Outcome outcome = Search(replicas, GetParam(), 7);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_GE(outcome.found.size(), changed * 95 / 100);
+  EXPECT_EQ(outcome.differences, 2.0 * outcome.found.size());
   for (const uint32_t leaf : outcome.found) EXPECT_EQ(leaf % 64, 0u);
 }
 
