@@ -266,14 +266,24 @@ bool LeafSearch::TakeGroup(uint32_t group,
     if (closed_[first + one.place]) return false;
   }
   for (const SymbolDifference& one : differences) {
-    const uint32_t leaf = first + one.place;
-    found_.push_back(leaf);
+    const LeafDifference found = Explain(first + one.place, one.value);
+    differences_.push_back(found);
+    found_.push_back(found.leaf);
     // Counts that differ by an odd number come from one element, mostly; equal
     // ones from two, as of a pair that was overwritten.
-    const bool odd = (one.value >> (shape_.bits() - 2) & 1) != 0;
-    report_.estimated_differences += odd ? 1 : 2;
+    report_.estimated_differences += found.count % 2 != 0 ? 1 : 2;
   }
   return true;
+}
+
+LeafDifference LeafSearch::Explain(uint32_t leaf, uint32_t value) const {
+  const int bits = shape_.bits();
+  const uint32_t mine = LeafSymbol(leaves_[leaf], symbol_key_, bits);
+  const uint32_t theirs = mine ^ value;
+  const uint32_t counts = (mine >> (bits - 2)) - (theirs >> (bits - 2));
+  return {.leaf = leaf,
+          .count = static_cast<uint8_t>(counts & 3),
+          .sum = (mine - theirs) & SumMask(bits)};
 }
 
 void LeafSearch::TakeWhole(uint32_t group) {
@@ -321,6 +331,7 @@ absl::Status LeafSearch::TakeRest(std::string_view body) {
 
 void LeafSearch::GiveUp() {
   Cut(/*group_bits=*/0);
+  differences_.clear();
   TakeWhole(0);
   report_.plan = "leaves: all";
   report_.estimated_differences = 0;
@@ -330,6 +341,11 @@ void LeafSearch::GiveUp() {
 void LeafSearch::Finish() {
   if (open_.empty()) {
     std::sort(found_.begin(), found_.end());
+    if (differences_.size() != found_.size()) differences_.clear();
+    std::sort(differences_.begin(), differences_.end(),
+              [](const LeafDifference& a, const LeafDifference& b) {
+                return a.leaf < b.leaf;
+              });
     done_ = true;
     return;
   }

@@ -29,6 +29,13 @@ namespace rocksync {
 inline constexpr uint32_t kLeafSymbolPurpose = 5;
 inline constexpr uint32_t kLeafEstimatePurpose = 6;
 
+// By what a leaf differs, as its symbols tell it: mine minus theirs.
+struct LeafDifference {
+  uint32_t leaf = 0;
+  uint8_t count = 0;  // of elements, mod 4
+  uint32_t sum = 0;   // of keyed sums (leaf_symbols.h)
+};
+
 // Grammar of use: that of an Exchange. Only one side, the one that decodes, is
 // ever done(); it then tells the other what it found, which ends the search
 // there. missing_there() are leaves that differ, whichever side has more there:
@@ -47,6 +54,15 @@ class LeafSearch final : public Exchange {
   bool done() const override { return done_; }
   const std::vector<uint32_t>& missing_there() const override { return found_; }
   const ExchangeReport& report() const override { return report_; }
+
+  // Once done(): by what the leaves of missing_there() differ, in their order;
+  // empty if that is not known of all of them.
+  const std::vector<LeafDifference>& differences() const {
+    return differences_;
+  }
+  // The key and the bits of the symbols.
+  const MappingKey& symbol_key() const { return symbol_key_; }
+  int symbol_bits() const { return shape_.bits(); }
 
  private:
   // A group that has not been decoded.
@@ -71,6 +87,8 @@ class LeafSearch final : public Exchange {
   // Adds the sender's syndromes and mine, and decodes what can be decoded.
   void Decode(std::span<const uint32_t> theirs, uint32_t first);
   bool TakeGroup(uint32_t group, std::span<const SymbolDifference> differences);
+  // `value`: of both sides' symbols, added in the field.
+  LeafDifference Explain(uint32_t leaf, uint32_t value) const;
   // Every leaf of the group that is not closed counts as found.
   void TakeWhole(uint32_t group);
   void GiveUp();
@@ -93,6 +111,7 @@ class LeafSearch final : public Exchange {
   MoreSyndromes more_;    // asked for after the last pass
   std::string outgoing_;  // the payload to send next, if not empty
   bool done_ = false;
+  std::vector<LeafDifference> differences_;
   std::vector<uint32_t> found_;
   ExchangeReport report_;
 };

@@ -14,17 +14,38 @@ namespace rocksync {
 
 inline constexpr int kMinSymbolBits = 8;
 
-// The symbol of a leaf with this digest, 8 <= bits <= 32: the count mod 4 in
+// Symbols are of 8 to 32 bits. Two of them are for the count: sums have the
+// rest.
+constexpr uint32_t SumMask(int bits) {
+  return static_cast<uint32_t>((uint64_t{1} << (bits - 2)) - 1);
+}
+
+// The leading bits - 2 bits of factor * sum mod 2^128, where the factor is the
+// key with its lowest bit set. Of a sum of two it is the sum of theirs, or one
+// more, mod 2^(bits - 2).
+inline uint32_t KeyedSum(const ElementHash& sum, const MappingKey& key,
+                         int bits) {
+  const Uint128 factor = static_cast<Uint128>(key.high) << 64 | key.low | 1;
+  const Uint128 value = static_cast<Uint128>(sum.high) << 64 | sum.low;
+  return static_cast<uint32_t>(factor * value >> (128 - (bits - 2)));
+}
+
+// Whether an element with this keyed sum may be all by which two leaves differ,
+// whose keyed sums differ by `difference`.
+constexpr bool MayBeDifference(uint32_t element, uint32_t difference,
+                               int bits) {
+  return ((difference - element) & SumMask(bits)) <= 1;
+}
+
+// The symbol of a leaf with this digest: the count mod 4 in
 // the two leading bits, so that a pair more or less always shows; below them
-// the leading bits of factor * sum mod 2^128, where the factor is the key with
-// its lowest bit set. Two digests of equal counts have one symbol with
+// the keyed sum. Two digests of equal counts have one symbol with
 // probability of about 2^-(bits - 2).
 inline uint32_t LeafSymbol(const Digest& digest, const MappingKey& key,
                            int bits) {
-  const Uint128 factor = static_cast<Uint128>(key.high) << 64 | key.low | 1;
-  const Uint128 sum = static_cast<Uint128>(digest.high) << 64 | digest.low;
-  const auto top = static_cast<uint32_t>(factor * sum >> (128 - (bits - 2)));
-  return static_cast<uint32_t>(digest.count & 3) << (bits - 2) | top;
+  const uint32_t sum =
+      KeyedSum({.high = digest.high, .low = digest.low}, key, bits);
+  return static_cast<uint32_t>(digest.count & 3) << (bits - 2) | sum;
 }
 
 // A leaf as an element of an estimate: different for different leaves, counts

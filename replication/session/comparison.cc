@@ -6,9 +6,26 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "replication/reconcile/leaf_symbols.h"
+#include "sketch/element/coding.h"
 #include "sketch/element/element.h"
 
 namespace rocksync {
+namespace {
+
+// Ascending.
+std::vector<uint32_t> LeavesToExchange(const FoundHere& found) {
+  std::vector<uint32_t> leaves = found.leaves;
+  for (size_t i = 0; i < found.asked.size(); ++i) {
+    if (i < found.failed.size() && found.failed[i])
+      leaves.push_back(found.asked[i]);
+  }
+  std::sort(leaves.begin(), leaves.end());
+  return leaves;
+}
+
+}  // namespace
 
 Comparison::Comparison(Role role, const PartContext& context,
                        const Hello& hello, ExchangeSeries exchanges,
@@ -36,16 +53,22 @@ Comparison::Comparison(Role role, const PartContext& context,
 bool Comparison::Expects(MessageType type, uint8_t flags) const {
   switch (type) {
     case MessageType::kEqual:
-      return awaiting();
+      return awaiting() && stage_ != Stage::kFindsSaid &&
+             stage_ != Stage::kFailedSaid;
     case MessageType::kAbandon:
-      return stage_ == Stage::kRoundSaid && locating_;
+      return stage_ == Stage::kRoundSaid && !of_all();
     case MessageType::kDiffers:
-      return awaiting() && stage_ != Stage::kTotalSaid;
+      return awaiting() && stage_ != Stage::kTotalSaid && !wide();
     case MessageType::kLocate:
-      return stage_ == Stage::kHelloSaid || stage_ == Stage::kTotalSaid;
+      return stage_ == Stage::kHelloSaid || stage_ == Stage::kTotalSaid ||
+             (stage_ == Stage::kRoundSaid && wide());
     case MessageType::kBatch:
+      if ((flags & kFlagFinds) != 0) {
+        return stage_ == Stage::kFindsSaid || (searching() && locations_ == 1);
+      }
       return stage_ == Stage::kChoosing || stage_ == Stage::kTotalSaid ||
-             stage_ == Stage::kBatchSaid ||  // not so many leaves at once
+             // Not so many leaves at once.
+             stage_ == Stage::kBatchSaid || stage_ == Stage::kFindsSaid ||
              searching();
     case MessageType::kSummary:
       if ((flags & kFlagTotal) != 0) {
@@ -75,7 +98,8 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
     case MessageType::kLocate:
       return ReceiveLocate(body, flags);
     case MessageType::kBatch:
-      return ReceiveBatch(body);
+      return (flags & kFlagFinds) != 0 ? ReceiveFinds(body)
+                                       : ReceiveBatch(body);
     case MessageType::kSummary:
       return ReceiveSummary(body, flags);
     case MessageType::kPass:
@@ -118,7 +142,12 @@ absl::Status Comparison::Build(Turn* turn) {
     exchanges_.Build(turn);
     TakeLeaves();
   }
-  return stage_ == Stage::kChoosing ? Choose(turn) : absl::OkStatus();
+  if (stage_ == Stage::kChoosing) {
+    const absl::Status status = Choose(turn);
+    if (!status.ok() || stage_ != Stage::kRound) return status;
+    return BuildRound(turn);  // all was found already
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Comparison::BuildSecondLook(Turn* turn) {
@@ -143,6 +172,8 @@ absl::Status Comparison::End(EndReason reason) {
 absl::Status Comparison::Answer(Turn* turn) {
   if (stage_ == Stage::kHelloReceived) return AnswerHello(turn);
   if (stage_ == Stage::kBatchReceived) return AnswerBatch(turn);
+  if (stage_ == Stage::kFindsReceived) return AnswerFinds(turn);
+  if (stage_ == Stage::kFailedReceived) return DifferInFinds(turn);
   if (stage_ == Stage::kRoundReceived) return AnswerRound(turn);
   return AnswerTotal(turn);
 }
@@ -183,7 +214,7 @@ absl::Status Comparison::Summarise(Turn* turn) {
   if (!status.ok()) return status;
   Summary summary;
   summary.digest = rounds_ ? rounds_->merged() : total();
-  if (!rounds_ || !locating_) summary.left_out = context_.report->left_out;
+  if (of_all()) summary.left_out = context_.report->left_out;
   uint8_t flags = rounds_ ? 0 : kFlagTotal;
   if (rounds_ && rounds_->unsettled()) flags |= kFlagUnsettled;
   std::string body;
@@ -197,7 +228,7 @@ absl::Status Comparison::ReceiveSummary(std::string_view body, uint8_t flags) {
   Summary summary;
   const absl::Status status = DecodeSummary(body, &summary);
   if (!status.ok()) return status;
-  if (rounds_ && locating_ && summary.left_out > 0) {
+  if (!of_all() && summary.left_out > 0) {
     return Malformed(MessageType::kSummary, "pairs left out of a batch");
   }
   if (searching()) StopSearching();
@@ -209,7 +240,7 @@ absl::Status Comparison::ReceiveSummary(std::string_view body, uint8_t flags) {
 }
 
 absl::Status Comparison::ReceiveEqual(std::string_view body) {
-  const bool of_all = !locating_ || stage_ == Stage::kTotalSaid;
+  const bool of_all = !locating_ || stage_ == Stage::kTotalSaid || wide();
   if (!of_all && !body.empty()) {
     return Malformed(MessageType::kEqual, "too long");
   }
@@ -280,6 +311,7 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
       DecodeCount(MessageType::kLocate, body, &peer_total_);
   if (!status.ok()) return status;
   locating_ = true;
+  if (rounds_) CloseWideRounds();
   ++locations_;
   if (!everything) {
     BeginExchange(Role::kResponder);
@@ -306,6 +338,7 @@ void Comparison::TakeLeaves() {
   std::optional<Candidates> leaves = exchanges_.TakeCandidates();
   if (!leaves) return;
   if (searching_) {
+    if (locations_ == 1) differences_ = std::move(leaves->by_leaf);
     location_.FoundLeaves(std::move(leaves->missing_there),
                           leaves->differences);
   } else {
@@ -320,6 +353,152 @@ void Comparison::StopSearching() {
   stage_ = Stage::kChoosing;
 }
 
+// --- The whole set, of which a search has found what differs ----------------
+
+// Nothing, if an exchange had to tell of more elements than fit into memory.
+absl::Status Comparison::ProposeFinds(
+    const std::vector<LeafDifference>& differences, bool* proposed,
+    Turn* turn) {
+  const SymbolKey& key = exchanges_.symbol_key();
+  absl::StatusOr<Finds> finds = MakeFinds(snapshot_.ForRound(nullptr, 0),
+                                          location_.leaves(), key, differences);
+  if (!finds.ok()) return finds.status();
+  FindsHead head;
+  found_ = {.elements = std::move(finds->mine)};
+  for (const LeafDifference& one : finds->unknown) {
+    head.unknown.push_back(one.leaf);
+    head.elements += location_.leaves()[one.leaf].count;
+  }
+  if (TooLarge(head.elements)) return absl::OkStatus();
+  head.expected = finds->expected();
+  expected_ = static_cast<double>(head.expected);
+  for (const LeafDifference& one : finds->asked) {
+    // Theirs minus mine.
+    head.asked.push_back({one.leaf, -one.sum & SumMask(key.bits)});
+    found_.asked.push_back(one.leaf);
+  }
+  std::string body;
+  EncodeFinds(head, key.bits, &body);
+  turn->Add(MessageType::kBatch, body, kFlagFinds);
+  *proposed = true;
+  found_.leaves = std::move(head.unknown);
+  stage_ = Stage::kFindsSaid;
+  return found_.leaves.empty() ? BeginFoundRound() : absl::OkStatus();
+}
+
+absl::Status Comparison::ReceiveFinds(std::string_view body) {
+  if (stage_ == Stage::kFindsSaid) return ReceiveFailed(body);
+  FindsHead head;
+  StopSearching();
+  absl::Status status = DecodeFinds(body, exchanges_.symbol_key().bits, &head);
+  if (!status.ok()) return status;
+  const uint32_t leaf_count = location_.leaf_count();
+  if ((!head.unknown.empty() && head.unknown.back() >= leaf_count) ||
+      (!head.asked.empty() && head.asked.back().leaf >= leaf_count)) {
+    return Malformed(MessageType::kBatch, "leaves out of range");
+  }
+  found_ = {.leaves = std::move(head.unknown)};
+  peer_found_ = std::min<uint64_t>(head.elements, kMaxExchangeElements);
+  expected_ = static_cast<double>(
+      std::min<uint64_t>(head.expected, kMaxExchangeElements));
+  status = LookUp(head.asked);
+  if (!status.ok()) return status;
+  if (found_.leaves.empty()) return BeginFoundRound();
+  stage_ = Stage::kFindsReceived;
+  return absl::OkStatus();
+}
+
+// What is not found joins the exchange, if there is one. Else it is left to the
+// comparison that follows.
+absl::Status Comparison::LookUp(const std::vector<FindsHead::Question>& asked) {
+  const bool exchange = !found_.leaves.empty();
+  for (const FindsHead::Question& one : asked) {
+    const absl::StatusOr<std::optional<PlacedElement>> element =
+        FindInLeaf(snapshot_.ForRound(nullptr, 0), one.leaf,
+                   exchanges_.symbol_key(), one.sum);
+    if (!element.ok()) return element.status();
+    if (element->has_value()) found_.elements.push_back(**element);
+    found_.asked.push_back(one.leaf);
+    found_.failed.push_back(exchange && !element->has_value());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::AnswerFinds(Turn* turn) {
+  const std::vector<uint32_t> leaves = LeavesToExchange(found_);
+  const uint64_t mine = location_.Sum(leaves).count;
+  if (TooLarge(mine) || TooLarge(peer_found_)) {
+    leaves_ = location_.Narrow(leaves, peer_found_,
+                               context_.options->max_batch_elements);
+    found_ = {};
+    expected_ = 0;
+    Propose(turn);
+    return absl::OkStatus();
+  }
+  if (leaves.size() == found_.leaves.size()) return DifferInFinds(turn);
+  // The peer cannot know the leaves of the exchange, nor I its elements there.
+  std::string body;
+  EncodeCount(mine, &body);
+  EncodeFailed(found_.failed, &body);
+  turn->Add(MessageType::kBatch, body, kFlagFinds);
+  stage_ = Stage::kFailedSaid;
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::ReceiveFailed(std::string_view body) {
+  if (!GetVarint64(&body, &peer_found_)) {
+    return Malformed(MessageType::kBatch, "no count");
+  }
+  const absl::Status status =
+      DecodeFailed(body, found_.asked.size(), &found_.failed);
+  if (!status.ok()) return status;
+  for (const bool failed : found_.failed) expected_ += failed ? 1 : 0;
+  stage_ = Stage::kFailedReceived;
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::DifferInFinds(Turn* turn) {
+  const std::vector<uint32_t> leaves = LeavesToExchange(found_);
+  if (TooLarge(location_.Sum(leaves).count / 4)) {
+    return absl::ResourceExhaustedError(
+        "the peer compares too many elements at once; set max_batch_elements "
+        "alike on both sides");
+  }
+  OpenWideRounds(leaves);
+  exchanges_.Expect(expected_);
+  return rounds_->Differ(peer_found_, turn);
+}
+
+void Comparison::OpenWideRounds(std::vector<uint32_t> leaves) {
+  leaves_ = std::move(leaves);
+  OpenRounds();
+  rounds_->Widen(total(), peer_total_, std::exchange(found_, {}).elements);
+  stage_ = Stage::kRound;
+}
+
+absl::Status Comparison::BeginFoundRound() {
+  OpenWideRounds({});
+  return rounds_->BeginFound();
+}
+
+absl::Status Comparison::AnswerWideRound(Turn* turn) {
+  if (rounds_->Decide(peer_digest_, peer_unsettled_) ==
+      Rounds::Answer::kEqual) {
+    return SayEqual(turn);
+  }
+  CloseWideRounds();
+  if (snapshot_.Expired()) return End(EndReason::kExpired);
+  Locate(turn);
+  return absl::OkStatus();
+}
+
+// Some leaves differ still: they are searched for in what is merged by now.
+void Comparison::CloseWideRounds() {
+  location_.Merge(rounds_->Changes());
+  leaves_.clear();
+  rounds_.reset();
+}
+
 // --- Batches of leaves ------------------------------------------------------
 
 absl::Status Comparison::Choose(Turn* turn) {
@@ -327,6 +506,12 @@ absl::Status Comparison::Choose(Turn* turn) {
   // where they differ would expire one after the other.
   if (snapshot_.Expired() && context_.report->batches > 0) {
     return End(EndReason::kExpired);
+  }
+  if (!differences_.empty()) {
+    bool proposed = false;
+    const absl::Status status =
+        ProposeFinds(std::exchange(differences_, {}), &proposed, turn);
+    if (!status.ok() || proposed) return status;
   }
   leaves_ = NextBatch();
   if (leaves_.empty()) return Summarise(turn);
@@ -348,6 +533,7 @@ absl::Status Comparison::ReceiveBatch(std::string_view body) {
   BatchHead head;
   const absl::Status status = DecodeBatch(body, &head);
   if (!status.ok()) return status;
+  if (stage_ == Stage::kFindsSaid) found_ = {};
   if (stage_ == Stage::kBatchSaid && head.leaves.size() >= leaves_.size()) {
     return Malformed(MessageType::kBatch, "not narrower than the one proposed");
   }
@@ -388,10 +574,18 @@ absl::Status Comparison::AnswerBatch(Turn* turn) {
 }
 
 absl::Status Comparison::ReceiveDiffers(std::string_view body) {
+  uint64_t peer_count = 0;
+  const absl::Status status =
+      DecodeCount(MessageType::kDiffers, body, &peer_count);
+  if (!status.ok()) return status;
   if (stage_ == Stage::kHelloSaid) leaves_ = location_.AllLeaves();
-  if (stage_ != Stage::kRoundSaid) OpenRounds();
+  if (stage_ == Stage::kFindsSaid || stage_ == Stage::kFailedSaid) {
+    OpenWideRounds(LeavesToExchange(found_));
+  } else if (stage_ != Stage::kRoundSaid) {
+    OpenRounds();
+  }
   stage_ = Stage::kRound;
-  return rounds_->ReceiveDiffers(body);
+  return rounds_->ReceiveDiffers(peer_count);
 }
 
 absl::Status Comparison::Differ(Turn* turn) {
@@ -405,7 +599,7 @@ void Comparison::OpenRounds() {
                                 .snapshot = &snapshot_,
                                 .exchanges = &exchanges_,
                                 .verify = &verify_},
-                  leaves_);
+                  leaves_, &location_.changes());
 }
 
 absl::Status Comparison::BuildRound(Turn* turn) {
@@ -416,6 +610,7 @@ absl::Status Comparison::BuildRound(Turn* turn) {
 }
 
 absl::Status Comparison::AnswerRound(Turn* turn) {
+  if (wide()) return AnswerWideRound(turn);
   switch (rounds_->Decide(peer_digest_, peer_unsettled_)) {
     case Rounds::Answer::kEqual:
       if (!locating_) return SayEqual(turn);

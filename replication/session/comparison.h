@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/session/exchange_series.h"
+#include "replication/session/finds.h"
 #include "replication/session/listing.h"
 #include "replication/session/location.h"
 #include "replication/session/messages.h"
@@ -27,6 +28,14 @@ namespace rocksync {
 // Grammar of use, once Hello was said or received:
 //   ( Build | Receive* EndTurn )* until over()
 // A second look (VerifyTask) summarises nothing: its keys are listed at once.
+// What one side knows by finds, its own or the peer's.
+struct FoundHere {
+  std::vector<PlacedElement> elements = {};  // the peer lacks them
+  std::vector<uint32_t> leaves = {};         // an exchange has to tell
+  std::vector<uint32_t> asked = {};
+  std::vector<bool> failed = {};  // of `asked`: the exchange has to, too
+};
+
 class Comparison {
  public:
   // `hello`: of the initiator.
@@ -46,6 +55,8 @@ class Comparison {
   // The peer summarised, and it is for this side to answer.
   bool answering() const {
     return stage_ == Stage::kHelloReceived || stage_ == Stage::kBatchReceived ||
+           stage_ == Stage::kFindsReceived ||
+           stage_ == Stage::kFailedReceived ||
            stage_ == Stage::kRoundReceived || stage_ == Stage::kTotalReceived;
   }
   // After Build: nothing is left to send but answers to what comes.
@@ -64,6 +75,10 @@ class Comparison {
     kChoosing,  // the side that has the turn proposes the next batch
     kBatchSaid,
     kBatchReceived,
+    kFindsSaid,  // the batch is the whole set: finds.h
+    kFindsReceived,
+    kFailedSaid,  // these elements I do not find
+    kFailedReceived,
     kRound,  // of the batch, which may be of all leaves and is known to differ
     kRoundSaid,
     kRoundReceived,
@@ -92,6 +107,20 @@ class Comparison {
   // The peer says which leaves it has found, or that there are none.
   void StopSearching();
 
+  // The whole set as a batch, of which a search has found what differs.
+  absl::Status ProposeFinds(const std::vector<LeafDifference>& differences,
+                            bool* proposed, Turn* turn);
+  absl::Status ReceiveFinds(std::string_view body);
+  absl::Status LookUp(const std::vector<FindsHead::Question>& asked);
+  absl::Status AnswerFinds(Turn* turn);
+  absl::Status ReceiveFailed(std::string_view body);
+  absl::Status DifferInFinds(Turn* turn);
+  void OpenWideRounds(std::vector<uint32_t> leaves);
+  absl::Status BeginFoundRound();
+  absl::Status AnswerWideRound(Turn* turn);
+  void CloseWideRounds();
+  bool wide() const { return rounds_ && rounds_->wide(); }
+
   // Batches of them.
   absl::Status Choose(Turn* turn);
   void Propose(Turn* turn);
@@ -115,8 +144,11 @@ class Comparison {
 
   bool awaiting() const {
     return stage_ == Stage::kHelloSaid || stage_ == Stage::kBatchSaid ||
+           stage_ == Stage::kFindsSaid || stage_ == Stage::kFailedSaid ||
            stage_ == Stage::kRoundSaid || stage_ == Stage::kTotalSaid;
   }
+  // Of what a summary or an answer to it is now.
+  bool of_all() const { return !locating_ || !rounds_ || wide(); }
   bool searching() const { return searching_ && stage_ == Stage::kLocating; }
   bool exchanging() const {
     return rounds_ ? rounds_->exchanging() : stage_ == Stage::kLocating;
@@ -142,8 +174,11 @@ class Comparison {
   uint64_t peer_total_ = 0;      // of its elements
   bool locating_ = false;        // in batches of leaves, not all leaves at once
   uint32_t locations_ = 0;
-  bool searching_ = false;        // while locating: not by elements
-  bool abandoned_ = false;        // some batch differs for good
+  bool searching_ = false;                   // while locating: not by elements
+  bool abandoned_ = false;                   // some batch differs for good
+  std::vector<LeafDifference> differences_;  // of the first search, if known
+  FoundHere found_;               // between finds and the answer to them
+  uint64_t peer_found_ = 0;       // the peer's elements in the leaves of found_
   std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
   double expected_ = 0;           // elements that differ there, 0: unknown
   std::optional<Rounds> rounds_;  // of the batch, once it is known to differ

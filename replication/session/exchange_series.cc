@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "replication/reconcile/leaf_search.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 
@@ -28,7 +27,7 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
                            uint64_t peer_count, bool again) {
   const double expected = std::exchange(expected_, 0);
   if (mine.empty() || peer_count == 0) {  // both sides know the answer
-    known_.emplace(Candidates{std::vector<uint32_t>(mine.size()), true, 0});
+    known_.emplace(Candidates{std::vector<uint32_t>(mine.size()), true, 0, {}});
     std::iota(known_->missing_there.begin(), known_->missing_there.end(), 0);
     return;
   }
@@ -43,13 +42,22 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
 void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
                                  const std::vector<bool>& closed) {
   ++report_->rounds;
-  exchange_ = std::make_unique<LeafSearch>(
+  auto search = std::make_unique<LeafSearch>(
       role, options_.prefer, ExchangeSeed(seed_, begun_++), leaves, closed);
+  search_ = search.get();
+  exchange_ = std::move(search);
 }
 
 void ExchangeSeries::Stop() {
+  EndSearch();
   Explain(exchange_->report());
   exchange_.reset();
+}
+
+void ExchangeSeries::EndSearch() {
+  if (search_ == nullptr) return;
+  symbol_key_ = {search_->symbol_key(), search_->symbol_bits()};
+  search_ = nullptr;
 }
 
 absl::Status ExchangeSeries::Receive(std::string_view payload) {
@@ -67,12 +75,15 @@ void ExchangeSeries::Build(Turn* turn) {
 std::optional<Candidates> ExchangeSeries::TakeCandidates() {
   if (known_) return std::exchange(known_, std::nullopt);
   if (!exchange_->done()) return std::nullopt;
+  std::vector<LeafDifference> by_leaf;
+  if (search_ != nullptr) by_leaf = search_->differences();
+  EndSearch();
   const std::unique_ptr<Exchange> exchange = std::move(exchange_);
   const ExchangeReport& report = exchange->report();
   expected_left_ = report.expected_left;
   Explain(report);
   return Candidates{exchange->missing_there(), report.finish_bytes > 0,
-                    report.estimated_differences};
+                    report.estimated_differences, std::move(by_leaf)};
 }
 
 void ExchangeSeries::Explain(const ExchangeReport& report) {

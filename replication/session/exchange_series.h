@@ -13,6 +13,8 @@
 
 #include "absl/status/status.h"
 #include "replication/reconcile/exchange.h"
+#include "replication/reconcile/leaf_search.h"
+#include "replication/reconcile/leaf_symbols.h"
 #include "replication/session/session.h"
 #include "replication/session/turn.h"
 #include "sketch/element/digest.h"
@@ -24,12 +26,19 @@ namespace rocksync {
 // The mapping seed of a session's exchange of this number, from 0.
 MappingSeed ExchangeSeed(const SessionSeed& seed, uint64_t exchange);
 
+// How a search makes symbols of leaves (leaf_symbols.h).
+struct SymbolKey {
+  MappingKey key;
+  int bits = kMinSymbolBits;
+};
+
 // What an exchange found: ordinals of this side's elements that the peer lacks,
 // or probably lacks.
 struct Candidates {
   std::vector<uint32_t> missing_there;
   bool exact = false;      // nothing is hidden and nothing in vain
   double differences = 0;  // of a search: elements in these leaves, if known
+  std::vector<LeafDifference> by_leaf;  // of a search, if known
 };
 
 // Grammar of use:
@@ -59,9 +68,13 @@ class ExchangeSeries {
   std::optional<Candidates> TakeCandidates();
   // The peer has found the leaves.
   void Stop();
+  // Of the latest search, which has ended.
+  const SymbolKey& symbol_key() const { return symbol_key_; }
 
  private:
   void Explain(const ExchangeReport& report);
+  // Keeps what outlives the search that has ended.
+  void EndSearch();
 
   const ExchangeOptions options_;
   const SessionSeed seed_;
@@ -70,6 +83,8 @@ class ExchangeSeries {
   double expected_ = 0;       // see Expect
   double expected_left_ = 0;  // differences the last one may have hidden
   std::unique_ptr<Exchange> exchange_;
+  LeafSearch* search_ = nullptr;  // if exchange_ is one
+  SymbolKey symbol_key_;
   std::optional<Candidates> known_;  // without an exchange
 };
 

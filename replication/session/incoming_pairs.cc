@@ -113,7 +113,9 @@ absl::Status IncomingPairs::Take(Pair pair, std::optional<uint32_t> own) {
   context_.report->key_bytes += pair.key.size();
   context_.report->value_bytes += pair.value.size();
   pairs_bytes_ += pair.key.size() + pair.value.size();
-  taken_.push_back({own, context_.storage->HashOf(pair)});
+  taken_.push_back({own,
+                    {context_.storage->PositionOf(pair.family, pair.key),
+                     context_.storage->HashOf(pair)}});
   pairs_.push_back(std::move(pair));
   if (pairs_bytes_ < kBatchBytes && pairs_.size() < kBatchPairs) {
     return absl::OkStatus();
@@ -153,7 +155,7 @@ absl::Status IncomingPairs::Apply() {
     ++(outcomes[i] == ApplyOutcome::kApplied
            ? context_.report->pairs_applied
            : context_.report->pairs_superseded);
-    context_.batch->Gain(taken_[i].hash);
+    context_.batch->Gain(taken_[i].element);
     if (taken_[i].own) {
       context_.batch->Remove(*taken_[i].own);
     } else {

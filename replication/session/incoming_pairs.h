@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "replication/session/leaf_batch.h"
 #include "replication/session/pair_coding.h"
 #include "replication/session/round_work.h"
 #include "replication/session/session.h"
@@ -72,7 +73,7 @@ class IncomingPairs {
 
   struct Taken {
     std::optional<uint32_t> own;
-    ElementHash hash;
+    PlacedElement element;
   };
 
   const RoundContext context_;

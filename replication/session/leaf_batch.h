@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,6 +32,19 @@ class LeafSet {
   std::vector<bool> bits_;
 };
 
+// An element with its place in the index.
+struct PlacedElement {
+  uint64_t position = 0;
+  ElementHash hash;
+};
+
+// What a batch has changed in the merged set, for batches that come after it
+// over the same leaves.
+struct MergedChanges {
+  std::vector<PlacedElement> gained;
+  std::vector<PlacedElement> removed;
+};
+
 // Elements have ordinals: first those of the snapshot in order of position,
 // then those gained. An element gained is known to the peer, so it is part of
 // the set but never offered. 25 bytes an element.
@@ -38,11 +52,20 @@ class LeafSet {
 // Ordinals are stable between calls of Compact, and so are the hashes.
 class LeafBatch {
  public:
-  // Reads the leaves (ascending) from the snapshot. Cancelled if `cancelled`
-  // turns true; ResourceExhausted if there is more than an exchange takes.
+  // Reads the leaves (ascending) from the snapshot, but for what `changes` say.
+  // Cancelled if `cancelled` turns true; ResourceExhausted if there is more
+  // than an exchange takes.
   static absl::StatusOr<LeafBatch> Load(const StorageSnapshot& snapshot,
                                         std::vector<uint32_t> leaves,
+                                        const MergedChanges& changes,
                                         const std::function<bool()>& cancelled);
+
+  // From now on the batch is the whole set, of this digest, though the elements
+  // of other leaves are not read: an exchange does not compare them, and those
+  // that matter are inserted. For one round.
+  void Widen(const Digest& total);
+  // An element of the snapshot in such a batch: its ordinal.
+  uint32_t Insert(const PlacedElement& element);
 
   bool Covers(uint64_t position) const;
 
@@ -50,11 +73,13 @@ class LeafBatch {
   const Digest& merged() const { return merged_; }
 
   // What an exchange compares: the merged set as of the last Compact.
-  std::span<const ElementHash> hashes() const { return hashes_; }
+  std::span<const ElementHash> hashes() const {
+    return wide_ ? std::span(hashes_).first(read_) : std::span(hashes_);
+  }
 
-  // The ordinal of an element of the snapshot.
-  std::optional<uint32_t> Find(uint64_t position,
-                               const ElementHash& hash) const;
+  // The ordinal of an element of the snapshot, which is inserted if it was not
+  // read.
+  std::optional<uint32_t> Find(uint64_t position, const ElementHash& hash);
   uint64_t PositionAt(uint32_t ordinal) const { return positions_[ordinal]; }
   const ElementHash& HashAt(uint32_t ordinal) const { return hashes_[ordinal]; }
 
@@ -67,8 +92,10 @@ class LeafBatch {
   void Settle(uint32_t ordinal);
 
   // The merged set gains an element, or loses one of the snapshot (once).
-  void Gain(const ElementHash& hash);
+  void Gain(const PlacedElement& element);
   void Remove(uint32_t ordinal);
+  // All that Gain and Remove did to a batch that was not compacted since.
+  MergedChanges Changes() const;
 
   // Makes hashes() the merged set. Ordinals change.
   void Compact();
@@ -82,7 +109,10 @@ class LeafBatch {
   std::vector<ElementHash> hashes_;
   std::vector<State> state_;
   size_t own_ = 0;
-  std::vector<ElementHash> gained_;
+  bool wide_ = false;
+  size_t read_ = 0;  // of a wide batch: elements of leaves_
+  std::unordered_multimap<uint64_t, uint32_t> inserted_;  // by position
+  std::vector<PlacedElement> gained_;
   Digest merged_;
 };
 

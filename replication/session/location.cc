@@ -1,8 +1,10 @@
 #include "replication/session/location.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
@@ -109,6 +111,21 @@ void Location::Settle(const std::vector<uint32_t>& leaves,
   total_ -= Sum(leaves);
   total_ += merged;
   for (const uint32_t leaf : leaves) settled_.Insert(leaf);
+}
+
+void Location::Merge(MergedChanges changes) {
+  changes_ = std::move(changes);
+  changed_leaves_.assign(leaves_.begin(), leaves_.end());
+  const int leaf_bits = std::countr_zero(leaves_.size());
+  leaves_ = changed_leaves_;
+  for (const PlacedElement& one : changes_.gained) {
+    changed_leaves_[LeafOf(one.position, leaf_bits)].Add(one.hash);
+    total_.Add(one.hash);
+  }
+  for (const PlacedElement& one : changes_.removed) {
+    changed_leaves_[LeafOf(one.position, leaf_bits)].Remove(one.hash);
+    total_.Remove(one.hash);
+  }
 }
 
 }  // namespace rocksync

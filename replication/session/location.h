@@ -27,7 +27,8 @@ class Location {
   // `leaves`: the digests of the snapshot, which must outlive it.
   explicit Location(std::span<const Digest> leaves);
 
-  // The whole set: settled leaves as merged, the others as of the snapshot.
+  // The whole set: settled leaves as merged, the others as of the snapshot and
+  // changes().
   const Digest& total() const { return total_; }
   uint32_t leaf_count() const { return static_cast<uint32_t>(leaves_.size()); }
   bool IsSettled(uint32_t leaf) const { return settled_.Contains(leaf); }
@@ -70,9 +71,15 @@ class Location {
 
   // The leaves of a batch are done; `merged` is what they hold now.
   void Settle(const std::vector<uint32_t>& leaves, const Digest& merged);
+  // A batch of the whole set is over, and some leaves still differ. They are
+  // compared again as changed.
+  void Merge(MergedChanges changes);
+  const MergedChanges& changes() const { return changes_; }
 
  private:
   std::span<const Digest> leaves_;
+  MergedChanges changes_;
+  std::vector<Digest> changed_leaves_;  // leaves_, once there are changes
   Digest total_;
   LeafSet settled_;
   std::vector<uint32_t> found_;  // ascending

@@ -74,6 +74,9 @@ inline constexpr uint8_t kFlagHelloExtended = 0x40;
 inline constexpr uint8_t kFlagEverything = 0x20;
 // Leaves are searched for (leaf_search.h), rather than exchanged as elements.
 inline constexpr uint8_t kFlagSearch = 0x40;
+// Flag of kBatch: the whole set, of which a search has found the elements that
+// differ, or their leaves (finds.h).
+inline constexpr uint8_t kFlagFinds = 0x20;
 // Flag of kSummary: of the whole set, not of the leaf batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
 // Flag of kSummary: I refused or could not read a pair of this leaf batch.

@@ -1,6 +1,8 @@
 #include "replication/session/rounds.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -18,6 +20,11 @@ constexpr uint32_t kMaxIdleRounds = 20;
 
 // --- How a round begins -----------------------------------------------------
 
+void Rounds::Widen(const Digest& total, uint64_t peer_total,
+                   std::vector<PlacedElement> found) {
+  found_.emplace(Found{total, peer_total, std::move(found)});
+}
+
 absl::Status Rounds::Differ(uint64_t peer_count, Turn* turn) {
   if (peer_count > kMaxExchangeElements) {
     return absl::ResourceExhaustedError("the peer's part is too large");
@@ -31,18 +38,23 @@ absl::Status Rounds::Differ(uint64_t peer_count, Turn* turn) {
   return absl::OkStatus();
 }
 
-absl::Status Rounds::ReceiveDiffers(std::string_view body) {
-  uint64_t peer_count = 0;
-  absl::Status status = DecodeCount(MessageType::kDiffers, body, &peer_count);
-  if (!status.ok()) return status;
+absl::Status Rounds::ReceiveDiffers(uint64_t peer_count) {
   if (peer_count / 4 > context_.part.options->max_batch_elements) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the peer compares ", peer_count,
         " elements at once; set max_batch_elements alike on both sides"));
   }
-  status = Prepare();
+  const absl::Status status = Prepare();
   if (status.ok()) BeginExchange(Role::kResponder, peer_count);
   return status;
+}
+
+absl::Status Rounds::BeginFound() {
+  const absl::Status status = Prepare();
+  if (!status.ok()) return status;
+  ++rounds_;
+  BeginWork({.missing_there = {}, .exact = true, .by_leaf = {}});
+  return absl::OkStatus();
 }
 
 absl::Status Rounds::Prepare() {
@@ -52,11 +64,16 @@ absl::Status Rounds::Prepare() {
   }
   absl::StatusOr<LeafBatch> batch =
       LeafBatch::Load(context_.snapshot->storage(), std::move(leaves_),
-                      context_.part.session->cancelled);
+                      *changes_, context_.part.session->cancelled);
   if (!batch.ok()) return batch.status();
   batch_ = *std::move(batch);
   context_.part.report->elements_compared += batch_.hashes().size();
   ++context_.part.report->batches;
+  if (!found_) return absl::OkStatus();
+  batch_.Widen(found_->total);
+  for (const PlacedElement& one : found_->elements) {
+    found_ordinals_.push_back(batch_.Insert(one));
+  }
   return absl::OkStatus();
 }
 
@@ -72,16 +89,31 @@ void Rounds::BeginExchange(Role role, uint64_t peer_count) {
 // Once the exchange is done.
 void Rounds::BeginWork() {
   std::optional<Candidates> candidates = context_.exchanges->TakeCandidates();
-  if (!candidates) return;
-  const RoundContext round = context_.snapshot->ForRound(&batch_, peer_count_);
+  if (candidates) BeginWork(*std::move(candidates));
+}
+
+void Rounds::BeginWork(Candidates candidates) {
+  AddFound(&candidates);
+  const RoundContext round = context_.snapshot->ForRound(
+      &batch_, found_ ? found_->peer_total : peer_count_);
   if (context_.part.report->verifying) {
     work_ = std::make_unique<Listing>(round, context_.verify,
-                                      std::move(candidates->missing_there));
+                                      std::move(candidates.missing_there));
   } else {
     work_ = std::make_unique<Shipping>(round, context_.part.options,
-                                       *std::move(candidates));
+                                       std::move(candidates));
   }
   exchanging_ = false;
+}
+
+void Rounds::AddFound(Candidates* candidates) const {
+  if (found_ordinals_.empty()) return;
+  std::vector<uint32_t>& all = candidates->missing_there;
+  all.insert(all.end(), found_ordinals_.begin(), found_ordinals_.end());
+  std::sort(all.begin(), all.end(), [this](uint32_t a, uint32_t b) {
+    return std::pair(batch_.PositionAt(a), a) <
+           std::pair(batch_.PositionAt(b), b);
+  });
 }
 
 // --- Within a round ---------------------------------------------------------

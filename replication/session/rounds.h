@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,15 +49,25 @@ class Rounds {
     kExpired,
   };
 
-  // `leaves`: ascending.
-  Rounds(const RoundsContext& context, std::vector<uint32_t> leaves)
-      : context_(context), leaves_(std::move(leaves)) {}
+  // `leaves`: ascending, as changed by `changes`, which must outlive it.
+  Rounds(const RoundsContext& context, std::vector<uint32_t> leaves,
+         const MergedChanges* changes)
+      : context_(context), leaves_(std::move(leaves)), changes_(changes) {}
+
+  // Before the first round: the batch is the whole set, of this digest, and of
+  // `peer_total` elements at the peer. An exchange, if there is one, compares
+  // the leaves; the peer lacks `found`. For one round, whatever Decide says.
+  void Widen(const Digest& total, uint64_t peer_total,
+             std::vector<PlacedElement> found);
+  bool wide() const { return found_.has_value(); }
 
   // Begins a round and says so. The peer has `peer_count` elements in the
   // batch.
   absl::Status Differ(uint64_t peer_count, Turn* turn);
-  // The peer begins one.
-  absl::Status ReceiveDiffers(std::string_view body);
+  // The peer, which has `peer_count` elements in the batch, begins one.
+  absl::Status ReceiveDiffers(uint64_t peer_count);
+  // Both sides begin a round without an exchange: all is found.
+  absl::Status BeginFound();
 
   // kPayload while exchanging(), else what RoundWork takes.
   absl::Status Receive(MessageType type, std::string_view body);
@@ -68,6 +79,8 @@ class Rounds {
   const RoundWork* work() const { return work_.get(); }
   // After Build.
   bool complete() const { return work_ && work_->complete(); }
+  // Once a wide batch is over.
+  MergedChanges Changes() const { return batch_.Changes(); }
   void EndRound();
 
   // What this side holds in the batch by now, once a round has begun.
@@ -79,11 +92,22 @@ class Rounds {
 
  private:
   absl::Status Prepare();
+  // The elements found join the candidates, all in order of position.
+  void AddFound(Candidates* candidates) const;
   void BeginExchange(Role role, uint64_t peer_count);
   void BeginWork();
+  void BeginWork(Candidates candidates);
 
   const RoundsContext context_;
   std::vector<uint32_t> leaves_;  // until the first round reads them
+  const MergedChanges* changes_;
+  struct Found {
+    Digest total;
+    uint64_t peer_total = 0;
+    std::vector<PlacedElement> elements;
+  };
+  std::optional<Found> found_;  // of a wide batch
+  std::vector<uint32_t> found_ordinals_;
   LeafBatch batch_;
   bool exchanging_ = false;
   uint64_t peer_count_ = 0;  // in the round that runs

@@ -33,6 +33,8 @@ uint8_t KnownFlags(MessageType type) {
       return kFlagPreferRoundTrips | kFlagHelloExtended;
     case MessageType::kLocate:
       return kFlagEverything | kFlagSearch;
+    case MessageType::kBatch:
+      return kFlagFinds;
     case MessageType::kSummary:
       return kFlagTotal | kFlagUnsettled;
     default:

@@ -28,7 +28,7 @@ class WrongDigestsTest : public TroubleTest {
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
     std::vector<uint32_t> leaves((*snapshot)->LeafDigests().size());
     std::iota(leaves.begin(), leaves.end(), 0);
-    const auto batch = LeafBatch::Load(**snapshot, leaves, {});
+    const auto batch = LeafBatch::Load(**snapshot, leaves, {}, {});
     ASSERT_TRUE(batch.ok()) << batch.status();
   }
 };
@@ -63,7 +63,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfAFamilyThatIsDroppedMeanwhile) {
   ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
   const uint32_t leaf =
       LeafOf(indexed()->reader().hasher().Position("a", "key"));
-  const auto batch = LeafBatch::Load(**snapshot, {leaf}, {});
+  const auto batch = LeafBatch::Load(**snapshot, {leaf}, {}, {});
   ASSERT_TRUE(batch.ok()) << batch.status();
   EXPECT_EQ(batch->merged().count, 1u);
   EXPECT_EQ(Noticed(), 0u);
@@ -102,7 +102,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfFamiliesThatComeAndGo) {
     if (!snapshot.ok()) continue;
     std::vector<uint32_t> leaves((*snapshot)->LeafDigests().size());
     std::iota(leaves.begin(), leaves.end(), 0);
-    EXPECT_TRUE(LeafBatch::Load(**snapshot, leaves, {}).ok());
+    EXPECT_TRUE(LeafBatch::Load(**snapshot, leaves, {}, {}).ok());
   }
   families.join();
   scrubs.join();

@@ -249,11 +249,11 @@ TEST_F(SessionTest, AFailedApplyEndsTheSessionAndLosesNothing) {
 TEST_F(SessionTest, AnOldSnapshotEndsUnprovenAndTheNextSessionGoesOn) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
-  for (int i = 0; i < 1000; ++i) a.Put(0, absl::StrCat(i), "value");
+  for (int i = 0; i < 100'000; ++i) a.Put(0, absl::StrCat(i), "value");
   uint64_t now = 0;
   SessionRunOptions options;
-  options.initiator.max_batch_elements = 50;
-  options.responder.max_batch_elements = 50;
+  options.initiator.max_batch_elements = 8000;
+  options.responder.max_batch_elements = 8000;
   options.now_ms = [&now] { return now; };
   options.between_turns = [&now] { now += 20'000; };
   int sessions = 0;

@@ -1,0 +1,167 @@
+#include "replication/session/finds.h"
+
+#include <algorithm>
+
+#include "replication/reconcile/leaf_symbols.h"
+#include "replication/session/messages.h"
+#include "replication/session/storage_view.h"
+#include "sketch/element/bit_stream.h"
+#include "sketch/element/coding.h"
+#include "sketch/pinsketch/gap_coding.h"
+
+namespace rocksync {
+namespace {
+
+// Whether a keyed sum of so many bits tells the elements of a leaf apart: not,
+// if more than one would fit by chance.
+bool Tells(uint64_t elements, int bits) {
+  return 2 * elements <= uint64_t{SumMask(bits)};
+}
+
+// What counts differ by, mod 4.
+constexpr uint8_t kOneMoreHere = 1;
+constexpr uint8_t kOneMoreThere = 3;
+
+absl::Status BadFinds(std::string_view what) {
+  return Malformed(MessageType::kBatch, what);
+}
+
+}  // namespace
+
+uint64_t Finds::expected() const {
+  uint64_t elements = 0;
+  for (const LeafDifference& one : unknown) {
+    elements += one.count % 2 != 0 ? 1 : 2;
+  }
+  return elements;
+}
+
+absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
+    const RoundContext& context, uint32_t leaf, const SymbolKey& key,
+    uint32_t sum) {
+  if (context.Cancelled()) {
+    return absl::CancelledError("stopped while reading the index");
+  }
+  PlacedElement found;
+  uint32_t fitting = 0;
+  const absl::Status status = context.snapshot->ScanLeaf(
+      leaf, [&](uint64_t position, const ElementHash& hash) {
+        ++context.report->elements_compared;
+        if (!MayBeDifference(KeyedSum(hash, key.key, key.bits), sum,
+                             key.bits)) {
+          return;
+        }
+        found = {position, hash};
+        ++fitting;
+      });
+  if (!status.ok()) return status;
+  if (fitting != 1) return std::nullopt;
+  return found;
+}
+
+absl::StatusOr<Finds> MakeFinds(
+    const RoundContext& context, std::span<const Digest> leaves,
+    const SymbolKey& key, const std::vector<LeafDifference>& differences) {
+  Finds finds;
+  for (const LeafDifference& one : differences) {
+    const uint64_t elements = leaves[one.leaf].count;
+    const bool tells = Tells(elements, key.bits);
+    if (tells && one.count == kOneMoreThere) {
+      finds.asked.push_back(one);
+      continue;
+    }
+    if (tells && one.count == kOneMoreHere) {
+      const absl::StatusOr<std::optional<PlacedElement>> found =
+          FindInLeaf(context, one.leaf, key, one.sum);
+      if (!found.ok()) return found.status();
+      if (found->has_value()) {
+        finds.mine.push_back(**found);
+        continue;
+      }
+    }
+    finds.unknown.push_back(one);
+  }
+  return finds;
+}
+
+void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out) {
+  if (head.unknown.empty() && head.asked.empty()) return;
+  std::vector<uint64_t> leaves(head.unknown.begin(), head.unknown.end());
+  for (const FindsHead::Question& one : head.asked) leaves.push_back(one.leaf);
+  std::sort(leaves.begin(), leaves.end());
+  PutVarint64(out, head.elements);
+  PutVarint64(out, head.expected);
+  PutVarint64(out, leaves.size());
+  BitWriter bits(out);
+  PutPositions(leaves, kLeafCount, &bits);
+  size_t next = 0;
+  for (const uint64_t leaf : leaves) {
+    const bool asked =
+        next < head.asked.size() && head.asked[next].leaf == leaf;
+    if (asked) ++next;
+    bits.Put(asked ? 1 : 0, 1);
+  }
+  for (const FindsHead::Question& one : head.asked) {
+    bits.Put(one.sum, symbol_bits - 2);
+  }
+}
+
+absl::Status DecodeFinds(std::string_view body, int symbol_bits,
+                         FindsHead* head) {
+  *head = {};
+  if (body.empty()) return absl::OkStatus();
+  uint64_t count = 0;
+  if (!GetVarint64(&body, &head->elements) ||
+      !GetVarint64(&body, &head->expected) ||
+      !GetVarint64(&body, kLeafCount, &count) || count == 0) {
+    return BadFinds("no leaves");
+  }
+  BitReader bits(body);
+  std::vector<uint64_t> leaves;
+  if (!GetPositions(count, kLeafCount, &bits, &leaves)) {
+    return BadFinds("not as many leaves as it says");
+  }
+  for (const uint64_t leaf : leaves) {
+    uint64_t asked = 0;
+    if (!bits.Get(1, &asked)) return BadFinds("truncated leaves");
+    if (asked != 0) {
+      head->asked.push_back({static_cast<uint32_t>(leaf), 0});
+    } else {
+      head->unknown.push_back(static_cast<uint32_t>(leaf));
+    }
+  }
+  for (FindsHead::Question& one : head->asked) {
+    uint64_t sum = 0;
+    if (!bits.Get(symbol_bits - 2, &sum)) return BadFinds("truncated sums");
+    one.sum = static_cast<uint32_t>(sum);
+  }
+  if (!bits.AtEnd()) return BadFinds("more than leaves and sums");
+  return absl::OkStatus();
+}
+
+void EncodeFailed(const std::vector<bool>& failed, std::string* out) {
+  BitWriter bits(out);
+  for (const bool one : failed) bits.Put(one ? 1 : 0, 1);
+}
+
+absl::Status DecodeFailed(std::string_view body, size_t asked,
+                          std::vector<bool>* failed) {
+  failed->clear();
+  if (body.size() != (asked + 7) / 8) {
+    return BadFinds("not a bit for each leaf that was asked for");
+  }
+  BitReader bits(body);
+  for (size_t i = 0; i < asked; ++i) {
+    uint64_t one = 0;
+    if (!bits.Get(1, &one)) {
+      return BadFinds("truncated bits");
+    }
+    failed->push_back(one != 0);
+  }
+  if (!bits.AtEnd()) {
+    return BadFinds("spare bits are set");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,78 @@
+// Elements that a search for leaves finds by itself. Where one side holds one
+// element more in a leaf, the leaf's symbols tell that element's keyed sum
+// (leaf_symbols.h), and the side that holds it looks it up: no exchange has to
+// find it.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_FINDS_H_
+#define ROCKSYNC_REPLICATION_SESSION_FINDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "replication/reconcile/leaf_search.h"
+#include "replication/session/exchange_series.h"
+#include "replication/session/leaf_batch.h"
+#include "replication/session/round_work.h"
+
+namespace rocksync {
+
+// What the side that knows the leaves makes of them.
+struct Finds {
+  std::vector<PlacedElement> mine;      // the peer lacks them
+  std::vector<LeafDifference> asked;    // the peer has one more there
+  std::vector<LeafDifference> unknown;  // an exchange has to tell
+
+  // Elements that differ in `unknown`, about.
+  uint64_t expected() const;
+};
+
+// Reads the leaves in which this side has one element more. Cancelled, or what
+// reading the index says. Counts elements read in the report.
+absl::StatusOr<Finds> MakeFinds(const RoundContext& context,
+                                std::span<const Digest> leaves,
+                                const SymbolKey& key,
+                                const std::vector<LeafDifference>& differences);
+
+// The element of a leaf by which the leaf differs, if it differs by one element
+// more here and by this keyed sum: nullopt if none fits, or several do.
+absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
+    const RoundContext& context, uint32_t leaf, const SymbolKey& key,
+    uint32_t sum);
+
+// The body of kBatch with kFlagFinds: nothing, or
+//   elements | expected | leaves | bits, least significant first:
+//   the leaves gap coded, a bit for each, set if it is asked for, and the keyed
+//   sums of those; spare bits 0
+struct FindsHead {
+  uint64_t elements = 0;  // the sender holds in the unknown leaves
+  uint64_t expected = 0;  // of them and the receiver's differ, about
+  // Ascending.
+  std::vector<uint32_t> unknown;
+  struct Question {
+    uint32_t leaf = 0;
+    uint32_t sum = 0;  // of the element that the receiver holds
+  };
+  std::vector<Question> asked;
+};
+// `symbol_bits`: of the search.
+void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out);
+absl::Status DecodeFinds(std::string_view body, int symbol_bits,
+                         FindsHead* head);
+
+// What follows a count in the answer, kBatch with kFlagFinds too, if some
+// elements that were asked for were not found: a bit for each leaf, least
+// significant first, set if that is so; spare bits 0. The count is of the
+// elements of the side that answers in these and the unknown leaves.
+void EncodeFailed(const std::vector<bool>& failed, std::string* out);
+absl::Status DecodeFailed(std::string_view body, size_t asked,
+                          std::vector<bool>* failed);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_FINDS_H_
