@@ -57,13 +57,20 @@ class SessionVectors {
     Meet();
   }
 
-  // Two elements at once are all that either side takes.
-  void RepairInBatches() {
+  // Two elements at once are all that either side takes: leaves are searched
+  // for.
+  void RepairAfterSearch() {
     options_.initiator.exchange.mode = ExchangeMode::kAdaptive;
     options_.initiator.max_batch_elements = 2;
     options_.responder.max_batch_elements = 2;
     wall_ms_ = 4000;
     dialer_.Put(0, "apple", "ruby");
+    Meet();
+    // The search finds these by itself.
+    dialer_.Put(0, "melon", "ripe");
+    listener_.Put(0, "grape", "sour");
+    AddElements("pair.fourth.dialer", dialer_);
+    AddElements("pair.fourth.listener", listener_);
     Meet();
     options_.initiator.max_batch_elements = 100;
     options_.responder.max_batch_elements = 100;
@@ -139,7 +146,7 @@ void AddSessionVectors(Vectors* vectors) {
   session.Repair(/*bloom=*/false);
   session.Meet();
   session.Repair(/*bloom=*/true);
-  session.RepairInBatches();
+  session.RepairAfterSearch();
   session.Compare();
 }
 
