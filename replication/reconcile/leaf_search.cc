@@ -14,9 +14,6 @@
 namespace rocksync {
 namespace {
 
-// From this share of differing leaves on, working off all leaves costs less
-// than telling them apart saves.
-constexpr double kTooMany = 0.25;
 // Up to so many differing leaves a single group takes fewest bytes; of more,
 // groups of about 16 to 32 do, and are quicker to decode.
 constexpr double kSingleGroup = 24;
@@ -40,13 +37,14 @@ uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
 
 LeafSearch::LeafSearch(Role role, Prefer prefer, const MappingSeed& seed,
                        std::span<const Digest> leaves,
-                       const std::vector<bool>& closed)
+                       const std::vector<bool>& closed, double most)
     : role_(role),
       prefer_(prefer),
       symbol_key_(DeriveMapping(seed, kLeafSymbolPurpose, 0)),
       estimate_key_(DeriveMapping(seed, kLeafEstimatePurpose, 0)),
       leaves_(leaves),
       closed_(closed),
+      most_(most),
       parity_shape_(ShapeParities(2 * leaves.size(), kParityBuckets)) {
   shape_.leaves = static_cast<uint32_t>(leaves.size());
   Cut(/*group_bits=*/0);
@@ -172,7 +170,7 @@ std::vector<uint32_t> LeafSearch::MySyndromes(uint32_t first,
 void LeafSearch::SendSums(double differing) {
   part_ = Part::kSends;
   report_.estimated_differences = differing;
-  if (differing > kTooMany * shape_.leaves) {
+  if (differing > most_ * shape_.leaves) {
     GiveUp();
     return;
   }

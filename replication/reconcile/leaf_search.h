@@ -29,6 +29,10 @@ namespace rocksync {
 inline constexpr uint32_t kLeafSymbolPurpose = 5;
 inline constexpr uint32_t kLeafEstimatePurpose = 6;
 
+// From this share of differing leaves on, working off all leaves costs less
+// than telling them apart saves.
+inline constexpr double kMostLeavesSearched = 0.25;
+
 // By what a leaf differs, as its symbols tell it: mine minus theirs.
 struct LeafDifference {
   uint32_t leaf = 0;
@@ -40,14 +44,16 @@ struct LeafDifference {
 // ever done(); it then tells the other what it found, which ends the search
 // there. missing_there() are leaves that differ, whichever side has more there:
 // nearly all of them, and seldom one that does not; or every leaf that is not
-// closed, if more than a quarter seem to differ. The report's
+// closed, if too many seem to differ. The report's
 // estimated_differences are then elements in these leaves, 0 if unknown.
 class LeafSearch final : public Exchange {
  public:
   // `leaves`: digests, a power of two of them, which must outlive the search.
-  // `closed`: leaves that take no part, the same ones on both sides.
+  // `closed`: leaves that take no part, the same ones on both sides. `most`: if
+  // more seem to differ than this share, all leaves count as found.
   LeafSearch(Role role, Prefer prefer, const MappingSeed& seed,
-             std::span<const Digest> leaves, const std::vector<bool>& closed);
+             std::span<const Digest> leaves, const std::vector<bool>& closed,
+             double most = kMostLeavesSearched);
 
   bool NextPayload(std::string* out) override;
   absl::Status Receive(std::string_view payload) override;
@@ -100,6 +106,7 @@ class LeafSearch final : public Exchange {
   const MappingKey estimate_key_;
   const std::span<const Digest> leaves_;
   const std::vector<bool> closed_;
+  const double most_;
   const ParityShape parity_shape_;
 
   enum class Part : uint8_t { kUnknown, kSends, kDecodes };

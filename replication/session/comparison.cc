@@ -14,6 +14,13 @@
 namespace rocksync {
 namespace {
 
+// Sets of fewer elements are compared without a search for leaves: there are
+// few elements in a leaf or none, so it would not read much less.
+constexpr uint64_t kFewestSearched = uint64_t{1} << 17;
+// Of sets that fit into memory, a search takes more bytes than it saves reading
+// beyond this share of leaves that differ.
+constexpr double kMostLeavesInMemory = 1.0 / 16;
+
 // Ascending.
 std::vector<uint32_t> LeavesToExchange(const FoundHere& found) {
   std::vector<uint32_t> leaves = found.leaves;
@@ -184,7 +191,7 @@ absl::Status Comparison::AnswerHello(Turn* turn) {
     context_.report->elements_compared += mine.count;
     return SayEqual(turn);
   }
-  locating_ |= TooLarge(mine.count);
+  locating_ |= TooLarge(mine.count) || SearchPays();
   if (locating_) {
     Locate(turn);
     return absl::OkStatus();
@@ -322,9 +329,19 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
   return absl::OkStatus();
 }
 
+// Both sets are large, but not too large for one batch, and a search finds
+// small differences without reading all of them.
+bool Comparison::SearchPays() const {
+  const auto [less, more] = std::minmax(total().count, peer_total_);
+  return exchanges_.searches() && more >= kFewestSearched && less >= more / 2;
+}
+
 void Comparison::BeginExchange(Role role) {
   if (searching_) {
-    exchanges_.BeginSearch(role, location_.leaves(), location_.settled());
+    const bool in_memory = !TooLarge(total().count) && !TooLarge(peer_total_);
+    exchanges_.BeginSearch(
+        role, location_.leaves(), location_.settled(),
+        in_memory ? kMostLeavesInMemory : kMostLeavesSearched);
   } else {
     const std::span<const ElementHash> elements = location_.Elements();
     exchanges_.Begin(role, elements, elements.size(), /*again=*/false);

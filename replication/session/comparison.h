@@ -102,6 +102,7 @@ class Comparison {
   // The leaves.
   void Locate(Turn* turn);
   absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
+  bool SearchPays() const;
   void BeginExchange(Role role);
   void TakeLeaves();
   // The peer says which leaves it has found, or that there are none.

@@ -40,10 +40,11 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
 }
 
 void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
-                                 const std::vector<bool>& closed) {
+                                 const std::vector<bool>& closed, double most) {
   ++report_->rounds;
-  auto search = std::make_unique<LeafSearch>(
-      role, options_.prefer, ExchangeSeed(seed_, begun_++), leaves, closed);
+  auto search = std::make_unique<LeafSearch>(role, options_.prefer,
+                                             ExchangeSeed(seed_, begun_++),
+                                             leaves, closed, most);
   search_ = search.get();
   exchange_ = std::move(search);
 }
