@@ -11,6 +11,7 @@
 #include "replication/membership/announcement.h"
 #include "replication/membership/authentication.h"
 #include "replication/membership/setup.h"
+#include "replication/session/finds.h"
 #include "replication/session/listing_coding.h"
 #include "replication/session/messages.h"
 #include "replication/session/pair_coding.h"
@@ -48,6 +49,31 @@ void FuzzBatch(std::string_view body) {
   EncodeBatch(batch, &again);
   BatchHead second;
   Require(DecodeBatch(again, &second).ok() && second.leaves == batch.leaves);
+}
+
+void FuzzFinds(std::string_view body, int symbol_bits) {
+  FindsHead finds;
+  if (!DecodeFinds(body, symbol_bits, &finds).ok()) return;
+  Require(finds.unknown.size() + finds.asked.size() <= kLeafCount);
+  std::string again;
+  EncodeFinds(finds, symbol_bits, &again);
+  FindsHead second;
+  Require(DecodeFinds(again, symbol_bits, &second).ok());
+  Require(second.unknown == finds.unknown &&
+          second.asked.size() == finds.asked.size());
+  for (size_t i = 0; i < finds.asked.size(); ++i) {
+    Require(second.asked[i].leaf == finds.asked[i].leaf &&
+            second.asked[i].sum == finds.asked[i].sum);
+  }
+}
+
+void FuzzFailed(std::string_view body, size_t asked) {
+  std::vector<bool> failed;
+  if (!DecodeFailed(body, asked, &failed).ok()) return;
+  Require(failed.size() == asked);
+  std::string again;
+  EncodeFailed(failed, &again);
+  Require(again == body);
 }
 
 void FuzzWants(std::string_view body, size_t offers) {
@@ -162,7 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Summary summary;
   uint64_t count = 0;
   struct End end;
-  switch (data[0] % 10) {
+  switch (data[0] % 12) {
     case 0:
       FuzzHello(body, data[1]);
       break;
@@ -193,6 +219,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 9:
       FuzzAdminRequest(body);
+      break;
+    case 10:
+      FuzzFinds(body, 8 + data[1] % 25);
+      break;
+    case 11:
+      FuzzFailed(body, data[1]);
       break;
   }
   return 0;

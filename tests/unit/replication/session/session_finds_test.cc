@@ -1,0 +1,169 @@
+// Sessions in which a search finds elements by itself, without an exchange.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "replication/session/messages.h"
+#include "tests/unit/replication/session/session_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class FindsTest : public SessionTest {
+ protected:
+  static constexpr int kPairs = 10'000;
+
+  FindsTest() {
+    for (int i = 0; i < kPairs; ++i) a_.Put(0, absl::StrCat("key", i), "old");
+    options_.initiator.max_batch_elements = kPairs / 4;
+    options_.responder.max_batch_elements = kPairs / 4;
+    ExpectProven(DriveSession(&a_, &b_, options_));
+    options_.tamper = [this](Role from, std::string* message) {
+      const auto head = static_cast<uint8_t>((*message)[0]);
+      const auto type = static_cast<MessageType>(head & kTypeMask);
+      finds_ += type == MessageType::kBatch && (head & kFlagFinds) != 0;
+      batches_ += type == MessageType::kBatch && (head & kFlagFinds) == 0;
+      exchanges_ += type == MessageType::kDiffers;
+      locates_ += type == MessageType::kLocate;
+      if (tamper_) tamper_(from, type, message);
+    };
+  }
+
+  // `count` new pairs of a, of b, and changed on a.
+  void Change(int of_a, int of_b, int changed) {
+    for (int i = 0; i < of_a; ++i) a_.Put(0, absl::StrCat("a", i), "new");
+    for (int i = 0; i < of_b; ++i) b_.Put(1, absl::StrCat("b", i), "new");
+    for (int i = 0; i < changed; ++i) {
+      a_.Put(0, absl::StrCat("key", i), "changed");
+    }
+  }
+
+  void ExpectEqualAfterSession() {
+    const SessionRunResult result = DriveSession(&a_, &b_, options_);
+    ExpectProven(result);
+    ExpectEqual(a_, b_);
+  }
+
+  // The session fails at the side that receives what `change` makes of the
+  // first LeafBatch; its message.
+  std::string Refused(std::function<void(std::string*)> change) {
+    tamper_ = [change](Role, MessageType type, std::string* message) {
+      if (type == MessageType::kBatch) change(message);
+    };
+    const SessionRunResult result = DriveSession(&a_, &b_, options_);
+    EXPECT_FALSE(result.proven());
+    for (const absl::Status& status :
+         {result.initiator_status, result.responder_status}) {
+      if (!status.ok()) return std::string(status.message());
+    }
+    return "";
+  }
+
+  MemoryStorage a_ = Replica(1);
+  MemoryStorage b_ = Replica(2);
+  SessionRunOptions options_;
+  std::function<void(Role, MessageType, std::string*)> tamper_;
+  int finds_ = 0;
+  int batches_ = 0;
+  int exchanges_ = 0;
+  int locates_ = 0;
+};
+
+TEST_F(FindsTest, PairsThatAreNewOnEitherSideNeedNoExchange) {
+  Change(3, 0, 0);
+  ExpectEqualAfterSession();
+  Change(0, 3, 0);
+  ExpectEqualAfterSession();
+  EXPECT_EQ(finds_, 2);
+  EXPECT_EQ(exchanges_, 0);
+  EXPECT_EQ(batches_, 0);
+}
+
+TEST_F(FindsTest, AnExchangeTellsOfChangedPairs) {
+  Change(20, 20, 20);
+  ExpectEqualAfterSession();
+  EXPECT_GE(finds_, 1);  // 2 if an element that was asked for was not found
+  EXPECT_EQ(exchanges_, 1);
+  EXPECT_EQ(batches_, 0);
+  EXPECT_EQ(locates_, 1);
+}
+
+// Ever more differences share a leaf, or look alike.
+TEST_F(FindsTest, ManyDifferences) {
+  for (const int count : {100, 300, 1000, 3000}) {
+    MemoryStorage c = Replica(3);
+    for (int i = 0; i < count; ++i) {
+      c.Put(0, absl::StrCat("c", count, ".", i), "of c");
+      a_.Put(1, absl::StrCat("c", count, ".", i), "of a");
+      b_.Put(0, absl::StrCat("key", i), absl::StrCat(count));
+    }
+    ExpectProven(DriveSession(&b_, &c, options_));
+    ExpectEqualAfterSession();
+  }
+}
+
+TEST_F(FindsTest, OnlyCompared) {
+  Change(2, 1, 1);
+  VerifyTask task;
+  int found = 0;
+  task.found = [&found](const Difference&) { return ++found > 0; };
+  options_.verify = &task;
+  const SessionRunResult result = DriveSession(&a_, &b_, options_);
+  EXPECT_TRUE(result.initiator.compared);
+  EXPECT_EQ(found, 4);
+  EXPECT_GE(finds_, 1);
+}
+
+// The lookups of an element that differs otherwise are in vain, and what is
+// left is searched for again, leaf by leaf.
+TEST_F(FindsTest, WhatIsFoundWronglyIsNoHarm) {
+  Change(2, 2, 0);
+  bool changed = false;
+  tamper_ = [&changed](Role, MessageType type, std::string* message) {
+    if (type != MessageType::kBatch || changed) return;
+    message->back() = static_cast<char>(message->back() ^ 0x40);
+    changed = true;
+  };
+  ExpectEqualAfterSession();
+  EXPECT_TRUE(changed);
+  EXPECT_EQ(locates_, 2);
+  EXPECT_GE(batches_, 1);
+}
+
+// A side with less memory than the other answers by leaves that it can hold.
+TEST_F(FindsTest, TooManyForOneSide) {
+  options_.responder.max_batch_elements = 8;
+  Change(5, 5, 100);
+  ExpectEqualAfterSession();
+  EXPECT_GE(finds_, 1);
+  EXPECT_GT(batches_, 1);
+}
+
+TEST_F(FindsTest, LeavesAreRefusedThatCannotBe) {
+  Change(1, 1, 1);
+  EXPECT_EQ(Refused([](std::string* m) { m->push_back('\x01'); }),
+            "LeafBatch: more than leaves and sums");
+  EXPECT_EQ(Refused([](std::string* m) { m->pop_back(); }),
+            "LeafBatch: truncated sums");
+  EXPECT_EQ(Refused([](std::string* m) { m->resize(3); }),
+            "LeafBatch: no leaves");
+  EXPECT_EQ(Refused([](std::string* m) { m->resize(4); }),
+            "LeafBatch: not as many leaves as it says");
+}
+
+// Not before leaves were searched for, and not a second time.
+TEST_F(FindsTest, OnlyAfterTheFirstSearch) {
+  Change(0, 0, 2);
+  tamper_ = [](Role, MessageType type, std::string* message) {
+    if (type == MessageType::kLocate) *message = std::string("\xa5", 1);
+  };
+  const SessionRunResult result = DriveSession(&a_, &b_, options_);
+  EXPECT_TRUE(absl::IsInvalidArgument(result.initiator_status))
+      << result.initiator_status;
+}
+
+}  // namespace
+}  // namespace rocksync
