@@ -45,6 +45,8 @@ class FindsTest : public SessionTest {
     const SessionRunResult result = DriveSession(&a_, &b_, options_);
     ExpectProven(result);
     ExpectEqual(a_, b_);
+    EXPECT_EQ(result.initiator.pairs_unreadable, 0u);
+    EXPECT_EQ(result.responder.pairs_unreadable, 0u);
   }
 
   // The session fails at the side that receives what `change` makes of the
@@ -103,6 +105,27 @@ TEST_F(FindsTest, ManyDifferences) {
     ExpectProven(DriveSession(&b_, &c, options_));
     ExpectEqualAfterSession();
   }
+}
+
+// Elements that were asked for and not found take part in the exchange: one
+// search is enough.
+TEST_F(FindsTest, WhatIsNotFoundIsExchanged) {
+  bool failed = false;
+  tamper_ = [&failed](Role, MessageType type, std::string* message) {
+    const auto head = static_cast<uint8_t>((*message)[0]);
+    if (type != MessageType::kBatch || (head & kFlagFinds) == 0 || failed) {
+      return;
+    }
+    // The last sum becomes one that no element has.
+    (*message)[message->size() - 2] =
+        static_cast<char>((*message)[message->size() - 2] ^ 0x55);
+    failed = true;
+  };
+  Change(0, 8, 8);
+  ExpectEqualAfterSession();
+  EXPECT_TRUE(failed);
+  EXPECT_EQ(finds_, 2);
+  EXPECT_EQ(locates_, 1);
 }
 
 TEST_F(FindsTest, OnlyCompared) {
