@@ -18,6 +18,7 @@ namespace {
 // groups of about 16 to 32 do, and are quicker to decode.
 constexpr double kSingleGroup = 24;
 constexpr double kLeastPerGroup = 16;
+constexpr double kMostPerGroup = 96;
 // Standard error of the estimate (see difference_estimate.h).
 constexpr double kLeafEstimateError = 0.25;
 // After so many passes what is left of the groups counts as found.
@@ -35,18 +36,19 @@ uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
 
 }  // namespace
 
-LeafSearch::LeafSearch(Role role, Prefer prefer, const MappingSeed& seed,
-                       std::span<const Digest> leaves,
-                       const std::vector<bool>& closed, double most)
+LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
+                       const MappingSeed& seed, std::span<const Digest> leaves,
+                       const std::vector<bool>& closed)
     : role_(role),
-      prefer_(prefer),
+      prefer_(options.prefer),
       symbol_key_(DeriveMapping(seed, kLeafSymbolPurpose, 0)),
       estimate_key_(DeriveMapping(seed, kLeafEstimatePurpose, 0)),
       leaves_(leaves),
       closed_(closed),
-      most_(most),
+      most_(options.most),
       parity_shape_(ShapeParities(2 * leaves.size(), kParityBuckets)) {
   shape_.leaves = static_cast<uint32_t>(leaves.size());
+  shape_.least_bits = SymbolBitsToTell(options.per_leaf);
   Cut(/*group_bits=*/0);
   if (role_ == Role::kResponder) return;
   pairs_ = kProbePairs;
@@ -167,6 +169,22 @@ std::vector<uint32_t> LeafSearch::MySyndromes(uint32_t first,
   return SymbolSyndromes(field, symbols, places, first, count);
 }
 
+int LeafSearch::ChooseGroupBits(double differing) const {
+  if (differing <= kSingleGroup) return 0;
+  SymbolShape shape = shape_;
+  const auto groups = static_cast<uint32_t>(differing / kLeastPerGroup);
+  shape.group_bits = std::bit_width(groups) - 1;
+  // Larger groups that take no longer symbols need fewer pairs to spare.
+  while (shape.group_bits > 0 &&
+         2 * differing <= kMostPerGroup * shape.groups()) {
+    SymbolShape larger = shape;
+    --larger.group_bits;
+    if (larger.bits() > shape.bits()) break;
+    shape = larger;
+  }
+  return shape.group_bits;
+}
+
 void LeafSearch::SendSums(double differing) {
   part_ = Part::kSends;
   report_.estimated_differences = differing;
@@ -174,9 +192,7 @@ void LeafSearch::SendSums(double differing) {
     GiveUp();
     return;
   }
-  const bool single = differing <= kSingleGroup;
-  const auto groups = static_cast<uint32_t>(differing / kLeastPerGroup);
-  const int group_bits = single ? 0 : std::bit_width(groups) - 1;
+  const int group_bits = ChooseGroupBits(differing);
   // A single group goes on where the sender's probe has stopped.
   const bool extends = group_bits == 0 && role_ == Role::kInitiator;
   const uint32_t known = extends ? kProbePairs : 0;

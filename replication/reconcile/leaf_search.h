@@ -33,6 +33,14 @@ inline constexpr uint32_t kLeafEstimatePurpose = 6;
 // than telling them apart saves.
 inline constexpr double kMostLeavesSearched = 0.25;
 
+struct LeafSearchOptions {
+  Prefer prefer = Prefer::kBytes;
+  // Elements of the initiator in a leaf, on average: the same on both sides.
+  uint64_t per_leaf = 0;
+  // If more leaves seem to differ than this share, all of them count as found.
+  double most = kMostLeavesSearched;
+};
+
 // By what a leaf differs, as its symbols tell it: mine minus theirs.
 struct LeafDifference {
   uint32_t leaf = 0;
@@ -49,11 +57,10 @@ struct LeafDifference {
 class LeafSearch final : public Exchange {
  public:
   // `leaves`: digests, a power of two of them, which must outlive the search.
-  // `closed`: leaves that take no part, the same ones on both sides. `most`: if
-  // more seem to differ than this share, all leaves count as found.
-  LeafSearch(Role role, Prefer prefer, const MappingSeed& seed,
-             std::span<const Digest> leaves, const std::vector<bool>& closed,
-             double most = kMostLeavesSearched);
+  // `closed`: leaves that take no part, the same ones on both sides.
+  LeafSearch(Role role, const LeafSearchOptions& options,
+             const MappingSeed& seed, std::span<const Digest> leaves,
+             const std::vector<bool>& closed);
 
   bool NextPayload(std::string* out) override;
   absl::Status Receive(std::string_view payload) override;
@@ -87,6 +94,7 @@ class LeafSearch final : public Exchange {
   // Syndromes first .. first + count - 1 of the open groups.
   std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
   void Send(LeafSearchKind kind, std::string_view body);
+  int ChooseGroupBits(double differing) const;
   void SendSums(double differing);
   // All groups of this shape are open.
   void Cut(int group_bits);

@@ -5,14 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/reconcile/exchange_messages.h"
-#include "replication/reconcile/leaf_symbols.h"
 #include "sketch/element/bit_stream.h"
 #include "sketch/element/coding.h"
 
 namespace rocksync {
 
 int SymbolShape::bits() const {
-  return std::max(static_cast<int>(std::bit_width(places())), kMinSymbolBits);
+  return std::max(static_cast<int>(std::bit_width(places())), least_bits);
 }
 
 absl::Status BadSearch(std::string_view what) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "replication/reconcile/leaf_symbols.h"
 
 namespace rocksync {
 
@@ -32,6 +33,7 @@ inline constexpr uint32_t kMaxSymbolPairs = 256;
 struct SymbolShape {
   uint32_t leaves = 1;
   int group_bits = 0;  // log2 of the groups
+  int least_bits = kMinSymbolBits;
 
   uint32_t groups() const { return uint32_t{1} << group_bits; }
   uint32_t places() const { return leaves >> group_bits; }

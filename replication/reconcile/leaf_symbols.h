@@ -4,6 +4,8 @@
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_LEAF_SYMBOLS_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_LEAF_SYMBOLS_H_
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "sketch/element/digest.h"
@@ -13,6 +15,15 @@
 namespace rocksync {
 
 inline constexpr int kMinSymbolBits = 8;
+inline constexpr int kMaxSymbolBits = 32;
+
+// The fewest bits that tell the elements of a leaf apart, where leaves hold so
+// many on average: keyed sums of which one in eight leaves has a second element
+// that fits.
+constexpr int SymbolBitsToTell(uint64_t per_leaf) {
+  return std::clamp(static_cast<int>(std::bit_width(per_leaf)) + 6,
+                    kMinSymbolBits, kMaxSymbolBits);
+}
 
 // Symbols are of 8 to 32 bits. Two of them are for the count: sums have the
 // rest.

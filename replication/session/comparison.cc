@@ -341,6 +341,7 @@ void Comparison::BeginExchange(Role role) {
     const bool in_memory = !TooLarge(total().count) && !TooLarge(peer_total_);
     exchanges_.BeginSearch(
         role, location_.leaves(), location_.settled(),
+        role == Role::kInitiator ? total().count : peer_total_,
         in_memory ? kMostLeavesInMemory : kMostLeavesSearched);
   } else {
     const std::span<const ElementHash> elements = location_.Elements();

@@ -40,11 +40,14 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
 }
 
 void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
-                                 const std::vector<bool>& closed, double most) {
+                                 const std::vector<bool>& closed,
+                                 uint64_t initiator, double most) {
   ++report_->rounds;
-  auto search = std::make_unique<LeafSearch>(role, options_.prefer,
-                                             ExchangeSeed(seed_, begun_++),
-                                             leaves, closed, most);
+  const LeafSearchOptions options{.prefer = options_.prefer,
+                                  .per_leaf = initiator / leaves.size(),
+                                  .most = most};
+  auto search = std::make_unique<LeafSearch>(
+      role, options, ExchangeSeed(seed_, begun_++), leaves, closed);
   search_ = search.get();
   exchange_ = std::move(search);
 }

@@ -57,10 +57,11 @@ class ExchangeSeries {
   // About how many elements differ in the next exchange, unless 0.
   void Expect(double differences) { expected_ = differences; }
   // Finds the leaves that differ, but for those that are closed. The candidates
-  // are leaves, and come on one side only; the other side stops. `most`: see
-  // LeafSearch. Not in mode Bloom.
+  // are leaves, and come on one side only; the other side stops. `initiator`:
+  // its elements. `most`: see LeafSearchOptions. Not in mode Bloom.
   void BeginSearch(Role role, std::span<const Digest> leaves,
-                   const std::vector<bool>& closed, double most);
+                   const std::vector<bool>& closed, uint64_t initiator,
+                   double most);
   bool searches() const { return options_.mode == ExchangeMode::kAdaptive; }
   absl::Status Receive(std::string_view payload);
   void Build(Turn* turn);

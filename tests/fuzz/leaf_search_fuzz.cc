@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     leaves[i] = {i, i * 0x9e3779b97f4a7c15, i};
     closed[i] = i % 8 == 7;
   }
-  rocksync::LeafSearch search(role, prefer, {}, leaves, closed);
+  rocksync::LeafSearch search(role, {.prefer = prefer}, {}, leaves, closed);
   std::string_view input(reinterpret_cast<const char*>(data) + 2, size - 2);
   std::string out;
   while (true) {

@@ -51,9 +51,10 @@ Outcome Search(const Replicas& replicas, Prefer prefer, uint8_t seed,
                std::vector<bool> closed = {}) {
   closed.resize(replicas.a.size(), false);
   const MappingSeed mapping_seed = {seed};
-  LeafSearch sides[2] = {
-      LeafSearch(Role::kInitiator, prefer, mapping_seed, replicas.a, closed),
-      LeafSearch(Role::kResponder, prefer, mapping_seed, replicas.b, closed)};
+  LeafSearch sides[2] = {LeafSearch(Role::kInitiator, {.prefer = prefer},
+                                    mapping_seed, replicas.a, closed),
+                         LeafSearch(Role::kResponder, {.prefer = prefer},
+                                    mapping_seed, replicas.b, closed)};
   Outcome outcome;
   for (int speaker = 0; !sides[0].done() && !sides[1].done(); speaker ^= 1) {
     std::string payload;
@@ -174,7 +175,7 @@ TEST(LeafSearchMessages, AreCheckedBeforeTheyAreUsed) {
   const Replicas replicas = Differing(kLeaves, 1000, 10);
   const std::vector<bool> closed(kLeaves, false);
   const auto side = [&](Role role) {
-    return LeafSearch(role, Prefer::kBytes, {1}, replicas.a, closed);
+    return LeafSearch(role, {}, {1}, replicas.a, closed);
   };
   std::string probe;
   ASSERT_TRUE(side(Role::kInitiator).NextPayload(&probe));
@@ -193,7 +194,7 @@ TEST(LeafSearchMessages, AreCheckedBeforeTheyAreUsed) {
       std::string("\x02\x00\x01", 3),
       std::string("\x02\x05", 2) + "abc",
       std::string("\x02", 1) + std::string(1 << 20, 'x')};
-  LeafSearch other(Role::kInitiator, Prefer::kBytes, {1}, replicas.b, closed);
+  LeafSearch other(Role::kInitiator, {}, {1}, replicas.b, closed);
   std::string theirs;
   ASSERT_TRUE(other.NextPayload(&theirs));
   for (const std::string& payload : bad_sums) {
