@@ -19,6 +19,10 @@ namespace {
 constexpr double kSingleGroup = 24;
 constexpr double kLeastPerGroup = 16;
 constexpr double kMostPerGroup = 96;
+// Of the pairs that the estimate asks for, groups get this share at first: what
+// an estimate too high takes in vain costs more than a second pass, which knows
+// from the groups that have decoded how many pairs the others need.
+constexpr double kFirstShare = 0.9;
 // Standard error of the estimate (see difference_estimate.h).
 constexpr double kLeafEstimateError = 0.25;
 // After so many passes what is left of the groups counts as found.
@@ -30,7 +34,7 @@ uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
   const double spread = single ? kLeafEstimateError * mean : std::sqrt(mean);
   const double pairs = prefer == Prefer::kRoundTrips
                            ? mean * (1 + kLeafEstimateError) + 2 * spread
-                           : mean + spread / 2;
+                           : mean * (single ? 1 : kFirstShare) + spread / 2;
   return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1, kMaxSymbolPairs);
 }
 
