@@ -1,0 +1,232 @@
+// What whole sessions cost: real databases, the options that a Replicator has
+// by default, everything between hello and proof counted but keys, versions and
+// values. A line for each way in which two replicas differ.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "nlohmann/json.hpp"
+#include "replication/session/session.h"
+#include "rocksync/replicator.h"
+#include "tests/bench/reconcile/counting_view.h"
+#include "tests/bench/reconcile/disk_replicas.h"
+#include "tests/bench/reconcile/process_memory.h"
+#include "tests/bench/reconcile/session_run.h"
+
+namespace rocksync::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Cell {
+  uint64_t only_a = 0;
+  uint64_t only_b = 0;
+  uint64_t overwritten = 0;        // on a
+  uint64_t writes_per_second = 0;  // on each side, while the session runs
+  Prefer prefer = Prefer::kBytes;
+};
+
+struct Settings {
+  std::vector<uint64_t> sizes = {1'000'000};
+  uint32_t runs = 3;
+  bool json = false;
+  std::string directory;
+};
+
+// Writers at a steady rate on both sides, from construction to destruction.
+class Writers {
+ public:
+  Writers(DiskReplicas* replicas, uint64_t rate) {
+    if (rate == 0) return;
+    for (ReplicatedDB* db : {replicas->a(), replicas->b()}) {
+      threads_.emplace_back([this, replicas, db, rate] {
+        std::mt19937_64 random(db == replicas->a() ? 11 : 12);
+        const Clock::time_point start = Clock::now();
+        for (uint64_t written = 0; !stop_; ++written) {
+          if (!replicas->Touch(db, &random)) return;
+          std::this_thread::sleep_until(
+              start + std::chrono::nanoseconds(1'000'000'000 * written / rate));
+        }
+      });
+    }
+  }
+  ~Writers() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Writers(const Writers&) = delete;
+  Writers& operator=(const Writers&) = delete;
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+struct Result {
+  double bytes = 0;
+  double round_trips = 0;
+  double index_read_percent = 0;
+  double cpu_ms = 0;  // of the busier side
+  double seconds = 0;
+  double memory_bytes = 0;  // of both sides, above idle
+};
+
+SessionOptions DefaultOptions(Prefer prefer) {
+  SessionOptions options;
+  options.exchange.prefer = prefer;
+  BoundMemory(ReplicatorOptions().max_session_bytes, kLeafCount, &options);
+  return options;
+}
+
+// False, with the reason on stderr, if anything failed.
+bool RunOnce(DiskReplicas* replicas, const Cell& cell, uint64_t seed,
+             Result* result) {
+  if (!replicas->Overwrite(cell.overwritten, /*half_of_them_on_b=*/false) ||
+      !replicas->AddTo(cell.only_a, cell.only_b)) {
+    return false;
+  }
+  const Writers writers(replicas, cell.writes_per_second);
+  CountingView a(replicas->a());
+  CountingView b(replicas->b());
+  ResetPeak();
+  const double idle_mib = MemoryMib("VmRSS");
+  const Clock::time_point start = Clock::now();
+  const SessionCost cost =
+      RunSession(&a, &b, DefaultOptions(cell.prefer), seed);
+  result->seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  result->memory_bytes = (MemoryMib("VmHWM") - idle_mib) * (1 << 20);
+  result->bytes =
+      static_cast<double>(cost.finding_bytes[0] + cost.finding_bytes[1]);
+  result->round_trips = cost.finding_round_trips;
+  result->cpu_ms = std::max(cost.cpu_ms[0], cost.cpu_ms[1]);
+  result->index_read_percent =
+      100.0 * static_cast<double>(std::max(a.read(), b.read())) /
+      static_cast<double>(replicas->pairs());
+  if (!cost.proven) std::fprintf(stderr, "not proven equal\n");
+  return cost.proven;
+}
+
+double Median(const std::vector<Result>& results, double Result::*field) {
+  std::vector<double> values;
+  for (const Result& result : results) values.push_back(result.*field);
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void Print(const Settings& s, uint64_t n, const Cell& cell,
+           const std::vector<Result>& results) {
+  double most_round_trips = 0;
+  for (const Result& result : results) {
+    most_round_trips = std::max(most_round_trips, result.round_trips);
+  }
+  const bool bytes = cell.prefer == Prefer::kBytes;
+  if (s.json) {
+    nlohmann::ordered_json line;
+    line["n"] = n;
+    line["only_a"] = cell.only_a;
+    line["only_b"] = cell.only_b;
+    line["overwritten"] = cell.overwritten;
+    line["writes_per_second"] = cell.writes_per_second;
+    line["prefer"] = bytes ? "bytes" : "round_trips";
+    line["bytes"] = Median(results, &Result::bytes);
+    line["round_trips"] = Median(results, &Result::round_trips);
+    line["round_trips_max"] = most_round_trips;
+    line["index_read_percent"] = Median(results, &Result::index_read_percent);
+    line["cpu_ms"] = Median(results, &Result::cpu_ms);
+    line["seconds"] = Median(results, &Result::seconds);
+    line["max_session_bytes_used"] = Median(results, &Result::memory_bytes);
+    line["runs"] = results.size();
+    std::printf("%s\n", line.dump().c_str());
+  } else {
+    std::printf(
+        "%9llu %7llu %7llu %7llu %6llu %6s %9.0f %5.1f %5.1f %8.3f "
+        "%7.1f %7.2f\n",
+        static_cast<unsigned long long>(n),
+        static_cast<unsigned long long>(cell.only_a),
+        static_cast<unsigned long long>(cell.only_b),
+        static_cast<unsigned long long>(cell.overwritten),
+        static_cast<unsigned long long>(cell.writes_per_second),
+        bytes ? "bytes" : "trips", Median(results, &Result::bytes),
+        Median(results, &Result::round_trips), most_round_trips,
+        Median(results, &Result::index_read_percent),
+        Median(results, &Result::cpu_ms), Median(results, &Result::seconds));
+  }
+  std::fflush(stdout);
+}
+
+// Cells that do not fit a database of n pairs are left out.
+std::vector<Cell> Cells(uint64_t n) {
+  std::vector<Cell> cells;
+  for (const Prefer prefer : {Prefer::kBytes, Prefer::kRoundTrips}) {
+    for (const uint64_t d : {0u, 2u, 10u, 100u, 1'000u, 10'000u, 100'000u}) {
+      cells.push_back({.only_a = d / 2, .only_b = d / 2, .prefer = prefer});
+    }
+  }
+  for (const uint64_t d : {10'000u, 50'000u, 100'000u, 200'000u}) {
+    cells.push_back({.only_a = d});
+    cells.push_back({.only_a = d - d / 100, .only_b = d / 100});
+  }
+  for (const uint64_t d : {1'000u, 10'000u, 100'000u}) {
+    cells.push_back({.overwritten = d});
+  }
+  cells.push_back({.only_a = 500, .only_b = 500, .writes_per_second = 2'000});
+  std::erase_if(cells, [n](const Cell& cell) {
+    return (cell.only_a + cell.only_b + cell.overwritten) * 4 > n;
+  });
+  return cells;
+}
+
+bool RunAll(const Settings& s) {
+  uint64_t seed = 1;
+  for (const uint64_t n : s.sizes) {
+    DiskReplicas replicas(s.directory);
+    if (!replicas.Make(n)) return false;
+    for (const Cell& cell : Cells(n)) {
+      std::vector<Result> results(s.runs);
+      for (Result& result : results) {
+        if (!RunOnce(&replicas, cell, seed++, &result)) return false;
+      }
+      Print(s, n, cell, results);
+    }
+  }
+  return true;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(
+      "Whole sessions between two databases on disk, at the options of a "
+      "Replicator; medians.");
+  Settings s;
+  app.add_option("--n", s.sizes, "pairs of each replica; may be repeated");
+  app.add_option("--runs", s.runs, "sessions a line")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--json", s.json, "a JSON object a line");
+  app.add_option("--dir", s.directory, "where the databases are put");
+  CLI11_PARSE(app, argc, argv);
+  if (s.directory.empty()) {
+    s.directory = std::filesystem::temp_directory_path() /
+                  ("bench_sessions." + std::to_string(getpid()));
+  }
+  if (!s.json) {
+    std::printf(
+        "        n  only_a  only_b overwr. writes prefer     bytes   RTs  most "
+        "  read_%%  cpu_ms seconds\n");
+  }
+  return RunAll(s) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rocksync::bench
+
+int main(int argc, char** argv) { return rocksync::bench::Main(argc, argv); }

@@ -1,0 +1,79 @@
+#include "tests/bench/reconcile/counting_view.h"
+
+#include <chrono>
+#include <utility>
+
+#include "replication/store/store_access.h"
+
+namespace rocksync::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Snapshots that count what is read of the index.
+class CountingSnapshot final : public StorageSnapshot {
+ public:
+  CountingSnapshot(std::unique_ptr<StorageSnapshot> snapshot, uint64_t* read)
+      : snapshot_(std::move(snapshot)), read_(read) {}
+  std::span<const Digest> LeafDigests() const override {
+    return snapshot_->LeafDigests();
+  }
+  absl::Status ScanLeaf(
+      uint32_t leaf,
+      const std::function<void(uint64_t position, const ElementHash&)>& visit)
+      const override {
+    return snapshot_->ScanLeaf(leaf,
+                               [&](uint64_t position, const ElementHash& hash) {
+                                 ++*read_;
+                                 visit(position, hash);
+                               });
+  }
+  uint64_t LeftOut() const override { return snapshot_->LeftOut(); }
+  absl::StatusOr<bool> LeavesOut(uint32_t family,
+                                 std::string_view key) const override {
+    ++*read_;
+    return snapshot_->LeavesOut(family, key);
+  }
+  absl::StatusOr<IndexEntry> FindElement(
+      uint64_t position, const ElementHash& hash) const override {
+    ++*read_;
+    return snapshot_->FindElement(position, hash);
+  }
+  absl::StatusOr<std::optional<IndexEntry>> FindKey(
+      uint32_t family, std::string_view key) const override {
+    ++*read_;
+    return snapshot_->FindKey(family, key);
+  }
+  absl::StatusOr<std::string> ReadValue(
+      const IndexEntry& entry) const override {
+    return snapshot_->ReadValue(entry);
+  }
+
+ private:
+  const std::unique_ptr<StorageSnapshot> snapshot_;
+  uint64_t* const read_;
+};
+
+}  // namespace
+
+CountingView::CountingView(ReplicatedDB* db)
+    : CountingView(db, StoreAccess::NewView(db)) {}
+
+absl::StatusOr<std::unique_ptr<StorageSnapshot>> CountingView::TakeSnapshot(
+    const std::function<bool()>& cancelled) {
+  const uint64_t before = DigestReads();
+  const Clock::time_point start = Clock::now();
+  absl::StatusOr<std::unique_ptr<StorageSnapshot>> snapshot =
+      view_->TakeSnapshot(cancelled);
+  snapshot_ms_ +=
+      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  digest_reads_ += DigestReads() - before;
+  if (!snapshot.ok()) return snapshot.status();
+  return std::make_unique<CountingSnapshot>(*std::move(snapshot), &read_);
+}
+
+uint64_t CountingView::DigestReads() const {
+  return db_->GetIndexStats().digest_entries_read;
+}
+
+}  // namespace rocksync::bench

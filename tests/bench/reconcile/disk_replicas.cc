@@ -1,0 +1,144 @@
+#include "tests/bench/reconcile/disk_replicas.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "replication/session/storage_view.h"
+#include "replication/store/store_access.h"
+#include "rocksdb/write_batch.h"
+#include "sketch/element/coding.h"
+
+namespace rocksync::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBatch = 1000;
+constexpr size_t kValueBytes = 16;
+
+bool Check(const rocksdb::Status& status) {
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return status.ok();
+}
+
+std::string KeyOf(uint64_t number) {
+  std::string key;
+  PutFixed64(&key, (number + 1) * 0x9e3779b97f4a7c15);  // scattered
+  PutFixed64(&key, number);
+  return key;
+}
+
+}  // namespace
+
+DiskReplicas::~DiskReplicas() {
+  a_.reset();
+  b_.reset();
+  std::error_code ignored;
+  fs::remove_all(directory_, ignored);
+}
+
+bool DiskReplicas::Make(uint64_t pairs) {
+  std::error_code error;
+  fs::create_directories(directory_, error);
+  if (!Open("a", &a_) || !Write(a_.get(), 0, pairs)) return false;
+  if (!Check(a_->Close())) return false;
+  a_.reset();
+  fs::copy(directory_ + "/a", directory_ + "/b", fs::copy_options::recursive,
+           error);
+  if (error) {
+    std::fprintf(stderr, "%s\n", error.message().c_str());
+    return false;
+  }
+  written_ = pairs;
+  return Open("a", &a_) && Open("b", &b_) && ReadyDigests();
+}
+
+bool DiskReplicas::AddTo(uint64_t only_a, uint64_t only_b) {
+  const uint64_t first = std::exchange(written_, written_ + only_a + only_b);
+  return Write(a_.get(), first, only_a) &&
+         Write(b_.get(), first + only_a, only_b);
+}
+
+bool DiskReplicas::Overwrite(uint64_t pairs, bool half_of_them_on_b) {
+  for (uint64_t at = 0; at < pairs; ++at) {
+    ReplicatedDB* const db =
+        half_of_them_on_b && at % 2 == 1 ? b_.get() : a_.get();
+    if (!Touch(db, &random_)) return false;
+  }
+  return true;
+}
+
+bool DiskReplicas::Touch(ReplicatedDB* db, std::mt19937_64* random) const {
+  std::string value;
+  PutFixed64(&value, (*random)());
+  return Check(db->Put({}, KeyOf((*random)() % written_), value));
+}
+
+bool DiskReplicas::Open(const std::string& name,
+                        std::unique_ptr<ReplicatedDB>* db) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  ReplicatedDBOptions replication;
+  replication.cluster_secret.fill(7);
+  replication.cluster_name = "bench";
+  replication.open_copy_as_new_replica = name == "b";
+  ReplicatedDB* raw = nullptr;
+  if (!Check(ReplicatedDB::Open(options, replication, directory_ + "/" + name,
+                                &raw))) {
+    return false;
+  }
+  db->reset(raw);
+  return true;
+}
+
+bool DiskReplicas::Write(ReplicatedDB* db, uint64_t first, uint64_t count) {
+  for (uint64_t at = 0; at < count;) {
+    rocksdb::WriteBatch batch;
+    for (size_t i = 0; i < kBatch && at < count; ++i, ++at) {
+      if (!Check(batch.Put(KeyOf(first + at), std::string(kValueBytes, 'v')))) {
+        return false;
+      }
+    }
+    if (!Check(db->Write({}, &batch))) return false;
+  }
+  return true;
+}
+
+bool DiskReplicas::ReadyDigests() {
+  for (ReplicatedDB* db : {a_.get(), b_.get()}) {
+    if (!StoreAccess::NewView(db)->TakeSnapshot({}).ok()) return false;
+  }
+  return true;
+}
+
+bool DiskReplicas::OverwriteBoth(uint64_t count) {
+  const uint64_t now_ms = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+  std::vector<Pair> pairs;
+  std::vector<ApplyOutcome> outcomes;
+  for (uint64_t at = 0; at < count; ++at) {
+    Pair pair;
+    pair.key = KeyOf(random_() % written_);
+    pair.version = {.time = now_ms << 16, .replica = 3};
+    pair.value.assign(kValueBytes, 'w');
+    pairs.push_back(std::move(pair));
+    if (pairs.size() < kBatch && at + 1 < count) continue;
+    for (ReplicatedDB* db : {a_.get(), b_.get()}) {
+      const absl::Status status =
+          StoreAccess::NewView(db)->Apply(pairs, {}, &outcomes);
+      if (!status.ok()) {
+        std::fprintf(stderr, "%s\n", status.ToString().c_str());
+        return false;
+      }
+    }
+    pairs.clear();
+  }
+  return true;
+}
+
+}  // namespace rocksync::bench
