@@ -80,11 +80,10 @@ struct ReplicatorOptions {
   // many times the bytes.
   enum class Mode { kAdaptive, kBloomOnly };
   Mode mode = Mode::kAdaptive;
-  // Of kAdaptive. kBytes: fewest bytes, in at most eight round trips.
-  // kRoundTrips: at most four round trips, for up to 1.5 times the bytes (and
-  // up to 600 more where there are few). So it was in every case measured
-  // (docs/journal/exchange.md) of sets compared as a whole; a database too
-  // large for max_session_bytes, and shipping, take more.
+  // Of kAdaptive. kBytes: fewest bytes. kRoundTrips: fewer round trips, for up
+  // to 1.7 times the bytes: of 10^6 pairs, 2.5 to 4.5 for up to 1 000
+  // differences instead of 2.5 to 7 (docs/journal/exchange.md); where memory
+  // does not hold what differs, many more of either.
   enum class Prefer { kBytes, kRoundTrips };
   Prefer prefer = Prefer::kBytes;
 

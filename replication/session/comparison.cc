@@ -464,7 +464,7 @@ absl::Status Comparison::AnswerFinds(Turn* turn) {
 }
 
 absl::Status Comparison::ReceiveFailed(std::string_view body) {
-  if (!GetVarint64(&body, &peer_found_)) {
+  if (!GetVarint64(&body, kMaxExchangeElements, &peer_found_)) {
     return Malformed(MessageType::kBatch, "no count");
   }
   const absl::Status status =
@@ -490,7 +490,11 @@ absl::Status Comparison::DifferInFinds(Turn* turn) {
 void Comparison::OpenWideRounds(std::vector<uint32_t> leaves) {
   leaves_ = std::move(leaves);
   OpenRounds();
-  rounds_->Widen(total(), peer_total_, std::exchange(found_, {}).elements);
+  // The peer has found one element in a leaf, at most, or exchanges them: so a
+  // peer that lies cannot make the batch grow without bounds.
+  const uint64_t differing =
+      std::min(peer_total_, peer_found_ + location_.leaf_count());
+  rounds_->Widen(total(), differing, std::exchange(found_, {}).elements);
   stage_ = Stage::kRound;
 }
 
@@ -598,6 +602,7 @@ absl::Status Comparison::ReceiveDiffers(std::string_view body) {
   if (!status.ok()) return status;
   if (stage_ == Stage::kHelloSaid) leaves_ = location_.AllLeaves();
   if (stage_ == Stage::kFindsSaid || stage_ == Stage::kFailedSaid) {
+    peer_found_ = std::min<uint64_t>(peer_count, kMaxExchangeElements);
     OpenWideRounds(LeavesToExchange(found_));
   } else if (stage_ != Stage::kRoundSaid) {
     OpenRounds();

@@ -20,9 +20,9 @@ constexpr uint32_t kMaxIdleRounds = 20;
 
 // --- How a round begins -----------------------------------------------------
 
-void Rounds::Widen(const Digest& total, uint64_t peer_total,
+void Rounds::Widen(const Digest& total, uint64_t peer_count,
                    std::vector<PlacedElement> found) {
-  found_.emplace(Found{total, peer_total, std::move(found)});
+  found_.emplace(Found{total, peer_count, std::move(found)});
 }
 
 absl::Status Rounds::Differ(uint64_t peer_count, Turn* turn) {
@@ -95,7 +95,7 @@ void Rounds::BeginWork() {
 void Rounds::BeginWork(Candidates candidates) {
   AddFound(&candidates);
   const RoundContext round = context_.snapshot->ForRound(
-      &batch_, found_ ? found_->peer_total : peer_count_);
+      &batch_, found_ ? found_->peer_count : peer_count_);
   if (context_.part.report->verifying) {
     work_ = std::make_unique<Listing>(round, context_.verify,
                                       std::move(candidates.missing_there));

@@ -54,10 +54,11 @@ class Rounds {
          const MergedChanges* changes)
       : context_(context), leaves_(std::move(leaves)), changes_(changes) {}
 
-  // Before the first round: the batch is the whole set, of this digest, and of
-  // `peer_total` elements at the peer. An exchange, if there is one, compares
-  // the leaves; the peer lacks `found`. For one round, whatever Decide says.
-  void Widen(const Digest& total, uint64_t peer_total,
+  // Before the first round: the batch is the whole set, of this digest, in
+  // which no more than `peer_count` of the peer's elements differ. An exchange,
+  // if there is one, compares the leaves; the peer lacks `found`. For one
+  // round, whatever Decide says.
+  void Widen(const Digest& total, uint64_t peer_count,
              std::vector<PlacedElement> found);
   bool wide() const { return found_.has_value(); }
 
@@ -103,7 +104,7 @@ class Rounds {
   const MergedChanges* changes_;
   struct Found {
     Digest total;
-    uint64_t peer_total = 0;
+    uint64_t peer_count = 0;
     std::vector<PlacedElement> elements;
   };
   std::optional<Found> found_;  // of a wide batch
