@@ -40,11 +40,15 @@ DistributedBloomFilter::DistributedBloomFilter(const FilterShape& shape,
   assert(shape.probes == mapping_.probes());
 }
 
-void DistributedBloomFilter::Add(const ElementHash& hash) {
+uint32_t DistributedBloomFilter::Add(const ElementHash& hash) {
+  uint32_t newly_set = 0;
   for (uint32_t i = 0; i < shape_.probes; ++i) {
     const uint64_t p = mapping_.Probe(hash, i, shape_.bits);
-    bytes_[p / 8] = static_cast<char>(bytes_[p / 8] | 1 << p % 8);
+    const char with = static_cast<char>(bytes_[p / 8] | 1 << p % 8);
+    newly_set += with != bytes_[p / 8];
+    bytes_[p / 8] = with;
   }
+  return newly_set;
 }
 
 void DistributedBloomFilter::AddAll(std::span<const ElementHash> elements) {

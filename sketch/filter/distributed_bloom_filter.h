@@ -56,7 +56,8 @@ class DistributedBloomFilter {
   // An empty filter of `shape.bits` bits; the mapping must have shape.probes.
   DistributedBloomFilter(const FilterShape& shape, FilterMapping mapping);
 
-  void Add(const ElementHash& hash);
+  // How many bits it set that were not set before, 0 .. k.
+  uint32_t Add(const ElementHash& hash);
   // The same for many elements, several times faster.
   void AddAll(std::span<const ElementHash> elements);
   // False: the element was surely never added.
