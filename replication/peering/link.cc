@@ -59,7 +59,7 @@ rocksdb::Status StatusOf(const SessionReport& report) {
     return rocksdb::Status::OK();
   }
   if (report.digests_equal) return LeftOut(report);
-  if (report.unsettled) {
+  if (report.refused) {
     return rocksdb::Status::Incomplete(
         "all went across but pairs that one side refuses or cannot send; of "
         "this side",

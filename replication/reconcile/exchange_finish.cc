@@ -43,7 +43,7 @@ void FinishSender::AppendSums(uint32_t count, std::string* out) {
 absl::Status FinishSender::TakeAnswer(bool partial, std::string_view body,
                                       std::vector<uint32_t>* missing,
                                       uint32_t* more) {
-  std::vector<uint32_t> settled;
+  std::vector<uint32_t> decoded;
   std::vector<uint32_t> still_pending;
   *more = 0;
   if (partial) {
@@ -58,23 +58,23 @@ absl::Status FinishSender::TakeAnswer(bool partial, std::string_view body,
       return absl::InvalidArgumentError("answer truncated");
     }
     for (size_t i = 0; i < pending_.size(); ++i) {
-      const bool is_settled =
+      const bool is_decoded =
           !bitmap.empty() && (bitmap[i / 8] >> i % 8 & 1) != 0;
-      (is_settled ? settled : still_pending).push_back(pending_[i]);
+      (is_decoded ? decoded : still_pending).push_back(pending_[i]);
     }
-    if (settled.empty() && !body.empty()) {
-      return absl::InvalidArgumentError("names without a settled group");
+    if (decoded.empty() && !body.empty()) {
+      return absl::InvalidArgumentError("names without a decoded group");
     }
   } else {
-    settled = pending_;
+    decoded = pending_;
   }
   pending_ = std::move(still_pending);
-  if (settled.empty()) return absl::OkStatus();
-  return TakeNames(body, settled, missing);
+  if (decoded.empty()) return absl::OkStatus();
+  return TakeNames(body, decoded, missing);
 }
 
 absl::Status FinishSender::TakeNames(std::string_view body,
-                                     const std::vector<uint32_t>& settled,
+                                     const std::vector<uint32_t>& decoded,
                                      std::vector<uint32_t>* missing) {
   uint64_t count = 0;
   if (!GetVarint64(&body, kMaxKeyedElements, &count)) {
@@ -89,9 +89,9 @@ absl::Status FinishSender::TakeNames(std::string_view body,
     return absl::InvalidArgumentError("names truncated");
   }
   std::vector<uint32_t> counts;
-  counts.reserve(settled.size());
+  counts.reserve(decoded.size());
   uint64_t range = 0;
-  for (const uint32_t group : settled) {
+  for (const uint32_t group : decoded) {
     counts.push_back(CountRanked(IdsOf(ids_, group)));
     range += counts.back();
   }
@@ -108,8 +108,8 @@ absl::Status FinishSender::TakeNames(std::string_view body,
   uint64_t begin = 0;
   size_t next = 0;
   std::vector<uint32_t> wanted;
-  for (size_t s = 0; s < settled.size() && next < ranks.size(); ++s) {
-    const uint32_t group = settled[s];
+  for (size_t s = 0; s < decoded.size() && next < ranks.size(); ++s) {
+    const uint32_t group = decoded[s];
     wanted.clear();
     for (; next < ranks.size() && ranks[next] < begin + counts[s]; ++next) {
       wanted.push_back(static_cast<uint32_t>(ranks[next] - begin));
@@ -180,7 +180,7 @@ absl::Status FinishDecoder::TakeSums(std::string_view bytes,
 
   sizes_.clear();
   ranks_.clear();
-  settled_.assign(pending_.size(), false);
+  decoded_.assign(pending_.size(), false);
   range_ = 0;
   check_ = 0;
   std::vector<Pending> still_pending;
@@ -194,7 +194,7 @@ absl::Status FinishDecoder::TakeSums(std::string_view bytes,
       still_pending.push_back(std::move(pending));
       continue;
     }
-    settled_[p] = true;
+    decoded_[p] = true;
     sizes_.push_back(static_cast<uint32_t>(difference.size()));
     const ResolvedGroup resolved =
         ResolveGroup(pending.group, IdsOf(ids_, pending.group), difference);
@@ -216,9 +216,9 @@ std::string FinishDecoder::Answer(bool partial, uint32_t more) const {
   std::string body;
   if (partial) {
     PutVarint64(&body, more);
-    if (settled_.size() > 1) {
+    if (decoded_.size() > 1) {
       BitWriter bitmap(&body);
-      for (const bool settled : settled_) bitmap.Put(settled, 1);
+      for (const bool decoded : decoded_) bitmap.Put(decoded, 1);
     }
     if (sizes_.empty()) return body;
   }

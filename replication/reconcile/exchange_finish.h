@@ -21,13 +21,13 @@ inline constexpr uint32_t kMaxSums = 512;
 // Differences of a group that was given up, by the sums it has had.
 inline constexpr double kLeftOfGroup = 1.1;
 
-// The groups an answer has settled, and the names of what the responder lacks
+// The groups an answer has decoded, and the names of what the responder lacks
 // in them:
-//   [more (varint) if partial] [settled (a bit a group) if partial and of more
+//   [more (varint) if partial] [decoded (a bit a group) if partial and of more
 //   than one group] | names
-//   names = empty if partial and nothing is settled
+//   names = empty if partial and nothing is decoded
 //         | count (varint) [| check (2) | ranks (gap_coding.h), if count > 0]
-// Ranks count through the settled groups in order.
+// Ranks count through the decoded groups in order.
 
 // The initiator's side.
 class FinishSender {
@@ -53,7 +53,7 @@ class FinishSender {
 
  private:
   absl::Status TakeNames(std::string_view body,
-                         const std::vector<uint32_t>& settled,
+                         const std::vector<uint32_t>& decoded,
                          std::vector<uint32_t>* missing);
 
   const KeyedSet* const open_;
@@ -85,7 +85,7 @@ class FinishDecoder {
   const std::vector<uint32_t>& decoded_sizes() const { return sizes_; }
 
   // The body of a kPartial (asking for `more` sums in all) or kAnswer for what
-  // the last TakeSums settled.
+  // the last TakeSums decoded.
   std::string Answer(bool partial, uint32_t more) const;
 
  private:
@@ -104,7 +104,7 @@ class FinishDecoder {
 
   // Of the last TakeSums:
   std::vector<uint32_t> sizes_;
-  std::vector<bool> settled_;
+  std::vector<bool> decoded_;
   std::vector<uint64_t> ranks_;
   uint64_t range_ = 0;
   uint64_t check_ = 0;

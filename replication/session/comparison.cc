@@ -206,7 +206,7 @@ absl::Status Comparison::AnswerTotal(Turn* turn) {
     stage_ = Stage::kChoosing;  // this side found more
     return absl::OkStatus();
   }
-  if (abandoned_) return End(EndReason::kUnsettled);
+  if (abandoned_) return End(EndReason::kRefused);
   if (snapshot_.Expired()) return End(EndReason::kExpired);
   if (locations_ > kMaxRounds) {
     return End(EndReason::kGaveUp);
@@ -223,7 +223,7 @@ absl::Status Comparison::Summarise(Turn* turn) {
   summary.digest = rounds_ ? rounds_->merged() : total();
   if (of_all()) summary.left_out = context_.report->left_out;
   uint8_t flags = rounds_ ? 0 : kFlagTotal;
-  if (rounds_ && rounds_->unsettled()) flags |= kFlagUnsettled;
+  if (rounds_ && rounds_->refused()) flags |= kFlagRefused;
   std::string body;
   EncodeSummary(summary, &body);
   turn->Add(MessageType::kSummary, body, flags);
@@ -240,7 +240,7 @@ absl::Status Comparison::ReceiveSummary(std::string_view body, uint8_t flags) {
   }
   if (searching()) StopSearching();
   peer_digest_ = summary.digest;
-  peer_unsettled_ = (flags & kFlagUnsettled) != 0;
+  peer_refuses_ = (flags & kFlagRefused) != 0;
   context_.report->peer_left_out = summary.left_out;
   stage_ = rounds_ ? Stage::kRoundReceived : Stage::kTotalReceived;
   return absl::OkStatus();
@@ -340,7 +340,7 @@ void Comparison::BeginExchange(Role role) {
   if (searching_) {
     const bool in_memory = !TooLarge(total().count) && !TooLarge(peer_total_);
     exchanges_.BeginSearch(
-        role, location_.leaves(), location_.settled(),
+        role, location_.leaves(), location_.closed(),
         role == Role::kInitiator ? total().count : peer_total_,
         in_memory ? kMostLeavesInMemory : kMostLeavesSearched);
   } else {
@@ -504,8 +504,7 @@ absl::Status Comparison::BeginFoundRound() {
 }
 
 absl::Status Comparison::AnswerWideRound(Turn* turn) {
-  if (rounds_->Decide(peer_digest_, peer_unsettled_) ==
-      Rounds::Answer::kEqual) {
+  if (rounds_->Decide(peer_digest_, peer_refuses_) == Rounds::Answer::kEqual) {
     return SayEqual(turn);
   }
   CloseWideRounds();
@@ -563,8 +562,8 @@ absl::Status Comparison::ReceiveBatch(std::string_view body) {
     return Malformed(MessageType::kBatch, "leaves out of range");
   }
   for (const uint32_t leaf : head.leaves) {
-    if (location_.IsSettled(leaf)) {
-      return Malformed(MessageType::kBatch, "a leaf that is settled");
+    if (location_.IsClosed(leaf)) {
+      return Malformed(MessageType::kBatch, "a leaf that is closed");
     }
   }
   if (searching()) StopSearching();
@@ -634,13 +633,13 @@ absl::Status Comparison::BuildRound(Turn* turn) {
 
 absl::Status Comparison::AnswerRound(Turn* turn) {
   if (wide()) return AnswerWideRound(turn);
-  switch (rounds_->Decide(peer_digest_, peer_unsettled_)) {
+  switch (rounds_->Decide(peer_digest_, peer_refuses_)) {
     case Rounds::Answer::kEqual:
       if (!locating_) return SayEqual(turn);
       turn->Add(MessageType::kEqual, "");
       break;
-    case Rounds::Answer::kUnsettled:
-      if (!locating_) return End(EndReason::kUnsettled);
+    case Rounds::Answer::kRefused:
+      if (!locating_) return End(EndReason::kRefused);
       turn->Add(MessageType::kAbandon, "");
       abandoned_ = true;
       break;
@@ -656,7 +655,7 @@ absl::Status Comparison::AnswerRound(Turn* turn) {
 }
 
 void Comparison::CloseBatch() {
-  location_.Settle(leaves_, BatchDigest());
+  location_.Close(leaves_, BatchDigest());
   leaves_.clear();
   rounds_.reset();
   stage_ = Stage::kChoosing;

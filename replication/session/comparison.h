@@ -170,10 +170,10 @@ class Comparison {
 
   Stage stage_ = Stage::kHelloSaid;
   std::optional<EndReason> end_;
-  Digest peer_digest_;           // what the peer summarised,
-  bool peer_unsettled_ = false;  // and whether it kept a pair of the batch back
-  uint64_t peer_total_ = 0;      // of its elements
-  bool locating_ = false;        // in batches of leaves, not all leaves at once
+  Digest peer_digest_;         // what the peer summarised,
+  bool peer_refuses_ = false;  // and whether it kept a pair of the batch back
+  uint64_t peer_total_ = 0;    // of its elements
+  bool locating_ = false;      // in batches of leaves, not all leaves at once
   uint32_t locations_ = 0;
   bool searching_ = false;                   // while locating: not by elements
   bool abandoned_ = false;                   // some batch differs for good

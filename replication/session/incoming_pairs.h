@@ -55,11 +55,11 @@ class IncomingPairs {
   // Judgement. Applies once enough have come.
   absl::Status Take(Pair pair, std::optional<uint32_t> own);
   // Counts a pair that was refused after the fact, or whose value never came.
-  void Refuse() { ++unsettled_; }
+  void Refuse() { ++refused_; }
   absl::Status Apply();
 
   // Pairs that were refused, held back or unreadable.
-  uint64_t unsettled() const { return unsettled_; }
+  uint64_t refused() const { return refused_; }
   uint64_t judged() const { return judged_; }
 
  private:
@@ -80,7 +80,7 @@ class IncomingPairs {
   const SessionOptions* const options_;
   uint64_t position_ = 0;
   uint64_t judged_ = 0;
-  uint64_t unsettled_ = 0;
+  uint64_t refused_ = 0;
   std::vector<Pair> pairs_;
   std::vector<Taken> taken_;
   size_t pairs_bytes_ = 0;

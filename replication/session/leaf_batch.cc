@@ -90,13 +90,13 @@ std::optional<uint32_t> LeafBatch::Find(uint64_t position,
   return Insert({position, hash});
 }
 
-bool LeafBatch::AreSettled(std::span<const uint32_t> ordinals) const {
+bool LeafBatch::AreCovered(std::span<const uint32_t> ordinals) const {
   return std::all_of(ordinals.begin(), ordinals.end(),
-                     [this](uint32_t ordinal) { return IsSettled(ordinal); });
+                     [this](uint32_t ordinal) { return IsCovered(ordinal); });
 }
 
-void LeafBatch::Settle(uint32_t ordinal) {
-  if (state_[ordinal] == State::kOpen) state_[ordinal] = State::kSettled;
+void LeafBatch::Cover(uint32_t ordinal) {
+  if (state_[ordinal] == State::kOpen) state_[ordinal] = State::kCovered;
 }
 
 void LeafBatch::Gain(const PlacedElement& element) {

@@ -83,13 +83,13 @@ class LeafBatch {
   uint64_t PositionAt(uint32_t ordinal) const { return positions_[ordinal]; }
   const ElementHash& HashAt(uint32_t ordinal) const { return hashes_[ordinal]; }
 
-  // Settled elements need not be offered: the peer knows of them, or of what
-  // replaces them. Elements that were gained are settled.
-  bool IsSettled(uint32_t ordinal) const {
+  // Covered elements need not be offered: the peer knows of them, or of what
+  // replaces them. Elements that were gained are covered.
+  bool IsCovered(uint32_t ordinal) const {
     return ordinal >= own_ || state_[ordinal] != State::kOpen;
   }
-  bool AreSettled(std::span<const uint32_t> ordinals) const;
-  void Settle(uint32_t ordinal);
+  bool AreCovered(std::span<const uint32_t> ordinals) const;
+  void Cover(uint32_t ordinal);
 
   // The merged set gains an element, or loses one of the snapshot (once).
   void Gain(const PlacedElement& element);
@@ -101,7 +101,7 @@ class LeafBatch {
   void Compact();
 
  private:
-  enum class State : uint8_t { kOpen, kSettled, kRemoved };
+  enum class State : uint8_t { kOpen, kCovered, kRemoved };
 
   int leaf_bits_ = kLeafBits;
   std::vector<uint32_t> leaves_;

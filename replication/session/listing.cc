@@ -95,7 +95,7 @@ absl::StatusOr<Held> Listing::Take(uint32_t family, std::string_view key) {
     const std::optional<uint32_t> ordinal = context_.batch->Find(
         context_.storage->PositionOf(family, key), entry.hash);
     if (ordinal) {
-      context_.batch->Settle(*ordinal);
+      context_.batch->Cover(*ordinal);
       context_.batch->Remove(*ordinal);
     }
   }
@@ -195,8 +195,8 @@ absl::StatusOr<std::optional<Difference>> Listing::NextClaim() {
   }
   while (next_candidate_ < candidates_.size()) {
     const uint32_t ordinal = candidates_[next_candidate_++];
-    if (batch->IsSettled(ordinal)) continue;
-    batch->Settle(ordinal);
+    if (batch->IsCovered(ordinal)) continue;
+    batch->Cover(ordinal);
     absl::StatusOr<IndexEntry> entry = context_.snapshot->FindElement(
         batch->PositionAt(ordinal), batch->HashAt(ordinal));
     if (Unreadable(entry.status())) {
@@ -224,7 +224,7 @@ bool Listing::idle() const {
   if (context_.batch == nullptr) {
     return !reports() || next_key_ == progress_->task->keys.size();
   }
-  return context_.batch->AreSettled(
+  return context_.batch->AreCovered(
       std::span(candidates_).subspan(next_candidate_));
 }
 

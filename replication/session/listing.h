@@ -51,7 +51,7 @@ class Listing final : public RoundWork {
   bool idle() const override;
   bool complete() const override;
   bool may_end() const override;
-  bool unsettled() const override { return unreadable_ > 0; }
+  bool refused() const override { return unreadable_ > 0; }
   uint64_t entries() const override { return sent_ + received_; }
 
  private:

@@ -27,7 +27,7 @@ ElementHash HashLeaf(uint32_t leaf, const Digest& digest) {
 }
 
 Location::Location(std::span<const Digest> leaves)
-    : leaves_(leaves), settled_(leaves.size()) {
+    : leaves_(leaves), closed_(leaves.size()) {
   for (const Digest& leaf : leaves_) total_ += leaf;
 }
 
@@ -41,7 +41,7 @@ std::span<const ElementHash> Location::Elements() {
   compared_.clear();
   elements_.clear();
   for (uint32_t leaf = 0; leaf < leaf_count(); ++leaf) {
-    if (settled_.Contains(leaf)) continue;
+    if (closed_.Contains(leaf)) continue;
     compared_.push_back(leaf);
     elements_.push_back(HashLeaf(leaf, leaves_[leaf]));
   }
@@ -71,7 +71,7 @@ std::vector<uint32_t> Location::NextBatch(uint64_t peer_total,
   const uint64_t peer_share = peer_total / leaves_.size();
   uint64_t expected = 0;
   for (const uint32_t leaf : found_) {
-    if (settled_.Contains(leaf)) continue;
+    if (closed_.Contains(leaf)) continue;
     const uint64_t larger = std::max(leaves_[leaf].count, peer_share);
     if (!batch.empty() && larger > max_elements - expected) break;
     batch.push_back(leaf);
@@ -106,11 +106,11 @@ Digest Location::Sum(const std::vector<uint32_t>& leaves) const {
   return sum;
 }
 
-void Location::Settle(const std::vector<uint32_t>& leaves,
-                      const Digest& merged) {
+void Location::Close(const std::vector<uint32_t>& leaves,
+                     const Digest& merged) {
   total_ -= Sum(leaves);
   total_ += merged;
-  for (const uint32_t leaf : leaves) settled_.Insert(leaf);
+  for (const uint32_t leaf : leaves) closed_.Insert(leaf);
 }
 
 void Location::Merge(MergedChanges changes) {

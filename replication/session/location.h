@@ -1,5 +1,5 @@
 // Where two large sets differ: which of the 2^16 leaves, and how a session has
-// got on with them. Leaves are settled batch by batch; the other leaves are
+// got on with them. Leaves are closed batch by batch; the other leaves are
 // compared again afterwards.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_LOCATION_H_
@@ -27,23 +27,23 @@ class Location {
   // `leaves`: the digests of the snapshot, which must outlive it.
   explicit Location(std::span<const Digest> leaves);
 
-  // The whole set: settled leaves as merged, the others as of the snapshot and
+  // The whole set: closed leaves as merged, the others as of the snapshot and
   // changes().
   const Digest& total() const { return total_; }
   uint32_t leaf_count() const { return static_cast<uint32_t>(leaves_.size()); }
-  bool IsSettled(uint32_t leaf) const { return settled_.Contains(leaf); }
+  bool IsClosed(uint32_t leaf) const { return closed_.Contains(leaf); }
   // All leaves, ascending.
   std::vector<uint32_t> AllLeaves() const;
 
-  // The elements of an exchange over the leaves that are not settled; valid
+  // The elements of an exchange over the leaves that are not closed; valid
   // until the next call.
   std::span<const ElementHash> Elements();
   // What that exchange found, as ordinals into Elements().
   void Found(const std::vector<uint32_t>& ordinals);
 
-  // For a search: the digests of all leaves, and which of them are settled.
+  // For a search: the digests of all leaves, and which of them are closed.
   std::span<const Digest> leaves() const { return leaves_; }
-  const std::vector<bool>& settled() const { return settled_.bits(); }
+  const std::vector<bool>& closed() const { return closed_.bits(); }
   // What a search found, ascending: nothing, if the peer knows it.
   // `differences`: elements that differ in them, 0 if unknown.
   void FoundLeaves(std::vector<uint32_t> leaves, double differences) {
@@ -55,7 +55,7 @@ class Location {
   // One side is empty: all leaves with elements differ.
   void FoundAll();
 
-  // The next leaves that were found and are not settled, ascending: as many
+  // The next leaves that were found and are not closed, ascending: as many
   // as hold about max_elements on either side, at least one; empty if there
   // are none. The peer's share of a leaf is taken from its total.
   std::vector<uint32_t> NextBatch(uint64_t peer_total,
@@ -70,7 +70,7 @@ class Location {
   Digest Sum(const std::vector<uint32_t>& leaves) const;
 
   // The leaves of a batch are done; `merged` is what they hold now.
-  void Settle(const std::vector<uint32_t>& leaves, const Digest& merged);
+  void Close(const std::vector<uint32_t>& leaves, const Digest& merged);
   // A batch of the whole set is over, and some leaves still differ. They are
   // compared again as changed.
   void Merge(MergedChanges changes);
@@ -81,7 +81,7 @@ class Location {
   MergedChanges changes_;
   std::vector<Digest> changed_leaves_;  // leaves_, once there are changes
   Digest total_;
-  LeafSet settled_;
+  LeafSet closed_;
   std::vector<uint32_t> found_;  // ascending
   double per_leaf_ = 0;          // elements that differ, by the search
   std::vector<uint32_t> compared_;

@@ -80,7 +80,7 @@ inline constexpr uint8_t kFlagFinds = 0x20;
 // Flag of kSummary: of the whole set, not of the leaf batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
 // Flag of kSummary: I refused or could not read a pair of this leaf batch.
-inline constexpr uint8_t kFlagUnsettled = 0x40;
+inline constexpr uint8_t kFlagRefused = 0x40;
 // Flag of the last message of a turn, if that is kDiffers, kPayload, kPass, one
 // of kOffers to kPairs, kClaims or kHoldings: I have nothing left to send but
 // answers to what comes.
@@ -147,7 +147,7 @@ enum class EndReason : uint8_t {
   kBusy = 1,         // in a session with another; come back later
   kUnavailable = 2,  // cannot compare now, the text says why
   kExpired = 3,      // a snapshot is too old, go on with a new session
-  kUnsettled = 4,    // all went across but what one side refuses
+  kRefused = 4,      // all went across but what one side refuses
   kGaveUp = 5,       // too many rounds without agreement
   kFailed = 6,       // storage failed here, the text says how
   kEnough = 7,       // comparing only: I have seen all that I wanted to see

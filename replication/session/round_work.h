@@ -51,7 +51,7 @@ class RoundWork {
   virtual bool may_end() const = 0;
 
   // This side, or the peer as far as it is known here, kept a pair back.
-  virtual bool unsettled() const = 0;
+  virtual bool refused() const = 0;
   // Pairs sent so far, both ways, in whatever form: the same number on both
   // sides.
   virtual uint64_t entries() const = 0;

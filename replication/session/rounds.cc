@@ -140,15 +140,15 @@ absl::Status Rounds::Build(Turn* turn) {
 }
 
 void Rounds::EndRound() {
-  unsettled_ |= work_->unsettled();
+  refused_ |= work_->refused();
   idle_rounds_ = work_->entries() > 0 ? 0 : idle_rounds_ + 1;
   work_.reset();
 }
 
-Rounds::Answer Rounds::Decide(const Digest& peer, bool peer_unsettled) const {
+Rounds::Answer Rounds::Decide(const Digest& peer, bool peer_refuses) const {
   if (merged() == peer) return Answer::kEqual;
-  if ((unsettled_ || peer_unsettled) && idle_rounds_ > 0) {
-    return Answer::kUnsettled;
+  if ((refused_ || peer_refuses) && idle_rounds_ > 0) {
+    return Answer::kRefused;
   }
   if (idle_rounds_ >= kMaxIdleRounds || rounds_ >= kMaxRounds) {
     return Answer::kGaveUp;

@@ -43,8 +43,8 @@ class Rounds {
   // What to say to the peer's summary of a round.
   enum class Answer : uint8_t {
     kEqual,
-    kDiffers,    // another round
-    kUnsettled,  // all is there but what one side refuses or cannot read
+    kDiffers,  // another round
+    kRefused,  // all is there but what one side refuses or cannot read
     kGaveUp,
     kExpired,
   };
@@ -87,9 +87,9 @@ class Rounds {
   // What this side holds in the batch by now, once a round has begun.
   const Digest& merged() const { return batch_.merged(); }
   // This side refused or could not read a pair.
-  bool unsettled() const { return unsettled_; }
+  bool refused() const { return refused_; }
   // After a round, of which the peer says what it holds, and the same of pairs.
-  Answer Decide(const Digest& peer, bool peer_unsettled) const;
+  Answer Decide(const Digest& peer, bool peer_refuses) const;
 
  private:
   absl::Status Prepare();
@@ -116,7 +116,7 @@ class Rounds {
 
   uint32_t rounds_ = 0;
   uint32_t idle_rounds_ = 0;  // the latest ones, in which no pair was sent
-  bool unsettled_ = false;
+  bool refused_ = false;
 };
 
 }  // namespace rocksync

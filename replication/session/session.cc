@@ -36,7 +36,7 @@ uint8_t KnownFlags(MessageType type) {
     case MessageType::kBatch:
       return kFlagFinds;
     case MessageType::kSummary:
-      return kFlagTotal | kFlagUnsettled;
+      return kFlagTotal | kFlagRefused;
     default:
       return MayCarryIdle(type) ? kFlagIdle : 0;
   }
@@ -299,7 +299,7 @@ void SessionImpl::Finish(EndReason reason, std::string_view text) {
   turn_->Add(MessageType::kEnd, body);
   over_ = true;
   report_.expired |= reason == EndReason::kExpired;
-  report_.unsettled |= reason == EndReason::kUnsettled;
+  report_.refused |= reason == EndReason::kRefused;
   report_.busy |= reason == EndReason::kBusy;
   report_.why = text;
   if (reason == EndReason::kGaveUp) {
@@ -321,8 +321,8 @@ absl::Status SessionImpl::ReceiveEnd(std::string_view body) {
     case EndReason::kExpired:
       report_.expired = true;
       break;
-    case EndReason::kUnsettled:
-      report_.unsettled = true;
+    case EndReason::kRefused:
+      report_.refused = true;
       break;
     case EndReason::kEnough:
       break;

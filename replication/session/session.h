@@ -70,7 +70,7 @@ struct SessionReport {
   bool expired = false;  // snapshot too old; go on with a new session
   // Why one side is busy, or cannot compare now, in its words; may be empty.
   std::string why;
-  bool unsettled = false;  // all went across but what one side refuses
+  bool refused = false;  // all went across but what one side refuses
   // Of a session that only compares, which never says proven_equal: all has
   // been compared. `differences` are counted by the initiator.
   bool verifying = false;

@@ -80,7 +80,7 @@ absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
   if (!judgement.ok()) return judgement.status();
   absl::Status status = CheckOrder(pair);
   if (!status.ok()) return status;
-  SettleOwn(*judgement);
+  CoverOwn(*judgement);
 
   const bool wanted = judgement->verdict == Verdict::kWanted;
   wants_.push_back(wanted);
@@ -112,14 +112,14 @@ absl::Status Shipping::CheckOrder(const WirePair& pair) {
 
 // Whatever the verdict, my element of that key need not be offered any more.
 // If it beats what came, it is sent unasked, unless that happened before.
-void Shipping::SettleOwn(const Judgement& judgement) {
+void Shipping::CoverOwn(const Judgement& judgement) {
   if (!judgement.own) return;
   LeafBatch* const batch = context_.batch;
   if (judgement.verdict == Verdict::kBeaten &&
-      !batch->IsSettled(*judgement.own)) {
+      !batch->IsCovered(*judgement.own)) {
     winners_.push_back({*judgement.own, judgement.equal_versions});
   }
-  batch->Settle(*judgement.own);
+  batch->Cover(*judgement.own);
 }
 
 absl::Status Shipping::ReceiveWants(std::string_view body) {
@@ -227,12 +227,12 @@ absl::Status Shipping::ReceivePairs(std::string_view body) {
     const absl::StatusOr<Judgement> judgement =
         incoming_.Judge(MessageType::kPairs, pair);
     if (!judgement.ok()) return judgement.status();
-    const bool settled =
-        judgement->own && context_.batch->IsSettled(*judgement->own);
-    SettleOwn(*judgement);
+    const bool covered =
+        judgement->own && context_.batch->IsCovered(*judgement->own);
+    CoverOwn(*judgement);
     // I offered mine, the peer answered with its own of the same version, and
     // mine beats it.
-    if (settled && judgement->equal_versions &&
+    if (covered && judgement->equal_versions &&
         judgement->verdict == Verdict::kBeaten) {
       winners_.push_back({*judgement->own, /*contested=*/false});
     }
@@ -344,7 +344,7 @@ absl::StatusOr<bool> Shipping::NextPair(Outgoing* pair) {
       contested = true;
     }
     if (!ordinal) return false;
-    context_.batch->Settle(*ordinal);
+    context_.batch->Cover(*ordinal);
     const absl::StatusOr<bool> readable = Fetch(*ordinal, pair);
     if (!readable.ok()) return readable.status();
     if (*readable) {
@@ -415,7 +415,7 @@ std::optional<uint32_t> Shipping::NextCandidate() {
   const LeafBatch& batch = *context_.batch;
   while (next_candidate_ < candidates_.size()) {
     const uint32_t ordinal = candidates_[next_candidate_];
-    if (batch.IsSettled(ordinal)) {
+    if (batch.IsCovered(ordinal)) {
       ++next_candidate_;
       continue;
     }
@@ -431,7 +431,7 @@ std::optional<uint32_t> Shipping::NextCandidate() {
 }
 
 absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
-  context_.batch->Settle(ordinal);
+  context_.batch->Cover(ordinal);
   Outgoing out;
   const absl::StatusOr<bool> readable = Fetch(ordinal, &out);
   if (!readable.ok() || !*readable) return readable;
@@ -511,7 +511,7 @@ void Shipping::CountSent(const Outgoing& pair, size_t value_bytes) {
 
 bool Shipping::idle() const {
   return owed_.empty() && winners_.empty() && !begun_ &&
-         context_.batch->AreSettled(
+         context_.batch->AreCovered(
              std::span(candidates_).subspan(next_candidate_));
 }
 

@@ -49,8 +49,8 @@ class Shipping final : public RoundWork {
   bool idle() const override;
   bool complete() const override;
   bool may_end() const override;
-  bool unsettled() const override {
-    return unreadable_ > 0 || oversized_ > 0 || incoming_.unsettled() > 0;
+  bool refused() const override {
+    return unreadable_ > 0 || oversized_ > 0 || incoming_.refused() > 0;
   }
   uint64_t entries() const override {
     return sent_entries_ + incoming_.judged();
@@ -88,7 +88,7 @@ class Shipping final : public RoundWork {
   absl::Status ReceiveChunk(std::string_view body);
   absl::Status ReceivePairs(std::string_view body);
   absl::Status CheckOrder(const WirePair& pair);
-  void SettleOwn(const Judgement& judgement);
+  void CoverOwn(const Judgement& judgement);
 
   void BuildWants(Turn* turn);
   absl::Status BuildValues(Turn* turn);

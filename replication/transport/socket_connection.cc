@@ -149,16 +149,16 @@ rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
 rocksdb::Status SocketConnection::Receive(std::string* frame,
                                           milliseconds timeout) {
   std::unique_lock lock(mailbox_->mutex);
-  const auto settled = [this] {
+  const auto ended = [this] {
     return mailbox_->frame.has_value() || !mailbox_->closed_because.ok();
   };
-  if (!settled() && !mailbox_->reading) {
+  if (!ended() && !mailbox_->reading) {
     mailbox_->reading = true;
     lock.unlock();
     StartRead();
     lock.lock();
   }
-  mailbox_->changed.wait_for(lock, timeout, settled);
+  mailbox_->changed.wait_for(lock, timeout, ended);
   if (mailbox_->frame.has_value()) {
     *frame = *std::exchange(mailbox_->frame, std::nullopt);
     lock.unlock();

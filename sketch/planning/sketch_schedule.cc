@@ -38,7 +38,7 @@ double EstimateMean(uint32_t sums, std::span<const uint32_t> decoded,
   return best;
 }
 
-// Share of the failed groups that a further pass should settle.
+// Share of the failed groups that a further pass should decode.
 double Quantile(uint32_t passes_left, bool hurry) {
   if (hurry) return 0.999;
   return passes_left > 1 ? 0.75 : 0.97;

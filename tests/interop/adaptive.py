@@ -274,10 +274,10 @@ class AdaptiveExchange:
         wanted = r.varint()
         if len(sketch.pending) > 1:
             flags = int.from_bytes(r.bytes((len(sketch.pending) + 7) // 8), "little")
-            settled = [g for i, g in enumerate(sketch.pending) if flags >> i & 1]
-            if settled:
-                self._name(sketch, settled, r)
-            sketch.pending = [g for g in sketch.pending if g not in set(settled)]
+            decoded = [g for i, g in enumerate(sketch.pending) if flags >> i & 1]
+            if decoded:
+                self._name(sketch, decoded, r)
+            sketch.pending = [g for g in sketch.pending if g not in set(decoded)]
         r.expect_end()
         if wanted == 0:
             self.done = True
@@ -294,8 +294,8 @@ class AdaptiveExchange:
         self._name(sketch, sketch.pending, Reader(body))
         self.done = True
 
-    def _name(self, sketch: Sketch, settled: "list[int]", r: Reader) -> None:
-        mine = [g << 32 | i for g in settled for i in sorted(sketch.groups.ids[g])]
+    def _name(self, sketch: Sketch, decoded: "list[int]", r: Reader) -> None:
+        mine = [g << 32 | i for g in decoded for i in sorted(sketch.groups.ids[g])]
         for x in decode_names(r, mine):
             self.candidates += sketch.groups.ids[x >> 32][x & 0xFFFFFFFF]
 
@@ -401,7 +401,7 @@ class AdaptiveExchange:
         decoded = {g: d for g in sketch.pending
                    if (d := self._decode(sketch, g)) is not None}
         if len(decoded) == len(sketch.pending):
-            names = self._settle(sketch, decoded)
+            names = self._name_missing(sketch, decoded)
             self._say(ANSWER, names)
             self.done = True
             return
@@ -419,8 +419,8 @@ class AdaptiveExchange:
         balanced = 2 * mine - len(ids) == len(self.elements) - self.theirs
         return ids if balanced else None
 
-    def _settle(self, sketch: Sketch, decoded: "dict[int, list[int]]") -> bytes:
-        """Takes candidates out of settled groups; the names of what is missing here."""
+    def _name_missing(self, sketch: Sketch, decoded: "dict[int, list[int]]") -> bytes:
+        """Takes candidates out of decoded groups; the names of what is missing here."""
         theirs: list[int] = []
         missing: list[int] = []
         for g in sorted(decoded):
@@ -447,7 +447,7 @@ class AdaptiveExchange:
             flags = sum(1 << i for i, g in enumerate(sketch.pending) if g in decoded)
             body += flags.to_bytes((len(sketch.pending) + 7) // 8, "little")
             if decoded:
-                body += self._settle(sketch, decoded)
+                body += self._name_missing(sketch, decoded)
         sketch.pending = [g for g in sketch.pending if g not in decoded]
         self._say(PARTIAL, body)
         self.done = wanted == 0

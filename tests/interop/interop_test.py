@@ -154,7 +154,7 @@ class Pairing:
 
 
 def tie(p: Pairing, value: bytes) -> None:
-    """Another content at one version, as after damage; the next sync settles it."""
+    """Another content at one version, as after damage; the next sync resolves it."""
     at = Version(p.store.first_clock, p.store.replica_id)
     p.store.pairs[b"default", b"tie"] = p.store.hasher.pair(b"default", b"tie", at, value)
     p.check(f"a tie, {value.decode()}")

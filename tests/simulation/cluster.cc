@@ -117,7 +117,7 @@ void Cluster::Start() {
                                                        : other == 0 && i != 0;
       if (linked) peers.push_back(other);
     }
-    // Who dials nobody has no peers by whom to settle what it quarantined.
+    // Who dials nobody has no peers by whom to resolve what it quarantined.
     if (peers.empty() && shape_.corrupt_every_ms > 0) peers.push_back(1);
     OpenEmpty(AddReplica(std::move(peers)));
   }

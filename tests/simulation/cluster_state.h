@@ -39,7 +39,7 @@ inline constexpr uint64_t kMaxAheadMs = 60'000;
 inline constexpr uint64_t kLeastIntervalMs = 5'000;
 inline constexpr uint64_t kMaxClones = 3;
 inline constexpr size_t kMaxReplicas = 10;
-// A session that expires has settled a leaf at least. So many of them, for each
+// A session that expires has closed a leaf at least. So many of them, for each
 // replica, are all leaves twice: of what a replica has, and of what reaches it
 // meanwhile.
 inline constexpr uint64_t kMaxExpired = uint64_t{2} << kLeafBitsHere;

@@ -117,7 +117,7 @@ std::string DescribeBody(MessageType type, uint8_t flags,
       if (!DecodeSummary(body, &summary).ok()) return "malformed";
       return absl::StrCat((flags & kFlagTotal) != 0 ? "in all " : "",
                           summary.digest.count, " elements",
-                          (flags & kFlagUnsettled) != 0 ? ", unsettled" : "",
+                          (flags & kFlagRefused) != 0 ? ", refused" : "",
                           DescribeLeftOut(summary.left_out));
     }
     case MessageType::kEqual: {

@@ -470,7 +470,7 @@ void Cluster::SessionEnded(Link* link, int number) {
         : report.digests_equal ? "equal but for quarantined pairs"
         : report.busy          ? "busy"
         : report.expired       ? "expired"
-        : report.unsettled     ? "unsettled"
+        : report.refused       ? "refused"
                                : status.ToString());
   if (report.proven_equal) {
     ++result_.proofs;

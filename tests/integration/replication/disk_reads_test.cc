@@ -113,7 +113,7 @@ TEST_P(DiskReadsTest, WhileItSyncsToo) {
 }
 
 // Nor does what cannot be read now count as adopted, or go.
-TEST_P(DiskReadsTest, WhileQuarantinedPairsAreSettled) {
+TEST_P(DiskReadsTest, WhileQuarantinedPairsAreResolved) {
   Steps(2);
   *disk_.state = DiskState::kShortReads;
   Steps(2);

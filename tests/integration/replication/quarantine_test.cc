@@ -35,7 +35,7 @@ class QuarantineTest : public ReplicationTest {
     return a_->replicator()->Verify(b_->address(), options, nullptr, result);
   }
   // Nothing is resolved meanwhile.
-  static void PauseSettling(TestReplica* replica, bool paused) {
+  static void PauseResolving(TestReplica* replica, bool paused) {
     ReplicatorLimits limits = replica->replicator()->limits();
     limits.scrub_paused = paused;
     ASSERT_TRUE(IsOk(replica->replicator()->SetLimits(limits)));
@@ -76,7 +76,7 @@ TEST_F(QuarantineTest, OfOneKeyOnBothSidesAreNotCalledEqual) {
   Quarantine(a_.get(), "k5", "of a");
   Quarantine(b_.get(), "k5", "of b");
   for (TestReplica* replica : {a_.get(), b_.get()}) {
-    PauseSettling(replica, true);
+    PauseResolving(replica, true);
   }
   const uint64_t proven_ms = PeerOf(a_.get()).last_proven_equal_ms;
   EXPECT_GT(proven_ms, 0u);
@@ -107,7 +107,7 @@ TEST_F(QuarantineTest, OfOneKeyOnBothSidesAreNotCalledEqual) {
 
   // Nobody knows better: both count as adopted, and one of them wins.
   for (TestReplica* replica : {a_.get(), b_.get()}) {
-    PauseSettling(replica, false);
+    PauseResolving(replica, false);
   }
   ASSERT_TRUE(Eventually([&] { return Sync().ok(); }));
   // What is resolved in the middle of a session is a write like any other.
@@ -141,10 +141,10 @@ TEST_F(QuarantineTest, OfAKeyThatTheOtherLacksAreNotCalledEqual) {
 
 // What was quarantined when the replica was closed is resolved without waiting
 // for the next scrub.
-TEST_F(QuarantineTest, FromBeforeARestartAreSettled) {
+TEST_F(QuarantineTest, FromBeforeARestartAreResolved) {
   a_->Put("mine alone", "value");
   Quarantine(a_.get(), "mine alone", "valuf");
-  PauseSettling(a_.get(), true);
+  PauseResolving(a_.get(), true);
   EXPECT_TRUE(Sync().IsIncomplete());
   a_->Stop();
   a_->Close();

@@ -243,7 +243,7 @@ TEST_F(ScrubTest, WhoOnlyListensAdoptsOnceItsDigestsEqualThoseOfAllMembers) {
 
 // Both hold the version with a value that matches their entry: the bit flipped
 // before the value was hashed.
-TEST_F(ScrubTest, OtherContentAtOneVersionIsSettledByHash) {
+TEST_F(ScrubTest, OtherContentAtOneVersionIsResolvedByHash) {
   for (TestReplica* damaged : {a_.get(), b_.get()}) {
     IndexedDB* const store = StoreAccess::IndexedOf(damaged->db());
     for (int i = 0; i < 20; ++i) {

@@ -171,10 +171,10 @@ bool StoreCluster::AllEqual() {
 void StoreCluster::ResolveQuarantined() {
   for (Node* node : Present()) {
     if (!node->up() || node->durable.damaged.empty()) continue;
-    uint64_t settled = 0;
+    uint64_t resolved = 0;
     const Status status = StoreAccess::NewScrub(node->machine->db())
-                              ->ResolveQuarantined({}, &settled);
-    Trace(node->name(), " settles ", settled, ": ", status.ToString());
+                              ->ResolveQuarantined({}, &resolved);
+    Trace(node->name(), " resolves ", resolved, ": ", status.ToString());
   }
 }
 

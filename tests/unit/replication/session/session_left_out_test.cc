@@ -37,7 +37,7 @@ class LeftOutTest : public SessionTest {
     for (const SessionReport* report : {&result.initiator, &result.responder}) {
       EXPECT_TRUE(report->digests_equal);
       EXPECT_FALSE(report->proven_equal);
-      EXPECT_FALSE(report->unsettled);
+      EXPECT_FALSE(report->refused);
     }
     EXPECT_EQ(result.initiator.merged, result.responder.merged);
     EXPECT_EQ(result.initiator.left_out, initiator);
@@ -89,7 +89,7 @@ TEST_F(LeftOutTest, EqualDigestsAreNoProof) {
 }
 
 // Both hold it, with other contents, and neither offers it.
-TEST_F(LeftOutTest, OneKeyThatBothQuarantinedIsSettledAndThenProven) {
+TEST_F(LeftOutTest, OneKeyThatBothQuarantinedIsResolvedAndThenProven) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   a.Put(0, "k", "value");

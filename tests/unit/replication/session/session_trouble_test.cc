@@ -56,7 +56,7 @@ TEST_F(SessionTest, InBatchesHeldBackPairsLeaveTheRestAlone) {
   const SessionRunResult result = DriveSession(&a, &b, options);
   EXPECT_TRUE(result.finished);
   EXPECT_FALSE(result.initiator.proven_equal);
-  EXPECT_TRUE(result.responder.unsettled);
+  EXPECT_TRUE(result.responder.refused);
   EXPECT_EQ(a.records().size(), 1001u);
   EXPECT_EQ(b.records().size(), 1001u);
 }
@@ -106,7 +106,7 @@ TEST_F(SessionTest, ACorruptedValueIsNotOffered) {
     EXPECT_TRUE(result.finished);
     EXPECT_FALSE(result.initiator.proven_equal ||
                  result.responder.proven_equal);
-    EXPECT_TRUE(result.initiator.unsettled);
+    EXPECT_TRUE(result.initiator.refused);
     EXPECT_EQ(
         result.initiator.pairs_unreadable + result.responder.pairs_unreadable,
         1u);
@@ -149,7 +149,7 @@ TEST_F(SessionTest, BusyComesBackLater) {
 
 // A version is issued once, so this is damage; both sides must still come to
 // the same content, whoever begins and whatever else differs.
-TEST_F(SessionTest, OtherContentAtOneVersionIsSettledByHash) {
+TEST_F(SessionTest, OtherContentAtOneVersionIsResolvedByHash) {
   for (const bool bloom : {false, true}) {
     for (const size_t turn_bytes : {size_t{1} << 20, size_t{200}}) {
       MemoryStorage a = Replica(1);

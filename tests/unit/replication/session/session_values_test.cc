@@ -67,8 +67,8 @@ TEST_F(SessionTest, ATooLargeValueIsRefusedAndNeverCalledEqual) {
       EXPECT_TRUE(result.finished);
       EXPECT_FALSE(result.initiator.proven_equal);
       EXPECT_FALSE(result.responder.proven_equal);
-      EXPECT_TRUE(result.initiator.unsettled);
-      EXPECT_TRUE(result.responder.unsettled);
+      EXPECT_TRUE(result.initiator.refused);
+      EXPECT_TRUE(result.responder.refused);
       EXPECT_EQ(
           result.initiator.pairs_too_large + result.responder.pairs_too_large,
           1u);
