@@ -5,6 +5,10 @@ get_property(rocksync_libraries GLOBAL PROPERTY ROCKSYNC_LIBRARIES)
 install(TARGETS ${rocksync_libraries} EXPORT rocksync-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(ROCKSYNC_HAS_C)
+  install(TARGETS rocksync_c EXPORT rocksync-targets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET rocksync)  # the program
   install(TARGETS rocksync RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "replication/admin/json.h"
+#include "replication/metrics/json.h"
 #include "rocksdb/comparator.h"
 #include "tools/difference_line.h"
 #include "tools/offline_db.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <ostream>
 
-#include "replication/admin/json.h"
+#include "replication/metrics/json.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/open/provenance.h"

@@ -2,6 +2,7 @@
 // subcommand.
 
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -12,6 +13,7 @@
 #include "CLI/CLI.hpp"
 #include "tools/detach.h"
 #include "tools/diff.h"
+#include "tools/exporter.h"
 #include "tools/id.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
@@ -61,6 +63,16 @@ void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {
                    "(DBOptions::wal_dir), where its own files do not say it; "
                    "DIR as it is given to the command")
       ->allow_extra_args(false);
+}
+
+volatile std::sig_atomic_t g_stop = 0;
+
+int Export(const rocksync::ExporterOptions& options) {
+  std::signal(SIGINT, [](int) { g_stop = 1; });
+  std::signal(SIGTERM, [](int) { g_stop = 1; });
+  std::signal(SIGPIPE, SIG_IGN);
+  return rocksync::RunExporter(
+      options, [] { return g_stop != 0; }, std::cout, std::cerr);
 }
 
 }  // namespace
@@ -171,6 +183,30 @@ int main(int argc, char** argv) {
   status->add_flag("--json", status_options.json, "one JSON object");
   AddCredentials(status, &status_options.credentials);
 
+  rocksync::ExporterOptions exporter_options;
+  CLI::App* const exporter = app.add_subcommand(
+      "exporter",
+      "Serves statistics of running replicas to Prometheus, until SIGINT or "
+      "SIGTERM; exit code 2: error");
+  exporter
+      ->add_option("REPLICA", exporter_options.replicas,
+                   "host:port of each replica")
+      ->required();
+  exporter
+      ->add_option("--listen", exporter_options.listen,
+                   "host:port of http://.../metrics; nobody is authenticated "
+                   "there")
+      ->capture_default_str();
+  exporter->add_flag("--once", exporter_options.once,
+                     "print the page once instead; a replica that does not "
+                     "answer is an error then");
+  exporter
+      ->add_option("--timeout-ms", exporter_options.timeout_ms,
+                   "for the answer of a replica")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 600'000));
+  AddCredentials(exporter, &exporter_options.credentials);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -198,6 +234,7 @@ int main(int argc, char** argv) {
   if (*status) {
     return rocksync::RunStatus(status_options, std::cout, std::cerr);
   }
+  if (*exporter) return Export(exporter_options);
   if (*detach) {
     return rocksync::RunDetach(detach_options, std::cout, std::cerr);
   }

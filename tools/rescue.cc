@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/admin/json.h"
+#include "replication/metrics/json.h"
 #include "replication/session/pair_coding.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/offline/offline_replica.h"

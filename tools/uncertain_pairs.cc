@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "replication/admin/json.h"
+#include "replication/metrics/json.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/plain_value.h"
 

@@ -3,7 +3,7 @@
 #ifndef ROCKSYNC_REPLICATION_ADMIN_STATUS_REPORT_H_
 #define ROCKSYNC_REPLICATION_ADMIN_STATUS_REPORT_H_
 
-#include "replication/admin/json.h"
+#include "replication/metrics/json.h"
 #include "replication/peering/replica.h"
 #include "rocksync/verify.h"
 

@@ -40,11 +40,12 @@ box replication/membership 9 '^(replication/(membership|session|reconcile)|sketc
 box replication/store 9 '^(replication/(store|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
 # Floor 3, the shell.
 box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|openssl|absl|sys|netinet|arpa)/|^asio\.hpp$'
-for room in peering admin replicator; do
+for room in metrics peering admin replicator; do
   box replication/$room 9 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/' '^replication/transport/'
 done
-# Floor 4: examples live by the front door alone.
-box examples 9 '^(examples|rocksync|rocksdb|CLI|spdlog|nlohmann|hiredis|asio|sys|arpa|netinet)/|^(asio\.hpp|hiredis\.h)$'
-box tools 9 '^(tools|replication|plugin|sketch|rocksync|rocksdb|CLI|spdlog|nlohmann|absl|sys)/|^xxhash\.h$'
+# Floor 4: bindings and examples live by the front door alone.
+box bindings 9 '^(bindings|rocksync|rocksdb)/'
+box examples 9 '^(examples|rocksync|rocksdb|CLI|spdlog|nlohmann|hiredis|asio|sys|arpa|netinet)/|^(asio\.hpp|hiredis\.h|httplib\.h)$'
+box tools 9 '^(tools|replication|plugin|sketch|rocksync|rocksdb|CLI|spdlog|nlohmann|absl|sys)/|^(xxhash|httplib)\.h$'
 
 (( failures == 0 )) || { echo "$failures includes point where they must not"; exit 1; }

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$1"
 
-find include sketch plugin replication examples tools tests \
+find include sketch plugin replication bindings examples tools tests \
     \( -name '*.h' -o -name '*.cc' \) 2>/dev/null | sort | xargs awk '
   # from(HEADER, NAMES): these are names of HEADER.
   function from(header, names,   name, count, i) {
@@ -69,7 +69,7 @@ find include sketch plugin replication examples tools tests \
     sub(/[">].*/, "", name)
     includes[FILENAME, name] = 1
     if (name ~ /^rocksdb\//) includes[FILENAME, "rocksdb/"] = 1
-    if (name ~ /^(sketch|plugin|replication|examples|tools|tests)\//) {
+    if (name ~ /^(sketch|plugin|replication|bindings|examples|tools|tests)\//) {
       ours[FILENAME] = ours[FILENAME] " " name
     } else if (name ~ /^rocksync\//) {
       ours[FILENAME] = ours[FILENAME] " include/" name

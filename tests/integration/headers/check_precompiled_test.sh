@@ -4,7 +4,7 @@ set -euo pipefail
 check=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/check_precompiled.sh
 house=$(mktemp -d)
 trap 'rm -rf "$house"' EXIT
-mkdir -p "$house"/{include/rocksync,sketch,plugin,replication,examples,tools,tests}
+mkdir -p "$house"/{include/rocksync,sketch,plugin,replication,bindings,examples,tools,tests}
 printf '#include <vector>\n#include "rocksdb/db.h"\n' > "$house/sketch/low.h"
 echo '#include "sketch/low.h"' > "$house/sketch/middle.h"
 echo '#include <string>' > "$house/include/rocksync/front.h"

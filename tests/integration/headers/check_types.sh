@@ -4,7 +4,7 @@
 # usage: check_types.sh SOURCE_DIRECTORY
 set -euo pipefail
 cd "$1"
-twice=$(find include plugin sketch replication examples tools -name '*.h' -print0 |
+twice=$(find include plugin sketch replication bindings examples tools -name '*.h' -print0 |
   xargs -0 grep -hoE '^(class|struct|union|enum( class)?) [A-Za-z0-9_]+( final)? *[:{]' |
   sed -E 's/^(class|struct|union|enum class|enum) ([A-Za-z0-9_]+).*/\2/' |
   sort | uniq -d)
@@ -12,6 +12,6 @@ twice=$(find include plugin sketch replication examples tools -name '*.h' -print
 for name in $twice; do
   echo "$name is defined more than once:"
   grep -rnE --include='*.h' "^(class|struct|union|enum( class)?) $name( final)? *[:{]" \
-    include plugin sketch replication examples tools
+    include plugin sketch replication bindings examples tools
 done
 exit 1

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/admin/json.h"
+#include "replication/metrics/json.h"
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/admin/json.h"
+#include "replication/metrics/json.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/checkpoint.h"

@@ -1,7 +1,7 @@
 // JSON objects for answers to operators: written only, never parsed here.
 
-#ifndef ROCKSYNC_REPLICATION_ADMIN_JSON_H_
-#define ROCKSYNC_REPLICATION_ADMIN_JSON_H_
+#ifndef ROCKSYNC_REPLICATION_METRICS_JSON_H_
+#define ROCKSYNC_REPLICATION_METRICS_JSON_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -52,4 +52,4 @@ std::string HexId(uint64_t id);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_ADMIN_JSON_H_
+#endif  // ROCKSYNC_REPLICATION_METRICS_JSON_H_

@@ -1,4 +1,4 @@
-#include "replication/admin/json.h"
+#include "replication/metrics/json.h"
 
 #include <algorithm>
 

@@ -1,0 +1,250 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/c/objects.h"
+#include "bindings/c/rocksdb_objects.h"
+#include "bindings/c/view.h"
+#include "rocksync/c.h"
+
+namespace {
+
+using rocksdb::Status;
+
+// Refuses what cannot be opened with whatever it says.
+Status CheckOpening(const rocksdb_options_t* options,
+                    const rocksync_options_t* replication, const char* name) {
+  if (options == nullptr) return rocksync::NullArgument("options");
+  if (replication == nullptr) return rocksync::NullArgument("replication");
+  if (name == nullptr) return rocksync::NullArgument("name");
+  return rocksync::CheckRocksDBObjects();
+}
+
+rocksync_t* NewDatabase(rocksync::ReplicatedDB* opened) {
+  auto database = std::make_unique<rocksync_t>();
+  database->open = std::make_shared<rocksync::OpenDatabase>();
+  database->open->db.reset(opened);
+  return database.release();
+}
+
+rocksdb_column_family_handle_t* AddHandle(rocksync_t* db,
+                                          rocksdb::ColumnFamilyHandle* handle) {
+  const std::lock_guard lock(db->mutex);
+  db->families.push_back(rocksync::NewCObject(handle));
+  return db->families.back();
+}
+
+// What has to go first.
+Status CheckUnused(const rocksync::OpenDatabase& open) {
+  const int replicators = open.replicators;
+  if (replicators > 0) {
+    return Status::Aborted("rocksync: " + std::to_string(replicators) +
+                               " replicator(s) of the database are still there",
+                           "call rocksync_replicator_destroy first");
+  }
+  const int rocksdbs = open.rocksdbs;
+  if (rocksdbs > 0) {
+    return Status::Aborted("rocksync: " + std::to_string(rocksdbs) +
+                               " rocksdb_t of the database are still open",
+                           "call rocksdb_close on each first");
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+extern "C" {
+
+rocksync_t* rocksync_open(const rocksdb_options_t* options,
+                          const rocksync_options_t* replication,
+                          const char* name, char** errptr) {
+  Status status = CheckOpening(options, replication, name);
+  rocksync::ReplicatedDB* opened = nullptr;
+  if (status.ok()) {
+    status = rocksync::ReplicatedDB::Open(rocksync::Unwrap(options),
+                                          replication->rep, name, &opened);
+  }
+  if (rocksync::SaveError(errptr, status)) return nullptr;
+  return NewDatabase(opened);
+}
+
+rocksync_t* rocksync_open_column_families(
+    const rocksdb_options_t* options, const rocksync_options_t* replication,
+    const char* name, int families, const char* const* family_names,
+    const rocksdb_options_t* const* family_options,
+    rocksdb_column_family_handle_t** handles, char** errptr) {
+  Status status = CheckOpening(options, replication, name);
+  if (status.ok() && families > 0 &&
+      (family_names == nullptr || family_options == nullptr ||
+       handles == nullptr)) {
+    status = rocksync::NullArgument("family_names, family_options or handles");
+  }
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (int i = 0; status.ok() && i < families; ++i) {
+    if (family_names[i] == nullptr || family_options[i] == nullptr) {
+      status = rocksync::NullArgument("a family's name or options");
+    } else {
+      descriptors.emplace_back(family_names[i],
+                               rocksync::Unwrap(family_options[i]));
+    }
+  }
+  rocksync::ReplicatedDB* opened = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> opened_handles;
+  if (status.ok()) {
+    status = rocksync::ReplicatedDB::Open(rocksync::Unwrap(options),
+                                          replication->rep, name, descriptors,
+                                          &opened_handles, &opened);
+  }
+  if (rocksync::SaveError(errptr, status)) return nullptr;
+  rocksync_t* const db = NewDatabase(opened);
+  for (size_t i = 0; i < opened_handles.size(); ++i) {
+    handles[i] = AddHandle(db, opened_handles[i]);
+  }
+  return db;
+}
+
+unsigned char rocksync_close(rocksync_t* db, char** errptr) {
+  if (db == nullptr) {
+    rocksync::SaveError(errptr, rocksync::NullArgument("db"));
+    return 0;
+  }
+  if (rocksync::SaveError(errptr, CheckUnused(*db->open))) return 0;
+  // Only marks them: they stay valid if the database does not close.
+  for (rocksdb_column_family_handle_t* family : db->families) {
+    db->open->db->DestroyColumnFamilyHandle(rocksync::Unwrap(family))
+        .PermitUncheckedError();
+  }
+  const Status status = db->open->db->Close();
+  rocksync::SaveError(errptr, status);
+  if (status.IsAborted()) return 0;
+  for (rocksdb_column_family_handle_t* family : db->families) {
+    rocksync::FreeCObject(family);
+  }
+  delete db;
+  return 1;
+}
+
+rocksdb_t* rocksync_rocksdb(rocksync_t* db, char** errptr) {
+  if (db == nullptr) {
+    rocksync::SaveError(errptr, rocksync::NullArgument("db"));
+    return nullptr;
+  }
+  return rocksync::NewCObject(rocksync::NewView(db->open));
+}
+
+rocksdb_column_family_handle_t* rocksync_create_column_family(
+    rocksync_t* db, const rocksdb_options_t* options, const char* name,
+    char** errptr) {
+  Status status;
+  if (db == nullptr) status = rocksync::NullArgument("db");
+  if (options == nullptr) status = rocksync::NullArgument("options");
+  if (name == nullptr) status = rocksync::NullArgument("name");
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  if (status.ok()) {
+    status = db->open->db->CreateColumnFamily(rocksync::Unwrap(options), name,
+                                              &handle);
+  }
+  if (rocksync::SaveError(errptr, status)) return nullptr;
+  return AddHandle(db, handle);
+}
+
+void rocksync_drop_column_family(rocksync_t* db,
+                                 rocksdb_column_family_handle_t* family,
+                                 char** errptr) {
+  if (db == nullptr || family == nullptr) {
+    rocksync::SaveError(
+        errptr, rocksync::NullArgument(db == nullptr ? "db" : "family"));
+    return;
+  }
+  rocksync::SaveError(errptr,
+                      db->open->db->DropColumnFamily(rocksync::Unwrap(family)));
+}
+
+char* rocksync_replicated_families(const rocksync_t* db, size_t* count,
+                                   char** errptr) {
+  if (db == nullptr || count == nullptr) {
+    rocksync::SaveError(errptr,
+                        rocksync::NullArgument(db == nullptr ? "db" : "count"));
+    return nullptr;
+  }
+  std::string names;
+  const std::vector<std::string> families = db->open->db->ReplicatedFamilies();
+  for (const std::string& name : families) names.append(name).push_back('\0');
+  *count = families.size();
+  return rocksync::NewText(names);
+}
+
+uint64_t rocksync_replica_id(const rocksync_t* db) {
+  return db == nullptr ? 0 : db->open->db->Identity().replica_id;
+}
+
+uint64_t rocksync_incarnation(const rocksync_t* db) {
+  return db == nullptr ? 0 : db->open->db->Identity().incarnation;
+}
+
+void rocksync_wait_for_adoption(const rocksync_t* db, uint64_t timeout_ms,
+                                char** errptr) {
+  rocksync::SaveError(errptr, db == nullptr
+                                  ? rocksync::NullArgument("db")
+                                  : db->open->db->WaitForAdoption(timeout_ms));
+}
+
+void rocksync_set_members(rocksync_t* db, uint64_t epoch,
+                          const uint64_t* replica_ids, size_t count,
+                          char** errptr) {
+  if (db == nullptr || (replica_ids == nullptr && count > 0)) {
+    rocksync::SaveError(
+        errptr, rocksync::NullArgument(db == nullptr ? "db" : "replica_ids"));
+    return;
+  }
+  rocksync::SaveError(
+      errptr,
+      db->open->db->SetMembers(
+          epoch, std::vector<uint64_t>(replica_ids, replica_ids + count)));
+}
+
+void rocksync_collect_tombstones(rocksync_t* db, char** errptr) {
+  rocksync::SaveError(errptr, db == nullptr
+                                  ? rocksync::NullArgument("db")
+                                  : db->open->db->CollectTombstones());
+}
+
+uint64_t rocksync_delete_range_in_chunks(rocksync_t* db,
+                                         const rocksdb_writeoptions_t* options,
+                                         rocksdb_column_family_handle_t* family,
+                                         const char* begin, size_t begin_size,
+                                         const char* end, size_t end_size,
+                                         char** errptr) {
+  Status status;
+  if (db == nullptr) status = rocksync::NullArgument("db");
+  if (options == nullptr) status = rocksync::NullArgument("options");
+  if (begin == nullptr) status = rocksync::NullArgument("begin");
+  if (end == nullptr) status = rocksync::NullArgument("end");
+  uint64_t deleted = 0;
+  if (status.ok()) {
+    rocksync::ReplicatedDB* const replicated = db->open->db.get();
+    status = replicated->DeleteRangeInChunks(
+        rocksync::Unwrap(options),
+        family == nullptr ? replicated->DefaultColumnFamily()
+                          : rocksync::Unwrap(family),
+        rocksdb::Slice(begin, begin_size), rocksdb::Slice(end, end_size),
+        &deleted);
+  }
+  rocksync::SaveError(errptr, status);
+  return deleted;
+}
+
+void rocksync_detach(const rocksdb_options_t* options, const char* name,
+                     char** errptr) {
+  Status status;
+  if (options == nullptr) status = rocksync::NullArgument("options");
+  if (name == nullptr) status = rocksync::NullArgument("name");
+  if (status.ok()) status = rocksync::CheckRocksDBObjects();
+  if (status.ok()) {
+    status = rocksync::ReplicatedDB::Detach(rocksync::Unwrap(options), name);
+  }
+  rocksync::SaveError(errptr, status);
+}
+
+}  // extern "C"

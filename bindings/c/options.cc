@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "bindings/c/objects.h"
+#include "rocksync/c.h"
+
+namespace {
+
+using rocksdb::Status;
+
+template <typename Value>
+void Set(rocksync_options_t* options,
+         Value rocksync::ReplicatedDBOptions::*field, Value value) {
+  if (options != nullptr) options->rep.*field = value;
+}
+
+void AddName(rocksync_options_t* options,
+             std::vector<std::string> rocksync::ReplicatedDBOptions::*names,
+             const char* name) {
+  if (options == nullptr) return;
+  (options->rep.*names).push_back(name == nullptr ? "" : name);
+}
+
+template <typename Value>
+void Set(rocksync_replicator_options_t* options,
+         Value rocksync::ReplicatorOptions::*field, Value value) {
+  if (options != nullptr) options->rep.*field = value;
+}
+
+template <typename Value>
+void Set(rocksync_replicator_options_t* options,
+         Value rocksync::ReplicatorLimits::*field, Value value) {
+  if (options != nullptr) options->rep.limits.*field = value;
+}
+
+// What is longer than can be counted is refused at the start as too long.
+std::chrono::milliseconds Duration(uint64_t ms) {
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(std::min<uint64_t>(ms, INT64_MAX)));
+}
+
+}  // namespace
+
+extern "C" {
+
+rocksync_options_t* rocksync_options_create(void) {
+  return new rocksync_options_t;
+}
+
+void rocksync_options_destroy(rocksync_options_t* options) { delete options; }
+
+void rocksync_options_set_cluster_name(rocksync_options_t* options,
+                                       const char* name) {
+  if (options != nullptr) {
+    options->rep.cluster_name = name == nullptr ? "" : name;
+  }
+}
+
+void rocksync_options_set_cluster_secret(rocksync_options_t* options,
+                                         const void* secret, size_t size,
+                                         char** errptr) {
+  Status status;
+  if (options == nullptr) {
+    status = rocksync::NullArgument("options");
+  } else if (secret == nullptr) {
+    status = rocksync::NullArgument("secret");
+  } else if (size != options->rep.cluster_secret.size()) {
+    status = Status::InvalidArgument(
+        "rocksync: a cluster's secret has 32 bytes, not " +
+        std::to_string(size));
+  } else {
+    std::memcpy(options->rep.cluster_secret.data(), secret, size);
+  }
+  rocksync::SaveError(errptr, status);
+}
+
+void rocksync_options_read_cluster_secret(rocksync_options_t* options,
+                                          const char* file, char** errptr) {
+  if (file == nullptr) {
+    rocksync::SaveError(errptr, rocksync::NullArgument("file"));
+    return;
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in) {
+    rocksync::SaveError(errptr, Status::IOError("cannot read", file));
+    return;
+  }
+  // One byte more than a secret tells a file that is too long.
+  std::array<char,
+             std::tuple_size_v<
+                 decltype(rocksync::ReplicatedDBOptions::cluster_secret)> +
+                 1>
+      bytes;
+  in.read(bytes.data(), bytes.size());
+  const auto size = static_cast<size_t>(in.gcount());
+  if (size + 1 != bytes.size()) {
+    rocksync::SaveError(
+        errptr, Status::InvalidArgument(
+                    file,
+                    "holds no cluster's secret: it must have 32 bytes, no hex "
+                    "and no newline (head -c 32 /dev/urandom)"));
+    return;
+  }
+  rocksync_options_set_cluster_secret(options, bytes.data(), size, errptr);
+}
+
+void rocksync_options_add_family(rocksync_options_t* options,
+                                 const char* name) {
+  AddName(options, &rocksync::ReplicatedDBOptions::families, name);
+}
+
+void rocksync_options_add_merge_family(rocksync_options_t* options,
+                                       const char* name) {
+  AddName(options, &rocksync::ReplicatedDBOptions::merge_families, name);
+}
+
+void rocksync_options_add_discard_history_of(rocksync_options_t* options,
+                                             const char* name) {
+  AddName(options, &rocksync::ReplicatedDBOptions::discard_history_of, name);
+}
+
+void rocksync_options_set_adopt_existing(rocksync_options_t* options,
+                                         unsigned char adopt) {
+  Set(options, &rocksync::ReplicatedDBOptions::adopt_existing, adopt != 0);
+}
+
+void rocksync_options_set_adopt_after_index_loss(rocksync_options_t* options,
+                                                 unsigned char adopt) {
+  Set(options, &rocksync::ReplicatedDBOptions::adopt_after_index_loss,
+      adopt != 0);
+}
+
+void rocksync_options_set_open_copy_as_new_replica(rocksync_options_t* options,
+                                                   unsigned char as_new) {
+  Set(options, &rocksync::ReplicatedDBOptions::open_copy_as_new_replica,
+      as_new != 0);
+}
+
+void rocksync_options_set_index_write_buffer_bytes(rocksync_options_t* options,
+                                                   size_t bytes) {
+  Set(options, &rocksync::ReplicatedDBOptions::index_write_buffer_bytes, bytes);
+}
+
+void rocksync_options_set_max_key_bytes(rocksync_options_t* options,
+                                        size_t bytes) {
+  Set(options, &rocksync::ReplicatedDBOptions::max_key_bytes, bytes);
+}
+
+void rocksync_options_set_max_value_bytes(rocksync_options_t* options,
+                                          size_t bytes) {
+  Set(options, &rocksync::ReplicatedDBOptions::max_value_bytes, bytes);
+}
+
+void rocksync_options_set_max_delete_range_keys(rocksync_options_t* options,
+                                                uint64_t keys) {
+  Set(options, &rocksync::ReplicatedDBOptions::max_delete_range_keys, keys);
+}
+
+void rocksync_options_set_min_free_bytes(rocksync_options_t* options,
+                                         uint64_t bytes) {
+  Set(options, &rocksync::ReplicatedDBOptions::min_free_bytes, bytes);
+}
+
+void rocksync_options_set_max_clock_ahead_ms(rocksync_options_t* options,
+                                             uint64_t ms) {
+  Set(options, &rocksync::ReplicatedDBOptions::max_clock_ahead_ms, ms);
+}
+
+void rocksync_options_set_compaction_filters_drop_nothing(
+    rocksync_options_t* options, unsigned char promised) {
+  Set(options, &rocksync::ReplicatedDBOptions::compaction_filters_drop_nothing,
+      promised != 0);
+}
+
+void rocksync_options_set_comparators_tell_all_bytes_apart(
+    rocksync_options_t* options, unsigned char promised) {
+  Set(options, &rocksync::ReplicatedDBOptions::comparators_tell_all_bytes_apart,
+      promised != 0);
+}
+
+rocksync_replicator_options_t* rocksync_replicator_options_create(void) {
+  return new rocksync_replicator_options_t;
+}
+
+void rocksync_replicator_options_destroy(
+    rocksync_replicator_options_t* options) {
+  delete options;
+}
+
+void rocksync_replicator_options_add_peer(
+    rocksync_replicator_options_t* options, const char* address) {
+  if (options == nullptr) return;
+  options->rep.peers.push_back(address == nullptr ? "" : address);
+}
+
+void rocksync_replicator_options_set_listen_address(
+    rocksync_replicator_options_t* options, const char* address) {
+  if (options == nullptr) return;
+  options->rep.listen_address = address == nullptr ? "" : address;
+}
+
+void rocksync_replicator_options_set_interval_ms(
+    rocksync_replicator_options_t* options, uint64_t ms) {
+  Set(options, &rocksync::ReplicatorOptions::interval, Duration(ms));
+}
+
+void rocksync_replicator_options_set_scrub_interval_ms(
+    rocksync_replicator_options_t* options, uint64_t ms) {
+  Set(options, &rocksync::ReplicatorOptions::scrub_interval, Duration(ms));
+}
+
+void rocksync_replicator_options_set_io_timeout_ms(
+    rocksync_replicator_options_t* options, uint64_t ms) {
+  Set(options, &rocksync::ReplicatorOptions::io_timeout, Duration(ms));
+}
+
+void rocksync_replicator_options_set_max_accepted(
+    rocksync_replicator_options_t* options, size_t connections) {
+  Set(options, &rocksync::ReplicatorOptions::max_accepted, connections);
+}
+
+void rocksync_replicator_options_set_max_sessions(
+    rocksync_replicator_options_t* options, size_t sessions) {
+  Set(options, &rocksync::ReplicatorLimits::max_sessions, sessions);
+}
+
+void rocksync_replicator_options_set_max_session_bytes(
+    rocksync_replicator_options_t* options, size_t bytes) {
+  Set(options, &rocksync::ReplicatorOptions::max_session_bytes, bytes);
+}
+
+void rocksync_replicator_options_set_bytes_per_second(
+    rocksync_replicator_options_t* options, uint64_t bytes) {
+  Set(options, &rocksync::ReplicatorLimits::bytes_per_second, bytes);
+}
+
+void rocksync_replicator_options_set_index_reads_per_second(
+    rocksync_replicator_options_t* options, uint64_t reads) {
+  Set(options, &rocksync::ReplicatorLimits::index_reads_per_second, reads);
+}
+
+void rocksync_replicator_options_set_scrub_bytes_per_second(
+    rocksync_replicator_options_t* options, uint64_t bytes) {
+  Set(options, &rocksync::ReplicatorLimits::scrub_bytes_per_second, bytes);
+}
+
+void rocksync_replicator_options_set_prefer_round_trips(
+    rocksync_replicator_options_t* options, unsigned char prefer) {
+  Set(options, &rocksync::ReplicatorOptions::prefer,
+      prefer != 0 ? rocksync::ReplicatorOptions::Prefer::kRoundTrips
+                  : rocksync::ReplicatorOptions::Prefer::kBytes);
+}
+
+}  // extern "C"

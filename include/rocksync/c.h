@@ -1,0 +1,292 @@
+/* The C interface: a replicated RocksDB database for programs and bindings that
+   reach RocksDB by rocksdb/c.h. C99 and C++. Link librocksync.so and
+   librocksdb.so; ten lines are in examples/bindings/.
+
+   The database itself is used by RocksDB's own C interface: rocksync_rocksdb
+   gives a rocksdb_t* for rocksdb_put, rocksdb_get, rocksdb_write, iterators,
+   and whatever else a binding calls. Options come as rocksdb_options_t*.
+
+   What this relies on. RocksDB says of neither type what is inside. Objects of
+   type rocksdb_t and rocksdb_column_family_handle_t are made and read by
+   RocksDB's own C functions, whatever they look like. Only options are read
+   directly, since no function gives them out: a rocksdb_options_t has to begin
+   with a rocksdb::Options, as in all RocksDB from 5 to 11. The first opening
+   tries all of it on objects of its own, and refuses with NotSupported if
+   something is not as expected. What cannot be tried: the whole process must
+   use the one RocksDB that librocksync.so is linked with. A binding that
+   brings a RocksDB of its own (Rust's librocksdb-sys does unless
+   ROCKSDB_LIB_DIR is set) must be told to use the system's.
+
+   Conventions, as in rocksdb/c.h:
+   - Errors are text in *errptr, which the caller sets to NULL before the call,
+     and frees with rocksync_free. It begins with the kind of error, such as
+     "Invalid argument: " or "Operation aborted: ". A call that fails returns
+   NULL or 0. errptr itself may be NULL; then the error is lost.
+   - A name, path or address is a C string. Keys have a length.
+   - Text and arrays that a call returns are the caller's, for rocksync_free.
+   - An object that a call takes as an option is copied or shared, and may be
+     destroyed as soon as the call has returned.
+   - NULL for an object or a name is an error with a message. Where there is no
+     errptr, the call does nothing, and returns NULL or 0; destroying NULL does
+     nothing.
+   - Booleans are unsigned char, 0 or 1. Times are milliseconds.
+
+   What each option and call means, costs and refuses is said in the C++ headers
+   (options.h, replicated_db.h, replicator.h, tls_transport.h).
+
+   Order at the end: release what RocksDB's functions gave (iterators,
+   snapshots), rocksdb_close each rocksdb_t, destroy the replicator, then
+   rocksync_close. rocksync_close before its time is refused with an error that
+   says what is still there; it may be called again. */
+
+#ifndef ROCKSYNC_C_H_
+#define ROCKSYNC_C_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rocksdb/c.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An open replicated database. Thread-safe. */
+typedef struct rocksync_t rocksync_t;
+/* Of one. Not thread-safe. */
+typedef struct rocksync_options_t rocksync_options_t;
+/* How replicas reach each other. Thread-safe; several replicators must not
+   listen on one. */
+typedef struct rocksync_transport_t rocksync_transport_t;
+typedef struct rocksync_replicator_options_t rocksync_replicator_options_t;
+/* Keeps a database equal to its peers. Thread-safe. */
+typedef struct rocksync_replicator_t rocksync_replicator_t;
+
+/* Frees an error, or text or an array that a call returned. */
+void rocksync_free(void* text);
+
+/* The version of the library, e.g. "0.1.0"; not to be freed. */
+const char* rocksync_version(void);
+
+/* Options of a replicated database: rocksync::ReplicatedDBOptions. */
+
+rocksync_options_t* rocksync_options_create(void);
+void rocksync_options_destroy(rocksync_options_t* options);
+/* Required. */
+void rocksync_options_set_cluster_name(rocksync_options_t* options,
+                                       const char* name);
+/* Required: 32 random bytes, the same on all replicas. Any other size is an
+   error. */
+void rocksync_options_set_cluster_secret(rocksync_options_t* options,
+                                         const void* secret, size_t size,
+                                         char** errptr);
+/* The same, read from a file of exactly 32 bytes. */
+void rocksync_options_read_cluster_secret(rocksync_options_t* options,
+                                          const char* file, char** errptr);
+/* One more replicated family. Without any, all are. */
+void rocksync_options_add_family(rocksync_options_t* options, const char* name);
+void rocksync_options_add_merge_family(rocksync_options_t* options,
+                                       const char* name);
+void rocksync_options_add_discard_history_of(rocksync_options_t* options,
+                                             const char* name);
+void rocksync_options_set_adopt_existing(rocksync_options_t* options,
+                                         unsigned char adopt);
+void rocksync_options_set_adopt_after_index_loss(rocksync_options_t* options,
+                                                 unsigned char adopt);
+void rocksync_options_set_open_copy_as_new_replica(rocksync_options_t* options,
+                                                   unsigned char as_new);
+void rocksync_options_set_index_write_buffer_bytes(rocksync_options_t* options,
+                                                   size_t bytes);
+void rocksync_options_set_max_key_bytes(rocksync_options_t* options,
+                                        size_t bytes);
+void rocksync_options_set_max_value_bytes(rocksync_options_t* options,
+                                          size_t bytes);
+void rocksync_options_set_max_delete_range_keys(rocksync_options_t* options,
+                                                uint64_t keys);
+void rocksync_options_set_min_free_bytes(rocksync_options_t* options,
+                                         uint64_t bytes);
+void rocksync_options_set_max_clock_ahead_ms(rocksync_options_t* options,
+                                             uint64_t ms);
+void rocksync_options_set_compaction_filters_drop_nothing(
+    rocksync_options_t* options, unsigned char promised);
+void rocksync_options_set_comparators_tell_all_bytes_apart(
+    rocksync_options_t* options, unsigned char promised);
+
+/* Opening and closing: rocksync::ReplicatedDB. */
+
+/* As rocksdb_open. */
+rocksync_t* rocksync_open(const rocksdb_options_t* options,
+                          const rocksync_options_t* replication,
+                          const char* name, char** errptr);
+/* As rocksdb_open_column_families: all families of the database are named, the
+   index is not. `handles` has room for `families` of them. The handles belong
+   to the database and live until it is closed:
+   rocksdb_column_family_handle_destroy must NOT be called on them. */
+rocksync_t* rocksync_open_column_families(
+    const rocksdb_options_t* options, const rocksync_options_t* replication,
+    const char* name, int families, const char* const* family_names,
+    const rocksdb_options_t* const* family_options,
+    rocksdb_column_family_handle_t** handles, char** errptr);
+
+/* Returns 1 if the database was closed, and *db is gone then. 0: "Operation
+   aborted", it is as open as before, since a rocksdb_t, a replicator or a
+   snapshot of it is still there. 1 and an error: *db is gone all the same, and
+   the error tells what closing did not do. */
+unsigned char rocksync_close(rocksync_t* db, char** errptr);
+
+/* A way to the database for RocksDB's C functions. The caller ends it with
+   rocksdb_close, which closes nothing but this one way; there may be several.
+   rocksdb_create_column_family is refused on it, see below. */
+rocksdb_t* rocksync_rocksdb(rocksync_t* db, char** errptr);
+
+/* The handle belongs to the database, as those above, and stays valid after the
+   family was dropped. */
+rocksdb_column_family_handle_t* rocksync_create_column_family(
+    rocksync_t* db, const rocksdb_options_t* options, const char* name,
+    char** errptr);
+void rocksync_drop_column_family(rocksync_t* db,
+                                 rocksdb_column_family_handle_t* family,
+                                 char** errptr);
+/* Names, in ascending order, each ended by a zero byte; *count of them. */
+char* rocksync_replicated_families(const rocksync_t* db, size_t* count,
+                                   char** errptr);
+
+uint64_t rocksync_replica_id(const rocksync_t* db);
+/* Counts the openings. */
+uint64_t rocksync_incarnation(const rocksync_t* db);
+/* Waits until an existing database was adopted, or what came past the library
+   was checked. The error is "Result incomplete" after timeout_ms. */
+void rocksync_wait_for_adoption(const rocksync_t* db, uint64_t timeout_ms,
+                                char** errptr);
+void rocksync_set_members(rocksync_t* db, uint64_t epoch,
+                          const uint64_t* replica_ids, size_t count,
+                          char** errptr);
+void rocksync_collect_tombstones(rocksync_t* db, char** errptr);
+/* Deletes any number of keys from `begin` on and before `end`, in batches.
+   `family` may be NULL: the default one. Returns how many keys were deleted,
+   also before an error. */
+uint64_t rocksync_delete_range_in_chunks(rocksync_t* db,
+                                         const rocksdb_writeoptions_t* options,
+                                         rocksdb_column_family_handle_t* family,
+                                         const char* begin, size_t begin_size,
+                                         const char* end, size_t end_size,
+                                         char** errptr);
+
+/* Takes the index out of a database that is not open. */
+void rocksync_detach(const rocksdb_options_t* options, const char* name,
+                     char** errptr);
+
+/* Certificates and transports. */
+
+/* Certificates for trials: the CA's key lies beside them. Makes one of
+   `replica_id` in `directory`, and gives the paths of the three files. */
+void rocksync_make_trial_certificate(const char* directory, uint64_t replica_id,
+                                     char** ca_file, char** certificate_file,
+                                     char** private_key_file, char** errptr);
+/* The replica id that a certificate names. */
+uint64_t rocksync_read_replica_id(const char* certificate_file, char** errptr);
+
+rocksync_transport_t* rocksync_tls_transport_create(
+    const char* ca_file, const char* certificate_file,
+    const char* private_key_file, char** errptr);
+/* No secrecy and no integrity: see rocksync/tls_transport.h. */
+rocksync_transport_t* rocksync_insecure_plaintext_transport_create(
+    char** errptr);
+void rocksync_transport_destroy(rocksync_transport_t* transport);
+
+/* Options of a replicator: rocksync::ReplicatorOptions. */
+
+rocksync_replicator_options_t* rocksync_replicator_options_create(void);
+void rocksync_replicator_options_destroy(
+    rocksync_replicator_options_t* options);
+void rocksync_replicator_options_add_peer(
+    rocksync_replicator_options_t* options, const char* address);
+void rocksync_replicator_options_set_listen_address(
+    rocksync_replicator_options_t* options, const char* address);
+/* 0: sessions only by rocksync_replicator_sync. */
+void rocksync_replicator_options_set_interval_ms(
+    rocksync_replicator_options_t* options, uint64_t ms);
+/* 0: only by rocksync_replicator_scrub. */
+void rocksync_replicator_options_set_scrub_interval_ms(
+    rocksync_replicator_options_t* options, uint64_t ms);
+void rocksync_replicator_options_set_io_timeout_ms(
+    rocksync_replicator_options_t* options, uint64_t ms);
+void rocksync_replicator_options_set_max_accepted(
+    rocksync_replicator_options_t* options, size_t connections);
+void rocksync_replicator_options_set_max_sessions(
+    rocksync_replicator_options_t* options, size_t sessions);
+void rocksync_replicator_options_set_max_session_bytes(
+    rocksync_replicator_options_t* options, size_t bytes);
+void rocksync_replicator_options_set_bytes_per_second(
+    rocksync_replicator_options_t* options, uint64_t bytes);
+void rocksync_replicator_options_set_index_reads_per_second(
+    rocksync_replicator_options_t* options, uint64_t reads);
+void rocksync_replicator_options_set_scrub_bytes_per_second(
+    rocksync_replicator_options_t* options, uint64_t bytes);
+/* Fewer round trips for more bytes. */
+void rocksync_replicator_options_set_prefer_round_trips(
+    rocksync_replicator_options_t* options, unsigned char prefer);
+
+/* The replicator: rocksync::Replicator. */
+
+rocksync_replicator_t* rocksync_replicator_start(
+    rocksync_t* db, const rocksync_replicator_options_t* options,
+    rocksync_transport_t* transport, char** errptr);
+/* Ends sessions; later calls of it but statistics fail with "Operation
+   aborted".
+   Any thread; rocksync_replicator_destroy stops first. */
+void rocksync_replicator_stop(rocksync_replicator_t* replicator);
+void rocksync_replicator_destroy(rocksync_replicator_t* replicator);
+
+/* Sessions with `peer` until one proves the two equal: no error then. Blocks.
+   "Operation failed. Try again.", "Resource busy" and "Result incomplete" pass
+   by themselves; rocksync/replicator.h has all of them. */
+void rocksync_replicator_sync(rocksync_replicator_t* replicator,
+                              const char* peer, char** errptr);
+
+/* What a comparison says of a key that differs. */
+enum {
+  rocksync_missing_here = 0,
+  rocksync_missing_there = 1,
+  rocksync_version_differs = 2,
+  rocksync_content_differs = 3
+};
+/* `differs` (may be NULL) is called by the calling thread for each of at most
+   `max_keys` keys that still differ after `wait_ms`; must not call the
+   replicator. Returns 1 if all was compared and is equal. 0 without an error:
+   keys differ. */
+unsigned char rocksync_replicator_verify(
+    rocksync_replicator_t* replicator, const char* peer, uint64_t max_keys,
+    uint64_t wait_ms, void* state,
+    void (*differs)(void* state, int difference, const char* family,
+                    size_t family_size, const char* key, size_t key_size),
+    char** errptr);
+
+/* Compares all stored values with the index, at the pace of the limit. */
+void rocksync_replicator_scrub(rocksync_replicator_t* replicator,
+                               char** errptr);
+void rocksync_replicator_pause(rocksync_replicator_t* replicator);
+void rocksync_replicator_resume(rocksync_replicator_t* replicator);
+/* As the options of these names, while it runs. */
+void rocksync_replicator_set_limits(rocksync_replicator_t* replicator,
+                                    uint64_t bytes_per_second,
+                                    uint64_t index_reads_per_second,
+                                    uint64_t scrub_bytes_per_second,
+                                    size_t max_sessions, char** errptr);
+/* With the port that the system chose if 0 was asked for; empty if it does not
+   listen. */
+char* rocksync_replicator_listen_address(
+    const rocksync_replicator_t* replicator);
+/* All of rocksync::ReplicationStats as one JSON object; names and units as
+   `rocksync status --json` has them (docs/operating.md). */
+char* rocksync_replicator_statistics_json(
+    const rocksync_replicator_t* replicator);
+/* The same in Prometheus' text format (rocksync/metrics.h). */
+char* rocksync_replicator_statistics_prometheus(
+    const rocksync_replicator_t* replicator);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* ROCKSYNC_C_H_ */

@@ -1,0 +1,37 @@
+// Statistics as text, for monitoring and for people. Pure functions of what
+// Replicator::stats returns: no thread, no socket, no clock. An application
+// serves the text from the port that it has, or runs `rocksync exporter`.
+
+#ifndef ROCKSYNC_METRICS_H_
+#define ROCKSYNC_METRICS_H_
+
+#include <string>
+#include <vector>
+
+#include "rocksync/stats.h"
+
+namespace rocksync {
+
+// The Content-Type of PrometheusText.
+inline constexpr char kPrometheusContentType[] =
+    "text/plain; version=0.0.4; charset=utf-8";
+
+// Prometheus' text format, version 0.0.4. Every name begins with "rocksync_";
+// units are seconds and bytes; counters end in "_total" and begin anew when the
+// replicator or the database is opened. Each sample has the label `replica`,
+// 16 hex digits. What concerns a peer has the label `peer`: its replica id, or
+// until it was met the address of the options; never the address that it came
+// from, whose port changes. docs/monitoring.md lists all metrics.
+//
+// Takes several replicas, as a page must not name a metric twice. A replica
+// that is in the list twice is told once, as the first of the two.
+std::string PrometheusText(const std::vector<ReplicationStats>& replicas);
+
+// One JSON object, on one line, with every field under its name in `rocksync
+// status --json` (docs/operating.md). Bytes that are not printable ASCII become
+// '?', and ids are 16 hex digits.
+std::string StatsJson(const ReplicationStats& stats);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_METRICS_H_

@@ -1,0 +1,291 @@
+"""Replicated RocksDB databases.
+
+    with rocksync.open("a", cluster="orders", secret="secret") as db:
+        db[b"key"] = b"value"
+        with db.replicate(certificates="trial", peers=["127.0.0.1:7402"]) as replicator:
+            replicator.sync("127.0.0.1:7402")
+
+Keys and values are bytes. A database and a replicator may be used by several
+threads. What each call means and costs is in the C++ headers of the library.
+"""
+
+import collections.abc
+import ctypes
+import json
+import os
+
+from ._library import DIFFERS, Error, call, library, take_text
+
+__all__ = ["open", "Database", "Replicator", "Verification", "Error", "version"]
+
+version = library.rocksync_version().decode()
+
+
+def open(path, *, cluster, secret, create=True, copy_as_new_replica=False):  # noqa: A001
+    """Opens the database in the directory `path`, and makes it if it is not
+    there and `create` is true.
+
+    `secret` is the cluster's: 32 bytes, or the name of a file of 32 bytes.
+    A plain database is adopted in the background."""
+    return Database(path, cluster, secret, create, copy_as_new_replica)
+
+
+def _bytes(*texts):
+    for text in texts:
+        if not isinstance(text, bytes):
+            raise TypeError(f"keys and values are bytes, not {type(text).__name__}")
+
+
+class Database(collections.abc.MutableMapping):
+    """A dict of bytes, in the order of keys. Iteration sees the pairs of the
+    moment at which it began. len() reads all keys."""
+
+    def __init__(self, path, cluster, secret, create, copy_as_new_replica):
+        self._db = self._way = None
+        self._replicators = 0
+        self._iterators = set()  # RocksDB's, of iterations under way
+        self._read = library.rocksdb_readoptions_create()
+        self._write = library.rocksdb_writeoptions_create()
+        options = library.rocksdb_options_create()
+        replication = library.rocksync_options_create()
+        try:
+            library.rocksdb_options_set_create_if_missing(options, create)
+            library.rocksync_options_set_cluster_name(replication, cluster.encode())
+            library.rocksync_options_set_open_copy_as_new_replica(replication, copy_as_new_replica)
+            if isinstance(secret, (bytes, bytearray)):
+                call("rocksync_options_set_cluster_secret", replication, bytes(secret), len(secret))
+            else:
+                call("rocksync_options_read_cluster_secret", replication, os.fsencode(secret))
+            self._db = call("rocksync_open", options, replication, os.fsencode(path))
+            self._way = call("rocksync_rocksdb", self._db)
+        finally:
+            library.rocksync_options_destroy(replication)
+            library.rocksdb_options_destroy(options)
+
+    # --- Pairs ---
+
+    def __getitem__(self, key):
+        _bytes(key)
+        size = ctypes.c_size_t()
+        found = call("rocksdb_get", self._open(), self._read, key, len(key), ctypes.byref(size))
+        if not found:
+            raise KeyError(key)
+        value = ctypes.string_at(found, size.value)
+        library.rocksdb_free(found)
+        return value
+
+    def __setitem__(self, key, value):
+        _bytes(key, value)
+        call("rocksdb_put", self._open(), self._write, key, len(key), value, len(value))
+
+    def __delitem__(self, key):
+        """Deletes the key, whether it is there or not: what is not there is
+        not read first, unlike a dict's."""
+        _bytes(key)
+        call("rocksdb_delete", self._open(), self._write, key, len(key))
+
+    def __iter__(self):
+        return (key for key, _ in self.scan())
+
+    def __len__(self):
+        return sum(1 for _ in self.scan())
+
+    def __repr__(self):
+        return "<rocksync.Database, closed>" if self._db is None else f"<rocksync.Database {self.replica_id:016x}>"
+
+    def __eq__(self, other):
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def items(self):
+        """Pairs, in the order of keys."""
+        return self.scan()
+
+    def scan(self, begin=b"", end=None):
+        """Pairs with begin <= key, and key < end if it is given."""
+        _bytes(begin)
+        iterator = library.rocksdb_create_iterator(self._open(), self._read)
+        self._iterators.add(iterator)
+        size = ctypes.c_size_t()
+        try:
+            library.rocksdb_iter_seek(iterator, begin, len(begin))
+            while library.rocksdb_iter_valid(iterator):
+                key = ctypes.string_at(library.rocksdb_iter_key(iterator, ctypes.byref(size)), size.value)
+                if end is not None and key >= end:
+                    return
+                value = ctypes.string_at(library.rocksdb_iter_value(iterator, ctypes.byref(size)), size.value)
+                yield key, value
+                if iterator not in self._iterators:
+                    raise Error("the database was closed during an iteration")
+                library.rocksdb_iter_next(iterator)
+            call("rocksdb_iter_get_error", iterator)
+        finally:
+            if iterator in self._iterators:
+                self._iterators.remove(iterator)
+                library.rocksdb_iter_destroy(iterator)
+
+    def write(self, puts=(), deletes=()):
+        """Writes pairs and deletes keys in one atomic batch. `puts`: a mapping
+        or pairs."""
+        batch = library.rocksdb_writebatch_create()
+        try:
+            for key, value in puts.items() if hasattr(puts, "items") else puts:
+                _bytes(key, value)
+                library.rocksdb_writebatch_put(batch, key, len(key), value, len(value))
+            for key in deletes:
+                _bytes(key)
+                library.rocksdb_writebatch_delete(batch, key, len(key))
+            call("rocksdb_write", self._open(), self._write, batch)
+        finally:
+            library.rocksdb_writebatch_destroy(batch)
+
+    # --- Replication ---
+
+    @property
+    def replica_id(self):
+        self._open()
+        return library.rocksync_replica_id(self._db)
+
+    def wait_for_adoption(self, timeout=60.0):
+        """Waits until a database that was plain has been read."""
+        self._open()
+        call("rocksync_wait_for_adoption", self._db, int(timeout * 1000))
+
+    def set_members(self, epoch, replica_ids):
+        self._open()
+        ids = (ctypes.c_uint64 * len(replica_ids))(*replica_ids)
+        call("rocksync_set_members", self._db, epoch, ids, len(replica_ids))
+
+    def replicate(self, *, peers=(), listen="", interval=10.0, certificates=None, ca=None, certificate=None,
+                  private_key=None):
+        """Starts a replicator: sessions with each of `peers` (host:port) about
+        every `interval` seconds (0: only by sync), and peers connect to
+        `listen`. `certificates` names a directory for trials; else the three
+        PEM files."""
+        self._open()
+        return Replicator(self, peers, listen, interval, certificates, ca, certificate, private_key)
+
+    # --- The end ---
+
+    def close(self):
+        """Closes the database. Replicators must be closed before; iterations end."""
+        if self._db is None:
+            return
+        if self._replicators:
+            raise Error(f"{self._replicators} replicator(s) of the database still run; close them first")
+        while self._iterators:
+            library.rocksdb_iter_destroy(self._iterators.pop())
+        if self._way is not None:
+            library.rocksdb_close(self._way)
+            self._way = None
+        try:
+            call("rocksync_close", self._db)
+        finally:
+            self._db = None
+            library.rocksdb_writeoptions_destroy(self._write)
+            library.rocksdb_readoptions_destroy(self._read)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _open(self):
+        if self._way is None:
+            raise Error("the database is closed")
+        return self._way
+
+
+class Verification:
+    """What Replicator.verify found. `differences`: (kind, family, key), the
+    kind being "missing_here", "missing_there", "version" or "content"."""
+
+    KINDS = ("missing_here", "missing_there", "version", "content")
+
+    def __init__(self, equal, differences):
+        self.equal = equal
+        self.differences = differences
+
+    def __repr__(self):
+        return "<equal>" if self.equal else f"<different, {len(self.differences)} keys told>"
+
+
+class Replicator:
+    """Keeps a database equal to its peers until it is closed."""
+
+    def __init__(self, database, peers, listen, interval, certificates, ca, certificate, private_key):
+        self._database, self._replicator = database, None
+        if certificates is not None:
+            paths = [ctypes.c_void_p() for _ in range(3)]
+            call("rocksync_make_trial_certificate", os.fsencode(certificates), database.replica_id,
+                 *(ctypes.byref(path) for path in paths))
+            ca, certificate, private_key = (take_text(path.value) for path in paths)
+        elif None in (ca, certificate, private_key):
+            raise Error("give certificates, or ca, certificate and private_key")
+        transport = call("rocksync_tls_transport_create", os.fsencode(ca), os.fsencode(certificate),
+                         os.fsencode(private_key))
+        options = library.rocksync_replicator_options_create()
+        try:
+            for peer in peers:
+                library.rocksync_replicator_options_add_peer(options, peer.encode())
+            library.rocksync_replicator_options_set_listen_address(options, listen.encode())
+            library.rocksync_replicator_options_set_interval_ms(options, int(interval * 1000))
+            self._replicator = call("rocksync_replicator_start", database._db, options, transport)
+        finally:
+            library.rocksync_replicator_options_destroy(options)
+            library.rocksync_transport_destroy(transport)
+        database._replicators += 1
+
+    def sync(self, peer):
+        """Sessions with `peer` until the two are proven equal."""
+        call("rocksync_replicator_sync", self._running(), peer.encode())
+
+    def verify(self, peer, *, max_keys=1000, wait=15.0):
+        """Compares with `peer` and ships nothing: a Verification."""
+        differences = []
+
+        def differs(_, kind, family, family_size, key, key_size):
+            differences.append((Verification.KINDS[kind], ctypes.string_at(family, family_size).decode(),
+                                ctypes.string_at(key, key_size)))
+
+        equal = call("rocksync_replicator_verify", self._running(), peer.encode(), max_keys, int(wait * 1000), None,
+                     DIFFERS(differs))
+        return Verification(bool(equal), differences)
+
+    def scrub(self):
+        """Compares all stored values with the index."""
+        call("rocksync_replicator_scrub", self._running())
+
+    def pause(self):
+        library.rocksync_replicator_pause(self._running())
+
+    def resume(self):
+        library.rocksync_replicator_resume(self._running())
+
+    @property
+    def listen_address(self):
+        return take_text(library.rocksync_replicator_listen_address(self._running()))
+
+    @property
+    def statistics(self):
+        """A dict, as `rocksync status --json` has it."""
+        return json.loads(take_text(library.rocksync_replicator_statistics_json(self._running())))
+
+    def close(self):
+        if self._replicator is not None:
+            library.rocksync_replicator_destroy(self._replicator)
+            self._replicator = None
+            self._database._replicators -= 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _running(self):
+        if self._replicator is None:
+            raise Error("the replicator is closed")
+        return self._replicator

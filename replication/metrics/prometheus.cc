@@ -1,0 +1,297 @@
+#include "replication/metrics/prometheus.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "replication/metrics/json.h"
+#include "rocksync/metrics.h"
+
+namespace rocksync {
+namespace {
+
+std::string Seconds(uint64_t ms) {
+  const std::string fraction = std::to_string(ms % 1000);
+  return std::to_string(ms / 1000) + "." +
+         std::string(3 - fraction.size(), '0') + fraction;
+}
+
+using Metric = PrometheusMetric;
+constexpr auto kCounter = Metric::Type::kCounter;
+constexpr auto kGauge = Metric::Type::kGauge;
+
+// A metric that a replica, a peer or a member has one sample of.
+template <typename Stats>
+struct Row {
+  const char* name;
+  Metric::Type type;
+  const char* help;
+  std::string (*value)(const Stats& stats);
+};
+
+// One peer of a replica. Where several addresses turned out to be one replica,
+// their counts are added.
+struct Peer {
+  std::string name;  // the label
+  uint64_t sessions = 0;
+  uint64_t failures = 0;
+  uint64_t proven_ms = 0;
+  uint64_t equal_as_of_ms = 0;
+  uint64_t quarantined_there = 0;
+  bool in_session = false;
+  bool failing = true;
+};
+
+std::vector<Peer> PeersOf(const ReplicationStats& stats) {
+  std::map<std::string, Peer> peers;
+  for (const PeerStats& from : stats.peers) {
+    const std::string name =
+        from.replica_id != 0 ? HexId(from.replica_id) : from.address;
+    Peer& peer = peers[name];
+    peer.name = name;
+    peer.sessions += from.sessions;
+    peer.failures += from.failures;
+    peer.proven_ms = std::max(peer.proven_ms, from.last_proven_equal_ms);
+    peer.equal_as_of_ms = std::max(peer.equal_as_of_ms, from.equal_as_of_ms);
+    peer.quarantined_there =
+        std::max(peer.quarantined_there, from.last.quarantined_there);
+    peer.in_session |= !from.last.finished && !from.last.peer.empty();
+    peer.failing &= !from.last_error.empty();
+  }
+  std::vector<Peer> list;
+  for (auto& [name, peer] : peers) list.push_back(std::move(peer));
+  return list;
+}
+
+struct Member {
+  MemberStats stats;
+  bool holds_up = false;
+};
+
+const Row<ReplicationStats> kOfReplica[] = {
+    {"rocksync_elements", kGauge,
+     "Pairs and tombstones, as of the latest session.",
+     [](const ReplicationStats& s) { return std::to_string(s.elements); }},
+    {"rocksync_paused", kGauge, "1 while no session begins here.",
+     [](const ReplicationStats& s) { return std::to_string(s.paused); }},
+    {"rocksync_sessions_total", kCounter,
+     "Sessions that began and ended, well or not.",
+     [](const ReplicationStats& s) { return std::to_string(s.sessions); }},
+    {"rocksync_session_failures_total", kCounter,
+     "Failed sessions, and attempts that ended before a session began.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.sessions_failed);
+     }},
+    {"rocksync_exchanges_total", kCounter,
+     "Exchanges of sessions, each of which finds differing elements.",
+     [](const ReplicationStats& s) { return std::to_string(s.rounds); }},
+    {"rocksync_pairs_sent_total", kCounter, "Pairs and tombstones sent.",
+     [](const ReplicationStats& s) { return std::to_string(s.pairs_sent); }},
+    {"rocksync_pairs_received_total", kCounter,
+     "Pairs and tombstones received.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.pairs_received);
+     }},
+    {"rocksync_pairs_applied_total", kCounter,
+     "Pairs and tombstones received and written.",
+     [](const ReplicationStats& s) { return std::to_string(s.pairs_applied); }},
+    {"rocksync_pairs_superseded_total", kCounter,
+     "Pairs and tombstones received of which a later version was here.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.pairs_superseded);
+     }},
+    {"rocksync_pairs_held_back_total", kCounter,
+     "Pairs and tombstones received that are too far in the future.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.pairs_held_back);
+     }},
+    {"rocksync_scrub_running", kGauge, "1 while a scrub runs.",
+     [](const ReplicationStats& s) { return std::to_string(s.scrub.running); }},
+    {"rocksync_scrub_pairs_compared", kGauge,
+     "Pairs that the running scrub, or else the last one, has compared.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.scrub.pairs_compared);
+     }},
+    {"rocksync_scrub_last_finished_timestamp_seconds", kGauge,
+     "When a scrub had last compared all values; 0: never.",
+     [](const ReplicationStats& s) {
+       return Seconds(s.scrub.last_finished_ms);
+     }},
+    {"rocksync_scrub_corruption_found_total", kCounter,
+     "Pairs that scrubs found not to match the index.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.scrub.corruption_found);
+     }},
+    {"rocksync_scrub_unreadable_total", kCounter,
+     "Keys and ranges that scrubs passed over, as they did not read.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.scrub.unreadable);
+     }},
+    {"rocksync_scrub_repaired_total", kCounter,
+     "Quarantined pairs that the pair of a peer replaced.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.scrub.repaired);
+     }},
+    {"rocksync_scrub_released_total", kCounter,
+     "Quarantined pairs that matched the index when read again.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.scrub.released);
+     }},
+    {"rocksync_scrub_resolved_total", kCounter,
+     "Quarantined pairs of which no peer had a later version.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.scrub.resolved);
+     }},
+    {"rocksync_member_list_epoch", kGauge,
+     "Epoch of the member list; 0: none, and tombstones are kept for ever.",
+     [](const ReplicationStats& s) { return std::to_string(s.gc.epoch); }},
+    {"rocksync_tombstones", kGauge,
+     "Tombstones held, as of the latest session.",
+     [](const ReplicationStats& s) { return std::to_string(s.gc.tombstones); }},
+    {"rocksync_tombstones_removed_total", kCounter,
+     "Tombstones that were collected.",
+     [](const ReplicationStats& s) { return std::to_string(s.gc.removed); }},
+    {"rocksync_tombstones_stable_timestamp_seconds", kGauge,
+     "Stable time: tombstones up to it are collected; 0: none.",
+     [](const ReplicationStats& s) { return Seconds(s.gc.stable_ms); }},
+    {"rocksync_identity_conflict", kGauge,
+     "1 if a member was reported of which two copies run.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.gc.identity_conflict != 0);
+     }},
+    {"rocksync_unproven_data", kGauge,
+     "1 if data from before it was a member are not proven yet.",
+     [](const ReplicationStats& s) { return std::to_string(s.gc.unproven); }},
+};
+
+const Row<Peer> kOfPeer[] = {
+    {"rocksync_peer_sessions_total", kCounter,
+     "Sessions with the peer that began and ended.",
+     [](const Peer& p) { return std::to_string(p.sessions); }},
+    {"rocksync_peer_session_failures_total", kCounter,
+     "Failed sessions with the peer, and attempts.",
+     [](const Peer& p) { return std::to_string(p.failures); }},
+    {"rocksync_peer_last_proven_equal_timestamp_seconds", kGauge,
+     "When a session last proved the two equal; 0: never.",
+     [](const Peer& p) { return Seconds(p.proven_ms); }},
+    {"rocksync_peer_equal_as_of_timestamp_seconds", kGauge,
+     "When the session began that last proved the two equal; 0: never.",
+     [](const Peer& p) { return Seconds(p.equal_as_of_ms); }},
+    {"rocksync_peer_failing", kGauge,
+     "1 if the latest session or attempt failed.",
+     [](const Peer& p) { return std::to_string(p.failing); }},
+    {"rocksync_peer_in_session", kGauge, "1 while a session runs.",
+     [](const Peer& p) { return std::to_string(p.in_session); }},
+    {"rocksync_peer_quarantined_pairs", kGauge,
+     "Quarantined pairs at the peer, as of the latest session.",
+     [](const Peer& p) { return std::to_string(p.quarantined_there); }},
+};
+
+const Row<Member> kOfMember[] = {
+    {"rocksync_member_held_timestamp_seconds", kGauge,
+     "This replica holds all that the member held then; 0: not known.",
+     [](const Member& m) { return Seconds(m.stats.held_ms); }},
+    {"rocksync_member_acknowledged_timestamp_seconds", kGauge,
+     "The member holds all that every member held then; 0: not known.",
+     [](const Member& m) { return Seconds(m.stats.acknowledged_ms); }},
+    {"rocksync_member_holds_up_tombstones", kGauge,
+     "1 for the member that holds up the collection of tombstones.",
+     [](const Member& m) { return std::to_string(m.holds_up); }},
+};
+
+std::string ReplicaLabel(const ReplicationStats& stats) {
+  return PrometheusLabel("replica", HexId(stats.replica_id));
+}
+
+void AddBytes(const std::vector<const ReplicationStats*>& replicas,
+              std::string* page) {
+  Metric metric("rocksync_message_bytes_total", kCounter,
+                "Bytes of messages, both directions, without the transport's.",
+                page);
+  for (const ReplicationStats* stats : replicas) {
+    const uint64_t named = stats->bytes_filters + stats->bytes_offers +
+                           stats->bytes_keys + stats->bytes_values;
+    const std::string label = ReplicaLabel(*stats) + ",kind=";
+    metric.Sample(label + "\"filters\"", std::to_string(stats->bytes_filters));
+    metric.Sample(label + "\"offers\"", std::to_string(stats->bytes_offers));
+    metric.Sample(label + "\"keys\"", std::to_string(stats->bytes_keys));
+    metric.Sample(label + "\"values\"", std::to_string(stats->bytes_values));
+    metric.Sample(label + "\"other\"",
+                  std::to_string(stats->bytes_total -
+                                 std::min(named, stats->bytes_total)));
+  }
+}
+
+}  // namespace
+
+PrometheusMetric::PrometheusMetric(std::string_view name, Type type,
+                                   std::string_view help, std::string* page)
+    : name_(name), page_(page) {
+  page_->append("# HELP ").append(name_).append(" ").append(help);
+  page_->append("\n# TYPE ").append(name_);
+  page_->append(type == Type::kCounter ? " counter\n" : " gauge\n");
+}
+
+void PrometheusMetric::Sample(std::string_view labels, std::string_view value) {
+  page_->append(name_).append("{").append(labels).append("} ");
+  page_->append(value).append("\n");
+}
+
+std::string PrometheusLabel(std::string_view name, std::string_view value) {
+  std::string label(name);
+  label.append("=\"");
+  for (const char c : value) {
+    if (c == '\\' || c == '"') label.push_back('\\');
+    if (c == '\n') {
+      label.append("\\n");
+    } else {
+      label.push_back(c);
+    }
+  }
+  return label + "\"";
+}
+
+std::string PrometheusText(const std::vector<ReplicationStats>& replicas) {
+  std::vector<const ReplicationStats*> told;
+  std::set<uint64_t> ids;
+  for (const ReplicationStats& stats : replicas) {
+    if (ids.insert(stats.replica_id).second) told.push_back(&stats);
+  }
+  std::string page;
+  for (const auto& row : kOfReplica) {
+    Metric metric(row.name, row.type, row.help, &page);
+    for (const ReplicationStats* stats : told) {
+      metric.Sample(ReplicaLabel(*stats), row.value(*stats));
+    }
+  }
+  AddBytes(told, &page);
+  for (const auto& row : kOfPeer) {
+    Metric metric(row.name, row.type, row.help, &page);
+    for (const ReplicationStats* stats : told) {
+      for (const Peer& peer : PeersOf(*stats)) {
+        metric.Sample(
+            ReplicaLabel(*stats) + "," + PrometheusLabel("peer", peer.name),
+            row.value(peer));
+      }
+    }
+  }
+  for (const auto& row : kOfMember) {
+    Metric metric(row.name, row.type, row.help, &page);
+    for (const ReplicationStats* stats : told) {
+      for (const MemberStats& member : stats->gc.members) {
+        metric.Sample(
+            ReplicaLabel(*stats) + "," +
+                PrometheusLabel("member", HexId(member.replica_id)),
+            row.value({member, member.replica_id != 0 &&
+                                   member.replica_id == stats->gc.held_up_by}));
+      }
+    }
+  }
+  return page;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,116 @@
+#include "replication/metrics/stats_json.h"
+
+#include <string>
+#include <vector>
+
+#include "rocksync/metrics.h"
+
+namespace rocksync {
+namespace {
+
+JsonObject ToJson(const SessionProgress& session) {
+  JsonObject json;
+  json.Add("finished", session.finished)
+      .Add("proven_equal", session.proven_equal)
+      .Add("quarantined_here", session.quarantined_here)
+      .Add("elements_compared", session.elements_compared)
+      .Add("pairs_sent", session.pairs_sent)
+      .Add("pairs_received", session.pairs_received)
+      .Add("pairs_applied", session.pairs_applied)
+      .Add("bytes_filters", session.bytes_filters)
+      .Add("bytes_offers", session.bytes_offers)
+      .Add("bytes_keys", session.bytes_keys)
+      .Add("bytes_values", session.bytes_values)
+      .Add("bytes_total", session.bytes_total)
+      .Add("rounds", uint64_t{session.rounds})
+      .Add("round_trips", uint64_t{session.round_trips});
+  return json;
+}
+
+JsonObject ToJson(const PeerStats& peer) {
+  JsonObject json;
+  json.Add("address", peer.address)
+      .Add("replica_id", HexId(peer.replica_id))
+      .Add("sessions", peer.sessions)
+      .Add("failures", peer.failures)
+      .Add("last_proven_equal_ms", peer.last_proven_equal_ms)
+      .Add("equal_as_of_ms", peer.equal_as_of_ms)
+      .Add("digests_equal_as_of_ms", peer.digests_equal_as_of_ms)
+      .Add("quarantined_there", peer.last.quarantined_there)
+      .Add("last_error", peer.last_error)
+      .Add("in_session", !peer.last.finished && !peer.last.peer.empty())
+      .Add("last_session", ToJson(peer.last));
+  return json;
+}
+
+JsonObject ToJson(const ScrubStats& scrub) {
+  JsonObject json;
+  json.Add("running", scrub.running)
+      .Add("pairs_compared", scrub.pairs_compared)
+      .Add("last_finished_ms", scrub.last_finished_ms)
+      .Add("corruption_found", scrub.corruption_found)
+      .Add("unreadable", scrub.unreadable)
+      .Add("repaired", scrub.repaired)
+      .Add("released", scrub.released)
+      .Add("resolved", scrub.resolved)
+      .Add("last_error", scrub.last_error);
+  return json;
+}
+
+JsonObject ToJson(const TombstoneGcStats& stats) {
+  std::vector<JsonObject> members;
+  for (const MemberStats& member : stats.members) {
+    members.emplace_back()
+        .Add("replica_id", HexId(member.replica_id))
+        .Add("since_epoch", member.since_epoch)
+        .Add("held_ms", member.held_ms)
+        .Add("acknowledged_ms", member.acknowledged_ms);
+  }
+  JsonObject json;
+  json.Add("epoch", stats.epoch)
+      .Add("members", stats.members.size())
+      .Add("stable_ms", stats.stable_ms)
+      .Add("tombstones", stats.tombstones)
+      .Add("removed", stats.removed)
+      .Add("sweeping", stats.sweeping)
+      .Add("member_list", members);
+  if (stats.held_up_by != 0) json.Add("held_up_by", HexId(stats.held_up_by));
+  if (stats.unproven) json.Add("unproven", true);
+  if (stats.identity_conflict != 0)
+    json.Add("identity_conflict", HexId(stats.identity_conflict));
+  return json;
+}
+
+}  // namespace
+
+void AddStats(const ReplicationStats& stats, JsonObject* json) {
+  std::vector<JsonObject> peers;
+  for (const PeerStats& peer : stats.peers) peers.push_back(ToJson(peer));
+  json->Add("replica_id", HexId(stats.replica_id))
+      .Add("elements", stats.elements)
+      .Add("paused", stats.paused)
+      .Add("sessions", stats.sessions)
+      .Add("sessions_failed", stats.sessions_failed)
+      .Add("pairs_sent", stats.pairs_sent)
+      .Add("pairs_received", stats.pairs_received)
+      .Add("pairs_applied", stats.pairs_applied)
+      .Add("pairs_superseded", stats.pairs_superseded)
+      .Add("held_back_pairs", stats.pairs_held_back)
+      .Add("bytes_filters", stats.bytes_filters)
+      .Add("bytes_offers", stats.bytes_offers)
+      .Add("bytes_keys", stats.bytes_keys)
+      .Add("bytes_values", stats.bytes_values)
+      .Add("bytes_total", stats.bytes_total)
+      .Add("rounds", stats.rounds)
+      .Add("scrub", ToJson(stats.scrub))
+      .Add("tombstone_gc", ToJson(stats.gc))
+      .Add("peers", peers);
+}
+
+std::string StatsJson(const ReplicationStats& stats) {
+  JsonObject json;
+  AddStats(stats, &json);
+  return json.Text();
+}
+
+}  // namespace rocksync

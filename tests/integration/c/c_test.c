@@ -1,0 +1,483 @@
+/* Two replicas by the C interface alone, in one process: opened, used by
+   RocksDB's own C functions, replicated, verified, and closed in the wrong
+   order. */
+
+#define _POSIX_C_SOURCE 200809L
+#include "rocksync/c.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                            \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, phase, \
+              #condition);                                          \
+      exit(1);                                                      \
+    }                                                               \
+  } while (0)
+
+static const char* phase = "start";
+static char* error = NULL;
+
+static void CheckNoError(int line) {
+  if (error == NULL) return;
+  fprintf(stderr, "line %d: %s: unexpected error: %s\n", line, phase, error);
+  exit(1);
+}
+#define OK() CheckNoError(__LINE__)
+
+/* The last call failed, with an error that contains `text`. */
+static void CheckError(const char* text, int line) {
+  if (error == NULL || strstr(error, text) == NULL) {
+    fprintf(stderr, "line %d: %s: expected \"%s\", got %s\n", line, phase, text,
+            error == NULL ? "no error" : error);
+    exit(1);
+  }
+  rocksync_free(error);
+  error = NULL;
+}
+#define FAILS(text) CheckError(text, __LINE__)
+
+static char directory[] = "/tmp/rocksync_c_test.XXXXXX";
+
+static const char* Path(const char* name) {
+  static char path[256];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  return path;
+}
+
+static rocksync_options_t* NewReplication(void) {
+  char secret[32];
+  rocksync_options_t* replication = rocksync_options_create();
+  memset(secret, 42, sizeof secret);
+  rocksync_options_set_cluster_name(replication, "c");
+  rocksync_options_set_cluster_secret(replication, secret, sizeof secret,
+                                      &error);
+  OK();
+  rocksync_options_set_min_free_bytes(replication, 0);
+  return replication;
+}
+
+static rocksync_t* Open(const char* name) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksync_options_t* replication = NewReplication();
+  rocksync_t* db;
+  rocksdb_options_set_create_if_missing(options, 1);
+  db = rocksync_open(options, replication, Path(name), &error);
+  OK();
+  rocksync_options_destroy(replication);
+  rocksdb_options_destroy(options);
+  return db;
+}
+
+static void Put(rocksdb_t* db, const char* key, const char* value) {
+  rocksdb_writeoptions_t* options = rocksdb_writeoptions_create();
+  rocksdb_put(db, options, key, strlen(key), value, strlen(value), &error);
+  OK();
+  rocksdb_writeoptions_destroy(options);
+}
+
+static int Holds(rocksdb_t* db, const char* key, const char* value) {
+  rocksdb_readoptions_t* options = rocksdb_readoptions_create();
+  size_t size;
+  char* got = rocksdb_get(db, options, key, strlen(key), &size, &error);
+  int equal;
+  OK();
+  rocksdb_readoptions_destroy(options);
+  if (got == NULL) return value == NULL;
+  equal =
+      value != NULL && size == strlen(value) && memcmp(got, value, size) == 0;
+  rocksdb_free(got);
+  return equal;
+}
+
+static rocksync_replicator_t* Start(rocksync_t* db, const char* listen) {
+  char *ca, *certificate, *key;
+  rocksync_transport_t* transport;
+  rocksync_replicator_options_t* options = rocksync_replicator_options_create();
+  rocksync_replicator_t* replicator;
+  rocksync_make_trial_certificate(Path("trial"), rocksync_replica_id(db), &ca,
+                                  &certificate, &key, &error);
+  OK();
+  CHECK(rocksync_read_replica_id(certificate, &error) ==
+        rocksync_replica_id(db));
+  OK();
+  transport = rocksync_tls_transport_create(ca, certificate, key, &error);
+  OK();
+  rocksync_free(ca);
+  rocksync_free(certificate);
+  rocksync_free(key);
+  rocksync_replicator_options_set_listen_address(options, listen);
+  rocksync_replicator_options_set_interval_ms(options, 0);
+  rocksync_replicator_options_set_scrub_interval_ms(options, 0);
+  rocksync_replicator_options_set_io_timeout_ms(options, 20000);
+  rocksync_replicator_options_set_max_session_bytes(options, 16 << 20);
+  rocksync_replicator_options_set_prefer_round_trips(options, 1);
+  replicator = rocksync_replicator_start(db, options, transport, &error);
+  OK();
+  rocksync_transport_destroy(transport);
+  rocksync_replicator_options_destroy(options);
+  return replicator;
+}
+
+static int differences = 0;
+static void Differs(void* state, int difference, const char* family,
+                    size_t family_size, const char* key, size_t key_size) {
+  CHECK(state == &differences);
+  CHECK(difference == rocksync_missing_there);
+  CHECK(family_size == 7 && memcmp(family, "default", 7) == 0);
+  CHECK(key_size == 5 && memcmp(key, "later", 5) == 0);
+  ++differences;
+}
+
+static void TestReplication(void) {
+  rocksync_t *a, *b;
+  rocksdb_t *a_db, *b_db;
+  rocksync_replicator_t *from, *to;
+  char *address, *text;
+  phase = "replication";
+  a = Open("a");
+  b = Open("b");
+  CHECK(rocksync_replica_id(a) != 0);
+  CHECK(rocksync_replica_id(a) != rocksync_replica_id(b));
+  CHECK(rocksync_incarnation(a) == 1);
+  rocksync_wait_for_adoption(a, 10000, &error);
+  OK();
+  a_db = rocksync_rocksdb(a, &error);
+  OK();
+  b_db = rocksync_rocksdb(b, &error);
+  OK();
+  Put(a_db, "of_a", "1");
+  Put(b_db, "of_b", "2");
+
+  from = Start(a, "127.0.0.1:0");
+  to = Start(b, "");
+  address = rocksync_replicator_listen_address(from);
+  rocksync_replicator_sync(to, address, &error);
+  OK();
+  CHECK(Holds(a_db, "of_b", "2"));
+  CHECK(Holds(b_db, "of_a", "1"));
+  CHECK(Holds(b_db, "of_c", NULL));
+  CHECK(rocksync_replicator_verify(to, address, 10, 0, NULL, NULL, &error));
+  OK();
+
+  Put(b_db, "later", "3");
+  CHECK(!rocksync_replicator_verify(to, address, 10, 0, &differences, Differs,
+                                    &error));
+  OK();
+  CHECK(differences == 1);
+
+  text = rocksync_replicator_statistics_json(to);
+  CHECK(strstr(text, "\"pairs_applied\":1,") != NULL);
+  rocksync_free(text);
+  text = rocksync_replicator_statistics_prometheus(to);
+  CHECK(strstr(text, "# TYPE rocksync_pairs_applied_total counter\n") != NULL);
+  rocksync_free(text);
+  rocksync_replicator_scrub(to, &error);
+  OK();
+  rocksync_replicator_set_limits(to, 0, 0, 0, 0, &error);
+  FAILS("max_sessions");
+  rocksync_replicator_set_limits(to, 0, 0, 0, 2, &error);
+  OK();
+  rocksync_replicator_pause(to);
+  rocksync_replicator_sync(to, address, &error);
+  FAILS("paused");
+  rocksync_replicator_resume(to);
+  rocksync_replicator_sync(to, "nowhere", &error);
+  FAILS("Invalid argument");
+
+  phase = "closing in the wrong order";
+  CHECK(!rocksync_close(b, &error));
+  FAILS("call rocksync_replicator_destroy first");
+  rocksync_replicator_stop(to);
+  rocksync_replicator_sync(to, address, &error);
+  FAILS("Operation aborted");
+  CHECK(!rocksync_close(b, &error));
+  FAILS("call rocksync_replicator_destroy first");
+  rocksync_replicator_destroy(to);
+  CHECK(!rocksync_close(b, &error));
+  FAILS("call rocksdb_close on each first");
+  CHECK(Holds(b_db, "later", "3"));
+  rocksdb_close(b_db); /* one way to it, not the database */
+  b_db = rocksync_rocksdb(b, &error);
+  CHECK(Holds(b_db, "later", "3"));
+  rocksdb_close(b_db);
+  CHECK(rocksync_close(b, &error));
+  OK();
+  rocksync_replicator_destroy(from);
+  rocksdb_close(a_db);
+  CHECK(rocksync_close(a, &error));
+  OK();
+  rocksync_free(address);
+}
+
+static void TestSnapshotHoldsUpClose(void) {
+  rocksync_t* db = Open("a");
+  rocksdb_t* way = rocksync_rocksdb(db, &error);
+  rocksdb_t* other = rocksync_rocksdb(db, &error);
+  const rocksdb_snapshot_t* snapshot = rocksdb_create_snapshot(way);
+  phase = "snapshot";
+  rocksdb_close(way);
+  CHECK(!rocksync_close(db, &error));
+  FAILS("1 rocksdb_t");
+  rocksdb_release_snapshot(other, snapshot);
+  rocksdb_close(other);
+  CHECK(rocksync_close(db, &error));
+  OK();
+}
+
+static void TestFamilies(void) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksync_options_t* replication = NewReplication();
+  const char* names[] = {"default", "more"};
+  const rocksdb_options_t* each[2];
+  rocksdb_column_family_handle_t* handles[2];
+  rocksdb_column_family_handle_t* made;
+  rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+  rocksync_t* db;
+  rocksdb_t* way;
+  uint64_t id;
+  size_t count, size;
+  char* text;
+  phase = "families";
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_set_create_missing_column_families(options, 1);
+  each[0] = each[1] = options;
+  db = rocksync_open_column_families(options, replication, Path("families"), 2,
+                                     names, each, handles, &error);
+  OK();
+  way = rocksync_rocksdb(db, &error);
+  OK();
+  rocksdb_put_cf(way, write, handles[1], "key", 3, "value", 5, &error);
+  OK();
+  /* What would let RocksDB delete a handle of ours. */
+  made = rocksdb_create_column_family(way, options, "x", &error);
+  FAILS("rocksync_create_column_family");
+  rocksdb_column_family_handle_destroy(made); /* empty, RocksDB's own */
+  made = rocksync_create_column_family(db, options, "made", &error);
+  OK();
+  text = rocksdb_column_family_handle_get_name(made, &size);
+  CHECK(size == 4 && memcmp(text, "made", 4) == 0);
+  rocksdb_free(text);
+  rocksdb_put_cf(way, write, made, "key", 3, "other", 5, &error);
+  OK();
+  text = rocksync_replicated_families(db, &count, &error);
+  OK();
+  CHECK(count == 3 && memcmp(text, "default\0made\0more", 18) == 0);
+  rocksync_free(text);
+  rocksync_drop_column_family(db, made, &error);
+  OK();
+  rocksdb_put_cf(way, write, made, "key", 3, "late", 4, &error);
+  FAILS("was dropped");
+  CHECK(rocksync_delete_range_in_chunks(db, write, handles[1], "a", 1, "z", 1,
+                                        &error) == 1);
+  OK();
+  CHECK(rocksync_delete_range_in_chunks(db, write, NULL, "a", 1, "z", 1,
+                                        &error) == 0);
+  OK();
+  id = rocksync_replica_id(db);
+  rocksync_set_members(db, 1, &id, 1, &error);
+  OK();
+  rocksync_set_members(db, 1, &id, 1, &error);
+  FAILS("epoch");
+  rocksync_collect_tombstones(db, &error);
+  OK();
+  rocksdb_close(way);
+  CHECK(rocksync_close(db, &error));
+  OK();
+
+  phase = "detaching";
+  rocksync_detach(options, Path("families"), &error);
+  OK();
+  rocksdb_writeoptions_destroy(write);
+  rocksync_options_destroy(replication);
+  rocksdb_options_destroy(options);
+}
+
+static void TestOptionsAreThose(void) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksync_options_t* replication = NewReplication();
+  rocksync_t* db;
+  phase = "options";
+  /* create_if_missing is off. */
+  CHECK(rocksync_open(options, replication, Path("none"), &error) == NULL);
+  FAILS("create_if_missing");
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_set_allow_ingest_behind(options, 0);
+  rocksdb_options_set_unordered_write(options, 1);
+  CHECK(rocksync_open(options, replication, Path("none"), &error) == NULL);
+  FAILS("unordered_write");
+  rocksdb_options_set_unordered_write(options, 0);
+  rocksync_options_set_max_key_bytes(replication, 4);
+  rocksync_options_set_max_value_bytes(replication, 8);
+  rocksync_options_set_index_write_buffer_bytes(replication, 1 << 20);
+  rocksync_options_set_max_delete_range_keys(replication, 2);
+  rocksync_options_set_max_clock_ahead_ms(replication, 1000);
+  rocksync_options_set_adopt_existing(replication, 0);
+  db = rocksync_open(options, replication, Path("limits"), &error);
+  OK();
+  {
+    rocksdb_t* way = rocksync_rocksdb(db, &error);
+    rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+    rocksdb_put(way, write, "12345", 5, "", 0, &error);
+    FAILS("max_key_bytes");
+    rocksdb_put(way, write, "1", 1, "123456789", 9, &error);
+    FAILS("max_value_bytes");
+    rocksdb_writeoptions_destroy(write);
+    rocksdb_close(way);
+  }
+  CHECK(rocksync_close(db, &error));
+  OK();
+  rocksync_options_add_family(replication, "gone");
+  CHECK(rocksync_open(options, replication, Path("limits"), &error) == NULL);
+  FAILS("default");
+  rocksync_options_add_discard_history_of(replication, "default");
+  db = rocksync_open(options, replication, Path("limits"), &error);
+  OK();
+  CHECK(rocksync_close(db, &error));
+  OK();
+  rocksync_options_destroy(replication);
+  rocksdb_options_destroy(options);
+}
+
+static void TestSecrets(void) {
+  rocksync_options_t* replication = rocksync_options_create();
+  FILE* file;
+  phase = "secrets";
+  rocksync_options_set_cluster_secret(replication, "short", 5, &error);
+  FAILS("32 bytes, not 5");
+  rocksync_options_read_cluster_secret(replication, Path("secret"), &error);
+  FAILS("cannot read");
+  file = fopen(Path("secret"), "wb");
+  CHECK(fwrite("0123456789abcdef0123456789abcdef\n", 1, 33, file) == 33);
+  fclose(file);
+  rocksync_options_read_cluster_secret(replication, Path("secret"), &error);
+  FAILS("no newline");
+  file = fopen(Path("secret"), "wb");
+  CHECK(fwrite("0123456789abcdef0123456789abcdef", 1, 32, file) == 32);
+  fclose(file);
+  rocksync_options_read_cluster_secret(replication, Path("secret"), &error);
+  OK();
+  rocksync_options_destroy(replication);
+}
+
+/* Every function takes NULL where an object should be. */
+static void TestNull(void) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksync_options_t* replication = NewReplication();
+  rocksync_replicator_options_t* replicator_options =
+      rocksync_replicator_options_create();
+  rocksync_t* db = Open("null");
+  rocksync_transport_t* transport =
+      rocksync_insecure_plaintext_transport_create(&error);
+  char* text;
+  size_t count;
+  phase = "null";
+  OK();
+  CHECK(rocksync_open(NULL, replication, "x", &error) == NULL);
+  FAILS("argument is NULL: options");
+  CHECK(rocksync_open(options, NULL, "x", &error) == NULL);
+  FAILS("argument is NULL: replication");
+  CHECK(rocksync_open(options, replication, NULL, &error) == NULL);
+  FAILS("argument is NULL: name");
+  CHECK(rocksync_open(options, replication, Path("none"), NULL) == NULL);
+  CHECK(rocksync_open_column_families(options, replication, Path("none"), 1,
+                                      NULL, NULL, NULL, &error) == NULL);
+  FAILS("family_names");
+  CHECK(!rocksync_close(NULL, &error));
+  FAILS("argument is NULL: db");
+  CHECK(rocksync_rocksdb(NULL, &error) == NULL);
+  FAILS("argument is NULL: db");
+  CHECK(rocksync_create_column_family(db, NULL, "x", &error) == NULL);
+  FAILS("argument is NULL: options");
+  rocksync_drop_column_family(db, NULL, &error);
+  FAILS("argument is NULL: family");
+  CHECK(rocksync_replicated_families(db, NULL, &error) == NULL);
+  FAILS("argument is NULL: count");
+  CHECK(rocksync_replicated_families(NULL, &count, &error) == NULL);
+  FAILS("argument is NULL: db");
+  CHECK(rocksync_replica_id(NULL) == 0);
+  CHECK(rocksync_incarnation(NULL) == 0);
+  rocksync_wait_for_adoption(NULL, 0, &error);
+  FAILS("argument is NULL: db");
+  rocksync_set_members(db, 1, NULL, 1, &error);
+  FAILS("argument is NULL: replica_ids");
+  rocksync_set_members(db, 1, NULL, 0, &error);
+  FAILS("Invalid argument");
+  rocksync_collect_tombstones(NULL, &error);
+  FAILS("argument is NULL: db");
+  CHECK(rocksync_delete_range_in_chunks(db, NULL, NULL, "a", 1, "b", 1,
+                                        &error) == 0);
+  FAILS("argument is NULL: options");
+  rocksync_detach(options, NULL, &error);
+  FAILS("argument is NULL: name");
+  rocksync_make_trial_certificate(NULL, 1, &text, &text, &text, &error);
+  FAILS("argument is NULL: directory");
+  rocksync_make_trial_certificate(Path("trial"), 1, NULL, &text, &text, &error);
+  FAILS("argument is NULL: ca_file");
+  CHECK(rocksync_read_replica_id(NULL, &error) == 0);
+  FAILS("argument is NULL: certificate_file");
+  CHECK(rocksync_tls_transport_create("x", "y", NULL, &error) == NULL);
+  FAILS("argument is NULL: private_key_file");
+  CHECK(rocksync_replicator_start(NULL, replicator_options, transport,
+                                  &error) == NULL);
+  FAILS("argument is NULL: db");
+  CHECK(rocksync_replicator_start(db, replicator_options, NULL, &error) ==
+        NULL);
+  FAILS("argument is NULL: transport");
+  rocksync_replicator_options_add_peer(replicator_options, NULL);
+  CHECK(rocksync_replicator_start(db, replicator_options, transport, &error) ==
+        NULL);
+  FAILS("address");
+  rocksync_replicator_sync(NULL, "x", &error);
+  FAILS("argument is NULL: replicator");
+  CHECK(!rocksync_replicator_verify(NULL, "x", 1, 0, NULL, NULL, &error));
+  FAILS("argument is NULL: replicator");
+  rocksync_replicator_scrub(NULL, &error);
+  FAILS("argument is NULL: replicator");
+  rocksync_replicator_set_limits(NULL, 0, 0, 0, 1, &error);
+  FAILS("argument is NULL: replicator");
+  CHECK(rocksync_replicator_listen_address(NULL) == NULL);
+  CHECK(rocksync_replicator_statistics_json(NULL) == NULL);
+  CHECK(rocksync_replicator_statistics_prometheus(NULL) == NULL);
+  rocksync_options_set_cluster_name(NULL, "x");
+  rocksync_options_set_cluster_secret(NULL, "x", 1, &error);
+  FAILS("argument is NULL: options");
+  rocksync_options_read_cluster_secret(replication, NULL, &error);
+  FAILS("argument is NULL: file");
+  rocksync_options_add_family(NULL, "x");
+  rocksync_options_set_adopt_existing(NULL, 1);
+  rocksync_replicator_options_add_peer(NULL, "x");
+  rocksync_replicator_options_set_interval_ms(NULL, 1);
+  rocksync_replicator_options_set_bytes_per_second(NULL, 1);
+  rocksync_replicator_stop(NULL);
+  rocksync_replicator_pause(NULL);
+  rocksync_replicator_resume(NULL);
+  rocksync_replicator_destroy(NULL);
+  rocksync_transport_destroy(NULL);
+  rocksync_replicator_options_destroy(NULL);
+  rocksync_options_destroy(NULL);
+  rocksync_free(NULL);
+
+  rocksync_transport_destroy(transport);
+  rocksync_replicator_options_destroy(replicator_options);
+  CHECK(rocksync_close(db, NULL));
+  rocksync_options_destroy(replication);
+  rocksdb_options_destroy(options);
+}
+
+int main(void) {
+  char command[300];
+  CHECK(mkdtemp(directory) != NULL);
+  CHECK(strlen(rocksync_version()) >= 5);
+  TestReplication();
+  TestSnapshotHoldsUpClose();
+  TestFamilies();
+  TestOptionsAreThose();
+  TestSecrets();
+  TestNull();
+  snprintf(command, sizeof command, "rm -rf %s", directory);
+  return system(command);
+}

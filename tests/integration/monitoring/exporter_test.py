@@ -1,0 +1,85 @@
+"""rocksync exporter on running replicas. usage: exporter_test.py STORE ROCKSYNC"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from replicas import Cluster, Process, get, wait_for  # noqa: E402
+
+STORE, ROCKSYNC = sys.argv[1:3]
+
+
+class ExporterTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(STORE, 2)
+        cls.addClassCleanup(cls.cluster.close)
+        cls.cluster.redis(0, "SET", "key", "value")
+        cls.cluster.sync()
+
+    def run_once(self, *arguments):
+        return subprocess.run([ROCKSYNC, "exporter", *arguments, "--once", "--certificates",
+                               self.cluster.certificates], capture_output=True, text=True, timeout=60)
+
+    def test_once_tells_all_replicas(self):
+        targets = [r.address for r in self.cluster.replicas]
+        done = self.run_once(*targets)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        for target in targets:
+            self.assertIn(f'rocksync_up{{target="{target}"}} 1', lines)
+        applied = [line for line in lines if line.startswith("rocksync_pairs_applied_total{")]
+        self.assertEqual(sorted(line.split()[-1] for line in applied), ["0", "1"])
+        self.assertEqual(lines.count("# TYPE rocksync_elements gauge"), 1)
+        proven = [line for line in lines if line.startswith("rocksync_peer_last_proven_equal_timestamp_seconds{")]
+        self.assertEqual(len(proven), 2)
+        self.assertTrue(all(float(line.split()[-1]) > 1e9 for line in proven), proven)
+
+    def test_a_replica_that_is_named_twice_is_told_once(self):
+        target = self.cluster.replicas[0].address
+        done = self.run_once(target, target.replace("127.0.0.1", "localhost"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("\nrocksync_elements{"), 1)
+        self.assertEqual(done.stdout.count("\nrocksync_up{"), 2)
+
+    def test_a_replica_that_is_down_is_told_as_down(self):
+        targets = [self.cluster.replicas[0].address, "127.0.0.1:1"]
+        done = self.run_once(*targets)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("127.0.0.1:1", done.stderr)
+        self.assertIn('rocksync_up{target="127.0.0.1:1"} 0', done.stdout)
+        self.assertIn(f'rocksync_up{{target="{targets[0]}"}} 1', done.stdout)
+
+    def test_serves_until_it_is_stopped(self):
+        command = [ROCKSYNC, "exporter", self.cluster.replicas[0].address, "127.0.0.1:1", "--listen", "127.0.0.1:0",
+                   "--certificates", self.cluster.certificates]
+        exporter = Process(os.path.join(self.cluster.directory, "exporter.log"), *command)
+        self.addCleanup(exporter.kill)
+        url = wait_for("a port", lambda: exporter.said(r"(http://\S+/metrics)"))
+        status, body, headers = get(url)
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+        self.assertIn(b'rocksync_up{target="127.0.0.1:1"} 0', body)
+        self.assertIn(b"\nrocksync_elements{", body)
+        self.assertEqual(get(url.replace("/metrics", "/other"))[0], 404)
+        # The port is this one's alone.
+        taken = url.split("/")[2]
+        command[command.index("127.0.0.1:0")] = taken
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"cannot listen on {taken}", done.stderr)
+        self.assertEqual(exporter.stop(), 0)
+
+    def test_wrong_arguments(self):
+        done = self.run_once("nowhere")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is no host:port", done.stderr)
+        done = subprocess.run([ROCKSYNC, "exporter"], capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,247 @@
+// Statistics as Prometheus text and as JSON, and back.
+
+#include "rocksync/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "replication/metrics/prometheus.h"
+#include "tools/stats_from_json.h"
+
+namespace rocksync {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Each field has a value of its own, so that no two can be mixed up.
+ReplicationStats Stats(uint64_t id = 0xa1) {
+  ReplicationStats stats;
+  stats.replica_id = id;
+  stats.elements = 101;
+  stats.sessions = 102;
+  stats.sessions_failed = 103;
+  stats.pairs_sent = 104;
+  stats.pairs_received = 105;
+  stats.pairs_applied = 106;
+  stats.pairs_superseded = 107;
+  stats.pairs_held_back = 108;
+  stats.bytes_filters = 1090;
+  stats.bytes_offers = 1100;
+  stats.bytes_keys = 1110;
+  stats.bytes_values = 1120;
+  stats.bytes_total = 5000;
+  stats.rounds = 114;
+  stats.paused = true;
+  stats.scrub.running = true;
+  stats.scrub.pairs_compared = 201;
+  stats.scrub.last_finished_ms = 1'700'000'000'007;
+  stats.scrub.corruption_found = 203;
+  stats.scrub.unreadable = 204;
+  stats.scrub.repaired = 205;
+  stats.scrub.released = 206;
+  stats.scrub.resolved = 207;
+  stats.scrub.last_error = "of the scrub";
+  stats.gc.epoch = 301;
+  stats.gc.stable_ms = 1'600'000'000'123;
+  stats.gc.tombstones = 302;
+  stats.gc.removed = 303;
+  stats.gc.held_up_by = 0xb2;
+  stats.gc.unproven = true;
+  stats.gc.members = {{0xa1, 1, 311'000, 312'000}, {0xb2, 2, 321'000, 0}};
+  PeerStats peer;
+  peer.address = "10.0.0.2:7400";
+  peer.replica_id = 0xb2;
+  peer.sessions = 401;
+  peer.failures = 402;
+  peer.last_error = "of the peer";
+  peer.last_proven_equal_ms = 1'700'000'000'500;
+  peer.equal_as_of_ms = 1'700'000'000'400;
+  peer.digests_equal_as_of_ms = 1'700'000'000'450;
+  peer.last.peer = peer.address;
+  peer.last.quarantined_there = 405;
+  peer.last.rounds = 3;
+  peer.last.bytes_total = 407;
+  stats.peers.push_back(peer);
+  return stats;
+}
+
+struct Sample {
+  std::string labels;
+  std::string value;
+};
+
+// Parses the text as strictly as Prometheus does, and more: every metric has
+// HELP and TYPE, once and before its samples, and no series is there twice.
+std::map<std::string, std::vector<Sample>> Parse(const std::string& text) {
+  static const std::regex help("# HELP ([a-z_]+) ([^\\\\]+\\.)");
+  static const std::regex type("# TYPE ([a-z_]+) (counter|gauge)");
+  static const std::regex sample(
+      "([a-z_]+)\\{((?:[a-z]+=\"(?:[^\"\\\\]|\\\\[\\\\\"n])*\",?)+)\\} "
+      "([0-9]+(?:\\.[0-9]+)?)");
+  std::map<std::string, std::vector<Sample>> metrics;
+  std::set<std::string> helped, series;
+  std::string current;
+  EXPECT_TRUE(text.empty() || text.back() == '\n');
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, help)) {
+      EXPECT_TRUE(helped.insert(match[1]).second) << line;
+    } else if (std::regex_match(line, match, type)) {
+      current = match[1];
+      EXPECT_TRUE(helped.count(current)) << line;
+      EXPECT_TRUE(metrics.try_emplace(current).second) << "twice: " << line;
+      const bool counts = current.size() > 6 &&
+                          current.compare(current.size() - 6, 6, "_total") == 0;
+      EXPECT_EQ(counts, match[2] == "counter") << line;
+      EXPECT_EQ(current.rfind("rocksync_", 0), 0U) << line;
+    } else if (std::regex_match(line, match, sample)) {
+      EXPECT_EQ(match[1], current) << "not under its TYPE: " << line;
+      EXPECT_TRUE(series.insert(match[1].str() + match[2].str()).second)
+          << "twice: " << line;
+      metrics[match[1]].push_back({match[2], match[3]});
+    } else {
+      ADD_FAILURE() << "no line of the format: " << line;
+    }
+  }
+  return metrics;
+}
+
+TEST(PrometheusTextTest, TellsEveryFigureOnceInUnitsOfTheFormat) {
+  const std::string text = PrometheusText({Stats()});
+  auto metrics = Parse(text);
+  EXPECT_GT(metrics.size(), 30U);
+  const std::string replica = "replica=\"00000000000000a1\"";
+  EXPECT_EQ(metrics["rocksync_elements"][0].labels, replica);
+  EXPECT_EQ(metrics["rocksync_elements"][0].value, "101");
+  EXPECT_EQ(metrics["rocksync_scrub_last_finished_timestamp_seconds"][0].value,
+            "1700000000.007");
+  EXPECT_THAT(text, HasSubstr("rocksync_tombstones_stable_timestamp_seconds{" +
+                              replica + "} 1600000000.123\n"));
+  // Kinds of bytes add up to the total.
+  uint64_t bytes = 0;
+  for (const Sample& sample : metrics["rocksync_message_bytes_total"]) {
+    bytes += std::stoull(sample.value);
+  }
+  EXPECT_EQ(bytes, 5000U);
+  const std::string peer = replica + ",peer=\"00000000000000b2\"";
+  EXPECT_EQ(metrics["rocksync_peer_failing"][0].labels, peer);
+  EXPECT_EQ(metrics["rocksync_peer_failing"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_peer_in_session"][0].value, "1");
+  EXPECT_THAT(text, HasSubstr("rocksync_member_holds_up_tombstones{" + replica +
+                              ",member=\"00000000000000b2\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("rocksync_member_holds_up_tombstones{" + replica +
+                              ",member=\"00000000000000a1\"} 0\n"));
+  // Of a peer that comes here the address has a port that changes.
+  EXPECT_THAT(text, Not(HasSubstr("10.0.0.2")));
+}
+
+TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
+  auto metrics = Parse(PrometheusText({Stats()}));
+  // Every count of Stats() is somewhere.
+  std::multiset<std::string> values;
+  for (const auto& [name, samples] : metrics) {
+    for (const Sample& sample : samples) values.insert(sample.value);
+  }
+  for (const int value :
+       {101, 102, 103, 104, 105, 106, 107, 108, 1090, 1100, 1110, 1120, 114,
+        201, 203, 204, 205, 206, 207, 301, 302, 303,  401,  402,  405}) {
+    EXPECT_EQ(values.count(std::to_string(value)), 1U) << value;
+  }
+  EXPECT_EQ(metrics["rocksync_pairs_sent_total"][0].value, "104");
+  EXPECT_EQ(metrics["rocksync_pairs_superseded_total"][0].value, "107");
+  EXPECT_EQ(metrics["rocksync_scrub_released_total"][0].value, "206");
+}
+
+TEST(PrometheusTextTest, AReplicaIsToldOnceAndSoIsAPeer) {
+  ReplicationStats stats = Stats();
+  // Two addresses of one replica, of which one is down.
+  stats.peers.push_back(stats.peers[0]);
+  stats.peers[1].address = "10.0.0.3:7400";
+  stats.peers[1].last_error.clear();
+  stats.peers[1].last_proven_equal_ms = 0;
+  auto metrics = Parse(PrometheusText({stats, Stats(), Stats(0xa2)}));
+  EXPECT_EQ(metrics["rocksync_elements"].size(), 2U);
+  EXPECT_EQ(metrics["rocksync_peer_sessions_total"].size(), 2U);
+  EXPECT_EQ(metrics["rocksync_peer_sessions_total"][0].value, "802");
+  EXPECT_EQ(metrics["rocksync_peer_failing"][0].value, "0");
+  EXPECT_EQ(
+      metrics["rocksync_peer_last_proven_equal_timestamp_seconds"][0].value,
+      "1700000000.500");
+}
+
+TEST(PrometheusTextTest, WhatIsNotKnownIsZeroAndAPeerNotMetHasItsAddress) {
+  ReplicationStats stats;
+  stats.replica_id = 1;
+  stats.peers.emplace_back().address = "a \"quoted\\ name\n:1";
+  const std::string text = PrometheusText({stats});
+  auto metrics = Parse(text);
+  EXPECT_EQ(metrics["rocksync_peer_sessions_total"][0].labels,
+            "replica=\"0000000000000001\","
+            "peer=\"a \\\"quoted\\\\ name\\n:1\"");
+  EXPECT_EQ(
+      metrics["rocksync_peer_last_proven_equal_timestamp_seconds"][0].value,
+      "0.000");
+  // Never failed, and holds up nothing.
+  EXPECT_EQ(metrics["rocksync_peer_failing"][0].value, "0");
+  EXPECT_TRUE(metrics["rocksync_member_holds_up_tombstones"].empty());
+}
+
+TEST(PrometheusTextTest, OfNobodyItHasNoSamples) {
+  for (const auto& [name, samples] : Parse(PrometheusText({}))) {
+    EXPECT_TRUE(samples.empty()) << name;
+  }
+}
+
+TEST(StatsJsonTest, ComesBackAsItWas) {
+  const std::string json = StatsJson(Stats());
+  EXPECT_EQ(json.find('\n'), std::string::npos);
+  const std::optional<ReplicationStats> back = StatsFromJson(json);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(StatsJson(*back), json);
+  EXPECT_EQ(PrometheusText({*back}), PrometheusText({Stats()}));
+  EXPECT_EQ(back->peers[0].last.bytes_total, 407U);
+  EXPECT_EQ(back->gc.members[1].since_epoch, 2U);
+}
+
+TEST(StatsJsonTest, IsJson) {
+  ReplicationStats stats = Stats();
+  stats.peers[0].last_error = "quote \" and \\ and \n and \xff";
+  const auto json = nlohmann::json::parse(StatsJson(stats), nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["peers"][0]["last_error"], "quote \" and \\ and ? and ?");
+  EXPECT_EQ(json["tombstone_gc"]["member_list"][1]["replica_id"],
+            "00000000000000b2");
+}
+
+// A replica may be of another version, or hostile.
+TEST(StatsFromJsonTest, WhateverComesItEnds) {
+  EXPECT_FALSE(StatsFromJson("").has_value());
+  EXPECT_FALSE(StatsFromJson("[]").has_value());
+  EXPECT_FALSE(StatsFromJson("{}").has_value());
+  EXPECT_FALSE(StatsFromJson("{\"replica_id\":17}").has_value());
+  EXPECT_FALSE(StatsFromJson("{\"replica_id\":\"1\"}").has_value());
+  const auto stats = StatsFromJson(
+      "{\"replica_id\":\"00000000000000a1\",\"elements\":-1,"
+      "\"sessions\":\"many\",\"paused\":3,\"scrub\":[1],\"tombstone_gc\":"
+      "{\"member_list\":[1,{}]},\"peers\":[null,{\"address\":7}]}");
+  ASSERT_TRUE(stats.has_value());
+  EXPECT_EQ(stats->elements, 0U);
+  EXPECT_EQ(stats->sessions, 0U);
+  EXPECT_FALSE(stats->paused);
+  EXPECT_EQ(stats->peers.size(), 2U);
+  Parse(PrometheusText({*stats}));
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,169 @@
+#include "tools/exporter.h"
+
+#include <sys/socket.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "httplib.h"
+#include "replication/admin/admin_client.h"
+#include "replication/metrics/prometheus.h"
+#include "replication/transport/address.h"
+#include "rocksync/metrics.h"
+#include "tools/stats_from_json.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+// What came of asking one replica.
+struct Answer {
+  Status status;
+  std::optional<ReplicationStats> stats;
+  double seconds = 0;
+};
+
+Answer Ask(AdminTarget target, const std::string& replica) {
+  const auto start = std::chrono::steady_clock::now();
+  Answer answer;
+  target.address = replica;
+  std::unique_ptr<AdminClient> client;
+  std::string text;
+  answer.status = AdminClient::Open(target, Request(), &client);
+  if (answer.status.ok()) {
+    answer.status = client->Answer(target.timeout, {}, &text);
+  }
+  if (answer.status.ok()) {
+    answer.stats = StatsFromJson(text);
+    if (!answer.stats) {
+      answer.status = Status::Corruption("the answer tells no replica id");
+    }
+  }
+  answer.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return answer;
+}
+
+std::vector<Answer> AskAll(const AdminTarget& target,
+                           const std::vector<std::string>& replicas) {
+  std::vector<Answer> answers(replicas.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    threads.emplace_back([&, i] { answers[i] = Ask(target, replicas[i]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return answers;
+}
+
+std::string Page(const std::vector<std::string>& targets,
+                 const std::vector<Answer>& answers) {
+  std::string page;
+  std::vector<ReplicationStats> replicas;
+  {
+    PrometheusMetric up("rocksync_up", PrometheusMetric::Type::kGauge,
+                        "1 if the replica answered.", &page);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      up.Sample(PrometheusLabel("target", targets[i]),
+                answers[i].stats ? "1" : "0");
+      if (answers[i].stats) replicas.push_back(*answers[i].stats);
+    }
+  }
+  PrometheusMetric seconds("rocksync_scrape_duration_seconds",
+                           PrometheusMetric::Type::kGauge,
+                           "How long the replica took to answer.", &page);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    seconds.Sample(PrometheusLabel("target", targets[i]),
+                   std::to_string(answers[i].seconds));
+  }
+  return page + PrometheusText(replicas);
+}
+
+int PrintOnce(const ExporterOptions& options, const AdminTarget& target,
+              std::ostream& out, std::ostream& err) {
+  const std::vector<Answer> answers = AskAll(target, options.replicas);
+  out << Page(options.replicas, answers);
+  int code = 0;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].status.ok()) continue;
+    err << "rocksync exporter: " << options.replicas[i] << ": "
+        << answers[i].status.ToString() << "\n";
+    code = 2;
+  }
+  return code;
+}
+
+// Another process that listens there keeps the port, which is an error.
+void OneListenerAtATime(socket_t socket) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+}
+
+int Serve(const ExporterOptions& options, const AdminTarget& target,
+          const HostPort& where, const std::function<bool()>& stop,
+          std::ostream& out, std::ostream& err) {
+  httplib::Server server;
+  server.set_socket_options(OneListenerAtATime);
+  server.set_payload_max_length(0);
+  server.new_task_queue = [] { return new httplib::ThreadPool(4); };
+  server.Get("/metrics",
+             [&](const httplib::Request&, httplib::Response& response) {
+               response.set_content(
+                   Page(options.replicas, AskAll(target, options.replicas)),
+                   kPrometheusContentType);
+             });
+  server.Get("/", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content(
+        "<!doctype html><title>rocksync exporter</title>"
+        "<p><a href=\"/metrics\">metrics</a>",
+        "text/html; charset=utf-8");
+  });
+  const int port = where.port == 0
+                       ? server.bind_to_any_port(where.host)
+                       : (server.bind_to_port(where.host, where.port)
+                              ? static_cast<int>(where.port)
+                              : -1);
+  if (port < 0) {
+    err << "rocksync exporter: cannot listen on " << options.listen
+        << ": is the port taken? choose another --listen\n";
+    return 2;
+  }
+  std::thread listener([&server] { server.listen_after_bind(); });
+  out << "http://" << where.host << ":" << port << "/metrics" << std::endl;
+  while (!stop || !stop()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  server.stop();
+  listener.join();
+  return 0;
+}
+
+}  // namespace
+
+int RunExporter(const ExporterOptions& options,
+                const std::function<bool()>& stop, std::ostream& out,
+                std::ostream& err) {
+  AdminTarget target;
+  target.timeout = std::chrono::milliseconds(options.timeout_ms);
+  HostPort where;
+  Status status = ParseAddress(options.listen, &where);
+  for (const std::string& replica : options.replicas) {
+    if (status.ok()) status = CheckAddress(replica, /*or_directory=*/false);
+  }
+  if (status.ok()) status = MakeTarget(options.credentials, &target);
+  if (!status.ok()) {
+    err << "rocksync exporter: " << status.ToString() << "\n";
+    return 2;
+  }
+  if (options.once) return PrintOnce(options, target, out, err);
+  return Serve(options, target, where, stop, out, err);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,162 @@
+#include "tools/stats_from_json.h"
+
+#include <charconv>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "nlohmann/json.hpp"
+
+namespace rocksync {
+namespace {
+
+// The members of an object; every getter has an answer, whatever is there.
+class Fields {
+ public:
+  explicit Fields(const nlohmann::json& json) : json_(json) {}
+
+  uint64_t Number(std::string_view name) const {
+    const nlohmann::json* const value = Find(name);
+    return value != nullptr && value->is_number_unsigned()
+               ? value->get<uint64_t>()
+               : 0;
+  }
+  bool Flag(std::string_view name) const {
+    const nlohmann::json* const value = Find(name);
+    return value != nullptr && value->is_boolean() && value->get<bool>();
+  }
+  std::string Text(std::string_view name) const {
+    const nlohmann::json* const value = Find(name);
+    return value != nullptr && value->is_string() ? value->get<std::string>()
+                                                  : std::string();
+  }
+  // 16 hex digits.
+  uint64_t Id(std::string_view name) const {
+    const std::string text = Text(name);
+    uint64_t id = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, id, 16);
+    return text.size() == 16 && error == std::errc() && rest == end ? id : 0;
+  }
+  // An object or array, empty if there is none.
+  const nlohmann::json& Part(std::string_view name) const {
+    static const nlohmann::json none = nlohmann::json::object();
+    const nlohmann::json* const value = Find(name);
+    return value != nullptr ? *value : none;
+  }
+
+ private:
+  const nlohmann::json* Find(std::string_view name) const {
+    if (!json_.is_object()) return nullptr;
+    const auto found = json_.find(name);
+    return found == json_.end() ? nullptr : &*found;
+  }
+  const nlohmann::json& json_;
+};
+
+SessionProgress Session(const Fields& fields) {
+  SessionProgress session;
+  session.finished = fields.Flag("finished");
+  session.proven_equal = fields.Flag("proven_equal");
+  session.quarantined_here = fields.Number("quarantined_here");
+  session.elements_compared = fields.Number("elements_compared");
+  session.pairs_sent = fields.Number("pairs_sent");
+  session.pairs_received = fields.Number("pairs_received");
+  session.pairs_applied = fields.Number("pairs_applied");
+  session.bytes_filters = fields.Number("bytes_filters");
+  session.bytes_offers = fields.Number("bytes_offers");
+  session.bytes_keys = fields.Number("bytes_keys");
+  session.bytes_values = fields.Number("bytes_values");
+  session.bytes_total = fields.Number("bytes_total");
+  session.rounds = static_cast<uint32_t>(fields.Number("rounds"));
+  session.round_trips = static_cast<uint32_t>(fields.Number("round_trips"));
+  return session;
+}
+
+PeerStats Peer(const Fields& fields) {
+  PeerStats peer;
+  peer.address = fields.Text("address");
+  peer.replica_id = fields.Id("replica_id");
+  peer.sessions = fields.Number("sessions");
+  peer.failures = fields.Number("failures");
+  peer.last_error = fields.Text("last_error");
+  peer.last_proven_equal_ms = fields.Number("last_proven_equal_ms");
+  peer.equal_as_of_ms = fields.Number("equal_as_of_ms");
+  peer.digests_equal_as_of_ms = fields.Number("digests_equal_as_of_ms");
+  peer.last = Session(Fields(fields.Part("last_session")));
+  peer.last.quarantined_there = fields.Number("quarantined_there");
+  // A session that has begun has a peer.
+  if (fields.Flag("in_session")) peer.last.peer = peer.address;
+  return peer;
+}
+
+ScrubStats Scrub(const Fields& fields) {
+  ScrubStats scrub;
+  scrub.running = fields.Flag("running");
+  scrub.pairs_compared = fields.Number("pairs_compared");
+  scrub.last_finished_ms = fields.Number("last_finished_ms");
+  scrub.corruption_found = fields.Number("corruption_found");
+  scrub.unreadable = fields.Number("unreadable");
+  scrub.repaired = fields.Number("repaired");
+  scrub.released = fields.Number("released");
+  scrub.resolved = fields.Number("resolved");
+  scrub.last_error = fields.Text("last_error");
+  return scrub;
+}
+
+TombstoneGcStats Gc(const Fields& fields) {
+  TombstoneGcStats gc;
+  gc.epoch = fields.Number("epoch");
+  gc.stable_ms = fields.Number("stable_ms");
+  gc.tombstones = fields.Number("tombstones");
+  gc.removed = fields.Number("removed");
+  gc.sweeping = fields.Flag("sweeping");
+  gc.held_up_by = fields.Id("held_up_by");
+  gc.identity_conflict = fields.Id("identity_conflict");
+  gc.unproven = fields.Flag("unproven");
+  std::set<uint64_t> ids = {0};  // each member once, and none without an id
+  for (const nlohmann::json& json : fields.Part("member_list")) {
+    const Fields member(json);
+    const uint64_t id = member.Id("replica_id");
+    if (!ids.insert(id).second) continue;
+    gc.members.push_back({id, member.Number("since_epoch"),
+                          member.Number("held_ms"),
+                          member.Number("acknowledged_ms")});
+  }
+  return gc;
+}
+
+}  // namespace
+
+std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
+  const nlohmann::json json =
+      nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Fields fields(json);
+  ReplicationStats stats;
+  stats.replica_id = fields.Id("replica_id");
+  if (stats.replica_id == 0) return std::nullopt;
+  stats.elements = fields.Number("elements");
+  stats.paused = fields.Flag("paused");
+  stats.sessions = fields.Number("sessions");
+  stats.sessions_failed = fields.Number("sessions_failed");
+  stats.pairs_sent = fields.Number("pairs_sent");
+  stats.pairs_received = fields.Number("pairs_received");
+  stats.pairs_applied = fields.Number("pairs_applied");
+  stats.pairs_superseded = fields.Number("pairs_superseded");
+  stats.pairs_held_back = fields.Number("held_back_pairs");
+  stats.bytes_filters = fields.Number("bytes_filters");
+  stats.bytes_offers = fields.Number("bytes_offers");
+  stats.bytes_keys = fields.Number("bytes_keys");
+  stats.bytes_values = fields.Number("bytes_values");
+  stats.bytes_total = fields.Number("bytes_total");
+  stats.rounds = fields.Number("rounds");
+  stats.scrub = Scrub(Fields(fields.Part("scrub")));
+  stats.gc = Gc(Fields(fields.Part("tombstone_gc")));
+  for (const nlohmann::json& peer : fields.Part("peers")) {
+    stats.peers.push_back(Peer(Fields(peer)));
+  }
+  return stats;
+}
+
+}  // namespace rocksync
