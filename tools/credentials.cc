@@ -34,7 +34,8 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
                                : credentials.secret_file;
   if (file.empty()) {
     return rocksdb::Status::InvalidArgument(
-        "no secret", "give --certificates DIR or --secret FILE");
+        "no cluster secret",
+        "pass --secret FILE or, for trials, --certificates DIR");
   }
   std::string bytes;
   const rocksdb::Status status =
@@ -62,7 +63,7 @@ rocksdb::Status CheckAddress(const std::string& where, bool or_directory) {
   if (ParseAddress(where, &parsed).ok()) return rocksdb::Status::OK();
   return rocksdb::Status::InvalidArgument(
       where, or_directory ? "is neither a directory nor host:port"
-                          : "is no host:port");
+                          : "is not host:port");
 }
 
 rocksdb::Status MakeTarget(const Credentials& credentials,

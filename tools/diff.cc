@@ -83,8 +83,10 @@ class Diff {
                        ColumnFamilyHandle* right_family) {
     const rocksdb::Comparator* const order = left_family->GetComparator();
     if (std::string(order->Name()) != right_family->GetComparator()->Name()) {
-      return Status::InvalidArgument("family " + name,
-                                     "its comparators differ");
+      return Status::InvalidArgument(
+          "column family " + name + " has different comparators",
+          std::string(order->Name()) + " and " +
+              right_family->GetComparator()->Name());
     }
     const auto a = Walk(left, left_family);
     const auto b = Walk(right, right_family);

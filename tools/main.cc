@@ -52,8 +52,8 @@ std::function<std::string(const std::string&)> AtLeast(uint64_t least) {
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     return error == std::errc() && rest == end && number >= least
                ? std::string()
-               : text + " is no whole number from " + std::to_string(least) +
-                     " on";
+               : text + " must be an integer of at least " +
+                     std::to_string(least);
   };
 }
 
@@ -116,12 +116,13 @@ int main(int argc, char** argv) {
   rocksync::VerifyToolOptions verify_options;
   CLI::App* const verify = app.add_subcommand(
       "verify",
-      "Which keys of two replicas differ, ships and writes nothing; exit code "
-      "0: equal, 1: different, 2: error");
+      "Lists the keys that differ between two replicas; ships and writes "
+      "nothing. Exit code 0: equal, 1: different, 2: error, or quarantined "
+      "pairs could not be compared");
   verify
       ->add_option("LEFT", verify_options.left,
-                   "host:port of a running replica, or the directory of one at "
-                   "rest")
+                   "host:port of a running replica, or the directory of an "
+                   "offline one")
       ->required();
   verify
       ->add_option("RIGHT", verify_options.right,
@@ -135,7 +136,8 @@ int main(int argc, char** argv) {
       ->check(AtLeast(1));
   verify
       ->add_option("--wait-ms", verify_options.wait_ms,
-                   "what differs and is there within this time was on its way")
+                   "wait this long for writes in flight before reporting a "
+                   "difference")
       ->capture_default_str()
       ->check(CLI::Range(0, 3'600'000));
   verify->add_flag("--json", verify_options.json, "one JSON object a line");
@@ -145,17 +147,17 @@ int main(int argc, char** argv) {
   rocksync::RescueOptions rescue_options;
   CLI::App* const rescue = app.add_subcommand(
       "rescue",
-      "Exports what a replica at rest alone holds; exit code 0: nothing, 1: "
-      "something, 2: error");
+      "Exports what an offline replica alone holds. Exit code 0: nothing to "
+      "export, 1: exported, 2: error, or DIR could not be read completely");
   rescue->add_option("DIR", rescue_options.directory, "of the replica")
       ->required();
   rescue
       ->add_option("--against", rescue_options.against,
-                   "host:port or directory of a replica that counts")
+                   "host:port or directory of the replica to compare with")
       ->required();
   rescue
       ->add_option("--output", rescue_options.output,
-                   "directory for what is exported; it is made")
+                   "new directory for the export")
       ->required();
   AddWalDirs(rescue, &rescue_options.wal_dirs);
   AddCredentials(rescue, &rescue_options.credentials);
@@ -163,9 +165,8 @@ int main(int argc, char** argv) {
   rocksync::RestampToolOptions restamp_options;
   CLI::App* const restamp =
       app.add_subcommand("restamp",
-                         "Gives versions of a clock that had jumped ahead "
-                         "fresh ones, on a replica "
-                         "at rest; exit code 2: error");
+                         "Re-dates pairs that an offline replica wrote "
+                         "while its clock was ahead. Exit code 2: error");
   restamp->add_option("DIR", restamp_options.directory, "of the replica")
       ->required();
   restamp
@@ -177,7 +178,7 @@ int main(int argc, char** argv) {
 
   rocksync::StatusToolOptions status_options;
   CLI::App* const status = app.add_subcommand(
-      "status", "How a running replica is; exit code 2: error");
+      "status", "Shows the status of a running replica. Exit code 2: error");
   status->add_option("REPLICA", status_options.replica, "host:port")
       ->required();
   status->add_flag("--json", status_options.json, "one JSON object");

@@ -59,10 +59,9 @@ void AddOptions(CLI::App* app, Settings* settings) {
   app->add_flag("--as-new-replica", settings->as_new_replica,
                 "Let a copy of another replica's directory be a new replica");
   app->add_flag("--sync-writes", settings->sync_writes,
-                "Acknowledge a write when it is on disk, not just with the "
-                "operating system");
+                "Sync every write to disk before acknowledging it");
   app->add_option("--memory-mib", settings->memory_mib,
-                  "For the cache and for write buffers, each")
+                  "MiB for the block cache, and as much for write buffers")
       ->capture_default_str()
       ->check(CLI::Range(4, 1 << 20));
 
@@ -80,7 +79,7 @@ void AddOptions(CLI::App* app, Settings* settings) {
                   "host:port where peers connect; without it, only dial")
       ->group("Replication");
   app->add_option("--peer", settings->replicator.peers,
-                  "host:port of a peer; once for each")
+                  "host:port of a peer; may be repeated")
       ->group("Replication");
   app->add_option("--sync-interval-ms", settings->sync_interval_ms,
                   "A session with each peer about this often; 0: only by "
@@ -90,7 +89,7 @@ void AddOptions(CLI::App* app, Settings* settings) {
       ->group("Replication");
 
   app->add_option("--peer-timeout-ms", settings->peer_timeout_ms,
-                  "A peer that is silent for so long is given up")
+                  "Drop a peer that is silent for this long")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400'000))
       ->group("Replication");

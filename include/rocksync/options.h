@@ -160,10 +160,10 @@ struct ReplicatedDBOptions {
   std::vector<std::string> merge_families;
 
   // The application guarantees that its compaction filters drop and change
-  // nothing in replicated families. Without it such filters are refused. What a
-  // filter drops or changes all the same, the index does not notice: replicas
-  // are called equal, until the next scrub takes it for damage and the next
-  // session brings the pairs back.
+  // nothing in replicated families. Without it such filters are refused. The
+  // index does not notice what a filter drops or changes in spite of this
+  // promise: replicas are called equal, until the next scrub takes it for
+  // damage and the next session brings the pairs back.
   bool compaction_filters_drop_nothing = false;
 
   // The application guarantees that the comparators of replicated families call

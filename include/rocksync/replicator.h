@@ -59,9 +59,9 @@ struct ReplicatorOptions {
   // restart. Zero: only when ScrubNow is called.
   std::chrono::milliseconds scrub_interval = std::chrono::hours(7 * 24);
 
-  // A silent peer is dropped after this long, and one that cannot be reached
-  // is given up. A peer that says that it works, for example readies the
-  // digests of a large database, is given twenty times as long.
+  // A peer that sends nothing for this long is dropped; so is one that cannot
+  // be reached. A peer that sends heartbeats, for example while it readies the
+  // digests of a large database, gets twenty times as long.
   std::chrono::milliseconds io_timeout{30'000};
 
   // Accepted connections at once, each with a thread that mostly sleeps; more
@@ -74,7 +74,8 @@ struct ReplicatorOptions {
   // `kBloomOnly`, in [1/65536, 1/2]; rounded to 65536ths. The paper's
   // choice is 0.5.
   double false_positive_rate = 0.5;
-  // How differing elements are found. kAdaptive: filters and sketches whose
+  // How differing elements are found; the dialing replica's setting applies to
+  // a session. kAdaptive: filters and sketches whose
   // sizes follow the number of differences; what you want. kBloomOnly: the
   // Distributed Bloom Filter's rounds alone, for comparisons with the paper;
   // many times the bytes.
@@ -126,7 +127,8 @@ class Replicator {
   // calls. Takes less than a second, even in the middle of a session, with a
   // peer that does not answer, or while RocksDB stalls writes; but if a session
   // is writing pairs while the application holds DB::LockWAL, it waits for
-  // UnlockWAL. For good: to go on, start another replicator. Any thread but
+  // UnlockWAL. Permanent: start a new replicator
+  // to continue. Any thread but
   // those of the progress callback and of the hook; a second call waits for the
   // first.
   virtual void Stop() = 0;
@@ -156,10 +158,12 @@ class Replicator {
   //   InvalidArgument
   //               one of the two refuses the other: another cluster, secret,
   //               certificate, member list or set of families, an older state
-  //               or a copy; or `peer` is no address of the transport. It stays
-  //               so until somebody acts
+  //               or a copy; or `peer` is no address of the transport. Retrying
+  //               does not help
   //   TimedOut    the peer was silent for io_timeout
-  //   IOError     it was not reached, or the connection broke
+  //   IOError     it was not reached, the connection broke, or the peer's
+  //   storage
+  //               failed; the message says which
   //   Aborted     Stop was called
   //
   // or RocksDB's error (Corruption, for example) of reading or writing here.
@@ -188,8 +192,8 @@ class Replicator {
   // when tried again, or cannot be iterated over in order, and was passed over;
   // the message and the log name it. Aborted: stopped. Else RocksDB's error:
   // it does not write, or an existing database, or what was changed past the
-  // library, does not read to its end. What is to be done is the error's
-  // matter; then the pass goes on by itself, and ScrubNow may be called again.
+  // library, does not read to its end. Act on the error; the pass then resumes
+  // by itself, and ScrubNow may be called again.
   virtual rocksdb::Status ScrubNow() = 0;
 
   // While paused no new session begins here, and peers are told to come back

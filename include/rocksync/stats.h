@@ -17,8 +17,8 @@ struct SessionProgress {
   bool finished = false;
   // The digests compared equal, and neither side leaves a pair out of them.
   bool proven_equal = false;
-  // Quarantined pairs (IndexStats::quarantined_now) that the session brought
-  // nothing for: as long as there are any the two are not proven equal. The
+  // Quarantined pairs (IndexStats::quarantined_now) for which the peer sent no
+  // pair: as long as there are any the two are not proven equal. The
   // peer's are known if the digests compared equal.
   uint64_t quarantined_here = 0;
   uint64_t quarantined_there = 0;
@@ -32,7 +32,7 @@ struct SessionProgress {
   uint64_t bytes_keys = 0;     // keys of shipped pairs, both directions
   uint64_t bytes_values = 0;   // values of shipped pairs, both directions
   uint64_t bytes_total = 0;    // everything, both directions
-  // Exchanges run, each of which finds differing elements.
+  // Exchanges and leaf searches run, each of which finds differing elements.
   uint32_t rounds = 0;
   // A message sent and the next one received, over the whole session: its price
   // in latency is about this many times the ping.
@@ -86,9 +86,10 @@ struct ScrubStats {
 struct MemberStats {
   uint64_t replica_id = 0;
   uint64_t since_epoch = 0;  // listed without a gap from this epoch on
-  // This replica holds all that the member held at this time.
+  // This replica durably holds everything that the member held at this time.
   uint64_t held_ms = 0;
-  // It has acknowledged that it holds all that every member held at this time.
+  // The member has acknowledged that it durably holds everything that every
+  // member held at this time.
   uint64_t acknowledged_ms = 0;
 };
 
@@ -98,7 +99,7 @@ struct TombstoneGcStats {
   uint64_t stable_ms = 0;   // stable time: tombstones up to it are collected
   uint64_t tombstones = 0;  // still held, as of the latest session
   uint64_t removed = 0;     // index entries taken out since opening
-  bool sweeping = false;    // some collected ones are still in the index
+  bool sweeping = false;    // collected tombstones remain to be removed
   // If tombstones are held: the replica id of the member of which least is
   // known, and which holds up their collection. 0: no member is behind.
   uint64_t held_up_by = 0;

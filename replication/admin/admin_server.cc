@@ -38,8 +38,9 @@ rocksdb::Status AdminServer::Serve(Connection* connection,
       admission.challenge, message, &request));
   if (s.ok()) {
     rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,
-                 "[rocksync] %s asks (%d)", connection->peer_name().c_str(),
-                 static_cast<int>(request.kind));
+                 "rocksync: admin request of kind %d from %s",
+                 static_cast<int>(request.kind),
+                 connection->peer_name().c_str());
     s = Answer(connection, request,
                {.dialer_nonce = admission.dialer_nonce,
                 .listener_nonce = admission.listener_nonce,

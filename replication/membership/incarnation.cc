@@ -113,10 +113,10 @@ std::string Describe(Succession succession, const Incarnation& known,
     case Succession::kClockBack:
       return "was rolled back: its clock went back";
     case Succession::kOtherLine:
-      return absl::StrCat("was rolled back or copied: incarnation ",
-                          now.incarnation.counter,
-                          " does not come of incarnation ",
-                          known.incarnation.counter, ", which was met");
+      return absl::StrCat(
+          "was rolled back or copied: incarnation ", now.incarnation.counter,
+          " does not descend from incarnation ", known.incarnation.counter,
+          ", which this replica has met");
   }
   return "";
 }

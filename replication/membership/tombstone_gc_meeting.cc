@@ -22,7 +22,7 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
 MeetingVerdict AcknowledgedMore(uint64_t id) {
   return {Meeting::kRolledBack,
           absl::StrCat("replica ", HexOf(id),
-                       " acknowledged more than it now knows of; if this goes"
+                       " has lost state that it had acknowledged; if this goes"
                        " on, an older state of its disk is back: export what"
                        " it alone holds (`rocksync rescue`) and open it as a"
                        " new replica (open_copy_as_new_replica)"),
@@ -32,12 +32,12 @@ MeetingVerdict AcknowledgedMore(uint64_t id) {
 MeetingVerdict BehindWithData(uint64_t id) {
   return {Meeting::kOutOfReach,
           absl::StrCat("replica ", HexOf(id),
-                       " joined with data, or took pairs of a member that did,"
-                       " that may have been deleted and collected since;"
-                       " export what the one with the data alone holds"
-                       " (`rocksync rescue`) and start it empty, or from a"
-                       " fresh copy of a member; TombstoneGcStats::unproven"
-                       " says which members are such")};
+                       " may hold pairs that other members have deleted: it"
+                       " joined with data, or took pairs of a member that"
+                       " did. Export what the one that joined with data alone"
+                       " holds (`rocksync rescue`) and replace it by an empty"
+                       " replica or a recent copy of a member;"
+                       " TombstoneGcStats::unproven names such members")};
 }
 
 // What a member, listed since this epoch, has acknowledged as far as a witness
@@ -146,9 +146,10 @@ std::optional<MeetingVerdict> WhyNotFollowing(const GcState& older,
                      " for a member since epoch ", stranger->since,
                      ", which the older list does not; it was set on a"
                      " replica that did not have that list. Set one of a"
-                     " larger epoch on a member that has it; who then is"
-                     " refused exports what it alone holds (`rocksync"
-                     " rescue`) and starts anew")};
+                     " larger epoch on a member that has it; what a"
+                     " replica that is then refused alone holds can be"
+                     " exported (`rocksync rescue`), and the replica"
+                     " started empty")};
   }
   return std::nullopt;
 }

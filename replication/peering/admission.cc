@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 rocksdb::Status Draw(AuthNonce* nonce) {
   return RAND_bytes(nonce->data(), static_cast<int>(nonce->size())) == 1
              ? rocksdb::Status::OK()
-             : rocksdb::Status::Aborted("no random bytes from OpenSSL");
+             : rocksdb::Status::IOError("OpenSSL's RAND_bytes failed");
 }
 
 // A connection whose messages share one deadline.
@@ -57,7 +57,8 @@ class Doorstep {
 absl::Status CheckCluster(const std::string& mine, const std::string& theirs) {
   if (mine == theirs) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "another cluster: \"" + theirs + "\" came to \"" + mine +
+      "another cluster: the peer belongs to \"" + theirs +
+      "\", this replica to \"" + mine +
       "\"; correct the address, or the cluster's name");
 }
 

@@ -35,7 +35,7 @@ rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
     facts->families.push_back({family.name, family.comparator});
   }
   if (!RandomBytes(facts->nonce.data(), facts->nonce.size())) {
-    return rocksdb::Status::Aborted("no random bytes from OpenSSL");
+    return rocksdb::Status::IOError("OpenSSL's RAND_bytes failed");
   }
   return rocksdb::Status::OK();
 }
@@ -139,8 +139,8 @@ class HandshakeTalk {
     }
     if (s.ok()) return;
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-                 "[rocksync] whether a peer refuses this replica as rolled "
-                 "back or as one of two could not be written down: %s",
+                 "rocksync: could not persist that a peer refuses this replica "
+                 "as a copy or an older state: %s",
                  s.ToString().c_str());
   }
 
@@ -188,8 +188,8 @@ rocksdb::Status HandOnList(Replica* replica, const Handshake& met,
       return NotTakenOver(message);
     }
   }
-  return rocksdb::Status::TryAgain("a newer member list is taken over",
-                                   "the next session goes by it; sync again");
+  return rocksdb::Status::TryAgain("a newer member list was installed",
+                                   "call SyncNow again");
 }
 
 }  // namespace

@@ -61,11 +61,12 @@ rocksdb::Status StatusOf(const SessionReport& report) {
   if (report.digests_equal) return LeftOut(report);
   if (report.refused) {
     return rocksdb::Status::Incomplete(
-        "all went across but pairs that one side refuses or cannot send; of "
-        "this side",
+        "everything was replicated but pairs that one side refuses or cannot "
+        "read; on this side",
         std::to_string(report.pairs_held_back) + " too far in the future, " +
-            std::to_string(report.pairs_too_large) + " too large, " +
-            std::to_string(report.pairs_unreadable) + " unreadable here");
+            std::to_string(report.pairs_too_large) +
+            " above the size limits, " +
+            std::to_string(report.pairs_unreadable) + " unreadable");
   }
   return rocksdb::Status::TryAgain("the session ended without a proof",
                                    report.why);
@@ -157,13 +158,18 @@ rocksdb::Status Link::AwaitSession(std::string* first) {
     // connections last.
     if (!PeerIncarnationsOn()) {
       return rocksdb::Status::TryAgain(
-          "to be set up anew", "the peer was met in a later incarnation");
+          "reconnecting",
+          "the peer was opened again since this connection was set up");
     }
     const bool announces =
         !first->empty() &&
         (*first)[0] == static_cast<char>(MessageType::kAnnouncement);
     if (!announces) {
-      return stale() ? rocksdb::Status::TryAgain("to be set up anew") : s;
+      return stale() ? rocksdb::Status::TryAgain(
+                           "reconnecting",
+                           "membership or families changed since this "
+                           "connection was set up")
+                     : s;
     }
     const Announcement mine =
         StoreAccess::MembershipOf(replica_->db)->Announce();
@@ -212,7 +218,7 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
                            StoreAccess::MembershipOf(replica_->db)
                                ->SaidWith(peer_id_, peer_incarnation_));
   if (verdict.meeting != Meeting::kAlike) {
-    return rocksdb::Status::TryAgain("to be set up anew", verdict.why);
+    return rocksdb::Status::TryAgain("reconnecting", verdict.why);
   }
   const rocksdb::Status s = AgreeWith(replica_, peer_id_, peer_incarnation_,
                                       mine, theirs, view_.get());
@@ -228,7 +234,7 @@ void Link::NoteProof() {
       StoreAccess::MembershipOf(replica_->db)->Proved(mine_, peer_id_, theirs_);
   if (s.ok()) return;
   rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-               "[rocksync] the proof with %s is not written down: %s",
+               "rocksync: could not persist the proof of equality with %s: %s",
                peer_name().c_str(), s.ToString().c_str());
 }
 

@@ -66,7 +66,7 @@ class Link {
   rocksdb::Status AwaitSession(std::string* first);
 
   // Member list, stable time or families have changed since the two agreed, or
-  // somebody else has come as this peer: a set-up tells which of them may stay.
+  // another incarnation of this peer was met: a new set-up is due.
   bool stale() const { return view_->stale() || !PeerIncarnationsOn(); }
 
   uint64_t peer_id() const { return peer_id_; }

@@ -19,19 +19,19 @@ void LogSession(rocksdb::Logger* log, const std::string& peer,
                 uint64_t replica_id, const SessionReport& report,
                 const rocksdb::Status& status,
                 std::chrono::steady_clock::duration took) {
-  const std::string verdict = !status.ok()          ? status.ToString()
-                              : report.verifying    ? "only compared"
+  const std::string verdict = !status.ok()       ? status.ToString()
+                              : report.verifying ? "compared without shipping"
                               : report.proven_equal ? "proven equal"
                               : report.digests_equal
                                   ? "digests equal, quarantined pairs left out"
-                              : report.expired ? "to be continued"
-                                               : "ended unproven";
+                              : report.expired ? "continues in a new session"
+                                               : "ended, not proven equal";
   rocksdb::Log(
       LevelOf(report, status), log,
-      "[rocksync] session with %s (replica %016" PRIx64
+      "rocksync: session with %s (replica %016" PRIx64
       "): %s; pairs sent %" PRIu64 ", received %" PRIu64 ", applied %" PRIu64
       ", superseded %" PRIu64 ", held back %" PRIu64 "; bytes %" PRIu64
-      "; rounds %" PRIu32 "; ms %" PRId64,
+      "; rounds %" PRIu32 "; took %" PRId64 " ms",
       peer.c_str(), replica_id, verdict.c_str(), report.pairs_sent,
       report.pairs_received, report.pairs_applied, report.pairs_superseded,
       report.pairs_held_back, report.bytes_sent + report.bytes_received,

@@ -107,7 +107,9 @@ void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
   rocksdb::Status s =
       AnswerAuthHello(TermsOf(*replica_), connection.get(), &admission);
   const bool stays = Conclude(s.ok(), visit);
-  if (s.ok() && !stays) s = rocksdb::Status::Busy("too many connections");
+  if (s.ok() && !stays)
+    s = rocksdb::Status::Busy(
+        "too many connections; raise ReplicatorOptions::max_accepted");
   std::string first;  // a replica's, or an operator's tool's?
   if (s.ok()) {
     s = connection->Receive(
@@ -147,7 +149,7 @@ void Acceptor::LogRefusal(const std::string& peer, const rocksdb::Status& why) {
     logged_ = now;
   }
   rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-               "[rocksync] refused connection from %s: %s", peer.c_str(),
+               "rocksync: refused connection from %s: %s", peer.c_str(),
                why.ToString().c_str());
 }
 

@@ -41,7 +41,7 @@ SessionResult Dialer::Fail(const rocksdb::Status& status) {
   link_.reset();
   if (!replica_->stopping && replica_->stats.Failed(address_, status)) {
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-                 "[rocksync] no session with %s: %s", address_.c_str(),
+                 "rocksync: no session with %s: %s", address_.c_str(),
                  status.ToString().c_str());
   }
   SessionResult failed;

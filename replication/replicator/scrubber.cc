@@ -110,8 +110,8 @@ void Scrubber::WatchClock() {
       replica_->db->GetEnv()->NowMicros() / 1000, MonotonicMs());
   if (!jump.has_value()) return;
   rocksdb::Warn(replica_->log,
-                "[rocksync] the wall clock jumped by %lld ms; if it was wrong "
-                "and ahead before or is now, see `rocksync restamp`",
+                "rocksync: the wall clock jumped by %lld ms; if it was, or now "
+                "is, ahead of real time, correct it and run `rocksync restamp`",
                 static_cast<long long>(*jump));
 }
 
@@ -155,10 +155,11 @@ void Scrubber::ResolveQuarantined() {
     resolve_again_ = Clock::now() + kRetryResolving;
   }
   if (resolved == 0) return;
-  rocksdb::Warn(replica_->log,
-                "[rocksync] %llu quarantined pairs that no peer knows count as "
-                "adopted now",
-                static_cast<unsigned long long>(resolved));
+  rocksdb::Warn(
+      replica_->log,
+      "rocksync: kept %llu quarantined pairs at version 0: no peer has "
+      "a later version",
+      static_cast<unsigned long long>(resolved));
 }
 
 void Scrubber::Fail(const rocksdb::Status& why) {

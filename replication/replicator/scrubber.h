@@ -25,8 +25,8 @@ namespace rocksync {
 // Thread-safe.
 class Scrubber {
  public:
-  // `all_equal_since(ms)`: every configured peer has been proven equal in a
-  // session that began after this reading of the wall clock.
+  // `all_equal_since(ms)`: the digests of every configured peer were equal in
+  // a session that began after this reading of the wall clock.
   Scrubber(Replica* replica, std::function<bool(uint64_t ms)> all_equal_since);
   ~Scrubber() { Stop(); }
 

@@ -479,8 +479,9 @@ absl::Status Comparison::DifferInFinds(Turn* turn) {
   const std::vector<uint32_t> leaves = LeavesToExchange(found_);
   if (TooLarge(location_.Sum(leaves).count / 4)) {
     return absl::ResourceExhaustedError(
-        "the peer compares too many elements at once; set max_batch_elements "
-        "alike on both sides");
+        "the peer compares more elements at once than this replica can hold; "
+        "set ReplicatorOptions::max_session_bytes to similar values on both "
+        "replicas");
   }
   OpenWideRounds(leaves);
   exchanges_.Expect(expected_);

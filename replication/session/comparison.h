@@ -25,9 +25,6 @@
 
 namespace rocksync {
 
-// Grammar of use, once Hello was said or received:
-//   ( Build | Receive* EndTurn )* until over()
-// A second look (VerifyTask) summarises nothing: its keys are listed at once.
 // What one side knows by finds, its own or the peer's.
 struct FoundHere {
   std::vector<PlacedElement> elements = {};  // the peer lacks them
@@ -36,6 +33,10 @@ struct FoundHere {
   std::vector<bool> failed = {};  // of `asked`: the exchange has to, too
 };
 
+// Grammar of use, once Hello was said or received:
+//   ( Build | Receive* EndTurn )* until over()
+// A second comparison (VerifyTask) summarises nothing: its keys are listed at
+// once.
 class Comparison {
  public:
   // `hello`: of the initiator.
@@ -176,7 +177,7 @@ class Comparison {
   bool locating_ = false;      // in batches of leaves, not all leaves at once
   uint32_t locations_ = 0;
   bool searching_ = false;                   // while locating: not by elements
-  bool abandoned_ = false;                   // some batch differs for good
+  bool abandoned_ = false;                   // a batch was abandoned
   std::vector<LeafDifference> differences_;  // of the first search, if known
   FoundHere found_;               // between finds and the answer to them
   uint64_t peer_found_ = 0;       // the peer's elements in the leaves of found_

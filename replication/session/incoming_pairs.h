@@ -39,8 +39,8 @@ struct Judgement {
 
 class IncomingPairs {
  public:
-  // `options` must outlive it. The peer cannot offer or send more pairs than it
-  // said it has elements in the leaf batch.
+  // `options` must outlive it. The peer may offer and send together at most
+  // twice as many pairs as it said it has elements in the leaf batch.
   IncomingPairs(const RoundContext& context, const SessionOptions* options)
       : context_(context), options_(options) {}
 

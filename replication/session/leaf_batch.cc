@@ -18,7 +18,10 @@ absl::StatusOr<LeafBatch> LeafBatch::Load(
   const std::span<const Digest> digests = snapshot.LeafDigests();
   for (const uint32_t leaf : leaves) due += digests[leaf];
   if (due.count > kMaxExchangeElements) {
-    return absl::ResourceExhaustedError("one leaf is too large to compare");
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "a batch of leaves has ", due.count, " elements, more than the ",
+        kMaxExchangeElements,
+        " that one exchange compares; split the data over more databases"));
   }
   batch.leaf_bits_ = std::countr_zero(digests.size());
   batch.positions_.reserve(due.count);

@@ -27,7 +27,9 @@ void Rounds::Widen(const Digest& total, uint64_t peer_count,
 
 absl::Status Rounds::Differ(uint64_t peer_count, Turn* turn) {
   if (peer_count > kMaxExchangeElements) {
-    return absl::ResourceExhaustedError("the peer's part is too large");
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the peer has ", peer_count, " elements in this part, more than the ",
+        kMaxExchangeElements, " that one exchange compares"));
   }
   const absl::Status status = Prepare();
   if (!status.ok()) return status;
@@ -42,7 +44,9 @@ absl::Status Rounds::ReceiveDiffers(uint64_t peer_count) {
   if (peer_count / 4 > context_.part.options->max_batch_elements) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the peer compares ", peer_count,
-        " elements at once; set max_batch_elements alike on both sides"));
+        " elements at once, more than this replica can hold; set "
+        "ReplicatorOptions::max_session_bytes to similar values on both "
+        "replicas"));
   }
   const absl::Status status = Prepare();
   if (status.ok()) BeginExchange(Role::kResponder, peer_count);

@@ -304,7 +304,8 @@ void SessionImpl::Finish(EndReason reason, std::string_view text) {
   report_.why = text;
   if (reason == EndReason::kGaveUp) {
     status_ = absl::ResourceExhaustedError(
-        "gave up: the digests still differ after many rounds");
+        "gave up: the digests still differ after many rounds; run `rocksync "
+        "verify` if this persists");
   }
 }
 

@@ -157,8 +157,7 @@ Status Applier::CheckTerms(const Batch& batch) const {
   // A family may have gone meanwhile, and ordinals changed.
   if (&indexed_->table() != &batch.families) {
     return Status::ColumnFamilyDropped(
-        "rocksync: a column family was created or dropped",
-        "set the connection up anew");
+        "rocksync: a column family was created or dropped", "reconnecting");
   }
   // A replica that is no member any more hands nothing on from the moment that
   // this replica knows. And what the peer sends may have been deleted here

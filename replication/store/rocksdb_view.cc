@@ -50,8 +50,7 @@ class RocksDBView final : public ReplicaView {
     now.stable_time = readied.snapshot->stable_time();
     if (!terms().StillHold(now)) {
       return absl::UnavailableError(
-          "the member list, or what is collected, has changed; set the"
-          " connection up anew");
+          "the member list, or what is collected, has changed; reconnecting");
     }
     return NewIndexSnapshot(
         store_->indexed()->reader(), *families_, std::move(readied),
@@ -104,7 +103,7 @@ class RocksDBView final : public ReplicaView {
   absl::Status CheckFamilies() const {
     if (&store_->indexed()->table() == families_) return absl::OkStatus();
     return absl::FailedPreconditionError(
-        "a column family was created or dropped; set the connection up anew");
+        "a column family was created or dropped; reconnecting");
   }
 
   Store* const store_;

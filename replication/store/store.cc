@@ -154,9 +154,10 @@ void Store::Reexamine(const std::string& index_key) {
 void Store::DistrustDigests() {
   ++wrong_digests_;
   indexed_.digests()->Distrust();
-  rocksdb::Warn(indexed_.db()->GetDBOptions().info_log,
-                "rocksync: digests of the index are not those of its entries; "
-                "they are read anew");
+  rocksdb::Warn(
+      indexed_.db()->GetDBOptions().info_log,
+      "rocksync: the digests of leaves did not match the index entries; "
+      "recomputing them");
 }
 
 TombstoneGcStats Store::tombstone_gc_stats() const {
@@ -256,7 +257,9 @@ Status Store::Seal() {
 
 Status Store::CheckClosable() const {
   if (claim_->held()) {
-    return Status::Aborted("rocksync: a replicator runs on it",
+    return Status::Aborted("rocksync: cannot close " +
+                               indexed_.db()->GetName() +
+                               ": a replicator is running",
                            "stop the replicator, then close it");
   }
   uint64_t all = 0;
@@ -266,7 +269,8 @@ Status Store::CheckClosable() const {
       all <= indexed_.counted().snapshots_held()) {
     return Status::OK();
   }
-  return Status::Aborted("rocksync: snapshots are held",
+  return Status::Aborted("rocksync: cannot close " + indexed_.db()->GetName() +
+                             ": snapshots are held",
                          "release them, then close it");
 }
 

@@ -45,7 +45,8 @@ rocksdb::Status DecodeGreeting(std::string_view body, const std::string& peer) {
   if (body.size() <= 1 + kMaxTextBytes) {
     if (code == kBusy) return rocksdb::Status::Busy(peer, text);
     if (code == kRefused) {
-      return rocksdb::Status::InvalidArgument(peer + " refused us", text);
+      return rocksdb::Status::InvalidArgument(peer + " refused this replica",
+                                              text);
     }
   }
   return rocksdb::Status::Corruption(peer + " did not greet as a replica does");

@@ -193,7 +193,8 @@ rocksdb::Status SocketTransport::Admit(uint64_t replica_id,
     return rocksdb::Status::OK();
   }
   return rocksdb::Status::InvalidArgument(
-      "the allow hook refuses replica " + ReplicaIdHex(replica_id), peer);
+      "the allow hook refuses replica " + ReplicaIdHex(replica_id),
+      peer + "; see TlsTransportOptions::allow");
 }
 
 rocksdb::Status SocketTransport::AdmitAccepted(uint64_t replica_id,
@@ -202,9 +203,9 @@ rocksdb::Status SocketTransport::AdmitAccepted(uint64_t replica_id,
   if (live_.CountAccepted() < options_.limits.max_connections) {
     return rocksdb::Status::OK();
   }
-  return rocksdb::Status::Busy("all " +
-                               std::to_string(options_.limits.max_connections) +
-                               " connections are taken");
+  return rocksdb::Status::Busy(
+      "all " + std::to_string(options_.limits.max_connections) +
+      " connections are taken; raise SocketLimits::max_connections");
 }
 
 rocksdb::Status SocketTransport::Connect(

@@ -201,13 +201,19 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
   status = db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);
   if (!status.ok() && !status.IsNotFound()) return status;
   if (status.ok() && !DecodeMark(bytes, &mark_)) {
-    return Status::Corruption("rocksync: the mark record is damaged");
+    return Status::Corruption(
+        "rocksync: the mark record of the index is damaged",
+        "replace this replica by an empty one, or run `rocksync detach` and "
+        "adopt its data again");
   }
   status =
       db->Get(rocksdb::ReadOptions(), index, MetaKey(kLeaseRecord), &bytes);
   if (status.IsNotFound()) return Status::OK();
   if (status.ok() && !DecodeLease(bytes, &lease_)) {
-    return Status::Corruption("rocksync: the lease record is damaged");
+    return Status::Corruption(
+        "rocksync: the lease record of the index is damaged",
+        "replace this replica by an empty one, or run `rocksync detach` and "
+        "adopt its data again");
   }
   return status;
 }

@@ -23,6 +23,13 @@
 namespace rocksync {
 namespace {
 
+rocksdb::Status Damaged(const std::string& record) {
+  return rocksdb::Status::Corruption(
+      "rocksync: the " + record + " record of the index is damaged",
+      "replace this replica by an empty one, or run `rocksync detach` and "
+      "adopt its data again");
+}
+
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::DB;
@@ -321,11 +328,11 @@ Status Opening::ReadRestOfRecords() {
   };
   if (status.ok()) status = get(kMarkRecord);
   if (status.ok() && !DecodeMark(bytes, &traces_.mark)) {
-    status = Status::Corruption("rocksync: the mark record is damaged");
+    status = Damaged("mark");
   }
   if (status.ok()) status = get(kLeaseRecord);
   if (status.ok() && !DecodeLease(bytes, &opened_.indexed.lease)) {
-    status = Status::Corruption("rocksync: the lease record is damaged");
+    status = Damaged("lease");
   }
   if (!status.ok()) return status;
   status = get(kSweptRecord);
@@ -417,12 +424,11 @@ bool Opening::Elsewhere() const {
 void Opening::SayThatItStaysItself() const {
   rocksdb::Warn(
       db_->GetDBOptions().info_log,
-      "rocksync: open_copy_as_new_replica has no effect, this stays replica "
-      "%016llx: nothing tells that it is a copy (it lies where it was opened "
-      "last, "
-      "and no peer refused it). If it is one, of the same path on another "
-      "machine, say, close it, remove the file %s in %s and open it again; "
-      "else take the option away",
+      "rocksync: open_copy_as_new_replica is ignored, this remains replica "
+      "%016llx: nothing indicates that it is a copy (it lies where it was "
+      "opened last, and no peer refused it). If it is one, for example of the "
+      "same path on another machine, close it, remove the file %s in %s and "
+      "open it again; otherwise remove the option",
       static_cast<unsigned long long>(opened_.indexed.identity.replica_id),
       kMarkerFileName, directory_.c_str());
 }
@@ -493,10 +499,11 @@ Status Opening::LookForForeignWrites() {
   const bool written = foreign_ && latest != last_known_sequence_;
   if ((written || unfinished) && !recheck_) NoteUntold();
   if (foreign_) {
-    rocksdb::Warn(db_->GetDBOptions().info_log,
-                  "rocksync: opened for writing without the library after "
-                  "sequence number %llu; re-checking",
-                  static_cast<unsigned long long>(last_known_sequence_));
+    rocksdb::Warn(
+        db_->GetDBOptions().info_log,
+        "rocksync: the database was written to by a program that does not "
+        "use rocksync, after sequence number %llu; re-checking",
+        static_cast<unsigned long long>(last_known_sequence_));
   }
   return Status::OK();
 }

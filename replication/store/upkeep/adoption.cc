@@ -346,10 +346,11 @@ void Adoption::Run() {
     lock.lock();
     if (Outdated()) continue;
     if (!status.ok() && status.ToString() != last_error_.ToString()) {
-      rocksdb::Warn(indexed_->db()->GetDBOptions().info_log,
-                    "rocksync: reading the database is tried again until it "
-                    "succeeds; peers wait: %s",
-                    status.ToString().c_str());
+      rocksdb::Warn(
+          indexed_->db()->GetDBOptions().info_log,
+          "rocksync: the adoption or re-check failed and is retried; peers "
+          "cannot sync until it succeeds: %s",
+          status.ToString().c_str());
     }
     last_error_ = status;
     changed_.notify_all();

@@ -60,13 +60,15 @@ Status ForeignWrites::Deal(bool may_wait, bool quiet,
   db_->Accept(numbers);
   files_->Deal(ranges.size());
   noticed_ += numbers + ranges.size();
-  rocksdb::Warn(db_->GetDBOptions().info_log,
-                "rocksync: changed past the library after sequence number "
-                "%llu: %llu sequence numbers, %llu ranges of keys in files; "
-                "re-checking. Write through ReplicatedDB.",
-                static_cast<unsigned long long>(known),
-                static_cast<unsigned long long>(numbers),
-                static_cast<unsigned long long>(ranges.size()));
+  rocksdb::Warn(
+      db_->GetDBOptions().info_log,
+      "rocksync: detected writes that bypassed rocksync after sequence "
+      "number %llu: %llu sequence numbers, %llu ranges of keys in "
+      "files; re-checking the database, sessions wait. Write through "
+      "ReplicatedDB.",
+      static_cast<unsigned long long>(known),
+      static_cast<unsigned long long>(numbers),
+      static_cast<unsigned long long>(ranges.size()));
   return status;
 }
 

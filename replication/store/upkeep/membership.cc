@@ -16,8 +16,8 @@ using rocksdb::Status;
 // incarnation.
 Status DoesNotGoOn() {
   return Status::TryAgain(
-      "rocksync: the peer does not go on where what others have seen of it "
-      "ended",
+      "rocksync: the peer's state is older than what other members have seen "
+      "of it",
       "if this goes on it was rolled back, or a copy of it runs: export what "
       "it alone holds (`rocksync rescue`) and open it as a new replica");
 }
@@ -98,7 +98,8 @@ Status Membership::Learn(const Announcement& peer) {
   if (peer.gc.epoch <= now_.epoch) return Status::OK();
   if (held_back_->Holds({peer.reading, 0})) {
     return Status::TryAgain(
-        "rocksync: the clock of the member is too far ahead to join it",
+        "rocksync: cannot install the member list: the peer's clock is too far "
+        "ahead (max_clock_ahead_ms)",
         "set the clocks of both machines");
   }
   const PatientGuard all(indexed_->locks(), IndexedDB::Impatient());
@@ -192,7 +193,7 @@ void Membership::NoteIdentityConflict(uint64_t replica_id) {
   rocksdb::Log(
       rocksdb::InfoLogLevel::ERROR_LEVEL,
       indexed_->db()->GetDBOptions().info_log,
-      "[rocksync] replica %s is known in two incarnations that do not follow "
+      "rocksync: replica %s is known in two incarnations that do not follow "
       "one another: a copy of it runs, or an older state of its disk; "
       "nothing more is collected until one of the two is opened as a "
       "new replica, and a newer list is set",

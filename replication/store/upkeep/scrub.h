@@ -61,9 +61,9 @@ class Scrub {
   rocksdb::Status Step(uint64_t* bytes, bool* finished);
 
   // Quarantined pairs of which no peer has a later version count as adopted: a
-  // pair gets version 0, an entry without a pair is removed. For when every
-  // peer has been proven equal since the last pair was quarantined. One read of
-  // the index;
+  // pair gets version 0, an entry without a pair is removed. For when the
+  // digests of every peer were equal since the last pair was quarantined. One
+  // read of the index;
   // `*resolved` counts.
   rocksdb::Status ResolveQuarantined(const std::function<bool()>& cancelled,
                                      uint64_t* resolved);

@@ -98,7 +98,9 @@ Status BatchRewriter::Other(uint32_t id, ColumnFamilyHandle** handle) {
   if (family == nullptr && skip_unknown_) return Status::OK();
   if (family == nullptr) {
     return Status::InvalidArgument(
-        "rocksync: a batch names an unknown column family", std::to_string(id));
+        "rocksync: a batch names the unknown column family " +
+            std::to_string(id),
+        "create families through ReplicatedDB, or reopen the database");
   }
   *handle = family->handle();
   return Status::OK();
@@ -168,7 +170,8 @@ Status BatchRewriter::DeleteRangeCF(uint32_t id, const Slice& begin,
   }
   const rocksdb::Comparator* order = family->handle()->GetComparator();
   if (order->Compare(begin, end) > 0) {
-    return Status::InvalidArgument("end key comes before start key");
+    return Status::InvalidArgument(
+        "rocksync: DeleteRange: end key comes before start key");
   }
   std::vector<std::string> keys;
   bool more = false;

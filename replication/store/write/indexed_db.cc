@@ -124,8 +124,9 @@ void IndexedDB::RemoveEntry(rocksdb::WriteBatch* batch,
 }
 
 Status IndexedDB::CheckOpen() const {
-  return closed_ ? Status::ShutdownInProgress("rocksync: it was closed")
-                 : Status::OK();
+  return closed_
+             ? Status::ShutdownInProgress("rocksync: the database is closed")
+             : Status::OK();
 }
 
 }  // namespace rocksync

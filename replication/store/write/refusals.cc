@@ -42,8 +42,8 @@ std::string Text(std::string_view what, std::string_view middle,
 
 Status CheckName(std::string_view what, const std::string& name) {
   if (name.size() <= kMostNameBytes) return Status::OK();
-  return Refuse(Text(what, " is too long: bytes ", name.size()),
-                Text("peers take", " at most ", kMostNameBytes));
+  return Refuse(Text(what, " has too many bytes: ", name.size()),
+                Text("at most", " ", kMostNameBytes));
 }
 
 Status CheckLimit(std::string_view option, size_t limit, size_t most) {
@@ -108,18 +108,20 @@ Status CheckDBOptions(const rocksdb::DBOptions& options) {
   }
   if (options.persist_stats_to_disk) {
     return Refuse("DBOptions::persist_stats_to_disk",
-                  "RocksDB writes them past the index, each time a reason to "
-                  "compare everything anew; turn it off, then statistics stay "
-                  "in memory (stats_history_buffer_size)");
+                  "RocksDB would write statistics into the database, bypassing "
+                  "the index, and each time trigger a full re-check; turn it "
+                  "off, then statistics stay in memory "
+                  "(stats_history_buffer_size)");
   }
   if (options.unordered_write) {
     return Refuse("DBOptions::unordered_write",
                   "a snapshot must see whole batches; turn it off");
   }
   if (!options.paranoid_checks) {
-    return Refuse("DBOptions::paranoid_checks is off",
-                  "RocksDB would go on behind a write to its log that failed, "
-                  "and a crash then loses what follows; turn it on");
+    return Refuse(
+        "DBOptions::paranoid_checks is off",
+        "after a failed write to its log RocksDB would carry on, and a "
+        "crash would lose the writes that follow; turn it on");
   }
   if (options.best_efforts_recovery) {
     return Refuse("DBOptions::best_efforts_recovery",
@@ -227,7 +229,7 @@ Status CheckSizes(const ReplicatedDBOptions& options, const std::string& family,
   what += family;
   const std::string option = large_key ? "max_key_bytes" : "max_value_bytes";
   return Refuse(
-      what, Text("peers would not take it: " + option, " is ",
+      what, Text("raise it on every replica, or write less: " + option, " is ",
                  large_key ? options.max_key_bytes : options.max_value_bytes));
 }
 

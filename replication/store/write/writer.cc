@@ -136,7 +136,8 @@ Status Writer::CheckBatch(const WriteOptions& options,
   }
   if (status.ok() && !batch.GetWalTerminationPoint().is_cleared()) {
     status = Status::NotSupported(
-        "rocksync: a WAL termination point in a batch on a replicated family");
+        "rocksync: a WAL termination point in a batch on a replicated family",
+        "build the batch without MarkWalTerminationPoint");
   }
   return status;
 }

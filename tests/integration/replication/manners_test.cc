@@ -156,11 +156,11 @@ TEST_F(Manners, SessionsAndFailuresAreInTheDatabasesLog) {
   EXPECT_FALSE(c.replicator()->SyncNow(a->address()).ok());
   EXPECT_TRUE(Eventually([&] {
     const std::string log = LogOf(a.get());
-    return log.find("[rocksync] session with " + b->address()) !=
+    return log.find("rocksync: session with " + b->address()) !=
                std::string::npos &&
            log.find("refused connection from") != std::string::npos;
   }));
-  EXPECT_NE(LogOf(&c).find("[rocksync] no session with " + a->address()),
+  EXPECT_NE(LogOf(&c).find("rocksync: no session with " + a->address()),
             std::string::npos);
 }
 

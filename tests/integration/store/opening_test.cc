@@ -245,7 +245,7 @@ TEST_F(OpeningTest, ACopyIsKnownHoweverOftenItWasOpened) {
             StoreAccess::IncarnationOf(db_.get()).first_clock);
   const rocksdb::Status refused = Remember(peer, copy);
   EXPECT_TRUE(refused.IsAborted());
-  EXPECT_NE(refused.ToString().find("does not come of"), std::string::npos)
+  EXPECT_NE(refused.ToString().find("does not descend from"), std::string::npos)
       << refused.ToString();
 
   // The original may be opened as often without meeting anybody.
@@ -348,7 +348,7 @@ TEST_F(OpeningTest, WhoAcknowledgedMoreOpensAsNewReplicaUnlessTakenBack) {
 // Who sets the option and keeps the identity is told so, and what to do.
 TEST_F(OpeningTest, ThatTheOptionHadNoEffectIsLogged) {
   const auto told = [&] {
-    return InfoLog().find("open_copy_as_new_replica has no effect") !=
+    return InfoLog().find("open_copy_as_new_replica is ignored") !=
            std::string::npos;
   };
   ASSERT_ROCKS_OK(Open());

@@ -46,8 +46,7 @@ class LineLogger final : public rocksdb::Logger {
     std::vsnprintf(line, sizeof(line), format, arguments);
     const std::string text = line;
     // RocksDB's own lines tell nothing here.
-    if (text.find("rocksync:") != std::string::npos ||
-        text.find("[rocksync]") != std::string::npos) {
+    if (text.find("rocksync:") != std::string::npos) {
       shape_->log(text);
     }
   }

@@ -60,7 +60,7 @@ TEST(IncarnationTest, ABackupOpenedOftenEnoughToCatchUp) {
   past.incarnations[1].incarnation.random = 8;
   EXPECT_EQ(Compare(kKnown, now(past)), Succession::kOtherLine);
   EXPECT_EQ(Describe(Succession::kOtherLine, kKnown, now(past)),
-            "was rolled back or copied: incarnation 6 does not come of "
+            "was rolled back or copied: incarnation 6 does not descend from "
             "incarnation 4, which was met");
   past.incarnations.erase(past.incarnations.begin() + 1);
   EXPECT_EQ(Compare(kKnown, now(past)), Succession::kOtherLine);

@@ -274,13 +274,13 @@ TEST_F(SetupTest, WhoAcknowledgedMoreThanItKnowsIsTold) {
   Acknowledged(8, 3, &listener_facts_.gc);
   listener_facts_.gc.max_acknowledged = 3;
   ExpectRefused(
-      "replica 0000000000000001 acknowledged more than it now knows of");
+      "replica 0000000000000001 has lost state that it had acknowledged");
   EXPECT_EQ(dialer_->refused(), RefusalReason::kAcknowledgedMore);
   EXPECT_TRUE(dialer_->acknowledged_more());
   EXPECT_FALSE(listener_->acknowledged_more());
   listener_secret_[31] ^= 1;
   ExpectRefused(
-      "replica 0000000000000001 acknowledged more than it now knows of");
+      "replica 0000000000000001 has lost state that it had acknowledged");
   EXPECT_FALSE(dialer_->acknowledged_more()) << "it proves nothing";
   listener_secret_ = dialer_secret_;
 
@@ -290,7 +290,7 @@ TEST_F(SetupTest, WhoAcknowledgedMoreThanItKnowsIsTold) {
   Acknowledged(7, 3, &dialer_facts_.gc);
   dialer_facts_.gc.max_acknowledged = 7;
   ExpectRefused(
-      "replica 0000000000000002 acknowledged more than it now knows of");
+      "replica 0000000000000002 has lost state that it had acknowledged");
   EXPECT_EQ(dialer_->refused(), RefusalReason::kOutOfReach);
   EXPECT_FALSE(dialer_->acknowledged_more());
   EXPECT_TRUE(listener_->acknowledged_more());
@@ -384,7 +384,9 @@ TEST_F(SetupTest, ALaterIncarnationThatTheKnownOneIsNoPartOf) {
   };
   listener_facts_.past = {.since = 0, .incarnations = {{{2, 9}, 100}}};
   listener_facts_.first_clock = 200;
-  ExpectRefused("incarnation 3 does not come of incarnation 2, which was met");
+  ExpectRefused(
+      "incarnation 3 does not descend from incarnation 2, which this replica "
+      "has met");
   EXPECT_EQ(sent_.back()[1], static_cast<char>(RefusalReason::kRolledBack));
   listener_facts_.past.incarnations[0].incarnation.random = 1;
   Meet();

@@ -166,12 +166,12 @@ TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveCollected) {
   Reach({5, 0}, &member);
   ExpectVerdicts(member, 1, Meeting::kOutOfReach, new_member, 2,
                  Meeting::kOutOfReach,
-                 "replica 0000000000000002 joined with data");
+                 "replica 0000000000000002 may hold pairs");
   // Also if what they compare by fell back: what is purged is not there again.
   member.stable_time = 0;
   ExpectVerdicts(member, 1, Meeting::kOutOfReach, new_member, 2,
                  Meeting::kOutOfReach,
-                 "replica 0000000000000002 joined with data");
+                 "replica 0000000000000002 may hold pairs");
   new_member.purged = 5;
   ExpectVerdicts(member, 1, Meeting::kAlike, new_member, 2, Meeting::kAlike);
   // Proven equal to a member, it is like any other.
@@ -227,7 +227,7 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItCollected) {
   ASSERT_EQ(copy.AdoptList(member, 3, true).meeting, Meeting::kAlike);
   EXPECT_EQ(copy.stable(), (StableTime{5, 2}));
   ExpectVerdicts(copy, 3, Meeting::kRolledBack, first, 2, Meeting::kRolledBack,
-                 "acknowledged more");
+                 "has lost state");
   // In another cluster, say, with younger lists: not in this epoch.
   GcState elsewhere;
   Reach({5, 9}, &elsewhere);
@@ -248,7 +248,7 @@ TEST(MeetingTest, WhoAcknowledgedMoreThanItKnowsWasRolledBack) {
   SetAcknowledged(&back, {3, 7});
   back.max_acknowledged = 7;
   ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
-                 "replica 0000000000000002 acknowledged more");
+                 "replica 0000000000000002 has lost state");
   // To have heard less of others is no fault.
   SetAcknowledged(&back, {2, 9});
   back.max_acknowledged = 9;
@@ -265,7 +265,7 @@ TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
   GcState back = Of(2, {1, 2}, first);
   back.max_acknowledged = 7;
   ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
-                 "replica 0000000000000002 acknowledged more");
+                 "replica 0000000000000002 has lost state");
   back.max_acknowledged = 8;
   ExpectVerdicts(kept, 1, Meeting::kLearn, back, 2, Meeting::kTeach);
   // Nor is it hidden from one that has the newer list by another way, as soon
@@ -342,7 +342,7 @@ TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
   SetAcknowledged(&older, {8, 7});
   older.max_acknowledged = 7;
   ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2, Meeting::kRolledBack,
-                 "replica 0000000000000002 acknowledged more");
+                 "replica 0000000000000002 has lost state");
   EXPECT_EQ(
       newer.JudgeMeeting(1, older, 2, {{}, {.max_acknowledged = 8}}).meeting,
       Meeting::kTeach);
@@ -385,7 +385,7 @@ TEST(MeetingTest, ANewMemberWithOldDataDoesNotJoin) {
   const MeetingVerdict verdict = new_member.AdoptList(member, 2, true);
   EXPECT_EQ(verdict.meeting, Meeting::kOutOfReach);
   EXPECT_THAT(verdict.why,
-              HasSubstr("replica 0000000000000002 joined with data"));
+              HasSubstr("replica 0000000000000002 may hold pairs"));
   EXPECT_EQ(new_member, GcState{});
   member.stable_time = 0;  // back again
   EXPECT_EQ(new_member.AdoptList(member, 2, true).meeting,
@@ -503,7 +503,7 @@ TEST(MeetingTest, WhoTakesOldPairsWhileItIsFilledIsAsTheyAre) {
             (Terms{2, 0, 5, false}));
   EXPECT_EQ(now.purged, 0u);
   ExpectVerdicts(now, 2, Meeting::kOutOfReach, member, 1, Meeting::kOutOfReach,
-                 "replica 0000000000000002 joined with data");
+                 "replica 0000000000000002 may hold pairs");
   // A member that was there all along takes no harm.
   GcState sound = list;
   EXPECT_EQ(sound.AgreeOnTerms(list, old, 1, &identity_conflict),

@@ -28,7 +28,8 @@ TEST(Greeting, SaysWhoAndWhy) {
       "no",
       "peer-7");
   EXPECT_TRUE(no.IsInvalidArgument());
-  EXPECT_NE(no.ToString().find("peer-7 refused us: no"), std::string::npos);
+  EXPECT_NE(no.ToString().find("peer-7 refused this replica: no"),
+            std::string::npos);
 }
 
 TEST(Greeting, TextIsBoundedAndPrintable) {
