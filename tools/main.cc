@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "tools/clone.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
 #include "tools/exporter.h"
@@ -112,6 +113,26 @@ int main(int argc, char** argv) {
       "error");
   id->add_option("DIR", id_options.directory, "directory")->required();
   AddWalDirs(id, &id_options.wal_dirs);
+
+  rocksync::CloneToolOptions clone_options;
+  CLI::App* const clone = app.add_subcommand(
+      "clone",
+      "Makes a new replica as a copy of a running one; run again, an "
+      "interrupted one goes on; exit code 0: it is there and proven equal, 1: "
+      "it is there and not proven equal, 2: error");
+  clone->add_option("SOURCE", clone_options.source, "host:port of the replica")
+      ->required();
+  clone
+      ->add_option("DIR", clone_options.directory,
+                   "new or empty directory, or that of an interrupted clone")
+      ->required();
+  clone
+      ->add_option("--connections", clone_options.connections,
+                   "over which files travel at once")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
+  clone->add_flag("--json", clone_options.json, "one JSON object");
+  AddCredentials(clone, &clone_options.credentials);
 
   rocksync::VerifyToolOptions verify_options;
   CLI::App* const verify = app.add_subcommand(
@@ -222,6 +243,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (*diff) return rocksync::RunDiff(diff_options, std::cout, std::cerr);
+  if (*clone) return rocksync::RunClone(clone_options, std::cout, std::cerr);
   if (*id) return rocksync::RunId(id_options, std::cout, std::cerr);
   if (*verify) {
     return rocksync::RunVerify(verify_options, std::cout, std::cerr);

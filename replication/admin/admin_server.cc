@@ -58,7 +58,7 @@ rocksdb::Status AdminServer::Answer(Connection* connection,
   switch (request.kind) {
     case Request::Kind::kStatus:
       return Send(connection, Reply::Kind::kDone,
-                  StatusReport(*replica_).Text());
+                  StatusReport(*replica_, clones_->Served()).Text());
     case Request::Kind::kVerify:
       return Verify(connection, request);
     case Request::Kind::kCompare:

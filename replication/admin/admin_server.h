@@ -9,6 +9,7 @@
 #include <string>
 
 #include "replication/admin/admin_messages.h"
+#include "replication/clone/clone_source.h"
 #include "replication/peering/admission.h"
 #include "replication/peering/replica.h"
 #include "replication/session/session.h"
@@ -22,11 +23,11 @@ using VerifyCall = std::function<rocksdb::Status(
     const std::string& peer, const VerifyOptions& options,
     const DifferenceCallback& differs, VerifyResult* result)>;
 
-// Thread-safe. `replica` must outlive it.
+// Thread-safe. `replica` and `clones` must outlive it.
 class AdminServer {
  public:
-  AdminServer(Replica* replica, VerifyCall verify)
-      : replica_(replica), verify_(std::move(verify)) {}
+  AdminServer(Replica* replica, const CloneSource* clones, VerifyCall verify)
+      : replica_(replica), clones_(clones), verify_(std::move(verify)) {}
 
   // Answers one request, `message`, of a client that was admitted. Not OK: what
   // was wrong with it; the client has been told.
@@ -43,6 +44,7 @@ class AdminServer {
                        const std::string& text);
 
   Replica* const replica_;
+  const CloneSource* const clones_;
   const VerifyCall verify_;
 };
 

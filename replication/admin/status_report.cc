@@ -20,9 +20,21 @@ JsonObject ToJson(const HeldPair& held) {
       .Add("replica", HexId(held.version.replica));
 }
 
+JsonObject ToJson(const ServedClone& clone) {
+  JsonObject json;
+  return json.Add("replica_id", HexId(clone.replica_id))
+      .Add("address", clone.address)
+      .Add("bytes", clone.bytes)
+      .Add("bytes_there", clone.bytes_there)
+      .Add("bytes_sent", clone.bytes_sent)
+      .Add("bytes_per_second", clone.bytes_per_second)
+      .Add("seconds_left", clone.seconds_left);
+}
+
 }  // namespace
 
-JsonObject StatusReport(const Replica& replica) {
+JsonObject StatusReport(const Replica& replica,
+                        const std::vector<ServedClone>& served) {
   ReplicationStats stats = replica.stats.stats();
   stats.paused = replica.slots.paused();
   stats.scrub = replica.scrub_stats();
@@ -59,7 +71,9 @@ JsonObject StatusReport(const Replica& replica) {
       .Add("percent", static_cast<uint64_t>(adoption.percent))
       .Add("pairs_read", adoption.pairs_read)
       .Add("error", adoption.status.ok() ? "" : adoption.status.ToString());
-  json.Add("index", reading);
+  std::vector<JsonObject> clones;
+  for (const ServedClone& clone : served) clones.push_back(ToJson(clone));
+  json.Add("index", reading).Add("clones", clones);
   AddStats(stats, &json);
   return json;
 }

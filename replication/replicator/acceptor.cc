@@ -117,6 +117,8 @@ void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
   }
   if (s.ok() && IsRequest(first)) {
     s = admin_server_.Serve(connection.get(), admission, first);
+  } else if (s.ok() && IsCloneMessage(first)) {
+    s = clones_.Serve(connection.get(), admission, first);
   } else if (s.ok()) {
     s = ServeReplica(std::move(connection), std::move(first));
   }

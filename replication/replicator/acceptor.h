@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "replication/admin/admin_server.h"
+#include "replication/clone/clone_source.h"
 #include "replication/peering/link.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/replica.h"
@@ -34,7 +35,8 @@ class Acceptor {
            VerifyCall verify)
       : replica_(replica),
         met_(std::move(met)),
-        admin_server_(replica, std::move(verify)) {}
+        clones_(replica),
+        admin_server_(replica, &clones_, std::move(verify)) {}
 
   ~Acceptor() { Join(); }
 
@@ -73,6 +75,7 @@ class Acceptor {
 
   Replica* const replica_;
   const std::function<void(uint64_t, const SessionResult&)> met_;
+  CloneSource clones_;
   AdminServer admin_server_;
   std::mutex mutex_;
   std::list<Visit> visits_;

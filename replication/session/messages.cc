@@ -131,6 +131,8 @@ std::string_view MessageName(MessageType type) {
       return "Proof";
     case MessageType::kFarewell:
       return "Farewell";
+    case MessageType::kClone:
+      return "Clone";
   }
   return "unknown message";
 }

@@ -52,8 +52,9 @@ enum class MessageType : uint8_t {
   kHeartbeat = 26,
   kProof = 27,
   kFarewell = 28,
+  kClone = 29,  // all messages of a clone: see clone_messages.h
 };
-inline constexpr uint8_t kMaxMessageType = 28;
+inline constexpr uint8_t kMaxMessageType = 29;
 
 // For messages, e.g. "Offers".
 std::string_view MessageName(MessageType type);

@@ -1,9 +1,11 @@
 #include "replication/store/open/opening.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
@@ -53,6 +55,7 @@ class Opening {
  private:
   Status LookAround();
   Status LookForMarker();
+  Status LookForClone();
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
   Status ReadRestOfRecords();
@@ -91,6 +94,7 @@ class Opening {
   std::string directory_;  // absolute
   std::string wal_dir_;    // absolute
   Traces traces_;
+  std::optional<CloneRecord> clone_;  // of a clone that was never opened
   rocksdb::ColumnFamilyOptions index_options_;
   DB* db_ = nullptr;
   std::vector<ColumnFamilyHandle*> handles_;  // the application's
@@ -157,6 +161,10 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok()) status = ReadDigests();
   if (status.ok() && fresh_index_) status = MakeIndex();
   if (status.ok()) status = WriteMark();
+  // Once the database is a replica of its own, the record says nothing more.
+  if (status.ok() && clone_.has_value()) {
+    status = RemoveCloneRecord(options_.env, name_);
+  }
   return status;
 }
 
@@ -168,7 +176,10 @@ Status Opening::LookAround() {
   Status status = CurrentManifest(options_.env, name_, &manifest_before_);
   if (status.IsNotFound()) return CheckNothingIsThere(options_.env, name_);
   if (!status.ok()) return status;
+  if (IsUnfinishedClone(manifest_before_)) return UnfinishedClone(name_);
   has_database_ = true;
+  status = LookForClone();
+  if (!status.ok()) return status;
   std::vector<std::string> names;
   status = DB::ListColumnFamilies(options_, name_, &names);
   if (!status.ok()) return status;
@@ -198,6 +209,13 @@ Status Opening::LookForMarker() {
   const Status status = ReadMarker(options_.env, name_, &marker);
   traces_.marker.reset();
   if (status.ok()) traces_.marker = std::move(marker);
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+Status Opening::LookForClone() {
+  CloneRecord record;
+  const Status status = ReadCloneRecord(options_.env, name_, &record);
+  if (status.ok()) clone_ = record;
   return status.IsNotFound() ? Status::OK() : status;
 }
 
@@ -370,7 +388,7 @@ Status Opening::JudgeProvenance() {
     case Provenance::kCopy:
     case Provenance::kPutBack:
     case Provenance::kRepaired:
-      if (!replication_.open_copy_as_new_replica) {
+      if (!replication_.open_copy_as_new_replica && !clone_.has_value()) {
         return Refusal(provenance, name_);
       }
       fresh_index_ = false;
@@ -440,7 +458,8 @@ Status Opening::CheckIdentity() {
     identity->home_id = identity->replica_id;
     opened_.indexed.past = {.since = 0};
   } else if (renewed_) {
-    identity->replica_id = RandomBits();
+    identity->replica_id =
+        clone_.has_value() ? clone_->replica_id : RandomBits();
     identity->incarnation = 0;
     opened_.indexed.past = {.since = 0};
     opened_.place = {};

@@ -1,0 +1,76 @@
+// Cloning: a new replica as a copy of a running one, made at the speed of the
+// disks and of the network between them. ReplicatedDB::Clone
+// (rocksync/replicated_db.h) does it.
+
+#ifndef ROCKSYNC_CLONE_H_
+#define ROCKSYNC_CLONE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+// How far a clone is. Bytes are those of files.
+struct CloneProgress {
+  enum class Stage {
+    kAsking,   // the source is asked, and makes a checkpoint
+    kCopying,  // its files are copied; those that are there are compared
+    kOpening,  // the copy is opened as a new replica
+    kProving,  // a session with the source
+  };
+  Stage stage = Stage::kAsking;
+  uint64_t files = 0;
+  uint64_t files_done = 0;
+  uint64_t bytes = 0;             // of all files; 0: not known yet
+  uint64_t bytes_done = 0;        // copied, or found to be there
+  uint64_t bytes_received = 0;    // copied by this call
+  uint64_t bytes_per_second = 0;  // of bytes_done, over the last seconds
+  uint64_t seconds_left = 0;      // of kCopying, estimated; 0: not known
+};
+
+struct CloneOptions {
+  // The new replica's own, with its own certificate: the clone gets the id that
+  // the certificate names, or a random one if the transport names none. The
+  // source must never have met that id.
+  std::shared_ptr<Transport> transport;
+
+  // Address of the replica to copy, in the transport's notation.
+  std::string source;
+
+  // Called by the calling thread, about ten times a second while files are
+  // copied, and as each stage begins. May be empty.
+  std::function<void(const CloneProgress&)> progress;
+
+  // Polled several times a second; if it returns true the call ends with
+  // Aborted, and a later one goes on. May be empty.
+  std::function<bool()> cancelled;
+
+  // A silent source is given up after this long, and after twenty times as long
+  // while it makes the checkpoint. At most kMostDuration (rocksync/limits.h).
+  std::chrono::milliseconds io_timeout{30'000};
+
+  // Connections over which files travel at once, 1 to 16. Each takes a thread
+  // and about 4 MiB on either side. Over a long link more of them make up for
+  // what the system lets one TCP connection have under way.
+  size_t connections = 4;
+};
+
+struct CloneResult {
+  uint64_t replica_id = 0;      // of the clone
+  uint64_t source_id = 0;       // of the replica that was copied
+  uint64_t bytes = 0;           // of its files
+  uint64_t bytes_received = 0;  // of them, by this call
+  bool proven_equal = false;    // by a session with the source
+  // If not: why, and what to do; the first session of a replicator goes on.
+  std::string unproven_because;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_CLONE_H_

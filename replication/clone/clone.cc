@@ -1,0 +1,195 @@
+#include "replication/clone/clone.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "replication/clone/clone_directory.h"
+#include "replication/clone/clone_receiver.h"
+#include "replication/peering/link.h"
+#include "replication/peering/replica.h"
+#include "rocksync/limits.h"
+#include "rocksync/replicated_db.h"
+#include "rocksync/replicator.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+using std::chrono::milliseconds;
+
+constexpr size_t kMostConnections = 16;
+constexpr milliseconds kBusyPause{100};
+// A connection ends when one of the two takes over the other's member list;
+// each time the newest that is there.
+constexpr int kMostMeetings = 4;
+
+void Tell(const CloneOptions& clone, const CloneProgress& progress) {
+  if (clone.progress) clone.progress(progress);
+}
+
+// The copy lies in one directory, and so does what it is opened with.
+Status CheckPlaces(const rocksdb::DBOptions& options, const std::string& name,
+                   const std::vector<ColumnFamilyDescriptor>& families) {
+  const bool log_elsewhere = !options.wal_dir.empty() &&
+                             options.wal_dir != name &&
+                             options.wal_dir != name + "/";
+  const bool tables_elsewhere =
+      !options.db_paths.empty() ||
+      std::any_of(families.begin(), families.end(),
+                  [](const ColumnFamilyDescriptor& family) {
+                    return !family.options.cf_paths.empty();
+                  });
+  if (!log_elsewhere && !tables_elsewhere) return Status::OK();
+  return Status::NotSupported(
+      std::string("rocksync: a clone with ") +
+          (log_elsewhere ? "DBOptions::wal_dir"
+                         : "DBOptions::db_paths or cf_paths"),
+      "clone into one directory; or begin with an empty replica, which peers "
+      "fill");
+}
+
+// A session of the new replica with its source, over a connection of its own.
+class Proof {
+ public:
+  Proof(ReplicatedDB* db, const CloneOptions& clone)
+      : clone_(clone), replica_(OptionsOf(clone), db, clone.transport) {}
+
+  // Not OK: why it is not proven.
+  Status Run() {
+    const auto patience = std::chrono::steady_clock::now() + clone_.io_timeout;
+    Status s;
+    for (int meetings = 0; meetings < kMostMeetings;) {
+      SessionResult met;
+      s = Meet(&met);
+      if (s.ok() && !met.busy && !met.expired) return s;
+      if (s.IsTryAgain()) {
+        ++meetings;
+      } else if (!s.ok()) {
+        return s;
+      } else if (met.busy) {
+        s = Status::Busy("the source is in sessions with others", met.why);
+        if (std::chrono::steady_clock::now() >= patience) return s;
+        std::this_thread::sleep_for(kBusyPause);
+      }
+      if (Cancelled()) return Status::Aborted("the clone was cancelled");
+    }
+    return s;
+  }
+
+ private:
+  static ReplicatorOptions OptionsOf(const CloneOptions& clone) {
+    ReplicatorOptions options;
+    options.peers = {clone.source};
+    options.io_timeout = clone.io_timeout;
+    return options;
+  }
+  bool Cancelled() const { return clone_.cancelled && clone_.cancelled(); }
+
+  Status Meet(SessionResult* met) {
+    std::unique_ptr<Connection> connection;
+    Status s = clone_.transport->Connect(
+        clone_.source, clone_.io_timeout, [this] { return Cancelled(); },
+        &connection);
+    std::unique_ptr<Link> link;
+    if (s.ok()) s = Link::Open(&replica_, std::move(connection), &link);
+    if (!s.ok()) return s;
+    *met = link->RunSession("", /*slot=*/true);
+    return met->status;
+  }
+
+  const CloneOptions& clone_;
+  Replica replica_;
+};
+
+}  // namespace
+
+Status CheckCloneOptions(const CloneOptions& clone) {
+  const auto wrong = [](const char* what) {
+    return Status::InvalidArgument(std::string("CloneOptions::") + what);
+  };
+  if (clone.transport == nullptr) return wrong("transport is null");
+  if (clone.connections == 0 || clone.connections > kMostConnections) {
+    return wrong("connections must be 1 to 16");
+  }
+  if (clone.io_timeout <= milliseconds(0) || clone.io_timeout > kMostDuration) {
+    return wrong("io_timeout must be 1 ms to a year");
+  }
+  return clone.transport->CheckAddress(clone.source);
+}
+
+Status CopyReplica(rocksdb::Env* env, const ReplicatedDBOptions& replication,
+                   const std::string& name, const CloneOptions& clone,
+                   CloneResult* result) {
+  *result = {};
+  std::unique_ptr<CloneDirectory> directory;
+  Status s = CheckCloneOptions(clone);
+  if (s.ok()) {
+    s = CloneDirectory::Prepare(env, name, clone.transport->replica_id(),
+                                &directory);
+  }
+  if (!s.ok()) return s;
+  CloneProgress progress;
+  Tell(clone, progress);
+  if (!directory->finished()) {
+    s = ReceiveFiles(clone,
+                     {replication.cluster_name, replication.cluster_secret},
+                     replication.min_free_bytes, directory.get(), &progress);
+  }
+  result->replica_id = directory->record().replica_id;
+  result->source_id = directory->record().source_id;
+  result->bytes = progress.bytes;
+  result->bytes_received = progress.bytes_received;
+  Tell(clone, progress);
+  return s;
+}
+
+Status BecomeReplica(const rocksdb::DBOptions& options,
+                     const ReplicatedDBOptions& replication,
+                     const std::string& name,
+                     const std::vector<ColumnFamilyDescriptor>& families,
+                     const CloneOptions& clone, CloneResult* result) {
+  CloneProgress progress;
+  progress.stage = CloneProgress::Stage::kOpening;
+  progress.bytes = progress.bytes_done = result->bytes;
+  progress.bytes_received = result->bytes_received;
+  Tell(clone, progress);
+  std::vector<ColumnFamilyHandle*> handles;
+  ReplicatedDB* raw = nullptr;
+  Status s =
+      ReplicatedDB::Open(options, replication, name, families, &handles, &raw);
+  if (!s.ok()) return s;
+  const std::unique_ptr<ReplicatedDB> db(raw);
+  result->replica_id = db->Identity().replica_id;
+  progress.stage = CloneProgress::Stage::kProving;
+  Tell(clone, progress);
+  s = Proof(db.get(), clone).Run();
+  result->proven_equal = s.ok();
+  if (!s.ok()) result->unproven_because = s.ToString();
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  return db->Close();
+}
+
+Status ReplicatedDB::Clone(const rocksdb::DBOptions& options,
+                           const ReplicatedDBOptions& replication,
+                           const std::string& name,
+                           const std::vector<ColumnFamilyDescriptor>& families,
+                           const CloneOptions& clone, CloneResult* result) {
+  CloneResult scratch;
+  if (result == nullptr) result = &scratch;
+  Status s = CheckPlaces(options, name, families);
+  if (s.ok()) {
+    s = CopyReplica(options.env, replication, name, clone, result);
+  }
+  return s.ok() ? BecomeReplica(options, replication, name, families, clone,
+                                result)
+                : s;
+}
+
+}  // namespace rocksync

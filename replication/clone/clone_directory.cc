@@ -1,0 +1,209 @@
+#include "replication/clone/clone_directory.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/format/random_bits.h"
+#include "replication/store/write/free_space.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Env;
+using rocksdb::EnvOptions;
+using rocksdb::Status;
+
+constexpr char kCopiedCurrent[] = "CURRENT.rocksync-clone";
+constexpr char kLockFile[] = "LOCK";
+
+// Memory maps would be faulted in page by page.
+EnvOptions PlainWrites() {
+  EnvOptions options;
+  options.use_mmap_writes = false;
+  return options;
+}
+
+// What may lie in a directory in which nothing is.
+bool MeansNothing(std::string_view name) {
+  return name == "." || name == ".." || name == kLockFile ||
+         name == "lost+found" || name == kCloneRecordFileName ||
+         name.ends_with(".new");
+}
+
+Status CheckEmpty(Env* env, const std::string& path) {
+  std::vector<std::string> names;
+  const Status status = env->GetChildren(path, &names);
+  for (const std::string& name : names) {
+    if (MeansNothing(name)) continue;
+    return Status::InvalidArgument(
+        "rocksync: " + path + " is not empty, it holds " + name,
+        "a clone is made in a new directory, or in an empty one");
+  }
+  return status;
+}
+
+}  // namespace
+
+Status CloneDirectory::Prepare(Env* env, const std::string& path,
+                               uint64_t replica_id,
+                               std::unique_ptr<CloneDirectory>* prepared) {
+  Status status = env->CreateDirIfMissing(path);
+  if (!status.ok()) return status;
+  std::unique_ptr<CloneDirectory> directory(new CloneDirectory(env, path));
+  // RocksDB's own, so that no program opens a database here meanwhile.
+  status = env->LockFile(path + "/" + kLockFile, &directory->lock_);
+  if (!status.ok()) {
+    return Status::Busy("rocksync: another program works in " + path,
+                        status.ToString());
+  }
+  status = directory->Look(replica_id);
+  if (status.ok()) *prepared = std::move(directory);
+  return status;
+}
+
+CloneDirectory::~CloneDirectory() {
+  if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
+}
+
+Status CloneDirectory::Look(uint64_t replica_id) {
+  std::string current;
+  Status status = CurrentManifest(env_, path_, &current);
+  const bool nothing = status.IsNotFound();
+  if (!nothing && !status.ok()) return status;
+  status =
+      nothing ? Status::NotFound() : ReadCloneRecord(env_, path_, &record_);
+  if (!status.ok() && !status.IsNotFound()) return status;
+  const bool unfinished = !nothing && IsUnfinishedClone(current);
+  if (!nothing && !unfinished) {
+    finished_ = status.ok();
+    if (finished_) return status;
+    return Status::InvalidArgument(
+        "rocksync: there is a database in " + path_,
+        "if it is a clone that was opened already, start its application; else "
+        "choose another directory");
+  }
+  if (nothing) {
+    status = CheckEmpty(env_, path_);
+    // Before anything else is there.
+    if (status.ok()) status = MarkUnfinished(env_, path_);
+    if (!status.ok()) return status;
+  }
+  if (replica_id != 0) record_.replica_id = replica_id;
+  if (record_.replica_id == 0) record_.replica_id = RandomBits();
+  return WriteCloneRecord(env_, path_, record_);
+}
+
+std::string CloneDirectory::PathOf(const CloneFile& file) const {
+  return path_ + "/" + (file.name == "CURRENT" ? kCopiedCurrent : file.name);
+}
+
+Status CloneDirectory::CheckRoomFor(const CloneFiles& list,
+                                    uint64_t min_free_bytes) {
+  uint64_t missing = min_free_bytes;
+  for (const CloneFile& file : list.files) {
+    uint64_t held = 0;
+    const Status status = SizeHeld(file, &held);
+    if (!status.ok()) return status;
+    missing += file.size - held;
+  }
+  return CheckRoom(env_, {path_}, missing,
+                   "the rest of the clone takes that much; make room there, "
+                   "then clone on");
+}
+
+Status CloneDirectory::Begin(const CloneFiles& list, uint64_t min_free_bytes) {
+  std::set<std::string_view> wanted;
+  for (const CloneFile& file : list.files) wanted.insert(file.name);
+  std::vector<std::string> names;
+  Status status = env_->GetChildren(path_, &names);
+  for (const std::string& name : names) {
+    if (!status.ok()) return status;
+    if (name == "CURRENT" || !IsCloneFileName(name) || wanted.contains(name)) {
+      continue;
+    }
+    status = env_->DeleteFile(path_ + "/" + name);
+  }
+  if (status.ok()) status = CheckRoomFor(list, min_free_bytes);
+  if (!status.ok()) return status;
+  record_.source_id = list.source_id;
+  record_.ticket = list.ticket;
+  return WriteCloneRecord(env_, path_, record_);
+}
+
+Status CloneDirectory::SizeHeld(const CloneFile& file, uint64_t* held) {
+  const std::string path = PathOf(file);
+  *held = 0;
+  Status status = env_->FileExists(path);
+  if (status.IsNotFound()) return Status::OK();
+  if (status.ok()) status = env_->GetFileSize(path, held);
+  if (!status.ok() || *held <= file.size) return status;
+  *held = 0;
+  return env_->DeleteFile(path);
+}
+
+Status CloneDirectory::HashHeld(const CloneFile& file, CloneCheck* check) {
+  std::unique_ptr<rocksdb::SequentialFile> reader;
+  Status status = env_->NewSequentialFile(PathOf(file), &reader, EnvOptions());
+  check->hashes.clear();
+  std::string chunk(kCloneChunkBytes, '\0');
+  uint64_t left = std::min(check->size, kMostCloneHashes * kCloneChunkBytes);
+  check->size = 0;
+  while (status.ok() && left > 0) {
+    const auto wanted =
+        static_cast<size_t>(std::min<uint64_t>(left, kCloneChunkBytes));
+    size_t have = 0;
+    while (status.ok() && have < wanted) {
+      rocksdb::Slice piece;
+      status = reader->Read(wanted - have, &piece, chunk.data() + have);
+      if (!status.ok() || piece.empty()) break;
+      if (piece.data() != chunk.data() + have) {
+        std::copy(piece.data(), piece.data() + piece.size(),
+                  chunk.data() + have);
+      }
+      have += piece.size();
+    }
+    // Less than there was: what is missing is copied.
+    if (!status.ok() || have == 0) break;
+    check->hashes.push_back(
+        ElementHasher::HashIssuedValue({chunk.data(), have}));
+    check->size += have;
+    left -= have;
+    if (have < wanted) break;
+  }
+  return status;
+}
+
+Status CloneDirectory::Append(const CloneFile& file, uint64_t offset,
+                              std::unique_ptr<rocksdb::WritableFile>* writer) {
+  const std::string path = PathOf(file);
+  return offset == 0 ? env_->NewWritableFile(path, writer, PlainWrites())
+                     : env_->ReopenWritableFile(path, writer, PlainWrites());
+}
+
+Status CloneDirectory::Finish() {
+  const std::string copied = path_ + "/" + kCopiedCurrent;
+  std::string current;
+  Status status = rocksdb::ReadFileToString(env_, copied, &current);
+  if (!status.ok()) return status;
+  if (!current.ends_with('\n') ||
+      !IsCloneFileName(current.substr(0, current.size() - 1)) ||
+      !current.starts_with("MANIFEST-") ||
+      !env_->FileExists(path_ + "/" + current.substr(0, current.size() - 1))
+           .ok()) {
+    return Status::Corruption(
+        "rocksync: the CURRENT that was copied names no MANIFEST that was",
+        "clone from another replica");
+  }
+  std::unique_ptr<rocksdb::Directory> directory;
+  status = env_->NewDirectory(path_, &directory);
+  // All names are durable before the one that makes it a database.
+  if (status.ok()) status = directory->Fsync();
+  if (status.ok()) status = env_->RenameFile(copied, path_ + "/CURRENT");
+  if (status.ok()) status = directory->Fsync();
+  finished_ = status.ok();
+  return status;
+}
+
+}  // namespace rocksync

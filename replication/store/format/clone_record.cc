@@ -1,0 +1,121 @@
+#include "replication/store/format/clone_record.h"
+
+#include <memory>
+
+#include "sketch/element/coding.h"
+#include "sketch/element/sha256.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Env;
+using rocksdb::Status;
+
+constexpr std::string_view kCloneMagic = "rocksync clone";
+constexpr uint8_t kCloneFormat = 1;
+constexpr size_t kCloneChecksumBytes = 8;
+
+// RocksDB wants a line; this has no end of line.
+constexpr std::string_view kUnfinishedText =
+    "An unfinished rocksync clone. Finish it by the same `rocksync clone` or "
+    "ReplicatedDB::Clone, or remove this directory.";
+
+std::string CloneRecordIn(const std::string& directory) {
+  return directory + "/" + kCloneRecordFileName;
+}
+
+std::string CloneChecksum(std::string_view bytes) {
+  const Sha256Digest digest = Sha256({bytes});
+  return std::string(AsPiece(digest).substr(0, kCloneChecksumBytes));
+}
+
+Status SyncNamesIn(Env* env, const std::string& name) {
+  std::unique_ptr<rocksdb::Directory> directory;
+  const Status status = env->NewDirectory(name, &directory);
+  return status.ok() ? directory->Fsync() : status;
+}
+
+// The bytes are durable before the name is, and the name before we return.
+Status Replace(Env* env, const std::string& directory, const std::string& name,
+               std::string_view bytes) {
+  const std::string fresh = name + ".new";
+  Status status = rocksdb::WriteStringToFile(
+      env, rocksdb::Slice(bytes.data(), bytes.size()), fresh,
+      /*should_sync=*/true);
+  if (status.ok()) status = env->RenameFile(fresh, name);
+  return status.ok() ? SyncNamesIn(env, directory) : status;
+}
+
+}  // namespace
+
+std::string Encode(const CloneRecord& record) {
+  std::string out(kCloneMagic);
+  PutFixed8(&out, kCloneFormat);
+  PutFixed64(&out, record.replica_id);
+  PutFixed64(&out, record.source_id);
+  PutFixed64(&out, record.ticket);
+  out.append(CloneChecksum(out));
+  return out;
+}
+
+bool Decode(std::string_view bytes, CloneRecord* record) {
+  if (bytes.size() < kCloneChecksumBytes) return false;
+  const std::string_view checksum =
+      bytes.substr(bytes.size() - kCloneChecksumBytes);
+  bytes.remove_suffix(kCloneChecksumBytes);
+  std::string_view magic;
+  uint8_t format = 0;
+  return checksum == CloneChecksum(bytes) &&
+         GetBytes(&bytes, kCloneMagic.size(), &magic) && magic == kCloneMagic &&
+         GetFixed8(&bytes, &format) && format == kCloneFormat &&
+         GetFixed64(&bytes, &record->replica_id) && record->replica_id != 0 &&
+         GetFixed64(&bytes, &record->source_id) &&
+         GetFixed64(&bytes, &record->ticket) && bytes.empty();
+}
+
+Status ReadCloneRecord(Env* env, const std::string& directory,
+                       CloneRecord* record) {
+  const std::string name = CloneRecordIn(directory);
+  Status status = env->FileExists(name);
+  if (!status.ok()) return status;
+  std::string bytes;
+  status = rocksdb::ReadFileToString(env, name, &bytes);
+  if (!status.ok()) return status;
+  if (!Decode(bytes, record)) {
+    return Status::Corruption(
+        "rocksync: " + name + " is damaged or of a newer version",
+        "use a newer version of the library; or remove the file: then the "
+        "database counts as a copy (open_copy_as_new_replica)");
+  }
+  return status;
+}
+
+Status WriteCloneRecord(Env* env, const std::string& directory,
+                        const CloneRecord& record) {
+  return Replace(env, directory, CloneRecordIn(directory), Encode(record));
+}
+
+Status RemoveCloneRecord(Env* env, const std::string& directory) {
+  const std::string name = CloneRecordIn(directory);
+  Status status = env->FileExists(name);
+  if (status.IsNotFound()) return Status::OK();
+  if (status.ok()) status = env->DeleteFile(name);
+  return status.ok() ? SyncNamesIn(env, directory) : status;
+}
+
+Status MarkUnfinished(Env* env, const std::string& directory) {
+  return Replace(env, directory, directory + "/CURRENT", kUnfinishedText);
+}
+
+bool IsUnfinishedClone(std::string_view current) {
+  return current == kUnfinishedText;
+}
+
+Status UnfinishedClone(const std::string& directory) {
+  return Status::Aborted(
+      "rocksync: " + directory + " holds an unfinished clone",
+      "finish it by the same `rocksync clone` or ReplicatedDB::Clone, or "
+      "remove the directory");
+}
+
+}  // namespace rocksync

@@ -1,0 +1,56 @@
+// What lies in a directory in which a clone (replication/clone/) is made:
+//
+//   ROCKSYNC-CLONE  this record, until the first opening as a new replica
+//   CURRENT         until all files are there and durable: a text that RocksDB
+//                   takes for damage, so that no program opens a part
+//
+// One rename puts the copy's own CURRENT in place of the text. From then on the
+// directory is a copy of the source that becomes the replica of the record when
+// it is opened.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_
+#define ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+inline constexpr char kCloneRecordFileName[] = "ROCKSYNC-CLONE";
+
+struct CloneRecord {
+  uint64_t replica_id = 0;  // what the copy becomes, not 0
+  uint64_t source_id = 0;   // the replica that is copied; 0: not known yet
+  uint64_t ticket = 0;      // of the source's checkpoint; 0: none yet
+};
+
+std::string Encode(const CloneRecord& record);
+// False if the bytes are damaged or of a format this code does not know.
+[[nodiscard]] bool Decode(std::string_view bytes, CloneRecord* record);
+
+// NotFound: `directory` has none. Corruption: it is damaged.
+rocksdb::Status ReadCloneRecord(rocksdb::Env* env, const std::string& directory,
+                                CloneRecord* record);
+// In place of the one before. Durable when it returns OK.
+rocksdb::Status WriteCloneRecord(rocksdb::Env* env,
+                                 const std::string& directory,
+                                 const CloneRecord& record);
+// OK if there was none. Durable when it returns.
+rocksdb::Status RemoveCloneRecord(rocksdb::Env* env,
+                                  const std::string& directory);
+
+// Puts the text into CURRENT. Durable when it returns OK.
+// REQUIRES: no database is there.
+rocksdb::Status MarkUnfinished(rocksdb::Env* env, const std::string& directory);
+// Of the content of CURRENT.
+bool IsUnfinishedClone(std::string_view current);
+// What to say of a directory whose clone is unfinished.
+rocksdb::Status UnfinishedClone(const std::string& directory);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_

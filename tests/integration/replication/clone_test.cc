@@ -1,0 +1,319 @@
+// New replicas as copies of running ones, over TLS.
+
+#include "rocksync/clone.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "replication/clone/clone.h"
+#include "replication/clone/clone_directory.h"
+#include "replication/store/format/clone_record.h"
+#include "rocksync/trial_certificates.h"
+#include "tests/integration/replication/failing_disk.h"
+#include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/store/index_equals_data.h"
+
+namespace rocksync {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kNewId = 0xc10e;
+
+class CloneTest : public ReplicationTest {
+ protected:
+  CloneTest() : source_(NewReplica("source")) {
+    EXPECT_TRUE(IsOk(source_->Start()));
+    clone_.source = source_->address();
+    clone_.io_timeout = milliseconds(10'000);
+    UseCertificateOf(kNewId);
+    replication_.cluster_name = "test";
+    replication_.cluster_secret.fill(7);
+  }
+
+  void UseCertificateOf(uint64_t id) {
+    TrialCertificate files;
+    EXPECT_TRUE(
+        IsOk(MakeTrialCertificate(directory_ + "/certificates", id, &files)));
+    TlsTransportOptions tls;
+    tls.ca_file = files.ca_file;
+    tls.certificate_file = files.certificate_file;
+    tls.private_key_file = files.private_key_file;
+    EXPECT_TRUE(IsOk(NewTlsTransport(tls, &clone_.transport)));
+  }
+
+  std::string Dir() const { return directory_ + "/clone"; }
+
+  rocksdb::Status Clone() {
+    return ReplicatedDB::Clone(options_, replication_, Dir(), families_, clone_,
+                               &result_);
+  }
+
+  // `count` pairs with values of 1 000 bytes that do not compress, in a file of
+  // their own.
+  void Fill(const std::string& prefix, int count) {
+    uint64_t state = 88172645463325252 + prefix.size();
+    for (int i = 0; i < count; ++i) {
+      std::string value;
+      while (value.size() < 1000) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        value.append(reinterpret_cast<const char*>(&state), sizeof state);
+      }
+      source_->Put(prefix + std::to_string(i), value);
+    }
+    EXPECT_TRUE(IsOk(source_->db()->Flush(rocksdb::FlushOptions())));
+  }
+
+  // The clone, opened as its application would.
+  std::unique_ptr<TestReplica> OpenClone() { return NewReplica("clone"); }
+
+  void ExpectEqualToSource() {
+    const auto replica = OpenClone();
+    EXPECT_EQ(replica->id(), kNewId);
+    EXPECT_EQ(replica->Scan(), source_->Scan());
+    EXPECT_TRUE(IsOk(replica->Start()));
+    EXPECT_TRUE(IsOk(replica->replicator()->SyncNow(source_->address())));
+    replica->Stop();
+    replica->Close();
+    EXPECT_TRUE(IndexEqualsData(Dir(), replication_.cluster_secret));
+  }
+
+  // Directories of checkpoints that the source holds.
+  size_t Checkpoints() const {
+    size_t count = 0;
+    for (const auto& entry :
+         fs::directory_iterator(source_->setting().directory)) {
+      count += entry.is_directory() ? 1 : 0;
+    }
+    return count;
+  }
+
+  std::unique_ptr<TestReplica> source_;
+  rocksdb::DBOptions options_;
+  ReplicatedDBOptions replication_;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families_ = {
+      {rocksdb::kDefaultColumnFamilyName, {}}};
+  CloneOptions clone_;
+  CloneResult result_;
+};
+
+TEST_F(CloneTest, IsANewReplicaProvenEqual) {
+  Fill("a", 3000);
+  source_->Delete("a17");
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_EQ(result_.replica_id, kNewId);
+  EXPECT_EQ(result_.source_id, source_->id());
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_GT(result_.bytes, 3'000'000u);
+  EXPECT_EQ(result_.bytes_received, result_.bytes);
+  EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
+  EXPECT_TRUE(Eventually([this] { return Checkpoints() == 0; }));
+  ExpectEqualToSource();
+  // It is one now, and no second is made in its place.
+  const rocksdb::Status again = Clone();
+  EXPECT_TRUE(again.IsInvalidArgument()) << again.ToString();
+  EXPECT_TRUE(Mentions(again, "there is a database in"));
+}
+
+// The cut: `bytes` of files are there, and the call is cancelled.
+TEST_F(CloneTest, GoesOnWhereItWas) {
+  for (const char* prefix : {"a", "b", "c", "d", "e", "f"}) Fill(prefix, 2000);
+  clone_.connections = 1;
+  uint64_t received = 0;
+  std::atomic<bool> cut{false};
+  clone_.progress = [&](const CloneProgress& progress) {
+    received = progress.bytes_received;
+    if (received > 3'000'000) cut = true;
+  };
+  // Slow, so that there is something to be cut.
+  ReplicatorLimits limits;
+  limits.bytes_per_second = 8'000'000;
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(limits)));
+  clone_.cancelled = [&] { return cut.load(); };
+  const rocksdb::Status s = Clone();
+  ASSERT_TRUE(s.IsAborted()) << s.ToString();
+  const uint64_t before = result_.bytes_received;
+  EXPECT_GT(before, 3'000'000u);
+  EXPECT_LT(before, result_.bytes);
+
+  // Nobody opens the part.
+  ReplicatedDBOptions willing = replication_;
+  willing.open_copy_as_new_replica = true;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  ReplicatedDB* db = nullptr;
+  const rocksdb::Status opened =
+      ReplicatedDB::Open(options_, willing, Dir(), families_, &handles, &db);
+  EXPECT_TRUE(opened.IsAborted()) << opened.ToString();
+  EXPECT_TRUE(Mentions(opened, "unfinished clone"));
+  rocksdb::DBOptions creating;
+  creating.create_if_missing = true;
+  rocksdb::DB* plain = nullptr;
+  EXPECT_FALSE(
+      rocksdb::DB::Open(rocksdb::Options(creating, {}), Dir(), &plain).ok());
+
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(ReplicatorLimits())));
+  clone_.cancelled = nullptr;
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_LE(before + result_.bytes_received,
+            result_.bytes + result_.bytes / 50);
+  ExpectEqualToSource();
+}
+
+// The source is closed and opened again in between, which makes another
+// checkpoint; files that are the same are not sent again.
+TEST_F(CloneTest, GoesOnFromAnotherCheckpoint) {
+  for (const char* prefix : {"a", "b", "c", "d"}) Fill(prefix, 2000);
+  CloneResult first;
+  ASSERT_TRUE(IsOk(CopyReplica(rocksdb::Env::Default(), replication_, Dir(),
+                               clone_, &first)));
+  // As if it had been cut before its end, with a damaged byte in a file and a
+  // file that is too long.
+  ASSERT_TRUE(IsOk(MarkUnfinished(rocksdb::Env::Default(), Dir())));
+  int touched = 0;
+  for (const auto& entry : fs::directory_iterator(Dir())) {
+    if (entry.path().extension() != ".sst" || ++touched > 2) continue;
+    if (fs::file_size(entry) < 1'000'000) {
+      --touched;
+      continue;
+    }
+    std::fstream file(entry.path(),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(touched == 1 ? 1000 : 0,
+               touched == 1 ? std::ios::beg : std::ios::end);
+    file.put('x');
+  }
+  ASSERT_GE(touched, 2);
+  source_->Stop();
+  source_->Close();
+  ASSERT_TRUE(source_->Open());
+  ASSERT_TRUE(IsOk(source_->Start()));
+  source_->Put("later", "1");
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_LT(result_.bytes_received, result_.bytes * 3 / 4);
+  ExpectEqualToSource();
+}
+
+TEST_F(CloneTest, TheSourceWritesMeanwhile) {
+  Fill("a", 3000);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 0; !stop; ++i) source_->Put(Numbered("w", i % 500), "v");
+  });
+  const rocksdb::Status s = Clone();
+  stop = true;
+  writer.join();
+  ASSERT_TRUE(IsOk(s));
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  const auto replica = OpenClone();
+  ASSERT_TRUE(IsOk(replica->Start()));
+  ASSERT_TRUE(IsOk(replica->replicator()->SyncNow(source_->address())));
+  EXPECT_EQ(replica->Scan(), source_->Scan());
+}
+
+TEST_F(CloneTest, KnownIdsAreRefused) {
+  Fill("a", 10);
+  UseCertificateOf(source_->id());
+  rocksdb::Status s = Clone();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "the source itself"));
+  const auto other = NewReplica("other");
+  ASSERT_TRUE(IsOk(other->Start()));
+  ASSERT_TRUE(IsOk(other->replicator()->SyncNow(source_->address())));
+  UseCertificateOf(other->id());
+  s = Clone();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "known to the source already"));
+}
+
+TEST_F(CloneTest, AnotherSecretIsRefused) {
+  Fill("a", 10);
+  replication_.cluster_secret.fill(8);
+  const rocksdb::Status s = Clone();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "secret"));
+  EXPECT_EQ(Checkpoints(), 0u);
+}
+
+TEST_F(CloneTest, OtherDirectoriesAreLeftAlone) {
+  fs::create_directory(Dir());
+  std::ofstream(Dir() + "/letter") << "dear";
+  rocksdb::Status s = Clone();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "letter"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(Dir()), {}), 2)
+      << "the letter and RocksDB's LOCK";
+  fs::remove(Dir() + "/letter");
+  EXPECT_TRUE(IsOk(Clone()));
+}
+
+TEST_F(CloneTest, WithAMemberList) {
+  Fill("a", 100);
+  ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id()})));
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_FALSE(result_.proven_equal);
+  EXPECT_NE(result_.unproven_because.find("member list"), std::string::npos)
+      << result_.unproven_because;
+  ASSERT_TRUE(IsOk(source_->db()->SetMembers(2, {source_->id(), kNewId})));
+  ExpectEqualToSource();
+}
+
+TEST_F(CloneTest, AMemberFromTheBeginning) {
+  Fill("a", 100);
+  source_->Delete("a1");
+  ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id(), kNewId})));
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  ExpectEqualToSource();
+}
+
+TEST_F(CloneTest, AFullDiskOfTheClone) {
+  Fill("a", 3000);
+  FailingDisk disk = MakeFailingDisk();
+  options_.env = disk.env.get();
+  *disk.state = DiskState::kFull;
+  rocksdb::Status s = Clone();
+  EXPECT_TRUE(s.IsNoSpace() || s.IsIOError()) << s.ToString();
+  // There is room for the first words, not for the files.
+  *disk.state = DiskState::kGood;
+  clone_.progress = [&](const CloneProgress& progress) {
+    if (progress.stage == CloneProgress::Stage::kCopying) {
+      *disk.state = DiskState::kFull;
+    }
+  };
+  ReplicatorLimits limits;
+  limits.bytes_per_second = 4'000'000;
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(limits)));
+  s = Clone();
+  EXPECT_TRUE(s.IsNoSpace()) << s.ToString();
+  *disk.state = DiskState::kGood;
+  clone_.progress = nullptr;
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(ReplicatorLimits())));
+  ASSERT_TRUE(IsOk(Clone()));
+  options_.env = rocksdb::Env::Default();
+  ExpectEqualToSource();
+}
+
+TEST_F(CloneTest, PlacesElsewhereAreRefused) {
+  options_.wal_dir = directory_ + "/log";
+  EXPECT_TRUE(Clone().IsNotSupported());
+  options_.wal_dir.clear();
+  options_.db_paths = {{directory_ + "/tables", 1 << 30}};
+  EXPECT_TRUE(Clone().IsNotSupported());
+  EXPECT_FALSE(fs::exists(Dir()));
+}
+
+}  // namespace
+}  // namespace rocksync

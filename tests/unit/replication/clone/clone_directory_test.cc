@@ -1,0 +1,175 @@
+#include "replication/clone/clone_directory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "replication/store/format/clone_record.h"
+#include "rocksdb/db.h"
+
+namespace rocksync {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::Env;
+using rocksdb::Status;
+
+class CloneDirectoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::temp_directory_path() / "rocksync_clone_XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::string Dir() const { return root_ + "/clone"; }
+  Status Prepare(uint64_t id = 5) {
+    directory_.reset();
+    return CloneDirectory::Prepare(Env::Default(), Dir(), id, &directory_);
+  }
+  void Write(const std::string& name, const std::string& bytes) {
+    std::ofstream(Dir() + "/" + name) << bytes;
+  }
+  Status Append(const CloneFile& file, uint64_t offset,
+                const std::string& bytes) {
+    std::unique_ptr<rocksdb::WritableFile> writer;
+    Status s = directory_->Append(file, offset, &writer);
+    if (s.ok()) s = writer->Append(bytes);
+    return s.ok() ? writer->Close() : s;
+  }
+
+  std::string root_;
+  std::unique_ptr<CloneDirectory> directory_;
+};
+
+const CloneFiles kList = {
+    .ticket = 3,
+    .source_id = 4,
+    .files = {{"000007.sst", 10}, {"CURRENT", 16}, {"MANIFEST-000005", 8}}};
+
+TEST_F(CloneDirectoryTest, NothingOpensItBeforeItsEnd) {
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(directory_->Begin(kList, 0).ok());
+  for (const CloneFile& file : kList.files) {
+    const bool current = file.name == "CURRENT";
+    ASSERT_TRUE(
+        Append(file, 0,
+               current ? "MANIFEST-000005\n" : std::string(file.size, 'x'))
+            .ok());
+    std::ifstream in(Dir() + "/CURRENT");
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    EXPECT_TRUE(IsUnfinishedClone(text)) << text;
+  }
+  EXPECT_FALSE(directory_->finished());
+  ASSERT_TRUE(directory_->Finish().ok());
+  EXPECT_TRUE(directory_->finished());
+  std::ifstream in(Dir() + "/CURRENT");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_EQ(text, "MANIFEST-000005\n");
+  CloneRecord record;
+  ASSERT_TRUE(ReadCloneRecord(Env::Default(), Dir(), &record).ok());
+  EXPECT_EQ(record.replica_id, 5u);
+  EXPECT_EQ(record.source_id, 4u);
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_TRUE(directory_->finished());
+}
+
+TEST_F(CloneDirectoryTest, RocksDBRefusesAPart) {
+  ASSERT_TRUE(Prepare().ok());
+  directory_.reset();
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* db = nullptr;
+  EXPECT_FALSE(rocksdb::DB::Open(options, Dir(), &db).ok());
+}
+
+TEST_F(CloneDirectoryTest, ACurrentThatNamesNothingDoesNotFinishIt) {
+  for (const char* current : {"MANIFEST-000005", "MANIFEST-000006\n",
+                              "../MANIFEST-000005\n", "000007.sst\n", ""}) {
+    fs::remove_all(Dir());
+    ASSERT_TRUE(Prepare().ok());
+    ASSERT_TRUE(directory_->Begin(kList, 0).ok());
+    ASSERT_TRUE(Append(kList.files[0], 0, "0123456789").ok());
+    ASSERT_TRUE(Append(kList.files[2], 0, "manifest").ok());
+    ASSERT_TRUE(Append(kList.files[1], 0, current).ok());
+    EXPECT_TRUE(directory_->Finish().IsCorruption()) << current;
+  }
+}
+
+TEST_F(CloneDirectoryTest, GoesOnWithWhatIsThere) {
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(directory_->Begin(kList, 0).ok());
+  ASSERT_TRUE(Append(kList.files[0], 0, "01234").ok());
+  ASSERT_TRUE(Prepare(0).ok());
+  EXPECT_EQ(directory_->record().replica_id, 5u);
+  EXPECT_EQ(directory_->record().ticket, 3u);
+  Write("000001.sst", "of an older list");
+  Write("000007.sst.x", "of somebody");
+  ASSERT_TRUE(directory_->Begin(kList, 0).ok());
+  EXPECT_FALSE(fs::exists(Dir() + "/000001.sst"));
+  EXPECT_TRUE(fs::exists(Dir() + "/000007.sst.x"));
+  uint64_t held = 0;
+  ASSERT_TRUE(directory_->SizeHeld(kList.files[0], &held).ok());
+  EXPECT_EQ(held, 5u);
+  CloneCheck check;
+  check.size = held;
+  ASSERT_TRUE(directory_->HashHeld(kList.files[0], &check).ok());
+  EXPECT_EQ(check.size, 5u);
+  ASSERT_EQ(check.hashes.size(), 1u);
+  EXPECT_EQ(check.hashes[0], ElementHasher::HashIssuedValue("01234"));
+  ASSERT_TRUE(Append(kList.files[0], held, "56789").ok());
+  ASSERT_TRUE(directory_->SizeHeld(kList.files[0], &held).ok());
+  EXPECT_EQ(held, 10u);
+}
+
+TEST_F(CloneDirectoryTest, AFileThatIsTooLongBeginsAnew) {
+  ASSERT_TRUE(Prepare().ok());
+  Write("000007.sst", "0123456789a");
+  uint64_t held = 1;
+  ASSERT_TRUE(directory_->SizeHeld(kList.files[0], &held).ok());
+  EXPECT_EQ(held, 0u);
+  EXPECT_FALSE(fs::exists(Dir() + "/000007.sst"));
+}
+
+TEST_F(CloneDirectoryTest, WantsRoomFirst) {
+  ASSERT_TRUE(Prepare().ok());
+  CloneFiles large = kList;
+  large.files[0].size = kMostCloneFileBytes;
+  const Status s = directory_->Begin(large, 0);
+  EXPECT_TRUE(s.IsNoSpace()) << s.ToString();
+}
+
+TEST_F(CloneDirectoryTest, IsOneClonesAtATime) {
+  ASSERT_TRUE(Prepare().ok());
+  std::unique_ptr<CloneDirectory> second;
+  const Status s = CloneDirectory::Prepare(Env::Default(), Dir(), 6, &second);
+  EXPECT_TRUE(s.IsBusy()) << s.ToString();
+}
+
+TEST_F(CloneDirectoryTest, OfADatabaseNothingIsTouched) {
+  fs::create_directory(Dir());
+  Write("CURRENT", "MANIFEST-000001\n");
+  const Status s = Prepare();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
+}
+
+TEST_F(CloneDirectoryTest, ADamagedRecordIsNoRecord) {
+  CloneRecord record = {.replica_id = 1, .source_id = 2, .ticket = 3};
+  const std::string bytes = Encode(record);
+  ASSERT_TRUE(Decode(bytes, &record));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] ^= 1;
+    EXPECT_FALSE(Decode(damaged, &record)) << i;
+  }
+  EXPECT_FALSE(Decode("", &record));
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,228 @@
+#include "tools/clone.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "replication/clone/clone.h"
+#include "replication/metrics/json.h"
+#include "replication/store/format/clone_record.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/format/random_bits.h"
+#include "replication/store/format/rocksdb_version.h"
+#include "replication/store/offline/own_options.h"
+#include "rocksync/replicated_db.h"
+#include "rocksync/trial_certificates.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+// The new replica's own certificate; for trials one is made, of the id that an
+// earlier run chose, or of a random one.
+Status MakeCloneTransport(const CloneToolOptions& options,
+                          std::shared_ptr<Transport>* transport) {
+  Credentials credentials = options.credentials;
+  if (!credentials.trial_directory.empty()) {
+    CloneRecord record;
+    Status status =
+        ReadCloneRecord(rocksdb::Env::Default(), options.directory, &record);
+    if (!status.ok()) record.replica_id = RandomBits();
+    TrialCertificate certificate;
+    status = MakeTrialCertificate(credentials.trial_directory,
+                                  record.replica_id, &certificate);
+    if (!status.ok()) return status;
+    credentials.trial_directory.clear();
+    credentials.tls.ca_file = certificate.ca_file;
+    credentials.tls.certificate_file = certificate.certificate_file;
+    credentials.tls.private_key_file = certificate.private_key_file;
+    return NewTlsTransport(credentials.tls, transport);
+  }
+  AdminTarget target;
+  const Status status = MakeTarget(credentials, &target);
+  if (status.ok()) *transport = target.transport;
+  return status;
+}
+
+// With what the copy is opened here: the options that the source's program had,
+// without its paths, which may be those of another database on this machine.
+Status LoadCopiedOptions(const std::string& directory, OwnOptions* own) {
+  const Status status =
+      LoadOwnOptions(rocksdb::Env::Default(), directory, directory, own);
+  own->db = WithLogAtHome(own->db, directory);
+  own->db.db_paths.clear();
+  own->db.db_log_dir.clear();
+  for (ColumnFamilyDescriptor& family : own->families) {
+    family.options.cf_paths.clear();
+    // Nothing is merged or filtered here.
+    family.options.merge_operator = nullptr;
+    family.options.compaction_filter = nullptr;
+    family.options.compaction_filter_factory = nullptr;
+  }
+  return status;
+}
+
+// Which families the source replicates, by the index of the copy.
+Status ReadReplicatedFamilies(const OwnOptions& own,
+                              const std::string& directory,
+                              std::vector<std::string>* names) {
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  Status status =
+      OpenPlainForReadOnly(own.db, directory, own.families, &handles, &db);
+  if (!status.ok()) return status;
+  std::string bytes;
+  status = Status::Corruption(directory, "has no index");
+  for (ColumnFamilyHandle* handle : handles) {
+    if (handle->GetName() != kIndexFamilyName) continue;
+    status = db->Get({}, handle, MetaKey(kFamiliesRecord), &bytes);
+  }
+  std::vector<FamilyRecord> records;
+  if (status.ok() && !Decode(bytes, &records)) {
+    status = Status::Corruption(directory, "has a damaged index");
+  }
+  for (const FamilyRecord& record : records) names->push_back(record.name);
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  return status;
+}
+
+// Not OK: the copy is whole, and only its own program can open it.
+Status OpenAndProve(const ReplicatedDBOptions& given,
+                    const CloneToolOptions& options, const CloneOptions& clone,
+                    CloneResult* result) {
+  ReplicatedDBOptions replication = given;
+  OwnOptions own;
+  Status status = LoadCopiedOptions(options.directory, &own);
+  if (status.ok()) {
+    status =
+        ReadReplicatedFamilies(own, options.directory, &replication.families);
+  }
+  if (!status.ok()) return status;
+  std::erase_if(own.families, [](const ColumnFamilyDescriptor& family) {
+    return family.name == kIndexFamilyName;
+  });
+  return BecomeReplica(own.db, replication, options.directory, own.families,
+                       clone, result);
+}
+
+std::string InUnits(uint64_t bytes) {
+  static const char* const kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  double value = static_cast<double>(bytes);
+  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value,
+                kUnits[unit]);
+  return text;
+}
+
+// A line that is written over and over, for a person who waits.
+void ShowProgress(const CloneProgress& progress) {
+  std::string line;
+  switch (progress.stage) {
+    case CloneProgress::Stage::kAsking:
+      line = "the source makes a checkpoint";
+      break;
+    case CloneProgress::Stage::kCopying:
+      line = InUnits(progress.bytes_done) + " of " + InUnits(progress.bytes) +
+             ", " + InUnits(progress.bytes_per_second) + "/s";
+      if (progress.seconds_left > 0) {
+        line += ", " + std::to_string(progress.seconds_left) + " s left";
+      }
+      break;
+    case CloneProgress::Stage::kOpening:
+      line = "opening the copy";
+      break;
+    case CloneProgress::Stage::kProving:
+      line = "a session with the source";
+      break;
+  }
+  // Blanks over what was longer.
+  constexpr size_t kWidth = 64;
+  line.resize(std::max(line.size(), kWidth), ' ');
+  std::cerr << "\r" << line << std::flush;
+}
+
+void ClearProgress() { std::cerr << "\r" << std::string(64, ' ') << "\r"; }
+
+void PrintClone(const CloneToolOptions& options, const CloneResult& result,
+                const Status& opened, std::ostream& out) {
+  const std::string unproven =
+      opened.ok() ? result.unproven_because : opened.ToString();
+  if (options.json) {
+    nlohmann::ordered_json line = {{"replica_id", HexId(result.replica_id)},
+                                   {"source_id", HexId(result.source_id)},
+                                   {"bytes", result.bytes},
+                                   {"bytes_received", result.bytes_received},
+                                   {"opened", opened.ok()},
+                                   {"proven_equal", result.proven_equal}};
+    if (!unproven.empty()) line["unproven_because"] = unproven;
+    out << line.dump(-1, ' ', false,
+                     nlohmann::ordered_json::error_handler_t::replace)
+        << "\n";
+    return;
+  }
+  out << options.directory << " is replica " << HexId(result.replica_id)
+      << ", a copy of replica " << HexId(result.source_id) << "; "
+      << InUnits(result.bytes_received) << " of " << InUnits(result.bytes)
+      << " came over the network\n";
+  if (result.proven_equal) {
+    out << "proven equal to its source\n";
+  } else if (opened.ok()) {
+    out << "not proven equal to its source yet: " << unproven << "\n";
+  } else {
+    out << "it was not opened here, its own program opens it and its first "
+           "session proves it equal: "
+        << unproven << "\n";
+  }
+}
+
+}  // namespace
+
+int RunClone(const CloneToolOptions& options, std::ostream& out,
+             std::ostream& err) {
+  ReplicatedDBOptions replication;
+  replication.cluster_name = options.credentials.cluster;
+  CloneOptions clone;
+  clone.source = options.source;
+  clone.connections = options.connections;
+  const bool watched = !options.json && isatty(STDERR_FILENO) == 1;
+  if (watched) clone.progress = ShowProgress;
+  Status status = CheckAddress(options.source, /*or_directory=*/false);
+  if (status.ok()) {
+    status =
+        ReadClusterSecret(options.credentials, &replication.cluster_secret);
+  }
+  if (status.ok()) status = MakeCloneTransport(options, &clone.transport);
+  CloneResult result;
+  if (status.ok()) {
+    status = CopyReplica(rocksdb::Env::Default(), replication,
+                         options.directory, clone, &result);
+  }
+  if (!status.ok()) {
+    if (watched) ClearProgress();
+    err << "rocksync clone: " << status.ToString() << "\n";
+    return 2;
+  }
+  const Status opened = OpenAndProve(replication, options, clone, &result);
+  if (watched) ClearProgress();
+  PrintClone(options, result, opened, out);
+  return result.proven_equal ? 0 : 1;
+}
+
+}  // namespace rocksync
