@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   CLI::App app("Tools for replicated RocksDB databases", "rocksync");
   app.require_subcommand(1);
   app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
+  app.set_help_all_flag("--help-all", "Print the help of all commands");
 
   rocksync::DiffOptions diff_options;
   CLI::App* const diff = app.add_subcommand(

@@ -107,14 +107,19 @@ std::string Cluster::directory(size_t i) const {
 
 std::string Cluster::log(size_t i) const { return directory(i) + ".log"; }
 
-Status Cluster::Start(uint64_t sync_interval_ms) {
+std::string Cluster::page(size_t i) const {
+  return "127.0.0.1:" + std::to_string(replicas_[i].page_port);
+}
+
+Status Cluster::Start(uint64_t sync_interval_ms, bool pages) {
   sync_interval_ms_ = sync_interval_ms;
   std::vector<uint16_t> ports;
-  Status status = FindFreePorts(2 * replicas_.size(), &ports);
+  Status status = FindFreePorts(3 * replicas_.size(), &ports);
   if (!status.ok()) return status;
   for (size_t i = 0; i < replicas_.size(); ++i) {
-    replicas_[i].redis_port = ports[2 * i];
-    replicas_[i].peer_port = ports[2 * i + 1];
+    replicas_[i].redis_port = ports[3 * i];
+    replicas_[i].peer_port = ports[3 * i + 1];
+    if (pages) replicas_[i].page_port = ports[3 * i + 2];
   }
   for (Replica& replica : replicas_) {
     status = Spawn(&replica);
@@ -145,10 +150,17 @@ Status Cluster::Spawn(Replica* replica) {
                                     address(index),
                                     "--sync-interval-ms",
                                     std::to_string(sync_interval_ms_)};
+  if (replica->page_port != 0) {
+    words.push_back("--http-port");
+    words.push_back(std::to_string(replica->page_port));
+  }
   for (size_t i = 0; i < replicas_.size(); ++i) {
     if (i == index) continue;
     words.push_back("--peer");
     words.push_back(address(i));
+    if (replica->page_port == 0) continue;
+    words.push_back("--http-peer");
+    words.push_back(page(i));
   }
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

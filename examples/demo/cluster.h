@@ -28,8 +28,9 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   // Starts all replicas and waits until they answer. They sync with each other
-  // about every `sync_interval_ms`.
-  rocksdb::Status Start(uint64_t sync_interval_ms);
+  // about every `sync_interval_ms`. With `pages` each has a status page that
+  // shows the others.
+  rocksdb::Status Start(uint64_t sync_interval_ms, bool pages = false);
 
   // Starts one again that has ended, or was killed.
   rocksdb::Status StartReplica(size_t i);
@@ -43,6 +44,7 @@ class Cluster {
   size_t size() const { return replicas_.size(); }
   uint16_t redis_port(size_t i) const { return replicas_[i].redis_port; }
   std::string address(size_t i) const;    // where peers connect
+  std::string page(size_t i) const;       // host:port of the status page
   std::string directory(size_t i) const;  // of the database
   std::string log(size_t i) const;
 
@@ -51,7 +53,8 @@ class Cluster {
     std::string name;
     uint16_t redis_port = 0;
     uint16_t peer_port = 0;
-    pid_t pid = -1;  // -1: not running
+    uint16_t page_port = 0;  // 0: no page
+    pid_t pid = -1;          // -1: not running
   };
 
   rocksdb::Status Spawn(Replica* replica);

@@ -1,5 +1,7 @@
 // Three replicas of a store diverge and heal, and are proven equal.
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -50,6 +52,17 @@ Status MakeDirectory(std::string* directory) {
   return Status::OK();
 }
 
+// Whoever is there shall have the page open before anything happens.
+void WaitForReader(const std::string& page) {
+  std::fprintf(stderr, "status page: http://%s/\n", page.c_str());
+  if (!::isatty(STDIN_FILENO)) return;
+  std::fprintf(stderr, "open it, then press Enter ");
+  int c = 0;
+  do {
+    c = std::getchar();
+  } while (c != '\n' && c != EOF);
+}
+
 // The store was built beside us.
 std::string StoreProgram() {
   std::error_code error;
@@ -71,6 +84,7 @@ int main(int argc, char** argv) {
   StoryOptions options;
   bool json = false;
   bool keep = false;
+  bool page = false;
   std::string directory;
   std::string store = StoreProgram();
   app.add_option("--keys", options.keys, "Keys to load")
@@ -86,6 +100,9 @@ int main(int argc, char** argv) {
   app.add_option("--dir", directory,
                  "Where the replicas write; default: a temporary directory");
   app.add_flag("--keep", keep, "Leave the directory behind");
+  app.add_flag("--page", page,
+               "Serve a status page while the demo runs; in a terminal, wait "
+               "for Enter first");
   app.add_option("--store", store, "The program replicated_store")
       ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
@@ -97,11 +114,12 @@ int main(int argc, char** argv) {
     Progress progress(out);
     Cluster cluster(store, directory, kReplicas);
     progress.Begin("Starting three replicas");
-    status = cluster.Start(kSyncIntervalMs);
+    status = cluster.Start(kSyncIntervalMs, page);
     if (status.ok()) {
       progress.End("redis-cli -p " + std::to_string(cluster.redis_port(0)) +
                    ", " + std::to_string(cluster.redis_port(1)) + ", " +
                    std::to_string(cluster.redis_port(2)));
+      if (page) WaitForReader(cluster.page(0));
       status = TellStory(options, &cluster, &progress, &report);
     }
     if (status.ok()) PrintTable(report, out);

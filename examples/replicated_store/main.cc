@@ -5,8 +5,10 @@
 //   replicated_store --dir a --redis-port 6401 --listen 127.0.0.1:7401
 //                    --peer 127.0.0.1:7402 --certificates trial
 
+#include <chrono>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,12 +16,15 @@
 
 #include "CLI/CLI.hpp"
 #include "examples/replicated_store/commands.h"
+#include "examples/replicated_store/page_server.h"
 #include "examples/replicated_store/secret.h"
 #include "examples/replicated_store/server.h"
+#include "examples/replicated_store/traffic_history.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 #include "rocksync/filter_policy.h"
+#include "rocksync/leaf_fingerprints.h"
 #include "rocksync/options.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
@@ -40,6 +45,8 @@ struct Settings {
   uint64_t memory_mib = 64;
 
   ServerOptions redis;
+  PageOptions page;
+  int page_port = -1;  // no page
   ReplicatorOptions replicator;
   uint64_t sync_interval_ms = 1000;
   uint64_t peer_timeout_ms = 10'000;
@@ -74,6 +81,24 @@ void AddOptions(CLI::App* app, Settings* settings) {
       ->capture_default_str()
       ->check(CLI::Range(0, 65535))
       ->group("Redis protocol");
+
+  app->add_option("--http-port", settings->page_port,
+                  "Port of the status page and of /metrics; 0: any. Without "
+                  "it there is none")
+      ->check(CLI::Range(0, 65535))
+      ->group("Status page");
+  app->add_option("--http-host", settings->page.host,
+                  "Address of the status page; nobody is authenticated there")
+      ->capture_default_str()
+      ->group("Status page");
+  app->add_option("--http-name", settings->page.names,
+                  "A name of this host under which browsers may ask for the "
+                  "page, beside localhost; once for each")
+      ->group("Status page");
+  app->add_option("--http-peer", settings->page.peers,
+                  "host:port of another replica's status page, to be shown on "
+                  "this one; once for each")
+      ->group("Status page");
 
   app->add_option("--listen", settings->replicator.listen_address,
                   "host:port where peers connect; without it, only dial")
@@ -207,6 +232,20 @@ class PeerErrors {
   std::map<std::string, std::string> known_;  // by address
 };
 
+uint64_t NowMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+// "a" of "/var/lib/a/".
+std::string NameOf(const std::string& directory) {
+  std::filesystem::path path(directory);
+  if (!path.has_filename()) path = path.parent_path();
+  return path.filename().string();
+}
+
 // Everything between the start and the signal that ends it. The parts go in
 // the opposite order.
 Status Run(Settings settings, const sigset_t& signals) {
@@ -249,12 +288,33 @@ Status Run(Settings settings, const sigset_t& signals) {
   if (!status.ok()) return status;
   spdlog::info("redis-cli -h {} -p {}", settings.redis.host, server->port());
 
+  TrafficHistory traffic;
+  traffic.Add(NowMs(), replicator->stats());
+  std::unique_ptr<PageServer> page;
+  if (settings.page_port >= 0) {
+    settings.page.port = static_cast<uint16_t>(settings.page_port);
+    PageSource source;
+    source.name = NameOf(settings.directory);
+    source.stats = [&replicator] { return replicator->stats(); };
+    source.leaves = [&database](std::vector<uint32_t>* leaves) {
+      return LeafFingerprints(database.get(), leaves);
+    };
+    source.traffic = &traffic;
+    status = PageServer::Start(settings.page, source, &page);
+    if (!status.ok()) return status;
+    spdlog::info("status page: http://{}:{}/", settings.page.host,
+                 page->port());
+  }
+
   PeerErrors errors;
   const timespec second{1, 0};
   while (sigtimedwait(&signals, nullptr, &second) < 0) {
-    errors.Log(replicator->stats());
+    const ReplicationStats stats = replicator->stats();
+    errors.Log(stats);
+    traffic.Add(NowMs(), stats);
   }
   spdlog::info("stopping");
+  page.reset();
   replicator->Stop();  // ends a REPLICATION SYNC, which the server waits for
   server.reset();
   return database->Close();

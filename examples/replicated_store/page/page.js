@@ -1,0 +1,268 @@
+"use strict";
+// The status page: asks this replica and its peers' pages once a second, and
+// draws what they say. All text goes in as text, never as markup.
+
+const LEAVES = 65536;
+const KINDS = ["values", "keys", "offers", "filters", "other"];
+const HEALED_MS = 4000;  // how long a healed leaf is shown as such
+
+const at = (id) => document.getElementById(id);
+const numbers = new Intl.NumberFormat("en", { useGrouping: true });
+const count = (n) => numbers.format(n).replaceAll(",", "\u202f");
+
+function element(tag, className, ...content) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...content);
+  return made;
+}
+
+function bytes(n) {
+  for (const unit of ["B", "kB", "MB", "GB"]) {
+    if (n < 1000 || unit === "GB") return `${n < 10 && unit !== "B" ? n.toFixed(1) : Math.round(n)} ${unit}`;
+    n /= 1000;
+  }
+}
+
+function ago(ms, now) {
+  if (!ms) return "never";
+  const s = Math.max(0, Math.round((now - ms) / 1000));
+  if (s < 2) return "just now";
+  if (s < 120) return `${s} s ago`;
+  return s < 7200 ? `${Math.round(s / 60)} min ago` : `${Math.round(s / 3600)} h ago`;
+}
+
+// Replica number 0 is this page's own, number i > 0 the peer page i - 1.
+const replicas = [{ name: "this replica", base: "" }];
+
+async function ask(url) {
+  const response = await fetch(url, { signal: AbortSignal.timeout(4000) });
+  if (!response.ok) throw new Error((await response.text()).trim() || `HTTP ${response.status}`);
+  return response;
+}
+
+async function refreshStatus(replica) {
+  try {
+    replica.status = await (await ask(`${replica.base}/status.json`)).json();
+    replica.name = replica.status.name;
+    replica.error = "";
+  } catch (error) {
+    replica.status = null;
+    replica.error = error.message;
+  }
+}
+
+function nameOf(id) {
+  const known = replicas.find((r) => r.id === id);
+  return known ? known.name : id;
+}
+
+// "good", "warn" or "bad", and a word for it.
+function health(replica) {
+  if (!replica.status) return ["bad", "not reached"];
+  const stats = replica.status.stats;
+  if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
+  if (stats.paused) return ["warn", "paused"];
+  if (stats.peers.some((p) => p.last_error)) return ["warn", "a peer fails"];
+  return ["good", "fine"];
+}
+
+function card(replica) {
+  const [level, word] = health(replica);
+  const made = element("article", "card",
+    element("h3", "", element("span", "", replica.name), element("span", `state ${level}`, word)));
+  if (!replica.status) {
+    made.append(element("p", "error bad", replica.error));
+    return made;
+  }
+  const { stats, wall_clock_ms: now } = replica.status;
+  made.append(element("p", "id", stats.replica_id));
+  const list = element("dl", "");
+  const row = (name, value) => list.append(element("dt", "", name), element("dd", "", value));
+  row("Pairs and tombstones", count(stats.elements));
+  row("Sessions, failed", `${count(stats.sessions)}, ${count(stats.sessions_failed)}`);
+  row("Pairs sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
+  row("Bytes in all", bytes(stats.bytes_total));
+  if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
+  made.append(list);
+  const peers = element("ul", "peers");
+  for (const peer of stats.peers) {
+    const met = !/^0+$/.test(peer.replica_id);
+    peers.append(element("li", "",
+      element("span", "", `equal to ${met ? nameOf(peer.replica_id) : peer.address}`),
+      element("span", "number", peer.in_session ? "in session …" : ago(peer.last_proven_equal_ms, now))));
+    if (peer.last_error) peers.append(element("li", "", element("p", "error warn", peer.last_error)));
+  }
+  if (stats.peers.length) made.append(peers);
+  return made;
+}
+
+function drawReplicas() {
+  const byName = [...replicas].sort((a, b) => a.name.localeCompare(b.name));
+  at("replicas").replaceChildren(...byName.map(card));
+  at("tombstones").replaceChildren(...byName.filter((r) => r.status).map((r) => {
+    const gc = r.status.stats.tombstone_gc;
+    const why = gc.held_up_by ? nameOf(gc.held_up_by) : gc.epoch ? "nobody" : "no member list: kept for ever";
+    return element("tr", "", element("td", "", r.name), element("td", "number", count(gc.tombstones)), element("td", "", why));
+  }));
+}
+
+function drawVerdict() {
+  const verdict = at("verdict");
+  const say = (level, text) => {
+    verdict.className = `verdict ${level}`;
+    if (verdict.textContent !== text) verdict.textContent = text;
+  };
+  const lost = replicas.filter((r) => !r.status);
+  if (lost.length) return say("bad", `${lost.map((r) => r.name).join(", ")}: not reached`);
+  if (picture.differing > 0) return say("warn", "Two replicas differ; their sessions heal it");
+  const unwell = replicas.filter((r) => health(r)[0] !== "good");
+  if (unwell.length) return say("warn", unwell.map((r) => `${r.name}: ${health(r)[1]}`).join("; "));
+  say("good", replicas.length > 1 ? `All ${replicas.length} replicas are fine` : "This replica is fine");
+}
+
+// Keeps what the reader chose while names come to be known.
+function fill(select, chosen) {
+  const options = replicas.map((r) => r.name);
+  if (select.length === options.length && options.every((o, i) => select.options[i].text === o)) return;
+  const kept = select.length ? Math.max(select.selectedIndex, 0) : chosen;
+  select.replaceChildren(...options.map((o, i) => new Option(o, i)));
+  select.selectedIndex = Math.min(kept, options.length - 1);
+}
+
+// --- Leaves ------------------------------------------------------------------
+
+const picture = { left: null, right: null, pair: "", wasDifferent: new Uint8Array(LEAVES),
+                  healedAt: new Float64Array(LEAVES), differing: -1 };
+
+function colour(name) {
+  const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  return [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
+}
+
+async function refreshLeaves() {
+  const pair = [at("left").selectedIndex, at("right").selectedIndex];
+  if (replicas.length < 2 || pair.includes(-1)) return;
+  if (picture.pair !== pair.join()) {
+    picture.pair = pair.join();
+    picture.wasDifferent.fill(0);
+    picture.healedAt.fill(-HEALED_MS);
+  }
+  try {
+    const got = await Promise.all(pair.map(async (i) => {
+      const buffer = await (await ask(`${replicas[i].base}/leaves`)).arrayBuffer();
+      if (buffer.byteLength !== 4 * LEAVES) throw new Error("not a picture of leaves");
+      return new Uint32Array(buffer);
+    }));
+    if (picture.pair !== pair.join()) return;
+    [picture.left, picture.right] = got;
+    drawLeaves();
+  } catch (error) {
+    picture.differing = -1;
+    at("leaves-text").textContent = `The leaves cannot be compared now: ${error.message}`;
+  }
+}
+
+function drawLeaves() {
+  const { left, right, wasDifferent, healedAt } = picture;
+  if (!left) return;
+  const differs = colour("--differs"), healed = colour("--healed");
+  const equal = colour("--equal"), empty = colour("--empty");
+  const context = at("leaves").getContext("2d");
+  const image = context.createImageData(256, 256);
+  const now = performance.now();
+  let differing = 0;
+  for (let i = 0; i < LEAVES; ++i) {
+    let rgb;
+    if (left[i] !== right[i]) {
+      ++differing;
+      wasDifferent[i] = 1;
+      rgb = differs;
+    } else {
+      if (wasDifferent[i]) {
+        wasDifferent[i] = 0;
+        healedAt[i] = now;
+      }
+      const base = left[i] === 0 ? empty : equal;
+      const fresh = Math.max(0, 1 - (now - healedAt[i]) / HEALED_MS);
+      rgb = fresh === 0 ? base : base.map((c, k) => c + (healed[k] - c) * fresh);
+    }
+    image.data.set([rgb[0], rgb[1], rgb[2], 255], 4 * i);
+  }
+  context.putImageData(image, 0, 0);
+  picture.differing = differing;
+  const names = `${replicas[at("left").selectedIndex].name} and ${replicas[at("right").selectedIndex].name}`;
+  const text = differing === 0 ? `No leaf of ${names} differs.`
+                               : `${count(differing)} of ${count(LEAVES)} leaves of ${names} differ.`;
+  if (at("leaves-text").textContent !== text) at("leaves-text").textContent = text;
+}
+
+// --- Traffic -----------------------------------------------------------------
+
+function svg(tag, attributes, text) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function drawTraffic() {
+  const replica = replicas[Math.max(at("traffic-of").selectedIndex, 0)];
+  if (!replica || !replica.status) return;
+  const samples = replica.status.traffic.slice(-120);
+  const [left, right, top, bottom] = [56, 592, 12, 214];
+  const total = (s) => KINDS.reduce((sum, kind) => sum + s[kind], 0);
+  const peak = Math.max(1, ...samples.map(total));
+  const step = 10 ** Math.floor(Math.log10(peak));
+  const most = Math.ceil(peak / step) * step;
+  const y = (value) => bottom - (bottom - top) * value / most;
+  const parts = [0, most / 2, most].flatMap((value) => [
+    svg("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
+    svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, bytes(value))]);
+  const width = (right - left) / 120;
+  samples.forEach((sample, i) => {
+    let below = 0;
+    const x = right - (samples.length - i) * width;
+    for (const kind of KINDS) {
+      if (!sample[kind]) continue;
+      const from = y(below), to = y(below += sample[kind]);
+      parts.push(svg("rect", { class: kind, x, y: to, width: Math.max(width - 1, 1), height: from - to }));
+    }
+  });
+  parts.push(svg("text", { x: left, y: 232 }, "2 minutes ago"),
+             svg("text", { x: right, y: 232, "text-anchor": "end" }, "now"));
+  at("traffic").replaceChildren(...parts);
+  const sums = KINDS.map((kind) => [kind, samples.reduce((sum, s) => sum + s[kind], 0)]).filter(([, n]) => n);
+  at("traffic-text").textContent = sums.length
+    ? `In the last two minutes: ${sums.map(([kind, n]) => `${bytes(n)} of ${kind}`).join(", ")}.`
+    : "Nothing in the last two minutes.";
+}
+
+// --- The clock ---------------------------------------------------------------
+
+async function refresh() {
+  if (!document.hidden) {
+    await refreshStatus(replicas[0]);
+    const pages = replicas[0].status ? replicas[0].status.peer_pages : [];
+    while (replicas.length <= pages.length) {
+      const number = replicas.length - 1;
+      replicas.push({ name: pages[number], base: `/peers/${number}` });
+    }
+    await Promise.all(replicas.slice(1).map(refreshStatus));
+    for (const replica of replicas) replica.id = replica.status ? replica.status.stats.replica_id : replica.id;
+    fill(at("left"), 0);
+    fill(at("right"), 1);
+    fill(at("traffic-of"), 0);
+    await refreshLeaves();
+    drawReplicas();
+    drawVerdict();
+    drawTraffic();
+    document.documentElement.dataset.refreshed = String(Date.now());
+  }
+  setTimeout(refresh, 1000);
+}
+
+for (const id of ["left", "right"]) at(id).addEventListener("change", refreshLeaves);
+at("traffic-of").addEventListener("change", drawTraffic);
+setInterval(drawLeaves, 250);
+refresh();

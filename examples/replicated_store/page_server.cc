@@ -1,0 +1,234 @@
+#include "examples/replicated_store/page_server.h"
+
+#include <sys/socket.h>
+
+#include <charconv>
+#include <chrono>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "examples/replicated_store/page_files.h"
+#include "examples/replicated_store/page_guard.h"
+#include "httplib.h"
+#include "nlohmann/json.hpp"
+#include "rocksync/metrics.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+constexpr char kJson[] = "application/json";
+constexpr char kBytes[] = "application/octet-stream";
+
+// Of a peer's page: more than a picture of leaves has, or a status needs.
+constexpr size_t kMostPeerBytes = size_t{1} << 20;
+constexpr std::chrono::seconds kPeerTimeout(2);
+
+uint64_t NowMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+bool ParsePeer(const std::string& peer, std::string* host, int* port) {
+  const size_t colon = peer.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  *host = peer.substr(0, colon);
+  const char* const end = peer.data() + peer.size();
+  const auto [rest, error] =
+      std::from_chars(peer.data() + colon + 1, end, *port);
+  return error == std::errc() && rest == end && *port > 0 && *port < 65536;
+}
+
+// Two processes must not share the port, as they might by the default.
+void OneListenerAtATime(socket_t socket) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+}
+
+class HttpPageServer : public PageServer {
+ public:
+  HttpPageServer(const PageOptions& options, PageSource source)
+      : options_(options), source_(std::move(source)) {}
+
+  ~HttpPageServer() override {
+    server_.stop();
+    if (listener_.joinable()) listener_.join();
+  }
+
+  Status Listen() {
+    for (const std::string& peer : options_.peers) {
+      std::string host;
+      int port = 0;
+      if (!ParsePeer(peer, &host, &port)) {
+        return Status::InvalidArgument(peer, "is no host:port of a page");
+      }
+    }
+    server_.set_socket_options(OneListenerAtATime);
+    server_.set_payload_max_length(0);
+    server_.set_keep_alive_timeout(5);
+    server_.set_read_timeout(5);
+    server_.set_write_timeout(5);
+    server_.new_task_queue = [] { return new httplib::ThreadPool(4); };
+    const int port =
+        options_.port == 0 ? server_.bind_to_any_port(options_.host)
+        : server_.bind_to_port(options_.host, options_.port) ? options_.port
+                                                             : -1;
+    if (port < 0) {
+      return Status::IOError("cannot listen on " + options_.host + ":" +
+                                 std::to_string(options_.port),
+                             "choose another --http-port or --http-host");
+    }
+    port_ = static_cast<uint16_t>(port);
+    std::vector<std::string> names = options_.names;
+    names.push_back(options_.host);
+    guard_ = std::make_unique<PageGuard>(port_, names);
+    Route();
+    listener_ = std::thread([this] { server_.listen_after_bind(); });
+    return Status::OK();
+  }
+
+  uint16_t port() const override { return port_; }
+
+ private:
+  using Request = httplib::Request;
+  using Response = httplib::Response;
+
+  void Route() {
+    server_.set_pre_routing_handler(
+        [this](const Request& request, Response& response) {
+          return Admit(request, &response);
+        });
+    server_.set_default_headers(
+        {{"Cache-Control", "no-store"},
+         {"X-Content-Type-Options", "nosniff"},
+         {"Cross-Origin-Resource-Policy", "same-origin"},
+         {"Referrer-Policy", "no-referrer"},
+         {"Content-Security-Policy",
+          "default-src 'none'; script-src 'self'; style-src 'self'; "
+          "connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
+          "form-action 'none'; frame-ancestors 'none'"}});
+    ServeFile("/", kPageHtml, "text/html; charset=utf-8");
+    ServeFile("/page.css", kPageCss, "text/css; charset=utf-8");
+    ServeFile("/page.js", kPageJs, "text/javascript; charset=utf-8");
+    server_.Get("/status.json", [this](const Request&, Response& response) {
+      response.set_content(StatusText(), kJson);
+    });
+    server_.Get("/leaves", [this](const Request&, Response& response) {
+      Leaves(&response);
+    });
+    server_.Get("/metrics", [this](const Request&, Response& response) {
+      response.set_content(PrometheusText({source_.stats()}),
+                           kPrometheusContentType);
+    });
+    server_.Get(R"(/peers/(\d{1,4})/(status\.json|leaves))",
+                [this](const Request& request, Response& response) {
+                  AskPeer(std::stoul(request.matches[1]),
+                          "/" + request.matches[2].str(), &response);
+                });
+  }
+
+  httplib::Server::HandlerResponse Admit(const Request& request,
+                                         Response* response) const {
+    std::string refusal = guard_->Refusal(request.get_header_value("Host"),
+                                          request.get_header_value("Origin"));
+    if (refusal.empty() && request.method != "GET" &&
+        request.method != "HEAD") {
+      refusal = "This page is for reading only.";
+    }
+    if (refusal.empty()) return httplib::Server::HandlerResponse::Unhandled;
+    response->status = 403;
+    response->set_content(refusal + "\n", "text/plain; charset=utf-8");
+    return httplib::Server::HandlerResponse::Handled;
+  }
+
+  void ServeFile(const char* path, std::string_view file, const char* type) {
+    server_.Get(path, [file, type](const Request&, Response& response) {
+      response.set_content(file.data(), file.size(), type);
+    });
+  }
+
+  std::string StatusText() const {
+    return "{\"name\":" + Quoted(source_.name) +
+           ",\"wall_clock_ms\":" + std::to_string(NowMs()) +
+           ",\"peer_pages\":" + nlohmann::json(options_.peers).dump() +
+           ",\"traffic\":" + source_.traffic->Json() +
+           ",\"stats\":" + StatsJson(source_.stats()) + "}";
+  }
+
+  static std::string Quoted(const std::string& text) {
+    return nlohmann::json(text).dump(-1, ' ', true,
+                                     nlohmann::json::error_handler_t::replace);
+  }
+
+  void Leaves(Response* response) const {
+    std::vector<uint32_t> leaves;
+    const Status status = source_.leaves(&leaves);
+    if (!status.ok()) {
+      response->status = 503;
+      response->set_content(status.ToString() + "\n",
+                            "text/plain; charset=utf-8");
+      return;
+    }
+    std::string bytes;
+    bytes.reserve(4 * leaves.size());
+    for (const uint32_t leaf : leaves) {
+      for (int shift = 0; shift < 32; shift += 8) {
+        bytes.push_back(static_cast<char>(leaf >> shift & 0xff));
+      }
+    }
+    response->set_content(bytes, kBytes);
+  }
+
+  void AskPeer(size_t number, const std::string& path,
+               Response* response) const {
+    std::string host;
+    int port = 0;
+    if (number >= options_.peers.size() ||
+        !ParsePeer(options_.peers[number], &host, &port)) {
+      response->status = 404;
+      return;
+    }
+    httplib::Client client(host, port);
+    client.set_connection_timeout(kPeerTimeout);
+    client.set_read_timeout(kPeerTimeout);
+    std::string body;
+    const httplib::Result result =
+        client.Get(path.c_str(), [&body](const char* data, size_t size) {
+          body.append(data, size);
+          return body.size() <= kMostPeerBytes;
+        });
+    if (!result || result->status != 200) {
+      response->status = 502;
+      response->set_content(
+          "the page of " + options_.peers[number] + " does not answer\n",
+          "text/plain; charset=utf-8");
+      return;
+    }
+    // Its words, but not its word for what they are.
+    response->set_content(body, path == "/leaves" ? kBytes : kJson);
+  }
+
+  const PageOptions options_;
+  const PageSource source_;
+  std::unique_ptr<PageGuard> guard_;
+  httplib::Server server_;
+  uint16_t port_ = 0;
+  std::thread listener_;
+};
+
+}  // namespace
+
+Status PageServer::Start(const PageOptions& options, PageSource source,
+                         std::unique_ptr<PageServer>* server) {
+  auto started = std::make_unique<HttpPageServer>(options, std::move(source));
+  const Status status = started->Listen();
+  if (status.ok()) *server = std::move(started);
+  return status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,125 @@
+"""The status page in headless Chromium: it shows three replicas, where two of
+them differ, and how that heals. usage: page_browser_test.py STORE [PICTURES]
+With PICTURES, a folder, screenshots are put there."""
+
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser  # noqa: E402
+from replicas import Cluster, wait_for  # noqa: E402
+
+STORE = sys.argv[1]
+PICTURES = sys.argv[2] if len(sys.argv) > 2 else None
+
+# How many squares of the picture have a colour of the style sheet.
+SQUARES = """
+const text = getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim();
+const rgb = [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
+const data = document.getElementById("leaves").getContext("2d").getImageData(0, 0, 256, 256).data;
+let squares = 0;
+for (let i = 0; i < data.length; i += 4) squares += rgb.every((c, k) => data[i + k] === c);
+return squares;
+"""
+# What a screen reader needs: names of controls and pictures, one h1, a language.
+UNNAMED = """
+const named = (e) => e.getAttribute("aria-label") || e.getAttribute("aria-describedby") ||
+    e.getAttribute("aria-labelledby") || e.closest("label");
+return [...document.querySelectorAll("select, canvas, svg, table")].filter((e) => !named(e)).map((e) => e.id)
+    .concat(document.querySelectorAll("h1").length === 1 ? [] : ["h1"], document.documentElement.lang ? [] : ["lang"]);
+"""
+# Contrast of text and background (WCAG 2), the least over all texts shown.
+CONTRAST = """
+const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+const light = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+function back(e) {
+  for (; e; e = e.parentElement) {
+    const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length && c[3] !== 0) return c;
+  }
+  return [255, 255, 255];
+}
+let worst = [99, ""];
+for (const e of document.querySelectorAll("h1,h2,h3,p,dt,dd,li,th,td,label,footer,a,.state")) {
+  if (!e.innerText) continue;
+  const [a, b] = [light(parse(getComputedStyle(e).color)), light(back(e))];
+  const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  if (contrast < worst[0]) worst = [contrast, e.innerText.slice(0, 40)];
+}
+return worst;
+"""
+
+
+class BrowserTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(STORE, 3, page=True)
+        cls.addClassCleanup(cls.cluster.close)
+        cls.browser = Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def load(self, number, first, last):
+        pairs = "".join(f"SET key:{i} {'v' * 80}\r\n" for i in range(first, last))
+        self.cluster.redis(number, "--pipe", stdin=pairs.encode())
+
+    def keep(self, name):
+        if PICTURES:
+            self.browser.screenshot(os.path.join(PICTURES, name))
+
+    def test_the_story(self):
+        browser = self.browser
+        self.load(0, 0, 60000)
+        self.cluster.sync()
+        browser.go(f"http://{self.cluster.replicas[2].page}/")
+        browser.wait_for_text("#verdict", "All 3 replicas are fine")
+        self.assertEqual(browser.run("return document.querySelectorAll('.card').length"), 3)
+        browser.wait_for_text("#leaves-text", "No leaf of c and a differs")
+        self.assertGreater(browser.run(SQUARES, "--equal"), 30000)
+        self.assertEqual(browser.run(SQUARES, "--differs"), 0)
+
+        # Apart: writes at a that c does not have.
+        self.load(0, 60000, 75000)
+        browser.wait_for_text("#verdict", "Two replicas differ")
+        text = browser.wait_for_text("#leaves-text", r"([\d\u202f]+) of 65\u202f536 leaves of c and a differ").group(1)
+        told = int(text.replace("\u202f", ""))
+        self.assertIn(told, range(11000, 15001))
+        self.assertEqual(browser.run(SQUARES, "--differs"), told)
+        self.keep("status-page-apart.png")
+
+        # Healed before one's eyes.
+        self.cluster.sync()
+        browser.wait_for_text("#leaves-text", "No leaf of c and a differs")
+        self.assertEqual(browser.run(SQUARES, "--differs"), 0)
+        self.keep("status-page.png")
+        browser.wait_for_text("#verdict", "All 3 replicas are fine")
+        browser.wait_for_text("#traffic-text", "kB of|MB of")
+        self.assertGreater(browser.run("return document.querySelectorAll('#traffic rect').length"), 2)
+        self.assertIn("no member list", browser.text("#tombstones"))
+
+        # Another pair may be chosen.
+        browser.run("const s = document.getElementById('left'); s.selectedIndex = 1;"
+                    "s.dispatchEvent(new Event('change'));")
+        browser.wait_for_text("#leaves-text", "No leaf of a and a differs|No leaf of a and b differs")
+
+        # For everybody, in light and dark.
+        self.assertEqual(browser.run(UNNAMED), [])
+        contrast, where = browser.run(CONTRAST)
+        self.assertGreaterEqual(contrast, 4.5, where)
+        browser.emulate_dark()
+        contrast, where = browser.run(CONTRAST)
+        self.assertGreaterEqual(contrast, 4.5, f"dark: {where}")
+        wait_for("dark squares", lambda: browser.run(SQUARES, "--equal") > 30000)
+        self.keep("status-page-dark.png")
+
+        # One is gone, and said to be.
+        self.assertEqual(browser.messages(), [])
+        self.cluster.replicas[1].kill()
+        browser.wait_for_text("#verdict", "not reached")
+        browser.wait_for_text("#replicas", "does not answer")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

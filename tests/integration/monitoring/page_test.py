@@ -1,0 +1,125 @@
+"""The status page of the example store, as a program sees it.
+usage: page_test.py STORE"""
+
+import os
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from replicas import Cluster, get, wait_for  # noqa: E402
+
+STORE = sys.argv[1]
+LEAVES = 65536
+
+
+def differing(left, right):
+    return sum(left[i:i + 4] != right[i:i + 4] for i in range(0, len(left), 4))
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(STORE, 2, page=True)
+        cls.addClassCleanup(cls.cluster.close)
+        cls.a, cls.b = (f"http://{replica.page}" for replica in cls.cluster.replicas)
+
+    def leaves(self, url):
+        status, body, _ = get(url)
+        self.assertEqual(status, 200, body)
+        self.assertEqual(len(body), 4 * LEAVES)
+        return body
+
+    def test_leaves_differ_where_replicas_do_until_they_are_equal(self):
+        self.cluster.sync()
+        self.assertEqual(self.leaves(f"{self.a}/leaves"), self.leaves(f"{self.b}/leaves"))
+        for i in range(20):
+            self.cluster.redis(0, "SET", f"key {i}", "value")
+        # The page of b asks that of a.
+        of_a, of_b = self.leaves(f"{self.b}/peers/0/leaves"), self.leaves(f"{self.b}/leaves")
+        self.assertIn(differing(of_a, of_b), range(10, 21))
+        self.cluster.sync()
+        self.assertEqual(differing(self.leaves(f"{self.a}/leaves"), self.leaves(f"{self.b}/leaves")), 0)
+
+    def test_status_tells_of_replica_and_peers(self):
+        self.cluster.redis(0, "SET", "more", "value")
+        self.cluster.sync()
+        status = self.cluster.status(1)
+        self.assertEqual(status["name"], "b")
+        self.assertEqual(status["peer_pages"], [self.cluster.replicas[0].page])
+        self.assertEqual(status["stats"]["peers"][0]["address"], self.cluster.replicas[0].address)
+        self.assertEqual(status["stats"]["peers"][0]["last_error"], "")
+        self.assertGreater(status["stats"]["bytes_total"], 0)
+        traffic = wait_for("traffic", lambda: [t for t in self.cluster.status(1)["traffic"] if t["values"] > 0])
+        self.assertEqual(sorted(traffic[0]), ["filters", "keys", "ms", "offers", "other", "pairs", "values"])
+        self.assertEqual(get(f"{self.b}/peers/0/status.json")[0], 200)
+
+    def test_metrics(self):
+        status, body, headers = get(f"{self.a}/metrics")
+        self.assertEqual(status, 200)
+        self.assertIn("version=0.0.4", headers["Content-Type"])
+        self.assertIn(b"# TYPE rocksync_elements gauge\nrocksync_elements{replica=", body)
+
+    def test_files_are_there_and_use_nothing_from_elsewhere(self):
+        for path, kind in (("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
+            status, body, headers = get(self.a + path)
+            self.assertEqual(status, 200)
+            self.assertTrue(headers["Content-Type"].startswith(kind))
+            self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertNotIn(b"https://", body)
+            self.assertNotIn(b"innerHTML", body)
+
+    def test_other_host_names_are_refused(self):
+        port = self.cluster.replicas[0].page.split(":")[1]
+        for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{int(port) + 1}", "",
+                     f"127.0.0.1:{port}.evil.example"):
+            for path in ("/", "/status.json", "/leaves", "/metrics", "/peers/0/leaves", "/nothing"):
+                status, body, _ = get(self.a + path, {"Host": host})
+                self.assertEqual(status, 403, f"{host} {path}")
+                self.assertIn(b"--http-name", body)
+        for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LocalHost:{port}"):
+            self.assertEqual(get(self.a + "/", {"Host": host})[0], 200, host)
+
+    def test_other_origins_are_refused(self):
+        for origin in ("http://evil.example", "null", self.b, self.a.replace("http:", "https:")):
+            for path in ("/", "/status.json", "/leaves"):
+                self.assertEqual(get(self.a + path, {"Origin": origin})[0], 403, origin)
+        self.assertEqual(get(self.a + "/status.json", {"Origin": self.a})[0], 200)
+        self.assertNotIn("Access-Control-Allow-Origin", get(self.a + "/status.json", {"Origin": self.a})[2])
+
+    def test_nothing_can_be_written(self):
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            self.assertEqual(get(self.a + "/status.json", method=method)[0], 403, method)
+
+    def test_nonsense_is_answered(self):
+        for path in ("/peers/1/leaves", "/peers/99999/leaves", "/peers/0/metrics", "/../etc/passwd", "/%00"):
+            self.assertEqual(get(self.b + path)[0], 404, path)
+        host, port = self.cluster.replicas[0].page.split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as raw:
+            raw.sendall(b"\x16\x03\x01 no HTTP\r\n\r\n")
+            self.assertNotIn(b" 200 ", raw.recv(1000))
+        self.assertEqual(get(self.a + "/")[0], 200)
+
+    def test_a_peer_that_is_gone_is_told_as_such(self):
+        other = Cluster(STORE, 2, page=True)
+        self.addCleanup(other.close)
+        other.replicas[0].kill()
+        status, body, _ = get(f"http://{other.replicas[1].page}/peers/0/status.json")
+        self.assertEqual(status, 502)
+        self.assertIn(other.replicas[0].page.encode(), body)
+
+    def test_a_taken_port_and_a_wrong_peer_are_named(self):
+        for option, text in ((["--http-port", self.cluster.replicas[0].page.split(":")[1]], "another --http-port"),
+                             (["--http-port", "0", "--http-peer", "nowhere"], "is no host:port of a page")):
+            done = subprocess.run([STORE, "--dir", os.path.join(self.cluster.directory, "x"), "--certificates",
+                                   self.cluster.certificates, "--redis-port", "0", *option], capture_output=True,
+                                  text=True, timeout=60)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(text, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
