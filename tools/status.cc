@@ -51,6 +51,17 @@ void PrintPeers(const Json& status, std::ostream& out) {
   }
 }
 
+void PrintClones(const Json& status, std::ostream& out) {
+  for (const Json& clone : status.value("clones", Json::array())) {
+    out << "clone " << clone.value("replica_id", "") << " ("
+        << clone.value("address", "")
+        << "): " << clone.value("bytes_there", uint64_t{0}) / 1'000'000
+        << " of " << clone.value("bytes", uint64_t{0}) / 1'000'000 << " MB, "
+        << clone.value("bytes_per_second", uint64_t{0}) / 1'000'000 << " MB/s, "
+        << clone.value("seconds_left", uint64_t{0}) << " s left\n";
+  }
+}
+
 }  // namespace
 
 int RunStatus(const StatusToolOptions& options, std::ostream& out,
@@ -78,6 +89,7 @@ int RunStatus(const StatusToolOptions& options, std::ostream& out,
   }
   PrintFields("", json, out);
   PrintPeers(json, out);
+  PrintClones(json, out);
   return 0;
 }
 

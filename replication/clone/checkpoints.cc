@@ -80,12 +80,7 @@ void Checkpoints::Use::Release() {
   owner_ = nullptr;
 }
 
-Checkpoints::Checkpoints(ReplicatedDB* db, const CheckpointLimits& limits)
-    : db_(db), limits_(limits) {
-  RemoveLeftovers(db->GetEnv(), db->GetName());
-}
-
-Checkpoints::~Checkpoints() {
+void Checkpoints::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -95,14 +90,16 @@ Checkpoints::~Checkpoints() {
   for (const Held& held : held_) {
     RemoveDirectory(db_->GetEnv(), held.files->directory);
   }
+  held_.clear();
 }
 
-void Checkpoints::RemoveLeftovers(Env* env, const std::string& database) {
+void Checkpoints::RemoveLeftovers() {
+  const std::string database = db_->GetName();
   std::vector<std::string> names;
-  env->GetChildren(database, &names).PermitUncheckedError();
+  db_->GetEnv()->GetChildren(database, &names).PermitUncheckedError();
   for (const std::string& name : names) {
     if (!name.starts_with(kDirectoryPrefix)) continue;
-    RemoveDirectory(env, database + "/" + name);
+    RemoveDirectory(db_->GetEnv(), database + "/" + name);
   }
 }
 
@@ -171,6 +168,7 @@ Status Checkpoints::Get(uint64_t ticket, Use* use) {
   Status status;
   {
     const std::lock_guard lock(mutex_);
+    if (stopping_) return Status::TryAgain("the source's replicator stops");
     Held* const held = Find(ticket);
     if (held != nullptr) {
       ++held->users;

@@ -32,7 +32,7 @@ struct CheckpointLimits {
   std::chrono::milliseconds look_every{1'000};
 };
 
-// Thread-safe. `db` must outlive it.
+// Thread-safe. `db` must be there until Stop.
 class Checkpoints {
  public:
   // One checkpoint, as its users see it.
@@ -63,9 +63,16 @@ class Checkpoints {
     std::shared_ptr<Files> files_;
   };
 
-  explicit Checkpoints(ReplicatedDB* db, const CheckpointLimits& limits = {});
-  // Removes all of them. No Use may be left.
-  ~Checkpoints();
+  explicit Checkpoints(ReplicatedDB* db, const CheckpointLimits& limits = {})
+      : db_(db), limits_(limits) {}
+  ~Checkpoints() { Stop(); }
+
+  // Removes all of them; from then on the database may be gone, and Get fails.
+  // No Use may be left.
+  void Stop();
+
+  // Removes what a process that was killed has left. Before the first Get.
+  void RemoveLeftovers();
 
   // The one of this ticket, or, if there is none (any more), a new one. Busy:
   // as many as may be are in use. NoSpace: the disk has too little room.
@@ -74,9 +81,6 @@ class Checkpoints {
 
   // Nobody comes back for it: it goes once it is not in use.
   void Finish(uint64_t ticket);
-
-  // Removes what a process that was killed has left.
-  static void RemoveLeftovers(rocksdb::Env* env, const std::string& database);
 
  private:
   using Clock = std::chrono::steady_clock;

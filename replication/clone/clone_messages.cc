@@ -154,6 +154,7 @@ absl::Status ReadFiles(std::string_view message, CloneFiles* files) {
   }
   files->files.clear();
   bool has_current = false;
+  uint64_t bytes = 0;
   for (uint64_t i = 0; i < count; ++i) {
     CloneFile file;
     if (!GetFile(&message, &file)) {
@@ -162,6 +163,8 @@ absl::Status ReadFiles(std::string_view message, CloneFiles* files) {
     if (!files->files.empty() && file.name <= files->files.back().name) {
       return Wrong("the list is not in order, or has a file twice");
     }
+    bytes += file.size;
+    if (bytes > kMostCloneBytes) return Wrong("the files are too large");
     has_current = has_current || file.name == "CURRENT";
     files->files.push_back(std::move(file));
   }

@@ -29,6 +29,7 @@ namespace rocksync {
 inline constexpr size_t kCloneChunkBytes = size_t{1} << 20;
 inline constexpr uint64_t kMostCloneFiles = uint64_t{1} << 19;
 inline constexpr uint64_t kMostCloneFileBytes = uint64_t{1} << 46;
+inline constexpr uint64_t kMostCloneBytes = uint64_t{1} << 60;  // of all files
 // Hashes in one Check; a file of which more is held is checked as far as that.
 inline constexpr uint64_t kMostCloneHashes = uint64_t{1} << 17;
 

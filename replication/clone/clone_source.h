@@ -45,6 +45,11 @@ class CloneSource {
 
   std::vector<ServedClone> Served() const;
 
+  // Before the first Serve: removes what a process that was killed has left.
+  void Start() { checkpoints_.RemoveLeftovers(); }
+  // Once no Serve runs any more: after it the database may be gone.
+  void Stop() { checkpoints_.Stop(); }
+
  private:
   using Clock = std::chrono::steady_clock;
   struct Counted {

@@ -29,6 +29,7 @@ constexpr size_t kMostLeaving = 128;
 void Acceptor::Join() {
   for (Visit& visit : visits_) visit.thread.join();
   visits_.clear();
+  clones_.Stop();
 }
 
 void Acceptor::ForgetThoseOver() {

@@ -40,11 +40,15 @@ class Acceptor {
 
   ~Acceptor() { Join(); }
 
+  // Before the first Receive.
+  void Start() { clones_.Start(); }
+
   // From any thread; returns at once.
   void Receive(std::unique_ptr<Connection> connection);
 
   // Waits for the threads, which end when their connections are closed and
-  // `replica->stopping` is set. No Receive may run any more.
+  // `replica->stopping` is set. No Receive may run any more; after it the
+  // database may be gone.
   void Join();
 
  private:

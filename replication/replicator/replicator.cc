@@ -237,6 +237,7 @@ rocksdb::Status ReplicatorImpl::Begin() {
         "another replicator runs on this database",
         "stop that one first, or use it");
   }
+  acceptor_.Start();
   rocksdb::Status s = SetLimits(replica_.options.limits);
   if (s.ok() && !replica_.options.listen_address.empty()) {
     s = replica_.transport->Listen(

@@ -2,9 +2,15 @@
 
 #include "rocksync/clone.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,18 +22,72 @@
 
 #include "replication/clone/clone.h"
 #include "replication/clone/clone_directory.h"
+#include "replication/clone/clone_messages.h"
 #include "replication/store/format/clone_record.h"
 #include "rocksync/trial_certificates.h"
+#include "tests/integration/replication/clone_child.h"
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/store/index_equals_data.h"
+
+extern char** environ;
 
 namespace rocksync {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kNewId = 0xc10e;
+// A process of clone_child.cc.
+class CloneChild {
+ public:
+  explicit CloneChild(std::vector<std::string> arguments) {
+    int to_it[2];
+    int from_it[2];
+    EXPECT_EQ(pipe2(to_it, O_CLOEXEC), 0);
+    EXPECT_EQ(pipe2(from_it, O_CLOEXEC), 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to_it[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, from_it[1], STDOUT_FILENO);
+    arguments.insert(arguments.begin(), ROCKSYNC_CLONE_CHILD);
+    std::vector<char*> words;
+    for (std::string& argument : arguments) words.push_back(argument.data());
+    words.push_back(nullptr);
+    EXPECT_EQ(
+        posix_spawn(&pid_, words[0], &actions, nullptr, words.data(), environ),
+        0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(to_it[0]);
+    close(from_it[1]);
+    input_ = to_it[1];
+    output_ = fdopen(from_it[0], "r");
+  }
+  ~CloneChild() {
+    Kill();
+    close(input_);
+    std::fclose(output_);
+  }
+
+  // What it says next; empty: it has ended.
+  std::string Line() {
+    char line[256];
+    if (std::fgets(line, sizeof line, output_) == nullptr) return "";
+    std::string text = line;
+    text.pop_back();
+    return text;
+  }
+  void Kill() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int input_ = -1;
+  std::FILE* output_ = nullptr;
+};
 
 class CloneTest : public ReplicationTest {
  protected:
@@ -35,7 +95,7 @@ class CloneTest : public ReplicationTest {
     EXPECT_TRUE(IsOk(source_->Start()));
     clone_.source = source_->address();
     clone_.io_timeout = milliseconds(10'000);
-    UseCertificateOf(kNewId);
+    UseCertificateOf(kClonedId);
     replication_.cluster_name = "test";
     replication_.cluster_secret.fill(7);
   }
@@ -80,13 +140,24 @@ class CloneTest : public ReplicationTest {
 
   void ExpectEqualToSource() {
     const auto replica = OpenClone();
-    EXPECT_EQ(replica->id(), kNewId);
+    EXPECT_EQ(replica->id(), kClonedId);
     EXPECT_EQ(replica->Scan(), source_->Scan());
     EXPECT_TRUE(IsOk(replica->Start()));
     EXPECT_TRUE(IsOk(replica->replicator()->SyncNow(source_->address())));
     replica->Stop();
     replica->Close();
     EXPECT_TRUE(IndexEqualsData(Dir(), replication_.cluster_secret));
+  }
+
+  // Bytes of files that a clone has so far.
+  uint64_t BytesHeld() const {
+    uint64_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(Dir())) {
+      if (IsCloneFileName(entry.path().filename().string())) {
+        bytes += entry.file_size();
+      }
+    }
+    return bytes;
   }
 
   // Directories of checkpoints that the source holds.
@@ -112,7 +183,7 @@ TEST_F(CloneTest, IsANewReplicaProvenEqual) {
   Fill("a", 3000);
   source_->Delete("a17");
   ASSERT_TRUE(IsOk(Clone()));
-  EXPECT_EQ(result_.replica_id, kNewId);
+  EXPECT_EQ(result_.replica_id, kClonedId);
   EXPECT_EQ(result_.source_id, source_->id());
   EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
   EXPECT_GT(result_.bytes, 3'000'000u);
@@ -147,6 +218,8 @@ TEST_F(CloneTest, GoesOnWhereItWas) {
   EXPECT_GT(before, 3'000'000u);
   EXPECT_LT(before, result_.bytes);
 
+  EXPECT_EQ(Checkpoints(), 1u) << "for who comes back";
+
   // Nobody opens the part.
   ReplicatedDBOptions willing = replication_;
   willing.open_copy_as_new_replica = true;
@@ -169,6 +242,21 @@ TEST_F(CloneTest, GoesOnWhereItWas) {
   EXPECT_LE(before + result_.bytes_received,
             result_.bytes + result_.bytes / 50);
   ExpectEqualToSource();
+}
+
+TEST_F(CloneTest, WhatStopsLeavesNoCheckpoint) {
+  Fill("a", 100);
+  int calls = 0;
+  clone_.progress = [&](const CloneProgress&) { ++calls; };
+  clone_.cancelled = [&] { return Checkpoints() > 0; };
+  ReplicatorLimits limits;
+  limits.bytes_per_second = 10'000;
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(limits)));
+  EXPECT_TRUE(Clone().IsAborted());
+  EXPECT_GT(calls, 0);
+  EXPECT_EQ(Checkpoints(), 1u);
+  source_->Stop();
+  EXPECT_EQ(Checkpoints(), 0u);
 }
 
 // The source is closed and opened again in between, which makes another
@@ -204,6 +292,130 @@ TEST_F(CloneTest, GoesOnFromAnotherCheckpoint) {
   EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
   EXPECT_LT(result_.bytes_received, result_.bytes * 3 / 4);
   ExpectEqualToSource();
+}
+
+// kill -9 of the side that clones.
+TEST_F(CloneTest, GoesOnAfterItWasKilled) {
+  for (const char* prefix : {"a", "b", "c", "d", "e", "f"}) Fill(prefix, 1000);
+  ReplicatorLimits limits;
+  limits.bytes_per_second = kServedBytesPerSecond;
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(limits)));
+  CloneChild child(
+      {"clone", Dir(), directory_ + "/certificates", source_->address()});
+  ASSERT_EQ(child.Line(), "half");
+  child.Kill();
+  const uint64_t held = BytesHeld();
+  EXPECT_GT(held, 1'000'000u);
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(ReplicatorLimits())));
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_LE(held + result_.bytes_received, result_.bytes + result_.bytes / 50);
+  EXPECT_TRUE(Eventually([this] { return Checkpoints() == 0; }));
+  ExpectEqualToSource();
+}
+
+// kill -9 of the source, which comes back with another checkpoint.
+TEST_F(CloneTest, GoesOnAfterTheSourceWasKilled) {
+  for (const char* prefix : {"a", "b", "c", "d", "e", "f"}) Fill(prefix, 1000);
+  source_->Stop();
+  source_->Close();
+  const std::vector<std::string> serve = {"serve", source_->setting().directory,
+                                          directory_ + "/certificates"};
+  CloneChild child(serve);
+  clone_.source = child.Line();
+  bool killed = false;
+  clone_.progress = [&](const CloneProgress& progress) {
+    if (killed || progress.bytes == 0) return;
+    if (progress.bytes_done < progress.bytes / 2) return;
+    child.Kill();
+    killed = true;
+  };
+  const rocksdb::Status s = Clone();
+  EXPECT_FALSE(s.ok());
+  ASSERT_TRUE(killed);
+  const uint64_t held = BytesHeld();
+  EXPECT_EQ(Checkpoints(), 1u) << "what was killed leaves it";
+  CloneChild again(serve);
+  clone_.source = again.Line();
+  EXPECT_EQ(Checkpoints(), 0u) << "what comes back removes it";
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_LE(held + result_.bytes_received, result_.bytes + result_.bytes / 50);
+}
+
+TEST_F(CloneTest, SeveralFamiliesAndBlobFiles) {
+  rocksdb::ColumnFamilyOptions blobs;
+  blobs.enable_blob_files = true;
+  blobs.min_blob_size = 100;
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  ASSERT_TRUE(IsOk(source_->db()->CreateColumnFamily(blobs, "blobs", &handle)));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(IsOk(source_->db()->Put({}, handle, Numbered("b", i),
+                                        std::string(1000, 'b'))));
+    source_->Put(Numbered("a", i), "a");
+  }
+  ASSERT_TRUE(IsOk(source_->db()->Flush(rocksdb::FlushOptions(), handle)));
+  // Not flushed.
+  ASSERT_TRUE(IsOk(source_->db()->Put({}, handle, "late", "1")));
+  // All of them have to be named, and the copy stays until they are.
+  rocksdb::Status s = Clone();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "blobs"));
+  families_.push_back({"blobs", {}});
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_EQ(result_.bytes_received, 0u);
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  ReplicatedDB* raw = nullptr;
+  ASSERT_TRUE(IsOk(ReplicatedDB::Open(options_, replication_, Dir(), families_,
+                                      &handles, &raw)));
+  const std::unique_ptr<ReplicatedDB> db(raw);
+  EXPECT_EQ(db->Identity().replica_id, kClonedId);
+  std::string value;
+  EXPECT_TRUE(IsOk(db->Get({}, handles[1], "b99", &value)));
+  EXPECT_EQ(value, std::string(1000, 'b'));
+  EXPECT_TRUE(IsOk(db->Get({}, handles[1], "late", &value)));
+  EXPECT_TRUE(IsOk(db->Get({}, handles[0], "a99", &value)));
+  for (auto* one : handles) {
+    EXPECT_TRUE(IsOk(db->DestroyColumnFamilyHandle(one)));
+  }
+  EXPECT_TRUE(IsOk(source_->db()->DestroyColumnFamilyHandle(handle)));
+}
+
+// A comparator of the application's own.
+class Backwards : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return "test.Backwards"; }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    return b.compare(a);
+  }
+  bool CanKeysWithDifferentByteContentsBeEqual() const override {
+    return false;
+  }
+  void FindShortestSeparator(std::string*,
+                             const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
+TEST_F(CloneTest, AComparatorOfItsOwn) {
+  const Backwards backwards;
+  rocksdb::ColumnFamilyOptions family;
+  family.comparator = &backwards;
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  ASSERT_TRUE(IsOk(source_->db()->CreateColumnFamily(family, "back", &handle)));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(IsOk(source_->db()->Put({}, handle, Numbered("b", i), "v")));
+  }
+  families_.push_back({"back", {}});
+  rocksdb::Status s = Clone();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "test.Backwards"));
+  families_.back().options.comparator = &backwards;
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(IsOk(source_->db()->DestroyColumnFamilyHandle(handle)));
+  source_.reset();
 }
 
 TEST_F(CloneTest, TheSourceWritesMeanwhile) {
@@ -266,14 +478,14 @@ TEST_F(CloneTest, WithAMemberList) {
   EXPECT_FALSE(result_.proven_equal);
   EXPECT_NE(result_.unproven_because.find("member list"), std::string::npos)
       << result_.unproven_because;
-  ASSERT_TRUE(IsOk(source_->db()->SetMembers(2, {source_->id(), kNewId})));
+  ASSERT_TRUE(IsOk(source_->db()->SetMembers(2, {source_->id(), kClonedId})));
   ExpectEqualToSource();
 }
 
 TEST_F(CloneTest, AMemberFromTheBeginning) {
   Fill("a", 100);
   source_->Delete("a1");
-  ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id(), kNewId})));
+  ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id(), kClonedId})));
   ASSERT_TRUE(IsOk(Clone()));
   EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
   ExpectEqualToSource();
