@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Runs each command of docs/tutorial.md, as it stands there; only the ports are
+# others, so that tests may run side by side.
+# usage: tutorial_test.sh SOURCE_DIRECTORY STORE ROCKSYNC
+set -euo pipefail
+source=$1 store=$2 rocksync=$3
+work=$(mktemp -d)
+finished=0
+cleanup() {
+  local status=$? pid
+  if ((status == 0 && !finished)); then status=1; fi
+  for pid in "$work"/run/*.pid; do
+    [[ -f $pid ]] && kill -9 "$(cat "$pid")" 2>/dev/null
+  done
+  ((status == 0)) || { tail -n 40 "$work/said"; tail -n 5 "$work"/run/*.log; }
+  rm -rf "$work"
+  exit "$status"
+}
+trap cleanup EXIT
+
+# All digits but the last one, of ports below those that the system gives away.
+ports=$((1500 + RANDOM % 1600))
+{
+  echo 'set -euo pipefail'
+  sed -n '/^```sh$/,/^```$/ { /^```/d; p }' "$source/docs/tutorial.md" |
+    sed -E "s/\b740(\\$|[0-9])/@7\1/g; s/\b640(\\$|[0-9])/@6\1/g; s/\b748(\\$|[0-9])/@8\1/g" |
+    sed -E "s/@7/$ports/g; s/@6/$((ports + 1))/g; s/@8/$((ports + 2))/g"
+} >"$work/tutorial.sh"
+(($(wc -l <"$work/tutorial.sh") > 80)) || { echo "cannot read the tutorial"; exit 1; }
+
+mkdir "$work/bin" "$work/run"
+ln -s "$(realpath "$store")" "$work/bin/rocksync-store"
+ln -s "$(realpath "$rocksync")" "$work/bin/rocksync"
+cd "$work/run"
+PATH=$work/bin:$PATH timeout 180 bash -x "$work/tutorial.sh" >"$work/said" 2>&1
+finished=1
+echo ok
