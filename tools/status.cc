@@ -45,6 +45,11 @@ void PrintPeers(const Json& status, std::ostream& out) {
         << Ago(peer, now_ms) << ", " << peer.value("sessions", uint64_t{0})
         << " sessions, " << peer.value("failures", uint64_t{0}) << " failed";
     if (peer.value("in_session", false)) out << ", in session";
+    const Json stream = peer.value("stream", Json::object());
+    if (stream.value("open", uint64_t{0}) > 0) {
+      out << ", stream " << stream.value("lag_ms", uint64_t{0}) << " ms and "
+          << stream.value("lag_pairs", uint64_t{0}) << " changes behind";
+    }
     const std::string error = peer.value("last_error", "");
     if (!error.empty()) out << "; last error: " << error;
     out << "\n";

@@ -61,6 +61,21 @@ void AddSession(const SessionProgress& session, Lines* lines) {
   lines->Add("session_error", session.error);
 }
 
+void AddStream(const StreamStats& stream, Lines* lines) {
+  lines->Add("streams", stream.open);
+  lines->Add("streams_opened", stream.opened);
+  lines->Add("stream_pairs_sent", stream.pairs_sent);
+  lines->Add("stream_pairs_received", stream.pairs_received);
+  lines->Add("stream_pairs_applied", stream.pairs_applied);
+  lines->Add("stream_duplicates", stream.duplicates);
+  lines->Add("stream_bytes_sent", stream.bytes_sent);
+  lines->Add("stream_bytes_received", stream.bytes_received);
+  lines->Add("stream_gaps", stream.gaps);
+  lines->Add("stream_pairs_given_up", stream.pairs_given_up);
+  lines->Add("stream_lag_pairs", stream.lag_pairs);
+  lines->Add("stream_lag_ms", stream.lag_ms);
+}
+
 void AddGcState(const TombstoneGcStats& stats, Lines* lines) {
   lines->Add("members_epoch", stats.epoch);
   lines->Add("members", stats.members.size());
@@ -100,6 +115,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("bytes_total", stats.bytes_total);
   lines->Add("rounds", stats.rounds);
   lines->Add("paused", stats.paused);
+  AddStream(stats.stream, lines);
   AddGcState(stats.gc, lines);
   lines->Add("peers", stats.peers.size());
   for (size_t i = 0; i < stats.peers.size(); ++i) {
@@ -112,6 +128,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
     lines->Add("failures", peer.failures);
     lines->Add("last_error", peer.last_error);
     lines->Add("last_proven_equal_ms", peer.last_proven_equal_ms);
+    AddStream(peer.stream, lines);
     lines->set_prefix(prefix + "last_");
     AddSession(peer.last, lines);
     lines->set_prefix("");

@@ -113,6 +113,15 @@ void AddOptions(CLI::App* app, Settings* settings) {
       ->check(CLI::Range(0, 86'400'000))
       ->group("Replication");
 
+  app->add_flag("!--no-stream", settings->replicator.stream,
+                "Sessions only: writes are at peers after an interval, and not "
+                "at once")
+      ->group("Replication");
+  app->add_option("--zone", settings->replicator.zone,
+                  "Name of where this replica is; between two zones each write "
+                  "crosses once")
+      ->group("Replication");
+
   app->add_option("--peer-timeout-ms", settings->peer_timeout_ms,
                   "Drop a peer that is silent for this long")
       ->capture_default_str()

@@ -52,6 +52,27 @@ struct ReplicatorOptions {
   // SyncNow is called.
   std::chrono::milliseconds interval{10'000};
 
+  // Beside the sessions a stream to each peer, and from it: what is written
+  // here is at every connected peer within milliseconds. What a stream misses
+  // (a peer that was away, or is too slow) a session brings, at once. Still
+  // asynchronous, and pairs may arrive in another order than they were written
+  // in, those of one WriteBatch too. Opened by whoever dials, if both sides
+  // want streams. Without an interval there are none. A connection for each
+  // stream counts in max_accepted.
+  bool stream = true;
+  // Memory for changes that some peer has not taken yet, in all; what does not
+  // fit is left to sessions. Writers never wait for it. At least 64 KiB.
+  size_t stream_buffer_bytes = size_t{8} << 20;
+  // Where this replica is. Between two zones a stream carries each change once,
+  // within a zone everybody sends to everybody. At most 64 bytes; the name says
+  // nothing.
+  std::string zone;
+  // What travels is durable here first: one sync of the WAL for all that was
+  // written since the last. False: it is sent as it is; to measure what the
+  // sync costs. A replica whose machine loses power may then learn its own last
+  // writes from its peers.
+  bool stream_syncs = true;
+
   // How often all stored values are compared with the hashes that the index has
   // of them, at the pace of the limits. What disagrees (a flipped bit, a lost
   // index entry, a lost pair) is not offered to peers any more, and repaired
@@ -197,7 +218,8 @@ class Replicator {
   virtual rocksdb::Status ScrubNow() = 0;
 
   // While paused no new session begins here, and peers are told to come back
-  // later. A running one goes on.
+  // later. A running one goes on. Streams are closed, and opened again by
+  // Resume.
   virtual void Pause() = 0;
   virtual void Resume() = 0;
 

@@ -43,6 +43,29 @@ struct SessionProgress {
   std::string error;  // empty if none
 };
 
+// The stream to a peer and from it, or the sums of all. Pairs that a stream
+// brings or takes are not counted as those of sessions.
+struct StreamStats {
+  uint64_t open = 0;    // streams that are open now
+  uint64_t opened = 0;  // and that were opened so far
+  uint64_t pairs_sent = 0;
+  uint64_t pairs_received = 0;
+  uint64_t pairs_applied = 0;
+  uint64_t duplicates = 0;  // received and held already, or something newer
+  // As they cross the wire, TLS included, if the transport knows.
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  // How often changes were given up on their way to the peer, since it took
+  // them too slowly or they were too large for the stream, and how many.
+  // Sessions have brought them, or do so at once.
+  uint64_t gaps = 0;
+  uint64_t pairs_given_up = 0;
+  // Changes made here, or passed on, that the peer has not said it took, and
+  // how old the oldest is. Of the sums: the largest.
+  uint64_t lag_pairs = 0;
+  uint64_t lag_ms = 0;
+};
+
 // Counts run since Replicator::Start. Use replica_id as the key of a metric.
 // The address of a peer that is in the options is the one given there; a peer
 // that only dials this replica has the address that it came from, whose port is
@@ -60,6 +83,7 @@ struct PeerStats {
   // left out or not. Those are resolved once that was so with every peer.
   uint64_t digests_equal_as_of_ms = 0;
   SessionProgress last;  // the latest session, running or ended
+  StreamStats stream;
 };
 
 // The comparison of stored values with the index's hashes. corruption_found,
@@ -142,6 +166,7 @@ struct ReplicationStats {
   uint64_t bytes_total = 0;
   uint64_t rounds = 0;  // exchanges run, see SessionProgress
   bool paused = false;
+  StreamStats stream;  // of all peers, those forgotten too
   ScrubStats scrub;
   TombstoneGcStats gc;
   // In the order of the options, then others: those connected, and the 64 met

@@ -27,6 +27,23 @@ JsonObject ToJson(const SessionProgress& session) {
   return json;
 }
 
+JsonObject ToJson(const StreamStats& stream) {
+  JsonObject json;
+  json.Add("open", stream.open)
+      .Add("opened", stream.opened)
+      .Add("pairs_sent", stream.pairs_sent)
+      .Add("pairs_received", stream.pairs_received)
+      .Add("pairs_applied", stream.pairs_applied)
+      .Add("duplicates", stream.duplicates)
+      .Add("bytes_sent", stream.bytes_sent)
+      .Add("bytes_received", stream.bytes_received)
+      .Add("gaps", stream.gaps)
+      .Add("pairs_given_up", stream.pairs_given_up)
+      .Add("lag_pairs", stream.lag_pairs)
+      .Add("lag_ms", stream.lag_ms);
+  return json;
+}
+
 JsonObject ToJson(const PeerStats& peer) {
   JsonObject json;
   json.Add("address", peer.address)
@@ -39,6 +56,7 @@ JsonObject ToJson(const PeerStats& peer) {
       .Add("quarantined_there", peer.last.quarantined_there)
       .Add("last_error", peer.last_error)
       .Add("in_session", !peer.last.finished && !peer.last.peer.empty())
+      .Add("stream", ToJson(peer.stream))
       .Add("last_session", ToJson(peer.last));
   return json;
 }
@@ -102,6 +120,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("bytes_values", stats.bytes_values)
       .Add("bytes_total", stats.bytes_total)
       .Add("rounds", stats.rounds)
+      .Add("stream", ToJson(stats.stream))
       .Add("scrub", ToJson(stats.scrub))
       .Add("tombstone_gc", ToJson(stats.gc))
       .Add("peers", peers);

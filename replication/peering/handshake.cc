@@ -14,6 +14,7 @@
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "replication/store/upkeep/peer_memory.h"
+#include "replication/stream/stream_messages.h"
 
 namespace rocksync {
 namespace {
@@ -31,6 +32,7 @@ rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
   facts->past = std::move(incarnation.past);
   facts->clock = announced.reading;
   facts->gc = announced.gc;
+  facts->capabilities = replica.takes_streams() ? kTakesStreams : 0;
   for (const auto& family : StoreAccess::Families(replica.db)) {
     facts->families.push_back({family.name, family.comparator});
   }
@@ -229,6 +231,7 @@ rocksdb::Status PerformHandshake(Replica* replica, Role role,
   s = HandshakeTalk(replica, role, connection, &setup).Run(std::move(first));
   met->peer_id = setup.peer().replica_id;
   met->peer_incarnation = setup.peer().incarnation;
+  met->peer_capabilities = setup.peer().capabilities;
   met->seed = setup.seed();
   met->theirs = {setup.peer().clock, setup.peer().gc};
   if (!s.ok()) return s;

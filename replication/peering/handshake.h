@@ -20,6 +20,7 @@ namespace rocksync {
 struct Handshake {
   uint64_t peer_id = 0;
   IncarnationId peer_incarnation;
+  uint64_t peer_capabilities = 0;
   SessionSeed seed{};
   // Of the families, member list and stable time that both agreed upon.
   std::unique_ptr<ReplicaView> view;

@@ -14,6 +14,7 @@
 #include "replication/session/session.h"
 #include "replication/store/upkeep/membership.h"
 #include "replication/store/upkeep/peer_memory.h"
+#include "replication/stream/stream_messages.h"
 
 namespace rocksync {
 namespace {
@@ -142,6 +143,7 @@ rocksdb::Status Link::SetUp(std::string first) {
   if (!s.ok()) return s;
   peer_id_ = met.peer_id;
   peer_incarnation_ = met.peer_incarnation;
+  peer_takes_streams_ = (met.peer_capabilities & kTakesStreams) != 0;
   seed_ = met.seed;
   view_ = std::move(met.view);
   mine_ = std::move(met.mine);

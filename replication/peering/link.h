@@ -70,6 +70,10 @@ class Link {
   bool stale() const { return view_->stale() || !PeerIncarnationsOn(); }
 
   uint64_t peer_id() const { return peer_id_; }
+  bool peer_takes_streams() const { return peer_takes_streams_; }
+  // For a stream in place of sessions. Valid as long as this.
+  Connection* connection() const { return connection_.get(); }
+  ReplicaView* view() const { return view_.get(); }
   std::string peer_name() const { return connection_->peer_name(); }
 
  private:
@@ -105,6 +109,7 @@ class Link {
   std::chrono::steady_clock::time_point announced_{};
   uint64_t peer_id_ = 0;
   IncarnationId peer_incarnation_;
+  bool peer_takes_streams_ = false;
   SessionSeed seed_{};
 };
 

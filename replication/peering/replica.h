@@ -11,7 +11,9 @@
 #include "replication/peering/open_connections.h"
 #include "replication/peering/session_slots.h"
 #include "replication/peering/stats_board.h"
+#include "replication/peering/streams.h"
 #include "replication/peering/token_bucket.h"
+#include "replication/store/store_access.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
@@ -27,7 +29,8 @@ struct Replica {
         transport(std::move(t)),
         log(d->GetDBOptions().info_log),
         identity(d->Identity()),
-        stats(identity.replica_id, o.peers, o.progress) {}
+        stats(identity.replica_id, o.peers, o.progress),
+        streams(identity.replica_id, o.zone, StoreAccess::ChangesOf(d)) {}
 
   const ReplicatorOptions options;
   ReplicatedDB* const db;
@@ -47,6 +50,12 @@ struct Replica {
   StatsBoard stats;
   std::function<ScrubStats()> scrub_stats;  // set before threads start
   OpenConnections connections;
+  Streams streams;
+
+  // What a stream misses sessions at the interval would bring.
+  bool takes_streams() const {
+    return options.stream && options.interval.count() > 0;
+  }
 };
 
 }  // namespace rocksync

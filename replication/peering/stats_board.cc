@@ -15,6 +15,20 @@ uint64_t WallClockMs() {
           .count());
 }
 
+// Of one peer, which was known in two ways.
+void Join(const StreamStats& other, StreamStats* stream) {
+  stream->open += other.open;
+  stream->opened += other.opened;
+  stream->pairs_sent += other.pairs_sent;
+  stream->pairs_received += other.pairs_received;
+  stream->pairs_applied += other.pairs_applied;
+  stream->duplicates += other.duplicates;
+  stream->bytes_sent += other.bytes_sent;
+  stream->bytes_received += other.bytes_received;
+  stream->gaps += other.gaps;
+  stream->pairs_given_up += other.pairs_given_up;
+}
+
 SessionProgress ToProgress(const std::string& peer,
                            const SessionReport& report) {
   SessionProgress progress;
@@ -93,6 +107,52 @@ void SessionLine::Finish(const SessionReport& report,
     counted_ = report;
   }
   Tell(progress);
+}
+
+// `change` is applied to the figures of the peer and to the sums.
+template <typename Change>
+void StreamLine::Count(const Change& change) {
+  const std::lock_guard lock(board_->mutex_);
+  change(&board_->Find(peer_, replica_id_)->stats.stream);
+  change(&board_->totals_.stream);
+}
+
+StreamLine::~StreamLine() {
+  Behind(0, {});
+  Count([](StreamStats* stream) { --stream->open; });
+}
+
+void StreamLine::Sent(uint64_t pairs, uint64_t bytes) {
+  Count([=](StreamStats* stream) {
+    stream->pairs_sent += pairs;
+    stream->bytes_sent += bytes;
+  });
+}
+
+void StreamLine::Received(uint64_t bytes) {
+  Count([=](StreamStats* stream) { stream->bytes_received += bytes; });
+}
+
+void StreamLine::Took(uint64_t pairs, uint64_t applied, uint64_t duplicates) {
+  Count([=](StreamStats* stream) {
+    stream->pairs_received += pairs;
+    stream->pairs_applied += applied;
+    stream->duplicates += duplicates;
+  });
+}
+
+void StreamLine::GaveUp(uint64_t pairs) {
+  Count([=](StreamStats* stream) {
+    ++stream->gaps;
+    stream->pairs_given_up += pairs;
+  });
+}
+
+void StreamLine::Behind(uint64_t pairs, Clock::time_point since) {
+  const std::lock_guard lock(board_->mutex_);
+  StatsBoard::Entry* const entry = board_->Find(peer_, replica_id_);
+  entry->stats.stream.lag_pairs = pairs;
+  entry->behind_since = since;
 }
 
 StatsBoard::StatsBoard(uint64_t replica_id,
@@ -178,6 +238,7 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   peer->replica_id = replica_id;
   peer->sessions += known.sessions;
   peer->failures += known.failures;
+  Join(known.stream, &peer->stream);
   peer->digests_equal_as_of_ms =
       std::max(peer->digests_equal_as_of_ms, known.digests_equal_as_of_ms);
   if (known.last_proven_equal_ms > peer->last_proven_equal_ms) {
@@ -188,15 +249,35 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   }
 }
 
-std::unique_ptr<SessionLine> StatsBoard::Begin(
+StatsBoard::Entry* StatsBoard::FindConnected(
     const std::string& peer, uint64_t replica_id,
     const std::weak_ptr<const void>& connection) {
-  const std::lock_guard lock(mutex_);
   Entry* const entry = FindIncoming(peer, replica_id);
   std::erase_if(entry->connections, [&](const auto& other) {
     return other.expired() || other.lock() == connection.lock();
   });
   entry->connections.push_back(connection);
+  return entry;
+}
+
+std::unique_ptr<StreamLine> StatsBoard::BeginStream(
+    const std::string& peer, uint64_t replica_id,
+    const std::weak_ptr<const void>& connection) {
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = FindConnected(peer, replica_id, connection);
+  for (StreamStats* stream : {&entry->stats.stream, &totals_.stream}) {
+    ++stream->open;
+    ++stream->opened;
+  }
+  return std::unique_ptr<StreamLine>(
+      new StreamLine(this, entry->stats.address, replica_id));
+}
+
+std::unique_ptr<SessionLine> StatsBoard::Begin(
+    const std::string& peer, uint64_t replica_id,
+    const std::weak_ptr<const void>& connection) {
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = FindConnected(peer, replica_id, connection);
   return std::unique_ptr<SessionLine>(
       new SessionLine(this, entry->stats.address, replica_id));
 }
@@ -248,7 +329,17 @@ void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
 ReplicationStats StatsBoard::stats() const {
   const std::lock_guard lock(mutex_);
   ReplicationStats all = totals_;
-  for (const Entry& entry : peers_) all.peers.push_back(entry.stats);
+  const auto now = StreamLine::Clock::now();
+  for (const Entry& entry : peers_) {
+    StreamStats* const stream = &all.peers.emplace_back(entry.stats).stream;
+    if (stream->lag_pairs == 0) continue;
+    stream->lag_ms = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(
+            now - entry.behind_since)
+            .count());
+    all.stream.lag_pairs = std::max(all.stream.lag_pairs, stream->lag_pairs);
+    all.stream.lag_ms = std::max(all.stream.lag_ms, stream->lag_ms);
+  }
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "replication/session/session.h"
@@ -41,6 +42,35 @@ class SessionLine {
   std::chrono::steady_clock::time_point told_{};
 };
 
+// One stream's line on the board. Thread-safe.
+class StreamLine {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  ~StreamLine();
+  StreamLine(const StreamLine&) = delete;
+  StreamLine& operator=(const StreamLine&) = delete;
+
+  void Sent(uint64_t pairs, uint64_t bytes);
+  void Received(uint64_t bytes);
+  void Took(uint64_t pairs, uint64_t applied, uint64_t duplicates);
+  void GaveUp(uint64_t pairs);
+  // So many changes, the oldest made at `since`, are not taken by the peer yet.
+  void Behind(uint64_t pairs, Clock::time_point since);
+
+ private:
+  friend class StatsBoard;
+  StreamLine(StatsBoard* board, std::string peer, uint64_t replica_id)
+      : board_(board), peer_(std::move(peer)), replica_id_(replica_id) {}
+
+  template <typename Change>
+  void Count(const Change& change);
+
+  StatsBoard* const board_;
+  const std::string peer_;
+  const uint64_t replica_id_;
+};
+
 // Thread-safe. `progress` is called with no lock held. Keeps the peers of the
 // options, those that are connected, and a bounded number of others.
 class StatsBoard {
@@ -60,6 +90,11 @@ class StatsBoard {
       const std::string& peer, uint64_t replica_id,
       const std::weak_ptr<const void>& connection = {});
 
+  // A stream with a replica begins; as above.
+  std::unique_ptr<StreamLine> BeginStream(
+      const std::string& peer, uint64_t replica_id,
+      const std::weak_ptr<const void>& connection = {});
+
   // An attempt at `address` failed before a session could begin; the
   // application is told. True if the error is not the same as the last one
   // there, so worth a line in the log.
@@ -73,6 +108,7 @@ class StatsBoard {
 
  private:
   friend class SessionLine;
+  friend class StreamLine;
 
   struct Entry {
     PeerStats stats;
@@ -80,6 +116,7 @@ class StatsBoard {
     bool incoming = false;  // came to us; its address is only a name
     uint64_t used = 0;      // the later, the larger
     std::vector<std::weak_ptr<const void>> connections;
+    StreamLine::Clock::time_point behind_since{};
   };
 
   // Those neither configured nor connected that are kept.
@@ -95,6 +132,9 @@ class StatsBoard {
   Entry* Find(const std::string& address, uint64_t replica_id);
   // As Find, of a peer that came here: `peer` is where from.
   Entry* FindIncoming(const std::string& peer, uint64_t replica_id);
+  Entry* FindConnected(const std::string& peer, uint64_t replica_id,
+                       const std::weak_ptr<const void>& connection);
+
   void Count(const SessionReport& now, const SessionReport& before);
 
   const ProgressCallback progress_;

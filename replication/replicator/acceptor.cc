@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "replication/peering/admission.h"
+#include "replication/peering/stream_link.h"
+#include "replication/session/messages.h"
 
 namespace rocksync {
 namespace {
@@ -133,6 +135,13 @@ rocksdb::Status Acceptor::ServeReplica(ListedConnection connection,
       Link::Accept(replica_, std::move(connection), std::move(first), &link);
   if (!s.ok()) return s;
   while (!replica_->stopping && link->AwaitSession(&first).ok()) {
+    if (first[0] == static_cast<char>(MessageType::kStreamOpen)) {
+      const rocksdb::Status ended =
+          StreamLink(replica_, link.get(), nullptr).Run(first);
+      // How a stream ends is for who dialed it to say.
+      ended.PermitUncheckedError();
+      break;
+    }
     const SessionSlot slot = SlotFor(link->peer_id());
     const SessionResult result =
         link->RunSession(std::move(first), static_cast<bool>(slot));

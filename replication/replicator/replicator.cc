@@ -19,10 +19,12 @@
 #include "replication/replicator/acceptor.h"
 #include "replication/replicator/dialer.h"
 #include "replication/replicator/scrubber.h"
+#include "replication/replicator/stream_dialers.h"
 #include "replication/session/schedule.h"
 #include "replication/session/session.h"
 #include "replication/store/replicator_claim.h"
 #include "replication/store/store_access.h"
+#include "replication/stream/stream_messages.h"
 #include "rocksync/limits.h"
 
 namespace rocksync {
@@ -37,6 +39,8 @@ constexpr int kMostDoublings = 4;
 // Addresses that SyncNow and Verify were given beside those of the options: as
 // many connections are kept open for the next call.
 constexpr size_t kMostOtherDialers = 64;
+
+constexpr size_t kLeastStreamBuffer = size_t{64} << 10;
 
 uint64_t NowMs() {
   return static_cast<uint64_t>(
@@ -81,6 +85,12 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
   }
   if (options.max_session_bytes < kLeastSessionBytes) {
     return wrong("max_session_bytes must be at least 4 MiB");
+  }
+  if (options.stream_buffer_bytes < kLeastStreamBuffer) {
+    return wrong("stream_buffer_bytes must be at least 64 KiB");
+  }
+  if (options.zone.size() > kMostZoneBytes) {
+    return wrong("zone has more than 64 bytes");
   }
   if (options.max_accepted == 0) return wrong("max_accepted must be above 0");
   if (options.limits.max_sessions == 0) {
@@ -171,6 +181,8 @@ class ReplicatorImpl : public Replicator {
   // Sleeps until a peer is due; its number, or nullopt: look again.
   std::optional<size_t> AwaitDue();
   void NoteSession(uint64_t replica_id, const SessionResult& result);
+  // A stream with this peer has missed something.
+  void Repair(size_t peer);
   // The digests of every peer of the options were found equal, in a session
   // that began after this reading of the wall clock; and there is one. Nobody
   // holds more than is in the digests by which a quarantined pair could be
@@ -205,6 +217,7 @@ class ReplicatorImpl : public Replicator {
   std::mutex stop_;  // held while stopping
   std::thread dial_thread_;
   Scrubber scrubber_;
+  StreamDialers stream_dialers_;
   Acceptor acceptor_;  // last: its threads use the rest
 };
 
@@ -216,6 +229,7 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
       schedule_(ToScheduleOptions(options), options.peers.size(),
                 std::random_device{}(), NowMs()),
       scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
+      stream_dialers_(&replica_, [this](size_t peer) { Repair(peer); }),
       acceptor_(
           &replica_,
           [this](uint64_t id, const SessionResult& result) {
@@ -249,6 +263,8 @@ rocksdb::Status ReplicatorImpl::Begin() {
   }
   if (s.ok()) s = scrubber_.Start();
   if (!s.ok()) return s;
+  s = stream_dialers_.Start();
+  if (!s.ok()) return s;
   try {
     dial_thread_ = std::thread([this] { DialLoop(); });
   } catch (const std::system_error& e) {
@@ -276,6 +292,7 @@ void ReplicatorImpl::StopAll() {
   if (listening_.exchange(false)) replica_.transport->StopListening();
   replica_.connections.CloseAll();
   if (dial_thread_.joinable()) dial_thread_.join();
+  stream_dialers_.Join();
   acceptor_.Join();
   scrubber_.Stop();
   {
@@ -299,7 +316,10 @@ std::optional<size_t> ReplicatorImpl::AwaitDue() {
     return std::nullopt;
   }
   const std::optional<size_t> due = schedule_.Due(NowMs());
-  if (due.has_value()) return due;
+  if (due.has_value()) {
+    schedule_.Begins(*due);
+    return due;
+  }
   const std::optional<uint64_t> next = schedule_.NextDueMs();
   if (!next.has_value()) {
     changed_.wait(lock);
@@ -327,6 +347,12 @@ void ReplicatorImpl::Ended(std::optional<size_t> number,
   }
   const std::lock_guard lock(mutex_);
   schedule_.Ended(*number, ToOutcome(result), NowMs());
+  changed_.notify_all();
+}
+
+void ReplicatorImpl::Repair(size_t peer) {
+  const std::lock_guard lock(mutex_);
+  schedule_.Ask(peer, NowMs());
   changed_.notify_all();
 }
 
@@ -481,14 +507,19 @@ rocksdb::Status ReplicatorImpl::ScrubNow() {
   return s.ok() ? scrubber_.ScrubNow() : s;
 }
 
-void ReplicatorImpl::Pause() { replica_.slots.SetPaused(true); }
+void ReplicatorImpl::Pause() {
+  replica_.slots.SetPaused(true);
+  replica_.streams.Allow(false);
+}
 
 void ReplicatorImpl::Resume() {
   {
     const std::lock_guard lock(mutex_);
     replica_.slots.SetPaused(false);
   }
+  replica_.streams.Allow(true);
   changed_.notify_all();
+  stream_dialers_.Wake();
 }
 
 rocksdb::Status ReplicatorImpl::SetLimits(const ReplicatorLimits& limits) {

@@ -133,6 +133,8 @@ std::string_view MessageName(MessageType type) {
       return "Farewell";
     case MessageType::kClone:
       return "Clone";
+    case MessageType::kStreamOpen:
+      return "StreamOpen";
   }
   return "unknown message";
 }

@@ -53,8 +53,10 @@ enum class MessageType : uint8_t {
   kProof = 27,
   kFarewell = 28,
   kClone = 29,  // all messages of a clone: see clone_messages.h
+  // In place of the first session: see stream_messages.h.
+  kStreamOpen = 30,
 };
-inline constexpr uint8_t kMaxMessageType = 29;
+inline constexpr uint8_t kMaxMessageType = 30;
 
 // For messages, e.g. "Offers".
 std::string_view MessageName(MessageType type);

@@ -29,6 +29,7 @@ Schedule::Schedule(const ScheduleOptions& options, size_t peers, uint64_t seed,
 
 void Schedule::Ask(size_t peer, uint64_t now_ms) {
   peers_[peer].due_ms = now_ms;
+  peers_[peer].asked = true;
 }
 
 std::optional<size_t> Schedule::Due(uint64_t now_ms) const {
@@ -56,7 +57,9 @@ std::optional<uint64_t> Schedule::After(Peer* peer, SessionOutcome outcome,
                                         uint64_t now_ms) {
   peer->failures = outcome == SessionOutcome::kFailed ? peer->failures + 1 : 0;
   peer->busy = outcome == SessionOutcome::kBusy ? peer->busy + 1 : 0;
-  if (outcome == SessionOutcome::kExpired) return now_ms;
+  const bool again = peer->asked && outcome != SessionOutcome::kFailed &&
+                     outcome != SessionOutcome::kBusy;
+  if (outcome == SessionOutcome::kExpired || again) return now_ms;
   if (outcome == SessionOutcome::kBusy) {
     const uint64_t longest = options_.interval_ms > 0 ? options_.interval_ms
                                                       : options_.max_backoff_ms;

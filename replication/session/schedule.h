@@ -37,8 +37,11 @@ class Schedule {
   Schedule(const ScheduleOptions& options, size_t peers, uint64_t seed,
            uint64_t now_ms);
 
-  // Makes a peer due now, whatever went before.
+  // Makes a peer due now, whatever went before; again once the session that is
+  // under way is over, since its snapshot may be older than what was asked for.
   void Ask(size_t peer, uint64_t now_ms);
+  // A session with the peer begins, and serves who has asked so far.
+  void Begins(size_t peer) { peers_[peer].asked = false; }
 
   // The peer that is due, the longest overdue first; nullopt if none is.
   std::optional<size_t> Due(uint64_t now_ms) const;
@@ -58,6 +61,7 @@ class Schedule {
     std::optional<uint64_t> due_ms;
     uint32_t failures = 0;
     uint32_t busy = 0;
+    bool asked = false;
   };
 
   // Between (1 - spread) and (1 + spread) times `ms`.

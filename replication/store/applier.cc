@@ -264,7 +264,21 @@ Status Applier::Commit(Batch* batch) {
   if (!status.ok()) return status;
   quarantine_->CountRepaired(batch->repaired);
   quarantine_->CountReleased(batch->releases.size());
+  if (indexed_->changes()->attached() && indexed_->changes()->passes_on()) {
+    PassOn(*batch);
+  }
   return status;
+}
+
+// To peers that the sender does not send it to.
+void Applier::PassOn(const Batch& batch) {
+  std::vector<Change> changes;
+  for (const size_t i : batch.applied) {
+    const Pair& pair = batch.pairs[i];
+    changes.push_back({batch.FamilyOf(i).id, pair.key, pair.version,
+                       pair.tombstone, pair.value, batch.sender.replica_id});
+  }
+  indexed_->changes()->Append(changes);
 }
 
 Status Applier::ContendWith(const Family& family, const Pair& pair,

@@ -61,6 +61,7 @@ class Applier {
   rocksdb::Status ContendOne(Batch* batch, size_t i);
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status Commit(Batch* batch);
+  void PassOn(const Batch& batch);
 
   // Whether `pair` beats what is stored. May release the stored entry, which
   // then is to be written if it stays.

@@ -37,6 +37,10 @@ IndexedDB* StoreAccess::IndexedOf(ReplicatedDB* db) {
   return db->store_->indexed();
 }
 
+ChangeLog* StoreAccess::ChangesOf(ReplicatedDB* db) {
+  return db->store_->indexed()->changes();
+}
+
 std::shared_ptr<ReplicatorClaim> StoreAccess::ClaimOf(ReplicatedDB* db) {
   return db->store_->claim();
 }

@@ -1,6 +1,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "replication/session/pair_coding.h"
@@ -9,6 +12,7 @@
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
+#include "rocksdb/snapshot.h"
 #include "rocksync/limits.h"
 
 namespace rocksync {
@@ -77,6 +81,31 @@ class RocksDBView final : public ReplicaView {
   }
   void NoteOversized(uint32_t family, std::string_view key) const override {
     store_->held_back()->NoteOversized(families_->families()[family].name, key);
+  }
+  std::optional<uint32_t> OrdinalOf(uint32_t family_id) const override {
+    const Family* const family = families_->Find(family_id);
+    return family == nullptr ? std::nullopt
+                             : std::optional<uint32_t>(family->ordinal);
+  }
+  absl::Status ReadPair(uint32_t family, std::string_view key,
+                        Pair* pair) const override {
+    const IndexReader& reader = store_->indexed()->reader();
+    const Family& of = families_->families()[family];
+    // Entry and value of one moment.
+    rocksdb::DB* const db = store_->indexed()->db();
+    rocksdb::ManagedSnapshot snapshot(db);
+    StoredEntry entry;
+    rocksdb::Status status =
+        reader.Get(snapshot.snapshot(), reader.stable_time(),
+                   {PositionOf(family, key), of.id, key}, &entry);
+    if (status.ok() && entry.quarantined) status = rocksdb::Status::NotFound();
+    *pair = {family, std::string(key), entry.version, entry.tombstone, {}};
+    if (!status.ok() || entry.tombstone) return ToAbsl(status);
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot.snapshot();
+    status = db->Get(options, of.handle(),
+                     rocksdb::Slice(key.data(), key.size()), &pair->value);
+    return ToAbsl(status);
   }
   uint64_t PositionOf(uint32_t family, std::string_view key) const override {
     return store_->indexed()->reader().hasher().Position(

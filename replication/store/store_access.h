@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "replication/membership/incarnation.h"
 #include "replication/membership/tombstone_gc.h"
 #include "replication/session/storage_view.h"
@@ -17,6 +20,7 @@
 
 namespace rocksync {
 
+class ChangeLog;
 class IndexedDB;
 class Membership;
 class PeerMemory;
@@ -36,6 +40,12 @@ class ReplicaView : public StorageView {
   // The store has something else by now: TakeSnapshot would be Unavailable. The
   // two should agree anew.
   virtual bool stale() const = 0;
+  // Which of the families of the view has this id of RocksDB's; nullopt: none.
+  virtual std::optional<uint32_t> OrdinalOf(uint32_t family_id) const = 0;
+  // The pair of a key as it is now. NotFound: there is none, or none that may
+  // be shown.
+  virtual absl::Status ReadPair(uint32_t family, std::string_view key,
+                                Pair* pair) const = 0;
 };
 
 class StoreAccess {
@@ -59,6 +69,8 @@ class StoreAccess {
   static Store* StoreOf(ReplicatedDB* db) { return db->store_.get(); }
   static IndexedDB* IndexedOf(ReplicatedDB* db);
   static std::shared_ptr<ReplicatorClaim> ClaimOf(ReplicatedDB* db);
+  // Valid as long as `db`.
+  static ChangeLog* ChangesOf(ReplicatedDB* db);
 
   // ReplicatedDB::Open; for simulations without timers (Store::Start).
   static rocksdb::Status Open(

@@ -25,6 +25,7 @@
 #include "replication/store/index/index_reader.h"
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/index/stripe_locks.h"
+#include "replication/store/write/change_log.h"
 #include "replication/store/write/clock.h"
 #include "replication/store/write/counted_db.h"
 #include "replication/store/write/free_space.h"
@@ -70,6 +71,8 @@ class IndexedDB {
   const LeafDigests& digests() const { return digests_; }
   FreeSpace* space() { return &space_; }
   Lease* lease() { return &lease_; }
+  // What is committed is appended by whoever committed it.
+  ChangeLog* changes() { return &changes_; }
 
   // REQUIRES: all stripes are held. The table must stay valid as long as this.
   void ShowFamilies(const FamilyTable* families) {
@@ -144,6 +147,7 @@ class IndexedDB {
   Lease lease_;
   LeafDigests digests_;
   FreeSpace space_;
+  ChangeLog changes_;
   bool closed_ = false;
 };
 

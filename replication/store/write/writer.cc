@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "replication/store/write/batch_rewriter.h"
@@ -40,6 +42,43 @@ bool OnlyDeletes(const PlannedBatch& plan) {
       });
 }
 
+// The changes of one batch: of a key that it changes several times, at one
+// version, the last one alone. The others are no pairs that a replica may hold.
+class LastChanges {
+ public:
+  void Add(uint64_t position, const Change& change) {
+    order_.emplace_back(position, changes_.size());
+    changes_.push_back(change);
+  }
+
+  std::vector<Change> Take() {
+    std::sort(order_.begin(), order_.end());
+    std::vector<Change> last;
+    last.reserve(changes_.size());
+    for (size_t i = 0; i < order_.size(); ++i) {
+      if (!ChangedAgain(i)) last.push_back(changes_[order_[i].second]);
+    }
+    return last;
+  }
+
+ private:
+  // Those of one key have one position, and are in the order of the batch.
+  bool ChangedAgain(size_t i) const {
+    const Change& change = changes_[order_[i].second];
+    for (size_t j = i + 1; j < order_.size(); ++j) {
+      if (order_[j].first != order_[i].first) return false;
+      const Change& later = changes_[order_[j].second];
+      if (later.family_id == change.family_id && later.key == change.key) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::vector<Change> changes_;
+  std::vector<std::pair<uint64_t, size_t>> order_;  // position, number
+};
+
 }  // namespace
 
 Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
@@ -62,13 +101,18 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
     status = indexed_->space()->Check(indexed_->WallMs(), bytes,
                                       /*deletes=*/value == nullptr);
   }
-  if (!status.ok()) return status;
+  return status.ok() ? CommitOne(options, handle, *family, key, value) : status;
+}
 
+Status Writer::CommitOne(const WriteOptions& options,
+                         ColumnFamilyHandle* handle, const Family& family,
+                         const Slice& key, const Slice* value) {
   const uint64_t position =
-      indexed_->hasher().Position(family->name, key.ToStringView());
+      indexed_->hasher().Position(family.name, key.ToStringView());
   indexed_->memtable().FetchBucket(position);
   rocksdb::WriteBatch* const batch = ScratchBatch();
   StoredEntry entry;
+  Status status;
   if (value != nullptr) {
     status = batch->Put(handle, key, *value);
     const std::string_view view = value->ToStringView();
@@ -81,13 +125,22 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
 
   // The version is drawn under the lock: versions of a key and their commits
   // come in the same order.
-  StripeGuard guard(indexed_->locks(), StripeOf(position));
-  status = indexed_->DrawVersion(&entry.version);
-  if (!status.ok()) return status;
-  indexed_->PutEntry(batch, {position, family->id, key.ToStringView()}, entry);
-  indexed_->digests()->Note(position);
-  indexed_->memtable().FetchNode(position);
-  return indexed_->db()->Write(options, batch);
+  {
+    StripeGuard guard(indexed_->locks(), StripeOf(position));
+    status = indexed_->DrawVersion(&entry.version);
+    if (!status.ok()) return status;
+    indexed_->PutEntry(batch, {position, family.id, key.ToStringView()}, entry);
+    indexed_->digests()->Note(position);
+    indexed_->memtable().FetchNode(position);
+    status = indexed_->db()->Write(options, batch);
+  }
+  if (status.ok() && indexed_->changes()->attached()) {
+    const Change change{
+        family.id, key.ToStringView(), entry.version, value == nullptr,
+        value == nullptr ? std::string_view() : value->ToStringView()};
+    indexed_->changes()->Append({&change, 1});
+  }
+  return status;
 }
 
 Status Writer::WriteMany(const WriteOptions& options,
@@ -174,7 +227,17 @@ Status Writer::CommitVerbatim(const WriteOptions& options,
   for (const PlannedOperation& operation : plan.operations) {
     indexed_->memtable().FetchNode(operation.position);
   }
-  return indexed_->db()->Write(options, &written);
+  const Status status = indexed_->db()->Write(options, &written);
+  if (!status.ok() || !indexed_->changes()->attached()) return status;
+  LastChanges changes;
+  for (const PlannedOperation& operation : plan.operations) {
+    const bool put = operation.kind == PlannedOperation::Kind::kPut;
+    changes.Add(operation.position,
+                {operation.family->id, operation.key.ToStringView(), version,
+                 !put, put ? operation.value.ToStringView() : ""});
+  }
+  indexed_->changes()->Append(changes.Take());
+  return status;
 }
 
 Status Writer::CommitRewritten(const WriteOptions& options,
@@ -182,31 +245,44 @@ Status Writer::CommitRewritten(const WriteOptions& options,
                                const PlannedBatch& plan,
                                const Version& version) {
   rocksdb::WriteBatch written;
-  struct Change {
+  struct Rewritten {
     uint64_t position;
     uint32_t family_id;
     std::string key;
     StoredEntry entry;
+    std::string value;  // if it is to be logged
   };
-  std::vector<Change> changes;
+  // Who attaches itself from here on takes a snapshot after this write.
+  const bool logged = indexed_->changes()->attached();
+  std::vector<Rewritten> changes;
   BatchRewriter rewriter(
       indexed_->db(), indexed_->table(), indexed_->options(), &written,
       [&](const Family& family, std::string_view key,
           const std::string_view* value) {
-        changes.push_back({indexed_->hasher().Position(family.name, key),
-                           family.id, std::string(key),
-                           IssuedEntry(version, value)});
+        changes.push_back(
+            {indexed_->hasher().Position(family.name, key), family.id,
+             std::string(key), IssuedEntry(version, value),
+             std::string(logged && value != nullptr ? *value
+                                                    : std::string_view())});
       },
       /*skip_unknown=*/plan.has_unknown);
-  const Status status = batch.Iterate(&rewriter);
+  Status status = batch.Iterate(&rewriter);
   if (!status.ok()) return status;
-  for (const Change& change : changes) {
+  for (const Rewritten& change : changes) {
     indexed_->PutEntry(&written,
                        {change.position, change.family_id, change.key},
                        change.entry);
     indexed_->digests()->Note(change.position);
   }
-  return indexed_->db()->Write(options, &written);
+  status = indexed_->db()->Write(options, &written);
+  if (!status.ok() || !logged) return status;
+  LastChanges last;
+  for (const Rewritten& change : changes) {
+    last.Add(change.position, {change.family_id, change.key, version,
+                               change.entry.tombstone, change.value});
+  }
+  indexed_->changes()->Append(last.Take());
+  return status;
 }
 
 Status Writer::DeleteRangeInChunks(const WriteOptions& options,

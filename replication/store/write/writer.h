@@ -38,6 +38,10 @@ class Writer {
   rocksdb::Status CommitPlanned(const rocksdb::WriteOptions& options,
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);
+  rocksdb::Status CommitOne(const rocksdb::WriteOptions& options,
+                            rocksdb::ColumnFamilyHandle* handle,
+                            const Family& family, const rocksdb::Slice& key,
+                            const rocksdb::Slice* value);
   rocksdb::Status CommitVerbatim(const rocksdb::WriteOptions& options,
                                  const rocksdb::WriteBatch& batch,
                                  const PlannedBatch& plan,

@@ -90,6 +90,26 @@ TEST(ScheduleTest, TheLongestOverdueGoesFirst) {
   EXPECT_THAT(schedule.Due(100), Optional(1u));
 }
 
+TEST(ScheduleTest, WhoAsksDuringASessionGetsAnother) {
+  Schedule schedule({.interval_ms = 1000}, 1, 7, 0);
+  schedule.Ask(0, 10);
+  schedule.Begins(0);
+  schedule.Ended(0, SessionOutcome::kProven, 20);
+  EXPECT_THAT(schedule.NextDueMs(), Optional(Ge(770u)));
+  schedule.Ask(0, 30);
+  schedule.Begins(0);
+  schedule.Ask(0, 40);
+  schedule.Ended(0, SessionOutcome::kProven, 50);
+  EXPECT_THAT(schedule.NextDueMs(), Optional(50u));
+  // Nor is it forgotten if the session could not be.
+  schedule.Ask(0, 60);
+  schedule.Ended(0, SessionOutcome::kFailed, 60);
+  EXPECT_THAT(schedule.NextDueMs(), Optional(Ge(100u)));
+  schedule.Begins(0);
+  schedule.Ended(0, SessionOutcome::kProven, 200);
+  EXPECT_THAT(schedule.NextDueMs(), Optional(Ge(950u)));
+}
+
 TEST(ScheduleTest, ASeedReplays) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     Schedule a({}, 5, seed, 0);

@@ -1,0 +1,122 @@
+#include "replication/peering/streams.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replication/peering/stream_link.h"
+#include "replication/store/format/random_bits.h"
+
+namespace rocksync {
+namespace {
+
+// Without random bytes the mappings are those of an earlier start, which costs
+// no more than an unlucky one does.
+MappingSeed FreshSeed() {
+  MappingSeed seed{};
+  (void)RandomBytes(seed.data(), seed.size());
+  return seed;
+}
+
+}  // namespace
+
+rocksdb::Status GroupSync::Cover(uint64_t number,
+                                 const std::function<uint64_t()>& end,
+                                 const std::function<rocksdb::Status()>& sync) {
+  std::unique_lock lock(mutex_);
+  while (covered_ < number) {
+    if (running_) {
+      changed_.wait(lock);
+      continue;
+    }
+    running_ = true;
+    lock.unlock();
+    // Whatever is in the log by now was committed before the sync begins.
+    const uint64_t covers = end();
+    const rocksdb::Status status = sync();
+    lock.lock();
+    running_ = false;
+    if (status.ok()) covered_ = std::max(covered_, covers);
+    changed_.notify_all();
+    if (!status.ok()) return status;
+  }
+  return rocksdb::Status::OK();
+}
+
+Streams::Streams(uint64_t self, const std::string& zone, ChangeLog* log)
+    : log_(log), spread_(self, {.zone = zone}, FreshSeed()) {}
+
+bool Streams::Enter(const Neighbour& peer, bool preferred, StreamLink* link) {
+  const std::lock_guard lock(mutex_);
+  if (!allowed_) return false;
+  Entry& entry = open_[peer.id];
+  if (entry.link != nullptr) {
+    if (entry.preferred && !preferred) return false;
+    entry.link->Close();
+  }
+  entry = {link, preferred};
+  spread_.Connect(peer);
+  ++topology_number_;
+  TopologyChanged();
+  return true;
+}
+
+void Streams::Leave(uint64_t peer_id, StreamLink* link) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = open_.find(peer_id);
+  if (entry == open_.end() || entry->second.link != link) return;
+  open_.erase(entry);
+  spread_.Disconnect(peer_id);
+  ++topology_number_;
+  TopologyChanged();
+}
+
+// REQUIRES: mutex_ held.
+void Streams::TopologyChanged() {
+  // Before a session that begins behind this takes its snapshot.
+  log_->SetPassesOn(!spread_.meshed());
+  for (auto& [peer_id, entry] : open_) entry.link->Wake();
+}
+
+bool Streams::Has(uint64_t peer_id) const {
+  const std::lock_guard lock(mutex_);
+  return open_.count(peer_id) > 0;
+}
+
+void Streams::Allow(bool allowed) {
+  const std::lock_guard lock(mutex_);
+  allowed_ = allowed;
+  if (allowed) return;
+  for (auto& [peer_id, entry] : open_) entry.link->Close();
+}
+
+bool Streams::allowed() const {
+  const std::lock_guard lock(mutex_);
+  return allowed_;
+}
+
+std::vector<Neighbour> Streams::neighbours(uint64_t* number) const {
+  const std::lock_guard lock(mutex_);
+  *number = topology_number_;
+  return spread_.neighbours();
+}
+
+bool Streams::SetNeighbours(uint64_t peer_id,
+                            std::vector<Neighbour> neighbours) {
+  const std::lock_guard lock(mutex_);
+  const bool apart =
+      !spread_.SetNeighbours(peer_id, std::move(neighbours)).empty();
+  log_->SetPassesOn(!spread_.meshed());
+  return apart;
+}
+
+bool Streams::AskForMissing(uint64_t now_ms) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [peer_id, hashes] : spread_.DueGrafts(now_ms)) {
+    const auto entry = open_.find(peer_id);
+    if (entry != open_.end()) entry->second.link->AskFor(hashes);
+  }
+  const uint64_t lost = spread_.lost();
+  return std::exchange(lost_, lost) != lost;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,101 @@
+// What all streams of a replica share: which are open, which way changes go,
+// and that what travels is durable first, once for all of them.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_STREAMS_H_
+#define ROCKSYNC_REPLICATION_PEERING_STREAMS_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replication/store/write/change_log.h"
+#include "replication/stream/spread.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+class StreamLink;
+
+// One sync for all who wait: who comes while one runs waits for the next.
+// Thread-safe.
+class GroupSync {
+ public:
+  // Returns once everything up to the change `number` is durable. `end`: the
+  // number of the last change so far. `sync` makes everything durable that was
+  // there when it began. An error is that of a sync which this call began.
+  rocksdb::Status Cover(uint64_t number, const std::function<uint64_t()>& end,
+                        const std::function<rocksdb::Status()>& sync);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool running_ = false;
+  uint64_t covered_ = 0;
+};
+
+// The streams that are open: one with each peer. Thread-safe.
+class Streams {
+ public:
+  // `log` must outlive it.
+  Streams(uint64_t self, const std::string& zone, ChangeLog* log);
+
+  // `link` is a stream with this peer from now on; another one is closed.
+  // False: there is one that is to be kept, or none may begin now. Of two that
+  // the replicas dialed at once both keep the one (`preferred`) that the
+  // smaller replica id dialed.
+  bool Enter(const Neighbour& peer, bool preferred, StreamLink* link);
+  // Before `link` goes.
+  void Leave(uint64_t peer_id, StreamLink* link);
+
+  bool Has(uint64_t peer_id) const;
+
+  // While not allowed none begins; those that are open are closed.
+  void Allow(bool allowed);
+  bool allowed() const;
+
+  GroupSync* sync() { return &sync_; }
+
+  // Those whom this replica has streams with, to be told to all of them; and a
+  // number that is another one if they have changed.
+  std::vector<Neighbour> neighbours(uint64_t* number) const;
+
+  // Runs `use` with the Spread.
+  template <typename Use>
+  auto With(const Use& use) {
+    const std::lock_guard lock(mutex_);
+    return use(&spread_);
+  }
+  // What a peer says of its neighbours. True: what it should have from one that
+  // it has lost may be missing there.
+  bool SetNeighbours(uint64_t peer_id, std::vector<Neighbour> neighbours);
+
+  // Has those asked who announced what is missing for too long. True: some of
+  // it nobody can be asked for any more, so sessions have to bring it.
+  bool AskForMissing(uint64_t now_ms);
+
+ private:
+  struct Entry {
+    StreamLink* link = nullptr;
+    bool preferred = false;
+  };
+
+  void TopologyChanged();
+
+  ChangeLog* const log_;
+  mutable std::mutex mutex_;
+  bool allowed_ = true;
+  std::map<uint64_t, Entry> open_;
+  Spread spread_;
+  uint64_t lost_ = 0;             // of the Spread, as told so far
+  uint64_t topology_number_ = 1;  // of the neighbours here
+  GroupSync sync_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_STREAMS_H_

@@ -1,0 +1,250 @@
+#include "replication/stream/spread.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace rocksync {
+namespace {
+
+// Filters take whole element hashes; their own mapping mixes what there is.
+ElementHash Whole(ShortHash hash) { return {hash, 0}; }
+
+}  // namespace
+
+struct Spread::Link {
+  Link(Neighbour p, const SlidingWindowOptions& options,
+       const MappingSeed& seed)
+      : peer(std::move(p)), known(options, seed) {}
+
+  Neighbour peer;
+  std::vector<Neighbour> neighbours;  // of it, by id
+  std::set<uint64_t> lazy;            // origins
+  SlidingWindowFilter known;          // what it has
+};
+
+Spread::Spread(uint64_t self, const SpreadOptions& options,
+               const MappingSeed& seed)
+    : self_(self),
+      options_(options),
+      seed_(seed),
+      held_(options.filter, NextSeed()) {}
+
+Spread::~Spread() = default;
+
+// Each filter has a mapping of its own.
+MappingSeed Spread::NextSeed() {
+  MappingSeed seed = seed_;
+  uint64_t number = seeds_++;
+  for (size_t i = 0; i < sizeof number; ++i) {
+    seed[i] = static_cast<uint8_t>(seed[i] ^ (number & 0xff));
+    number >>= 8;
+  }
+  return seed;
+}
+
+Spread::Link* Spread::Find(uint64_t peer) const {
+  const auto link = links_.find(peer);
+  return link == links_.end() ? nullptr : link->second.get();
+}
+
+void Spread::Connect(const Neighbour& peer) {
+  links_[peer.id] = std::make_unique<Link>(peer, options_.filter, NextSeed());
+  FindMesh();
+}
+
+void Spread::Disconnect(uint64_t peer) {
+  links_.erase(peer);
+  for (auto& [hash, missing] : missing_) {
+    std::erase(missing, peer);
+  }
+  FindMesh();
+}
+
+std::vector<uint64_t> Spread::SetNeighbours(uint64_t peer,
+                                            std::vector<Neighbour> neighbours) {
+  std::vector<uint64_t> apart;
+  Link* const link = Find(peer);
+  if (link == nullptr) return apart;
+  std::sort(neighbours.begin(), neighbours.end());
+  const std::vector<Neighbour> before =
+      std::exchange(link->neighbours, std::move(neighbours));
+  for (const Neighbour& other : before) {
+    if (Find(other.id) != nullptr && !AreNeighbours(peer, other.id)) {
+      apart.push_back(other.id);
+    }
+  }
+  FindMesh();
+  return apart;
+}
+
+std::vector<Neighbour> Spread::neighbours() const {
+  std::vector<Neighbour> all;
+  for (const auto& [id, link] : links_) all.push_back(link->peer);
+  return all;
+}
+
+// As `peer` says.
+bool Spread::AreNeighbours(uint64_t peer, uint64_t other) const {
+  const Link* const link = Find(peer);
+  return link != nullptr &&
+         std::any_of(link->neighbours.begin(), link->neighbours.end(),
+                     [&](const Neighbour& n) { return n.id == other; });
+}
+
+// Every neighbour has the same neighbours as this replica, and itself as one
+// of them; all of one zone.
+void Spread::FindMesh() {
+  meshed_ = true;
+  for (const auto& [id, link] : links_) {
+    meshed_ &= link->peer.zone == options_.zone &&
+               link->neighbours.size() == links_.size();
+    for (const Neighbour& other : link->neighbours) {
+      meshed_ &= other.id == self_ || Find(other.id) != nullptr;
+    }
+  }
+}
+
+bool Spread::HasLinkTo(uint64_t peer, const std::string& zone) const {
+  const auto in_zone = [&](const Neighbour& n) { return n.zone == zone; };
+  if (peer == self_) {
+    return std::any_of(links_.begin(), links_.end(), [&](const auto& link) {
+      return in_zone(link.second->peer);
+    });
+  }
+  const Link* const link = Find(peer);
+  return link != nullptr &&
+         std::any_of(link->neighbours.begin(), link->neighbours.end(), in_zone);
+}
+
+// This replica takes a change over to `zone`, which came from `source` (null:
+// written here), a replica of its own zone.
+bool Spread::Crosses(const Link* source, const std::string& zone) const {
+  if (source == nullptr || source->peer.zone != options_.zone) return true;
+  if (HasLinkTo(source->peer.id, zone)) return false;
+  return std::none_of(source->neighbours.begin(), source->neighbours.end(),
+                      [&](const Neighbour& n) {
+                        return n.id < self_ && n.zone == options_.zone &&
+                               HasLinkTo(n.id, zone);
+                      });
+}
+
+// The neighbour in `zone` that gets what crosses.
+uint64_t Spread::FirstOf(const std::string& zone) const {
+  const auto first = std::find_if(
+      links_.begin(), links_.end(),
+      [&](const auto& link) { return link.second->peer.zone == zone; });
+  return first->first;
+}
+
+Spread::Way Spread::WayAcross(const Link& to, const Link* source) const {
+  const std::string& zone = to.peer.zone;
+  if (source != nullptr && source->peer.zone == zone) return Way::kNone;
+  if (!Crosses(source, zone)) return Way::kNone;
+  return FirstOf(zone) == to.peer.id ? Way::kPush : Way::kAnnounce;
+}
+
+Spread::Way Spread::WayWithin(const Link& to, const Link* source,
+                              const Spreading& change) const {
+  // Between zones a replica pushes to one alone.
+  const bool has_it_from_source = source != nullptr &&
+                                  source->peer.zone == options_.zone &&
+                                  AreNeighbours(source->peer.id, to.peer.id);
+  if (has_it_from_source) return Way::kNone;
+  return to.lazy.count(change.origin) > 0 ? Way::kAnnounce : Way::kPush;
+}
+
+Spread::Way Spread::WayTo(uint64_t peer, const Spreading& change,
+                          uint64_t now_ms) {
+  Link* const to = Find(peer);
+  if (to == nullptr || peer == change.source || peer == change.origin) {
+    return Way::kNone;
+  }
+  if (meshed_) return change.source == 0 ? Way::kPush : Way::kNone;
+  if (change.source == 0) held_.Insert(Whole(change.hash), now_ms);
+  // If the source has gone, nobody knows whom else it has sent it to.
+  const Link* const source = change.source == 0 ? nullptr : Find(change.source);
+  Way way = to->peer.zone == options_.zone ? WayWithin(*to, source, change)
+                                           : WayAcross(*to, source);
+  if (way == Way::kNone) return way;
+  if (to->known.MayContain(Whole(change.hash), now_ms)) return Way::kNone;
+  if (way == Way::kPush) to->known.Insert(Whole(change.hash), now_ms);
+  return way;
+}
+
+bool Spread::Arrived(const Spreading& change, bool applied, uint64_t now_ms) {
+  if (meshed_) return false;
+  Link* const from = Find(change.source);
+  if (from != nullptr) from->known.Insert(Whole(change.hash), now_ms);
+  missing_.erase(change.hash);
+  // What loses to a later version shows no other way by which it came.
+  const bool twice = !applied && held_.MayContain(Whole(change.hash), now_ms);
+  held_.Insert(Whole(change.hash), now_ms);
+  if (!twice || from == nullptr) return false;
+  from->lazy.insert(change.origin);
+  return true;
+}
+
+void Spread::OnPrune(uint64_t peer, uint64_t origin) {
+  if (Link* const link = Find(peer)) link->lazy.insert(origin);
+}
+
+void Spread::OnAnnounce(uint64_t peer, std::span<const ShortHash> hashes,
+                        uint64_t now_ms) {
+  Link* const link = Find(peer);
+  if (link == nullptr) return;
+  for (const ShortHash hash : hashes) {
+    link->known.Insert(Whole(hash), now_ms);
+    if (held_.MayContain(Whole(hash), now_ms)) continue;
+    const auto known = missing_.find(hash);
+    if (known != missing_.end()) {
+      std::erase(known->second, peer);
+      known->second.push_back(peer);
+    } else if (missing_.size() < options_.most_missing) {
+      missing_[hash] = {peer};
+      due_.emplace(now_ms + options_.graft_ms, hash);
+    } else {
+      ++lost_;
+    }
+  }
+}
+
+void Spread::OnGraft(uint64_t peer, uint64_t origin, ShortHash hash,
+                     uint64_t now_ms) {
+  Link* const link = Find(peer);
+  if (link == nullptr) return;
+  link->lazy.erase(origin);
+  link->known.Insert(Whole(hash), now_ms);
+}
+
+std::map<uint64_t, std::vector<ShortHash>> Spread::DueGrafts(uint64_t now_ms) {
+  std::map<uint64_t, std::vector<ShortHash>> grafts;
+  while (!due_.empty() && due_.begin()->first <= now_ms) {
+    const ShortHash hash = due_.begin()->second;
+    due_.erase(due_.begin());
+    const auto it = missing_.find(hash);
+    if (it == missing_.end()) continue;  // it has come
+    std::vector<uint64_t>* const announcers = &it->second;
+    if (announcers->empty()) {
+      ++lost_;
+      missing_.erase(it);
+      continue;
+    }
+    grafts[announcers->front()].push_back(hash);
+    announcers->erase(announcers->begin());
+    due_.emplace(now_ms + options_.graft_ms, hash);
+  }
+  return grafts;
+}
+
+uint64_t Spread::NextDueMs() const {
+  return due_.empty() ? std::numeric_limits<uint64_t>::max()
+                      : due_.begin()->first;
+}
+
+bool Spread::IsLazy(uint64_t peer, uint64_t origin) const {
+  const Link* const link = Find(peer);
+  return link != nullptr && link->lazy.count(origin) > 0;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,151 @@
+// Which neighbours a change goes to, so that every replica gets it soon, and
+// once. Pure: no IO, time and chance are arguments.
+//
+// Where all replicas are connected to all, whoever wrote a change sends it to
+// everybody and nobody passes it on. Elsewhere changes are passed on along a
+// tree for each origin, found as in Plumtree (Leitao, Pereira, Rodrigues:
+// Epidemic Broadcast Trees, SRDS 2007): a link begins as eager; who gets a
+// change that it holds says Prune, and from then on the link only announces
+// the changes of that origin, by short hashes; who is announced a change that
+// does not come in time says Graft to one that announced it, which sends it and
+// is eager again. Two rules save what would else have to be pruned:
+//  - nothing is passed on to who is a neighbour of the one it came from;
+//  - for each link there is a filter of what the peer is known to have: sent to
+//    it, come from it, or announced by it. If it errs a change does not go
+//    there, and the next session brings it.
+//
+// Zones: within one as above. From one to another a change is pushed over one
+// link, by the replica at which it came into the zone, which announces it over
+// its other links to there. If that has none, by the one of its neighbours in
+// the zone with a link to there that has the smallest id.
+
+#ifndef ROCKSYNC_REPLICATION_STREAM_SPREAD_H_
+#define ROCKSYNC_REPLICATION_STREAM_SPREAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sketch/element/element.h"
+#include "sketch/element/mapping.h"
+#include "sketch/window/sliding_window_filter.h"
+
+namespace rocksync {
+
+struct SpreadOptions {
+  std::string zone;  // of this replica
+  // Of each link, and of what is held here. What comes by several ways does so
+  // within seconds. An error leaves a change to the next session, which may be
+  // long in coming, so there are few.
+  SlidingWindowOptions filter{.window_ms = 4'000,
+                              .false_positive_rate = 1e-6,
+                              .max_bytes = size_t{1} << 20};
+  // How long a change may be announced before it is asked for.
+  uint64_t graft_ms = 200;
+  // Announced changes that are waited for; more are left to sessions.
+  size_t most_missing = size_t{1} << 14;
+};
+
+// A replica as its neighbours tell of it.
+struct Neighbour {
+  uint64_t id = 0;
+  std::string zone;
+  friend auto operator<=>(const Neighbour&, const Neighbour&) = default;
+};
+
+// The leading bits of a change's element hash, by which it is announced.
+using ShortHash = uint64_t;
+inline ShortHash ShortHashOf(const ElementHash& hash) { return hash.high; }
+
+// One change on its way.
+struct Spreading {
+  ShortHash hash = 0;   // of its element; not needed if meshed()
+  uint64_t origin = 0;  // who wrote it
+  uint64_t source = 0;  // the neighbour that it came from; 0: written here
+};
+
+class Spread {
+ public:
+  // `seed` must be fresh.
+  Spread(uint64_t self, const SpreadOptions& options, const MappingSeed& seed);
+  ~Spread();
+
+  // A neighbour comes; nobody is known to be connected with it yet.
+  void Connect(const Neighbour& peer);
+  // It goes.
+  void Disconnect(uint64_t peer);
+  // What `peer` says of its neighbours. Returns those of this replica's that
+  // it has lost: what it had for them may be missing there.
+  std::vector<uint64_t> SetNeighbours(uint64_t peer,
+                                      std::vector<Neighbour> neighbours);
+  // To be told to all neighbours, whenever it has changed. By id.
+  std::vector<Neighbour> neighbours() const;
+
+  // All are connected to all, and in one zone: who wrote a change sends it, and
+  // no hash is needed.
+  bool meshed() const { return meshed_; }
+
+  // What to do with a change that is committed here. Asked once for each
+  // neighbour and change.
+  enum class Way : uint8_t { kNone, kPush, kAnnounce };
+  Way WayTo(uint64_t peer, const Spreading& change, uint64_t now_ms);
+
+  // A change came from `change.source`. `applied`: it is what is stored now.
+  // True: Prune is to be said to the source, of this origin.
+  bool Arrived(const Spreading& change, bool applied, uint64_t now_ms);
+
+  // What neighbours say.
+  void OnPrune(uint64_t peer, uint64_t origin);
+  void OnAnnounce(uint64_t peer, std::span<const ShortHash> hashes,
+                  uint64_t now_ms);
+  // A change of this origin is sent to the peer.
+  void OnGraft(uint64_t peer, uint64_t origin, ShortHash hash, uint64_t now_ms);
+
+  // Changes that are missing for too long: whom to ask for them. Those of which
+  // nobody is left to be asked are given up, see lost().
+  std::map<uint64_t, std::vector<ShortHash>> DueGrafts(uint64_t now_ms);
+  // When DueGrafts is to be asked next; UINT64_MAX: not before something is
+  // announced.
+  uint64_t NextDueMs() const;
+  // Changes that were announced, and are left to sessions.
+  uint64_t lost() const { return lost_; }
+
+  // Changes of this origin go to the peer by announcement alone.
+  bool IsLazy(uint64_t peer, uint64_t origin) const;
+
+ private:
+  struct Link;
+
+  Link* Find(uint64_t peer) const;
+  bool AreNeighbours(uint64_t peer, uint64_t other) const;
+  bool HasLinkTo(uint64_t peer, const std::string& zone) const;
+  bool Crosses(const Link* source, const std::string& zone) const;
+  uint64_t FirstOf(const std::string& zone) const;
+  Way WayAcross(const Link& to, const Link* source) const;
+  Way WayWithin(const Link& to, const Link* source,
+                const Spreading& change) const;
+  void FindMesh();
+  MappingSeed NextSeed();
+
+  const uint64_t self_;
+  const SpreadOptions options_;
+  MappingSeed seed_;
+  uint64_t seeds_ = 0;
+  std::map<uint64_t, std::unique_ptr<Link>> links_;
+  bool meshed_ = true;
+  SlidingWindowFilter held_;  // what came here, or was written here
+  // Who announced what has not come, in the order in which they are asked.
+  std::map<ShortHash, std::vector<uint64_t>> missing_;
+  std::set<std::pair<uint64_t, ShortHash>> due_;  // when; maybe come by then
+  uint64_t lost_ = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STREAM_SPREAD_H_

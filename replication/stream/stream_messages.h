@@ -1,0 +1,105 @@
+// The messages of a stream as bytes. docs/protocol.md is the prose.
+//
+//   message = type (1) | body
+//
+// Encoders append; decoders take the whole body, bound every count before
+// anything is allocated, refuse what is left over, and name what is wrong.
+
+#ifndef ROCKSYNC_REPLICATION_STREAM_STREAM_MESSAGES_H_
+#define ROCKSYNC_REPLICATION_STREAM_STREAM_MESSAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/session/pair_coding.h"
+#include "replication/session/storage_view.h"
+#include "replication/stream/spread.h"
+
+namespace rocksync {
+
+// A bit of SetupFacts::capabilities: this side takes streams.
+inline constexpr uint64_t kTakesStreams = 1;
+
+// Of a connection that a StreamOpen (MessageType::kStreamOpen) has made a
+// stream.
+enum class StreamMessageType : uint8_t {
+  kChanges = 1,  // pairs, each with its value
+  kTaken = 2,    // how much of your changes was dealt with
+  kGap = 3,      // changes that I have not sent: an exact session finds them
+  kAlive = 4,    // nothing to say
+  // See spread.h:
+  kNeighbours = 5,  // those of whom I have streams
+  kPrune = 6,       // changes of these origins come to me by another way
+  kAnnounce = 7,    // changes that I have, by short hashes
+  kGraft = 8,       // send me these
+};
+
+// What a side says of itself when the stream begins.
+struct StreamOpen {
+  // The peer may have so many bytes of kChanges under way.
+  uint64_t window_bytes = 0;
+  // The connection is closed after so long a silence, in milliseconds.
+  uint64_t patience_ms = 0;
+  std::string zone;
+};
+inline constexpr size_t kMostZoneBytes = 64;
+// MessageType::kStreamOpen (1) | window | patience | zone | what later versions
+// add
+std::string EncodeStreamOpen(const StreamOpen& open);
+absl::Status DecodeStreamOpen(std::string_view message, StreamOpen* open);
+
+// Of one message of kChanges.
+inline constexpr size_t kMostChangesInMessage = 4096;
+
+// Builds messages of kChanges, one after the other.
+class ChangesEncoder {
+ public:
+  ChangesEncoder() { Clear(); }
+  ChangesEncoder(const ChangesEncoder&) = delete;
+  ChangesEncoder& operator=(const ChangesEncoder&) = delete;
+  // `value` of a tombstone: nothing.
+  void Add(uint32_t family, std::string_view key, const Version& version,
+           bool tombstone, std::string_view value);
+  size_t count() const { return count_; }
+  bool full() const { return count_ >= kMostChangesInMessage; }
+  const std::string& message() const { return message_; }
+  void Clear();
+
+ private:
+  std::string message_;
+  std::optional<PairEncoder> pairs_;
+  size_t count_ = 0;
+};
+
+// The body of kChanges. Pairs of families above `families` are refused.
+absl::Status DecodeChanges(std::string_view body, uint32_t families,
+                           std::vector<Pair>* pairs);
+
+// kTaken: bytes of messages of kChanges. kGap: changes.
+std::string EncodeStreamCount(StreamMessageType type, uint64_t count);
+absl::Status DecodeStreamCount(std::string_view body, uint64_t* count);
+
+std::string EncodeAlive();
+
+// Of one message, of any of the lists.
+inline constexpr size_t kMostListed = 4096;
+
+// Each id (8) | zone
+std::string EncodeNeighbours(const std::vector<Neighbour>& neighbours);
+absl::Status DecodeNeighbours(std::string_view body,
+                              std::vector<Neighbour>* neighbours);
+// kPrune: replica ids; kAnnounce and kGraft: short hashes; 8 bytes each.
+std::string EncodeStreamList(StreamMessageType type,
+                             std::span<const uint64_t> list);
+absl::Status DecodeStreamList(std::string_view body,
+                              std::vector<uint64_t>* list);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STREAM_STREAM_MESSAGES_H_
