@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -18,6 +17,7 @@
 #include "examples/demo/workload.h"
 #include "gtest/gtest.h"
 #include "rocksdb/db.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -32,14 +32,11 @@ constexpr uint64_t kKeys = 20'000;
 class KillTest : public ::testing::Test {
  protected:
   KillTest() {
-    std::string pattern = ::testing::TempDir() + "rocksync_kill_test_XXXXXX";
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-    cluster_ = std::make_unique<Cluster>(STORE, directory_, 2);
+    cluster_ = std::make_unique<Cluster>(STORE, directory_.path(), 2);
   }
   ~KillTest() override {
     cluster_.reset();
-    if (!HasFailure()) std::filesystem::remove_all(directory_);
+    if (HasFailure()) directory_.Keep();
   }
 
   void Do(size_t i, const std::vector<std::string>& words) {
@@ -96,7 +93,7 @@ class KillTest : public ::testing::Test {
     EXPECT_EQ(found.keys, keys);
   }
 
-  std::string directory_;
+  TemporaryDirectory directory_;
   std::unique_ptr<Cluster> cluster_;
 };
 

@@ -105,7 +105,7 @@ TEST_F(Doors, DeletedFiles) {
 }
 
 TEST_F(Doors, IngestedFiles) {
-  const std::string path = directory_ + "/ingested.sst";
+  const std::string path = directory_ / "ingested.sst";
   const rocksdb::Options options;
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
   ASSERT_TRUE(IsOk(writer.Open(path)));

@@ -202,7 +202,7 @@ TEST_F(Identity, ARefusalWithoutTheSecretIsReportedAndForgotten) {
 class RolledBack : public ReplicationTest {
  protected:
   RolledBack() : a_(NewReplica("a")), b_(NewReplica("b")) {
-    const std::string backup = directory_ + "/backup";
+    const std::string backup = directory_ / "backup";
     b_->Put("k", "old");
     b_->Close();
     std::filesystem::copy(b_->setting().directory, backup,

@@ -1,8 +1,5 @@
 #include "tests/integration/replication/replica_fixture.h"
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -10,12 +7,6 @@
 
 namespace rocksync {
 namespace {
-
-std::string MakeScratch() {
-  std::string pattern =
-      (std::filesystem::temp_directory_path() / "rocksync-XXXXXX").string();
-  return ::mkdtemp(pattern.data());
-}
 
 bool IsTaken(const rocksdb::Status& listening) {
   return listening.ToString().find("already in use") != std::string::npos;
@@ -112,17 +103,10 @@ Contents TestReplica::Scan() {
   return contents;
 }
 
-ReplicationTest::ReplicationTest() : directory_(MakeScratch()) {}
-
-ReplicationTest::~ReplicationTest() {
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
-}
-
 TestReplica::Setting ReplicationTest::SettingOf(const std::string& name) const {
   TestReplica::Setting setting;
-  setting.directory = directory_ + "/" + name;
-  setting.certificates = directory_ + "/certificates";
+  setting.directory = directory_ / name;
+  setting.certificates = directory_ / "certificates";
   return setting;
 }
 

@@ -16,6 +16,7 @@
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 
@@ -79,14 +80,11 @@ class TestReplica {
 // A cluster of replicas that are opened and started.
 class ReplicationTest : public ::testing::Test {
  protected:
-  ReplicationTest();
-  ~ReplicationTest() override;
-
   TestReplica::Setting SettingOf(const std::string& name) const;
   // Opened, not started.
   std::unique_ptr<TestReplica> NewReplica(const std::string& name);
 
-  const std::string directory_;
+  const TemporaryDirectory directory_;
 };
 
 inline std::string Numbered(const char* prefix, int i) {

@@ -387,7 +387,7 @@ TEST_F(TombstoneGc, WhoAcknowledgedMoreThanItKnowsOpensAsANewReplica) {
   Meet(kept, back);
   // As a kill would leave it. RocksDB may still take away what its opening has
   // replaced.
-  const fs::path image = directory_ + "/image";
+  const fs::path image = directory_ / "image";
   fs::create_directory(image);
   for (const auto& file : fs::directory_iterator(setting.directory)) {
     if (file.path().filename() == "LOCK") continue;

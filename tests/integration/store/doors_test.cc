@@ -68,7 +68,7 @@ class DoorsTest : public StoreTest {
 
   std::string SstFile(const std::vector<std::string>& keys,
                       const std::string& value) {
-    const std::string path = root_ + "/" + std::to_string(++files_) + ".sst";
+    const std::string path = root_ / std::to_string(++files_) + ".sst";
     rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
     EXPECT_ROCKS_OK(writer.Open(path));
     for (const std::string& key : keys) EXPECT_ROCKS_OK(writer.Put(key, value));

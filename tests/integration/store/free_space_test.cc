@@ -125,7 +125,7 @@ class FullDiskTest : public FreeSpaceTest {
  protected:
   void SetUp() override {
     StoreTest::SetUp();
-    const std::string disk = root_ + "/disk";
+    const std::string disk = root_ / "disk";
     std::filesystem::create_directory(disk);
     mounted_ =
         mount("none", disk.c_str(), "tmpfs", 0, "size=96m,mode=700") == 0;
@@ -140,12 +140,12 @@ class FullDiskTest : public FreeSpaceTest {
   }
   void TearDown() override {
     db_.reset();
-    if (mounted_) umount2((root_ + "/disk").c_str(), MNT_DETACH);
+    if (mounted_) umount2((root_ / "disk").c_str(), MNT_DETACH);
     StoreTest::TearDown();
   }
 
   static constexpr const char* kName = "disk/db";
-  std::string Filler() const { return root_ + "/disk/filler"; }
+  std::string Filler() const { return root_ / "disk/filler"; }
 
   // Takes up the disk to the last byte, or gives it back.
   void Fill() {

@@ -188,9 +188,9 @@ TEST_F(LostIndexTest, WithoutCurrentNothingIsBegun) {
   ASSERT_ROCKS_OK(db_->Flush({}));
   ASSERT_ROCKS_OK(db_->Close());
   db_.reset();
-  fs::rename(Dir() + "/CURRENT", root_ + "/CURRENT");
+  fs::rename(Dir() + "/CURRENT", root_ / "CURRENT");
   ExpectRefused("db", "CURRENT");
-  fs::rename(root_ + "/CURRENT", Dir() + "/CURRENT");
+  fs::rename(root_ / "CURRENT", Dir() + "/CURRENT");
   ASSERT_ROCKS_OK(Open());
   EXPECT_EQ(Get("key7"), "v");
 }

@@ -370,7 +370,7 @@ TEST_P(AllBlobsLostTest, EndsNoAdoption) {
 TEST_F(AdoptedBlobsTest, AFileThatIsBackEndsTheSuspicion) {
   PlainWithBlobs([this](rocksdb::DB* db) { PutInTwoFiles(db); });
   const std::filesystem::path blob = Blobs().front();
-  const std::filesystem::path aside = root_ + "/aside";
+  const std::filesystem::path aside = root_ / "aside";
   std::filesystem::rename(blob, aside);
   OpenWithView();
   ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));

@@ -1,7 +1,5 @@
 // The store on RocksDB keeps the contract of every StorageView.
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "replication/store/store_access.h"
 #include "rocksync/replicated_db.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/replication/session/storage_view_contract.h"
 
 namespace rocksync {
@@ -16,16 +15,10 @@ namespace {
 
 class RocksDBFixture {
  public:
-  RocksDBFixture() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "rocksync_view_XXXXXX");
-    root_ = mkdtemp(pattern.data());
-    Open();
-  }
+  RocksDBFixture() { Open(); }
   ~RocksDBFixture() {
     view_.reset();
     db_.reset();
-    std::filesystem::remove_all(root_);
   }
 
   StorageView* view() { return view_.get(); }
@@ -59,7 +52,7 @@ class RocksDBFixture {
 
  private:
   std::string Directory() const {
-    return root_ + "/" + std::to_string(incarnations_);
+    return root_ / std::to_string(incarnations_);
   }
 
   void Open() {
@@ -84,7 +77,7 @@ class RocksDBFixture {
     return (*entry)->version;
   }
 
-  std::string root_;
+  const TemporaryDirectory root_;
   int incarnations_ = 0;
   std::unique_ptr<ReplicatedDB> db_;
   std::unique_ptr<StorageView> view_;

@@ -21,6 +21,7 @@
 #include "rocksync/replicated_db.h"
 #include "tests/integration/store/index_equals_data.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 
@@ -38,22 +39,13 @@ namespace rocksync {
 class StoreTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "rocksync_store_XXXXXX");
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     replication_.cluster_secret.fill(7);
     replication_.cluster_name = "test";
     options_.create_if_missing = true;
   }
-  void TearDown() override {
-    db_.reset();
-    std::filesystem::remove_all(root_);
-  }
+  void TearDown() override { db_.reset(); }
 
-  std::string Dir(const std::string& name = "db") const {
-    return root_ + "/" + name;
-  }
+  std::string Dir(const std::string& name = "db") const { return root_ / name; }
 
   // What a kill would leave of the open database `name` at this moment, as
   // `image`. RocksDB still takes away files that its opening has replaced; such
@@ -155,7 +147,7 @@ class StoreTest : public ::testing::Test {
   // The latest reading of the clock that is durable.
   uint64_t Clock() { return StoreAccess::IncarnationOf(db_.get()).clock; }
 
-  std::string root_;
+  const TemporaryDirectory root_;
   rocksdb::Options options_;
   ReplicatedDBOptions replication_;
   std::unique_ptr<ReplicatedDB> db_;

@@ -20,6 +20,7 @@
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
 #include "tools/id.h"
@@ -46,11 +47,8 @@ class OfflineCommandsTest : public testing::Test {
  protected:
   void SetUp() override {
     before_ = fs::current_path();
-    std::string pattern = fs::temp_directory_path() / "rocksync_offline_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-    fs::permissions(root_, fs::perms::all);
-    fs::current_path(root_);
+    fs::permissions(root_.path(), fs::perms::all);
+    fs::current_path(root_.path());
     std::ofstream("secret", std::ios::binary) << std::string(32, '\7');
     std::ofstream("other-secret", std::ios::binary) << std::string(32, '\10');
     std::ofstream("hex-secret", std::ios::binary) << std::string(64, 'a');
@@ -63,7 +61,6 @@ class OfflineCommandsTest : public testing::Test {
   void TearDown() override {
     db_.reset();
     fs::current_path(before_);
-    fs::remove_all(root_);
   }
 
   static testing::AssertionResult Ok(const rocksdb::Status& status) {
@@ -175,7 +172,7 @@ class OfflineCommandsTest : public testing::Test {
   }
 
   std::string before_;
-  std::string root_;
+  const TemporaryDirectory root_;
   std::string id_;
   std::unique_ptr<ReplicatedDB> db_;
   std::ostringstream out_;
@@ -355,7 +352,7 @@ TEST_F(OfflineCommandsTest, OneDirectoryTwiceIsNoComparison) {
   Close();
   EXPECT_EQ(Diff("db", "db/"), kDiffError);
   EXPECT_THAT(err_.str(), HasSubstr("both arguments are one directory"));
-  EXPECT_EQ(Verify("db", root_ + "/db"), kVerifyError);
+  EXPECT_EQ(Verify("db", root_ / "db"), kVerifyError);
   EXPECT_THAT(err_.str(), HasSubstr("both arguments are one directory"));
   fs::create_directory_symlink("db", "link");
   EXPECT_EQ(Rescue("db", "link"), kRescueError);
@@ -387,7 +384,7 @@ TEST_F(OfflineCommandsTest, WhatToWriteForALogElsewhereIsPrinted) {
   Close();
   rocksdb::Options options;
   options.create_if_missing = true;
-  options.wal_dir = root_ + "/log";
+  options.wal_dir = root_ / "log";
   rocksdb::DB* raw = nullptr;
   ASSERT_TRUE(Ok(OpenPlain(options, "far", &raw)));
   ASSERT_TRUE(Ok(raw->Put({}, "k", "v")));

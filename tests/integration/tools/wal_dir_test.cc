@@ -18,6 +18,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replicated_db.h"
+#include "tests/support/temporary_directory.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
 #include "tools/id.h"
@@ -37,14 +38,11 @@ constexpr int kPairs = 50;
 class WalDirTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = fs::temp_directory_path() / "rocksync_wal_dir_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     replication_.cluster_name = "test";
     replication_.cluster_secret.fill(7);
     options_.create_if_missing = true;
     options_.wal_dir = Path("log");
-    std::ofstream(root_ + "/secret", std::ios::binary) << std::string(32, '\7');
+    std::ofstream(root_ / "secret", std::ios::binary) << std::string(32, '\7');
     ASSERT_TRUE(Ok(Open("db")));
     rocksdb::WriteOptions synced;
     synced.sync = true;
@@ -52,16 +50,13 @@ class WalDirTest : public testing::Test {
       ASSERT_TRUE(Ok(db_->Put(synced, "k" + std::to_string(i), "v")));
     }
   }
-  void TearDown() override {
-    db_.reset();
-    fs::remove_all(root_);
-  }
+  void TearDown() override { db_.reset(); }
 
   static testing::AssertionResult Ok(const rocksdb::Status& status) {
     return status.ok() ? testing::AssertionSuccess()
                        : testing::AssertionFailure() << status.ToString();
   }
-  std::string Path(const std::string& name) const { return root_ + "/" + name; }
+  std::string Path(const std::string& name) const { return root_ / name; }
 
   rocksdb::Status Open(const std::string& name) {
     db_.reset();
@@ -105,7 +100,7 @@ class WalDirTest : public testing::Test {
   Credentials TheCredentials() const {
     Credentials credentials;
     credentials.cluster = "test";
-    credentials.secret_file = root_ + "/secret";
+    credentials.secret_file = root_ / "secret";
     return credentials;
   }
 
@@ -135,7 +130,7 @@ class WalDirTest : public testing::Test {
     err_.str("");
   }
 
-  std::string root_;
+  const TemporaryDirectory root_;
   rocksdb::Options options_;
   ReplicatedDBOptions replication_;
   std::unique_ptr<ReplicatedDB> db_;
@@ -267,7 +262,7 @@ TEST_F(WalDirTest, ALogThatIsNotThereIsNotTakenForAnEmptyOne) {
 TEST_F(WalDirTest, ARelativePathIsThatOfTheProgramThatGaveIt) {
   Close();
   const std::string before = fs::current_path();
-  fs::current_path(root_);
+  fs::current_path(root_.path());
   options_.wal_dir = "relative_log";
   const rocksdb::Status opened = Open("second");
   if (opened.ok()) {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -17,6 +16,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/db.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -24,10 +24,6 @@ namespace {
 class BucketMemtableTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "rocksync_memtable_XXXXXX");
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     bucket_ = Open(
         "bucket", std::make_shared<BucketMemtableFactory>(6, size_t{64} << 10));
     skip_ = Open("skip", std::make_shared<rocksdb::SkipListFactory>());
@@ -35,7 +31,6 @@ class BucketMemtableTest : public ::testing::Test {
   void TearDown() override {
     bucket_.reset();
     skip_.reset();
-    std::filesystem::remove_all(root_);
   }
 
   std::unique_ptr<rocksdb::DB> Open(
@@ -45,7 +40,7 @@ class BucketMemtableTest : public ::testing::Test {
     options.create_if_missing = true;
     options.memtable_factory = std::move(memtable);
     rocksdb::DB* raw = nullptr;
-    const auto status = OpenPlain(options, root_ + "/" + name, &raw);
+    const auto status = OpenPlain(options, root_ / name, &raw);
     EXPECT_TRUE(status.ok()) << status.ToString();
     return std::unique_ptr<rocksdb::DB>(raw);
   }
@@ -79,7 +74,7 @@ class BucketMemtableTest : public ::testing::Test {
     return log;
   }
 
-  std::string root_;
+  const TemporaryDirectory root_;
   std::unique_ptr<rocksdb::DB> bucket_;
   std::unique_ptr<rocksdb::DB> skip_;
 };

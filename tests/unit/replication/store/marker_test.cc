@@ -10,6 +10,7 @@
 
 #include "replication/store/open/provenance.h"
 #include "rocksdb/env.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -57,9 +58,8 @@ TEST(MarkerTest, MarksAreRandom) {
 
 TEST(MarkerTest, ReplacedAndRemoved) {
   rocksdb::Env* const env = rocksdb::Env::Default();
-  std::string directory =
-      std::filesystem::temp_directory_path() / "rocksync_marker_XXXXXX";
-  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const TemporaryDirectory scratch;
+  const std::string& directory = scratch.path();
   Marker read;
   EXPECT_TRUE(ReadMarker(env, directory, &read).IsNotFound());
   for (const std::string& mark : {kOld, kNew}) {
@@ -73,7 +73,6 @@ TEST(MarkerTest, ReplacedAndRemoved) {
   EXPECT_TRUE(RemoveMarker(env, directory).ok());
   EXPECT_TRUE(ReadMarker(env, directory, &read).IsNotFound());
   EXPECT_TRUE(std::filesystem::is_empty(directory));
-  std::filesystem::remove(directory);
 }
 
 TEST(MarkerTest, PathsAreOneForOnePlace) {

@@ -10,7 +10,7 @@
 #include "replication/transport/identity.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
-#include "tests/unit/replication/transport/scratch.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -27,7 +27,7 @@ std::string Contents(const std::string& path) {
 }
 
 TEST(TrialCertificates, NameTheReplicaAndGuardTheKeys) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   const std::string directory = scratch / "trial";
   TrialCertificate made;
   ASSERT_TRUE(MakeTrialCertificate(directory, 0xabc, &made).ok());
@@ -42,7 +42,7 @@ TEST(TrialCertificates, NameTheReplicaAndGuardTheKeys) {
 }
 
 TEST(TrialCertificates, OneCaPerDirectoryWhoeverComesFirst) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   std::vector<std::thread> threads;
   for (uint64_t id = 1; id <= 4; ++id) {
     threads.emplace_back([&scratch, id] {
@@ -67,7 +67,7 @@ TEST(TrialCertificates, OneCaPerDirectoryWhoeverComesFirst) {
 }
 
 TEST(TrialCertificates, ErrorsNameTheFile) {
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   TrialCertificate made;
   EXPECT_TRUE(
       MakeTrialCertificate(scratch.path(), 0, &made).IsInvalidArgument());

@@ -16,7 +16,7 @@
 #include "replication/transport/identity.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/transport.h"
-#include "tests/unit/replication/transport/scratch.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 
@@ -65,10 +65,10 @@ class TestCluster {
   }
 
   std::string ca_file() const { return scratch_ / "ca.pem"; }
-  const Scratch& scratch() const { return scratch_; }
+  const TemporaryDirectory& scratch() const { return scratch_; }
 
  private:
-  const Scratch scratch_;
+  const TemporaryDirectory scratch_;
   CertificateAndKey ca_;
 };
 
