@@ -16,6 +16,8 @@
 #include "replication/session/messages.h"
 #include "replication/session/pair_coding.h"
 #include "replication/session/storage_view.h"
+#include "replication/stream/spread.h"
+#include "replication/stream/stream_messages.h"
 #include "sketch/element/coding.h"
 
 namespace rocksync {
@@ -177,6 +179,43 @@ void FuzzAdminRequest(std::string_view body) {
   Require(RequestMessage(secret, "", "", request) == message);
 }
 
+void FuzzStream(std::string_view body) {
+  StreamOpen open;
+  if (DecodeStreamOpen(body, &open).ok()) {
+    StreamOpen second;
+    Require(DecodeStreamOpen(EncodeStreamOpen(open), &second).ok());
+    Require(second.window_bytes == open.window_bytes &&
+            second.patience_ms == open.patience_ms && second.zone == open.zone);
+  }
+  std::vector<Pair> pairs;
+  if (DecodeChanges(body, 2, &pairs).ok()) {
+    Require(!pairs.empty() && pairs.size() <= kMostChangesInMessage);
+    ChangesEncoder again;
+    for (const Pair& pair : pairs) {
+      again.Add(pair.family, pair.key, pair.version, pair.tombstone,
+                pair.value);
+    }
+    std::vector<Pair> second;
+    Require(DecodeChanges(again.message().substr(1), 2, &second).ok());
+    Require(second.size() == pairs.size() &&
+            second.back().value == pairs.back().value);
+  }
+  std::vector<Neighbour> neighbours;
+  if (DecodeNeighbours(body, &neighbours).ok()) {
+    Require(EncodeNeighbours(neighbours).substr(1) == body);
+  }
+  std::vector<uint64_t> list;
+  if (DecodeStreamList(body, &list).ok()) {
+    Require(EncodeStreamList(StreamMessageType::kGraft, list).substr(1) ==
+            body);
+  }
+  uint64_t count = 0;
+  if (DecodeStreamCount(body, &count).ok()) {
+    Require(EncodeStreamCount(StreamMessageType::kGap, count).substr(1) ==
+            body);
+  }
+}
+
 }  // namespace
 }  // namespace rocksync
 
@@ -188,7 +227,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Summary summary;
   uint64_t count = 0;
   struct End end;
-  switch (data[0] % 12) {
+  switch (data[0] % 13) {
     case 0:
       FuzzHello(body, data[1]);
       break;
@@ -225,6 +264,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 11:
       FuzzFailed(body, data[1]);
+      break;
+    case 12:
+      FuzzStream(body);
       break;
   }
   return 0;
