@@ -41,8 +41,15 @@ struct Settings {
   std::vector<uint64_t> sizes = {1'000'000};
   uint32_t runs = 3;
   bool json = false;
+  bool plan = false;
   std::string directory;
+  Cell cell;  // instead of all, if it is not empty
+  bool round_trips = false;
 };
+
+// A line is measured between replicas that have grown by no more than this
+// share since they were made.
+constexpr double kMostGrowth = 0.02;
 
 // Writers at a steady rate on both sides, from construction to destruction.
 class Writers {
@@ -90,7 +97,7 @@ SessionOptions DefaultOptions(Prefer prefer) {
 }
 
 // False, with the reason on stderr, if anything failed.
-bool RunOnce(DiskReplicas* replicas, const Cell& cell, uint64_t seed,
+bool RunOnce(DiskReplicas* replicas, const Cell& cell, uint64_t seed, bool plan,
              Result* result) {
   if (!replicas->Overwrite(cell.overwritten, /*half_of_them_on_b=*/false) ||
       !replicas->AddTo(cell.only_a, cell.only_b)) {
@@ -113,6 +120,10 @@ bool RunOnce(DiskReplicas* replicas, const Cell& cell, uint64_t seed,
   result->index_read_percent =
       100.0 * static_cast<double>(std::max(a.read(), b.read())) /
       static_cast<double>(replicas->pairs());
+  if (plan) {
+    std::fprintf(stderr, "%s\n  %s\n", cost.report[0].plan.c_str(),
+                 cost.report[1].plan.c_str());
+  }
   if (!cost.proven) std::fprintf(stderr, "not proven equal\n");
   return cost.proven;
 }
@@ -192,12 +203,23 @@ bool RunAll(const Settings& s) {
   for (const uint64_t n : s.sizes) {
     DiskReplicas replicas(s.directory);
     if (!replicas.Make(n)) return false;
-    for (const Cell& cell : Cells(n)) {
+    const Cell& only = s.cell;
+    const bool single =
+        only.only_a + only.only_b + only.overwritten + only.writes_per_second >
+        0;
+    for (const Cell& cell : single ? std::vector<Cell>{only} : Cells(n)) {
       std::vector<Result> results(s.runs);
       for (Result& result : results) {
-        if (!RunOnce(&replicas, cell, seed++, &result)) return false;
+        // What was written during a session is left to the next one.
+        const bool grown = static_cast<double>(replicas.pairs()) >
+                           (1 + kMostGrowth) * static_cast<double>(n);
+        if ((grown || cell.writes_per_second > 0) && !replicas.Renew()) {
+          return false;
+        }
+        if (!RunOnce(&replicas, cell, seed++, s.plan, &result)) return false;
       }
       Print(s, n, cell, results);
+      if (cell.writes_per_second > 0 && !replicas.Renew()) return false;
     }
   }
   return true;
@@ -212,8 +234,16 @@ int Main(int argc, char** argv) {
   app.add_option("--runs", s.runs, "sessions a line")
       ->check(CLI::PositiveNumber);
   app.add_flag("--json", s.json, "a JSON object a line");
+  app.add_flag("--plan", s.plan, "what the exchanges planned, on stderr");
+  app.add_option("--only-a", s.cell.only_a, "one line: pairs that only a has");
+  app.add_option("--only-b", s.cell.only_b, "and only b");
+  app.add_option("--overwrites", s.cell.overwritten, "of pairs, on a");
+  app.add_option("--writes", s.cell.writes_per_second,
+                 "a second on either side, during the session");
+  app.add_flag("--round-trips", s.round_trips, "that line prefers round trips");
   app.add_option("--dir", s.directory, "where the databases are put");
   CLI11_PARSE(app, argc, argv);
+  if (s.round_trips) s.cell.prefer = Prefer::kRoundTrips;
   if (s.directory.empty()) {
     s.directory = std::filesystem::temp_directory_path() /
                   ("bench_sessions." + std::to_string(getpid()));

@@ -43,17 +43,46 @@ DiskReplicas::~DiskReplicas() {
 bool DiskReplicas::Make(uint64_t pairs) {
   std::error_code error;
   fs::create_directories(directory_, error);
-  if (!Open("a", &a_) || !Write(a_.get(), 0, pairs)) return false;
+  if (!Open("made", &a_) || !Write(a_.get(), 0, pairs)) return false;
   if (!Check(a_->Close())) return false;
   a_.reset();
-  fs::copy(directory_ + "/a", directory_ + "/b", fs::copy_options::recursive,
-           error);
+  made_ = pairs;
+  return Renew();
+}
+
+bool DiskReplicas::Renew() {
+  written_ = made_;
+  return OpenCopy("a", &a_) && OpenCopy("b", &b_) && ReadyDigests();
+}
+
+bool DiskReplicas::OpenCopy(const std::string& name,
+                            std::unique_ptr<ReplicatedDB>* db) {
+  db->reset();
+  const std::string path = directory_ + "/" + name;
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (!error) fs::create_directories(path, error);
   if (error) {
-    std::fprintf(stderr, "%s\n", error.message().c_str());
+    std::fprintf(stderr, "%s: %s\n", path.c_str(), error.message().c_str());
     return false;
   }
-  written_ = pairs;
-  return Open("a", &a_) && Open("b", &b_) && ReadyDigests();
+  for (const fs::directory_entry& file :
+       fs::recursive_directory_iterator(directory_ + "/made")) {
+    const fs::path to =
+        path / fs::relative(file.path(), directory_ + "/made", error);
+    if (file.is_directory()) {
+      fs::create_directories(to, error);
+    } else if (file.path().extension() == ".sst") {
+      fs::create_hard_link(file.path(), to, error);  // never written to
+    } else {
+      fs::copy_file(file.path(), to, error);
+    }
+    if (error) {
+      std::fprintf(stderr, "%s: %s\n", to.c_str(), error.message().c_str());
+      return false;
+    }
+  }
+  return Open(name, db);
 }
 
 bool DiskReplicas::AddTo(uint64_t only_a, uint64_t only_b) {
@@ -84,7 +113,7 @@ bool DiskReplicas::Open(const std::string& name,
   ReplicatedDBOptions replication;
   replication.cluster_secret.fill(7);
   replication.cluster_name = "bench";
-  replication.open_copy_as_new_replica = name == "b";
+  replication.open_copy_as_new_replica = name != "made";
   ReplicatedDB* raw = nullptr;
   if (!Check(ReplicatedDB::Open(options, replication, directory_ + "/" + name,
                                 &raw))) {

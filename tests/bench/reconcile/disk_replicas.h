@@ -24,6 +24,8 @@ class DiskReplicas {
   // Both hold the same pairs, and the digests of these are ready, as they are
   // in replicas that have been in sessions before.
   [[nodiscard]] bool Make(uint64_t pairs);
+  // Both are again as Make left them. Nobody may use a() or b() meanwhile.
+  [[nodiscard]] bool Renew();
 
   // New pairs that only one side holds.
   [[nodiscard]] bool AddTo(uint64_t only_a, uint64_t only_b);
@@ -42,11 +44,14 @@ class DiskReplicas {
 
  private:
   bool Open(const std::string& name, std::unique_ptr<ReplicatedDB>* db);
+  // A copy of what Make wrote, opened.
+  bool OpenCopy(const std::string& name, std::unique_ptr<ReplicatedDB>* db);
   bool Write(ReplicatedDB* db, uint64_t first, uint64_t count);
   bool ReadyDigests();
 
   const std::string directory_;
   std::mt19937_64 random_;
+  uint64_t made_ = 0;
   uint64_t written_ = 0;  // keys with smaller numbers are on both sides
   std::unique_ptr<ReplicatedDB> a_;
   std::unique_ptr<ReplicatedDB> b_;
