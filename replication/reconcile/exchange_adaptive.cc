@@ -12,6 +12,10 @@
 namespace rocksync {
 namespace {
 
+// Of the elements that are expected to differ, the opener has so many more and
+// plans all the same.
+constexpr double kFewMoreOfExpected = 0.25;
+
 // One side of an exchange whose roles may change hands once.
 class AdaptiveExchange final : public Exchange {
  public:
@@ -90,7 +94,12 @@ class AdaptiveExchange final : public Exchange {
     Follows follows = Follows::kProbe;
     const double mine = static_cast<double>(context_.mine.size());
     const double theirs = static_cast<double>(context_.peer_count);
-    if (mine > theirs + kLongProbeSums && context_.peer_count > 0) {
+    // What only the answerer holds need not be named; to know about how many
+    // elements differ saves the planner more, unless they are mostly these.
+    const bool knows =
+        mine - theirs <=
+        kFewMoreOfExpected * context_.options.expected_differences;
+    if (mine > theirs + kLongProbeSums && context_.peer_count > 0 && !knows) {
       follows = Follows::kAnswerer;
       auto answerer = std::make_unique<ExchangeAnswerer>(context_);
       if (!IsLopsided(context_.peer_count, context_.mine.size())) {

@@ -31,6 +31,12 @@ inline constexpr uint64_t kLeastLack = 300;
 // elements are missing here, or the surplus is too large.
 double ParityPlanBits(double mine, double theirs, double surplus, int slack);
 
+// Whether parities, for which both sides read everything, save more bytes than
+// their reading costs, where the sets hold `less` and `more` elements in
+// `leaves` leaves and a search for leaves would read those that differ. By the
+// counts alone, so as if what differs were all on one side.
+bool ReadingAllSaves(double less, double more, double leaves);
+
 class ParitySender {
  public:
   // REQUIRES: ParityPlanBits is finite.

@@ -22,19 +22,25 @@ constexpr double kMostPerGroup = 96;
 // Of the pairs that the estimate asks for, groups get this share at first: what
 // an estimate too high takes in vain costs more than a second pass, which knows
 // from the groups that have decoded how many pairs the others need.
-constexpr double kFirstShare = 0.9;
+constexpr double kFirstShare = 0.8;
+constexpr double kFirstShareOfSingle = 0.9;
 // Standard error of the estimate (see difference_estimate.h).
-constexpr double kLeafEstimateError = 0.25;
-// After so many passes what is left of the groups counts as found.
+constexpr double kLeafEstimateError = 0.35;
+// After so many passes what is left of the groups counts as found,
 constexpr uint32_t kMaxSearchPasses = 6;
-constexpr int kParityBuckets = 32;
+// and after so many if none of many has decoded: the estimate, which tells many
+// leaves from very many only mostly, was far too low.
+constexpr uint32_t kMaxPassesInVain = 4;
+constexpr uint32_t kManyGroups = 8;
+constexpr int kParityBuckets = 16;
 
 // Pairs of syndromes a group for the first pass. `mean`: differing leaves.
 uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
   const double spread = single ? kLeafEstimateError * mean : std::sqrt(mean);
   const double pairs = prefer == Prefer::kRoundTrips
                            ? mean * (1 + kLeafEstimateError) + 2 * spread
-                           : mean * (single ? 1 : kFirstShare) + spread / 2;
+                       : single ? mean * kFirstShareOfSingle
+                                : mean * kFirstShare + spread / 2;
   return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1, kMaxSymbolPairs);
 }
 
@@ -265,7 +271,10 @@ void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
   open_ = std::move(failed);
   ++passes_;
   if (part_ != Part::kDecodes || open_.empty()) return;
-  if (passes_ > kMaxSearchPasses || pairs_ == kMaxSymbolPairs) {
+  const bool in_vain = passes_ > kMaxPassesInVain &&
+                       open_.size() == shape_.groups() &&
+                       shape_.groups() >= kManyGroups;
+  if (passes_ > kMaxSearchPasses || pairs_ == kMaxSymbolPairs || in_vain) {
     for (const OpenGroup& open : open_) TakeWhole(open.group);
     open_.clear();
     return;

@@ -24,8 +24,8 @@ enum class LeafSearchKind : uint8_t {
 };
 inline constexpr uint8_t kMaxLeafSearchKind = 4;
 
-// Pairs of syndromes of the probe, one of them to check it: three leaves.
-inline constexpr uint32_t kProbePairs = 4;
+// Pairs of syndromes of the probe, one of them to check it: two leaves.
+inline constexpr uint32_t kProbePairs = 3;
 // Most pairs of syndromes of a group.
 inline constexpr uint32_t kMaxSymbolPairs = 256;
 

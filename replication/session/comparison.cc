@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "replication/reconcile/exchange_parities.h"
 #include "replication/reconcile/leaf_symbols.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/element.h"
@@ -191,7 +192,7 @@ absl::Status Comparison::AnswerHello(Turn* turn) {
     context_.report->elements_compared += mine.count;
     return SayEqual(turn);
   }
-  locating_ |= TooLarge(mine.count) || SearchPays();
+  locating_ |= TooLarge(mine.count) || (SearchPays() && !ReadingAllPays());
   if (locating_) {
     Locate(turn);
     return absl::OkStatus();
@@ -289,8 +290,8 @@ absl::Status Comparison::Prove() {
 
 void Comparison::Locate(Turn* turn) {
   const uint64_t mine = total().count;
-  const bool everything =
-      stage_ == Stage::kHelloReceived && (mine == 0 || peer_total_ == 0);
+  const bool everything = stage_ == Stage::kHelloReceived &&
+                          (mine == 0 || peer_total_ == 0 || ReadingAllPays());
   std::string body;
   EncodeCount(mine, &body);
   searching_ = !everything && exchanges_.searches();
@@ -334,6 +335,13 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
 bool Comparison::SearchPays() const {
   const auto [less, more] = std::minmax(total().count, peer_total_);
   return exchanges_.searches() && more >= kFewestSearched && less >= more / 2;
+}
+
+bool Comparison::ReadingAllPays() const {
+  const auto [less, more] = std::minmax(total().count, peer_total_);
+  return exchanges_.may_send_parities() &&
+         ReadingAllSaves(static_cast<double>(less), static_cast<double>(more),
+                         location_.leaf_count());
 }
 
 void Comparison::BeginExchange(Role role) {
@@ -656,6 +664,7 @@ absl::Status Comparison::AnswerRound(Turn* turn) {
 }
 
 void Comparison::CloseBatch() {
+  if (rounds_) location_.Learn(leaves_.size(), rounds_->Differences());
   location_.Close(leaves_, BatchDigest());
   leaves_.clear();
   rounds_.reset();

@@ -104,6 +104,9 @@ class Comparison {
   void Locate(Turn* turn);
   absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
   bool SearchPays() const;
+  // What differs is on one side, mostly, and so much that an exchange over all
+  // elements saves more than a search for leaves saves reading.
+  bool ReadingAllPays() const;
   void BeginExchange(Role role);
   void TakeLeaves();
   // The peer says which leaves it has found, or that there are none.

@@ -62,6 +62,11 @@ class ExchangeSeries {
   void BeginSearch(Role role, std::span<const Digest> leaves,
                    const std::vector<bool>& closed, uint64_t initiator,
                    double most);
+  // Unless round trips matter, as its estimates are too coarse then.
+  bool may_send_parities() const {
+    return options_.mode == ExchangeMode::kAdaptive &&
+           options_.prefer == Prefer::kBytes;
+  }
   bool searches() const { return options_.mode == ExchangeMode::kAdaptive; }
   absl::Status Receive(std::string_view payload);
   void Build(Turn* turn);

@@ -89,9 +89,12 @@ void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out) {
   std::vector<uint64_t> leaves(head.unknown.begin(), head.unknown.end());
   for (const FindsHead::Question& one : head.asked) leaves.push_back(one.leaf);
   std::sort(leaves.begin(), leaves.end());
-  PutVarint64(out, head.elements);
-  PutVarint64(out, head.expected);
-  PutVarint64(out, leaves.size());
+  const bool some_unknown = !head.unknown.empty();
+  PutVarint64(out, 2 * leaves.size() + (some_unknown ? 1 : 0));
+  if (some_unknown) {
+    PutVarint64(out, head.elements);
+    PutVarint64(out, head.expected);
+  }
   BitWriter bits(out);
   PutPositions(leaves, kLeafCount, &bits);
   size_t next = 0;
@@ -110,10 +113,15 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
                          FindsHead* head) {
   *head = {};
   if (body.empty()) return absl::OkStatus();
-  uint64_t count = 0;
-  if (!GetVarint64(&body, &head->elements) ||
-      !GetVarint64(&body, &head->expected) ||
-      !GetVarint64(&body, kLeafCount, &count) || count == 0) {
+  uint64_t leaves_and_unknown = 0;
+  if (!GetVarint64(&body, 2 * uint64_t{kLeafCount} + 1, &leaves_and_unknown) ||
+      leaves_and_unknown < 2) {
+    return BadFinds("no leaves");
+  }
+  const uint64_t count = leaves_and_unknown / 2;
+  const bool some_unknown = leaves_and_unknown % 2 != 0;
+  if (some_unknown && (!GetVarint64(&body, &head->elements) ||
+                       !GetVarint64(&body, &head->expected))) {
     return BadFinds("no leaves");
   }
   BitReader bits(body);
@@ -129,6 +137,9 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
     } else {
       head->unknown.push_back(static_cast<uint32_t>(leaf));
     }
+  }
+  if (some_unknown == head->unknown.empty()) {
+    return BadFinds("unknown leaves where there are none, or none told of");
   }
   for (FindsHead::Question& one : head->asked) {
     uint64_t sum = 0;

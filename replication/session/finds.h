@@ -46,7 +46,8 @@ absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
     uint32_t sum);
 
 // The body of kBatch with kFlagFinds: nothing, or
-//   elements | expected | leaves | bits, least significant first:
+//   twice the number of leaves, plus 1 if some are unknown
+//   | elements | expected, if some are | bits, least significant first:
 //   the leaves gap coded, a bit for each, set if it is asked for, and the keyed
 //   sums of those; spare bits 0
 struct FindsHead {

@@ -50,6 +50,11 @@ class Location {
     per_leaf_ = leaves.empty() ? 0 : differences / leaves.size();
     found_ = std::move(leaves);
   }
+  // So many elements differed in a batch of so many leaves; it will be alike in
+  // others.
+  void Learn(size_t leaves, double differences) {
+    per_leaf_ = differences / static_cast<double>(leaves);
+  }
   // Elements that differ in so many of the leaves found, 0 if unknown.
   double Expected(size_t leaves) const { return per_leaf_ * leaves; }
   // One side is empty: all leaves with elements differ.

@@ -236,44 +236,67 @@ absl::Status DecodeCount(MessageType type, std::string_view body,
 
 namespace {
 
-void EncodeBatchRuns(const BatchHead& batch, std::string* out) {
+void PutLeafRuns(const std::vector<uint32_t>& leaves, std::string* out) {
   std::string runs;
   uint64_t run_count = 0;
   uint32_t next = 0;  // the first leaf after the last run
-  for (size_t i = 0; i < batch.leaves.size();) {
+  for (size_t i = 0; i < leaves.size();) {
     size_t end = i + 1;
-    while (end < batch.leaves.size() &&
-           batch.leaves[end] == batch.leaves[end - 1] + 1) {
-      ++end;
-    }
-    const uint64_t skipped = batch.leaves[i] - next;
+    while (end < leaves.size() && leaves[end] == leaves[end - 1] + 1) ++end;
+    const uint64_t skipped = leaves[i] - next;
     PutVarint64(&runs, 2 * skipped + (end - i > 1 ? 1 : 0));
     if (end - i > 1) PutVarint64(&runs, end - i - 2);
-    next = batch.leaves[end - 1] + 1;
+    next = leaves[end - 1] + 1;
     ++run_count;
     i = end;
   }
   PutVarint64(out, run_count);
   out->append(runs);
-  EncodeDigest(batch.digest, out);
 }
 
-// After the 0.
-void EncodeBatchGaps(const BatchHead& batch, std::string* out) {
-  PutVarint64(out, batch.expected);
-  PutVarint64(out, batch.leaves.size());
-  EncodeDigest(batch.digest, out);
-  const std::vector<uint64_t> positions(batch.leaves.begin(),
-                                        batch.leaves.end());
+void PutLeafGaps(const std::vector<uint32_t>& leaves, std::string* out) {
+  const std::vector<uint64_t> positions(leaves.begin(), leaves.end());
   BitWriter bits(out);
   PutPositions(positions, kLeafCount, &bits);
 }
 
-absl::Status DecodeBatchGaps(std::string_view body, BatchHead* batch) {
-  uint64_t leaves = 0;
-  if (!GetVarint64(&body, &batch->expected) || batch->expected == 0 ||
-      !GetVarint64(&body, kLeafCount, &leaves) || leaves == 0 ||
-      !GetDigest(&body, &batch->digest)) {
+// After their number.
+absl::Status GetLeafRuns(uint64_t run_count, std::string_view* body,
+                         std::vector<uint32_t>* leaves) {
+  uint64_t next = 0;
+  for (uint64_t i = 0; i < run_count; ++i) {
+    uint64_t head = 0;
+    uint64_t more = 0;
+    if (!GetVarint64(body, 2 * kLeafCount, &head) ||
+        ((head & 1) != 0 && !GetVarint64(body, kLeafCount, &more))) {
+      return Malformed(MessageType::kBatch, "truncated leaves");
+    }
+    const uint64_t first = next + head / 2;
+    const uint64_t end = first + 1 + ((head & 1) != 0 ? more + 1 : 0);
+    if (end > kLeafCount) {
+      return Malformed(MessageType::kBatch, "leaves out of range");
+    }
+    for (uint64_t leaf = first; leaf < end; ++leaf) {
+      leaves->push_back(static_cast<uint32_t>(leaf));
+    }
+    next = end;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DecodeBatchRuns(uint64_t run_count, std::string_view body,
+                             BatchHead* batch) {
+  const absl::Status status = GetLeafRuns(run_count, &body, &batch->leaves);
+  if (!status.ok()) return status;
+  if (!GetDigest(&body, &batch->digest) || !body.empty()) {
+    return Malformed(MessageType::kBatch, "no count and digest");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DecodeBatchGaps(uint64_t leaves, std::string_view body,
+                             BatchHead* batch) {
+  if (!GetDigest(&body, &batch->digest)) {
     return Malformed(MessageType::kBatch, "no leaves");
   }
   BitReader bits(body);
@@ -288,12 +311,23 @@ absl::Status DecodeBatchGaps(std::string_view body, BatchHead* batch) {
 }  // namespace
 
 void EncodeBatch(const BatchHead& batch, std::string* out) {
-  if (batch.expected == 0) {
-    EncodeBatchRuns(batch, out);
-  } else {
+  std::string runs;
+  PutLeafRuns(batch.leaves, &runs);
+  if (batch.expected > 0) {
     PutVarint64(out, 0);
-    EncodeBatchGaps(batch, out);
+    PutVarint64(out, batch.expected);
+    std::string gaps;
+    PutLeafGaps(batch.leaves, &gaps);
+    if (gaps.size() < runs.size()) {
+      PutVarint64(out, batch.leaves.size());
+      EncodeDigest(batch.digest, out);
+      out->append(gaps);
+      return;
+    }
+    PutVarint64(out, 0);
   }
+  out->append(runs);
+  EncodeDigest(batch.digest, out);
 }
 
 absl::Status DecodeBatch(std::string_view body, BatchHead* batch) {
@@ -302,29 +336,17 @@ absl::Status DecodeBatch(std::string_view body, BatchHead* batch) {
   if (!GetVarint64(&body, kLeafCount, &run_count)) {
     return Malformed(MessageType::kBatch, "no leaves");
   }
-  if (run_count == 0) return DecodeBatchGaps(body, batch);
-  uint64_t next = 0;
-  for (uint64_t i = 0; i < run_count; ++i) {
-    uint64_t head = 0;
-    uint64_t more = 0;
-    if (!GetVarint64(&body, 2 * kLeafCount, &head) ||
-        ((head & 1) != 0 && !GetVarint64(&body, kLeafCount, &more))) {
-      return Malformed(MessageType::kBatch, "truncated leaves");
-    }
-    const uint64_t first = next + head / 2;
-    const uint64_t end = first + 1 + ((head & 1) != 0 ? more + 1 : 0);
-    if (end > kLeafCount) {
-      return Malformed(MessageType::kBatch, "leaves out of range");
-    }
-    for (uint64_t leaf = first; leaf < end; ++leaf) {
-      batch->leaves.push_back(static_cast<uint32_t>(leaf));
-    }
-    next = end;
+  if (run_count > 0) return DecodeBatchRuns(run_count, body, batch);
+  uint64_t leaves = 0;
+  if (!GetVarint64(&body, &batch->expected) || batch->expected == 0 ||
+      !GetVarint64(&body, kLeafCount, &leaves)) {
+    return Malformed(MessageType::kBatch, "no leaves");
   }
-  if (!GetDigest(&body, &batch->digest) || !body.empty()) {
-    return Malformed(MessageType::kBatch, "no count and digest");
+  if (leaves > 0) return DecodeBatchGaps(leaves, body, batch);
+  if (!GetVarint64(&body, kLeafCount, &run_count) || run_count == 0) {
+    return Malformed(MessageType::kBatch, "no leaves");
   }
-  return absl::OkStatus();
+  return DecodeBatchRuns(run_count, body, batch);
 }
 
 void EncodeWants(const std::vector<bool>& wants, std::string* out) {

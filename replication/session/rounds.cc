@@ -83,6 +83,10 @@ absl::Status Rounds::Prepare() {
 
 void Rounds::BeginExchange(Role role, uint64_t peer_count) {
   peer_count_ = peer_count;
+  if (rounds_ == 0) {
+    both_counts_ = static_cast<double>(peer_count) +
+                   static_cast<double>(batch_.hashes().size());
+  }
   context_.exchanges->Begin(role, batch_.hashes(), peer_count,
                             /*again=*/rounds_ > 0);
   ++rounds_;
@@ -145,8 +149,17 @@ absl::Status Rounds::Build(Turn* turn) {
 
 void Rounds::EndRound() {
   refused_ |= work_->refused();
+  entries_ += work_->entries();
   idle_rounds_ = work_->entries() > 0 ? 0 : idle_rounds_ + 1;
   work_.reset();
+}
+
+// An entry has brought an element to one side, and has replaced one unless the
+// counts say that it was new there.
+double Rounds::Differences() const {
+  const double merged_counts = 2 * static_cast<double>(merged().count);
+  return std::max(
+      2 * static_cast<double>(entries_) - (merged_counts - both_counts_), 0.0);
 }
 
 Rounds::Answer Rounds::Decide(const Digest& peer, bool peer_refuses) const {

@@ -86,6 +86,9 @@ class Rounds {
 
   // What this side holds in the batch by now, once a round has begun.
   const Digest& merged() const { return batch_.merged(); }
+  // In how many elements the two sides differed, between rounds: pairs that one
+  // side lacked count once, pairs that were replaced twice.
+  double Differences() const;
   // This side refused or could not read a pair.
   bool refused() const { return refused_; }
   // After a round, of which the peer says what it holds, and the same of pairs.
@@ -112,6 +115,8 @@ class Rounds {
   LeafBatch batch_;
   bool exchanging_ = false;
   uint64_t peer_count_ = 0;  // in the round that runs
+  double both_counts_ = 0;   // before the first one
+  uint64_t entries_ = 0;     // of the rounds that are over
   std::unique_ptr<RoundWork> work_;
 
   uint32_t rounds_ = 0;

@@ -28,7 +28,7 @@ ParityShape ShapeParities(uint64_t total, int buckets) {
 
 std::string Parities(std::span<const ElementHash> elements,
                      const MappingKey& key, const ParityShape& shape) {
-  assert(shape.buckets == 32 || shape.buckets == 64);
+  assert(shape.buckets == 16 || shape.buckets == 32 || shape.buckets == 64);
   std::vector<uint64_t> words(shape.levels, 0);
   const uint64_t last_bucket = static_cast<uint64_t>(shape.buckets) - 1;
   uint64_t mixes[kBlock];
@@ -42,10 +42,8 @@ std::string Parities(std::span<const ElementHash> elements,
   }
   std::string out;
   for (const uint64_t word : words) {
-    if (shape.buckets == 32) {
-      PutFixed32(&out, static_cast<uint32_t>(word));
-    } else {
-      PutFixed64(&out, word);
+    for (int low = shape.buckets - 8; low >= 0; low -= 8) {
+      PutFixed8(&out, static_cast<uint8_t>(word >> low));
     }
   }
   return out;

@@ -244,11 +244,11 @@ class VectorsTest(unittest.TestCase):
                 self.hasher.element(V["family"], key.encode(), Version(ms << 16, by), value))
         key = mapping_key(Session._seed(mock.Mock(link=LINK, number=4, exchanges=0)), 5, 0)
         factor = key.high << 64 | key.low | 1
-        f, syndromes = field(17), [0] * 8
+        f, syndromes = field(17), [0] * 6
         for leaf, own in leaves.items():
             d = digest(own)
             power = (d.count & 3) << 15 | (factor * d.sum % 2 ** 128) >> 113
-            for j in range(8):
+            for j in range(6):
                 syndromes[j] ^= power
                 power = f.mul(power, leaf + 1)
         self.expect("session.4.03.listener", b"\x87\0" + pack(syndromes, 17))

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/reconcile/exchange_parities.h"
 #include "replication/reconcile/leaf_symbols.h"
 
 namespace rocksync {
@@ -95,7 +96,7 @@ TEST_P(LeafSearchTest, TakesAFewSymbolsALeaf) {
   const struct {
     size_t differing;
     size_t bytes;
-  } most[] = {{3, 80}, {10, 200}, {100, 600}, {1000, 3900}, {9000, 27000}};
+  } most[] = {{3, 80}, {10, 150}, {100, 600}, {1000, 3900}, {9000, 27000}};
   for (const auto& [differing, bytes] : most) {
     size_t sum = 0;
     for (uint8_t seed = 2; seed < 4; ++seed) {
@@ -160,6 +161,14 @@ TEST_P(LeafSearchTest, TakesFewLeaves) {
 INSTANTIATE_TEST_SUITE_P(Prefer, LeafSearchTest,
                          ::testing::Values(Prefer::kBytes,
                                            Prefer::kRoundTrips));
+
+TEST(ReadingAll, PaysForManyOnOneSide) {
+  EXPECT_TRUE(ReadingAllSaves(1e6, 1.01e6, kLeaves));
+  EXPECT_TRUE(ReadingAllSaves(1e7, 1.01e7, kLeaves));
+  EXPECT_FALSE(ReadingAllSaves(1e6, 1e6, kLeaves));
+  EXPECT_FALSE(ReadingAllSaves(1e6, 1.001e6, kLeaves));
+  EXPECT_FALSE(ReadingAllSaves(1e7, 1.001e7, kLeaves));
+}
 
 TEST(LeafSymbol, ShowsEachPairMoreOrLess) {
   const MappingKey key = {.high = 3, .low = 4};

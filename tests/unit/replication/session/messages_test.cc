@@ -209,6 +209,28 @@ TEST(LeafBatchTest, ThoseOfASearchAreGaps) {
   ExpectMalformed(DecodeBatch(body + "\1", &decoded), "not as many leaves");
 }
 
+TEST(LeafBatchTest, NeighboursAreRunsWhateverIsExpected) {
+  const BatchHead batch = {{3, 4, 5, 6, 7, 8, 9, 65535}, kDigest, 300};
+  std::string body;
+  EncodeBatch(batch, &body);
+  EXPECT_EQ(Hex(body),
+            "00ac0200"  // expected, and no gaps
+            "02"        // two runs
+            "0705"      // skip 3, take 5 + 2
+            "eaff07" +  // skip 65525, take 1
+                std::string(kDigestHex));
+  BatchHead decoded;
+  ASSERT_TRUE(DecodeBatch(body, &decoded).ok());
+  EXPECT_EQ(decoded.leaves, batch.leaves);
+  EXPECT_EQ(decoded.digest, batch.digest);
+  EXPECT_EQ(decoded.expected, batch.expected);
+  for (size_t size = 0; size < body.size(); ++size) {
+    EXPECT_FALSE(DecodeBatch(body.substr(0, size), &decoded).ok()) << size;
+  }
+  ExpectMalformed(DecodeBatch(body + "\1", &decoded), "digest");
+  ExpectMalformed(DecodeBatch(Bytes("00010000"), &decoded), "no leaves");
+}
+
 TEST(LeafBatchTest, ManyOfASearchTakeFewBitsEach) {
   BatchHead batch;
   for (uint32_t leaf = 0; leaf < kLeafCount; leaf += 64 + leaf % 5) {

@@ -71,6 +71,53 @@ TEST_F(SearchTest, TakesTheirNumberForTheEstimateOfTheExchange) {
   EXPECT_EQ(plans.find("sketch of 3+13, estimate"), std::string::npos) << plans;
 }
 
+// Parities of everything take fewer bytes than to find the leaves.
+TEST_F(SearchTest, ReadsAllIfOneSideHasManyMore) {
+  options_.initiator.max_batch_elements = kPairs * 3 / 4;
+  bool searched = false;
+  options_.tamper = [&searched](Role, std::string* message) {
+    const auto head = static_cast<uint8_t>((*message)[0]);
+    searched |=
+        (head & kTypeMask) == static_cast<uint8_t>(MessageType::kLocate) &&
+        (head & kFlagSearch) != 0;
+  };
+  size_t bytes = 0;
+  std::string all_plans;
+  for (const bool of_a : {true, false}) {
+    for (int i = 0; i < 2000; ++i) {
+      (of_a ? a_ : b_).Put(1, absl::StrCat(of_a, " more ", i), "new");
+    }
+    const SessionRunResult result = DriveSession(&a_, &b_, options_);
+    ExpectProven(result);
+    ExpectEqual(a_, b_);
+    EXPECT_FALSE(searched);
+    EXPECT_GE(result.initiator.batches, 2u);
+    const std::string plans =
+        absl::StrCat(result.initiator.plan, " | ", result.responder.plan);
+    EXPECT_NE(plans.find("parities"), std::string::npos) << plans;
+    bytes += result.initiator.filter_bytes;
+    all_plans += plans;
+  }
+  // The first batch tells what to expect of the next.
+  EXPECT_NE(all_plans.find("expected"), std::string::npos) << all_plans;
+  EXPECT_LE(bytes, 2u * 2000 * 16 / 8);  // 16 bits each
+}
+
+// Few more on one side are not worth it, nor if round trips matter.
+TEST_F(SearchTest, SearchesIfOneSideHasFewMore) {
+  options_.initiator.max_batch_elements = kPairs * 3 / 4;
+  for (const Prefer prefer : {Prefer::kBytes, Prefer::kRoundTrips}) {
+    options_.initiator.exchange.prefer = prefer;
+    const int more = prefer == Prefer::kBytes ? 200 : 2000;
+    for (int i = 0; i < more; ++i) {
+      a_.Put(1, absl::StrCat(more, " more ", i), "new");
+    }
+    const SessionRunResult result = DriveSession(&a_, &b_, options_);
+    ExpectProven(result);
+    EXPECT_LE(result.initiator.elements_compared, kPairs / 2u);
+  }
+}
+
 TEST_F(SearchTest, IsNotForAnEmptySide) {
   EXPECT_EQ(Locate(0x60), "Locate: a search where there is none");
 }
