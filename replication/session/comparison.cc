@@ -302,7 +302,7 @@ void Comparison::Locate(Turn* turn) {
     BeginExchange(Role::kInitiator);
     return;
   }
-  location_.FoundAll();
+  FindAll();
   stage_ = mine == 0 ? Stage::kTotalSaid : Stage::kChoosing;
 }
 
@@ -325,7 +325,7 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
     BeginExchange(Role::kResponder);
     return absl::OkStatus();
   }
-  location_.FoundAll();
+  FindAll();
   stage_ = Stage::kChoosing;
   return absl::OkStatus();
 }
@@ -342,6 +342,14 @@ bool Comparison::ReadingAllPays() const {
   return exchanges_.may_send_parities() &&
          ReadingAllSaves(static_cast<double>(less), static_cast<double>(more),
                          location_.leaf_count());
+}
+
+void Comparison::FindAll() {
+  if (total().count == 0 || peer_total_ == 0) {
+    location_.FoundAll();
+  } else {
+    location_.FoundLeaves(location_.AllLeaves(), /*differences=*/0);
+  }
 }
 
 void Comparison::BeginExchange(Role role) {

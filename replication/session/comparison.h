@@ -107,6 +107,7 @@ class Comparison {
   // What differs is on one side, mostly, and so much that an exchange over all
   // elements saves more than a search for leaves saves reading.
   bool ReadingAllPays() const;
+  void FindAll();
   void BeginExchange(Role role);
   void TakeLeaves();
   // The peer says which leaves it has found, or that there are none.

@@ -194,7 +194,7 @@ TEST(LeafBatchTest, AllLeavesAreFewBytes) {
 }
 
 TEST(LeafBatchTest, ThoseOfASearchAreGaps) {
-  const BatchHead batch = {{3, 4, 5, 10, 65535}, kDigest, 300};
+  const BatchHead batch = {{3, 70, 300, 9000, 65535}, kDigest, 300};
   std::string body;
   EncodeBatch(batch, &body);
   EXPECT_EQ(Hex(body.substr(0, 4)), "00ac0205");
