@@ -20,6 +20,7 @@ void AddDbf1(CLI::App& app, Chosen* chosen);
 void AddDbf2(CLI::App& app, Chosen* chosen);
 void AddFormulas(CLI::App& app, Chosen* chosen);
 void AddPictures(CLI::App& app, Chosen* chosen);
+void AddPush(CLI::App& app, Chosen* chosen);
 void AddSliced(CLI::App& app, Chosen* chosen);
 
 }  // namespace rocksync

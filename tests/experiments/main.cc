@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   rocksync::AddDbf2(app, &chosen);
   rocksync::AddFormulas(app, &chosen);
   rocksync::AddPictures(app, &chosen);
+  rocksync::AddPush(app, &chosen);
   rocksync::AddSliced(app, &chosen);
   CLI11_PARSE(app, argc, argv);
   return chosen.run() ? 0 : 1;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "drawing.h"
 #include "experiments.h"
 #include "network.h"
 #include "report.h"
@@ -202,24 +202,6 @@ bool WriteGrowth(const std::vector<Json>& lines, const fs::path& data) {
   return true;
 }
 
-// --- Drawing ----------------------------------------------------------------
-
-// Runs plots/`script`.gp, which draws `name`.png from data files.
-void Draw(const PictureOptions& options, const std::string& script,
-          const std::string& name, Report* report) {
-  const fs::path out = fs::path(options.pictures) / (name + ".png");
-  std::error_code ignored;
-  fs::remove(out, ignored);
-  const std::string command = "gnuplot -e \"data='" + options.data +
-                              "'; name='" + name + "'; out='" + out.string() +
-                              "'\" '" + ROCKSYNC_PLOTS + "/" + script + ".gp'";
-  const int status = std::system(command.c_str());
-  const auto size = fs::file_size(out, ignored);
-  report->Compare(
-      "gnuplot drew " + name + ", kB", nullptr,
-      status == 0 && !ignored ? static_cast<double>(size) / 1000 : 0, {5, 300});
-}
-
 bool Run(const PictureOptions& options, bool json) {
   Report report("pictures", json);
   fs::create_directories(options.data);
@@ -231,15 +213,16 @@ bool Run(const PictureOptions& options, bool json) {
   const bool growth = WriteGrowth(lines, options.data);
   if (!options.pictures.empty()) {
     fs::create_directories(options.pictures);
+    const DrawingPaths paths = {options.data, options.pictures};
     for (const std::string experiment : {"dbf-1", "dbf-2"}) {
-      Draw(options, "convergence", experiment + "-convergence", &report);
-      Draw(options, "network", experiment + "-network", &report);
+      Draw(paths, "convergence", experiment + "-convergence", &report);
+      Draw(paths, "network", experiment + "-network", &report);
     }
-    if (reconcile) Draw(options, "reconcile", "reconcile", &report);
+    if (reconcile) Draw(paths, "reconcile", "reconcile", &report);
     if (false_positives) {
-      Draw(options, "false-positives", "false-positives", &report);
+      Draw(paths, "false-positives", "false-positives", &report);
     }
-    if (growth) Draw(options, "growth", "growth", &report);
+    if (growth) Draw(paths, "growth", "growth", &report);
   }
   return report.Finish({{"seed", options.seed}, {"lines", options.lines}});
 }

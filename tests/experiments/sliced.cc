@@ -2,7 +2,7 @@
 // Elimination", CIKM 2011): one filter cut into slices horizontally, vertically
 // or both ways (diced), some of which are lost; how the load spreads over the
 // slices, and what asking them one after the other saves. Sliding windows,
-// dynamic sizes and trees are not part of this.
+// dynamic sizes, trees and filters filled by a stream are in push.h.
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +14,7 @@
 #include "experiments.h"
 #include "random_sets.h"
 #include "report.h"
+#include "streams.h"
 #include "tests/experiments/filters/sliced_filter.h"
 
 namespace rocksync {
@@ -274,27 +275,6 @@ void RunAtLeast(const SlicedOptions& options, Random* random, Report* report) {
 }
 
 // --- Fairness ---------------------------------------------------------------
-
-// Draws ranks with probability proportional to 1 / rank^exponent.
-class Zipf {
- public:
-  Zipf(uint32_t ranks, double exponent) {
-    double sum = 0;
-    for (uint32_t i = 1; i <= ranks; ++i) {
-      sum += std::pow(i, -exponent);
-      cumulative_.push_back(sum);
-    }
-  }
-  size_t Draw(Random* random) const {
-    const double at = Fraction(*random) * cumulative_.back();
-    return static_cast<size_t>(
-        std::upper_bound(cumulative_.begin(), cumulative_.end(), at) -
-        cumulative_.begin());
-  }
-
- private:
-  std::vector<double> cumulative_;
-};
 
 struct Load {
   double fairness = 0;  // Jain's index: 1 if all are equal, 1/S if one has all
