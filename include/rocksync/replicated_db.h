@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,13 @@ struct IndexStats {
   // Operations, and ranges of keys in files, that came past the library while
   // the database was open and were noticed; see ReplicatedDB.
   uint64_t foreign_changes = 0;
+};
+
+// A key that ReplicatedDB::Update reads and may change. `key` points to bytes
+// of the caller's.
+struct UpdatedKey {
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  rocksdb::Slice key;
 };
 
 // What ReplicatedDB::Restamp did.
@@ -159,7 +167,10 @@ class ReplicatedDB : public VersionSpecificDB {
   // As rocksdb::DB::Open with column families: all of them must be named, save
   // the index, which is added. Handles belong to the caller, who gives them
   // back by DestroyColumnFamilyHandle (not by delete) before the database; a
-  // session that still reads through one keeps it until it is done.
+  // session that still reads through one keeps it until it is done. If the
+  // index is named, too, as rocksdb::LoadLatestOptions does, its options are
+  // the library's all the same, and its handle is null (rocksync/options_file.h
+  // leaves it out).
   static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
@@ -289,6 +300,50 @@ class ReplicatedDB : public VersionSpecificDB {
                                       const rocksdb::Slice& begin_key,
                                       const rocksdb::Slice& end_key,
                                       uint64_t* deleted);
+
+  // Reads a key, and writes what `change` makes of its value, while nobody else
+  // writes that key: no other thread, and no session with what peers wrote,
+  // which a mutex of the application's could not hold off. nullopt is a key
+  // that is not there, and deletes one that is. A value that `change` leaves as
+  // it was is not written.
+  //
+  //   db->Update({}, family, "tags", [](std::optional<std::string>* value) {
+  //     if (!value->has_value()) value->emplace();
+  //     (*value)->append(",blue");
+  //     return rocksdb::Status::OK();
+  //   });
+  //
+  // What is written is replicated like a Put or Delete: of two replicas that
+  // update a key without having met, one's update wins and the other's is lost.
+  // (A counter that adds up needs a key for each replica.)
+  //
+  // `change` is called once, or not at all if an error comes first; its own
+  // error is returned, and nothing is written. It must not throw, should be
+  // quick (all writers may come to wait for it), and may read the database, but
+  // not write: Put, Delete, Write and Update of replicated families return
+  // InvalidArgument in it, and other calls that write (SetMembers,
+  // CreateColumnFamily, SyncNow of a replicator ...) wait for ever. Nor may it
+  // wait for a thread that writes.
+  //
+  // Errors, with nothing written: NotSupported for a family that is not
+  // replicated, since its writers hold no locks, for a wide-column entity, and
+  // for disableWAL; InvalidArgument for a value above max_value_bytes; those of
+  // RocksDB's Get and Write. In families with a merge operator the value is the
+  // merged one. Cost: a Get and a Put.
+  rocksdb::Status Update(
+      const rocksdb::WriteOptions& options, rocksdb::ColumnFamilyHandle* family,
+      const rocksdb::Slice& key,
+      const std::function<rocksdb::Status(std::optional<std::string>* value)>&
+          change);
+
+  // The same for several keys, of any replicated families, in one batch with
+  // one version: `values` are those of `keys`, in their order. A key that is
+  // named twice is InvalidArgument, and so is a `change` that alters how many
+  // values there are.
+  rocksdb::Status Update(
+      const rocksdb::WriteOptions& options, const std::vector<UpdatedKey>& keys,
+      const std::function<rocksdb::Status(
+          std::vector<std::optional<std::string>>* values)>& change);
 
   // Ends background work, writes down what makes the next Open quick, and
   // closes the database. No other call may run meanwhile. Aborted: a

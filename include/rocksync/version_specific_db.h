@@ -1,5 +1,5 @@
-// The calls of rocksdb::DB that change data and that not every version of
-// RocksDB has.
+// The calls of rocksdb::DB that not every version of RocksDB has, or passes
+// through a StackableDB.
 
 #ifndef ROCKSYNC_VERSION_SPECIFIC_DB_H_
 #define ROCKSYNC_VERSION_SPECIFIC_DB_H_
@@ -21,10 +21,46 @@ namespace rocksync {
 class CountedDB;
 
 // A part of ReplicatedDB, which an application uses instead. Each of these
-// calls returns NotSupported for a replicated family, with a message that names
-// the remedy, and is RocksDB's own for any other family. Thread-safe.
+// calls that changes data returns NotSupported for a replicated family, with a
+// message that names the remedy, and is RocksDB's own for any other family.
+// Thread-safe.
 class VersionSpecificDB : public rocksdb::StackableDB {
  public:
+  // Reads that StackableDB leaves to defaults of rocksdb::DB, which know no
+  // timestamps and look keys up one by one.
+  using StackableDB::KeyMayExist;
+  bool KeyMayExist(const rocksdb::ReadOptions& options,
+                   rocksdb::ColumnFamilyHandle* family,
+                   const rocksdb::Slice& key, std::string* value,
+                   std::string* timestamp, bool* value_found) override;
+#if !ROCKSYNC_ROCKSDB_AT_LEAST(9, 0)
+  using StackableDB::Get;
+  rocksdb::Status Get(const rocksdb::ReadOptions& options,
+                      rocksdb::ColumnFamilyHandle* family,
+                      const rocksdb::Slice& key, rocksdb::PinnableSlice* value,
+                      std::string* timestamp) override;
+  using StackableDB::MultiGet;
+  std::vector<rocksdb::Status> MultiGet(
+      const rocksdb::ReadOptions& options,
+      const std::vector<rocksdb::ColumnFamilyHandle*>& families,
+      const std::vector<rocksdb::Slice>& keys, std::vector<std::string>* values,
+      std::vector<std::string>* timestamps) override;
+  void MultiGet(const rocksdb::ReadOptions& options,
+                rocksdb::ColumnFamilyHandle* family, size_t num_keys,
+                const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
+                std::string* timestamps, rocksdb::Status* statuses,
+                bool sorted_input) override;
+  void MultiGet(const rocksdb::ReadOptions& options, size_t num_keys,
+                rocksdb::ColumnFamilyHandle** families,
+                const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
+                rocksdb::Status* statuses, bool sorted_input) override;
+  void MultiGet(const rocksdb::ReadOptions& options, size_t num_keys,
+                rocksdb::ColumnFamilyHandle** families,
+                const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
+                std::string* timestamps, rocksdb::Status* statuses,
+                bool sorted_input) override;
+#endif
+
   // Refused for any file: it may hold pairs of any family. (RocksDB renamed the
   // function in 9.11, and removed it later; without `override` this compiles
   // with all of them.)

@@ -1,5 +1,6 @@
 #include "rocksync/replicated_db.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "replication/store/open/opening.h"
@@ -73,10 +74,22 @@ rocksdb::Status StoreAccess::Open(
     std::vector<ColumnFamilyHandle*>* handles, bool timers, ReplicatedDB** db) {
   *db = nullptr;
   handles->clear();
+  // The index's options are the library's.
+  const auto index = std::find_if(
+      column_families.begin(), column_families.end(),
+      [](const auto& family) { return family.name == kIndexFamilyName; });
+  std::vector<ColumnFamilyDescriptor> families(column_families.begin(), index);
+  if (index != column_families.end()) {
+    families.insert(families.end(), index + 1, column_families.end());
+  }
   Opened opened;
-  const Status status = OpenIndexed(options, replication, name, column_families,
-                                    handles, &opened);
+  const Status status =
+      OpenIndexed(options, replication, name, families, handles, &opened);
   if (!status.ok()) return status;
+  if (index != column_families.end()) {
+    handles->insert(handles->begin() + (index - column_families.begin()),
+                    nullptr);
+  }
   rocksdb::DB* const base = opened.indexed.db;
   *db = new ReplicatedDB(
       base, std::make_unique<Store>(replication, std::move(opened)));
@@ -171,6 +184,20 @@ Status ReplicatedDB::DeleteRangeInChunks(const WriteOptions& options,
                                          uint64_t* deleted) {
   return store_->writer()->DeleteRangeInChunks(options, family, begin_key,
                                                end_key, deleted);
+}
+
+Status ReplicatedDB::Update(
+    const WriteOptions& options, const std::vector<UpdatedKey>& keys,
+    const std::function<Status(std::vector<std::optional<std::string>>*)>&
+        change) {
+  return store_->writer()->Update(options, keys, change);
+}
+
+Status ReplicatedDB::Update(
+    const WriteOptions& options, ColumnFamilyHandle* family, const Slice& key,
+    const std::function<Status(std::optional<std::string>*)>& change) {
+  return Update(options, {{family, key}},
+                [&](auto* values) { return change(&values->front()); });
 }
 
 // Writes.
@@ -480,6 +507,7 @@ Status ReplicatedDB::DropColumnFamilies(
 }
 
 Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
+  if (family == nullptr) return Status::OK();  // the index's, see Open
   if (store_->families()->GiveBack(family)) return Status::OK();
   return db_->DestroyColumnFamilyHandle(family);
 }

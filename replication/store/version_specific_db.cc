@@ -10,8 +10,62 @@
 namespace rocksync {
 
 using rocksdb::ColumnFamilyHandle;
+using rocksdb::ReadOptions;
 using rocksdb::Slice;
 using rocksdb::Status;
+
+bool VersionSpecificDB::KeyMayExist(const ReadOptions& options,
+                                    ColumnFamilyHandle* family,
+                                    const Slice& key, std::string* value,
+                                    std::string* timestamp, bool* value_found) {
+  return db_->KeyMayExist(options, family, key, value, timestamp, value_found);
+}
+
+#if !ROCKSYNC_ROCKSDB_AT_LEAST(9, 0)
+Status VersionSpecificDB::Get(const ReadOptions& options,
+                              ColumnFamilyHandle* family, const Slice& key,
+                              rocksdb::PinnableSlice* value,
+                              std::string* timestamp) {
+  return db_->Get(options, family, key, value, timestamp);
+}
+
+std::vector<Status> VersionSpecificDB::MultiGet(
+    const ReadOptions& options,
+    const std::vector<ColumnFamilyHandle*>& families,
+    const std::vector<Slice>& keys, std::vector<std::string>* values,
+    std::vector<std::string>* timestamps) {
+  return db_->MultiGet(options, families, keys, values, timestamps);
+}
+
+void VersionSpecificDB::MultiGet(const ReadOptions& options,
+                                 ColumnFamilyHandle* family, size_t num_keys,
+                                 const Slice* keys,
+                                 rocksdb::PinnableSlice* values,
+                                 std::string* timestamps, Status* statuses,
+                                 bool sorted_input) {
+  db_->MultiGet(options, family, num_keys, keys, values, timestamps, statuses,
+                sorted_input);
+}
+
+void VersionSpecificDB::MultiGet(const ReadOptions& options, size_t num_keys,
+                                 ColumnFamilyHandle** families,
+                                 const Slice* keys,
+                                 rocksdb::PinnableSlice* values,
+                                 Status* statuses, bool sorted_input) {
+  db_->MultiGet(options, num_keys, families, keys, values, statuses,
+                sorted_input);
+}
+
+void VersionSpecificDB::MultiGet(const ReadOptions& options, size_t num_keys,
+                                 ColumnFamilyHandle** families,
+                                 const Slice* keys,
+                                 rocksdb::PinnableSlice* values,
+                                 std::string* timestamps, Status* statuses,
+                                 bool sorted_input) {
+  db_->MultiGet(options, num_keys, families, keys, values, timestamps, statuses,
+                sorted_input);
+}
+#endif
 
 Status VersionSpecificDB::DeleteFile(std::string name) {
   return Status::NotSupported(

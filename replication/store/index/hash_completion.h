@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "replication/store/index/family_table.h"
 #include "rocksdb/compaction_filter.h"
@@ -32,6 +33,9 @@ class HashCompletionFactory final : public rocksdb::CompactionFilterFactory {
   void Start(const FamilyTable& families, uint64_t home);
 
   const char* Name() const override { return "rocksync.HashCompletion"; }
+  // As OPTIONS files have it. A name would be one that no program can load, and
+  // who opens the index without it (ldb, remote compaction) needs none.
+  std::string GetId() const override { return "nullptr"; }
   bool ShouldFilterTableFileCreation(
       rocksdb::TableFileCreationReason reason) const override {
     return reason == rocksdb::TableFileCreationReason::kFlush;

@@ -1,11 +1,13 @@
 #include "replication/store/write/writer.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "replication/store/index/plain_value.h"
 #include "replication/store/write/batch_rewriter.h"
 #include "replication/store/write/refusals.h"
 #include "replication/store/write/write_plan.h"
@@ -32,6 +34,21 @@ Status RefuseOptions(const WriteOptions& options) {
       "a crash could keep data and lose its index; leave the WAL on, or keep "
       "the family out of ReplicatedDBOptions::families");
 }
+
+// Whose update calls its change in this thread.
+thread_local const IndexedDB* updating = nullptr;
+
+class UpdatingScope {
+ public:
+  explicit UpdatingScope(const IndexedDB* indexed)
+      : outer_(std::exchange(updating, indexed)) {}
+  ~UpdatingScope() { updating = outer_; }
+  UpdatingScope(const UpdatingScope&) = delete;
+  UpdatingScope& operator=(const UpdatingScope&) = delete;
+
+ private:
+  const IndexedDB* const outer_;
+};
 
 bool OnlyDeletes(const PlannedBatch& plan) {
   return std::all_of(
@@ -92,7 +109,8 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
     return value != nullptr ? indexed_->db()->Put(options, handle, key, *value)
                             : indexed_->db()->Delete(options, handle, key);
   }
-  Status status = RefuseOptions(options);
+  Status status = CheckNotUpdating();
+  if (status.ok()) status = RefuseOptions(options);
   if (status.ok() && value != nullptr) {
     status = CheckSizes(indexed_->options(), family->name, key, value->size());
   }
@@ -181,7 +199,8 @@ Status Writer::CheckBatch(const WriteOptions& options,
   }
   Status status;
   if (!plan->operations.empty()) {
-    status = RefuseOptions(options);
+    status = CheckNotUpdating();
+    if (status.ok()) status = RefuseOptions(options);
     if (status.ok()) {
       status = indexed_->space()->Check(indexed_->WallMs(), batch.GetDataSize(),
                                         OnlyDeletes(*plan));
@@ -314,6 +333,80 @@ Status Writer::DeleteRangeInChunks(const WriteOptions& options,
     from = last;
   }
   return Status::OK();
+}
+
+Status Writer::CheckNotUpdating() const {
+  return updating != indexed_
+             ? Status::OK()
+             : Status::InvalidArgument(
+                   "rocksync: a write by the function that Update calls, while "
+                   "the update holds the locks of its keys",
+                   "name all keys to Update, or write after it");
+}
+
+Status Writer::Update(const WriteOptions& options,
+                      const std::vector<UpdatedKey>& keys,
+                      const UpdateFunction& change) {
+  Status status = indexed_->CheckOpen();
+  if (status.ok()) status = CheckNotUpdating();
+  if (status.ok()) status = RefuseOptions(options);
+  if (!status.ok()) return status;
+  std::vector<const Family*> families;
+  std::set<std::pair<uint32_t, std::string>> distinct;
+  StripeSet stripes;
+  for (const UpdatedKey& updated : keys) {
+    const Family* const family =
+        indexed_->table().Find(updated.family->GetID());
+    if (family == nullptr) {
+      status = families_->CheckKnown(updated.family);
+      return !status.ok() ? status
+                          : Status::NotSupported(
+                                "rocksync: Update on the column family " +
+                                    updated.family->GetName() +
+                                    ", which is not replicated",
+                                "nothing locks its keys; use a mutex");
+    }
+    if (!distinct.insert({family->id, updated.key.ToString()}).second) {
+      return Status::InvalidArgument("rocksync: Update names a key twice");
+    }
+    families.push_back(family);
+    stripes.Add(StripeOf(
+        indexed_->hasher().Position(family->name, updated.key.ToStringView())));
+  }
+
+  const StripeSetGuard guard(indexed_->locks(), stripes);
+  std::vector<std::optional<std::string>> before(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    std::string value;
+    status = GetPlain(indexed_->db(), rocksdb::ReadOptions(), *families[i],
+                      keys[i].key.ToStringView(), &value);
+    if (status.ok()) before[i] = std::move(value);
+    if (!status.ok() && !status.IsNotFound()) return status;
+  }
+  std::vector<std::optional<std::string>> after = before;
+  {
+    const UpdatingScope scope(indexed_);
+    status = change(&after);
+  }
+  if (!status.ok()) return status;
+  if (after.size() != keys.size()) {
+    return Status::InvalidArgument(
+        "rocksync: the function that Update calls altered how many values "
+        "there are");
+  }
+  rocksdb::WriteBatch batch;
+  for (size_t i = 0; i < keys.size() && status.ok(); ++i) {
+    if (after[i] == before[i]) continue;
+    status = after[i].has_value()
+                 ? batch.Put(keys[i].family, keys[i].key, *after[i])
+                 : batch.Delete(keys[i].family, keys[i].key);
+  }
+  if (!status.ok() || batch.Count() == 0) return status;
+  PlannedBatch plan;
+  status = PlanBatch(indexed_->options(), batch, indexed_->table(),
+                     indexed_->hasher(), &plan);
+  if (status.ok()) status = CheckBatch(options, batch, &plan);
+  return status.ok() ? CommitPlanned(options, batch, plan) : status;
 }
 
 }  // namespace rocksync

@@ -4,10 +4,15 @@
 #define ROCKSYNC_REPLICATION_STORE_WRITE_WRITER_H_
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "replication/store/write/families.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksdb/db.h"
+#include "rocksync/replicated_db.h"
 
 namespace rocksync {
 
@@ -31,7 +36,16 @@ class Writer {
                                       const rocksdb::Slice& end,
                                       uint64_t* deleted);
 
+  using UpdateFunction = std::function<rocksdb::Status(
+      std::vector<std::optional<std::string>>* values)>;
+  rocksdb::Status Update(const rocksdb::WriteOptions& options,
+                         const std::vector<UpdatedKey>& keys,
+                         const UpdateFunction& change);
+
  private:
+  // In the thread that runs an Update's change of this database,
+  // InvalidArgument: a write would wait for the locks that the update holds.
+  rocksdb::Status CheckNotUpdating() const;
   rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,
                              const rocksdb::WriteBatch& batch,
                              PlannedBatch* plan);

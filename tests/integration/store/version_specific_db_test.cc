@@ -89,6 +89,67 @@ TEST_F(VersionSpecificDBTest, ByTheBaseClass) {
   ExpectOurs();
 }
 
+// Of a family that is not replicated: with all versions the reads are RocksDB's
+// own.
+TEST_F(VersionSpecificDBTest, ReadsWithTimestamps) {
+  rocksdb::ColumnFamilyOptions stamped;
+  ASSERT_ROCKS_OK(rocksdb::Comparator::CreateFromString(
+      {}, "leveldb.BytewiseComparator.u64ts", &stamped.comparator));
+  ColumnFamilyHandle* family = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(stamped, "stamped", &family));
+  const std::string stamp(8, 's');
+  ASSERT_ROCKS_OK(db_->Put({}, family, "a", stamp, "1"));
+  ASSERT_ROCKS_OK(db_->Put({}, family, "b", stamp, "2"));
+  rocksdb::DB* const db = db_.get();
+  rocksdb::ReadOptions options;
+  const std::string latest(8, '\xff');
+  const Slice until(latest);
+  options.timestamp = &until;
+
+  std::string value;
+  std::string timestamp;
+  ASSERT_ROCKS_OK(db->Get(options, family, "a", &value, &timestamp));
+  EXPECT_EQ(value, "1");
+  EXPECT_EQ(timestamp, stamp);
+  bool found = false;
+  EXPECT_TRUE(
+      db->KeyMayExist(options, family, "a", &value, &timestamp, &found));
+  EXPECT_TRUE(found);
+
+  std::vector<std::string> values;
+  std::vector<std::string> timestamps;
+  for (const Status& status : db->MultiGet(options, {family, family},
+                                           {"a", "b"}, &values, &timestamps)) {
+    EXPECT_ROCKS_OK(status);
+  }
+  EXPECT_EQ(values, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(timestamps, (std::vector<std::string>{stamp, stamp}));
+
+  const Slice keys[] = {"a", "b"};
+  ColumnFamilyHandle* families[] = {family, family};
+  for (const bool by_families : {false, true}) {
+    rocksdb::PinnableSlice pinned[2];
+    std::string stamps[2];
+    Status statuses[2];
+    if (by_families) {
+      db->MultiGet(options, 2, families, keys, pinned, stamps, statuses);
+    } else {
+      db->MultiGet(options, family, 2, keys, pinned, stamps, statuses);
+    }
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_ROCKS_OK(statuses[i]);
+      EXPECT_EQ(pinned[i], std::to_string(i + 1));
+      EXPECT_EQ(stamps[i], stamp);
+    }
+  }
+  rocksdb::PinnableSlice pinned[2];
+  Status statuses[2];
+  db->MultiGet(options, 2, families, keys, pinned, statuses);
+  EXPECT_EQ(pinned[1], "2");
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+  ExpectOurs();
+}
+
 #if ROCKSYNC_ROCKSDB_AT_LEAST(8, 3)
 TEST_F(VersionSpecificDBTest, ClipColumnFamily) {
   ExpectRefused(db_->ClipColumnFamily(Replicated(), "a", "b"),
