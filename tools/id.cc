@@ -4,8 +4,11 @@
 #include <ostream>
 
 #include "replication/metrics/json.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/format/random_bits.h"
 #include "replication/store/open/provenance.h"
 #include "rocksync/replicated_db.h"
 #include "tools/offline_db.h"
@@ -66,23 +69,54 @@ Status ReadIdentity(const OfflineDB& offline, const std::string& directory,
   return lost;
 }
 
+Status ReadId(const IdOptions& options, uint64_t* id) {
+  std::unique_ptr<OfflineDB> offline;
+  IdentityRecord identity;
+  Status status = CheckHasIndex(options.directory, kNoReplica);
+  if (status.ok()) {
+    status = OfflineDB::Open(options.directory, options.wal_dirs, &offline);
+  }
+  if (status.ok())
+    status = ReadIdentity(*offline, options.directory, &identity);
+  *id = identity.replica_id;
+  return status;
+}
+
+// Whether there is a replica, or what should be one.
+bool HasReplica(const std::string& directory) {
+  return !rocksdb::Env::Default()
+              ->FileExists(directory + "/CURRENT")
+              .IsNotFound() &&
+         !CheckHasIndex(directory, kNoReplica).IsNotFound();
+}
+
+// Of a replica to come.
+Status IntendedId(const IdOptions& options, uint64_t* id) {
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  const Status status = ReadIntendedId(env, options.directory, id);
+  if (!options.make || !status.IsNotFound()) return status;
+  *id = RandomBits();
+  return WriteIntendedId(env, options.directory, *id);
+}
+
 }  // namespace
 
 int RunId(const IdOptions& options, std::ostream& out, std::ostream& err) {
   const std::string& directory = options.directory;
-  IdentityRecord identity;
-  std::unique_ptr<OfflineDB> offline;
+  uint64_t id = 0;
   Status status = CheckWalDirs(options.wal_dirs, {directory});
-  if (status.ok()) status = CheckHasIndex(directory, kNoReplica);
-  if (status.ok()) {
-    status = OfflineDB::Open(directory, options.wal_dirs, &offline);
+  if (status.ok() && !HasReplica(directory)) {
+    status = IntendedId(options, &id);
+    // Says why there is none.
+    if (status.IsNotFound()) status = ReadId(options, &id);
+  } else if (status.ok()) {
+    status = ReadId(options, &id);
   }
-  if (status.ok()) status = ReadIdentity(*offline, directory, &identity);
   if (!status.ok()) {
     err << "rocksync id " << directory << ": " << status.ToString() << "\n";
     return 2;
   }
-  out << HexId(identity.replica_id) << "\n";
+  out << HexId(id) << "\n";
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// rocksync id DIR: the replica id of an offline database.
+// rocksync id DIR: the replica id of an offline database, or of one to come.
 
 #ifndef ROCKSYNC_TOOLS_ID_H_
 #define ROCKSYNC_TOOLS_ID_H_
@@ -13,10 +13,12 @@ struct IdOptions {
   std::string directory;
   // "DIR=LOGDIR" each, see offline_db.h.
   std::vector<std::string> wal_dirs = {};
+  // Where there is no replica, makes the id that the first opening gives it.
+  bool make = false;
 };
 
 // Prints the id, 16 hex digits, as certificates and member lists name it.
-// Writes nothing to the database. Returns 0, or 2 with the reason on `err`.
+// Writes nothing to a database. Returns 0, or 2 with the reason on `err`.
 int RunId(const IdOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace rocksync

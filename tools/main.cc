@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "tools/certificate.h"
 #include "tools/clone.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
@@ -113,7 +114,32 @@ int main(int argc, char** argv) {
       "The id of a replica at rest, which its certificate names; exit code 2: "
       "error");
   id->add_option("DIR", id_options.directory, "directory")->required();
+  id->add_flag("--make", id_options.make,
+               "where there is no replica yet, make the id that it will have");
   AddWalDirs(id, &id_options.wal_dirs);
+
+  rocksync::CertificateOptions certificate_options;
+  CLI::App* const certificate =
+      app.add_subcommand("certificate",
+                         "Makes a cluster's CA, and certificates for replicas "
+                         "and operators; exit code 2: error");
+  certificate
+      ->add_option("--ca", certificate_options.ca_file,
+                   "PEM file of the CA's certificate")
+      ->required();
+  certificate
+      ->add_option("--ca-key", certificate_options.ca_key_file,
+                   "PEM file of its key; keep it off the replicas")
+      ->required();
+  certificate->add_option("--make-ca", certificate_options.make_ca,
+                          "make the CA, under this name");
+  certificate->add_option("--output", certificate_options.stem,
+                          "make STEM.pem and STEM.key, or renew them");
+  certificate->add_option("--id", certificate_options.replica_id,
+                          "the replica's, as `rocksync id` prints it; without "
+                          "it a random one, for an operator");
+  certificate->add_option("--days", certificate_options.days,
+                          "that what is made is good for");
 
   rocksync::CloneToolOptions clone_options;
   CLI::App* const clone = app.add_subcommand(
@@ -246,6 +272,9 @@ int main(int argc, char** argv) {
   if (*diff) return rocksync::RunDiff(diff_options, std::cout, std::cerr);
   if (*clone) return rocksync::RunClone(clone_options, std::cout, std::cerr);
   if (*id) return rocksync::RunId(id_options, std::cout, std::cerr);
+  if (*certificate) {
+    return rocksync::RunCertificate(certificate_options, std::cout, std::cerr);
+  }
   if (*verify) {
     return rocksync::RunVerify(verify_options, std::cout, std::cerr);
   }

@@ -63,13 +63,20 @@ struct TlsTransportOptions {
   // a log; it must return soon, and an attacker can cause many calls.
   std::function<void(const rocksdb::Status& why)> refused;
 
+  // Told, on a thread of the transport or of Connect, that the files above were
+  // changed: OK if they are in use now, or why not. Empty: no call.
+  std::function<void(const rocksdb::Status& why)> renewed;
+
   SocketLimits limits;
 };
 
 // Addresses are "host:port", "127.0.0.1:7400" or "[::1]:7400"; port 0 lets the
 // system choose when listening.
 //
-// Reads the files once: renewed ones take a new transport and replicator.
+// Files that are renewed are taken up by the next connection, dialed or
+// accepted; those that are open keep what they began with. Until the new files
+// fit one another, or if they name another replica, the earlier ones stay in
+// use. Replace them whole (rename), or write the certificate last.
 // InvalidArgument: a missing option, or a file that is not what it should be,
 // e.g. a key that belongs to another certificate; IOError: a file that cannot
 // be read. The message names the file. No thread, socket or signal of the

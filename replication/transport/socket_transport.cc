@@ -87,8 +87,7 @@ class SocketTransport : public Transport {
       milliseconds timeout, const std::shared_ptr<DialResult>& result);
   void AcceptNext();
   void AcceptLater();
-  void OnAccept(const std::error_code& error,
-                std::unique_ptr<ByteStream> bytes);
+  void OnAccept(const std::error_code& error, tcp::socket socket);
   void StartAccept(std::unique_ptr<ByteStream> bytes);
   void OnAccepted(const rocksdb::Status& status,
                   std::shared_ptr<FrameStream> stream, uint64_t replica_id);
@@ -350,27 +349,27 @@ void SocketTransport::StopAccepting() {
 
 void SocketTransport::AcceptNext() {
   if (!acceptor_.is_open()) return;
+  acceptor_.async_accept(
+      [this](const std::error_code& error, tcp::socket socket) {
+        OnAccept(error, std::move(socket));
+      });
+}
+
+void SocketTransport::OnAccept(const std::error_code& error,
+                               tcp::socket socket) {
+  if (!acceptor_.is_open()) return;
+  if (error) return AcceptLater();
+  // Made now, not before the connection came: certificates may have been
+  // renewed while we waited for it.
   std::unique_ptr<ByteStream> bytes;
   try {
     bytes = options_.new_stream(context_.get());
   } catch (const std::exception&) {
     return AcceptLater();
   }
-  tcp::socket& socket = bytes->socket();
-  acceptor_.async_accept(socket, [this, bytes = std::move(bytes)](
-                                     const std::error_code& error) mutable {
-    OnAccept(error, std::move(bytes));
-  });
-}
-
-void SocketTransport::OnAccept(const std::error_code& error,
-                               std::unique_ptr<ByteStream> bytes) {
-  if (!acceptor_.is_open()) return;
-  if (!error) {
-    StartAccept(std::move(bytes));
-    return AcceptNext();
-  }
-  AcceptLater();
+  bytes->socket() = std::move(socket);
+  StartAccept(std::move(bytes));
+  AcceptNext();
 }
 
 void SocketTransport::AcceptLater() {

@@ -1,24 +1,28 @@
 #include "rocksync/tls_transport.h"
 
+#include <memory>
+#include <utility>
+
 #include "replication/transport/certificate.h"
 #include "replication/transport/identity.h"
 #include "replication/transport/socket_transport.h"
-#include "replication/transport/tls_context.h"
+#include "replication/transport/tls_files.h"
 
 namespace rocksync {
 
 rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
                                 std::shared_ptr<Transport>* transport) {
-  std::shared_ptr<const TlsContext> tls;
+  std::unique_ptr<TlsFiles> loaded;
   rocksdb::Status s =
-      TlsContext::Load(options.ca_file, options.certificate_file,
-                       options.private_key_file, &tls);
+      TlsFiles::Load(options.ca_file, options.certificate_file,
+                     options.private_key_file, options.renewed, &loaded);
   if (!s.ok()) return s;
+  const std::shared_ptr<TlsFiles> files = std::move(loaded);
   SocketTransportOptions socket;
-  socket.new_stream = [tls](asio::io_context* context) {
-    return NewTlsStream(context, tls);
+  socket.new_stream = [files](asio::io_context* context) {
+    return NewTlsStream(context, files->Current());
   };
-  socket.replica_id = tls->replica_id();
+  socket.replica_id = files->Current()->replica_id();
   socket.allow = options.allow;
   socket.refused = options.refused;
   socket.limits = options.limits;

@@ -36,12 +36,6 @@ bool GetPath(std::string_view* bytes, std::string* path) {
   return true;
 }
 
-Status SyncDirectory(Env* env, const std::string& name) {
-  std::unique_ptr<rocksdb::Directory> directory;
-  const Status status = env->NewDirectory(name, &directory);
-  return status.ok() ? directory->Fsync() : status;
-}
-
 }  // namespace
 
 bool Marker::Lists(std::string_view mark) const {
@@ -128,6 +122,12 @@ Status RemoveMarker(Env* env, const std::string& directory) {
   if (status.IsNotFound()) return Status::OK();
   if (status.ok()) status = env->DeleteFile(name);
   return status.ok() ? SyncDirectory(env, directory) : status;
+}
+
+Status SyncDirectory(Env* env, const std::string& name) {
+  std::unique_ptr<rocksdb::Directory> directory;
+  const Status status = env->NewDirectory(name, &directory);
+  return status.ok() ? directory->Fsync() : status;
 }
 
 std::string AbsolutePath(Env* env, const std::string& path) {

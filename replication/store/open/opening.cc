@@ -8,6 +8,7 @@
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
+#include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/format/rocksdb_version.h"
@@ -63,6 +64,7 @@ class Opening {
   Status MakeIndex();
   bool Elsewhere() const;
   void SayThatItStaysItself() const;
+  Status NewReplicaId(uint64_t* id) const;
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status LookForEntries();
@@ -165,6 +167,8 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok() && clone_.has_value()) {
     status = RemoveCloneRecord(options_.env, name_);
   }
+  // Taken up; or left by an opening that was interrupted here.
+  if (status.ok()) status = RemoveIntendedId(options_.env, name_);
   return status;
 }
 
@@ -451,15 +455,27 @@ void Opening::SayThatItStaysItself() const {
       kMarkerFileName, directory_.c_str());
 }
 
+Status Opening::NewReplicaId(uint64_t* id) const {
+  if (renewed_ && clone_.has_value()) {
+    *id = clone_->replica_id;
+    return Status::OK();
+  }
+  const Status status = ReadIntendedId(options_.env, name_, id);
+  if (!status.IsNotFound()) return status;
+  *id = RandomBits();
+  return Status::OK();
+}
+
 Status Opening::CheckIdentity() {
   IdentityRecord* const identity = &opened_.indexed.identity;
+  if (fresh_index_ || renewed_) {
+    const Status status = NewReplicaId(&identity->replica_id);
+    if (!status.ok()) return status;
+  }
   if (fresh_index_) {
-    identity->replica_id = RandomBits();
     identity->home_id = identity->replica_id;
     opened_.indexed.past = {.since = 0};
   } else if (renewed_) {
-    identity->replica_id =
-        clone_.has_value() ? clone_->replica_id : RandomBits();
     identity->incarnation = 0;
     opened_.indexed.past = {.since = 0};
     opened_.place = {};

@@ -74,6 +74,7 @@ class OfflineCommandsTest : public testing::Test {
     replication.cluster_secret.fill(7);
     rocksdb::Options options;
     options.create_if_missing = true;
+    options.track_and_verify_wals_in_manifest = track_wals_;
     ReplicatedDB* raw = nullptr;
     const rocksdb::Status status =
         ReplicatedDB::Open(options, replication, name, &raw);
@@ -142,6 +143,10 @@ class OfflineCommandsTest : public testing::Test {
     Clear();
     return RunId({name}, out_, err_);
   }
+  int MakeId(const std::string& name) {
+    Clear();
+    return RunId({name, {}, /*make=*/true}, out_, err_);
+  }
   int Diff(const std::string& left, const std::string& right) {
     Clear();
     DiffOptions options;
@@ -171,6 +176,7 @@ class OfflineCommandsTest : public testing::Test {
     err_.str("");
   }
 
+  bool track_wals_ = false;
   std::string before_;
   const TemporaryDirectory root_;
   std::string id_;
@@ -271,6 +277,74 @@ TEST_F(OfflineCommandsTest, TheIdOfACopyIsNotItsOwn) {
            fs::copy_options::overwrite_existing);
   EXPECT_EQ(Id("older"), 2);
   EXPECT_THAT(err_.str(), HasSubstr("not in the state that it was left in"));
+}
+
+TEST_F(OfflineCommandsTest, AnIdIsMadeBeforeTheReplicaIs) {
+  EXPECT_EQ(Id("new"), 2);
+  ASSERT_EQ(MakeId("new"), 0) << err_.str();
+  const std::string made = out_.str();
+  ASSERT_EQ(made.size(), 17u) << made;
+  ASSERT_EQ(MakeId("new"), 0);
+  EXPECT_EQ(out_.str(), made);
+  ASSERT_EQ(Id("new"), 0);
+  EXPECT_EQ(out_.str(), made);
+
+  Close();
+  ASSERT_TRUE(Open("new"));
+  EXPECT_EQ(HexId(db_->Identity().replica_id) + "\n", made);
+  EXPECT_FALSE(fs::exists("new/ROCKSYNC.id"));
+  Close();
+  ASSERT_EQ(MakeId("new"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), made);
+  EXPECT_FALSE(fs::exists("new/ROCKSYNC.id"));
+  // It is for the first opening alone.
+  std::ofstream("new/ROCKSYNC.id") << "00000000000000aa\n";
+  ASSERT_TRUE(Open("new"));
+  EXPECT_EQ(HexId(db_->Identity().replica_id) + "\n", made);
+  EXPECT_FALSE(fs::exists("new/ROCKSYNC.id"));
+}
+
+TEST_F(OfflineCommandsTest, AnIdIsMadeForAPlainDatabase) {
+  Close();
+  MakePlain("plain");
+  EXPECT_EQ(Id("plain"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("plain database"));
+  ASSERT_EQ(MakeId("plain"), 0) << err_.str();
+  const std::string made = out_.str();
+  ASSERT_TRUE(Open("plain"));
+  EXPECT_EQ(HexId(db_->Identity().replica_id) + "\n", made);
+}
+
+TEST_F(OfflineCommandsTest, AnIdThatIsDamagedIsRefused) {
+  Close();
+  ASSERT_EQ(MakeId("new"), 0);
+  for (const std::string text :
+       {"", "00000000000000aa", "0000000000000000\n", "00000000000000ag\n"}) {
+    std::ofstream("new/ROCKSYNC.id") << text;
+    EXPECT_EQ(MakeId("new"), 2) << text;
+    EXPECT_FALSE(Open("new")) << text;
+  }
+}
+
+// RocksDB's opening to read asserted on such a database without the option.
+TEST_F(OfflineCommandsTest, AKilledDatabaseThatTracksItsLogs) {
+  Close();
+  track_wals_ = true;
+  ASSERT_TRUE(Open("db"));
+  // A log that is closed, of which the MANIFEST tells, and one that is open.
+  ASSERT_TRUE(Ok(db_->Put({}, "more", "v")));
+  ASSERT_TRUE(Ok(db_->SyncWAL()));
+  ASSERT_TRUE(Ok(db_->Flush({})));
+  ASSERT_TRUE(Ok(db_->Put({}, "last", "v")));
+  ASSERT_TRUE(Ok(db_->SyncWAL()));
+  fs::copy("db", "killed");
+  Close();
+  fs::copy("killed", "same");
+  ASSERT_EQ(Id("killed"), 0) << err_.str();
+  EXPECT_EQ(Diff("killed", "same"), 0) << out_.str() << err_.str();
+  EXPECT_EQ(Verify("killed", "same"), 0) << out_.str() << err_.str();
+  EXPECT_EQ(Restamp("killed", Right()), 0) << err_.str();
+  EXPECT_EQ(Detach("same"), 0) << err_.str();
 }
 
 TEST_F(OfflineCommandsTest, OneInUseIsSaidToBe) {

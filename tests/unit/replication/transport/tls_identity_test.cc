@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "tests/unit/replication/transport/cluster.h"
 #include "tests/unit/replication/transport/raw_peer.h"
@@ -42,6 +47,65 @@ TEST_F(TlsIdentity, AnotherClustersReplicaIsToldByBothSides) {
   EXPECT_TRUE(Mentions(s, listener_->listen_address()));
   // The dialer has hung up; what the listener learns is an alert.
   EXPECT_TRUE(acceptor_.NextRefusal().IsInvalidArgument());
+}
+
+// The cluster gets another CA, and with it another certificate and key.
+TEST_F(TlsIdentity, RenewedFilesAreTakenUpByTheNextConnection) {
+  const TlsTransportOptions mine = cluster_.Options(0x11);
+  const TestCluster next;
+  const TlsTransportOptions theirs = next.Options(0x11);
+  const auto replace = [](const std::string& from, const std::string& to) {
+    std::filesystem::copy_file(from, to + ".new");
+    std::filesystem::rename(to + ".new", to);
+  };
+  // Of its own, as NewTransport writes over the listener's.
+  const TestCluster dialers;
+  TlsTransportOptions old_dialer = dialers.Files(cluster_.Issue(0xd1));
+  old_dialer.ca_file = dialers.scratch() / "old_ca.pem";
+  std::filesystem::copy_file(mine.ca_file, old_dialer.ca_file);
+  const auto old_transport = cluster_.NewTransport(old_dialer);
+
+  TlsTransportOptions listens = mine;
+  std::mutex mutex;
+  std::vector<rocksdb::Status> told;
+  listens.renewed = [&](const rocksdb::Status& why) {
+    const std::lock_guard lock(mutex);
+    told.push_back(why);
+  };
+  ListenWith(listens);
+  ASSERT_TRUE(Dial(old_transport).ok());
+
+  // A key without its certificate: the earlier files stay in use.
+  replace(theirs.private_key_file, mine.private_key_file);
+  EXPECT_TRUE(Dial(old_transport).ok());
+  {
+    const std::lock_guard lock(mutex);
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_TRUE(told[0].IsInvalidArgument()) << told[0].ToString();
+    EXPECT_TRUE(Mentions(told[0], "does not belong to certificate"));
+  }
+
+  replace(theirs.ca_file, mine.ca_file);
+  replace(theirs.certificate_file, mine.certificate_file);
+  const rocksdb::Status dialed = Dial(next.NewTransport(0xd2));
+  EXPECT_TRUE(dialed.ok()) << dialed.ToString();
+  EXPECT_FALSE(Dial(old_transport).ok());
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_TRUE(told[1].ok()) << told[1].ToString();
+}
+
+TEST_F(TlsIdentity, FilesThatNameAnotherReplicaAreNotTakenUp) {
+  TlsTransportOptions options = cluster_.Options(0x11);
+  rocksdb::Status told;
+  options.renewed = [&](const rocksdb::Status& why) { told = why; };
+  const auto transport = cluster_.NewTransport(options);
+  Listen();
+  cluster_.Options(0xd1);  // the same files
+  EXPECT_TRUE(Dial(transport).ok());
+  EXPECT_TRUE(told.IsInvalidArgument()) << told.ToString();
+  EXPECT_TRUE(Mentions(told, "names replica 00000000000000d1"));
+  EXPECT_EQ(transport->replica_id(), 0x11u);
 }
 
 TEST_F(TlsIdentity, ADialerThatTrustsUsButIsNotOfUs) {

@@ -1,0 +1,56 @@
+#include "replication/store/format/intended_id.h"
+
+#include <charconv>
+#include <system_error>
+
+#include "replication/membership/incarnation.h"
+#include "replication/store/format/marker.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Env;
+using rocksdb::Status;
+
+constexpr size_t kDigits = 16;
+
+std::string IntendedIn(const std::string& directory) {
+  return directory + "/" + kIntendedIdFileName;
+}
+
+}  // namespace
+
+Status ReadIntendedId(Env* env, const std::string& directory, uint64_t* id) {
+  const std::string name = IntendedIn(directory);
+  Status status = env->FileExists(name);
+  if (!status.ok()) return status;
+  std::string text;
+  status = rocksdb::ReadFileToString(env, name, &text);
+  if (!status.ok()) return status;
+  const char* const end = text.data() + kDigits;
+  if (text.size() == kDigits + 1 && text.back() == '\n') {
+    const auto [rest, error] = std::from_chars(text.data(), end, *id, 16);
+    if (error == std::errc() && rest == end && *id != 0) return status;
+  }
+  return Status::Corruption("rocksync: " + name + " holds no replica id",
+                            "remove it, and run `rocksync id --make` again");
+}
+
+Status WriteIntendedId(Env* env, const std::string& directory, uint64_t id) {
+  const std::string name = IntendedIn(directory);
+  Status status = env->CreateDirIfMissing(directory);
+  if (status.ok()) {
+    status = rocksdb::WriteStringToFile(env, HexOf(id) + "\n", name + ".new",
+                                        /*should_sync=*/true);
+  }
+  if (status.ok()) status = env->RenameFile(name + ".new", name);
+  return status.ok() ? SyncDirectory(env, directory) : status;
+}
+
+Status RemoveIntendedId(Env* env, const std::string& directory) {
+  const Status status = env->FileExists(IntendedIn(directory));
+  if (status.IsNotFound()) return Status::OK();
+  return status.ok() ? env->DeleteFile(IntendedIn(directory)) : status;
+}
+
+}  // namespace rocksync

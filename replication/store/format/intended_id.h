@@ -1,0 +1,32 @@
+// A replica's id, made before its database is (`rocksync id --make`), so that a
+// certificate that names it can be signed before the first opening. A file in
+// the database's directory, which that opening takes up and removes.
+//
+//   file := 16 hex digits, "\n"
+
+#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_INTENDED_ID_H_
+#define ROCKSYNC_REPLICATION_STORE_FORMAT_INTENDED_ID_H_
+
+#include <cstdint>
+#include <string>
+
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+inline constexpr char kIntendedIdFileName[] = "ROCKSYNC.id";
+
+// NotFound: there is none. Corruption names the file.
+rocksdb::Status ReadIntendedId(rocksdb::Env* env, const std::string& directory,
+                               uint64_t* id);
+// Durable when it returns. Makes the directory.
+rocksdb::Status WriteIntendedId(rocksdb::Env* env, const std::string& directory,
+                                uint64_t id);
+// OK also if there is none.
+rocksdb::Status RemoveIntendedId(rocksdb::Env* env,
+                                 const std::string& directory);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_INTENDED_ID_H_

@@ -1,0 +1,75 @@
+#include "replication/transport/tls_files.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "replication/transport/identity.h"
+
+namespace rocksync {
+
+rocksdb::Status TlsFiles::Load(const std::string& ca_file,
+                               const std::string& certificate_file,
+                               const std::string& private_key_file,
+                               std::function<void(const rocksdb::Status&)> told,
+                               std::unique_ptr<TlsFiles>* files) {
+  std::unique_ptr<TlsFiles> loaded(new TlsFiles);
+  loaded->ca_file_ = ca_file;
+  loaded->certificate_file_ = certificate_file;
+  loaded->private_key_file_ = private_key_file;
+  loaded->told_ = std::move(told);
+  // Before the files: what changes while they are read is read again.
+  loaded->read_ = loaded->Look();
+  const rocksdb::Status s = loaded->Read(&loaded->context_);
+  if (s.ok()) *files = std::move(loaded);
+  return s;
+}
+
+std::shared_ptr<const TlsContext> TlsFiles::Current() {
+  rocksdb::Status renewed;
+  {
+    const std::lock_guard lock(mutex_);
+    const Signatures now = Look();
+    if (now == read_) return context_;
+    read_ = now;
+    std::shared_ptr<const TlsContext> context;
+    renewed = Read(&context);
+    if (renewed.ok() && context->replica_id() != context_->replica_id()) {
+      renewed = rocksdb::Status::InvalidArgument(
+          "certificate " + certificate_file_ + " now names replica " +
+              ReplicaIdHex(context->replica_id()) + ", before replica " +
+              ReplicaIdHex(context_->replica_id()),
+          "the earlier one stays in use; another replica takes another "
+          "transport");
+    }
+    if (renewed.ok()) context_ = std::move(context);
+  }
+  if (told_) told_(renewed);
+  const std::lock_guard lock(mutex_);
+  return context_;
+}
+
+TlsFiles::Signature TlsFiles::SignatureOf(const std::string& path) {
+  struct stat status = {};
+  Signature signature;
+  if (::stat(path.c_str(), &status) != 0) return signature;
+  signature.device = status.st_dev;
+  signature.inode = status.st_ino;
+  signature.modified_s = status.st_mtim.tv_sec;
+  signature.modified_ns = status.st_mtim.tv_nsec;
+  signature.bytes = status.st_size;
+  return signature;
+}
+
+TlsFiles::Signatures TlsFiles::Look() const {
+  return {SignatureOf(ca_file_), SignatureOf(certificate_file_),
+          SignatureOf(private_key_file_)};
+}
+
+rocksdb::Status TlsFiles::Read(
+    std::shared_ptr<const TlsContext>* context) const {
+  return TlsContext::Load(ca_file_, certificate_file_, private_key_file_,
+                          context);
+}
+
+}  // namespace rocksync
