@@ -39,7 +39,7 @@ class VersionSpecificDBTest : public StoreTest {
   ColumnFamilyHandle* Replicated() { return db_->DefaultColumnFamily(); }
 
   std::string SstFile(const std::string& key) {
-    const std::string path = root_ + "/" + key + ".sst";
+    const std::string path = root_ / (key + ".sst");
     rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
     EXPECT_ROCKS_OK(writer.Open(path));
     EXPECT_ROCKS_OK(writer.Put(key, "ingested"));
@@ -178,7 +178,7 @@ TEST_F(VersionSpecificDBTest, CreateColumnFamilyWithImport) {
     ASSERT_ROCKS_OK(db_->Put({}, family, name, "exported"));
     rocksdb::ExportImportFilesMetaData* metadata = nullptr;
     ASSERT_ROCKS_OK(checkpoint->ExportColumnFamily(
-        family, root_ + "/of " + name, &metadata));
+        family, root_ / (std::string("of ") + name), &metadata));
     exports.push_back(metadata);
     ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
     ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "rocksync/tls_transport.h"
+#include "tests/support/temporary_directory.h"
 #include "tools/certificate.h"
 
 namespace rocksync {
@@ -23,13 +24,9 @@ using testing::HasSubstr;
 class CertificateToolTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = fs::temp_directory_path() / "rocksync_cert_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-    options_.ca_file = root_ + "/ca.pem";
-    options_.ca_key_file = root_ + "/ca.key";
+    options_.ca_file = root_ / "ca.pem";
+    options_.ca_key_file = root_ / "ca.key";
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   int Run(const CertificateOptions& options) {
     out_.str("");
@@ -43,7 +40,7 @@ class CertificateToolTest : public testing::Test {
   }
   int Issue(const std::string& name, const std::string& id) {
     CertificateOptions options = options_;
-    options.stem = root_ + "/" + name;
+    options.stem = root_ / name;
     options.replica_id = id;
     return Run(options);
   }
@@ -51,12 +48,12 @@ class CertificateToolTest : public testing::Test {
                                std::shared_ptr<Transport>* transport) {
     TlsTransportOptions options;
     options.ca_file = options_.ca_file;
-    options.certificate_file = root_ + "/" + name + ".pem";
-    options.private_key_file = root_ + "/" + name + ".key";
+    options.certificate_file = root_ / (name + ".pem");
+    options.private_key_file = root_ / (name + ".key");
     return NewTlsTransport(options, transport);
   }
 
-  std::string root_;
+  const TemporaryDirectory root_;
   CertificateOptions options_;
   std::ostringstream out_;
   std::ostringstream err_;
@@ -67,7 +64,7 @@ TEST_F(CertificateToolTest, ReplicasThatHaveThemTalk) {
   ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("replica 00000000000000aa"));
   ASSERT_EQ(Issue("operator", ""), 0) << err_.str();
-  EXPECT_EQ(fs::status(root_ + "/a.key").permissions(),
+  EXPECT_EQ(fs::status(root_ / "a.key").permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
 
   std::shared_ptr<Transport> a;
@@ -98,7 +95,7 @@ TEST_F(CertificateToolTest, WhatIsRefused) {
     EXPECT_EQ(Issue("a", id), 2) << id;
     EXPECT_THAT(err_.str(), HasSubstr("is no replica id"));
   }
-  EXPECT_FALSE(fs::exists(root_ + "/a.pem"));
+  EXPECT_FALSE(fs::exists(root_ / "a.pem"));
 }
 
 }  // namespace
