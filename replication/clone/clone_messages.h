@@ -26,7 +26,7 @@ namespace rocksync {
 
 // Files are hashed and sent in chunks of this many bytes, the last one of a
 // file being shorter.
-inline constexpr size_t kCloneChunkBytes = size_t{1} << 20;
+inline constexpr size_t kCloneChunkBytes = size_t{256} << 10;
 inline constexpr uint64_t kMostCloneFiles = uint64_t{1} << 19;
 inline constexpr uint64_t kMostCloneFileBytes = uint64_t{1} << 46;
 inline constexpr uint64_t kMostCloneBytes = uint64_t{1} << 60;  // of all files

@@ -70,6 +70,12 @@ FrameDecoder::Result FrameDecoder::Consume(std::string_view* input) {
   return Result::kFrame;
 }
 
+void FrameDecoder::Reuse(std::string buffer) {
+  if (in_frame() || buffer.capacity() <= body_.capacity()) return;
+  body_ = std::move(buffer);
+  body_.clear();
+}
+
 std::string FrameDecoder::TakeBody() { return std::exchange(body_, {}); }
 
 }  // namespace rocksync

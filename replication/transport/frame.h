@@ -39,6 +39,11 @@ class FrameDecoder {
   // kMaxUnprovenFrameBytes.
   void SetLimit(size_t bytes) { limit_ = bytes; }
 
+  // Memory for the next frame, from one that nobody needs any more; dropped in
+  // the middle of a frame. Where large frames come one after the other it
+  // spares asking the system for zeroed pages again and again.
+  void Reuse(std::string buffer);
+
   // The frame found last; moves it out, to be called once per kFrame.
   std::string TakeBody();
 

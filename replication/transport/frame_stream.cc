@@ -15,8 +15,9 @@ void FrameStream::NoteTraffic() {
   wire_received_ = bytes_->wire_bytes_received();
 }
 
-void FrameStream::Read(ReadHandler handler) {
+void FrameStream::Read(std::string spare, ReadHandler handler) {
   assert(read_handler_ == nullptr);
+  decoder_.Reuse(std::move(spare));
   read_handler_ = std::move(handler);
   Advance();
 }
@@ -71,7 +72,6 @@ void FrameStream::Write(std::string wire, StatusHandler handler) {
 void FrameStream::OnWritten(const std::error_code& error) {
   NoteTraffic();
   if (error) Close(bytes_->Describe(error, peer_name_));
-  writing_ = {};
   std::exchange(write_handler_, nullptr)(closed_because_);
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "replication/transport/byte_stream.h"
 #include "replication/transport/frame.h"
@@ -30,14 +31,16 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
 
   FrameStream(std::unique_ptr<ByteStream> bytes, std::string peer_name);
 
-  // A frame, empty ones included.
-  void Read(ReadHandler handler);
+  // A frame, empty ones included. `spare`: memory for it, or nothing.
+  void Read(std::string spare, ReadHandler handler);
 
   // See Connection::SetFrameLimit.
   void SetFrameLimit(size_t bytes) { decoder_.SetLimit(bytes); }
 
   // `wire` is a whole frame with its header.
   void Write(std::string wire, StatusHandler handler);
+  // What was written last, for its memory; once for each Write.
+  std::string TakeWritten() { return std::exchange(writing_, {}); }
 
   // Idempotent; `why` is what reads and writes from now on return.
   void Close(const rocksdb::Status& why);

@@ -12,6 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Of memory that is kept for the next frame to be sent.
+constexpr size_t kMostKept = size_t{512} << 10;
+
 // What callers and the transport's thread share. Outlives both.
 struct Mailbox {
   std::mutex mutex;
@@ -20,6 +23,7 @@ struct Mailbox {
   bool reading = false;            // a read is under way
   std::optional<std::string> frame;
   bool writing = false;
+  std::string spare;  // memory of what was sent before
 
   void Close(const rocksdb::Status& why) {
     {
@@ -80,31 +84,38 @@ class SocketConnection : public Connection {
     asio::post(*context_, [stream = stream_, why] { stream->Close(why); });
   }
 
-  void StartRead() {
-    asio::post(*context_, [stream = stream_, mailbox = mailbox_] {
-      stream->Read([mailbox](const rocksdb::Status& status, std::string frame) {
-        if (!status.ok()) return mailbox->Close(status);
-        {
-          const std::lock_guard lock(mailbox->mutex);
-          mailbox->reading = false;
-          mailbox->frame = std::move(frame);
-        }
-        mailbox->changed.notify_all();
-      });
+  void StartRead(std::string spare) {
+    asio::post(*context_, [stream = stream_, mailbox = mailbox_,
+                           spare = std::move(spare)]() mutable {
+      stream->Read(std::move(spare),
+                   [mailbox](const rocksdb::Status& status, std::string frame) {
+                     if (!status.ok()) return mailbox->Close(status);
+                     {
+                       const std::lock_guard lock(mailbox->mutex);
+                       mailbox->reading = false;
+                       mailbox->frame = std::move(frame);
+                     }
+                     mailbox->changed.notify_all();
+                   });
     });
   }
 
   void StartWrite(std::string wire) {
     asio::post(*context_, [stream = stream_, mailbox = mailbox_,
                            wire = std::move(wire)]() mutable {
-      stream->Write(std::move(wire), [mailbox](const rocksdb::Status& status) {
-        if (!status.ok()) return mailbox->Close(status);
-        {
-          const std::lock_guard lock(mailbox->mutex);
-          mailbox->writing = false;
-        }
-        mailbox->changed.notify_all();
-      });
+      stream->Write(std::move(wire),
+                    [stream, mailbox](const rocksdb::Status& status) {
+                      std::string written = stream->TakeWritten();
+                      if (!status.ok()) return mailbox->Close(status);
+                      {
+                        const std::lock_guard lock(mailbox->mutex);
+                        mailbox->writing = false;
+                        if (written.capacity() <= kMostKept) {
+                          mailbox->spare = std::move(written);
+                        }
+                      }
+                      mailbox->changed.notify_all();
+                    });
     });
   }
 
@@ -123,6 +134,11 @@ rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
         "this one has " + std::to_string(frame.size()));
   }
   std::string wire;
+  {
+    const std::lock_guard lock(mailbox_->mutex);
+    wire.swap(mailbox_->spare);
+  }
+  wire.clear();
   wire.reserve(frame.size() + 4);
   AppendFrameHeader(frame.size(), &wire);
   wire.append(frame.data(), frame.size());
@@ -155,7 +171,7 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
   if (!ended() && !mailbox_->reading) {
     mailbox_->reading = true;
     lock.unlock();
-    StartRead();
+    StartRead(std::move(*frame));
     lock.lock();
   }
   mailbox_->changed.wait_for(lock, timeout, ended);

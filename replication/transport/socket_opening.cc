@@ -112,8 +112,8 @@ void SocketOpening::OnHandshake(Side side, const std::error_code& error) {
 }
 
 void SocketOpening::AwaitGreeting() {
-  stream_->Read([self = shared_from_this()](const rocksdb::Status& status,
-                                            const std::string& body) {
+  stream_->Read({}, [self = shared_from_this()](const rocksdb::Status& status,
+                                                const std::string& body) {
     if (self->done_ == nullptr) return;
     const std::string& peer = self->stream_->peer_name();
     if (status.ok()) return self->Finish(DecodeGreeting(body, peer));

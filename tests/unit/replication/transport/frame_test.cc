@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rocksync/transport.h"
@@ -99,6 +102,26 @@ TEST(Frame, OnlySmallOnesUntilTheLimitIsRaised) {
   EXPECT_EQ(raised.TakeBody(), largest + "y");
   EXPECT_EQ(not_raised.Consume(&same), Result::kCorrupt);
   EXPECT_EQ(not_raised.error(), "a frame claims 2049 bytes, the limit is 2048");
+}
+
+TEST(Frame, UsesTheMemoryOfAnEarlierOne) {
+  FrameDecoder decoder;
+  decoder.SetLimit(kMaxFrameBytes);
+  decoder.Reuse(std::string(5000, 'o'));
+  const std::string first = Framed(std::string(3000, 'a'));
+  std::string_view input = first;
+  ASSERT_EQ(decoder.Consume(&input), Result::kFrame);
+  std::string body = decoder.TakeBody();
+  EXPECT_EQ(body, std::string(3000, 'a'));
+  EXPECT_GE(body.capacity(), 5000u);
+  // Not in the middle of a frame.
+  const std::string second = Framed("abcdef");
+  std::string_view half = std::string_view(second).substr(0, 3);
+  ASSERT_EQ(decoder.Consume(&half), Result::kNeedMore);
+  decoder.Reuse(std::move(body));
+  std::string_view rest = std::string_view(second).substr(3);
+  ASSERT_EQ(decoder.Consume(&rest), Result::kFrame);
+  EXPECT_EQ(decoder.TakeBody(), "abcdef");
 }
 
 TEST(Frame, RefusesLongAndOverlongLengths) {
