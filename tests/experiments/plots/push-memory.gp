@@ -7,7 +7,8 @@ set ylabel "false positive rate"
 set logscale y
 set format y "10^{%L}"
 set xrange [6:50]
-set yrange [0.00002:1]
+set yrange [0.00002:500]
+set ytics 0.0001,10,1
 set key top right
 nonzero(y) = y > 0 ? y : NaN
 plot \

@@ -22,12 +22,12 @@ plot \
   rates index 0 using 2:4 with linespoints ls 2 notitle, \
   rates index 0 using 2:5 with linespoints ls 1 notitle, \
   rates index 0 using 2:3 with lines lc rgb "#777777" dt 2 lw 1.5 notitle
-set title "A duplicate if at least x of 8 bits are known set, 8 of 40 slices lost"
+set title "A duplicate if at least x of 8 bits are set; 20 % lost"
 set xlabel "x"
 set ylabel "rate of errors"
 set xrange [0.8:7.2]
 set yrange [0:1]
-set key top right
+set key top center maxrows 4
 plot \
   least index 0 using 1:2 with linespoints ls 2 title "false positives, full at 0.02", \
   least index 0 using 1:3 with linespoints ls 1 title "false negatives, full at 0.02", \

@@ -20,7 +20,7 @@ set title "Errors by threshold (rates of 0 are not drawn)"
 set ylabel "rate of errors"
 set logscale y
 set format y "10^{%L}"
-set yrange [0.0001:1]
+set yrange [0.000005:1]
 set key bottom right
 nonzero(y) = y > 0 ? y : NaN
 plot \

@@ -26,6 +26,7 @@ set title "Top-down testing"
 set xlabel "threshold (0: none)"
 set ylabel "false positive rate"
 set xrange [-0.2:4.2]
+set xtics 1
 set yrange [0:*]
 plot \
   down index 0 using 1:2 with linespoints ls 1 title "sparse", \
