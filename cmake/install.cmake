@@ -1,21 +1,31 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# Components are the Debian packages of cmake/package.cmake.
 get_property(rocksync_libraries GLOBAL PROPERTY ROCKSYNC_LIBRARIES)
 install(TARGETS ${rocksync_libraries} EXPORT rocksync-targets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 if(ROCKSYNC_HAS_C)
   install(TARGETS rocksync_c EXPORT rocksync-targets
-          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
+          NAMELINK_COMPONENT dev)
+  # Found from where the file lies, so that it fits any prefix.
+  file(RELATIVE_PATH from_libdir /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/rocksync.pc.in
+                 ${PROJECT_BINARY_DIR}/packaging/rocksync.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/packaging/rocksync.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endif()
 if(TARGET rocksync)  # the program
-  install(TARGETS rocksync RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS rocksync RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/rocksync.bash
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+          RENAME rocksync COMPONENT tools)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rocksync
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 install(EXPORT rocksync-targets NAMESPACE rocksync::
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rocksync)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rocksync COMPONENT dev)
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/rocksync-config.cmake.in
   ${PROJECT_BINARY_DIR}/rocksync-config.cmake
@@ -24,4 +34,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rocksync-config-version.c
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/rocksync-config.cmake
               ${PROJECT_BINARY_DIR}/rocksync-config-version.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rocksync)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rocksync COMPONENT dev)
+if(PROJECT_IS_TOP_LEVEL AND ROCKSYNC_HAS_C AND TARGET replicated_store)
+  include(cmake/package.cmake)
+endif()

@@ -1,0 +1,25 @@
+# Completion of `rocksync` and `rocksync-store` for bash: what their --help says.
+
+_rocksync_words() {  # options, or the names of commands, in a --help
+  "$@" --help 2>/dev/null | sed -nE \
+    -e 's/^  (-[a-zA-Z],)?(--[a-z-]+).*/\2/p' \
+    -e '/^Subcommands:/,$ s/^  ([a-z]+) .*/\1/p'
+}
+
+_rocksync() {
+  local program=$1 current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=()
+  if [[ $program == *rocksync && $COMP_CWORD -gt 1 ]]; then command=("${COMP_WORDS[1]}"); fi
+  COMPREPLY=()
+  case $previous in
+    --ca|--certificate|--private-key|--secret)
+      mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    --certificates|--dir|--output|--against)
+      mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
+  esac
+  if [[ $current == -* || ( ${#command[@]} -eq 0 && $program == *rocksync ) ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$(_rocksync_words "$program" "${command[@]}")" -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -d -- "$current")
+  fi
+}
+complete -o filenames -F _rocksync rocksync rocksync-store
