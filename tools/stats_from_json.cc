@@ -74,6 +74,23 @@ SessionProgress Session(const Fields& fields) {
   return session;
 }
 
+StreamStats Stream(const Fields& fields) {
+  StreamStats stream;
+  stream.open = fields.Number("open");
+  stream.opened = fields.Number("opened");
+  stream.pairs_sent = fields.Number("pairs_sent");
+  stream.pairs_received = fields.Number("pairs_received");
+  stream.pairs_applied = fields.Number("pairs_applied");
+  stream.duplicates = fields.Number("duplicates");
+  stream.bytes_sent = fields.Number("bytes_sent");
+  stream.bytes_received = fields.Number("bytes_received");
+  stream.gaps = fields.Number("gaps");
+  stream.pairs_given_up = fields.Number("pairs_given_up");
+  stream.lag_pairs = fields.Number("lag_pairs");
+  stream.lag_ms = fields.Number("lag_ms");
+  return stream;
+}
+
 PeerStats Peer(const Fields& fields) {
   PeerStats peer;
   peer.address = fields.Text("address");
@@ -84,6 +101,7 @@ PeerStats Peer(const Fields& fields) {
   peer.last_proven_equal_ms = fields.Number("last_proven_equal_ms");
   peer.equal_as_of_ms = fields.Number("equal_as_of_ms");
   peer.digests_equal_as_of_ms = fields.Number("digests_equal_as_of_ms");
+  peer.stream = Stream(Fields(fields.Part("stream")));
   peer.last = Session(Fields(fields.Part("last_session")));
   peer.last.quarantined_there = fields.Number("quarantined_there");
   // A session that has begun has a peer.
@@ -151,6 +169,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.bytes_values = fields.Number("bytes_values");
   stats.bytes_total = fields.Number("bytes_total");
   stats.rounds = fields.Number("rounds");
+  stats.stream = Stream(Fields(fields.Part("stream")));
   stats.scrub = Scrub(Fields(fields.Part("scrub")));
   stats.gc = Gc(Fields(fields.Part("tombstone_gc")));
   for (const nlohmann::json& peer : fields.Part("peers")) {

@@ -42,6 +42,9 @@ struct Peer {
   uint64_t proven_ms = 0;
   uint64_t equal_as_of_ms = 0;
   uint64_t quarantined_there = 0;
+  uint64_t lag_pairs = 0;
+  uint64_t lag_ms = 0;
+  bool stream_open = false;
   bool in_session = false;
   bool failing = true;
 };
@@ -59,6 +62,9 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
     peer.equal_as_of_ms = std::max(peer.equal_as_of_ms, from.equal_as_of_ms);
     peer.quarantined_there =
         std::max(peer.quarantined_there, from.last.quarantined_there);
+    peer.lag_pairs = std::max(peer.lag_pairs, from.stream.lag_pairs);
+    peer.lag_ms = std::max(peer.lag_ms, from.stream.lag_ms);
+    peer.stream_open |= from.stream.open != 0;
     peer.in_session |= !from.last.finished && !from.last.peer.empty();
     peer.failing &= !from.last_error.empty();
   }
@@ -108,6 +114,49 @@ const Row<ReplicationStats> kOfReplica[] = {
      "Pairs and tombstones received that are too far in the future.",
      [](const ReplicationStats& s) {
        return std::to_string(s.pairs_held_back);
+     }},
+    {"rocksync_streams_open", kGauge, "Streams that are open.",
+     [](const ReplicationStats& s) { return std::to_string(s.stream.open); }},
+    {"rocksync_streams_opened_total", kCounter, "Streams that were opened.",
+     [](const ReplicationStats& s) { return std::to_string(s.stream.opened); }},
+    {"rocksync_stream_pairs_sent_total", kCounter,
+     "Pairs and tombstones that streams sent.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.stream.pairs_sent);
+     }},
+    {"rocksync_stream_pairs_received_total", kCounter,
+     "Pairs and tombstones that streams received.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.stream.pairs_received);
+     }},
+    {"rocksync_stream_pairs_applied_total", kCounter,
+     "Pairs and tombstones that streams received and that were written.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.stream.pairs_applied);
+     }},
+    {"rocksync_stream_duplicates_total", kCounter,
+     "Pairs and tombstones that streams received and that were here, or later "
+     "ones.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.stream.duplicates);
+     }},
+    {"rocksync_stream_sent_bytes_total", kCounter,
+     "Bytes that streams sent, the transport's included.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.stream.bytes_sent);
+     }},
+    {"rocksync_stream_received_bytes_total", kCounter,
+     "Bytes that streams received, the transport's included.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.stream.bytes_received);
+     }},
+    {"rocksync_stream_gaps_total", kCounter,
+     "How often changes were left to sessions.",
+     [](const ReplicationStats& s) { return std::to_string(s.stream.gaps); }},
+    {"rocksync_stream_pairs_given_up_total", kCounter,
+     "Changes that were left to sessions.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.stream.pairs_given_up);
      }},
     {"rocksync_scrub_running", kGauge, "1 while a scrub runs.",
      [](const ReplicationStats& s) { return std::to_string(s.scrub.running); }},
@@ -184,6 +233,14 @@ const Row<Peer> kOfPeer[] = {
     {"rocksync_peer_failing", kGauge,
      "1 if the latest session or attempt failed.",
      [](const Peer& p) { return std::to_string(p.failing); }},
+    {"rocksync_peer_stream_open", kGauge, "1 while a stream to it is open.",
+     [](const Peer& p) { return std::to_string(p.stream_open); }},
+    {"rocksync_peer_stream_lag_pairs", kGauge,
+     "Changes on their way that the peer has not said it took.",
+     [](const Peer& p) { return std::to_string(p.lag_pairs); }},
+    {"rocksync_peer_stream_lag_seconds", kGauge,
+     "How old the oldest of them is.",
+     [](const Peer& p) { return Seconds(p.lag_ms); }},
     {"rocksync_peer_in_session", kGauge, "1 while a session runs.",
      [](const Peer& p) { return std::to_string(p.in_session); }},
     {"rocksync_peer_quarantined_pairs", kGauge,

@@ -91,6 +91,10 @@ function card(replica) {
     peers.append(element("li", "",
       element("span", "", `equal to ${met ? nameOf(peer.replica_id) : peer.address}`),
       element("span", "number", peer.in_session ? "in session …" : ago(peer.last_proven_equal_ms, now))));
+    if (peer.stream && peer.stream.open) {
+      peers.append(element("li", "", element("span", "", "stream behind by"),
+        element("span", "number", `${count(peer.stream.lag_pairs)} changes, ${count(peer.stream.lag_ms)} ms`)));
+    }
     if (peer.last_error) peers.append(element("li", "", element("p", "error warn", peer.last_error)));
   }
   if (stats.peers.length) made.append(peers);

@@ -42,6 +42,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.bytes_total = 5000;
   stats.rounds = 114;
   stats.paused = true;
+  stats.stream = {2, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 201;
   stats.scrub.last_finished_ms = 1'700'000'000'007;
@@ -67,6 +68,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   peer.last_proven_equal_ms = 1'700'000'000'500;
   peer.equal_as_of_ms = 1'700'000'000'400;
   peer.digests_equal_as_of_ms = 1'700'000'000'450;
+  peer.stream = {1, 601, 602, 603, 604, 605, 606, 607, 608, 609, 610, 6'110};
   peer.last.peer = peer.address;
   peer.last.quarantined_there = 405;
   peer.last.rounds = 3;
@@ -138,6 +140,8 @@ TEST(PrometheusTextTest, TellsEveryFigureOnceInUnitsOfTheFormat) {
   EXPECT_EQ(metrics["rocksync_peer_failing"][0].labels, peer);
   EXPECT_EQ(metrics["rocksync_peer_failing"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_peer_in_session"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_peer_stream_open"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_peer_stream_lag_seconds"][0].value, "6.110");
   EXPECT_THAT(text, HasSubstr("rocksync_member_holds_up_tombstones{" + replica +
                               ",member=\"00000000000000b2\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("rocksync_member_holds_up_tombstones{" + replica +
