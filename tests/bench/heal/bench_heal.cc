@@ -1,0 +1,63 @@
+// How fast a replica that lacks much becomes equal again: real databases, each
+// in a process of its own, replicators over TLS.
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/bench/heal/heal_cases.h"
+#include "tests/bench/heal/measured.h"
+#include "tests/bench/heal/serving_process.h"
+
+namespace rocksync::bench {
+namespace {
+
+int Main(int argc, char** argv) {
+  CLI::App app(
+      "Heals beside plain RocksDB that writes the same pairs, or beside the "
+      "rate of the link that they go over.");
+  bool json = false;
+  double scale = 1;
+  int runs = 1;
+  std::vector<std::string> only;
+  std::string serve;
+  std::string certificates;
+  std::string directory = std::filesystem::temp_directory_path() /
+                          ("bench_heal." + std::to_string(getpid()));
+  app.add_flag("--json", json, "a JSON object a line");
+  app.add_option("--scale", scale, "multiplies the numbers of pairs")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--runs", runs, "lines of each case")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--only", only, "one case by name; may be repeated");
+  app.add_option("--dir", directory, "where the databases are put");
+  app.add_option(kServeOption, serve, "for this program itself")->group("");
+  app.add_option(kCertificatesOption, certificates, "for this program itself")
+      ->group("");
+  CLI11_PARSE(app, argc, argv);
+  if (!serve.empty()) return Serve(serve, certificates);
+
+  if (!json) PrintHeader();
+  for (const HealCase& heal : HealCases(scale)) {
+    if (!only.empty() &&
+        std::find(only.begin(), only.end(), heal.name) == only.end()) {
+      continue;
+    }
+    for (int run = 0; run < runs; ++run) {
+      const std::optional<Measured> measured = RunHeal(heal, directory);
+      if (!measured) return 1;
+      Print(*measured, json);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace rocksync::bench
+
+int main(int argc, char** argv) { return rocksync::bench::Main(argc, argv); }

@@ -1,0 +1,31 @@
+// What a case measured, beside its anchor in the same run.
+
+#ifndef ROCKSYNC_TESTS_BENCH_HEAL_MEASURED_H_
+#define ROCKSYNC_TESTS_BENCH_HEAL_MEASURED_H_
+
+#include <cstdint>
+#include <string>
+
+namespace rocksync::bench {
+
+struct Measured {
+  std::string name;
+  uint64_t pairs = 0;  // that travel
+  uint64_t value_bytes = 0;
+  double seconds = 0;
+  // Of what the case is measured by, for the same pairs.
+  double anchor_seconds = 0;
+  uint64_t bytes = 0;  // all messages, both directions
+  // Keys, values and the 8 bytes of a version's time.
+  uint64_t bytes_needed = 0;
+  // Peak above idle of the side that took more, memtables included.
+  uint64_t memory_bytes = 0;
+};
+
+// One line: a JSON object, or for people.
+void Print(const Measured& measured, bool json);
+void PrintHeader();
+
+}  // namespace rocksync::bench
+
+#endif  // ROCKSYNC_TESTS_BENCH_HEAL_MEASURED_H_

@@ -1,0 +1,109 @@
+#include "tests/bench/heal/replica.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <system_error>
+
+#include "rocksdb/write_batch.h"
+#include "rocksync/tls_transport.h"
+#include "rocksync/trial_certificates.h"
+#include "sketch/element/coding.h"
+
+namespace rocksync::bench {
+namespace {
+
+constexpr uint64_t kBatchPairs = 1000;
+constexpr uint64_t kBatchBytes = uint64_t{1} << 20;
+
+std::string KeyOf(uint64_t number) {
+  std::string key;
+  PutFixed64(&key, (number + 1) * 0x9e3779b97f4a7c15);  // scattered
+  PutFixed64(&key, number);
+  return key;
+}
+
+}  // namespace
+
+bool Check(const rocksdb::Status& status) {
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return status.ok();
+}
+
+bool Write(rocksdb::DB* db, const Pairs& pairs) {
+  std::mt19937_64 random(pairs.first + (pairs.generation << 40));
+  // A window of random bytes that moves on by a pair costs nothing to make.
+  std::string noise(pairs.value_bytes + (size_t{1} << 20), '\0');
+  for (char& byte : noise) byte = static_cast<char>(random());
+  const uint64_t in_batch = std::clamp<uint64_t>(
+      kBatchBytes / std::max<uint64_t>(pairs.value_bytes, 1), 1, kBatchPairs);
+  for (uint64_t at = 0; at < pairs.count;) {
+    rocksdb::WriteBatch batch;
+    for (uint64_t i = 0; i < in_batch && at < pairs.count; ++i, ++at) {
+      const rocksdb::Slice value(noise.data() + random() % (size_t{1} << 20),
+                                 pairs.value_bytes);
+      if (!Check(batch.Put(KeyOf(pairs.first + at), value))) return false;
+    }
+    if (!Check(db->Write({}, &batch))) return false;
+  }
+  return true;
+}
+
+double SecondsOfPlainWrites(const std::string& directory, const Pairs& before,
+                            const Pairs& pairs) {
+  using Clock = std::chrono::steady_clock;
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* raw = nullptr;
+  if (!Check(rocksdb::DB::Open(options, directory, &raw))) return -1;
+  std::unique_ptr<rocksdb::DB> db(raw);
+  if (!Write(db.get(), before)) return -1;
+  const Clock::time_point start = Clock::now();
+  if (!Write(db.get(), pairs)) return -1;
+  const double seconds =
+      std::chrono::duration<double>(Clock::now() - start).count();
+  db.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  return seconds;
+}
+
+bool OpenReplica(const std::string& directory,
+                 std::unique_ptr<ReplicatedDB>* db) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  ReplicatedDBOptions replication;
+  replication.cluster_secret.fill(7);
+  replication.cluster_name = "bench";
+  replication.open_copy_as_new_replica = true;
+  ReplicatedDB* raw = nullptr;
+  if (!Check(ReplicatedDB::Open(options, replication, directory, &raw))) {
+    return false;
+  }
+  db->reset(raw);
+  return true;
+}
+
+bool StartReplicator(const std::string& certificates, ReplicatedDB* db,
+                     std::unique_ptr<Replicator>* replicator) {
+  TrialCertificate certificate;
+  if (!Check(MakeTrialCertificate(certificates, db->Identity().replica_id,
+                                  &certificate))) {
+    return false;
+  }
+  TlsTransportOptions tls;
+  tls.ca_file = certificate.ca_file;
+  tls.certificate_file = certificate.certificate_file;
+  tls.private_key_file = certificate.private_key_file;
+  std::shared_ptr<Transport> transport;
+  if (!Check(NewTlsTransport(tls, &transport))) return false;
+  ReplicatorOptions options;
+  options.listen_address = "127.0.0.1:0";
+  options.interval = std::chrono::milliseconds(0);
+  options.scrub_interval = std::chrono::milliseconds(0);
+  return Check(Replicator::Start(options, db, transport, replicator));
+}
+
+}  // namespace rocksync::bench
