@@ -511,7 +511,8 @@ void Comparison::OpenWideRounds(std::vector<uint32_t> leaves) {
   // peer that lies cannot make the batch grow without bounds.
   const uint64_t differing =
       std::min(peer_total_, peer_found_ + location_.leaf_count());
-  rounds_->Widen(total(), differing, std::exchange(found_, {}).elements);
+  rounds_->Widen(total(), peer_total_, differing,
+                 std::exchange(found_, {}).elements);
   stage_ = Stage::kRound;
 }
 

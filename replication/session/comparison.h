@@ -60,6 +60,8 @@ class Comparison {
            stage_ == Stage::kFailedReceived ||
            stage_ == Stage::kRoundReceived || stage_ == Stage::kTotalReceived;
   }
+  // After Build: the same turn may go on with another piece.
+  bool more() const { return stage_ == Stage::kRound && rounds_->more(); }
   // After Build: nothing is left to send but answers to what comes.
   bool idle() const { return work() != nullptr && work()->idle(); }
   bool over() const { return stage_ == Stage::kOver; }

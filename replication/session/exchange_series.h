@@ -39,6 +39,7 @@ struct Candidates {
   bool exact = false;      // nothing is hidden and nothing in vain
   double differences = 0;  // of a search: elements in these leaves, if known
   std::vector<LeafDifference> by_leaf;  // of a search, if known
+  bool one_sided = false;  // the peer has no element that is missing here
 };
 
 // Grammar of use:

@@ -26,12 +26,13 @@ absl::StatusOr<Judgement> IncomingPairs::Judge(MessageType type,
   if (!context_.batch->Covers(position_)) {
     return Malformed(type, "a key that is not in the batch");
   }
-  absl::StatusOr<std::optional<IndexEntry>> found =
-      context_.snapshot->FindKey(pair.family, pair.key);
-  if (!found.ok()) return found.status();
-
   Judgement judgement;
   judgement.verdict = Verdict::kWanted;
+  absl::StatusOr<std::optional<IndexEntry>> found(std::nullopt);
+  if (context_.batch->MayHold(position_)) {
+    found = context_.snapshot->FindKey(pair.family, pair.key);
+  }
+  if (!found.ok()) return found.status();
   if (found->has_value()) {
     judgement.own = context_.batch->Find(position_, (*found)->hash);
     judgement.equal_versions = pair.version == (*found)->version;

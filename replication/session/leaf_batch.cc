@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "replication/reconcile/exchange.h"
 
 namespace rocksync {
@@ -47,6 +48,7 @@ absl::StatusOr<LeafBatch> LeafBatch::Load(
   }
   if (read != due) snapshot.DigestsDisagree();
   batch.own_ = batch.positions_.size();
+  batch.as_read_ = removed.empty();
   batch.state_.assign(batch.own_, State::kOpen);
   batch.leaves_ = std::move(leaves);
   for (const PlacedElement& one : changes.gained) {
@@ -75,6 +77,26 @@ uint32_t LeafBatch::Insert(const PlacedElement& element) {
 bool LeafBatch::Covers(uint64_t position) const {
   return wide_ || std::binary_search(leaves_.begin(), leaves_.end(),
                                      LeafOf(position, leaf_bits_));
+}
+
+bool LeafBatch::MayHold(uint64_t position) {
+  if (wide_ || !as_read_) return true;
+  const auto begin = positions_.begin();
+  auto first = begin;
+  if (last_ < own_ && positions_[last_] < position) {
+    // Steps from there that double, as it is most often near.
+    size_t step = 1;
+    while (step < own_ - last_ && positions_[last_ + step] < position) {
+      step *= 2;
+    }
+    first = begin + last_ + step / 2;
+    last_ = std::min(last_ + step, own_);
+  } else {
+    last_ = own_;
+  }
+  const auto found = std::lower_bound(first, begin + last_, position);
+  last_ = static_cast<size_t>(found - begin);
+  return last_ < own_ && positions_[last_] == position;
 }
 
 std::optional<uint32_t> LeafBatch::Find(uint64_t position,
@@ -131,6 +153,7 @@ void LeafBatch::Compact() {
     state_[kept] = state_[i];
     ++kept;
   }
+  as_read_ = as_read_ && kept == own_;
   own_ = kept;
   positions_.resize(own_);
   state_.resize(own_);

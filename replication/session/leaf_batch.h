@@ -32,12 +32,6 @@ class LeafSet {
   std::vector<bool> bits_;
 };
 
-// An element with its place in the index.
-struct PlacedElement {
-  uint64_t position = 0;
-  ElementHash hash;
-};
-
 // What a batch has changed in the merged set, for batches that come after it
 // over the same leaves.
 struct MergedChanges {
@@ -77,6 +71,10 @@ class LeafBatch {
     return wide_ ? std::span(hashes_).first(read_) : std::span(hashes_);
   }
 
+  // False: the snapshot holds no element at `position`, which Covers. Fastest
+  // for positions that ascend.
+  bool MayHold(uint64_t position);
+
   // The ordinal of an element of the snapshot, which is inserted if it was not
   // read.
   std::optional<uint32_t> Find(uint64_t position, const ElementHash& hash);
@@ -109,6 +107,8 @@ class LeafBatch {
   std::vector<ElementHash> hashes_;
   std::vector<State> state_;
   size_t own_ = 0;
+  bool as_read_ = false;  // all elements of the snapshot in leaves_ are here
+  size_t last_ = 0;       // where MayHold looked last
   bool wide_ = false;
   size_t read_ = 0;  // of a wide batch: elements of leaves_
   std::unordered_multimap<uint64_t, uint32_t> inserted_;  // by position

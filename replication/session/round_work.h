@@ -31,7 +31,7 @@ struct RoundContext {
 };
 
 // Grammar of use, on each side:
-//   ( Build | Receive* EndTurn )*  until complete()
+//   ( Build+ | Receive* EndTurn )*  until complete()
 class RoundWork {
  public:
   virtual ~RoundWork() = default;
@@ -41,8 +41,10 @@ class RoundWork {
   // The peer's turn is over; `idle`: it has only answers left to send.
   virtual absl::Status EndTurn(bool idle) = 0;
 
-  // Adds what there is to send in this turn.
+  // Adds what there is to send in this piece of the turn.
   virtual absl::Status Build(Turn* turn) = 0;
+  // After Build: the piece is full, and the same turn may go on with another.
+  virtual bool more() const { return false; }
   // After Build: nothing is left to send but answers to what comes.
   virtual bool idle() const = 0;
   // After Build: everything has been sent, and everything has come.

@@ -20,9 +20,9 @@ constexpr uint32_t kMaxIdleRounds = 20;
 
 // --- How a round begins -----------------------------------------------------
 
-void Rounds::Widen(const Digest& total, uint64_t peer_count,
-                   std::vector<PlacedElement> found) {
-  found_.emplace(Found{total, peer_count, std::move(found)});
+void Rounds::Widen(const Digest& total, uint64_t peer_total,
+                   uint64_t peer_count, std::vector<PlacedElement> found) {
+  found_.emplace(Found{total, peer_total, peer_count, std::move(found)});
 }
 
 absl::Status Rounds::Differ(uint64_t peer_count, Turn* turn) {
@@ -102,6 +102,7 @@ void Rounds::BeginWork() {
 
 void Rounds::BeginWork(Candidates candidates) {
   AddFound(&candidates);
+  candidates.one_sided = OneSided(candidates);
   const RoundContext round = context_.snapshot->ForRound(
       &batch_, found_ ? found_->peer_count : peer_count_);
   if (context_.part.report->verifying) {
@@ -112,6 +113,15 @@ void Rounds::BeginWork(Candidates candidates) {
                                        std::move(candidates));
   }
   exchanging_ = false;
+}
+
+// What is missing there makes up for all by which this side has more: then it
+// replaces nothing, and nothing there beats it. Bloom filters hide elements.
+bool Rounds::OneSided(const Candidates& candidates) const {
+  const uint64_t mine = found_ ? found_->total.count : batch_.hashes().size();
+  const uint64_t theirs = found_ ? found_->peer_total : peer_count_;
+  return context_.exchanges->searches() && candidates.exact &&
+         mine == theirs + candidates.missing_there.size();
 }
 
 void Rounds::AddFound(Candidates* candidates) const {

@@ -54,11 +54,11 @@ class Rounds {
          const MergedChanges* changes)
       : context_(context), leaves_(std::move(leaves)), changes_(changes) {}
 
-  // Before the first round: the batch is the whole set, of this digest, in
-  // which no more than `peer_count` of the peer's elements differ. An exchange,
-  // if there is one, compares the leaves; the peer lacks `found`. For one
-  // round, whatever Decide says.
-  void Widen(const Digest& total, uint64_t peer_count,
+  // Before the first round: the batch is the whole set, of this digest; the
+  // peer's has `peer_total` elements, of which no more than `peer_count`
+  // differ. An exchange, if there is one, compares the leaves; the peer lacks
+  // `found`. For one round, whatever Decide says.
+  void Widen(const Digest& total, uint64_t peer_total, uint64_t peer_count,
              std::vector<PlacedElement> found);
   bool wide() const { return found_.has_value(); }
 
@@ -78,6 +78,8 @@ class Rounds {
   bool exchanging() const { return exchanging_; }
   // Null unless something is shipped or listed.
   const RoundWork* work() const { return work_.get(); }
+  // After Build: the same turn may go on with another piece.
+  bool more() const { return work_ && work_->more(); }
   // After Build.
   bool complete() const { return work_ && work_->complete(); }
   // Once a wide batch is over.
@@ -98,6 +100,7 @@ class Rounds {
   absl::Status Prepare();
   // The elements found join the candidates, all in order of position.
   void AddFound(Candidates* candidates) const;
+  bool OneSided(const Candidates& candidates) const;
   void BeginExchange(Role role, uint64_t peer_count);
   void BeginWork();
   void BeginWork(Candidates candidates);
@@ -107,6 +110,7 @@ class Rounds {
   const MergedChanges* changes_;
   struct Found {
     Digest total;
+    uint64_t peer_total = 0;
     uint64_t peer_count = 0;
     std::vector<PlacedElement> elements;
   };

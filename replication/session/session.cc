@@ -19,8 +19,13 @@
 namespace rocksync {
 namespace {
 
-// A turn that the peer may send, whatever its own options say.
+// A turn that the peer may send, whatever its own options say. What it ships is
+// applied as it comes, and bounded by the entries that it may send.
 constexpr size_t kMaxReceivedTurnBytes = size_t{40} << 20;
+
+bool IsShipped(MessageType type) {
+  return type >= MessageType::kValues && type <= MessageType::kPairs;
+}
 
 bool MayCarryIdle(MessageType type) {
   return type == MessageType::kPass || type == MessageType::kDiffers ||
@@ -90,7 +95,9 @@ class SessionImpl final : public Session {
   const SessionReport& report() const override { return report_; }
 
  private:
-  absl::Status BuildTurn();
+  void BuildPiece();
+  absl::Status Build();
+  bool MayGoOn() const;
   absl::Status Open();
   void CloseTurn();
   absl::Status ReceiveInTurn(std::string_view message);
@@ -115,7 +122,8 @@ class SessionImpl final : public Session {
   bool my_turn_;
   std::optional<Turn> turn_;
   bool passed_ = false;  // this side had nothing to say in its last turn
-  size_t peer_turn_bytes_ = 0;
+  size_t peer_turn_messages_ = 0;
+  size_t peer_turn_bytes_ = 0;  // but for what is shipped
 
   Opening opening_;
   std::unique_ptr<Comparison> comparison_;  // once the session is open
@@ -129,11 +137,8 @@ bool SessionImpl::NextMessage(std::string* out) {
   if (!turn_) {
     if (!my_turn_ || over()) return false;
     turn_.emplace(options_.max_turn_bytes);
-    const absl::Status status = BuildTurn();
-    if (!status.ok()) Fail(status);
-    if (over() && turn_->empty()) return false;
-    CloseTurn();
   }
+  while (!turn_->Ready() && !turn_->closed() && !over()) BuildPiece();
   if (!turn_->Pop(out)) return false;
   report_.bytes_sent += out->size();
   CountBytes(*out);
@@ -146,7 +151,21 @@ bool SessionImpl::NextMessage(std::string* out) {
   return true;
 }
 
-absl::Status SessionImpl::BuildTurn() {
+void SessionImpl::BuildPiece() {
+  if (turn_->pieces() > 0) ShowProgress();
+  turn_->BeginPiece();
+  const absl::Status status = Build();
+  if (!status.ok()) Fail(status);
+  if ((over() && turn_->empty()) || MayGoOn()) return;
+  CloseTurn();
+}
+
+bool SessionImpl::MayGoOn() const {
+  return !over() && comparison_ && comparison_->more() &&
+         turn_->turn_bytes() < options_.max_streamed_bytes;
+}
+
+absl::Status SessionImpl::Build() {
   if (!comparison_) {
     const absl::Status status = Open();
     if (!status.ok() || over() || role_ == Role::kInitiator) return status;
@@ -202,14 +221,16 @@ absl::Status SessionImpl::ReceiveInTurn(std::string_view message) {
   if (message.empty()) return absl::InvalidArgumentError("an empty message");
   report_.bytes_received += message.size();
   CountBytes(message);
-  peer_turn_bytes_ += message.size();
   const auto head = static_cast<uint8_t>(message[0]);
   const auto type = static_cast<MessageType>(head & kTypeMask);
+  ++peer_turn_messages_;
+  if (!IsShipped(type)) peer_turn_bytes_ += message.size();
   const auto flags = static_cast<uint8_t>(head & ~(kTypeMask | kLastOfTurn));
   const absl::Status status = Dispatch(type, flags, message.substr(1));
   if (!status.ok()) return status;
   const bool idle = (flags & kFlagIdle) != 0 && MayCarryIdle(type);
   if ((head & kLastOfTurn) != 0) return EndPeerTurn(type, idle);
+  if (IsShipped(type)) ShowProgress();
   return idle ? Malformed(type, "idle before the end of the turn")
               : absl::OkStatus();
 }
@@ -241,7 +262,8 @@ absl::Status SessionImpl::Dispatch(MessageType type, uint8_t flags,
 
 absl::Status SessionImpl::EndPeerTurn(MessageType last, bool idle) {
   const bool passed =
-      last == MessageType::kPass && peer_turn_bytes_ == 1 && !idle;
+      last == MessageType::kPass && peer_turn_messages_ == 1 && !idle;
+  peer_turn_messages_ = 0;
   peer_turn_bytes_ = 0;
   if (role_ == Role::kResponder) ++report_.round_trips;
   if (!over()) {  // else whatever the peer owed will not come

@@ -26,8 +26,13 @@ struct SessionOptions {
   // Elements held in memory at once on each side (24 bytes each); a larger
   // difference is worked off leaf batch by leaf batch.
   size_t max_batch_elements = size_t{1} << 20;
-  // Most bytes one side sends before it is the other's turn.
+  // Most bytes one side sends before it is the other's turn, and holds at once
+  // of what it sends.
   size_t max_turn_bytes = size_t{1} << 20;
+  // Of values and pairs a turn has more than that, sent piece by piece as they
+  // are read, so that a link is filled whatever its round-trip time. After this
+  // many bytes the other side has its turn all the same.
+  size_t max_streamed_bytes = size_t{1} << 30;
   // Values up to this size travel with the offer instead of being asked for:
   // fewer turns, but losers among them travel too.
   size_t inline_value_bytes = 0;
@@ -108,8 +113,10 @@ struct SessionReport {
 //   ( NextMessage* Receive* )* until done().
 // Strict turns: one side sends until NextMessage returns false, the other then
 // receives all of it (the last message of a turn says so) and has the turn. So
-// neither side can block the other, and memory is bounded by a turn. The
-// initiator has the first turn. Not thread-safe.
+// neither side can block the other. Memory is bounded on the sending side by a
+// piece of a turn, which NextMessage reads when it is due, and on the receiving
+// one since pairs and values are applied as they come. The initiator has the
+// first turn. Not thread-safe.
 class Session {
  public:
   virtual ~Session() = default;

@@ -34,6 +34,7 @@ Shipping::Shipping(const RoundContext& context, const SessionOptions* options,
       options_(options),
       incoming_(context, options),
       exact_(candidates.exact),
+      one_sided_(candidates.one_sided),
       candidates_(std::move(candidates.missing_there)) {}
 
 // --- What comes -------------------------------------------------------------
@@ -260,12 +261,13 @@ absl::Status Shipping::EndTurn(bool idle) {
 // --- What goes --------------------------------------------------------------
 
 absl::Status Shipping::Build(Turn* turn) {
-  awaits_answer_ = false;
+  if (turn->pieces() == 1) awaits_answer_ = false;
+  more_ = false;
   BuildWants(turn);
   absl::Status status;
   if (!begun_) status = BuildValues(turn);
-  if (status.ok() && owed_.empty()) status = BuildPairs(turn);
-  if (status.ok() && owed_.empty() && !begun_) status = BuildOffers(turn);
+  if (status.ok() && !more_) status = BuildPairs(turn);
+  if (status.ok() && !more_) status = BuildOffers(turn);
   if (part_ == Part::kUndecided && (sent_entries_ > 0 || idle())) {
     part_ = Part::kLeads;
   }
@@ -309,7 +311,7 @@ absl::Status Shipping::BuildValues(Turn* turn) {
     } else {
       if (pair.value.size() - pair.sent > kChunkBytes) {
         flush();
-        if (!SendChunks(&pair, turn)) return absl::OkStatus();
+        if (!SendChunks(&pair, turn)) break;
       }
       const std::string_view tail =
           std::string_view(pair.value).substr(pair.sent);
@@ -322,6 +324,7 @@ absl::Status Shipping::BuildValues(Turn* turn) {
     if (body.size() >= kPackedBytes) flush();
   }
   flush();
+  more_ = !owed_.empty();
   return absl::OkStatus();
 }
 
@@ -364,7 +367,11 @@ absl::Status Shipping::BuildPairs(Turn* turn) {
     encoder.emplace(&body);
   };
   flush();
-  while (body.size() < turn->room()) {
+  while (true) {
+    if (body.size() >= turn->room()) {
+      more_ = true;
+      break;
+    }
     if (context_.Cancelled())
       return absl::CancelledError("stopped while sending");
     Outgoing pair;
@@ -375,6 +382,7 @@ absl::Status Shipping::BuildPairs(Turn* turn) {
       flush();
       if (!SendChunks(&pair, turn)) {
         begun_ = std::move(pair);
+        more_ = true;
         return absl::OkStatus();
       }
     }
@@ -390,6 +398,9 @@ absl::Status Shipping::BuildPairs(Turn* turn) {
 
 absl::Status Shipping::BuildOffers(Turn* turn) {
   if (direct()) return absl::OkStatus();
+  // What is left of this piece would be few offers for a round trip.
+  more_ = turn->half_full() && next_candidate_ < candidates_.size();
+  if (more_) return absl::OkStatus();
   std::string body;
   std::optional<PairEncoder> encoder;
   const auto flush = [&] {
@@ -459,23 +470,74 @@ absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
 }
 
 absl::StatusOr<bool> Shipping::Fetch(uint32_t ordinal, Outgoing* out) {
-  const LeafBatch& batch = *context_.batch;
   *out = Outgoing();  // nothing of one that was left out
-  absl::StatusOr<IndexEntry> entry = context_.snapshot->FindElement(
-      batch.PositionAt(ordinal), batch.HashAt(ordinal));
-  if (Unreadable(entry.status())) {
+  StorageSnapshot::Found found = Find(ordinal);
+  if (Unreadable(found.entry.status())) {
     ++unreadable_;
     ++context_.report->pairs_unreadable;
     return false;
   }
-  if (!entry.ok()) return entry.status();
-  out->entry = *std::move(entry);
-  const absl::StatusOr<bool> readable = FetchValue(out);
+  if (!found.entry.ok()) return found.entry.status();
+  out->entry = *std::move(found.entry);
+  const absl::StatusOr<bool> readable =
+      found.value ? TakeValue(*std::move(found.value), out) : FetchValue(out);
   if (!readable.ok() || !*readable || !IsOversized(*out)) return readable;
   ++oversized_;
   ++context_.report->pairs_too_large;
   context_.storage->NoteOversized(out->entry.family, out->entry.key);
   return false;
+}
+
+StorageSnapshot::Found Shipping::Find(uint32_t ordinal) {
+  const LeafBatch& batch = *context_.batch;
+  const auto behind = [&] {  // covered since they were read
+    return !ahead_.empty() && ahead_.front().first != ordinal;
+  };
+  const bool is_candidate =
+      next_candidate_ > 0 && candidates_[next_candidate_ - 1] == ordinal;
+  if (is_candidate) {
+    while (behind()) ahead_.pop_front();
+    if (ahead_.empty()) ReadAhead();
+  }
+  if (!is_candidate || ahead_.empty()) {
+    return {context_.snapshot->FindElement(batch.PositionAt(ordinal),
+                                           batch.HashAt(ordinal)),
+            std::nullopt};
+  }
+  StorageSnapshot::Found found = std::move(ahead_.front().second);
+  ahead_.pop_front();
+  return found;
+}
+
+void Shipping::ReadAhead() {
+  constexpr size_t kMostPairs = size_t{1} << 13;
+  constexpr size_t kPairBytes = 128;  // in memory, beside key and value
+  const size_t most_bytes = options_->max_turn_bytes;
+  const LeafBatch& batch = *context_.batch;
+  std::vector<uint32_t> ordinals = {candidates_[next_candidate_ - 1]};
+  for (size_t i = next_candidate_;
+       i < candidates_.size() && ordinals.size() < read_ahead_; ++i) {
+    if (!batch.IsCovered(candidates_[i])) ordinals.push_back(candidates_[i]);
+  }
+  std::vector<PlacedElement> elements;
+  elements.reserve(ordinals.size());
+  for (const uint32_t ordinal : ordinals) {
+    elements.push_back({batch.PositionAt(ordinal), batch.HashAt(ordinal)});
+  }
+  std::vector<StorageSnapshot::Found> found =
+      context_.snapshot->FindPairs(elements, most_bytes, *context_.cancelled);
+  size_t bytes = kPairBytes * ordinals.size();
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].entry.ok()) bytes += found[i].entry->key.size();
+    if (found[i].value && found[i].value->ok()) {
+      bytes += (*found[i].value)->size();
+    }
+    ahead_.emplace_back(ordinals[i], std::move(found[i]));
+  }
+  // As many as are expected to fill half of what may be read.
+  const size_t fitting = most_bytes / 2 * ordinals.size() / bytes;
+  read_ahead_ =
+      std::clamp<size_t>(fitting, 1, std::min(kMostPairs, 4 * ordinals.size()));
 }
 
 // Peers would refuse it too, or call the message damaged.
@@ -489,7 +551,11 @@ bool Shipping::IsOversized(const Outgoing& pair) const {
 
 absl::StatusOr<bool> Shipping::FetchValue(Outgoing* out) {
   if (out->cached || out->sent > 0 || out->entry.tombstone) return true;
-  absl::StatusOr<std::string> value = context_.snapshot->ReadValue(out->entry);
+  return TakeValue(context_.snapshot->ReadValue(out->entry), out);
+}
+
+absl::StatusOr<bool> Shipping::TakeValue(absl::StatusOr<std::string> value,
+                                         Outgoing* out) {
   if (UnreadableValue(value.status())) {
     ++unreadable_;
     ++context_.report->pairs_unreadable;

@@ -8,7 +8,7 @@
 // offers have come: those that an offer supersedes are left out. If the
 // exchange was exact it sends them as pairs, else it offers them too, since
 // the leader may hold newer ones that the filters hid. To a peer that holds
-// nothing, pairs are sent without offers.
+// nothing, or has no candidates, pairs are sent without offers.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_SHIPPING_H_
 #define ROCKSYNC_REPLICATION_SESSION_SHIPPING_H_
@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,8 +36,9 @@ namespace rocksync {
 // Larger values are cut into chunks of this size.
 inline constexpr size_t kChunkBytes = size_t{256} << 10;
 
-// Memory: the offers and values of one turn, one value of max_value_bytes, and
-// four bytes for each candidate and winner.
+// Memory: the offers and values of one piece of a turn, as much that is read
+// ahead, one value of max_value_bytes, and four bytes for each candidate and
+// winner.
 class Shipping final : public RoundWork {
  public:
   // `candidates` are of the leaf batch. `options` must outlive it.
@@ -46,6 +48,7 @@ class Shipping final : public RoundWork {
   absl::Status Receive(MessageType type, std::string_view body) override;
   absl::Status EndTurn(bool idle) override;
   absl::Status Build(Turn* turn) override;
+  bool more() const override { return more_; }
   bool idle() const override;
   bool complete() const override;
   bool may_end() const override;
@@ -96,7 +99,8 @@ class Shipping final : public RoundWork {
   absl::Status BuildOffers(Turn* turn);
   // My candidates travel as pairs, unasked.
   bool direct() const {
-    return context_.peer_count == 0 || (part_ == Part::kFollows && exact_);
+    return context_.peer_count == 0 || one_sided_ ||
+           (part_ == Part::kFollows && exact_);
   }
   absl::StatusOr<bool> NextPair(Outgoing* pair);
   absl::StatusOr<bool> Offer(uint32_t ordinal, PairEncoder* encoder);
@@ -104,7 +108,13 @@ class Shipping final : public RoundWork {
   // False if the element does not read or is too large: it is then left out and
   // counted.
   absl::StatusOr<bool> Fetch(uint32_t ordinal, Outgoing* out);
+  // The element, and its value if that was read with it.
+  StorageSnapshot::Found Find(uint32_t ordinal);
+  // Reads the candidate that was taken last, and some of those that follow.
+  void ReadAhead();
   absl::StatusOr<bool> FetchValue(Outgoing* out);
+  absl::StatusOr<bool> TakeValue(absl::StatusOr<std::string> value,
+                                 Outgoing* out);
   bool IsOversized(const Outgoing& pair) const;
   // Sends chunks until a tail of at most kChunkBytes is left; false if the
   // turn was full before.
@@ -114,12 +124,16 @@ class Shipping final : public RoundWork {
   const RoundContext context_;
   const SessionOptions* const options_;
   IncomingPairs incoming_;
-  const bool exact_;  // candidates_ are all that the peer lacks
+  const bool exact_;      // candidates_ are all that the peer lacks
+  const bool one_sided_;  // and the peer has nothing that beats them
   Part part_ = Part::kUndecided;
 
   // Mine, on their way out.
   const std::vector<uint32_t> candidates_;
   size_t next_candidate_ = 0;
+  // Candidates that were read and not yet taken, in order.
+  std::deque<std::pair<uint32_t, StorageSnapshot::Found>> ahead_;
+  size_t read_ahead_ = 1;  // candidates at once, as their sizes let
   std::deque<Winner> winners_;
   std::deque<Outgoing> offered_;   // in my last turn, unanswered
   size_t cached_bytes_ = 0;        // of values kept in offered_ and owed_
@@ -129,6 +143,7 @@ class Shipping final : public RoundWork {
   uint64_t unreadable_ = 0;
   uint64_t oversized_ = 0;
   bool awaits_answer_ = false;  // this turn sent what the peer may answer
+  bool more_ = false;           // the piece was full before all was sent
 
   // The peer's, on their way in.
   std::vector<bool> wants_;  // of the offers of its last turn

@@ -39,6 +39,12 @@ struct IndexEntry {
   ElementHash hash;
 };
 
+// An element with its place in the index.
+struct PlacedElement {
+  uint64_t position = 0;
+  ElementHash hash;
+};
+
 // A pair on its way: an index entry without its hash, and the value.
 // Owns its bytes.
 struct Pair {
@@ -105,6 +111,18 @@ class StorageSnapshot {
   // offered.
   virtual absl::StatusOr<std::string> ReadValue(
       const IndexEntry& entry) const = 0;
+
+  // The same for many elements, in ascending order of position: what
+  // FindElement and, of a live entry, ReadValue return, of the first ones if
+  // `cancelled` turns true or their keys have more than `max_bytes`. Once the
+  // values have more than that, no more of them are read.
+  struct Found {
+    absl::StatusOr<IndexEntry> entry;
+    std::optional<absl::StatusOr<std::string>> value;  // nullopt: not read
+  };
+  virtual std::vector<Found> FindPairs(
+      std::span<const PlacedElement> elements, size_t max_bytes,
+      const std::function<bool()>& cancelled) const;
 };
 
 // What FindElement and ReadValue return of a pair that is damaged or gone.

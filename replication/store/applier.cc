@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "replication/session/conflict.h"
@@ -43,15 +45,19 @@ struct Applier::Batch {
   uint64_t latest = 0;  // times of the pairs that are not held back
   uint64_t latest_of_sender = 0;
 
+  // ReadCurrent. What the keys hold as far as the batch has come; nullopt:
+  // nothing.
+  std::vector<std::optional<StoredEntry>> current{};
+  // The next pair of the same key, for those that have one.
+  std::unordered_map<size_t, size_t> next_of_key{};
+
   // Contend.
   // The data, and then the entries.
   rocksdb::WriteBatch written = rocksdb::WriteBatch();
-  std::vector<size_t> applied{};
-  std::vector<AppliedChange> changes{};  // of the same
+  std::vector<std::pair<size_t, StoredEntry>> applied{};
+  std::vector<AppliedChange> changes{};  // of the same, if there is a hook
   std::vector<std::pair<size_t, StoredEntry>> releases{};
   uint64_t repaired = 0;
-  // What keys hold as far as the batch has come.
-  std::map<std::pair<uint32_t, std::string_view>, StoredEntry> entries{};
 
   const Family& FamilyOf(size_t i) const {
     return families.families()[pairs[i].family];
@@ -101,10 +107,15 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
 }
 
 Status Applier::ApplyOnce(Batch* batch) {
+  // A key stands in its pair and in its entry.
+  constexpr size_t kEntryBytes = 64;
   size_t bytes = 0;
+  size_t batch_bytes = 0;
   for (const Pair& pair : batch->pairs) {
     bytes += pair.key.size() + pair.value.size();
+    batch_bytes += 2 * pair.key.size() + pair.value.size() + kEntryBytes;
   }
+  batch->written = rocksdb::WriteBatch(batch_bytes);
   const Status room =
       indexed_->space()->Check(indexed_->WallMs(), bytes, /*deletes=*/false);
   if (!room.ok()) return room;
@@ -123,6 +134,8 @@ Status Applier::ApplyOnce(Batch* batch) {
   if (!status.ok()) return status;
   // Under the locks: whoever writes these keys next draws a later version.
   status = indexed_->FollowClock(batch->latest);
+  if (!status.ok()) return status;
+  status = ReadCurrent(batch);
   if (!status.ok()) return status;
   status = Contend(batch);
   if (!status.ok()) return status;
@@ -176,25 +189,56 @@ Status Applier::CheckTerms(const Batch& batch) const {
   return Status::OK();
 }
 
+Status Applier::ReadCurrent(Batch* batch) {
+  const size_t count = batch->pairs.size();
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto before = [batch](size_t a, size_t b) {
+    return InIndexOrder(batch->KeyOf(a), batch->KeyOf(b));
+  };
+  // As they come from peers, most often.
+  if (!std::is_sorted(order.begin(), order.end(), before)) {
+    std::stable_sort(order.begin(), order.end(), before);
+  }
+  std::vector<IndexKey> keys;
+  keys.reserve(count);
+  for (size_t at = 0; at < count; ++at) {
+    keys.push_back(batch->KeyOf(order[at]));
+    if (at > 0 && !before(order[at - 1], order[at])) {
+      batch->next_of_key[order[at - 1]] = order[at];
+    }
+  }
+  std::vector<std::optional<StoredEntry>> entries;
+  const Status status = indexed_->reader().GetAll(keys, &entries);
+  if (!status.ok()) return status;
+  batch->current.resize(count);
+  for (size_t at = 0; at < count; ++at) {
+    batch->current[order[at]] = entries[at];
+  }
+  return status;
+}
+
 Status Applier::Contend(Batch* batch) {
   for (size_t i = 0; i < batch->pairs.size(); ++i) {
-    if ((*batch->outcomes)[i] == ApplyOutcome::kHeldBack) continue;
-    const Status status = ContendOne(batch, i);
-    if (!status.ok()) return status;
+    if ((*batch->outcomes)[i] != ApplyOutcome::kHeldBack) {
+      const Status status = ContendOne(batch, i);
+      if (!status.ok()) return status;
+    }
+    const auto next = batch->next_of_key.find(i);
+    if (next != batch->next_of_key.end()) {
+      batch->current[next->second] = batch->current[i];
+    }
   }
   // The entries stand last, so that a batch which is cut short has none.
   for (const auto& [i, entry] : batch->releases) {
     indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
     indexed_->digests()->Note(batch->positions[i]);
   }
-  for (const size_t i : batch->applied) {
-    const Pair& pair = batch->pairs[i];
-    if (IsCollected(pair.tombstone, pair.version,
-                    indexed_->reader().stable_time())) {
+  for (const auto& [i, entry] : batch->applied) {
+    if (IsCollected(entry, indexed_->reader().stable_time())) {
       indexed_->RemoveEntry(&batch->written, batch->KeyOf(i));
     } else {
-      indexed_->PutEntry(&batch->written, batch->KeyOf(i),
-                         EntryOf(indexed_->hasher(), pair));
+      indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
     }
     indexed_->digests()->Note(batch->positions[i]);
   }
@@ -205,24 +249,15 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
   const Pair& pair = batch->pairs[i];
   const Family& family = batch->FamilyOf(i);
   const IndexKey key = batch->KeyOf(i);
-  StoredEntry current;
-  bool known = true;
-  Status status;
-  const auto before = batch->entries.find({pair.family, pair.key});
-  if (before != batch->entries.end()) {
-    current = before->second;
-  } else {
-    status = indexed_->reader().Get(key, &current);
-    if (!status.ok() && !status.IsNotFound()) return status;
-    known = status.ok();
-  }
+  const bool known = batch->current[i].has_value();
+  StoredEntry current = known ? *batch->current[i] : StoredEntry();
   // A collected tombstone is not accepted, unless it kills something after
   // all, and even then it leaves no entry.
   const bool collected = IsCollected(pair.tombstone, pair.version,
                                      indexed_->reader().stable_time());
   Contest contest = collected ? Contest::kLoses : Contest::kWins;
   const bool was_quarantined = known && current.quarantined;
-  status =
+  Status status =
       known ? ContendWith(family, pair, key, &current, &contest) : Status::OK();
   if (!status.ok()) return status;
   const bool released = was_quarantined && !current.quarantined;
@@ -241,8 +276,9 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
     quarantine_->unreadable()->Forget(family.id, pair.key);
   }
   (*batch->outcomes)[i] = ApplyOutcome::kApplied;
-  batch->entries[{pair.family, pair.key}] = EntryOf(indexed_->hasher(), pair);
-  batch->applied.push_back(i);
+  batch->current[i] = EntryOf(indexed_->hasher(), pair);
+  batch->applied.emplace_back(i, *batch->current[i]);
+  if (indexed_->options().hook == nullptr) return status;
   batch->changes.push_back(
       {family.name, pair.key, pair.tombstone ? rocksdb::Slice() : pair.value,
        pair.tombstone, Public(pair.version), known, known && current.tombstone,
@@ -252,7 +288,7 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
 
 Status Applier::Commit(Batch* batch) {
   const ReplicatedDBOptions& options = indexed_->options();
-  if (options.hook != nullptr && !batch->changes.empty()) {
+  if (!batch->changes.empty()) {
     options.hook->BeforeApply(batch->changes);
   }
   rocksdb::WriteOptions write = options.apply_write_options;
@@ -273,7 +309,7 @@ Status Applier::Commit(Batch* batch) {
 // To peers that the sender does not send it to.
 void Applier::PassOn(const Batch& batch) {
   std::vector<Change> changes;
-  for (const size_t i : batch.applied) {
+  for (const auto& [i, entry] : batch.applied) {
     const Pair& pair = batch.pairs[i];
     changes.push_back({batch.FamilyOf(i).id, pair.key, pair.version,
                        pair.tombstone, pair.value, batch.sender.replica_id});

@@ -55,6 +55,9 @@ class Applier {
   void Place(Batch* batch);
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status CheckTerms(const Batch& batch) const;
+  // What is stored of the batch's keys.
+  // REQUIRES: the batch's stripes are held.
+  rocksdb::Status ReadCurrent(Batch* batch);
   // Decides about each pair and puts what wins into the write batch.
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status Contend(Batch* batch);

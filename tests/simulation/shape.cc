@@ -38,6 +38,12 @@ void DrawGc(uint64_t seed, ClusterShape* shape) {
   }
 }
 
+// Of its own chance too.
+void DrawStreams(uint64_t seed, SessionOptions* session) {
+  Random random(seed ^ 0x57e3a9);
+  if (random.OneIn(3)) session->max_streamed_bytes = random.Between(0, 20'000);
+}
+
 }  // namespace
 
 ClusterShape ShapeOf(uint64_t seed) {
@@ -77,6 +83,7 @@ ClusterShape ShapeOf(uint64_t seed) {
   shape.keeps_links = random.OneIn(2);
   if (random.OneIn(5)) shape.corrupt_every_ms = random.Between(1000, 20'000);
   DrawMemory(seed, &shape);
+  DrawStreams(seed, &session);
   shape.members = !random.OneIn(3);
   if (!shape.members) return shape;
   // Time for tombstones to go while writes go on.
@@ -99,13 +106,15 @@ std::string Describe(const ClusterShape& shape) {
                                                           : "adaptive",
       shape.sync_every_write ? ", synced" : "", ", batches of ",
       shape.session.max_batch_elements, ", turns of ",
-      shape.session.max_turn_bytes, ", sessions of ", shape.session_bytes >> 10,
-      " KiB, skew ", shape.max_skew_ms, " ms, a crash every ",
-      shape.crash_every_ms, " ms, a rollback every ", shape.rollback_every_ms,
-      " ms, a copy every ", shape.copy_every_ms, " ms, corruption every ",
-      shape.corrupt_every_ms, shape.members ? " ms, members" : " ms",
-      ", one joins every ", shape.join_every_ms, " ms, one goes every ",
-      shape.remove_every_ms, " ms, one is absent every ", shape.absent_every_ms,
+      shape.session.max_turn_bytes, " and of ",
+      shape.session.max_streamed_bytes, " with values, sessions of ",
+      shape.session_bytes >> 10, " KiB, skew ", shape.max_skew_ms,
+      " ms, a crash every ", shape.crash_every_ms, " ms, a rollback every ",
+      shape.rollback_every_ms, " ms, a copy every ", shape.copy_every_ms,
+      " ms, corruption every ", shape.corrupt_every_ms,
+      shape.members ? " ms, members" : " ms", ", one joins every ",
+      shape.join_every_ms, " ms, one goes every ", shape.remove_every_ms,
+      " ms, one is absent every ", shape.absent_every_ms,
       " ms, an old copy every ", shape.old_copy_every_ms,
       " ms, a crash after one in ", shape.crash_shipper_one_in, " pairs");
 }

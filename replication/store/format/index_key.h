@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "sketch/element/coding.h"
 
@@ -20,6 +21,16 @@ struct IndexKey {
   uint32_t family_id = 0;
   std::string_view key;
 };
+
+// Whether `a` stands before `b` in the index.
+inline bool InIndexOrder(const IndexKey& a, const IndexKey& b) {
+  if (a.position != b.position) return a.position < b.position;
+  std::string a_family;
+  std::string b_family;
+  PutVarint64(&a_family, a.family_id);
+  PutVarint64(&b_family, b.family_id);
+  return std::tie(a_family, a.key) < std::tie(b_family, b.key);
+}
 
 inline void AppendPosition(std::string* out, uint64_t position) {
   char bytes[kPositionBytes];

@@ -6,8 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
@@ -54,6 +57,11 @@ class IndexReader {
   rocksdb::Status Get(const IndexKey& key, StoredEntry* entry) const {
     return Get(nullptr, stable_time(), key, entry);
   }
+  // The same for many keys at once, in the order of the index (InIndexOrder);
+  // nullopt: NotFound. An error says nothing of any key.
+  rocksdb::Status GetAll(
+      std::span<const IndexKey> keys,
+      std::vector<std::optional<StoredEntry>>* entries) const;
 
  private:
   rocksdb::DB* const db_;

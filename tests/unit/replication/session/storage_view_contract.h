@@ -119,6 +119,65 @@ TYPED_TEST_P(StorageViewContract, AnEntryIsFoundByKeyAndByElement) {
   EXPECT_EQ(*value, "value");
 }
 
+TYPED_TEST_P(StorageViewContract, ManyPairsAreFoundAtOnce) {
+  for (int i = 0; i < 300; ++i) {
+    this->fixture_.Put("key" + std::to_string(i), std::string(i, 'v'));
+  }
+  this->fixture_.Delete("key7");
+  const auto snapshot = this->Snapshot();
+  std::vector<PlacedElement> all;
+  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+    if (snapshot->LeafDigests()[leaf].count == 0) continue;
+    const auto add = [&](uint64_t position, const ElementHash& hash) {
+      all.push_back({position, hash});
+    };
+    ASSERT_TRUE(snapshot->ScanLeaf(leaf, add).ok());
+  }
+  all[5].hash.high ^= 1;  // is not there
+  // All, some, and few of them.
+  for (const size_t step : {1, 3, 100}) {
+    std::vector<PlacedElement> elements;
+    for (size_t i = 5; i < all.size(); i += step) elements.push_back(all[i]);
+    const auto pairs = snapshot->FindPairs(elements, size_t{1} << 20, {});
+    ASSERT_EQ(pairs.size(), elements.size());
+    EXPECT_TRUE(absl::IsNotFound(pairs[0].entry.status()));
+    EXPECT_FALSE(pairs[0].value.has_value());
+    for (size_t i = 1; i < pairs.size(); ++i) {
+      ASSERT_TRUE(pairs[i].entry.ok()) << pairs[i].entry.status();
+      EXPECT_EQ(pairs[i].entry->hash, elements[i].hash);
+      ASSERT_EQ(pairs[i].value.has_value(), !pairs[i].entry->tombstone);
+      if (!pairs[i].value) continue;
+      ASSERT_TRUE(pairs[i].value->ok()) << pairs[i].value->status();
+      EXPECT_EQ(**pairs[i].value, this->fixture_.Get(pairs[i].entry->key));
+    }
+  }
+}
+
+TYPED_TEST_P(StorageViewContract, FindingManyPairsIsBounded) {
+  for (int i = 0; i < 20; ++i) {
+    this->fixture_.Put("key" + std::to_string(i), std::string(1000, 'v'));
+  }
+  const auto snapshot = this->Snapshot();
+  std::vector<PlacedElement> all;
+  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+    if (snapshot->LeafDigests()[leaf].count == 0) continue;
+    const auto add = [&](uint64_t position, const ElementHash& hash) {
+      all.push_back({position, hash});
+    };
+    ASSERT_TRUE(snapshot->ScanLeaf(leaf, add).ok());
+  }
+  const auto values = [](const std::vector<StorageSnapshot::Found>& pairs) {
+    return std::count_if(pairs.begin(), pairs.end(), [](const auto& pair) {
+      return pair.value.has_value();
+    });
+  };
+  EXPECT_EQ(values(snapshot->FindPairs(all, 4500, {})), 5);
+  EXPECT_EQ(snapshot->FindPairs(all, 10, {}).size(), 3u);  // of their keys
+  int looks = 0;
+  const auto cancelled = [&looks] { return ++looks > 4; };
+  EXPECT_EQ(snapshot->FindPairs(all, 4500, cancelled).size(), 4u);
+}
+
 TYPED_TEST_P(StorageViewContract, WhatIsNotThereIsNotFound) {
   this->fixture_.Put("key", "value");
   const auto snapshot = this->Snapshot();
@@ -235,6 +294,37 @@ TYPED_TEST_P(StorageViewContract, ABatchHasAnOutcomeForEach) {
   EXPECT_EQ(this->Total(*this->Snapshot()).count, 3u);
 }
 
+// Each is judged by what those before it left.
+TYPED_TEST_P(StorageViewContract, ABatchMayHoldAKeyManyTimes) {
+  std::vector<Pair> pairs;
+  for (const uint64_t n : {3, 1, 5, 4, 7, 6}) {
+    for (int key = 9; key >= 0; --key) {  // not in the order of the index
+      const std::string name = "key" + std::to_string(key);
+      pairs.push_back(n == 5
+                          ? this->Tombstone(name, this->Old(n))
+                          : this->Live(name, std::to_string(n), this->Old(n)));
+    }
+  }
+  std::vector<ApplyOutcome> outcomes;
+  ASSERT_TRUE(this->view()->Apply(pairs, nullptr, &outcomes).ok());
+  ASSERT_EQ(outcomes.size(), pairs.size());
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const uint64_t n = pairs[i].version.time >> 16;
+    EXPECT_EQ(outcomes[i], n % 2 == 1 && n != 1 ? ApplyOutcome::kApplied
+                                                : ApplyOutcome::kSuperseded)
+        << pairs[i].key << " " << n;
+  }
+  const auto snapshot = this->Snapshot();
+  EXPECT_EQ(this->Total(*snapshot).count, 10u);
+  for (int key = 0; key < 10; ++key) {
+    const std::string name = "key" + std::to_string(key);
+    EXPECT_EQ(this->fixture_.Get(name), "7");
+    const auto entry = snapshot->FindKey(0, name);
+    ASSERT_TRUE(entry.ok() && entry->has_value());
+    EXPECT_EQ((*entry)->version, this->Old(7));
+  }
+}
+
 TYPED_TEST_P(StorageViewContract, WhatIsSyncedSurvives) {
   this->fixture_.Put("local", "value");
   this->Apply(this->Live("remote", "value", this->Old(5)));
@@ -284,16 +374,14 @@ TYPED_TEST_P(StorageViewContract, PositionsAreSpreadAndFixed) {
   EXPECT_GE(this->view()->FamilyCount(), 1u);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(StorageViewContract, ElementsAgreeWithTheirDigests,
-                            AnEntryIsFoundByKeyAndByElement,
-                            WhatIsNotThereIsNotFound, ATombstoneIsAnElement,
-                            ASnapshotDoesNotChange, ApplyKeepsTheWinner,
-                            ALocalWriteBeatsWhatWasApplied,
-                            EqualVersionsAreOrderedByHash,
-                            VersionsFarAheadAreHeldBack,
-                            ABatchHasAnOutcomeForEach, WhatIsSyncedSurvives,
-                            ACrashLeavesPairsAndIndexAgreeing,
-                            PositionsAreSpreadAndFixed);
+REGISTER_TYPED_TEST_SUITE_P(
+    StorageViewContract, ElementsAgreeWithTheirDigests,
+    AnEntryIsFoundByKeyAndByElement, ManyPairsAreFoundAtOnce,
+    FindingManyPairsIsBounded, WhatIsNotThereIsNotFound, ATombstoneIsAnElement,
+    ASnapshotDoesNotChange, ApplyKeepsTheWinner, ALocalWriteBeatsWhatWasApplied,
+    EqualVersionsAreOrderedByHash, VersionsFarAheadAreHeldBack,
+    ABatchHasAnOutcomeForEach, ABatchMayHoldAKeyManyTimes, WhatIsSyncedSurvives,
+    ACrashLeavesPairsAndIndexAgreeing, PositionsAreSpreadAndFixed);
 
 }  // namespace rocksync
 

@@ -1,0 +1,126 @@
+// Sessions: turns that go on for as long as there are values to ship.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "replication/session/messages.h"
+#include "tests/unit/replication/session/session_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class SessionStreamsTest : public SessionTest {
+ protected:
+  // `b` lacks pairs of `a`, and, if `overwritten`, has older ones of these
+  // keys.
+  void Diverge(bool overwritten, size_t value_bytes, MemoryStorage* a,
+               MemoryStorage* b) {
+    for (int i = 0; i < 100; ++i) a->Put(0, absl::StrCat("both", i), "value");
+    for (int i = 0; i < 500 && overwritten; ++i) {
+      a->Put(0, absl::StrCat("key", i), "older");
+    }
+    ExpectProven(DriveSession(a, b));
+    for (int i = 0; i < 500; ++i) {
+      a->Put(0, absl::StrCat("key", i), std::string(value_bytes, 'v'));
+    }
+  }
+};
+
+// Ten turns' worth of values take no round trip of their own.
+TEST_F(SessionStreamsTest, ValuesTakeNoRoundTrips) {
+  for (const bool overwritten : {false, true}) {
+    for (const bool whole_dials : {false, true}) {
+      uint32_t round_trips[2] = {};
+      for (const bool large : {false, true}) {
+        MemoryStorage a = Replica(1);
+        MemoryStorage b = Replica(2);
+        Diverge(overwritten, large ? 2'000 : 2, &a, &b);
+        SessionRunOptions options;
+        options.initiator.max_turn_bytes = 100'000;
+        options.responder.max_turn_bytes = 100'000;
+        const SessionRunResult result = whole_dials
+                                            ? DriveSession(&a, &b, options)
+                                            : DriveSession(&b, &a, options);
+        ExpectProven(result);
+        ExpectEqual(a, b);
+        round_trips[large] = result.initiator.round_trips;
+      }
+      // What the exchange takes is a matter of chance.
+      EXPECT_LT(round_trips[1], round_trips[0] + 5);
+    }
+  }
+}
+
+TEST_F(SessionStreamsTest, AStreamEndsForThePeersTurn) {
+  uint32_t round_trips[2] = {};
+  for (const bool streamed : {false, true}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    Diverge(/*overwritten=*/true, 2'000, &a, &b);
+    SessionRunOptions options;
+    options.initiator.max_turn_bytes = 100'000;
+    if (!streamed) options.initiator.max_streamed_bytes = 0;
+    const SessionRunResult result = DriveSession(&a, &b, options);
+    ExpectProven(result);
+    ExpectEqual(a, b);
+    round_trips[streamed] = result.initiator.round_trips;
+  }
+  EXPECT_GT(round_trips[0], round_trips[1] + 4);
+}
+
+// A message of a stream is the turn's last one or it is not; nothing is said
+// behind the last.
+TEST_F(SessionStreamsTest, OneMessageOfATurnIsTheLast) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  Diverge(/*overwritten=*/false, 2'000, &a, &b);
+  SessionRunOptions options;
+  options.initiator.max_turn_bytes = 10'000;
+  uint32_t lasts = 0;
+  uint32_t pairs = 0;
+  options.tamper = [&](Role from, std::string* message) {
+    if (from != Role::kInitiator) return;
+    const auto head = static_cast<uint8_t>((*message)[0]);
+    lasts += (head & kLastOfTurn) != 0 ? 1 : 0;
+    pairs += (head & kTypeMask) == static_cast<uint8_t>(MessageType::kPairs);
+  };
+  const SessionRunResult result = DriveSession(&a, &b, options);
+  ExpectProven(result);
+  EXPECT_EQ(lasts, result.initiator.round_trips);
+  EXPECT_GT(pairs, 50u);
+}
+
+// The peer cannot hold anything that beats them, so they need not be offered.
+TEST_F(SessionStreamsTest, PairsThatOnlyAddAreNotOffered) {
+  for (const bool whole_dials : {false, true}) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    Diverge(/*overwritten=*/false, 20, &a, &b);
+    const SessionRunResult result =
+        whole_dials ? DriveSession(&a, &b) : DriveSession(&b, &a);
+    ExpectProven(result);
+    ExpectEqual(a, b);
+    EXPECT_EQ(result.initiator.offer_bytes, 0u);
+    EXPECT_EQ(result.initiator.value_bytes, 500u * 20);
+  }
+}
+
+// One newer pair there, and all are offered: it may be of one of these keys.
+TEST_F(SessionStreamsTest, ALoserAmongPairsThatAddDoesNotTravel) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  Diverge(/*overwritten=*/false, 20, &a, &b);
+  a.Put(0, "both7", std::string(5'000, 'a'));
+  b.Put(0, "both7", "later");
+  const SessionRunResult result = DriveSession(&a, &b);
+  ExpectProven(result);
+  ExpectEqual(a, b);
+  EXPECT_EQ(a.Get(0, "both7"), "later");
+  EXPECT_GT(result.initiator.offer_bytes, 0u);
+  EXPECT_EQ(result.initiator.value_bytes, 500u * 20 + 5);
+}
+
+}  // namespace
+}  // namespace rocksync
