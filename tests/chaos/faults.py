@@ -16,7 +16,7 @@ REFUSED_S = 60
 NEAR_S = 25  # two clocks off by this are within max_clock_ahead_ms, 60 s
 FAR_S = (120, 600)
 BALLAST = "ballast"
-TOO_OLD = "collected since"
+TOO_OLD = "that other members have deleted"
 REFUSALS = ("rolled back", "same identity", "older state of its disk",
             "open_copy_as_new_replica", "as-new-replica")
 

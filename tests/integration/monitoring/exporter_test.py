@@ -76,7 +76,7 @@ class ExporterTest(unittest.TestCase):
     def test_wrong_arguments(self):
         done = self.run_once("nowhere")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("is no host:port", done.stderr)
+        self.assertIn("is not host:port", done.stderr)
         done = subprocess.run([ROCKSYNC, "exporter"], capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 2)
 

@@ -115,7 +115,7 @@ TEST_F(LimitsTest, WhatIsThereAlreadyIsSkippedAndTheRestGoesOn) {
   }
   EXPECT_GE(a->db()->GetIndexStats().oversized_pairs, 2u);
   const rocksdb::Status status = a->replicator()->SyncNow(b->address());
-  EXPECT_TRUE(Mentions(status, "2 too large"));
+  EXPECT_TRUE(Mentions(status, "2 above the size limits"));
 
   // No tombstone is left of a key that could not travel.
   a->Delete(HugeKey());
@@ -132,7 +132,7 @@ TEST_F(LimitsTest, APeerMayTakeLess) {
   a->Put("small", "v");
   const rocksdb::Status status = b->replicator()->SyncNow(a->address());
   EXPECT_TRUE(status.IsIncomplete()) << status.ToString();
-  EXPECT_TRUE(Mentions(status, "1 too large"));
+  EXPECT_TRUE(Mentions(status, "1 above the size limits"));
   EXPECT_EQ(b->Scan().count("small"), 1u);
   EXPECT_EQ(b->Scan().count("large"), 0u);
   EXPECT_EQ(a->Scan().count("of b"), 1u);
@@ -151,7 +151,7 @@ TEST_F(LimitsTest, TheListenerCountsASessionThatProvesNothing) {
   const ReplicationStats stats = a->replicator()->stats();
   EXPECT_EQ(stats.sessions_failed, 1u);
   EXPECT_EQ(stats.peers[0].failures, 1u);
-  EXPECT_NE(stats.peers[0].last_error.find("1 too large"), std::string::npos)
+  EXPECT_NE(stats.peers[0].last_error.find("1 above the size limits"), std::string::npos)
       << stats.peers[0].last_error;
 }
 

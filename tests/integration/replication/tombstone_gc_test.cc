@@ -470,7 +470,7 @@ TEST_F(TombstoneGc, NewMember) {
   EXPECT_EQ(c().Scan().size(), 10u);
   const rocksdb::Status s = old->replicator()->SyncNow(a().address());
   EXPECT_FALSE(s.ok());
-  EXPECT_TRUE(Mentions(s, "deleted and collected"));
+  EXPECT_TRUE(Mentions(s, "that other members have deleted"));
   EXPECT_EQ(a().Scan().count("k3"), 0u);
 }
 
@@ -515,7 +515,7 @@ TEST_F(TombstoneGc, WhatIsPurgedDoesNotReturnInANewerList) {
   ASSERT_TRUE(IsOk(old.Start()));
   for (int round = 0; round < 2; ++round) {
     const rocksdb::Status s = old.replicator()->SyncNow(a().address());
-    EXPECT_TRUE(Mentions(s, "deleted and collected"));
+    EXPECT_TRUE(Mentions(s, "that other members have deleted"));
     Meet(a(), b());
   }
   for (TestReplica* replica : {&a(), &b()}) {
