@@ -148,10 +148,10 @@ class Story {
     const auto sides =
         ChangesWhileApart(options_.keys, options_.changes, 2, &random_);
     for (const auto& side : sides) {
-      for (const Change& change : side) {
-        report_->puts += change.kind == Change::Kind::kPut;
-        report_->overwrites += change.kind == Change::Kind::kOverwrite;
-        report_->deletes += change.kind == Change::Kind::kDelete;
+      for (const DemoChange& change : side) {
+        report_->puts += change.kind == DemoChange::Kind::kPut;
+        report_->overwrites += change.kind == DemoChange::Kind::kOverwrite;
+        report_->deletes += change.kind == DemoChange::Kind::kDelete;
       }
     }
     std::atomic<uint64_t> done{0};
@@ -163,12 +163,12 @@ class Story {
         [&](size_t i, RedisClient* client) {
           std::mt19937_64 random(options_.seed + 100 + i);
           const bool alone = i == last();
-          const std::vector<Change>& side = sides[alone ? 1 : 0];
+          const std::vector<DemoChange>& side = sides[alone ? 1 : 0];
           for (size_t c = alone ? 0 : i; c < side.size();
                c += alone ? 1 : last()) {
             const std::string key = KeyName(side[c].key);
             const Status queued =
-                side[c].kind == Change::Kind::kDelete
+                side[c].kind == DemoChange::Kind::kDelete
                     ? client->Queue({"DEL", key})
                     : client->Queue({"SET", key, RandomValue(&random)});
             if (!queued.ok()) return queued;

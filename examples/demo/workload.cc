@@ -44,10 +44,8 @@ std::string RandomValue(std::mt19937_64* random) {
   return value;
 }
 
-std::vector<std::vector<Change>> ChangesWhileApart(uint64_t keys,
-                                                   uint64_t changes,
-                                                   size_t sides,
-                                                   std::mt19937_64* random) {
+std::vector<std::vector<DemoChange>> ChangesWhileApart(
+    uint64_t keys, uint64_t changes, size_t sides, std::mt19937_64* random) {
   // Each side takes a stretch of its own from the shuffled keys; the stretches
   // of neighbours overlap where one overwrites.
   std::vector<uint64_t> shuffled(keys);
@@ -56,9 +54,9 @@ std::vector<std::vector<Change>> ChangesWhileApart(uint64_t keys,
   const uint64_t old_keys = std::min(changes * 3 / 5, keys / sides);
   const uint64_t deletes = old_keys / 3;
   const uint64_t races = (old_keys - deletes) / 20;
-  std::vector<std::vector<Change>> all(sides);
+  std::vector<std::vector<DemoChange>> all(sides);
   for (size_t side = 0; side < sides; ++side) {
-    std::vector<Change>& mine = all[side];
+    std::vector<DemoChange>& mine = all[side];
     const uint64_t begin = side * old_keys;
     for (uint64_t i = 0; i < old_keys; ++i) {
       const bool race = i >= old_keys - races && side + 1 < sides;
@@ -67,12 +65,12 @@ std::vector<std::vector<Change>> ChangesWhileApart(uint64_t keys,
       const uint64_t at =
           race ? begin + old_keys + deletes - races / 2 + (old_keys - 1 - i)
                : begin + i;
-      mine.push_back(
-          {i < deletes ? Change::Kind::kDelete : Change::Kind::kOverwrite,
-           shuffled[at % keys]});
+      mine.push_back({i < deletes ? DemoChange::Kind::kDelete
+                                  : DemoChange::Kind::kOverwrite,
+                      shuffled[at % keys]});
     }
     for (uint64_t i = old_keys; i < changes; ++i) {
-      mine.push_back({Change::Kind::kPut, keys + side * changes + i});
+      mine.push_back({DemoChange::Kind::kPut, keys + side * changes + i});
     }
     std::shuffle(mine.begin(), mine.end(), *random);
   }

@@ -11,7 +11,7 @@
 
 namespace rocksync {
 
-struct Change {
+struct DemoChange {
   enum class Kind { kPut, kOverwrite, kDelete };
   Kind kind;
   uint64_t key;
@@ -29,10 +29,10 @@ std::string RandomValue(std::mt19937_64* random);
 // one deletes one. No key is changed twice on one side. One overwrite in twenty
 // hits a key that another side overwrites or deletes too, so that there are
 // races to settle.
-std::vector<std::vector<Change>> ChangesWhileApart(uint64_t keys,
-                                                   uint64_t changes,
-                                                   size_t sides,
-                                                   std::mt19937_64* random);
+std::vector<std::vector<DemoChange>> ChangesWhileApart(uint64_t keys,
+                                                       uint64_t changes,
+                                                       size_t sides,
+                                                       std::mt19937_64* random);
 
 }  // namespace rocksync
 

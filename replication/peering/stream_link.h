@@ -121,7 +121,7 @@ class StreamLink {
   std::unique_ptr<ChangeLog::Reader> reader_;
   ChangesEncoder encoder_;
   Clock::time_point last_sent_{};
-  uint64_t wire_sent_ = 0;  // by the connection, as counted so far
+  uint64_t wire_sent_ = 0;        // by the connection, as counted so far
   Clock::time_point oldest_{};    // change of those taken last
   uint64_t told_neighbours_ = 0;  // number of those that the peer was told
   std::vector<ShortHash> to_announce_;

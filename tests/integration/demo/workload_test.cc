@@ -43,13 +43,13 @@ TEST(Workload, ChangesAreWhatTheyShouldBe) {
     const auto sides = ChangesWhileApart(keys, changes, 2, &random);
     ASSERT_EQ(sides.size(), 2u);
     std::map<uint64_t, int> touched;
-    std::map<Change::Kind, int> kinds;
+    std::map<DemoChange::Kind, int> kinds;
     for (const auto& side : sides) {
       EXPECT_EQ(side.size(), changes);
       std::set<uint64_t> mine;
-      for (const Change& change : side) {
+      for (const DemoChange& change : side) {
         EXPECT_TRUE(mine.insert(change.key).second) << "twice on one side";
-        EXPECT_EQ(change.kind == Change::Kind::kPut, change.key >= keys);
+        EXPECT_EQ(change.kind == DemoChange::Kind::kPut, change.key >= keys);
         ++touched[change.key];
         ++kinds[change.kind];
       }
@@ -61,9 +61,9 @@ TEST(Workload, ChangesAreWhatTheyShouldBe) {
       int races = 0;
       for (const auto& [key, count] : touched) races += count == 2;
       EXPECT_EQ(races, 200);
-      EXPECT_EQ(kinds[Change::Kind::kDelete], 4000);
-      EXPECT_EQ(kinds[Change::Kind::kOverwrite], 8000);
-      EXPECT_EQ(kinds[Change::Kind::kPut], 8000);
+      EXPECT_EQ(kinds[DemoChange::Kind::kDelete], 4000);
+      EXPECT_EQ(kinds[DemoChange::Kind::kOverwrite], 8000);
+      EXPECT_EQ(kinds[DemoChange::Kind::kPut], 8000);
     }
   }
 }
@@ -74,8 +74,8 @@ TEST(Workload, NoKeyIsDeletedOnBothSides) {
   const auto sides = ChangesWhileApart(5000, 1000, 2, &random);
   std::set<uint64_t> deleted;
   for (const auto& side : sides) {
-    for (const Change& change : side) {
-      if (change.kind != Change::Kind::kDelete) continue;
+    for (const DemoChange& change : side) {
+      if (change.kind != DemoChange::Kind::kDelete) continue;
       EXPECT_TRUE(deleted.insert(change.key).second);
     }
   }

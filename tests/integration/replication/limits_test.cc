@@ -151,7 +151,8 @@ TEST_F(LimitsTest, TheListenerCountsASessionThatProvesNothing) {
   const ReplicationStats stats = a->replicator()->stats();
   EXPECT_EQ(stats.sessions_failed, 1u);
   EXPECT_EQ(stats.peers[0].failures, 1u);
-  EXPECT_NE(stats.peers[0].last_error.find("1 above the size limits"), std::string::npos)
+  EXPECT_NE(stats.peers[0].last_error.find("1 above the size limits"),
+            std::string::npos)
       << stats.peers[0].last_error;
 }
 

@@ -299,7 +299,8 @@ void StoreCluster::Refused(Node* node, const std::string& why) {
       why.find(HexOf(node->machine->id())) == std::string::npos) {
     return;
   }
-  if (why.find("that other members have deleted") != std::string::npos) return Empty(node);
+  if (why.find("that other members have deleted") != std::string::npos)
+    return Empty(node);
   if (!node->old) return;
   if (why.find("open_copy_as_new_replica") == std::string::npos &&
       why.find("open it as a new replica") == std::string::npos) {
