@@ -103,7 +103,7 @@ class CloneTest : public ReplicationTest {
   void UseCertificateOf(uint64_t id) {
     TrialCertificate files;
     EXPECT_TRUE(
-        IsOk(MakeTrialCertificate(directory_ + "/certificates", id, &files)));
+        IsOk(MakeTrialCertificate(directory_ / "certificates", id, &files)));
     TlsTransportOptions tls;
     tls.ca_file = files.ca_file;
     tls.certificate_file = files.certificate_file;
@@ -111,7 +111,7 @@ class CloneTest : public ReplicationTest {
     EXPECT_TRUE(IsOk(NewTlsTransport(tls, &clone_.transport)));
   }
 
-  std::string Dir() const { return directory_ + "/clone"; }
+  std::string Dir() const { return directory_ / "clone"; }
 
   rocksdb::Status Clone() {
     return ReplicatedDB::Clone(options_, replication_, Dir(), families_, clone_,
@@ -301,7 +301,7 @@ TEST_F(CloneTest, GoesOnAfterItWasKilled) {
   limits.bytes_per_second = kServedBytesPerSecond;
   ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(limits)));
   CloneChild child(
-      {"clone", Dir(), directory_ + "/certificates", source_->address()});
+      {"clone", Dir(), directory_ / "certificates", source_->address()});
   ASSERT_EQ(child.Line(), "half");
   child.Kill();
   const uint64_t held = BytesHeld();
@@ -320,7 +320,7 @@ TEST_F(CloneTest, GoesOnAfterTheSourceWasKilled) {
   source_->Stop();
   source_->Close();
   const std::vector<std::string> serve = {"serve", source_->setting().directory,
-                                          directory_ + "/certificates"};
+                                          directory_ / "certificates"};
   CloneChild child(serve);
   clone_.source = child.Line();
   bool killed = false;
@@ -519,10 +519,10 @@ TEST_F(CloneTest, AFullDiskOfTheClone) {
 }
 
 TEST_F(CloneTest, PlacesElsewhereAreRefused) {
-  options_.wal_dir = directory_ + "/log";
+  options_.wal_dir = directory_ / "log";
   EXPECT_TRUE(Clone().IsNotSupported());
   options_.wal_dir.clear();
-  options_.db_paths = {{directory_ + "/tables", 1 << 30}};
+  options_.db_paths = {{directory_ / "tables", 1 << 30}};
   EXPECT_TRUE(Clone().IsNotSupported());
   EXPECT_FALSE(fs::exists(Dir()));
 }

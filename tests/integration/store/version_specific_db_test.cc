@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rocksdb/comparator.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"

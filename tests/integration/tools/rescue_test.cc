@@ -34,7 +34,7 @@ class RescueTest : public ReplicationTest {
     ASSERT_TRUE(IsOk(b_->Start()));
     for (int i = 0; i < 500; ++i) a_->Put("k" + std::to_string(i), "value");
     ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
-    std::ofstream(directory_ + "/certificates/trial-secret", std::ios::binary)
+    std::ofstream(directory_ / "certificates/trial-secret", std::ios::binary)
         << std::string(32, '\7');
   }
 
@@ -55,9 +55,9 @@ class RescueTest : public ReplicationTest {
     RescueOptions options;
     options.directory = a_->setting().directory;
     options.against = against;
-    options.output = directory_ + "/rescued";
+    options.output = directory_ / "rescued";
     options.credentials.cluster = "test";
-    options.credentials.trial_directory = directory_ + "/certificates";
+    options.credentials.trial_directory = directory_ / "certificates";
     out_.str("");
     err_.str("");
     return RunRescue(options, out_, err_);
@@ -79,7 +79,7 @@ class RescueTest : public ReplicationTest {
   // Lines of the list by key.
   std::map<std::string, nlohmann::json> List() const {
     std::map<std::string, nlohmann::json> list;
-    std::ifstream in(directory_ + "/rescued/pairs.jsonl");
+    std::ifstream in(directory_ / "rescued/pairs.jsonl");
     for (std::string line; std::getline(in, line);) {
       const auto json = nlohmann::json::parse(line);
       list[json["key"]] = json;
@@ -90,7 +90,7 @@ class RescueTest : public ReplicationTest {
   Contents Pairs(const char* file = "default.sst") const {
     Contents pairs;
     rocksdb::SstFileReader reader{rocksdb::Options()};
-    if (!reader.Open(directory_ + "/rescued/" + file).ok()) return pairs;
+    if (!reader.Open(directory_ / "rescued/" + file).ok()) return pairs;
     const std::unique_ptr<rocksdb::Iterator> it(
         reader.NewIterator(rocksdb::ReadOptions()));
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
@@ -153,7 +153,7 @@ TEST_F(RescueTest, NothingToRescue) {
   a_->Close();
   b_->Put("theirs", "not mine");
   EXPECT_EQ(Rescue(b_->address()), kRescueNothing) << err_.str();
-  EXPECT_FALSE(std::filesystem::exists(directory_ + "/rescued"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "rescued"));
 }
 
 TEST_F(RescueTest, ADamagedPairIsNotAmongTheSoundOnes) {
@@ -218,7 +218,7 @@ TEST_F(RescueTest, AQuarantinedPairIsExported) {
   EXPECT_EQ(Pairs("default.quarantined.sst"), (Contents{{"mine", "kept"}}));
   EXPECT_EQ(List().at("mine")["difference"], "missing_there");
 
-  std::filesystem::remove_all(directory_ + "/rescued");
+  std::filesystem::remove_all(directory_ / "rescued");
   b_->Stop();
   b_->Close();
   EXPECT_EQ(Rescue(b_->setting().directory), kRescueExported) << err_.str();
@@ -229,7 +229,7 @@ TEST_F(RescueTest, Errors) {
   EXPECT_EQ(Rescue(b_->address()), kRescueError) << "it is open";
   EXPECT_THAT(err_.str(), HasSubstr("is in use"));
   Diverge();
-  std::filesystem::create_directory(directory_ + "/rescued");
+  std::filesystem::create_directory(directory_ / "rescued");
   EXPECT_EQ(Rescue(b_->address()), kRescueError);
   EXPECT_THAT(err_.str(), HasSubstr("name another"));
 }

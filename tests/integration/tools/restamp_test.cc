@@ -45,7 +45,7 @@ class RestampTest : public ReplicationTest {
     ASSERT_TRUE(IsOk(b_->Start()));
     for (int i = 0; i < 100; ++i) a_->Put("k" + std::to_string(i), "value");
     ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
-    std::ofstream(directory_ + "/certificates/trial-secret", std::ios::binary)
+    std::ofstream(directory_ / "certificates/trial-secret", std::ios::binary)
         << std::string(32, '\7');
   }
 
@@ -53,7 +53,7 @@ class RestampTest : public ReplicationTest {
     RestampToolOptions options;
     options.directory = a_->setting().directory;
     options.credentials.cluster = "test";
-    options.credentials.trial_directory = directory_ + "/certificates";
+    options.credentials.trial_directory = directory_ / "certificates";
     out_.str("");
     err_.str("");
     return RunRestamp(options, out_, err_);
@@ -133,8 +133,8 @@ TEST_F(RestampTest, NothingToDo) {
   ASSERT_EQ(Restamp(), 0) << err_.str();
   EXPECT_EQ(out_.str(), "0 of 100 pairs and tombstones restamped\n");
   RestampToolOptions options;
-  options.directory = directory_ + "/nowhere";
-  options.credentials.trial_directory = directory_ + "/certificates";
+  options.directory = directory_ / "nowhere";
+  options.credentials.trial_directory = directory_ / "certificates";
   EXPECT_EQ(RunRestamp(options, out_, err_), 2);
 }
 

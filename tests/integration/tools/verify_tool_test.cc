@@ -25,13 +25,11 @@ using testing::HasSubstr;
 
 class ToolTest : public ReplicationTest {
  protected:
-  ToolTest() { std::filesystem::create_directories(directory_); }
-
   // As the fixture's replicas have them.
   Credentials TestCredentials(uint8_t secret = 7) {
     Credentials credentials;
     credentials.cluster = "test";
-    credentials.trial_directory = directory_ + "/certificates";
+    credentials.trial_directory = directory_ / "certificates";
     std::filesystem::create_directories(credentials.trial_directory);
     std::ofstream(credentials.trial_directory + "/trial-secret",
                   std::ios::binary)
@@ -238,7 +236,7 @@ TEST_F(ToolTest, TheSecretThatIsGivenCounts) {
   StatusToolOptions options;
   options.replica = a->address();
   options.credentials = TestCredentials(/*secret=*/8);
-  options.credentials.secret_file = directory_ + "/secret";
+  options.credentials.secret_file = directory_ / "secret";
   std::ofstream(options.credentials.secret_file, std::ios::binary)
       << std::string(32, '\7');
   EXPECT_EQ(RunStatus(options, out_, err_), 0) << err_.str();
@@ -261,7 +259,7 @@ TEST_F(ToolTest, AMistypedTrialDirectoryIsNotMade) {
   options.credentials = TestCredentials();
   options.credentials.secret_file =
       options.credentials.trial_directory + "/trial-secret";
-  const std::string typo = directory_ + "/typo";
+  const std::string typo = directory_ / "typo";
   options.credentials.trial_directory = typo;
   EXPECT_EQ(RunStatus(options, out_, err_), 2);
   EXPECT_THAT(err_.str(),
