@@ -61,7 +61,7 @@ TEST(IncarnationTest, ABackupOpenedOftenEnoughToCatchUp) {
   EXPECT_EQ(Compare(kKnown, now(past)), Succession::kOtherLine);
   EXPECT_EQ(Describe(Succession::kOtherLine, kKnown, now(past)),
             "was rolled back or copied: incarnation 6 does not descend from "
-            "incarnation 4, which was met");
+            "incarnation 4, which this replica has met");
   past.incarnations.erase(past.incarnations.begin() + 1);
   EXPECT_EQ(Compare(kKnown, now(past)), Succession::kOtherLine);
   // Lives so old that they are not in the list any more.
