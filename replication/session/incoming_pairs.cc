@@ -118,7 +118,9 @@ absl::Status IncomingPairs::Take(Pair pair, std::optional<uint32_t> own) {
                     {context_.storage->PositionOf(pair.family, pair.key),
                      context_.storage->HashOf(pair)}});
   pairs_.push_back(std::move(pair));
-  if (pairs_bytes_ < kBatchBytes && pairs_.size() < kBatchPairs) {
+  // A session with little memory holds no more of pairs than of a turn.
+  const size_t most_bytes = std::min(kBatchBytes, options_->max_turn_bytes);
+  if (pairs_bytes_ < most_bytes && pairs_.size() < kBatchPairs) {
     return absl::OkStatus();
   }
   return Apply();

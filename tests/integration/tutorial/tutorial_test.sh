@@ -10,7 +10,7 @@ cleanup() {
   local status=$? pid
   if ((status == 0 && !finished)); then status=1; fi
   for pid in "$work"/run/*.pid; do
-    [[ -f $pid ]] && kill -9 "$(cat "$pid")" 2>/dev/null
+    [[ ! -f $pid ]] || kill -9 "$(cat "$pid")" 2>/dev/null || true
   done
   ((status == 0)) || { tail -n 40 "$work/said"; tail -n 5 "$work"/run/*.log; }
   rm -rf "$work"
