@@ -1,5 +1,6 @@
 #include "replication/session/incoming_pairs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "replication/session/conflict.h"
