@@ -7,6 +7,7 @@
 #include <random>
 #include <system_error>
 
+#include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/write_batch.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
@@ -56,9 +57,8 @@ double SecondsOfPlainWrites(const std::string& directory, const Pairs& before,
   using Clock = std::chrono::steady_clock;
   rocksdb::Options options;
   options.create_if_missing = true;
-  rocksdb::DB* raw = nullptr;
-  if (!Check(rocksdb::DB::Open(options, directory, &raw))) return -1;
-  std::unique_ptr<rocksdb::DB> db(raw);
+  std::unique_ptr<rocksdb::DB> db;
+  if (!Check(OpenPlain(options, directory, &db))) return -1;
   if (!Write(db.get(), before)) return -1;
   const Clock::time_point start = Clock::now();
   if (!Write(db.get(), pairs)) return -1;

@@ -29,6 +29,7 @@
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/store/index_equals_data.h"
+#include "tests/support/open_plain.h"
 
 extern char** environ;
 
@@ -232,8 +233,7 @@ TEST_F(CloneTest, GoesOnWhereItWas) {
   rocksdb::DBOptions creating;
   creating.create_if_missing = true;
   rocksdb::DB* plain = nullptr;
-  EXPECT_FALSE(
-      rocksdb::DB::Open(rocksdb::Options(creating, {}), Dir(), &plain).ok());
+  EXPECT_FALSE(OpenPlain(rocksdb::Options(creating, {}), Dir(), &plain).ok());
 
   ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(ReplicatorLimits())));
   clone_.cancelled = nullptr;

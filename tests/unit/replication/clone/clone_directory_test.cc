@@ -10,6 +10,7 @@
 
 #include "replication/store/format/clone_record.h"
 #include "rocksdb/db.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -85,7 +86,7 @@ TEST_F(CloneDirectoryTest, RocksDBRefusesAPart) {
   rocksdb::Options options;
   options.create_if_missing = true;
   rocksdb::DB* db = nullptr;
-  EXPECT_FALSE(rocksdb::DB::Open(options, Dir(), &db).ok());
+  EXPECT_FALSE(OpenPlain(options, Dir(), &db).ok());
 }
 
 TEST_F(CloneDirectoryTest, ACurrentThatNamesNothingDoesNotFinishIt) {
