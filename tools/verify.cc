@@ -11,6 +11,7 @@
 #include "replication/admin/status_report.h"
 #include "replication/peering/verification.h"
 #include "replication/store/offline/offline_replica.h"
+#include "rocksync/metrics.h"
 #include "tools/counterpart.h"
 #include "tools/difference_line.h"
 #include "tools/offline_db.h"
@@ -147,7 +148,7 @@ Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
         printer->Difference(ToJson(difference).Text());
       },
       &result);
-  if (status.ok()) *equal = printer->Result(ToJson(result).Text());
+  if (status.ok()) *equal = printer->Result(VerifyJson(result));
   return status;
 }
 

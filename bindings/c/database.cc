@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -75,19 +76,13 @@ rocksync_t* rocksync_open_column_families(
     const rocksdb_options_t* const* family_options,
     rocksdb_column_family_handle_t** handles, char** errptr) {
   Status status = CheckOpening(options, replication, name);
-  if (status.ok() && families > 0 &&
-      (family_names == nullptr || family_options == nullptr ||
-       handles == nullptr)) {
-    status = rocksync::NullArgument("family_names, family_options or handles");
-  }
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  for (int i = 0; status.ok() && i < families; ++i) {
-    if (family_names[i] == nullptr || family_options[i] == nullptr) {
-      status = rocksync::NullArgument("a family's name or options");
-    } else {
-      descriptors.emplace_back(family_names[i],
-                               rocksync::Unwrap(family_options[i]));
-    }
+  if (status.ok()) {
+    status = rocksync::ToFamilies(families, family_names, family_options,
+                                  &descriptors);
+  }
+  if (status.ok() && families > 0 && handles == nullptr) {
+    status = rocksync::NullArgument("handles");
   }
   rocksync::ReplicatedDB* opened = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> opened_handles;
@@ -188,6 +183,13 @@ void rocksync_wait_for_adoption(const rocksync_t* db, uint64_t timeout_ms,
   rocksync::SaveError(errptr, db == nullptr
                                   ? rocksync::NullArgument("db")
                                   : db->open->db->WaitForAdoption(timeout_ms));
+}
+
+double rocksync_adoption_percent(const rocksync_t* db) {
+  if (db == nullptr) return 0;
+  const rocksync::AdoptionProgress progress = db->open->db->Adoption();
+  // What is estimated may come to 100 before the end.
+  return progress.done ? 100 : std::min(progress.percent, 99.9);
 }
 
 void rocksync_set_members(rocksync_t* db, uint64_t epoch,

@@ -1,8 +1,10 @@
 #include "bindings/c/objects.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "bindings/c/rocksdb_objects.h"
 #include "rocksync/c.h"
 
 namespace rocksync {
@@ -18,6 +20,25 @@ bool SaveError(char** errptr, const rocksdb::Status& status) {
 
 rocksdb::Status NullArgument(const char* name) {
   return rocksdb::Status::InvalidArgument("rocksync: argument is NULL", name);
+}
+
+std::chrono::milliseconds Duration(uint64_t ms) {
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(std::min<uint64_t>(ms, INT64_MAX)));
+}
+
+rocksdb::Status ToFamilies(int families, const char* const* names,
+                           const rocksdb_options_t* const* options,
+                           std::vector<rocksdb::ColumnFamilyDescriptor>* out) {
+  if (families > 0 && names == nullptr) return NullArgument("family_names");
+  if (families > 0 && options == nullptr) return NullArgument("family_options");
+  for (int i = 0; i < families; ++i) {
+    if (names[i] == nullptr || options[i] == nullptr) {
+      return NullArgument("a family's name or options");
+    }
+    out->emplace_back(names[i], Unwrap(options[i]));
+  }
+  return rocksdb::Status::OK();
 }
 
 char* NewText(const std::string& text) {

@@ -4,13 +4,18 @@
 #define BINDINGS_C_OBJECTS_H_
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "rocksdb/c.h"
 #include "rocksdb/status.h"
+#include "rocksync/clone.h"
+#include "rocksync/hooks.h"
 #include "rocksync/options.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
@@ -31,6 +36,21 @@ bool SaveError(char** errptr, const rocksdb::Status& status);
 
 // The error of an argument that must not be null.
 rocksdb::Status NullArgument(const char* name);
+
+// Text that is an argument: null is the empty text, which whoever reads it
+// refuses.
+inline std::string ToText(const char* text) {
+  return text == nullptr ? "" : text;
+}
+
+// What is longer than can be counted is refused at the start as too long.
+std::chrono::milliseconds Duration(uint64_t ms);
+
+// Families as rocksync_open_column_families takes them. InvalidArgument: one is
+// null. REQUIRES: CheckRocksDBObjects() was OK.
+rocksdb::Status ToFamilies(int families, const char* const* names,
+                           const rocksdb_options_t* const* options,
+                           std::vector<rocksdb::ColumnFamilyDescriptor>* out);
 
 // For rocksync_free.
 char* NewText(const std::string& text);
@@ -55,6 +75,22 @@ struct rocksync_transport_t {
 
 struct rocksync_replicator_options_t {
   rocksync::ReplicatorOptions rep;
+};
+
+struct rocksync_clone_options_t {
+  rocksync::CloneOptions rep;
+  void* state = nullptr;  // for progress
+  unsigned char (*progress)(void* state, int stage, uint64_t bytes_done,
+                            uint64_t bytes) = nullptr;
+};
+
+struct rocksync_values_t {
+  std::vector<std::optional<std::string>>* values;
+  rocksdb::Status status;  // of rocksync_values_set
+};
+
+struct rocksync_changes_t {
+  const std::vector<rocksync::AppliedChange>& changes;
 };
 
 struct rocksync_replicator_t {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings/c/objects.h"
+#include "bindings/c/rocksdb_objects.h"
 #include "rocksync/c.h"
 
 namespace {
@@ -26,7 +27,7 @@ void AddName(rocksync_options_t* options,
              std::vector<std::string> rocksync::ReplicatedDBOptions::*names,
              const char* name) {
   if (options == nullptr) return;
-  (options->rep.*names).push_back(name == nullptr ? "" : name);
+  (options->rep.*names).push_back(rocksync::ToText(name));
 }
 
 template <typename Value>
@@ -41,12 +42,6 @@ void Set(rocksync_replicator_options_t* options,
   if (options != nullptr) options->rep.limits.*field = value;
 }
 
-// What is longer than can be counted is refused at the start as too long.
-std::chrono::milliseconds Duration(uint64_t ms) {
-  return std::chrono::milliseconds(
-      static_cast<int64_t>(std::min<uint64_t>(ms, INT64_MAX)));
-}
-
 }  // namespace
 
 extern "C" {
@@ -59,9 +54,8 @@ void rocksync_options_destroy(rocksync_options_t* options) { delete options; }
 
 void rocksync_options_set_cluster_name(rocksync_options_t* options,
                                        const char* name) {
-  if (options != nullptr) {
-    options->rep.cluster_name = name == nullptr ? "" : name;
-  }
+  Set(options, &rocksync::ReplicatedDBOptions::cluster_name,
+      rocksync::ToText(name));
 }
 
 void rocksync_options_set_cluster_secret(rocksync_options_t* options,
@@ -186,6 +180,20 @@ void rocksync_options_set_comparators_tell_all_bytes_apart(
       promised != 0);
 }
 
+void rocksync_options_set_apply_write_options(
+    rocksync_options_t* options, const rocksdb_writeoptions_t* write_options,
+    char** errptr) {
+  Status status;
+  if (options == nullptr) status = rocksync::NullArgument("options");
+  if (write_options == nullptr)
+    status = rocksync::NullArgument("write_options");
+  if (status.ok()) status = rocksync::CheckRocksDBObjects();
+  if (status.ok()) {
+    options->rep.apply_write_options = rocksync::Unwrap(write_options);
+  }
+  rocksync::SaveError(errptr, status);
+}
+
 rocksync_replicator_options_t* rocksync_replicator_options_create(void) {
   return new rocksync_replicator_options_t;
 }
@@ -198,28 +206,30 @@ void rocksync_replicator_options_destroy(
 void rocksync_replicator_options_add_peer(
     rocksync_replicator_options_t* options, const char* address) {
   if (options == nullptr) return;
-  options->rep.peers.push_back(address == nullptr ? "" : address);
+  options->rep.peers.push_back(rocksync::ToText(address));
 }
 
 void rocksync_replicator_options_set_listen_address(
     rocksync_replicator_options_t* options, const char* address) {
-  if (options == nullptr) return;
-  options->rep.listen_address = address == nullptr ? "" : address;
+  Set(options, &rocksync::ReplicatorOptions::listen_address,
+      rocksync::ToText(address));
 }
 
 void rocksync_replicator_options_set_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms) {
-  Set(options, &rocksync::ReplicatorOptions::interval, Duration(ms));
+  Set(options, &rocksync::ReplicatorOptions::interval, rocksync::Duration(ms));
 }
 
 void rocksync_replicator_options_set_scrub_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms) {
-  Set(options, &rocksync::ReplicatorOptions::scrub_interval, Duration(ms));
+  Set(options, &rocksync::ReplicatorOptions::scrub_interval,
+      rocksync::Duration(ms));
 }
 
 void rocksync_replicator_options_set_io_timeout_ms(
     rocksync_replicator_options_t* options, uint64_t ms) {
-  Set(options, &rocksync::ReplicatorOptions::io_timeout, Duration(ms));
+  Set(options, &rocksync::ReplicatorOptions::io_timeout,
+      rocksync::Duration(ms));
 }
 
 void rocksync_replicator_options_set_max_accepted(
@@ -257,6 +267,26 @@ void rocksync_replicator_options_set_prefer_round_trips(
   Set(options, &rocksync::ReplicatorOptions::prefer,
       prefer != 0 ? rocksync::ReplicatorOptions::Prefer::kRoundTrips
                   : rocksync::ReplicatorOptions::Prefer::kBytes);
+}
+
+void rocksync_replicator_options_set_stream(
+    rocksync_replicator_options_t* options, unsigned char stream) {
+  Set(options, &rocksync::ReplicatorOptions::stream, stream != 0);
+}
+
+void rocksync_replicator_options_set_stream_buffer_bytes(
+    rocksync_replicator_options_t* options, size_t bytes) {
+  Set(options, &rocksync::ReplicatorOptions::stream_buffer_bytes, bytes);
+}
+
+void rocksync_replicator_options_set_stream_syncs(
+    rocksync_replicator_options_t* options, unsigned char syncs) {
+  Set(options, &rocksync::ReplicatorOptions::stream_syncs, syncs != 0);
+}
+
+void rocksync_replicator_options_set_zone(
+    rocksync_replicator_options_t* options, const char* zone) {
+  Set(options, &rocksync::ReplicatorOptions::zone, rocksync::ToText(zone));
 }
 
 }  // extern "C"

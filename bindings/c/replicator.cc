@@ -22,6 +22,18 @@ static_assert(static_cast<int>(Kind::kContent) == rocksync_content_differs);
 
 extern "C" {
 
+void rocksync_replicator_options_set_progress(
+    rocksync_replicator_options_t* options, void* state,
+    void (*progress)(void* state, const char* session)) {
+  if (options == nullptr) return;
+  options->rep.progress = nullptr;
+  if (progress == nullptr) return;
+  options->rep.progress = [state,
+                           progress](const rocksync::SessionProgress& session) {
+    progress(state, rocksync::SessionJson(session).c_str());
+  };
+}
+
 rocksync_replicator_t* rocksync_replicator_start(
     rocksync_t* db, const rocksync_replicator_options_t* options,
     rocksync_transport_t* transport, char** errptr) {
@@ -65,18 +77,17 @@ unsigned char rocksync_replicator_verify(
     uint64_t wait_ms, void* state,
     void (*differs)(void* state, int difference, const char* family,
                     size_t family_size, const char* key, size_t key_size),
-    char** errptr) {
+    char** result, char** errptr) {
   Status status;
+  if (result != nullptr) *result = nullptr;
   if (replicator == nullptr) status = rocksync::NullArgument("replicator");
   if (peer == nullptr) status = rocksync::NullArgument("peer");
-  rocksync::VerifyResult result;
+  rocksync::VerifyResult found;
   if (status.ok()) {
     rocksync::VerifyOptions options;
     options.max_keys = max_keys;
-    options.in_flight_wait = std::min<std::chrono::milliseconds>(
-        std::chrono::milliseconds(
-            static_cast<int64_t>(std::min<uint64_t>(wait_ms, INT64_MAX))),
-        rocksync::kMostDuration);
+    options.in_flight_wait =
+        std::min(rocksync::Duration(wait_ms), rocksync::kMostDuration);
     rocksync::DifferenceCallback callback;
     if (differs != nullptr) {
       callback = [state, differs](const rocksync::KeyDifference& difference) {
@@ -85,9 +96,12 @@ unsigned char rocksync_replicator_verify(
                 difference.key.data(), difference.key.size());
       };
     }
-    status = replicator->rep->Verify(peer, options, callback, &result);
+    status = replicator->rep->Verify(peer, options, callback, &found);
+    if (result != nullptr) {
+      *result = rocksync::NewText(rocksync::VerifyJson(found));
+    }
   }
-  return !rocksync::SaveError(errptr, status) && result.equal;
+  return !rocksync::SaveError(errptr, status) && found.equal;
 }
 
 void rocksync_replicator_scrub(rocksync_replicator_t* replicator,

@@ -30,6 +30,8 @@
      errptr, the call does nothing, and returns NULL or 0; destroying NULL does
      nothing.
    - Booleans are unsigned char, 0 or 1. Times are milliseconds.
+   - A callback gets the `state` that was given with it. It must return: no
+     longjmp, no exception.
 
    What each option and call means, costs and refuses is said in the C++ headers
    (options.h, replicated_db.h, replicator.h, tls_transport.h).
@@ -58,9 +60,16 @@ typedef struct rocksync_options_t rocksync_options_t;
 /* How replicas reach each other. Thread-safe; several replicators must not
    listen on one. */
 typedef struct rocksync_transport_t rocksync_transport_t;
+/* Not thread-safe. */
 typedef struct rocksync_replicator_options_t rocksync_replicator_options_t;
+typedef struct rocksync_clone_options_t rocksync_clone_options_t;
 /* Keeps a database equal to its peers. Thread-safe. */
 typedef struct rocksync_replicator_t rocksync_replicator_t;
+/* What a callback is given, and may use until it returns: values to change
+   (rocksync_update), and changes that come from a peer
+   (rocksync_options_set_apply_hook). */
+typedef struct rocksync_values_t rocksync_values_t;
+typedef struct rocksync_changes_t rocksync_changes_t;
 
 /* Frees an error, or text or an array that a call returned. */
 void rocksync_free(void* text);
@@ -111,6 +120,38 @@ void rocksync_options_set_compaction_filters_drop_nothing(
     rocksync_options_t* options, unsigned char promised);
 void rocksync_options_set_comparators_tell_all_bytes_apart(
     rocksync_options_t* options, unsigned char promised);
+/* How pairs from peers are written; copied. */
+void rocksync_options_set_apply_write_options(
+    rocksync_options_t* options, const rocksdb_writeoptions_t* write_options,
+    char** errptr);
+/* `before_apply` sees every batch of changes from peers before it is applied:
+   rocksync::ApplyHook, which says what it must not do (above all, it must not
+   write to the database). Called on threads of the replicator and on those that
+   call rocksync_replicator_sync. `destructor` (may be NULL) gets `state` once
+   neither the options nor a database that was opened with them need it. In
+   place of a hook that was set before; NULL for `before_apply`: none, and
+   `state` stays the caller's. */
+void rocksync_options_set_apply_hook(
+    rocksync_options_t* options, void* state, void (*destructor)(void* state),
+    void (*before_apply)(void* state, const rocksync_changes_t* changes));
+/* Of the change number `i`, from 0 on. Bytes that are returned are valid during
+   the call of the hook only. NULL or 0 if there is no such change. */
+size_t rocksync_changes_count(const rocksync_changes_t* changes);
+const char* rocksync_changes_family(const rocksync_changes_t* changes, size_t i,
+                                    size_t* size);
+const char* rocksync_changes_key(const rocksync_changes_t* changes, size_t i,
+                                 size_t* size);
+/* NULL: the key is deleted. */
+const char* rocksync_changes_value(const rocksync_changes_t* changes, size_t i,
+                                   size_t* size);
+/* When it was written (milliseconds since 1970), and by which replica. Both 0:
+   the pair was adopted. */
+uint64_t rocksync_changes_time_ms(const rocksync_changes_t* changes, size_t i);
+uint64_t rocksync_changes_replica_id(const rocksync_changes_t* changes,
+                                     size_t i);
+/* 1: this replica knew a value or a tombstone of the key, which is replaced. */
+unsigned char rocksync_changes_replaces(const rocksync_changes_t* changes,
+                                        size_t i);
 
 /* Opening and closing: rocksync::ReplicatedDB. */
 
@@ -158,6 +199,8 @@ uint64_t rocksync_incarnation(const rocksync_t* db);
    was checked. The error is "Result incomplete" after timeout_ms. */
 void rocksync_wait_for_adoption(const rocksync_t* db, uint64_t timeout_ms,
                                 char** errptr);
+/* How far that is, estimated; 100 once it is done, and less until then. */
+double rocksync_adoption_percent(const rocksync_t* db);
 void rocksync_set_members(rocksync_t* db, uint64_t epoch,
                           const uint64_t* replica_ids, size_t count,
                           char** errptr);
@@ -171,6 +214,27 @@ uint64_t rocksync_delete_range_in_chunks(rocksync_t* db,
                                          const char* begin, size_t begin_size,
                                          const char* end, size_t end_size,
                                          char** errptr);
+
+/* Reads `count` keys, and writes what `change` makes of their values, in one
+   batch, while no other thread and no session with a peer writes these keys:
+   ReplicatedDB::Update, which says what `change` must not do (above all, write
+   to the database, or take long). `families` may be NULL: all keys are of the
+   default one. `change` returns 1 to write the values, and 0 to write nothing:
+   then the error is "Operation aborted". It is called at most once. */
+void rocksync_update(
+    rocksync_t* db, const rocksdb_writeoptions_t* options, size_t count,
+    rocksdb_column_family_handle_t* const* families, const char* const* keys,
+    const size_t* key_sizes, void* state,
+    unsigned char (*change)(void* state, rocksync_values_t* values),
+    char** errptr);
+/* The value of key number `i`, from 0 on, as it was read or as it was set last;
+   NULL: it is not there. Valid until it is set. */
+const char* rocksync_values_get(const rocksync_values_t* values, size_t i,
+                                size_t* size);
+/* Copied. NULL for `value` deletes the key. A number that no key has makes the
+   update fail with "Invalid argument". */
+void rocksync_values_set(rocksync_values_t* values, size_t i, const char* value,
+                         size_t size);
 
 /* Takes the index out of a database that is not open. */
 void rocksync_detach(const rocksdb_options_t* options, const char* name,
@@ -226,6 +290,23 @@ void rocksync_replicator_options_set_scrub_bytes_per_second(
 /* Fewer round trips for more bytes. */
 void rocksync_replicator_options_set_prefer_round_trips(
     rocksync_replicator_options_t* options, unsigned char prefer);
+/* 0: no streams; what is written travels at the next session. */
+void rocksync_replicator_options_set_stream(
+    rocksync_replicator_options_t* options, unsigned char stream);
+void rocksync_replicator_options_set_stream_buffer_bytes(
+    rocksync_replicator_options_t* options, size_t bytes);
+void rocksync_replicator_options_set_stream_syncs(
+    rocksync_replicator_options_t* options, unsigned char syncs);
+void rocksync_replicator_options_set_zone(
+    rocksync_replicator_options_t* options, const char* zone);
+/* `progress` is told of sessions, at most about ten times a second while one
+   runs and when it ends: ReplicatorOptions::progress, which says on which
+   threads, several of them at once, and what must not be called. `session` is
+   one JSON object (rocksync::SessionJson), valid during the call. `state` has
+   to live until the replicator is destroyed. NULL: none. */
+void rocksync_replicator_options_set_progress(
+    rocksync_replicator_options_t* options, void* state,
+    void (*progress)(void* state, const char* session));
 
 /* The replicator: rocksync::Replicator. */
 
@@ -254,15 +335,18 @@ enum {
 /* `differs` (may be NULL) is called by the calling thread for each of at most
    `max_keys` keys that still differ after `wait_ms`; must not call the
    replicator. Returns 1 if all was compared and is equal. 0 without an error:
-   keys differ. */
+   keys differ. `*result` (may be NULL) gets one JSON object that says how much
+   was compared, how often and for how many bytes (rocksync::VerifyJson), after
+   an error too. */
 unsigned char rocksync_replicator_verify(
     rocksync_replicator_t* replicator, const char* peer, uint64_t max_keys,
     uint64_t wait_ms, void* state,
     void (*differs)(void* state, int difference, const char* family,
                     size_t family_size, const char* key, size_t key_size),
-    char** errptr);
+    char** result, char** errptr);
 
-/* Compares all stored values with the index, at the pace of the limit. */
+/* Compares all stored values with the index, at the pace of the limit. How far
+   it is: "scrub" in rocksync_replicator_statistics_json. */
 void rocksync_replicator_scrub(rocksync_replicator_t* replicator,
                                char** errptr);
 void rocksync_replicator_pause(rocksync_replicator_t* replicator);
@@ -284,6 +368,48 @@ char* rocksync_replicator_statistics_json(
 /* The same in Prometheus' text format (rocksync/metrics.h). */
 char* rocksync_replicator_statistics_prometheus(
     const rocksync_replicator_t* replicator);
+
+/* Clones: rocksync::ReplicatedDB::Clone. */
+
+/* `transport` is the new replica's own; its certificate names the id that the
+   clone gets, which the source must never have met. `source` is the address of
+   the replica to copy. */
+rocksync_clone_options_t* rocksync_clone_options_create(
+    rocksync_transport_t* transport, const char* source);
+void rocksync_clone_options_destroy(rocksync_clone_options_t* options);
+void rocksync_clone_options_set_io_timeout_ms(rocksync_clone_options_t* options,
+                                              uint64_t ms);
+void rocksync_clone_options_set_connections(rocksync_clone_options_t* options,
+                                            size_t connections);
+enum {
+  rocksync_clone_asking = 0,
+  rocksync_clone_copying = 1,
+  rocksync_clone_opening = 2,
+  rocksync_clone_proving = 3
+};
+/* `progress` is called by the thread that clones, as each stage begins and
+   about ten times a second while files are copied: `bytes_done` of `bytes` (0:
+   not known yet) are there. It returns 1 to go on, and 0 to end the call with
+   "Operation aborted"; a later call goes on where this one was. NULL: none. */
+void rocksync_clone_options_set_progress(
+    rocksync_clone_options_t* options, void* state,
+    unsigned char (*progress)(void* state, int stage, uint64_t bytes_done,
+                              uint64_t bytes));
+
+/* Makes a new replica in the directory `name`, which must not be there, or be
+   empty, or hold a clone that was interrupted. Blocks. All families of the
+   source are named, as for rocksync_open_column_families; with 0 of them it is
+   the default one, with `options`. Returns 1 if the clone is there and was
+   proven equal to its source. 0 without an error: it is there, and
+   *unproven_because (may be NULL) says why it is not proven yet; the first
+   session of its replicator goes on. */
+unsigned char rocksync_clone(const rocksdb_options_t* options,
+                             const rocksync_options_t* replication,
+                             const char* name, int families,
+                             const char* const* family_names,
+                             const rocksdb_options_t* const* family_options,
+                             const rocksync_clone_options_t* clone,
+                             char** unproven_because, char** errptr);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rocksync/stats.h"
+#include "rocksync/verify.h"
 
 namespace rocksync {
 
@@ -31,6 +32,13 @@ std::string PrometheusText(const std::vector<ReplicationStats>& replicas);
 // status --json` (docs/operating.md). Bytes that are not printable ASCII become
 // '?', and ids are 16 hex digits.
 std::string StatsJson(const ReplicationStats& stats);
+
+// In the same way, what ReplicatorOptions::progress is told of a session (the
+// fields of `last_session` there, with `peer`, `elements`, `quarantined_there`
+// and `error`), and what Replicator::Verify found (the last line of `rocksync
+// verify --json`).
+std::string SessionJson(const SessionProgress& session);
+std::string VerifyJson(const VerifyResult& result);
 
 }  // namespace rocksync
 

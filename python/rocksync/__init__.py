@@ -9,25 +9,89 @@ Keys and values are bytes. A database and a replicator may be used by several
 threads. What each call means and costs is in the C++ headers of the library.
 """
 
+import collections
 import collections.abc
+import contextlib
 import ctypes
 import json
 import os
+import secrets
 
-from ._library import DIFFERS, Error, call, library, take_text
+from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
+                       take_text)
 
-__all__ = ["open", "Database", "Replicator", "Verification", "Error", "version"]
+__all__ = ["open", "clone", "Change", "Database", "Replicator", "Verification", "Error", "version"]
 
 version = library.rocksync_version().decode()
 
 
-def open(path, *, cluster, secret, create=True, copy_as_new_replica=False):  # noqa: A001
+def open(path, *, cluster, secret, create=True, copy_as_new_replica=False, before_apply=None):  # noqa: A001
     """Opens the database in the directory `path`, and makes it if it is not
     there and `create` is true.
 
     `secret` is the cluster's: 32 bytes, or the name of a file of 32 bytes.
-    A plain database is adopted in the background."""
-    return Database(path, cluster, secret, create, copy_as_new_replica)
+    A plain database is adopted in the background.
+
+    `before_apply` is called with a list of Change for every batch from peers
+    before it is applied, on a thread of the library's. It must be quick and
+    must not write to the database. An exception of it is printed, and changes
+    nothing."""
+    return Database(path, cluster, secret, create, copy_as_new_replica, before_apply)
+
+
+def clone(path, *, source, cluster, secret, certificates=None, ca=None, certificate=None, private_key=None,
+          progress=None):
+    """Makes a new replica in the directory `path`, as a copy of the running one
+    at the address `source`. Called again after an error it goes on where it was.
+
+    `certificates` names a directory for trials; else the three PEM files, of a
+    certificate that names an id of the new replica's own. `progress` is called
+    with a stage ("asking", "copying", "opening", "proving") and the bytes that
+    are there and that there will be; it ends the clone if it returns False.
+
+    Returns None if the two were proven equal, else why they are not yet: the
+    first session with a peer goes on."""
+    failed = []
+
+    def tell(_, stage, done, size):
+        try:
+            return progress is None or progress(("asking", "copying", "opening", "proving")[stage], done, size) is not False
+        except BaseException as error:  # does not pass through C
+            failed.append(error)
+            return False
+
+    callback = CLONE(tell)
+    because = ctypes.c_void_p()
+    id = secrets.randbits(64) or 1
+    with _options(cluster, secret) as (options, replication), \
+            _transport(id, certificates, ca, certificate, private_key) as transport:
+        given = library.rocksync_clone_options_create(transport, source.encode())
+        try:
+            library.rocksync_clone_options_set_progress(given, None, callback)
+            call("rocksync_clone", options, replication, os.fsencode(path), 0, None, None, given, ctypes.byref(because))
+        except Error:
+            if failed:
+                raise failed[0]
+            raise
+        finally:
+            library.rocksync_clone_options_destroy(given)
+    return take_text(because.value) if because.value else None
+
+
+# A change that came from a peer: of `value` None the key is deleted; `time_ms`
+# (since 1970) and `replica_id` say when and where it was written; `replaces`,
+# whether this replica knew the key.
+Change = collections.namedtuple("Change", "family key value time_ms replica_id replaces")
+
+
+def _changes(changes):
+    return [
+        Change(read_bytes("rocksync_changes_family", changes, i).decode(errors="replace"),
+               read_bytes("rocksync_changes_key", changes, i), read_bytes("rocksync_changes_value", changes, i),
+               library.rocksync_changes_time_ms(changes, i), library.rocksync_changes_replica_id(changes, i),
+               bool(library.rocksync_changes_replaces(changes, i)))
+        for i in range(library.rocksync_changes_count(changes))
+    ]
 
 
 def _bytes(*texts):
@@ -36,31 +100,57 @@ def _bytes(*texts):
             raise TypeError(f"keys and values are bytes, not {type(text).__name__}")
 
 
+@contextlib.contextmanager
+def _options(cluster, secret):
+    """RocksDB's options and those of replication."""
+    options, replication = library.rocksdb_options_create(), library.rocksync_options_create()
+    try:
+        library.rocksync_options_set_cluster_name(replication, cluster.encode())
+        if isinstance(secret, (bytes, bytearray)):
+            call("rocksync_options_set_cluster_secret", replication, bytes(secret), len(secret))
+        else:
+            call("rocksync_options_read_cluster_secret", replication, os.fsencode(secret))
+        yield options, replication
+    finally:
+        library.rocksync_options_destroy(replication)
+        library.rocksdb_options_destroy(options)
+
+
+@contextlib.contextmanager
+def _transport(replica_id, certificates, ca, certificate, private_key):
+    if certificates is not None:
+        paths = [ctypes.c_void_p() for _ in range(3)]
+        call("rocksync_make_trial_certificate", os.fsencode(certificates), replica_id,
+             *(ctypes.byref(path) for path in paths))
+        ca, certificate, private_key = (take_text(path.value) for path in paths)
+    elif None in (ca, certificate, private_key):
+        raise Error("give certificates, or ca, certificate and private_key")
+    transport = call("rocksync_tls_transport_create", os.fsencode(ca), os.fsencode(certificate),
+                     os.fsencode(private_key))
+    try:
+        yield transport
+    finally:
+        library.rocksync_transport_destroy(transport)
+
+
 class Database(collections.abc.MutableMapping):
     """A dict of bytes, in the order of keys. Iteration sees the pairs of the
     moment at which it began. len() reads all keys."""
 
-    def __init__(self, path, cluster, secret, create, copy_as_new_replica):
+    def __init__(self, path, cluster, secret, create, copy_as_new_replica, before_apply):
         self._db = self._way = None
         self._replicators = 0
         self._iterators = set()  # RocksDB's, of iterations under way
         self._read = library.rocksdb_readoptions_create()
         self._write = library.rocksdb_writeoptions_create()
-        options = library.rocksdb_options_create()
-        replication = library.rocksync_options_create()
-        try:
+        self._hook = BEFORE_APPLY(lambda _, changes: before_apply(_changes(changes)))  # lives as long as the database
+        with _options(cluster, secret) as (options, replication):
             library.rocksdb_options_set_create_if_missing(options, create)
-            library.rocksync_options_set_cluster_name(replication, cluster.encode())
             library.rocksync_options_set_open_copy_as_new_replica(replication, copy_as_new_replica)
-            if isinstance(secret, (bytes, bytearray)):
-                call("rocksync_options_set_cluster_secret", replication, bytes(secret), len(secret))
-            else:
-                call("rocksync_options_read_cluster_secret", replication, os.fsencode(secret))
+            if before_apply is not None:
+                library.rocksync_options_set_apply_hook(replication, None, NO_DESTRUCTOR, self._hook)
             self._db = call("rocksync_open", options, replication, os.fsencode(path))
             self._way = call("rocksync_rocksdb", self._db)
-        finally:
-            library.rocksync_options_destroy(replication)
-            library.rocksdb_options_destroy(options)
 
     # --- Pairs ---
 
@@ -140,6 +230,42 @@ class Database(collections.abc.MutableMapping):
         finally:
             library.rocksdb_writebatch_destroy(batch)
 
+    def modify(self, key, change):
+        """Writes what change(value) returns, while no other thread and no
+        session with a peer writes the key. None is a key that is not there, and
+        deletes one that is. `change` must not write to the database, and be
+        quick. If it raises, nothing is written."""
+        return self.modify_all([key], lambda values: [change(values[0])])[0]
+
+    def modify_all(self, keys, change):
+        """The same for several keys at once: change(values) returns as many
+        values as there are keys. Returns them."""
+        _bytes(*keys)
+        self._open()
+        failed, after = [], []
+
+        def changed(_, values):
+            try:
+                after[:] = change([read_bytes("rocksync_values_get", values, i) for i in range(len(keys))])
+                if len(after) != len(keys):
+                    raise ValueError(f"{len(after)} values for {len(keys)} keys")
+                _bytes(*(value for value in after if value is not None))
+                for i, value in enumerate(after):
+                    library.rocksync_values_set(values, i, value, len(value or b""))
+                return 1
+            except BaseException as error:  # does not pass through C
+                failed.append(error)
+                return 0
+
+        try:
+            call("rocksync_update", self._db, self._write, len(keys), None, (ctypes.c_char_p * len(keys))(*keys),
+                 (ctypes.c_size_t * len(keys))(*map(len, keys)), None, CHANGE(changed))
+        except Error:
+            if failed:
+                raise failed[0]
+            raise
+        return after
+
     # --- Replication ---
 
     @property
@@ -152,19 +278,28 @@ class Database(collections.abc.MutableMapping):
         self._open()
         call("rocksync_wait_for_adoption", self._db, int(timeout * 1000))
 
+    @property
+    def adoption_percent(self):
+        """How far that reading is; 100.0 once it is done."""
+        self._open()
+        return library.rocksync_adoption_percent(self._db)
+
     def set_members(self, epoch, replica_ids):
         self._open()
         ids = (ctypes.c_uint64 * len(replica_ids))(*replica_ids)
         call("rocksync_set_members", self._db, epoch, ids, len(replica_ids))
 
-    def replicate(self, *, peers=(), listen="", interval=10.0, certificates=None, ca=None, certificate=None,
-                  private_key=None):
+    def replicate(self, *, peers=(), listen="", interval=10.0, stream=True, zone="", progress=None, certificates=None,
+                  ca=None, certificate=None, private_key=None):
         """Starts a replicator: sessions with each of `peers` (host:port) about
-        every `interval` seconds (0: only by sync), and peers connect to
+        every `interval` seconds (0: only by sync), and between them what is
+        written travels by streams, unless `stream` is false. Peers connect to
         `listen`. `certificates` names a directory for trials; else the three
-        PEM files."""
+        PEM files. `progress` is called with a dict that tells of a session, on
+        a thread of the library's, while it runs and when it ends."""
         self._open()
-        return Replicator(self, peers, listen, interval, certificates, ca, certificate, private_key)
+        return Replicator(self, peers, listen, interval, stream, zone, progress,
+                          (certificates, ca, certificate, private_key))
 
     # --- The end ---
 
@@ -200,13 +335,15 @@ class Database(collections.abc.MutableMapping):
 
 class Verification:
     """What Replicator.verify found. `differences`: (kind, family, key), the
-    kind being "missing_here", "missing_there", "version" or "content"."""
+    kind being "missing_here", "missing_there", "version" or "content".
+    `statistics`: a dict, as the last line of `rocksync verify --json`."""
 
     KINDS = ("missing_here", "missing_there", "version", "content")
 
-    def __init__(self, equal, differences):
+    def __init__(self, equal, differences, statistics):
         self.equal = equal
         self.differences = differences
+        self.statistics = statistics
 
     def __repr__(self):
         return "<equal>" if self.equal else f"<different, {len(self.differences)} keys told>"
@@ -215,27 +352,23 @@ class Verification:
 class Replicator:
     """Keeps a database equal to its peers until it is closed."""
 
-    def __init__(self, database, peers, listen, interval, certificates, ca, certificate, private_key):
+    def __init__(self, database, peers, listen, interval, stream, zone, progress, credentials):
         self._database, self._replicator = database, None
-        if certificates is not None:
-            paths = [ctypes.c_void_p() for _ in range(3)]
-            call("rocksync_make_trial_certificate", os.fsencode(certificates), database.replica_id,
-                 *(ctypes.byref(path) for path in paths))
-            ca, certificate, private_key = (take_text(path.value) for path in paths)
-        elif None in (ca, certificate, private_key):
-            raise Error("give certificates, or ca, certificate and private_key")
-        transport = call("rocksync_tls_transport_create", os.fsencode(ca), os.fsencode(certificate),
-                         os.fsencode(private_key))
+        self._progress = SESSION(lambda _, session: progress(json.loads(session)))  # lives as long as the replicator
         options = library.rocksync_replicator_options_create()
         try:
             for peer in peers:
                 library.rocksync_replicator_options_add_peer(options, peer.encode())
             library.rocksync_replicator_options_set_listen_address(options, listen.encode())
             library.rocksync_replicator_options_set_interval_ms(options, int(interval * 1000))
-            self._replicator = call("rocksync_replicator_start", database._db, options, transport)
+            library.rocksync_replicator_options_set_stream(options, stream)
+            library.rocksync_replicator_options_set_zone(options, zone.encode())
+            if progress is not None:
+                library.rocksync_replicator_options_set_progress(options, None, self._progress)
+            with _transport(database.replica_id, *credentials) as transport:
+                self._replicator = call("rocksync_replicator_start", database._db, options, transport)
         finally:
             library.rocksync_replicator_options_destroy(options)
-            library.rocksync_transport_destroy(transport)
         database._replicators += 1
 
     def sync(self, peer):
@@ -250,9 +383,13 @@ class Replicator:
             differences.append((Verification.KINDS[kind], ctypes.string_at(family, family_size).decode(),
                                 ctypes.string_at(key, key_size)))
 
-        equal = call("rocksync_replicator_verify", self._running(), peer.encode(), max_keys, int(wait * 1000), None,
-                     DIFFERS(differs))
-        return Verification(bool(equal), differences)
+        result = ctypes.c_void_p()
+        try:
+            equal = call("rocksync_replicator_verify", self._running(), peer.encode(), max_keys, int(wait * 1000), None,
+                         DIFFERS(differs), ctypes.byref(result))
+        finally:
+            statistics = take_text(result.value) if result.value else "{}"
+        return Verification(bool(equal), differences, json.loads(statistics))
 
     def scrub(self):
         """Compares all stored values with the index."""

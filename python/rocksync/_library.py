@@ -28,6 +28,12 @@ _ERROR = ctypes.POINTER(ctypes.c_void_p)
 _P, _S, _Z, _U = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64
 
 DIFFERS = ctypes.CFUNCTYPE(None, _P, ctypes.c_int, _P, _Z, _P, _Z)
+BEFORE_APPLY = ctypes.CFUNCTYPE(None, _P, _P)
+CHANGE = ctypes.CFUNCTYPE(ctypes.c_ubyte, _P, _P)
+SESSION = ctypes.CFUNCTYPE(None, _P, _S)
+CLONE = ctypes.CFUNCTYPE(ctypes.c_ubyte, _P, ctypes.c_int, _U, _U)
+# Not called.
+NO_DESTRUCTOR = ctypes.CFUNCTYPE(None, _P)()
 
 # name: (result, arguments without errptr, whether an errptr comes last)
 _FUNCTIONS = {
@@ -68,6 +74,18 @@ _FUNCTIONS = {
     "rocksync_open": (_P, [_P, _P, _S], True),
     "rocksync_close": (ctypes.c_ubyte, [_P], True),
     "rocksync_rocksdb": (_P, [_P], True),
+    "rocksync_options_set_apply_hook": (None, [_P, _P, type(NO_DESTRUCTOR), BEFORE_APPLY], False),
+    "rocksync_changes_count": (_Z, [_P], False),
+    "rocksync_changes_family": (_P, [_P, _Z, ctypes.POINTER(_Z)], False),
+    "rocksync_changes_key": (_P, [_P, _Z, ctypes.POINTER(_Z)], False),
+    "rocksync_changes_value": (_P, [_P, _Z, ctypes.POINTER(_Z)], False),
+    "rocksync_changes_time_ms": (_U, [_P, _Z], False),
+    "rocksync_changes_replica_id": (_U, [_P, _Z], False),
+    "rocksync_changes_replaces": (ctypes.c_ubyte, [_P, _Z], False),
+    "rocksync_update": (None, [_P, _P, _Z, _P, ctypes.POINTER(_S), ctypes.POINTER(_Z), _P, CHANGE], True),
+    "rocksync_values_get": (_P, [_P, _Z, ctypes.POINTER(_Z)], False),
+    "rocksync_values_set": (None, [_P, _Z, _S, _Z], False),
+    "rocksync_adoption_percent": (ctypes.c_double, [_P], False),
     "rocksync_replica_id": (_U, [_P], False),
     "rocksync_wait_for_adoption": (None, [_P, _U], True),
     "rocksync_set_members": (None, [_P, _U, ctypes.POINTER(_U), _Z], True),
@@ -83,15 +101,22 @@ _FUNCTIONS = {
     "rocksync_replicator_options_add_peer": (None, [_P, _S], False),
     "rocksync_replicator_options_set_listen_address": (None, [_P, _S], False),
     "rocksync_replicator_options_set_interval_ms": (None, [_P, _U], False),
+    "rocksync_replicator_options_set_stream": (None, [_P, ctypes.c_ubyte], False),
+    "rocksync_replicator_options_set_zone": (None, [_P, _S], False),
+    "rocksync_replicator_options_set_progress": (None, [_P, _P, SESSION], False),
     "rocksync_replicator_start": (_P, [_P, _P, _P], True),
     "rocksync_replicator_destroy": (None, [_P], False),
     "rocksync_replicator_sync": (None, [_P, _S], True),
-    "rocksync_replicator_verify": (ctypes.c_ubyte, [_P, _S, _U, _U, _P, DIFFERS], True),
+    "rocksync_replicator_verify": (ctypes.c_ubyte, [_P, _S, _U, _U, _P, DIFFERS, _ERROR], True),
     "rocksync_replicator_scrub": (None, [_P], True),
     "rocksync_replicator_pause": (None, [_P], False),
     "rocksync_replicator_resume": (None, [_P], False),
     "rocksync_replicator_listen_address": (_P, [_P], False),
     "rocksync_replicator_statistics_json": (_P, [_P], False),
+    "rocksync_clone_options_create": (_P, [_P, _S], False),
+    "rocksync_clone_options_destroy": (None, [_P], False),
+    "rocksync_clone_options_set_progress": (None, [_P, _P, CLONE], False),
+    "rocksync_clone": (ctypes.c_ubyte, [_P, _P, _S, ctypes.c_int, _P, _P, _P, _ERROR], True),
 }
 
 for _name, (_result, _arguments, _fails) in _FUNCTIONS.items():
@@ -105,6 +130,14 @@ def take_text(pointer):
     text = ctypes.string_at(pointer)
     library.rocksync_free(pointer)
     return text.decode(errors="replace")
+
+
+def read_bytes(name, *arguments):
+    """What a function points to whose last argument is a size; None if it is
+    NULL. Copied."""
+    size = ctypes.c_size_t()
+    pointer = getattr(library, name)(*arguments, ctypes.byref(size))
+    return None if pointer is None else ctypes.string_at(pointer, size.value)
 
 
 def call(name, *arguments):

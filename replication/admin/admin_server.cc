@@ -10,6 +10,7 @@
 #include "replication/session/session.h"
 #include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
+#include "rocksync/metrics.h"
 
 namespace rocksync {
 namespace {
@@ -85,7 +86,7 @@ rocksdb::Status AdminServer::Verify(Connection* connection,
       &result);
   if (!s.ok()) return s;
   if (!sent.ok()) return sent;
-  return Send(connection, Reply::Kind::kDone, ToJson(result).Text());
+  return Send(connection, Reply::Kind::kDone, VerifyJson(result));
 }
 
 rocksdb::Status AdminServer::Compare(Connection* connection,

@@ -89,18 +89,4 @@ JsonObject ToJson(const KeyDifference& difference) {
   return json;
 }
 
-JsonObject ToJson(const VerifyResult& result) {
-  JsonObject json;
-  json.Add("equal", result.equal)
-      .Add("complete", result.complete)
-      .Add("elements", result.elements)
-      .Add("differences", result.differences)
-      .Add("in_flight", result.in_flight)
-      .Add("bytes", result.bytes)
-      .Add("looks", uint64_t{result.looks})
-      .Add("quarantined_here", result.quarantined_here)
-      .Add("quarantined_there", result.quarantined_there);
-  return json;
-}
-
 }  // namespace rocksync

@@ -16,9 +16,8 @@ namespace rocksync {
 JsonObject StatusReport(const Replica& replica,
                         const std::vector<ServedClone>& served);
 
-// One line of a comparison, and its last.
+// One line of a comparison; VerifyJson makes its last.
 JsonObject ToJson(const KeyDifference& difference);
-JsonObject ToJson(const VerifyResult& result);
 
 }  // namespace rocksync
 

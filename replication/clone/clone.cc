@@ -32,6 +32,12 @@ void Tell(const CloneOptions& clone, const CloneProgress& progress) {
   if (clone.progress) clone.progress(progress);
 }
 
+bool Cancelled(const CloneOptions& clone) {
+  return clone.cancelled && clone.cancelled();
+}
+
+Status WasCancelled() { return Status::Aborted("the clone was cancelled"); }
+
 // The copy lies in one directory, and so does what it is opened with.
 Status CheckPlaces(const rocksdb::DBOptions& options, const std::string& name,
                    const std::vector<ColumnFamilyDescriptor>& families) {
@@ -76,7 +82,7 @@ class Proof {
         if (std::chrono::steady_clock::now() >= patience) return s;
         std::this_thread::sleep_for(kBusyPause);
       }
-      if (Cancelled()) return Status::Aborted("the clone was cancelled");
+      if (Cancelled(clone_)) return WasCancelled();
     }
     return s;
   }
@@ -88,12 +94,11 @@ class Proof {
     options.io_timeout = clone.io_timeout;
     return options;
   }
-  bool Cancelled() const { return clone_.cancelled && clone_.cancelled(); }
 
   Status Meet(SessionResult* met) {
     std::unique_ptr<Connection> connection;
     Status s = clone_.transport->Connect(
-        clone_.source, clone_.io_timeout, [this] { return Cancelled(); },
+        clone_.source, clone_.io_timeout, [this] { return Cancelled(clone_); },
         &connection);
     std::unique_ptr<Link> link;
     if (s.ok()) s = Link::Open(&replica_, std::move(connection), &link);
@@ -135,6 +140,8 @@ Status CopyReplica(rocksdb::Env* env, const ReplicatedDBOptions& replication,
   if (!s.ok()) return s;
   CloneProgress progress;
   Tell(clone, progress);
+  // Files may be few, and there before anybody asks again.
+  if (Cancelled(clone)) return WasCancelled();
   if (!directory->finished()) {
     s = ReceiveFiles(clone,
                      {replication.cluster_name, replication.cluster_secret},
@@ -158,6 +165,7 @@ Status BecomeReplica(const rocksdb::DBOptions& options,
   progress.bytes = progress.bytes_done = result->bytes;
   progress.bytes_received = result->bytes_received;
   Tell(clone, progress);
+  if (Cancelled(clone)) return WasCancelled();
   std::vector<ColumnFamilyHandle*> handles;
   ReplicatedDB* raw = nullptr;
   Status s =

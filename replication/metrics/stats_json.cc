@@ -132,4 +132,27 @@ std::string StatsJson(const ReplicationStats& stats) {
   return json.Text();
 }
 
+std::string SessionJson(const SessionProgress& session) {
+  return ToJson(session)
+      .Add("peer", session.peer)
+      .Add("elements", session.elements)
+      .Add("quarantined_there", session.quarantined_there)
+      .Add("error", session.error)
+      .Text();
+}
+
+std::string VerifyJson(const VerifyResult& result) {
+  return JsonObject()
+      .Add("equal", result.equal)
+      .Add("complete", result.complete)
+      .Add("elements", result.elements)
+      .Add("differences", result.differences)
+      .Add("in_flight", result.in_flight)
+      .Add("bytes", result.bytes)
+      .Add("looks", uint64_t{result.looks})
+      .Add("quarantined_here", result.quarantined_here)
+      .Add("quarantined_there", result.quarantined_there)
+      .Text();
+}
+
 }  // namespace rocksync

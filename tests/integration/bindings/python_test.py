@@ -3,6 +3,7 @@ happens when it is used wrongly. usage: python_test.py"""
 
 import os
 import tempfile
+import threading
 import unittest
 
 import rocksync
@@ -63,6 +64,66 @@ class DatabaseTest(unittest.TestCase):
                     with self.assertRaisesRegex(rocksync.Error, "close them first"):
                         b.close()
             a.set_members(1, [a.replica_id, b.replica_id])
+
+    def test_modify_holds_the_key(self):
+        with self.open() as db:
+            db[b"n"] = b"0"
+
+            def count():
+                for _ in range(200):
+                    db.modify(b"n", lambda value: b"%d" % (int(value) + 1))
+
+            threads = [threading.Thread(target=count) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(db[b"n"], b"800")
+            self.assertEqual(db.modify_all([b"n", b"new"], lambda values: [None, values[0]]), [None, b"800"])
+            self.assertEqual(dict(db), {b"new": b"800"})
+            for wrong, expected in ((lambda value: 1 // 0, ZeroDivisionError), (lambda value: "text", TypeError)):
+                with self.assertRaises(expected):
+                    db.modify(b"new", wrong)
+            with self.assertRaisesRegex(ValueError, "1 values for 2 keys"):
+                db.modify_all([b"a", b"b"], lambda values: [b""])
+            with self.assertRaisesRegex(rocksync.Error, "twice"):
+                db.modify_all([b"a", b"a"], lambda values: values)
+            self.assertEqual(dict(db), {b"new": b"800"})
+
+    def test_changes_and_sessions_are_told(self):
+        changes, sessions = [], []
+        trial = self.path("trial")
+        with self.open("a") as a, self.open("b", before_apply=changes.extend) as b:
+            a[b"key"], a[b"gone"] = b"value", b"1"
+            del a[b"gone"]
+            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0, stream=False, zone="x") as of_a:
+                with b.replicate(certificates=trial, interval=0, progress=sessions.append) as of_b:
+                    of_b.sync(of_a.listen_address)
+                    self.assertEqual(of_b.verify(of_a.listen_address).statistics["elements"], 2)
+            told = {change.key: change for change in changes}
+            self.assertEqual(set(told), {b"key", b"gone"})
+            self.assertEqual(told[b"key"][:3], ("default", b"key", b"value"))
+            self.assertEqual(told[b"key"].replica_id, a.replica_id)
+            self.assertFalse(told[b"key"].replaces)
+            self.assertIsNone(told[b"gone"].value)
+            self.assertTrue(sessions[-1]["finished"] and sessions[-1]["proven_equal"])
+            self.assertEqual(b.adoption_percent, 100)
+
+    def test_clone(self):
+        trial, stages = self.path("trial"), []
+        with self.open("a") as a, a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
+            a[b"key"] = b"value"
+            given = {"source": of_a.listen_address, "cluster": "test", "secret": SECRET, "certificates": trial}
+            with self.assertRaisesRegex(rocksync.Error, "aborted"):
+                rocksync.clone(self.path("b"), progress=lambda *_: False, **given)
+            with self.assertRaises(ZeroDivisionError):
+                rocksync.clone(self.path("b"), progress=lambda *_: 1 // 0, **given)
+            self.assertIsNone(rocksync.clone(self.path("b"), progress=lambda *told: stages.append(told), **given))
+            self.assertEqual(stages[0][0], "asking")
+            self.assertEqual(stages[-1][0], "proving")
+            with self.open("b", create=False) as b:
+                self.assertEqual(dict(b), dict(a))
+                self.assertNotEqual(b.replica_id, a.replica_id)
 
     def test_secret_may_be_a_file(self):
         with open(self.path("secret"), "wb") as file:

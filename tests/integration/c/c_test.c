@@ -93,22 +93,26 @@ static int Holds(rocksdb_t* db, const char* key, const char* value) {
   return equal;
 }
 
-static rocksync_replicator_t* Start(rocksync_t* db, const char* listen) {
+static rocksync_transport_t* TrialTransport(uint64_t id) {
   char *ca, *certificate, *key;
   rocksync_transport_t* transport;
-  rocksync_replicator_options_t* options = rocksync_replicator_options_create();
-  rocksync_replicator_t* replicator;
-  rocksync_make_trial_certificate(Path("trial"), rocksync_replica_id(db), &ca,
-                                  &certificate, &key, &error);
+  rocksync_make_trial_certificate(Path("trial"), id, &ca, &certificate, &key,
+                                  &error);
   OK();
-  CHECK(rocksync_read_replica_id(certificate, &error) ==
-        rocksync_replica_id(db));
+  CHECK(rocksync_read_replica_id(certificate, &error) == id);
   OK();
   transport = rocksync_tls_transport_create(ca, certificate, key, &error);
   OK();
   rocksync_free(ca);
   rocksync_free(certificate);
   rocksync_free(key);
+  return transport;
+}
+
+static rocksync_replicator_t* Start(rocksync_t* db, const char* listen) {
+  rocksync_transport_t* transport = TrialTransport(rocksync_replica_id(db));
+  rocksync_replicator_options_t* options = rocksync_replicator_options_create();
+  rocksync_replicator_t* replicator;
   rocksync_replicator_options_set_listen_address(options, listen);
   rocksync_replicator_options_set_interval_ms(options, 0);
   rocksync_replicator_options_set_scrub_interval_ms(options, 0);
@@ -160,14 +164,23 @@ static void TestReplication(void) {
   CHECK(Holds(a_db, "of_b", "2"));
   CHECK(Holds(b_db, "of_a", "1"));
   CHECK(Holds(b_db, "of_c", NULL));
-  CHECK(rocksync_replicator_verify(to, address, 10, 0, NULL, NULL, &error));
+  CHECK(rocksync_replicator_verify(to, address, 10, 0, NULL, NULL, &text,
+                                   &error));
   OK();
+  CHECK(strstr(text, "\"equal\":true,\"complete\":true,\"elements\":2,") !=
+        NULL);
+  rocksync_free(text);
 
   Put(b_db, "later", "3");
   CHECK(!rocksync_replicator_verify(to, address, 10, 0, &differences, Differs,
-                                    &error));
+                                    NULL, &error));
   OK();
   CHECK(differences == 1);
+  CHECK(!rocksync_replicator_verify(to, "nowhere", 10, 0, NULL, NULL, &text,
+                                    &error));
+  FAILS("Invalid argument");
+  CHECK(strstr(text, "\"equal\":false,\"complete\":false,") != NULL);
+  rocksync_free(text);
 
   text = rocksync_replicator_statistics_json(to);
   CHECK(strstr(text, "\"pairs_applied\":1,") != NULL);
@@ -211,6 +224,324 @@ static void TestReplication(void) {
   CHECK(rocksync_close(a, &error));
   OK();
   rocksync_free(address);
+}
+
+/* What a callback was told, or is to do. */
+typedef struct {
+  int calls;
+  int finished;
+  int go_on;
+  int destroyed;
+  char family[16];
+  char key[16];
+  char value[16];
+  uint64_t writer;
+} Told;
+
+static void Keep(char* to, const char* from, size_t size) {
+  snprintf(to, 16, "%.*s", from == NULL ? 1 : (int)size,
+           from == NULL ? "-" : from);
+}
+
+static void BeforeApply(void* state, const rocksync_changes_t* changes) {
+  Told* told = state;
+  size_t size;
+  const size_t last = rocksync_changes_count(changes) - 1;
+  const char* text = rocksync_changes_family(changes, last, &size);
+  Keep(told->family, text, size);
+  text = rocksync_changes_key(changes, last, &size);
+  Keep(told->key, text, size);
+  text = rocksync_changes_value(changes, last, &size);
+  Keep(told->value, text, size);
+  told->writer = rocksync_changes_replica_id(changes, last);
+  CHECK(rocksync_changes_time_ms(changes, last) > 1600000000000);
+  /* Past the end. */
+  CHECK(rocksync_changes_key(changes, last + 1, &size) == NULL && size == 0);
+  CHECK(rocksync_changes_value(changes, last + 1, NULL) == NULL);
+  CHECK(rocksync_changes_time_ms(changes, last + 1) == 0);
+  CHECK(rocksync_changes_replica_id(changes, last + 1) == 0);
+  CHECK(!rocksync_changes_replaces(changes, last + 1));
+  ++told->calls;
+  told->finished = rocksync_changes_replaces(changes, last);
+}
+
+static void Destroyed(void* state) { ++((Told*)state)->destroyed; }
+
+/* One at a time here, as each has no listener. */
+static void SessionTold(void* state, const char* session) {
+  Told* told = state;
+  ++told->calls;
+  if (strstr(session, "\"finished\":true,\"proven_equal\":true,") != NULL) {
+    ++told->finished;
+  }
+}
+
+static void TestHookAndProgress(void) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_writeoptions_t* apply = rocksdb_writeoptions_create();
+  rocksync_options_t* replication = NewReplication();
+  rocksync_replicator_options_t* replicator_options =
+      rocksync_replicator_options_create();
+  rocksync_transport_t* plain =
+      rocksync_insecure_plaintext_transport_create(&error);
+  rocksync_t *a, *b;
+  rocksdb_t* a_db;
+  rocksync_replicator_t *from, *to;
+  char* address;
+  Told hook, unused, progress;
+  phase = "hook and progress";
+  OK();
+  memset(&hook, 0, sizeof hook);
+  memset(&unused, 0, sizeof unused);
+  memset(&progress, 0, sizeof progress);
+
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksync_options_set_apply_hook(replication, &unused, Destroyed, BeforeApply);
+  CHECK(unused.destroyed == 0);
+  rocksync_options_set_apply_hook(replication, &hook, Destroyed, BeforeApply);
+  CHECK(unused.destroyed == 1);
+  rocksdb_writeoptions_disable_WAL(apply, 1);
+  rocksync_options_set_apply_write_options(replication, apply, &error);
+  OK();
+  CHECK(rocksync_open(options, replication, Path("hooked"), &error) == NULL);
+  FAILS("disableWAL");
+  rocksdb_writeoptions_disable_WAL(apply, 0);
+  rocksync_options_set_apply_write_options(replication, apply, &error);
+  OK();
+  b = rocksync_open(options, replication, Path("hooked"), &error);
+  OK();
+  rocksync_options_destroy(replication);
+  CHECK(hook.destroyed == 0);
+  a = Open("writer");
+  CHECK(rocksync_adoption_percent(NULL) == 0);
+  rocksync_wait_for_adoption(a, 10000, &error);
+  OK();
+  CHECK(rocksync_adoption_percent(a) == 100);
+  a_db = rocksync_rocksdb(a, &error);
+
+  rocksync_replicator_options_set_interval_ms(replicator_options, 0);
+  rocksync_replicator_options_set_stream_buffer_bytes(replicator_options, 1);
+  CHECK(rocksync_replicator_start(b, replicator_options, plain, &error) ==
+        NULL);
+  FAILS("stream_buffer_bytes");
+  rocksync_replicator_options_set_stream_buffer_bytes(replicator_options,
+                                                      1 << 20);
+  rocksync_replicator_options_set_zone(
+      replicator_options,
+      "a zone whose name is longer than the sixty-four bytes that it may have");
+  CHECK(rocksync_replicator_start(b, replicator_options, plain, &error) ==
+        NULL);
+  FAILS("zone");
+  rocksync_replicator_options_set_zone(replicator_options, "east");
+  rocksync_replicator_options_set_stream_syncs(replicator_options, 0);
+  rocksync_replicator_options_set_stream(replicator_options, 0);
+  rocksync_replicator_options_set_progress(replicator_options, &progress,
+                                           SessionTold);
+  to = rocksync_replicator_start(b, replicator_options, plain, &error);
+  OK();
+  rocksync_replicator_options_set_progress(replicator_options, NULL, NULL);
+  rocksync_replicator_options_set_listen_address(replicator_options,
+                                                 "127.0.0.1:0");
+  from = rocksync_replicator_start(a, replicator_options, plain, &error);
+  OK();
+  address = rocksync_replicator_listen_address(from);
+
+  Put(a_db, "key", "first");
+  rocksync_replicator_sync(to, address, &error);
+  OK();
+  CHECK(hook.calls == 1 && !hook.finished);
+  CHECK(strcmp(hook.family, "default") == 0 && strcmp(hook.key, "key") == 0);
+  CHECK(strcmp(hook.value, "first") == 0);
+  CHECK(hook.writer == rocksync_replica_id(a));
+  CHECK(progress.calls >= 1 && progress.finished == 1);
+  {
+    rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+    rocksdb_delete(a_db, write, "key", 3, &error);
+    OK();
+    rocksdb_writeoptions_destroy(write);
+  }
+  rocksync_replicator_sync(to, address, &error);
+  OK();
+  CHECK(hook.calls == 2 && hook.finished && strcmp(hook.value, "-") == 0);
+
+  rocksync_free(address);
+  rocksync_replicator_destroy(from);
+  rocksync_replicator_destroy(to);
+  rocksdb_close(a_db);
+  CHECK(rocksync_close(a, &error));
+  CHECK(hook.destroyed == 0);
+  CHECK(rocksync_close(b, &error));
+  OK();
+  CHECK(hook.destroyed == 1);
+  rocksync_transport_destroy(plain);
+  rocksync_replicator_options_destroy(replicator_options);
+  rocksdb_writeoptions_destroy(apply);
+  rocksdb_options_destroy(options);
+}
+
+/* Moves one from the first key to the second. */
+static unsigned char Move(void* state, rocksync_values_t* values) {
+  Told* told = state;
+  size_t size;
+  const char* first = rocksync_values_get(values, 0, &size);
+  char digit[1];
+  ++told->calls;
+  if (first == NULL || !told->go_on) return 0;
+  CHECK(size == 1);
+  digit[0] = (char)(first[0] - 1);
+  rocksync_values_set(values, 0, digit, 1);
+  first = rocksync_values_get(values, 1, &size);
+  digit[0] = first == NULL ? '1' : (char)(first[0] + 1);
+  rocksync_values_set(values, 1, digit, 1);
+  CHECK(rocksync_values_get(values, 2, &size) == NULL && size == 0);
+  return 1;
+}
+
+static unsigned char Delete(void* state, rocksync_values_t* values) {
+  (void)state;
+  rocksync_values_set(values, 0, NULL, 0);
+  return 1;
+}
+
+static unsigned char SetPastTheEnd(void* state, rocksync_values_t* values) {
+  (void)state;
+  rocksync_values_set(values, 0, "lost", 4);
+  rocksync_values_set(values, 1, "lost", 4);
+  return 1;
+}
+
+static unsigned char WriteInside(void* state, rocksync_values_t* values) {
+  rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+  (void)values;
+  rocksdb_put(state, write, "inside", 6, "", 0, &error);
+  FAILS("Update");
+  rocksdb_writeoptions_destroy(write);
+  return 1;
+}
+
+static void TestUpdate(void) {
+  rocksync_t* db = Open("update");
+  rocksdb_t* way = rocksync_rocksdb(db, &error);
+  rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+  const char* keys[] = {"from", "to", "from"};
+  const size_t sizes[] = {4, 2, 4};
+  Told told;
+  phase = "update";
+  memset(&told, 0, sizeof told);
+  Put(way, "from", "5");
+  rocksync_update(db, write, 2, NULL, keys, sizes, &told, Move, &error);
+  FAILS("Operation aborted: rocksync: `change` gave the update up");
+  CHECK(told.calls == 1 && Holds(way, "from", "5") && Holds(way, "to", NULL));
+  told.go_on = 1;
+  rocksync_update(db, write, 2, NULL, keys, sizes, &told, Move, &error);
+  OK();
+  CHECK(Holds(way, "from", "4") && Holds(way, "to", "1"));
+  rocksync_update(db, write, 2, NULL, keys, sizes, &told, Move, &error);
+  OK();
+  CHECK(Holds(way, "from", "3") && Holds(way, "to", "2"));
+  rocksync_update(db, write, 3, NULL, keys, sizes, &told, Move, &error);
+  FAILS("names a key twice");
+  rocksync_update(db, write, 1, NULL, keys, sizes, NULL, SetPastTheEnd, &error);
+  FAILS("key number 1, and the update has 1");
+  CHECK(Holds(way, "from", "3"));
+  rocksync_update(db, write, 1, NULL, keys, sizes, way, WriteInside, &error);
+  OK();
+  CHECK(Holds(way, "inside", NULL));
+  rocksync_update(db, write, 1, NULL, keys, sizes, NULL, Delete, &error);
+  OK();
+  CHECK(Holds(way, "from", NULL));
+  rocksync_update(db, write, 1, NULL, keys, NULL, NULL, Delete, &error);
+  FAILS("argument is NULL: key_sizes");
+  keys[0] = NULL;
+  rocksync_update(db, write, 1, NULL, keys, sizes, NULL, Delete, &error);
+  FAILS("argument is NULL: a key");
+  rocksync_update(db, write, 1, NULL, keys, sizes, NULL, NULL, &error);
+  FAILS("argument is NULL: change");
+  rocksync_update(NULL, write, 1, NULL, keys, sizes, NULL, Delete, &error);
+  FAILS("argument is NULL: db");
+  CHECK(rocksync_values_get(NULL, 0, NULL) == NULL);
+  rocksync_values_set(NULL, 0, "x", 1);
+  rocksdb_writeoptions_destroy(write);
+  rocksdb_close(way);
+  CHECK(rocksync_close(db, &error));
+  OK();
+}
+
+static unsigned char CloneTold(void* state, int stage, uint64_t bytes_done,
+                               uint64_t bytes) {
+  Told* told = state;
+  CHECK(stage >= rocksync_clone_asking && stage <= rocksync_clone_proving);
+  CHECK(bytes_done <= bytes || bytes == 0);
+  ++told->calls;
+  if (stage == rocksync_clone_proving) ++told->finished;
+  return told->go_on != 0;
+}
+
+static void TestClone(void) {
+  const uint64_t id = 0xc10e;
+  rocksync_t* source = Open("cloned");
+  rocksdb_t* way = rocksync_rocksdb(source, &error);
+  rocksync_replicator_t* serving = Start(source, "127.0.0.1:0");
+  char* address = rocksync_replicator_listen_address(serving);
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksync_options_t* replication = NewReplication();
+  rocksync_transport_t* transport = TrialTransport(id);
+  rocksync_clone_options_t* clone =
+      rocksync_clone_options_create(transport, address);
+  rocksync_t* db;
+  char* why;
+  Told told;
+  phase = "clone";
+  memset(&told, 0, sizeof told);
+  Put(way, "key", "copied");
+  CHECK(!rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
+                        NULL, &why, &error));
+  FAILS("argument is NULL: clone");
+  CHECK(!rocksync_clone(options, replication, Path("clone"), 1, NULL, NULL,
+                        clone, &why, &error));
+  FAILS("argument is NULL: family_names");
+  rocksync_clone_options_set_connections(clone, 0);
+  CHECK(!rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
+                        clone, &why, &error));
+  FAILS("connections");
+  CHECK(why == NULL);
+  rocksync_clone_options_set_connections(clone, 2);
+  rocksync_clone_options_set_io_timeout_ms(clone, 20000);
+  rocksync_clone_options_set_progress(clone, &told, CloneTold);
+  CHECK(!rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
+                        clone, NULL, &error));
+  FAILS("Operation aborted");
+  CHECK(told.calls > 0);
+  told.go_on = 1;
+  CHECK(rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
+                       clone, &why, &error));
+  OK();
+  CHECK(why == NULL && told.finished > 0);
+  rocksync_clone_options_destroy(clone);
+  rocksync_transport_destroy(transport);
+  rocksync_replicator_destroy(serving);
+  rocksdb_close(way);
+  CHECK(rocksync_close(source, &error));
+
+  db = rocksync_open(options, replication, Path("clone"), &error);
+  OK();
+  CHECK(rocksync_replica_id(db) == id);
+  way = rocksync_rocksdb(db, &error);
+  CHECK(Holds(way, "key", "copied"));
+  rocksdb_close(way);
+  CHECK(rocksync_close(db, &error));
+  OK();
+  clone = rocksync_clone_options_create(NULL, NULL);
+  CHECK(!rocksync_clone(options, replication, Path("none"), 0, NULL, NULL,
+                        clone, NULL, &error));
+  FAILS("transport is null");
+  rocksync_clone_options_destroy(clone);
+  rocksync_clone_options_destroy(NULL);
+  rocksync_clone_options_set_connections(NULL, 1);
+  rocksync_clone_options_set_progress(NULL, NULL, NULL);
+  rocksync_free(address);
+  rocksync_options_destroy(replication);
+  rocksdb_options_destroy(options);
 }
 
 static void TestSnapshotHoldsUpClose(void) {
@@ -433,7 +764,7 @@ static void TestNull(void) {
   FAILS("address");
   rocksync_replicator_sync(NULL, "x", &error);
   FAILS("argument is NULL: replicator");
-  CHECK(!rocksync_replicator_verify(NULL, "x", 1, 0, NULL, NULL, &error));
+  CHECK(!rocksync_replicator_verify(NULL, "x", 1, 0, NULL, NULL, NULL, &error));
   FAILS("argument is NULL: replicator");
   rocksync_replicator_scrub(NULL, &error);
   FAILS("argument is NULL: replicator");
@@ -449,6 +780,15 @@ static void TestNull(void) {
   FAILS("argument is NULL: file");
   rocksync_options_add_family(NULL, "x");
   rocksync_options_set_adopt_existing(NULL, 1);
+  rocksync_options_set_apply_write_options(replication, NULL, &error);
+  FAILS("argument is NULL: write_options");
+  rocksync_options_set_apply_hook(NULL, NULL, NULL, NULL);
+  rocksync_options_set_apply_hook(replication, NULL, NULL, NULL);
+  CHECK(rocksync_changes_count(NULL) == 0);
+  CHECK(rocksync_changes_key(NULL, 0, &count) == NULL && count == 0);
+  rocksync_replicator_options_set_stream(NULL, 0);
+  rocksync_replicator_options_set_zone(NULL, "x");
+  rocksync_replicator_options_set_progress(NULL, NULL, NULL);
   rocksync_replicator_options_add_peer(NULL, "x");
   rocksync_replicator_options_set_interval_ms(NULL, 1);
   rocksync_replicator_options_set_bytes_per_second(NULL, 1);
@@ -473,6 +813,9 @@ int main(void) {
   CHECK(mkdtemp(directory) != NULL);
   CHECK(strlen(rocksync_version()) >= 5);
   TestReplication();
+  TestHookAndProgress();
+  TestUpdate();
+  TestClone();
   TestSnapshotHoldsUpClose();
   TestFamilies();
   TestOptionsAreThose();

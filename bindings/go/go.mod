@@ -1,0 +1,3 @@
+module rocksync
+
+go 1.19
