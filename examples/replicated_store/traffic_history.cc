@@ -14,10 +14,12 @@ uint64_t Growth(uint64_t before, uint64_t after) {
 
 void TrafficHistory::Add(uint64_t now_ms, const ReplicationStats& totals) {
   const std::lock_guard lock(mutex_);
-  samples_.push_back({now_ms, totals.bytes_filters, totals.bytes_offers,
-                      totals.bytes_keys, totals.bytes_values,
-                      totals.bytes_total,
-                      totals.pairs_sent + totals.pairs_received});
+  samples_.push_back(
+      {now_ms, totals.bytes_filters, totals.bytes_offers, totals.bytes_keys,
+       totals.bytes_values, totals.bytes_total,
+       totals.stream.bytes_sent + totals.stream.bytes_received,
+       totals.pairs_sent + totals.pairs_received + totals.stream.pairs_sent +
+           totals.stream.pairs_received});
   if (samples_.size() > kSamples) samples_.pop_front();
 }
 
@@ -40,6 +42,7 @@ std::string TrafficHistory::Json() const {
         {"values", values},
         {"other", Growth(filters + offers + keys + values,
                          Growth(from.total, to.total))},
+        {"streams", Growth(from.streams, to.streams)},
         {"pairs", Growth(from.pairs, to.pairs)}};
     char separator = '{';
     for (const auto& [name, value] : fields) {

@@ -22,8 +22,9 @@ class TrafficHistory {
   void Add(uint64_t now_ms, const ReplicationStats& totals);
 
   // A JSON array of what each interval between two samples brought, oldest
-  // first: {"ms": its end, "filters", "offers", "keys", "values", "other": in
-  // bytes, "pairs": sent and received}.
+  // first: {"ms": its end, "filters", "offers", "keys", "values", "other":
+  // bytes of sessions by kind, "streams": bytes of streams, "pairs": sent and
+  // received by either}.
   std::string Json() const;
 
  private:
@@ -33,7 +34,8 @@ class TrafficHistory {
     uint64_t offers = 0;
     uint64_t keys = 0;
     uint64_t values = 0;
-    uint64_t total = 0;
+    uint64_t total = 0;  // of sessions
+    uint64_t streams = 0;
     uint64_t pairs = 0;
   };
   mutable std::mutex mutex_;

@@ -3,8 +3,9 @@
 // draws what they say. All text goes in as text, never as markup.
 
 const LEAVES = 65536;
-const KINDS = ["values", "keys", "offers", "filters", "other"];
+const KINDS = ["values", "keys", "offers", "filters", "streams", "other"];
 const HEALED_MS = 4000;  // how long a healed leaf is shown as such
+const LAGS_MS = 60000;  // of a stream, as in monitoring/alerts.yml
 
 const at = (id) => document.getElementById(id);
 const numbers = new Intl.NumberFormat("en", { useGrouping: true });
@@ -64,6 +65,7 @@ function health(replica) {
   if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
   if (stats.paused) return ["warn", "paused"];
   if (stats.peers.some((p) => p.last_error)) return ["warn", "a peer fails"];
+  if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
   return ["good", "fine"];
 }
 
@@ -79,20 +81,23 @@ function card(replica) {
   made.append(element("p", "id", stats.replica_id));
   const list = element("dl", "");
   const row = (name, value) => list.append(element("dt", "", name), element("dd", "", value));
-  row("Pairs and tombstones", count(stats.elements));
+  const stream = stats.stream;
+  row("Elements at the last session", count(stats.elements));
   row("Sessions, failed", `${count(stats.sessions)}, ${count(stats.sessions_failed)}`);
-  row("Pairs sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
-  row("Bytes in all", bytes(stats.bytes_total));
+  row("By sessions: sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
+  row("By streams: sent, applied", `${count(stream.pairs_sent)}, ${count(stream.pairs_applied)}`);
+  row("Bytes, both directions", bytes(stats.bytes_total + stream.bytes_sent + stream.bytes_received));
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
   made.append(list);
   const peers = element("ul", "peers");
   for (const peer of stats.peers) {
     const met = !/^0+$/.test(peer.replica_id);
+    const equal = ago(peer.last_proven_equal_ms, now);
     peers.append(element("li", "",
-      element("span", "", `equal to ${met ? nameOf(peer.replica_id) : peer.address}`),
-      element("span", "number", peer.in_session ? "in session …" : ago(peer.last_proven_equal_ms, now))));
-    if (peer.stream && peer.stream.open) {
-      peers.append(element("li", "", element("span", "", "stream behind by"),
+      element("span", "", met ? `equal to ${nameOf(peer.replica_id)}` : `not met yet: ${peer.address}`),
+      element("span", "number", peer.in_session ? "in session …" : met ? equal : "")));
+    if (peer.stream.open) {
+      peers.append(element("li", "", element("span", "", "its stream is behind by"),
         element("span", "number", `${count(peer.stream.lag_pairs)} changes, ${count(peer.stream.lag_ms)} ms`)));
     }
     if (peer.last_error) peers.append(element("li", "", element("p", "error warn", peer.last_error)));
@@ -266,7 +271,14 @@ async function refresh() {
   setTimeout(refresh, 1000);
 }
 
-for (const id of ["left", "right"]) at(id).addEventListener("change", refreshLeaves);
+// A replica is not compared with itself: the other side takes what this one had.
+function choosePair(chosen, other) {
+  const before = Number(picture.pair.split(",")[chosen === "left" ? 0 : 1]);
+  if (at(chosen).selectedIndex === at(other).selectedIndex) at(other).selectedIndex = before;
+  refreshLeaves();
+}
+at("left").addEventListener("change", () => choosePair("left", "right"));
+at("right").addEventListener("change", () => choosePair("right", "left"));
 at("traffic-of").addEventListener("change", drawTraffic);
 setInterval(drawLeaves, 250);
 refresh();

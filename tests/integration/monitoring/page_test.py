@@ -53,8 +53,17 @@ class PageTest(unittest.TestCase):
         self.assertEqual(status["stats"]["peers"][0]["last_error"], "")
         self.assertGreater(status["stats"]["bytes_total"], 0)
         traffic = wait_for("traffic", lambda: [t for t in self.cluster.status(1)["traffic"] if t["values"] > 0])
-        self.assertEqual(sorted(traffic[0]), ["filters", "keys", "ms", "offers", "other", "pairs", "values"])
+        self.assertEqual(sorted(traffic[0]), ["filters", "keys", "ms", "offers", "other", "pairs", "streams", "values"])
         self.assertEqual(get(f"{self.b}/peers/0/status.json")[0], 200)
+
+    def test_streams_are_traffic_too(self):
+        live = Cluster(STORE, 2, page=True, interval_ms=1000)
+        self.addCleanup(live.close)
+        wait_for("a stream", lambda: live.status(1)["stats"]["stream"]["open"])
+        live.redis(0, "SET", "streamed", "value" * 100)
+        traffic = wait_for("traffic", lambda: [t for t in live.status(1)["traffic"] if t["streams"] > 500])
+        self.assertEqual(traffic[0]["values"], 0)
+        self.assertEqual(live.redis(1, "GET", "streamed"), "value" * 100)
 
     def test_metrics(self):
         status, body, headers = get(f"{self.a}/metrics")

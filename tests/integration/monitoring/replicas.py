@@ -63,17 +63,17 @@ class Process:
 
 
 class Cluster:
-    """Replicas a, b, ... in a directory of their own; with=`page`, each has a
-    status page that shows the others."""
+    """Replicas a, b, ... in a directory of their own; with `page`, each has a
+    status page that shows the others. Without an interval there are no streams."""
 
-    def __init__(self, store, count, page=False):
+    def __init__(self, store, count, page=False, interval_ms=0):
         self.directory = tempfile.mkdtemp(prefix="rocksync_replicas_")
         self.certificates = os.path.join(self.directory, "trial")
         self.replicas = []
         for number in range(count):
             name = chr(ord("a") + number)
             command = [store, "--dir", os.path.join(self.directory, name), "--certificates", self.certificates,
-                       "--redis-port", "0", "--listen", "127.0.0.1:0", "--sync-interval-ms", "0"]
+                       "--redis-port", "0", "--listen", "127.0.0.1:0", "--sync-interval-ms", str(interval_ms)]
             for earlier in self.replicas:
                 command += ["--peer", earlier.address]
             if page:
