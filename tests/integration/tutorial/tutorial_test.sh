@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Runs each command of docs/tutorial.md, as it stands there; only the ports are
-# others, so that tests may run side by side.
-# usage: tutorial_test.sh SOURCE_DIRECTORY STORE ROCKSYNC
+# Runs each command of a document's ```sh blocks, as it stands there; only the
+# ports are others, so that tests may run side by side.
+# usage: tutorial_test.sh DOCUMENT LINES STORE ROCKSYNC
+# LINES: at least as many are there.
 set -euo pipefail
-source=$1 store=$2 rocksync=$3
+document=$1 lines=$2 store=$3 rocksync=$4
 work=$(mktemp -d)
 finished=0
 cleanup() {
@@ -22,11 +23,11 @@ trap cleanup EXIT
 ports=$((1500 + RANDOM % 1600))
 {
   echo 'set -euo pipefail'
-  sed -n '/^```sh$/,/^```$/ { /^```/d; p }' "$source/docs/tutorial.md" |
+  sed -n '/^```sh$/,/^```$/ { /^```/d; p }' "$document" |
     sed -E "s/\b740(\\$|[0-9])/@7\1/g; s/\b640(\\$|[0-9])/@6\1/g; s/\b748(\\$|[0-9])/@8\1/g" |
     sed -E "s/@7/$ports/g; s/@6/$((ports + 1))/g; s/@8/$((ports + 2))/g"
 } >"$work/tutorial.sh"
-(($(wc -l <"$work/tutorial.sh") > 80)) || { echo "cannot read the tutorial"; exit 1; }
+(($(wc -l <"$work/tutorial.sh") > lines)) || { echo "cannot read $document"; exit 1; }
 
 mkdir "$work/bin" "$work/run"
 ln -s "$(realpath "$store")" "$work/bin/rocksync-store"
