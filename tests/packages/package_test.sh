@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # The Debian packages: lintian finds no error, and in a bare Debian (debootstrap)
-# they install, work, survive being installed again over a running store, and are
-# purged without a trace. Needs root, and a mirror of Debian's.
-# usage: package_test.sh FOLDER_OF_PACKAGES [FOLDER_FOR_THE_DEBIAN]
+# that systemd-nspawn boots with a systemd of its own they install; the service
+# runs as a user of its own; programs outside build against -dev; newer packages
+# take over a store that runs and is being written to; and a purge leaves nothing.
+# Needs root and a mirror of Debian's; uses the network as it is, and free ports.
+# usage: package_test.sh FOLDER_OF_PACKAGES SOURCE_DIRECTORY FOLDER_FOR_THE_DEBIAN
 set -euo pipefail
-packages=$(realpath "$1")
-root=${2:-$(dirname "$packages")/debian}
+packages=$(realpath "$1") source=$(realpath "$2") root=$(realpath -m "$3")
 names=(librocksync0 librocksync-dev rocksync-tools rocksync-store)
 fail() { echo "FAILED: $*"; exit 1; }
+step() { printf '%s  %s\n' "$(date +%T)" "$*"; }
 
 debs=()
 for name in "${names[@]}"; do
@@ -18,90 +20,227 @@ done
 # An address of a maintainer is for who distributes the packages to give.
 lintian --allow-root --fail-on error \
   --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "${debs[@]}" || fail "lintian"
+step "lintian finds no error"
 
-if [[ ! -f $root/etc/debian_version ]]; then
-  mirror=$(sed -nE 's/^(URIs:|deb) +(\[[^]]*\] *)?(https?:[^ ]+).*/\3/p' \
-    /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
-  debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || { tail "$root.log"; fail "debootstrap"; }
+# --- A bare Debian -----------------------------------------------------------
+
+chrooted() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
+# The packages of a debootstrap, a systemd that boots it, and what an operator
+# and a programmer bring along.
+others=(systemd systemd-sysv dbus openssl procps g++ cmake make pkg-config)
+if [[ ! -f $root/complete ]]; then
+  rm -rf "$root"
+  # shellcheck source=/dev/null
+  suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  mirror=$(apt-get indextargets --format '$(SITE) $(CODENAME)' 'Created-By: Packages' |
+    awk -v suite="$suite" '$2 == suite { print $1; exit }')
+  [[ -n $mirror ]] || fail "apt-get indextargets names no mirror of $suite"
+  debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$root.log" 2>&1 || { tail "$root.log"; fail "debootstrap"; }
+  # What this machine's apt goes through, too.
+  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
+  { chrooted apt-get update && chrooted apt-get install -y --no-install-recommends "${others[@]}"; } \
+    >>"$root.log" 2>&1 || { tail "$root.log"; fail "packages of the bare Debian"; }
+  touch "$root/complete"
 fi
-inside() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
-mount --bind /proc "$root/proc"
+step "a bare Debian is in $root"
+
+machine='' writer=''
 finish() {
   local status=$?
-  [[ -f $root/tmp/store.pid ]] && kill -9 "$(cat "$root/tmp/store.pid")" 2>/dev/null
-  umount "$root/proc"
+  [[ -z $writer ]] || kill "$writer" 2>/dev/null || true
+  if [[ -n $machine ]]; then kill -TERM "$machine" 2>/dev/null && wait "$machine" || true; fi
   exit "$status"
 }
 trap finish EXIT
-cp /etc/resolv.conf "$root/etc/resolv.conf"
-# Services do not start in there by themselves.
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-chmod 755 "$root/usr/sbin/policy-rc.d"
-# What this machine's apt goes through, too.
-cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
-inside apt-get update -qq
+systemd-nspawn --quiet --register=no --keep-unit --boot --console=pipe -D "$root" </dev/null >"$root.console" 2>&1 &
+machine=$!
+inside() {
+  nsenter -a -t "$leader" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"
+}
+for ((tries = 0; ; ++tries)); do
+  if leader=$(pgrep -P "$machine") && inside systemctl is-active --quiet multi-user.target 2>/dev/null; then break; fi
+  if ((tries == 300)) || ! kill -0 "$machine" 2>/dev/null; then
+    tail -n 5 "$root.console"
+    fail "systemd-nspawn does not boot a Debian here"
+  fi
+  sleep 0.2
+done
+step "it runs"
 
 # Nothing of an earlier run.
 inside apt-get purge -y -qq "${names[@]}" >/dev/null 2>&1 || true
-inside dpkg-query -W -f '${Package}\n' | sort >"$root/tmp/before"
-find "$root"/{etc,usr,var/lib} -xdev | grep -vE "/var/lib/(dpkg|apt|systemd)|/var/cache" | sort >"$packages/files.before"
+inside apt-get autoremove -y -qq --purge >/dev/null 2>&1
+rm -rf "$root"/etc/rocksync "$root"/root/*
 
-rm -f "$root"/tmp/*.deb
-cp "${debs[@]}" "$root/tmp"
-inside sh -c 'apt-get install -y -qq --no-install-recommends /tmp/*.deb' >"$packages/install.log" 2>&1 ||
-  { tail -n 30 "$packages/install.log"; fail "apt-get install"; }
-echo "installed"
+packages_there() { inside dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' | sort; }
+# What is not a log, a cache or a list of packages; and users and groups.
+files_there() {
+  (cd "$root" && find etc usr var opt srv home -xdev |
+    grep -vE '^var/(lib/(dpkg|apt|systemd)|cache|log|tmp)(/|$)|^etc/(passwd|shadow|group|gshadow|subuid|subgid)-$' | sort)
+  inside getent passwd | cut -d : -f 1
+  inside getent group | cut -d : -f 1
+}
+packages_there >"$packages/packages.before"
+files_there >"$packages/files.before"
 
-# They work.
-inside rocksync --version
-inside rocksync-store --help >/dev/null
-inside getent passwd rocksync | grep -q /var/lib/rocksync-store || fail "no user rocksync"
+mkdir "$root/root/packages" "$root/root/newer"
+cp "${debs[@]}" "$root/root/packages"
+# The same as the next revision.
+for deb in "${debs[@]}"; do
+  rm -rf "$packages/newer"
+  dpkg-deb -R "$deb" "$packages/newer"
+  sed -i -E '/^(Version|Depends):/ s/([0-9])-1\b/\1-2/' "$packages/newer/DEBIAN/control"
+  dpkg-deb -Znone --root-owner-group -b "$packages/newer" "$root/root/newer/$(basename "$deb" | sed 's/-1_/-2_/')" >/dev/null
+done
+rm -rf "$packages/newer"
+install_from() {  # FOLDER [OPTION...]
+  inside sh -c "apt-get install -y -qq --no-install-recommends ${*:2} /root/$1/*.deb" >>"$packages/install.log" 2>&1 ||
+    { tail -n 30 "$packages/install.log"; fail "apt-get install of $1"; }
+}
+: >"$packages/install.log"
+install_from packages
+step "installed"
+
+# --- What was installed ------------------------------------------------------
+
+inside rocksync --version >/dev/null || fail "rocksync --version"
+inside rocksync-store --help >/dev/null || fail "rocksync-store --help"
 [[ $(inside stat -c '%U %a' /var/lib/rocksync-store) == "rocksync 700" ]] || fail "owner of /var/lib/rocksync-store"
-[[ -f $root/usr/share/man/man1/rocksync.1.gz && -f $root/usr/share/man/man1/rocksync-store.1.gz ]] || fail "man pages"
-gzip -dc "$root/usr/share/man/man1/rocksync.1.gz" | grep -q 'max\\-keys' || fail "the man page tells no options"
-[[ -f $root/lib/systemd/system/rocksync-store.service ]] || fail "no unit"
-inside ldconfig -p | grep -q 'librocksync\.so\.0' || fail "ldconfig does not know librocksync.so.0"
-# shellcheck disable=SC2016
-inside bash -c 'source /usr/share/bash-completion/completions/rocksync; COMP_WORDS=(rocksync ver); COMP_CWORD=1
-  _rocksync rocksync; [[ ${COMPREPLY[*]} == verify ]]' || fail "completion"
+[[ $(inside stat -c '%U %G %a' /etc/rocksync) == "root rocksync 750" ]] || fail "owner of /etc/rocksync"
+inside getent passwd rocksync | grep '/var/lib/rocksync-store:/usr/sbin/nologin$' >/dev/null || fail "the user rocksync"
+for page in rocksync rocksync-store; do
+  [[ -f $root/usr/share/man/man1/$page.1.gz ]] || fail "no man page of $page"
+done
+gzip -dc "$root/usr/share/man/man1/rocksync.1.gz" | grep 'max\\-keys' >/dev/null || fail "the man page tells no options"
+inside ldconfig -p | grep 'librocksync\.so\.0' >/dev/null || fail "ldconfig does not know librocksync.so.0"
+complete_words() {  # PROGRAM WORD...
+  inside bash -c 'source /usr/share/bash-completion/completions/rocksync
+    COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _rocksync "$1"; echo "${COMPREPLY[*]}"' bash "$@"
+}
+[[ $(complete_words rocksync ver) == verify ]] || fail "completion of a command"
+[[ $(complete_words rocksync verify --max) == --max-keys ]] || fail "completion of a command's option"
+[[ $(complete_words rocksync-store --redis-p) == --redis-port ]] || fail "completion of an option"
+inside systemd-analyze verify --man=no rocksync-store.service || fail "systemd-analyze verify"
+step "man pages, completion, unit, user"
 
-start() {
-  inside su rocksync -s /bin/sh -c 'umask 077; exec rocksync-store --dir /var/lib/rocksync-store/db --certificates \
-    /var/lib/rocksync-store/trial --redis-port 16379 >>/var/lib/rocksync-store/log 2>&1' &
-  for _ in {1..100}; do
-    if printf 'PING\r\n' | timeout 1 bash -c 'exec 3<>/dev/tcp/127.0.0.1/16379; cat >&3; head -c 5 <&3' 2>/dev/null |
-      grep -q PONG; then return 0; fi
+# --- Programs outside --------------------------------------------------------
+
+# C99 by pkg-config: the test of the C interface is such a program.
+mkdir "$root/root/outside"
+cp "$source/tests/integration/c/c_test.c" "$root/root/outside"
+inside sh -c 'cd /root/outside && cc -std=c99 -Wall -Werror c_test.c -o c_test $(pkg-config --cflags --libs rocksync) && ./c_test' ||
+  fail "a C program by pkg-config"
+# C++ by the CMake package.
+cp -r "$source/examples/embed" "$root/root/outside"
+inside sh -c 'cmake -S /root/outside/embed -B /root/outside/build && cmake --build /root/outside/build' \
+  >"$packages/outside.log" 2>&1 || { tail -n 20 "$packages/outside.log"; fail "a C++ program by find_package(rocksync)"; }
+inside sh -c '/root/outside/build/embed 2>&1 || true' | grep usage >/dev/null || fail "the C++ program does not start"
+step "a C and a C++ program outside build and run"
+
+# --- The service -------------------------------------------------------------
+
+ports=$((1500 + RANDOM % 1600))
+redis=${ports}1
+ask() { redis-cli -p "$redis" "$@" 2>/dev/null; }
+answers() {
+  for _ in {1..150}; do
+    if [[ $(ask PING) == PONG ]]; then return 0; fi
     sleep 0.2
   done
-  cat "$root/var/lib/rocksync-store/log"
+  inside journalctl --no-pager -u rocksync-store | tail -n 20
   fail "the store does not answer"
 }
-ask() { timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/16379; printf "%s\r\n" "$0" >&3; head -n 2 <&3' "$*" | tail -n 1 | tr -d '\r'; }
-start
-timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/16379; printf "SET kept yes\r\n" >&3; head -n 1 <&3' | grep -q OK || fail "SET"
+unit() { inside systemctl show -P "$1" rocksync-store.service; }
 
-# Installed again over a store that runs: it goes on, and nothing is lost.
-inside sh -c 'apt-get install -y -qq --reinstall --no-install-recommends /tmp/*.deb' >>"$packages/install.log" 2>&1 ||
-  fail "installing again"
-[[ $(ask GET kept) == yes ]] || fail "the running store lost a key"
-store=$(pgrep -f '^rocksync-store --dir /var/lib/rocksync-store/db' | head -n 1)
-kill "$store"
-for _ in {1..100}; do kill -0 "$store" 2>/dev/null || break; sleep 0.1; done
-start
-[[ $(ask GET kept) == yes ]] || fail "the store that was started again lost a key"
-kill "$(pgrep -f '^rocksync-store --dir /var/lib/rocksync-store/db' | head -n 1)"
-wait || true
-echo "works"
+# Not before its operator has given it certificates.
+[[ $(inside systemctl is-enabled rocksync-store.service) == disabled ]] || fail "enabled by itself"
+inside systemctl start rocksync-store.service
+[[ $(unit ActiveState)/$(unit ConditionResult) == inactive/no ]] || fail "started without a secret"
+# As the tutorial says.
+inside bash -euo pipefail -c '
+  cd /etc/rocksync
+  id=$(su rocksync -s /bin/sh -c "rocksync id --make /var/lib/rocksync-store/db")
+  head -c 32 /dev/urandom >secret
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj "/CN=CA" -keyout ca.key -out ca.pem
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$id" -keyout replica.key -out replica.csr
+  echo "subjectAltName=URI:rocksync:replica:$id" >replica.ext
+  openssl x509 -req -in replica.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 365 -extfile replica.ext -out replica.pem
+  chgrp rocksync secret ca.pem replica.pem replica.key
+  chmod 640 secret ca.pem replica.pem replica.key' >"$packages/certificates.log" 2>&1 ||
+  { cat "$packages/certificates.log"; fail "certificates"; }
+sed -i "s/6379/$redis/; s/7480/${ports}2/; s/0.0.0.0:7400/127.0.0.1:${ports}3/" "$root/etc/default/rocksync-store"
+inside systemctl enable --quiet --now rocksync-store.service
+answers
+[[ $(ps -o user= -p "$(pgrep -f "^/usr/bin/rocksync-store .*--redis-port $redis")") == "$(stat -c %U "$root/var/lib/rocksync-store")" ]] ||
+  fail "the store runs as another user"
+[[ $(ask SET kept yes) == OK ]] || fail "SET"
+exec 3<>"/dev/tcp/127.0.0.1/${ports}2"
+printf 'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:%s2\r\nConnection: close\r\n\r\n' "$ports" >&3
+grep -q '^rocksync_elements' <&3 || fail "/metrics"
+exec 3>&-
+step "the service runs as a user of its own, and answers"
 
-# A C program finds it by pkg-config, and what is not C++ needs no -dev of others.
-inside sh -c 'rm -f /tmp/*.deb'
-# Removed, data stay; purged, nothing does.
+# --- Newer packages over a store that runs -----------------------------------
+
+write_on() {  # numbers that were acknowledged are printed
+  local i
+  for ((i = 0; ; ++i)); do
+    if [[ $(ask SET "n:$i" "$i") == OK ]]; then echo "$i"; else sleep 0.05; fi
+  done
+}
+write_on >"$packages/acknowledged" &
+writer=$!
+before=$(unit MainPID)
+install_from newer
+[[ $(inside dpkg-query -W -f '${Version}' rocksync-store) == *-2 ]] || fail "the newer package is not installed"
+answers
+count=$(wc -l <"$packages/acknowledged")
+for _ in {1..150}; do (($(wc -l <"$packages/acknowledged") <= count)) || break; sleep 0.2; done
+(($(wc -l <"$packages/acknowledged") > count)) || fail "writes do not go on"
+kill "$writer"; wait "$writer" || true; writer=''
+[[ $(unit MainPID) != "$before" ]] || fail "the old program still runs"
+[[ $(unit Result)/$(unit NRestarts) == success/0 ]] || fail "not a clean restart: $(unit Result), $(unit NRestarts)"
+inside journalctl --no-pager -u rocksync-store | grep -E 'code=(killed|dumped|exited, status=[1-9])' >/dev/null &&
+  { inside journalctl --no-pager -u rocksync-store | tail -n 20; fail "the old program did not end cleanly"; }
+[[ $(ask GET kept) == yes ]] || fail "a key was lost"
+lost=$(sed 's/^/GET n:/' "$packages/acknowledged" | redis-cli -p "$redis" | paste "$packages/acknowledged" - | awk '$1 != $2' | wc -l)
+((lost == 0)) || fail "$lost acknowledged writes of $(wc -l <"$packages/acknowledged") were lost"
+step "upgraded while it ran: a clean restart, $(wc -l <"$packages/acknowledged") acknowledged writes are there"
+
+# One that is stopped stays so.
+inside systemctl stop rocksync-store.service
+install_from newer --reinstall
+[[ $(unit ActiveState) == inactive ]] || fail "an upgrade started a store that was stopped"
+inside systemctl start rocksync-store.service
+answers
+
+# --- The end -----------------------------------------------------------------
+
+# Removed, it is stopped, and data stay.
 inside apt-get remove -y -qq rocksync-store >/dev/null
+[[ -z $(ask PING) ]] || fail "the store runs on after its removal"
 [[ -d $root/var/lib/rocksync-store/db ]] || fail "removing took the database along"
-inside apt-get purge -y -qq "${names[@]}" >/dev/null 2>&1
-inside apt-get autoremove -y -qq --purge >/dev/null 2>&1
-inside dpkg-query -W -f '${Package}\n' | sort | diff "$root/tmp/before" - || fail "packages stay"
-if inside getent passwd rocksync; then fail "the user stays"; fi
-find "$root"/{etc,usr,var/lib} -xdev | grep -vE "/var/lib/(dpkg|apt|systemd)|/var/cache" | sort |
-  diff "$packages/files.before" - | grep -E '^> ' | grep -E 'rocksync' && fail "files stay"
-echo "purged without a trace"
+find "$root/etc/systemd" -name 'rocksync*' | grep . && fail "still enabled"
+install_from newer
+inside systemctl start rocksync-store.service
+answers
+[[ $(ask GET kept) == yes ]] || fail "installed again it has lost a key"
+
+# Purged while it runs. The operator's certificates and secret stay, until he
+# removes them, and nothing else.
+purge() {
+  inside apt-get purge -y -qq "${names[@]}" >>"$packages/install.log" 2>&1 || fail "apt-get purge"
+  inside apt-get autoremove -y -qq --purge >>"$packages/install.log" 2>&1
+  packages_there | diff "$packages/packages.before" - || fail "packages stay"
+}
+purge
+[[ -z $(ask PING) ]] || fail "the store runs on after the purge"
+[[ -f $root/etc/rocksync/secret ]] || fail "the purge took the operator's secret"
+rm -r "$root/etc/rocksync" "$root/root/outside"
+files_there | diff "$packages/files.before" - || fail "something stays"
+# And where there never were any.
+install_from newer
+purge
+files_there | diff "$packages/files.before" - || fail "something stays where nothing was set up"
+step "purged without a trace"
