@@ -9,6 +9,7 @@ Keys and values are bytes. A database and a replicator may be used by several
 threads. What each call means and costs is in the C++ headers of the library.
 """
 
+import atexit
 import collections
 import collections.abc
 import contextlib
@@ -23,6 +24,16 @@ from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESS
 __all__ = ["open", "clone", "Change", "Database", "Replicator", "Verification", "Error", "version"]
 
 version = library.rocksync_version().decode()
+
+# Not closed yet; kept, as threads of the library may call what they hold. And
+# none may call into an interpreter that is ending.
+_open_replicators, _open_databases = set(), set()
+
+
+@atexit.register
+def _close_all():
+    for each in [*_open_replicators, *_open_databases]:
+        each.close()
 
 
 def open(path, *, cluster, secret, create=True, copy_as_new_replica=False, before_apply=None):  # noqa: A001
@@ -151,6 +162,7 @@ class Database(collections.abc.MutableMapping):
                 library.rocksync_options_set_apply_hook(replication, None, NO_DESTRUCTOR, self._hook)
             self._db = call("rocksync_open", options, replication, os.fsencode(path))
             self._way = call("rocksync_rocksdb", self._db)
+        _open_databases.add(self)
 
     # --- Pairs ---
 
@@ -314,6 +326,7 @@ class Database(collections.abc.MutableMapping):
         if self._way is not None:
             library.rocksdb_close(self._way)
             self._way = None
+        _open_databases.discard(self)
         try:
             call("rocksync_close", self._db)
         finally:
@@ -370,6 +383,7 @@ class Replicator:
         finally:
             library.rocksync_replicator_options_destroy(options)
         database._replicators += 1
+        _open_replicators.add(self)
 
     def sync(self, peer):
         """Sessions with `peer` until the two are proven equal."""
@@ -414,6 +428,7 @@ class Replicator:
         if self._replicator is not None:
             library.rocksync_replicator_destroy(self._replicator)
             self._replicator = None
+            _open_replicators.discard(self)
             self._database._replicators -= 1
 
     def __enter__(self):

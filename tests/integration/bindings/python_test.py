@@ -2,6 +2,8 @@
 happens when it is used wrongly. usage: python_test.py"""
 
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -158,6 +160,24 @@ class DatabaseTest(unittest.TestCase):
                 db.replicate()
             with self.assertRaisesRegex(TypeError, "not str"):
                 db["text"]
+
+    def test_a_program_that_closes_nothing_ends_well(self):
+        program = """
+import rocksync, sys
+def open(name):
+    return rocksync.open(sys.argv[1] + name, cluster="test", secret=bytes([7] * 32), before_apply=lambda changes: None)
+a, b = open("a"), open("b")
+trial = sys.argv[1] + "trial"
+of_a = a.replicate(certificates=trial, listen="127.0.0.1:0", progress=lambda session: None)
+of_b = b.replicate(certificates=trial, peers=[of_a.listen_address], interval=0.01, progress=lambda session: None)
+of_b = None
+for i in range(1000):
+    a[b"%d" % i] = b"value"
+"""
+        done = subprocess.run([sys.executable, "-c", program, self.path("")], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        with self.open() as db:
+            self.assertEqual(len(db), 1000)
 
     def test_wrong_types_do_not_reach_the_library(self):
         with self.open() as db:
