@@ -38,7 +38,7 @@ rocksync_package(dev librocksync-dev libdevel
   "Headers, static libraries and a CMake package for C++, and what it takes to\nlink with librocksync0.")
 rocksync_package(tools rocksync-tools database
   "tools for replicated RocksDB databases"
-  "The program rocksync tells how replicas are, compares them, serves their\nstatistics to Prometheus, and repairs databases at rest.")
+  "The program rocksync tells how replicas are, compares them, serves their\nstatistics to Prometheus, and repairs offline databases.")
 rocksync_package(store rocksync-store database
   "replicated key-value store with a Redis port"
   "Replicas of a key-value store that all take writes, may be apart, and become\nequal when they meet. It runs as a service with a user of its own.")

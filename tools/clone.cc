@@ -162,8 +162,8 @@ void ClearProgress() { std::cerr << "\r" << std::string(64, ' ') << "\r"; }
 
 void PrintClone(const CloneToolOptions& options, const CloneResult& result,
                 const Status& opened, std::ostream& out) {
-  const std::string unproven =
-      opened.ok() ? result.unproven_because : opened.ToString();
+  const std::string session_error =
+      opened.ok() ? result.session_error : opened.ToString();
   if (options.json) {
     nlohmann::ordered_json line = {{"replica_id", HexId(result.replica_id)},
                                    {"source_id", HexId(result.source_id)},
@@ -171,7 +171,7 @@ void PrintClone(const CloneToolOptions& options, const CloneResult& result,
                                    {"bytes_received", result.bytes_received},
                                    {"opened", opened.ok()},
                                    {"proven_equal", result.proven_equal}};
-    if (!unproven.empty()) line["unproven_because"] = unproven;
+    if (!session_error.empty()) line["session_error"] = session_error;
     out << line.dump(-1, ' ', false,
                      nlohmann::ordered_json::error_handler_t::replace)
         << "\n";
@@ -184,11 +184,11 @@ void PrintClone(const CloneToolOptions& options, const CloneResult& result,
   if (result.proven_equal) {
     out << "proven equal to its source\n";
   } else if (opened.ok()) {
-    out << "not proven equal to its source yet: " << unproven << "\n";
+    out << "not proven equal to its source yet: " << session_error << "\n";
   } else {
     out << "it was not opened here, its own program opens it and its first "
            "session proves it equal: "
-        << unproven << "\n";
+        << session_error << "\n";
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 using rocksdb::Status;
 
 // A copy has the identity of its original until it is opened as a new replica.
-// What Open would judge by, as far as it is there at rest.
+// What Open would judge by, as far as it is there offline.
 Status CheckItsOwn(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
                    const std::string& directory,
                    const IdentityRecord& identity) {

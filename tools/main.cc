@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   rocksync::DiffOptions diff_options;
   CLI::App* const diff = app.add_subcommand(
       "diff",
-      "How two databases at rest differ; exit code 0: equal, 1: "
+      "How two offline databases differ; exit code 0: equal, 1: "
       "different, 2: error");
   diff->add_option("LEFT", diff_options.left, "directory")->required();
   diff->add_option("RIGHT", diff_options.right, "directory")->required();
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
   rocksync::IdOptions id_options;
   CLI::App* const id = app.add_subcommand(
       "id",
-      "The id of a replica at rest, which its certificate names; exit code 2: "
+      "The id of an offline replica, which its certificate names; exit code 2: "
       "error");
   id->add_option("DIR", id_options.directory, "directory")->required();
   id->add_flag("--make", id_options.make,

@@ -96,7 +96,7 @@ PeerStats Peer(const Fields& fields) {
   peer.address = fields.Text("address");
   peer.replica_id = fields.Id("replica_id");
   peer.sessions = fields.Number("sessions");
-  peer.failures = fields.Number("failures");
+  peer.sessions_failed = fields.Number("sessions_failed");
   peer.last_error = fields.Text("last_error");
   peer.last_proven_equal_ms = fields.Number("last_proven_equal_ms");
   peer.equal_as_of_ms = fields.Number("equal_as_of_ms");
@@ -132,7 +132,7 @@ TombstoneGcStats Gc(const Fields& fields) {
   gc.sweeping = fields.Flag("sweeping");
   gc.held_up_by = fields.Id("held_up_by");
   gc.identity_conflict = fields.Id("identity_conflict");
-  gc.unproven = fields.Flag("unproven");
+  gc.may_hold_deleted_pairs = fields.Flag("may_hold_deleted_pairs");
   std::set<uint64_t> ids = {0};  // each member once, and none without an id
   for (const nlohmann::json& json : fields.Part("member_list")) {
     const Fields member(json);
@@ -162,7 +162,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.pairs_received = fields.Number("pairs_received");
   stats.pairs_applied = fields.Number("pairs_applied");
   stats.pairs_superseded = fields.Number("pairs_superseded");
-  stats.pairs_held_back = fields.Number("held_back_pairs");
+  stats.pairs_held_back = fields.Number("pairs_held_back");
   stats.bytes_filters = fields.Number("bytes_filters");
   stats.bytes_offers = fields.Number("bytes_offers");
   stats.bytes_keys = fields.Number("bytes_keys");

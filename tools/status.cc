@@ -43,7 +43,8 @@ void PrintPeers(const Json& status, std::ostream& out) {
     out << "peer " << peer.value("address", "") << " ("
         << peer.value("replica_id", "") << "): proven equal "
         << Ago(peer, now_ms) << ", " << peer.value("sessions", uint64_t{0})
-        << " sessions, " << peer.value("failures", uint64_t{0}) << " failed";
+        << " sessions, " << peer.value("sessions_failed", uint64_t{0})
+        << " failed";
     if (peer.value("in_session", false)) out << ", in session";
     const Json stream = peer.value("stream", Json::object());
     if (stream.value("open", uint64_t{0}) > 0) {

@@ -81,8 +81,8 @@ unsigned char rocksync_clone(const rocksdb_options_t* options,
                              const char* const* family_names,
                              const rocksdb_options_t* const* family_options,
                              const rocksync_clone_options_t* clone,
-                             char** unproven_because, char** errptr) {
-  if (unproven_because != nullptr) *unproven_because = nullptr;
+                             char** session_error, char** errptr) {
+  if (session_error != nullptr) *session_error = nullptr;
   Status status;
   if (options == nullptr) status = rocksync::NullArgument("options");
   if (replication == nullptr) status = rocksync::NullArgument("replication");
@@ -104,8 +104,8 @@ unsigned char rocksync_clone(const rocksdb_options_t* options,
                    descriptors, *clone, &result);
   }
   if (rocksync::SaveError(errptr, status)) return 0;
-  if (!result.proven_equal && unproven_because != nullptr) {
-    *unproven_because = rocksync::NewText(result.unproven_because);
+  if (!result.proven_equal && session_error != nullptr) {
+    *session_error = rocksync::NewText(result.session_error);
   }
   return result.proven_equal;
 }

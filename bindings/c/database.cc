@@ -178,16 +178,17 @@ uint64_t rocksync_incarnation(const rocksync_t* db) {
   return db == nullptr ? 0 : db->open->db->Identity().incarnation;
 }
 
-void rocksync_wait_for_adoption(const rocksync_t* db, uint64_t timeout_ms,
-                                char** errptr) {
-  rocksync::SaveError(errptr, db == nullptr
-                                  ? rocksync::NullArgument("db")
-                                  : db->open->db->WaitForAdoption(timeout_ms));
+void rocksync_wait_for_index_build(const rocksync_t* db, uint64_t timeout_ms,
+                                   char** errptr) {
+  rocksync::SaveError(
+      errptr, db == nullptr ? rocksync::NullArgument("db")
+                            : db->open->db->WaitForIndexBuild(timeout_ms));
 }
 
-double rocksync_adoption_percent(const rocksync_t* db) {
+double rocksync_index_build_percent(const rocksync_t* db) {
   if (db == nullptr) return 0;
-  const rocksync::AdoptionProgress progress = db->open->db->Adoption();
+  const rocksync::IndexBuildProgress progress =
+      db->open->db->GetIndexBuildProgress();
   // What is estimated may come to 100 before the end.
   return progress.done ? 100 : std::min(progress.percent, 99.9);
 }

@@ -81,7 +81,7 @@ void AddGcState(const TombstoneGcStats& stats, Lines* lines) {
   lines->Add("members", stats.members.size());
   lines->Add("tombstones", stats.tombstones);
   lines->AddId("tombstones_held_up_by", stats.held_up_by);
-  lines->Add("unproven_data", stats.unproven ? 1 : 0);
+  lines->Add("may_hold_deleted_pairs", stats.may_hold_deleted_pairs ? 1 : 0);
   lines->AddId("identity_conflict", stats.identity_conflict);
   lines->Add("tombstones_removed", stats.removed);
   lines->Add("tombstones_sweeping", stats.sweeping);
@@ -125,7 +125,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
     lines->Add("address", peer.address);
     lines->AddId("replica_id", peer.replica_id);
     lines->Add("sessions", peer.sessions);
-    lines->Add("failures", peer.failures);
+    lines->Add("sessions_failed", peer.sessions_failed);
     lines->Add("last_error", peer.last_error);
     lines->Add("last_proven_equal_ms", peer.last_proven_equal_ms);
     AddStream(peer.stream, lines);

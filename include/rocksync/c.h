@@ -195,12 +195,12 @@ char* rocksync_replicated_families(const rocksync_t* db, size_t* count,
 uint64_t rocksync_replica_id(const rocksync_t* db);
 /* Counts the openings. */
 uint64_t rocksync_incarnation(const rocksync_t* db);
-/* Waits until an existing database was adopted, or what came past the library
+/* Waits until an existing database was adopted, or what bypassed rocksync
    was checked. The error is "Result incomplete" after timeout_ms. */
-void rocksync_wait_for_adoption(const rocksync_t* db, uint64_t timeout_ms,
-                                char** errptr);
+void rocksync_wait_for_index_build(const rocksync_t* db, uint64_t timeout_ms,
+                                   char** errptr);
 /* How far that is, estimated; 100 once it is done, and less until then. */
-double rocksync_adoption_percent(const rocksync_t* db);
+double rocksync_index_build_percent(const rocksync_t* db);
 void rocksync_set_members(rocksync_t* db, uint64_t epoch,
                           const uint64_t* replica_ids, size_t count,
                           char** errptr);
@@ -402,7 +402,7 @@ void rocksync_clone_options_set_progress(
    source are named, as for rocksync_open_column_families; with 0 of them it is
    the default one, with `options`. Returns 1 if the clone is there and was
    proven equal to its source. 0 without an error: it is there, and
-   *unproven_because (may be NULL) says why it is not proven yet; the first
+   *session_error (may be NULL) says why it is not proven yet; the first
    session of its replicator goes on. */
 unsigned char rocksync_clone(const rocksdb_options_t* options,
                              const rocksync_options_t* replication,
@@ -410,7 +410,7 @@ unsigned char rocksync_clone(const rocksdb_options_t* options,
                              const char* const* family_names,
                              const rocksdb_options_t* const* family_options,
                              const rocksync_clone_options_t* clone,
-                             char** unproven_because, char** errptr);
+                             char** session_error, char** errptr);
 
 #ifdef __cplusplus
 } /* extern "C" */

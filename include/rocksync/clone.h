@@ -68,7 +68,7 @@ struct CloneResult {
   uint64_t bytes_received = 0;  // of them, by this call
   bool proven_equal = false;    // by a session with the source
   // If not: why, and what to do; the first session of a replicator goes on.
-  std::string unproven_because;
+  std::string session_error;
 };
 
 }  // namespace rocksync

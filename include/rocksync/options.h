@@ -46,7 +46,7 @@ struct ReplicatedDBOptions {
 
   // Families of which the index may discard all that it knows, at this opening:
   // those that shall not be replicated any more, and those that were dropped
-  // (or dropped and made anew under the same name) without the library. Their
+  // (or dropped and made anew under the same name) without rocksync. Their
   // data stay. If such a family is replicated later, or was made anew, its
   // pairs are adopted: any version that a peer has of a key beats them, and
   // what was deleted comes back. A name that is not needed does no harm; still,
@@ -68,13 +68,13 @@ struct ReplicatedDBOptions {
   // Until that is done, peers are refused with the percentage. False: such a
   // database is refused.
   //
-  // Adopted pairs have version 0, as nothing says how old they are. If two
-  // replicas adopt different values of a key, the greater element hash wins on
-  // both and the other value is gone; a key that was deleted in one database
-  // comes back from the other. No log names such keys. So adopt data on one
-  // replica and begin the others empty, or adopt copies of one database; or
-  // compare first, by `rocksync diff` or, before the first session, by
-  // Replicator::Verify (docs/operating.md).
+  // Adopted pairs are unversioned (version 0), as nothing says how old they
+  // are. If two replicas adopt different values of a key, the greater element
+  // hash wins on both and the other value is gone; a key that was deleted in
+  // one database comes back from the other. No log names such keys. So adopt
+  // data on one replica and begin the others empty, or adopt copies of one
+  // database; or compare first, by `rocksync diff` or, before the first
+  // session, by Replicator::Verify (docs/operating.md).
   bool adopt_existing = true;
 
   // The index of this database is lost, or a part of it that it cannot do
@@ -138,7 +138,7 @@ struct ReplicatedDBOptions {
   // offers. At most kMostKeyBytes and kMostValueBytes (rocksync/limits.h). A
   // larger pair that is there already, since it was adopted or the limit was
   // higher, stays: it does not travel, is named in the log and counted
-  // (IndexStats::oversized_pairs), and everything else goes on. It may be
+  // (IndexStats::pairs_too_large), and everything else goes on. It may be
   // deleted. A replica that has it is not proven equal to one that has not. A
   // session holds up to four times a value in memory.
   size_t max_key_bytes = kMostKeyBytes;

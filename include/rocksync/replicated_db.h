@@ -31,9 +31,11 @@ struct ReplicaIdentity {
   uint64_t incarnation = 0;  // counts the openings
 };
 
-// How far the reading of an existing database is, or the check of one that
-// somebody wrote to without the library.
-struct AdoptionProgress {
+// How far the index build is: the background work that brings the index in line
+// with the data. It adopts an existing database, re-checks one with foreign
+// writes (those that bypass rocksync), and purges entries of families that are
+// replicated no more.
+struct IndexBuildProgress {
   bool done = true;
   double percent = 100;  // estimated, 0..100; earlier openings count
   // By all such reading since this opening; 0 after the next one.
@@ -50,21 +52,21 @@ struct IndexStats {
   // after a clean close, the opening. They are in no digest: while there is one
   // here or at a peer, the two are not proven equal.
   uint64_t quarantined_now = 0;
-  uint64_t repaired_pairs = 0;  // quarantined ones that a peer's pair replaced
-  uint64_t released_pairs = 0;  // quarantined ones that matched when read again
-  uint64_t repaired_entries = 0;   // of the index, with one bit flipped
-  uint64_t removed_entries = 0;    // of the index, that were no key's
-  uint64_t held_back_pairs = 0;    // from peers, too far in the future
+  uint64_t pairs_repaired = 0;  // quarantined ones that a peer's pair replaced
+  uint64_t pairs_released = 0;  // quarantined ones that matched when read again
+  uint64_t entries_repaired = 0;   // of the index, with one bit flipped
+  uint64_t entries_removed = 0;    // of the index, that were no key's
+  uint64_t pairs_held_back = 0;    // from peers, too far in the future
   uint64_t held_back_replica = 0;  // which issued the latest of them
-  uint64_t oversized_pairs = 0;    // met, too large to send or take
+  uint64_t pairs_too_large = 0;    // met, too large to send or take
   // Digests that were not those of the entries, which happens only after damage
   // to the index. A session that meets such ones may fail; they are read anew.
   uint64_t wrong_digests = 0;
   uint64_t digest_rescans = 0;       // digest computations that read everything
   uint64_t digest_entries_read = 0;  // entries read for digests, all in all
-  // Operations, and ranges of keys in files, that came past the library while
+  // Operations, and ranges of keys in files, that bypassed rocksync while
   // the database was open and were noticed; see ReplicatedDB.
-  uint64_t foreign_changes = 0;
+  uint64_t foreign_writes = 0;
 };
 
 // A key that ReplicatedDB::Update reads and may change. `key` points to bytes
@@ -114,11 +116,11 @@ struct RestampResult {
 //    would end the process at FlushWAL if built with assertions.
 //  * Keys and values above ReplicatedDBOptions::max_key_bytes and
 //    max_value_bytes are refused.
-//  * Wide-column entities that are there already, or come past the library (see
+//  * Wide-column entities that are there already, or bypass rocksync (see
 //    below), are not replicated, and no peer is equal to a replica that has
-//    one: Adoption() does not end, its status is NotSupported and names the
-//    key, and sessions are refused until the key is written with Put or
-//    deleted. An entity of the default column alone is a plain value.
+//    one: GetIndexBuildProgress() does not end, its status is NotSupported and
+//    names the key, and sessions are refused until the key is written with Put
+//    or deleted. An entity of the default column alone is a plain value.
 //  * A DBOptions::write_buffer_manager that may stall writes: all families are
 //    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
 //    those that hold nothing, and stall for ever. With atomic_flush, a Flush of
@@ -136,20 +138,21 @@ struct RestampResult {
 //    with RocksDB, the application itself must not write to a family while it
 //    drops it.
 //
-// What reaches the database past the library (a TransactionDB that wraps this
-// one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, another program while it
-// is closed) has no index entry. It is noticed by sequence numbers that the
-// library did not issue and by files that come or go: within about a second,
-// and in any case before a session takes its snapshot, before a pair of a peer
-// is applied and before a scrub calls anything corruption. Then Adoption() says
-// "re-checking", the log and IndexStats::foreign_changes tell, and sessions are
-// refused until everything has been compared with the index, at the price of
-// reading it all; what was changed gets a version of that time, deletions a
-// tombstone, and travels. So an acknowledged change is not reverted because it
-// came past the library; but a session that has its snapshot is not disturbed,
-// and "equal" then speaks of that snapshot; two changes at once, of the same
-// key past the library and by a peer, may end either way; and a change that is
-// followed by a crash before it is noticed may stay unknown.
+// A foreign write is one that bypasses rocksync: through a TransactionDB that
+// wraps this one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, or another
+// program while the database is closed. It has no index entry. It is noticed by
+// sequence numbers that rocksync did not issue and by files that come or go:
+// within about a second, and in any case before a session takes its snapshot,
+// before a pair of a peer is applied and before a scrub calls anything
+// corruption. Then GetIndexBuildProgress() says "re-checking", the log and
+// IndexStats::foreign_writes tell, and sessions are refused until everything
+// has been compared with the index, at the price of reading it all; what was
+// changed gets a version of that time, deletions a tombstone, and travels. So
+// an acknowledged foreign write is not reverted; but a session that has its
+// snapshot is not disturbed, and "equal" then speaks of that snapshot; two
+// changes at once, of the same key by a foreign write and by a peer, may end
+// either way; and a foreign write that is followed by a crash before it is
+// noticed may stay unknown.
 //
 // Thread-safe as rocksdb::DB is. Errors are Status, nothing throws.
 class ReplicatedDB : public VersionSpecificDB {
@@ -198,7 +201,7 @@ class ReplicatedDB : public VersionSpecificDB {
   // has accepted the old ones. Not for a cluster in which a peer, by a larger
   // max_clock_ahead_ms or a wrong clock of its own, did accept them.
   // `options` and `column_families` as for Detach. A database that is refused
-  // (another cluster or secret, a copy, data written without the library) is
+  // (another cluster or secret, a copy, data written without rocksync) is
   // left as it was. Reads the index twice, and writes what it changes; after an
   // interruption call it again.
   static rocksdb::Status Restamp(
@@ -284,11 +287,11 @@ class ReplicatedDB : public VersionSpecificDB {
   // O(members).
   TombstoneGcStats GetTombstoneGcStats() const;
 
-  AdoptionProgress Adoption() const;
+  IndexBuildProgress GetIndexBuildProgress() const;
 
-  // Waits until the adoption or re-check is done. Incomplete once
+  // Waits until the index build is done. Incomplete once
   // `timeout_ms` have passed.
-  rocksdb::Status WaitForAdoption(uint64_t timeout_ms) const;
+  rocksdb::Status WaitForIndexBuild(uint64_t timeout_ms) const;
 
   IndexStats GetIndexStats() const;
 
@@ -409,7 +412,7 @@ class ReplicatedDB : public VersionSpecificDB {
   rocksdb::Status Write(const rocksdb::WriteOptions& options,
                         rocksdb::WriteBatch* batch) override;
 
-  // Replays writes past the index.
+  // Its writes would bypass rocksync.
   rocksdb::Status NewDefaultReplayer(
       const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
       std::unique_ptr<rocksdb::TraceReader>&& reader,

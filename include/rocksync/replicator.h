@@ -165,11 +165,11 @@ class Replicator {
   //               be remembered of the peer waits. The message says which
   //   TryAgain    not now, and sooner or later it goes by itself, so call it
   //               again (the interval's sessions do): one side still reads an
-  //               existing database, or what was changed past the library
-  //               (ReplicatedDB::Adoption tells how far it is); one of the two
-  //               has just taken over a newer member list from the other, by
-  //               which they meet next; a disk is full; or the session gave up
-  //               after many rounds
+  //               existing database, or what foreign writes changed
+  //               (ReplicatedDB::GetIndexBuildProgress tells how far it is);
+  //               one of the two has just taken over a newer member list from
+  //               the other, by which they meet next; a disk is full; or the
+  //               session gave up after many rounds
   //   Incomplete  all went across but pairs that one side refuses (too large,
   //               too far in the future, unreadable), or the digests are equal
   //               and quarantined pairs are left out of them

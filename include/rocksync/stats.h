@@ -75,7 +75,7 @@ struct PeerStats {
   uint64_t replica_id = 0;  // 0 until first met
   uint64_t sessions = 0;    // that began and ended, well or not
   // Failed sessions, plus attempts that ended before a session began.
-  uint64_t failures = 0;
+  uint64_t sessions_failed = 0;
   std::string last_error;  // of the latest session; empty if it was fine
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
@@ -99,7 +99,7 @@ struct ScrubStats {
                                   // pass, since reading failed
   uint64_t repaired = 0;   // quarantined pairs that a peer's pair replaced
   uint64_t released = 0;   // quarantined pairs that matched when read again
-  uint64_t resolved = 0;   // no peer had a later version: adopted
+  uint64_t resolved = 0;   // no peer had a later version: unversioned now
   std::string last_error;  // of the latest step, or what the last pass
                            // passed over; empty if all was fine
 };
@@ -141,7 +141,7 @@ struct TombstoneGcStats {
   // data, export what it alone holds (`rocksync rescue`), and start that member
   // empty. A new, empty replica is no remedy while that member is there, since
   // it takes the same pairs again.
-  bool unproven = false;
+  bool may_hold_deleted_pairs = false;
   std::vector<MemberStats> members;  // by replica id
 };
 

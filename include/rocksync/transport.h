@@ -23,7 +23,7 @@ inline constexpr size_t kMaxFrameBytes = size_t{16} << 20;
 
 // A new connection receives no larger frame than this, until SetFrameLimit is
 // called: a certificate alone gives no right to more.
-inline constexpr size_t kMaxUnprovenFrameBytes = size_t{2} << 10;
+inline constexpr size_t kMaxUnauthenticatedFrameBytes = size_t{2} << 10;
 
 // The limit that replicators set for what is said outside of sessions, once the
 // peer has proven the cluster's secret.
@@ -50,8 +50,8 @@ class Connection {
                                   std::chrono::milliseconds timeout) = 0;
 
   // The largest frame that is received from now on, at most kMaxFrameBytes; on
-  // a new connection kMaxUnprovenFrameBytes. Not while a Receive is under way.
-  // No limit for what is sent.
+  // a new connection kMaxUnauthenticatedFrameBytes. Not while a Receive is
+  // under way. No limit for what is sent.
   virtual void SetFrameLimit(size_t bytes) = 0;
 
   // The replica id that the transport authenticated, or 0 if it does not

@@ -42,7 +42,7 @@ struct KeyDifference {
     kMissingThere,  // the other way round
     kVersion,       // both hold it, one of them a later version
     kContent,       // both hold it at one version, with different content: one
-                    // of the two is damaged, or both were adopted
+                    // of the two is damaged, or both are unversioned
   };
   Kind kind = Kind::kVersion;
   std::string family;

@@ -285,16 +285,16 @@ class Database(collections.abc.MutableMapping):
         self._open()
         return library.rocksync_replica_id(self._db)
 
-    def wait_for_adoption(self, timeout=60.0):
+    def wait_for_index_build(self, timeout=60.0):
         """Waits until a database that was plain has been read."""
         self._open()
-        call("rocksync_wait_for_adoption", self._db, int(timeout * 1000))
+        call("rocksync_wait_for_index_build", self._db, int(timeout * 1000))
 
     @property
-    def adoption_percent(self):
+    def index_build_percent(self):
         """How far that reading is; 100.0 once it is done."""
         self._open()
-        return library.rocksync_adoption_percent(self._db)
+        return library.rocksync_index_build_percent(self._db)
 
     def set_members(self, epoch, replica_ids):
         self._open()

@@ -85,9 +85,9 @@ _FUNCTIONS = {
     "rocksync_update": (None, [_P, _P, _Z, _P, ctypes.POINTER(_S), ctypes.POINTER(_Z), _P, CHANGE], True),
     "rocksync_values_get": (_P, [_P, _Z, ctypes.POINTER(_Z)], False),
     "rocksync_values_set": (None, [_P, _Z, _S, _Z], False),
-    "rocksync_adoption_percent": (ctypes.c_double, [_P], False),
+    "rocksync_index_build_percent": (ctypes.c_double, [_P], False),
     "rocksync_replica_id": (_U, [_P], False),
-    "rocksync_wait_for_adoption": (None, [_P, _U], True),
+    "rocksync_wait_for_index_build": (None, [_P, _U], True),
     "rocksync_set_members": (None, [_P, _U, ctypes.POINTER(_U), _Z], True),
     "rocksync_make_trial_certificate": (
         None,

@@ -40,7 +40,7 @@ JsonObject StatusReport(const Replica& replica,
   stats.scrub = replica.scrub_stats();
   stats.gc = replica.db->GetTombstoneGcStats();
   const IndexStats index = replica.db->GetIndexStats();
-  const AdoptionProgress adoption = replica.db->Adoption();
+  const IndexBuildProgress build = replica.db->GetIndexBuildProgress();
   std::vector<std::string> families;
   const std::vector<std::string> there = replica.db->ReplicatedFamilies();
   for (const std::string& family : there) {
@@ -63,14 +63,14 @@ JsonObject StatusReport(const Replica& replica,
       .Add("held_back_replica", HexId(index.held_back_replica))
       .Add("pairs_quarantined", index.pairs_quarantined)
       .Add("quarantined_now", index.quarantined_now)
-      .Add("repaired_entries", index.repaired_entries)
-      .Add("removed_entries", index.removed_entries);
+      .Add("entries_repaired", index.entries_repaired)
+      .Add("entries_removed", index.entries_removed);
   JsonObject reading;
-  reading.Add("done", adoption.done)
-      .Add("activity", adoption.activity)
-      .Add("percent", static_cast<uint64_t>(adoption.percent))
-      .Add("pairs_read", adoption.pairs_read)
-      .Add("error", adoption.status.ok() ? "" : adoption.status.ToString());
+  reading.Add("done", build.done)
+      .Add("activity", build.activity)
+      .Add("percent", static_cast<uint64_t>(build.percent))
+      .Add("pairs_read", build.pairs_read)
+      .Add("error", build.status.ok() ? "" : build.status.ToString());
   std::vector<JsonObject> clones;
   for (const ServedClone& clone : served) clones.push_back(ToJson(clone));
   json.Add("index", reading).Add("clones", clones);

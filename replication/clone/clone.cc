@@ -177,7 +177,7 @@ Status BecomeReplica(const rocksdb::DBOptions& options,
   Tell(clone, progress);
   s = Proof(db.get(), clone).Run();
   result->proven_equal = s.ok();
-  if (!s.ok()) result->unproven_because = s.ToString();
+  if (!s.ok()) result->session_error = s.ToString();
   for (ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }

@@ -275,12 +275,12 @@ Status CloneSource::MayClone(const CloneAsk& ask) const {
   if (StoreAccess::PeersOf(replica_->db)->Recall(ask.replica_id).has_value()) {
     return not_new("known to the source already");
   }
-  const AdoptionProgress adoption = replica_->db->Adoption();
-  if (adoption.done) return Status::OK();
+  const IndexBuildProgress build = replica_->db->GetIndexBuildProgress();
+  if (build.done) return Status::OK();
   return Status::Busy(
-      "the source is still " + adoption.activity + ": " +
-          std::to_string(static_cast<int>(adoption.percent)) + " % done",
-      adoption.status.ok() ? "try again later" : adoption.status.ToString());
+      "the source is still " + build.activity + ": " +
+          std::to_string(static_cast<int>(build.percent)) + " % done",
+      build.status.ok() ? "try again later" : build.status.ToString());
 }
 
 Status CloneSource::Begin(Connection* connection, const Admission& admission,

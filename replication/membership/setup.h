@@ -125,7 +125,7 @@ class Setup {
 
   const SetupFacts& peer() const { return peer_; }
   // kAlike: sessions may begin. kLearn or kTeach: one side has the newer member
-  // list; it adopts nothing by itself, and the two should meet again.
+  // list; it installs nothing by itself, and the two should meet again.
   Meeting meeting() const { return meeting_; }
   // For the sessions of this connection; count session_number up from 0.
   SessionSeed seed() const;

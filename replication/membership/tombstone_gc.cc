@@ -191,7 +191,7 @@ void GcState::SetStableTime(const StableTime& to) {
 // Marks that only grow. `purged` does not where it says how old the data are:
 // such a replica is let in by those alone that know of no greater one.
 void GcState::MergeMarks(const GcState& peer) {
-  if (!unproven) Raise(&purged, peer.purged);
+  if (!may_hold_deleted_pairs) Raise(&purged, peer.purged);
   reached = LaterMark(reached, peer.reached);
 }
 
@@ -217,17 +217,18 @@ Terms GcState::AgreeOnTerms(const GcState& said, const GcState& peer,
   *identity_conflict = 0;
   const StableTime agreed = Agree(said.stable(), peer.stable(), said.epoch);
   // It lacks what would overrule the peer's old pairs, and hands them on.
-  const bool takes_old_pairs = said.bootstrapping && peer.unproven;
+  const bool takes_old_pairs =
+      said.bootstrapping && peer.may_hold_deleted_pairs;
   const Terms terms = {said.epoch, agreed.time,
                        std::max(said.purged, peer.purged),
-                       said.unproven || takes_old_pairs};
+                       said.may_hold_deleted_pairs || takes_old_pairs};
   if (said.epoch == 0 || !HasListOf(said)) return terms;
   const bool moved_meanwhile = stable() != said.stable();
   *identity_conflict = MergeAcknowledged(peer, my_id);
   MergeMarks(peer);
   if (takes_old_pairs && bootstrapping) {
     bootstrapping = false;
-    unproven = true;
+    may_hold_deleted_pairs = true;
   }
   SetStableTime(moved_meanwhile ? Agree(stable(), agreed, epoch) : agreed);
   return terms;
@@ -271,8 +272,8 @@ bool GcState::RecordProof(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   // A replica that holds what every member held, each by way of proofs, is in
   // reach of all of them, even if they all came with data of their own: else
   // the first stable time that they reach together would shut them out.
-  if ((!peer.unproven && !peer.bootstrapping) || least > 0) {
-    unproven = bootstrapping = false;
+  if ((!peer.may_hold_deleted_pairs && !peer.bootstrapping) || least > 0) {
+    may_hold_deleted_pairs = bootstrapping = false;
   }
   ShortenIncarnations();
   return acknowledges_more;

@@ -38,7 +38,7 @@ inline constexpr uint64_t kMaxEpochLeap = uint64_t{1} << 32;
 
 // A member of the list, and what is known of it. All but the first two begins
 // at nothing in each list: what a member that has left handed on late is
-// covered only by readings taken after its receiver adopted the newer list.
+// covered only by readings taken after its receiver installed the newer list.
 struct Member {
   uint64_t replica_id = 0;
   uint64_t since = 0;  // the epoch from which on it was listed without a gap
@@ -76,13 +76,14 @@ struct Terms {
   uint64_t epoch = 0;
   uint64_t stable_time = 0;
   uint64_t purged = 0;
-  bool unproven = false;  // this replica
+  bool may_hold_deleted_pairs = false;  // this replica
 
   // Whether what was agreed upon holds for a replica with these terms now. One
-  // that was unproven, and is not any more, may go on.
+  // that might hold deleted pairs, and does not any more, may go on.
   bool StillHold(const Terms& now) const {
     return epoch == now.epoch && stable_time == now.stable_time &&
-           purged == now.purged && (unproven || !now.unproven);
+           purged == now.purged &&
+           (may_hold_deleted_pairs || !now.may_hold_deleted_pairs);
   }
   friend bool operator==(const Terms&, const Terms&) = default;
 };
@@ -90,7 +91,7 @@ struct Terms {
 // Whether two replicas may talk, by their member lists.
 enum class Meeting : uint8_t {
   kAlike,       // one list: sessions may begin
-  kLearn,       // the peer's is newer and has a place for this replica: adopt
+  kLearn,       // the peer's is newer and has a place for this replica: install
                 // it, and meet again
   kTeach,       // the other way round
   kNotMember,   // one of the two is not in the newer list
@@ -142,9 +143,9 @@ struct GcState {
   uint64_t stable_time = 0;
   uint64_t stable_epoch = 0;  // in which it was reached
   // The largest stable time that anybody is known to have had: tombstones up to
-  // it may be gone from somebody's index. Of a replica that is unproven: its
-  // data hold nothing that those have deleted. A copy keeps what it had when it
-  // was made.
+  // it may be gone from somebody's index. Of a replica that may hold deleted
+  // pairs: its data hold nothing that those have deleted. A copy keeps what it
+  // had when it was made.
   uint64_t purged = 0;
   // The stable time of the latest epoch in which a member is known to have
   // reached one, the largest of that epoch: the members of that time
@@ -158,7 +159,7 @@ struct GcState {
   // while it was bootstrapping, and has not been proven equal to a member that
   // is neither, nor to all: it may hold pairs that others deleted and
   // collected.
-  bool unproven = false;
+  bool may_hold_deleted_pairs = false;
   // Came into the list empty, and has not been proven equal to such a member:
   // it may lack tombstones that all members before it hold.
   bool bootstrapping = false;
@@ -173,7 +174,9 @@ struct GcState {
   // One epoch, the same members since the same epochs.
   bool HasListOf(const GcState& other) const;
   StableTime stable() const { return {stable_time, stable_epoch}; }
-  Terms terms() const { return {epoch, stable_time, purged, unproven}; }
+  Terms terms() const {
+    return {epoch, stable_time, purged, may_hold_deleted_pairs};
+  }
 
   // Whether this replica may talk to a peer that says `peer`. Both sides come
   // to the same verdict, kLearn and kTeach exchanged, unless one of them knows
@@ -213,7 +216,7 @@ struct GcState {
   //
   // A replica that has taken over a list, by either of these, must give no
   // reading from now on that is not greater than its own before it and, by
-  // AdoptList, than the peer's: so all stable times of the list are greater
+  // InstallList, than the peer's: so all stable times of the list are greater
   // than those of earlier ones. Nor may a replica that is new issue a version
   // up to there, since tombstones may be collected without it.
 
@@ -227,7 +230,8 @@ struct GcState {
   // After kLearn: takes over the peer's list. `has_data`: this replica holds
   // anything at all. kOutOfReach: it is new in the list, and its data may have
   // been deleted and collected; nothing changes. Else kAlike.
-  MeetingVerdict AdoptList(const GcState& peer, uint64_t my_id, bool has_data);
+  MeetingVerdict InstallList(const GcState& peer, uint64_t my_id,
+                             bool has_data);
 
   // --- Knowledge ---
 
@@ -270,11 +274,11 @@ struct GcState {
 
   // --- Bytes ---
   //
-  // flags (1): bit 0 unproven, bit 1 with incarnations, bit 2 bootstrapping
-  // | epoch | stable time (8) | stable time epoch | purged (8) | reached (8)
-  // | its epoch | max acknowledged (8) | members
-  // | members x (replica id (8) | since | summary (8) | acknowledged (8))
-  // | with incarnations: members x (counter, and unless it is 0: random (8)
+  // flags (1): bit 0 may hold deleted pairs, bit 1 with incarnations, bit 2
+  // bootstrapping | epoch | stable time (8) | stable time epoch | purged (8) |
+  // reached (8) | its epoch | max acknowledged (8) | members | members x
+  // (replica id (8) | since | summary (8) | acknowledged (8)) | with
+  // incarnations: members x (counter, and unless it is 0: random (8)
   //   | first clock (8) | clock (8) | past since | past incarnations
   //   | past incarnations x (counter | random (8) | next clock (8)))
   // Integers are varints, fixed ones in parentheses. Decoding consumes all of

@@ -7,7 +7,7 @@
 namespace rocksync {
 namespace {
 
-constexpr uint8_t kUnproven = 0x01;
+constexpr uint8_t kMayHoldDeletedPairs = 0x01;
 constexpr uint8_t kWithIncarnations = 0x02;
 constexpr uint8_t kBootstrapping = 0x04;
 
@@ -51,7 +51,8 @@ bool IsConsistent(const GcState& gc) {
   return gc.members.empty() == (gc.epoch == 0) &&
          (gc.epoch == 0 ||
           std::max(gc.stable_epoch, gc.reached.epoch) <= gc.epoch) &&
-         gc.purged >= gc.stable_time && !(gc.unproven && gc.bootstrapping) &&
+         gc.purged >= gc.stable_time &&
+         !(gc.may_hold_deleted_pairs && gc.bootstrapping) &&
          StrictlyAscending(gc.members);
 }
 
@@ -59,10 +60,10 @@ bool IsConsistent(const GcState& gc) {
 
 void GcState::EncodeTo(std::string* out) const {
   const bool with_incarnations = AnyIncarnationKnown(members);
-  PutFixed8(out,
-            static_cast<uint8_t>((unproven ? kUnproven : 0) |
-                                 (with_incarnations ? kWithIncarnations : 0) |
-                                 (bootstrapping ? kBootstrapping : 0)));
+  PutFixed8(out, static_cast<uint8_t>(
+                     (may_hold_deleted_pairs ? kMayHoldDeletedPairs : 0) |
+                     (with_incarnations ? kWithIncarnations : 0) |
+                     (bootstrapping ? kBootstrapping : 0)));
   PutVarint64(out, epoch);
   PutFixed64(out, stable_time);
   PutVarint64(out, stable_epoch);
@@ -88,7 +89,8 @@ bool GcState::DecodeFrom(std::string_view bytes) {
   uint8_t flags = 0;
   uint64_t count = 0;
   if (!GetFixed8(&bytes, &flags) ||
-      (flags & ~(kUnproven | kWithIncarnations | kBootstrapping)) != 0 ||
+      (flags & ~(kMayHoldDeletedPairs | kWithIncarnations | kBootstrapping)) !=
+          0 ||
       !GetVarint64(&bytes, &epoch) || !GetFixed64(&bytes, &stable_time) ||
       !GetVarint64(&bytes, &stable_epoch) || !GetFixed64(&bytes, &purged) ||
       !GetFixed64(&bytes, &reached.time) ||
@@ -97,7 +99,7 @@ bool GcState::DecodeFrom(std::string_view bytes) {
       !GetVarint64(&bytes, kMaxMembers, &count)) {
     return false;
   }
-  unproven = (flags & kUnproven) != 0;
+  may_hold_deleted_pairs = (flags & kMayHoldDeletedPairs) != 0;
   bootstrapping = (flags & kBootstrapping) != 0;
   for (uint64_t i = 0; i < count; ++i) {
     Member member;

@@ -31,13 +31,14 @@ MeetingVerdict AcknowledgedMore(uint64_t id) {
 
 MeetingVerdict BehindWithData(uint64_t id) {
   return {Meeting::kOutOfReach,
-          absl::StrCat("replica ", HexOf(id),
-                       " may hold pairs that other members have deleted: it"
-                       " joined with data, or took pairs of a member that"
-                       " did. Export what the one that joined with data alone"
-                       " holds (`rocksync rescue`) and replace it by an empty"
-                       " replica or a recent copy of a member;"
-                       " TombstoneGcStats::unproven names such members")};
+          absl::StrCat(
+              "replica ", HexOf(id),
+              " may hold pairs that other members have deleted: it"
+              " joined with data, or took pairs of a member that"
+              " did. Export what the one that joined with data alone"
+              " holds (`rocksync rescue`) and replace it by an empty"
+              " replica or a recent copy of a member;"
+              " TombstoneGcStats::may_hold_deleted_pairs names such members")};
 }
 
 // What a member, listed since this epoch, has acknowledged as far as a witness
@@ -75,8 +76,8 @@ std::optional<uint64_t> RolledBack(const GcState& newer, const GcState& mine,
 // behind.
 std::optional<uint64_t> OutOfReach(const GcState& a, uint64_t a_id,
                                    const GcState& b, uint64_t b_id) {
-  if (a.unproven && a.purged < b.purged) return a_id;
-  if (b.unproven && b.purged < a.purged) return b_id;
+  if (a.may_hold_deleted_pairs && a.purged < b.purged) return a_id;
+  if (b.may_hold_deleted_pairs && b.purged < a.purged) return b_id;
   return std::nullopt;
 }
 
@@ -183,15 +184,15 @@ MeetingVerdict GcState::JudgeMeeting(uint64_t my_id, const GcState& peer,
   return {learn ? Meeting::kLearn : Meeting::kTeach, ""};
 }
 
-MeetingVerdict GcState::AdoptList(const GcState& peer, uint64_t my_id,
-                                  bool has_data) {
+MeetingVerdict GcState::InstallList(const GcState& peer, uint64_t my_id,
+                                    bool has_data) {
   if (epoch > 0) {
     // It had its part in what was reached in the epoch that it leaves.
     SetStableTime(Agree(stable(), peer.stable(), epoch));
   } else if (has_data && purged < peer.purged) {
     return BehindWithData(my_id);
   } else {
-    unproven = has_data;
+    may_hold_deleted_pairs = has_data;
     bootstrapping = !has_data;
     EnterListOf(peer.epoch);
     // Of another cluster, then, or the peer would know.

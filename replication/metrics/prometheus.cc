@@ -38,7 +38,7 @@ struct Row {
 struct Peer {
   std::string name;  // the label
   uint64_t sessions = 0;
-  uint64_t failures = 0;
+  uint64_t sessions_failed = 0;
   uint64_t proven_ms = 0;
   uint64_t equal_as_of_ms = 0;
   uint64_t quarantined_there = 0;
@@ -57,7 +57,7 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
     Peer& peer = peers[name];
     peer.name = name;
     peer.sessions += from.sessions;
-    peer.failures += from.failures;
+    peer.sessions_failed += from.sessions_failed;
     peer.proven_ms = std::max(peer.proven_ms, from.last_proven_equal_ms);
     peer.equal_as_of_ms = std::max(peer.equal_as_of_ms, from.equal_as_of_ms);
     peer.quarantined_there =
@@ -87,7 +87,7 @@ const Row<ReplicationStats> kOfReplica[] = {
     {"rocksync_sessions_total", kCounter,
      "Sessions that began and ended, well or not.",
      [](const ReplicationStats& s) { return std::to_string(s.sessions); }},
-    {"rocksync_session_failures_total", kCounter,
+    {"rocksync_sessions_failed_total", kCounter,
      "Failed sessions, and attempts that ended before a session began.",
      [](const ReplicationStats& s) {
        return std::to_string(s.sessions_failed);
@@ -212,18 +212,20 @@ const Row<ReplicationStats> kOfReplica[] = {
      [](const ReplicationStats& s) {
        return std::to_string(s.gc.identity_conflict != 0);
      }},
-    {"rocksync_unproven_data", kGauge,
+    {"rocksync_may_hold_deleted_pairs", kGauge,
      "1 if data from before it was a member are not proven yet.",
-     [](const ReplicationStats& s) { return std::to_string(s.gc.unproven); }},
+     [](const ReplicationStats& s) {
+       return std::to_string(s.gc.may_hold_deleted_pairs);
+     }},
 };
 
 const Row<Peer> kOfPeer[] = {
     {"rocksync_peer_sessions_total", kCounter,
      "Sessions with the peer that began and ended.",
      [](const Peer& p) { return std::to_string(p.sessions); }},
-    {"rocksync_peer_session_failures_total", kCounter,
+    {"rocksync_peer_sessions_failed_total", kCounter,
      "Failed sessions with the peer, and attempts.",
-     [](const Peer& p) { return std::to_string(p.failures); }},
+     [](const Peer& p) { return std::to_string(p.sessions_failed); }},
     {"rocksync_peer_last_proven_equal_timestamp_seconds", kGauge,
      "When a session last proved the two equal; 0: never.",
      [](const Peer& p) { return Seconds(p.proven_ms); }},

@@ -49,7 +49,7 @@ JsonObject ToJson(const PeerStats& peer) {
   json.Add("address", peer.address)
       .Add("replica_id", HexId(peer.replica_id))
       .Add("sessions", peer.sessions)
-      .Add("failures", peer.failures)
+      .Add("sessions_failed", peer.sessions_failed)
       .Add("last_proven_equal_ms", peer.last_proven_equal_ms)
       .Add("equal_as_of_ms", peer.equal_as_of_ms)
       .Add("digests_equal_as_of_ms", peer.digests_equal_as_of_ms)
@@ -93,7 +93,7 @@ JsonObject ToJson(const TombstoneGcStats& stats) {
       .Add("sweeping", stats.sweeping)
       .Add("member_list", members);
   if (stats.held_up_by != 0) json.Add("held_up_by", HexId(stats.held_up_by));
-  if (stats.unproven) json.Add("unproven", true);
+  if (stats.may_hold_deleted_pairs) json.Add("may_hold_deleted_pairs", true);
   if (stats.identity_conflict != 0)
     json.Add("identity_conflict", HexId(stats.identity_conflict));
   return json;
@@ -113,7 +113,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("pairs_received", stats.pairs_received)
       .Add("pairs_applied", stats.pairs_applied)
       .Add("pairs_superseded", stats.pairs_superseded)
-      .Add("held_back_pairs", stats.pairs_held_back)
+      .Add("pairs_held_back", stats.pairs_held_back)
       .Add("bytes_filters", stats.bytes_filters)
       .Add("bytes_offers", stats.bytes_offers)
       .Add("bytes_keys", stats.bytes_keys)

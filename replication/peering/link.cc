@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "replication/peering/admission.h"
-#include "replication/peering/handshake.h"
 #include "replication/peering/log.h"
+#include "replication/peering/perform_setup.h"
 #include "replication/peering/session_runner.h"
 #include "replication/peering/verification.h"
 #include "replication/session/messages.h"
@@ -132,9 +132,8 @@ rocksdb::Status Link::SetUp(std::string first) {
     s = AuthHelloAt(TermsOf(*replica_), connection_.get(), &admission);
     if (!s.ok()) return s;
   }
-  Handshake met;
-  s = PerformHandshake(replica_, role_, connection_.get(), std::move(first),
-                       &met);
+  SetupResult met;
+  s = PerformSetup(replica_, role_, connection_.get(), std::move(first), &met);
   // The dialer's failures are counted by who dials. TryAgain: the two meet
   // again at once.
   if (!s.ok() && !s.IsTryAgain() && role_ == Role::kResponder) {

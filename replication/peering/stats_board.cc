@@ -100,7 +100,7 @@ void SessionLine::Finish(const SessionReport& report,
       peer->equal_as_of_ms = began_ms_;
     }
     if (!status.ok()) {
-      ++peer->failures;
+      ++peer->sessions_failed;
       ++board_->totals_.sessions_failed;
     }
     board_->Count(report, counted_);
@@ -237,7 +237,7 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   PeerStats* peer = &entry->stats;
   peer->replica_id = replica_id;
   peer->sessions += known.sessions;
-  peer->failures += known.failures;
+  peer->sessions_failed += known.sessions_failed;
   Join(known.stream, &peer->stream);
   peer->digests_equal_as_of_ms =
       std::max(peer->digests_equal_as_of_ms, known.digests_equal_as_of_ms);
@@ -292,7 +292,7 @@ bool StatsBoard::Failed(const std::string& address,
   {
     const std::lock_guard lock(mutex_);
     PeerStats* peer = &Find(address, 0)->stats;
-    ++peer->failures;
+    ++peer->sessions_failed;
     ++totals_.sessions_failed;
     news = std::exchange(peer->last_error, progress.error) != progress.error;
   }
@@ -305,7 +305,7 @@ void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
   if (replica_id == 0) return;  // whose it was is not known
   const std::lock_guard lock(mutex_);
   PeerStats* const stats = &FindIncoming(peer, replica_id)->stats;
-  ++stats->failures;
+  ++stats->sessions_failed;
   stats->last_error = status.ToString();
   ++totals_.sessions_failed;
 }

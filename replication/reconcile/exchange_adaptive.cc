@@ -12,8 +12,8 @@
 namespace rocksync {
 namespace {
 
-// Of the elements that are expected to differ, the opener has so many more and
-// plans all the same.
+// Of the elements that are expected to differ, the initiator has so many more
+// and plans all the same.
 constexpr double kFewMoreOfExpected = 0.25;
 
 // One side of an exchange whose roles may change hands once.
@@ -54,7 +54,7 @@ class AdaptiveExchange final : public Exchange {
       own_bytes_ -= payload.size();
       if (follows != Follows::kProbe) Join(follows);
     }
-    if (joins_) {  // the opener has nothing to say but its header
+    if (joins_) {  // the initiator has nothing to say but its header
       joins_ = false;
       if (payload.empty()) return absl::OkStatus();
       return absl::InvalidArgumentError("bytes after an exchange header");
@@ -89,7 +89,7 @@ class AdaptiveExchange final : public Exchange {
   }
 
  private:
-  // The bytes before the first message of the opener.
+  // The bytes before the first message of the initiator.
   void Open() {
     Follows follows = Follows::kProbe;
     const double mine = static_cast<double>(context_.mine.size());

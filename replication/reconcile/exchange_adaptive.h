@@ -18,7 +18,7 @@ namespace rocksync {
 //   kExtend | kSketch             -> kAnswer | kPartial
 //   kFilter kSlice*               -> kFilter kSlice* | kFound
 //   kAskFilter                    -> kFilter kSlice*
-// The opener plans, with two exceptions. If it holds more elements, so much
+// The initiator plans, with two exceptions. If it holds more elements, so much
 // that no small sketch will do, it opens as the answerer (its surplus need not
 // be named then) with its estimate, or with nothing if it has many times
 // more. And if round trips matter, the estimate travels with the probe, and

@@ -20,9 +20,9 @@ class ExchangeAnswerer final : public ExchangeSide {
   explicit ExchangeAnswerer(const ExchangeContext& context);
 
   // The first payload without its header: the power sums of the probe, and
-  // behind them the opener's estimate if round trips matter.
+  // behind them the initiator's estimate if round trips matter.
   absl::Status TakeProbe(std::string_view payload, std::string_view* parities);
-  // The probe did not decode, and the opener's estimate is here: this side
+  // The probe did not decode, and the initiator's estimate is here: this side
   // should plan.
   bool gave_up_probe() const { return gave_up_probe_; }
 

@@ -16,9 +16,9 @@ namespace rocksync {
 //   0x00  adaptive, prefer bytes
 //   0x10  adaptive, prefer round trips
 //   0x01  Bloom; the false positive rate follows (8, IEEE 754 big-endian)
-// and what follows, added to an adaptive mode: 0x20 a message of the opener as
-// the planner, 0x40 one of the opener as the answerer, neither: the power sums
-// of the first sketch.
+// and what follows, added to an adaptive mode: 0x20 a message of the initiator
+// as the planner, 0x40 one of the initiator as the answerer, neither: the power
+// sums of the first sketch.
 enum class Follows : uint8_t { kProbe = 0, kPlanner = 0x20, kAnswerer = 0x40 };
 void PutExchangeHeader(std::string* out, const ExchangeOptions& options,
                        Follows follows = Follows::kProbe);

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kBetweenRefusals{1'000};
 // A peer that has proven the secret says at once what it wants.
 constexpr std::chrono::milliseconds kFirstFrame{10'000};
 // Connections that have not proven the secret.
-constexpr size_t kMaxUnproven = 16;
+constexpr size_t kMaxUnauthenticated = 16;
 // Threads that are about to end. More of them, and the machine cannot keep up.
 constexpr size_t kMostLeaving = 128;
 
@@ -51,11 +51,11 @@ size_t Acceptor::Count(Visit::State state) const {
                     [state](const Visit& v) { return v.state == state; }));
 }
 
-void Acceptor::DropUnproven() {
-  while (Count(Visit::State::kUnproven) >= kMaxUnproven) {
+void Acceptor::DropUnauthenticated() {
+  while (Count(Visit::State::kAuthenticating) >= kMaxUnauthenticated) {
     std::map<uint64_t, std::vector<Visit*>> by_peer;
     for (Visit& visit : visits_) {
-      if (visit.state == Visit::State::kUnproven) {
+      if (visit.state == Visit::State::kAuthenticating) {
         by_peer[visit.peer_id].push_back(&visit);
       }
     }
@@ -73,11 +73,11 @@ void Acceptor::Receive(std::unique_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
   ForgetThoseOver();
   if (replica_->stopping ||
-      Count(Visit::State::kProven) >= replica_->options.max_accepted ||
+      Count(Visit::State::kAuthenticated) >= replica_->options.max_accepted ||
       Count(Visit::State::kLeaving) >= kMostLeaving) {
     return;
   }
-  DropUnproven();
+  DropUnauthenticated();
   Visit& visit = visits_.emplace_back();
   visit.connection = connection.get();
   visit.peer_id = connection->peer_replica_id();
@@ -97,9 +97,9 @@ bool Acceptor::Conclude(bool proven, Visit* visit) {
   const std::lock_guard lock(mutex_);
   visit->connection = nullptr;
   const bool stays =
-      proven && visit->state == Visit::State::kUnproven &&
-      Count(Visit::State::kProven) < replica_->options.max_accepted;
-  visit->state = stays ? Visit::State::kProven : Visit::State::kLeaving;
+      proven && visit->state == Visit::State::kAuthenticating &&
+      Count(Visit::State::kAuthenticated) < replica_->options.max_accepted;
+  visit->state = stays ? Visit::State::kAuthenticated : Visit::State::kLeaving;
   return stays;
 }
 

@@ -56,9 +56,9 @@ class Acceptor {
     std::thread thread;
     std::atomic<bool> over{false};
     // Under the lock:
-    enum class State { kUnproven, kProven, kLeaving };
-    State state = State::kUnproven;
-    Connection* connection = nullptr;  // while unproven
+    enum class State { kAuthenticating, kAuthenticated, kLeaving };
+    State state = State::kAuthenticating;
+    Connection* connection = nullptr;  // while authenticating
     uint64_t peer_id = 0;              // by its certificate
   };
 
@@ -67,7 +67,7 @@ class Acceptor {
   size_t Count(Visit::State state) const;
   // Makes room for one more that has not proven the secret: of the certificate
   // that has most of them, the oldest has to go.
-  void DropUnproven();
+  void DropUnauthenticated();
 
   // The incoming peer of `visit` has proven the secret, or has to leave. False:
   // it has to leave.

@@ -124,7 +124,7 @@ ScheduleOptions ToScheduleOptions(const ReplicatorOptions& options) {
 SessionOutcome ToOutcome(const SessionResult& result) {
   if (result.busy) return SessionOutcome::kBusy;
   if (!result.status.ok()) {
-    return result.status.IsIncomplete() ? SessionOutcome::kUnproven
+    return result.status.IsIncomplete() ? SessionOutcome::kNotProven
                                         : SessionOutcome::kFailed;
   }
   return result.expired ? SessionOutcome::kExpired : SessionOutcome::kProven;

@@ -89,11 +89,11 @@ void Scrubber::Run() {
       }
     }
     // Whoever reads an existing database looks at everything anyway.
-    const AdoptionProgress adoption = replica_->db->Adoption();
-    if (!adoption.done) {
-      if (!adoption.status.ok()) Fail(adoption.status);
-      (void)replica_->db->WaitForAdoption(static_cast<uint64_t>(kPoll.count()) /
-                                          10);
+    const IndexBuildProgress build = replica_->db->GetIndexBuildProgress();
+    if (!build.done) {
+      if (!build.status.ok()) Fail(build.status);
+      (void)replica_->db->WaitForIndexBuild(
+          static_cast<uint64_t>(kPoll.count()) / 10);
       continue;
     }
     ResolveQuarantined();
@@ -194,8 +194,8 @@ ScrubStats Scrubber::stats() const {
   stats.last_finished_ms = progress.last_finished_ms;
   stats.corruption_found = progress.corruption_found;
   stats.unreadable = progress.unreadable;
-  stats.repaired = index.repaired_pairs;
-  stats.released = index.released_pairs;
+  stats.repaired = index.pairs_repaired;
+  stats.released = index.pairs_released;
   stats.resolved = resolved_;
   const std::lock_guard lock(mutex_);
   if (!last_error_.ok()) {

@@ -39,7 +39,7 @@ class Scrubber {
 
   // Waits for the end of a pass that is under way or begins now. Incomplete:
   // some of it does not read. Aborted: stopped. Else RocksDB's error, which
-  // keeps the pass, or the adoption before it, from going on; both are tried
+  // keeps the pass, or the index build before it, from going on; both are tried
   // again all the same.
   rocksdb::Status ScrubNow();
 

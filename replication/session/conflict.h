@@ -24,7 +24,7 @@ struct Contender {
 //   2. Of equal versions a tombstone wins. (A version is issued once, so this
 //      decides only after damage; it keeps the order total.)
 //   3. Of two live pairs of one version the greater element hash wins. This
-//      decides between adopted pairs, which all have version 0. It is a
+//      decides between unversioned pairs, which all have version 0. It is a
 //      cryptographic one, down to the values: pairs that differ are not equal.
 // Equal contenders do not beat each other.
 constexpr bool Beats(const Contender& a, const Contender& b) {

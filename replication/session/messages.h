@@ -36,7 +36,7 @@ enum class MessageType : uint8_t {
   kChunk = 12,    // the beginning of a large value
   kPairs = 13,    // whole pairs, unasked
   kAbandon = 14,  // we differ, but only by what one of us refuses
-  kEnd = 15,      // the session is over, unproven
+  kEnd = 15,      // the session is over, without a proof
   kSetup = 16,    // these three: see setup.h
   kConfirm = 17,
   kRefusal = 18,

@@ -9,7 +9,7 @@
 //             followed, at the first appearance, by the id (8)
 // Integers are varints, fixed ones in parentheses. The value follows if the
 // kind is kWithValue; the value hash if it is kOnRequest and the version is 0
-// (adopted pairs are ordered by it).
+// (unversioned pairs are ordered by it).
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_PAIR_CODING_H_
 #define ROCKSYNC_REPLICATION_SESSION_PAIR_CODING_H_

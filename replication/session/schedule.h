@@ -22,10 +22,10 @@ struct ScheduleOptions {
 };
 
 enum class SessionOutcome : uint8_t {
-  kProven,    // equal
-  kUnproven,  // went well, but did not prove it: once more at the interval
-  kExpired,   // there is more to do: at once
-  kBusy,      // the peer, or this replica, was in another session
+  kProven,     // equal
+  kNotProven,  // went well, but did not prove it: once more at the interval
+  kExpired,    // there is more to do: at once
+  kBusy,       // the peer, or this replica, was in another session
   kFailed,
 };
 

@@ -40,8 +40,8 @@ struct SessionOptions {
   // No message holds a key above kMaxKeyBytes, so that pair is never sent.
   size_t max_key_bytes = size_t{8} << 20;
   size_t max_value_bytes = size_t{64} << 20;
-  // After this age the session ends at the next batch, unproven, and the caller
-  // starts another from a new snapshot.
+  // After this age the session ends at the next batch, without a proof, and the
+  // caller starts another from a new snapshot.
   uint64_t max_snapshot_age_ms = 10 * 60 * 1000;
 };
 

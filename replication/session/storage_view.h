@@ -136,7 +136,7 @@ class StorageView {
   virtual ~StorageView() = default;
 
   // Takes a snapshot and readies its leaf digests. O(writes since the last
-  // time), see docs/design.md. Unavailable while an adoption or re-check runs;
+  // time), see docs/design.md. Unavailable during an index build;
   // the message says how far it is. Cancelled if `cancelled` turns true while
   // waiting for writers.
   virtual absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(

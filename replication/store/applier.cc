@@ -69,7 +69,7 @@ struct Applier::Batch {
 
 Terms Applier::terms() const {
   return {membership_->epoch(), indexed_->reader().stable_time(),
-          membership_->purged(), membership_->unproven()};
+          membership_->purged(), membership_->may_hold_deleted_pairs()};
 }
 
 absl::Status Applier::Apply(std::span<const Pair> pairs,
@@ -77,7 +77,7 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
                             const Terms& terms,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes) {
-  if (!adoption_->Progress().done) {
+  if (!index_build_->Progress().done) {
     return absl::UnavailableError("this replica is being read");
   }
   for (const Pair& pair : pairs) {
@@ -98,7 +98,7 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
     std::this_thread::sleep_for(kStallPoll);
   }
   if (status.IsTryAgain()) {
-    adoption_->NoticeForeignWrites();
+    index_build_->NoticeForeignWrites();
   }
   if (!status.ok()) return ToAbsl(status);
   held_back_->Count(
@@ -179,12 +179,12 @@ Status Applier::CheckTerms(const Batch& batch) const {
     return Status::TryAgain(
         "rocksync: the member list, or what is collected, has changed");
   }
-  // What came by another door has no version yet. It may be later.
-  if (!adoption_->AllIsIndexed(batch.cancelled)) {
-    return Status::TryAgain(
-        "rocksync: changed past the library",
-        "what changed is being read; wait until ReplicatedDB::Adoption() is "
-        "done, the next session then goes on by itself");
+  // A foreign write has no version yet. It may be later.
+  if (!index_build_->AllIsIndexed(batch.cancelled)) {
+    return Status::TryAgain("rocksync: a write bypassed it",
+                            "what changed is being read; wait until "
+                            "ReplicatedDB::GetIndexBuildProgress() is "
+                            "done, the next session then goes on by itself");
   }
   return Status::OK();
 }

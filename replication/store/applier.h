@@ -13,8 +13,8 @@
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/family_table.h"
-#include "replication/store/upkeep/adoption.h"
 #include "replication/store/upkeep/held_back.h"
+#include "replication/store/upkeep/index_build.h"
 #include "replication/store/upkeep/membership.h"
 #include "replication/store/upkeep/quarantine.h"
 #include "replication/store/write/indexed_db.h"
@@ -24,10 +24,10 @@ namespace rocksync {
 // Thread-safe.
 class Applier {
  public:
-  Applier(IndexedDB* indexed, Adoption* adoption, Membership* membership,
+  Applier(IndexedDB* indexed, IndexBuild* index_build, Membership* membership,
           Quarantine* quarantine, HeldBack* held_back)
       : indexed_(indexed),
-        adoption_(adoption),
+        index_build_(index_build),
         membership_(membership),
         quarantine_(quarantine),
         held_back_(held_back) {}
@@ -80,7 +80,7 @@ class Applier {
                                       Contest* contest) const;
 
   IndexedDB* const indexed_;
-  Adoption* const adoption_;
+  IndexBuild* const index_build_;
   Membership* const membership_;
   Quarantine* const quarantine_;
   HeldBack* const held_back_;

@@ -31,7 +31,7 @@ Status Refuse(const std::string& what, const std::string& remedy) {
 std::unique_ptr<Scrub> StoreAccess::NewScrub(ReplicatedDB* db) {
   Store* const store = db->store_.get();
   return std::make_unique<Scrub>(store->indexed(), store->quarantine(),
-                                 store->adoption());
+                                 store->index_build());
 }
 
 IndexedDB* StoreAccess::IndexedOf(ReplicatedDB* db) {
@@ -167,12 +167,12 @@ TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
   return store_->tombstone_gc_stats();
 }
 
-AdoptionProgress ReplicatedDB::Adoption() const {
-  return store_->adoption()->Progress();
+IndexBuildProgress ReplicatedDB::GetIndexBuildProgress() const {
+  return store_->index_build()->Progress();
 }
 
-Status ReplicatedDB::WaitForAdoption(uint64_t timeout_ms) const {
-  return store_->adoption()->Wait(timeout_ms);
+Status ReplicatedDB::WaitForIndexBuild(uint64_t timeout_ms) const {
+  return store_->index_build()->Wait(timeout_ms);
 }
 
 IndexStats ReplicatedDB::GetIndexStats() const { return store_->stats(); }

@@ -61,13 +61,14 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       writer_(&indexed_, &families_),
       quarantine_(&indexed_),
       held_back_(&indexed_),
-      adoption_(&indexed_, &families_, &foreign_writes_, &quarantine_,
-                std::move(opened.work), std::move(opened.foreign)),
+      index_build_(&indexed_, &families_, &foreign_writes_, &quarantine_,
+                   std::move(opened.work), std::move(opened.foreign)),
       sweep_(&indexed_, opened.swept),
-      membership_(&indexed_, &adoption_, &held_back_, opened.gc,
+      membership_(&indexed_, &index_build_, &held_back_, opened.gc,
                   [this] { sweep_.Wake(); }),
       peers_(&indexed_, std::move(opened.place)),
-      applier_(&indexed_, &adoption_, &membership_, &quarantine_, &held_back_),
+      applier_(&indexed_, &index_build_, &membership_, &quarantine_,
+               &held_back_),
       marker_(std::move(opened.marker)) {
   indexed_.SetStableTime(opened.gc.stable_time);
   if (opened.leaves != nullptr) {
@@ -81,9 +82,9 @@ void Store::Start(bool timers) {
   if (timers) indexed_.lease()->Start();
   files()->Start(&indexed_.reader(), indexed_.counted(), [this] {
     // In a call from RocksDB: whoever holds a lock may wait for its thread.
-    adoption_.NoticeForeignWrites();
+    index_build_.NoticeForeignWrites();
   });
-  adoption_.Start();
+  index_build_.Start();
   if (timers) sweep_.Start();
 }
 
@@ -96,15 +97,15 @@ Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {
   if (!purge) return status;
   // If the power goes before the purge is written down, the next opening finds
   // that the family is gone and purges then.
-  const Status purging = adoption_.RequestPurge();
+  const Status purging = index_build_.RequestPurge();
   return status.ok() ? purging : status;
 }
 
 absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
                                  LeafDigests::Readied* readied) {
-  const uint64_t checks = adoption_.generation();
+  const uint64_t checks = index_build_.generation();
   const uint64_t drops = families_.drops();
-  const AdoptionProgress progress = adoption_.Progress();
+  const IndexBuildProgress progress = index_build_.Progress();
   if (!progress.done) {
     std::string text = "this replica is still " + progress.activity + ": " +
                        std::to_string(static_cast<int>(progress.percent)) +
@@ -114,9 +115,9 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
   }
   const absl::Status status = indexed_.digests()->Ready(cancelled, readied);
   if (absl::IsUnavailable(status)) {
-    adoption_.NoticeForeignWrites();
+    index_build_.NoticeForeignWrites();
   }
-  if (status.ok() && adoption_.generation() != checks) {
+  if (status.ok() && index_build_.generation() != checks) {
     return absl::UnavailableError("this replica has begun re-checking");
   }
   // The digests count what the family held until that is dropped from them,
@@ -140,7 +141,7 @@ void Store::Reexamine(const std::string& index_key) {
   if (ParseIndexKey(index_key, &key)) {
     family = indexed_.table().Find(key.family_id);
   }
-  PairCheck check(&indexed_, &quarantine_, &adoption_);
+  PairCheck check(&indexed_, &quarantine_, &index_build_);
   PairCheck::Finding finding = PairCheck::Finding::kFine;
   // What cannot be looked at now is looked at by the next session, or a scrub.
   const Status status =
@@ -165,7 +166,7 @@ TombstoneGcStats Store::tombstone_gc_stats() const {
   TombstoneGcStats stats;
   stats.epoch = now.epoch;
   stats.stable_ms = now.stable_time >> 16;
-  stats.unproven = now.unproven;
+  stats.may_hold_deleted_pairs = now.may_hold_deleted_pairs;
   stats.tombstones = indexed_.digests().tombstones();
   stats.removed = sweep_.removed();
   stats.sweeping = !sweep_.done();
@@ -187,7 +188,7 @@ IndexStats Store::stats() const {
   stats.digest_rescans = digests.rescans();
   stats.digest_entries_read = digests.entries_read();
   stats.wrong_digests = wrong_digests_;
-  stats.foreign_changes = foreign_writes_.noticed();
+  stats.foreign_writes = foreign_writes_.noticed();
   quarantine_.AddTo(&stats);
   held_back_.AddTo(&stats);
   return stats;
@@ -215,7 +216,7 @@ Status Store::Seal() {
   rocksdb::ColumnFamilyHandle* const index = indexed_.reader().index();
   rocksdb::WriteBatch batch;
   bool sealed = false;
-  Status status = AddDigests(adoption_.Progress().done, indexed_.digests(),
+  Status status = AddDigests(index_build_.Progress().done, indexed_.digests(),
                              index, &batch, &sealed);
   AllStripesGuard all(indexed_.locks());
   // Synced, so that a disk that fails says so here, and not in a flush, which
@@ -278,9 +279,9 @@ Status Store::Close() {
   if (indexed_.closed()) return Status::OK();
   indexed_.SetClosed();
   // The next opening goes on with what has to be compared.
-  const Status noticed = adoption_.DealWithForeignWrites(/*may_wait=*/true);
+  const Status noticed = index_build_.DealWithForeignWrites(/*may_wait=*/true);
   files()->Stop();
-  adoption_.Stop();
+  index_build_.Stop();
   sweep_.Stop();
   indexed_.lease()->Stop();  // the seal's is the last one written
   Status status = Seal();

@@ -16,9 +16,9 @@
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/open/opened.h"
 #include "replication/store/replicator_claim.h"
-#include "replication/store/upkeep/adoption.h"
 #include "replication/store/upkeep/foreign_writes.h"
 #include "replication/store/upkeep/held_back.h"
+#include "replication/store/upkeep/index_build.h"
 #include "replication/store/upkeep/membership.h"
 #include "replication/store/upkeep/peer_memory.h"
 #include "replication/store/upkeep/quarantine.h"
@@ -44,7 +44,7 @@ class Store {
   Families* families() { return &families_; }
   Writer* writer() { return &writer_; }
   Applier* applier() { return &applier_; }
-  Adoption* adoption() { return &adoption_; }
+  IndexBuild* index_build() { return &index_build_; }
   Membership* membership() { return &membership_; }
   PeerMemory* peers() { return &peers_; }
   Quarantine* quarantine() { return &quarantine_; }
@@ -86,7 +86,7 @@ class Store {
   Writer writer_;
   Quarantine quarantine_;
   HeldBack held_back_;
-  Adoption adoption_;
+  IndexBuild index_build_;
   TombstoneSweep sweep_;
   Membership membership_;
   PeerMemory peers_;

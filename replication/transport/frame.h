@@ -36,7 +36,7 @@ class FrameDecoder {
   Result Consume(std::string_view* input);
 
   // The largest body of frames that have not begun. At first
-  // kMaxUnprovenFrameBytes.
+  // kMaxUnauthenticatedFrameBytes.
   void SetLimit(size_t bytes) { limit_ = bytes; }
 
   // Memory for the next frame, from one that nobody needs any more; dropped in
@@ -56,7 +56,7 @@ class FrameDecoder {
   Result Fail(std::string message);
   bool ConsumeHeader(std::string_view* input);
 
-  size_t limit_ = kMaxUnprovenFrameBytes;
+  size_t limit_ = kMaxUnauthenticatedFrameBytes;
   int header_bytes_ = 0;
   bool has_length_ = false;
   size_t length_ = 0;

@@ -49,9 +49,9 @@ class ElementHasher {
   // version tells writes apart, so this only has to catch corruption.
   static ValueHash HashIssuedValue(std::string_view value);
 
-  // Of a value at any version. Version 0 is that of all adopted pairs, so there
-  // nothing but the value tells two of them apart, and whoever chose the values
-  // must not be able to make two alike: SHA-256, cut to 128 bits, over
+  // Of a value at any version. Version 0 is that of all unversioned pairs, so
+  // there nothing but the value tells two of them apart, and whoever chose the
+  // values must not be able to make two alike: SHA-256, cut to 128 bits, over
   //   "rocksync adopted value" | secret (32) | value.
   ValueHash HashValue(const Version& version, std::string_view value) const;
 

@@ -12,8 +12,8 @@ namespace rocksync {
 // versions of one key the larger wins; the order is total because one replica
 // never issues a reading twice.
 //
-// Version{} (both fields 0) marks an adopted pair, one that was in the database
-// before rocksync was: any real write beats it.
+// Version{} (both fields 0) marks an unversioned pair, one that was in the
+// database before rocksync was: any real write beats it.
 struct Version {
   // Bits 63..16: milliseconds since the Unix epoch. Bits 15..0: a counter that
   // carries into the milliseconds.

@@ -1,4 +1,4 @@
-// Reads the database of a replica at rest with plain RocksDB, for the chaos
+// Reads the database of an offline replica with plain RocksDB, for the chaos
 // machine:
 //   chaos_scan DIR SECRET_FILE MOST_LEAD_MS   prints it, a JSON object a line
 //   chaos_scan DIR --drop KEY                 takes one pair out, for a test of

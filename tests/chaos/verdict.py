@@ -56,13 +56,13 @@ def scan(store, binaries):
 
 
 def drop_pair(store, key, binaries):
-    """A planted fault: past the index."""
+    """A planted fault: a foreign write."""
     subprocess.run([f"{binaries}/chaos_scan", store.directory, "--drop", key],
                    check=True)
 
 
 def complaints(stores, ledger, binaries):
-    """What is wrong with the databases of replicas at rest; empty: nothing."""
+    """What is wrong with the databases of offline replicas; empty: nothing."""
     wrong = []
     found = {}
     for store in stores:

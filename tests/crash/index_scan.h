@@ -1,4 +1,4 @@
-// Reads a replica at rest with plain RocksDB, every pair and every entry, and
+// Reads an offline replica with plain RocksDB, every pair and every entry, and
 // compares: index equals data. Nothing of the store but its formats is used.
 
 #ifndef ROCKSYNC_TESTS_CRASH_INDEX_SCAN_H_
@@ -22,7 +22,7 @@ struct DatabaseScan {
   // By family and key.
   std::map<std::pair<std::string, std::string>, std::string> contents;
   bool has_index = false;
-  bool being_read = false;  // adoption or re-check is due: entries may miss
+  bool being_read = false;  // an index build is due: entries may miss
   uint64_t tombstones = 0;
   Digest digest;  // of all entries
   Digest live;    // of those that are no tombstones

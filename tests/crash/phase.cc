@@ -69,7 +69,7 @@ bool DoOnce(Phase phase, const std::string& directory, int n,
       TakeBackup(directory, replica);
       return true;
     case Phase::kAdoption:
-      MustBeOk(replica->db()->WaitForAdoption(60000), "adopt");
+      MustBeOk(replica->db()->WaitForIndexBuild(60000), "adopt");
       return false;
     default:
       return false;

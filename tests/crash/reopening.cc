@@ -30,7 +30,7 @@ std::vector<std::string> CheckByOpening(const std::string& directory,
   }
   rocksdb::Status status = Replica::Open(directory, as_copy, nullptr, &replica);
   if (status.ok()) {
-    status = replica->db()->WaitForAdoption(kPatience.count());
+    status = replica->db()->WaitForIndexBuild(kPatience.count());
   }
   if (!status.ok()) {
     wrong.push_back("open: " + status.ToString());

@@ -73,7 +73,7 @@ Status Writer::WriteWithFault(const Operation& operation) {
   const bool now = operation.id % 16 == 0;
   switch (fault_) {
     case Fault::kDropEntry:
-      // As a bug of the library would: what others write past the index is
+      // As a bug of the library would: foreign writes are
       // noticed.
       return Write(operation, now ? Plain() : replica_->db());
     case Fault::kDropPair:

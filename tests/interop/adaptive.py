@@ -148,10 +148,10 @@ class AdaptiveExchange:
     """One side of an exchange. `candidates` holds the result once `done`."""
 
     def __init__(self, elements: "list[int]", mine: int, theirs: int, seed: bytes,
-                 opener: bool, round_trips: bool) -> None:
+                 initiator: bool, round_trips: bool) -> None:
         self.elements, self.theirs = list(elements), theirs
-        self.seed, self.opener, self.round_trips = seed, opener, round_trips
-        self.planner = opener
+        self.seed, self.initiator, self.round_trips = seed, initiator, round_trips
+        self.planner = initiator
         self.done = False
         self.candidates: list[int] = []
         self.log: list[str] = []
@@ -163,9 +163,9 @@ class AdaptiveExchange:
         self.filter_came = False
         self.found = 0
         self.estimated = False
-        self.openers_estimate: Optional[bytes] = None
+        self.initiators_estimate: Optional[bytes] = None
         self.out: list[bytes] = []
-        if opener:
+        if initiator:
             self._open()
 
     # -- payloads
@@ -185,7 +185,7 @@ class AdaptiveExchange:
     def receive(self, payload: bytes) -> None:
         if self.done or not payload:
             raise ProtocolError("a payload too many")
-        if self.first and not self.opener:
+        if self.first and not self.initiator:
             self.first = False
             self._take_first(payload[0], payload[1:])
             return
@@ -210,13 +210,13 @@ class AdaptiveExchange:
         else:
             if header & 0x10:
                 size = self._estimate_size()
-                self.openers_estimate = body[len(body) - size:]
+                self.initiators_estimate = body[len(body) - size:]
                 body = body[:len(body) - size]
             self._take_probe(body)
 
     def _take(self, kind: int, body: bytes) -> None:
         self.log.append(f"kind {kind} {len(body)} B")
-        if (self.planner and self.opener and self.round_trips
+        if (self.planner and self.initiator and self.round_trips
                 and kind in PLANNER_KINDS | ROLE_FREE):
             self.planner = False
         handlers = ({ESTIMATE: self._plan, PARTIAL: self._take_partial,
@@ -367,10 +367,10 @@ class AdaptiveExchange:
         self._more_sums(self.sketch, unpack(body, width, count), count)
 
     def _cannot_decode_probe(self) -> None:
-        """Prefer bytes: an estimate. Else this side plans, by the opener's estimate."""
-        if self.openers_estimate is not None:
+        """Prefer bytes: an estimate. Else this side plans, by the initiator's estimate."""
+        if self.initiators_estimate is not None:
             self.planner = True
-            self._plan(self.openers_estimate)
+            self._plan(self.initiators_estimate)
         else:
             self.estimated = True
             self._say(ESTIMATE, self._estimate())
@@ -436,7 +436,7 @@ class AdaptiveExchange:
 
     def _partial(self, sketch: Sketch, decoded: "dict[int, list[int]]") -> None:
         if sketch.probe and not self.estimated and (
-                sketch.sums >= 16 or self.openers_estimate is not None):
+                sketch.sums >= 16 or self.initiators_estimate is not None):
             self._cannot_decode_probe()
             return
         wanted = 16 if sketch.probe and sketch.sums < 16 else min(MOST_SUMS, sketch.sums * 3 // 2 + 2)

@@ -23,14 +23,14 @@ class Shape:
         self.bytes = (self.m + 7) // 8
 
 
-def _keys(seed: bytes, opener: bool, k: int) -> list:
-    first = 0 if opener else 64
+def _keys(seed: bytes, initiator: bool, k: int) -> list:
+    first = 0 if initiator else 64
     return [mapping_key(seed, 1, first + i) for i in range(k)]
 
 
-def build(elements: Iterable[int], shape: Shape, seed: bytes, opener: bool) -> bytes:
+def build(elements: Iterable[int], shape: Shape, seed: bytes, initiator: bool) -> bytes:
     out = bytearray(shape.bytes)
-    for key in _keys(seed, opener, shape.k):
+    for key in _keys(seed, initiator, shape.k):
         for e in elements:
             b = place(e, key, shape.m)
             out[b >> 3] |= 1 << (b & 7)
@@ -38,9 +38,9 @@ def build(elements: Iterable[int], shape: Shape, seed: bytes, opener: bool) -> b
 
 
 def absent(elements: Iterable[int], bits: bytes, shape: Shape, seed: bytes,
-           opener: bool) -> list[int]:
-    """The elements that a filter (of the opener, or not) shows to be missing."""
-    keys = _keys(seed, opener, shape.k)
+           initiator: bool) -> list[int]:
+    """The elements that a filter (of the initiator, or not) shows to be missing."""
+    keys = _keys(seed, initiator, shape.k)
 
     def has(e: int) -> bool:
         return all(bits[b >> 3] >> (b & 7) & 1
@@ -52,11 +52,11 @@ class BloomExchange:
     """One side of an exchange. `candidates` holds the result once `done`."""
 
     def __init__(self, elements: list[int], mine: int, theirs: int, seed: bytes,
-                 opener: bool, rate: float) -> None:
+                 initiator: bool, rate: float) -> None:
         self.elements, self.counts = elements, (mine, theirs)
-        self.seed, self.opener, self.rate = seed, opener, rate
+        self.seed, self.initiator, self.rate = seed, initiator, rate
         self.received = b""
-        self.first = True  # the opener's first payload is still to come
+        self.first = True  # the initiator's first payload is still to come
         self.sent = False
         self.done = False
         self.candidates: list[int] = []
@@ -64,19 +64,19 @@ class BloomExchange:
 
     def outgoing(self) -> list[bytes]:
         """Payloads for this turn: the whole filter once it is ours to send."""
-        if self.sent or (not self.opener and not self._complete()):
+        if self.sent or (not self.initiator and not self._complete()):
             return []
         shape = Shape(self.counts[0], self.rate)
-        bits = build(self.elements, shape, self.seed, self.opener)
+        bits = build(self.elements, shape, self.seed, self.initiator)
         pieces = [bits[i:i + SLICE] for i in range(0, len(bits), SLICE)]
-        if self.opener:
+        if self.initiator:
             pieces[0] = b"\x01" + struct.pack(">d", self.rate) + pieces[0]
         self.sent = True
         self._finish()
         return pieces
 
     def receive(self, payload: bytes) -> None:
-        if self.first and not self.opener:
+        if self.first and not self.initiator:
             if payload[:1] != b"\x01":
                 raise ProtocolError("not a Bloom payload")
             (self.rate,) = struct.unpack(">d", payload[1:9])
@@ -96,5 +96,5 @@ class BloomExchange:
         shape = Shape(self.counts[1], self.rate)
         if len(self.received) != shape.bytes:
             raise ProtocolError("a filter too long")
-        self.candidates = absent(self.elements, self.received, shape, self.seed, not self.opener)
+        self.candidates = absent(self.elements, self.received, shape, self.seed, not self.initiator)
         self.done = True

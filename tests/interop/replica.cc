@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   Status s = rocksync::ReplicatedDB::Open(options, replication, argv[1], &raw);
   if (!s.ok()) return Report(s), 1;
   std::unique_ptr<rocksync::ReplicatedDB> db(raw);
-  s = db->WaitForAdoption(30000);
+  s = db->WaitForIndexBuild(30000);
   if (!s.ok()) return Report(s), 1;
 
   rocksync::PlaintextTransportOptions plain;

@@ -176,7 +176,7 @@ class Session:
         r = Reader(body)
         count = r.varint()
         r.expect_end()
-        self._start_round(count, opener=False)
+        self._start_round(count, initiator=False)
 
     def _take_abandon(self, body: bytes) -> None:
         raise SessionEnded(4, "abandoned")
@@ -320,7 +320,7 @@ class Session:
         self.exchanges += 1
         return seed
 
-    def _start_round(self, peer_count: int, opener: bool) -> None:
+    def _start_round(self, peer_count: int, initiator: bool) -> None:
         self._begin_round()
         self.rounds += 1
         self.round_moved = False
@@ -335,10 +335,10 @@ class Session:
         seed = self._seed()
         if self.mode.rate is not None:
             self.exchange = BloomExchange(
-                elements, len(elements), peer_count, seed, opener, self.mode.rate)
+                elements, len(elements), peer_count, seed, initiator, self.mode.rate)
         else:
             self.exchange = AdaptiveExchange(
-                elements, len(elements), peer_count, seed, opener, self.mode.round_trips)
+                elements, len(elements), peer_count, seed, initiator, self.mode.round_trips)
 
     def _ship(self, candidates: list[Pair]) -> None:
         self.shipping = True
@@ -360,7 +360,7 @@ class Session:
                 self._send([Message(m.END, 0, bytes([reason]))])
                 raise SessionEnded(reason, "given up here")
             turn.append(Message(m.DIFFERS, 0, varint(mine.count)))
-            self._start_round(theirs.count, opener=True)
+            self._start_round(theirs.count, initiator=True)
         if self.exchange is not None and not self.shipping:
             turn += [Message(m.PAYLOAD, 0, p) for p in self.exchange.outgoing()]
             if self.exchange.done and self.trace is not None:

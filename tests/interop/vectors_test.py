@@ -87,11 +87,11 @@ class VectorsTest(unittest.TestCase):
         family, key, value = V["family"], V["key"], V["value"]
         hasher, version, zero = self.hasher, self.version, Version(0, 0)
         self.expect("value_hash", hasher.value_hash(version, value))
-        self.expect("value_hash.adopted", hasher.value_hash(zero, value))
+        self.expect("value_hash.unversioned", hasher.value_hash(zero, value))
         three = [hasher.element(family, key, version, value),
                  hasher.element(family, key, version, None),
                  hasher.element(family, key, zero, value)]
-        for name, element in zip(("element", "element.tombstone", "element.adopted"), three):
+        for name, element in zip(("element", "element.tombstone", "element.unversioned"), three):
             self.expect(name, element)
         self.expect("digest", digest(three).sum)
         position = hasher.position(family, key)
@@ -107,7 +107,7 @@ class VectorsTest(unittest.TestCase):
         self.expect("index.entry.home", b"\x08" + time + fixed(three[0], 16))
         self.expect("index.entry.pending.home", b"\x0a" + time + V["value_hash"])
         self.expect("index.entry.home_tombstone", b"\x09" + time + fixed(three[1], 16))
-        self.expect("index.entry.adopted", b"\0" + fixed(three[2], 16))
+        self.expect("index.entry.unversioned", b"\0" + fixed(three[2], 16))
 
     # -- protocol.md, "The bundled transports" to "Set-up"
 
@@ -227,8 +227,8 @@ class VectorsTest(unittest.TestCase):
                 of(2003, 2, b"plum", b"purple"), of(2004, 2, b"quince", b"yellow")]
         there = [of(2005, 2, b"apple", b"pink"), here[1], of(3003, 2, b"plum", b"black"),
                  of(3002, 2, b"quince", None)]
-        opener = BloomExchange(there, 4, 4, seed(3), True, 0.25)
-        self.expect("session.3.03.listener", b"\x87" + b"".join(opener.outgoing()))
+        initiator = BloomExchange(there, 4, 4, seed(3), True, 0.25)
+        self.expect("session.3.03.listener", b"\x87" + b"".join(initiator.outgoing()))
         other = BloomExchange(here, 4, 4, seed(3), False, 0)
         other.receive(V["session.3.03.listener"][1:])
         self.expect("session.3.04.dialer", b"\x07" + b"".join(other.outgoing()))
@@ -318,36 +318,36 @@ class VectorsTest(unittest.TestCase):
         seed = b"\3" + bytes(31)
         here, there = elements(1, 40), elements(2, 41)
         for name, hurry, sums in (("bytes", False, 3), ("round_trips", True, 16)):
-            opener = AdaptiveExchange(here, 40, 40, seed, True, hurry)
-            sketch = opener.sketch
+            initiator = AdaptiveExchange(here, 40, 40, seed, True, hurry)
+            sketch = initiator.sketch
             probe = pack(sketch.groups.sums(0, 0, sums), sketch.groups.width)
-            estimate = opener._estimate() if hurry else b""
-            self.expect(f"exchange.{name}.1.opener",
+            estimate = initiator._estimate() if hurry else b""
+            self.expect(f"exchange.{name}.1.initiator",
                         bytes([0x10 * hurry]) + probe + estimate)
             other = AdaptiveExchange(there, 40, 40, seed, False, hurry)
-            other.receive(V[f"exchange.{name}.1.opener"])
+            other.receive(V[f"exchange.{name}.1.initiator"])
             self.expect(f"exchange.{name}.2.other", b"".join(other.outgoing()))
-            opener.receive(V[f"exchange.{name}.2.other"])
-            self.assertTrue(opener.done and other.done)
-            self.expect(f"exchange.{name}.found.opener", found(opener))
+            initiator.receive(V[f"exchange.{name}.2.other"])
+            self.assertTrue(initiator.done and other.done)
+            self.expect(f"exchange.{name}.found.initiator", found(initiator))
             self.expect(f"exchange.{name}.found.other", found(other))
-        opener = BloomExchange(here, 40, 40, seed, True, 0.25)
+        initiator = BloomExchange(here, 40, 40, seed, True, 0.25)
         other = BloomExchange(there, 40, 40, seed, False, 0)
-        self.expect("exchange.bloom.1.opener", b"".join(opener.outgoing()))
-        other.receive(V["exchange.bloom.1.opener"])
+        self.expect("exchange.bloom.1.initiator", b"".join(initiator.outgoing()))
+        other.receive(V["exchange.bloom.1.initiator"])
         self.expect("exchange.bloom.2.other", b"".join(other.outgoing()))
-        opener.receive(V["exchange.bloom.2.other"])
-        self.expect("exchange.bloom.found.opener", found(opener))
+        initiator.receive(V["exchange.bloom.2.other"])
+        self.expect("exchange.bloom.found.initiator", found(initiator))
         self.expect("exchange.bloom.found.other", found(other))
 
     def test_exchange_with_filters(self) -> None:
         """Up to the answerer's filter, whose rate is its own choice."""
         x = AdaptiveExchange(elements(21, 60), 40, 40, b"\3" + bytes(31), False, False)
-        x.receive(V["exchange.filters.1.opener"])
+        x.receive(V["exchange.filters.1.initiator"])
         self.expect("exchange.filters.2.other", b"".join(x.outgoing()))
-        x.receive(V["exchange.filters.3.opener"])
+        x.receive(V["exchange.filters.3.initiator"])
         self.expect("exchange.filters.4.other", b"".join(x.outgoing()))
-        x.receive(V["exchange.filters.5.opener"])
+        x.receive(V["exchange.filters.5.initiator"])
         self.assertEqual(x.found, Reader(V["exchange.filters.6.other"][1:]).varint())
 
 

@@ -50,7 +50,7 @@ void Cluster::NoteQuarantined(Replica* replica) {
   replica->last_quarantined_ms = now_ms_;
 }
 
-// What no peer knew better of counts as adopted, as the Scrubber has it.
+// What no peer knew better of becomes unversioned, as the Scrubber has it.
 void Cluster::ResolveQuarantined(Replica* replica) {
   if (replica->last_quarantined_ms == 0 || replica->equal_ms.empty() ||
       !std::all_of(
@@ -59,12 +59,13 @@ void Cluster::ResolveQuarantined(Replica* replica) {
     return;
   }
   replica->last_quarantined_ms = 0;
-  const auto adopted = replica->storage->ResolveQuarantined();
-  for (const auto& [key, version] : adopted) {
-    Trace(replica->name(), " adopts ", key.first, "/", key.second);
-    truth_.Adopted(key, version, replica->storage->records().at(key));
+  const auto unversioned = replica->storage->ResolveQuarantined();
+  for (const auto& [key, version] : unversioned) {
+    Trace(replica->name(), " loses the version of ", key.first, "/",
+          key.second);
+    truth_.MadeUnversioned(key, version, replica->storage->records().at(key));
   }
-  if (!adopted.empty() && !faulty()) Settle();
+  if (!unversioned.empty() && !faulty()) Settle();
 }
 
 }  // namespace rocksync

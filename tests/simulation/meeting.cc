@@ -45,7 +45,7 @@ void Cluster::Dial(Replica* replica, size_t peer, int attempt) {
   // Until it ends the peer is not due again, but now and then the dialer
   // forgets that and dials twice.
   const bool twice = faulty() && random_.OneIn(20);
-  replica->schedule->Ended(peer, SessionOutcome::kUnproven,
+  replica->schedule->Ended(peer, SessionOutcome::kNotProven,
                            twice ? now_ms_ - shape_.interval_ms : now_ms_);
   if (!listener->up || Parted(*replica, *listener)) {
     Trace(replica->name(), " cannot reach ", listener->name());
@@ -192,7 +192,7 @@ void Cluster::GoOn(Link* link) {
     return;
   }
   if (!side.terms.StillHold(side.replica->storage->terms())) {
-    return Close(link, SessionOutcome::kUnproven);
+    return Close(link, SessionOutcome::kNotProven);
   }
   if (side.terms.epoch == 0) {
     BeginSession(link, 0);
@@ -496,7 +496,7 @@ void Cluster::SessionEnded(Link* link, int number) {
   Close(link, report.proven_equal ? SessionOutcome::kProven
               : report.busy       ? SessionOutcome::kBusy
               : report.expired    ? SessionOutcome::kExpired
-              : status.ok()       ? SessionOutcome::kUnproven
+              : status.ok()       ? SessionOutcome::kNotProven
                                   : SessionOutcome::kFailed);
 }
 

@@ -203,14 +203,15 @@ void Cluster::DecideAboutRemoved(Replica* replica) {
 }
 
 // Once faults are over an operator looks further: whoever else has data and no
-// list yet, or is unproven, would hand them on to the one that begins anew,
-// time and again.
+// list yet, or may hold deleted pairs, would hand them on to the one that
+// begins anew, time and again.
 void Cluster::BeginAnew(Replica* replica) {
   Empty(replica);
   if (faulty()) return;
   for (const auto& other : replicas_) {
     if (other->gone || other->removed_epoch > 0 || epoch_ == 0 ||
-        (other->storage->gc().epoch > 0 && !other->storage->gc().unproven) ||
+        (other->storage->gc().epoch > 0 &&
+         !other->storage->gc().may_hold_deleted_pairs) ||
         other->storage->records().empty()) {
       continue;
     }
@@ -342,7 +343,8 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
   for (const Side& side : link->sides) {
     const GcState& said = side.mine.gc;
     const GcState& knows = side.replica->storage->gc();
-    if (said.epoch != knows.epoch || said.unproven != knows.unproven) {
+    if (said.epoch != knows.epoch ||
+        said.may_hold_deleted_pairs != knows.may_hold_deleted_pairs) {
       return;
     }
   }
@@ -373,7 +375,7 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
 bool Cluster::IsFenced(const Replica& replica) const {
   const GcState& knows = replica.storage->gc();
   return replica.gone || replica.removed_epoch > 0 || replica.shares_id ||
-         !IsMember(replica) || knows.epoch == 0 || knows.unproven;
+         !IsMember(replica) || knows.epoch == 0 || knows.may_hold_deleted_pairs;
 }
 
 void Cluster::StableTimeMoves(Replica* replica, const GcState& next) {

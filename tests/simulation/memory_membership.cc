@@ -41,7 +41,7 @@ absl::Status MemoryMembership::Learn(Announcement peer) {
   PassReading(peer.reading);
   const bool old_data_count = fault_ != MemberFault::kLetOldDataIn;
   GcState next = Now();
-  const MeetingVerdict verdict = next.AdoptList(
+  const MeetingVerdict verdict = next.InstallList(
       peer.gc, id(), old_data_count && !storage_->records().empty());
   if (verdict.meeting != Meeting::kAlike) {
     return absl::FailedPreconditionError(verdict.why);

@@ -91,8 +91,8 @@ std::vector<MemoryStorage::Key> MemoryStorage::DeleteRange(
   return keys;
 }
 
-void MemoryStorage::Adopt(uint32_t family, std::string_view key,
-                          std::string_view value) {
+void MemoryStorage::PutUnversioned(uint32_t family, std::string_view key,
+                                   std::string_view value) {
   Store({.family = family,
          .key = std::string(key),
          .version = {},
@@ -230,24 +230,25 @@ uint64_t MemoryStorage::Scrub() {
 
 std::vector<std::pair<MemoryStorage::Key, Version>>
 MemoryStorage::ResolveQuarantined() {
-  std::vector<std::pair<Key, Version>> adopted;
+  std::vector<std::pair<Key, Version>> unversioned;
   std::vector<Key> gone;
   for (const auto& [key, record] : *current_) {
     if (!record.quarantined) continue;
     if (record.damage == Damage::kNoPair) {
       gone.push_back(key);
     } else {
-      adopted.emplace_back(key, record.version);
+      unversioned.emplace_back(key, record.version);
     }
   }
   for (const Key& key : gone) Erase(key);
-  for (const auto& [key, version] : adopted) {
+  for (const auto& [key, version] : unversioned) {
     const Record& record = current_->at(key);
-    Adopt(key.first, key.second,
-          record.damage == Damage::kValue ? Corrupted(*record.value)
-                                          : std::string(*record.value));
+    PutUnversioned(key.first, key.second,
+                   record.damage == Damage::kValue
+                       ? Corrupted(*record.value)
+                       : std::string(*record.value));
   }
-  return adopted;
+  return unversioned;
 }
 
 bool MemoryStorage::HasQuarantined() const {

@@ -66,7 +66,8 @@ class MemoryStorage final : public StorageView {
   std::vector<Key> DeleteRange(uint32_t family, std::string_view begin,
                                std::string_view end);
   // A pair as it was before replication was turned on.
-  void Adopt(uint32_t family, std::string_view key, std::string_view value);
+  void PutUnversioned(uint32_t family, std::string_view key,
+                      std::string_view value);
   // Other content at the version that is there, as if a bit had flipped before
   // the value was hashed.
   void Forge(uint32_t family, std::string_view key, std::string_view value);
@@ -104,7 +105,7 @@ class MemoryStorage final : public StorageView {
 
   // The next `count` calls of Apply fail with this status.
   void FailApply(absl::Status status, int count = 1);
-  // The disk damages a record, past the library.
+  // The disk damages a record, bypassing rocksync.
   void Corrupt(const Key& key, Damage damage);
   // The value of this key is damaged.
   void Corrupt(uint32_t family, std::string_view key) {
@@ -113,7 +114,7 @@ class MemoryStorage final : public StorageView {
   // Compares all pairs with their entries; what disagrees is quarantined from
   // now on. How many.
   uint64_t Scrub();
-  // No peer knows better than what is quarantined: pairs count as adopted,
+  // No peer knows better than what is quarantined: pairs become unversioned,
   // entries without a pair are removed. Which pairs, and the versions they had.
   std::vector<std::pair<Key, Version>> ResolveQuarantined();
   bool HasQuarantined() const;

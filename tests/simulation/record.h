@@ -15,7 +15,7 @@
 
 namespace rocksync {
 
-// What a bad disk does, past the library, which does not know of it until
+// What a bad disk does, bypassing rocksync, which does not know of it until
 // somebody looks.
 enum class Damage : uint8_t {
   kNone,

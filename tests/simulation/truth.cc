@@ -21,7 +21,7 @@ std::string Name(const Version& version) {
                       version.replica);
 }
 
-// Versions are unique here, but for adopted pairs.
+// Versions are unique here, but for unversioned pairs.
 bool Loses(const Record& a, const Record& b) {
   return Beats(AsContender(b), AsContender(a));
 }
@@ -86,9 +86,10 @@ void Truth::Wrote(const Key& key, const Record& record, bool shares_its_id) {
   }
 }
 
-void Truth::Adopted(const Key& key, const Version& was, const Record& record) {
+void Truth::MadeUnversioned(const Key& key, const Version& was,
+                            const Record& record) {
   Wrote(key, record, /*shares_its_id=*/true);
-  if (!LivesAgain(key, was)) adopted_.insert(key);
+  if (!LivesAgain(key, was)) unversioned_.insert(key);
 }
 
 void Truth::Synced(const Records& records) {
@@ -167,7 +168,7 @@ void Truth::Collected(const Key& key, const Version& version, bool fenced) {
   if (fenced) return;
   std::set<Version>& collected = collected_[key];
   const bool is_new = collected.insert(version).second;
-  if (is_new && *collected.rbegin() == version) adopted_.erase(key);
+  if (is_new && *collected.rbegin() == version) unversioned_.erase(key);
 }
 
 bool Truth::IsGone(const Key& key, const Version& version) const {
@@ -175,13 +176,13 @@ bool Truth::IsGone(const Key& key, const Version& version) const {
   return it != gone_.end() && version <= *it->second.rbegin();
 }
 
-bool Truth::WasAdopted(const Key& key, const Version& version) const {
-  return version == Version{} && adopted_.count(key) > 0;
+bool Truth::IsUnversioned(const Key& key, const Version& version) const {
+  return version == Version{} && unversioned_.count(key) > 0;
 }
 
 bool Truth::LivesAgain(const Key& key, const Version& version) const {
   const auto it = collected_.find(key);
-  if (WasAdopted(key, version)) return false;
+  if (IsUnversioned(key, version)) return false;
   return it != collected_.end() && version < *it->second.rbegin() &&
          !IsExcused(key);
 }
@@ -278,9 +279,9 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
         std::find(fenced.begin(), fenced.end(), replica) != fenced.end();
     Records sound;
     for (const auto& [key, record] : replica->records()) {
-      if (!IsSound(record) ||
-          (is_fenced && !record.tombstone && !WasAdopted(key, record.version) &&
-           IsGone(key, record.version))) {
+      if (!IsSound(record) || (is_fenced && !record.tombstone &&
+                               !IsUnversioned(key, record.version) &&
+                               IsGone(key, record.version))) {
         continue;
       }
       sound.emplace(key, record);
@@ -304,7 +305,7 @@ void Truth::Settle(const Storages& replicas, const Storages& fenced) {
     // what it showed of the key since was adopted.
     const bool is_gone =
         IsGone(key, version) && (it == winners_.end() || it->second.tombstone ||
-                                 WasAdopted(key, it->second.version));
+                                 IsUnversioned(key, it->second.version));
     if (IsExcused(key) || is_gone) continue;
     if (it == winners_.end() || it->second.version < version) {
       Violated(absl::StrCat(

@@ -31,11 +31,12 @@ class Truth {
 
   // A replica wrote this. The version must be new, unless the writer
   // `shares_its_id`: a copy, or a backup, that nobody has recognised yet; or it
-  // counts as adopted.
+  // becomes unversioned.
   void Wrote(const Key& key, const Record& record, bool shares_its_id);
   // A pair that had this version was damaged, no peer knew better, and so it
-  // counts as adopted.
-  void Adopted(const Key& key, const Version& was, const Record& record);
+  // becomes unversioned.
+  void MadeUnversioned(const Key& key, const Version& was,
+                       const Record& record);
   // A replica has synced this.
   void Synced(const Records& records);
   // A disk that had synced `lost` is gone, or out of reach; these are left.
@@ -83,7 +84,7 @@ class Truth {
                   const std::string* value) const;
   bool IsGone(const Key& key, const Version& version) const;
   // It counts as written after all deletions of the key so far.
-  bool WasAdopted(const Key& key, const Version& version) const;
+  bool IsUnversioned(const Key& key, const Version& version) const;
   bool LivesAgain(const Key& key, const Version& version) const;
 
   std::map<Key, std::multimap<Version, Record>> written_;
@@ -91,11 +92,11 @@ class Truth {
   std::map<Key, std::set<Version>> collected_;  // tombstones, by a member
   std::map<Key, std::set<Version>> gone_;       // by anybody
   // The disk that alone held the newest version damaged it: an older one may
-  // come back, or the damaged one count as adopted.
+  // come back, or the damaged one become unversioned.
   std::set<Key> excused_;
   // What was adopted although older versions of it had been deleted and
   // collected: it was written since.
-  std::set<Key> adopted_;
+  std::set<Key> unversioned_;
   std::set<std::pair<uint64_t, Key>> damaged_;  // ever, by replica id
   Records winners_;
   std::vector<std::string> violations_;

@@ -61,7 +61,7 @@ class Faults : public MemoryFaults {
     pipes_.clear();
   }
 
-  void Adopt(const std::shared_ptr<Pipe>& pipe) {
+  void Track(const std::shared_ptr<Pipe>& pipe) {
     const std::lock_guard lock(mutex_);
     std::erase_if(pipes_, [](const auto& weak) { return weak.expired(); });
     pipes_.push_back(pipe);
@@ -143,7 +143,7 @@ class End : public Connection {
   const int index_;
   const uint64_t peer_id_;
   const std::string peer_name_;
-  size_t frame_limit_ = kMaxUnprovenFrameBytes;
+  size_t frame_limit_ = kMaxUnauthenticatedFrameBytes;
 };
 
 rocksdb::Status End::Send(const rocksdb::Slice& frame, milliseconds timeout) {
@@ -214,7 +214,7 @@ MemoryPipe MakePipe(const std::shared_ptr<Faults>& faults, uint64_t dialer_id,
                     uint64_t listener_id, const std::string& dialer_name,
                     const std::string& listener_name) {
   const auto pipe = std::make_shared<Pipe>();
-  if (faults != nullptr) faults->Adopt(pipe);
+  if (faults != nullptr) faults->Track(pipe);
   MemoryPipe ends;
   ends.dialer =
       std::make_unique<End>(pipe, faults, 0, listener_id, listener_name);

@@ -10,9 +10,9 @@ constexpr uint8_t kTombstone = 0x01;
 constexpr uint8_t kPending = 0x02;
 constexpr uint8_t kQuarantined = 0x04;
 constexpr uint8_t kVersionMask = 0x18;
-constexpr uint8_t kVersionAdopted = 0x00;  // no version bytes
-constexpr uint8_t kVersionHome = 0x08;     // time (8)
-constexpr uint8_t kVersionOther = 0x10;    // time (8), replica (8)
+constexpr uint8_t kUnversioned = 0x00;   // no version bytes
+constexpr uint8_t kVersionHome = 0x08;   // time (8)
+constexpr uint8_t kVersionOther = 0x10;  // time (8), replica (8)
 constexpr uint8_t kKnownBits =
     kTombstone | kPending | kQuarantined | kVersionMask;
 
@@ -37,7 +37,7 @@ void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home) {
                 (entry.pending ? kPending : 0) |
                 (entry.quarantined ? kQuarantined : 0);
   if (entry.version == Version{}) {
-    *to++ = static_cast<char>(tag | kVersionAdopted);
+    *to++ = static_cast<char>(tag | kUnversioned);
   } else if (entry.version.replica == home) {
     *to++ = static_cast<char>(tag | kVersionHome);
     to = Store64(to, entry.version.time);
@@ -62,7 +62,7 @@ bool ParseEntry(std::string_view bytes, uint64_t home, StoredEntry* entry) {
   entry->damaged = false;
   entry->version = {};
   switch (tag & kVersionMask) {
-    case kVersionAdopted:
+    case kUnversioned:
       break;
     case kVersionHome:
       entry->version.replica = home;

@@ -82,7 +82,7 @@ inline StoredEntry IssuedEntry(const Version& version,
   return entry;
 }
 
-// The same at any version, an adopted pair's too.
+// The same at any version, an unversioned pair's too.
 StoredEntry PendingEntry(const ElementHasher& hasher, const Version& version,
                          const std::string_view* value);
 

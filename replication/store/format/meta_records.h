@@ -88,7 +88,7 @@ struct FamilyRecord {
   bool may_be_absent = false;
 };
 
-// Background work that is not done: adoption, re-check, purge.
+// The index build that is not done: adoption, re-check, purge.
 struct WorkRecord {
   bool purge = false;       // entries of families that are gone
   bool index_pass = false;  // entries whose pair may be gone
@@ -102,7 +102,7 @@ struct WorkRecord {
   uint64_t pairs_read = 0;
 };
 
-// Keys, from the first to the last one, that somebody changed past the index
+// Keys, from the first to the last one, that a foreign write changed
 // without a sequence number that tells of it.
 struct ForeignRange {
   uint32_t family_id = 0;

@@ -71,8 +71,9 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   if (!all_is_indexed) {
     DropBase();  // what was noted is lost
     return absl::UnavailableError(
-        "this replica was changed past the library, or cannot tell yet: what "
-        "changed is being read; wait until its ReplicatedDB::Adoption() is "
+        "a write bypassed rocksync here, or this replica cannot tell yet: what "
+        "changed is being read; wait until its "
+        "ReplicatedDB::GetIndexBuildProgress() is "
         "done, the next session then goes on by itself");
   }
 

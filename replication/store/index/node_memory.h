@@ -74,7 +74,7 @@ class ArrayPool {
 // The memory of one memtable. Nothing is freed before the end. The first chunk
 // is a page and each further one twice as large, up to the pool's chunks, so
 // that what is charged follows what is used: a budget may be small, or many
-// databases', and most of them at rest. Thread-safe.
+// databases', and most of them idle. Thread-safe.
 class NodeMemory {
  public:
   static constexpr size_t kAlignment = 8;

@@ -60,7 +60,7 @@ class OfflineView final : public StorageView {
 
   absl::Status Apply(std::span<const Pair>, const std::function<bool()>&,
                      std::vector<ApplyOutcome>*) override {
-    return absl::FailedPreconditionError("a database at rest takes no pairs");
+    return absl::FailedPreconditionError("an offline database takes no pairs");
   }
   uint32_t FamilyCount() const override {
     return static_cast<uint32_t>(families_.families().size());
@@ -190,8 +190,9 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
   if (unread || foreign) {
     return Status::InvalidArgument(
         "rocksync: the database " + db->GetName() +
-            (unread ? " is not compared with its index to the end (adoption or "
-                      "re-check)"
+            (unread ? " is not compared with its index to the end (the index "
+                      "build "
+                      "is not done)"
                     : " was written to since its last clean close, and its "
                       "index was not compared with it since"),
         unread ? "let its program open it until that is done"

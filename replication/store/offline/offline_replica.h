@@ -20,7 +20,7 @@ class OfflineReplica {
  public:
   // `handles`: of all families of `db`, the index among them; both must outlive
   // it. InvalidArgument: a plain database, another cluster or secret, an index
-  // that is not finished, or data written without the library since.
+  // that is not finished, or foreign writes since.
   static rocksdb::Status Open(
       rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
       const std::string& cluster, const ClusterSecret& secret,

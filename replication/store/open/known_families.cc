@@ -90,7 +90,7 @@ Status CheckKnownFamilies(const ReplicatedDBOptions& replication,
     if (MayDiscard(replication, record.name)) continue;
     return Status::InvalidArgument(
         "rocksync: the replicated column family '" + record.name + "' of " +
-            name + " " + why + (there ? "" : " without the library"),
+            name + " " + why + (there ? "" : " without rocksync"),
         "which of its pairs are newer than those of peers, and what was "
         "deleted, would be lost; name it there, or in "
         "ReplicatedDBOptions::discard_history_of if it may be discarded");

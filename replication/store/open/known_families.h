@@ -33,7 +33,7 @@ struct MissingEntries {
 
 // Reads the first pairs of each family and their entries. A family of which the
 // index has no entry at all is refused, unless discard_history_of names it.
-// REQUIRES: nobody wrote to the database without the library.
+// REQUIRES: there was no foreign write.
 rocksdb::Status LookForMissingEntries(
     const ReplicatedDBOptions& replication, const std::string& name,
     const IndexReader& reader, const std::vector<FamilyRecord>& known,

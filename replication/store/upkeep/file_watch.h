@@ -1,5 +1,5 @@
 // Watches the files of the replicated families: data that come or go as files,
-// past the index and without a write that a sequence number would tell of.
+// by foreign writes and without a write that a sequence number would tell of.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_FILE_WATCH_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_FILE_WATCH_H_

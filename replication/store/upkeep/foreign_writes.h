@@ -1,5 +1,5 @@
-// What came by another door: writes, files and deletions of files that went
-// past the library, noticed before anything is proven or reverted.
+// Foreign writes: writes, files and deletions of files that bypass rocksync,
+// noticed before anything is proven or reverted.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_FOREIGN_WRITES_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_FOREIGN_WRITES_H_
@@ -51,7 +51,7 @@ class ForeignWrites {
                        const std::function<bool()>& cancelled,
                        const Recheck& recheck);
 
-  // Sequence numbers, or ranges of keys, that came by another door.
+  // Sequence numbers, or ranges of keys, of foreign writes.
   uint64_t noticed() const { return noticed_.load(); }
 
   FileWatch* files() const { return files_.get(); }

@@ -41,7 +41,7 @@ void HeldBack::Name(const Version& version) {
 }
 
 void HeldBack::NoteOversized(const std::string& family, std::string_view key) {
-  ++oversized_pairs_;
+  ++pairs_too_large_;
   if (!oversized_names_.Over(indexed_->WallMs())) return;
   constexpr size_t kShown = 32;
   rocksdb::Warn(

@@ -29,9 +29,9 @@ class HeldBack {
   // names one in the log.
   void NoteOversized(const std::string& family, std::string_view key);
   void AddTo(IndexStats* stats) const {
-    stats->held_back_pairs = pairs_;
+    stats->pairs_held_back = pairs_;
     stats->held_back_replica = replica_;
-    stats->oversized_pairs = oversized_pairs_;
+    stats->pairs_too_large = pairs_too_large_;
   }
 
  private:
@@ -47,7 +47,7 @@ class HeldBack {
   const IndexedDB* const indexed_;
   std::atomic<uint64_t> pairs_{0};
   std::atomic<uint64_t> replica_{0};  // the last one that was named
-  std::atomic<uint64_t> oversized_pairs_{0};
+  std::atomic<uint64_t> pairs_too_large_{0};
   Pause names_;
   Pause oversized_names_;
 };

@@ -24,11 +24,11 @@ Status DoesNotGoOn() {
 
 }  // namespace
 
-Membership::Membership(IndexedDB* indexed, const Adoption* adoption,
+Membership::Membership(IndexedDB* indexed, const IndexBuild* index_build,
                        HeldBack* held_back, GcState now,
                        std::function<void()> stable_time_set)
     : indexed_(indexed),
-      adoption_(adoption),
+      index_build_(index_build),
       held_back_(held_back),
       stable_time_set_(std::move(stable_time_set)),
       now_(std::move(now)),
@@ -40,7 +40,8 @@ Membership::Membership(IndexedDB* indexed, const Adoption* adoption,
 void Membership::ShowTerms() {
   epoch_.store(now_.epoch, std::memory_order_release);
   purged_.store(now_.purged, std::memory_order_release);
-  unproven_.store(now_.unproven, std::memory_order_release);
+  may_hold_deleted_pairs_.store(now_.may_hold_deleted_pairs,
+                                std::memory_order_release);
 }
 
 void Membership::SetOwnIncarnation(GcState* next) const {
@@ -85,7 +86,7 @@ Status Membership::PassReading(uint64_t reading) {
 }
 
 bool Membership::HasData() const {
-  if (!adoption_->Progress().done) return true;
+  if (!index_build_->Progress().done) return true;
   IndexCursor cursor(indexed_->reader(), nullptr,
                      indexed_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
@@ -108,7 +109,7 @@ Status Membership::Learn(const Announcement& peer) {
   if (!status.ok()) return status;
   GcState next = now_;
   const MeetingVerdict verdict =
-      next.AdoptList(peer.gc, indexed_->replica_id(), HasData());
+      next.InstallList(peer.gc, indexed_->replica_id(), HasData());
   if (verdict.meeting != Meeting::kAlike) {
     return Status::InvalidArgument("rocksync: " + verdict.why);
   }

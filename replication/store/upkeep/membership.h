@@ -12,8 +12,8 @@
 
 #include "replication/membership/announcement.h"
 #include "replication/membership/tombstone_gc.h"
-#include "replication/store/upkeep/adoption.h"
 #include "replication/store/upkeep/held_back.h"
+#include "replication/store/upkeep/index_build.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/status.h"
@@ -35,13 +35,16 @@ struct Sender {
 class Membership {
  public:
   // `stable_time_set` is called after each change of list or stable time.
-  Membership(IndexedDB* indexed, const Adoption* adoption, HeldBack* held_back,
-             GcState now, std::function<void()> stable_time_set);
+  Membership(IndexedDB* indexed, const IndexBuild* index_build,
+             HeldBack* held_back, GcState now,
+             std::function<void()> stable_time_set);
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   // As in Terms.
   uint64_t purged() const { return purged_.load(std::memory_order_acquire); }
-  bool unproven() const { return unproven_.load(std::memory_order_acquire); }
+  bool may_hold_deleted_pairs() const {
+    return may_hold_deleted_pairs_.load(std::memory_order_acquire);
+  }
   GcState Now() const;
 
   // An identity conflict: a member of which two incarnations that do not follow
@@ -73,7 +76,7 @@ class Membership {
                            uint64_t latest);
 
   // The peer, met in `incarnation`, said `peer`, this replica said `mine`, and
-  // they may meet (kAlike): adopts the stable time that both come to, and what
+  // they may meet (kAlike): takes the stable time that both come to, and what
   // the peer knows of others and of what was purged. TryAgain: the peer was
   // rolled back or copied, unless one of its messages was overtaken.
   rocksdb::Status Agree(const GcState& mine, uint64_t peer_id,
@@ -106,7 +109,7 @@ class Membership {
   bool HasData() const;
 
   IndexedDB* const indexed_;
-  const Adoption* const adoption_;
+  const IndexBuild* const index_build_;
   HeldBack* const held_back_;
   const std::function<void()> stable_time_set_;
   mutable std::mutex mutex_;
@@ -119,7 +122,7 @@ class Membership {
   Sayings sayings_;
   std::atomic<uint64_t> epoch_ = 0;
   std::atomic<uint64_t> purged_ = 0;
-  std::atomic<bool> unproven_ = false;
+  std::atomic<bool> may_hold_deleted_pairs_ = false;
   std::atomic<uint64_t> identity_conflict_ = 0;
 };
 

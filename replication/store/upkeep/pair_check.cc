@@ -71,8 +71,8 @@ Status ReadPair(rocksdb::DB* db, const Family& family, std::string_view key,
                                                           : status;
 }
 
-Status ChangedPastTheLibrary() {
-  return Status::TryAgain("rocksync: the database was changed past the library",
+Status ForeignWriteFound() {
+  return Status::TryAgain("rocksync: a write bypassed rocksync",
                           "wait for the re-check");
 }
 
@@ -197,9 +197,9 @@ Status PairCheck::Check(const Family& family, const std::string& key,
   }
   if (*finding == Finding::kFine) return status;
   if ((*finding == Finding::kMarked || *finding == Finding::kDeletedAgain) &&
-      !adoption_->AllIsIndexed()) {
+      !index_build_->AllIsIndexed()) {
     *finding = Finding::kFine;
-    return ChangedPastTheLibrary();
+    return ForeignWriteFound();
   }
   if (found.verdict != Verdict::kUnreadable) {
     quarantine_->unreadable()->Forget(family.id, key);
@@ -344,7 +344,7 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
       found.corrupt || found.lost || found.entity) {
     return Status::OK();
   }
-  if (!adoption_->AllIsIndexed()) return ChangedPastTheLibrary();
+  if (!index_build_->AllIsIndexed()) return ForeignWriteFound();
   rocksdb::WriteBatch batch;
   Finding finding = Finding::kMarked;
   if (found.verdict == Verdict::kAgrees) {
@@ -380,7 +380,8 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   if (place.has_value() && !ParseIndexKey(*place, &key)) return Status::OK();
   // The purge takes it. A flipped bit could also make it an entry of a family
   // that was created by the name of the one that went.
-  if (parses && adoption_->IsBeingPurged(here.family_id)) return Status::OK();
+  if (parses && index_build_->IsBeingPurged(here.family_id))
+    return Status::OK();
   const Family* family = nullptr;  // of the place
   {
     const PatientGuard guard(indexed_->locks(), StripeOf(key.position),

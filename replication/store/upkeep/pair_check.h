@@ -15,7 +15,7 @@
 // quarantined, so that it is neither shipped nor called equal, and only what is
 // newer than its entry replaces it: a peer has at best one of its columns.
 //
-// A write past the library is not damage: while data may not all be in the
+// A foreign write is not damage: while data may not all be in the
 // index (foreign_writes.h), no pair is quarantined, and the answer is TryAgain.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_PAIR_CHECK_H_
@@ -29,7 +29,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/family_table.h"
 #include "replication/store/index/index_reader.h"
-#include "replication/store/upkeep/adoption.h"
+#include "replication/store/upkeep/index_build.h"
 #include "replication/store/upkeep/quarantine.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksdb/db.h"
@@ -81,15 +81,15 @@ class PairCheck {
     kRemoved,  // an entry that belongs to no key
   };
 
-  PairCheck(IndexedDB* indexed, Quarantine* quarantine, Adoption* adoption)
-      : indexed_(indexed), quarantine_(quarantine), adoption_(adoption) {}
+  PairCheck(IndexedDB* indexed, Quarantine* quarantine, IndexBuild* index_build)
+      : indexed_(indexed), quarantine_(quarantine), index_build_(index_build) {}
 
   // Any status but OK: nothing was decided.
   rocksdb::Status Check(const Family& family, const std::string& key,
                         Finding* finding);
 
   // Resolves, after another look, what no peer has a later pair of: a
-  // quarantined pair counts as adopted, a quarantined entry without a pair is
+  // quarantined pair becomes unversioned, a quarantined entry without a pair is
   // removed.
   rocksdb::Status Resolve(const Family& family, const std::string& key,
                           bool* resolved);
@@ -111,7 +111,7 @@ class PairCheck {
 
   IndexedDB* const indexed_;
   Quarantine* const quarantine_;
-  Adoption* const adoption_;
+  IndexBuild* const index_build_;
 };
 
 }  // namespace rocksync

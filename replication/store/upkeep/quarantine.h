@@ -37,16 +37,16 @@ class Quarantine {
   // Those known of until `ms` are resolved.
   void Resolved(uint64_t ms) { last_ms_.compare_exchange_strong(ms, 0); }
 
-  void CountReleased(uint64_t pairs) { released_pairs_ += pairs; }
-  void CountRepaired(uint64_t pairs) { repaired_pairs_ += pairs; }
-  void CountRepairedEntry() { ++repaired_entries_; }
-  void CountRemovedEntry() { ++removed_entries_; }
+  void CountReleased(uint64_t pairs) { pairs_released_ += pairs; }
+  void CountRepaired(uint64_t pairs) { pairs_repaired_ += pairs; }
+  void CountRepairedEntry() { ++entries_repaired_; }
+  void CountRemovedEntry() { ++entries_removed_; }
   void AddTo(IndexStats* stats) const {
     stats->pairs_quarantined = pairs_quarantined_;
-    stats->released_pairs = released_pairs_;
-    stats->repaired_pairs = repaired_pairs_;
-    stats->repaired_entries = repaired_entries_;
-    stats->removed_entries = removed_entries_;
+    stats->pairs_released = pairs_released_;
+    stats->pairs_repaired = pairs_repaired_;
+    stats->entries_repaired = entries_repaired_;
+    stats->entries_removed = entries_removed_;
   }
 
  private:
@@ -55,10 +55,10 @@ class Quarantine {
   std::atomic<bool> noted_{false};
   std::atomic<uint64_t> last_ms_{0};
   std::atomic<uint64_t> pairs_quarantined_{0};
-  std::atomic<uint64_t> released_pairs_{0};
-  std::atomic<uint64_t> repaired_pairs_{0};  // overwritten by a peer's
-  std::atomic<uint64_t> repaired_entries_{0};
-  std::atomic<uint64_t> removed_entries_{0};
+  std::atomic<uint64_t> pairs_released_{0};
+  std::atomic<uint64_t> pairs_repaired_{0};  // overwritten by a peer's
+  std::atomic<uint64_t> entries_repaired_{0};
+  std::atomic<uint64_t> entries_removed_{0};
 };
 
 }  // namespace rocksync

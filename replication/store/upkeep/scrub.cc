@@ -45,11 +45,12 @@ std::string Hex(std::string_view key) {
 
 }  // namespace
 
-Scrub::Scrub(IndexedDB* indexed, Quarantine* quarantine, Adoption* adoption)
+Scrub::Scrub(IndexedDB* indexed, Quarantine* quarantine,
+             IndexBuild* index_build)
     : indexed_(indexed),
       quarantine_(quarantine),
-      adoption_(adoption),
-      check_(indexed, quarantine, adoption) {}
+      index_build_(index_build),
+      check_(indexed, quarantine, index_build) {}
 
 Status Scrub::Load() {
   std::string bytes;
@@ -108,7 +109,7 @@ Status Scrub::Step(uint64_t* bytes, bool* finished) {
   status =
       record_.step == kStepFamilies ? StepFamilies(bytes) : StepIndex(bytes);
   if (status.IsTryAgain()) {
-    adoption_->NoticeForeignWrites();
+    index_build_->NoticeForeignWrites();
   }
   if (!status.ok()) return status;
   if (!in_vain_) retries_ -= tries_;

@@ -16,7 +16,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/index/index_reader.h"
-#include "replication/store/upkeep/adoption.h"
+#include "replication/store/upkeep/index_build.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/upkeep/quarantine.h"
 #include "replication/store/write/indexed_db.h"
@@ -50,7 +50,7 @@ namespace rocksync {
 // Not thread-safe, but for progress().
 class Scrub {
  public:
-  Scrub(IndexedDB* indexed, Quarantine* quarantine, Adoption* adoption);
+  Scrub(IndexedDB* indexed, Quarantine* quarantine, IndexBuild* index_build);
 
   // Reads how far an earlier process came. Once, before everything else.
   rocksdb::Status Load();
@@ -60,8 +60,8 @@ class Scrub {
   // chunk is next again, but for what was passed over.
   rocksdb::Status Step(uint64_t* bytes, bool* finished);
 
-  // Quarantined pairs of which no peer has a later version count as adopted: a
-  // pair gets version 0, an entry without a pair is removed. For when the
+  // Quarantined pairs of which no peer has a later version become unversioned:
+  // a pair gets version 0, an entry without a pair is removed. For when the
   // digests of every peer were equal since the last pair was quarantined. One
   // read of the index;
   // `*resolved` counts.
@@ -126,7 +126,7 @@ class Scrub {
 
   IndexedDB* const indexed_;
   Quarantine* const quarantine_;
-  Adoption* const adoption_;
+  IndexBuild* const index_build_;
   PairCheck check_;
   ScrubRecord record_;
   int chunks_ = 0;

@@ -1,6 +1,6 @@
 // The database as the library writes to it: every sequence number that such a
 // write takes is counted, so that one which nobody here took shows that
-// somebody wrote past the library. And nothing is written to a log that failed.
+// there was a foreign write. And nothing is written to a log that failed.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_COUNTED_DB_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_COUNTED_DB_H_
@@ -22,7 +22,7 @@ namespace rocksync {
 
 // RocksDB gives one sequence number to each operation of a write that succeeds.
 // So its latest one is `base`, where the counting began, plus what the writes
-// through this class took, plus what came by another door.
+// through this class took, plus those of foreign writes.
 //
 // Writers add to two counters of their thread, before and after the write. As
 // long as no write is under way the two agree, and the sum is exact; to have
@@ -43,7 +43,7 @@ class CountedDB final : public rocksdb::StackableDB {
   // Whether the log can be written; if not, writes and syncs end with this.
   rocksdb::Status LogStatus() const { return log_->status(); }
 
-  // How many sequence numbers came by another door. Writers wait only if some
+  // How many sequence numbers foreign writes took. Writers wait only if some
   // write is under way just now. False: not known, since `cancelled` said so
   // first, or since files are being ingested and their numbers are not told
   // yet.
@@ -112,7 +112,7 @@ class CountedDB final : public rocksdb::StackableDB {
                         const rocksdb::Slice& value) override;
   rocksdb::Status Write(const rocksdb::WriteOptions& options,
                         rocksdb::WriteBatch* batch) override;
-  // The doors by which the library and the application sync the log.
+  // The calls by which the library and the application sync the log.
   rocksdb::Status FlushWAL(bool sync) override;
   rocksdb::Status SyncWAL() override;
   using StackableDB::IngestExternalFile;

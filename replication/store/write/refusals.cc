@@ -104,7 +104,7 @@ Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
 Status CheckDBOptions(const rocksdb::DBOptions& options) {
   if (options.allow_2pc) {
     return Refuse("DBOptions::allow_2pc (TransactionDB)",
-                  "transactions write past the index; use WriteBatch");
+                  "transactions bypass the index; use WriteBatch");
   }
   if (options.persist_stats_to_disk) {
     return Refuse("DBOptions::persist_stats_to_disk",

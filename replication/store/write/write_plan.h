@@ -34,7 +34,7 @@ struct PlannedBatch {
   bool verbatim = true;
   bool has_range = false;
   // Some operation is on a family that the library does not know: dropped, or
-  // created by another door.
+  // created by a foreign call.
   bool has_unknown = false;
 };
 

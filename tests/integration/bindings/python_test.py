@@ -109,7 +109,7 @@ class DatabaseTest(unittest.TestCase):
             self.assertFalse(told[b"key"].replaces)
             self.assertIsNone(told[b"gone"].value)
             self.assertTrue(sessions[-1]["finished"] and sessions[-1]["proven_equal"])
-            self.assertEqual(b.adoption_percent, 100)
+            self.assertEqual(b.index_build_percent, 100)
 
     def test_clone(self):
         trial, stages = self.path("trial"), []
@@ -131,7 +131,7 @@ class DatabaseTest(unittest.TestCase):
         with open(self.path("secret"), "wb") as file:
             file.write(SECRET)
         with rocksync.open(self.path("a"), cluster="test", secret=self.path("secret")) as db:
-            db.wait_for_adoption()
+            db.wait_for_index_build()
         with self.assertRaisesRegex(rocksync.Error, "32 bytes, not 5"):
             rocksync.open(self.path("a"), cluster="test", secret=b"short")
         with self.assertRaisesRegex(rocksync.Error, "create_if_missing"):

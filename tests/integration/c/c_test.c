@@ -147,7 +147,7 @@ static void TestReplication(void) {
   CHECK(rocksync_replica_id(a) != 0);
   CHECK(rocksync_replica_id(a) != rocksync_replica_id(b));
   CHECK(rocksync_incarnation(a) == 1);
-  rocksync_wait_for_adoption(a, 10000, &error);
+  rocksync_wait_for_index_build(a, 10000, &error);
   OK();
   a_db = rocksync_rocksdb(a, &error);
   OK();
@@ -313,10 +313,10 @@ static void TestHookAndProgress(void) {
   rocksync_options_destroy(replication);
   CHECK(hook.destroyed == 0);
   a = Open("writer");
-  CHECK(rocksync_adoption_percent(NULL) == 0);
-  rocksync_wait_for_adoption(a, 10000, &error);
+  CHECK(rocksync_index_build_percent(NULL) == 0);
+  rocksync_wait_for_index_build(a, 10000, &error);
   OK();
-  CHECK(rocksync_adoption_percent(a) == 100);
+  CHECK(rocksync_index_build_percent(a) == 100);
   a_db = rocksync_rocksdb(a, &error);
 
   rocksync_replicator_options_set_interval_ms(replicator_options, 0);
@@ -731,7 +731,7 @@ static void TestNull(void) {
   FAILS("argument is NULL: db");
   CHECK(rocksync_replica_id(NULL) == 0);
   CHECK(rocksync_incarnation(NULL) == 0);
-  rocksync_wait_for_adoption(NULL, 0, &error);
+  rocksync_wait_for_index_build(NULL, 0, &error);
   FAILS("argument is NULL: db");
   rocksync_set_members(db, 1, NULL, 1, &error);
   FAILS("argument is NULL: replica_ids");

@@ -186,7 +186,7 @@ TEST_F(CloneTest, IsANewReplicaProvenEqual) {
   ASSERT_TRUE(IsOk(Clone()));
   EXPECT_EQ(result_.replica_id, kClonedId);
   EXPECT_EQ(result_.source_id, source_->id());
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
   EXPECT_GT(result_.bytes, 3'000'000u);
   EXPECT_EQ(result_.bytes_received, result_.bytes);
   EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
@@ -238,7 +238,7 @@ TEST_F(CloneTest, GoesOnWhereItWas) {
   ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(ReplicatorLimits())));
   clone_.cancelled = nullptr;
   ASSERT_TRUE(IsOk(Clone()));
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
   EXPECT_LE(before + result_.bytes_received,
             result_.bytes + result_.bytes / 50);
   ExpectEqualToSource();
@@ -289,7 +289,7 @@ TEST_F(CloneTest, GoesOnFromAnotherCheckpoint) {
   ASSERT_TRUE(IsOk(source_->Start()));
   source_->Put("later", "1");
   ASSERT_TRUE(IsOk(Clone()));
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
   EXPECT_LT(result_.bytes_received, result_.bytes * 3 / 4);
   ExpectEqualToSource();
 }
@@ -308,7 +308,7 @@ TEST_F(CloneTest, GoesOnAfterItWasKilled) {
   EXPECT_GT(held, 1'000'000u);
   ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(ReplicatorLimits())));
   ASSERT_TRUE(IsOk(Clone()));
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
   EXPECT_LE(held + result_.bytes_received, result_.bytes + result_.bytes / 50);
   EXPECT_TRUE(Eventually([this] { return Checkpoints() == 0; }));
   ExpectEqualToSource();
@@ -339,7 +339,7 @@ TEST_F(CloneTest, GoesOnAfterTheSourceWasKilled) {
   clone_.source = again.Line();
   EXPECT_EQ(Checkpoints(), 0u) << "what comes back removes it";
   ASSERT_TRUE(IsOk(Clone()));
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
   EXPECT_LE(held + result_.bytes_received, result_.bytes + result_.bytes / 50);
 }
 
@@ -364,7 +364,7 @@ TEST_F(CloneTest, SeveralFamiliesAndBlobFiles) {
   families_.push_back({"blobs", {}});
   ASSERT_TRUE(IsOk(Clone()));
   EXPECT_EQ(result_.bytes_received, 0u);
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
 
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   ReplicatedDB* raw = nullptr;
@@ -413,7 +413,7 @@ TEST_F(CloneTest, AComparatorOfItsOwn) {
   EXPECT_TRUE(Mentions(s, "test.Backwards"));
   families_.back().options.comparator = &backwards;
   ASSERT_TRUE(IsOk(Clone()));
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
   EXPECT_TRUE(IsOk(source_->db()->DestroyColumnFamilyHandle(handle)));
   source_.reset();
 }
@@ -428,7 +428,7 @@ TEST_F(CloneTest, TheSourceWritesMeanwhile) {
   stop = true;
   writer.join();
   ASSERT_TRUE(IsOk(s));
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
   const auto replica = OpenClone();
   ASSERT_TRUE(IsOk(replica->Start()));
   ASSERT_TRUE(IsOk(replica->replicator()->SyncNow(source_->address())));
@@ -476,8 +476,8 @@ TEST_F(CloneTest, WithAMemberList) {
   ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id()})));
   ASSERT_TRUE(IsOk(Clone()));
   EXPECT_FALSE(result_.proven_equal);
-  EXPECT_NE(result_.unproven_because.find("member list"), std::string::npos)
-      << result_.unproven_because;
+  EXPECT_NE(result_.session_error.find("member list"), std::string::npos)
+      << result_.session_error;
   ASSERT_TRUE(IsOk(source_->db()->SetMembers(2, {source_->id(), kClonedId})));
   ExpectEqualToSource();
 }
@@ -487,7 +487,7 @@ TEST_F(CloneTest, AMemberFromTheBeginning) {
   source_->Delete("a1");
   ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id(), kClonedId})));
   ASSERT_TRUE(IsOk(Clone()));
-  EXPECT_TRUE(result_.proven_equal) << result_.unproven_because;
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
   ExpectEqualToSource();
 }
 

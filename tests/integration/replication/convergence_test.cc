@@ -221,7 +221,7 @@ TEST_F(Convergence, AdoptedContentsThatCollideByXxh3) {
     ASSERT_TRUE(IsOk(plain->Close()));
     replicas[i] = std::make_unique<TestReplica>(setting);
     ASSERT_TRUE(replicas[i]->Open()) << replicas[i]->open_status().ToString();
-    ASSERT_TRUE(IsOk(replicas[i]->db()->WaitForAdoption(60'000)));
+    ASSERT_TRUE(IsOk(replicas[i]->db()->WaitForIndexBuild(60'000)));
     ASSERT_TRUE(IsOk(replicas[i]->Start()));
   }
   TestReplica& a = *replicas[0];

@@ -164,7 +164,7 @@ TEST_F(DamagedBlocksTest, AScrubComparesWhatWasWrittenOverABlock) {
   EXPECT_EQ(scrub_->progress().unreadable, 1u);
 }
 
-// The tables of a family of a database at rest.
+// The tables of a family of an offline database.
 std::vector<std::string> TablesOf(const std::string& directory,
                                   const std::string& family) {
   std::vector<std::string> tables;

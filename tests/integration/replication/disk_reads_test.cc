@@ -112,7 +112,7 @@ TEST_P(DiskReadsTest, WhileItSyncsToo) {
   ExpectAllSurvive();
 }
 
-// Nor does what cannot be read now count as adopted, or go.
+// Nor does what cannot be read now become unversioned, or go.
 TEST_P(DiskReadsTest, WhileQuarantinedPairsAreResolved) {
   Steps(2);
   *disk_.state = DiskState::kShortReads;
@@ -126,7 +126,7 @@ TEST_P(DiskReadsTest, WhileQuarantinedPairsAreResolved) {
   *disk_.state = DiskState::kGood;
   ASSERT_TRUE(IsOk(scrub_->ResolveQuarantined({}, &resolved)));
   EXPECT_EQ(resolved, 0u) << "released";
-  EXPECT_EQ(a_->db()->GetIndexStats().released_pairs, uint64_t{kOverwritten});
+  EXPECT_EQ(a_->db()->GetIndexStats().pairs_released, uint64_t{kOverwritten});
   ExpectAllSurvive();
 }
 
@@ -150,7 +150,7 @@ TEST_F(ReplicationTest, AScrubGoesOverMemtablesThatAreHashed) {
   TestReplica replica(setting);
   ASSERT_TRUE(replica.Open()) << replica.open_status().ToString();
   for (int i = 0; i < 1000; ++i) replica.Put(Numbered("k", i), "value");
-  // Not a write past the library, which would be noticed and count.
+  // Not a foreign write, which would be noticed and count.
   ASSERT_TRUE(
       IsOk(StoreAccess::IndexedOf(replica.db())->db()->Put({}, "k5", "valuf")));
   ASSERT_TRUE(IsOk(replica.Start()));

@@ -119,7 +119,7 @@ TEST_F(DiskTest, AMemberListThatFindsNoRoomIsNoNewList) {
 
 // It waited for the re-check, which cannot write down how far it is.
 TEST_F(DiskTest, AScrubOfADatabaseThatIsNotWrittenSaysSo) {
-  // By another door.
+  // A foreign write.
   ASSERT_TRUE(IsOk(b_->db()->GetRootDB()->Put({}, "of b", "3")));
   *disk_.state = DiskState::kBroken;
   EXPECT_FALSE(PutOnB("refused").ok());

@@ -31,7 +31,7 @@ TEST_F(Faults, PeerDownAndComingBack) {
   EXPECT_TRUE(s.IsIOError()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "cannot connect to " + b->address()));
   const ReplicationStats stats = a->replicator()->stats();
-  EXPECT_GE(stats.peers[0].failures, 1u);
+  EXPECT_GE(stats.peers[0].sessions_failed, 1u);
   EXPECT_NE(stats.peers[0].last_error.find("cannot connect"),
             std::string::npos);
 

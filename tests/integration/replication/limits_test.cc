@@ -29,7 +29,7 @@ class LimitsTest : public ReplicationTest {
     };
     auto replica = std::make_unique<TestReplica>(setting);
     EXPECT_TRUE(replica->Open()) << replica->open_status().ToString();
-    EXPECT_TRUE(IsOk(replica->db()->WaitForAdoption(60'000)));
+    EXPECT_TRUE(IsOk(replica->db()->WaitForIndexBuild(60'000)));
     EXPECT_TRUE(IsOk(replica->Start()));
     return replica;
   }
@@ -113,7 +113,7 @@ TEST_F(LimitsTest, WhatIsThereAlreadyIsSkippedAndTheRestGoesOn) {
     EXPECT_EQ(a->Scan().count("of b"), 1u);
     EXPECT_EQ(b->Scan().count("large"), 0u);
   }
-  EXPECT_GE(a->db()->GetIndexStats().oversized_pairs, 2u);
+  EXPECT_GE(a->db()->GetIndexStats().pairs_too_large, 2u);
   const rocksdb::Status status = a->replicator()->SyncNow(b->address());
   EXPECT_TRUE(Mentions(status, "2 above the size limits"));
 
@@ -136,7 +136,7 @@ TEST_F(LimitsTest, APeerMayTakeLess) {
   EXPECT_EQ(b->Scan().count("small"), 1u);
   EXPECT_EQ(b->Scan().count("large"), 0u);
   EXPECT_EQ(a->Scan().count("of b"), 1u);
-  EXPECT_GE(b->db()->GetIndexStats().oversized_pairs, 1u);
+  EXPECT_GE(b->db()->GetIndexStats().pairs_too_large, 1u);
 }
 
 TEST_F(LimitsTest, TheListenerCountsASessionThatProvesNothing) {
@@ -150,7 +150,7 @@ TEST_F(LimitsTest, TheListenerCountsASessionThatProvesNothing) {
   }));
   const ReplicationStats stats = a->replicator()->stats();
   EXPECT_EQ(stats.sessions_failed, 1u);
-  EXPECT_EQ(stats.peers[0].failures, 1u);
+  EXPECT_EQ(stats.peers[0].sessions_failed, 1u);
   EXPECT_NE(stats.peers[0].last_error.find("1 above the size limits"),
             std::string::npos)
       << stats.peers[0].last_error;

@@ -40,7 +40,7 @@ class QuarantineTest : public ReplicationTest {
     limits.scrub_paused = paused;
     ASSERT_TRUE(IsOk(replica->replicator()->SetLimits(limits)));
   }
-  // Past the library, as a disk would; found by a scrub.
+  // Bypasses rocksync as a disk would; found by a scrub.
   static void Quarantine(TestReplica* replica, const std::string& key,
                          const std::string& value) {
     IndexedDB* const store = StoreAccess::IndexedOf(replica->db());
@@ -105,7 +105,7 @@ TEST_F(QuarantineTest, OfOneKeyOnBothSidesAreNotCalledEqual) {
   EXPECT_EQ(result.quarantined_here, 1u);
   EXPECT_EQ(result.quarantined_there, 1u);
 
-  // Nobody knows better: both count as adopted, and one of them wins.
+  // Nobody knows better: both become unversioned, and one of them wins.
   for (TestReplica* replica : {a_.get(), b_.get()}) {
     PauseResolving(replica, false);
   }

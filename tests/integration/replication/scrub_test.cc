@@ -50,7 +50,7 @@ class ScrubTest : public ReplicationTest {
             store->table().families()[0].id, key};
   }
 
-  // Past the library, as a disk would.
+  // Bypasses rocksync, as a disk would.
   static void Corrupt(TestReplica* replica, const std::string& key,
                       const std::string& value) {
     ASSERT_TRUE(IsOk(StoreAccess::IndexedOf(replica->db())
@@ -71,7 +71,7 @@ class ScrubTest : public ReplicationTest {
                                          store->reader().index(), index_key)));
   }
 
-  // An entry as bytes, past the library; empty: none.
+  // An entry as bytes, bypassing rocksync; empty: none.
   static std::string EntryBytes(TestReplica* replica, const std::string& key) {
     IndexedDB* const store = StoreAccess::IndexedOf(replica->db());
     std::string index_key;
@@ -198,7 +198,7 @@ TEST_F(ScrubTest, ALaterWriteWinsOverSuspicion) {
   EXPECT_EQ(b_->Scan(), contents_);
 }
 
-TEST_F(ScrubTest, WhatNobodyKnowsBetterCountsAsAdopted) {
+TEST_F(ScrubTest, WhatNoPeerHasALaterVersionOfBecomesUnversioned) {
   a_->Put("mine alone", "value");
   LoseEntry(a_.get(), "mine alone");
   EXPECT_EQ(Scrub(a_.get()).corruption_found, 1u);
@@ -215,7 +215,7 @@ TEST_F(ScrubTest, WhatNobodyKnowsBetterCountsAsAdopted) {
 }
 
 // b has no peers of its own to dial.
-TEST_F(ScrubTest, WhoOnlyListensAdoptsOnceItsDigestsEqualThoseOfAllMembers) {
+TEST_F(ScrubTest, AListenerResolvesOnceItsDigestsEqualThoseOfAllMembers) {
   b_->Put("mine alone", "value");
   LoseEntry(b_.get(), "mine alone");
   EXPECT_EQ(Scrub(b_.get()).corruption_found, 1u);
@@ -313,8 +313,8 @@ TEST_F(ScrubTest, AFlippedBitOfAnEntryIsFlippedBack) {
     EXPECT_EQ(EntryBytes(a_.get(), key), bytes) << key;
   }
   const IndexStats stats = a_->db()->GetIndexStats();
-  EXPECT_EQ(stats.repaired_entries - before.repaired_entries, flipped);
-  EXPECT_EQ(stats.released_pairs - before.released_pairs, 2u);
+  EXPECT_EQ(stats.entries_repaired - before.entries_repaired, flipped);
+  EXPECT_EQ(stats.pairs_released - before.pairs_released, 2u);
   EXPECT_EQ(stats.pairs_quarantined, 0u);
   EXPECT_TRUE(Equal());
   EXPECT_EQ(a_->Scan(), contents_);
@@ -392,7 +392,7 @@ TEST_F(ScrubTest, AnEntryInTheWrongPlaceGoesBackOrGoes) {
   store->digests()->Invalidate();
   EXPECT_TRUE(SyncsAgain());
   Scrub(a_.get());
-  EXPECT_EQ(a_->db()->GetIndexStats().removed_entries, 3u);
+  EXPECT_EQ(a_->db()->GetIndexStats().entries_removed, 3u);
   EXPECT_TRUE(Equal());
   EXPECT_EQ(a_->Scan(), contents_);
 }

@@ -92,7 +92,7 @@ class TombstoneGc : public ReplicationTest {
     return counts;
   }
 
-  // PerformHandshake `from`, which is stopped, to whoever listens there, and
+  // PerformSetup `from`, which is stopped, to whoever listens there, and
   // goes away before any session: the other side has agreed and got nothing.
   static void Greet(TestReplica& from, const std::string& address) {
     std::shared_ptr<Transport> transport;
@@ -330,7 +330,7 @@ TEST_F(TombstoneGc, AnAbsentMemberHoldsThemUpUntilItIsRemoved) {
       peers.begin(), peers.end(),
       [&](const PeerStats& peer) { return peer.replica_id == a().id(); });
   ASSERT_NE(caller, peers.end());
-  EXPECT_EQ(caller->failures, 1u);
+  EXPECT_EQ(caller->sessions_failed, 1u);
   EXPECT_NE(caller->last_error.find("not in the member list of epoch 2"),
             std::string::npos)
       << caller->last_error;
@@ -351,9 +351,9 @@ TEST_F(TombstoneGc, WrongListsAreNamed) {
 
 // Time stands still, so that an older state of a replica's disk has
 // acknowledged all readings of its clock.
-class ClockAtRest final : public rocksdb::EnvWrapper {
+class StoppedClock final : public rocksdb::EnvWrapper {
  public:
-  ClockAtRest() : EnvWrapper(rocksdb::Env::Default()) {}
+  StoppedClock() : EnvWrapper(rocksdb::Env::Default()) {}
   uint64_t NowMicros() override { return now_; }
 
  private:
@@ -363,7 +363,7 @@ class ClockAtRest final : public rocksdb::EnvWrapper {
 // What the refusal recommends works.
 TEST_F(TombstoneGc, WhoAcknowledgedMoreThanItKnowsOpensAsANewReplica) {
   namespace fs = std::filesystem;
-  ClockAtRest env;
+  StoppedClock env;
   bool as_new = false;
   const auto adjust = [&](rocksdb::Options* options,
                           ReplicatedDBOptions* replication) {

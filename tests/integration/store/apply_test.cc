@@ -65,10 +65,10 @@ TEST_F(ApplyTest, FarFutureIsHeldBackAndTheClockDoesNotFollow) {
   EXPECT_EQ(Get("k"), "-");
   ASSERT_ROCKS_OK(Put("k", "mine"));
   EXPECT_LT(Clock(), far);
-  EXPECT_EQ(db_->GetIndexStats().held_back_pairs, 1u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_held_back, 1u);
 }
 
-TEST_F(ApplyTest, AdoptedPairsAreOrderedByHash) {
+TEST_F(ApplyTest, UnversionedPairsAreOrderedByHash) {
   OpenWithView();
   const std::string a = "a";
   const std::string b = "b";

@@ -16,8 +16,8 @@ namespace {
 
 class ApplyTroubleTest : public TroubleTest {
  protected:
-  // An adopted pair whose entry holds the element's hash, not the value's.
-  void OpenWithAdopted(bool greater) {
+  // An unversioned pair whose entry holds the element's hash, not the value's.
+  void OpenWithUnversioned(bool greater) {
     OpenWithView();
     // The one with the smaller hash first.
     const auto hash_of = [this](const std::string& value) {
@@ -61,7 +61,7 @@ TEST_F(ApplyTroubleTest, AnEntryWithAFlippedBitIsReadAllTheSame) {
 }
 
 TEST_F(ApplyTroubleTest, CorruptionLosesAgainstAnyPairOfItsVersion) {
-  OpenWithAdopted(/*greater=*/true);
+  OpenWithUnversioned(/*greater=*/true);
   for (const std::string& value : {lesser_, greater_}) {
     EXPECT_EQ(OutcomeOf({0, "k", {}, false, value}), ApplyOutcome::kSuperseded);
   }
@@ -71,14 +71,14 @@ TEST_F(ApplyTroubleTest, CorruptionLosesAgainstAnyPairOfItsVersion) {
 }
 
 TEST_F(ApplyTroubleTest, SoDoesAPairThatIsLost) {
-  OpenWithAdopted(/*greater=*/true);
+  OpenWithUnversioned(/*greater=*/true);
   ASSERT_ROCKS_OK(indexed()->db()->Delete({}, "k"));
   EXPECT_EQ(OutcomeOf({0, "k", {}, false, lesser_}), ApplyOutcome::kApplied);
   EXPECT_EQ(Get("k"), lesser_);
 }
 
 TEST_F(ApplyTroubleTest, AValueThatCannotBeReadIsKept) {
-  OpenWithAdopted(/*greater=*/true);
+  OpenWithUnversioned(/*greater=*/true);
   PutIntoIndex("k", EntryOf("k"));  // so that it need not be read from disk
   for (const DiskState state :
        {DiskState::kUnreadable, DiskState::kShortReads}) {
@@ -201,7 +201,7 @@ TEST_F(ApplyTroubleTest, StatisticsDoNotWaitForAStalledWriter) {
   std::thread reader([this, &done] {
     EXPECT_EQ(db_->GetTombstoneGcStats().epoch, 0u);
     db_->GetIndexStats();
-    EXPECT_TRUE(db_->Adoption().done);
+    EXPECT_TRUE(db_->GetIndexBuildProgress().done);
     done = true;
   });
   const auto deadline =
@@ -258,7 +258,7 @@ TEST_F(ApplyTroubleTest, AQuarantinedPairThatMatchesAgainIsReleased) {
             ApplyOutcome::kSuperseded);
   EXPECT_FALSE(EntryOf("k").quarantined);
   EXPECT_EQ(Get("k"), "v");
-  EXPECT_EQ(db_->GetIndexStats().released_pairs, 1u);
+  EXPECT_EQ(db_->GetIndexStats().pairs_released, 1u);
   CloseAndCheck();
 }
 

@@ -69,7 +69,7 @@ class CopiesTest : public StoreTest,
     }
     replication_.open_copy_as_new_replica = true;
     ASSERT_ROCKS_OK(OpenOther(name, &copy));
-    ASSERT_ROCKS_OK(copy->WaitForAdoption(60000));
+    ASSERT_ROCKS_OK(copy->WaitForIndexBuild(60000));
     const uint64_t renewed = copy->Identity().replica_id;
     EXPECT_NE(renewed, original_);
     EXPECT_EQ(copy->Identity().incarnation, 1u);

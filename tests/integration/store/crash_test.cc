@@ -98,7 +98,8 @@ TEST_F(CrashTest, KilledUnderLoad) {
     // As it lies there, before anybody opens it for writing.
     ASSERT_TRUE(IndexEqualsData(Dir(), replication_.cluster_secret));
     ASSERT_ROCKS_OK(Open());
-    EXPECT_TRUE(db_->Adoption().done) << "only our own batches were there";
+    EXPECT_TRUE(db_->GetIndexBuildProgress().done)
+        << "only our own batches were there";
     ExpectAcknowledged(acknowledged, round);
     if (round % 2 == 0) CloseAndCheck();
     db_.reset();
@@ -122,8 +123,8 @@ TEST_F(CrashTest, AdoptionGoesOnAfterKills) {
     acknowledged[round] = RunAndKill("adopt", round, 30);
   }
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(120000));
-  EXPECT_LE(db_->Adoption().pairs_read, kPairs * 2u);
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(120000));
+  EXPECT_LE(db_->GetIndexBuildProgress().pairs_read, kPairs * 2u);
   for (const auto& [round, last] : acknowledged) {
     ExpectAcknowledged(last, round);
   }
@@ -146,7 +147,7 @@ TEST_F(CrashTest, ForeignWritesAfterACrashAreNoticed) {
     ASSERT_ROCKS_OK(db->Put({}, "r0.a0", "overwritten"));
   });
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   EXPECT_EQ(Get("r0.a0"), "overwritten");
   ScanResult result;

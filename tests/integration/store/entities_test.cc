@@ -1,4 +1,4 @@
-// Wide-column entities, which came without the library: never equal to their
+// Wide-column entities, of foreign writes: never equal to their
 // default column, never shipped as it, and not lost to a peer that has only it.
 
 #include <string>
@@ -19,9 +19,11 @@ class EntitiesTest : public TroubleTest {
   }
   // Until the database is read, or that has failed.
   rocksdb::Status ReadToTheEnd() {
-    Eventually(
-        [&] { return db_->Adoption().done || !db_->Adoption().status.ok(); });
-    return db_->Adoption().status;
+    Eventually([&] {
+      return db_->GetIndexBuildProgress().done ||
+             !db_->GetIndexBuildProgress().status.ok();
+    });
+    return db_->GetIndexBuildProgress().status;
   }
   // Of a key under which an earlier version of the library took the default
   // column for the value.
@@ -64,15 +66,15 @@ TEST_F(EntitiesTest, AreNotAdopted) {
 
   ASSERT_ROCKS_OK(Put("entity", "v"));
   Eventually([&] {
-    return db_->Adoption().done ||
-           db_->Adoption().status.ToString().find(
+    return db_->GetIndexBuildProgress().done ||
+           db_->GetIndexBuildProgress().status.ToString().find(
                rocksdb::Slice("without a default").ToString(true)) !=
                std::string::npos;
   });
-  ExpectNamed(db_->Adoption().status, "without a default");
+  ExpectNamed(db_->GetIndexBuildProgress().status, "without a default");
   ASSERT_ROCKS_OK(Put("without a default", "v"));
   ASSERT_ROCKS_OK(db_->Delete({}, "without columns"));
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(Total().count, 5u) << "with a tombstone";
 }
 
@@ -85,13 +87,13 @@ TEST_F(EntitiesTest, ByAnotherDoorAreFoundBeforeASession) {
   // The first refusal has it re-checked, which does not end.
   Eventually([&] {
     held = view_->TakeSnapshot({}).ok();
-    return held || !db_->Adoption().status.ok();
+    return held || !db_->GetIndexBuildProgress().status.ok();
   });
   EXPECT_FALSE(held);
-  ExpectNamed(db_->Adoption().status, "k");
+  ExpectNamed(db_->GetIndexBuildProgress().status, "k");
   EXPECT_EQ(Columns("k"), 2u);
   ASSERT_ROCKS_OK(db_->Delete({}, "k"));
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(Total().count, 1u);
 }
 

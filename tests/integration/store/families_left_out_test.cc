@@ -38,7 +38,7 @@ class FamiliesLeftOutTest : public StoreTest {
     const rocksdb::Status status = ReplicatedDB::Open(
         options, replication_, Dir(), families, &handles_, &raw);
     db_.reset(raw);
-    if (db_ != nullptr) db_->WaitForAdoption(60000).PermitUncheckedError();
+    if (db_ != nullptr) db_->WaitForIndexBuild(60000).PermitUncheckedError();
     return status;
   }
   void Close() {
@@ -59,7 +59,7 @@ class FamiliesLeftOutTest : public StoreTest {
     return found.ok() ? *found : std::nullopt;
   }
   using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
-  // Without the library; the index is the last.
+  // Without rocksync; the index is the last.
   void WithIndex(
       const std::function<void(rocksdb::DB*, const Handles&)>& work) {
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
@@ -229,7 +229,7 @@ TEST_F(FamiliesLeftOutTest, OpenButWithoutEntries) {
   ExpectRefused(OpenFamilies({"default", "orders"}, {}), "orders");
   replication_.discard_history_of = {"orders"};
   ASSERT_ROCKS_OK(OpenFamilies({"default", "orders"}, {}));
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   ASSERT_TRUE(Find("b3").has_value());
   EXPECT_EQ(Find("b3")->version, Version{});
 }

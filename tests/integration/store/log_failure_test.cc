@@ -91,7 +91,7 @@ TEST_F(LogFailureTest, AFamilyThatCouldNotBeRecordedIsMadeByTheNextTry) {
   ASSERT_ROCKS_OK(db_->Put({}, family, "in it", "4"));
   ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60'000));  // the purge
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60'000));  // the purge
   ExpectThatItGoesOn();
 }
 
@@ -112,7 +112,7 @@ TEST_F(LogFailureTest, AFamilyThatMayHaveBeenRecordedMayBeAbsent) {
   records.back().may_be_absent = true;
   ASSERT_ROCKS_OK(db->Put({}, index, key, Encode(records)));
   OpenWithView();
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60'000));  // the purge
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60'000));  // the purge
   ExpectThatItGoesOn();
 }
 

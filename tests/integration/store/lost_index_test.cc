@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class LostIndexTest : public StoreTest {
  protected:
   // A replica of 20 pairs, closed.
-  void MakeReplicaAtRest() {
+  void MakeOfflineReplica() {
     ASSERT_ROCKS_OK(Open());
     Fill(0, 20, "v");
     ASSERT_ROCKS_OK(db_->Close());
@@ -88,7 +88,7 @@ TEST_F(LostIndexTest, RepairMayHaveLostAPart) {
 }
 
 TEST_F(LostIndexTest, DroppedByARocksDBProgram) {
-  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
+  ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
   WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
     ASSERT_ROCKS_OK(db->DropColumnFamily(index));
   });
@@ -96,7 +96,7 @@ TEST_F(LostIndexTest, DroppedByARocksDBProgram) {
 }
 
 TEST_F(LostIndexTest, Emptied) {
-  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
+  ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
   WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
     ASSERT_ROCKS_OK(db->DeleteRange({}, index, "", std::string(64, '\xff')));
   });
@@ -104,7 +104,7 @@ TEST_F(LostIndexTest, Emptied) {
 }
 
 TEST_F(LostIndexTest, LacksAnyOfItsRecords) {
-  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
+  ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
   for (const std::string_view name :
        {kFormatRecord, kClusterRecord, kIdentityRecord, kPastRecord,
         kPlaceRecord, kFamiliesRecord, kGcStateRecord, kLeaseRecord}) {
@@ -133,7 +133,7 @@ TEST_F(LostIndexTest, AdoptedAnewWhenToldTo) {
   replication_.adopt_after_index_loss = true;
   ASSERT_ROCKS_OK(Open("image"));
   replication_.adopt_after_index_loss = false;
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_NE(db_->Identity().replica_id, before);
   EXPECT_EQ(Total().count, 20u);
   {
@@ -147,7 +147,7 @@ TEST_F(LostIndexTest, AdoptedAnewWhenToldTo) {
 }
 
 TEST_F(LostIndexTest, DetachMakesItPlain) {
-  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
+  ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
   WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
     ASSERT_ROCKS_OK(db->DropColumnFamily(index));
   });
@@ -197,7 +197,7 @@ TEST_F(LostIndexTest, WithoutCurrentNothingIsBegun) {
 
 // RepairDB leaves no log. All that it says to do works.
 TEST_F(LostIndexTest, TheLogAndTheIndexAreLost) {
-  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
+  ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
   WithIndex([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index) {
     ASSERT_ROCKS_OK(db->DeleteRange({}, index, "", std::string(64, '\xff')));
     ASSERT_ROCKS_OK(db->Flush({}, index));
@@ -234,7 +234,7 @@ TEST_F(LostIndexTest, MadeAnewByARocksDBProgram) {
 
 TEST_F(LostIndexTest, TheLogIsLostOrElsewhere) {
   options_.wal_dir = Dir("log");
-  ASSERT_NO_FATAL_FAILURE(MakeReplicaAtRest());
+  ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
   options_.wal_dir = "";
   ExpectRefused("db", Dir("log"));
   options_.wal_dir = Dir("log");

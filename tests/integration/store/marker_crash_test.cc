@@ -23,7 +23,7 @@ class MarkerCrashTest : public StoreTest {
     options_.info_log_level = rocksdb::WARN_LEVEL;
     options_.max_background_jobs = 1;
   }
-  // A replica at rest, written to in two openings.
+  // An offline replica, written to in two openings.
   void MakeReplica() {
     ASSERT_ROCKS_OK(OpenOther("base", &db_));
     original_ = db_->Identity().replica_id;
@@ -100,8 +100,8 @@ TEST_F(MarkerCrashTest, OpeningWritingAndClosing) {
       [&] {
         ASSERT_ROCKS_OK(Open());
         EXPECT_EQ(db_->Identity().replica_id, original_);
-        const AdoptionProgress adoption = db_->Adoption();
-        EXPECT_TRUE(adoption.done) << adoption.activity << InfoLog();
+        const IndexBuildProgress build = db_->GetIndexBuildProgress();
+        EXPECT_TRUE(build.done) << build.activity << InfoLog();
         ExpectValues();
         if (acknowledged) {
           EXPECT_EQ(Get("m"), "v");
@@ -133,7 +133,7 @@ TEST_F(MarkerCrashTest, FirstOpeningOfAPlainDatabase) {
       },
       [&] {
         ASSERT_ROCKS_OK(Open());
-        ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+        ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
         EXPECT_EQ(Get("k"), "v");
         EXPECT_EQ(Total().count, 1u);
       });
@@ -152,7 +152,7 @@ TEST_F(MarkerCrashTest, Detaching) {
         std::vector<std::string> names;
         ASSERT_ROCKS_OK(rocksdb::DB::ListColumnFamilies({}, Dir(), &names));
         ASSERT_ROCKS_OK(Open());
-        ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+        ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
         const bool stays = db_->Identity().replica_id == original_;
         EXPECT_EQ(stays, names.size() == 2);
         ++(stays ? stayed : detached);
@@ -182,7 +182,7 @@ TEST_F(MarkerCrashTest, ACopyThatBecomesANewReplica) {
           replication_.open_copy_as_new_replica = false;
         }
         ASSERT_ROCKS_OK(status);
-        ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+        ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
         EXPECT_NE(db_->Identity().replica_id, original_);
         EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
         ExpectValues();
@@ -233,7 +233,7 @@ TEST_F(MarkerCrashTest, DroppingAFamily) {
       },
       [&] {
         ASSERT_ROCKS_OK(open_all(options_, "db", &handles, &db_));
-        ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+        ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
         EXPECT_EQ(Total().count, handles.size() - 1);
         dropped += handles.size() == 1;
         close(&db_);
@@ -282,7 +282,7 @@ TEST_F(MarkerCrashTest, AnIndexThatIsLostAndMadeAnew) {
           replication_.adopt_after_index_loss = false;
         }
         ASSERT_ROCKS_OK(status);
-        ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+        ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
         EXPECT_NE(db_->Identity().replica_id, original_);
         EXPECT_EQ(Total().count, 3u);
         ExpectValues();

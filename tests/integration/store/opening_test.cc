@@ -405,7 +405,7 @@ TEST_F(OpeningTest, IndexOfANewerFormatIsRefusedAndLeftAlone) {
   // Nothing was changed: the version that wrote it goes on.
   write_format(1);
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(Get("k"), "v");
   EXPECT_EQ(Total().count, 1u);
 }
@@ -424,7 +424,7 @@ TEST_F(OpeningTest, AfterStatisticsWereKeptOnDiskItIsAdopted) {
   EXPECT_TRUE(Open().IsInvalidArgument());
   options_.persist_stats_to_disk = false;
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(Total().count, 1u);
   EXPECT_EQ(db_->ReplicatedFamilies(), std::vector<std::string>{"default"});
 }
@@ -444,10 +444,10 @@ TEST_F(OpeningTest, PlainDatabasesAreAdoptedAndEqualPairsAreEqual) {
   ASSERT_ROCKS_OK(Open("a"));
   std::unique_ptr<ReplicatedDB> other;
   ASSERT_ROCKS_OK(OpenOther("b", &other));
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  ASSERT_ROCKS_OK(other->WaitForAdoption(60000));
-  EXPECT_TRUE(db_->Adoption().done);
-  EXPECT_EQ(db_->Adoption().percent, 100);
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  ASSERT_ROCKS_OK(other->WaitForIndexBuild(60000));
+  EXPECT_TRUE(db_->GetIndexBuildProgress().done);
+  EXPECT_EQ(db_->GetIndexBuildProgress().percent, 100);
   const auto view_a = StoreAccess::NewView(db_.get());
   const auto view_b = StoreAccess::NewView(other.get());
   const auto a = view_a->TakeSnapshot({});
@@ -473,14 +473,14 @@ TEST_F(OpeningTest, WritesWhileAdoptingAndSessionsAreRefusedUntilDone) {
     ASSERT_ROCKS_OK(db_->Delete({}, "key" + std::to_string(i + 1)));
   }
   const auto view = StoreAccess::NewView(db_.get());
-  if (!db_->Adoption().done) {
+  if (!db_->GetIndexBuildProgress().done) {
     const absl::Status status = view->TakeSnapshot({}).status();
     EXPECT_TRUE(absl::IsUnavailable(status) || status.ok()) << status;
     std::vector<ApplyOutcome> outcomes;
     const absl::Status applied = view->Apply({}, {}, &outcomes);
     EXPECT_TRUE(absl::IsUnavailable(applied) || applied.ok()) << applied;
   }
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_TRUE(view->TakeSnapshot({}).ok());
   ScanResult result;
   CloseAndCheck(&result);
@@ -502,7 +502,7 @@ TEST_F(OpeningTest, ForeignWritesAreNoticedAndGetFreshVersions) {
     ASSERT_ROCKS_OK(db->Delete({}, "key8"));
   });
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   const auto view = StoreAccess::NewView(db_.get());
   {
@@ -522,7 +522,7 @@ TEST_F(OpeningTest, ForeignWritesAreNoticedAndGetFreshVersions) {
   EXPECT_EQ(result.quarantined, 0u);
   // The check is over for good.
   ASSERT_ROCKS_OK(Open());
-  EXPECT_TRUE(db_->Adoption().done);
+  EXPECT_TRUE(db_->GetIndexBuildProgress().done);
 }
 
 // Compaction to the last level takes the sequence numbers away, and deletions
@@ -541,7 +541,7 @@ TEST_F(OpeningTest, ForeignWritesAreNotRevertedForWantOfASequenceNumber) {
     CompactToTheLastLevel(db);
   });
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   const auto view = StoreAccess::NewView(db_.get());
   {
@@ -569,7 +569,7 @@ TEST_F(OpeningTest, DisagreementWithoutEvidenceIsQuarantined) {
   db_.reset();
   Damage("db");
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 2u);
   EXPECT_EQ(Total().count, 1u);
   const auto view = StoreAccess::NewView(db_.get());
@@ -603,7 +603,7 @@ TEST_F(OpeningTest, CorruptionInAValueIsNoticedWhenItIsRead) {
     EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u)
         << "read again, it fits";
   }
-  // Not a write past the library, which would be noticed and count.
+  // Not a foreign write, which would be noticed and count.
   ASSERT_ROCKS_OK(
       StoreAccess::IndexedOf(db_.get())->db()->Put({}, "k", "valuf"));
   {
@@ -632,7 +632,7 @@ TEST_F(OpeningTest, DetachLeavesAPlainDatabase) {
     EXPECT_EQ(value, "v");
   });
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(10000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(10000));
   EXPECT_NE(db_->Identity().replica_id, identity);
   EXPECT_EQ(Total().count, 1u);
 }

@@ -175,7 +175,7 @@ TEST_F(QuarantineTest, GoWithTheirFamily) {
   EXPECT_EQ(LeftOut(), 2u);
   ASSERT_ROCKS_OK(db_->DropColumnFamily(other));
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   view_ = StoreAccess::NewView(db_.get());
   EXPECT_EQ(LeftOut(), 1u);
 }
@@ -313,7 +313,7 @@ TEST_F(AdoptedBlobsTest, ALostFileEndsNoAdoption) {
   ASSERT_EQ(Blobs().size(), 2u);
   std::filesystem::remove(Blobs().front());
   OpenWithView();
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_FALSE(EntryOf("a").quarantined);
   EXPECT_FALSE(EntryOf("z").quarantined);
   EXPECT_TRUE(EntryOf("lost").quarantined);
@@ -363,7 +363,7 @@ TEST_P(AllBlobsLostTest, EndsNoAdoption) {
   });
   std::filesystem::remove(Blobs().front());
   OpenWithView();
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(LeftOut(), 150u);
 }
 
@@ -373,7 +373,7 @@ TEST_F(AdoptedBlobsTest, AFileThatIsBackEndsTheSuspicion) {
   const std::filesystem::path aside = root_ / "aside";
   std::filesystem::rename(blob, aside);
   OpenWithView();
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   ASSERT_EQ(LeftOut(), 2u);
   view_.reset();
   db_.reset();
@@ -389,7 +389,7 @@ TEST_F(AdoptedBlobsTest, AFileThatIsBackEndsTheSuspicion) {
   CloseAndCheck();
 }
 
-// Somebody wrote without the library, so that all is compared.
+// After a foreign write, so that all is compared.
 TEST_F(AdoptedBlobsTest, ALostFileEndsNoCheck) {
   OpenWithView();
   PutInTwoFiles(db_.get());
@@ -401,7 +401,7 @@ TEST_F(AdoptedBlobsTest, ALostFileEndsNoCheck) {
     ASSERT_ROCKS_OK(db->Put({}, "foreign", "value"));
   });
   OpenWithView();
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_TRUE(EntryOf("lost").quarantined);
   EXPECT_EQ(EntryOf("lost").version, version);
   EXPECT_FALSE(EntryOf("foreign").quarantined);

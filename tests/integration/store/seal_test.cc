@@ -95,7 +95,8 @@ TEST_F(SealTest, ACompactionThatEndsDuringTheCloseIsOurOwn) {
   options_.listeners.clear();
   RefusedOpening();
   ASSERT_ROCKS_OK(Open());
-  EXPECT_TRUE(db_->Adoption().done) << db_->Adoption().activity;
+  EXPECT_TRUE(db_->GetIndexBuildProgress().done)
+      << db_->GetIndexBuildProgress().activity;
   EXPECT_EQ(Get("key"), "2");
 }
 
@@ -114,7 +115,7 @@ TEST_F(SealTest, FilesOfSomebodyElseAreNot) {
                                                 nullptr, nullptr));
   });
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   // Noticed: a peer's pair will replace it.
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 1u);
 }

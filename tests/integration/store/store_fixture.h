@@ -75,7 +75,7 @@ class StoreTest : public ::testing::Test {
     db->reset(raw);
     return status;
   }
-  // Writes to the database without the library.
+  // Foreign writes to the database.
   void Plain(const std::string& name,
              const std::function<void(rocksdb::DB*)>& work) {
     rocksdb::Options options;

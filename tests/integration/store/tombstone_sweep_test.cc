@@ -71,7 +71,8 @@ TEST_F(TombstoneSweepTest, EndsBeforeTheSeal) {
     ASSERT_ROCKS_OK(db_->Close());
     db_.reset();
     ASSERT_ROCKS_OK(Open());
-    EXPECT_TRUE(db_->Adoption().done) << db_->Adoption().activity;
+    EXPECT_TRUE(db_->GetIndexBuildProgress().done)
+        << db_->GetIndexBuildProgress().activity;
   }
 }
 

@@ -40,7 +40,7 @@ class TroubleTest : public StoreTest {
   Store* store() { return StoreAccess::StoreOf(db_.get()); }
   IndexedDB* indexed() { return StoreAccess::IndexedOf(db_.get()); }
   PairCheck NewCheck() {
-    return {indexed(), store()->quarantine(), store()->adoption()};
+    return {indexed(), store()->quarantine(), store()->index_build()};
   }
   const Family& family() { return indexed()->table().families()[0]; }
   uint64_t Now() { return env_.NowMicros() / 1000 << 16; }

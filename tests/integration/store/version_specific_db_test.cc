@@ -62,11 +62,11 @@ class VersionSpecificDBTest : public StoreTest {
     EXPECT_NE(status.ToString().find(remedy), std::string::npos)
         << status.ToString();
   }
-  // Nothing that was done so far looks like a write past the library, and
+  // Nothing that was done so far looks like a foreign write, and
   // nothing has changed in the replicated family.
   void ExpectOurs() {
     EXPECT_TRUE(StoreAccess::NewView(db_.get())->TakeSnapshot({}).ok());
-    EXPECT_EQ(db_->GetIndexStats().foreign_changes, 0u);
+    EXPECT_EQ(db_->GetIndexStats().foreign_writes, 0u);
     EXPECT_EQ(Total().count, 1u);
     EXPECT_EQ(Get("replicated"), "value");
   }

@@ -298,7 +298,7 @@ TEST_F(WritesTest, FamiliesComeAndGo) {
   ASSERT_ROCKS_OK(db_->DropColumnFamily(second));
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(second));
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(local));
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(10000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(10000));
   EXPECT_EQ(db_->ReplicatedFamilies(), (std::vector<std::string>{"default"}));
   EXPECT_EQ(Total().count, 1u);
   CloseAndCheck();

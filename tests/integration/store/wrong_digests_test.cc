@@ -107,7 +107,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfFamiliesThatComeAndGo) {
   families.join();
   scrubs.join();
   EXPECT_EQ(Noticed(), 0u);
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60'000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60'000));
   CloseAndCheck();
 }
 
@@ -152,7 +152,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfAReadingThatBrokeOff) {
   }
 }
 
-// By a program without the library; what the seal says of digests is void then.
+// By a foreign write; what the seal says of digests is void then.
 TEST_F(WrongDigestsTest, DoNotComeOfAForeignHandInTheIndex) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("a", "value"));
@@ -172,7 +172,7 @@ TEST_F(WrongDigestsTest, DoNotComeOfAForeignHandInTheIndex) {
   }
   delete raw;
   OpenWithView();
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   // The pair that lacks an entry is quarantined and does not count.
   EXPECT_EQ(Total().count, 1u);
   ReadAll();

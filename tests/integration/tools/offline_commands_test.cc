@@ -1,4 +1,4 @@
-// What commands on a database at rest leave behind, and what they say of one
+// What commands on an offline database leave behind, and what they say of one
 // that they do not take.
 
 #include <gmock/gmock.h>
@@ -219,7 +219,7 @@ TEST_F(OfflineCommandsTest, ARefusedRestampLeavesTheReplicaAsItWas) {
   fs::copy("db", "copy");
   EXPECT_EQ(Verify("db", "copy"), kVerifyEqual) << err_.str();
   ASSERT_TRUE(Open("db"));
-  EXPECT_TRUE(db_->Adoption().done);
+  EXPECT_TRUE(db_->GetIndexBuildProgress().done);
 }
 
 TEST_F(OfflineCommandsTest, OneThatSomebodyWroteToIsDescribed) {

@@ -138,7 +138,7 @@ TEST_F(RescueTest, AgainstARunningReplica) {
   EXPECT_EQ(Files(a_->setting().directory), before) << "it stays as it is";
 }
 
-TEST_F(RescueTest, AgainstOneAtRest) {
+TEST_F(RescueTest, AgainstAnOfflineOne) {
   Diverge();
   b_->Stop();
   b_->Close();
@@ -160,7 +160,7 @@ TEST_F(RescueTest, ADamagedPairIsNotAmongTheSoundOnes) {
   a_->Stop();
   a_->Put("mine", "kept");
   a_->Put("corrupted", "value");
-  // Not a write past the library, which would be noticed and count.
+  // Not a foreign write, which would be noticed and count.
   ASSERT_TRUE(IsOk(StoreAccess::IndexedOf(a_->db())->db()->Put(
       rocksdb::WriteOptions(), "corrupted", "valuf")));
   a_->Close();
@@ -172,7 +172,7 @@ TEST_F(RescueTest, ADamagedPairIsNotAmongTheSoundOnes) {
   EXPECT_THAT(out_.str(), HasSubstr("1 quarantined pairs"));
 }
 
-// Written past the library, and a crash before that was noticed: no index knows
+// A foreign write, and a crash before that was noticed: no index knows
 // of it, and the digests of the two are equal.
 TEST_F(RescueTest, WhatHasNoIndexEntryIsExportedAsQuarantined) {
   a_->Stop();

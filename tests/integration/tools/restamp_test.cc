@@ -99,7 +99,7 @@ TEST_F(RestampTest, HeldBackAndThenHealed) {
   EXPECT_THAT(out_.str(), HasSubstr("0 of 101")) << "once is enough";
 
   ASSERT_TRUE(a_->Open()) << a_->open_status().ToString();
-  EXPECT_TRUE(a_->db()->Adoption().done) << "nobody else wrote";
+  EXPECT_TRUE(a_->db()->GetIndexBuildProgress().done) << "nobody else wrote";
   ASSERT_TRUE(IsOk(a_->Start()));
   ASSERT_TRUE(IsOk(b_->replicator()->SyncNow(a_->address())));
   EXPECT_EQ(a_->Scan(), contents);

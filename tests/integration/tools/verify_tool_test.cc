@@ -1,5 +1,5 @@
 // rocksync verify and rocksync status, against running replicas over TLS and
-// databases at rest.
+// offline databases.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST_F(ToolTest, TwoRunningReplicas) {
   EXPECT_THAT(out_.str(), HasSubstr("different: at least 2 keys"));
 }
 
-// In no set, so nobody can say that they are equal: running or at rest.
+// In no set, so nobody can say that they are equal: running or offline.
 TEST_F(ToolTest, QuarantinedPairsAreNotCalledEqual) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
@@ -132,7 +132,7 @@ TEST_F(ToolTest, QuarantinedPairsAreNotCalledEqual) {
   EXPECT_THAT(err_.str(), HasSubstr("1 here, 0 at the peer"));
 }
 
-TEST_F(ToolTest, OneAtRestAgainstOneRunning) {
+TEST_F(ToolTest, OneOfflineAgainstOneRunning) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
   ASSERT_TRUE(IsOk(a->Start()));
@@ -152,10 +152,10 @@ TEST_F(ToolTest, OneAtRestAgainstOneRunning) {
   EXPECT_EQ(Verify(directory, b->address()), kVerifyDifferent);
   EXPECT_EQ(Lines().front(), "! default k7");
   ASSERT_TRUE(a->Open()) << "and it was not changed by that";
-  EXPECT_TRUE(a->db()->Adoption().done);
+  EXPECT_TRUE(a->db()->GetIndexBuildProgress().done);
 }
 
-TEST_F(ToolTest, TwoAtRest) {
+TEST_F(ToolTest, TwoOffline) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
   a->Put("left", "x");

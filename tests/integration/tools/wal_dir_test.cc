@@ -161,7 +161,7 @@ TEST_F(WalDirTest, RestampKeepsWhatIsInTheLog) {
   EXPECT_THAT(out_.str(), HasSubstr("of 50 pairs"));
   EXPECT_EQ(CountPairs("db", Path("log"), false), kPairs);
   ASSERT_TRUE(Ok(Open("db")));
-  EXPECT_TRUE(db_->Adoption().done);
+  EXPECT_TRUE(db_->GetIndexBuildProgress().done);
 }
 
 // The same by the interface, whose caller brings the options.

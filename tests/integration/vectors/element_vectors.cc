@@ -32,18 +32,18 @@ void AddElementVectors(Vectors* vectors) {
 
   const ElementHasher hasher(kVectorSecret);
   const ValueHash issued = hasher.HashValue(kVectorVersion, kVectorValue);
-  const ValueHash adopted = hasher.HashValue({}, kVectorValue);
+  const ValueHash unversioned = hasher.HashValue({}, kVectorValue);
   const ElementHash live =
       hasher.HashPair(kVectorFamily, kVectorKey, kVectorVersion, issued);
   const ElementHash tombstone =
       hasher.HashTombstone(kVectorFamily, kVectorKey, kVectorVersion);
   const ElementHash old =
-      hasher.HashPair(kVectorFamily, kVectorKey, {}, adopted);
+      hasher.HashPair(kVectorFamily, kVectorKey, {}, unversioned);
   add("value_hash", Bytes(issued));
-  add("value_hash.adopted", Bytes(adopted));
+  add("value_hash.unversioned", Bytes(unversioned));
   add("element", rocksync::Bytes(live));
   add("element.tombstone", rocksync::Bytes(tombstone));
-  add("element.adopted", rocksync::Bytes(old));
+  add("element.unversioned", rocksync::Bytes(old));
 
   Digest digest;
   for (const ElementHash& element : {live, tombstone, old}) digest.Add(element);

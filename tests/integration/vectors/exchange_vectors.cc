@@ -139,13 +139,13 @@ class ExchangeVectors {
   // The payloads of an exchange, in order, and the numbers of the elements that
   // either side finds to be missing on the other.
   void AddExchange(const std::string& name, const ExchangeOptions& options,
-                   const std::vector<ElementHash>& opener,
+                   const std::vector<ElementHash>& initiator,
                    const std::vector<ElementHash>& other) {
     MappingSeed seed = {};
     seed[0] = 3;
     const std::unique_ptr<Exchange> sides[2] = {
-        NewExchange(Role::kInitiator, options, seed, opener, other.size()),
-        NewExchange(Role::kResponder, options, seed, other, opener.size())};
+        NewExchange(Role::kInitiator, options, seed, initiator, other.size()),
+        NewExchange(Role::kResponder, options, seed, other, initiator.size())};
     int number = 0;
     bool spoke = true;
     for (int speaker = 0; spoke; speaker ^= 1) {
@@ -154,7 +154,7 @@ class ExchangeVectors {
       while (sides[speaker]->NextPayload(&payload)) {
         spoke = true;
         Add(absl::StrCat("exchange.", name, ".", ++number,
-                         speaker == 0 ? ".opener" : ".other"),
+                         speaker == 0 ? ".initiator" : ".other"),
             payload);
         EXPECT_TRUE(sides[speaker ^ 1]->Receive(payload).ok());
         payload.clear();
@@ -164,10 +164,10 @@ class ExchangeVectors {
     for (const int side : {0, 1}) {
       std::string found;
       for (const uint32_t ordinal : sides[side]->missing_there()) {
-        found += Fixed8((side == 0 ? opener : other)[ordinal].high >> 32);
+        found += Fixed8((side == 0 ? initiator : other)[ordinal].high >> 32);
       }
       Add(absl::StrCat("exchange.", name, ".found.",
-                       side == 0 ? "opener" : "other"),
+                       side == 0 ? "initiator" : "other"),
           found);
     }
   }

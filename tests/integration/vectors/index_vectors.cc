@@ -114,7 +114,7 @@ void AddIndexVectors(Vectors* vectors) {
   entries.Add("home", kVectorVersion, &kVectorValue);
   entries.Add("home_tombstone", kVectorVersion, nullptr);
   entries.Add("other", {kVectorVersion.time, kOther}, &kVectorValue);
-  entries.Add("adopted", {}, &kVectorValue);
+  entries.Add("unversioned", {}, &kVectorValue);
   vectors->push_back({"index.entry.quarantined", Entry(UnknownEntry())});
   AddRecords(vectors);
   vectors->push_back(

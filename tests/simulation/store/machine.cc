@@ -223,7 +223,7 @@ void Machine::SetReadsFail(bool fail) {
 // for as long as it cannot succeed.
 void Machine::Settle() {
   work_->WaitUntilIdle();
-  while (!reads_fail_ && !disk_.killed() && !db_->WaitForAdoption(50).ok()) {
+  while (!reads_fail_ && !disk_.killed() && !db_->WaitForIndexBuild(50).ok()) {
   }
   if (!disk_.killed()) {
     StoreAccess::StoreOf(db_.get())->SweepCollected().PermitUncheckedError();

@@ -127,7 +127,7 @@ class End final : public Connection {
   Wire* const wire_;
   const int at_;
   const uint64_t peer_id_;
-  size_t limit_ = kMaxUnprovenFrameBytes;
+  size_t limit_ = kMaxUnauthenticatedFrameBytes;
   uint64_t sent_ = 0;
   uint64_t received_ = 0;
 };

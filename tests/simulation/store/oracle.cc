@@ -107,7 +107,7 @@ void Oracle::MayHaveWritten(const Key& key, std::optional<std::string> tail) {
   maybe_[key].push_back(std::move(tail));
 }
 
-void Oracle::Adopted(const Key& key, const std::string& value) {
+void Oracle::MadeUnversioned(const Key& key, const std::string& value) {
   written_[key].emplace(Version{}, value);
 }
 

@@ -51,7 +51,7 @@ class Oracle {
   // `tail`; nullopt: deleted.
   void MayHaveWritten(const Key& key, std::optional<std::string> tail);
   // A pair that was there before there was an index.
-  void Adopted(const Key& key, const std::string& value);
+  void MadeUnversioned(const Key& key, const std::string& value);
 
   // A replica holds this: each of it was written.
   void Holds(const std::string& who, const Holdings& holdings,

@@ -136,7 +136,7 @@ void StoreCluster::Begin() {
       const Status status = node->machine->FillPlain(pairs);
       if (!status.ok()) oracle_.Broke("a plain database: " + status.ToString());
       for (const auto& [key, value] : pairs) {
-        oracle_.Adopted(key, value);
+        oracle_.MadeUnversioned(key, value);
         node->durable.floor[key] = {};
       }
       Trace(node->name(), " has ", pairs.size(), " pairs");

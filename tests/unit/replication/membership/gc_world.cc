@@ -329,7 +329,7 @@ bool GcWorld::Learn(size_t pupil, size_t teacher) {
   }
   const GcState before = replica.knows;
   replica.clock = std::max(replica.clock, replicas_[teacher].clock) + 1;
-  (void)replica.knows.AdoptList(said, IdOf(pupil), replica.now.present);
+  (void)replica.knows.InstallList(said, IdOf(pupil), replica.now.present);
   replica.knows.SetOwnIncarnation(IdOf(pupil), replica.incarnation);
   KeepProofs(before, &replica.knows);
   BreakMarks(pupil);
@@ -378,7 +378,7 @@ void GcWorld::Forget(size_t i, Record* record) {
   for (size_t j = 0; j < replicas_.size(); ++j) {
     const Replica& other = replicas_[j];
     if (knows.Find(other.id) == nullptr || other.twin || other.lost ||
-        other.knows.epoch == 0 || other.knows.unproven) {
+        other.knows.epoch == 0 || other.knows.may_hold_deleted_pairs) {
       continue;
     }
     for (const Record* held : {&other.now, &other.synced}) {
@@ -428,7 +428,7 @@ std::string GcWorld::Fingerprint() const {
       for (const Terms& terms : link->terms) {
         put(terms.stable_time);
         put(terms.purged);
-        put(terms.unproven);
+        put(terms.may_hold_deleted_pairs);
       }
     }
   }

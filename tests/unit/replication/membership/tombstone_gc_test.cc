@@ -160,8 +160,8 @@ TEST(MeetingTest, AListFromNowhereIsNotLearned) {
 TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveCollected) {
   GcState new_member;
   GcState member = Of(1, {1, 2});
-  EXPECT_EQ(new_member.AdoptList(member, 2, true).meeting, Meeting::kAlike);
-  EXPECT_TRUE(new_member.unproven);
+  EXPECT_EQ(new_member.InstallList(member, 2, true).meeting, Meeting::kAlike);
+  EXPECT_TRUE(new_member.may_hold_deleted_pairs);
   ExpectVerdicts(member, 1, Meeting::kAlike, new_member, 2, Meeting::kAlike);
   Reach({5, 0}, &member);
   ExpectVerdicts(member, 1, Meeting::kOutOfReach, new_member, 2,
@@ -179,9 +179,10 @@ TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveCollected) {
   GcState bootstrapping = member;
   bootstrapping.bootstrapping = true;
   new_member.RecordProof(2, 0, 1, 1, bootstrapping);
-  EXPECT_TRUE(new_member.unproven) << "that member may lack tombstones itself";
+  EXPECT_TRUE(new_member.may_hold_deleted_pairs)
+      << "that member may lack tombstones itself";
   new_member.RecordProof(2, 1, 1, 1, member);
-  EXPECT_FALSE(new_member.unproven);
+  EXPECT_FALSE(new_member.may_hold_deleted_pairs);
   ExpectVerdicts(member, 1, Meeting::kAlike, new_member, 2, Meeting::kAlike);
 }
 
@@ -190,20 +191,20 @@ TEST(MeetingTest, ThoseWhoAllCameWithDataAreInReachOfEachOther) {
   const GcState first = Of(1, {1, 2, 3});
   GcState two = Of(2, {2, 3}, first);
   GcState three = two;
-  two.unproven = three.unproven = true;
+  two.may_hold_deleted_pairs = three.may_hold_deleted_pairs = true;
   two.RecordProof(2, 10, 3, 20, three);
-  EXPECT_FALSE(two.unproven);
-  EXPECT_TRUE(three.unproven) << "it has not heard of the proof";
+  EXPECT_FALSE(two.may_hold_deleted_pairs);
+  EXPECT_TRUE(three.may_hold_deleted_pairs) << "it has not heard of the proof";
   three.RecordProof(3, 20, 2, 10, ListOf(two));
-  EXPECT_FALSE(three.unproven);
+  EXPECT_FALSE(three.may_hold_deleted_pairs);
   EXPECT_EQ(two.MergeAcknowledged(three, 2), 0u);
   ASSERT_TRUE(two.AdvanceStableTime());
   ExpectVerdicts(two, 2, Meeting::kAlike, three, 3, Meeting::kAlike);
   // A third that one of them has not reached yet.
   GcState of_three = Of(3, {2, 3, 4}, two);
-  of_three.unproven = true;
+  of_three.may_hold_deleted_pairs = true;
   of_three.RecordProof(2, 10, 3, 20, of_three);
-  EXPECT_TRUE(of_three.unproven);
+  EXPECT_TRUE(of_three.may_hold_deleted_pairs);
 }
 
 // A copy of a member is opened as a new replica and joins again; by it a
@@ -212,10 +213,10 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItCollected) {
   const GcState first = Of(1, {1, 2});
   const GcState second = Of(2, {1, 2}, first);
   GcState copied = second;
-  copied.unproven = true;
+  copied.may_hold_deleted_pairs = true;
   Reach({5, 2}, &copied);
   GcState copy = copied.AsNewReplica();
-  EXPECT_FALSE(copy.unproven);
+  EXPECT_FALSE(copy.may_hold_deleted_pairs);
   EXPECT_EQ(copy.epoch, 0u);
   std::string bytes;
   copy.EncodeTo(&bytes);
@@ -224,7 +225,7 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItCollected) {
   EXPECT_EQ(reopened, copy);
   GcState member = Of(3, {1, 2, 3, 4}, second);
   member.max_acknowledged = 5;
-  ASSERT_EQ(copy.AdoptList(member, 3, true).meeting, Meeting::kAlike);
+  ASSERT_EQ(copy.InstallList(member, 3, true).meeting, Meeting::kAlike);
   EXPECT_EQ(copy.stable(), (StableTime{5, 2}));
   ExpectVerdicts(copy, 3, Meeting::kRolledBack, first, 2, Meeting::kRolledBack,
                  "has lost state");
@@ -270,7 +271,7 @@ TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
   ExpectVerdicts(kept, 1, Meeting::kLearn, back, 2, Meeting::kTeach);
   // Nor is it hidden from one that has the newer list by another way, as soon
   // as it knows of a stable time that took as much.
-  ASSERT_EQ(kept.AdoptList(back, 1, true).meeting, Meeting::kAlike);
+  ASSERT_EQ(kept.InstallList(back, 1, true).meeting, Meeting::kAlike);
   back.max_acknowledged = 7;
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
   kept.reached = {8, 1};
@@ -306,7 +307,7 @@ TEST(MeetingTest, MarksOfAnotherClusterAreDroppedAtTheDoor) {
   member.max_acknowledged = 4;
   GcState copy;
   Reach({5, 3}, &copy);
-  ASSERT_EQ(copy.AdoptList(member, 3, true).meeting, Meeting::kAlike);
+  ASSERT_EQ(copy.InstallList(member, 3, true).meeting, Meeting::kAlike);
   EXPECT_EQ(copy.reached, StableTime());
   EXPECT_EQ(copy.purged, 5u);
   ExpectVerdicts(copy, 3, Meeting::kAlike, member, 1, Meeting::kAlike);
@@ -382,29 +383,29 @@ TEST(MeetingTest, ANewMemberWithOldDataDoesNotJoin) {
   GcState member = Of(1, {1, 2});
   Reach({5, 1}, &member);
   GcState new_member;
-  const MeetingVerdict verdict = new_member.AdoptList(member, 2, true);
+  const MeetingVerdict verdict = new_member.InstallList(member, 2, true);
   EXPECT_EQ(verdict.meeting, Meeting::kOutOfReach);
   EXPECT_THAT(verdict.why,
               HasSubstr("replica 0000000000000002 may hold pairs"));
   EXPECT_EQ(new_member, GcState{});
   member.stable_time = 0;  // back again
-  EXPECT_EQ(new_member.AdoptList(member, 2, true).meeting,
+  EXPECT_EQ(new_member.InstallList(member, 2, true).meeting,
             Meeting::kOutOfReach);
   member.stable_time = 5;
   // Empty, it does; and a copy that has collected as much.
-  EXPECT_EQ(new_member.AdoptList(member, 2, false).meeting, Meeting::kAlike);
+  EXPECT_EQ(new_member.InstallList(member, 2, false).meeting, Meeting::kAlike);
   EXPECT_EQ(new_member.stable_time, 5u);
   EXPECT_EQ(new_member.purged, 5u);
   EXPECT_EQ(new_member.reached, (StableTime{5, 1}));
-  EXPECT_FALSE(new_member.unproven);
+  EXPECT_FALSE(new_member.may_hold_deleted_pairs);
   EXPECT_TRUE(new_member.bootstrapping);
   new_member.RecordProof(2, 1, 1, 1, member);
   EXPECT_FALSE(new_member.bootstrapping);
   GcState copy;
   Reach({6, 0}, &copy);
-  EXPECT_EQ(copy.AdoptList(member, 2, true).meeting, Meeting::kAlike);
+  EXPECT_EQ(copy.InstallList(member, 2, true).meeting, Meeting::kAlike);
   EXPECT_EQ(copy.stable_time, 6u);
-  EXPECT_TRUE(copy.unproven);
+  EXPECT_TRUE(copy.may_hold_deleted_pairs);
   EXPECT_FALSE(copy.bootstrapping);
 }
 
@@ -412,12 +413,12 @@ TEST(MeetingTest, AMemberTakesAlongWhatItsEpochHasReached) {
   GcState first = Of(1, {1, 2});
   GcState second = Of(2, {1, 2}, first);
   Reach({5, 1}, &second);
-  EXPECT_EQ(first.AdoptList(second, 2, true).meeting, Meeting::kAlike);
+  EXPECT_EQ(first.InstallList(second, 2, true).meeting, Meeting::kAlike);
   EXPECT_EQ(first.stable(), (StableTime{5, 1}));
   EXPECT_EQ(first.purged, 5u);
   EXPECT_EQ(first.reached, (StableTime{5, 1}));
   EXPECT_TRUE(first.HasListOf(second));
-  EXPECT_FALSE(first.unproven);
+  EXPECT_FALSE(first.may_hold_deleted_pairs);
 }
 
 TEST(MeetingTest, WithoutListsAForgottenPastMustBeTheSame) {
@@ -444,7 +445,7 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheStableTimeDoes) {
   SetAcknowledged(&acknowledged, {5, 0, 5});
   knows.max_acknowledged = acknowledged.max_acknowledged = 5;
   ASSERT_TRUE(acknowledged.SetMembers(2, {1, 2, 3, 4}, 1).ok());
-  ASSERT_EQ(knows.AdoptList(acknowledged, 1, true).meeting, Meeting::kAlike);
+  ASSERT_EQ(knows.InstallList(acknowledged, 1, true).meeting, Meeting::kAlike);
   EXPECT_EQ(knows.stable(), (StableTime{5, 1}));
   const GcState said = knows;
   uint64_t identity_conflict = 0;
@@ -467,10 +468,10 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheStableTimeDoes) {
   ExpectVerdicts(acknowledged, 3, Meeting::kTeach, older, 2, Meeting::kLearn);
   // A copy from before, and one from after.
   GcState copy;
-  EXPECT_EQ(copy.AdoptList(acknowledged, 4, true).meeting,
+  EXPECT_EQ(copy.InstallList(acknowledged, 4, true).meeting,
             Meeting::kOutOfReach);
   GcState late = acknowledged.AsNewReplica();
-  EXPECT_EQ(late.AdoptList(acknowledged, 4, true).meeting, Meeting::kAlike);
+  EXPECT_EQ(late.InstallList(acknowledged, 4, true).meeting, Meeting::kAlike);
   EXPECT_EQ(late.terms(), (Terms{2, 0, 5, true}));
 }
 
@@ -480,12 +481,12 @@ TEST(MeetingTest, WhoTakesOldPairsWhileItIsFilledIsAsTheyAre) {
   GcState bootstrapping = list;
   bootstrapping.bootstrapping = true;
   GcState old = list;
-  old.unproven = true;
+  old.may_hold_deleted_pairs = true;
   GcState now = bootstrapping;
   uint64_t identity_conflict = 0;
   EXPECT_EQ(now.AgreeOnTerms(bootstrapping, old, 2, &identity_conflict),
             (Terms{2, 0, 0, true}));
-  EXPECT_TRUE(now.unproven);
+  EXPECT_TRUE(now.may_hold_deleted_pairs);
   EXPECT_FALSE(now.bootstrapping);
   // To others it has said otherwise before.
   GcState member = list;
@@ -508,7 +509,7 @@ TEST(MeetingTest, WhoTakesOldPairsWhileItIsFilledIsAsTheyAre) {
   GcState sound = list;
   EXPECT_EQ(sound.AgreeOnTerms(list, old, 1, &identity_conflict),
             (Terms{2, 0, 0, false}));
-  EXPECT_FALSE(sound.unproven);
+  EXPECT_FALSE(sound.may_hold_deleted_pairs);
 }
 
 // --- Knowledge --------------------------------------------------------------
@@ -681,7 +682,7 @@ TEST(KnowledgeTest, ANewListStartsAnew) {
   EXPECT_EQ(Summary(a), (Readings{0, 0}));
   EXPECT_EQ(Acknowledged(a), (Readings{0, 0}));
   EXPECT_EQ(a.stable(), (StableTime{4, 1}));
-  EXPECT_FALSE(a.unproven);  // it was a member before
+  EXPECT_FALSE(a.may_hold_deleted_pairs);  // it was a member before
   // What it acknowledged in the list before, it has acknowledged.
   EXPECT_TRUE(a.RecordProof(1, 3, 2, 3, ListOf(a)));
   EXPECT_EQ(Acknowledged(a), (Readings{3, 0}));
@@ -744,7 +745,7 @@ TEST(KnowledgeTest, WhoHoldsItUp) {
 
 GcState Example() {
   GcState example = Of(300, {0x11, 0x22});
-  example.unproven = true;
+  example.may_hold_deleted_pairs = true;
   example.stable_time = 0x0102;
   example.stable_epoch = 2;
   example.purged = 0x0405;
@@ -768,7 +769,7 @@ TEST(GcStateBytesTest, Literal) {
   std::string bytes;
   Example().EncodeTo(&bytes);
   EXPECT_EQ(absl::BytesToHexString(bytes),
-            "01"                // unproven
+            "01"                // may hold deleted pairs
             "ac02"              // epoch 300
             "0000000000000102"  // stable time
             "02"                // reached in epoch 2

@@ -57,13 +57,13 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.gc.tombstones = 302;
   stats.gc.removed = 303;
   stats.gc.held_up_by = 0xb2;
-  stats.gc.unproven = true;
+  stats.gc.may_hold_deleted_pairs = true;
   stats.gc.members = {{0xa1, 1, 311'000, 312'000}, {0xb2, 2, 321'000, 0}};
   PeerStats peer;
   peer.address = "10.0.0.2:7400";
   peer.replica_id = 0xb2;
   peer.sessions = 401;
-  peer.failures = 402;
+  peer.sessions_failed = 402;
   peer.last_error = "of the peer";
   peer.last_proven_equal_ms = 1'700'000'000'500;
   peer.equal_as_of_ms = 1'700'000'000'400;

@@ -113,7 +113,7 @@ TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
   EXPECT_TRUE(board.Failed("a:1", down));
   EXPECT_FALSE(board.Failed("a:1", down));
   EXPECT_TRUE(board.Failed("a:1", rocksdb::Status::TimedOut("silent")));
-  EXPECT_EQ(board.stats().peers[0].failures, 3u);
+  EXPECT_EQ(board.stats().peers[0].sessions_failed, 3u);
   EXPECT_EQ(board.stats().sessions_failed, 3u);
   board.Begin("a:1", 0xa)->Finish(Report(0), rocksdb::Status::OK());
   EXPECT_EQ(board.stats().peers[0].last_error, "");

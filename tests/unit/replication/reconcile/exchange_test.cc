@@ -193,15 +193,15 @@ TEST(ExchangeTest, WhatOnlyOneSideHasCostsLittleMoreThanItsEntropy) {
     const Sets sets = MakeSets(60'000, missing, 0, 20);
     const double entropy = EntropyBytes(static_cast<double>(sets.a.size()),
                                         static_cast<double>(missing));
-    for (const bool opener_lacks : {false, true}) {
-      const auto& opener = opener_lacks ? sets.b : sets.a;
-      const auto& other = opener_lacks ? sets.a : sets.b;
+    for (const bool initiator_lacks : {false, true}) {
+      const auto& initiator = initiator_lacks ? sets.b : sets.a;
+      const auto& other = initiator_lacks ? sets.a : sets.b;
       const Conversation talk =
-          DriveSession(options, options, SeedOf(21), opener, other);
+          DriveSession(options, options, SeedOf(21), initiator, other);
       ASSERT_TRUE(talk.status.ok()) << talk.status;
       ASSERT_TRUE(talk.done);
-      EXPECT_EQ(talk.missing_there[opener_lacks].size(), missing);
-      EXPECT_TRUE(talk.missing_there[!opener_lacks].empty());
+      EXPECT_EQ(talk.missing_there[initiator_lacks].size(), missing);
+      EXPECT_TRUE(talk.missing_there[!initiator_lacks].empty());
       EXPECT_LT(static_cast<double>(talk.bytes[0] + talk.bytes[1]),
                 1.75 * entropy + 150);
       EXPECT_LE(talk.turns, 8u);
@@ -237,7 +237,7 @@ TEST(ExchangeTest, ParitiesOfAHostilePeer) {
   const std::string shape("\x3c\x64", 2);  // 60 windows of 100 cells
   const size_t bytes = CoupledBytes(64 * 100);
   const auto refuses = [&](const std::vector<std::string>& payloads) {
-    // The opener holds fewer, so this side answers with its estimate.
+    // The initiator holds fewer, so this side answers with its estimate.
     const auto answerer =
         NewExchange(Role::kResponder, {}, SeedOf(2), mine, 2000);
     std::string out;
@@ -409,7 +409,7 @@ TEST(ExchangeTest, AbsurdClaimsAreRefused) {
       {"2^40 slices", "\x20\x03\x00\x10\x80\x80\x80\x80\x80\x20xx"s},
       {"a slice of nothing", "\x20\x04"s},
       {"an unknown message", "\x20\x0fxx"s},
-      {"both kinds of opener", "\x60\x01\x01\x10xx"s},
+      {"both kinds of initiator", "\x60\x01\x01\x10xx"s},
       {"a mode of the future", "\x02"s},
       {"an answer to no question", "\x40\x08\x00"s},
       {"an estimate of a wrong size", "\x40\x06xxx"s},

@@ -420,7 +420,7 @@ TEST(PairCodingTest, Refused) {
   ExpectMalformed(DecodeAll(Bytes(head + "fdffffffffffffffff01")), "truncated");
 }
 
-TEST(PairCodingTest, AdoptedPairsOnRequestCarryTheirHash) {
+TEST(PairCodingTest, UnversionedPairsOnRequestCarryTheirHash) {
   ExpectMalformed(DecodeAll(Bytes("00016100000000000000000000"
                                   "02")),
                   "truncated hash");

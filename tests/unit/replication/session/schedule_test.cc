@@ -51,7 +51,7 @@ TEST(ScheduleTest, FailuresBackOffUpToABound) {
                 Optional(AllOf(Ge(backoff * 3 / 4), Le(backoff * 5 / 4))));
   }
   EXPECT_EQ(schedule.failures_in_a_row(0), 8u);
-  schedule.Ended(0, SessionOutcome::kUnproven, 0);
+  schedule.Ended(0, SessionOutcome::kNotProven, 0);
   EXPECT_EQ(schedule.failures_in_a_row(0), 0u);
 }
 

@@ -29,8 +29,8 @@ class LeftOutTest : public SessionTest {
     return options;
   }
 
-  static void ExpectUnproven(const SessionRunResult& result, uint64_t initiator,
-                             uint64_t responder) {
+  static void ExpectNotProven(const SessionRunResult& result,
+                              uint64_t initiator, uint64_t responder) {
     EXPECT_TRUE(result.initiator_status.ok()) << result.initiator_status;
     EXPECT_TRUE(result.responder_status.ok()) << result.responder_status;
     EXPECT_TRUE(result.finished);
@@ -72,8 +72,8 @@ TEST_F(LeftOutTest, EqualDigestsAreNoProof) {
           const SessionRunResult result =
               DriveSession(&a, &b, Options(batches));
           if (a_quarantined || b_quarantined) {
-            ExpectUnproven(result, a_quarantined ? 1 : 0,
-                           b_quarantined ? 1 : 0);
+            ExpectNotProven(result, a_quarantined ? 1 : 0,
+                            b_quarantined ? 1 : 0);
           } else {
             ExpectProven(result);
             ExpectEqual(a, b);
@@ -99,8 +99,8 @@ TEST_F(LeftOutTest, OneKeyThatBothQuarantinedIsResolvedAndThenProven) {
   ASSERT_EQ(a.Scrub(), 1u);
   b.Put(0, "k", "other");
   Quarantine(&b, "k");
-  ExpectUnproven(DriveSession(&a, &b), 1, 1);
-  ExpectUnproven(DriveSession(&b, &a), 1, 1);
+  ExpectNotProven(DriveSession(&a, &b), 1, 1);
+  ExpectNotProven(DriveSession(&b, &a), 1, 1);
   // No peer knows better.
   EXPECT_EQ(a.ResolveQuarantined().size(), 1u);
   EXPECT_EQ(b.ResolveQuarantined().size(), 1u);
@@ -137,7 +137,7 @@ TEST_F(LeftOutTest, OnlyWhatIsRepairedIsCountedIn) {
   a.Put(0, "mine alone", "value");
   Quarantine(&a, "mine alone");
   Quarantine(&a, "both");
-  ExpectUnproven(DriveSession(&a, &b), 1, 0);
+  ExpectNotProven(DriveSession(&a, &b), 1, 0);
   EXPECT_EQ(a.Get(0, "both"), "value");
 }
 
@@ -156,7 +156,7 @@ TEST_F(LeftOutTest, WhatWasQuarantinedMeanwhileIsNotCountedIn) {
     if (!marked) Quarantine(&a, "later");
     marked = true;
   });
-  ExpectUnproven(DriveSession(&a, &b), 1, 0);
+  ExpectNotProven(DriveSession(&a, &b), 1, 0);
   EXPECT_TRUE(marked);
   EXPECT_EQ(a.Get(0, "later"), "newer");
 }

@@ -125,8 +125,8 @@ TEST_P(SessionMemoryTest, ManyValues) {
   constexpr size_t kValueBytes = 4000;
   const std::string value(kValueBytes, 'x');
   for (int i = 0; i < 6'000; ++i) {
-    a_.Adopt(0, absl::StrCat("key", i), "value");
-    b_.Adopt(0, absl::StrCat("key", i), "value");
+    a_.PutUnversioned(0, absl::StrCat("key", i), "value");
+    b_.PutUnversioned(0, absl::StrCat("key", i), "value");
     (i % 2 == 0 ? a_ : b_).Put(0, absl::StrCat("key", i), value);
   }
   EXPECT_LE(PeakOf(Bounded(), &a_, &b_), kLeastSessionBytes + 4 * kValueBytes);
@@ -136,8 +136,8 @@ TEST_P(SessionMemoryTest, LargeValues) {
   constexpr size_t kValueBytes = size_t{8} << 20;
   const std::string value(kValueBytes, 'x');
   for (int i = 0; i < 6; ++i) {
-    a_.Adopt(0, absl::StrCat("key", i), "value");
-    b_.Adopt(0, absl::StrCat("key", i), "value");
+    a_.PutUnversioned(0, absl::StrCat("key", i), "value");
+    b_.PutUnversioned(0, absl::StrCat("key", i), "value");
     (i % 2 == 0 ? a_ : b_).Put(0, absl::StrCat("key", i), value);
   }
   EXPECT_LE(PeakOf(Bounded(), &a_, &b_), kLeastSessionBytes + 4 * kValueBytes);

@@ -24,8 +24,8 @@ TEST_F(SessionTest, EverySessionAndEverySideHasItsPartInTheMapping) {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
     for (int i = 0; i < 500; ++i) {
-      a.Adopt(0, absl::StrCat("a", i), "value");
-      b.Adopt(0, absl::StrCat("b", i), "value");
+      a.PutUnversioned(0, absl::StrCat("a", i), "value");
+      b.PutUnversioned(0, absl::StrCat("b", i), "value");
     }
     SessionRunOptions options;
     options.initiator.exchange.mode = ExchangeMode::kBloom;
@@ -77,8 +77,8 @@ TEST_F(SessionTest, ARetryKnowsWhatIsLeft) {
       b.Put(0, absl::StrCat("b", i), "value");
     }
     for (int i = 0; i < 8000; ++i) {
-      a.Adopt(0, absl::StrCat("both", i), "value");
-      b.Adopt(0, absl::StrCat("both", i), "value");
+      a.PutUnversioned(0, absl::StrCat("both", i), "value");
+      b.PutUnversioned(0, absl::StrCat("both", i), "value");
     }
     const SessionRunResult result = DriveSession(&a, &b);
     ExpectProven(result);

@@ -246,7 +246,7 @@ TEST_F(SessionTest, AFailedApplyEndsTheSessionAndLosesNothing) {
   }
 }
 
-TEST_F(SessionTest, AnOldSnapshotEndsUnprovenAndTheNextSessionGoesOn) {
+TEST_F(SessionTest, AnOldSnapshotEndsTheSessionAndTheNextGoesOn) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   for (int i = 0; i < 100'000; ++i) a.Put(0, absl::StrCat(i), "value");

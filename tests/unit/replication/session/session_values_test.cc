@@ -98,7 +98,7 @@ TEST_F(SessionTest, InlineValuesSaveATurn) {
   EXPECT_LE(turns[1], turns[0]);
 }
 
-TEST_F(SessionTest, AdoptedPairsAreEqualOrOrderedByHash) {
+TEST_F(SessionTest, UnversionedPairsAreEqualOrOrderedByHash) {
   const MemoryStorage c = Replica(3);
   const auto HashOf = [&](const char* key, const char* value) {
     return c.HashOf({0, key, {}, false, value});
@@ -107,8 +107,8 @@ TEST_F(SessionTest, AdoptedPairsAreEqualOrOrderedByHash) {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
     for (int i = 0; i < 1000; ++i) {
-      a.Adopt(0, absl::StrCat("key", i), "value");
-      b.Adopt(0, absl::StrCat("key", i), i < 10 ? "changed" : "value");
+      a.PutUnversioned(0, absl::StrCat("key", i), "value");
+      b.PutUnversioned(0, absl::StrCat("key", i), i < 10 ? "changed" : "value");
     }
     b.Put(0, "key500", "written");
     SessionRunOptions options;

@@ -125,13 +125,13 @@ TEST_F(VerifySessionTest, EachKindOfDifference) {
   a.Put(0, "same", "x");
   a.Put(0, "newer here", "x");
   a.Put(0, "newer there", "x");
-  a.Adopt(1, "content", "one");
+  a.PutUnversioned(1, "content", "one");
   ASSERT_TRUE(DriveSession(&a, &b).proven());
   a.Put(0, "only here", "x");
   b.Put(1, "only there", "x");
   a.Put(0, "newer here", "y");
   b.Delete(0, "newer there");
-  b.Adopt(1, "content", "two");
+  b.PutUnversioned(1, "content", "two");
   Verify(&a, &b);
   EXPECT_THAT(found_,
               ElementsAre("0/newer here version", "0/newer there version",

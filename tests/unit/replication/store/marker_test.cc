@@ -94,7 +94,7 @@ Traces Of(std::vector<std::string> marks, const std::string& mark) {
   return traces;
 }
 
-TEST(ProvenanceTest, AtRest) {
+TEST(ProvenanceTest, BetweenChanges) {
   EXPECT_EQ(Judge(Of({}, "")), Provenance::kPlain);
   EXPECT_EQ(Judge(Of({kNew}, kNew)), Provenance::kOwn);
   EXPECT_EQ(Judge(Of({kNew}, "")), Provenance::kIndexLost);

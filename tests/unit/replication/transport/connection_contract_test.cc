@@ -103,13 +103,13 @@ TEST_P(ConnectionContract, ANewConnectionReceivesSmallFramesOnly) {
     Connection* const from = dialer_receives ? far_.get() : near_.get();
     Connection* const to = dialer_receives ? near_.get() : far_.get();
     std::string frame;
-    const std::string largest(kMaxUnprovenFrameBytes, 'x');
+    const std::string largest(kMaxUnauthenticatedFrameBytes, 'x');
     ASSERT_TRUE(from->Send(largest, kGenerous).ok());
     ASSERT_TRUE(to->Receive(&frame, kGenerous).ok());
     to->SetFrameLimit(3000);
     ASSERT_TRUE(from->Send(largest + "y", kGenerous).ok());
     ASSERT_TRUE(to->Receive(&frame, kGenerous).ok());
-    to->SetFrameLimit(kMaxUnprovenFrameBytes);
+    to->SetFrameLimit(kMaxUnauthenticatedFrameBytes);
     ASSERT_TRUE(from->Send(largest + "y", kGenerous).ok());
     const rocksdb::Status s = to->Receive(&frame, kGenerous);
     EXPECT_TRUE(s.IsCorruption()) << s.ToString();

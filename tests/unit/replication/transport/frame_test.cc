@@ -89,7 +89,7 @@ TEST(Frame, LargestIsAcceptedAndOneMoreIsNot) {
 }
 
 TEST(Frame, OnlySmallOnesUntilTheLimitIsRaised) {
-  const std::string largest(kMaxUnprovenFrameBytes, 'x');
+  const std::string largest(kMaxUnauthenticatedFrameBytes, 'x');
   const std::string stream = Framed(largest) + Framed(largest + "y");
   FrameDecoder raised;
   std::string_view input = stream;
@@ -97,7 +97,7 @@ TEST(Frame, OnlySmallOnesUntilTheLimitIsRaised) {
   EXPECT_EQ(raised.TakeBody(), largest);
   FrameDecoder not_raised = raised;
   std::string_view same = input;
-  raised.SetLimit(kMaxUnprovenFrameBytes + 1);
+  raised.SetLimit(kMaxUnauthenticatedFrameBytes + 1);
   ASSERT_EQ(raised.Consume(&input), Result::kFrame);
   EXPECT_EQ(raised.TakeBody(), largest + "y");
   EXPECT_EQ(not_raised.Consume(&same), Result::kCorrupt);

@@ -109,7 +109,7 @@ TEST(ElementTest, AValueIsHashedByItsVersion) {
 // XXH3 multiplies the two halves of each word, mixed with public bytes, and
 // adds the word itself elsewhere: with one half made 0 in two words, what is
 // moved from the one's other half to the other's stays unseen.
-TEST(ElementTest, AdoptedValuesThatCollideByXxh3Differ) {
+TEST(ElementTest, UnversionedValuesThatCollideByXxh3Differ) {
   std::string one(512, '\0');
   one.replace(0, 5, "\xb8\xfe\x6c\x39\x01");
   one.replace(64, 5, "\x7c\x01\x81\x2c\x02");

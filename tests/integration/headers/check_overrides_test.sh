@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_doors.sh notices a virtual function that nobody has thought of.
-# usage: check_doors_test.sh SOURCE_DIRECTORY COMPILER [COMPILER_OPTION...]
+# check_overrides.sh notices a virtual function that nobody has thought of.
+# usage: check_overrides_test.sh SOURCE_DIRECTORY COMPILER [COMPILER_OPTION...]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source=$1
@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 
 # expect NAME: the check fails and names it.
 expect() {
-  if said=$("$here/check_doors.sh" "$source" "$work/db.h" "$work/stackable_db.h"); then
+  if said=$("$here/check_overrides.sh" "$source" "$work/db.h" "$work/stackable_db.h"); then
     echo "not noticed: $1"
     exit 1
   fi
@@ -24,7 +24,7 @@ for name in db stackable_db; do
   cp "$found" "$work/$name.h"
   cp "$found" "$work/$name.before"
 done
-"$here/check_doors.sh" "$source" "$work/db.h" "$work/stackable_db.h"
+"$here/check_overrides.sh" "$source" "$work/db.h" "$work/stackable_db.h"
 
 awk '{ print } /^class DB \{/ { inside = 1 }
   inside && /^ public:/ { print "  virtual Status Rewrite(const Slice& key,"; \

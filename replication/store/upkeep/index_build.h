@@ -1,9 +1,9 @@
-// Background reading: an existing database is adopted, one that somebody wrote
-// to without the library is checked, and entries of families that are gone are
+// The index build, in the background: an existing database is adopted, one with
+// foreign writes is re-checked, and entries of families that are gone are
 // purged, all while the application reads and writes.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_ADOPTION_H_
-#define ROCKSYNC_REPLICATION_STORE_UPKEEP_ADOPTION_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_INDEX_BUILD_H_
+#define ROCKSYNC_REPLICATION_STORE_UPKEEP_INDEX_BUILD_H_
 
 #include <atomic>
 #include <chrono>
@@ -34,7 +34,7 @@ namespace rocksync {
 //
 // Judging a pair of the data:
 //   entry there and it agrees        nothing to do
-//   no entry, family being adopted   adopted: version 0
+//   no entry, family being adopted   adopted: unversioned
 //   otherwise                        if the pair's sequence number in RocksDB
 //                                    is later than the last one known to be
 //                                    ours, and than the entry's, somebody wrote
@@ -52,28 +52,28 @@ namespace rocksync {
 // after kMostTries of that. What peers may be told of a pair that is being
 // compared is not decided by an error: they wait. So they do where a block of
 // keys does not read, as nobody knows what is in it.
-class Adoption {
+class IndexBuild {
  public:
   // `foreign`: the ranges of a re-check that is not done.
-  Adoption(IndexedDB* indexed, Families* families,
-           ForeignWrites* foreign_writes, Quarantine* quarantine,
-           WorkRecord work, std::vector<ForeignRange> foreign);
-  ~Adoption();
+  IndexBuild(IndexedDB* indexed, Families* families,
+             ForeignWrites* foreign_writes, Quarantine* quarantine,
+             WorkRecord work, std::vector<ForeignRange> foreign);
+  ~IndexBuild();
 
   void Start();
   void Stop();
 
-  // Whether all that was acknowledged so far is in the index: nothing came by
-  // another door, and nothing is being compared. Stripes may be held.
+  // Whether all that was acknowledged so far is in the index: there is no
+  // foreign write, and nothing is being compared. Stripes may be held.
   bool AllIsIndexed(const std::function<bool()>& cancelled = {}) const;
-  // If something came by another door, has everything compared anew. OK: that
+  // After a foreign write, has everything compared anew. OK: that
   // is written down, or there was nothing. With `may_wait` false it waits for
   // nobody. REQUIRES: no stripe is held.
   rocksdb::Status DealWithForeignWrites(
       bool may_wait, const std::function<bool()>& cancelled = {});
 
   // The same for threads that must not wait: what cannot be dealt with at once,
-  // the adoption's thread deals with.
+  // its own thread deals with.
   void NoticeForeignWrites() {
     if (!DealWithForeignWrites(/*may_wait=*/false).ok()) Wake();
   }
@@ -87,10 +87,10 @@ class Adoption {
 
   // How many checks were asked for.
   uint64_t generation() const;
-  // Look for writes past the library now rather than in a second.
+  // Look for foreign writes now rather than in a second.
   void Wake() { changed_.notify_all(); }
 
-  AdoptionProgress Progress() const;
+  IndexBuildProgress Progress() const;
   rocksdb::Status Wait(uint64_t timeout_ms) const;
 
  private:
@@ -98,7 +98,7 @@ class Adoption {
   struct Candidate {
     std::string key;
     uint64_t position = 0;
-    ValueHash adopted;  // of the value, at version 0; if it may be adopted
+    ValueHash unversioned;  // of the value, at version 0; if it may be adopted
     bool unreadable = false;
   };
 
@@ -147,7 +147,7 @@ class Adoption {
                 // nothing tells any more when, and somebody wrote
     kFileGone,  // the file that it was in was deleted by a call
   };
-  // That somebody changed the key past the library. `there`: there is a pair.
+  // Of a foreign write to the key. `there`: there is a pair.
   rocksdb::Status Look(const Family& family, const IndexKey& index_key,
                        bool there, Evidence* evidence) const;
   // True if a check was asked for since the work began.
@@ -186,4 +186,4 @@ class Adoption {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_UPKEEP_ADOPTION_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_UPKEEP_INDEX_BUILD_H_

@@ -1,8 +1,8 @@
 // The handshake of a connection, carried over it: which replica the peer is,
 // and whether the two may replicate.
 
-#ifndef ROCKSYNC_REPLICATION_PEERING_HANDSHAKE_H_
-#define ROCKSYNC_REPLICATION_PEERING_HANDSHAKE_H_
+#ifndef ROCKSYNC_REPLICATION_PEERING_PERFORM_SETUP_H_
+#define ROCKSYNC_REPLICATION_PEERING_PERFORM_SETUP_H_
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace rocksync {
 
-struct Handshake {
+struct SetupResult {
   uint64_t peer_id = 0;
   IncarnationId peer_incarnation;
   uint64_t peer_capabilities = 0;
@@ -34,9 +34,9 @@ struct Handshake {
 // over the other's member list, or what one said was overtaken on another
 // connection; connect anew. Others: the connection failed. `first`: of the
 // peer's messages, if it was received before; else empty.
-rocksdb::Status PerformHandshake(Replica* replica, Role role,
-                                 Connection* connection, std::string first,
-                                 Handshake* met);
+rocksdb::Status PerformSetup(Replica* replica, Role role,
+                             Connection* connection, std::string first,
+                             SetupResult* met);
 
 // Agrees on the stable time with a peer that may be met. `mine`, `theirs`: what
 // the two said of themselves.
@@ -47,4 +47,4 @@ rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_PEERING_HANDSHAKE_H_
+#endif  // ROCKSYNC_REPLICATION_PEERING_PERFORM_SETUP_H_

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# No door past the index: every virtual function of rocksdb::DB and StackableDB,
+# Every write is overridden: each virtual function of rocksdb::DB and StackableDB,
 # in the RocksDB that the build uses, is overridden by ReplicatedDB or is in
-# doors.txt with a reason.
-# usage: check_doors.sh SOURCE_DIRECTORY DB_HEADER STACKABLE_DB_HEADER
-#    or: check_doors.sh SOURCE_DIRECTORY COMPILER [COMPILER_OPTION...]
+# not_overridden.txt with a reason.
+# usage: check_overrides.sh SOURCE_DIRECTORY DB_HEADER STACKABLE_DB_HEADER
+#    or: check_overrides.sh SOURCE_DIRECTORY COMPILER [COMPILER_OPTION...]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source=$1
@@ -35,34 +35,34 @@ trap 'rm -rf "$work"' EXIT
   virtuals ReplicatedDB "$source/include/rocksync/replicated_db.h"
   virtuals VersionSpecificDB "$source/include/rocksync/version_specific_db.h"
 } | sort -u >"$work/overridden"
-sed -n 's/ | ..*$//p' "$here/doors.txt" | grep -v '^#' | sort >"$work/harmless"
+sed -n 's/ | ..*$//p' "$here/not_overridden.txt" | grep -v '^#' | sort >"$work/harmless"
 
 # The list of an unreadable header would be short, and nothing missing.
 (($(wc -l <"$work/all") > 100)) || { echo "cannot read $db and $stackable"; exit 1; }
 failed=0
 if [[ -n $(uniq -d "$work/harmless") ]]; then
-  echo "twice in doors.txt:"
+  echo "twice in not_overridden.txt:"
   uniq -d "$work/harmless"
   failed=1
 fi
 sort -u "$work/overridden" "$work/harmless" | comm -23 "$work/all" - >"$work/open"
 if [[ -s $work/open ]]; then
-  echo "ReplicatedDB does not override, and doors.txt does not explain:"
+  echo "ReplicatedDB does not override, and not_overridden.txt does not explain:"
   cat "$work/open"
   failed=1
 fi
 comm -12 "$work/overridden" "$work/harmless" >"$work/both"
 if [[ -s $work/both ]]; then
-  echo "in doors.txt, but overridden:"
+  echo "in not_overridden.txt, but overridden:"
   cat "$work/both"
   failed=1
 fi
-# What StackableDB passes on reaches RocksDB past the index.
+# What StackableDB passes on bypasses the index.
 virtuals StackableDB "$stackable" | sort -u >"$work/passed_on"
-sed -n 's/ | .*StackableDB does not pass it on.*$//p' "$here/doors.txt" | sort |
+sed -n 's/ | .*StackableDB does not pass it on.*$//p' "$here/not_overridden.txt" | sort |
   comm -12 - "$work/passed_on" >"$work/opened"
 if [[ -s $work/opened ]]; then
-  echo "doors.txt says that StackableDB does not pass it on, but it does:"
+  echo "not_overridden.txt says that StackableDB does not pass it on, but it does:"
   cat "$work/opened"
   failed=1
 fi

@@ -1,4 +1,5 @@
-// Doors past the index: what is refused, and what is noticed and re-checked.
+// Writes that would bypass rocksync are refused; those that do are noticed and
+// re-checked.
 
 #include <atomic>
 #include <chrono>
@@ -28,7 +29,7 @@ using rocksdb::ColumnFamilyHandle;
 using rocksdb::Slice;
 using rocksdb::Status;
 
-class DoorsTest : public StoreTest {
+class ForeignWritesTest : public StoreTest {
  protected:
   static std::string Key(int i) {
     std::string digits = std::to_string(i);
@@ -91,14 +92,14 @@ class DoorsTest : public StoreTest {
     // until then nobody gets a snapshot.
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (db_->GetIndexStats().foreign_changes == 0 &&
+    while (db_->GetIndexStats().foreign_writes == 0 &&
            std::chrono::steady_clock::now() < deadline) {
       const auto snapshot = view->TakeSnapshot({});
       if (snapshot.ok()) break;  // the re-check began and ended meanwhile
       EXPECT_EQ(snapshot.status().code(), absl::StatusCode::kUnavailable);
     }
-    EXPECT_GT(db_->GetIndexStats().foreign_changes, 0u);
-    ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+    EXPECT_GT(db_->GetIndexStats().foreign_writes, 0u);
+    ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
     EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   }
   std::optional<IndexEntry> EntryOf(const std::string& key) {
@@ -125,7 +126,7 @@ class DoorsTest : public StoreTest {
     CloseAndCheck(&result);
     EXPECT_EQ(result.quarantined, 0u);
     ASSERT_ROCKS_OK(Open());
-    EXPECT_TRUE(db_->Adoption().done);
+    EXPECT_TRUE(db_->GetIndexBuildProgress().done);
   }
 
   int files_ = 0;
@@ -133,7 +134,7 @@ class DoorsTest : public StoreTest {
 
 // What can be refused.
 
-TEST_F(DoorsTest, AReplayerIsRefused) {
+TEST_F(ForeignWritesTest, AReplayerIsRefused) {
   ASSERT_ROCKS_OK(Open());
   std::unique_ptr<rocksdb::Replayer> replayer;
   std::unique_ptr<rocksdb::TraceReader> reader;
@@ -143,7 +144,7 @@ TEST_F(DoorsTest, AReplayerIsRefused) {
   EXPECT_EQ(replayer, nullptr);
 }
 
-TEST_F(DoorsTest, AFamilyThatTheLibraryDoesNotKnowIsRefused) {
+TEST_F(ForeignWritesTest, AFamilyThatTheLibraryDoesNotKnowIsRefused) {
   ASSERT_ROCKS_OK(Open());
   ColumnFamilyHandle* family = nullptr;
   ASSERT_ROCKS_OK(Root()->CreateColumnFamily({}, "unknown", &family));
@@ -173,7 +174,7 @@ TEST_F(DoorsTest, AFamilyThatTheLibraryDoesNotKnowIsRefused) {
   ExpectCleanClose();
 }
 
-TEST_F(DoorsTest, AFamilyThatIsNotRecordedIsDroppedAgain) {
+TEST_F(ForeignWritesTest, AFamilyThatIsNotRecordedIsDroppedAgain) {
   const FailingDisk disk = MakeFailingDisk();
   options_.env = disk.env.get();
   ASSERT_ROCKS_OK(Open());
@@ -193,7 +194,7 @@ TEST_F(DoorsTest, AFamilyThatIsNotRecordedIsDroppedAgain) {
   EXPECT_EQ(names, (std::vector<std::string>{"default", kIndexFamilyName}));
 }
 
-TEST_F(DoorsTest, FlushesAreAtomicWithTheIndex) {
+TEST_F(ForeignWritesTest, FlushesAreAtomicWithTheIndex) {
   options_.atomic_flush = true;
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("a", "1"));
@@ -205,7 +206,7 @@ TEST_F(DoorsTest, FlushesAreAtomicWithTheIndex) {
 
 // What is noticed while the database is open.
 
-TEST_F(DoorsTest, TransactionsThatWrapTheDatabase) {
+TEST_F(ForeignWritesTest, TransactionsThatWrapTheDatabase) {
   OpenAndFill();
   const uint64_t clock = VersionOf(Key(0));
   rocksdb::TransactionDB* wrapped = nullptr;
@@ -233,7 +234,7 @@ TEST_F(DoorsTest, TransactionsThatWrapTheDatabase) {
 }
 
 // Compactions would take away by which the writes are told.
-TEST_F(DoorsTest, WritesToTheRootThatAreCompactedAtOnce) {
+TEST_F(ForeignWritesTest, WritesToTheRootThatAreCompactedAtOnce) {
   OpenAndFill();
   const uint64_t clock = VersionOf(Key(0));
   ASSERT_ROCKS_OK(Root()->Put({}, Key(7), "theirs"));
@@ -249,7 +250,7 @@ TEST_F(DoorsTest, WritesToTheRootThatAreCompactedAtOnce) {
   ExpectCleanClose();
 }
 
-TEST_F(DoorsTest, TheScrubRevertsNothing) {
+TEST_F(ForeignWritesTest, TheScrubRevertsNothing) {
   OpenAndFill();
   const auto scrub = StoreAccess::NewScrub(db_.get());
   ASSERT_ROCKS_OK(scrub->Load());
@@ -260,7 +261,7 @@ TEST_F(DoorsTest, TheScrubRevertsNothing) {
     uint64_t bytes = 0;
     const Status status = scrub->Step(&bytes, &finished);
     if (status.IsTryAgain()) {
-      ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+      ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
       continue;
     }
     ASSERT_ROCKS_OK(status);
@@ -272,7 +273,7 @@ TEST_F(DoorsTest, TheScrubRevertsNothing) {
   ExpectCleanClose();
 }
 
-TEST_F(DoorsTest, PairsOfPeersDoNotBuryThem) {
+TEST_F(ForeignWritesTest, PairsOfPeersDoNotBuryThem) {
   OpenAndFill();
   const uint64_t clock = VersionOf(Key(0));
   const auto view = StoreAccess::NewView(db_.get());
@@ -288,7 +289,7 @@ TEST_F(DoorsTest, PairsOfPeersDoNotBuryThem) {
   ExpectNoticed();
 }
 
-TEST_F(DoorsTest, DeletedFilesAreDeletedKeys) {
+TEST_F(ForeignWritesTest, DeletedFilesAreDeletedKeys) {
   OpenAndFill();
   const uint64_t clock = VersionOf(Key(0));
   DeleteFiles(Key(100), Key(900));
@@ -302,7 +303,7 @@ TEST_F(DoorsTest, DeletedFilesAreDeletedKeys) {
 
 // The tombstone of RocksDB goes with the file, and what it covered is there
 // again.
-TEST_F(DoorsTest, DeletedFilesBringNoDeletedKeyBack) {
+TEST_F(ForeignWritesTest, DeletedFilesBringNoDeletedKeyBack) {
   options_.num_levels = 4;
   OpenAndFill();
   ASSERT_ROCKS_OK(db_->Delete({}, Key(500)));
@@ -313,7 +314,7 @@ TEST_F(DoorsTest, DeletedFilesBringNoDeletedKeyBack) {
   ASSERT_EQ(metadata.levels[0].files.size(), 1u);
   // Up, above what it covers.
   ASSERT_ROCKS_OK(db_->CompactFiles({}, {metadata.levels[0].files[0].name}, 1));
-  EXPECT_EQ(db_->GetIndexStats().foreign_changes, 0u);
+  EXPECT_EQ(db_->GetIndexStats().foreign_writes, 0u);
   DeleteFiles(Key(500), Key(501));
   ExpectNoticed();
   EXPECT_EQ(Get(Key(500)), "-");
@@ -321,7 +322,7 @@ TEST_F(DoorsTest, DeletedFilesBringNoDeletedKeyBack) {
   ExpectCleanClose();
 }
 
-TEST_F(DoorsTest, IngestedFiles) {
+TEST_F(ForeignWritesTest, IngestedFiles) {
   OpenAndFill();
   const uint64_t clock = VersionOf(Key(0));
   // No sequence number: the file overlaps nothing.
@@ -332,30 +333,30 @@ TEST_F(DoorsTest, IngestedFiles) {
   ExpectLaterThan(clock + 1, "goto", false);
   EXPECT_EQ(Get("gone"), "theirs");
   // With one.
-  const uint64_t before = db_->GetIndexStats().foreign_changes;
+  const uint64_t before = db_->GetIndexStats().foreign_writes;
   ASSERT_ROCKS_OK(
       Root()->IngestExternalFile({SstFile({Key(7)}, "theirs")}, {}));
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
-  EXPECT_GT(db_->GetIndexStats().foreign_changes, before);
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_GT(db_->GetIndexStats().foreign_writes, before);
   EXPECT_EQ(Get(Key(7)), "theirs");
   ExpectNoticed();
   ExpectCleanClose();
 }
 
-TEST_F(DoorsTest, WhatIsNotComparedAtTheCloseIsComparedAfterIt) {
+TEST_F(ForeignWritesTest, WhatIsNotComparedAtTheCloseIsComparedAfterIt) {
   OpenAndFill();
   const uint64_t clock = VersionOf(Key(0));
   DeleteFiles(Key(100), Key(900));
   ASSERT_ROCKS_OK(Root()->Put({}, Key(7), "theirs"));
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   ExpectLaterThan(clock + 1, Key(7), false);
   ExpectLaterThan(clock + 1, Key(500), true);
   ExpectCleanClose();
 }
 
-TEST_F(DoorsTest, WritesDuringTheRecheckAreComparedToo) {
+TEST_F(ForeignWritesTest, WritesDuringTheRecheckAreComparedToo) {
   OpenAndFill();
   ASSERT_ROCKS_OK(Root()->Put({}, Key(7), "theirs"));
   std::atomic<bool> stop{false};
@@ -374,7 +375,7 @@ TEST_F(DoorsTest, WritesDuringTheRecheckAreComparedToo) {
   // However many of them each look has found.
   for (bool quiet = false; !quiet;) {
     quiet = StoreAccess::NewView(db_.get())->TakeSnapshot({}).ok();
-    ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+    ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   }
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   for (int i = 0; i < 20; ++i) {
@@ -385,7 +386,7 @@ TEST_F(DoorsTest, WritesDuringTheRecheckAreComparedToo) {
 }
 
 // A program that knows nothing of the library, after a clean close.
-TEST_F(DoorsTest, AForeignProgramIngestsAFile) {
+TEST_F(ForeignWritesTest, AForeignProgramIngestsAFile) {
   OpenAndFill();
   const uint64_t clock = VersionOf(Key(0));
   const std::string file = SstFile({"gone", "goto"}, "theirs");
@@ -396,7 +397,7 @@ TEST_F(DoorsTest, AForeignProgramIngestsAFile) {
     ASSERT_EQ(db->GetLatestSequenceNumber(), sequence);
   });
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 0u);
   EXPECT_EQ(Get("gone"), "theirs");
   ExpectLaterThan(clock + 1, "gone", false);
@@ -405,7 +406,7 @@ TEST_F(DoorsTest, AForeignProgramIngestsAFile) {
 }
 
 // A file that is not there at an opening was not deleted by a call.
-TEST_F(DoorsTest, LossBeforeAnOpeningDeletesNothing) {
+TEST_F(ForeignWritesTest, LossBeforeAnOpeningDeletesNothing) {
   OpenAndFill();
   db_.reset();
   Plain("db", [&](rocksdb::DB* db) {
@@ -417,12 +418,12 @@ TEST_F(DoorsTest, LossBeforeAnOpeningDeletesNothing) {
         rocksdb::DeleteFilesInRange(db, db->DefaultColumnFamily(), &from, &to));
   });
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->WaitForAdoption(60000));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_GT(db_->GetIndexStats().pairs_quarantined, 0u);
 }
 
 // What is ours, and what changes no data, is not taken for somebody else's.
-TEST_F(DoorsTest, NoFalseAlarm) {
+TEST_F(ForeignWritesTest, NoFalseAlarm) {
   replication_.families = {"default"};
   options_.write_buffer_size = 64 << 10;
   options_.level0_file_num_compaction_trigger = 2;
@@ -466,8 +467,8 @@ TEST_F(DoorsTest, NoFalseAlarm) {
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(db_->GetIndexStats().foreign_changes, 0u);
-  EXPECT_TRUE(db_->Adoption().done);
+  EXPECT_EQ(db_->GetIndexStats().foreign_writes, 0u);
+  EXPECT_TRUE(db_->GetIndexBuildProgress().done);
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
 }
 

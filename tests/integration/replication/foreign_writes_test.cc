@@ -1,4 +1,4 @@
-// What came past the library is neither reverted by a scrub or a sync nor left
+// A foreign write is neither reverted by a scrub or a sync nor left
 // behind: it travels.
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 
 using rocksdb::Slice;
 
-class Doors : public ReplicationTest {
+class ForeignWritesOfReplicas : public ReplicationTest {
  protected:
   void SetUp() override {
     b_ = NewReplica("b");
@@ -50,11 +50,11 @@ class Doors : public ReplicationTest {
   void ScrubAndSync() {
     ASSERT_TRUE(IsOk(a_->replicator()->ScrubNow()));
     ASSERT_TRUE(Eventually([this] {
-      return a_->db()->Adoption().done &&
+      return a_->db()->GetIndexBuildProgress().done &&
              a_->replicator()->SyncNow(b_->address()).ok();
     }));
     EXPECT_EQ(a_->replicator()->stats().scrub.corruption_found, 0u);
-    EXPECT_GT(a_->db()->GetIndexStats().foreign_changes, 0u);
+    EXPECT_GT(a_->db()->GetIndexStats().foreign_writes, 0u);
     EXPECT_EQ(a_->Scan(), expected_);
     EXPECT_EQ(b_->Scan(), expected_);
   }
@@ -64,7 +64,7 @@ class Doors : public ReplicationTest {
   Contents expected_;
 };
 
-TEST_F(Doors, Transactions) {
+TEST_F(ForeignWritesOfReplicas, Transactions) {
   rocksdb::TransactionDB* wrapped = nullptr;
   ASSERT_TRUE(IsOk(rocksdb::TransactionDB::WrapStackableDB(
       new rocksdb::StackableDB(
@@ -82,7 +82,7 @@ TEST_F(Doors, Transactions) {
   ScrubAndSync();
 }
 
-TEST_F(Doors, TheSyncAlone) {
+TEST_F(ForeignWritesOfReplicas, TheSyncAlone) {
   ASSERT_TRUE(IsOk(a_->db()->GetBaseDB()->Put({}, "k100", "theirs")));
   expected_["k100"] = "theirs";
   // "Equal" is not said of replicas that differ.
@@ -91,7 +91,7 @@ TEST_F(Doors, TheSyncAlone) {
   ScrubAndSync();
 }
 
-TEST_F(Doors, DeletedFiles) {
+TEST_F(ForeignWritesOfReplicas, DeletedFiles) {
   const std::string begin = "k200";
   const std::string end = "k900";
   const Slice from(begin);
@@ -104,7 +104,7 @@ TEST_F(Doors, DeletedFiles) {
   ScrubAndSync();
 }
 
-TEST_F(Doors, IngestedFiles) {
+TEST_F(ForeignWritesOfReplicas, IngestedFiles) {
   const std::string path = directory_ / "ingested.sst";
   const rocksdb::Options options;
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);

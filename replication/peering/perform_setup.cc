@@ -1,4 +1,4 @@
-#include "replication/peering/handshake.h"
+#include "replication/peering/perform_setup.h"
 
 #include <algorithm>
 #include <chrono>
@@ -56,10 +56,9 @@ void SayWhyNot(const rocksdb::Status& why, Connection* connection,
 }
 
 // One set-up, to its end.
-class HandshakeTalk {
+class SetupTalk {
  public:
-  HandshakeTalk(Replica* replica, Role role, Connection* connection,
-                Setup* setup)
+  SetupTalk(Replica* replica, Role role, Connection* connection, Setup* setup)
       : replica_(replica),
         role_(role),
         connection_(connection),
@@ -174,7 +173,7 @@ rocksdb::Status NotTakenOver(std::string_view message) {
 
 // The side with the older list takes over the newer one. The other waits for it
 // to close the connection, having done so, or to say why not.
-rocksdb::Status HandOnList(Replica* replica, const Handshake& met,
+rocksdb::Status HandOnList(Replica* replica, const SetupResult& met,
                            Meeting meeting, Connection* connection,
                            std::chrono::milliseconds timeout) {
   if (meeting == Meeting::kLearn) {
@@ -210,9 +209,9 @@ rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
   return s;
 }
 
-rocksdb::Status PerformHandshake(Replica* replica, Role role,
-                                 Connection* connection, std::string first,
-                                 Handshake* met) {
+rocksdb::Status PerformSetup(Replica* replica, Role role,
+                             Connection* connection, std::string first,
+                             SetupResult* met) {
   met->view = StoreAccess::NewView(replica->db, replica->pay_for_reads);
   met->mine = StoreAccess::MembershipOf(replica->db)->Announce();
   SetupFacts facts;
@@ -228,7 +227,7 @@ rocksdb::Status PerformHandshake(Replica* replica, Role role,
   };
   Setup setup(role, facts, replica->db->replication_options().cluster_secret,
               policy);
-  s = HandshakeTalk(replica, role, connection, &setup).Run(std::move(first));
+  s = SetupTalk(replica, role, connection, &setup).Run(std::move(first));
   met->peer_id = setup.peer().replica_id;
   met->peer_incarnation = setup.peer().incarnation;
   met->peer_capabilities = setup.peer().capabilities;

@@ -1,4 +1,4 @@
-#include "replication/store/upkeep/adoption.h"
+#include "replication/store/upkeep/index_build.h"
 
 #include <algorithm>
 #include <memory>
@@ -134,9 +134,9 @@ void Bound(const FamilyTable& families, std::vector<ForeignRange>* ranges) {
 
 }  // namespace
 
-Adoption::Adoption(IndexedDB* indexed, Families* families,
-                   ForeignWrites* foreign_writes, Quarantine* quarantine,
-                   WorkRecord work, std::vector<ForeignRange> foreign)
+IndexBuild::IndexBuild(IndexedDB* indexed, Families* families,
+                       ForeignWrites* foreign_writes, Quarantine* quarantine,
+                       WorkRecord work, std::vector<ForeignRange> foreign)
     : indexed_(indexed),
       families_(families),
       foreign_writes_(foreign_writes),
@@ -144,9 +144,9 @@ Adoption::Adoption(IndexedDB* indexed, Families* families,
       work_(std::move(work)),
       foreign_(std::move(foreign)) {}
 
-Adoption::~Adoption() { Stop(); }
+IndexBuild::~IndexBuild() { Stop(); }
 
-void Adoption::Start() {
+void IndexBuild::Start() {
   {
     std::lock_guard lock(mutex_);
     pending_ = work_.purge || work_.index_pass;
@@ -158,7 +158,7 @@ void Adoption::Start() {
   thread_ = std::thread([this] { Run(); });
 }
 
-void Adoption::Stop() {
+void IndexBuild::Stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -167,14 +167,14 @@ void Adoption::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool Adoption::AllIsIndexed(const std::function<bool()>& cancelled) const {
+bool IndexBuild::AllIsIndexed(const std::function<bool()>& cancelled) const {
   // In this order: what is dealt with is being compared from then on.
   return foreign_writes_->Look(cancelled) == ForeignWrites::Finding::kNone &&
          Progress().done;
 }
 
-Status Adoption::DealWithForeignWrites(bool may_wait,
-                                       const std::function<bool()>& cancelled) {
+Status IndexBuild::DealWithForeignWrites(
+    bool may_wait, const std::function<bool()>& cancelled) {
   return foreign_writes_->Deal(
       may_wait, Progress().done, cancelled,
       [&](uint64_t known, const std::vector<ForeignRange>& ranges) {
@@ -185,12 +185,12 @@ Status Adoption::DealWithForeignWrites(bool may_wait,
       });
 }
 
-bool Adoption::IsBeingPurged(uint32_t family_id) const {
+bool IndexBuild::IsBeingPurged(uint32_t family_id) const {
   if (families_->IsReplicated(family_id)) return false;
   return !Progress().done || families_->WasDropped(family_id);
 }
 
-Status Adoption::RequestPurge() {
+Status IndexBuild::RequestPurge() {
   const std::lock_guard write(record_mutex_);
   std::string record;
   {
@@ -208,15 +208,15 @@ Status Adoption::RequestPurge() {
                              record);
 }
 
-Status Adoption::RequestCheck(uint64_t known_sequence,
-                              const std::vector<ForeignRange>& ranges,
-                              const std::vector<FamilyRecord>& records,
-                              bool may_wait) {
+Status IndexBuild::RequestCheck(uint64_t known_sequence,
+                                const std::vector<ForeignRange>& ranges,
+                                const std::vector<FamilyRecord>& records,
+                                bool may_wait) {
   std::unique_lock write(record_mutex_, std::defer_lock);
   if (may_wait) {
     write.lock();
   } else if (!write.try_lock()) {
-    return Status::Incomplete("rocksync: the adoption is busy");
+    return Status::Incomplete("rocksync: the index build is busy");
   }
   WorkRecord work;
   std::vector<ForeignRange> before;
@@ -251,7 +251,7 @@ Status Adoption::RequestCheck(uint64_t known_sequence,
   if (status.ok()) {
     status = batch.Put(index, MetaKey(kWorkRecord), Encode(work));
   }
-  // Synced: what came by another door is told from corruption by this alone
+  // Synced: a foreign write is told from corruption by this alone
   // once a crash has taken from memory what was seen.
   rocksdb::WriteOptions options;
   options.sync = true;
@@ -265,19 +265,19 @@ Status Adoption::RequestCheck(uint64_t known_sequence,
   return status;
 }
 
-uint64_t Adoption::generation() const {
+uint64_t IndexBuild::generation() const {
   const std::lock_guard lock(mutex_);
   return generation_;
 }
 
-WorkRecord Adoption::Current() const {
+WorkRecord IndexBuild::Current() const {
   std::lock_guard lock(mutex_);
   return work_;
 }
 
-AdoptionProgress Adoption::Progress() const {
+IndexBuildProgress IndexBuild::Progress() const {
   std::lock_guard lock(mutex_);
-  AdoptionProgress progress;
+  IndexBuildProgress progress;
   progress.pairs_read = pairs_read_;
   progress.status = last_error_;
   progress.done = !pending_;
@@ -293,7 +293,7 @@ AdoptionProgress Adoption::Progress() const {
   return progress;
 }
 
-Status Adoption::Wait(uint64_t timeout_ms) const {
+Status IndexBuild::Wait(uint64_t timeout_ms) const {
   std::unique_lock lock(mutex_);
   const bool done =
       changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
@@ -303,7 +303,7 @@ Status Adoption::Wait(uint64_t timeout_ms) const {
                             last_error_.ToString());
 }
 
-uint64_t Adoption::EstimatePairs() const {
+uint64_t IndexBuild::EstimatePairs() const {
   uint64_t total = 0;
   const auto add = [&](rocksdb::ColumnFamilyHandle* handle) {
     uint64_t keys = 0;
@@ -322,7 +322,7 @@ uint64_t Adoption::EstimatePairs() const {
   return total;
 }
 
-void Adoption::Run() {
+void IndexBuild::Run() {
   const auto stopped = [this] { return stop_.load(); };
   auto renewed = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
@@ -346,11 +346,10 @@ void Adoption::Run() {
     lock.lock();
     if (Outdated()) continue;
     if (!status.ok() && status.ToString() != last_error_.ToString()) {
-      rocksdb::Warn(
-          indexed_->db()->GetDBOptions().info_log,
-          "rocksync: the adoption or re-check failed and is retried; peers "
-          "cannot sync until it succeeds: %s",
-          status.ToString().c_str());
+      rocksdb::Warn(indexed_->db()->GetDBOptions().info_log,
+                    "rocksync: the index build failed and is retried; peers "
+                    "cannot sync until it succeeds: %s",
+                    status.ToString().c_str());
     }
     last_error_ = status;
     changed_.notify_all();
@@ -361,7 +360,7 @@ void Adoption::Run() {
 }
 
 // OK: done, or stopped.
-Status Adoption::Work() {
+Status IndexBuild::Work() {
   Status status;
   if (Current().purge) status = Purge();
   for (const FamilyRecord& record : families_->records()) {
@@ -375,7 +374,7 @@ Status Adoption::Work() {
   return status;
 }
 
-Status Adoption::Commit(rocksdb::WriteBatch* batch) {
+Status IndexBuild::Commit(rocksdb::WriteBatch* batch) {
   // Or a record older than a check that was asked for could be written last.
   const std::lock_guard write(record_mutex_);
   Status status = batch->Put(indexed_->reader().index(), MetaKey(kWorkRecord),
@@ -390,7 +389,7 @@ Status Adoption::Commit(rocksdb::WriteBatch* batch) {
   return status;
 }
 
-Status Adoption::Purge() {
+Status IndexBuild::Purge() {
   IndexCursor cursor(indexed_->reader(), nullptr,
                      indexed_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
@@ -430,7 +429,7 @@ Status Adoption::Purge() {
   return status;
 }
 
-Status Adoption::ReadFamily(const Family& family, uint8_t work) {
+Status IndexBuild::ReadFamily(const Family& family, uint8_t work) {
   const WorkRecord progress = Current();
   std::string from = progress.cursor;
   const bool adopting = (work & kFamilyAdopting) != 0;
@@ -488,9 +487,9 @@ Status Adoption::ReadFamily(const Family& family, uint8_t work) {
   return Status::OK();
 }
 
-Status Adoption::ReadOneByOne(const Family& family, uint8_t work,
-                              const Status& error, std::string* from,
-                              bool* resumed) {
+Status IndexBuild::ReadOneByOne(const Family& family, uint8_t work,
+                                const Status& error, std::string* from,
+                                bool* resumed) {
   std::vector<std::string> keys;
   Status status = KeysBehind(indexed_->db(), family.handle(), *from, !*resumed,
                              kChunkPairs, &keys);
@@ -520,13 +519,13 @@ Status Adoption::ReadOneByOne(const Family& family, uint8_t work,
   return Status::OK();
 }
 
-Status Adoption::ReadValue(const Family& family, uint8_t work,
-                           Candidate* candidate) {
+Status IndexBuild::ReadValue(const Family& family, uint8_t work,
+                             Candidate* candidate) {
   std::string value;
   const Status status = GetPlain(indexed_->db(), rocksdb::ReadOptions(), family,
                                  candidate->key, &value);
   if (status.ok()) {
-    candidate->adopted = indexed_->reader().hasher().HashValue({}, value);
+    candidate->unversioned = indexed_->reader().hasher().HashValue({}, value);
     return status;
   }
   if (status.IsNotFound() || status.IsNotSupported()) return status;
@@ -538,8 +537,8 @@ Status Adoption::ReadValue(const Family& family, uint8_t work,
   return ValueError(status, family, candidate->key);
 }
 
-Status Adoption::JudgePairs(const Family& family, uint8_t work,
-                            const std::vector<Candidate>& candidates) {
+Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
+                              const std::vector<Candidate>& candidates) {
   StripeSet stripes;
   for (const Candidate& candidate : candidates) {
     stripes.Add(StripeOf(candidate.position));
@@ -564,15 +563,15 @@ Status Adoption::JudgePairs(const Family& family, uint8_t work,
   return Commit(&batch);
 }
 
-Status Adoption::JudgePair(const Family& family, uint8_t work,
-                           const Candidate& candidate,
-                           rocksdb::WriteBatch* batch) {
+Status IndexBuild::JudgePair(const Family& family, uint8_t work,
+                             const Candidate& candidate,
+                             rocksdb::WriteBatch* batch) {
   const IndexKey key{candidate.position, family.id, candidate.key};
   StoredEntry entry;
   Status status = indexed_->reader().Get(key, &entry);
   if (!status.ok() && !status.IsNotFound()) return status;
   const bool known = status.ok();
-  // An adoption alone need not compare: who wrote the entry wrote the pair.
+  // Adoption alone need not compare: what wrote the entry wrote the pair.
   const bool checking = (work & kFamilyChecking) != 0;
   if (known && !checking) return Status::OK();
   if (candidate.unreadable && !checking) {
@@ -581,8 +580,8 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
   Evidence evidence = Evidence::kNone;
   rocksdb::PinnableSlice current;
   if (checking) {
-    // An entity that has come since the iterator was made is a change by
-    // another door, which has everything compared anew.
+    // An entity that has come since the iterator was made is a foreign
+    // write, which has everything compared anew.
     status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),
                                  candidate.key, &current);
     if (status.IsNotFound()) return Status::OK();  // the index pass judges it
@@ -616,17 +615,17 @@ Status Adoption::JudgePair(const Family& family, uint8_t work,
     quarantine_->Add();
   } else {
     judged.pending = true;
-    judged.hash_high = candidate.adopted.high;
-    judged.hash_low = candidate.adopted.low;
+    judged.hash_high = candidate.unversioned.high;
+    judged.hash_low = candidate.unversioned.low;
   }
   indexed_->PutEntry(batch, key, judged);
   indexed_->digests()->Note(candidate.position);
   return Status::OK();
 }
 
-Status Adoption::JudgeUnreadable(const Family& family, const IndexKey& key,
-                                 const StoredEntry* entry,
-                                 rocksdb::WriteBatch* batch) {
+Status IndexBuild::JudgeUnreadable(const Family& family, const IndexKey& key,
+                                   const StoredEntry* entry,
+                                   rocksdb::WriteBatch* batch) {
   if (entry != nullptr && (entry->tombstone || entry->quarantined)) {
     return Status::OK();
   }
@@ -649,8 +648,8 @@ Status Adoption::JudgeUnreadable(const Family& family, const IndexKey& key,
   return Status::OK();
 }
 
-bool Adoption::Matches(const Family& family, std::string_view key,
-                       const StoredEntry& entry, const Slice& value) const {
+bool IndexBuild::Matches(const Family& family, std::string_view key,
+                         const StoredEntry& entry, const Slice& value) const {
   if (entry.tombstone || entry.quarantined) return false;
   const ElementHasher& hasher = indexed_->reader().hasher();
   const std::string_view view = value.ToStringView();
@@ -659,8 +658,8 @@ bool Adoption::Matches(const Family& family, std::string_view key,
          CompleteHash(hasher, family.name, key, entry);
 }
 
-Status Adoption::Look(const Family& family, const IndexKey& index_key,
-                      bool there, Evidence* evidence) const {
+Status IndexBuild::Look(const Family& family, const IndexKey& index_key,
+                        bool there, Evidence* evidence) const {
   *evidence = Evidence::kNone;
   const std::string key(index_key.key);
   std::string entry_key;
@@ -706,7 +705,7 @@ Status Adoption::Look(const Family& family, const IndexKey& index_key,
   return status;
 }
 
-Status Adoption::CheckIndex() {
+Status IndexBuild::CheckIndex() {
   const WorkRecord work = Current();
   const std::string from = work.step == kStepIndex ? work.cursor : "";
   IndexCursor cursor(indexed_->reader(), nullptr,
@@ -753,8 +752,8 @@ Status Adoption::CheckIndex() {
   return status.ok() ? cursor.status() : status;
 }
 
-Status Adoption::JudgeEntry(const Family& family, const IndexKey& key,
-                            rocksdb::WriteBatch* batch) {
+Status IndexBuild::JudgeEntry(const Family& family, const IndexKey& key,
+                              rocksdb::WriteBatch* batch) {
   rocksdb::PinnableSlice value;
   const Slice pair_key(key.key.data(), key.key.size());
   Status status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),
@@ -786,7 +785,7 @@ Status Adoption::JudgeEntry(const Family& family, const IndexKey& key,
   return Status::OK();
 }
 
-Status Adoption::FinishFamily(uint32_t family_id) {
+Status IndexBuild::FinishFamily(uint32_t family_id) {
   uint64_t generation = 0;
   {
     std::lock_guard lock(mutex_);
@@ -799,8 +798,8 @@ Status Adoption::FinishFamily(uint32_t family_id) {
                              [&] { return this->generation() == generation; });
 }
 
-Status Adoption::Finish() {
-  // What came by another door meanwhile may lie where the work has been.
+Status IndexBuild::Finish() {
+  // A foreign write meanwhile may lie where the work has been.
   Status status = DealWithForeignWrites(
       /*may_wait=*/true, [this] { return stop_.load(); });
   if (!status.ok()) return status;

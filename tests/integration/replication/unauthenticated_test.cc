@@ -35,9 +35,9 @@ size_t ResidentBytes() {
   return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-class Unproven : public ReplicationTest {
+class Unauthenticated : public ReplicationTest {
  protected:
-  Unproven() : a_(NewReplica("a")) {
+  Unauthenticated() : a_(NewReplica("a")) {
     EXPECT_TRUE(IsOk(a_->Start()));
     TrialCertificate files;
     EXPECT_TRUE(IsOk(
@@ -61,7 +61,7 @@ class Unproven : public ReplicationTest {
   CertificateAndKey hostile_;
 };
 
-TEST_F(Unproven, LargestFramesOfManyIncomingAreNotHeld) {
+TEST_F(Unauthenticated, LargestFramesOfManyIncomingAreNotHeld) {
   const size_t before = ResidentBytes();
   std::string frame = "\x80\x80\x80\x08";  // 16 MiB; its last byte never comes
   frame.append(kLargestFrame - 1, 'x');
@@ -82,7 +82,7 @@ TEST_F(Unproven, LargestFramesOfManyIncomingAreNotHeld) {
   EXPECT_LT(after, before + (size_t{160} << 20));
 }
 
-TEST_F(Unproven, SilentPeersKeepNobodyOut) {
+TEST_F(Unauthenticated, SilentPeersKeepNobodyOut) {
   std::vector<std::unique_ptr<RawPeer>> hostiles;
   for (int i = 0; i < kHostiles; ++i) hostiles.push_back(AuthHello());
   const auto b = NewReplica("b");
@@ -90,7 +90,7 @@ TEST_F(Unproven, SilentPeersKeepNobodyOut) {
   EXPECT_TRUE(IsOk(b->replicator()->SyncNow(a_->address())));
 }
 
-TEST_F(Unproven, WhoCannotProveTheSecretIsToldSoAndNoMore) {
+TEST_F(Unauthenticated, WhoCannotProveTheSecretIsToldSoAndNoMore) {
   TestReplica b(SettingOf("b"));
   ASSERT_TRUE(b.Open());
   std::shared_ptr<Transport> transport;
@@ -112,7 +112,7 @@ TEST_F(Unproven, WhoCannotProveTheSecretIsToldSoAndNoMore) {
 }
 
 // A listener of the cluster's CA that answers with all that a frame may hold.
-TEST_F(Unproven, AListenersLargestFrameIsNotHeld) {
+TEST_F(Unauthenticated, AListenersLargestFrameIsNotHeld) {
   TestReplica::Setting setting = SettingOf("b");
   TestReplica b(setting);
   ASSERT_TRUE(b.Open());
