@@ -6,10 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "replication/reconcile/exchange_parities.h"
-#include "replication/reconcile/leaf_symbols.h"
-#include "sketch/element/coding.h"
 #include "sketch/element/element.h"
 
 namespace rocksync {
@@ -22,17 +19,6 @@ constexpr uint64_t kFewestSearched = uint64_t{1} << 17;
 // beyond this share of leaves that differ.
 constexpr double kMostLeavesInMemory = 1.0 / 16;
 
-// Ascending.
-std::vector<uint32_t> LeavesToExchange(const FoundHere& found) {
-  std::vector<uint32_t> leaves = found.leaves;
-  for (size_t i = 0; i < found.asked.size(); ++i) {
-    if (i < found.failed.size() && found.failed[i])
-      leaves.push_back(found.asked[i]);
-  }
-  std::sort(leaves.begin(), leaves.end());
-  return leaves;
-}
-
 }  // namespace
 
 Comparison::Comparison(Role role, const PartContext& context,
@@ -41,7 +27,8 @@ Comparison::Comparison(Role role, const PartContext& context,
     : context_(context),
       exchanges_(std::move(exchanges)),
       snapshot_(std::move(snapshot)),
-      location_(snapshot_.storage().LeafDigests()) {
+      location_(snapshot_.storage().LeafDigests()),
+      found_(&snapshot_, &location_, &exchanges_) {
   context_.report->elements = total().count;
   if (role == Role::kInitiator) {
     verify_.task = context.session->verify;
@@ -389,119 +376,61 @@ void Comparison::StopSearching() {
 
 // --- The whole set, of which a search has found what differs ----------------
 
-// Nothing, if an exchange had to tell of more elements than fit into memory.
 absl::Status Comparison::ProposeFinds(
     const std::vector<LeafDifference>& differences, bool* proposed,
     Turn* turn) {
-  const SymbolKey& key = exchanges_.symbol_key();
-  absl::StatusOr<Finds> finds = MakeFinds(snapshot_.ForRound(nullptr, 0),
-                                          location_.leaves(), key, differences);
-  if (!finds.ok()) return finds.status();
-  FindsHead head;
-  found_ = {.elements = std::move(finds->mine)};
-  for (const LeafDifference& one : finds->unknown) {
-    head.unknown.push_back(one.leaf);
-    head.elements += location_.leaves()[one.leaf].count;
-  }
-  if (TooLarge(head.elements)) return absl::OkStatus();
-  head.expected = finds->expected();
-  expected_ = static_cast<double>(head.expected);
-  for (const LeafDifference& one : finds->asked) {
-    // Theirs minus mine.
-    head.asked.push_back({one.leaf, -one.sum & SumMask(key.bits)});
-    found_.asked.push_back(one.leaf);
-  }
   std::string body;
-  EncodeFinds(head, key.bits, &body);
+  const absl::Status status =
+      found_.Propose(differences, context_.options->max_batch_elements, &body);
+  if (!status.ok() || body.empty()) return status;
   turn->Add(MessageType::kBatch, body, kFlagFinds);
   *proposed = true;
-  found_.leaves = std::move(head.unknown);
   stage_ = Stage::kFindsSaid;
-  return found_.leaves.empty() ? BeginFoundRound() : absl::OkStatus();
+  return found_.exchange_follows() ? status : BeginFoundRound();
 }
 
 absl::Status Comparison::ReceiveFinds(std::string_view body) {
-  if (stage_ == Stage::kFindsSaid) return ReceiveFailed(body);
-  FindsHead head;
+  if (stage_ == Stage::kFindsSaid) {
+    const absl::Status failed = found_.ReceiveFailed(body);
+    if (failed.ok()) stage_ = Stage::kFailedReceived;
+    return failed;
+  }
   StopSearching();
-  absl::Status status = DecodeFinds(body, exchanges_.symbol_key().bits, &head);
+  const absl::Status status = found_.Receive(body);
   if (!status.ok()) return status;
-  const uint32_t leaf_count = location_.leaf_count();
-  if ((!head.unknown.empty() && head.unknown.back() >= leaf_count) ||
-      (!head.asked.empty() && head.asked.back().leaf >= leaf_count)) {
-    return Malformed(MessageType::kBatch, "leaves out of range");
-  }
-  found_ = {.leaves = std::move(head.unknown)};
-  peer_found_ = std::min<uint64_t>(head.elements, kMaxExchangeElements);
-  expected_ = static_cast<double>(
-      std::min<uint64_t>(head.expected, kMaxExchangeElements));
-  status = LookUp(head.asked);
-  if (!status.ok()) return status;
-  if (found_.leaves.empty()) return BeginFoundRound();
+  if (!found_.exchange_follows()) return BeginFoundRound();
   stage_ = Stage::kFindsReceived;
-  return absl::OkStatus();
-}
-
-// What is not found joins the exchange, if there is one. Else it is left to the
-// comparison that follows.
-absl::Status Comparison::LookUp(const std::vector<FindsHead::Question>& asked) {
-  const bool exchange = !found_.leaves.empty();
-  for (const FindsHead::Question& one : asked) {
-    const absl::StatusOr<std::optional<PlacedElement>> element =
-        FindInLeaf(snapshot_.ForRound(nullptr, 0), one.leaf,
-                   exchanges_.symbol_key(), one.sum);
-    if (!element.ok()) return element.status();
-    if (element->has_value()) found_.elements.push_back(**element);
-    found_.asked.push_back(one.leaf);
-    found_.failed.push_back(exchange && !element->has_value());
-  }
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status Comparison::AnswerFinds(Turn* turn) {
-  const std::vector<uint32_t> leaves = LeavesToExchange(found_);
-  const uint64_t mine = location_.Sum(leaves).count;
-  if (TooLarge(mine) || TooLarge(peer_found_)) {
-    leaves_ = location_.Narrow(leaves, peer_found_,
+  const std::vector<uint32_t> leaves = found_.LeavesToExchange();
+  if (TooLarge(location_.Sum(leaves).count) || TooLarge(found_.peer_count())) {
+    leaves_ = location_.Narrow(leaves, found_.peer_count(),
                                context_.options->max_batch_elements);
-    found_ = {};
+    found_.Drop();
     expected_ = 0;
     Propose(turn);
     return absl::OkStatus();
   }
-  if (leaves.size() == found_.leaves.size()) return DifferInFinds(turn);
-  // The peer cannot know the leaves of the exchange, nor I its elements there.
-  std::string body;
-  EncodeCount(mine, &body);
-  EncodeFailed(found_.failed, &body);
-  turn->Add(MessageType::kBatch, body, kFlagFinds);
+  if (found_.all_were_found()) return DifferInFinds(turn);
+  turn->Add(MessageType::kBatch, found_.EncodeAnswer(), kFlagFinds);
   stage_ = Stage::kFailedSaid;
   return absl::OkStatus();
 }
 
-absl::Status Comparison::ReceiveFailed(std::string_view body) {
-  if (!GetVarint64(&body, kMaxExchangeElements, &peer_found_)) {
-    return Malformed(MessageType::kBatch, "no count");
-  }
-  const absl::Status status =
-      DecodeFailed(body, found_.asked.size(), &found_.failed);
-  if (!status.ok()) return status;
-  for (const bool failed : found_.failed) expected_ += failed ? 1 : 0;
-  stage_ = Stage::kFailedReceived;
-  return absl::OkStatus();
-}
-
 absl::Status Comparison::DifferInFinds(Turn* turn) {
-  const std::vector<uint32_t> leaves = LeavesToExchange(found_);
+  const std::vector<uint32_t> leaves = found_.LeavesToExchange();
   if (TooLarge(location_.Sum(leaves).count / 4)) {
     return absl::ResourceExhaustedError(
         "the peer compares more elements at once than this replica can hold; "
         "set ReplicatorOptions::max_session_bytes to similar values on both "
         "replicas");
   }
+  const double expected = found_.expected();
   OpenWideRounds(leaves);
-  exchanges_.Expect(expected_);
-  return rounds_->Differ(peer_found_, turn);
+  exchanges_.Expect(expected);
+  return rounds_->Differ(found_.peer_count(), turn);
 }
 
 void Comparison::OpenWideRounds(std::vector<uint32_t> leaves) {
@@ -510,9 +439,8 @@ void Comparison::OpenWideRounds(std::vector<uint32_t> leaves) {
   // The peer has found one element in a leaf, at most, or exchanges them: so a
   // peer that lies cannot make the batch grow without bounds.
   const uint64_t differing =
-      std::min(peer_total_, peer_found_ + location_.leaf_count());
-  rounds_->Widen(total(), peer_total_, differing,
-                 std::exchange(found_, {}).elements);
+      std::min(peer_total_, found_.peer_count() + location_.leaf_count());
+  rounds_->Widen(total(), peer_total_, differing, found_.TakeElements());
   stage_ = Stage::kRound;
 }
 
@@ -572,7 +500,7 @@ absl::Status Comparison::ReceiveBatch(std::string_view body) {
   BatchHead head;
   const absl::Status status = DecodeBatch(body, &head);
   if (!status.ok()) return status;
-  if (stage_ == Stage::kFindsSaid) found_ = {};
+  if (stage_ == Stage::kFindsSaid) found_.Drop();
   if (stage_ == Stage::kBatchSaid && head.leaves.size() >= leaves_.size()) {
     return Malformed(MessageType::kBatch, "not narrower than the one proposed");
   }
@@ -619,8 +547,8 @@ absl::Status Comparison::ReceiveDiffers(std::string_view body) {
   if (!status.ok()) return status;
   if (stage_ == Stage::kHelloSaid) leaves_ = location_.AllLeaves();
   if (stage_ == Stage::kFindsSaid || stage_ == Stage::kFailedSaid) {
-    peer_found_ = std::min<uint64_t>(peer_count, kMaxExchangeElements);
-    OpenWideRounds(LeavesToExchange(found_));
+    found_.set_peer_count(peer_count);
+    OpenWideRounds(found_.LeavesToExchange());
   } else if (stage_ != Stage::kRoundSaid) {
     OpenRounds();
   }

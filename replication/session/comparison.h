@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/session/exchange_series.h"
-#include "replication/session/finds.h"
+#include "replication/session/found_by_search.h"
 #include "replication/session/listing.h"
 #include "replication/session/location.h"
 #include "replication/session/messages.h"
@@ -24,14 +24,6 @@
 #include "sketch/element/digest.h"
 
 namespace rocksync {
-
-// What one side knows by finds, its own or the peer's.
-struct FoundHere {
-  std::vector<PlacedElement> elements = {};  // the peer lacks them
-  std::vector<uint32_t> leaves = {};         // an exchange has to tell
-  std::vector<uint32_t> asked = {};
-  std::vector<bool> failed = {};  // of `asked`: the exchange has to, too
-};
 
 // Grammar of use, once Hello was said or received:
 //   ( Build | Receive* EndTurn )* until over()
@@ -78,7 +70,7 @@ class Comparison {
     kChoosing,  // the side that has the turn proposes the next batch
     kBatchSaid,
     kBatchReceived,
-    kFindsSaid,  // the batch is the whole set: finds.h
+    kFindsSaid,  // the batch is the whole set: found_by_search.h
     kFindsReceived,
     kFailedSaid,  // these elements I do not find
     kFailedReceived,
@@ -119,9 +111,7 @@ class Comparison {
   absl::Status ProposeFinds(const std::vector<LeafDifference>& differences,
                             bool* proposed, Turn* turn);
   absl::Status ReceiveFinds(std::string_view body);
-  absl::Status LookUp(const std::vector<FindsHead::Question>& asked);
   absl::Status AnswerFinds(Turn* turn);
-  absl::Status ReceiveFailed(std::string_view body);
   absl::Status DifferInFinds(Turn* turn);
   void OpenWideRounds(std::vector<uint32_t> leaves);
   absl::Status BeginFoundRound();
@@ -185,8 +175,7 @@ class Comparison {
   bool searching_ = false;                   // while locating: not by elements
   bool abandoned_ = false;                   // a batch was abandoned
   std::vector<LeafDifference> differences_;  // of the first search, if known
-  FoundHere found_;               // between finds and the answer to them
-  uint64_t peer_found_ = 0;       // the peer's elements in the leaves of found_
+  FoundBySearch found_;           // between finds and the answer to them
   std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
   double expected_ = 0;           // elements that differ there, 0: unknown
   std::optional<Rounds> rounds_;  // of the batch, once it is known to differ

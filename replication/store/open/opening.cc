@@ -7,36 +7,28 @@
 
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
-#include "replication/store/format/index_key.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
+#include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_tables.h"
+#include "replication/store/open/index_records.h"
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/write/refusals.h"
-#include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {
 namespace {
 
-rocksdb::Status Damaged(const std::string& record) {
-  return rocksdb::Status::Corruption(
-      "rocksync: the " + record + " record of the index is damaged",
-      "replace this replica by an empty one, or run `rocksync detach` and "
-      "adopt its data again");
-}
-
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::DB;
-using rocksdb::Slice;
 using rocksdb::Status;
 
 // For a MANIFEST, a WAL, and what RocksDB writes of the last one.
@@ -59,7 +51,6 @@ class Opening {
   Status LookForClone();
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
-  Status ReadRestOfRecords();
   Status JudgeProvenance();
   Status MakeIndex();
   bool Elsewhere() const;
@@ -68,23 +59,12 @@ class Opening {
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status LookForEntries();
-  Status NoteForeignFiles(const std::string& our_manifest);
-  void NoteUntold();
-  bool SealedFilesAreThere();
   Status RecordFamilies(const std::vector<ColumnFamilyDescriptor>& families);
-  Status ReadDigests();
-  Status WriteRecords();
+  void ReadDigests();
   Status WriteMark();
   Status NoteMarks(std::vector<std::string> marks);
 
-  // NotFound leaves `*record` alone and sets `*found` to false.
-  template <typename Record>
-  Status Read(std::string_view record_name, Record* record, bool* found);
-  // NotFound: an index that lacks it is not whole.
-  template <typename Record>
-  Status Need(std::string_view record_name, Record* record);
   Status HasPairs(ColumnFamilyHandle* handle, bool* has);
-  uint64_t LargestIndexSequence();
 
   rocksdb::DBOptions options_;
   const ReplicatedDBOptions& replication_;
@@ -107,11 +87,8 @@ class Opening {
   bool renewed_ = false;  // opened as a new replica
   bool recheck_ = false;  // data and index may be of different moments
   std::set<uint32_t> lost_families_;  // of which the index knows nothing more
-  bool has_seal_ = false;
-  SealRecord seal_;
-  bool foreign_ = false;
-  bool changed_ = false;  // and something shows that data changed
-  uint64_t last_known_sequence_ = 0;
+  std::optional<SealRecord> seal_;    // of the last close, if it was clean
+  ClosedWrites foreign_;
 };
 
 Opening::~Opening() {
@@ -152,15 +129,16 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   }
   if (status.ok()) status = CheckIdentity();
   if (status.ok()) status = LookForForeignWrites();
-  if (status.ok() && !fresh_index_ && !changed_) status = LookForEntries();
+  if (status.ok() && !fresh_index_ && !foreign_.changed)
+    status = LookForEntries();
   if (recheck_) {
     // Nothing shows who wrote the pairs that disagree: all of them are
     // quarantined.
-    foreign_ = true;
-    last_known_sequence_ = UINT64_MAX;
+    foreign_.any = true;
+    foreign_.last_known_sequence = UINT64_MAX;
   }
   if (status.ok()) status = RecordFamilies(families);
-  if (status.ok()) status = ReadDigests();
+  if (status.ok()) ReadDigests();
   if (status.ok() && fresh_index_) status = MakeIndex();
   if (status.ok()) status = WriteMark();
   // Once the database is a replica of its own, the record says nothing more.
@@ -267,100 +245,12 @@ Status Opening::OpenDatabase(
   return has_database_ ? LookForMarker() : status;
 }
 
-template <typename Record>
-Status Opening::Read(std::string_view record_name, Record* record,
-                     bool* found) {
-  std::string bytes;
-  const Status status =
-      db_->Get(rocksdb::ReadOptions(), index_, MetaKey(record_name), &bytes);
-  *found = status.ok();
-  if (status.IsNotFound()) return Status::OK();
-  if (!status.ok()) return status;
-  if (!Decode(bytes, record)) {
-    return Status::Corruption("rocksync: the index's record '" +
-                                  std::string(record_name) +
-                                  "' is damaged or of a newer format",
-                              "open with the version that wrote it, or run "
-                              "`rocksync detach` and adopt the data anew");
-  }
-  return status;
-}
-
-template <typename Record>
-Status Opening::Need(std::string_view record_name, Record* record) {
-  bool found = false;
-  const Status status = Read(record_name, record, &found);
-  if (status.ok() && !found) return Status::NotFound(Slice(record_name));
-  return status;
-}
-
 Status Opening::ReadRecords() {
   if (!has_index_) return Status::OK();
-  Status status = HasPairs(index_, &traces_.has_index);
+  const Status status = HasPairs(index_, &traces_.has_index);
   if (!status.ok() || !traces_.has_index) return status;
-  std::string bytes;
-  status =
-      db_->Get(rocksdb::ReadOptions(), index_, MetaKey(kFormatRecord), &bytes);
-  if (status.IsNotFound()) return Status::OK();
-  if (!status.ok()) return status;
-  uint8_t format = 0;
-  if (!DecodeFormat(bytes, &format) || format != kIndexFormat) {
-    return Status::NotSupported(
-        "rocksync: the index in " + name_ + " has format " +
-            std::to_string(format) + ", this version knows " +
-            std::to_string(kIndexFormat),
-        "use a newer version of the library, or run `rocksync detach` and "
-        "adopt the data anew");
-  }
-  ClusterRecord cluster;
-  status = Need(kClusterRecord, &cluster);
-  if (status.IsNotFound()) return Status::OK();
-  if (!status.ok()) return status;
-  if (cluster.name != replication_.cluster_name) {
-    return Status::InvalidArgument(
-        "rocksync: " + name_ + " belongs to cluster '" + cluster.name +
-            "', not '" + replication_.cluster_name + "'",
-        "correct cluster_name, or detach the database first");
-  }
-  if (cluster.secret_check != SecretCheck(replication_.cluster_secret)) {
-    return Status::InvalidArgument(
-        "rocksync: cluster_secret is not the one that " + name_ +
-            " was indexed with",
-        "correct it, or detach the database first");
-  }
-  status = ReadRestOfRecords();
-  traces_.index_complete = status.ok();
-  return status.IsNotFound() ? Status::OK() : status;
-}
-
-// NotFound: one is missing that every opening writes.
-Status Opening::ReadRestOfRecords() {
-  bool found = false;
-  Status status = Need(kIdentityRecord, &opened_.indexed.identity);
-  if (status.ok()) status = Need(kPastRecord, &opened_.indexed.past);
-  if (status.ok()) status = Need(kPlaceRecord, &opened_.place);
-  if (status.ok()) status = Need(kFamiliesRecord, &opened_.family_records);
-  if (status.ok()) status = Need(kGcStateRecord, &opened_.gc);
-  if (status.ok()) status = Read(kWorkRecord, &opened_.work, &found);
-  if (status.ok()) status = Read(kForeignRecord, &opened_.foreign, &found);
-  if (status.ok()) status = Read(kSealRecord, &seal_, &has_seal_);
-  std::string bytes;
-  const auto get = [&](std::string_view record) {
-    return db_->Get(rocksdb::ReadOptions(), index_, MetaKey(record), &bytes);
-  };
-  if (status.ok()) status = get(kMarkRecord);
-  if (status.ok() && !DecodeMark(bytes, &traces_.mark)) {
-    status = Damaged("mark");
-  }
-  if (status.ok()) status = get(kLeaseRecord);
-  if (status.ok() && !DecodeLease(bytes, &opened_.indexed.lease)) {
-    status = Damaged("lease");
-  }
-  if (!status.ok()) return status;
-  status = get(kSweptRecord);
-  // Unknown: swept once more than need be.
-  if (status.ok() && !DecodeSwept(bytes, &opened_.swept)) opened_.swept = 0;
-  return status.IsNotFound() ? Status::OK() : status;
+  return ReadIndexRecords(db_, index_, replication_, name_, &opened_, &traces_,
+                          &seal_);
 }
 
 // Whose data are these? After this either the index is one to go on with, or
@@ -413,7 +303,7 @@ Status Opening::JudgeProvenance() {
   opened_.gc = {};
   opened_.indexed.lease = 0;
   opened_.swept = 0;
-  has_seal_ = false;
+  seal_.reset();
   return status;
 }
 
@@ -491,130 +381,21 @@ Status Opening::CheckIdentity() {
   return Status::OK();
 }
 
-uint64_t Opening::LargestIndexSequence() {
-  std::vector<rocksdb::LiveFileMetaData> files;
-  db_->GetLiveFilesMetaData(&files);
-  uint64_t largest = 0;
-  for (const rocksdb::LiveFileMetaData& file : files) {
-    if (file.column_family_name == kIndexFamilyName) {
-      largest = std::max(largest, file.largest_seqno);
-    }
-  }
-  return largest;
-}
-
-// Every write of ours ends in the index, a clean close leaves a seal.
 Status Opening::LookForForeignWrites() {
   if (fresh_index_) return Status::OK();
-  const uint64_t latest = db_->GetLatestSequenceNumber();
-  if (has_seal_) {
-    // Files may come and go without a sequence number that tells of it. An
-    // opening that was refused, or interrupted, only begins a MANIFEST.
-    last_known_sequence_ = seal_.sequence;
-    foreign_ = latest != seal_.sequence;
-    if (foreign_ || manifest_before_ != seal_.manifest) {
-      const Status status = NoteForeignFiles(seal_.manifest);
-      if (!status.ok()) return status;
-      foreign_ = foreign_ || !opened_.foreign.empty() || !SealedFilesAreThere();
-    }
-  } else if (opened_.indexed.identity.manifest != manifest_before_) {
-    // Not closed cleanly, and opened by somebody since (or the MANIFEST was
-    // rolled over, then the check below finds nothing).
-    last_known_sequence_ = LargestIndexSequence();
-    foreign_ = latest != last_known_sequence_;
-    const Status status = NoteForeignFiles(opened_.indexed.identity.manifest);
-    if (!status.ok()) return status;
-    foreign_ = foreign_ || !opened_.foreign.empty();
-  }
-  changed_ =
-      foreign_ && (latest != last_known_sequence_ || !opened_.foreign.empty());
+  ClosedWritesSearch search(db_, replication_, handles_,
+                            opened_.family_records);
+  const Status status =
+      search.Find(seal_, opened_.indexed.identity.manifest, manifest_before_,
+                  &opened_.foreign, &foreign_);
+  if (!status.ok()) return status;
   const bool unfinished =
       opened_.work.index_pass && opened_.work.sealed_sequence != UINT64_MAX;
   // Where data and index may be of different moments, nothing of this holds.
-  const bool written = foreign_ && latest != last_known_sequence_;
-  if ((written || unfinished) && !recheck_) NoteUntold();
-  if (foreign_) {
-    rocksdb::Warn(
-        db_->GetDBOptions().info_log,
-        "rocksync: the database was written to by a program that does not "
-        "use rocksync, after sequence number %llu; re-checking",
-        static_cast<unsigned long long>(last_known_sequence_));
+  if ((foreign_.written || unfinished) && !recheck_) {
+    search.NoteUntold(&opened_.foreign);
   }
-  return Status::OK();
-}
-
-// Somebody wrote. Compactions, theirs or ours while all is compared, may have
-// taken away the sequence numbers of what they wrote, and what they deleted: so
-// what has none any more, and is not what the index says, counts as theirs. An
-// acknowledged write is not reverted for want of a number; corruption in a pair
-// without one cannot be told from it.
-void Opening::NoteUntold() {
-  for (ColumnFamilyHandle* handle : handles_) {
-    const bool noted =
-        std::any_of(opened_.foreign.begin(), opened_.foreign.end(),
-                    [handle](const ForeignRange& range) {
-                      return range.untold && range.family_id == handle->GetID();
-                    });
-    if (noted || !IsReplicatedName(replication_, handle->GetName())) continue;
-    ForeignRange range;
-    range.family_id = handle->GetID();
-    range.came = range.untold = true;
-    opened_.foreign.push_back(std::move(range));
-  }
-}
-
-bool Opening::SealedFilesAreThere() {
-  std::vector<ColumnFamilyHandle*> families;
-  for (ColumnFamilyHandle* handle : handles_) {
-    // Of those that the seal speaks of.
-    const bool sealed = std::any_of(
-        opened_.family_records.begin(), opened_.family_records.end(),
-        [&](const FamilyRecord& r) { return r.id == handle->GetID(); });
-    if (sealed) families.push_back(handle);
-  }
-  uint64_t largest = 0;
-  return FilesOf(db_, families, seal_.last_file, &largest) == seal_.files;
-}
-
-// The ranges of keys of replicated families whose pairs came in files that
-// somebody ingested since `our_manifest` was in use: the pairs may have no
-// sequence number to tell of it.
-Status Opening::NoteForeignFiles(const std::string& our_manifest) {
-  const uint64_t our_last = ManifestNumber(our_manifest);
-  for (ColumnFamilyHandle* handle : handles_) {
-    if (!IsReplicatedName(replication_, handle->GetName())) continue;
-    rocksdb::TablePropertiesCollection tables;
-    const Status status = db_->GetPropertiesOfAllTables(handle, &tables);
-    if (!status.ok()) return status;
-    rocksdb::ColumnFamilyMetaData metadata;
-    db_->GetColumnFamilyMetaData(handle, &metadata);
-    for (const rocksdb::LevelMetaData& level : metadata.levels) {
-      for (const rocksdb::SstFileMetaData& file : level.files) {
-        const auto table = tables.find(file.db_path + file.name);
-        if (file.file_number <= our_last || table == tables.end() ||
-            table->second->user_collected_properties.count(
-                "rocksdb.external_sst_file.version") == 0) {
-          continue;
-        }
-        if (opened_.foreign.size() >= kMaxForeignRanges / 2 &&
-            opened_.foreign.back().family_id == handle->GetID()) {
-          // Too many: the last range grows to hold this one.
-          const rocksdb::Comparator* const order = handle->GetComparator();
-          ForeignRange* const last = &opened_.foreign.back();
-          if (order->Compare(file.smallestkey, last->smallest) < 0) {
-            last->smallest = file.smallestkey;
-          }
-          if (order->Compare(last->largest, file.largestkey) < 0) {
-            last->largest = file.largestkey;
-          }
-          continue;
-        }
-        opened_.foreign.push_back({handle->GetID(), /*came=*/true,
-                                   file.smallestkey, file.largestkey});
-      }
-    }
-  }
-  return Status::OK();
+  return status;
 }
 
 Status Opening::HasPairs(ColumnFamilyHandle* handle, bool* has) {
@@ -669,7 +450,7 @@ Status Opening::RecordFamilies(
     // One that was to be dropped and is there was not.
     if (known != before.end() && !lost_families_.contains(family.id)) {
       record.work = known->work;
-      if (foreign_) record.work |= kFamilyChecking;
+      if (foreign_.any) record.work |= kFamilyChecking;
     } else {
       bool has_pairs = false;
       const Status status = HasPairs(handles_[i], &has_pairs);
@@ -699,11 +480,12 @@ Status Opening::RecordFamilies(
         [&](const FamilyRecord& now) { return now.id == record.id; });
     if (!stays) work->purge = true;
   }
-  if (foreign_) {
+  if (foreign_.any) {
     // An unfinished check goes on from the older bound, over everything.
     work->sealed_sequence =
-        work->index_pass ? std::min(work->sealed_sequence, last_known_sequence_)
-                         : last_known_sequence_;
+        work->index_pass
+            ? std::min(work->sealed_sequence, foreign_.last_known_sequence)
+            : foreign_.last_known_sequence;
     work->index_pass = true;
     work->step = 0;
     work->cursor.clear();
@@ -712,7 +494,7 @@ Status Opening::RecordFamilies(
   return Status::OK();
 }
 
-Status Opening::ReadDigests() {
+void Opening::ReadDigests() {
   const bool work_left =
       opened_.work.purge || opened_.work.index_pass ||
       std::any_of(opened_.family_records.begin(), opened_.family_records.end(),
@@ -720,71 +502,10 @@ Status Opening::ReadDigests() {
   if (fresh_index_ && !work_left) {
     opened_.leaves = std::make_unique<LeafDigests::Leaves>(kLeafCount);
     opened_.tombstones.resize(kLeafCount);
-    return Status::OK();
+    return;
   }
-  if (work_left || foreign_ || !has_seal_ || !seal_.has_digests) {
-    return Status::OK();
-  }
-  auto leaves = std::make_unique<LeafDigests::Leaves>(kLeafCount);
-  LeafDigests::Tombstones tombstones(kLeafCount);
-  constexpr size_t kPerChunk = kLeafCount / kDigestChunks;
-  for (uint32_t chunk = 0; chunk < kDigestChunks; ++chunk) {
-    std::string bytes;
-    const Status status =
-        db_->Get(rocksdb::ReadOptions(), index_, DigestKey(chunk), &bytes);
-    // Digests can be had again from the entries.
-    if (!status.ok() ||
-        !DecodeDigests(bytes, &(*leaves)[chunk * kPerChunk], kPerChunk)) {
-      return Status::OK();
-    }
-    const Status counted =
-        db_->Get(rocksdb::ReadOptions(), index_, TombstonesKey(chunk), &bytes);
-    if (!counted.ok() ||
-        !DecodeTombstones(bytes, &tombstones[chunk * kPerChunk], kPerChunk)) {
-      return Status::OK();
-    }
-  }
-  LeafQuarantined quarantined;
-  std::string bytes;
-  const Status status = db_->Get(rocksdb::ReadOptions(), index_,
-                                 MetaKey(kQuarantinedRecord), &bytes);
-  if (!status.ok() || !DecodeQuarantined(bytes, kLeafCount, &quarantined)) {
-    return Status::OK();
-  }
-  opened_.leaves = std::move(leaves);
-  opened_.tombstones = std::move(tombstones);
-  opened_.quarantined = std::move(quarantined);
-  return Status::OK();
-}
-
-Status Opening::WriteRecords() {
-  Status status =
-      CurrentManifest(options_.env, name_, &opened_.indexed.identity.manifest);
-  if (!status.ok()) return status;
-  rocksdb::WriteBatch batch;
-  status = batch.Put(index_, MetaKey(kFormatRecord), EncodeFormat());
-  const auto put = [&](const std::string& key, const std::string& value) {
-    if (status.ok()) status = batch.Put(index_, key, value);
-  };
-  put(MetaKey(kClusterRecord),
-      Encode(ClusterRecord{replication_.cluster_name,
-                           SecretCheck(replication_.cluster_secret)}));
-  put(MetaKey(kIdentityRecord), Encode(opened_.indexed.identity));
-  put(MetaKey(kPastRecord), Encode(opened_.indexed.past));
-  put(MetaKey(kPlaceRecord), Encode(opened_.place));
-  put(MetaKey(kFamiliesRecord), Encode(opened_.family_records));
-  put(MetaKey(kWorkRecord), Encode(opened_.work));
-  put(MetaKey(kGcStateRecord), Encode(opened_.gc));
-  put(MetaKey(kLeaseRecord), EncodeLease(opened_.indexed.lease));
-  put(MetaKey(kMarkRecord), EncodeMark(opened_.marker.marks.back()));
-  if (!opened_.foreign.empty()) {
-    put(MetaKey(kForeignRecord), Encode(opened_.foreign));
-  }
-  if (status.ok()) status = batch.Delete(index_, MetaKey(kSealRecord));
-  rocksdb::WriteOptions synced;
-  synced.sync = true;
-  if (status.ok()) status = db_->Write(synced, &batch);
-  return status;
+  if (work_left || foreign_.any || !seal_ || !seal_->has_digests) return;
+  ReadSealedDigests(db_, index_, &opened_);
 }
 
 Status Opening::NoteMarks(std::vector<std::string> marks) {
@@ -802,7 +523,13 @@ Status Opening::WriteMark() {
   std::vector<std::string> marks = {mark};
   if (!renewed_) marks.insert(marks.begin(), fresh_index_ ? "" : traces_.mark);
   Status status = NoteMarks(std::move(marks));
-  if (status.ok()) status = WriteRecords();
+  if (status.ok()) {
+    status = CurrentManifest(options_.env, name_,
+                             &opened_.indexed.identity.manifest);
+  }
+  if (status.ok()) {
+    status = WriteIndexRecords(db_, index_, replication_, opened_);
+  }
   if (status.ok() && !renewed_) status = NoteMarks({mark});
   return status;
 }

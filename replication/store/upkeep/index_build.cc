@@ -4,11 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "replication/store/format/rocksdb_version.h"
-#include "replication/store/index/plain_value.h"
-#include "replication/store/upkeep/pair_check.h"
+#include "replication/store/upkeep/family_walk.h"
 #include "rocksdb/comparator.h"
-#include "rocksdb/utilities/debug.h"
+#include "rocksdb/env.h"
 
 namespace rocksync {
 namespace {
@@ -16,12 +14,7 @@ namespace {
 using rocksdb::Slice;
 using rocksdb::Status;
 
-constexpr size_t kChunkPairs = 128;
-// An iterator pins what it reads; it is renewed this often.
-constexpr uint64_t kPairsPerIterator = 100000;
 constexpr auto kRetry = std::chrono::seconds(1);
-constexpr int kMostTries = 10;
-constexpr uint64_t kMostLines = 100;  // of the log, on unreadable pairs
 constexpr auto kUpkeep = std::chrono::seconds(15);
 constexpr auto kLookForForeign = std::chrono::seconds(1);
 
@@ -31,77 +24,6 @@ constexpr uint8_t kStepIndex = 2;
 
 Status CompareAnew() {
   return Status::Aborted("rocksync: everything is to be compared anew");
-}
-
-// What RocksDB says of damage, and of a blob file that is not there.
-bool IsDamage(const Status& status) {
-  return status.IsCorruption() || status.IsPathNotFound();
-}
-
-// `error`, with the pairs that did not read and the remedy.
-Status DataError(const Status& error, const Family& family,
-                 const std::string& which, const std::string& remedy) {
-  if (!error.IsCorruption() && !error.IsIOError()) return error;
-  const std::string what = "rocksync: family " + family.name.substr(0, 40) +
-                           " does not read " + which + ": " + remedy;
-  return error.IsCorruption() ? Status::Corruption(what, error.ToString())
-                              : Status::IOError(what, error.ToString());
-}
-
-std::string Shown(std::string_view key) {
-  constexpr size_t kShown = 32;
-  return "key 0x" +
-         Slice(key.data(), std::min(key.size(), kShown)).ToString(true) +
-         (key.size() > kShown ? "..." : "");
-}
-
-Status ValueError(const Status& error, const Family& family,
-                  std::string_view key) {
-  return DataError(error, family, "at " + Shown(key),
-                   "write or delete that key, or restore the file");
-}
-
-// `from`: null for the beginning.
-Status KeysError(const Status& error, const Family& family,
-                 const std::string* from) {
-  return DataError(
-      error, family,
-      from == nullptr ? "from its beginning" : "behind " + Shown(*from),
-      "restore the file, or begin with an empty replica, which its peers fill");
-}
-
-// The first `most` keys behind `from` (`first`: from the beginning on, and
-// `from` is none), deleted ones too. Reads no values.
-Status KeysBehind(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
-                  const std::string& from, bool first, size_t most,
-                  std::vector<std::string>* keys) {
-  // One key may have many versions: of a snapshot, or in a memtable.
-  for (size_t records = most;; records *= 4) {
-    std::vector<rocksdb::KeyVersion> versions;
-    const Slice begin(from);
-    const Status status = KeyVersionsFrom(db, family, first ? nullptr : &begin,
-                                          records, &versions);
-    if (!status.ok()) return status;
-    keys->clear();
-    for (rocksdb::KeyVersion& version : versions) {
-      if (!first && version.user_key == from) continue;
-      if (!keys->empty() && version.user_key == keys->back()) continue;
-      keys->push_back(std::move(version.user_key));
-    }
-    if (!keys->empty() || versions.size() < records) return status;
-  }
-}
-
-// Whether a range of keys that was deleted hides a pair. The library deletes no
-// ranges.
-Status HiddenByRange(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
-                     const std::string& key, bool* hidden) {
-  rocksdb::ReadOptions options;
-  options.ignore_range_deletions = true;
-  rocksdb::PinnableSlice value;
-  const Status status = db->Get(options, family, key, &value);
-  *hidden = status.ok();
-  return status.IsNotFound() ? Status::OK() : status;
 }
 
 // Where there are too many ranges, one of each family and kind that covers all.
@@ -140,7 +62,11 @@ IndexBuild::IndexBuild(IndexedDB* indexed, Families* families,
     : indexed_(indexed),
       families_(families),
       foreign_writes_(foreign_writes),
-      quarantine_(quarantine),
+      judge_(indexed, quarantine,
+             [this](const Family& family, const std::string& key, bool there,
+                    uint64_t changed, uint64_t indexed_at) {
+               return EvidenceOf(family, key, there, changed, indexed_at);
+             }),
       work_(std::move(work)),
       foreign_(std::move(foreign)) {}
 
@@ -404,7 +330,7 @@ Status IndexBuild::Purge() {
   while (cursor.Valid() && !stop_ && status.ok()) {
     rocksdb::WriteBatch batch;
     uint64_t read = 0;
-    for (; cursor.Valid() && read < 32 * kChunkPairs; cursor.Next(), ++read) {
+    for (; cursor.Valid() && read < 32 * kJudgedAtOnce; cursor.Next(), ++read) {
       if (cursor.family() == nullptr && !cursor.key_damaged()) {
         status = batch.Delete(indexed_->reader().index(), cursor.index_key());
       }
@@ -431,110 +357,20 @@ Status IndexBuild::Purge() {
 
 Status IndexBuild::ReadFamily(const Family& family, uint8_t work) {
   const WorkRecord progress = Current();
-  std::string from = progress.cursor;
-  const bool adopting = (work & kFamilyAdopting) != 0;
-  bool resumed = progress.step == kStepFamilies &&
-                 progress.family_id == family.id && !from.empty();
+  const bool resumed =
+      progress.step == kStepFamilies && progress.family_id == family.id;
+  FamilyWalk walk(indexed_, family, work, resumed ? progress.cursor : "",
+                  &tries_);
+  std::vector<Candidate> pairs;
   while (!stop_) {
-    rocksdb::ReadOptions options;
-    options.fill_cache = false;
-    options.total_order_seek = true;
-    const std::unique_ptr<rocksdb::Iterator> iterator(
-        indexed_->db()->NewIterator(options, family.handle()));
-    if (resumed) {
-      // Not at a key that was judged although its value does not read.
-      const bool bytewise =
-          family.handle()->GetComparator() == rocksdb::BytewiseComparator();
-      iterator->Seek(bytewise ? from + '\0' : from);
-      if (iterator->Valid() && iterator->key() == Slice(from)) iterator->Next();
-    } else {
-      iterator->SeekToFirst();
-    }
-    uint64_t read = 0;
-    while (iterator->Valid() && read < kPairsPerIterator && !stop_) {
-      std::vector<Candidate> candidates;
-      for (; iterator->Valid() && candidates.size() < kChunkPairs;
-           iterator->Next()) {
-        // It may have been replaced since the iterator was made: then the next
-        // try, with a new one, goes on.
-        if (!IsPlain(*iterator)) {
-          return EntityError(family, iterator->key().ToStringView());
-        }
-        candidates.push_back({iterator->key().ToString(),
-                              indexed_->reader().hasher().Position(
-                                  family.name, iterator->key().ToStringView()),
-                              adopting
-                                  ? indexed_->reader().hasher().HashValue(
-                                        {}, iterator->value().ToStringView())
-                                  : ValueHash{}});
-      }
-      read += candidates.size();
-      from = candidates.back().key;
-      resumed = true;
-      const Status status = JudgePairs(family, work, candidates);
-      if (!status.ok()) return status;
-    }
-    if (!iterator->status().ok()) {
-      const Status status =
-          ReadOneByOne(family, work, iterator->status(), &from, &resumed);
-      if (status.IsNotFound()) return FinishFamily(family.id);
-      if (!status.ok()) return status;
-      continue;
-    }
-    if (!iterator->Valid())
-      return stop_ ? Status::OK() : FinishFamily(family.id);
-  }
-  return Status::OK();
-}
-
-Status IndexBuild::ReadOneByOne(const Family& family, uint8_t work,
-                                const Status& error, std::string* from,
-                                bool* resumed) {
-  std::vector<std::string> keys;
-  Status status = KeysBehind(indexed_->db(), family.handle(), *from, !*resumed,
-                             kChunkPairs, &keys);
-  if (status.ok() && keys.empty()) {
-    // In an order of the application's own the iterator began at `*from`.
-    if (*resumed && error.IsPathNotFound()) return Status::NotFound();
-    status = error;
-  }
-  if (!status.ok()) {
-    return KeysError(status, family, *resumed ? from : nullptr);
-  }
-  std::vector<Candidate> candidates;
-  for (const std::string& key : keys) {
-    Candidate candidate{
-        key, indexed_->reader().hasher().Position(family.name, key), {}};
-    status = ReadValue(family, work, &candidate);
-    if (status.IsNotFound()) continue;  // deleted
+    bool end = false;
+    Status status = walk.Next(&pairs, &end);
     if (!status.ok()) return status;
-    candidates.push_back(std::move(candidate));
-  }
-  if (!candidates.empty()) {
-    status = JudgePairs(family, work, candidates);
+    if (end) return stop_ ? status : FinishFamily(family.id);
+    if (!pairs.empty()) status = JudgePairs(family, work, pairs);
     if (!status.ok()) return status;
   }
-  *from = std::move(keys.back());
-  *resumed = true;
   return Status::OK();
-}
-
-Status IndexBuild::ReadValue(const Family& family, uint8_t work,
-                             Candidate* candidate) {
-  std::string value;
-  const Status status = GetPlain(indexed_->db(), rocksdb::ReadOptions(), family,
-                                 candidate->key, &value);
-  if (status.ok()) {
-    candidate->unversioned = indexed_->reader().hasher().HashValue({}, value);
-    return status;
-  }
-  if (status.IsNotFound() || status.IsNotSupported()) return status;
-  candidate->unreadable = true;
-  const bool checking = (work & kFamilyChecking) != 0;
-  if (IsDamage(status) || (!checking && ++tries_ >= kMostTries)) {
-    return Status::OK();
-  }
-  return ValueError(status, family, candidate->key);
 }
 
 Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
@@ -548,7 +384,7 @@ Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
   if (indexed_->table().Find(family.id) == nullptr) return Status::OK();
   rocksdb::WriteBatch batch;
   for (const Candidate& candidate : candidates) {
-    const Status status = JudgePair(family, work, candidate, &batch);
+    const Status status = judge_.JudgePair(family, work, candidate, &batch);
     if (!status.ok()) return status;
   }
   {
@@ -563,146 +399,29 @@ Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
   return Commit(&batch);
 }
 
-Status IndexBuild::JudgePair(const Family& family, uint8_t work,
-                             const Candidate& candidate,
-                             rocksdb::WriteBatch* batch) {
-  const IndexKey key{candidate.position, family.id, candidate.key};
-  StoredEntry entry;
-  Status status = indexed_->reader().Get(key, &entry);
-  if (!status.ok() && !status.IsNotFound()) return status;
-  const bool known = status.ok();
-  // Adoption alone need not compare: what wrote the entry wrote the pair.
-  const bool checking = (work & kFamilyChecking) != 0;
-  if (known && !checking) return Status::OK();
-  if (candidate.unreadable && !checking) {
-    return JudgeUnreadable(family, key, nullptr, batch);
-  }
-  Evidence evidence = Evidence::kNone;
-  rocksdb::PinnableSlice current;
-  if (checking) {
-    // An entity that has come since the iterator was made is a foreign
-    // write, which has everything compared anew.
-    status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),
-                                 candidate.key, &current);
-    if (status.IsNotFound()) return Status::OK();  // the index pass judges it
-    if (IsDamage(status)) {
-      return JudgeUnreadable(family, key, known ? &entry : nullptr, batch);
-    }
-    if (!status.ok()) return ValueError(status, family, candidate.key);
-    if (known && Matches(family, candidate.key, entry, current)) {
-      return Status::OK();
-    }
-    status = Look(family, key, /*there=*/true, &evidence);
-    if (!status.ok()) return status;
-  }
-  StoredEntry judged;
-  if (evidence == Evidence::kFileGone && known && entry.tombstone) {
-    // The deletion went with a file, and what it covered shows again.
-    status = batch->Delete(family.handle(), candidate.key);
-    if (!status.ok()) return status;
-    judged = entry;
-  } else if (evidence != Evidence::kNone) {
-    const std::string_view view = current.ToStringView();
-    judged = IssuedEntry({}, &view);
-    status = indexed_->DrawVersion(&judged.version);
-    if (!status.ok()) return status;
-  } else if (known || (work & kFamilyAdopting) == 0) {
-    if (known && entry.quarantined) return Status::OK();
-    // The entry keeps what it says: if the pair matches it again one day, it is
-    // released.
-    judged = known ? entry : UnknownEntry();
-    judged.quarantined = true;
-    quarantine_->Add();
-  } else {
-    judged.pending = true;
-    judged.hash_high = candidate.unversioned.high;
-    judged.hash_low = candidate.unversioned.low;
-  }
-  indexed_->PutEntry(batch, key, judged);
-  indexed_->digests()->Note(candidate.position);
-  return Status::OK();
-}
-
-Status IndexBuild::JudgeUnreadable(const Family& family, const IndexKey& key,
-                                   const StoredEntry* entry,
-                                   rocksdb::WriteBatch* batch) {
-  if (entry != nullptr && (entry->tombstone || entry->quarantined)) {
-    return Status::OK();
-  }
-  const std::string name(key.key);
-  StoredEntry judged = entry != nullptr ? *entry : UnknownEntry();
-  judged.quarantined = true;
-  quarantine_->unreadable()->Last(family.id, name, indexed_->WallMs());
-  quarantine_->Add();
-  indexed_->PutEntry(batch, key, judged);
-  indexed_->digests()->Note(key.position);
-  if (++unreadable_ <= kMostLines) {
-    rocksdb::Warn(
-        indexed_->db()->GetDBOptions().info_log,
-        "rocksync: the value of key %s of family %s does not read; "
-        "it is quarantined until a peer has the pair, or the key is "
-        "written or deleted%s",
-        Slice(name).ToString(/*hex=*/true).c_str(), family.name.c_str(),
-        unreadable_ == kMostLines ? " (those that follow are not named)" : "");
-  }
-  return Status::OK();
-}
-
-bool IndexBuild::Matches(const Family& family, std::string_view key,
-                         const StoredEntry& entry, const Slice& value) const {
-  if (entry.tombstone || entry.quarantined) return false;
-  const ElementHasher& hasher = indexed_->reader().hasher();
-  const std::string_view view = value.ToStringView();
-  return CompleteHash(hasher, family.name, key,
-                      PendingEntry(hasher, entry.version, &view)) ==
-         CompleteHash(hasher, family.name, key, entry);
-}
-
-Status IndexBuild::Look(const Family& family, const IndexKey& index_key,
-                        bool there, Evidence* evidence) const {
-  *evidence = Evidence::kNone;
-  const std::string key(index_key.key);
-  std::string entry_key;
-  AppendIndexKey(&entry_key, index_key);
-  uint64_t changed = 0;
-  uint64_t indexed = 0;
-  Status status =
-      NewestSequence(indexed_->db(), family.handle(), key, &changed);
-  if (status.ok()) {
-    status = NewestSequence(indexed_->db(), indexed_->reader().index(),
-                            entry_key, &indexed);
-  }
-  if (!status.ok()) return status;
-  if (!there) {
-    bool hidden = false;
-    const Status read =
-        HiddenByRange(indexed_->db(), family.handle(), key, &hidden);
-    if (!read.ok() || hidden) {
-      if (hidden) *evidence = Evidence::kWritten;
-      return read;
-    }
-  }
+Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
+                                bool there, uint64_t changed,
+                                uint64_t indexed) const {
   const rocksdb::Comparator* const order = family.handle()->GetComparator();
   const std::lock_guard lock(mutex_);
   // In a write of ours the entry stands behind the pair.
   if (changed > work_.sealed_sequence && changed > indexed) {
-    *evidence = Evidence::kWritten;
-    return status;
+    return Evidence::kWritten;
   }
+  Evidence evidence = Evidence::kNone;
   for (const ForeignRange& range : foreign_) {
     if (range.family_id == family.id && range.untold && changed == 0) {
-      *evidence = Evidence::kWritten;
-      return status;
+      return Evidence::kWritten;
     }
     if (range.family_id != family.id || range.untold ||
         (range.came && !there) || order->Compare(key, range.smallest) < 0 ||
         order->Compare(range.largest, key) < 0) {
       continue;
     }
-    *evidence = range.came ? Evidence::kWritten : Evidence::kFileGone;
+    evidence = range.came ? Evidence::kWritten : Evidence::kFileGone;
     if (range.came) break;
   }
-  return status;
+  return evidence;
 }
 
 Status IndexBuild::CheckIndex() {
@@ -726,7 +445,7 @@ Status IndexBuild::CheckIndex() {
     std::vector<Live> live;
     StripeSet stripes;
     uint64_t read = 0;
-    for (; cursor.Valid() && read < kChunkPairs; cursor.Next(), ++read) {
+    for (; cursor.Valid() && read < kJudgedAtOnce; cursor.Next(), ++read) {
       if (!cursor.Counts() || cursor.entry().tombstone) continue;
       live.push_back({cursor.family(), cursor.key().position,
                       std::string(cursor.key().key)});
@@ -735,7 +454,7 @@ Status IndexBuild::CheckIndex() {
     StripeSetGuard guard(indexed_->locks(), stripes);
     rocksdb::WriteBatch batch;
     for (const Live& entry : live) {
-      status = JudgeEntry(
+      status = judge_.JudgeEntry(
           *entry.family, {entry.position, entry.family->id, entry.key}, &batch);
       if (!status.ok()) return status;
     }
@@ -750,39 +469,6 @@ Status IndexBuild::CheckIndex() {
     status = Commit(&batch);
   }
   return status.ok() ? cursor.status() : status;
-}
-
-Status IndexBuild::JudgeEntry(const Family& family, const IndexKey& key,
-                              rocksdb::WriteBatch* batch) {
-  rocksdb::PinnableSlice value;
-  const Slice pair_key(key.key.data(), key.key.size());
-  Status status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),
-                                      pair_key, &value);
-  if (status.ok()) return status;  // judged with its data
-  const bool damaged = IsDamage(status);
-  if (!status.IsNotFound() && !damaged) {
-    return ValueError(status, family, key.key);
-  }
-  StoredEntry entry;
-  status = indexed_->reader().Get(key, &entry);
-  if (status.IsNotFound()) return Status::OK();
-  if (!status.ok()) return status;
-  if (damaged) return JudgeUnreadable(family, key, &entry, batch);
-  if (entry.tombstone || entry.quarantined) return Status::OK();
-  Evidence evidence = Evidence::kNone;
-  status = Look(family, key, /*there=*/false, &evidence);
-  if (!status.ok()) return status;
-  if (evidence != Evidence::kNone) {
-    entry = IssuedEntry({}, nullptr);
-    status = indexed_->DrawVersion(&entry.version);
-    if (!status.ok()) return status;
-  } else {
-    entry.quarantined = true;
-    quarantine_->Add();
-  }
-  indexed_->PutEntry(batch, key, entry);
-  indexed_->digests()->Note(key.position);
-  return Status::OK();
 }
 
 Status IndexBuild::FinishFamily(uint32_t family_id) {

@@ -15,10 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "replication/store/format/index_entry.h"
-#include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/upkeep/foreign_writes.h"
+#include "replication/store/upkeep/pair_judge.h"
 #include "replication/store/upkeep/quarantine.h"
 #include "replication/store/write/families.h"
 #include "replication/store/write/indexed_db.h"
@@ -31,27 +30,6 @@ namespace rocksync {
 // chunk: a chunk's keys are locked, judged, and written in one batch together
 // with how far the work is, so a kill costs at most one chunk. Nothing is
 // offered to peers before all of it is done.
-//
-// Judging a pair of the data:
-//   entry there and it agrees        nothing to do
-//   no entry, family being adopted   adopted: unversioned
-//   otherwise                        if the pair's sequence number in RocksDB
-//                                    is later than the last one known to be
-//                                    ours, and than the entry's, somebody wrote
-//                                    it since: a fresh version. Else
-//                                    quarantined.
-// Judging an entry without its pair: the same, a deletion being the evidence.
-//
-// Evidence also is that the key lies where somebody ingested a file, or deleted
-// one by a call, see FileWatch.
-//
-// A pair whose value does not read ends nothing: one that RocksDB reports
-// corrupt, or whose blob file is not there, is quarantined (pair_check.h). Any
-// other error is tried again each second; a pair that is being adopted, and so
-// has no entry that a peer's older pair could be kept out by, is quarantined
-// after kMostTries of that. What peers may be told of a pair that is being
-// compared is not decided by an error: they wait. So they do where a block of
-// keys does not read, as nobody knows what is in it.
 class IndexBuild {
  public:
   // `foreign`: the ranges of a re-check that is not done.
@@ -94,14 +72,6 @@ class IndexBuild {
   rocksdb::Status Wait(uint64_t timeout_ms) const;
 
  private:
-  // A pair that was read, to be judged under its lock.
-  struct Candidate {
-    std::string key;
-    uint64_t position = 0;
-    ValueHash unversioned;  // of the value, at version 0; if it may be adopted
-    bool unreadable = false;
-  };
-
   // Has everything compared, from the start. `records` are the families', all
   // of them to be checked. Durable when it returns OK. With `may_wait` false it
   // waits neither for a lock nor for RocksDB, and is Incomplete instead.
@@ -115,41 +85,12 @@ class IndexBuild {
   rocksdb::Status Work();
   rocksdb::Status Purge();
   rocksdb::Status ReadFamily(const Family& family, uint8_t work);
-  // Judges the pairs behind `*from` (with `resumed` false: from the beginning)
-  // that an iterator ended short of with `error`, each read by itself, and
-  // moves
-  // `*from` on. NotFound: there are none behind it. Another error: the keys do
-  // not read, or a value may read the next time.
-  rocksdb::Status ReadOneByOne(const Family& family, uint8_t work,
-                               const rocksdb::Status& error, std::string* from,
-                               bool* resumed);
-  rocksdb::Status ReadValue(const Family& family, uint8_t work,
-                            Candidate* candidate);
   rocksdb::Status CheckIndex();
   rocksdb::Status JudgePairs(const Family& family, uint8_t work,
                              const std::vector<Candidate>& candidates);
-  rocksdb::Status JudgePair(const Family& family, uint8_t work,
-                            const Candidate& candidate,
-                            rocksdb::WriteBatch* batch);
-  // Marks a pair that does not read, unless its entry says what no pair has to
-  // bear out. `entry`: null if there is none.
-  rocksdb::Status JudgeUnreadable(const Family& family, const IndexKey& key,
-                                  const StoredEntry* entry,
-                                  rocksdb::WriteBatch* batch);
-  rocksdb::Status JudgeEntry(const Family& family, const IndexKey& key,
-                             rocksdb::WriteBatch* batch);
-  // Whether the entry, which is not quarantined, is that of this value.
-  bool Matches(const Family& family, std::string_view key,
-               const StoredEntry& entry, const rocksdb::Slice& value) const;
-  enum class Evidence : uint8_t {
-    kNone,
-    kWritten,   // later than all of ours, with a file that was ingested, or
-                // nothing tells any more when, and somebody wrote
-    kFileGone,  // the file that it was in was deleted by a call
-  };
-  // Of a foreign write to the key. `there`: there is a pair.
-  rocksdb::Status Look(const Family& family, const IndexKey& index_key,
-                       bool there, Evidence* evidence) const;
+  // What the present check knows of a foreign write to the key.
+  Evidence EvidenceOf(const Family& family, const std::string& key, bool there,
+                      uint64_t changed, uint64_t indexed) const;
   // True if a check was asked for since the work began.
   // REQUIRES: mutex_ is held.
   bool Outdated() const { return generation_ != begun_generation_; }
@@ -162,7 +103,7 @@ class IndexBuild {
   IndexedDB* const indexed_;
   Families* const families_;
   ForeignWrites* const foreign_writes_;
-  Quarantine* const quarantine_;
+  PairJudge judge_;
   std::thread thread_;
   std::atomic<bool> stop_{false};
 
@@ -180,7 +121,6 @@ class IndexBuild {
   rocksdb::Status last_error_;
   // Of the thread.
   int tries_ = 0;                        // of the present pair, in vain
-  uint64_t unreadable_ = 0;              // pairs that it marked
   std::atomic<uint64_t> pairs_read_{0};  // since this opening
 };
 

@@ -1,0 +1,91 @@
+// What a search for leaves has found of the whole sets, as the two sides tell
+// each other before a round over both of them (finds.h has the codings). One
+// side proposes: it knows the leaves that differ, has looked up its own
+// elements in them, asks for those of the peer, and names leaves of which an
+// exchange has to tell. The other one looks up what it is asked for; what it
+// does not find joins the exchange.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_FOUND_BY_SEARCH_H_
+#define ROCKSYNC_REPLICATION_SESSION_FOUND_BY_SEARCH_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/session/exchange_series.h"
+#include "replication/session/finds.h"
+#include "replication/session/leaf_batch.h"
+#include "replication/session/location.h"
+#include "replication/session/session_snapshot.h"
+
+namespace rocksync {
+
+// Grammar of use, for each search:
+//   ( Propose ReceiveFailed? | Receive EncodeAnswer? ) ( TakeElements | Drop )
+class FoundBySearch {
+ public:
+  // They must outlive it.
+  FoundBySearch(SessionSnapshot* snapshot, const Location* location,
+                const ExchangeSeries* exchanges)
+      : snapshot_(snapshot), location_(location), exchanges_(exchanges) {}
+
+  // This side knows the leaves that differ. The body of the message that
+  // proposes the round goes to `*body`; it stays empty if an exchange had to
+  // tell of more than `most` elements.
+  absl::Status Propose(const std::vector<LeafDifference>& differences,
+                       uint64_t most, std::string* body);
+  // The peer proposed. Looks up what it asks for.
+  absl::Status Receive(std::string_view body);
+
+  // The answer, if some elements were not found and an exchange follows: the
+  // peer cannot know the leaves of the exchange, nor this side's elements
+  // there.
+  std::string EncodeAnswer() const;
+  absl::Status ReceiveFailed(std::string_view body);
+
+  // An exchange has to tell of some leaves.
+  bool exchange_follows() const { return !leaves_.empty(); }
+  // They, and those of elements that were asked for and not found. Ascending.
+  std::vector<uint32_t> LeavesToExchange() const;
+  // The peer knows LeavesToExchange as well.
+  bool all_were_found() const {
+    return LeavesToExchange().size() == leaves_.size();
+  }
+  // Elements that differ in them, about; 0: unknown.
+  double expected() const { return expected_; }
+
+  // The peer's elements in these leaves.
+  uint64_t peer_count() const { return peer_count_; }
+  void set_peer_count(uint64_t count);
+
+  // Those that were found here, and that the peer lacks. Nothing is found then.
+  std::vector<PlacedElement> TakeElements() {
+    std::vector<PlacedElement> elements = std::move(elements_);
+    Drop();
+    return elements;
+  }
+  // Other than what was said of the peer's elements.
+  void Drop();
+
+ private:
+  // What is not found joins the exchange, if there is one. Else it is left to
+  // the comparison that follows.
+  absl::Status LookUp(const std::vector<FindsHead::Question>& asked);
+
+  SessionSnapshot* const snapshot_;
+  const Location* const location_;
+  const ExchangeSeries* const exchanges_;
+  std::vector<PlacedElement> elements_;
+  std::vector<uint32_t> leaves_;  // an exchange has to tell
+  std::vector<uint32_t> asked_;   // leaves in which one side asked the other
+  std::vector<bool> failed_;      // of `asked_`: the exchange has to, too
+  uint64_t peer_count_ = 0;
+  double expected_ = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_FOUND_BY_SEARCH_H_

@@ -1,0 +1,188 @@
+#include "replication/store/upkeep/pair_judge.h"
+
+#include "replication/store/format/meta_records.h"
+#include "replication/store/format/rocksdb_version.h"
+#include "replication/store/upkeep/pair_check.h"
+#include "replication/store/upkeep/unreadable.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+
+constexpr uint64_t kMostLines = 100;  // of the log, on unreadable pairs
+
+// Whether a range of keys that was deleted hides a pair. The library deletes no
+// ranges.
+Status HiddenByRange(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+                     const std::string& key, bool* hidden) {
+  rocksdb::ReadOptions options;
+  options.ignore_range_deletions = true;
+  rocksdb::PinnableSlice value;
+  const Status status = db->Get(options, family, key, &value);
+  *hidden = status.ok();
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+}  // namespace
+
+Status PairJudge::JudgePair(const Family& family, uint8_t work,
+                            const Candidate& candidate,
+                            rocksdb::WriteBatch* batch) {
+  const IndexKey key{candidate.position, family.id, candidate.key};
+  StoredEntry entry;
+  Status status = indexed_->reader().Get(key, &entry);
+  if (!status.ok() && !status.IsNotFound()) return status;
+  const bool known = status.ok();
+  // Adoption alone need not compare: what wrote the entry wrote the pair.
+  const bool checking = (work & kFamilyChecking) != 0;
+  if (known && !checking) return Status::OK();
+  if (candidate.unreadable && !checking) {
+    return JudgeUnreadable(family, key, nullptr, batch);
+  }
+  Evidence evidence = Evidence::kNone;
+  rocksdb::PinnableSlice current;
+  if (checking) {
+    // An entity that has come since the iterator was made is a foreign
+    // write, which has everything compared anew.
+    status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),
+                                 candidate.key, &current);
+    if (status.IsNotFound()) return Status::OK();  // the index pass judges it
+    if (IsDamage(status)) {
+      return JudgeUnreadable(family, key, known ? &entry : nullptr, batch);
+    }
+    if (!status.ok()) return ValueError(status, family, candidate.key);
+    if (known && Matches(family, candidate.key, entry, current)) {
+      return Status::OK();
+    }
+    status = Look(family, key, /*there=*/true, &evidence);
+    if (!status.ok()) return status;
+  }
+  StoredEntry judged;
+  if (evidence == Evidence::kFileGone && known && entry.tombstone) {
+    // The deletion went with a file, and what it covered shows again.
+    status = batch->Delete(family.handle(), candidate.key);
+    if (!status.ok()) return status;
+    judged = entry;
+  } else if (evidence != Evidence::kNone) {
+    const std::string_view view = current.ToStringView();
+    judged = IssuedEntry({}, &view);
+    status = indexed_->DrawVersion(&judged.version);
+    if (!status.ok()) return status;
+  } else if (known || (work & kFamilyAdopting) == 0) {
+    if (known && entry.quarantined) return Status::OK();
+    // The entry keeps what it says: if the pair matches it again one day, it is
+    // released.
+    judged = known ? entry : UnknownEntry();
+    judged.quarantined = true;
+    quarantine_->Add();
+  } else {
+    judged.pending = true;
+    judged.hash_high = candidate.unversioned.high;
+    judged.hash_low = candidate.unversioned.low;
+  }
+  indexed_->PutEntry(batch, key, judged);
+  indexed_->digests()->Note(candidate.position);
+  return Status::OK();
+}
+
+Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
+                             rocksdb::WriteBatch* batch) {
+  rocksdb::PinnableSlice value;
+  const Slice pair_key(key.key.data(), key.key.size());
+  Status status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),
+                                      pair_key, &value);
+  if (status.ok()) return status;  // judged with its data
+  const bool damaged = IsDamage(status);
+  if (!status.IsNotFound() && !damaged) {
+    return ValueError(status, family, key.key);
+  }
+  StoredEntry entry;
+  status = indexed_->reader().Get(key, &entry);
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok()) return status;
+  if (damaged) return JudgeUnreadable(family, key, &entry, batch);
+  if (entry.tombstone || entry.quarantined) return Status::OK();
+  Evidence evidence = Evidence::kNone;
+  status = Look(family, key, /*there=*/false, &evidence);
+  if (!status.ok()) return status;
+  if (evidence != Evidence::kNone) {
+    entry = IssuedEntry({}, nullptr);
+    status = indexed_->DrawVersion(&entry.version);
+    if (!status.ok()) return status;
+  } else {
+    entry.quarantined = true;
+    quarantine_->Add();
+  }
+  indexed_->PutEntry(batch, key, entry);
+  indexed_->digests()->Note(key.position);
+  return Status::OK();
+}
+
+Status PairJudge::JudgeUnreadable(const Family& family, const IndexKey& key,
+                                  const StoredEntry* entry,
+                                  rocksdb::WriteBatch* batch) {
+  if (entry != nullptr && (entry->tombstone || entry->quarantined)) {
+    return Status::OK();
+  }
+  const std::string name(key.key);
+  StoredEntry judged = entry != nullptr ? *entry : UnknownEntry();
+  judged.quarantined = true;
+  quarantine_->unreadable()->Last(family.id, name, indexed_->WallMs());
+  quarantine_->Add();
+  indexed_->PutEntry(batch, key, judged);
+  indexed_->digests()->Note(key.position);
+  if (++unreadable_ <= kMostLines) {
+    rocksdb::Warn(
+        indexed_->db()->GetDBOptions().info_log,
+        "rocksync: the value of key %s of family %s does not read; "
+        "it is quarantined until a peer has the pair, or the key is "
+        "written or deleted%s",
+        Slice(name).ToString(/*hex=*/true).c_str(), family.name.c_str(),
+        unreadable_ == kMostLines ? " (those that follow are not named)" : "");
+  }
+  return Status::OK();
+}
+
+bool PairJudge::Matches(const Family& family, std::string_view key,
+                        const StoredEntry& entry, const Slice& value) const {
+  if (entry.tombstone || entry.quarantined) return false;
+  const ElementHasher& hasher = indexed_->reader().hasher();
+  const std::string_view view = value.ToStringView();
+  return CompleteHash(hasher, family.name, key,
+                      PendingEntry(hasher, entry.version, &view)) ==
+         CompleteHash(hasher, family.name, key, entry);
+}
+
+Status PairJudge::Look(const Family& family, const IndexKey& index_key,
+                       bool there, Evidence* evidence) const {
+  *evidence = Evidence::kNone;
+  const std::string key(index_key.key);
+  std::string entry_key;
+  AppendIndexKey(&entry_key, index_key);
+  uint64_t changed = 0;
+  uint64_t indexed = 0;
+  Status status =
+      NewestSequence(indexed_->db(), family.handle(), key, &changed);
+  if (status.ok()) {
+    status = NewestSequence(indexed_->db(), indexed_->reader().index(),
+                            entry_key, &indexed);
+  }
+  if (!status.ok()) return status;
+  if (!there) {
+    bool hidden = false;
+    const Status read =
+        HiddenByRange(indexed_->db(), family.handle(), key, &hidden);
+    if (!read.ok() || hidden) {
+      if (hidden) *evidence = Evidence::kWritten;
+      return read;
+    }
+  }
+  *evidence = evidence_of_(family, key, there, changed, indexed);
+  return status;
+}
+
+}  // namespace rocksync
