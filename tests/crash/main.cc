@@ -4,11 +4,11 @@
 // have done by then is up to the machine.
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include "CLI/CLI.hpp"
@@ -18,6 +18,7 @@
 #include "tests/crash/power_cluster.h"
 #include "tests/crash/report.h"
 #include "tests/crash/two_replicas.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync::crash {
 namespace {
@@ -115,24 +116,17 @@ int Main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   if (*child) return RunChild(child_options);
 
-  std::string temporary =
-      (std::filesystem::temp_directory_path() / "rocksync-crash-XXXXXX")
-          .string();
-  if (keep.empty() && mkdtemp(temporary.data()) == nullptr) {
-    std::cerr << "crash: cannot make " << temporary << "\n";
-    return 2;
-  }
-  arguments.settings.directory = keep.empty() ? temporary : keep;
+  std::optional<TemporaryDirectory> temporary;
+  arguments.settings.directory =
+      keep.empty() ? temporary.emplace().path() : keep;
   arguments.settings.fault = fault;
   std::filesystem::create_directories(arguments.settings.directory);
   const bool right = Run(arguments);
+  // What a planted fault leaves is of no interest.
   if (!right && (fault == "none" || !keep.empty())) {
+    if (temporary) temporary->Keep();
     std::cerr << "crash: what was found lies in "
               << arguments.settings.directory << "\n";
-  }
-  // What a planted fault leaves is of no interest.
-  if (keep.empty() && (right || fault != "none")) {
-    std::filesystem::remove_all(temporary);
   }
   return right ? 0 : 1;
 }

@@ -10,6 +10,7 @@
 #include "tests/mutations/finding.h"
 #include "tests/mutations/mutation.h"
 #include "tests/mutations/tree.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync::mutations {
 namespace {
@@ -88,9 +89,8 @@ TEST(Edit, IsAnErrorUnlessItsTextIsThereOnce) {
 }
 
 TEST(Tree, MutatesItsCopyAndTakesThatBack) {
-  const std::filesystem::path root =
-      std::filesystem::path(testing::TempDir()) / "mutate_parts_test";
-  std::filesystem::remove_all(root);
+  const TemporaryDirectory directory;
+  const std::filesystem::path root = directory.path();
   std::filesystem::create_directories(root / "sources/build");
   const auto read = [](const std::filesystem::path& path) {
     std::ifstream in(path);
@@ -113,7 +113,6 @@ TEST(Tree, MutatesItsCopyAndTakesThatBack) {
   EXPECT_EQ(read(root / "sources/a.cc"), "one two");
   tree.Restore();
   EXPECT_EQ(read(root / "copy/a.cc"), "one two");
-  std::filesystem::remove_all(root);
 }
 
 TEST(Command, TellsFailuresFromHangs) {

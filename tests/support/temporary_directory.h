@@ -15,11 +15,12 @@ namespace rocksync {
 
 class TemporaryDirectory {
  public:
-  // Below the system's directory for temporary files. Without one the process
-  // ends: nothing that follows could say anything.
-  TemporaryDirectory() {
-    path_ =
-        (std::filesystem::temp_directory_path() / "rocksync_XXXXXX").string();
+  // Below the system's directory for temporary files, or another one. Without
+  // one the process ends: nothing that follows could say anything.
+  TemporaryDirectory()
+      : TemporaryDirectory(std::filesystem::temp_directory_path()) {}
+  explicit TemporaryDirectory(const std::filesystem::path& parent)
+      : path_((parent / "rocksync_XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr) {
       std::perror(path_.c_str());
       std::abort();

@@ -2,14 +2,13 @@
 // bytes on disk, counted in this process. The same pairs go into a plain
 // database and into a replicated one; README.md has the table that it prints.
 
-#include <unistd.h>
-
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -250,21 +250,13 @@ int Main(int argc, char** argv) {
   app.add_option("--dir", directory, "scratch directory; default: a new one");
   app.add_option("--keys", keys, "how many keys")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  const bool mine = directory.empty();
-  if (mine) {
-    std::string pattern = fs::temp_directory_path() / "bench_cost_XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) {
-      std::perror("bench_cost: mkdtemp");
-      return 1;
-    }
-    directory = pattern;
-  }
+  std::optional<TemporaryDirectory> temporary;
+  if (directory.empty()) directory = temporary.emplace().path();
   rocksdb::Options options;
   options.create_if_missing = true;
   CountProcess(directory, options);
   CountBytes(directory, options, keys);
   CountMemory(directory, options, keys);
-  if (mine) fs::remove_all(directory);
   return 0;
 }
 

@@ -1,9 +1,8 @@
 #include "tests/bench/filter/end_to_end.h"
 
-#include <stdlib.h>
-
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include "tests/bench/filter/keys.h"
 #include "tests/bench/filter/stopwatch.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync::bench {
 namespace {
@@ -64,7 +64,7 @@ class RefusingPolicy final : public rocksdb::FilterPolicy {
 
 // Memory-backed if there is such a thing: syncing a disk for each flush would
 // take most of the time.
-std::filesystem::path TemporaryDirectory() {
+std::filesystem::path FastDirectory() {
   std::error_code error;
   return std::filesystem::is_directory("/dev/shm", error)
              ? "/dev/shm"
@@ -76,18 +76,9 @@ std::filesystem::path TemporaryDirectory() {
 class LeveledDb {
  public:
   LeveledDb(std::shared_ptr<const rocksdb::FilterPolicy> policy, size_t keys) {
-    std::string pattern =
-        (TemporaryDirectory() / "bench_filter_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) std::exit(1);
-    directory_ = pattern;
     Open(std::move(policy));
     Fill(keys);
   }
-  ~LeveledDb() {
-    db_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-
   // Bytes of all filters, entries of all files, files of each level.
   uint64_t filter_bytes() const { return Sum().first; }
   uint64_t entries() const { return Sum().second; }
@@ -163,7 +154,7 @@ class LeveledDb {
     table.block_cache = rocksdb::NewLRUCache(512 << 20);  // all of it
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     rocksdb::DB* db = nullptr;
-    Must(OpenPlain(options, directory_, &db));
+    Must(OpenPlain(options, directory_.path(), &db));
     db_.reset(db);
   }
 
@@ -223,7 +214,7 @@ class LeveledDb {
     return {memory_.data() + i * kKeyBytes, kKeyBytes};
   }
 
-  std::string directory_;
+  const TemporaryDirectory directory_{FastDirectory()};
   std::shared_ptr<rocksdb::Statistics> statistics_;
   std::unique_ptr<rocksdb::DB> db_;
   std::string memory_;

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "rocksdb/db.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -22,11 +23,8 @@ using Views = std::vector<std::unique_ptr<rocksdb::DB>>;
 
 class ComparisonTest : public ::testing::Test {
  protected:
-  ComparisonTest() { std::filesystem::remove_all(directory_); }
-  ~ComparisonTest() override { std::filesystem::remove_all(directory_); }
-
   void Add(const Pairs& pairs, Views* views) {
-    const std::string name = directory_ + "/" + std::to_string(count_++);
+    const std::string name = directory_ / std::to_string(count_++);
     std::filesystem::create_directories(name);
     rocksdb::Options options;
     options.create_if_missing = true;
@@ -53,8 +51,7 @@ class ComparisonTest : public ::testing::Test {
     return comparison;
   }
 
-  const std::string directory_ =
-      ::testing::TempDir() + "rocksync_comparison_test";
+  const TemporaryDirectory directory_;
   int count_ = 0;
   Views writers_;
 };
@@ -107,7 +104,7 @@ TEST_F(ComparisonTest, AViewDoesNotChange) {
   ASSERT_TRUE(writers_[0]->Flush({}).ok());
   ASSERT_TRUE(writers_[0]->CompactRange({}, nullptr, nullptr).ok());
   Views after;
-  ASSERT_TRUE(OpenView(directory_ + "/0", &after.emplace_back()).ok());
+  ASSERT_TRUE(OpenView(directory_ / "0", &after.emplace_back()).ok());
   ScanComparison found;
   ASSERT_TRUE(Compare(before, after, &found).ok());
   EXPECT_EQ(found.pairs_needed, 1u);

@@ -1,6 +1,5 @@
 #include "examples/replicated_store/commands.h"
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "rocksdb/db.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -50,12 +50,10 @@ class FakeReplicator : public Replicator {
 class CommandsTest : public ::testing::Test {
  protected:
   CommandsTest() {
-    directory_ = ::testing::TempDir() + "rocksync_commands_test";
-    std::filesystem::remove_all(directory_);
     rocksdb::Options options;
     options.create_if_missing = true;
     rocksdb::DB* db = nullptr;
-    const rocksdb::Status status = OpenPlain(options, directory_, &db);
+    const rocksdb::Status status = OpenPlain(options, directory_.path(), &db);
     EXPECT_TRUE(status.ok()) << status.ToString();
     db_.reset(db);
     CommandOptions command_options;
@@ -63,11 +61,6 @@ class CommandsTest : public ::testing::Test {
     command_options.max_reply_bytes = 1000;
     commands_ = std::make_unique<Commands>(db, &replicator_, command_options);
   }
-  ~CommandsTest() override {
-    db_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-
   // The reply to words separated by single spaces.
   std::string Do(const std::string& line) {
     RespParser parser;
@@ -83,7 +76,7 @@ class CommandsTest : public ::testing::Test {
     return reply;
   }
 
-  std::string directory_;
+  const TemporaryDirectory directory_;
   std::unique_ptr<rocksdb::DB> db_;
   FakeReplicator replicator_;
   std::unique_ptr<Commands> commands_;

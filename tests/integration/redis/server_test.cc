@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -17,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "rocksdb/db.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -78,12 +78,10 @@ class Client {
 class ServerTest : public ::testing::Test {
  protected:
   ServerTest() {
-    directory_ = ::testing::TempDir() + "rocksync_server_test";
-    std::filesystem::remove_all(directory_);
     rocksdb::Options options;
     options.create_if_missing = true;
     rocksdb::DB* db = nullptr;
-    const rocksdb::Status status = OpenPlain(options, directory_, &db);
+    const rocksdb::Status status = OpenPlain(options, directory_.path(), &db);
     EXPECT_TRUE(status.ok()) << status.ToString();
     db_.reset(db);
     commands_ = std::make_unique<Commands>(db, nullptr, CommandOptions{});
@@ -93,7 +91,6 @@ class ServerTest : public ::testing::Test {
   ~ServerTest() override {
     server_.reset();
     db_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   void Start() {
@@ -102,7 +99,7 @@ class ServerTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
 
-  std::string directory_;
+  const TemporaryDirectory directory_;
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<Commands> commands_;
   ServerOptions options_;

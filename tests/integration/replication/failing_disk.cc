@@ -14,7 +14,12 @@ using rocksdb::FSWritableFile;
 using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
-using State = std::shared_ptr<std::atomic<DiskState>>;
+
+struct SharedState {
+  std::atomic<DiskState> disk{DiskState::kGood};
+  std::atomic<uint64_t> reads{0};
+};
+using State = std::shared_ptr<SharedState>;
 
 bool IsLog(const std::string& name) { return name.ends_with(".log"); }
 
@@ -66,9 +71,9 @@ class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Answer() {
     DiskState fills_up = DiskState::kFillsUpWithTheLog;
     if (IsLog(name_)) {
-      state_->compare_exchange_strong(fills_up, DiskState::kFull);
+      state_->disk.compare_exchange_strong(fills_up, DiskState::kFull);
     }
-    return StatusOf(*state_, name_);
+    return StatusOf(state_->disk, name_);
   }
 
   const std::string name_;
@@ -84,7 +89,8 @@ class UnreadableFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
                 rocksdb::Slice* result, char* scratch,
                 IODebugContext* debug) const override {
-    const DiskState state = *state_;
+    const DiskState state = state_->disk;
+    ++state_->reads;
     if (state == DiskState::kUnreadable) {
       return IOStatus::IOError("While reading", "Input/output error");
     }
@@ -140,7 +146,7 @@ class FailingFileSystem final : public rocksdb::FileSystemWrapper {
   // RocksDB waits for space before it goes on by itself.
   IOStatus GetFreeSpace(const std::string& path, const IOOptions& options,
                         uint64_t* free, IODebugContext* debug) override {
-    if (*state_ != DiskState::kFull) {
+    if (state_->disk != DiskState::kFull) {
       return FileSystemWrapper::GetFreeSpace(path, options, free, debug);
     }
     *free = 0;
@@ -163,9 +169,11 @@ class FailingFileSystem final : public rocksdb::FileSystemWrapper {
 
 FailingDisk MakeFailingDisk() {
   FailingDisk disk;
-  disk.state = std::make_shared<std::atomic<DiskState>>(DiskState::kGood);
+  const auto state = std::make_shared<SharedState>();
+  disk.state = {state, &state->disk};
+  disk.reads = {state, &state->reads};
   disk.env =
-      rocksdb::NewCompositeEnv(std::make_shared<FailingFileSystem>(disk.state));
+      rocksdb::NewCompositeEnv(std::make_shared<FailingFileSystem>(state));
   return disk;
 }
 

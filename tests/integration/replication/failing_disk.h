@@ -5,6 +5,7 @@
 #define ROCKSYNC_TESTS_INTEGRATION_REPLICATION_FAILING_DISK_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "rocksdb/env.h"
@@ -27,6 +28,8 @@ enum class DiskState {
 
 struct FailingDisk {
   std::shared_ptr<std::atomic<DiskState>> state;
+  // Reads at random that were answered, well or not.
+  std::shared_ptr<const std::atomic<uint64_t>> reads;
   std::unique_ptr<rocksdb::Env> env;  // must outlive the database
 };
 FailingDisk MakeFailingDisk();

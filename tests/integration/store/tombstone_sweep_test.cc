@@ -19,7 +19,7 @@ class TombstoneSweepTest : public TroubleTest {
   bool Swept() { return !db_->GetTombstoneGcStats().sweeping; }
   uint64_t Removed() { return db_->GetTombstoneGcStats().removed; }
 
-  // A tombstone that was collected, put there past the sweep.
+  // A tombstone that was collected, put there behind its back.
   void PutCollected(const std::string& key) {
     StoredEntry entry;
     entry.version = {1, kPeer};
@@ -80,8 +80,9 @@ TEST_F(TombstoneSweepTest, TriesAgainAfterAnErrorInReading) {
   OpenWithView();
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
   MakeUnreadable();
+  uint64_t before = *disk_.reads;
   Forget(Clock());
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ASSERT_TRUE(Eventually([&] { return *disk_.reads > before; }));
   EXPECT_FALSE(Swept());
   *disk_.state = DiskState::kGood;
   EXPECT_TRUE(Eventually([this] { return Swept(); }));
@@ -89,8 +90,9 @@ TEST_F(TombstoneSweepTest, TriesAgainAfterAnErrorInReading) {
   // It can also be stopped between two tries.
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
   MakeUnreadable();
+  before = *disk_.reads;
   Forget(Clock());
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ASSERT_TRUE(Eventually([&] { return *disk_.reads > before; }));
   *disk_.state = DiskState::kGood;
   ASSERT_ROCKS_OK(db_->Close());
 }
@@ -154,11 +156,14 @@ TEST_F(TombstoneSweepTest, WaitsForTheEndOfAStallAndCanBeStoppedInIt) {
     // Held up by the disk while writes are not stalled yet.
     PutIntoIndex("gone", entry);
     MakeUnreadable();
+    uint64_t before = *disk_.reads;
     Forget(Clock() + stop);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    *disk_.state = DiskState::kGood;
+    ASSERT_TRUE(Eventually([&] { return *disk_.reads > before; }));
     Stall();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    before = *disk_.reads;
+    *disk_.state = DiskState::kGood;
+    // The next try gets as far as the stall.
+    ASSERT_TRUE(Eventually([&] { return *disk_.reads > before; }));
     EXPECT_FALSE(Swept());
     EXPECT_TRUE(HasEntry("gone"));
     std::thread other([this] {

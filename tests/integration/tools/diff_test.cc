@@ -14,6 +14,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -22,18 +23,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 class DiffTest : public testing::Test {
  protected:
-  DiffTest()
-      : directory_(
-            testing::TempDir() + "diff_test." +
-            testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-  ~DiffTest() override { std::filesystem::remove_all(directory_); }
-
-  std::string Path(const std::string& name) const {
-    return directory_ + "/" + name;
-  }
+  std::string Path(const std::string& name) const { return directory_ / name; }
 
   static void Check(const rocksdb::Status& status) {
     ASSERT_TRUE(status.ok()) << status.ToString();
@@ -74,7 +64,7 @@ class DiffTest : public testing::Test {
     return code;
   }
 
-  const std::string directory_;
+  const TemporaryDirectory directory_;
   std::string out_;
   std::string err_;
 };
@@ -197,7 +187,7 @@ TEST_F(DiffTest, NeitherDirectoryIsWrittenTo) {
   const auto names = [this] {
     std::vector<std::string> found;
     for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(directory_)) {
+         std::filesystem::recursive_directory_iterator(directory_.path())) {
       found.push_back(entry.path().string() + " " +
                       (entry.is_regular_file()
                            ? std::to_string(entry.file_size())

@@ -1,7 +1,6 @@
 #include "replication/clone/clone_directory.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "replication/store/format/clone_record.h"
 #include "rocksdb/db.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -21,14 +21,7 @@ using rocksdb::Status;
 
 class CloneDirectoryTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = fs::temp_directory_path() / "rocksync_clone_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
-  std::string Dir() const { return root_ + "/clone"; }
+  std::string Dir() const { return root_ / "clone"; }
   Status Prepare(uint64_t id = 5) {
     directory_.reset();
     return CloneDirectory::Prepare(Env::Default(), Dir(), id, &directory_);
@@ -44,7 +37,7 @@ class CloneDirectoryTest : public ::testing::Test {
     return s.ok() ? writer->Close() : s;
   }
 
-  std::string root_;
+  const TemporaryDirectory root_;
   std::unique_ptr<CloneDirectory> directory_;
 };
 
