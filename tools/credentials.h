@@ -12,7 +12,7 @@
 namespace rocksync {
 
 struct Credentials {
-  std::string cluster = "trial";  // name
+  std::string cluster;  // name
   // For trials: the directory that replicated_store's --certificates names.
   std::string trial_directory;
   // Else:

@@ -24,13 +24,32 @@
 
 namespace {
 
+// What shows that somebody belongs to the cluster; with `--certificates` it is
+// the trial cluster of replicated_store. Returns that option.
+CLI::Option* AddSecret(CLI::App* tool, rocksync::Credentials* credentials) {
+  tool->add_option("--cluster", credentials->cluster,
+                   "name of the cluster; with --certificates: trial, unless it "
+                   "is given");
+  tool->add_option(
+      "--secret", credentials->secret_file,
+      "file of the cluster's secret: 32 raw bytes, not hex, no newline");
+  tool->callback([credentials] {
+    if (!credentials->cluster.empty()) return;
+    if (credentials->trial_directory.empty()) {
+      throw CLI::RequiredError("--cluster");
+    }
+    credentials->cluster = "trial";
+  });
+  return tool->add_option("--certificates", credentials->trial_directory,
+                          "for trials: the directory that the replicas use");
+}
+
+// The same, and what lets it talk to running replicas.
 void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
-  tool->add_option("--cluster", credentials->cluster, "name of the cluster")
-      ->capture_default_str();
-  auto* const trial =
-      tool->add_option("--certificates", credentials->trial_directory,
-                       "for trials: the directory that the replicas use; a "
-                       "certificate for the tool is made in it");
+  auto* const trial = AddSecret(tool, credentials);
+  trial->description(
+      "for trials: the directory that the replicas use; a certificate for the "
+      "tool is made in it");
   auto* const ca = tool->add_option("--ca", credentials->tls.ca_file,
                                     "PEM file of the cluster's CA")
                        ->excludes(trial);
@@ -41,9 +60,6 @@ void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
   tool->add_option("--private-key", credentials->tls.private_key_file,
                    "PEM file of its key")
       ->needs(ca);
-  tool->add_option(
-      "--secret", credentials->secret_file,
-      "file of the cluster's secret: 32 raw bytes, not hex, no newline");
 }
 
 // A whole number; CLI11's own bounds are told as floating-point numbers.
@@ -139,14 +155,14 @@ int main(int argc, char** argv) {
                           "the replica's, as `rocksync id` prints it; without "
                           "it a random one, for an operator");
   certificate->add_option("--days", certificate_options.days,
-                          "that what is made is good for");
+                          "how long what is made is valid");
 
   rocksync::CloneToolOptions clone_options;
   CLI::App* const clone = app.add_subcommand(
       "clone",
-      "Makes a new replica as a copy of a running one; run again, an "
-      "interrupted one goes on; exit code 0: it is there and proven equal, 1: "
-      "it is there and not proven equal, 2: error");
+      "Makes a new replica as a copy of a running one; run it again to resume "
+      "an interrupted clone. Exit code 0: the clone is complete and proven "
+      "equal, 1: complete and not proven equal, 2: error");
   clone->add_option("SOURCE", clone_options.source, "host:port of the replica")
       ->required();
   clone
@@ -155,7 +171,7 @@ int main(int argc, char** argv) {
       ->required();
   clone
       ->add_option("--connections", clone_options.connections,
-                   "over which files travel at once")
+                   "how many connections carry files at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 16));
   clone->add_flag("--json", clone_options.json, "one JSON object");
@@ -222,7 +238,7 @@ int main(int argc, char** argv) {
                    "what peers accept: ReplicatedDBOptions::max_clock_ahead_ms")
       ->capture_default_str();
   AddWalDirs(restamp, &restamp_options.wal_dirs);
-  AddCredentials(restamp, &restamp_options.credentials);
+  AddSecret(restamp, &restamp_options.credentials);
 
   rocksync::StatusToolOptions status_options;
   CLI::App* const status = app.add_subcommand(
@@ -243,15 +259,15 @@ int main(int argc, char** argv) {
       ->required();
   exporter
       ->add_option("--listen", exporter_options.listen,
-                   "host:port of http://.../metrics; nobody is authenticated "
-                   "there")
+                   "host:port of http://.../metrics, which does not "
+                   "authenticate its clients")
       ->capture_default_str();
   exporter->add_flag("--once", exporter_options.once,
                      "print the page once instead; a replica that does not "
                      "answer is an error then");
   exporter
       ->add_option("--timeout-ms", exporter_options.timeout_ms,
-                   "for the answer of a replica")
+                   "how long to wait for the answer of a replica")
       ->capture_default_str()
       ->check(CLI::Range(1, 600'000));
   AddCredentials(exporter, &exporter_options.credentials);

@@ -72,8 +72,9 @@ void AddOptions(CLI::App* app, Settings* settings) {
       ->capture_default_str()
       ->check(CLI::Range(4, 1 << 20));
 
-  app->add_option("--redis-host", settings->redis.host,
-                  "IP address of the Redis port; nobody is authenticated there")
+  app->add_option(
+         "--redis-host", settings->redis.host,
+         "IP address of the Redis port, which does not authenticate clients")
       ->capture_default_str()
       ->group("Redis protocol");
   app->add_option("--redis-port", settings->redis.port,
@@ -87,8 +88,9 @@ void AddOptions(CLI::App* app, Settings* settings) {
                   "it there is none")
       ->check(CLI::Range(0, 65535))
       ->group("Status page");
-  app->add_option("--http-host", settings->page.host,
-                  "Address of the status page; nobody is authenticated there")
+  app->add_option(
+         "--http-host", settings->page.host,
+         "Address of the status page, which does not authenticate clients")
       ->capture_default_str()
       ->group("Status page");
   app->add_option("--http-name", settings->page.names,

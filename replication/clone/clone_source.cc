@@ -292,7 +292,8 @@ Status CloneSource::Begin(Connection* connection, const Admission& admission,
   const uint64_t shown = connection->peer_replica_id();
   if (s.ok() && shown != 0 && shown != ask->replica_id) {
     s = Status::InvalidArgument(
-        "the certificate of who asks for a clone names another replica than "
+        "the certificate of the replica that asks for a clone names another "
+        "replica than "
         "the clone is to be",
         "give the clone's own certificate");
   }

@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "replication/admin/admin_messages.h"
+#include "replication/clone/clone_messages.h"
 #include "replication/membership/announcement.h"
 #include "replication/membership/authentication.h"
 #include "replication/membership/setup.h"
@@ -46,6 +47,8 @@ class ConnectionVectors {
     request.families = {std::string(kVectorFamily)};
     Add("request.compare",
         RequestMessage(kVectorSecret, messages[0], messages[1], request));
+    Add("clone.ask", AskMessage(kVectorSecret, messages[0], messages[1],
+                                {/*replica_id=*/9, /*ticket=*/0}));
     Add("reply", ReplyMessage({Reply::Kind::kDone, "{}"}));
   }
 

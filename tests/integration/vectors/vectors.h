@@ -23,6 +23,8 @@ void AddExchangeVectors(Vectors* vectors);
 void AddConnectionVectors(Vectors* vectors);
 void AddMessageVectors(Vectors* vectors);
 void AddSessionVectors(Vectors* vectors);
+void AddStreamVectors(Vectors* vectors);
+void AddCloneVectors(Vectors* vectors);
 void AddIndexVectors(Vectors* vectors);
 
 // The inputs.

@@ -30,6 +30,8 @@ Vectors Computed() {
   AddConnectionVectors(&vectors);
   AddMessageVectors(&vectors);
   AddSessionVectors(&vectors);
+  AddStreamVectors(&vectors);
+  AddCloneVectors(&vectors);
   AddIndexVectors(&vectors);
   return vectors;
 }
