@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -135,7 +136,13 @@ int Serve(const ExporterOptions& options, const AdminTarget& target,
         << ": is the port taken? choose another --listen\n";
     return 2;
   }
-  std::thread listener([&server] { server.listen_after_bind(); });
+  std::atomic<bool> ended{false};
+  std::thread listener([&server, &ended] {
+    server.listen_after_bind();
+    ended = true;
+  });
+  // Before it runs, stop() does nothing, and the thread would never end.
+  while (!server.is_running() && !ended) std::this_thread::yield();
   out << "http://" << where.host << ":" << port << "/metrics" << std::endl;
   while (!stop || !stop()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

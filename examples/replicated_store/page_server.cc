@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <string_view>
@@ -88,7 +89,12 @@ class HttpPageServer : public PageServer {
     names.push_back(options_.host);
     guard_ = std::make_unique<PageGuard>(port_, names);
     Route();
-    listener_ = std::thread([this] { server_.listen_after_bind(); });
+    listener_ = std::thread([this] {
+      server_.listen_after_bind();
+      ended_ = true;
+    });
+    // Before it runs, stop() does nothing, and the thread would never end.
+    while (!server_.is_running() && !ended_) std::this_thread::yield();
     return Status::OK();
   }
 
@@ -218,6 +224,7 @@ class HttpPageServer : public PageServer {
   std::unique_ptr<PageGuard> guard_;
   httplib::Server server_;
   uint16_t port_ = 0;
+  std::atomic<bool> ended_{false};
   std::thread listener_;
 };
 
