@@ -15,8 +15,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/docs/tutorial.md ${PROJECT_SOURCE_DIR}/docs/
         DESTINATION share/doc/rocksync-store COMPONENT store EXCLUDE_FROM_ALL)
 install(FILES ${made}/man/rocksync-store.1.gz DESTINATION share/man/man1
         COMPONENT store EXCLUDE_FROM_ALL)
-install(FILES ${made}/man/rocksync.1.gz DESTINATION share/man/man1
-        COMPONENT tools EXCLUDE_FROM_ALL)
+install(DIRECTORY ${made}/man/ DESTINATION share/man/man1
+        COMPONENT tools EXCLUDE_FROM_ALL PATTERN rocksync-store.1.gz EXCLUDE)
 
 set(components)
 function(rocksync_package component package section summary description)

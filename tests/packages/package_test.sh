@@ -109,10 +109,10 @@ inside rocksync-store --help >/dev/null || fail "rocksync-store --help"
 [[ $(inside stat -c '%U %a' /var/lib/rocksync-store) == "rocksync 700" ]] || fail "owner of /var/lib/rocksync-store"
 [[ $(inside stat -c '%U %G %a' /etc/rocksync) == "root rocksync 750" ]] || fail "owner of /etc/rocksync"
 inside getent passwd rocksync | grep '/var/lib/rocksync-store:/usr/sbin/nologin$' >/dev/null || fail "the user rocksync"
-for page in rocksync rocksync-store; do
-  [[ -f $root/usr/share/man/man1/$page.1.gz ]] || fail "no man page of $page"
+for page in rocksync rocksync-store $(inside rocksync --help | sed -nE '/^Subcommands:/,$ s/^  ([a-z]+) .*/rocksync-\1/p'); do
+  gzip -dc "$root/usr/share/man/man1/$page.1.gz" | grep -F "$page \\-" >/dev/null || fail "no man page of $page"
 done
-gzip -dc "$root/usr/share/man/man1/rocksync.1.gz" | grep 'max\\-keys' >/dev/null || fail "the man page tells no options"
+gzip -dc "$root/usr/share/man/man1/rocksync-verify.1.gz" | grep -F 'max\-keys' >/dev/null || fail "the man page tells no options"
 inside ldconfig -p | grep 'librocksync\.so\.0' >/dev/null || fail "ldconfig does not know librocksync.so.0"
 complete_words() {  # PROGRAM WORD...
   inside bash -c 'source /usr/share/bash-completion/completions/rocksync
