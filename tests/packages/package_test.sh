@@ -71,7 +71,7 @@ step "it runs"
 # Nothing of an earlier run.
 inside apt-get purge -y -qq "${names[@]}" >/dev/null 2>&1 || true
 inside apt-get autoremove -y -qq --purge >/dev/null 2>&1
-rm -rf "$root"/etc/rocksync "$root"/root/*
+rm -rf "$root"/etc/rocksync "$root"/var/lib/rocksync-store "$root"/root/*
 
 packages_there() { inside dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' | sort; }
 # What is not a log, a cache or a list of packages; and users and groups.
@@ -148,7 +148,7 @@ answers() {
     if [[ $(ask PING) == PONG ]]; then return 0; fi
     sleep 0.2
   done
-  inside journalctl --no-pager -u rocksync-store | tail -n 20
+  inside journalctl --no-pager -b -u rocksync-store | tail -n 20
   fail "the store does not answer"
 }
 unit() { inside systemctl show -P "$1" rocksync-store.service; }
@@ -201,8 +201,8 @@ for _ in {1..150}; do (($(wc -l <"$packages/acknowledged") <= count)) || break; 
 kill "$writer"; wait "$writer" || true; writer=''
 [[ $(unit MainPID) != "$before" ]] || fail "the old program still runs"
 [[ $(unit Result)/$(unit NRestarts) == success/0 ]] || fail "not a clean restart: $(unit Result), $(unit NRestarts)"
-inside journalctl --no-pager -u rocksync-store | grep -E 'code=(killed|dumped|exited, status=[1-9])' >/dev/null &&
-  { inside journalctl --no-pager -u rocksync-store | tail -n 20; fail "the old program did not end cleanly"; }
+inside journalctl --no-pager -b -u rocksync-store | grep -E 'code=(killed|dumped|exited, status=[1-9])' >/dev/null &&
+  { inside journalctl --no-pager -b -u rocksync-store | tail -n 20; fail "the old program did not end cleanly"; }
 [[ $(ask GET kept) == yes ]] || fail "a key was lost"
 lost=$(sed 's/^/GET n:/' "$packages/acknowledged" | redis-cli -p "$redis" | paste "$packages/acknowledged" - | awk '$1 != $2' | wc -l)
 ((lost == 0)) || fail "$lost acknowledged writes of $(wc -l <"$packages/acknowledged") were lost"
