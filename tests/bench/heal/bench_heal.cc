@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/bench/heal/clone_cases.h"
 #include "tests/bench/heal/heal_cases.h"
 #include "tests/bench/heal/measured.h"
 #include "tests/bench/heal/serving_process.h"
@@ -43,16 +44,23 @@ int Main(int argc, char** argv) {
   if (!serve.empty()) return Serve(serve, certificates);
 
   if (!json) PrintHeader();
-  for (const HealCase& heal : HealCases(scale)) {
+  const auto run_case = [&](const auto& one, const auto& measure) {
     if (!only.empty() &&
-        std::find(only.begin(), only.end(), heal.name) == only.end()) {
-      continue;
+        std::find(only.begin(), only.end(), one.name) == only.end()) {
+      return true;
     }
     for (int run = 0; run < runs; ++run) {
-      const std::optional<Measured> measured = RunHeal(heal, directory);
-      if (!measured) return 1;
+      const std::optional<Measured> measured = measure(one, directory);
+      if (!measured) return false;
       Print(*measured, json);
     }
+    return true;
+  };
+  for (const HealCase& heal : HealCases(scale)) {
+    if (!run_case(heal, RunHeal)) return 1;
+  }
+  for (const CloneCase& clone : CloneCases(scale)) {
+    if (!run_case(clone, RunClone)) return 1;
   }
   return 0;
 }
