@@ -32,10 +32,8 @@ endfunction()
 # GoogleTest's macros take long to optimize, as do options of programs, and what
 # is tested is in libraries.
 function(rocksync_optimize target kind)
-  if(ROCKSYNC_SANITIZE AND NOT kind STREQUAL library)
-    target_compile_options(${target} PRIVATE -O0)
-  elseif(kind STREQUAL test)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  if(kind STREQUAL test OR (ROCKSYNC_SANITIZE AND NOT kind STREQUAL library))
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
   endif()
 endfunction()
 
@@ -77,9 +75,9 @@ function(rocksync_precompile target kind)
 endfunction()
 
 # rocksync_compile_apart(SOURCE...): the sources of a program, and with
-# CMAKE_UNITY_BUILD (sanitizers, CMakePresets.json) those of a library, are
-# compiled together, which takes much less time; these have names or target
-# options that others have too.
+# CMAKE_UNITY_BUILD (CMakePresets.json) those of a library, are compiled together,
+# which takes much less time; these have names or target options that others have,
+# too.
 macro(rocksync_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
@@ -181,15 +179,15 @@ function(rocksync_program_parts name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
 endfunction()
 
-# rocksync_test(NAME [LONG] SOURCES ... LINKS ... [LABELS ...] [TIMEOUT s]): a
-# GoogleTest program, one CTest entry per program. The environment of a
-# directory's tests is its ROCKSYNC_TEST_ENVIRONMENT. LONG ones begin first, so
-# that none is left alone at the end.
+# rocksync_test(NAME [LONG] [SHARDS n] SOURCES ... LINKS ... [LABELS ...]
+# [TIMEOUT s]): a GoogleTest program, one CTest entry per program, or n of them that
+# share its tests and may run side by side. The environment of a directory's tests is
+# its ROCKSYNC_TEST_ENVIRONMENT. LONG ones begin first, so that none is left alone at
+# the end.
 function(rocksync_test name)
-  cmake_parse_arguments(ARG "LONG" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "LONG" "TIMEOUT;SHARDS" "SOURCES;LINKS;LABELS" ${ARGN})
   rocksync_program(${name} KIND test SOURCES ${ARG_SOURCES}
                    LINKS ${ARG_LINKS} GTest::gtest_main GTest::gmock)
-  add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -197,18 +195,29 @@ function(rocksync_test name)
     # Several times as slow; the limit is for tests that hang.
     math(EXPR ARG_TIMEOUT "3 * ${ARG_TIMEOUT}")
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-    ENVIRONMENT "${ROCKSYNC_TEST_ENVIRONMENT}")
-  if(ARG_LONG)
-    set_tests_properties(${name} PROPERTIES COST 60)  # seconds, or so
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 1)
   endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    set(test ${name})
+    if(ARG_SHARDS GREATER 1)
+      string(APPEND test "_${shard}_of_${ARG_SHARDS}")
+    endif()
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${test} COMMAND ${name})
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index};${ROCKSYNC_TEST_ENVIRONMENT}")
+    if(ARG_LONG)
+      set_tests_properties(${test} PROPERTIES COST 60)  # seconds, or so
+    endif()
+  endforeach()
 endfunction()
 
 # rocksync_fuzz(NAME SOURCES ... LINKS ...): a fuzz target, sources with a plain
 # LLVMFuzzerTestOneInput. The program fuzz_NAME is libFuzzer's in a build with
 # ROCKSYNC_FUZZ (./dev fuzz), which sees what it reaches in its own sources and in
-# LINKS, and only a feeder of files in any other; in all of them a test feeds it
-# the corpus tests/fuzz/corpus/NAME, so that what was once found stays found.
+# LINKS, and only a feeder of files in any other; in each a test feeds it the corpus
+# tests/fuzz/corpus/NAME, so that what was once found stays found.
 function(rocksync_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   if(ROCKSYNC_FUZZ)
