@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -19,13 +18,12 @@
 #include "replication/replicator/acceptor.h"
 #include "replication/replicator/dialer.h"
 #include "replication/replicator/scrubber.h"
+#include "replication/replicator/start_checks.h"
 #include "replication/replicator/stream_dialers.h"
 #include "replication/session/schedule.h"
 #include "replication/session/session.h"
 #include "replication/store/replicator_claim.h"
 #include "replication/store/store_access.h"
-#include "replication/stream/stream_messages.h"
-#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
@@ -40,75 +38,10 @@ constexpr int kMostDoublings = 4;
 // many connections are kept open for the next call.
 constexpr size_t kMostOtherDialers = 64;
 
-constexpr size_t kLeastStreamBuffer = size_t{64} << 10;
-
 uint64_t NowMs() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<milliseconds>(Clock::now().time_since_epoch())
           .count());
-}
-
-rocksdb::Status CheckDuration(const char* option, milliseconds value,
-                              milliseconds least) {
-  if (value >= least && value <= kMostDuration) return rocksdb::Status::OK();
-  return rocksdb::Status::InvalidArgument(
-      std::string("ReplicatorOptions::") + option + " is " +
-          std::to_string(value.count()) + " ms",
-      "choose " + std::to_string(least.count()) + " to " +
-          std::to_string(kMostDuration.count()) + " ms (a year)");
-}
-
-rocksdb::Status CheckDurations(const ReplicatorOptions& options) {
-  constexpr milliseconds kNever(0);
-  rocksdb::Status s = CheckDuration("interval", options.interval, kNever);
-  if (s.ok()) {
-    s = CheckDuration("scrub_interval", options.scrub_interval, kNever);
-  }
-  if (s.ok()) {
-    s = CheckDuration("io_timeout", options.io_timeout, milliseconds(1));
-  }
-  return s;
-}
-
-rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
-  const auto wrong = [](const char* what) {
-    return rocksdb::Status::InvalidArgument(std::string("ReplicatorOptions::") +
-                                            what);
-  };
-  if (rocksdb::Status s = CheckDurations(options); !s.ok()) return s;
-  constexpr double kLeastRate = 1.0 / 65536;  // as a request can say it
-  // A filter that hides more than half of the differences in each round does
-  // not end within the rounds of a session.
-  if (!(options.false_positive_rate >= kLeastRate &&
-        options.false_positive_rate <= 0.5)) {
-    return wrong("false_positive_rate must be in [1/65536, 1/2]");
-  }
-  if (options.max_session_bytes < kLeastSessionBytes) {
-    return wrong("max_session_bytes must be at least 4 MiB");
-  }
-  if (options.stream_buffer_bytes < kLeastStreamBuffer) {
-    return wrong("stream_buffer_bytes must be at least 64 KiB");
-  }
-  if (options.zone.size() > kMostZoneBytes) {
-    return wrong("zone has more than 64 bytes");
-  }
-  if (options.max_accepted == 0) return wrong("max_accepted must be above 0");
-  if (options.limits.max_sessions == 0) {
-    return wrong("limits.max_sessions must be above 0");
-  }
-  return rocksdb::Status::OK();
-}
-
-rocksdb::Status CheckPeers(const std::vector<std::string>& peers,
-                           const Transport& transport) {
-  for (const std::string& peer : peers) {
-    const rocksdb::Status s = transport.CheckAddress(peer);
-    if (!s.ok()) {
-      return rocksdb::Status::InvalidArgument("ReplicatorOptions::peers",
-                                              s.getState());
-    }
-  }
-  return rocksdb::Status::OK();
 }
 
 // A failed peer is tried again at the next interval at the latest.
@@ -555,21 +488,6 @@ std::string ReplicatorImpl::listen_address() const {
   return listening_ ? replica_.transport->listen_address() : "";
 }
 
-rocksdb::Status CheckTransport(const Transport& transport,
-                               const ReplicatedDB& db) {
-  const uint64_t shown = transport.replica_id();
-  const uint64_t ours = db.Identity().replica_id;
-  if (shown == 0 || shown == ours) return rocksdb::Status::OK();
-  char ids[128];
-  std::snprintf(ids, sizeof ids,
-                "it names replica %016llx, the database is replica %016llx",
-                static_cast<unsigned long long>(shown),
-                static_cast<unsigned long long>(ours));
-  return rocksdb::Status::InvalidArgument(
-      "the transport's certificate is of another replica",
-      std::string(ids) + "; give it the database's own certificate");
-}
-
 }  // namespace
 
 rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
@@ -580,9 +498,7 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
     return rocksdb::Status::InvalidArgument(
         "Replicator::Start needs a database and a transport");
   }
-  rocksdb::Status s = CheckOptions(options);
-  if (s.ok()) s = CheckPeers(options.peers, *transport);
-  if (s.ok()) s = CheckTransport(*transport, *db);
+  rocksdb::Status s = CheckBeforeStart(options, *db, *transport);
   if (!s.ok()) return s;
   auto started =
       std::make_unique<ReplicatorImpl>(options, db, std::move(transport));

@@ -1,0 +1,110 @@
+#include "replication/replicator/start_checks.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "replication/session/session.h"
+#include "replication/stream/stream_messages.h"
+#include "rocksync/limits.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kLeastStreamBuffer = size_t{64} << 10;
+
+rocksdb::Status CheckDuration(const char* option, milliseconds value,
+                              milliseconds least) {
+  if (value >= least && value <= kMostDuration) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument(
+      std::string("ReplicatorOptions::") + option + " is " +
+          std::to_string(value.count()) + " ms",
+      "choose " + std::to_string(least.count()) + " to " +
+          std::to_string(kMostDuration.count()) + " ms (a year)");
+}
+
+rocksdb::Status CheckDurations(const ReplicatorOptions& options) {
+  constexpr milliseconds kNever(0);
+  rocksdb::Status s = CheckDuration("interval", options.interval, kNever);
+  if (s.ok()) {
+    s = CheckDuration("scrub_interval", options.scrub_interval, kNever);
+  }
+  if (s.ok()) {
+    s = CheckDuration("io_timeout", options.io_timeout, milliseconds(1));
+  }
+  return s;
+}
+
+rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
+  const auto wrong = [](const char* what) {
+    return rocksdb::Status::InvalidArgument(std::string("ReplicatorOptions::") +
+                                            what);
+  };
+  if (rocksdb::Status s = CheckDurations(options); !s.ok()) return s;
+  constexpr double kLeastRate = 1.0 / 65536;  // as a request can say it
+  // A filter that hides more than half of the differences in each round does
+  // not end within the rounds of a session.
+  if (!(options.false_positive_rate >= kLeastRate &&
+        options.false_positive_rate <= 0.5)) {
+    return wrong("false_positive_rate must be in [1/65536, 1/2]");
+  }
+  if (options.max_session_bytes < kLeastSessionBytes) {
+    return wrong("max_session_bytes must be at least 4 MiB");
+  }
+  if (options.stream_buffer_bytes < kLeastStreamBuffer) {
+    return wrong("stream_buffer_bytes must be at least 64 KiB");
+  }
+  if (options.zone.size() > kMostZoneBytes) {
+    return wrong("zone has more than 64 bytes");
+  }
+  if (options.max_accepted == 0) return wrong("max_accepted must be above 0");
+  if (options.limits.max_sessions == 0) {
+    return wrong("limits.max_sessions must be above 0");
+  }
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status CheckPeers(const std::vector<std::string>& peers,
+                           const Transport& transport) {
+  for (const std::string& peer : peers) {
+    const rocksdb::Status s = transport.CheckAddress(peer);
+    if (!s.ok()) {
+      return rocksdb::Status::InvalidArgument("ReplicatorOptions::peers",
+                                              s.getState());
+    }
+  }
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status CheckTransport(const Transport& transport,
+                               const ReplicatedDB& db) {
+  const uint64_t shown = transport.replica_id();
+  const uint64_t ours = db.Identity().replica_id;
+  if (shown == 0 || shown == ours) return rocksdb::Status::OK();
+  char ids[128];
+  std::snprintf(ids, sizeof ids,
+                "it names replica %016llx, the database is replica %016llx",
+                static_cast<unsigned long long>(shown),
+                static_cast<unsigned long long>(ours));
+  return rocksdb::Status::InvalidArgument(
+      "the transport's certificate is of another replica",
+      std::string(ids) + "; give it the database's own certificate");
+}
+
+}  // namespace
+
+rocksdb::Status CheckBeforeStart(const ReplicatorOptions& options,
+                                 const ReplicatedDB& db,
+                                 const Transport& transport) {
+  rocksdb::Status s = CheckOptions(options);
+  if (s.ok()) s = CheckPeers(options.peers, transport);
+  if (s.ok()) s = CheckTransport(transport, db);
+  return s;
+}
+
+}  // namespace rocksync
