@@ -35,7 +35,8 @@ Shipping::Shipping(const RoundContext& context, const SessionOptions* options,
       incoming_(context, options),
       exact_(candidates.exact),
       one_sided_(candidates.one_sided),
-      candidates_(std::move(candidates.missing_there)) {}
+      candidates_(context, options->max_turn_bytes,
+                  std::move(candidates.missing_there)) {}
 
 // --- What comes -------------------------------------------------------------
 
@@ -399,7 +400,7 @@ absl::Status Shipping::BuildPairs(Turn* turn) {
 absl::Status Shipping::BuildOffers(Turn* turn) {
   if (direct()) return absl::OkStatus();
   // What is left of this piece would be few offers for a round trip.
-  more_ = turn->half_full() && next_candidate_ < candidates_.size();
+  more_ = turn->half_full() && !candidates_.at_end();
   if (more_) return absl::OkStatus();
   std::string body;
   std::optional<PairEncoder> encoder;
@@ -423,22 +424,11 @@ absl::Status Shipping::BuildOffers(Turn* turn) {
 }
 
 std::optional<uint32_t> Shipping::NextCandidate() {
-  const LeafBatch& batch = *context_.batch;
-  while (next_candidate_ < candidates_.size()) {
-    const uint32_t ordinal = candidates_[next_candidate_];
-    if (batch.IsCovered(ordinal)) {
-      ++next_candidate_;
-      continue;
-    }
-    // A follower waits until the offers have come past this position.
-    if (part_ == Part::kFollows && !peer_done_offering_ &&
-        (!any_offer_ || batch.PositionAt(ordinal) >= offer_position_)) {
-      return std::nullopt;
-    }
-    ++next_candidate_;
-    return ordinal;
+  // A follower waits until the offers have come past a position.
+  if (part_ != Part::kFollows || peer_done_offering_) {
+    return candidates_.Next(std::nullopt);
   }
-  return std::nullopt;
+  return candidates_.Next(any_offer_ ? offer_position_ : 0);
 }
 
 absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
@@ -471,7 +461,7 @@ absl::StatusOr<bool> Shipping::Offer(uint32_t ordinal, PairEncoder* encoder) {
 
 absl::StatusOr<bool> Shipping::Fetch(uint32_t ordinal, Outgoing* out) {
   *out = Outgoing();  // nothing of one that was left out
-  StorageSnapshot::Found found = Find(ordinal);
+  StorageSnapshot::Found found = candidates_.Find(ordinal);
   if (Unreadable(found.entry.status())) {
     ++unreadable_;
     ++context_.report->pairs_unreadable;
@@ -486,58 +476,6 @@ absl::StatusOr<bool> Shipping::Fetch(uint32_t ordinal, Outgoing* out) {
   ++context_.report->pairs_too_large;
   context_.storage->NoteOversized(out->entry.family, out->entry.key);
   return false;
-}
-
-StorageSnapshot::Found Shipping::Find(uint32_t ordinal) {
-  const LeafBatch& batch = *context_.batch;
-  const auto behind = [&] {  // covered since they were read
-    return !ahead_.empty() && ahead_.front().first != ordinal;
-  };
-  const bool is_candidate =
-      next_candidate_ > 0 && candidates_[next_candidate_ - 1] == ordinal;
-  if (is_candidate) {
-    while (behind()) ahead_.pop_front();
-    if (ahead_.empty()) ReadAhead();
-  }
-  if (!is_candidate || ahead_.empty()) {
-    return {context_.snapshot->FindElement(batch.PositionAt(ordinal),
-                                           batch.HashAt(ordinal)),
-            std::nullopt};
-  }
-  StorageSnapshot::Found found = std::move(ahead_.front().second);
-  ahead_.pop_front();
-  return found;
-}
-
-void Shipping::ReadAhead() {
-  constexpr size_t kMostPairs = size_t{1} << 13;
-  constexpr size_t kPairBytes = 128;  // in memory, beside key and value
-  const size_t most_bytes = options_->max_turn_bytes;
-  const LeafBatch& batch = *context_.batch;
-  std::vector<uint32_t> ordinals = {candidates_[next_candidate_ - 1]};
-  for (size_t i = next_candidate_;
-       i < candidates_.size() && ordinals.size() < read_ahead_; ++i) {
-    if (!batch.IsCovered(candidates_[i])) ordinals.push_back(candidates_[i]);
-  }
-  std::vector<PlacedElement> elements;
-  elements.reserve(ordinals.size());
-  for (const uint32_t ordinal : ordinals) {
-    elements.push_back({batch.PositionAt(ordinal), batch.HashAt(ordinal)});
-  }
-  std::vector<StorageSnapshot::Found> found =
-      context_.snapshot->FindPairs(elements, most_bytes, *context_.cancelled);
-  size_t bytes = kPairBytes * ordinals.size();
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (found[i].entry.ok()) bytes += found[i].entry->key.size();
-    if (found[i].value && found[i].value->ok()) {
-      bytes += (*found[i].value)->size();
-    }
-    ahead_.emplace_back(ordinals[i], std::move(found[i]));
-  }
-  // As many as are expected to fill half of what may be read.
-  const size_t fitting = most_bytes / 2 * ordinals.size() / bytes;
-  read_ahead_ =
-      std::clamp<size_t>(fitting, 1, std::min(kMostPairs, 4 * ordinals.size()));
 }
 
 // Peers would refuse it too, or call the message damaged.
@@ -577,8 +515,7 @@ void Shipping::CountSent(const Outgoing& pair, size_t value_bytes) {
 
 bool Shipping::idle() const {
   return owed_.empty() && winners_.empty() && !begun_ &&
-         context_.batch->AreCovered(
-             std::span(candidates_).subspan(next_candidate_));
+         candidates_.all_are_covered();
 }
 
 bool Shipping::complete() const {

@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "replication/session/candidate_reader.h"
 #include "replication/session/exchange_series.h"
 #include "replication/session/incoming_pairs.h"
 #include "replication/session/pair_coding.h"
@@ -108,10 +109,6 @@ class Shipping final : public RoundWork {
   // False if the element does not read or is too large: it is then left out and
   // counted.
   absl::StatusOr<bool> Fetch(uint32_t ordinal, Outgoing* out);
-  // The element, and its value if that was read with it.
-  StorageSnapshot::Found Find(uint32_t ordinal);
-  // Reads the candidate that was taken last, and some of those that follow.
-  void ReadAhead();
   absl::StatusOr<bool> FetchValue(Outgoing* out);
   absl::StatusOr<bool> TakeValue(absl::StatusOr<std::string> value,
                                  Outgoing* out);
@@ -129,11 +126,7 @@ class Shipping final : public RoundWork {
   Part part_ = Part::kUndecided;
 
   // Mine, on their way out.
-  const std::vector<uint32_t> candidates_;
-  size_t next_candidate_ = 0;
-  // Candidates that were read and not yet taken, in order.
-  std::deque<std::pair<uint32_t, StorageSnapshot::Found>> ahead_;
-  size_t read_ahead_ = 1;  // candidates at once, as their sizes let
+  CandidateReader candidates_;
   std::deque<Winner> winners_;
   std::deque<Outgoing> offered_;   // in my last turn, unanswered
   size_t cached_bytes_ = 0;        // of values kept in offered_ and owed_
