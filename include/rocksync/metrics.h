@@ -18,7 +18,7 @@ inline constexpr char kPrometheusContentType[] =
     "text/plain; version=0.0.4; charset=utf-8";
 
 // Prometheus' text format, version 0.0.4. Every name begins with "rocksync_";
-// units are seconds and bytes; counters end in "_total" and begin anew when the
+// units are seconds and bytes; counters end in "_total" and start at 0 when the
 // replicator or the database is opened. Each sample has the label `replica`,
 // 16 hex digits. What concerns a peer has the label `peer`: its replica id, or
 // until it was met the address of the options; never the address that it came

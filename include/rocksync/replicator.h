@@ -56,7 +56,7 @@ struct ReplicatorOptions {
   // here is at every connected peer within milliseconds. What a stream misses
   // (a peer that was away, or is too slow) a session brings, at once. Still
   // asynchronous, and pairs may arrive in another order than they were written
-  // in, those of one WriteBatch too. Opened by whoever dials, if both sides
+  // in, those of one WriteBatch too. The side that dials opens it, if both
   // want streams. Without an interval there are none. A connection for each
   // stream counts in max_accepted.
   bool stream = true;
@@ -212,8 +212,8 @@ class Replicator {
   // stats() tell what was found. Incomplete: some of it does not read, even
   // when tried again, or cannot be iterated over in order, and was passed over;
   // the message and the log name it. Aborted: stopped. Else RocksDB's error:
-  // it does not write, or an existing database, or what was changed past the
-  // library, does not read to its end. Act on the error; the pass then resumes
+  // it does not write, or an existing database, or what foreign writes changed,
+  // does not read to its end. Act on the error; the pass then resumes
   // by itself, and ScrubNow may be called again.
   virtual rocksdb::Status ScrubNow() = 0;
 
