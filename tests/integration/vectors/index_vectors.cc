@@ -75,7 +75,8 @@ void AddRecords(Vectors* vectors) {
   work.pairs_read = 4;
   work.cursor = "key";
   add("work", Encode(work));
-  add("foreign", Encode(std::vector<ForeignRange>{{300, true, "a", "z"}}));
+  add("foreign", Encode(std::vector<ForeignRange>{{300, true, "a", "z"},
+                                                  {300, true, "", "", true}}));
   add("seal", Encode(SealRecord{7, true, "MANIFEST-000005\n", 12, 0x0123}));
   GcState gc;
   gc.stable_time = 0x0102;
