@@ -380,11 +380,10 @@ absl::Status Comparison::ProposeFinds(
     const std::vector<LeafDifference>& differences, bool* proposed,
     Turn* turn) {
   std::string body;
-  const absl::Status status =
-      found_.Propose(differences, context_.options->max_batch_elements, &body);
-  if (!status.ok() || body.empty()) return status;
+  const absl::Status status = found_.Propose(
+      differences, context_.options->max_batch_elements, proposed, &body);
+  if (!status.ok() || !*proposed) return status;
   turn->Add(MessageType::kBatch, body, kFlagFinds);
-  *proposed = true;
   stage_ = Stage::kFindsSaid;
   return found_.exchange_follows() ? status : BeginFoundRound();
 }

@@ -13,7 +13,7 @@ namespace rocksync {
 
 absl::Status FoundBySearch::Propose(
     const std::vector<LeafDifference>& differences, uint64_t most,
-    std::string* body) {
+    bool* proposed, std::string* body) {
   const SymbolKey& key = exchanges_->symbol_key();
   absl::StatusOr<Finds> finds = MakeFinds(
       snapshot_->ForRound(nullptr, 0), location_->leaves(), key, differences);
@@ -25,7 +25,8 @@ absl::Status FoundBySearch::Propose(
     head.unknown.push_back(one.leaf);
     head.elements += location_->leaves()[one.leaf].count;
   }
-  if (head.elements > most) return absl::OkStatus();
+  *proposed = head.elements <= most;
+  if (!*proposed) return absl::OkStatus();
   head.expected = finds->expected();
   expected_ = static_cast<double>(head.expected);
   for (const LeafDifference& one : finds->asked) {

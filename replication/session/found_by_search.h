@@ -33,10 +33,10 @@ class FoundBySearch {
       : snapshot_(snapshot), location_(location), exchanges_(exchanges) {}
 
   // This side knows the leaves that differ. The body of the message that
-  // proposes the round goes to `*body`; it stays empty if an exchange had to
-  // tell of more than `most` elements.
+  // proposes the round goes to `*body`; it may be empty. `*proposed` is false
+  // if an exchange had to tell of more than `most` elements.
   absl::Status Propose(const std::vector<LeafDifference>& differences,
-                       uint64_t most, std::string* body);
+                       uint64_t most, bool* proposed, std::string* body);
   // The peer proposed. Looks up what it asks for.
   absl::Status Receive(std::string_view body);
 
