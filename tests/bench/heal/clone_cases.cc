@@ -78,7 +78,7 @@ bool Copy(const std::string& directory, const std::string& address,
   }
   copied->seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (!copied->result.proven_equal) {
-    std::fprintf(stderr, "%s\n", copied->result.unproven_because.c_str());
+    std::fprintf(stderr, "%s\n", copied->result.session_error.c_str());
   }
   return copied->result.proven_equal;
 }
