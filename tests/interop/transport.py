@@ -6,7 +6,7 @@ import socket
 from wire import ProtocolError, varint
 
 MAGIC = b"rocksync plaintext 1\r\n"
-UNPROVEN_LIMIT = 2 << 10
+UNAUTHENTICATED_LIMIT = 2 << 10
 SETUP_LIMIT = 4 << 20
 SESSION_LIMIT = 16 << 20
 
@@ -22,7 +22,7 @@ class Connection:
         sock.settimeout(timeout)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sock = sock
-        self.limit = UNPROVEN_LIMIT
+        self.limit = UNAUTHENTICATED_LIMIT
         self.sent = self.received = 0
 
     def send(self, frame: bytes) -> None:
