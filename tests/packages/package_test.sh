@@ -71,6 +71,7 @@ step "it runs"
 # Nothing of an earlier run.
 inside apt-get purge -y -qq "${names[@]}" >/dev/null 2>&1 || true
 inside apt-get autoremove -y -qq --purge >/dev/null 2>&1
+inside systemctl reset-failed
 rm -rf "$root"/etc/rocksync "$root"/var/lib/rocksync-store "$root"/root/*
 
 packages_there() { inside dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' | sort; }
