@@ -398,10 +398,12 @@ TEST_F(TombstoneGc, WhoAcknowledgedMoreThanItKnowsOpensAsANewReplica) {
   }
   kept.Put("later", "value");
   // The first of two connections lets it acknowledge more, the second says so.
+  // It dials: whoever was dialed may record a proof after SyncNow of the other
+  // returned, and be stopped before.
   for (int i = 0; i < 2; ++i) {
     back.Stop();
     ASSERT_TRUE(IsOk(back.Start()));
-    Meet(kept, back);
+    Meet(back, kept);
   }
   back.Stop();
   back.Close();
