@@ -31,8 +31,11 @@ Status Clone(const rocksdb::Options& options,
   std::atomic<bool> cancelled{false};
   if (given.progress != nullptr) {
     clone.progress = [&](const rocksync::CloneProgress& progress) {
-      cancelled = given.progress(given.state, static_cast<int>(progress.stage),
-                                 progress.bytes_done, progress.bytes) == 0;
+      // Once is enough, whatever it returns later.
+      if (given.progress(given.state, static_cast<int>(progress.stage),
+                         progress.bytes_done, progress.bytes) == 0) {
+        cancelled = true;
+      }
     };
     clone.cancelled = [&] { return cancelled.load(); };
   }
