@@ -37,8 +37,8 @@ bool SaveError(char** errptr, const rocksdb::Status& status);
 // The error of an argument that must not be null.
 rocksdb::Status NullArgument(const char* name);
 
-// Text that is an argument: null is the empty text, which whoever reads it
-// refuses.
+// Text that is an argument: null is the empty text, which is refused where it
+// is used.
 inline std::string ToText(const char* text) {
   return text == nullptr ? "" : text;
 }

@@ -390,7 +390,7 @@ enum {
 /* `progress` is called by the thread that clones, as each stage begins and
    about ten times a second while files are copied: `bytes_done` of `bytes` (0:
    not known yet) are there. It returns 1 to go on, and 0 to end the call with
-   "Operation aborted"; a later call goes on where this one was. While it is
+   "Operation aborted"; a later call resumes. While it is
    proven the clone is there already, and stays. NULL: none. */
 void rocksync_clone_options_set_progress(
     rocksync_clone_options_t* options, void* state,

@@ -230,8 +230,8 @@ class ReplicatedDB : public VersionSpecificDB {
   // two refuses the other, or `name` holds something else. Busy: the source
   // cannot serve it now, or another program works in `name`. NoSpace: with how
   // much is needed. IOError, TimedOut: the connection. Aborted: cancelled.
-  // After an error call it again with the same arguments; it goes on where it
-  // was. Blocks; starts `clone.connections` threads. `result` may be null.
+  // After an error call it again with the same arguments; it resumes.
+  // Blocks; starts `clone.connections` threads. `result` may be null.
   static rocksdb::Status Clone(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,

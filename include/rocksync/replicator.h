@@ -76,8 +76,8 @@ struct ReplicatorOptions {
   // How often all stored values are compared with the hashes that the index has
   // of them, at the pace of the limits. What disagrees (a flipped bit, a lost
   // index entry, a lost pair) is not offered to peers any more, and repaired
-  // from the first peer that has it. A pass goes on where it was after a
-  // restart. Zero: only when ScrubNow is called.
+  // from the first peer that has it. A pass resumes after a restart,
+  // where it was. Zero: only when ScrubNow is called.
   std::chrono::milliseconds scrub_interval = std::chrono::hours(7 * 24);
 
   // A peer that sends nothing for this long is dropped; so is one that cannot

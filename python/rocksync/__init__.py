@@ -53,7 +53,7 @@ def open(path, *, cluster, secret, create=True, copy_as_new_replica=False, befor
 def clone(path, *, source, cluster, secret, certificates=None, ca=None, certificate=None, private_key=None,
           progress=None):
     """Makes a new replica in the directory `path`, as a copy of the running one
-    at the address `source`. Called again after an error it goes on where it was.
+    at the address `source`. Called again after an error it resumes.
 
     `certificates` names a directory for trials; else the three PEM files, of a
     certificate that names an id of the new replica's own. `progress` is called

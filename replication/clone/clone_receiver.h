@@ -22,7 +22,7 @@ struct CloneCredentials {
 // Copies what is not there yet and leaves `directory` finished. OK: `*copied`
 // says what it took. InvalidArgument: one side refuses the other. Busy: the
 // source cannot serve it now. NoSpace. IOError and TimedOut: the connection.
-// After any of them, or a crash, the next call goes on where it was. Aborted:
+// After any of them, or a crash, the next call resumes. Aborted:
 // cancelled.
 rocksdb::Status ReceiveFiles(const CloneOptions& options,
                              const CloneCredentials& credentials,

@@ -107,7 +107,7 @@ class IndexBuild {
   std::thread thread_;
   std::atomic<bool> stop_{false};
 
-  // Held by whoever writes or deletes the work record for good, before mutex_,
+  // Held while the work record is written or deleted. Taken before mutex_,
   // which is held across no write: Progress() must not wait for a stall.
   std::mutex record_mutex_;
   mutable std::mutex mutex_;

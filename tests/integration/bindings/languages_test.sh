@@ -30,7 +30,7 @@ check() {  # LANGUAGE PROGRAM EXAMPLE
   ((lines >= 8 && lines <= 12)) || { echo "$1: the example has $lines lines"; exit 1; }
 }
 
-# Of whoever runs this, nothing is read or changed; and nothing is fetched.
+# Nothing in the caller's home is read or changed, and nothing is fetched.
 export HOME=$work GOCACHE=$work/go-cache GOPATH=$work/go GOPROXY=off GOFLAGS=-mod=mod
 export CGO_CFLAGS="-O0 -I$source/include" CGO_LDFLAGS="-L$work/lib"
 [[ -z $(gofmt -l "$source/bindings/go" "$source"/examples/bindings/*.go "$tests"/*.go) ]] || { echo "gofmt would change Go sources"; exit 1; }

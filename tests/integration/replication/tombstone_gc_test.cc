@@ -398,8 +398,8 @@ TEST_F(TombstoneGc, WhoAcknowledgedMoreThanItKnowsOpensAsANewReplica) {
   }
   kept.Put("later", "value");
   // The first of two connections lets it acknowledge more, the second says so.
-  // It dials: whoever was dialed may record a proof after SyncNow of the other
-  // returned, and be stopped before.
+  // It dials: a replica that is dialed may record a proof only after SyncNow of
+  // the other has returned, and be stopped before it does.
   for (int i = 0; i < 2; ++i) {
     back.Stop();
     ASSERT_TRUE(IsOk(back.Start()));
