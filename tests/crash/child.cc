@@ -12,8 +12,6 @@
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "rocksync/replicator.h"
-#include "rocksync/tls_transport.h"
-#include "rocksync/trial_certificates.h"
 #include "tests/crash/fault.h"
 #include "tests/crash/journal.h"
 #include "tests/crash/load.h"
@@ -21,6 +19,7 @@
 #include "tests/crash/phase.h"
 #include "tests/crash/promises.h"
 #include "tests/crash/writer.h"
+#include "tests/support/trial_transport.h"
 
 namespace rocksync::crash {
 namespace {
@@ -140,17 +139,11 @@ class Child {
   }
 
   void StartReplicator() {
-    TrialCertificate certificate;
-    MustBeOk(MakeTrialCertificate(options_.certificates,
-                                  replica_->db()->Identity().replica_id,
-                                  &certificate),
-             "certificate");
-    TlsTransportOptions tls;
-    tls.ca_file = certificate.ca_file;
-    tls.certificate_file = certificate.certificate_file;
-    tls.private_key_file = certificate.private_key_file;
     std::shared_ptr<Transport> transport;
-    MustBeOk(NewTlsTransport(tls, &transport), "transport");
+    MustBeOk(
+        NewTrialTransport(options_.certificates,
+                          replica_->db()->Identity().replica_id, &transport),
+        "transport");
 
     ReplicatorOptions options;
     options.listen_address = options_.listen;

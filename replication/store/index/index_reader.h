@@ -97,6 +97,11 @@ class IndexCursor {
   void Seek(uint64_t position);
   // To the first entry whose index key is >= `index_key`.
   void SeekKey(std::string_view index_key);
+  // The same, to go on where an earlier cursor ended; empty: from the first
+  // one.
+  void SeekKeyOrFirst(std::string_view index_key) {
+    index_key.empty() ? SeekToFirstEntry() : SeekKey(index_key);
+  }
   void Next();
   // After an error: to the first entry behind `index_key` that is found to read
   // (seek_behind.h). False: there is none, and nothing changes.

@@ -321,11 +321,7 @@ Status IndexBuild::Purge() {
                      IndexCursor::Order::kTotal);
   const WorkRecord work = Current();
   const std::string from = work.step == kStepPurge ? work.cursor : "";
-  if (from.empty()) {
-    cursor.SeekToFirstEntry();
-  } else {
-    cursor.SeekKey(from);
-  }
+  cursor.SeekKeyOrFirst(from);
   Status status;
   while (cursor.Valid() && !stop_ && status.ok()) {
     rocksdb::WriteBatch batch;
@@ -430,11 +426,7 @@ Status IndexBuild::CheckIndex() {
   IndexCursor cursor(indexed_->reader(), nullptr,
                      indexed_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
-  if (from.empty()) {
-    cursor.SeekToFirstEntry();
-  } else {
-    cursor.SeekKey(from);
-  }
+  cursor.SeekKeyOrFirst(from);
   Status status;
   while (cursor.Valid() && !stop_ && status.ok()) {
     struct Live {

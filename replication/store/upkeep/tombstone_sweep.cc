@@ -91,11 +91,7 @@ Status TombstoneSweep::SweepSome(std::string* next, bool* at_end) {
   const uint64_t stable_time = indexed_->reader().stable_time();
   IndexCursor cursor(indexed_->reader(), nullptr, stable_time,
                      IndexCursor::Order::kTotal);
-  if (next->empty()) {
-    cursor.SeekToFirstEntry();
-  } else {
-    cursor.SeekKey(*next);
-  }
+  cursor.SeekKeyOrFirst(*next);
   std::vector<std::string> collected;
   for (uint64_t read = 0; cursor.Valid() && read < kEntriesAtOnce; ++read) {
     if (IsCollected(cursor.entry(), stable_time)) {

@@ -16,10 +16,9 @@
 #include "rocksdb/statistics.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
-#include "rocksync/tls_transport.h"
-#include "rocksync/trial_certificates.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/trial_transport.h"
 
 namespace rocksync {
 namespace {
@@ -61,15 +60,8 @@ std::unique_ptr<ReplicatedDB> OpenReplicated(const rocksdb::Options& options,
 std::unique_ptr<Replicator> StartReplicator(ReplicatedDB* db,
                                             const std::string& certificates,
                                             const std::string& peer) {
-  TrialCertificate certificate;
-  Check(MakeTrialCertificate(certificates, db->Identity().replica_id,
-                             &certificate));
-  TlsTransportOptions tls;
-  tls.ca_file = certificate.ca_file;
-  tls.certificate_file = certificate.certificate_file;
-  tls.private_key_file = certificate.private_key_file;
   std::shared_ptr<Transport> transport;
-  Check(NewTlsTransport(tls, &transport));
+  Check(NewTrialTransport(certificates, db->Identity().replica_id, &transport));
   ReplicatorOptions options;
   options.listen_address = "127.0.0.1:0";
   if (!peer.empty()) options.peers = {peer};

@@ -7,25 +7,20 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <system_error>
 
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/clone.h"
 #include "rocksync/replicated_db.h"
-#include "rocksync/tls_transport.h"
-#include "rocksync/trial_certificates.h"
 #include "tests/bench/heal/replica.h"
 #include "tests/bench/heal/rsync_daemon.h"
 #include "tests/bench/heal/serving_process.h"
 #include "tests/bench/reconcile/process_memory.h"
+#include "tests/support/trial_transport.h"
 
 namespace rocksync::bench {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr uint64_t kCloneId = 0xc10e;
 
@@ -53,25 +48,16 @@ bool MakeSource(const CloneCase& clone, const std::string& directory) {
 bool Copy(const std::string& directory, const std::string& address,
           const std::function<void(const CloneProgress&)>& progress,
           Copied* copied) {
-  TrialCertificate certificate;
-  if (!Check(MakeTrialCertificate(directory + "/certificates", kCloneId,
-                                  &certificate))) {
-    return false;
-  }
-  TlsTransportOptions tls;
-  tls.ca_file = certificate.ca_file;
-  tls.certificate_file = certificate.certificate_file;
-  tls.private_key_file = certificate.private_key_file;
   CloneOptions options;
   options.source = address;
   options.progress = progress;
-  ReplicatedDBOptions replication;
-  replication.cluster_secret.fill(7);
-  replication.cluster_name = "bench";
-  if (!Check(NewTlsTransport(tls, &options.transport))) return false;
+  if (!Check(NewTrialTransport(directory + "/certificates", kCloneId,
+                               &options.transport))) {
+    return false;
+  }
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
-  if (!Check(ReplicatedDB::Clone({}, replication, directory + "/clone",
+  if (!Check(ReplicatedDB::Clone({}, ReplicationOptions(), directory + "/clone",
                                  {{rocksdb::kDefaultColumnFamilyName, {}}},
                                  options, &copied->result))) {
     return false;
@@ -178,14 +164,9 @@ std::vector<CloneCase> CloneCases(double scale) {
 
 std::optional<Measured> RunClone(const CloneCase& clone,
                                  const std::string& directory) {
-  std::error_code ignored;
-  fs::remove_all(directory, ignored);
-  fs::create_directories(directory, ignored);
-  Measured measured;
-  const bool done = MeasureClone(clone, directory, &measured);
-  fs::remove_all(directory, ignored);
-  if (!done) return std::nullopt;
-  return measured;
+  return MeasureIn(directory, [&](Measured* measured) {
+    return MeasureClone(clone, directory, measured);
+  });
 }
 
 }  // namespace rocksync::bench

@@ -182,14 +182,9 @@ std::vector<HealCase> HealCases(double scale) {
 
 std::optional<Measured> RunHeal(const HealCase& heal,
                                 const std::string& directory) {
-  std::error_code ignored;
-  fs::remove_all(directory, ignored);
-  fs::create_directories(directory, ignored);
-  Measured measured;
-  const bool done = Measure(heal, directory, &measured);
-  fs::remove_all(directory, ignored);
-  if (!done) return std::nullopt;
-  return measured;
+  return MeasureIn(directory, [&](Measured* measured) {
+    return Measure(heal, directory, measured);
+  });
 }
 
 }  // namespace rocksync::bench

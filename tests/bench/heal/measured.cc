@@ -1,9 +1,24 @@
 #include "tests/bench/heal/measured.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 namespace rocksync::bench {
+
+std::optional<Measured> MeasureIn(
+    const std::string& directory,
+    const std::function<bool(Measured*)>& measure) {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  std::filesystem::create_directories(directory, ignored);
+  Measured measured;
+  const bool done = measure(&measured);
+  std::filesystem::remove_all(directory, ignored);
+  if (!done) return std::nullopt;
+  return measured;
+}
 
 void Print(const Measured& measured, bool json) {
   const double ratio = measured.anchor_seconds / measured.seconds;

@@ -4,6 +4,8 @@
 #define ROCKSYNC_TESTS_BENCH_HEAL_MEASURED_H_
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace rocksync::bench {
@@ -21,6 +23,12 @@ struct Measured {
   // Peak above idle of the side that took more, memtables included.
   uint64_t memory_bytes = 0;
 };
+
+// What `measure`, which is false if it failed, writes while `directory` is
+// there and, at first, empty. It is removed.
+std::optional<Measured> MeasureIn(
+    const std::string& directory,
+    const std::function<bool(Measured*)>& measure);
 
 // One line: a JSON object, or for people.
 void Print(const Measured& measured, bool json);

@@ -9,9 +9,8 @@
 
 #include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/write_batch.h"
-#include "rocksync/tls_transport.h"
-#include "rocksync/trial_certificates.h"
 #include "sketch/element/coding.h"
+#include "tests/support/trial_transport.h"
 
 namespace rocksync::bench {
 namespace {
@@ -70,13 +69,18 @@ double SecondsOfPlainWrites(const std::string& directory, const Pairs& before,
   return seconds;
 }
 
+ReplicatedDBOptions ReplicationOptions() {
+  ReplicatedDBOptions options;
+  options.cluster_secret.fill(7);
+  options.cluster_name = "bench";
+  return options;
+}
+
 bool OpenReplica(const std::string& directory,
                  std::unique_ptr<ReplicatedDB>* db) {
   rocksdb::Options options;
   options.create_if_missing = true;
-  ReplicatedDBOptions replication;
-  replication.cluster_secret.fill(7);
-  replication.cluster_name = "bench";
+  ReplicatedDBOptions replication = ReplicationOptions();
   replication.open_copy_as_new_replica = true;
   ReplicatedDB* raw = nullptr;
   if (!Check(ReplicatedDB::Open(options, replication, directory, &raw))) {
@@ -88,17 +92,11 @@ bool OpenReplica(const std::string& directory,
 
 bool StartReplicator(const std::string& certificates, ReplicatedDB* db,
                      std::unique_ptr<Replicator>* replicator) {
-  TrialCertificate certificate;
-  if (!Check(MakeTrialCertificate(certificates, db->Identity().replica_id,
-                                  &certificate))) {
+  std::shared_ptr<Transport> transport;
+  if (!Check(NewTrialTransport(certificates, db->Identity().replica_id,
+                               &transport))) {
     return false;
   }
-  TlsTransportOptions tls;
-  tls.ca_file = certificate.ca_file;
-  tls.certificate_file = certificate.certificate_file;
-  tls.private_key_file = certificate.private_key_file;
-  std::shared_ptr<Transport> transport;
-  if (!Check(NewTlsTransport(tls, &transport))) return false;
   ReplicatorOptions options;
   options.listen_address = "127.0.0.1:0";
   options.interval = std::chrono::milliseconds(0);

@@ -34,7 +34,10 @@ bool Write(rocksdb::DB* db, const Pairs& pairs);
 double SecondsOfPlainWrites(const std::string& directory, const Pairs& before,
                             const Pairs& pairs);
 
-// Default options but for the secret. A copy becomes another replica.
+// The cluster's name and secret; else default options.
+ReplicatedDBOptions ReplicationOptions();
+
+// With ReplicationOptions. A copy becomes another replica.
 bool OpenReplica(const std::string& directory,
                  std::unique_ptr<ReplicatedDB>* db);
 

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "rocksdb/options.h"
-#include "rocksync/tls_transport.h"
-#include "rocksync/trial_certificates.h"
+#include "tests/support/trial_transport.h"
 
 namespace rocksync {
 
@@ -43,15 +42,9 @@ BenchReplica::~BenchReplica() {
 }
 
 void BenchReplica::Start(const ReplicatorOptions& options) {
-  TrialCertificate certificate;
-  Check(MakeTrialCertificate(certificates_, db_->Identity().replica_id,
-                             &certificate));
-  TlsTransportOptions tls;
-  tls.ca_file = certificate.ca_file;
-  tls.certificate_file = certificate.certificate_file;
-  tls.private_key_file = certificate.private_key_file;
   std::shared_ptr<Transport> transport;
-  Check(NewTlsTransport(tls, &transport));
+  Check(
+      NewTrialTransport(certificates_, db_->Identity().replica_id, &transport));
   Check(Replicator::Start(options, db_.get(), transport, &replicator_));
 }
 

@@ -18,8 +18,7 @@
 #include "rocksync/clone.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
-#include "rocksync/tls_transport.h"
-#include "rocksync/trial_certificates.h"
+#include "tests/support/trial_transport.h"
 
 namespace rocksync {
 namespace {
@@ -38,13 +37,7 @@ ReplicatedDBOptions ReplicationOptions() {
 
 bool MakeTransport(const std::string& certificates, uint64_t id,
                    std::shared_ptr<Transport>* transport) {
-  TrialCertificate files;
-  if (!Succeeds(MakeTrialCertificate(certificates, id, &files))) return false;
-  TlsTransportOptions tls;
-  tls.ca_file = files.ca_file;
-  tls.certificate_file = files.certificate_file;
-  tls.private_key_file = files.private_key_file;
-  return Succeeds(NewTlsTransport(tls, transport));
+  return Succeeds(NewTrialTransport(certificates, id, transport));
 }
 
 void Say(const std::string& line) {

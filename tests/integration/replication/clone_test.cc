@@ -24,12 +24,12 @@
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/clone_messages.h"
 #include "replication/store/format/clone_record.h"
-#include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/clone_child.h"
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/store/index_equals_data.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/trial_transport.h"
 
 extern char** environ;
 
@@ -102,14 +102,8 @@ class CloneTest : public ReplicationTest {
   }
 
   void UseCertificateOf(uint64_t id) {
-    TrialCertificate files;
-    EXPECT_TRUE(
-        IsOk(MakeTrialCertificate(directory_ / "certificates", id, &files)));
-    TlsTransportOptions tls;
-    tls.ca_file = files.ca_file;
-    tls.certificate_file = files.certificate_file;
-    tls.private_key_file = files.private_key_file;
-    EXPECT_TRUE(IsOk(NewTlsTransport(tls, &clone_.transport)));
+    EXPECT_TRUE(IsOk(
+        NewTrialTransport(directory_ / "certificates", id, &clone_.transport)));
   }
 
   std::string Dir() const { return directory_ / "clone"; }

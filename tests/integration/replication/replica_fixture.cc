@@ -3,7 +3,7 @@
 #include <thread>
 #include <utility>
 
-#include "rocksync/trial_certificates.h"
+#include "tests/support/trial_transport.h"
 
 namespace rocksync {
 namespace {
@@ -53,15 +53,8 @@ ReplicatorOptions TestReplica::OnDemand() {
 
 rocksdb::Status TestReplica::NewTransport(
     std::shared_ptr<Transport>* transport) {
-  TrialCertificate files;
-  rocksdb::Status s = MakeTrialCertificate(
-      setting_.certificates, borrowed_id_ != 0 ? borrowed_id_ : id(), &files);
-  if (!s.ok()) return s;
-  TlsTransportOptions tls;
-  tls.ca_file = files.ca_file;
-  tls.certificate_file = files.certificate_file;
-  tls.private_key_file = files.private_key_file;
-  return NewTlsTransport(tls, transport);
+  return NewTrialTransport(setting_.certificates,
+                           borrowed_id_ != 0 ? borrowed_id_ : id(), transport);
 }
 
 rocksdb::Status TestReplica::Start(ReplicatorOptions options) {

@@ -4,15 +4,14 @@
 #define ROCKSYNC_TESTS_INTEGRATION_STORE_RECORDS_SINCE_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "rocksdb/db.h"
-#include "rocksdb/transaction_log.h"
 #include "rocksdb/write_batch.h"
+#include "tests/integration/store/read_log.h"
 
 namespace rocksync {
 
@@ -35,12 +34,7 @@ inline std::vector<std::string> RecordsSince(rocksdb::DB* db,
   } found;
   // Asked for what is not there yet, RocksDB says NotFound.
   if (db->GetLatestSequenceNumber() == sequence) return {};
-  std::unique_ptr<rocksdb::TransactionLogIterator> log;
-  rocksdb::Status status = db->GetUpdatesSince(sequence + 1, &log);
-  for (; status.ok() && log->Valid(); log->Next()) {
-    status = log->GetBatch().writeBatchPtr->Iterate(&found);
-  }
-  if (status.ok()) status = log->status();
+  const rocksdb::Status status = ReadLog(db, sequence + 1, &found);
   if (!status.ok()) found.keys.push_back(status.ToString());
   return found.keys;
 }

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
+#include "tests/integration/store/read_log.h"
 
 namespace rocksync {
 
@@ -23,14 +23,7 @@ class VersionOrder final : public rocksdb::WriteBatch::Handler {
       : index_id_(index_id), home_(home) {}
 
   // All that the log holds.
-  rocksdb::Status Read(rocksdb::DB* db) {
-    std::unique_ptr<rocksdb::TransactionLogIterator> log;
-    rocksdb::Status status = db->GetUpdatesSince(0, &log);
-    for (; status.ok() && log->Valid(); log->Next()) {
-      status = log->GetBatch().writeBatchPtr->Iterate(this);
-    }
-    return status;
-  }
+  rocksdb::Status Read(rocksdb::DB* db) { return ReadLog(db, 0, this); }
 
   rocksdb::Status PutCF(uint32_t id, const rocksdb::Slice& key,
                         const rocksdb::Slice& value) override {
