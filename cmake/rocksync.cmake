@@ -30,9 +30,10 @@ endfunction()
 
 # rocksync_optimize(TARGET KIND): less than the build asks for, where it is in vain.
 # GoogleTest's macros take long to optimize, as do options of programs, and what
-# is tested is in libraries.
+# is tested is in libraries. With ROCKSYNC_PLAIN_PROGRAMS that holds for the
+# programs, too.
 function(rocksync_optimize target kind)
-  if(kind STREQUAL test OR (ROCKSYNC_SANITIZE AND NOT kind STREQUAL library))
+  if(kind STREQUAL test OR (ROCKSYNC_PLAIN_PROGRAMS AND NOT kind STREQUAL library))
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
   endif()
 endfunction()
@@ -41,8 +42,8 @@ endfunction()
 # that most sources include are parsed once for all targets of a KIND, as that is
 # half of the compiler's work. None of ours is among them: each source still has
 # to include what it uses of ours. That sources include these, too, is checked by
-# tests/integration/headers/check_precompiled.sh. CLI11 is left out: it makes the
-# compiler work ten seconds in each source that it is seen in.
+# tests/integration/headers/check_precompiled.sh. CLI11 is among them for Clang alone:
+# GCC works ten seconds in each source that it is seen in.
 set(ROCKSYNC_PRECOMPILED_library
   <algorithm> <array> <atomic> <chrono> <condition_variable> <cstddef> <cstdint>
   <cstring> <deque> <functional> <map> <memory> <mutex> <optional> <set> <span>
@@ -51,6 +52,9 @@ set(ROCKSYNC_PRECOMPILED_library
   <rocksdb/db.h>)
 set(ROCKSYNC_PRECOMPILED_program ${ROCKSYNC_PRECOMPILED_library}
   <filesystem> <random> <nlohmann/json.hpp>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  list(APPEND ROCKSYNC_PRECOMPILED_program <CLI/CLI.hpp>)
+endif()
 set(ROCKSYNC_PRECOMPILED_test ${ROCKSYNC_PRECOMPILED_library}
   <filesystem> <random> <gmock/gmock.h> <gtest/gtest.h>)
 function(rocksync_precompile target kind)
@@ -91,7 +95,7 @@ function(rocksync_pure)
     get_target_property(type ${target} TYPE)
     if(ROCKSYNC_COVERAGE)
       target_compile_options(${target} PRIVATE -O1)
-    elseif(ROCKSYNC_SANITIZE AND type STREQUAL EXECUTABLE)
+    elseif(ROCKSYNC_PLAIN_PROGRAMS AND type STREQUAL EXECUTABLE)
       target_compile_options(${target} PRIVATE -O1)
       # What was precompiled for others is not optimized.
       set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)

@@ -200,7 +200,9 @@ TEST_F(ForeignWritesTest, FlushesAreAtomicWithTheIndex) {
   ASSERT_ROCKS_OK(Put("a", "1"));
   ASSERT_ROCKS_OK(db_->Flush({}));
   ASSERT_ROCKS_OK(Put("b", "1"));
-  ASSERT_ROCKS_OK(db_->Flush({}, {db_->DefaultColumnFamily()}));
+  const std::vector<rocksdb::ColumnFamilyHandle*> families = {
+      db_->DefaultColumnFamily()};
+  ASSERT_ROCKS_OK(db_->Flush({}, families));
   ExpectCleanClose();
 }
 
