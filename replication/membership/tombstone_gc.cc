@@ -100,11 +100,12 @@ uint64_t GcState::AttainableTime() const {
   return Least(members, &Member::acknowledged);
 }
 
-uint64_t GcState::HeldUpBy(uint64_t my_id) const {
+uint64_t GcState::HeldUpBy(uint64_t my_id, uint64_t my_reading) const {
   const Member* const self = Find(my_id);
   if (self == nullptr || members.size() < 2) return 0;
+  // Not the own summary: it stands still if nobody is there to prove anything.
   const Member& oldest = LeastOfOthers(members, *self, &Member::summary);
-  if (oldest.summary < self->summary) return oldest.replica_id;
+  if (oldest.summary < my_reading) return oldest.replica_id;
   const Member& laggard = LeastOfOthers(members, *self, &Member::acknowledged);
   return laggard.acknowledged < self->acknowledged ? laggard.replica_id : 0;
 }
@@ -122,6 +123,11 @@ GcState GcState::AsNewReplica() const {
 absl::Status GcState::SetMembers(uint64_t next_epoch,
                                  std::vector<uint64_t> replica_ids,
                                  uint64_t my_id) {
+  if (next_epoch == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "epoch 0 does not follow epoch ", epoch,
+        ", as it stands for no list at all; the next one is ", epoch + 1));
+  }
   if (next_epoch <= epoch) {
     return absl::InvalidArgumentError(
         absl::StrCat("epoch ", next_epoch, " does not follow epoch ", epoch,

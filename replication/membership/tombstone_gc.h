@@ -201,10 +201,11 @@ struct GcState {
   // How far the stable time could be now.
   uint64_t AttainableTime() const;
 
-  // Of the other members, the one that keeps the stable time from growing: the
-  // one of whom this replica has the oldest reading, or else the one that has
-  // acknowledged the least. 0: none does.
-  uint64_t HeldUpBy(uint64_t my_id) const;
+  // Of the other members, the one that keeps the stable time from growing up to
+  // `my_reading`, the present one of this replica: the one of whom this replica
+  // has the oldest reading, or else the one that has acknowledged the least.
+  // 0: none does.
+  uint64_t HeldUpBy(uint64_t my_id, uint64_t my_reading) const;
 
   // What a copy of this replica still knows as a new replica. It is in no list.
   // What it lacks remains collected, and its data are as old as they are. Marks

@@ -170,8 +170,10 @@ TombstoneGcStats Store::tombstone_gc_stats() const {
   stats.tombstones = indexed_.digests().tombstones();
   stats.removed = sweep_.removed();
   stats.sweeping = !sweep_.done();
-  if (stats.tombstones > 0) {
-    stats.held_up_by = now.HeldUpBy(indexed_.replica_id());
+  // Without sessions nobody counts after a while, and there may be some.
+  if (stats.tombstones > 0 || !indexed_.digests().counted()) {
+    stats.held_up_by =
+        now.HeldUpBy(indexed_.replica_id(), indexed_.LastReading());
   }
   stats.identity_conflict = membership_.identity_conflict();
   for (const Member& member : now.members) {

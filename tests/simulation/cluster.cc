@@ -65,8 +65,9 @@ ClusterResult Cluster::Run() {
     for (const auto& replica : replicas_) {
       if (replica->gone) continue;
       const GcState& knows = replica->storage->gc();
-      Trace(replica->name(), " is held up by ", knows.HeldUpBy(replica->id),
-            ", clock ", replica->storage->clock() >> 16, ", holds ",
+      Trace(replica->name(), " is held up by ",
+            knows.HeldUpBy(replica->id, replica->storage->clock()), ", clock ",
+            replica->storage->clock() >> 16, ", holds ",
             OfMembers(knows, &Member::summary), ", acknowledged ",
             OfMembers(knows, &Member::acknowledged));
     }

@@ -151,6 +151,7 @@ void LeafDigests::CountHeld() {
   uint64_t quarantined = 0;
   for (const auto& [leaf, count] : quarantined_) quarantined += count;
   quarantined_now_ = quarantined;
+  counted_ = true;
 }
 
 LeafDigests::Share LeafDigests::CollectedBy(uint64_t stable_time) const {
@@ -255,6 +256,7 @@ absl::Status LeafDigests::AddDifferences(
 
 void LeafDigests::DropBase() {
   base_ = nullptr;
+  counted_ = false;
   notes_.Stop();
 }
 

@@ -90,6 +90,8 @@ class LeafDigests {
 
   // Tombstones among the entries, as of the last Ready or Trust.
   uint64_t tombstones() const { return tombstones_held_.load(); }
+  // Whether that is of late: false once no session has begun for long.
+  bool counted() const { return counted_.load(); }
   // Quarantined entries, as of the same.
   uint64_t quarantined() const { return quarantined_now_.load(); }
 
@@ -165,6 +167,7 @@ class LeafDigests {
   Clock::time_point base_time_;
   Clock::time_point asked_time_ = Clock::now();
   std::atomic<uint64_t> tombstones_held_{0};
+  std::atomic<bool> counted_{false};
   std::atomic<uint64_t> quarantined_now_{0};
   std::atomic<uint64_t> rescans_{0};
   std::atomic<uint64_t> entries_read_{0};

@@ -297,6 +297,36 @@ TEST_F(TombstoneGc, ACopyIsNotTakenForItsOriginal) {
   EXPECT_EQ(c().Scan(), a().Scan());
 }
 
+// Of two, so that no session is left that could tell.
+TEST_F(TombstoneGc, TheOnlyOtherMemberHoldsThemUpWhileItIsAway) {
+  Fill();
+  ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id()})));
+  MeetAll({&a(), &b()});
+  MeetAll({&a(), &b()});
+  EXPECT_EQ(StatsOf(a()).held_up_by, 0u);
+  const uint64_t absent = b().id();
+  b().Stop();
+  for (int i = 0; i < 50; ++i) a().Delete("k" + std::to_string(i));
+  const auto counted = StoreAccess::NewView(a().db())->TakeSnapshot({});
+  ASSERT_TRUE(counted.ok()) << counted.status();
+  EXPECT_EQ(StatsOf(a()).tombstones, 50u);
+  EXPECT_EQ(StatsOf(a()).held_up_by, absent);
+  ASSERT_TRUE(IsOk(b().Start()));
+  EXPECT_TRUE(Eventually([&] {
+    MeetAll({&a(), &b()});
+    return StatsOf(a()).held_up_by == 0 && StatsOf(a()).tombstones == 0;
+  }));
+}
+
+TEST_F(TombstoneGc, AMemberThatWasNeverMetHoldsThemUp) {
+  ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id()})));
+  a().Put("k", "value");
+  a().Delete("k");
+  const auto counted = StoreAccess::NewView(a().db())->TakeSnapshot({});
+  ASSERT_TRUE(counted.ok()) << counted.status();
+  EXPECT_EQ(StatsOf(a()).held_up_by, b().id());
+}
+
 TEST_F(TombstoneGc, AnAbsentMemberHoldsThemUpUntilItIsRemoved) {
   Fill();
   ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));

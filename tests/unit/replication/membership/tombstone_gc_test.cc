@@ -91,6 +91,7 @@ TEST(MemberListTest, WrongOnesAreRefused) {
     return std::string(status.message());
   };
   EXPECT_THAT(why(3, {5}), HasSubstr("epoch 3 does not follow epoch 3"));
+  EXPECT_THAT(why(0, {5}), HasSubstr("the next one is 4"));
   EXPECT_THAT(why(4 + (uint64_t{1} << 32), {5}),
               HasSubstr("epoch 4294967300 leaps ahead"));
   EXPECT_THAT(why(3 + (uint64_t{1} << 32), {5}), "");
@@ -669,7 +670,7 @@ TEST(KnowledgeTest, NothingWithoutAList) {
   a.RecordProof(1, 4, 2, 6, {});
   EXPECT_EQ(a, GcState{});
   EXPECT_FALSE(a.AdvanceStableTime());
-  EXPECT_EQ(a.HeldUpBy(1), 0u);
+  EXPECT_EQ(a.HeldUpBy(1, 9), 0u);
 }
 
 TEST(KnowledgeTest, ANewListStartsAnew) {
@@ -730,15 +731,25 @@ TEST(KnowledgeTest, WhatIsWorthCollecting) {
 TEST(KnowledgeTest, WhoHoldsItUp) {
   GcState a = Of(1, {1, 2, 3});
   SetSummary(&a, {9, 9, 4});
-  EXPECT_EQ(a.HeldUpBy(1), 3u);
+  EXPECT_EQ(a.HeldUpBy(1, 9), 3u);
   SetSummary(&a, {9, 3, 4});
-  EXPECT_EQ(a.HeldUpBy(1), 2u);
+  EXPECT_EQ(a.HeldUpBy(1, 9), 2u);
   SetSummary(&a, {9, 9, 9});
-  EXPECT_EQ(a.HeldUpBy(1), 0u);
+  EXPECT_EQ(a.HeldUpBy(1, 9), 0u);
   SetAcknowledged(&a, {9, 8, 7});
-  EXPECT_EQ(a.HeldUpBy(1), 3u);
-  EXPECT_EQ(a.HeldUpBy(4), 0u);
-  EXPECT_EQ(Of(1, {1}).HeldUpBy(1), 0u);
+  EXPECT_EQ(a.HeldUpBy(1, 9), 3u);
+  EXPECT_EQ(a.HeldUpBy(4, 9), 0u);
+  EXPECT_EQ(Of(1, {1}).HeldUpBy(1, 9), 0u);
+}
+
+// All others are away, so nothing is proven any more.
+TEST(KnowledgeTest, WhoHoldsItUpWhenNobodyElseIsThere) {
+  GcState a = Of(1, {1, 2});
+  EXPECT_EQ(a.HeldUpBy(1, 5), 2u) << "never met";
+  SetSummary(&a, {5, 5});
+  SetAcknowledged(&a, {5, 5});
+  EXPECT_EQ(a.HeldUpBy(1, 5), 0u) << "nothing was written since";
+  EXPECT_EQ(a.HeldUpBy(1, 6), 2u);
 }
 
 // --- Bytes ------------------------------------------------------------------
