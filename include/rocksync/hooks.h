@@ -44,8 +44,11 @@ struct AppliedChange {
 // thread that called SyncNow; by several at once if max_sessions is above 1.
 // Do not hold a lock around SyncNow that the hook takes. The locks of the
 // batch's keys are held: local writes to these keys wait meanwhile, so be
-// brief. The hook may read the database. It must not write to replicated column
-// families of it (that would deadlock) and must not throw. A call does not
+// brief. The hook may read the database, but not write to it: Put, Delete,
+// Write and Update of replicated column families, SetMembers,
+// CollectTombstones, CreateColumnFamily and DropColumnFamily return
+// InvalidArgument in it. Let another thread write, and do not wait for that
+// one, nor for a session, in the hook. It must not throw. A call does not
 // promise that the batch is then written: the write itself can fail, and the
 // changes come again later. What comes again may be equal to what came before.
 class ApplyHook {

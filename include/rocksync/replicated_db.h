@@ -323,10 +323,10 @@ class ReplicatedDB : public VersionSpecificDB {
   // `change` is called once, or not at all if an error comes first; its own
   // error is returned, and nothing is written. It must not throw, should be
   // quick (all writers may come to wait for it), and may read the database, but
-  // not write: Put, Delete, Write and Update of replicated families return
-  // InvalidArgument in it, and other calls that write (SetMembers,
-  // CreateColumnFamily, SyncNow of a replicator ...) wait for ever. Nor may it
-  // wait for a thread that writes.
+  // not write: Put, Delete, Write and Update of replicated families,
+  // SetMembers, CollectTombstones, CreateColumnFamily and DropColumnFamily
+  // return InvalidArgument in it. Nor may it wait for a thread that writes, or
+  // for a session (SyncNow).
   //
   // Errors, with nothing written: NotSupported for a family that is not
   // replicated, since its writers hold no locks, for a wide-column entity, and

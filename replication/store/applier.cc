@@ -12,6 +12,7 @@
 #include "replication/session/conflict.h"
 #include "replication/store/format/status.h"
 #include "replication/store/upkeep/pair_check.h"
+#include "replication/store/write/callback_scope.h"
 
 namespace rocksync {
 namespace {
@@ -289,6 +290,7 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
 Status Applier::Commit(Batch* batch) {
   const ReplicatedDBOptions& options = indexed_->options();
   if (!batch->changes.empty()) {
+    const CallbackScope scope(indexed_, Callback::kApplyHook);
     options.hook->BeforeApply(batch->changes);
   }
   rocksdb::WriteOptions write = options.apply_write_options;

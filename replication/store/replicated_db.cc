@@ -8,6 +8,7 @@
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "replication/store/upkeep/scrub.h"
+#include "replication/store/write/callback_scope.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/replayer.h"
 
@@ -153,14 +154,16 @@ ReplicaIdentity ReplicatedDB::Identity() const {
 
 Status ReplicatedDB::SetMembers(uint64_t epoch,
                                 const std::vector<uint64_t>& replica_ids) {
-  const Status open = store_->indexed()->CheckOpen();
-  return open.ok() ? store_->membership()->SetMembers(epoch, replica_ids)
-                   : open;
+  Status status = store_->indexed()->CheckOpen();
+  if (status.ok()) status = CheckNotInCallback(store_->indexed());
+  return status.ok() ? store_->membership()->SetMembers(epoch, replica_ids)
+                     : status;
 }
 
 Status ReplicatedDB::CollectTombstones() {
-  const Status open = store_->indexed()->CheckOpen();
-  return open.ok() ? store_->membership()->Advance() : open;
+  Status status = store_->indexed()->CheckOpen();
+  if (status.ok()) status = CheckNotInCallback(store_->indexed());
+  return status.ok() ? store_->membership()->Advance() : status;
 }
 
 TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
@@ -455,7 +458,8 @@ Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
                                         const std::string& name,
                                         ColumnFamilyHandle** handle) {
   *handle = nullptr;
-  Status status = store_->families()->CheckNew(name, options);
+  Status status = CheckNotInCallback(store_->indexed());
+  if (status.ok()) status = store_->families()->CheckNew(name, options);
   if (!status.ok()) return status;
   *handle = store_->families()->Unfinished(name);
   if (*handle == nullptr) {
@@ -494,7 +498,8 @@ Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
     return Status::InvalidArgument("rocksync: the index is in use",
                                    "close the database and detach it");
   }
-  return store_->DropFamily(family);
+  const Status status = CheckNotInCallback(store_->indexed());
+  return status.ok() ? store_->DropFamily(family) : status;
 }
 
 Status ReplicatedDB::DropColumnFamilies(

@@ -9,6 +9,7 @@
 
 #include "replication/store/index/plain_value.h"
 #include "replication/store/write/batch_rewriter.h"
+#include "replication/store/write/callback_scope.h"
 #include "replication/store/write/refusals.h"
 #include "replication/store/write/write_plan.h"
 
@@ -34,21 +35,6 @@ Status RefuseOptions(const WriteOptions& options) {
       "a crash could keep data and lose its index; leave the WAL on, or keep "
       "the family out of ReplicatedDBOptions::families");
 }
-
-// Whose update calls its change in this thread.
-thread_local const IndexedDB* updating = nullptr;
-
-class UpdatingScope {
- public:
-  explicit UpdatingScope(const IndexedDB* indexed)
-      : outer_(std::exchange(updating, indexed)) {}
-  ~UpdatingScope() { updating = outer_; }
-  UpdatingScope(const UpdatingScope&) = delete;
-  UpdatingScope& operator=(const UpdatingScope&) = delete;
-
- private:
-  const IndexedDB* const outer_;
-};
 
 bool OnlyDeletes(const PlannedBatch& plan) {
   return std::all_of(
@@ -109,7 +95,7 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
     return value != nullptr ? indexed_->db()->Put(options, handle, key, *value)
                             : indexed_->db()->Delete(options, handle, key);
   }
-  Status status = CheckNotUpdating();
+  Status status = CheckNotInCallback(indexed_);
   if (status.ok()) status = RefuseOptions(options);
   if (status.ok() && value != nullptr) {
     status = CheckSizes(indexed_->options(), family->name, key, value->size());
@@ -199,7 +185,7 @@ Status Writer::CheckBatch(const WriteOptions& options,
   }
   Status status;
   if (!plan->operations.empty()) {
-    status = CheckNotUpdating();
+    status = CheckNotInCallback(indexed_);
     if (status.ok()) status = RefuseOptions(options);
     if (status.ok()) {
       status = indexed_->space()->Check(indexed_->WallMs(), batch.GetDataSize(),
@@ -335,20 +321,11 @@ Status Writer::DeleteRangeInChunks(const WriteOptions& options,
   return Status::OK();
 }
 
-Status Writer::CheckNotUpdating() const {
-  return updating != indexed_
-             ? Status::OK()
-             : Status::InvalidArgument(
-                   "rocksync: a write by the function that Update calls, while "
-                   "the update holds the locks of its keys",
-                   "name all keys to Update, or write after it");
-}
-
 Status Writer::Update(const WriteOptions& options,
                       const std::vector<UpdatedKey>& keys,
                       const UpdateFunction& change) {
   Status status = indexed_->CheckOpen();
-  if (status.ok()) status = CheckNotUpdating();
+  if (status.ok()) status = CheckNotInCallback(indexed_);
   if (status.ok()) status = RefuseOptions(options);
   if (!status.ok()) return status;
   std::vector<const Family*> families;
@@ -385,7 +362,7 @@ Status Writer::Update(const WriteOptions& options,
   }
   std::vector<std::optional<std::string>> after = before;
   {
-    const UpdatingScope scope(indexed_);
+    const CallbackScope scope(indexed_, Callback::kUpdate);
     status = change(&after);
   }
   if (!status.ok()) return status;

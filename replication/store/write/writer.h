@@ -43,9 +43,6 @@ class Writer {
                          const UpdateFunction& change);
 
  private:
-  // In the thread that runs an Update's change of this database,
-  // InvalidArgument: a write would wait for the locks that the update holds.
-  rocksdb::Status CheckNotUpdating() const;
   rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,
                              const rocksdb::WriteBatch& batch,
                              PlannedBatch* plan);

@@ -127,6 +127,39 @@ TEST_F(ApplyTest, HookSeesEachBatchBeforeItIsApplied) {
                 "default/new=v", "default/old= tombstone replaces before"}));
 }
 
+// Whether the key is one of the batch's or another one: else the mistake would
+// show only now and then.
+TEST_F(ApplyTest, AWriteByTheHookIsRefusedAndDoesNotWait) {
+  struct WritingHook final : ApplyHook {
+    void BeforeApply(const std::vector<AppliedChange>& changes) override {
+      rocksdb::ColumnFamilyHandle* created = nullptr;
+      statuses = {db->Put({}, changes[0].key, "mine"),
+                  db->Put({}, "other", "mine"),
+                  db->Delete({}, changes[0].key),
+                  db->SetMembers(1, {db->Identity().replica_id}),
+                  db->CollectTombstones(),
+                  db->CreateColumnFamily({}, "created", &created)};
+    }
+    ReplicatedDB* db = nullptr;
+    std::vector<rocksdb::Status> statuses;
+  };
+  const auto hook = std::make_shared<WritingHook>();
+  replication_.hook = hook;
+  OpenWithView();
+  hook->db = db_.get();
+  EXPECT_EQ(Apply({0, "k", {Now(), kPeer}, false, "theirs"}),
+            ApplyOutcome::kApplied);
+  EXPECT_EQ(hook->statuses.size(), 6u);
+  for (const rocksdb::Status& status : hook->statuses) {
+    EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+    EXPECT_NE(status.ToString().find("apply hook"), std::string::npos);
+  }
+  EXPECT_EQ(Get("k"), "theirs");
+  EXPECT_EQ(Get("other"), "-");
+  ASSERT_ROCKS_OK(Put("k", "after"));
+  CloseAndCheck();
+}
+
 TEST_F(ApplyTest, UnknownFamilyIsRefused) {
   OpenWithView();
   std::vector<ApplyOutcome> outcomes;

@@ -207,7 +207,9 @@ TEST_F(UpdateTest, AWriteByTheFunctionIsRefusedAndDoesNotWait) {
     Value seen;
     for (const Status& status :
          {Put("k", "v"), Put("other", "v"), db_->Delete({}, "k"),
-          db_->Write({}, &batch), Set("other", "v", &seen)}) {
+          db_->Write({}, &batch), Set("other", "v", &seen),
+          db_->SetMembers(1, {db_->Identity().replica_id}),
+          db_->CollectTombstones(), db_->DropColumnFamily(Family())}) {
       EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
       EXPECT_NE(status.ToString().find("Update"), std::string::npos);
     }
