@@ -156,6 +156,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   if (stats.replica_id == 0) return std::nullopt;
   stats.elements = fields.Number("elements");
   stats.paused = fields.Flag("paused");
+  stats.certificate_expires_ms = fields.Number("certificate_expires_ms");
   stats.sessions = fields.Number("sessions");
   stats.sessions_failed = fields.Number("sessions_failed");
   stats.pairs_sent = fields.Number("pairs_sent");

@@ -166,6 +166,9 @@ struct ReplicationStats {
   uint64_t bytes_total = 0;
   uint64_t rounds = 0;  // exchanges run, see SessionProgress
   bool paused = false;
+  // When this replica's certificate ends to be valid, milliseconds since the
+  // Unix epoch: the one that new connections show. 0: the transport has none.
+  uint64_t certificate_expires_ms = 0;
   StreamStats stream;  // of all peers, those forgotten too
   ScrubStats scrub;
   TombstoneGcStats gc;

@@ -63,8 +63,9 @@ struct TlsTransportOptions {
   // a log; it must return soon, and an attacker can cause many calls.
   std::function<void(const rocksdb::Status& why)> refused;
 
-  // Told, on a thread of the transport or of Connect, that the files above were
-  // changed: OK if they are in use now, or why not. Empty: no call.
+  // Told, on a thread of the transport, of Connect or of a replicator's
+  // statistics, that the files above were changed: OK if they are in use now,
+  // or why not. Empty: no call.
   std::function<void(const rocksdb::Status& why)> renewed;
 
   SocketLimits limits;

@@ -107,6 +107,10 @@ class Transport {
   // The replica id that peers will see in peer_replica_id, 0 if none.
   virtual uint64_t replica_id() const { return 0; }
 
+  // When the certificate that new connections show ends to be valid,
+  // milliseconds since the Unix epoch; 0: there is none. Brief: statistics ask.
+  virtual uint64_t certificate_expires_ms() const { return 0; }
+
   // Stops listening; `accept` is not called any more once this returns.
   virtual void StopListening() = 0;
 };

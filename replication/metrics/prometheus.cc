@@ -84,6 +84,11 @@ const Row<ReplicationStats> kOfReplica[] = {
      [](const ReplicationStats& s) { return std::to_string(s.elements); }},
     {"rocksync_paused", kGauge, "1 while no session begins here.",
      [](const ReplicationStats& s) { return std::to_string(s.paused); }},
+    {"rocksync_certificate_expiry_timestamp_seconds", kGauge,
+     "When the replica's certificate ends to be valid; 0: it has none.",
+     [](const ReplicationStats& s) {
+       return Seconds(s.certificate_expires_ms);
+     }},
     {"rocksync_sessions_total", kCounter,
      "Sessions that began and ended, well or not.",
      [](const ReplicationStats& s) { return std::to_string(s.sessions); }},

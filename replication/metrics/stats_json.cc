@@ -107,6 +107,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
   json->Add("replica_id", HexId(stats.replica_id))
       .Add("elements", stats.elements)
       .Add("paused", stats.paused)
+      .Add("certificate_expires_ms", stats.certificate_expires_ms)
       .Add("sessions", stats.sessions)
       .Add("sessions_failed", stats.sessions_failed)
       .Add("pairs_sent", stats.pairs_sent)

@@ -478,6 +478,7 @@ ReplicatorLimits ReplicatorImpl::limits() const {
 ReplicationStats ReplicatorImpl::stats() const {
   ReplicationStats stats = replica_.stats.stats();
   stats.paused = replica_.slots.paused();
+  stats.certificate_expires_ms = replica_.transport->certificate_expires_ms();
   const std::lock_guard lock(last_mutex_);
   stats.scrub = stopped_ ? last_scrub_ : scrubber_.stats();
   stats.gc = stopped_ ? last_gc_ : replica_.db->GetTombstoneGcStats();

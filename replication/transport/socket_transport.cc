@@ -74,6 +74,10 @@ class SocketTransport : public Transport {
                          AcceptCallback accept) override;
   std::string listen_address() const override;
   uint64_t replica_id() const override { return options_.replica_id; }
+  uint64_t certificate_expires_ms() const override {
+    return options_.certificate_expires_ms ? options_.certificate_expires_ms()
+                                           : 0;
+  }
   void StopListening() override;
 
  private:

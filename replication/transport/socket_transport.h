@@ -22,6 +22,8 @@ struct SocketTransportOptions {
   std::function<void(const rocksdb::Status& why)> refused;
   SocketLimits limits;
   uint64_t replica_id = 0;  // what our certificate says
+  // Empty: there is none.
+  std::function<uint64_t()> certificate_expires_ms;
 };
 
 // InvalidArgument names a limit that cannot be; Aborted: the system gives no

@@ -1,5 +1,7 @@
 #include "replication/transport/tls_context.h"
 
+#include <ctime>
+
 #include "replication/transport/certificate.h"
 #include "replication/transport/identity.h"
 
@@ -46,7 +48,16 @@ int OnVerify(int ok, X509_STORE_CTX* store) {
 rocksdb::Status Missing(const char* option) {
   return rocksdb::Status::InvalidArgument(
       std::string("TlsTransportOptions::") + option + " is empty",
-      "TLS needs a CA, a certificate and its key; see trial_certificates.h");
+      "TLS needs a CA, a certificate and its key; `rocksync certificate` makes "
+      "them");
+}
+
+// 0: before 1970, or not a time.
+uint64_t ExpiresMs(const X509* certificate) {
+  std::tm utc = {};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &utc) != 1) return 0;
+  const time_t seconds = timegm(&utc);
+  return seconds > 0 ? static_cast<uint64_t>(seconds) * 1000 : 0;
 }
 
 }  // namespace
@@ -123,6 +134,7 @@ rocksdb::Status TlsContext::CheckOwnCertificate() {
   if (!s.ok()) {
     return rocksdb::Status::InvalidArgument(certificate_file_, s.getState());
   }
+  expires_ms_ = ExpiresMs(own);
   s = VerifyOwnCertificateAs("ssl_client");
   return s.ok() ? VerifyOwnCertificateAs("ssl_server") : s;
 }

@@ -31,6 +31,8 @@ class TlsContext {
   // OpenSSL counts references: a stream keeps the SSL_CTX alive by itself.
   SSL_CTX* native() const { return ctx_.get(); }
   uint64_t replica_id() const { return replica_id_; }
+  // Of the own certificate, milliseconds since the Unix epoch.
+  uint64_t expires_ms() const { return expires_ms_; }
   const std::string& ca_file() const { return ca_file_; }
   const std::string& certificate_file() const { return certificate_file_; }
 
@@ -50,6 +52,7 @@ class TlsContext {
   std::string ca_file_;
   std::string certificate_file_;
   uint64_t replica_id_ = 0;
+  uint64_t expires_ms_ = 0;
 };
 
 }  // namespace rocksync

@@ -23,6 +23,9 @@ rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
     return NewTlsStream(context, files->Current());
   };
   socket.replica_id = files->Current()->replica_id();
+  socket.certificate_expires_ms = [files] {
+    return files->Current()->expires_ms();
+  };
   socket.allow = options.allow;
   socket.refused = options.refused;
   socket.limits = options.limits;

@@ -42,6 +42,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.bytes_total = 5000;
   stats.rounds = 114;
   stats.paused = true;
+  stats.certificate_expires_ms = 1'800'000'000'009;
   stats.stream = {2, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 201;

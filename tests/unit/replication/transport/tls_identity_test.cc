@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/replication/transport/cluster.h"
@@ -106,6 +108,37 @@ TEST_F(TlsIdentity, FilesThatNameAnotherReplicaAreNotTakenUp) {
   EXPECT_TRUE(told.IsInvalidArgument()) << told.ToString();
   EXPECT_TRUE(Mentions(told, "names replica 00000000000000d1"));
   EXPECT_EQ(transport->replica_id(), 0x11u);
+}
+
+TEST_F(TlsIdentity, TellsWhenItsCertificateExpires) {
+  const auto now_ms = [] {
+    return static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::chrono::system_clock::now().time_since_epoch())
+            .count());
+  };
+  constexpr uint64_t kDayMs = 86'400'000;
+  const TlsTransportOptions options = cluster_.Options(0x11);
+  const auto transport = cluster_.NewTransport(options);
+  const uint64_t expires = transport->certificate_expires_ms();
+  EXPECT_GT(expires, now_ms() + 29 * kDayMs);
+  EXPECT_LE(expires, now_ms() + 30 * kDayMs);
+  // The renewed one, before anybody connects.
+  const TestCluster elsewhere;
+  const TlsTransportOptions renewed = elsewhere.Files(
+      cluster_.Issue({.common_name = "renewed",
+                      .uri = ReplicaUri(0x11),
+                      .not_after = std::chrono::hours(24 * 60)}));
+  for (const auto& [from, to] :
+       {std::pair(renewed.private_key_file, options.private_key_file),
+        {renewed.certificate_file, options.certificate_file}}) {
+    std::filesystem::copy_file(from, to + ".new");
+    std::filesystem::rename(to + ".new", to);
+  }
+  EXPECT_GT(transport->certificate_expires_ms(), now_ms() + 59 * kDayMs);
+  std::shared_ptr<Transport> plain;
+  ASSERT_TRUE(NewInsecurePlaintextTransport({}, &plain).ok());
+  EXPECT_EQ(plain->certificate_expires_ms(), 0u);
 }
 
 TEST_F(TlsIdentity, ADialerThatTrustsUsButIsNotOfUs) {
