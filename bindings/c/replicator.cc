@@ -142,13 +142,12 @@ char* rocksync_replicator_listen_address(
   return rocksync::NewText(replicator->rep->listen_address());
 }
 
-char* rocksync_replicator_statistics_json(
-    const rocksync_replicator_t* replicator) {
+char* rocksync_replicator_stats_json(const rocksync_replicator_t* replicator) {
   if (replicator == nullptr) return nullptr;
   return rocksync::NewText(rocksync::StatsJson(replicator->rep->stats()));
 }
 
-char* rocksync_replicator_statistics_prometheus(
+char* rocksync_replicator_stats_prometheus(
     const rocksync_replicator_t* replicator) {
   if (replicator == nullptr) return nullptr;
   return rocksync::NewText(

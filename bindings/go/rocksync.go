@@ -34,7 +34,10 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"runtime/cgo"
+	"strings"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -65,15 +68,21 @@ type Options struct {
 
 // Database is an open replicated database.
 type Database struct {
-	db    *C.rocksync_t
-	way   *C.rocksdb_t
-	read  *C.rocksdb_readoptions_t
-	write *C.rocksdb_writeoptions_t
+	guard   *guard
+	updates atomic.Int32 // under way
+	db      *C.rocksync_t
+	way     *C.rocksdb_t
+	read    *C.rocksdb_readoptions_t
+	write   *C.rocksdb_writeoptions_t
 }
 
 // Open opens the database in the directory path, and makes it if it is not
-// there. A plain database is adopted in the background.
+// there. A plain database is adopted in the background. Its one column family
+// is the default one: a database that has others is refused, by their names.
 func Open(path string, options Options) (*Database, error) {
+	if err := noZeroByte(path, options.Cluster); err != nil {
+		return nil, err
+	}
 	plain, replication := C.rocksdb_options_create(), C.rocksync_options_create()
 	defer C.rocksdb_options_destroy(plain)
 	defer C.rocksync_options_destroy(replication)
@@ -85,7 +94,7 @@ func Open(path string, options Options) (*Database, error) {
 	if err != nil {
 		return nil, takeError(err)
 	}
-	db := &Database{}
+	db := &Database{guard: newGuard()}
 	withText(path, func(name *C.char) { db.db = C.rocksync_open(plain, replication, name, &err) })
 	if err != nil {
 		return nil, takeError(err)
@@ -95,86 +104,135 @@ func Open(path string, options Options) (*Database, error) {
 	return db, takeError(err)
 }
 
-// Close closes the database, whose replicators are closed. A second call does
-// nothing.
+// Close waits for calls that are under way, and closes the database, whose
+// replicators are closed. While an Update is under way it fails, as it may be
+// the update's function that calls it. A second call does nothing.
 func (db *Database) Close() error {
-	if db.db == nil {
+	if db.updates.Load() > 0 {
+		return errors.New("rocksync: an Update of the database is under way; close the database after it")
+	}
+	if !db.guard.shut(func() {}) {
 		return nil
 	}
 	C.rocksdb_close(db.way)
 	var err *C.char
-	if C.rocksync_close(db.db, &err) == 0 {
+	closed := C.rocksync_close(db.db, &err) != 0
+	if closed {
+		C.rocksdb_readoptions_destroy(db.read)
+		C.rocksdb_writeoptions_destroy(db.write)
+		db.db, db.way = nil, nil
+	} else {
 		var ignored *C.char
 		db.way = C.rocksync_rocksdb(db.db, &ignored) // as open as before
-		return takeError(err)
 	}
-	C.rocksdb_readoptions_destroy(db.read)
-	C.rocksdb_writeoptions_destroy(db.write)
-	*db = Database{}
-	return takeError(err)
+	db.guard.end(closed)
+	return inGo(takeError(err))
 }
 
-// RocksDB is the rocksdb_t of the database, for other bindings; it lives until
-// Close.
+// RocksDB is the rocksdb_t of the database, for other bindings, and Handle its
+// rocksync_t, for what of rocksync/c.h this package lacks. Both live until
+// Close, which does not wait for calls of theirs.
 func (db *Database) RocksDB() unsafe.Pointer { return unsafe.Pointer(db.way) }
 
-// ReplicaID is what a certificate of the replica names.
-func (db *Database) ReplicaID() uint64 { return uint64(C.rocksync_replica_id(db.db)) }
+// Handle is the rocksync_t, see RocksDB.
+func (db *Database) Handle() unsafe.Pointer { return unsafe.Pointer(db.db) }
+
+// ReplicaID is what a certificate of the replica names, as 16 hex digits. 0:
+// the database is closed.
+func (db *Database) ReplicaID() uint64 {
+	if !db.guard.enter() {
+		return 0
+	}
+	defer db.guard.leave()
+	return uint64(C.rocksync_replica_id(db.db))
+}
+
+// call runs a function of the library, unless the database is closed.
+func (db *Database) call(function func(err **C.char)) error {
+	if !db.guard.enter() {
+		return errClosed
+	}
+	defer db.guard.leave()
+	var err *C.char
+	function(&err)
+	return takeError(err)
+}
 
 // Put writes a pair of the default column family.
 func (db *Database) Put(key, value []byte) error {
-	if db.way == nil {
-		return errClosed
-	}
-	var err *C.char
-	C.rocksdb_put(db.way, db.write, text(key), C.size_t(len(key)), text(value), C.size_t(len(value)), &err)
-	return takeError(err)
+	return db.call(func(err **C.char) {
+		C.rocksdb_put(db.way, db.write, text(key), C.size_t(len(key)), text(value), C.size_t(len(value)), err)
+	})
 }
 
 // Get returns the value of a key, nil if it is not there.
-func (db *Database) Get(key []byte) ([]byte, error) {
-	if db.way == nil {
-		return nil, errClosed
-	}
-	var err *C.char
-	var size C.size_t
-	value := C.rocksdb_get(db.way, db.read, text(key), C.size_t(len(key)), &size, &err)
-	if value == nil {
-		return nil, takeError(err)
-	}
-	defer C.rocksdb_free(unsafe.Pointer(value))
-	return C.GoBytes(unsafe.Pointer(value), C.int(size)), nil
+func (db *Database) Get(key []byte) (value []byte, failed error) {
+	failed = db.call(func(err **C.char) {
+		var size C.size_t
+		found := C.rocksdb_get(db.way, db.read, text(key), C.size_t(len(key)), &size, err)
+		if found != nil {
+			value = C.GoBytes(unsafe.Pointer(found), C.int(size))
+			C.rocksdb_free(unsafe.Pointer(found))
+		}
+	})
+	return value, failed
 }
 
 // Delete deletes a key, whether it is there or not.
 func (db *Database) Delete(key []byte) error {
-	if db.way == nil {
-		return errClosed
-	}
-	var err *C.char
-	C.rocksdb_delete(db.way, db.write, text(key), C.size_t(len(key)), &err)
-	return takeError(err)
+	return db.call(func(err **C.char) {
+		C.rocksdb_delete(db.way, db.write, text(key), C.size_t(len(key)), err)
+	})
 }
 
-// Modify writes what change makes of a value, while no other goroutine and no
+// Update writes what change makes of a value, while no other goroutine and no
 // session with a peer writes the key. nil is a key that is not there, and
 // deletes one that is. change must not write to the database, and be quick. If
-// it returns an error, nothing is written.
-func (db *Database) Modify(key []byte, change func(value []byte) ([]byte, error)) error {
-	if db.way == nil {
-		return errClosed
-	}
+// it returns an error or panics, nothing is written, and so does Update. If it
+// calls runtime.Goexit, as FailNow of package testing does, the program ends.
+func (db *Database) Update(key []byte, change func(value []byte) ([]byte, error)) error {
 	update := update{change: change}
-	handle := cgo.NewHandle(&update)
-	defer handle.Delete()
-	var err *C.char
-	name := C.CBytes(key)
-	defer C.free(name)
-	C.Update(db.db, db.write, (*C.char)(name), C.size_t(len(key)), C.uintptr_t(handle), &err)
-	if failed := takeError(err); update.err == nil {
+	failed := db.call(func(err **C.char) {
+		db.updates.Add(1)
+		defer db.updates.Add(-1)
+		handle := cgo.NewHandle(&update)
+		defer handle.Delete()
+		name := C.CBytes(key)
+		defer C.free(name)
+		C.Update(db.db, db.write, (*C.char)(name), C.size_t(len(key)), C.uintptr_t(handle), err)
+	})
+	if update.panicked {
+		panic(update.reason)
+	}
+	if update.err != nil {
+		return update.err
+	}
+	return failed
+}
+
+// SetMembers sets the list of all replicas of the cluster, on one of them;
+// others take it over. Without a list tombstones are kept forever. epoch must
+// be greater than that of the list before; the first is 1.
+func (db *Database) SetMembers(epoch uint64, replicaIDs ...uint64) error {
+	return db.call(func(err **C.char) {
+		ids := append(append([]uint64{}, replicaIDs...), 0) // so that there is a first one
+		C.rocksync_set_members(db.db, C.uint64_t(epoch), (*C.uint64_t)(&ids[0]), C.size_t(len(ids)-1), err)
+	})
+}
+
+// CollectTombstones collects those that all members hold, without waiting for
+// the next session.
+func (db *Database) CollectTombstones() error {
+	return db.call(func(err **C.char) { C.rocksync_collect_tombstones(db.db, err) })
+}
+
+// WaitForIndexBuild waits until a database that was plain has been read.
+func (db *Database) WaitForIndexBuild(timeout time.Duration) error {
+	ms, failed := milliseconds(timeout)
+	if failed != nil {
 		return failed
 	}
-	return update.err
+	return db.call(func(err **C.char) { C.rocksync_wait_for_index_build(db.db, ms, err) })
 }
 
 // Replication says how a database is kept equal to its peers.
@@ -183,6 +241,7 @@ type Replication struct {
 	Listen   string        // where peers connect; empty: nowhere
 	Interval time.Duration // between sessions with each peer; 0: 10 s
 	OnDemand bool          // sessions only by Sync
+	NoStream bool          // writes travel by sessions only
 	Zone     string        // between two zones each change travels once
 	// A directory for certificates of trials, or else three PEM files.
 	Certificates                string
@@ -190,13 +249,25 @@ type Replication struct {
 }
 
 // Replicator keeps a database equal to its peers until it is closed.
-type Replicator struct{ replicator *C.rocksync_replicator_t }
+type Replicator struct {
+	guard      *guard
+	replicator *C.rocksync_replicator_t
+}
 
 // Replicate starts a replicator.
 func (db *Database) Replicate(replication Replication) (*Replicator, error) {
-	if db.way == nil {
+	interval, failed := milliseconds(replication.Interval)
+	if failed == nil {
+		failed = noZeroByte(append([]string{replication.Listen, replication.Zone, replication.Certificates, replication.CA,
+			replication.Certificate, replication.PrivateKey}, replication.Peers...)...)
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	if !db.guard.enter() {
 		return nil, errClosed
 	}
+	defer db.guard.leave()
 	transport, failed := db.transport(replication)
 	if failed != nil {
 		return nil, failed
@@ -209,17 +280,18 @@ func (db *Database) Replicate(replication Replication) (*Replicator, error) {
 	}
 	withText(replication.Listen, func(address *C.char) { C.rocksync_replicator_options_set_listen_address(options, address) })
 	withText(replication.Zone, func(zone *C.char) { C.rocksync_replicator_options_set_zone(options, zone) })
+	C.rocksync_replicator_options_set_stream(options, toByte(!replication.NoStream))
 	if replication.OnDemand {
 		C.rocksync_replicator_options_set_interval_ms(options, 0)
 	} else if replication.Interval != 0 {
-		C.rocksync_replicator_options_set_interval_ms(options, C.uint64_t(replication.Interval.Milliseconds()))
+		C.rocksync_replicator_options_set_interval_ms(options, interval)
 	}
 	var err *C.char
 	replicator := C.rocksync_replicator_start(db.db, options, transport, &err)
 	if err != nil {
 		return nil, takeError(err)
 	}
-	return &Replicator{replicator}, nil
+	return &Replicator{newGuard(), replicator}, nil
 }
 
 func (db *Database) transport(replication Replication) (*C.rocksync_transport_t, error) {
@@ -241,20 +313,43 @@ func (db *Database) transport(replication Replication) (*C.rocksync_transport_t,
 	return transport, takeError(err)
 }
 
-// Close ends its sessions and streams. A second call does nothing.
+// Close ends its sessions and streams, and calls that are under way. A second
+// call does nothing.
 func (r *Replicator) Close() {
+	if !r.guard.shut(func() { C.rocksync_replicator_stop(r.replicator) }) {
+		return
+	}
 	C.rocksync_replicator_destroy(r.replicator)
 	r.replicator = nil
+	r.guard.end(true)
+}
+
+// Handle is the rocksync_replicator_t, for what of rocksync/c.h this package
+// lacks. It lives until Close, which does not wait for calls of it.
+func (r *Replicator) Handle() unsafe.Pointer { return unsafe.Pointer(r.replicator) }
+
+// call runs a function of the library, unless the replicator is closed.
+func (r *Replicator) call(function func(err **C.char)) error {
+	if !r.guard.enter() {
+		return errors.New("rocksync: the replicator is closed")
+	}
+	defer r.guard.leave()
+	var err *C.char
+	function(&err)
+	return takeError(err)
 }
 
 // Sync runs sessions with a peer until the two are proven equal.
 func (r *Replicator) Sync(peer string) error {
-	var err *C.char
-	withText(peer, func(peer *C.char) { C.rocksync_replicator_sync(r.replicator, peer, &err) })
-	return takeError(err)
+	if err := noZeroByte(peer); err != nil {
+		return err
+	}
+	return r.call(func(err **C.char) {
+		withText(peer, func(peer *C.char) { C.rocksync_replicator_sync(r.replicator, peer, err) })
+	})
 }
 
-// Difference is a key that differs: "missing here", "missing there", by
+// Difference is a key that differs: "missing_here", "missing_there", by
 // "version" or by "content".
 type Difference struct {
 	Kind   string
@@ -272,26 +367,83 @@ type Verification struct {
 // still differs after wait.
 func (r *Replicator) Verify(peer string, maxKeys uint64, wait time.Duration) (Verification, error) {
 	var found Verification
-	handle := cgo.NewHandle(&found)
-	defer handle.Delete()
-	var err *C.char
-	withText(peer, func(peer *C.char) {
-		found.Equal = C.Verify(r.replicator, peer, C.uint64_t(maxKeys), C.uint64_t(wait.Milliseconds()), C.uintptr_t(handle), &err) != 0
+	ms, failed := milliseconds(wait)
+	if failed == nil {
+		failed = noZeroByte(peer)
+	}
+	if failed != nil {
+		return found, failed
+	}
+	failed = r.call(func(err **C.char) {
+		handle := cgo.NewHandle(&found)
+		defer handle.Delete()
+		withText(peer, func(peer *C.char) {
+			found.Equal = C.Verify(r.replicator, peer, C.uint64_t(maxKeys), ms, C.uintptr_t(handle), err) != 0
+		})
 	})
-	return found, takeError(err)
+	return found, failed
 }
 
-// ListenAddress has the port that the system chose if 0 was asked for.
-func (r *Replicator) ListenAddress() string {
-	return takeText(C.rocksync_replicator_listen_address(r.replicator))
+// Scrub compares all stored values with the index.
+func (r *Replicator) Scrub() error {
+	return r.call(func(err **C.char) { C.rocksync_replicator_scrub(r.replicator, err) })
 }
 
-// StatisticsJSON is one JSON object, as `rocksync status --json` has it.
-func (r *Replicator) StatisticsJSON() string {
-	return takeText(C.rocksync_replicator_statistics_json(r.replicator))
+// Pause ends sessions and lets none begin, until Resume.
+func (r *Replicator) Pause() error {
+	return r.call(func(**C.char) { C.rocksync_replicator_pause(r.replicator) })
+}
+
+// Resume undoes Pause.
+func (r *Replicator) Resume() error {
+	return r.call(func(**C.char) { C.rocksync_replicator_resume(r.replicator) })
+}
+
+// ListenAddress has the port that the system chose if 0 was asked for. Empty:
+// it does not listen, or is closed.
+func (r *Replicator) ListenAddress() (address string) {
+	r.call(func(**C.char) { address = takeText(C.rocksync_replicator_listen_address(r.replicator)) })
+	return address
+}
+
+// StatsJSON is one JSON object, as `rocksync status --json` has it. Empty: the
+// replicator is closed.
+func (r *Replicator) StatsJSON() (json string) {
+	r.call(func(**C.char) { json = takeText(C.rocksync_replicator_stats_json(r.replicator)) })
+	return json
 }
 
 var errClosed = errors.New("rocksync: the database is closed")
+
+// inGo is an error whose remedy is in this package's words.
+func inGo(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), "call rocksync_replicator_destroy first", "close them first"))
+}
+
+// milliseconds rounds up, as 0 has a meaning of its own.
+func milliseconds(duration time.Duration) (C.uint64_t, error) {
+	if duration < 0 {
+		return 0, fmt.Errorf("rocksync: a duration of %v", duration)
+	}
+	whole := duration.Milliseconds()
+	if duration > time.Duration(whole)*time.Millisecond {
+		whole++
+	}
+	return C.uint64_t(whole), nil
+}
+
+// noZeroByte: the library would take what is before the byte for the whole.
+func noZeroByte(texts ...string) error {
+	for _, text := range texts {
+		if strings.IndexByte(text, 0) >= 0 {
+			return fmt.Errorf("rocksync: a zero byte in %q", text)
+		}
+	}
+	return nil
+}
 
 func takeText(text *C.char) string {
 	defer C.rocksync_free(unsafe.Pointer(text))

@@ -21,7 +21,7 @@
    - Errors are text in *errptr, which the caller sets to NULL before the call,
      and frees with rocksync_free. It begins with the kind of error, such as
      "Invalid argument: " or "Operation aborted: ". A call that fails returns
-   NULL or 0. errptr itself may be NULL; then the error is lost.
+     NULL or 0. errptr itself may be NULL; then the error is lost.
    - A name, path or address is a C string. Keys have a length.
    - Text and arrays that a call returns are the caller's, for rocksync_free.
    - An object that a call takes as an option is copied or shared, and may be
@@ -313,9 +313,9 @@ void rocksync_replicator_options_set_progress(
 rocksync_replicator_t* rocksync_replicator_start(
     rocksync_t* db, const rocksync_replicator_options_t* options,
     rocksync_transport_t* transport, char** errptr);
-/* Ends sessions; later calls of it but statistics fail with "Operation
-   aborted".
-   Any thread; rocksync_replicator_destroy stops first. */
+/* Ends sessions. Afterwards statistics can still be read, and all other calls
+   fail with "Operation aborted". Any thread; rocksync_replicator_destroy stops
+   first. */
 void rocksync_replicator_stop(rocksync_replicator_t* replicator);
 void rocksync_replicator_destroy(rocksync_replicator_t* replicator);
 
@@ -346,7 +346,7 @@ unsigned char rocksync_replicator_verify(
     char** result, char** errptr);
 
 /* Compares all stored values with the index, at the pace of the limit. How far
-   it is: "scrub" in rocksync_replicator_statistics_json. */
+   it is: "scrub" in rocksync_replicator_stats_json. */
 void rocksync_replicator_scrub(rocksync_replicator_t* replicator,
                                char** errptr);
 void rocksync_replicator_pause(rocksync_replicator_t* replicator);
@@ -363,10 +363,9 @@ char* rocksync_replicator_listen_address(
     const rocksync_replicator_t* replicator);
 /* All of rocksync::ReplicationStats as one JSON object; names and units as
    `rocksync status --json` has them (docs/operating.md). */
-char* rocksync_replicator_statistics_json(
-    const rocksync_replicator_t* replicator);
+char* rocksync_replicator_stats_json(const rocksync_replicator_t* replicator);
 /* The same in Prometheus' text format (rocksync/metrics.h). */
-char* rocksync_replicator_statistics_prometheus(
+char* rocksync_replicator_stats_prometheus(
     const rocksync_replicator_t* replicator);
 
 /* Clones: rocksync::ReplicatedDB::Clone. */
@@ -390,8 +389,8 @@ enum {
 /* `progress` is called by the thread that clones, as each stage begins and
    about ten times a second while files are copied: `bytes_done` of `bytes` (0:
    not known yet) are there. It returns 1 to go on, and 0 to end the call with
-   "Operation aborted"; a later call resumes. While it is
-   proven the clone is there already, and stays. NULL: none. */
+   "Operation aborted"; a later call resumes. In the last stage the clone is
+   complete, and stays. NULL: none. */
 void rocksync_clone_options_set_progress(
     rocksync_clone_options_t* options, void* state,
     unsigned char (*progress)(void* state, int stage, uint64_t bytes_done,

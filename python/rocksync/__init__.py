@@ -15,13 +15,16 @@ import collections.abc
 import contextlib
 import ctypes
 import json
+import math
+import operator
 import os
 import secrets
 
+from ._calls import Calls
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
                        take_text)
 
-__all__ = ["open", "clone", "Change", "Database", "Replicator", "Verification", "Error", "version"]
+__all__ = ["open", "clone", "detach", "Change", "Database", "Replicator", "Verification", "Error", "version"]
 
 version = library.rocksync_version().decode()
 
@@ -36,18 +39,28 @@ def _close_all():
         each.close()
 
 
-def open(path, *, cluster, secret, create=True, copy_as_new_replica=False, before_apply=None):  # noqa: A001
+def open(path, *, cluster, secret, create=True, open_copy_as_new_replica=False, apply_hook=None):  # noqa: A001
     """Opens the database in the directory `path`, and makes it if it is not
-    there and `create` is true.
+    there and `create` is true. Its one column family is the default one: a
+    database that has others is refused, by their names.
 
     `secret` is the cluster's: 32 bytes, or the name of a file of 32 bytes.
     A plain database is adopted in the background.
 
-    `before_apply` is called with a list of Change for every batch from peers
-    before it is applied, on a thread of the library's. It must be quick and
-    must not write to the database. An exception of it is printed, and changes
-    nothing."""
-    return Database(path, cluster, secret, create, copy_as_new_replica, before_apply)
+    `apply_hook` is called with a list of Change for every batch from peers
+    before it is applied, on a thread of the library's. It must be quick; what
+    it tries to write to the database is refused. An exception of it is printed,
+    and changes nothing."""
+    return Database(path, cluster, secret, create, open_copy_as_new_replica, apply_hook)
+
+
+def detach(path):
+    """Takes the index out of a database that is not open: a plain one is left."""
+    options = library.rocksdb_options_create()
+    try:
+        call("rocksync_detach", options, _text(path))
+    finally:
+        library.rocksdb_options_destroy(options)
 
 
 def clone(path, *, source, cluster, secret, certificates=None, ca=None, certificate=None, private_key=None,
@@ -76,10 +89,10 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     id = secrets.randbits(64) or 1
     with _options(cluster, secret) as (options, replication), \
             _transport(id, certificates, ca, certificate, private_key) as transport:
-        given = library.rocksync_clone_options_create(transport, source.encode())
+        given = library.rocksync_clone_options_create(transport, _text(source))
         try:
             library.rocksync_clone_options_set_progress(given, None, callback)
-            call("rocksync_clone", options, replication, os.fsencode(path), 0, None, None, given, ctypes.byref(because))
+            call("rocksync_clone", options, replication, _text(path), 0, None, None, given, ctypes.byref(because))
         except Error:
             if failed:
                 raise failed[0]
@@ -111,16 +124,38 @@ def _bytes(*texts):
             raise TypeError(f"keys and values are bytes, not {type(text).__name__}")
 
 
+def _text(text):
+    """As C takes it; a zero byte would end it early."""
+    encoded = os.fsencode(text)
+    if b"\0" in encoded:
+        raise ValueError(f"a zero byte in {text!r}")
+    return encoded
+
+
+def _number(number, name, least=0):
+    """As C takes it; ctypes would cut it to 64 bits."""
+    if not least <= operator.index(number) < 1 << 64:
+        raise ValueError(f"{name} {number} is not between {least} and 2**64 - 1")
+    return number
+
+
+def _milliseconds(seconds, name):
+    """Rounded up, as 0 has a meaning of its own."""
+    if not 0 <= seconds < 1 << 50:
+        raise ValueError(f"{name} of {seconds} seconds")
+    return math.ceil(seconds * 1000)
+
+
 @contextlib.contextmanager
 def _options(cluster, secret):
     """RocksDB's options and those of replication."""
     options, replication = library.rocksdb_options_create(), library.rocksync_options_create()
     try:
-        library.rocksync_options_set_cluster_name(replication, cluster.encode())
+        library.rocksync_options_set_cluster_name(replication, _text(cluster))
         if isinstance(secret, (bytes, bytearray)):
             call("rocksync_options_set_cluster_secret", replication, bytes(secret), len(secret))
         else:
-            call("rocksync_options_read_cluster_secret", replication, os.fsencode(secret))
+            call("rocksync_options_read_cluster_secret", replication, _text(secret))
         yield options, replication
     finally:
         library.rocksync_options_destroy(replication)
@@ -131,36 +166,68 @@ def _options(cluster, secret):
 def _transport(replica_id, certificates, ca, certificate, private_key):
     if certificates is not None:
         paths = [ctypes.c_void_p() for _ in range(3)]
-        call("rocksync_make_trial_certificate", os.fsencode(certificates), replica_id,
+        call("rocksync_make_trial_certificate", _text(certificates), replica_id,
              *(ctypes.byref(path) for path in paths))
         ca, certificate, private_key = (take_text(path.value) for path in paths)
     elif None in (ca, certificate, private_key):
         raise Error("give certificates, or ca, certificate and private_key")
-    transport = call("rocksync_tls_transport_create", os.fsencode(ca), os.fsencode(certificate),
-                     os.fsencode(private_key))
+    transport = call("rocksync_tls_transport_create", _text(ca), _text(certificate), _text(private_key))
     try:
         yield transport
     finally:
         library.rocksync_transport_destroy(transport)
 
 
-class Database(collections.abc.MutableMapping):
-    """A dict of bytes, in the order of keys. Iteration sees the pairs of the
-    moment at which it began. len() reads all keys."""
+class _Items(collections.abc.ItemsView):
+    def __iter__(self):
+        return self._mapping.scan()
 
-    def __init__(self, path, cluster, secret, create, copy_as_new_replica, before_apply):
+
+class _Values(collections.abc.ValuesView):
+    def __iter__(self):
+        return (value for _, value in self._mapping.scan())
+
+    def __contains__(self, value):
+        return any(each == value for each in self)
+
+
+class _Closable:
+    """What holds an object of the library: one holder closes it once."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
+
+
+class Database(_Closable, collections.abc.MutableMapping):
+    """A dict of bytes, in the order of keys. Iteration sees the pairs of the
+    moment at which it began. len() reads all keys, and so does list(), which
+    asks for the length first; scan() reads them once."""
+
+    def __init__(self, path, cluster, secret, create, open_copy_as_new_replica, apply_hook):
         self._db = self._way = None
-        self._replicators = 0
+        self._calls = Calls("database")
+        self._replicators = set()
         self._iterators = set()  # RocksDB's, of iterations under way
         self._read = library.rocksdb_readoptions_create()
         self._write = library.rocksdb_writeoptions_create()
-        self._hook = BEFORE_APPLY(lambda _, changes: before_apply(_changes(changes)))  # lives as long as the database
+
+        def hook(_, changes):
+            with self._calls.inside():
+                apply_hook(_changes(changes))
+
+        self._hook = BEFORE_APPLY(hook)  # lives as long as the database
         with _options(cluster, secret) as (options, replication):
             library.rocksdb_options_set_create_if_missing(options, create)
-            library.rocksync_options_set_open_copy_as_new_replica(replication, copy_as_new_replica)
-            if before_apply is not None:
+            library.rocksync_options_set_open_copy_as_new_replica(replication, open_copy_as_new_replica)
+            if apply_hook is not None:
                 library.rocksync_options_set_apply_hook(replication, None, NO_DESTRUCTOR, self._hook)
-            self._db = call("rocksync_open", options, replication, os.fsencode(path))
+            self._db = call("rocksync_open", options, replication, _text(path))
             self._way = call("rocksync_rocksdb", self._db)
         _open_databases.add(self)
 
@@ -169,7 +236,8 @@ class Database(collections.abc.MutableMapping):
     def __getitem__(self, key):
         _bytes(key)
         size = ctypes.c_size_t()
-        found = call("rocksdb_get", self._open(), self._read, key, len(key), ctypes.byref(size))
+        with self._calls:
+            found = call("rocksdb_get", self._way, self._read, key, len(key), ctypes.byref(size))
         if not found:
             raise KeyError(key)
         value = ctypes.string_at(found, size.value)
@@ -178,13 +246,15 @@ class Database(collections.abc.MutableMapping):
 
     def __setitem__(self, key, value):
         _bytes(key, value)
-        call("rocksdb_put", self._open(), self._write, key, len(key), value, len(value))
+        with self._calls:
+            call("rocksdb_put", self._way, self._write, key, len(key), value, len(value))
 
     def __delitem__(self, key):
         """Deletes the key, whether it is there or not: what is not there is
         not read first, unlike a dict's."""
         _bytes(key)
-        call("rocksdb_delete", self._open(), self._write, key, len(key))
+        with self._calls:
+            call("rocksdb_delete", self._way, self._write, key, len(key))
 
     def __iter__(self):
         return (key for key, _ in self.scan())
@@ -202,30 +272,43 @@ class Database(collections.abc.MutableMapping):
 
     def items(self):
         """Pairs, in the order of keys."""
-        return self.scan()
+        return _Items(self)
+
+    def values(self):
+        """Values, in the order of keys."""
+        return _Values(self)
 
     def scan(self, begin=b"", end=None):
-        """Pairs with begin <= key, and key < end if it is given."""
-        _bytes(begin)
-        iterator = library.rocksdb_create_iterator(self._open(), self._read)
-        self._iterators.add(iterator)
+        """Yields pairs with begin <= key, and key < end if it is given."""
+        _bytes(begin, *([] if end is None else [end]))
+        with self._calls:
+            iterator = library.rocksdb_create_iterator(self._way, self._read)
+            self._iterators.add(iterator)
+            library.rocksdb_iter_seek(iterator, begin, len(begin))
+        return self._pairs_of(iterator, end)
+
+    def _pairs_of(self, iterator, end):
         size = ctypes.c_size_t()
         try:
-            library.rocksdb_iter_seek(iterator, begin, len(begin))
-            while library.rocksdb_iter_valid(iterator):
-                key = ctypes.string_at(library.rocksdb_iter_key(iterator, ctypes.byref(size)), size.value)
-                if end is not None and key >= end:
-                    return
-                value = ctypes.string_at(library.rocksdb_iter_value(iterator, ctypes.byref(size)), size.value)
+            while True:
+                with self._calls:
+                    if iterator not in self._iterators:
+                        raise Error("the database was closed during an iteration")
+                    if not library.rocksdb_iter_valid(iterator):
+                        call("rocksdb_iter_get_error", iterator)
+                        return
+                    key = ctypes.string_at(library.rocksdb_iter_key(iterator, ctypes.byref(size)), size.value)
+                    if end is not None and key >= end:
+                        return
+                    value = ctypes.string_at(library.rocksdb_iter_value(iterator, ctypes.byref(size)), size.value)
+                    library.rocksdb_iter_next(iterator)
                 yield key, value
-                if iterator not in self._iterators:
-                    raise Error("the database was closed during an iteration")
-                library.rocksdb_iter_next(iterator)
-            call("rocksdb_iter_get_error", iterator)
         finally:
-            if iterator in self._iterators:
-                self._iterators.remove(iterator)
-                library.rocksdb_iter_destroy(iterator)
+            # Close ends those that are under way.
+            with contextlib.suppress(Error), self._calls:
+                if iterator in self._iterators:
+                    self._iterators.remove(iterator)
+                    library.rocksdb_iter_destroy(iterator)
 
     def write(self, puts=(), deletes=()):
         """Writes pairs and deletes keys in one atomic batch. `puts`: a mapping
@@ -238,22 +321,23 @@ class Database(collections.abc.MutableMapping):
             for key in deletes:
                 _bytes(key)
                 library.rocksdb_writebatch_delete(batch, key, len(key))
-            call("rocksdb_write", self._open(), self._write, batch)
+            with self._calls:
+                call("rocksdb_write", self._way, self._write, batch)
         finally:
             library.rocksdb_writebatch_destroy(batch)
 
     def modify(self, key, change):
-        """Writes what change(value) returns, while no other thread and no
-        session with a peer writes the key. None is a key that is not there, and
-        deletes one that is. `change` must not write to the database, and be
-        quick. If it raises, nothing is written."""
+        """ReplicatedDB::Update (update() is a dict's): writes what
+        change(value) returns, while no other thread and no session with a peer
+        writes the key. None is a key that is not there, and deletes one that
+        is. `change` must not write to the database, and be quick. If it raises,
+        nothing is written."""
         return self.modify_all([key], lambda values: [change(values[0])])[0]
 
     def modify_all(self, keys, change):
         """The same for several keys at once: change(values) returns as many
         values as there are keys. Returns them."""
         _bytes(*keys)
-        self._open()
         failed, after = [], []
 
         def changed(_, values):
@@ -270,8 +354,9 @@ class Database(collections.abc.MutableMapping):
                 return 0
 
         try:
-            call("rocksync_update", self._db, self._write, len(keys), None, (ctypes.c_char_p * len(keys))(*keys),
-                 (ctypes.c_size_t * len(keys))(*map(len, keys)), None, CHANGE(changed))
+            with self._calls:
+                call("rocksync_update", self._db, self._write, len(keys), None, (ctypes.c_char_p * len(keys))(*keys),
+                     (ctypes.c_size_t * len(keys))(*map(len, keys)), None, CHANGE(changed))
         except Error:
             if failed:
                 raise failed[0]
@@ -282,24 +367,34 @@ class Database(collections.abc.MutableMapping):
 
     @property
     def replica_id(self):
-        self._open()
-        return library.rocksync_replica_id(self._db)
+        """What a certificate of the replica names, as 16 hex digits."""
+        with self._calls:
+            return library.rocksync_replica_id(self._db)
 
     def wait_for_index_build(self, timeout=60.0):
         """Waits until a database that was plain has been read."""
-        self._open()
-        call("rocksync_wait_for_index_build", self._db, int(timeout * 1000))
+        with self._calls:
+            call("rocksync_wait_for_index_build", self._db, _milliseconds(timeout, "a timeout"))
 
     @property
     def index_build_percent(self):
         """How far that reading is; 100.0 once it is done."""
-        self._open()
-        return library.rocksync_index_build_percent(self._db)
+        with self._calls:
+            return library.rocksync_index_build_percent(self._db)
 
     def set_members(self, epoch, replica_ids):
-        self._open()
-        ids = (ctypes.c_uint64 * len(replica_ids))(*replica_ids)
-        call("rocksync_set_members", self._db, epoch, ids, len(replica_ids))
+        """Sets the list of all replicas of the cluster, on one of them; others
+        take it over. Without a list tombstones are kept forever. `epoch` must be
+        greater than that of the list before; the first is 1."""
+        ids = [_number(id, "replica id", least=1) for id in replica_ids]
+        with self._calls:
+            call("rocksync_set_members", self._db, _number(epoch, "epoch"), (ctypes.c_uint64 * len(ids))(*ids), len(ids))
+
+    def collect_tombstones(self):
+        """Collects those that all members hold, without waiting for the next
+        session."""
+        with self._calls:
+            call("rocksync_collect_tombstones", self._db)
 
     def replicate(self, *, peers=(), listen="", interval=10.0, stream=True, zone="", progress=None, certificates=None,
                   ca=None, certificate=None, private_key=None):
@@ -309,85 +404,101 @@ class Database(collections.abc.MutableMapping):
         `listen`. `certificates` names a directory for trials; else the three
         PEM files. `progress` is called with a dict that tells of a session, on
         a thread of the library's, while it runs and when it ends."""
-        self._open()
-        return Replicator(self, peers, listen, interval, stream, zone, progress,
-                          (certificates, ca, certificate, private_key))
+        with self._calls:
+            return Replicator(self, peers, listen, interval, stream, zone, progress,
+                              (certificates, ca, certificate, private_key))
+
+    @property
+    def rocksdb(self):
+        """The address of the rocksdb_t, for what of rocksdb/c.h the package
+        lacks; until close, which does not wait for such calls."""
+        with self._calls:
+            return self._way
+
+    @property
+    def handle(self):
+        """The same of the rocksync_t and rocksync/c.h."""
+        with self._calls:
+            return self._db
 
     # --- The end ---
 
     def close(self):
-        """Closes the database. Replicators must be closed before; iterations end."""
-        if self._db is None:
+        """Waits for calls of other threads, and closes the database.
+        Replicators must be closed before; iterations end."""
+        if not self._calls.shut():
             return
-        if self._replicators:
-            raise Error(f"{self._replicators} replicator(s) of the database still run; close them first")
-        while self._iterators:
-            library.rocksdb_iter_destroy(self._iterators.pop())
-        if self._way is not None:
-            library.rocksdb_close(self._way)
-            self._way = None
-        _open_databases.discard(self)
+        closed = False
         try:
-            call("rocksync_close", self._db)
+            if self._replicators:
+                raise Error(f"{len(self._replicators)} replicator(s) of the database still run; close them first")
+            while self._iterators:
+                library.rocksdb_iter_destroy(self._iterators.pop())
+            library.rocksdb_close(self._way)
+            error = ctypes.c_void_p()
+            closed = bool(library.rocksync_close(self._db, ctypes.byref(error)))
+            if closed:
+                library.rocksdb_writeoptions_destroy(self._write)
+                library.rocksdb_readoptions_destroy(self._read)
+                self._db = self._way = None
+                _open_databases.discard(self)
+            else:
+                self._way = call("rocksync_rocksdb", self._db)  # as open as before
+            if error.value:
+                raise Error(take_text(error.value))
         finally:
-            self._db = None
-            library.rocksdb_writeoptions_destroy(self._write)
-            library.rocksdb_readoptions_destroy(self._read)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def _open(self):
-        if self._way is None:
-            raise Error("the database is closed")
-        return self._way
+            self._calls.end(closed)
 
 
 class Verification:
     """What Replicator.verify found. `differences`: (kind, family, key), the
     kind being "missing_here", "missing_there", "version" or "content".
-    `statistics`: a dict, as the last line of `rocksync verify --json`."""
+    `stats`: a dict, as the last line of `rocksync verify --json`."""
 
     KINDS = ("missing_here", "missing_there", "version", "content")
 
-    def __init__(self, equal, differences, statistics):
+    def __init__(self, equal, differences, stats):
         self.equal = equal
         self.differences = differences
-        self.statistics = statistics
+        self.stats = stats
 
     def __repr__(self):
         return "<equal>" if self.equal else f"<different, {len(self.differences)} keys told>"
 
 
-class Replicator:
+class Replicator(_Closable):
     """Keeps a database equal to its peers until it is closed."""
 
     def __init__(self, database, peers, listen, interval, stream, zone, progress, credentials):
         self._database, self._replicator = database, None
-        self._progress = SESSION(lambda _, session: progress(json.loads(session)))  # lives as long as the replicator
+        self._calls = Calls("replicator")
+
+        def tell(_, session):
+            with self._calls.inside():
+                progress(json.loads(session))
+
+        self._progress = SESSION(tell)  # lives as long as the replicator
         options = library.rocksync_replicator_options_create()
         try:
             for peer in peers:
-                library.rocksync_replicator_options_add_peer(options, peer.encode())
-            library.rocksync_replicator_options_set_listen_address(options, listen.encode())
-            library.rocksync_replicator_options_set_interval_ms(options, int(interval * 1000))
+                library.rocksync_replicator_options_add_peer(options, _text(peer))
+            library.rocksync_replicator_options_set_listen_address(options, _text(listen))
+            library.rocksync_replicator_options_set_interval_ms(options, _milliseconds(interval, "an interval"))
             library.rocksync_replicator_options_set_stream(options, stream)
-            library.rocksync_replicator_options_set_zone(options, zone.encode())
+            library.rocksync_replicator_options_set_zone(options, _text(zone))
             if progress is not None:
                 library.rocksync_replicator_options_set_progress(options, None, self._progress)
             with _transport(database.replica_id, *credentials) as transport:
                 self._replicator = call("rocksync_replicator_start", database._db, options, transport)
         finally:
             library.rocksync_replicator_options_destroy(options)
-        database._replicators += 1
+        database._replicators.add(self)
         _open_replicators.add(self)
 
     def sync(self, peer):
         """Sessions with `peer` until the two are proven equal."""
-        call("rocksync_replicator_sync", self._running(), peer.encode())
+        with self._calls:
+            call("rocksync_replicator_sync", self._replicator, _text(peer))
 
     def verify(self, peer, *, max_keys=1000, wait=15.0):
         """Compares with `peer` and ships nothing: a Verification."""
@@ -399,45 +510,49 @@ class Replicator:
 
         result = ctypes.c_void_p()
         try:
-            equal = call("rocksync_replicator_verify", self._running(), peer.encode(), max_keys, int(wait * 1000), None,
-                         DIFFERS(differs), ctypes.byref(result))
+            with self._calls:
+                equal = call("rocksync_replicator_verify", self._replicator, _text(peer), _number(max_keys, "max_keys"),
+                             _milliseconds(wait, "a wait"), None, DIFFERS(differs), ctypes.byref(result))
         finally:
-            statistics = take_text(result.value) if result.value else "{}"
-        return Verification(bool(equal), differences, json.loads(statistics))
+            stats = take_text(result.value) if result.value else "{}"
+        return Verification(bool(equal), differences, json.loads(stats))
 
     def scrub(self):
         """Compares all stored values with the index."""
-        call("rocksync_replicator_scrub", self._running())
+        with self._calls:
+            call("rocksync_replicator_scrub", self._replicator)
 
     def pause(self):
-        library.rocksync_replicator_pause(self._running())
+        with self._calls:
+            library.rocksync_replicator_pause(self._replicator)
 
     def resume(self):
-        library.rocksync_replicator_resume(self._running())
+        with self._calls:
+            library.rocksync_replicator_resume(self._replicator)
 
     @property
     def listen_address(self):
-        return take_text(library.rocksync_replicator_listen_address(self._running()))
+        with self._calls:
+            return take_text(library.rocksync_replicator_listen_address(self._replicator))
 
     @property
-    def statistics(self):
+    def stats(self):
         """A dict, as `rocksync status --json` has it."""
-        return json.loads(take_text(library.rocksync_replicator_statistics_json(self._running())))
+        with self._calls:
+            return json.loads(take_text(library.rocksync_replicator_stats_json(self._replicator)))
+
+    @property
+    def handle(self):
+        """The address of the rocksync_replicator_t, as Database.handle."""
+        with self._calls:
+            return self._replicator
 
     def close(self):
-        if self._replicator is not None:
-            library.rocksync_replicator_destroy(self._replicator)
-            self._replicator = None
-            _open_replicators.discard(self)
-            self._database._replicators -= 1
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def _running(self):
-        if self._replicator is None:
-            raise Error("the replicator is closed")
-        return self._replicator
+        """Ends sessions, streams, and calls of other threads."""
+        if not self._calls.shut(lambda: library.rocksync_replicator_stop(self._replicator)):
+            return
+        library.rocksync_replicator_destroy(self._replicator)
+        self._replicator = None
+        _open_replicators.discard(self)
+        self._database._replicators.discard(self)
+        self._calls.end(closed=True)

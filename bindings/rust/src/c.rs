@@ -32,6 +32,9 @@ extern "C" {
     pub fn rocksync_rocksdb(db: Handle, error: Error) -> Handle;
     pub fn rocksync_close(db: Handle, error: Error) -> c_uchar;
     pub fn rocksync_replica_id(db: Handle) -> u64;
+    pub fn rocksync_set_members(db: Handle, epoch: u64, ids: *const u64, count: usize, error: Error);
+    pub fn rocksync_collect_tombstones(db: Handle, error: Error);
+    pub fn rocksync_wait_for_index_build(db: Handle, timeout_ms: u64, error: Error);
     pub fn rocksync_update(
         db: Handle, options: Handle, count: usize, families: *const Handle, keys: *const *const u8, sizes: *const usize,
         state: Handle, change: Change, error: Error,
@@ -50,6 +53,7 @@ extern "C" {
     pub fn rocksync_replicator_options_add_peer(options: Handle, address: *const c_char);
     pub fn rocksync_replicator_options_set_listen_address(options: Handle, address: *const c_char);
     pub fn rocksync_replicator_options_set_interval_ms(options: Handle, ms: u64);
+    pub fn rocksync_replicator_options_set_stream(options: Handle, stream: c_uchar);
     pub fn rocksync_replicator_options_set_zone(options: Handle, zone: *const c_char);
     pub fn rocksync_replicator_start(db: Handle, options: Handle, transport: Handle, error: Error) -> Handle;
     pub fn rocksync_replicator_destroy(replicator: Handle);
@@ -58,6 +62,9 @@ extern "C" {
         replicator: Handle, peer: *const c_char, max_keys: u64, wait_ms: u64, state: Handle, differs: Option<Differs>,
         result: Error, error: Error,
     ) -> c_uchar;
+    pub fn rocksync_replicator_scrub(replicator: Handle, error: Error);
+    pub fn rocksync_replicator_pause(replicator: Handle);
+    pub fn rocksync_replicator_resume(replicator: Handle);
     pub fn rocksync_replicator_listen_address(replicator: Handle) -> *mut c_char;
-    pub fn rocksync_replicator_statistics_json(replicator: Handle) -> *mut c_char;
+    pub fn rocksync_replicator_stats_json(replicator: Handle) -> *mut c_char;
 }

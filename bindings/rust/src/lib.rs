@@ -2,14 +2,16 @@
 //! refuses is in the library's C++ headers.
 //!
 //! It needs librocksync-dev. From a source tree, in a Cargo.toml: `rocksync = { path = "../rocksync/bindings/rust" }`. A
-//! crate that wraps `rocksdb_t` takes [`Database::rocksdb`]; it must be linked with the system's RocksDB.
+//! crate that wraps `rocksdb_t` takes [`Database::rocksdb`]; it must be linked with the system's RocksDB. What of
+//! rocksync/c.h this crate lacks is called with [`Database::handle`] and [`Replicator::handle`].
 use std::ffi::{CStr, CString};
 use std::fmt;
-use std::marker::PhantomData;
 use std::os::raw::{c_char, c_int, c_uchar, c_void};
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr::{null, null_mut};
+use std::sync::Mutex;
 use std::time::Duration;
 
 mod c;
@@ -51,12 +53,13 @@ impl Options {
     }
 }
 
-/// An open replicated database. It closes when it is dropped.
+/// An open replicated database. It closes when it is dropped; `close` tells of errors.
 pub struct Database {
     db: Handle,
     way: Handle, // the rocksdb_t
     read: Handle,
     write: Handle,
+    replicators: Mutex<Vec<Handle>>, // not destroyed yet
 }
 
 // Thread-safe, as the C interface says.
@@ -65,9 +68,9 @@ unsafe impl Sync for Database {}
 
 impl Database {
     /// Opens the database in the directory `path`, and makes it if it is not there. A plain database is adopted in the
-    /// background.
+    /// background. Its one column family is the default one: a database that has others is refused, by their names.
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Database> {
-        let (path, cluster) = (text(&path.as_ref().to_string_lossy())?, text(&options.cluster)?);
+        let (path, cluster) = (path_text(path.as_ref())?, text(&options.cluster)?);
         unsafe {
             let plain = Freed(c::rocksdb_options_create(), c::rocksdb_options_destroy);
             let replication = Freed(c::rocksync_options_create(), c::rocksync_options_destroy);
@@ -77,8 +80,36 @@ impl Database {
             call(|e| c::rocksync_options_set_cluster_secret(replication.0, options.secret.as_ptr(), 32, e))?;
             let db = call(|e| c::rocksync_open(plain.0, replication.0, path.as_ptr(), e))?;
             let way = call(|e| c::rocksync_rocksdb(db, e))?;
-            Ok(Database { db, way, read: c::rocksdb_readoptions_create(), write: c::rocksdb_writeoptions_create() })
+            let (read, write) = (c::rocksdb_readoptions_create(), c::rocksdb_writeoptions_create());
+            Ok(Database { db, way, read, write, replicators: Mutex::new(Vec::new()) })
         }
+    }
+
+    /// Closes the database, as dropping it does, and tells what closing did not do.
+    pub fn close(mut self) -> Result<()> {
+        self.end()
+    }
+
+    // Of replicators only those are left that were forgotten (`std::mem::forget`).
+    fn end(&mut self) -> Result<()> {
+        if self.db.is_null() {
+            return Ok(());
+        }
+        let forgotten = std::mem::take(self.replicators.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        unsafe {
+            forgotten.into_iter().for_each(|replicator| c::rocksync_replicator_destroy(replicator));
+            c::rocksdb_close(self.way);
+            let closed = call(|e| c::rocksync_close(self.db, e));
+            c::rocksdb_readoptions_destroy(self.read);
+            c::rocksdb_writeoptions_destroy(self.write);
+            self.db = null_mut();
+            closed.map(|_| ())
+        }
+    }
+
+    /// The `rocksync_t`, for what of rocksync/c.h this crate lacks; it lives as long as `self`.
+    pub fn handle(&self) -> *mut c_void {
+        self.db
     }
 
     /// The `rocksdb_t` of the database, for other crates; it lives as long as `self`.
@@ -86,7 +117,7 @@ impl Database {
         self.way
     }
 
-    /// What a certificate of the replica names.
+    /// What a certificate of the replica names, as 16 hex digits.
     pub fn replica_id(&self) -> u64 {
         unsafe { c::rocksync_replica_id(self.db) }
     }
@@ -114,13 +145,29 @@ impl Database {
     /// Writes what `change` makes of a value, while no other thread and no session with a peer writes the key. `None` is
     /// a key that is not there, and deletes one that is. `change` must not write to the database, and be quick; if it
     /// panics the program ends.
-    pub fn modify(&self, key: impl AsRef<[u8]>, change: impl FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>) -> Result<()> {
+    pub fn update(&self, key: impl AsRef<[u8]>, change: impl FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>) -> Result<()> {
         let (key, size) = (key.as_ref().as_ptr(), key.as_ref().len());
         let mut change = Some(change);
         call(|e| unsafe {
             let state = &mut change as *mut Option<_> as Handle;
             c::rocksync_update(self.db, self.write, 1, null(), &key, &size, state, change_one_of(&change), e)
         })
+    }
+
+    /// Sets the list of all replicas of the cluster, on one of them; others take it over. Without a list tombstones are
+    /// kept forever. `epoch` must be greater than that of the list before; the first is 1.
+    pub fn set_members(&self, epoch: u64, replica_ids: &[u64]) -> Result<()> {
+        call(|e| unsafe { c::rocksync_set_members(self.db, epoch, replica_ids.as_ptr(), replica_ids.len(), e) })
+    }
+
+    /// Collects the tombstones that all members hold, without waiting for the next session.
+    pub fn collect_tombstones(&self) -> Result<()> {
+        call(|e| unsafe { c::rocksync_collect_tombstones(self.db, e) })
+    }
+
+    /// Waits until a database that was plain has been read.
+    pub fn wait_for_index_build(&self, timeout: Duration) -> Result<()> {
+        call(|e| unsafe { c::rocksync_wait_for_index_build(self.db, milliseconds(timeout), e) })
     }
 
     /// Starts a replicator, which ends before the database does.
@@ -135,21 +182,24 @@ impl Database {
             }
             c::rocksync_replicator_options_set_listen_address(options.0, listen.as_ptr());
             c::rocksync_replicator_options_set_zone(options.0, zone.as_ptr());
-            c::rocksync_replicator_options_set_interval_ms(options.0, replication.interval.as_millis() as u64);
+            c::rocksync_replicator_options_set_interval_ms(options.0, milliseconds(replication.interval));
+            c::rocksync_replicator_options_set_stream(options.0, replication.stream as c_uchar);
             let replicator = call(|e| c::rocksync_replicator_start(self.db, options.0, transport.0, e))?;
-            Ok(Replicator { replicator, database: PhantomData })
+            self.running().push(replicator);
+            Ok(Replicator { replicator, database: self })
         }
+    }
+}
+
+impl Database {
+    fn running(&self) -> std::sync::MutexGuard<Vec<Handle>> {
+        self.replicators.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        unsafe {
-            c::rocksdb_close(self.way);
-            c::rocksync_close(self.db, null_mut());
-            c::rocksdb_readoptions_destroy(self.read);
-            c::rocksdb_writeoptions_destroy(self.write);
-        }
+        let _ = self.end();
     }
 }
 
@@ -199,12 +249,14 @@ pub struct Replication {
     pub interval: Duration,
     /// Between two zones each change travels once.
     pub zone: String,
+    /// What is written travels at once, and not only by sessions.
+    pub stream: bool,
 }
 
 impl Replication {
     pub fn new(certificates: Certificates) -> Replication {
         let interval = Duration::from_secs(10);
-        Replication { certificates, peers: Vec::new(), listen: String::new(), interval, zone: String::new() }
+        Replication { certificates, peers: Vec::new(), listen: String::new(), interval, zone: String::new(), stream: true }
     }
     pub fn listen(mut self, address: &str) -> Replication {
         self.listen = address.into();
@@ -236,7 +288,7 @@ pub struct Verification {
 /// Keeps a database equal to its peers until it is dropped.
 pub struct Replicator<'a> {
     replicator: Handle,
-    database: PhantomData<&'a Database>,
+    database: &'a Database,
 }
 
 unsafe impl Send for Replicator<'_> {}
@@ -251,7 +303,7 @@ impl Replicator<'_> {
 
     /// Compares with a peer and ships nothing. A key counts as different that still differs after `wait`.
     pub fn verify(&self, peer: &str, max_keys: u64, wait: Duration) -> Result<Verification> {
-        let (peer, wait) = (text(peer)?, wait.as_millis() as u64);
+        let (peer, wait) = (text(peer)?, milliseconds(wait));
         let mut found = Verification::default();
         let state = &mut found.differences as *mut Vec<_> as Handle;
         let equal = call(|e| unsafe {
@@ -261,19 +313,39 @@ impl Replicator<'_> {
         Ok(found)
     }
 
+    /// Compares all stored values with the index.
+    pub fn scrub(&self) -> Result<()> {
+        call(|e| unsafe { c::rocksync_replicator_scrub(self.replicator, e) })
+    }
+
+    /// Ends sessions and lets none begin, until `resume`.
+    pub fn pause(&self) {
+        unsafe { c::rocksync_replicator_pause(self.replicator) }
+    }
+
+    pub fn resume(&self) {
+        unsafe { c::rocksync_replicator_resume(self.replicator) }
+    }
+
+    /// The `rocksync_replicator_t`, for what of rocksync/c.h this crate lacks; it lives as long as `self`.
+    pub fn handle(&self) -> *mut c_void {
+        self.replicator
+    }
+
     /// It has the port that the system chose if 0 was asked for.
     pub fn listen_address(&self) -> String {
         unsafe { taken(c::rocksync_replicator_listen_address(self.replicator)) }
     }
 
     /// One JSON object, as `rocksync status --json` has it.
-    pub fn statistics_json(&self) -> String {
-        unsafe { taken(c::rocksync_replicator_statistics_json(self.replicator)) }
+    pub fn stats_json(&self) -> String {
+        unsafe { taken(c::rocksync_replicator_stats_json(self.replicator)) }
     }
 }
 
 impl Drop for Replicator<'_> {
     fn drop(&mut self) {
+        self.database.running().retain(|&replicator| replicator != self.replicator);
         unsafe { c::rocksync_replicator_destroy(self.replicator) }
     }
 }
@@ -299,6 +371,16 @@ fn call<T>(function: impl FnOnce(c::Error) -> T) -> Result<T> {
 
 fn text(given: &str) -> Result<CString> {
     CString::new(given).map_err(|_| Error(format!("a zero byte in {given:?}")))
+}
+
+/// Its very bytes, UTF-8 or not.
+fn path_text(path: &Path) -> Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error(format!("a zero byte in {path:?}")))
+}
+
+/// Rounded up, as 0 has a meaning of its own.
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from((duration.as_nanos() + 999_999) / 1_000_000).unwrap_or(u64::MAX)
 }
 
 unsafe fn taken(text: *mut c_char) -> String {

@@ -1,11 +1,14 @@
 """The Python package: dict-like access, replication, verification, and what
 happens when it is used wrongly. usage: python_test.py"""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import rocksync
@@ -58,7 +61,7 @@ class DatabaseTest(unittest.TestCase):
                     self.assertTrue(of_b.verify(peer).equal)
                     self.assertEqual(dict(a.items()), dict(b.items()))
                     of_b.scrub()
-                    self.assertEqual(of_b.statistics["pairs_applied"], 1)
+                    self.assertEqual(of_b.stats["pairs_applied"], 1)
                     of_b.pause()
                     with self.assertRaisesRegex(rocksync.Error, "paused"):
                         of_b.sync(peer)
@@ -66,6 +69,13 @@ class DatabaseTest(unittest.TestCase):
                     with self.assertRaisesRegex(rocksync.Error, "close them first"):
                         b.close()
             a.set_members(1, [a.replica_id, b.replica_id])
+            a.collect_tombstones()
+            for wrong in ([-1], [0], [1 << 64], [a.replica_id + (1 << 64)]):
+                with self.assertRaisesRegex(ValueError, "replica id"):
+                    a.set_members(2, [a.replica_id, *wrong])
+            with self.assertRaisesRegex(ValueError, "epoch"):
+                a.set_members((1 << 64) + 2, [a.replica_id])
+            self.assertTrue(a.handle and a.rocksdb)
 
     def test_modify_holds_the_key(self):
         with self.open() as db:
@@ -95,13 +105,13 @@ class DatabaseTest(unittest.TestCase):
     def test_changes_and_sessions_are_told(self):
         changes, sessions = [], []
         trial = self.path("trial")
-        with self.open("a") as a, self.open("b", before_apply=changes.extend) as b:
+        with self.open("a") as a, self.open("b", apply_hook=changes.extend) as b:
             a[b"key"], a[b"gone"] = b"value", b"1"
             del a[b"gone"]
             with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0, stream=False, zone="x") as of_a:
                 with b.replicate(certificates=trial, interval=0, progress=sessions.append) as of_b:
                     of_b.sync(of_a.listen_address)
-                    self.assertEqual(of_b.verify(of_a.listen_address).statistics["elements"], 2)
+                    self.assertEqual(of_b.verify(of_a.listen_address).stats["elements"], 2)
             told = {change.key: change for change in changes}
             self.assertEqual(set(told), {b"key", b"gone"})
             self.assertEqual(told[b"key"][:3], ("default", b"key", b"value"))
@@ -140,7 +150,7 @@ class DatabaseTest(unittest.TestCase):
     def test_closed_is_closed(self):
         db = self.open()
         db[b"a"] = db[b"b"] = b""
-        begun = db.items()
+        begun = iter(db.items())
         next(begun)
         db.close()
         db.close()
@@ -165,7 +175,7 @@ class DatabaseTest(unittest.TestCase):
         program = """
 import rocksync, sys
 def open(name):
-    return rocksync.open(sys.argv[1] + name, cluster="test", secret=bytes([7] * 32), before_apply=lambda changes: None)
+    return rocksync.open(sys.argv[1] + name, cluster="test", secret=bytes([7] * 32), apply_hook=lambda changes: None)
 a, b = open("a"), open("b")
 trial = sys.argv[1] + "trial"
 of_a = a.replicate(certificates=trial, listen="127.0.0.1:0", progress=lambda session: None)
@@ -178,6 +188,133 @@ for i in range(1000):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         with self.open() as db:
             self.assertEqual(len(db), 1000)
+
+    def test_views_see_one_moment(self):
+        with self.open() as db:
+            db.write({b"a": b"1", b"b": b"2"})
+            values, items = iter(db.values()), iter(db.items())
+            self.assertEqual((next(values), next(items)), (b"1", (b"a", b"1")))
+            db.clear()
+            self.assertEqual((list(values), list(items)), ([b"2"], [(b"b", b"2")]))
+            db[b"c"] = b"3"
+            self.assertEqual((len(db.items()), len(db.values())), (1, 1))
+            self.assertIn(b"3", db.values())
+            self.assertEqual(db.items() & {(b"c", b"3"), (b"d", b"4")}, {(b"c", b"3")})
+
+    def test_closed_while_other_threads_call(self):
+        db = self.open()
+        db[b"k"] = b"v"
+        replicator = db.replicate(certificates=self.path("trial"), listen="127.0.0.1:0")
+        unexpected = []
+
+        def until_closed(call):
+            try:
+                while True:
+                    call()
+            except rocksync.Error as error:
+                if "closed" not in str(error):
+                    unexpected.append(error)
+            except BaseException as error:
+                unexpected.append(error)
+
+        def sync():
+            try:
+                replicator.sync("127.0.0.1:1")
+            except rocksync.Error as error:
+                if "closed" in str(error):
+                    raise
+
+        calls = [lambda: db[b"k"], lambda: list(db), lambda: db.modify(b"k", lambda value: value), lambda: replicator.stats,
+                 sync]
+        threads = [threading.Thread(target=until_closed, args=[call]) for call in calls]
+        for thread in threads:
+            thread.start()
+        closing = [threading.Thread(target=lambda: (replicator.close(), db.close())) for _ in range(4)]
+        for thread in closing:
+            thread.start()
+        for thread in threads + closing:
+            thread.join()
+        self.assertEqual(unexpected, [])
+
+    def test_a_function_cannot_close_what_calls_it(self):
+        with self.open() as db:
+            with self.assertRaisesRegex(rocksync.Error, "close of the database by a function"):
+                db.modify(b"k", lambda value: db.close())
+            db[b"k"] = b"v"
+
+    def test_a_hook_writes_nothing(self):
+        refused = []
+
+        def write(changes):
+            try:
+                b[changes[0].key] = b"mine"
+            except rocksync.Error as error:
+                refused.append(str(error))
+
+        trial = self.path("trial")
+        with self.open("a") as a, self.open("b", apply_hook=write) as b:
+            a[b"key"] = b"theirs"
+            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
+                with b.replicate(certificates=trial, interval=0) as of_b:
+                    of_b.sync(of_a.listen_address)
+            self.assertEqual(b[b"key"], b"theirs")
+        self.assertEqual(len(refused), 1)
+        self.assertIn("apply hook", refused[0])
+
+    def test_nothing_is_copied(self):
+        with self.open() as db, db.replicate(certificates=self.path("trial")) as replicator:
+            for each in (db, replicator):
+                for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+                    with self.assertRaisesRegex(TypeError, "copied or pickled"):
+                        duplicate(each)
+
+    def test_a_child_of_fork_ends_well(self):
+        program = """
+import os, rocksync, sys
+db = rocksync.open(sys.argv[1] + "a", cluster="test", secret=bytes([7] * 32))
+db[b"k"] = b"v"
+if sys.argv[2] == "replicator":
+    replicator = db.replicate(certificates=sys.argv[1] + "trial", listen="127.0.0.1:0")
+child = os.fork()
+if child == 0:
+    try:
+        db[b"k"]
+    except rocksync.Error as error:
+        print(error, flush=True)
+    db.close()
+    sys.exit(5)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), db[b"k"])
+"""
+        for what in ("database", "replicator"):
+            with self.subTest(what):
+                done = subprocess.run([sys.executable, "-c", program, self.path(""), what], capture_output=True, text=True,
+                                      timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(done.stdout, "the database was opened by another process, before a fork\n5 b'v'\n")
+
+    def test_nothing_is_cut(self):
+        with self.assertRaisesRegex(ValueError, "zero byte"):
+            self.open("a\0b")
+        with self.assertRaisesRegex(ValueError, "zero byte"):
+            rocksync.open(self.path("a"), cluster="te\0st", secret=SECRET)
+        self.assertEqual(os.listdir(self.directory.name), [])
+        with self.open() as db:
+            trial = self.path("trial")
+            with self.assertRaisesRegex(ValueError, "zero byte"):
+                db.replicate(certificates=trial, peers=["127.0.0.1:1\0"])
+            for wrong in (-1, float("nan"), float("inf")):
+                with self.assertRaisesRegex(ValueError, "an interval"):
+                    db.replicate(certificates=trial, interval=wrong)
+            # Under a millisecond is no 0, which would be on demand.
+            with db.replicate(certificates=trial, peers=["127.0.0.1:1"], interval=0.0001) as replicator:
+                while replicator.stats["sessions_failed"] == 0:
+                    time.sleep(0.01)
+
+    def test_detach(self):
+        self.open().close()
+        rocksync.detach(self.path("a"))
+        with self.assertRaisesRegex(ValueError, "zero byte"):
+            rocksync.detach(self.path("a\0"))
 
     def test_wrong_types_do_not_reach_the_library(self):
         with self.open() as db:

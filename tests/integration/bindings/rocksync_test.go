@@ -1,4 +1,4 @@
-// What the Go package does beside the example: values, Modify, differences, and
+// What the Go package does beside the example: values, Update, differences, and
 // what happens when it is used wrongly.
 package rocksync_test
 
@@ -6,11 +6,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"rocksync"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func open(t *testing.T, name string) *rocksync.Database {
@@ -54,7 +58,7 @@ func TestValues(t *testing.T) {
 	fails(t, err, "32 bytes, not 5")
 }
 
-func TestModify(t *testing.T) {
+func TestUpdate(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "a"))
 	var wait sync.WaitGroup
 	for i := 0; i < 4; i++ {
@@ -62,7 +66,7 @@ func TestModify(t *testing.T) {
 		go func() {
 			defer wait.Done()
 			for j := 0; j < 100; j++ {
-				rocksync.Check(db.Modify([]byte("n"), func(value []byte) ([]byte, error) {
+				rocksync.Check(db.Update([]byte("n"), func(value []byte) ([]byte, error) {
 					var n int
 					fmt.Sscan(string(value), &n)
 					return []byte(fmt.Sprint(n + 1)), nil
@@ -73,12 +77,129 @@ func TestModify(t *testing.T) {
 	wait.Wait()
 	holds(t, db, "n", []byte("400"))
 	enough := errors.New("enough")
-	if err := db.Modify([]byte("n"), func([]byte) ([]byte, error) { return nil, enough }); err != enough {
+	if err := db.Update([]byte("n"), func([]byte) ([]byte, error) { return nil, enough }); err != enough {
 		t.Error(err)
 	}
 	holds(t, db, "n", []byte("400"))
-	rocksync.Check(db.Modify([]byte("n"), func([]byte) ([]byte, error) { return nil, nil }))
+	rocksync.Check(db.Update([]byte("n"), func([]byte) ([]byte, error) { return nil, nil }))
 	holds(t, db, "n", nil)
+	fails(t, db.Update([]byte("n"), func([]byte) ([]byte, error) { return nil, db.Close() }), "after it")
+	rocksync.Check(db.Close())
+}
+
+// The lock of the key is released, and the panic arrives.
+func TestAPanicInUpdate(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "a"))
+	func() {
+		defer func() {
+			if reason := recover(); reason != "of the function" {
+				t.Errorf("recovered %v", reason)
+			}
+		}()
+		db.Update([]byte("k"), func([]byte) ([]byte, error) { panic("of the function") })
+		t.Error("no panic")
+	}()
+	rocksync.Check(db.Put([]byte("k"), []byte("after")), db.Close())
+}
+
+// In a process of its own, which ends and does not hang.
+func TestAGoexitInUpdate(t *testing.T) {
+	if place := os.Getenv("ROCKSYNC_TEST_GOEXIT"); place != "" {
+		db := open(t, place)
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			db.Update([]byte("k"), func([]byte) ([]byte, error) {
+				runtime.Goexit()
+				return nil, nil
+			})
+		}()
+		<-done
+		rocksync.Check(db.Put([]byte("k"), nil))
+		return
+	}
+	process := exec.Command(os.Args[0], "-test.run", "^TestAGoexitInUpdate$")
+	process.Env = append(os.Environ(), "ROCKSYNC_TEST_GOEXIT="+filepath.Join(t.TempDir(), "a"))
+	said, err := process.CombinedOutput()
+	if process.ProcessState.ExitCode() != 2 || !strings.Contains(string(said), "runtime.Goexit") {
+		t.Errorf("%v: %s", err, said)
+	}
+}
+
+// Close waits for calls, ends those that take long, and happens once.
+func TestCloseWhileOthersCall(t *testing.T) {
+	directory := t.TempDir()
+	db := open(t, filepath.Join(directory, "a"))
+	replicator := rocksync.Must(db.Replicate(rocksync.Replication{Certificates: filepath.Join(directory, "trial"), Listen: "127.0.0.1:0"}))
+	var calling, done sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		calling.Add(1)
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			calling.Done()
+			for replicator.StatsJSON() != "" && replicator.ListenAddress() != "" {
+			}
+			for db.Put([]byte("k"), []byte("v")) == nil {
+				db.Get([]byte("k"))
+			}
+		}()
+	}
+	calling.Wait()
+	for i := 0; i < 4; i++ {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			replicator.Close()
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	done.Wait()
+	if replicator.ListenAddress() != "" || db.ReplicaID() != 0 {
+		t.Error("not closed")
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	directory := t.TempDir()
+	secret := bytes.Repeat([]byte{7}, 32)
+	_, err := rocksync.Open(filepath.Join(directory, "a\x00b"), rocksync.Options{Cluster: "test", Secret: secret})
+	fails(t, err, "zero byte")
+	_, err = rocksync.Open(filepath.Join(directory, "a"), rocksync.Options{Cluster: "te\x00st", Secret: secret})
+	fails(t, err, "zero byte")
+	if found, _ := filepath.Glob(filepath.Join(directory, "*")); len(found) != 0 {
+		t.Errorf("made %v", found)
+	}
+	db := open(t, filepath.Join(directory, "a"))
+	_, err = db.Replicate(rocksync.Replication{Certificates: directory, Peers: []string{"127.0.0.1:1\x00"}})
+	fails(t, err, "zero byte")
+	_, err = db.Replicate(rocksync.Replication{Certificates: directory, Interval: -time.Second})
+	fails(t, err, "duration of -1s")
+	// Under a millisecond is no 0, which would be on demand.
+	replicator := rocksync.Must(db.Replicate(rocksync.Replication{Certificates: directory, Interval: time.Microsecond, Peers: []string{"127.0.0.1:1"}}))
+	for tries := 0; !strings.Contains(replicator.StatsJSON(), "\"sessions_failed\":1"); tries++ {
+		if tries == 600 {
+			t.Fatal("nothing is dialed: " + replicator.StatsJSON())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	fails(t, replicator.Sync("a\x00b"), "zero byte")
+	replicator.Close()
+	rocksync.Check(db.Close())
+}
+
+func TestMembers(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "a"))
+	rocksync.Check(db.WaitForIndexBuild(time.Minute))
+	fails(t, db.SetMembers(1), "lacks replica")
+	fails(t, db.SetMembers(1, db.ReplicaID(), 0), "is 0 or there twice")
+	rocksync.Check(db.SetMembers(1, db.ReplicaID()), db.CollectTombstones())
+	fails(t, db.SetMembers(1, db.ReplicaID()), "does not follow")
+	if db.Handle() == nil || db.RocksDB() == nil {
+		t.Error("no handles")
+	}
 	rocksync.Check(db.Close())
 }
 
@@ -90,18 +211,21 @@ func TestDifferencesAndWrongOrder(t *testing.T) {
 	ofA := rocksync.Must(a.Replicate(rocksync.Replication{Certificates: trial, Listen: "127.0.0.1:0", OnDemand: true}))
 	ofB := rocksync.Must(b.Replicate(rocksync.Replication{Certificates: trial, OnDemand: true, Zone: "east"}))
 	found := rocksync.Must(ofB.Verify(ofA.ListenAddress(), 10, 0))
-	if found.Equal || len(found.Differences) != 1 || found.Differences[0].Kind != "missing here" ||
+	if found.Equal || len(found.Differences) != 1 || found.Differences[0].Kind != "missing_here" ||
 		string(found.Differences[0].Key) != "of a" || found.Differences[0].Family != "default" {
 		t.Errorf("%+v", found)
 	}
-	fails(t, b.Close(), "rocksync_replicator_destroy first")
+	fails(t, b.Close(), "close them first")
 	rocksync.Check(b.Put([]byte("still open"), nil))
-	if !strings.Contains(ofB.StatisticsJSON(), "\"pairs_applied\":0,") {
-		t.Error(ofB.StatisticsJSON())
+	if !strings.Contains(ofB.StatsJSON(), "\"pairs_applied\":0,") {
+		t.Error(ofB.StatsJSON())
 	}
+	rocksync.Check(ofB.Pause())
+	fails(t, ofB.Sync(ofA.ListenAddress()), "paused")
+	rocksync.Check(ofB.Resume(), ofB.Scrub())
 	ofB.Close()
 	ofB.Close()
-	fails(t, ofB.Sync("127.0.0.1:1"), "argument is NULL: replicator")
+	fails(t, ofB.Sync("127.0.0.1:1"), "replicator is closed")
 	_, err := b.Replicate(rocksync.Replication{CA: "none", Certificate: "none", PrivateKey: "none"})
 	fails(t, err, "none")
 	ofA.Close()

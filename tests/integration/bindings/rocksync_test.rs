@@ -1,5 +1,7 @@
-// What the Rust crate does beside the example: values, modify, differences, and errors.
+// What the Rust crate does beside the example: values, update, differences, and errors.
 use rocksync::{Certificates, Database, Kind, Options, Replication};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,13 +33,13 @@ fn values() {
 }
 
 #[test]
-fn modify() {
-    let db = open("modify");
+fn update() {
+    let db = open("update");
     std::thread::scope(|threads| {
         for _ in 0..4 {
             threads.spawn(|| {
                 for _ in 0..100 {
-                    db.modify("n", |value| {
+                    db.update("n", |value| {
                         let n: u32 = value.map_or(0, |text| String::from_utf8(text).unwrap().parse().unwrap());
                         Some((n + 1).to_string().into_bytes())
                     })
@@ -47,7 +49,7 @@ fn modify() {
         }
     });
     assert_eq!(db.get("n").unwrap().unwrap(), b"400");
-    db.modify("n", |_| None).unwrap();
+    db.update("n", |_| None).unwrap();
     assert_eq!(db.get("n").unwrap(), None);
 }
 
@@ -62,10 +64,65 @@ fn differences() {
     let found = of_b.verify(&of_a.listen_address(), 10, Duration::ZERO).unwrap();
     assert!(!found.equal);
     assert_eq!(found.differences, [(Kind::MissingHere, "default".to_string(), b"of a".to_vec())]);
-    assert!(of_b.statistics_json().contains("\"pairs_applied\":0,"));
+    assert!(of_b.stats_json().contains("\"pairs_applied\":0,"));
+    of_b.pause();
+    let paused = of_b.sync(&of_a.listen_address()).err().unwrap();
+    assert!(paused.to_string().contains("paused"), "{paused}");
+    of_b.resume();
+    of_b.scrub().unwrap();
     let wrong = of_b.sync("nowhere").err().unwrap();
     assert!(wrong.to_string().contains("Invalid argument"), "{wrong}");
     let none = || "none".to_string();
     let files = Certificates::Files { ca: none(), certificate: none(), private_key: none() };
     assert!(b.replicate(&Replication::new(files)).err().unwrap().to_string().contains("none"));
+}
+
+#[test]
+fn members() {
+    let db = open("members");
+    db.wait_for_index_build(Duration::from_secs(60)).unwrap();
+    let lacking = db.set_members(1, &[]).err().unwrap();
+    assert!(lacking.to_string().contains("lacks replica"), "{lacking}");
+    db.set_members(1, &[db.replica_id()]).unwrap();
+    db.collect_tombstones().unwrap();
+    let again = db.set_members(1, &[db.replica_id()]).err().unwrap();
+    assert!(again.to_string().contains("does not follow"), "{again}");
+    assert!(!db.handle().is_null() && !db.rocksdb().is_null());
+    db.close().unwrap();
+}
+
+#[test]
+fn a_path_is_bytes() {
+    let path = place("").join(OsStr::from_bytes(b"not \xff UTF-8"));
+    Database::open(&path, &Options::new("test", [7; 32])).unwrap().close().unwrap();
+    assert!(path.join("CURRENT").exists());
+}
+
+// It ends with the database all the same.
+#[test]
+fn a_forgotten_replicator() {
+    let db = open("forgotten");
+    let trial = Replication::new(Certificates::Trial(place("trial_forgotten").to_string_lossy().into()));
+    let replicator = db.replicate(&trial.clone().listen("127.0.0.1:0")).unwrap();
+    let address = replicator.listen_address();
+    std::mem::forget(replicator);
+    db.close().unwrap();
+    assert!(std::net::TcpStream::connect(&address).is_err());
+    open("forgotten").close().unwrap();
+}
+
+// Under a millisecond is no 0, which would be on demand.
+#[test]
+fn a_short_interval() {
+    let db = open("interval");
+    let mut often = Replication::new(Certificates::Trial(place("trial_interval").to_string_lossy().into())).peer("127.0.0.1:1");
+    often.interval = Duration::from_micros(1);
+    let replicator = db.replicate(&often).unwrap();
+    for _ in 0..600 {
+        if !replicator.stats_json().contains("\"sessions_failed\":0,") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("nothing is dialed: {}", replicator.stats_json());
 }

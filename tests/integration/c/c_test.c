@@ -182,10 +182,10 @@ static void TestReplication(void) {
   CHECK(strstr(text, "\"equal\":false,\"complete\":false,") != NULL);
   rocksync_free(text);
 
-  text = rocksync_replicator_statistics_json(to);
+  text = rocksync_replicator_stats_json(to);
   CHECK(strstr(text, "\"pairs_applied\":1,") != NULL);
   rocksync_free(text);
-  text = rocksync_replicator_statistics_prometheus(to);
+  text = rocksync_replicator_stats_prometheus(to);
   CHECK(strstr(text, "# TYPE rocksync_pairs_applied_total counter\n") != NULL);
   rocksync_free(text);
   rocksync_replicator_scrub(to, &error);
@@ -771,8 +771,8 @@ static void TestNull(void) {
   rocksync_replicator_set_limits(NULL, 0, 0, 0, 1, &error);
   FAILS("argument is NULL: replicator");
   CHECK(rocksync_replicator_listen_address(NULL) == NULL);
-  CHECK(rocksync_replicator_statistics_json(NULL) == NULL);
-  CHECK(rocksync_replicator_statistics_prometheus(NULL) == NULL);
+  CHECK(rocksync_replicator_stats_json(NULL) == NULL);
+  CHECK(rocksync_replicator_stats_prometheus(NULL) == NULL);
   rocksync_options_set_cluster_name(NULL, "x");
   rocksync_options_set_cluster_secret(NULL, "x", 1, &error);
   FAILS("argument is NULL: options");
