@@ -184,12 +184,13 @@ function(rocksync_program_parts name)
 endfunction()
 
 # rocksync_test(NAME [LONG] [SHARDS n] SOURCES ... LINKS ... [LABELS ...]
-# [TIMEOUT s]): a GoogleTest program, one CTest entry per program, or n of them that
-# share its tests and may run side by side. The environment of a directory's tests is
-# its ROCKSYNC_TEST_ENVIRONMENT. LONG ones begin first, so that none is left alone at
-# the end.
+# [TIMEOUT s] [NOT_UNDER_TSAN suite...]): a GoogleTest program, one CTest entry per
+# program, or n of them that share its tests and may run side by side. The environment
+# of a directory's tests is its ROCKSYNC_TEST_ENVIRONMENT. LONG ones begin first, so
+# that none is left alone at the end. Suites NOT_UNDER_TSAN take long there and
+# have no threads but those that run in the suites beside them, too.
 function(rocksync_test name)
-  cmake_parse_arguments(ARG "LONG" "TIMEOUT;SHARDS" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "LONG" "TIMEOUT;SHARDS" "SOURCES;LINKS;LABELS;NOT_UNDER_TSAN" ${ARGN})
   rocksync_program(${name} KIND test SOURCES ${ARG_SOURCES}
                    LINKS ${ARG_LINKS} GTest::gtest_main GTest::gmock)
   if(NOT ARG_TIMEOUT)
@@ -202,6 +203,12 @@ function(rocksync_test name)
   if(NOT ARG_SHARDS)
     set(ARG_SHARDS 1)
   endif()
+  set(environment ${ROCKSYNC_TEST_ENVIRONMENT})
+  if(ARG_NOT_UNDER_TSAN AND ROCKSYNC_SANITIZE MATCHES "thread")
+    list(TRANSFORM ARG_NOT_UNDER_TSAN REPLACE "(.+)" "*\\1.*")
+    list(JOIN ARG_NOT_UNDER_TSAN ":" filter)
+    list(APPEND environment "GTEST_FILTER=-${filter}")
+  endif()
   foreach(shard RANGE 1 ${ARG_SHARDS})
     set(test ${name})
     if(ARG_SHARDS GREATER 1)
@@ -210,7 +217,7 @@ function(rocksync_test name)
     math(EXPR index "${shard} - 1")
     add_test(NAME ${test} COMMAND ${name})
     set_tests_properties(${test} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index};${ROCKSYNC_TEST_ENVIRONMENT}")
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index};${environment}")
     if(ARG_LONG)
       set_tests_properties(${test} PROPERTIES COST 60)  # seconds, or so
     endif()

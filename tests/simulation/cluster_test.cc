@@ -102,15 +102,15 @@ INSTANTIATE_TEST_SUITE_P(
                     With(ClusterFault::kIgnoreRollback),
                     With(ClusterFault::kReuseMapping),
                     With(ClusterFault::kActOnDecode),
-                    With(ClusterFault::kForgetMemory, 140, kMany),
-                    With(ClusterFault::kApplyLate, 400, kMany)));
+                    With(ClusterFault::kForgetMemory, 175, kMany),
+                    With(ClusterFault::kApplyLate, 720, kMany)));
 INSTANTIATE_TEST_SUITE_P(
     OfGcState, PlantedFaultTest,
     testing::Values(With(MemberFault::kCollectLocally),
                     With(MemberFault::kNewMemberCounts),
                     With(MemberFault::kKeepProofs, 41),
                     With(MemberFault::kTakeRemovedBack),
-                    With(MemberFault::kLetOldDataIn, 880, kMany),
+                    With(MemberFault::kLetOldDataIn, 1040, kMany),
                     With(MemberFault::kTakeClonesForOne, 27'998, kMany)));
 
 }  // namespace

@@ -84,11 +84,11 @@ TEST_P(PlantedStoreFaultTest, IsCaught) {
 INSTANTIATE_TEST_SUITE_P(
     All, PlantedStoreFaultTest,
     testing::Values(
-        Planted{StoreFault::kLeaseNotSynced, 13, "'s clock starts from "},
-        Planted{StoreFault::kMembersNotSynced, 1, " has gone back to "},
-        Planted{StoreFault::kOpeningNotSynced, 4, " cannot be opened: "},
-        Planted{StoreFault::kSessionNotSynced, 4, " has lost "},
-        Planted{StoreFault::kWriteNotSynced, 1, " has lost "},
+        Planted{StoreFault::kLeaseNotSynced, 14, "'s clock starts from "},
+        Planted{StoreFault::kMembersNotSynced, 3, " has gone back to "},
+        Planted{StoreFault::kOpeningNotSynced, 10, " cannot be opened: "},
+        Planted{StoreFault::kSessionNotSynced, 10, " has lost "},
+        Planted{StoreFault::kWriteNotSynced, 2, " has lost "},
         Planted{StoreFault::kDigestNotNoted, 1, " are proven equal, but "}));
 
 }  // namespace
