@@ -13,7 +13,19 @@ if(ROCKSYNC_HAS_C)
   file(RELATIVE_PATH from_libdir /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   configure_file(${PROJECT_SOURCE_DIR}/packaging/rocksync.pc.in
                  ${PROJECT_BINARY_DIR}/packaging/rocksync.pc @ONLY)
+  # By the names of their files: the library to preload is a librocksync_filter.so.
+  set(cpp_libraries)
+  foreach(library ${rocksync_libraries})
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL STATIC_LIBRARY)
+      list(APPEND cpp_libraries -l:lib${library}.a)
+    endif()
+  endforeach()
+  list(JOIN cpp_libraries " " cpp_libraries)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/rocksync-cpp.pc.in
+                 ${PROJECT_BINARY_DIR}/packaging/rocksync-cpp.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/packaging/rocksync.pc
+                ${PROJECT_BINARY_DIR}/packaging/rocksync-cpp.pc
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endif()
 if(TARGET rocksync)  # the program

@@ -11,8 +11,10 @@ install(FILES ${packaging}/rocksync-store.service DESTINATION ../lib/systemd/sys
         COMPONENT store EXCLUDE_FROM_ALL)
 install(FILES ${packaging}/rocksync-store.default DESTINATION ../etc/default
         RENAME rocksync-store COMPONENT store EXCLUDE_FROM_ALL)
-install(FILES ${PROJECT_SOURCE_DIR}/docs/tutorial.md ${PROJECT_SOURCE_DIR}/docs/operating.md
-        DESTINATION share/doc/rocksync-store COMPONENT store EXCLUDE_FROM_ALL)
+foreach(component tools store)
+  install(DIRECTORY ${made}/docs/ DESTINATION share/doc/rocksync-${component}
+          COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
 install(FILES ${made}/man/rocksync-store.1.gz DESTINATION share/man/man1
         COMPONENT store EXCLUDE_FROM_ALL)
 install(DIRECTORY ${made}/man/ DESTINATION share/man/man1
@@ -83,6 +85,9 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA ${made}/tools/triggers)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "librocksync0 (= ${PROJECT_VERSION}-1), librocksdb-dev, libxxhash-dev, libssl-dev, libabsl-dev, pkg-config")
 set(CPACK_DEBIAN_STORE_PACKAGE_DEPENDS adduser)
+# Ids, certificates and status; and a client.
+set(CPACK_DEBIAN_STORE_PACKAGE_RECOMMENDS rocksync-tools)
+set(CPACK_DEBIAN_STORE_PACKAGE_SUGGESTS redis-tools)
 set(CPACK_DEBIAN_STORE_PACKAGE_CONTROL_EXTRA
     ${made}/store/postinst ${made}/store/prerm ${made}/store/postrm ${made}/store/conffiles)
 include(CPack)

@@ -1,23 +1,29 @@
 #!/usr/bin/env bash
 # Writes man pages of programs, from what their --help says: one of each program,
-# and one of each command of rocksync (man rocksync-verify).
+# and one of each command of rocksync (man rocksync-verify). What --help does not
+# say is in packaging/man.
 # usage: man.sh FOLDER_OF_PROGRAMS OUTPUT_FOLDER
 set -euo pipefail
-bin=$1 out=$2
+bin=$1 out=$2 more=$(dirname "${BASH_SOURCE[0]}")/man
 rm -rf "$out"
 mkdir -p "$out"
 
-page() {  # NAME DESCRIPTION COMMAND
+page() {  # NAME DESCRIPTION COMMAND INCLUDED
   help2man --no-info --no-discard-stderr --version-option=--version --help-option=--help --version-string="$version" \
-    --name="$2" --source=rocksync --manual=rocksync "$3" |
+    --include="$4" --name="$2" --source=rocksync --manual=rocksync "$3" |
     sed -E "s/^\.TH [^ ]*/.TH ${1^^}/; s/^(rocksync|replicated_store) \\\\-/$1 \\\\-/; s/replicated_store/rocksync-store/g" |
+    # Types and checks of options, as CLI11 writes them.
+    sed -E 's/ (U?INT|FLOAT):[A-Z]+ in \[([^ ]+) (\\?-) ([^]]+)\]/ N (\2 to \4)/; s/ (U?INT|FLOAT)\b/ N/
+      s/ (Needs|Excludes): /, \L\1 /g; s/( N( \([^)]*\))?| TEXT)=([^ ]+)/\1, by default \3/; s/:POSITIVE|:NONNEGATIVE//' |
     gzip -9n >"$out/$1.1.gz"
 }
 version=$("$bin/rocksync" --version)
-page rocksync "tools for replicated RocksDB databases" "$bin/rocksync"
-page rocksync-store "replicated key-value store with a Redis port" "$bin/replicated_store"
+page rocksync "tools for replicated RocksDB databases" "$bin/rocksync" "$more/rocksync.h2m"
+page rocksync-store "replicated key-value store with a Redis port" "$bin/replicated_store" "$more/rocksync-store.h2m"
+printf '[SEE ALSO]\n.BR rocksync (1)\n' >"$out/command.h2m"
 "$bin/rocksync" --help | sed -nE '/^Subcommands:/,$ s/^  ([a-z]+) .*/\1/p' | while read -r command; do
-  # What it does is the first sentence of its help.
-  does=$("$bin/rocksync" "$command" --help | head -n 1 | sed -E 's/[;.:] .*//; s/(.{60}[^ ]*) .*/\1 .../')
-  page "rocksync-$command" "$does" "$bin/rocksync $command"
+  # What it does is the first clause of its help.
+  does=$("$bin/rocksync" "$command" --help | head -n 1 | sed -E 's/([;.:]|, until) .*//; s/\.$//')
+  page "rocksync-$command" "$does" "$bin/rocksync $command" "$out/command.h2m"
 done
+rm "$out/command.h2m"

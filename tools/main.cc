@@ -149,13 +149,16 @@ int main(int argc, char** argv) {
       ->required();
   certificate->add_option("--make-ca", certificate_options.make_ca,
                           "make the CA, under this name");
-  certificate->add_option("--output", certificate_options.stem,
-                          "make STEM.pem and STEM.key, or renew them");
+  certificate
+      ->add_option("--output", certificate_options.stem,
+                   "make STEM.pem and STEM.key, or renew them")
+      ->type_name("STEM");
   certificate->add_option("--id", certificate_options.replica_id,
                           "the replica's, as `rocksync id` prints it; without "
                           "it a random one, for an operator");
   certificate->add_option("--days", certificate_options.days,
-                          "how long what is made is valid");
+                          "how long what is made is valid: a CA for 3650, "
+                          "else 365 unless this is given");
 
   rocksync::CloneToolOptions clone_options;
   CLI::App* const clone = app.add_subcommand(

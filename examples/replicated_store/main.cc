@@ -19,6 +19,7 @@
 #include "examples/replicated_store/page_server.h"
 #include "examples/replicated_store/secret.h"
 #include "examples/replicated_store/server.h"
+#include "examples/replicated_store/service_notify.h"
 #include "examples/replicated_store/traffic_history.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/options.h"
@@ -30,6 +31,7 @@
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
+#include "spdlog/fmt/fmt.h"
 #include "spdlog/spdlog.h"
 
 namespace rocksync {
@@ -42,6 +44,7 @@ struct Settings {
   std::string cluster = "trial";
   bool as_new_replica = false;
   bool sync_writes = false;
+  bool no_stream = false;
   uint64_t memory_mib = 64;
 
   ServerOptions redis;
@@ -115,7 +118,7 @@ void AddOptions(CLI::App* app, Settings* settings) {
       ->check(CLI::Range(0, 86'400'000))
       ->group("Replication");
 
-  app->add_flag("!--no-stream", settings->replicator.stream,
+  app->add_flag("--no-stream", settings->no_stream,
                 "Sessions only: writes are at peers after an interval, and not "
                 "at once")
       ->group("Replication");
@@ -232,14 +235,27 @@ class PeerErrors {
       if (peer.last_error == known) continue;
       known = peer.last_error;
       if (known.empty()) {
-        spdlog::info("peer {} is fine again", peer.address);
+        spdlog::info("peer {} answers again", PeerName(peer));
       } else {
-        spdlog::warn("peer {}: {}", peer.address, known);
+        spdlog::warn("peer {}: {}{}", PeerName(peer), known, RemedyHere(known));
       }
     }
   }
 
  private:
+  // The address of one that dialed says little: its port was any.
+  static std::string PeerName(const PeerStats& peer) {
+    return peer.replica_id == 0
+               ? peer.address
+               : fmt::format("{:016x} at {}", peer.replica_id, peer.address);
+  }
+  // What a peer recommends is in the library's words.
+  static std::string RemedyHere(const std::string& error) {
+    return error.find("open_copy_as_new_replica") == std::string::npos
+               ? ""
+               : " (here: --as-new-replica)";
+  }
+
   std::map<std::string, std::string> known_;  // by address
 };
 
@@ -274,6 +290,7 @@ Status Run(Settings settings, const sigset_t& signals) {
       std::chrono::milliseconds(settings.sync_interval_ms);
   settings.replicator.io_timeout =
       std::chrono::milliseconds(settings.peer_timeout_ms);
+  settings.replicator.stream = !settings.no_stream;
   settings.replicator.progress = LogSession;
   std::unique_ptr<Replicator> replicator;
   status = Replicator::Start(settings.replicator, database.get(), transport,
@@ -317,6 +334,7 @@ Status Run(Settings settings, const sigset_t& signals) {
                  page->port());
   }
 
+  NotifyService("READY=1");
   PeerErrors errors;
   const timespec second{1, 0};
   while (sigtimedwait(&signals, nullptr, &second) < 0) {
@@ -325,6 +343,7 @@ Status Run(Settings settings, const sigset_t& signals) {
     traffic.Add(NowMs(), stats);
   }
   spdlog::info("stopping");
+  NotifyService("STOPPING=1");
   page.reset();
   replicator->Stop();  // ends a REPLICATION SYNC, which the server waits for
   server.reset();
@@ -334,8 +353,14 @@ Status Run(Settings settings, const sigset_t& signals) {
 }  // namespace
 }  // namespace rocksync
 
+// The exit code of an error that no restart makes go.
+constexpr int kWrongOptions = 2;
+
 int main(int argc, char** argv) {
-  CLI::App app("A replicated key-value store on the Redis protocol");
+  CLI::App app(
+      "A replicated key-value store on the Redis protocol. Exit code 0: "
+      "stopped by SIGINT or SIGTERM, 1: error, 2: wrong options",
+      "rocksync-store");
   rocksync::Settings settings;
   rocksync::AddOptions(&app, &settings);
   app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
@@ -344,14 +369,16 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // Also where --help is asked for, which alone would succeed.
     const std::vector<std::string> unknown = app.remaining();
-    return unknown.empty() ? app.exit(error)
-                           : app.exit(CLI::ExtrasError(unknown));
+    const int code =
+        unknown.empty() ? app.exit(error) : app.exit(CLI::ExtrasError(unknown));
+    return code == 0 ? 0 : kWrongOptions;
   }
   if (settings.trial_directory.empty() &&
       (settings.tls.certificate_file.empty() ||
        settings.tls.private_key_file.empty() || settings.secret_file.empty())) {
-    return app.exit(CLI::RequiredError(
+    app.exit(CLI::RequiredError(
         "--certificates, or --ca, --certificate, --private-key and --secret"));
+    return kWrongOptions;
   }
 
   // Before there are threads, so that none of them takes these signals.

@@ -183,8 +183,7 @@ class Replicator {
   //               does not help
   //   TimedOut    the peer was silent for io_timeout
   //   IOError     it was not reached, the connection broke, or the peer's
-  //   storage
-  //               failed; the message says which
+  //               storage failed; the message says which
   //   Aborted     Stop was called
   //
   // or RocksDB's error (Corruption, for example) of reading or writing here.

@@ -114,6 +114,21 @@ for page in rocksync rocksync-store $(inside rocksync --help | sed -nE '/^Subcom
   gzip -dc "$root/usr/share/man/man1/$page.1.gz" | grep -F "$page \\-" >/dev/null || fail "no man page of $page"
 done
 gzip -dc "$root/usr/share/man/man1/rocksync-verify.1.gz" | grep -F 'max\-keys' >/dev/null || fail "the man page tells no options"
+for section in 'EXIT STATUS' EXAMPLES FILES 'SEE ALSO'; do
+  gzip -dc "$root/usr/share/man/man1/rocksync-store.1.gz" | grep -F ".SH \"$section\"" >/dev/null ||
+    gzip -dc "$root/usr/share/man/man1/rocksync-store.1.gz" | grep -Fx ".SH $section" >/dev/null || fail "the man page has no $section"
+done
+for page in "$root"/usr/share/man/man1/rocksync*.1.gz; do
+  gzip -dc "$page" | grep -E '\{false\}|U?INT:|(Excludes|Needs):|^rocksync.* \.\.\.$' && fail "$page has what is CLI11's alone"
+done
+# Links between documents lead somewhere.
+for package in rocksync-tools rocksync-store; do
+  documents=$root/usr/share/doc/$package
+  [[ -f $documents/alerts.yml && -f $documents/grafana.json ]] || fail "no alert rules in $package"
+  for link in $(grep -ohE '\]\([^)#]+' "$documents"/*.md | sed 's/^](//' | grep -vE '^https?:' | sort -u); do
+    [[ -f $documents/$link ]] || fail "$package has a link to $link"
+  done
+done
 inside ldconfig -p | grep 'librocksync\.so\.0' >/dev/null || fail "ldconfig does not know librocksync.so.0"
 complete_words() {  # PROGRAM WORD...
   inside bash -c 'source /usr/share/bash-completion/completions/rocksync
@@ -132,8 +147,11 @@ mkdir "$root/root/outside"
 cp "$source/tests/integration/c/c_test.c" "$root/root/outside"
 inside sh -c 'cd /root/outside && cc -std=c99 -Wall -Werror c_test.c -o c_test $(pkg-config --cflags --libs rocksync) && ./c_test' ||
   fail "a C program by pkg-config"
-# C++ by the CMake package.
+# C++ by pkg-config, and by the CMake package.
 cp -r "$source/examples/embed" "$root/root/outside"
+inside sh -c 'cd /root/outside && g++ -std=c++17 embed/embed.cc -o embed_pc $(pkg-config --cflags --libs rocksync-cpp)' \
+  >"$packages/outside.log" 2>&1 || { tail -n 20 "$packages/outside.log"; fail "a C++ program by pkg-config"; }
+inside sh -c '/root/outside/embed_pc 2>&1 || true' | grep usage >/dev/null || fail "the C++ program of pkg-config does not start"
 inside sh -c 'cmake -S /root/outside/embed -B /root/outside/build && cmake --build /root/outside/build' \
   >"$packages/outside.log" 2>&1 || { tail -n 20 "$packages/outside.log"; fail "a C++ program by find_package(rocksync)"; }
 inside sh -c '/root/outside/build/embed 2>&1 || true' | grep usage >/dev/null || fail "the C++ program does not start"
@@ -154,25 +172,35 @@ answers() {
 }
 unit() { inside systemctl show -P "$1" rocksync-store.service; }
 
-# Not before its operator has given it certificates.
+# Not before its operator has given it certificates: and then he is told.
 [[ $(inside systemctl is-enabled rocksync-store.service) == disabled ]] || fail "enabled by itself"
-inside systemctl start rocksync-store.service
-[[ $(unit ActiveState)/$(unit ConditionResult) == inactive/no ]] || fail "started without a secret"
-# As the tutorial says.
-inside bash -euo pipefail -c '
-  cd /etc/rocksync
-  id=$(su rocksync -s /bin/sh -c "rocksync id --make /var/lib/rocksync-store/db")
-  head -c 32 /dev/urandom >secret
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj "/CN=CA" -keyout ca.key -out ca.pem
-  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$id" -keyout replica.key -out replica.csr
-  echo "subjectAltName=URI:rocksync:replica:$id" >replica.ext
-  openssl x509 -req -in replica.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 365 -extfile replica.ext -out replica.pem
-  chgrp rocksync secret ca.pem replica.pem replica.key
-  chmod 640 secret ca.pem replica.pem replica.key' >"$packages/certificates.log" 2>&1 ||
-  { cat "$packages/certificates.log"; fail "certificates"; }
+inside systemctl start rocksync-store.service 2>/dev/null && fail "it is said to be started without a secret"
+[[ $(unit ActiveState) == inactive ]] || fail "started without a secret"
+[[ $(unit StartLimitIntervalUSec) == 0 ]] || fail "a fault that passes stops the store for good"
 sed -i "s/6379/$redis/; s/7480/${ports}2/; s/0.0.0.0:7400/127.0.0.1:${ports}3/" "$root/etc/default/rocksync-store"
-inside systemctl enable --quiet --now rocksync-store.service
+# As the tutorial says.
+service_lines=$(sed -n '/^```sh service$/,/^```$/ { /^```/d; p }' "$source/docs/tutorial.md" | sed "s/127.0.0.1:7400/127.0.0.1:${ports}3/")
+mkdir -p "$root/root/outside/service"
+inside bash -euxo pipefail -c "cd /root/outside/service; $service_lines" >"$packages/service.log" 2>&1 ||
+  { tail -n 20 "$packages/service.log"; inside journalctl --no-pager -b -u rocksync-store | tail -n 20; fail "the service as in the tutorial"; }
+grep '^replica_id' "$packages/service.log" >/dev/null || fail "no status of the service"
 answers
+# What keeps it from serving is told, and it starts by itself once that has passed.
+inside systemctl stop rocksync-store.service
+chmod 600 "$root/etc/rocksync/secret"
+inside systemctl start rocksync-store.service 2>/dev/null && fail "it is said to be started, and cannot read the secret"
+[[ -z $(ask PING) ]] || fail "it runs without the secret"
+chmod 640 "$root/etc/rocksync/secret"
+answers
+[[ $(unit ActiveState)/$(unit SubState) == active/running ]] || fail "it serves and is not active"
+# Wrong options are not tried again.
+inside systemctl stop rocksync-store.service
+sed -i 's/--redis-port/--no-such-option --redis-port/' "$root/etc/default/rocksync-store"
+inside systemctl start rocksync-store.service 2>/dev/null && fail "it is said to be started with a wrong option"
+[[ $(unit ActiveState)/$(unit ExecMainStatus) == failed/2 ]] || fail "wrong options: $(unit ActiveState)/$(unit ExecMainStatus)"
+sed -i 's/--no-such-option //' "$root/etc/default/rocksync-store"
+inside systemctl start rocksync-store.service || fail "it does not start"
+[[ $(ask PING) == PONG ]] || fail "it is said to be started and does not answer"
 [[ $(ps -o user= -p "$(pgrep -f "^/usr/bin/rocksync-store .*--redis-port $redis")") == "$(stat -c %U "$root/var/lib/rocksync-store")" ]] ||
   fail "the store runs as another user"
 [[ $(ask SET kept yes) == OK ]] || fail "SET"
@@ -193,6 +221,7 @@ write_on() {  # numbers that were acknowledged are printed
 write_on >"$packages/acknowledged" &
 writer=$!
 before=$(unit MainPID)
+cursor=$(inside journalctl --quiet --no-pager --show-cursor -n 1 | sed -n 's/^-- cursor: //p')
 install_from newer
 [[ $(inside dpkg-query -W -f '${Version}' rocksync-store) == *-2 ]] || fail "the newer package is not installed"
 answers
@@ -202,7 +231,7 @@ for _ in {1..150}; do (($(wc -l <"$packages/acknowledged") <= count)) || break; 
 kill "$writer"; wait "$writer" || true; writer=''
 [[ $(unit MainPID) != "$before" ]] || fail "the old program still runs"
 [[ $(unit Result)/$(unit NRestarts) == success/0 ]] || fail "not a clean restart: $(unit Result), $(unit NRestarts)"
-inside journalctl --no-pager -b -u rocksync-store | grep -E 'code=(killed|dumped|exited, status=[1-9])' >/dev/null &&
+inside journalctl --no-pager --after-cursor="$cursor" -u rocksync-store | grep -E 'code=(killed|dumped|exited, status=[1-9])' >/dev/null &&
   { inside journalctl --no-pager -b -u rocksync-store | tail -n 20; fail "the old program did not end cleanly"; }
 [[ $(ask GET kept) == yes ]] || fail "a key was lost"
 lost=$(sed 's/^/GET n:/' "$packages/acknowledged" | redis-cli -p "$redis" | paste "$packages/acknowledged" - | awk '$1 != $2' | wc -l)
@@ -229,7 +258,8 @@ answers
 [[ $(ask GET kept) == yes ]] || fail "installed again it has lost a key"
 
 # Purged while it runs. The operator's certificates and secret stay, until he
-# removes them, and nothing else.
+# removes them, and as long as they do, the group that may read them: no later
+# user gets its number. Nothing else stays.
 purge() {
   inside apt-get purge -y -qq "${names[@]}" >>"$packages/install.log" 2>&1 || fail "apt-get purge"
   inside apt-get autoremove -y -qq --purge >>"$packages/install.log" 2>&1
@@ -237,11 +267,13 @@ purge() {
 }
 purge
 [[ -z $(ask PING) ]] || fail "the store runs on after the purge"
-[[ -f $root/etc/rocksync/secret ]] || fail "the purge took the operator's secret"
+[[ $(inside stat -c '%U %G %a' /etc/rocksync/secret) == "root rocksync 640" ]] || fail "the operator's secret after the purge"
+inside adduser --system --quiet --group --no-create-home later >>"$packages/install.log" 2>&1 || fail "adduser"
+inside runuser -u later -- cat /etc/rocksync/secret >/dev/null 2>&1 && fail "a later user reads the secret"
+inside deluser --quiet --system later
 rm -r "$root/etc/rocksync" "$root/root/outside"
-files_there | diff "$packages/files.before" - || fail "something stays"
 # And where there never were any.
 install_from newer
 purge
-files_there | diff "$packages/files.before" - || fail "something stays where nothing was set up"
+files_there | diff "$packages/files.before" - || fail "something stays"
 step "purged without a trace"
