@@ -270,7 +270,7 @@ purge
 [[ $(inside stat -c '%U %G %a' /etc/rocksync/secret) == "root rocksync 640" ]] || fail "the operator's secret after the purge"
 inside adduser --system --quiet --group --no-create-home later >>"$packages/install.log" 2>&1 || fail "adduser"
 inside runuser -u later -- cat /etc/rocksync/secret >/dev/null 2>&1 && fail "a later user reads the secret"
-inside deluser --quiet --system later
+inside deluser --quiet --system later 2>/dev/null
 rm -r "$root/etc/rocksync" "$root/root/outside"
 # And where there never were any.
 install_from newer
