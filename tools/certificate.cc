@@ -2,8 +2,10 @@
 
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <ostream>
 #include <system_error>
+#include <vector>
 
 #include "replication/metrics/json.h"
 #include "replication/store/format/random_bits.h"
@@ -19,13 +21,90 @@ using rocksdb::Status;
 constexpr uint64_t kDaysOfCa = 3650;
 constexpr uint64_t kDaysOfReplica = 365;
 
-std::chrono::seconds Days(uint64_t days, uint64_t otherwise) {
-  return std::chrono::hours(24 * (days != 0 ? days : otherwise));
+constexpr uint64_t kMostDays = 36500;
+
+std::chrono::seconds Days(const CertificateOptions& options,
+                          uint64_t otherwise) {
+  return std::chrono::hours(24 * options.days.value_or(otherwise));
 }
 
+std::string CertificateFile(const CertificateOptions& options) {
+  return options.stem + ".pem";
+}
+
+std::string KeyFile(const CertificateOptions& options) {
+  return options.stem + ".key";
+}
+
+// Also by two names, and where neither is there yet.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::equivalent(a, b, error) && !error) return true;
+  const fs::path of_a = fs::weakly_canonical(a, error);
+  if (error) return a == b;
+  const fs::path of_b = fs::weakly_canonical(b, error);
+  return error ? a == b : of_a == of_b;
+}
+
+Status CheckOptions(const CertificateOptions& options) {
+  if (options.make_ca.empty() && options.stem.empty()) {
+    return Status::InvalidArgument(
+        "nothing to make",
+        "--make-ca NAME for the CA, --output STEM for a certificate");
+  }
+  if (options.days && (*options.days == 0 || *options.days > kMostDays)) {
+    return Status::InvalidArgument("--days " + std::to_string(*options.days),
+                                   "must be 1 to " + std::to_string(kMostDays));
+  }
+  std::vector<std::string> files = {options.ca_file, options.ca_key_file};
+  if (!options.stem.empty()) {
+    files.push_back(CertificateFile(options));
+    files.push_back(KeyFile(options));
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (!IsSameFile(files[j], files[i])) continue;
+      return Status::InvalidArgument(
+          files[j] + " and " + files[i] + " are one file",
+          "the CA, its key, STEM.pem and STEM.key are four");
+    }
+  }
+  return Status::OK();
+}
+
+// What is there is replaced only by what renews it. `*id`, if it is 0: that of
+// the certificate there, or a random one.
+Status CheckOutput(const CertificateOptions& options, uint64_t* id,
+                   IfThere* if_there) {
+  const std::string file = CertificateFile(options);
+  const Status found = rocksdb::Env::Default()->FileExists(file);
+  if (!found.ok() && !found.IsNotFound()) return found;
+  *if_there = found.ok() ? IfThere::kReplace : IfThere::kRefuse;
+  if (found.IsNotFound()) {
+    if (*id == 0) *id = RandomBits();
+    return Status::OK();
+  }
+  X509Ptr there;
+  uint64_t named = 0;
+  Status status = ReadCertificate(file, &there);
+  if (status.ok()) status = ReplicaIdOf(there.get(), &named);
+  if (!status.ok()) {
+    return Status::InvalidArgument(
+        file + " is there, and no replica's certificate to renew",
+        "choose another --output");
+  }
+  if (*id == 0) *id = named;
+  if (*id == named) return Status::OK();
+  return Status::InvalidArgument(
+      file + " is there, the certificate of replica " + HexId(named),
+      "choose another --output for replica " + HexId(*id));
+}
+
+// 0: the text is empty.
 Status ParseId(const std::string& text, uint64_t* id) {
   if (text.empty()) {
-    *id = RandomBits();
+    *id = 0;
     return Status::OK();
   }
   const char* const end = text.data() + text.size();
@@ -35,6 +114,11 @@ Status ParseId(const std::string& text, uint64_t* id) {
              : Status::InvalidArgument(
                    "'" + text + "' is no replica id",
                    "16 hex digits, as `rocksync id` prints them");
+}
+
+// Without its certificate it is of no use, and in the way of a retry.
+void RemoveNewKey(const std::string& file) {
+  rocksdb::Env::Default()->DeleteFile(file).PermitUncheckedError();
 }
 
 Status MakeNewCa(const CertificateOptions& options) {
@@ -49,48 +133,55 @@ Status MakeNewCa(const CertificateOptions& options) {
   }
   CertificateRequest request;
   request.common_name = options.make_ca;
-  request.not_after = Days(options.days, kDaysOfCa);
+  request.not_after = Days(options, kDaysOfCa);
   CertificateAndKey made;
   Status status = MakeCa(request, &made);
   if (status.ok()) {
-    status = WritePrivateKey(made.key.get(), options.ca_key_file);
+    status =
+        WritePrivateKey(made.key.get(), options.ca_key_file, IfThere::kRefuse);
   }
-  return status.ok() ? WriteCertificate(made.certificate.get(), options.ca_file)
-                     : status;
+  if (!status.ok()) return status;
+  status = WriteCertificate(made.certificate.get(), options.ca_file,
+                            IfThere::kRefuse);
+  if (!status.ok()) RemoveNewKey(options.ca_key_file);
+  return status;
 }
 
 Status Issue(const CertificateOptions& options, uint64_t* id) {
   CertificateAndKey ca;
-  Status status = ParseId(options.replica_id, id);
-  if (status.ok()) status = ReadCertificate(options.ca_file, &ca.certificate);
+  Status status = ReadCertificate(options.ca_file, &ca.certificate);
   if (status.ok()) status = ReadPrivateKey(options.ca_key_file, &ca.key);
+  if (status.ok()) {
+    status = CheckCa(ca, options.ca_file, options.ca_key_file);
+  }
+  IfThere if_there = IfThere::kRefuse;
+  if (status.ok()) status = CheckOutput(options, id, &if_there);
   CertificateRequest request;
   request.common_name = "rocksync replica " + HexId(*id);
   request.uri = ReplicaUri(*id);
-  request.not_after = Days(options.days, kDaysOfReplica);
+  request.not_after = Days(options, kDaysOfReplica);
   CertificateAndKey made;
   if (status.ok()) status = IssueCertificate(ca, request, &made);
   // The certificate comes last: a replica that runs takes both up then.
   if (status.ok()) {
-    status = WritePrivateKey(made.key.get(), options.stem + ".key");
+    status = WritePrivateKey(made.key.get(), KeyFile(options), if_there);
   }
-  return status.ok()
-             ? WriteCertificate(made.certificate.get(), options.stem + ".pem")
-             : status;
+  if (!status.ok()) return status;
+  status = WriteCertificate(made.certificate.get(), CertificateFile(options),
+                            if_there);
+  if (!status.ok() && if_there == IfThere::kRefuse) {
+    RemoveNewKey(KeyFile(options));
+  }
+  return status;
 }
 
 }  // namespace
 
 int RunCertificate(const CertificateOptions& options, std::ostream& out,
                    std::ostream& err) {
-  Status status;
+  Status status = CheckOptions(options);
   uint64_t id = 0;
-  if (options.make_ca.empty() && options.stem.empty()) {
-    status = Status::InvalidArgument(
-        "nothing to make",
-        "--make-ca NAME for the CA, --output STEM for a "
-        "certificate");
-  }
+  if (status.ok()) status = ParseId(options.replica_id, &id);
   if (status.ok() && !options.make_ca.empty()) status = MakeNewCa(options);
   if (status.ok() && !options.make_ca.empty()) {
     out << options.ca_file << " and " << options.ca_key_file << ": CA "

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 namespace rocksync {
@@ -14,14 +15,18 @@ struct CertificateOptions {
   std::string ca_key_file;
   // Makes the CA, under this name; its files must not be there yet.
   std::string make_ca;
-  // Makes STEM.pem and STEM.key, or replaces them.
+  // Makes STEM.pem and STEM.key; or renews them, if STEM.pem is the certificate
+  // of this replica. What else is there is not replaced.
   std::string stem;
-  // 16 hex digits; empty: a random one, for an operator's tools.
+  // 16 hex digits; empty: that of the certificate which is renewed, else a
+  // random one, for an operator's tools.
   std::string replica_id;
-  uint64_t days = 0;  // 0: ten years for a CA, one for a certificate
+  // From 1 to 36 500; none: ten years for a CA, one for a certificate.
+  std::optional<uint64_t> days;
 };
 
-// Says what it made. Returns 0, or 2 with the reason on `err`.
+// Says what it made. Returns 0, or 2 with the reason on `err`; then no file was
+// replaced or removed that was there before.
 int RunCertificate(const CertificateOptions& options, std::ostream& out,
                    std::ostream& err);
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string_view>
@@ -120,25 +121,41 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// Writes beside `path` and renames, so that a reader sees all or nothing.
+rocksdb::Status PutInPlace(const std::string& temporary,
+                           const std::string& path, IfThere if_there) {
+  if (if_there == IfThere::kReplace) {
+    return std::rename(temporary.c_str(), path.c_str()) == 0
+               ? rocksdb::Status::OK()
+               : FileFailed("cannot write", path);
+  }
+  // Unlike rename, it fails where a file is.
+  if (::link(temporary.c_str(), path.c_str()) == 0) {
+    ::unlink(temporary.c_str());
+    return rocksdb::Status::OK();
+  }
+  return errno == EEXIST ? rocksdb::Status::InvalidArgument(
+                               path + " is there already",
+                               "move it away, or choose another name")
+                         : FileFailed("cannot write", path);
+}
+
+// Writes beside `path`, so that a reader sees all or nothing there.
 rocksdb::Status WriteFile(std::string_view bytes, mode_t mode,
-                          const std::string& path) {
-  const std::string temporary = path + "." + std::to_string(::getpid());
-  const int fd =
-      ::open(temporary.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+                          const std::string& path, IfThere if_there) {
+  std::string temporary = path + ".XXXXXX";
+  // A new file, of mode 0600.
+  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return FileFailed("cannot create", temporary);
   const bool written =
       ::fchmod(fd, mode) == 0 && WriteAll(fd, bytes) && ::fsync(fd) == 0;
   const int write_errno = errno;
   const bool closed = ::close(fd) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) {
-    return rocksdb::Status::OK();
-  }
   if (!written) errno = write_errno;
-  const rocksdb::Status failed = FileFailed("cannot write", path);
-  ::unlink(temporary.c_str());
-  return failed;
+  const rocksdb::Status status = written && closed
+                                     ? PutInPlace(temporary, path, if_there)
+                                     : FileFailed("cannot write", path);
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
 }
 
 std::string_view Contents(BIO* memory) {
@@ -188,22 +205,23 @@ rocksdb::Status IssueCertificate(const CertificateAndKey& ca,
 }
 
 rocksdb::Status WriteCertificate(const X509* certificate,
-                                 const std::string& path) {
+                                 const std::string& path, IfThere if_there) {
   const BioPtr memory(BIO_new(BIO_s_mem()));
   if (memory == nullptr || PEM_write_bio_X509(memory.get(), certificate) != 1) {
     return OpenSslFailed("encoding a certificate");
   }
-  return WriteFile(Contents(memory.get()), 0644, path);
+  return WriteFile(Contents(memory.get()), 0644, path, if_there);
 }
 
-rocksdb::Status WritePrivateKey(const EVP_PKEY* key, const std::string& path) {
+rocksdb::Status WritePrivateKey(const EVP_PKEY* key, const std::string& path,
+                                IfThere if_there) {
   const BioPtr memory(BIO_new(BIO_s_secmem()));
   if (memory == nullptr ||
       PEM_write_bio_PKCS8PrivateKey(memory.get(), key, nullptr, nullptr, 0,
                                     nullptr, nullptr) != 1) {
     return OpenSslFailed("encoding a private key");
   }
-  return WriteFile(Contents(memory.get()), 0600, path);
+  return WriteFile(Contents(memory.get()), 0600, path, if_there);
 }
 
 rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate) {
@@ -224,6 +242,25 @@ rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key) {
   if (*key != nullptr) return rocksdb::Status::OK();
   return rocksdb::Status::InvalidArgument(
       path + " holds no unencrypted PEM private key", TakeOpenSslError());
+}
+
+rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
+                        const std::string& key_file) {
+  // 1: by its basic constraints; other answers are guesses.
+  if (X509_check_ca(ca.certificate.get()) != 1) {
+    return rocksdb::Status::InvalidArgument(file +
+                                            " is not the certificate of a CA");
+  }
+  if (X509_check_private_key(ca.certificate.get(), ca.key.get()) != 1) {
+    ERR_clear_error();
+    return rocksdb::Status::InvalidArgument(
+        key_file + " is not the private key of the CA " + file);
+  }
+  if (X509_cmp_current_time(X509_get0_notAfter(ca.certificate.get())) < 0) {
+    return rocksdb::Status::InvalidArgument("the CA " + file + " has expired",
+                                            "make a new one");
+  }
+  return rocksdb::Status::OK();
 }
 
 }  // namespace rocksync

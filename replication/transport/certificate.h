@@ -34,16 +34,27 @@ rocksdb::Status IssueCertificate(const CertificateAndKey& ca,
                                  const CertificateRequest& request,
                                  CertificateAndKey* made);
 
-// PEM, into new files that appear whole; the key's with mode 0600. An existing
-// file is replaced. IOError names the file.
+// What becomes of a file that is there already.
+enum class IfThere { kReplace, kRefuse };
+
+// PEM, into new files that appear whole; the key's with mode 0600. IOError
+// names the file; InvalidArgument: it is there, and `if_there` refuses that.
 rocksdb::Status WriteCertificate(const X509* certificate,
-                                 const std::string& path);
-rocksdb::Status WritePrivateKey(const EVP_PKEY* key, const std::string& path);
+                                 const std::string& path,
+                                 IfThere if_there = IfThere::kReplace);
+rocksdb::Status WritePrivateKey(const EVP_PKEY* key, const std::string& path,
+                                IfThere if_there = IfThere::kReplace);
 
 // The reverse. IOError: cannot be opened; InvalidArgument: is not PEM of the
 // kind. An encrypted key is refused: nobody is there to type the passphrase.
 rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate);
 rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key);
+
+// InvalidArgument: not the certificate of a CA, or it has expired, or the key
+// is not its key. What such a pair signs, nobody accepts. The files, in which
+// the two were, are named in the message.
+rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
+                        const std::string& key_file);
 
 }  // namespace rocksync
 

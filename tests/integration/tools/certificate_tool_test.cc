@@ -3,13 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "replication/transport/certificate.h"
+#include "replication/transport/openssl.h"
 #include "rocksync/tls_transport.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/certificate.h"
@@ -96,6 +103,101 @@ TEST_F(CertificateToolTest, WhatIsRefused) {
     EXPECT_THAT(err_.str(), HasSubstr("is no replica id"));
   }
   EXPECT_FALSE(fs::exists(root_ / "a.pem"));
+}
+
+// All of it stays as it was.
+std::map<std::string, std::string> Contents(const fs::path& directory) {
+  std::map<std::string, std::string> contents;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    contents[entry.path().filename()] = {std::istreambuf_iterator<char>(file),
+                                         std::istreambuf_iterator<char>()};
+  }
+  return contents;
+}
+
+TEST_F(CertificateToolTest, NeitherTheCaNorAnotherReplicaIsOverwritten) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  fs::create_symlink(root_ / "ca.key", root_ / "link.key");
+  std::ofstream(root_ / "lone.key") << "somebody's key";
+  std::ofstream(root_ / "text.pem") << "somebody's text";
+  const auto before = Contents(root_.path());
+  for (const auto& [name, id, why] : std::vector<std::array<std::string, 3>>{
+           {"ca", "00000000000000bb", "are one file"},
+           {"./ca", "", "are one file"},
+           {"link", "", "are one file"},
+           {"a", "00000000000000bb", "certificate of replica"},
+           {"lone", "", "lone.key is there already"},
+           {"text", "", "no replica's certificate"}}) {
+    EXPECT_EQ(Issue(name, id), 2) << name;
+    EXPECT_THAT(err_.str(), HasSubstr(why));
+    EXPECT_EQ(Contents(root_.path()), before) << name;
+  }
+  // A CA whose certificate would lie in its key's place, or in another CA's.
+  CertificateOptions options;
+  options.make_ca = "new";
+  options.ca_file = options.ca_key_file = root_ / "new.pem";
+  EXPECT_EQ(Run(options), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("are one file"));
+  options.ca_key_file = root_ / "lone.key";
+  EXPECT_EQ(Run(options), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("there already"));
+  EXPECT_EQ(Contents(root_.path()), before);
+}
+
+TEST_F(CertificateToolTest, RenewsWhatIsTheReplicasOwn) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  const auto before = Contents(root_.path());
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  EXPECT_NE(Contents(root_.path()), before);
+  ASSERT_EQ(Issue("a", ""), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("replica 00000000000000aa"));
+  std::shared_ptr<Transport> a;
+  ASSERT_TRUE(NewTransport("a", &a).ok());
+  EXPECT_EQ(a->replica_id(), 0xaau);
+}
+
+TEST_F(CertificateToolTest, OnlyACaWithItsOwnKeySigns) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  CertificateOptions options;
+  options.ca_file = root_ / "other.pem";
+  options.ca_key_file = root_ / "other.key";
+  options.make_ca = "other CA";
+  ASSERT_EQ(Run(options), 0) << err_.str();
+
+  options.make_ca.clear();
+  options.stem = root_ / "b";
+  options.ca_key_file = options_.ca_key_file;
+  EXPECT_EQ(Run(options), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("ca.key is not the private key of the CA"));
+  options.ca_file = root_ / "a.pem";
+  options.ca_key_file = root_ / "a.key";
+  EXPECT_EQ(Run(options), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("a.pem is not the certificate of a CA"));
+  EXPECT_FALSE(fs::exists(root_ / "b.key"));
+}
+
+TEST_F(CertificateToolTest, DaysHaveBounds) {
+  CertificateOptions options = options_;
+  options.make_ca = "orders CA";
+  for (const uint64_t days : {uint64_t{0}, uint64_t{36501}, UINT64_MAX}) {
+    options.days = days;
+    EXPECT_EQ(Run(options), 2) << days;
+    EXPECT_THAT(err_.str(), HasSubstr("must be 1 to 36500"));
+  }
+  options.days = 36500;
+  EXPECT_EQ(Run(options), 0) << err_.str();
+  X509Ptr made;
+  ASSERT_TRUE(ReadCertificate(options_.ca_file, &made).ok());
+  int days = 0;
+  int seconds = 0;
+  ASSERT_EQ(
+      ASN1_TIME_diff(&days, &seconds, nullptr, X509_get0_notAfter(made.get())),
+      1);
+  EXPECT_GE(days, 36499);
 }
 
 }  // namespace
