@@ -11,7 +11,7 @@ _rocksync() {
   if [[ $program == *rocksync && $COMP_CWORD -gt 1 ]]; then command=("${COMP_WORDS[1]}"); fi
   COMPREPLY=()
   case $previous in
-    --ca|--certificate|--private-key|--secret)
+    --ca|--ca-key|--certificate|--private-key|--secret)
       mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     --certificates|--dir|--output|--against)
       mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;

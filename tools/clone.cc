@@ -20,6 +20,7 @@
 #include "replication/store/offline/own_options.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/trial_certificates.h"
+#include "tools/id.h"
 
 namespace rocksync {
 namespace {
@@ -28,19 +29,26 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-// The new replica's own certificate; for trials one is made, of the id that an
-// earlier run chose, or of a random one.
+// Of the new replica: what an earlier run chose, or what came of it; else a
+// random one.
+uint64_t IdOfTrial(const std::string& directory) {
+  CloneRecord record;
+  if (ReadCloneRecord(rocksdb::Env::Default(), directory, &record).ok()) {
+    return record.replica_id;
+  }
+  uint64_t id = 0;
+  return ReadReplicaId(directory, {}, &id).ok() ? id : RandomBits();
+}
+
+// The new replica's own certificate; for trials one is made.
 Status MakeCloneTransport(const CloneToolOptions& options,
                           std::shared_ptr<Transport>* transport) {
   Credentials credentials = options.credentials;
   if (!credentials.trial_directory.empty()) {
-    CloneRecord record;
-    Status status =
-        ReadCloneRecord(rocksdb::Env::Default(), options.directory, &record);
-    if (!status.ok()) record.replica_id = RandomBits();
     TrialCertificate certificate;
-    status = MakeTrialCertificate(credentials.trial_directory,
-                                  record.replica_id, &certificate);
+    const Status status =
+        MakeTrialCertificate(credentials.trial_directory,
+                             IdOfTrial(options.directory), &certificate);
     if (!status.ok()) return status;
     credentials.trial_directory.clear();
     credentials.tls.ca_file = certificate.ca_file;
@@ -96,6 +104,17 @@ Status ReadReplicatedFamilies(const OwnOptions& own,
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   return status;
+}
+
+// An earlier run opened the copy, and ended before it was proven equal: the
+// database is the replica that our certificate names.
+bool WasOpened(const CloneToolOptions& options, const Transport& transport,
+               CloneResult* result) {
+  uint64_t id = 0;
+  const Status status = ReadReplicaId(options.directory, {}, &id);
+  if (!status.ok() || id != transport.replica_id()) return false;
+  result->replica_id = id;
+  return true;
 }
 
 // Not OK: the copy is whole, and only its own program can open it.
@@ -177,10 +196,14 @@ void PrintClone(const CloneToolOptions& options, const CloneResult& result,
         << "\n";
     return;
   }
-  out << options.directory << " is replica " << HexId(result.replica_id)
-      << ", a copy of replica " << HexId(result.source_id) << "; "
-      << InUnits(result.bytes_received) << " of " << InUnits(result.bytes)
-      << " came over the network\n";
+  out << options.directory << " is replica " << HexId(result.replica_id);
+  if (result.source_id == 0) {
+    out << " already; nothing is left to copy\n";
+  } else {
+    out << ", a copy of replica " << HexId(result.source_id) << "; "
+        << InUnits(result.bytes_received) << " of " << InUnits(result.bytes)
+        << " came over the network\n";
+  }
   if (result.proven_equal) {
     out << "proven equal to its source\n";
   } else if (opened.ok()) {
@@ -213,6 +236,10 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
   if (status.ok()) {
     status = CopyReplica(rocksdb::Env::Default(), replication,
                          options.directory, clone, &result);
+    if (status.IsInvalidArgument() &&
+        WasOpened(options, *clone.transport, &result)) {
+      status = Status::OK();
+    }
   }
   if (!status.ok()) {
     if (watched) ClearProgress();

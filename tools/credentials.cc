@@ -1,6 +1,10 @@
 #include "tools/credentials.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <memory>
+#include <ostream>
 
 #include "replication/transport/address.h"
 #include "rocksdb/env.h"
@@ -11,6 +15,22 @@ namespace {
 
 // "operator"
 constexpr uint64_t kTrialOperatorId = 0x6f70657261746f72;
+
+// More than anybody takes for a secret: in hex it has 64, or 65.
+constexpr size_t kMostSecretBytes = 1024;
+
+// Its first bytes, one more than that at most: what is no regular file may have
+// no end.
+rocksdb::Status ReadSecretFile(const std::string& file, std::string* bytes) {
+  std::unique_ptr<rocksdb::SequentialFile> reader;
+  rocksdb::Status status = rocksdb::Env::Default()->NewSequentialFile(
+      file, &reader, rocksdb::EnvOptions());
+  bytes->resize(kMostSecretBytes + 1);
+  rocksdb::Slice read;
+  if (status.ok()) status = reader->Read(bytes->size(), &read, bytes->data());
+  *bytes = read.ToString();
+  return status;
+}
 
 // A certificate of a CA that no replica knows helps nobody, so none is made.
 rocksdb::Status CheckTrialDirectory(const std::string& directory) {
@@ -38,8 +58,7 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
         "pass --secret FILE or, for trials, --certificates DIR");
   }
   std::string bytes;
-  const rocksdb::Status status =
-      rocksdb::ReadFileToString(rocksdb::Env::Default(), file, &bytes);
+  const rocksdb::Status status = ReadSecretFile(file, &bytes);
   if (of_trial && status.IsPathNotFound()) {
     const rocksdb::Status directory =
         CheckTrialDirectory(credentials.trial_directory);
@@ -50,12 +69,26 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
   }
   if (!status.ok()) return status;
   if (bytes.size() != secret->size()) {
+    const bool all = bytes.size() <= kMostSecretBytes;
     return rocksdb::Status::InvalidArgument(
-        file + " has " + std::to_string(bytes.size()) + " bytes",
+        file + " has " + (all ? "" : "more than ") +
+            std::to_string(all ? bytes.size() : kMostSecretBytes) + " bytes",
         "32 raw bytes are needed (not hex, no newline)");
   }
   std::copy(bytes.begin(), bytes.end(), secret->begin());
   return status;
+}
+
+void WarnOfOpenFiles(const Credentials& credentials, std::ostream& err) {
+  for (const std::string& file :
+       {credentials.tls.private_key_file, credentials.secret_file}) {
+    struct stat status = {};
+    if (!file.empty() && ::stat(file.c_str(), &status) == 0 &&
+        S_ISREG(status.st_mode) && (status.st_mode & S_IROTH) != 0) {
+      err << "rocksync: warning: every user of this machine may read " << file
+          << "; chmod o= " << file << "\n";
+    }
+  }
 }
 
 rocksdb::Status CheckAddress(const std::string& where, bool or_directory) {

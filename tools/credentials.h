@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_TOOLS_CREDENTIALS_H_
 #define ROCKSYNC_TOOLS_CREDENTIALS_H_
 
+#include <iosfwd>
 #include <string>
 
 #include "replication/admin/admin_client.h"
@@ -24,6 +25,10 @@ struct Credentials {
 // Reads the secret alone, for an offline database.
 rocksdb::Status ReadClusterSecret(const Credentials& credentials,
                                   ClusterSecret* secret);
+
+// Says on `err` which of its private files (the key and the secret) every user
+// of this machine may read.
+void WarnOfOpenFiles(const Credentials& credentials, std::ostream& err);
 
 // InvalidArgument: `where` is no host:port. `or_directory`: the command would
 // have taken a directory, too.

@@ -1,10 +1,12 @@
 #include "tools/exporter.h"
 
-#include <sys/socket.h>
-
-#include <atomic>
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -17,6 +19,8 @@
 #include "replication/metrics/prometheus.h"
 #include "replication/transport/address.h"
 #include "rocksync/metrics.h"
+#include "tools/http/http_server.h"
+#include "tools/http/page_guard.h"
 #include "tools/stats_from_json.h"
 
 namespace rocksync {
@@ -51,6 +55,18 @@ Answer Ask(AdminTarget target, const std::string& replica) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   return answer;
+}
+
+// Prometheus takes no page that has a series twice.
+std::vector<std::string> WithoutRepetitions(
+    const std::vector<std::string>& replicas) {
+  std::vector<std::string> once;
+  for (const std::string& replica : replicas) {
+    if (std::find(once.begin(), once.end(), replica) == once.end()) {
+      once.push_back(replica);
+    }
+  }
+  return once;
 }
 
 std::vector<Answer> AskAll(const AdminTarget& target,
@@ -101,24 +117,55 @@ int PrintOnce(const ExporterOptions& options, const AdminTarget& target,
   return code;
 }
 
-// Another process that listens there keeps the port, which is an error.
-void OneListenerAtATime(socket_t socket) {
-  const int yes = 1;
-  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+// The page for all that ask at once: whoever comes while the replicas are asked
+// gets what the next round brings.
+class SharedPage {
+ public:
+  explicit SharedPage(std::function<std::string()> make)
+      : make_(std::move(make)) {}
+
+  std::string Get() {
+    std::unique_lock lock(mutex_);
+    const uint64_t wanted = begun_ + 1;
+    while (made_ < wanted) {
+      if (begun_ > made_) {
+        changed_.wait(lock);
+        continue;
+      }
+      const uint64_t number = ++begun_;
+      lock.unlock();
+      std::string page = make_();
+      lock.lock();
+      page_ = std::move(page);
+      made_ = number;
+      changed_.notify_all();
+    }
+    return page_;
+  }
+
+ private:
+  const std::function<std::string()> make_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t begun_ = 0;
+  uint64_t made_ = 0;
+  std::string page_;
+};
+
+// Behind another address than loopback Prometheus comes by any name.
+PageGuard GuardOf(const HostPort& where) {
+  return IsLoopback(where.host) ? PageGuard({}) : PageGuard::OfAnyHost();
 }
 
 int Serve(const ExporterOptions& options, const AdminTarget& target,
           const HostPort& where, const std::function<bool()>& stop,
           std::ostream& out, std::ostream& err) {
-  httplib::Server server;
-  server.set_socket_options(OneListenerAtATime);
-  server.set_payload_max_length(0);
-  server.new_task_queue = [] { return new httplib::ThreadPool(4); };
+  SharedPage page(
+      [&] { return Page(options.replicas, AskAll(target, options.replicas)); });
+  HttpServer server(GuardOf(where));
   server.Get("/metrics",
-             [&](const httplib::Request&, httplib::Response& response) {
-               response.set_content(
-                   Page(options.replicas, AskAll(target, options.replicas)),
-                   kPrometheusContentType);
+             [&page](const httplib::Request&, httplib::Response& response) {
+               response.set_content(page.Get(), kPrometheusContentType);
              });
   server.Get("/", [](const httplib::Request&, httplib::Response& response) {
     response.set_content(
@@ -126,37 +173,25 @@ int Serve(const ExporterOptions& options, const AdminTarget& target,
         "<p><a href=\"/metrics\">metrics</a>",
         "text/html; charset=utf-8");
   });
-  const int port = where.port == 0
-                       ? server.bind_to_any_port(where.host)
-                       : (server.bind_to_port(where.host, where.port)
-                              ? static_cast<int>(where.port)
-                              : -1);
+  const int port = server.Start(where.host, where.port);
   if (port < 0) {
     err << "rocksync exporter: cannot listen on " << options.listen
         << ": is the port taken? choose another --listen\n";
     return 2;
   }
-  std::atomic<bool> ended{false};
-  std::thread listener([&server, &ended] {
-    server.listen_after_bind();
-    ended = true;
-  });
-  // Before it runs, stop() does nothing, and the thread would never end.
-  while (!server.is_running() && !ended) std::this_thread::yield();
   out << "http://" << where.host << ":" << port << "/metrics" << std::endl;
   while (!stop || !stop()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  server.stop();
-  listener.join();
   return 0;
 }
 
 }  // namespace
 
-int RunExporter(const ExporterOptions& options,
-                const std::function<bool()>& stop, std::ostream& out,
-                std::ostream& err) {
+int RunExporter(const ExporterOptions& given, const std::function<bool()>& stop,
+                std::ostream& out, std::ostream& err) {
+  ExporterOptions options = given;
+  options.replicas = WithoutRepetitions(given.replicas);
   AdminTarget target;
   target.timeout = std::chrono::milliseconds(options.timeout_ms);
   HostPort where;

@@ -69,19 +69,6 @@ Status ReadIdentity(const OfflineDB& offline, const std::string& directory,
   return lost;
 }
 
-Status ReadId(const IdOptions& options, uint64_t* id) {
-  std::unique_ptr<OfflineDB> offline;
-  IdentityRecord identity;
-  Status status = CheckHasIndex(options.directory, kNoReplica);
-  if (status.ok()) {
-    status = OfflineDB::Open(options.directory, options.wal_dirs, &offline);
-  }
-  if (status.ok())
-    status = ReadIdentity(*offline, options.directory, &identity);
-  *id = identity.replica_id;
-  return status;
-}
-
 // Whether there is a replica, or what should be one.
 bool HasReplica(const std::string& directory) {
   return !rocksdb::Env::Default()
@@ -101,6 +88,17 @@ Status IntendedId(const IdOptions& options, uint64_t* id) {
 
 }  // namespace
 
+Status ReadReplicaId(const std::string& directory,
+                     const std::vector<std::string>& wal_dirs, uint64_t* id) {
+  std::unique_ptr<OfflineDB> offline;
+  IdentityRecord identity;
+  Status status = CheckHasIndex(directory, kNoReplica);
+  if (status.ok()) status = OfflineDB::Open(directory, wal_dirs, &offline);
+  if (status.ok()) status = ReadIdentity(*offline, directory, &identity);
+  *id = identity.replica_id;
+  return status;
+}
+
 int RunId(const IdOptions& options, std::ostream& out, std::ostream& err) {
   const std::string& directory = options.directory;
   uint64_t id = 0;
@@ -108,9 +106,10 @@ int RunId(const IdOptions& options, std::ostream& out, std::ostream& err) {
   if (status.ok() && !HasReplica(directory)) {
     status = IntendedId(options, &id);
     // Says why there is none.
-    if (status.IsNotFound()) status = ReadId(options, &id);
+    if (status.IsNotFound())
+      status = ReadReplicaId(directory, options.wal_dirs, &id);
   } else if (status.ok()) {
-    status = ReadId(options, &id);
+    status = ReadReplicaId(directory, options.wal_dirs, &id);
   }
   if (!status.ok()) {
     err << "rocksync id " << directory << ": " << status.ToString() << "\n";

@@ -3,9 +3,12 @@
 #ifndef ROCKSYNC_TOOLS_ID_H_
 #define ROCKSYNC_TOOLS_ID_H_
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
+
+#include "rocksdb/status.h"
 
 namespace rocksync {
 
@@ -16,6 +19,12 @@ struct IdOptions {
   // Where there is no replica, makes the id that the first opening gives it.
   bool make = false;
 };
+
+// The id of the offline replica in a directory; an error says why there is
+// none.
+rocksdb::Status ReadReplicaId(const std::string& directory,
+                              const std::vector<std::string>& wal_dirs,
+                              uint64_t* id);
 
 // Prints the id, 16 hex digits, as certificates and member lists name it.
 // Writes nothing to a database. Returns 0, or 2 with the reason on `err`.

@@ -1,6 +1,10 @@
 // The program `rocksync`: what is done to databases from outside. One file per
 // subcommand.
 
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -85,6 +89,29 @@ void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {
 
 volatile std::sig_atomic_t g_stop = 0;
 
+// The exit code of a command that ended with `code`: what it said may be lost,
+// on a full disk for example.
+int Ended(int code) {
+  if (std::cout.flush()) return code;
+  std::cerr << "rocksync: the output could not be written\n";
+  return 2;
+}
+
+// So that root leaves no files in a database that its program, which runs as
+// another user, cannot write.
+void ActAsOwnerOf(const std::string& directory) {
+  struct stat status = {};
+  if (geteuid() != 0 || stat(directory.c_str(), &status) != 0 ||
+      status.st_uid == 0) {
+    return;
+  }
+  if (setgroups(0, nullptr) != 0 || setegid(status.st_gid) != 0 ||
+      seteuid(status.st_uid) != 0) {
+    std::cerr << "rocksync: cannot act as the owner of " << directory
+              << "; files that are made in it will be root's\n";
+  }
+}
+
 int Export(const rocksync::ExporterOptions& options) {
   std::signal(SIGINT, [](int) { g_stop = 1; });
   std::signal(SIGTERM, [](int) { g_stop = 1; });
@@ -151,14 +178,16 @@ int main(int argc, char** argv) {
                           "make the CA, under this name");
   certificate
       ->add_option("--output", certificate_options.stem,
-                   "make STEM.pem and STEM.key, or renew them")
+                   "make STEM.pem and STEM.key; or renew them, if they are "
+                   "this replica's")
       ->type_name("STEM");
   certificate->add_option("--id", certificate_options.replica_id,
                           "the replica's, as `rocksync id` prints it; without "
-                          "it a random one, for an operator");
+                          "it that of the certificate which is renewed, or a "
+                          "random one, for an operator");
   certificate->add_option("--days", certificate_options.days,
-                          "how long what is made is valid: a CA for 3650, "
-                          "else 365 unless this is given");
+                          "how long what is made is valid, 1 to 36500: a CA for "
+                          "3650, else 365 unless this is given");
 
   rocksync::CloneToolOptions clone_options;
   CLI::App* const clone = app.add_subcommand(
@@ -286,29 +315,44 @@ int main(int argc, char** argv) {
       return 2;
     }
     // 1 means "different".
-    return app.exit(error) == 0 ? 0 : 2;
+    return Ended(app.exit(error) == 0 ? 0 : 2);
   }
-  if (*diff) return rocksync::RunDiff(diff_options, std::cout, std::cerr);
-  if (*clone) return rocksync::RunClone(clone_options, std::cout, std::cerr);
-  if (*id) return rocksync::RunId(id_options, std::cout, std::cerr);
+  for (const rocksync::Credentials* credentials :
+       {&clone_options.credentials, &verify_options.credentials,
+        &rescue_options.credentials, &restamp_options.credentials,
+        &status_options.credentials, &exporter_options.credentials}) {
+    rocksync::WarnOfOpenFiles(*credentials, std::cerr);
+  }
+  if (*diff)
+    return Ended(rocksync::RunDiff(diff_options, std::cout, std::cerr));
+  if (*clone) {
+    return Ended(rocksync::RunClone(clone_options, std::cout, std::cerr));
+  }
+  if (*id) {
+    if (id_options.make) ActAsOwnerOf(id_options.directory);
+    return Ended(rocksync::RunId(id_options, std::cout, std::cerr));
+  }
   if (*certificate) {
-    return rocksync::RunCertificate(certificate_options, std::cout, std::cerr);
+    return Ended(
+        rocksync::RunCertificate(certificate_options, std::cout, std::cerr));
   }
   if (*verify) {
-    return rocksync::RunVerify(verify_options, std::cout, std::cerr);
+    return Ended(rocksync::RunVerify(verify_options, std::cout, std::cerr));
   }
   if (*rescue) {
-    return rocksync::RunRescue(rescue_options, std::cout, std::cerr);
+    return Ended(rocksync::RunRescue(rescue_options, std::cout, std::cerr));
   }
   if (*restamp) {
-    return rocksync::RunRestamp(restamp_options, std::cout, std::cerr);
+    ActAsOwnerOf(restamp_options.directory);
+    return Ended(rocksync::RunRestamp(restamp_options, std::cout, std::cerr));
   }
   if (*status) {
-    return rocksync::RunStatus(status_options, std::cout, std::cerr);
+    return Ended(rocksync::RunStatus(status_options, std::cout, std::cerr));
   }
-  if (*exporter) return Export(exporter_options);
+  if (*exporter) return Ended(Export(exporter_options));
   if (*detach) {
-    return rocksync::RunDetach(detach_options, std::cout, std::cerr);
+    ActAsOwnerOf(detach_options.directory);
+    return Ended(rocksync::RunDetach(detach_options, std::cout, std::cerr));
   }
   return 2;
 }

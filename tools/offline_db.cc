@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "replication/store/format/clone_record.h"
+#include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/own_options.h"
@@ -23,9 +25,12 @@ Status CheckIsDatabase(const std::string& directory) {
   const std::string current = directory + "/CURRENT";
   const Status status = CheckMayRead(current);
   if (!status.ok()) return status;
-  return rocksdb::Env::Default()->FileExists(current).ok()
-             ? Status::OK()
-             : Status::IOError(directory, "is not a RocksDB database");
+  std::string manifest;
+  if (!CurrentManifest(rocksdb::Env::Default(), directory, &manifest).ok()) {
+    return Status::IOError(directory, "is not a RocksDB database");
+  }
+  return IsUnfinishedClone(manifest) ? UnfinishedClone(directory)
+                                     : Status::OK();
 }
 
 }  // namespace

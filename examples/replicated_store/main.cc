@@ -16,6 +16,7 @@
 
 #include "CLI/CLI.hpp"
 #include "examples/replicated_store/commands.h"
+#include "examples/replicated_store/log_lines.h"
 #include "examples/replicated_store/page_server.h"
 #include "examples/replicated_store/secret.h"
 #include "examples/replicated_store/server.h"
@@ -276,6 +277,12 @@ std::string NameOf(const std::string& directory) {
 // Everything between the start and the signal that ends it. The parts go in
 // the opposite order.
 Status Run(Settings settings, const sigset_t& signals) {
+  for (const std::string& file :
+       {settings.tls.private_key_file, settings.secret_file}) {
+    if (!IsOpenToAll(file)) continue;
+    spdlog::warn("every user of this machine may read {}; chmod o= {}", file,
+                 file);
+  }
   std::unique_ptr<ReplicatedDB> database;
   Status status = OpenDatabase(settings, &database);
   if (!status.ok()) return status;
@@ -389,6 +396,7 @@ int main(int argc, char** argv) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
+  spdlog::set_formatter(rocksync::NewLogFormatter());
   const rocksdb::Status status = rocksync::Run(settings, signals);
   if (status.ok()) return 0;
   spdlog::error("{}", status.ToString());

@@ -1,20 +1,17 @@
 #include "examples/replicated_store/page_server.h"
 
-#include <sys/socket.h>
-
-#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "examples/replicated_store/page_files.h"
-#include "examples/replicated_store/page_guard.h"
 #include "httplib.h"
 #include "nlohmann/json.hpp"
 #include "rocksync/metrics.h"
+#include "tools/http/http_server.h"
+#include "tools/http/page_guard.h"
 
 namespace rocksync {
 namespace {
@@ -45,21 +42,12 @@ bool ParsePeer(const std::string& peer, std::string* host, int* port) {
   return error == std::errc() && rest == end && *port > 0 && *port < 65536;
 }
 
-// Two processes must not share the port, as they might by the default.
-void OneListenerAtATime(socket_t socket) {
-  const int yes = 1;
-  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-}
-
 class HttpPageServer : public PageServer {
  public:
   HttpPageServer(const PageOptions& options, PageSource source)
-      : options_(options), source_(std::move(source)) {}
-
-  ~HttpPageServer() override {
-    server_.stop();
-    if (listener_.joinable()) listener_.join();
-  }
+      : options_(options),
+        source_(std::move(source)),
+        server_(PageGuard(NamesOf(options), "--http-name adds one")) {}
 
   Status Listen() {
     for (const std::string& peer : options_.peers) {
@@ -69,32 +57,14 @@ class HttpPageServer : public PageServer {
         return Status::InvalidArgument(peer, "is no host:port of a page");
       }
     }
-    server_.set_socket_options(OneListenerAtATime);
-    server_.set_payload_max_length(0);
-    server_.set_keep_alive_timeout(5);
-    server_.set_read_timeout(5);
-    server_.set_write_timeout(5);
-    server_.new_task_queue = [] { return new httplib::ThreadPool(4); };
-    const int port =
-        options_.port == 0 ? server_.bind_to_any_port(options_.host)
-        : server_.bind_to_port(options_.host, options_.port) ? options_.port
-                                                             : -1;
+    Route();
+    const int port = server_.Start(options_.host, options_.port);
     if (port < 0) {
       return Status::IOError("cannot listen on " + options_.host + ":" +
                                  std::to_string(options_.port),
                              "choose another --http-port or --http-host");
     }
     port_ = static_cast<uint16_t>(port);
-    std::vector<std::string> names = options_.names;
-    names.push_back(options_.host);
-    guard_ = std::make_unique<PageGuard>(port_, names);
-    Route();
-    listener_ = std::thread([this] {
-      server_.listen_after_bind();
-      ended_ = true;
-    });
-    // Before it runs, stop() does nothing, and the thread would never end.
-    while (!server_.is_running() && !ended_) std::this_thread::yield();
     return Status::OK();
   }
 
@@ -104,11 +74,13 @@ class HttpPageServer : public PageServer {
   using Request = httplib::Request;
   using Response = httplib::Response;
 
+  static std::vector<std::string> NamesOf(const PageOptions& options) {
+    std::vector<std::string> names = options.names;
+    names.push_back(options.host);
+    return names;
+  }
+
   void Route() {
-    server_.set_pre_routing_handler(
-        [this](const Request& request, Response& response) {
-          return Admit(request, &response);
-        });
     server_.set_default_headers(
         {{"Cache-Control", "no-store"},
          {"X-Content-Type-Options", "nosniff"},
@@ -136,20 +108,6 @@ class HttpPageServer : public PageServer {
                   AskPeer(std::stoul(request.matches[1]),
                           "/" + request.matches[2].str(), &response);
                 });
-  }
-
-  httplib::Server::HandlerResponse Admit(const Request& request,
-                                         Response* response) const {
-    std::string refusal = guard_->Refusal(request.get_header_value("Host"),
-                                          request.get_header_value("Origin"));
-    if (refusal.empty() && request.method != "GET" &&
-        request.method != "HEAD") {
-      refusal = "This page is for reading only.";
-    }
-    if (refusal.empty()) return httplib::Server::HandlerResponse::Unhandled;
-    response->status = 403;
-    response->set_content(refusal + "\n", "text/plain; charset=utf-8");
-    return httplib::Server::HandlerResponse::Handled;
   }
 
   void ServeFile(const char* path, std::string_view file, const char* type) {
@@ -221,11 +179,8 @@ class HttpPageServer : public PageServer {
 
   const PageOptions options_;
   const PageSource source_;
-  std::unique_ptr<PageGuard> guard_;
-  httplib::Server server_;
   uint16_t port_ = 0;
-  std::atomic<bool> ended_{false};
-  std::thread listener_;
+  HttpServer server_;  // last: its threads use the rest
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 namespace rocksync {
@@ -18,7 +19,37 @@ bool ParseNumber(std::string_view text, int64_t* value) {
   return error == std::errc() && rest == end;
 }
 
+bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](unsigned char a, char b) {
+                      return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) ==
+                             static_cast<unsigned char>(b);
+                    });
+}
+
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || c == 0; }
+
+// As a TLS connection begins, whose bytes a web page may have a say in, too.
+bool IsControl(unsigned char c) { return c < ' ' && !IsSpace(c); }
+
+// A line of an HTTP request. What follows it may be written by a web page, in
+// the browser of somebody who may use this port: "SET k v" in a form.
+bool IsHttp(const RespRequest& words) {
+  static constexpr std::string_view kMethods[] = {
+      "get", "head", "put", "delete", "connect", "options", "trace", "patch"};
+  if (words.empty()) return false;
+  // Redis closes at these, too.
+  if (EqualsIgnoringCase(words[0], "post") ||
+      EqualsIgnoringCase(words[0], "host:")) {
+    return true;
+  }
+  return words.size() == 3 &&
+         EqualsIgnoringCase(words[2].substr(0, 5), "http/") &&
+         std::any_of(std::begin(kMethods), std::end(kMethods),
+                     [&](std::string_view method) {
+                       return EqualsIgnoringCase(words[0], method);
+                     });
+}
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -97,6 +128,7 @@ RespParser::Outcome RespParser::Next(std::string_view* input,
     switch (state_) {
       case State::kStart:
         state_ = input->front() == '*' ? State::kCount : State::kInline;
+        if (IsControl(input->front())) Fail("this is no request");
         break;
       case State::kInline:
         if (TakeLine(input, limits_.max_line_bytes)) SplitInline();
@@ -204,6 +236,7 @@ void RespParser::SplitInline() {
     }
     arguments_.push_back(std::move(word));
   }
+  if (IsHttp(arguments_)) return Fail("this port does not speak HTTP");
   arguments_left_ = 0;
   state_ = State::kLength;  // complete; an empty line is no request
 }

@@ -5,7 +5,9 @@
 //   request = "*" count CRLF { "$" length CRLF bytes CRLF }      (array)
 //           | words LF                                           (inline)
 //
-// Inline words may be quoted: "a\"b\x00" with escapes, 'a b' without.
+// Lines of HTTP are an error, and end the connection: web pages can have
+// browsers send them, with requests behind them. Inline words may be quoted:
+// "a\"b\x00" with escapes, 'a b' without.
 
 #ifndef EXAMPLES_REPLICATED_STORE_RESP_H_
 #define EXAMPLES_REPLICATED_STORE_RESP_H_

@@ -41,7 +41,12 @@ rocksdb::Status ReadSecret(const std::string& file, ClusterSecret* secret) {
   const int fd = ::open(file.c_str(), O_RDONLY);
   if (fd < 0) return ErrorOf(file);
   uint8_t bytes[1024];
-  const ssize_t size = ::read(fd, bytes, sizeof bytes);
+  ssize_t size = 0;
+  // A pipe gives what it has.
+  for (ssize_t part = 1; part > 0 && size < ssize_t{sizeof bytes};) {
+    part = ::read(fd, bytes + size, sizeof bytes - static_cast<size_t>(size));
+    size = part < 0 ? part : size + part;
+  }
   rocksdb::Status status;
   if (size < 0) {
     status = ErrorOf(file);
@@ -56,6 +61,12 @@ rocksdb::Status ReadSecret(const std::string& file, ClusterSecret* secret) {
   }
   ::close(fd);
   return status;
+}
+
+bool IsOpenToAll(const std::string& file) {
+  struct stat status = {};
+  return ::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_mode & S_IROTH) != 0;
 }
 
 rocksdb::Status MakeTrialSecret(const std::string& directory,

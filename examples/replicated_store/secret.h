@@ -22,6 +22,9 @@ rocksdb::Status ReadSecret(const std::string& file, ClusterSecret* secret);
 rocksdb::Status MakeTrialSecret(const std::string& directory,
                                 ClusterSecret* secret);
 
+// Whether every user of this machine may read it.
+bool IsOpenToAll(const std::string& file);
+
 }  // namespace rocksync
 
 #endif  // EXAMPLES_REPLICATED_STORE_SECRET_H_

@@ -15,11 +15,26 @@ rocksdb::InfoLogLevel LevelOf(const SessionReport& report,
 
 }  // namespace
 
+std::string OneLine(const std::string& text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string line;
+  line.reserve(text.size());
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      line.push_back(c);
+    } else {
+      line += {'\\', 'x', kHex[byte >> 4], kHex[byte & 0xf]};
+    }
+  }
+  return line;
+}
+
 void LogSession(rocksdb::Logger* log, const std::string& peer,
                 uint64_t replica_id, const SessionReport& report,
                 const rocksdb::Status& status,
                 std::chrono::steady_clock::duration took) {
-  const std::string verdict = !status.ok()       ? status.ToString()
+  const std::string verdict = !status.ok()       ? OneLine(status.ToString())
                               : report.verifying ? "compared without shipping"
                               : report.proven_equal ? "proven equal"
                               : report.digests_equal

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/peering/log.h"
+
 namespace rocksync {
 namespace {
 
@@ -86,7 +88,7 @@ void SessionLine::Finish(const SessionReport& report,
                          const rocksdb::Status& status) {
   SessionProgress progress = ToProgress(peer_, report);
   progress.finished = true;
-  if (!status.ok()) progress.error = status.ToString();
+  if (!status.ok()) progress.error = OneLine(status.ToString());
   {
     const std::lock_guard lock(board_->mutex_);
     PeerStats* peer = &board_->Find(peer_, replica_id_)->stats;
@@ -287,7 +289,7 @@ bool StatsBoard::Failed(const std::string& address,
   SessionProgress progress;
   progress.peer = address;
   progress.finished = true;
-  progress.error = status.ToString();
+  progress.error = OneLine(status.ToString());
   bool news = false;
   {
     const std::lock_guard lock(mutex_);
@@ -306,7 +308,7 @@ void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
   const std::lock_guard lock(mutex_);
   PeerStats* const stats = &FindIncoming(peer, replica_id)->stats;
   ++stats->sessions_failed;
-  stats->last_error = status.ToString();
+  stats->last_error = OneLine(status.ToString());
   ++totals_.sessions_failed;
 }
 

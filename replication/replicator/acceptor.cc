@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "replication/peering/admission.h"
+#include "replication/peering/log.h"
 #include "replication/peering/stream_link.h"
 #include "replication/session/messages.h"
 
@@ -162,7 +163,7 @@ void Acceptor::LogRefusal(const std::string& peer, const rocksdb::Status& why) {
   }
   rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
                "rocksync: refused connection from %s: %s", peer.c_str(),
-               why.ToString().c_str());
+               OneLine(why.ToString()).c_str());
 }
 
 SessionSlot Acceptor::SlotFor(uint64_t peer_id) {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "replication/peering/log.h"
+
 namespace rocksync {
 namespace {
 
@@ -42,7 +44,7 @@ SessionResult Dialer::Fail(const rocksdb::Status& status) {
   if (!replica_->stopping && replica_->stats.Failed(address_, status)) {
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
                  "rocksync: no session with %s: %s", address_.c_str(),
-                 status.ToString().c_str());
+                 OneLine(status.ToString()).c_str());
   }
   SessionResult failed;
   failed.status = status;

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "replication/peering/log.h"
 #include "replication/peering/stream_link.h"
 #include "replication/peering/streams.h"
 
@@ -67,7 +68,7 @@ void StreamDialers::Run(size_t peer) {
     const Status status = Stream(peer, &peer_id);
     if (replica_->stopping) return;
     const bool lasted = Clock::now() - began >= kLasting;
-    const std::string error = status.ToString();
+    const std::string error = OneLine(status.ToString());
     if (!status.IsBusy() && !status.IsTryAgain() && error != last_error) {
       last_error = error;
       rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,

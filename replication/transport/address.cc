@@ -1,5 +1,6 @@
 #include "replication/transport/address.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace rocksync {
@@ -17,9 +18,18 @@ bool ParsePort(const std::string& text, uint16_t* port) {
   return error == std::errc() && stop == end && !text.empty();
 }
 
+// Neither a host's name nor a number has them, and logs quote addresses.
+bool HasControls(const std::string& text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 }  // namespace
 
 rocksdb::Status ParseAddress(const std::string& address, HostPort* parsed) {
+  if (HasControls(address)) {
+    return Malformed("...", "has a control character");
+  }
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos) return Malformed(address, "has no port");
   std::string host = address.substr(0, colon);

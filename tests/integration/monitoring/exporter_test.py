@@ -73,6 +73,35 @@ class ExporterTest(unittest.TestCase):
         self.assertIn(f"cannot listen on {taken}", done.stderr)
         self.assertEqual(exporter.stop(), 0)
 
+    def test_one_address_given_twice_is_one(self):
+        target = self.cluster.replicas[0].address
+        done = self.run_once(target, target)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        series = [line.rsplit(" ", 1)[0] for line in done.stdout.splitlines() if not line.startswith("#")]
+        self.assertEqual(len(series), len(set(series)))
+
+    def test_lost_output_is_an_error(self):
+        target = self.cluster.replicas[0].address
+        access = ["--certificates", self.cluster.certificates]
+        for command in (["exporter", target, "--once", *access], ["status", target, *access],
+                        ["status", target, "--json", *access], ["--version"], ["status", "--help"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([ROCKSYNC, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2, command)
+            self.assertIn("could not be written", done.stderr)
+
+    def test_other_pages_are_refused(self):
+        exporter = Process(os.path.join(self.cluster.directory, "guarded.log"), ROCKSYNC, "exporter",
+                           self.cluster.replicas[0].address, "--listen", "127.0.0.1:0",
+                           "--certificates", self.cluster.certificates)
+        self.addCleanup(exporter.kill)
+        url = wait_for("a port", lambda: exporter.said(r"(http://\S+/metrics)"))
+        self.assertEqual(get(url, {"Host": "localhost:8080"})[0], 200)
+        self.assertEqual(get(url, {"Host": "evil.example"})[0], 403)
+        self.assertEqual(get(url, {"Origin": "http://evil.example"})[0], 403)
+        for method in ("POST", "PUT", "OPTIONS"):
+            self.assertEqual(get(url, method=method)[0], 403, method)
+
     def test_wrong_arguments(self):
         done = self.run_once("nowhere")
         self.assertEqual(done.returncode, 2)

@@ -123,6 +123,25 @@ TEST(RespParser, InlineQuotesMustClose) {
   EXPECT_EQ(Error("set k \"a\\\r\n"), "unbalanced quotes");
 }
 
+// A web page may have a browser send them, with what it likes behind them.
+TEST(RespParser, HttpIsAnErrorFromItsFirstLineOn) {
+  for (const char* line :
+       {"POST / HTTP/1.1", "post", "Host: 127.0.0.1:6379", "host: x",
+        "GET / HTTP/1.1", "PUT /x HTTP/1.1", "options * http/1.0",
+        "DELETE /x HTTP/1.1", "patch / HTTP/2"}) {
+    const Parsed parsed = Parse(std::string(line) + "\r\nSET pwned 1\r\n");
+    EXPECT_THAT(parsed.requests, IsEmpty()) << line;
+    EXPECT_THAT(parsed.error, HasSubstr("HTTP")) << line;
+  }
+  const std::string hello("\x16\x03\x01\x02\r\nSET pwned 1\r\n");
+  EXPECT_THAT(Parse(hello).requests, IsEmpty());
+  EXPECT_THAT(Parse(hello).error, HasSubstr("no request"));
+  // As arguments they are words like others.
+  EXPECT_THAT(Parse("ECHO POST\r\nSET Host: HTTP/1.1\r\n").requests,
+              ElementsAre(RespRequest{"ECHO", "POST"},
+                          RespRequest{"SET", "Host:", "HTTP/1.1"}));
+}
+
 TEST(RespParser, WrongHeaders) {
   EXPECT_EQ(Error("*x\r\n"), "invalid number of arguments");
   EXPECT_EQ(Error("*\r\n"), "invalid number of arguments");

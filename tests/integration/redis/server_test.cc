@@ -126,6 +126,19 @@ TEST_F(ServerTest, ProtocolErrorsEndTheConnection) {
   EXPECT_EQ(other.Receive(7), "+PONG\r\n");
 }
 
+TEST_F(ServerTest, ExecutesNothingOfAnHttpRequest) {
+  Start();
+  Client browser(server_->port());
+  browser.Send(
+      "POST / HTTP/1.1\r\nHost: 127.0.0.1:6379\r\n"
+      "Origin: http://evil.example\r\nContent-Length: 21\r\n\r\n"
+      "\r\nSET pwned by-a-page\r\n");
+  EXPECT_THAT(browser.ReceiveAll(), StartsWith("-ERR Protocol error"));
+  Client other(server_->port());
+  other.Send("GET pwned\r\n");
+  EXPECT_EQ(other.Receive(5), "$-1\r\n");
+}
+
 TEST_F(ServerTest, RefusesOneClientTooMany) {
   Start();
   Client a(server_->port()), b(server_->port()), c(server_->port());

@@ -15,12 +15,14 @@
 #include <vector>
 
 #include "replication/metrics/json.h"
+#include "replication/store/format/clone_record.h"
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
+#include "tools/credentials.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
 #include "tools/id.h"
@@ -452,6 +454,40 @@ TEST_F(OfflineCommandsTest, ASecretInHexIsToldFromOne) {
   EXPECT_THAT(err_.str(),
               HasSubstr("hex-secret has 64 bytes: 32 raw bytes are needed "
                         "(not hex, no newline)"));
+}
+
+TEST_F(OfflineCommandsTest, ASecretWithoutAnEndIsRefused) {
+  Close();
+  Credentials credentials = Right();
+  credentials.secret_file = "/dev/zero";
+  EXPECT_EQ(Restamp("db", credentials), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("/dev/zero has more than 1024 bytes"));
+}
+
+TEST_F(OfflineCommandsTest, AnUnfinishedCloneIsCalledOne) {
+  Close();
+  fs::create_directory("clone");
+  ASSERT_TRUE(Ok(MarkUnfinished(rocksdb::Env::Default(), "clone")));
+  Clear();
+  std::ostringstream out;
+  EXPECT_EQ(RunId({.directory = "clone"}, out, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("clone holds an unfinished clone"));
+  EXPECT_EQ(Diff("clone", "db"), kDiffError);
+  EXPECT_THAT(err_.str(), HasSubstr("clone holds an unfinished clone"));
+  EXPECT_EQ(Detach("clone"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("clone holds an unfinished clone"));
+}
+
+TEST_F(OfflineCommandsTest, PrivateFilesThatAllMayReadAreNamed) {
+  Credentials credentials = Right();
+  credentials.tls.private_key_file = "key";
+  std::ofstream("key") << "secret";
+  fs::permissions("key", kReadable);
+  fs::permissions(credentials.secret_file, fs::perms::owner_read);
+  Clear();
+  WarnOfOpenFiles(credentials, err_);
+  EXPECT_THAT(err_.str(), HasSubstr("may read key"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr(credentials.secret_file)));
 }
 
 TEST_F(OfflineCommandsTest, WhatToWriteForALogElsewhereIsPrinted) {

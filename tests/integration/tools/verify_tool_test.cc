@@ -11,10 +11,13 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "replication/metrics/json.h"
 #include "replication/store/store_access.h"
 #include "replication/store/write/indexed_db.h"
+#include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/support/open_plain.h"
+#include "tools/clone.h"
 #include "tools/status.h"
 #include "tools/verify.h"
 
@@ -97,6 +100,42 @@ TEST_F(ToolTest, TwoRunningReplicas) {
 
   EXPECT_EQ(Verify(a->address(), b->address(), false, 2), kVerifyDifferent);
   EXPECT_THAT(out_.str(), HasSubstr("different: at least 2 keys"));
+}
+
+// `rocksync clone` was killed after it had opened the copy.
+TEST_F(ToolTest, ACloneThatWasOpenedIsProvenByTheNextRun) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  a->Put("k", "v");
+  CloneToolOptions options;
+  options.source = a->address();
+  options.directory = directory_ / "clone";
+  options.credentials = TestCredentials();
+  ASSERT_EQ(RunClone(options, out_, err_), 0) << err_.str();
+  const auto clone = NewReplica("clone");
+  const uint64_t id = clone->id();
+  clone->Close();
+  a->Put("later", "v");
+
+  out_.str("");
+  EXPECT_EQ(RunClone(options, out_, err_), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr(HexId(id) + " already"));
+  EXPECT_THAT(out_.str(), HasSubstr("proven equal to its source"));
+
+  // A replica of another id is left alone.
+  const auto other = NewReplica("other");
+  other->Close();
+  options.directory = directory_ / "other";
+  options.credentials.trial_directory.clear();
+  TrialCertificate of_clone;
+  ASSERT_TRUE(
+      IsOk(MakeTrialCertificate(directory_ / "certificates", id, &of_clone)));
+  options.credentials.tls.ca_file = of_clone.ca_file;
+  options.credentials.tls.certificate_file = of_clone.certificate_file;
+  options.credentials.tls.private_key_file = of_clone.private_key_file;
+  options.credentials.secret_file = directory_ / "certificates/trial-secret";
+  EXPECT_EQ(RunClone(options, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("there is a database in"));
 }
 
 // In no set, so nobody can say that they are equal: running or offline.

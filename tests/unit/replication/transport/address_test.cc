@@ -32,5 +32,16 @@ TEST(Address, RefusesWithTheAddressAndAnExample) {
   }
 }
 
+// Who may give one to a replica must not write lines into its log.
+TEST(Address, RefusesControlCharactersAndDoesNotRepeatThem) {
+  for (const char* text :
+       {"host\n:1", "ho\rst:1", "\x1b[2Jhost:1", "h\x7f:1"}) {
+    HostPort parsed;
+    const rocksdb::Status s = ParseAddress(text, &parsed);
+    EXPECT_TRUE(s.IsInvalidArgument()) << text;
+    EXPECT_EQ(s.ToString().find(text), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace rocksync

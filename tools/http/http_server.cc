@@ -1,0 +1,332 @@
+#include "tools/http/http_server.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace rocksync {
+
+// The connections that wait for their clients, who has waited the longest
+// first. Thread-safe.
+class HttpServer::Clients {
+ public:
+  // Waits from now on.
+  void Add(int socket) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) {
+      ::shutdown(socket, SHUT_RDWR);
+    } else if (!Contains(given_up_, socket)) {
+      waiting_.push_back(socket);
+      MakePlace();
+    }
+  }
+  // Waits no more.
+  void SetBusy(int socket) {
+    const std::lock_guard lock(mutex_);
+    waiting_.remove(socket);
+  }
+  // Before the socket is closed, whose number may then be another's.
+  void Remove(int socket) {
+    const std::lock_guard lock(mutex_);
+    waiting_.remove(socket);
+    given_up_.remove(socket);
+  }
+  // So many connections have no thread: as many of those that wait end, now or
+  // as soon as they wait.
+  void SetWithoutThread(size_t count) {
+    const std::lock_guard lock(mutex_);
+    without_thread_ = count;
+    MakePlace();
+  }
+  // Ends all, and those to come.
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (const int socket : waiting_) ::shutdown(socket, SHUT_RDWR);
+    waiting_.clear();
+  }
+
+ private:
+  static bool Contains(const std::list<int>& sockets, int socket) {
+    return std::find(sockets.begin(), sockets.end(), socket) != sockets.end();
+  }
+  // The latest has the time that passes until another one waits.
+  void MakePlace() {
+    while (without_thread_ > given_up_.size() && waiting_.size() > 1) {
+      ::shutdown(waiting_.front(), SHUT_RDWR);
+      given_up_.splice(given_up_.end(), waiting_, waiting_.begin());
+    }
+  }
+
+  std::mutex mutex_;
+  std::list<int> waiting_;
+  std::list<int> given_up_;  // their threads are free soon
+  size_t without_thread_ = 0;
+  bool closed_ = false;
+};
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A thread for each connection, up to a limit.
+class ConnectionThreads : public httplib::TaskQueue {
+ public:
+  ConnectionThreads(HttpServer::Clients* clients, size_t most)
+      : clients_(clients), most_(most) {}
+
+  void enqueue(std::function<void()> serve) override {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(serve));
+    if (waiting_.size() > idle_ && threads_.size() < most_) AddThread();
+    TellWaiting();
+    changed_.notify_one();
+  }
+
+  void shutdown() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  void AddThread() {
+    try {
+      threads_.emplace_back([this] { Work(); });
+      ++idle_;  // it is about to look
+    } catch (const std::system_error&) {
+      // The system has no more; those that are there take turns.
+    }
+  }
+
+  // What came is served, so that its socket is closed.
+  void Work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      --idle_;
+      if (waiting_.empty()) return;
+      const std::function<void()> serve = std::move(waiting_.front());
+      waiting_.pop_front();
+      TellWaiting();
+      lock.unlock();
+      serve();
+      lock.lock();
+      ++idle_;
+      TellWaiting();
+    }
+  }
+
+  void TellWaiting() {
+    clients_->SetWithoutThread(waiting_.size() -
+                               std::min(waiting_.size(), idle_));
+  }
+
+  HttpServer::Clients* const clients_;
+  const size_t most_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  std::vector<std::thread> threads_;
+  size_t idle_ = 0;
+  bool stopping_ = false;
+};
+
+// A connection with an end to each of its waits: a client that sends or takes a
+// byte now and then has no more time than others.
+class BoundedStream : public httplib::Stream {
+ public:
+  BoundedStream(int socket, const HttpLimits& limits,
+                HttpServer::Clients* clients)
+      : socket_(socket), limits_(limits), clients_(clients) {
+    clients_->Add(socket_);
+  }
+  ~BoundedStream() override { clients_->Remove(socket_); }
+  BoundedStream(const BoundedStream&) = delete;
+  BoundedStream& operator=(const BoundedStream&) = delete;
+
+  // The request is there; answering it may take its time.
+  void Received() { clients_->SetBusy(socket_); }
+
+  bool is_readable() const override {
+    return begin_ < end_ || Await(POLLIN, request_end_);
+  }
+  bool is_writable() const override {
+    return Await(POLLOUT, Clock::now() + limits_.response_time);
+  }
+
+  ssize_t read(char* data, size_t size) override {
+    if (begin_ == end_ && !Fill()) return -1;
+    const size_t taken = std::min(size, end_ - begin_);
+    std::copy_n(buffer_.begin() + static_cast<ptrdiff_t>(begin_), taken, data);
+    begin_ += taken;
+    return static_cast<ssize_t>(taken);
+  }
+
+  ssize_t write(const char* data, size_t size) override {
+    if (!writing_) {
+      writing_ = true;
+      response_end_ = Clock::now() + limits_.response_time;
+      clients_->Add(socket_);
+    }
+    for (;;) {
+      const ssize_t sent =
+          ::send(socket_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent >= 0) return sent;
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) return -1;
+      if (!Await(POLLOUT, response_end_)) return -1;
+    }
+  }
+
+  // Nobody here asks who it is.
+  void get_remote_ip_and_port(std::string& ip, int& port) const override {
+    ip.clear();
+    port = 0;
+  }
+  void get_local_ip_and_port(std::string& ip, int& port) const override {
+    ip.clear();
+    port = 0;
+  }
+  socket_t socket() const override { return socket_; }
+
+ private:
+  bool Await(int16_t event, Clock::time_point end) const {
+    for (;;) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          end - Clock::now());
+      if (left.count() <= 0) return false;
+      pollfd waited{socket_, event, 0};
+      const int ready = ::poll(&waited, 1, static_cast<int>(left.count()));
+      if (ready > 0) return true;
+      if (ready == 0 || errno != EINTR) return false;
+    }
+  }
+
+  bool Fill() {
+    if (received_ >= limits_.request_bytes) return false;
+    for (;;) {
+      if (!Await(POLLIN, request_end_)) return false;
+      const ssize_t size =
+          ::recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (size <= 0) return false;
+      begin_ = 0;
+      end_ = static_cast<size_t>(size);
+      received_ += end_;
+      return true;
+    }
+  }
+
+  const int socket_;
+  const HttpLimits& limits_;
+  HttpServer::Clients* const clients_;
+  const Clock::time_point request_end_ = Clock::now() + limits_.request_time;
+  Clock::time_point response_end_;
+  bool writing_ = false;
+  std::array<char, 4096> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  size_t received_ = 0;
+};
+
+// Another process that listens there keeps the port, which is an error.
+void OneListenerAtATime(socket_t socket) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+}
+
+// What was sent and not read makes the kernel reset the connection, by which
+// the client may lose the response.
+void DropInput(int socket) {
+  std::array<char, 4096> dropped;
+  for (int i = 0; i < 16; ++i) {
+    if (::recv(socket, dropped.data(), dropped.size(), MSG_DONTWAIT) <= 0) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+HttpServer::HttpServer(PageGuard guard, const HttpLimits& limits)
+    : guard_(std::move(guard)),
+      limits_(limits),
+      clients_(std::make_unique<Clients>()) {
+  set_socket_options(OneListenerAtATime);
+  set_payload_max_length(0);
+  set_pre_routing_handler(
+      [this](const httplib::Request& request, httplib::Response& response) {
+        return Admit(request, response);
+      });
+  new_task_queue = [this] {
+    return new ConnectionThreads(clients_.get(), limits_.connections);
+  };
+}
+
+HttpServer::~HttpServer() {
+  stop();
+  clients_->Close();
+  if (listener_.joinable()) listener_.join();
+}
+
+int HttpServer::Start(const std::string& host, uint16_t port) {
+  const int bound = port == 0                  ? bind_to_any_port(host)
+                    : bind_to_port(host, port) ? static_cast<int>(port)
+                                               : -1;
+  // The library's backlog is 5: of more that come at once, some would wait a
+  // second to be heard.
+  if (bound < 0 || ::listen(svr_sock_, SOMAXCONN) != 0) return -1;
+  listener_ = std::thread([this] {
+    listen_after_bind();
+    ended_ = true;
+  });
+  // Before it runs, stop() does nothing, and the thread would never end.
+  while (!is_running() && !ended_) std::this_thread::yield();
+  return bound;
+}
+
+bool HttpServer::process_and_close_socket(socket_t socket) {
+  bool closed = false;
+  bool served = false;
+  {
+    BoundedStream stream(socket, limits_, clients_.get());
+    served = process_request(stream, /*close_connection=*/true, closed,
+                             [&](httplib::Request&) { stream.Received(); });
+  }
+  ::shutdown(socket, SHUT_WR);
+  DropInput(socket);
+  ::close(socket);
+  return served;
+}
+
+httplib::Server::HandlerResponse HttpServer::Admit(
+    const httplib::Request& request, httplib::Response& response) const {
+  std::string refusal = guard_.Refusal(request.get_header_value("Host"),
+                                       request.get_header_value("Origin"));
+  if (refusal.empty() && request.method != "GET" && request.method != "HEAD") {
+    refusal = "This page is for reading only.";
+  }
+  if (refusal.empty()) return HandlerResponse::Unhandled;
+  response.status = 403;
+  response.set_content(refusal + "\n", "text/plain; charset=utf-8");
+  return HandlerResponse::Handled;
+}
+
+}  // namespace rocksync
