@@ -185,9 +185,10 @@ int main(int argc, char** argv) {
                           "the replica's, as `rocksync id` prints it; without "
                           "it that of the certificate which is renewed, or a "
                           "random one, for an operator");
-  certificate->add_option("--days", certificate_options.days,
-                          "how long what is made is valid, 1 to 36500: a CA for "
-                          "3650, else 365 unless this is given");
+  certificate->add_option(
+      "--days", certificate_options.days,
+      "how long what is made is valid, 1 to 36500: a CA for "
+      "3650, else 365 unless this is given");
 
   rocksync::CloneToolOptions clone_options;
   CLI::App* const clone = app.add_subcommand(

@@ -13,6 +13,9 @@ namespace {
 
 using rocksdb::Status;
 
+// More than any list has, which SetMembers refuses once they are copied.
+constexpr size_t kMostMembers = size_t{1} << 16;
+
 // Refuses what cannot be opened with whatever it says.
 Status CheckOpening(const rocksdb_options_t* options,
                     const rocksync_options_t* replication, const char* name) {
@@ -199,6 +202,13 @@ void rocksync_set_members(rocksync_t* db, uint64_t epoch,
   if (db == nullptr || (replica_ids == nullptr && count > 0)) {
     rocksync::SaveError(
         errptr, rocksync::NullArgument(db == nullptr ? "db" : "replica_ids"));
+    return;
+  }
+  if (count > kMostMembers) {
+    rocksync::SaveError(
+        errptr, Status::InvalidArgument("rocksync: " + std::to_string(count) +
+                                        " members; at most " +
+                                        std::to_string(kMostMembers)));
     return;
   }
   rocksync::SaveError(

@@ -8,6 +8,7 @@
 #include "bindings/c/objects.h"
 #include "bindings/c/rocksdb_objects.h"
 #include "rocksync/c.h"
+#include "rocksync/limits.h"
 
 namespace {
 
@@ -82,6 +83,14 @@ void rocksync_values_set(rocksync_values_t* values, size_t i, const char* value,
         "rocksync: a value is set for key number " + std::to_string(i) +
         ", and the update has " + std::to_string(values->values->size()) +
         " keys");
+    return;
+  }
+  // Before it is copied, whatever its size is said to be.
+  if (value != nullptr && size > rocksync::kMostValueBytes) {
+    values->status = Status::InvalidArgument(
+        "rocksync: a value of " + std::to_string(size) + " bytes",
+        "max_value_bytes is at most " +
+            std::to_string(rocksync::kMostValueBytes));
     return;
   }
   // The new value may lie in the old one.

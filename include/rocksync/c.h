@@ -170,9 +170,10 @@ rocksync_t* rocksync_open_column_families(
     rocksdb_column_family_handle_t** handles, char** errptr);
 
 /* Returns 1 if the database was closed, and *db is gone then. 0: "Operation
-   aborted", it is as open as before, since a rocksdb_t, a replicator or a
-   snapshot of it is still there. 1 and an error: *db is gone all the same, and
-   the error tells what closing did not do. */
+   aborted", it is as open as before, since a rocksdb_t, a replicator, a
+   snapshot or an iterator of it is still there, or since a callback of it
+   calls. 1 and an error: *db is gone all the same, and the error tells what
+   closing did not do. */
 unsigned char rocksync_close(rocksync_t* db, char** errptr);
 
 /* A way to the database for RocksDB's C functions. The caller ends it with
@@ -315,7 +316,8 @@ rocksync_replicator_t* rocksync_replicator_start(
     rocksync_transport_t* transport, char** errptr);
 /* Ends sessions. Afterwards statistics can still be read, and all other calls
    fail with "Operation aborted". Any thread; rocksync_replicator_destroy stops
-   first. */
+   first. In a callback of the replicator or of its database either would wait
+   for itself: the process ends with a message. */
 void rocksync_replicator_stop(rocksync_replicator_t* replicator);
 void rocksync_replicator_destroy(rocksync_replicator_t* replicator);
 

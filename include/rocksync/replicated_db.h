@@ -230,8 +230,11 @@ class ReplicatedDB : public VersionSpecificDB {
   // two refuses the other, or `name` holds something else. Busy: the source
   // cannot serve it now, or another program works in `name`. NoSpace: with how
   // much is needed. IOError, TimedOut: the connection. Aborted: cancelled.
-  // After an error call it again with the same arguments; it resumes.
-  // Blocks; starts `clone.connections` threads. `result` may be null.
+  // After an error call it again with the same arguments; it resumes. So it
+  // does after the process was killed, until the copy was opened: then `name`
+  // holds a replica (InvalidArgument), which Open opens and whose first session
+  // proves it equal. Blocks; starts `clone.connections` threads. `result` may
+  // be null.
   static rocksdb::Status Clone(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
@@ -290,7 +293,8 @@ class ReplicatedDB : public VersionSpecificDB {
   IndexBuildProgress GetIndexBuildProgress() const;
 
   // Waits until the index build is done. Incomplete once
-  // `timeout_ms` have passed.
+  // `timeout_ms` have passed. InvalidArgument in a callback of the database,
+  // whose locks the build may wait for.
   rocksdb::Status WaitForIndexBuild(uint64_t timeout_ms) const;
 
   IndexStats GetIndexStats() const;
@@ -350,14 +354,25 @@ class ReplicatedDB : public VersionSpecificDB {
 
   // Ends background work, writes down what makes the next Open quick, and
   // closes the database. No other call may run meanwhile. Aborted: a
-  // Replicator of it still runs, or the application holds a snapshot; nothing
-  // has ended, and Close may be called again once it is stopped or released.
+  // Replicator of it still runs, the application holds a snapshot or an
+  // iterator, or a callback of the database (Update's, the hook, progress) runs
+  // in this thread; nothing has ended, and Close may be called again once that
+  // is over.
   // After any other status the database is closed, as far as that succeeded
   // (Incomplete: but RocksDB stalls writes, and the next Open reads more):
   // writes to families, SetMembers and CollectTombstones return
   // ShutdownInProgress then, Close and the destructor may be called, and
   // nothing else.
   rocksdb::Status Close() override;
+
+  // As RocksDB's; Close knows how many are held.
+  using StackableDB::NewIterator;
+  rocksdb::Iterator* NewIterator(const rocksdb::ReadOptions& options,
+                                 rocksdb::ColumnFamilyHandle* family) override;
+  rocksdb::Status NewIterators(
+      const rocksdb::ReadOptions& options,
+      const std::vector<rocksdb::ColumnFamilyHandle*>& families,
+      std::vector<rocksdb::Iterator*>* iterators) override;
 
   // The overridden calls of rocksdb::DB.
   using StackableDB::Put;

@@ -119,8 +119,10 @@ struct ReplicatorOptions {
   // on whichever thread runs the session: one of the replicator's, or the
   // thread that called SyncNow. Several calls may overlap, of sessions with
   // several peers (max_sessions > 1) and of attempts that failed. Do not hold a
-  // lock around SyncNow that this function takes. Must not call the
-  // replicator's Stop.
+  // lock around SyncNow that this function takes. SyncNow, Verify and ScrubNow
+  // return InvalidArgument in it, and Close of the database Aborted: they would
+  // wait for it. Stop, and deleting the replicator or the database, ends the
+  // process with a message.
   std::function<void(const SessionProgress&)> progress;
 };
 
@@ -148,10 +150,10 @@ class Replicator {
   // calls. Takes less than a second, even in the middle of a session, with a
   // peer that does not answer, or while RocksDB stalls writes; but if a session
   // is writing pairs while the application holds DB::LockWAL, it waits for
-  // UnlockWAL. Permanent: start a new replicator
-  // to continue. Any thread but
-  // those of the progress callback and of the hook; a second call waits for the
-  // first.
+  // UnlockWAL. Permanent: start a new replicator to continue. Any thread; a
+  // second call waits for the first. In a callback (progress, `differs` of
+  // Verify, the hook, the function of an Update) it would wait for itself: the
+  // process ends with a message.
   virtual void Stop() = 0;
 
   // Runs sessions with `peer` (an address of the options, or any other) until
@@ -186,6 +188,8 @@ class Replicator {
   //               storage failed; the message says which
   //   Aborted     Stop was called
   //
+  // InvalidArgument also in a callback of this database (progress, the hook,
+  // the function of an Update or of Verify), which the session might wait for;
   // or RocksDB's error (Corruption, for example) of reading or writing here.
   virtual rocksdb::Status SyncNow(const std::string& peer) = 0;
 
@@ -201,6 +205,7 @@ class Replicator {
   // two refuses the other. Busy, TryAgain, Aborted: as SyncNow. Incomplete: not
   // all could be compared, or quarantined pairs are in neither set; the message
   // says why, `*result` how far it came, and `differs` was told what was found.
+  // In `differs` the same calls are refused as in progress.
   virtual rocksdb::Status Verify(const std::string& peer,
                                  const VerifyOptions& options,
                                  const DifferenceCallback& differs,

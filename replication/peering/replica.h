@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "replication/peering/open_connections.h"
 #include "replication/peering/session_slots.h"
@@ -14,6 +15,7 @@
 #include "replication/peering/streams.h"
 #include "replication/peering/token_bucket.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/callback_scope.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
@@ -29,7 +31,9 @@ struct Replica {
         transport(std::move(t)),
         log(d->GetDBOptions().info_log),
         identity(d->Identity()),
-        stats(identity.replica_id, o.peers, o.progress),
+        indexed(StoreAccess::IndexedOf(d)),
+        stats(identity.replica_id, o.peers,
+              InScope(o.progress, Callback::kProgress)),
         streams(identity.replica_id, o.zone, StoreAccess::ChangesOf(d)) {}
 
   const ReplicatorOptions options;
@@ -37,6 +41,20 @@ struct Replica {
   const std::shared_ptr<Transport> transport;
   const std::shared_ptr<rocksdb::Logger> log;  // may be null
   const ReplicaIdentity identity;
+
+  const IndexedDB* const indexed;
+
+  // `callback`, so that it is known in it what would wait for its own thread.
+  template <typename Told>
+  std::function<void(const Told&)> InScope(
+      std::function<void(const Told&)> callback, Callback kind) const {
+    if (callback == nullptr) return nullptr;
+    return
+        [callback = std::move(callback), kind, of = indexed](const Told& told) {
+          const CallbackScope scope(of, kind);
+          callback(told);
+        };
+  }
 
   std::atomic<bool> stopping{false};
   const std::function<bool()> stopped = [this] { return stopping.load(); };

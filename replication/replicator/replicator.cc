@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -24,6 +26,7 @@
 #include "replication/session/session.h"
 #include "replication/store/replicator_claim.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/callback_scope.h"
 
 namespace rocksync {
 namespace {
@@ -107,6 +110,11 @@ class ReplicatorImpl : public Replicator {
   void StopAll();
   // Aborted once it is stopped: from then on the database may be gone.
   rocksdb::Status CheckRunning() const;
+  // InvalidArgument in a callback: `call` would wait for what the callback
+  // holds up.
+  rocksdb::Status CheckMayWait(const char* call) const {
+    return rocksync::CheckMayWait(replica_.indexed, call);
+  }
   // Runs sessions until one is refused by nobody for being busy.
   SessionResult MeetOnceFree(const std::string& peer,
                              const std::function<SessionResult()>& meet);
@@ -215,6 +223,15 @@ void ReplicatorImpl::Stop() {
 }
 
 void ReplicatorImpl::StopAll() {
+  {
+    const std::lock_guard lock(last_mutex_);
+    if (stopped_) return;
+  }
+  // It returns no error, and would never return.
+  if (const rocksdb::Status s = CheckMayWait("Replicator::Stop"); !s.ok()) {
+    std::fprintf(stderr, "%s\n", s.ToString().c_str());
+    std::abort();
+  }
   const std::lock_guard one_at_a_time(stop_);
   {
     const std::lock_guard lock(mutex_);
@@ -372,6 +389,10 @@ rocksdb::Status ReplicatorImpl::CheckRunning() const {
 }
 
 rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
+  if (rocksdb::Status s = CheckMayWait("SyncNow"); !s.ok()) return s;
+  if (rocksdb::Status s = replica_.transport->CheckAddress(peer); !s.ok()) {
+    return s;
+  }
   const Call call(this);
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
   std::optional<size_t> number;
@@ -391,6 +412,10 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
                                        const VerifyOptions& options,
                                        const DifferenceCallback& differs,
                                        VerifyResult* result) {
+  if (rocksdb::Status s = CheckMayWait("Verify"); !s.ok()) return s;
+  if (rocksdb::Status s = replica_.transport->CheckAddress(peer); !s.ok()) {
+    return s;
+  }
   const Call call(this);
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
   std::optional<size_t> number;
@@ -405,7 +430,8 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
     return MeetOnceFree(peer, [&] { return dialer->Compare(task, report); })
         .status;
   };
-  return RunVerification(options, steps, differs, result);
+  return RunVerification(
+      options, steps, replica_.InScope(differs, Callback::kDifference), result);
 }
 
 // Who only listens knows from the member list who the others are.
@@ -435,6 +461,7 @@ bool ReplicatorImpl::AllEqualSince(uint64_t wall_ms) const {
 }
 
 rocksdb::Status ReplicatorImpl::ScrubNow() {
+  if (rocksdb::Status s = CheckMayWait("ScrubNow"); !s.ok()) return s;
   const Call call(this);
   const rocksdb::Status s = CheckRunning();
   return s.ok() ? scrubber_.ScrubNow() : s;

@@ -136,6 +136,21 @@ Status ReplicatedDB::Close() {
   return closed.ok() ? sealed : closed;
 }
 
+rocksdb::Iterator* ReplicatedDB::NewIterator(
+    const rocksdb::ReadOptions& options, ColumnFamilyHandle* family) {
+  return store_->Hold(db_->NewIterator(options, family));
+}
+
+Status ReplicatedDB::NewIterators(
+    const rocksdb::ReadOptions& options,
+    const std::vector<ColumnFamilyHandle*>& families,
+    std::vector<rocksdb::Iterator*>* iterators) {
+  const Status status = db_->NewIterators(options, families, iterators);
+  if (!status.ok()) return status;
+  for (rocksdb::Iterator* iterator : *iterators) store_->Hold(iterator);
+  return status;
+}
+
 std::vector<std::string> ReplicatedDB::ReplicatedFamilies() const {
   std::vector<std::string> names;
   for (const Family& family : store_->indexed()->table().families()) {
@@ -175,7 +190,8 @@ IndexBuildProgress ReplicatedDB::GetIndexBuildProgress() const {
 }
 
 Status ReplicatedDB::WaitForIndexBuild(uint64_t timeout_ms) const {
-  return store_->index_build()->Wait(timeout_ms);
+  const Status status = CheckMayWait(store_->indexed(), "WaitForIndexBuild");
+  return status.ok() ? store_->index_build()->Wait(timeout_ms) : status;
 }
 
 IndexStats ReplicatedDB::GetIndexStats() const { return store_->stats(); }

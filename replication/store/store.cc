@@ -1,5 +1,6 @@
 #include "replication/store/store.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/open/seal.h"
 #include "replication/store/upkeep/pair_check.h"
+#include "replication/store/write/callback_scope.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {
@@ -258,12 +260,36 @@ Status Store::Seal() {
   return status;
 }
 
+rocksdb::Iterator* Store::Hold(rocksdb::Iterator* iterator) {
+  if (iterator == nullptr) return iterator;
+  iterators_held_.fetch_add(1, std::memory_order_relaxed);
+  iterator->RegisterCleanup(
+      [](void* held, void*) {
+        // Whoever sees it gone may close.
+        static_cast<std::atomic<uint64_t>*>(held)->fetch_sub(
+            1, std::memory_order_release);
+      },
+      &iterators_held_, nullptr);
+  return iterator;
+}
+
 Status Store::CheckClosable() const {
+  if (const char* const callback = CallbackHere(&indexed_)) {
+    return Status::Aborted("rocksync: cannot close " +
+                               indexed_.db()->GetName() + " in " + callback,
+                           "close it once that has returned");
+  }
   if (claim_->held()) {
     return Status::Aborted("rocksync: cannot close " +
                                indexed_.db()->GetName() +
                                ": a replicator is running",
                            "stop the replicator, then close it");
+  }
+  if (iterators_held_.load(std::memory_order_acquire) > 0) {
+    return Status::Aborted("rocksync: cannot close " +
+                               indexed_.db()->GetName() +
+                               ": iterators are held",
+                           "delete them, then close it");
   }
   uint64_t all = 0;
   if (indexed_.closed() ||

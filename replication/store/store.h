@@ -26,6 +26,7 @@
 #include "replication/store/write/families.h"
 #include "replication/store/write/indexed_db.h"
 #include "replication/store/write/writer.h"
+#include "rocksdb/iterator.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -68,8 +69,12 @@ class Store {
   TombstoneGcStats tombstone_gc_stats() const;
   IndexStats stats() const;
 
+  // Counts an iterator of the application as held until it is deleted.
+  rocksdb::Iterator* Hold(rocksdb::Iterator* iterator);
+
   // Aborted: a replicator runs on it; or snapshots are held that are not the
-  // library's, so that RocksDB would not close.
+  // library's, so that RocksDB would not close; or iterators, with which it
+  // would end the process; or a callback of this database runs in this thread.
   rocksdb::Status CheckClosable() const;
   // Stops background work, writes the seal and gives the handles back. The
   // database itself is closed by the caller. From then on no family is known.
@@ -95,6 +100,7 @@ class Store {
   const std::shared_ptr<ReplicatorClaim> claim_ =
       std::make_shared<ReplicatorClaim>();
   std::atomic<uint64_t> wrong_digests_{0};
+  std::atomic<uint64_t> iterators_held_{0};
 };
 
 }  // namespace rocksync

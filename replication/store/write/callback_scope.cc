@@ -1,5 +1,6 @@
 #include "replication/store/write/callback_scope.h"
 
+#include <string>
 #include <utility>
 
 namespace rocksync {
@@ -29,10 +30,46 @@ CallbackScope::CallbackScope(const IndexedDB* indexed, Callback callback)
 
 CallbackScope::~CallbackScope() { innermost = outer_; }
 
-rocksdb::Status CheckNotInCallback(const IndexedDB* indexed) {
+const CallbackScope* CallbackScope::Innermost(const IndexedDB* indexed) {
   const CallbackScope* scope = innermost;
   while (scope != nullptr && scope->indexed_ != indexed) scope = scope->outer_;
-  return scope == nullptr ? rocksdb::Status::OK() : RefuseIn(scope->callback_);
+  return scope;
+}
+
+rocksdb::Status CheckNotInCallback(const IndexedDB* indexed) {
+  // In none of these functions a session or an update of the same database
+  // begins, so the innermost tells.
+  const CallbackScope* const scope = CallbackScope::Innermost(indexed);
+  const bool locks =
+      scope != nullptr && (scope->callback_ == Callback::kUpdate ||
+                           scope->callback_ == Callback::kApplyHook);
+  return locks ? RefuseIn(scope->callback_) : rocksdb::Status::OK();
+}
+
+const char* CallbackHere(const IndexedDB* indexed) {
+  const CallbackScope* const scope = CallbackScope::Innermost(indexed);
+  if (scope == nullptr) return nullptr;
+  switch (scope->callback_) {
+    case Callback::kUpdate:
+      return "the function that Update calls";
+    case Callback::kApplyHook:
+      return "the apply hook";
+    case Callback::kProgress:
+      return "the progress callback";
+    case Callback::kDifference:
+      break;
+  }
+  return "the function that Verify calls";
+}
+
+rocksdb::Status CheckMayWait(const IndexedDB* indexed, const char* call) {
+  const char* const here = CallbackHere(indexed);
+  return here == nullptr ? rocksdb::Status::OK()
+                         : rocksdb::Status::InvalidArgument(
+                               std::string("rocksync: ") + call + " in " +
+                                   here + " would wait for its own thread",
+                               "let another thread call it, and do not wait "
+                               "for that one there");
 }
 
 }  // namespace rocksync

@@ -1,5 +1,6 @@
-// Functions of the application that are called while the locks of some keys are
-// held: what one of them wrote would wait for its own thread.
+// Functions of the application that the library calls, and in which some calls
+// of the library would wait for the thread that makes them: a write while the
+// locks of its keys are held, a session in a session.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_CALLBACK_SCOPE_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_CALLBACK_SCOPE_H_
@@ -12,8 +13,12 @@
 namespace rocksync {
 
 enum class Callback : uint8_t {
+  // While the locks of some keys are held:
   kUpdate,     // the function that Update calls
   kApplyHook,  // ReplicatedDBOptions::hook
+  // While a session or a call of the replicator is under way:
+  kProgress,    // ReplicatorOptions::progress
+  kDifference,  // of Verify
 };
 
 // While it lives, this thread runs such a function of this database. Scopes
@@ -27,14 +32,22 @@ class CallbackScope {
 
  private:
   friend rocksdb::Status CheckNotInCallback(const IndexedDB* indexed);
+  friend const char* CallbackHere(const IndexedDB* indexed);
+  static const CallbackScope* Innermost(const IndexedDB* indexed);
 
   const IndexedDB* const indexed_;
   const Callback callback_;
   const CallbackScope* const outer_;
 };
 
-// InvalidArgument in a thread that runs such a function of this database.
+// InvalidArgument in a thread that runs a function of this database that is
+// called while locks are held: a write would wait for them.
 rocksdb::Status CheckNotInCallback(const IndexedDB* indexed);
+
+// Which function of this database this thread runs, in words; null: none.
+const char* CallbackHere(const IndexedDB* indexed);
+// InvalidArgument if it runs one: `call` might wait for its own thread.
+rocksdb::Status CheckMayWait(const IndexedDB* indexed, const char* call);
 
 }  // namespace rocksync
 

@@ -1,6 +1,7 @@
 #include "replication/store/write/writer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -295,6 +296,12 @@ Status Writer::DeleteRangeInChunks(const WriteOptions& options,
                                    const Slice& begin, const Slice& end,
                                    uint64_t* deleted) {
   if (deleted != nullptr) *deleted = 0;
+  for (const Slice& bound : {begin, end}) {
+    if (bound.size() <= UINT32_MAX) continue;
+    return Status::InvalidArgument("rocksync: a bound of " +
+                                   std::to_string(bound.size()) +
+                                   " bytes, and no key is as long");
+  }
   std::string from = begin.ToString();
   bool more = true;
   while (more) {
@@ -343,6 +350,9 @@ Status Writer::Update(const WriteOptions& options,
                                     ", which is not replicated",
                                 "nothing locks its keys; use a mutex");
     }
+    // Before the key is copied, whatever its size is said to be.
+    status = CheckSizes(indexed_->options(), family->name, updated.key, 0);
+    if (!status.ok()) return status;
     if (!distinct.insert({family->id, updated.key.ToString()}).second) {
       return Status::InvalidArgument("rocksync: Update names a key twice");
     }

@@ -544,6 +544,102 @@ static void TestClone(void) {
   rocksdb_options_destroy(options);
 }
 
+/* What would wait for its own thread is refused in callbacks. */
+static rocksync_t* asked_db;
+static rocksync_replicator_t* asked;
+static char* refusals[3];
+
+static unsigned char UpdateThatCloses(void* state, rocksync_values_t* values) {
+  CHECK(!rocksync_close(asked_db, &refusals[0]));
+  rocksync_values_set(values, 0, "v", 1);
+  if (state != NULL) rocksync_values_set(values, 0, "v", (size_t)-1);
+  return 1;
+}
+
+static void ProgressThatAsks(void* state, const char* session) {
+  (void)state;
+  if (strstr(session, "\"finished\":true") == NULL || refusals[1] != NULL)
+    return;
+  rocksync_replicator_sync(asked, "127.0.0.1:1", &refusals[1]);
+  rocksync_replicator_verify(asked, "127.0.0.1:1", 1, 0, NULL, NULL, NULL,
+                             &refusals[2]);
+}
+
+static void CheckRefusal(int i, const char* text) {
+  error = refusals[i];
+  refusals[i] = NULL;
+  FAILS(text);
+}
+
+static void TestCallsInCallbacks(void) {
+  const char* key = "k";
+  size_t size = 1;
+  rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
+  rocksync_transport_t* plain =
+      rocksync_insecure_plaintext_transport_create(&error);
+  rocksync_replicator_options_t* options = rocksync_replicator_options_create();
+  rocksdb_t* way;
+  phase = "calls in callbacks";
+  OK();
+  asked_db = Open("callbacks");
+  rocksync_update(asked_db, write, 1, NULL, &key, &size, NULL, UpdateThatCloses,
+                  &error);
+  OK();
+  CheckRefusal(0, "Operation aborted");
+  way = rocksync_rocksdb(asked_db, &error);
+  CHECK(Holds(way, "k", "v"));
+  rocksdb_close(way);
+
+  phase = "sizes that are none";
+  rocksync_update(asked_db, write, 1, NULL, &key, &size, &size,
+                  UpdateThatCloses, &error);
+  FAILS("a value of");
+  CheckRefusal(0, "Operation aborted");
+  size = (size_t)-1;
+  rocksync_update(asked_db, write, 1, NULL, &key, &size, NULL, UpdateThatCloses,
+                  &error);
+  FAILS("max_key_bytes");
+  CHECK(rocksync_delete_range_in_chunks(asked_db, write, NULL, key, size, key,
+                                        1, &error) == 0);
+  FAILS("no key is as long");
+  {
+    const uint64_t id = 1;
+    rocksync_set_members(asked_db, 1, &id, size, &error);
+    FAILS("members");
+  }
+
+  phase = "calls in progress";
+  rocksync_replicator_options_set_interval_ms(options, 0);
+  rocksync_replicator_options_set_progress(options, NULL, ProgressThatAsks);
+  asked = rocksync_replicator_start(asked_db, options, plain, &error);
+  OK();
+  rocksync_replicator_sync(asked, "127.0.0.1:1", &error);
+  FAILS("");
+  CheckRefusal(1, "Invalid argument");
+  CheckRefusal(2, "Invalid argument");
+  rocksync_replicator_destroy(asked);
+  rocksync_replicator_options_destroy(options);
+  rocksync_transport_destroy(plain);
+  rocksdb_writeoptions_destroy(write);
+  CHECK(rocksync_close(asked_db, &error));
+  OK();
+}
+
+static void TestIteratorHoldsUpClose(void) {
+  rocksync_t* db = Open("a");
+  rocksdb_t* way = rocksync_rocksdb(db, &error);
+  rocksdb_readoptions_t* read = rocksdb_readoptions_create();
+  rocksdb_iterator_t* iterator = rocksdb_create_iterator(way, read);
+  phase = "iterator";
+  rocksdb_close(way);
+  CHECK(!rocksync_close(db, &error));
+  FAILS("iterators are held");
+  rocksdb_iter_destroy(iterator);
+  rocksdb_readoptions_destroy(read);
+  CHECK(rocksync_close(db, &error));
+  OK();
+}
+
 static void TestSnapshotHoldsUpClose(void) {
   rocksync_t* db = Open("a");
   rocksdb_t* way = rocksync_rocksdb(db, &error);
@@ -817,6 +913,8 @@ int main(void) {
   TestUpdate();
   TestClone();
   TestSnapshotHoldsUpClose();
+  TestIteratorHoldsUpClose();
+  TestCallsInCallbacks();
   TestFamilies();
   TestOptionsAreThose();
   TestSecrets();

@@ -1,7 +1,10 @@
 // Close: what keeps it from closing, and what may be called afterwards.
 
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "rocksdb/iterator.h"
 #include "tests/integration/store/store_fixture.h"
 
 namespace rocksync {
@@ -29,6 +32,31 @@ TEST_F(CloseTest, ASnapshotOfTheApplicationLeavesTheDatabaseOpen) {
   ASSERT_ROCKS_OK(db_->Get(then, "k", &value));
   EXPECT_EQ(value, "v");
   db_->ReleaseSnapshot(held);
+  CloseAndCheck();
+}
+
+TEST_F(CloseTest, AnIteratorOfTheApplicationLeavesTheDatabaseOpen) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  std::unique_ptr<rocksdb::Iterator> one(
+      db_->NewIterator(rocksdb::ReadOptions()));
+  std::vector<rocksdb::Iterator*> raw;
+  ASSERT_ROCKS_OK(db_->NewIterators({}, {db_->DefaultColumnFamily()}, &raw));
+  std::unique_ptr<rocksdb::Iterator> other(raw[0]);
+  Status refused = db_->Close();
+  EXPECT_TRUE(refused.IsAborted()) << refused.ToString();
+  EXPECT_NE(refused.ToString().find("iterators are held"), std::string::npos);
+  ASSERT_ROCKS_OK(Put("k", "later"));
+  one->SeekToFirst();
+  ASSERT_TRUE(one->Valid());
+  EXPECT_EQ(one->value().ToString(), "v");
+  ASSERT_ROCKS_OK(one->Refresh());
+  one->SeekToFirst();
+  EXPECT_EQ(one->value().ToString(), "later");
+  one.reset();
+  refused = db_->Close();
+  EXPECT_TRUE(refused.IsAborted()) << refused.ToString();
+  other.reset();
   CloseAndCheck();
 }
 

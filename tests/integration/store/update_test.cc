@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <thread>
@@ -196,6 +197,24 @@ TEST_F(UpdateTest, WhatIsRefused) {
                   .IsInvalidArgument());
   EXPECT_EQ(Get("k"), "-");
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(local));
+  CloseAndCheck();
+}
+
+// A size that was said wrongly: nothing is read there.
+TEST_F(UpdateTest, AnOversizedKeyIsRefusedBeforeItIsCopied) {
+  ASSERT_ROCKS_OK(Open());
+  const rocksdb::Slice huge("k", SIZE_MAX);
+  bool called = false;
+  const Status update = db_->Update({}, Family(), huge, [&](Value*) {
+    called = true;
+    return Status::OK();
+  });
+  EXPECT_TRUE(update.IsInvalidArgument()) << update.ToString();
+  EXPECT_FALSE(called);
+  EXPECT_TRUE(db_->DeleteRangeInChunks({}, Family(), "a", huge, nullptr)
+                  .IsInvalidArgument());
+  EXPECT_TRUE(db_->DeleteRangeInChunks({}, Family(), huge, "b", nullptr)
+                  .IsInvalidArgument());
   CloseAndCheck();
 }
 
