@@ -77,6 +77,15 @@ HttpLimits Patient() {
 
 class HttpServerTest : public ::testing::Test {
  protected:
+  // The library, which is not instrumented, makes its statics with the first
+  // request, and TSan does not see what orders that before the later ones.
+  static void SetUpTestSuite() {
+    HttpServer server((PageGuard({})));
+    RawClient client(server.Start("127.0.0.1", 0));
+    EXPECT_TRUE(client.Send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 404"));
+  }
+
   void Start(const HttpLimits& limits) {
     server_ = std::make_unique<HttpServer>(PageGuard({}), limits);
     server_->Get("/", [](const httplib::Request&, httplib::Response& response) {
