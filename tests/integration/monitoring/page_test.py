@@ -58,7 +58,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(get(f"{self.b}/peers/0/status.json")[0], 200)
 
     def test_streams_are_traffic_too(self):
-        live = Cluster(STORE, 2, page=True, interval_ms=1000)
+        # No session comes before the stream does.
+        live = Cluster(STORE, 2, page=True, interval_ms=600_000)
         self.addCleanup(live.close)
         wait_for("a stream", lambda: live.status(1)["stats"]["stream"]["open"])
         live.redis(0, "SET", "streamed", "value" * 100)

@@ -58,8 +58,9 @@ class BackgroundWork {
   void WaitUntilIdle();
 
   // While it is held, what is added waits until somebody waits for it, so that
-  // it runs at the same moment whenever a seed is run; but not for ever, as
-  // who holds it may wait for it too. Returns what was so before.
+  // it runs at the same moment whenever a seed is run; or until nothing in the
+  // process goes on, as who holds it may wait for it too. Returns what was so
+  // before.
   bool Hold(bool held);
 
  private:
@@ -70,6 +71,8 @@ class BackgroundWork {
     void (*undo)(void*);
   };
   void Run();
+  // Until the first job may run.
+  void WaitUntilDue(std::unique_lock<std::mutex>* lock);
 
   std::mutex mutex_;
   std::condition_variable changed_;
