@@ -84,10 +84,10 @@ TEST_P(PlantedStoreFaultTest, IsCaught) {
 INSTANTIATE_TEST_SUITE_P(
     All, PlantedStoreFaultTest,
     testing::Values(
-        Planted{StoreFault::kLeaseNotSynced, 14, "'s clock starts from "},
-        Planted{StoreFault::kMembersNotSynced, 3, " has gone back to "},
-        Planted{StoreFault::kOpeningNotSynced, 10, " cannot be opened: "},
-        Planted{StoreFault::kSessionNotSynced, 10, " has lost "},
+        Planted{StoreFault::kLeaseNotSynced, 23, "'s clock starts from "},
+        Planted{StoreFault::kMembersNotSynced, 6, " has gone back to "},
+        Planted{StoreFault::kOpeningNotSynced, 23, " cannot be opened: "},
+        Planted{StoreFault::kSessionNotSynced, 17, " has lost "},
         Planted{StoreFault::kWriteNotSynced, 2, " has lost "},
         Planted{StoreFault::kDigestNotNoted, 1, " are proven equal, but "}));
 

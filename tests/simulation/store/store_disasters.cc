@@ -136,8 +136,11 @@ void StoreCluster::Reap(Node* node) {
     Trace(node->name(), " was killed");
     return;
   }
+  // Chance of its own: RocksDB's threads may have got to delete a file or not,
+  // and what follows does not depend on how much there was to ask about.
+  Random losses(random_.Next());
   const uint64_t bytes = node->machine->disk()->LosePower(
-      [this](uint64_t n) { return random_.Below(n); });
+      [&losses](uint64_t n) { return losses.Below(n); });
   ++result_.power_lost;
   result_.collected_bytes += bytes;
   node->durable.pending.clear();
