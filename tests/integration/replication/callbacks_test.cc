@@ -82,13 +82,15 @@ TEST_F(Callbacks, ProgressOfAnAttempt) {
   ReplicatorOptions options = TestReplica::OnDemand();
   options.interval = milliseconds(1);
   options.peers = {"127.0.0.1:1"};
+  std::atomic<bool> started{false};
   std::atomic<bool> asked{false};
   options.progress = [&](const SessionProgress& progress) {
-    if (progress.peer != "127.0.0.1:1" || asked) return;
+    if (progress.peer != "127.0.0.1:1" || !started || asked) return;
     said_.Ask(a_.get(), b_->address());
     asked = true;
   };
   ASSERT_TRUE(IsOk(a_->Start(options)));
+  started = true;
   ASSERT_TRUE(Eventually([&] { return asked.load(); }));
   ExpectGoesOn();
   said_.ExpectRefused("the progress callback");
