@@ -10,10 +10,11 @@ rm -rf "$out"
 mkdir -p "$out"
 names=$(basename -a "${documents[@]}" | paste -sd ' ')
 for document in "${documents[@]}"; do
-  NAMES=$names perl -pe '
+  NAMES=$names perl -0777 -pe '
     BEGIN { $there{$_} = 1 for split / /, $ENV{NAMES} }
     s{!?\[([^\]]*)\]\(((?!https?:)[^)\s#]+)(#[^)]*)?\)}{
-      my ($words, $anchor, $name) = ($1, $3 // "", $2 =~ s{.*/}{}r);
+      my ($words, $path, $anchor) = ($1, $2, $3 // "");  # before another match
+      (my $name = $path) =~ s{.*/}{};
       $there{$name} ? "[$words]($name$anchor)" : $words }ge if $ARGV =~ /\.md$/' \
     "$source/$document" >"$out/$(basename "$document")"
 done

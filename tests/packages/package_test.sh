@@ -121,7 +121,7 @@ done
 for page in "$root"/usr/share/man/man1/rocksync*.1.gz; do
   gzip -dc "$page" | grep -E '\{false\}|U?INT:|(Excludes|Needs):|^rocksync.* \.\.\.$' && fail "$page has what is CLI11's alone"
 done
-# Links between documents lead somewhere.
+# Links between documents lead somewhere (documents_test.sh compares their words).
 for package in rocksync-tools rocksync-store; do
   documents=$root/usr/share/doc/$package
   [[ -f $documents/alerts.yml && -f $documents/grafana.json ]] || fail "no alert rules in $package"
