@@ -33,12 +33,18 @@ JsonObject ToJson(const ServedClone& clone) {
 
 }  // namespace
 
-JsonObject StatusReport(const Replica& replica,
-                        const std::vector<ServedClone>& served) {
+ReplicationStats StatsOf(const Replica& replica, const ScrubStats& scrub,
+                         const TombstoneGcStats& gc) {
   ReplicationStats stats = replica.stats.stats();
   stats.paused = replica.slots.paused();
-  stats.scrub = replica.scrub_stats();
-  stats.gc = replica.db->GetTombstoneGcStats();
+  stats.certificate_expires_ms = replica.transport->certificate_expires_ms();
+  stats.scrub = scrub;
+  stats.gc = gc;
+  return stats;
+}
+
+JsonObject StatusReport(const Replica& replica,
+                        const std::vector<ServedClone>& served) {
   const IndexStats index = replica.db->GetIndexStats();
   const IndexBuildProgress build = replica.db->GetIndexBuildProgress();
   std::vector<std::string> families;
@@ -74,7 +80,9 @@ JsonObject StatusReport(const Replica& replica,
   std::vector<JsonObject> clones;
   for (const ServedClone& clone : served) clones.push_back(ToJson(clone));
   json.Add("index", reading).Add("clones", clones);
-  AddStats(stats, &json);
+  AddStats(StatsOf(replica, replica.scrub_stats(),
+                   replica.db->GetTombstoneGcStats()),
+           &json);
   return json;
 }
 

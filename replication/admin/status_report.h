@@ -8,9 +8,14 @@
 #include "replication/clone/clone_source.h"
 #include "replication/metrics/json.h"
 #include "replication/peering/replica.h"
+#include "rocksync/stats.h"
 #include "rocksync/verify.h"
 
 namespace rocksync {
+
+// What a program in this process and an operator from outside are told alike.
+ReplicationStats StatsOf(const Replica& replica, const ScrubStats& scrub,
+                         const TombstoneGcStats& gc);
 
 // How this replica is.
 JsonObject StatusReport(const Replica& replica,

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "replication/admin/status_report.h"
 #include "replication/peering/replica.h"
 #include "replication/peering/verification.h"
 #include "replication/replicator/acceptor.h"
@@ -503,13 +504,14 @@ ReplicatorLimits ReplicatorImpl::limits() const {
 }
 
 ReplicationStats ReplicatorImpl::stats() const {
-  ReplicationStats stats = replica_.stats.stats();
-  stats.paused = replica_.slots.paused();
-  stats.certificate_expires_ms = replica_.transport->certificate_expires_ms();
-  const std::lock_guard lock(last_mutex_);
-  stats.scrub = stopped_ ? last_scrub_ : scrubber_.stats();
-  stats.gc = stopped_ ? last_gc_ : replica_.db->GetTombstoneGcStats();
-  return stats;
+  ScrubStats scrub;
+  TombstoneGcStats gc;
+  {
+    const std::lock_guard lock(last_mutex_);
+    scrub = stopped_ ? last_scrub_ : scrubber_.stats();
+    gc = stopped_ ? last_gc_ : replica_.db->GetTombstoneGcStats();
+  }
+  return StatsOf(replica_, scrub, gc);
 }
 
 std::string ReplicatorImpl::listen_address() const {

@@ -14,6 +14,7 @@
 #include "replication/metrics/json.h"
 #include "replication/store/store_access.h"
 #include "replication/store/write/indexed_db.h"
+#include "rocksync/metrics.h"
 #include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/support/open_plain.h"
@@ -372,6 +373,12 @@ TEST_F(ToolTest, Status) {
   ASSERT_EQ(status["peers"].size(), 1u);
   EXPECT_EQ(status["peers"][0]["address"], b->address());
   EXPECT_GT(status["peers"][0]["last_proven_equal_ms"], 0);
+  // Nothing that the replica's own program is told is lost on the wire.
+  EXPECT_GT(status["certificate_expires_ms"], 0);
+  const auto own = nlohmann::json::parse(StatsJson(a->replicator()->stats()));
+  for (const auto& [name, value] : own.items()) {
+    EXPECT_EQ(status[name], value) << name;
+  }
 
   options.json = false;
   out_.str("");

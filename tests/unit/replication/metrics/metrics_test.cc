@@ -5,12 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "nlohmann/json.hpp"
@@ -72,7 +75,18 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   peer.stream = {1, 601, 602, 603, 604, 605, 606, 607, 608, 609, 610, 6'110};
   peer.last.peer = peer.address;
   peer.last.quarantined_there = 405;
+  peer.last.proven_equal = true;
+  peer.last.quarantined_here = 404;
+  peer.last.elements_compared = 412;
+  peer.last.pairs_sent = 413;
+  peer.last.pairs_received = 414;
+  peer.last.pairs_applied = 415;
+  peer.last.bytes_filters = 416;
+  peer.last.bytes_offers = 417;
+  peer.last.bytes_keys = 418;
+  peer.last.bytes_values = 419;
   peer.last.rounds = 3;
+  peer.last.round_trips = 4;
   peer.last.bytes_total = 407;
   stats.peers.push_back(peer);
   return stats;
@@ -206,6 +220,83 @@ TEST(PrometheusTextTest, OfNobodyItHasNoSamples) {
   for (const auto& [name, samples] : Parse(PrometheusText({}))) {
     EXPECT_TRUE(samples.empty()) << name;
   }
+}
+
+// What comes back of each structure, field by field. These do not compile once
+// a structure has another field: add it to the JSON, to Stats() and here.
+void ExpectSame(const StreamStats& stream, const StreamStats& was) {
+  const auto fields = [](const StreamStats& s) {
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l);
+  };
+  EXPECT_EQ(fields(stream), fields(was));
+}
+
+void ExpectSame(const ScrubStats& scrub, const ScrubStats& was) {
+  const auto fields = [](const ScrubStats& s) {
+    const auto& [a, b, c, d, e, f, g, h, i] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i);
+  };
+  EXPECT_EQ(fields(scrub), fields(was));
+}
+
+void ExpectSame(const TombstoneGcStats& gc, const TombstoneGcStats& was) {
+  const auto fields = [](const TombstoneGcStats& s) {
+    const auto& [a, b, c, d, e, f, g, h, members] = s;
+    std::vector<std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>> listed;
+    for (const auto& [id, since, held, acknowledged] : members) {
+      listed.emplace_back(id, since, held, acknowledged);
+    }
+    return std::make_tuple(a, b, c, d, e, f, g, h, listed);
+  };
+  EXPECT_EQ(fields(gc), fields(was));
+}
+
+// All but who the peer is, how many elements there are, the plan and the error:
+// those are the peer's and the replica's own, or not for operators.
+void ExpectSame(const SessionProgress& session, const SessionProgress& was) {
+  const auto fields = [](const SessionProgress& s) {
+    const auto& [peer, a, b, c, d, elements, e, f, g, h, i, j, k, l, m, n, o,
+                 plan, error] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+  };
+  EXPECT_EQ(fields(session), fields(was));
+}
+
+void ExpectSame(const PeerStats& peer, const PeerStats& was) {
+  const auto fields = [](const PeerStats& s) {
+    const auto& [a, b, c, d, e, f, g, h, last, stream] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h);
+  };
+  EXPECT_EQ(fields(peer), fields(was));
+  ExpectSame(peer.last, was.last);
+  ExpectSame(peer.stream, was.stream);
+}
+
+void ExpectSame(const ReplicationStats& stats, const ReplicationStats& was) {
+  const auto fields = [](const ReplicationStats& s) {
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, stream,
+                 scrub, gc, peers] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q,
+                           peers.size());
+  };
+  EXPECT_EQ(fields(stats), fields(was));
+  ExpectSame(stats.stream, was.stream);
+  ExpectSame(stats.scrub, was.scrub);
+  ExpectSame(stats.gc, was.gc);
+  for (size_t i = 0; i < std::min(stats.peers.size(), was.peers.size()); ++i) {
+    ExpectSame(stats.peers[i], was.peers[i]);
+  }
+}
+
+TEST(StatsJsonTest, NoFieldIsLost) {
+  ReplicationStats was = Stats();
+  was.gc.identity_conflict = 0xa1;
+  was.gc.sweeping = true;
+  was.peers[0].last.finished = true;
+  const std::optional<ReplicationStats> back = StatsFromJson(StatsJson(was));
+  ASSERT_TRUE(back.has_value());
+  ExpectSame(*back, was);
 }
 
 TEST(StatsJsonTest, ComesBackAsItWas) {
