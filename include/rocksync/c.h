@@ -1,6 +1,6 @@
 /* The C interface: a replicated RocksDB database for programs and bindings that
    reach RocksDB by rocksdb/c.h. C99 and C++. Link librocksync.so and
-   librocksdb.so; ten lines are in examples/bindings/.
+   librocksdb.so; examples/bindings/two_replicas.c is a whole program.
 
    The database itself is used by RocksDB's own C interface: rocksync_rocksdb
    gives a rocksdb_t* for rocksdb_put, rocksdb_get, rocksdb_write, iterators,
