@@ -58,9 +58,10 @@ class PageTest(unittest.TestCase):
         self.assertEqual(get(f"{self.b}/peers/0/status.json")[0], 200)
 
     def test_streams_are_traffic_too(self):
-        # No session comes before the stream does.
+        # The first session has been, and the next is far away.
         live = Cluster(STORE, 2, page=True, interval_ms=600_000)
         self.addCleanup(live.close)
+        wait_for("a proof", lambda: live.status(1)["stats"]["peers"][0]["last_proven_equal_ms"])
         wait_for("a stream", lambda: live.status(1)["stats"]["stream"]["open"])
         live.redis(0, "SET", "streamed", "value" * 100)
         traffic = wait_for("traffic", lambda: [t for t in live.status(1)["traffic"] if t["streams"] > 500])
