@@ -135,8 +135,8 @@ class Replicator {
  public:
   // Starts listening and syncing. InvalidArgument names a wrong option, or a
   // transport whose certificate names another replica than `db` is, or says
-  // that `db` has a replicator already that was not stopped; IOError names a
-  // port that is taken.
+  // that `db` has a replicator already that was not stopped, or that a callback
+  // of `db` calls; IOError names a port that is taken.
   static rocksdb::Status Start(const ReplicatorOptions& options,
                                ReplicatedDB* db,
                                std::shared_ptr<Transport> transport,

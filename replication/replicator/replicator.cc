@@ -528,7 +528,11 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
     return rocksdb::Status::InvalidArgument(
         "Replicator::Start needs a database and a transport");
   }
-  rocksdb::Status s = CheckBeforeStart(options, *db, *transport);
+  // One that could not begin would be stopped here, which waits for its
+  // threads.
+  rocksdb::Status s =
+      CheckMayWait(StoreAccess::IndexedOf(db), "Replicator::Start");
+  if (s.ok()) s = CheckBeforeStart(options, *db, *transport);
   if (!s.ok()) return s;
   auto started =
       std::make_unique<ReplicatorImpl>(options, db, std::move(transport));

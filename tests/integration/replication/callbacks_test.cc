@@ -27,7 +27,12 @@ struct Said {
   void Ask(TestReplica* replica, const std::string& peer) {
     Replicator* const replicator = replica->replicator();
     VerifyResult result;
-    of = {{"SyncNow", replicator->SyncNow(peer)},
+    std::shared_ptr<Transport> transport;
+    std::unique_ptr<Replicator> second;
+    EXPECT_TRUE(IsOk(replica->NewTransport(&transport)));
+    of = {{"Replicator::Start",
+           Replicator::Start({}, replica->db(), transport, &second)},
+          {"SyncNow", replicator->SyncNow(peer)},
           {"Verify", replicator->Verify(peer, {}, nullptr, &result)},
           {"ScrubNow", replicator->ScrubNow()}};
     const Status closed = replica->db()->Close();
@@ -39,7 +44,7 @@ struct Said {
     EXPECT_EQ(replicator->stats().replica_id, replica->id());
   }
   void ExpectRefused(const std::string& callback) const {
-    EXPECT_EQ(of.size(), 3u) << callback;
+    EXPECT_EQ(of.size(), 4u) << callback;
     for (const auto& [call, status] : of) {
       EXPECT_TRUE(status.IsInvalidArgument()) << call << status.ToString();
       EXPECT_TRUE(Mentions(status, call + " in " + callback));
