@@ -65,7 +65,7 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
     if (!directory.ok()) return directory;
     return rocksdb::Status::InvalidArgument(
         file + " is not there",
-        "only replicated_store makes it; give --secret FILE");
+        "only rocksync-store makes it; give --secret FILE");
   }
   if (!status.ok()) return status;
   if (bytes.size() != secret->size()) {

@@ -139,7 +139,18 @@ rocksdb::Status PutInPlace(const std::string& temporary,
                          : FileFailed("cannot write", path);
 }
 
-// Writes beside `path`, so that a reader sees all or nothing there.
+// Whoever could read what is replaced can read what replaces it, and nobody
+// else.
+bool TakeOver(int fd, const std::string& replaced, mode_t mode) {
+  struct stat old;
+  if (::stat(replaced.c_str(), &old) != 0) return ::fchmod(fd, mode) == 0;
+  // In this order: another owner takes bits of the mode away.
+  return ::fchown(fd, old.st_uid, old.st_gid) == 0 &&
+         ::fchmod(fd, old.st_mode & 0777) == 0;
+}
+
+// Writes beside `path`, so that a reader sees all or nothing there. `mode` is
+// for a new file.
 rocksdb::Status WriteFile(std::string_view bytes, mode_t mode,
                           const std::string& path, IfThere if_there) {
   std::string temporary = path + ".XXXXXX";
@@ -147,7 +158,7 @@ rocksdb::Status WriteFile(std::string_view bytes, mode_t mode,
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return FileFailed("cannot create", temporary);
   const bool written =
-      ::fchmod(fd, mode) == 0 && WriteAll(fd, bytes) && ::fsync(fd) == 0;
+      TakeOver(fd, path, mode) && WriteAll(fd, bytes) && ::fsync(fd) == 0;
   const int write_errno = errno;
   const bool closed = ::close(fd) == 0;
   if (!written) errno = write_errno;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -157,6 +159,26 @@ TEST_F(CertificateToolTest, RenewsWhatIsTheReplicasOwn) {
   std::shared_ptr<Transport> a;
   ASSERT_TRUE(NewTransport("a", &a).ok());
   EXPECT_EQ(a->replica_id(), 0xaau);
+}
+
+// A service reads its key as a member of the key's group.
+TEST_F(CertificateToolTest, RenewalKeepsModesAndOwners) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  const std::string key = root_ / "a.key";
+  ASSERT_EQ(::chmod(key.c_str(), 0640), 0);
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) {
+    ASSERT_EQ(::chown(key.c_str(), 12345, 23456), 0);
+  }
+  ASSERT_EQ(Issue("a", ""), 0) << err_.str();
+  struct stat renewed;
+  ASSERT_EQ(::stat(key.c_str(), &renewed), 0);
+  EXPECT_EQ(renewed.st_mode & 0777, 0640u);
+  if (is_root) {
+    EXPECT_EQ(renewed.st_uid, 12345u);
+    EXPECT_EQ(renewed.st_gid, 23456u);
+  }
 }
 
 TEST_F(CertificateToolTest, OnlyACaWithItsOwnKeySigns) {
