@@ -116,9 +116,18 @@ Status ParseId(const std::string& text, uint64_t* id) {
                    "16 hex digits, as `rocksync id` prints them");
 }
 
-// Without its certificate it is of no use, and in the way of a retry.
-void RemoveNewKey(const std::string& file) {
-  rocksdb::Env::Default()->DeleteFile(file).PermitUncheckedError();
+// The certificate comes last: a replica that runs takes both up then.
+Status WriteBoth(const CertificateAndKey& made, const std::string& certificate,
+                 const std::string& key, IfThere if_there) {
+  Status status = WritePrivateKey(made.key.get(), key, if_there);
+  if (!status.ok()) return status;
+  status = WriteCertificate(made.certificate.get(), certificate, if_there);
+  if (!status.ok() && if_there == IfThere::kRefuse) {
+    // A new key without its certificate is of no use, and in the way of a
+    // retry.
+    rocksdb::Env::Default()->DeleteFile(key).PermitUncheckedError();
+  }
+  return status;
 }
 
 Status MakeNewCa(const CertificateOptions& options) {
@@ -135,16 +144,10 @@ Status MakeNewCa(const CertificateOptions& options) {
   request.common_name = options.make_ca;
   request.not_after = Days(options, kDaysOfCa);
   CertificateAndKey made;
-  Status status = MakeCa(request, &made);
-  if (status.ok()) {
-    status =
-        WritePrivateKey(made.key.get(), options.ca_key_file, IfThere::kRefuse);
-  }
-  if (!status.ok()) return status;
-  status = WriteCertificate(made.certificate.get(), options.ca_file,
-                            IfThere::kRefuse);
-  if (!status.ok()) RemoveNewKey(options.ca_key_file);
-  return status;
+  const Status status = MakeCa(request, &made);
+  return status.ok() ? WriteBoth(made, options.ca_file, options.ca_key_file,
+                                 IfThere::kRefuse)
+                     : status;
 }
 
 Status Issue(const CertificateOptions& options, uint64_t* id) {
@@ -162,17 +165,9 @@ Status Issue(const CertificateOptions& options, uint64_t* id) {
   request.not_after = Days(options, kDaysOfReplica);
   CertificateAndKey made;
   if (status.ok()) status = IssueCertificate(ca, request, &made);
-  // The certificate comes last: a replica that runs takes both up then.
-  if (status.ok()) {
-    status = WritePrivateKey(made.key.get(), KeyFile(options), if_there);
-  }
-  if (!status.ok()) return status;
-  status = WriteCertificate(made.certificate.get(), CertificateFile(options),
-                            if_there);
-  if (!status.ok() && if_there == IfThere::kRefuse) {
-    RemoveNewKey(KeyFile(options));
-  }
-  return status;
+  return status.ok() ? WriteBoth(made, CertificateFile(options),
+                                 KeyFile(options), if_there)
+                     : status;
 }
 
 }  // namespace

@@ -116,6 +116,12 @@ class ReplicatorImpl : public Replicator {
   rocksdb::Status CheckMayWait(const char* call) const {
     return rocksync::CheckMayWait(replica_.indexed, call);
   }
+  // The same for `call` with `peer`, whose address must be one.
+  rocksdb::Status CheckMayMeet(const char* call,
+                               const std::string& peer) const {
+    const rocksdb::Status s = CheckMayWait(call);
+    return s.ok() ? replica_.transport->CheckAddress(peer) : s;
+  }
   // Runs sessions until one is refused by nobody for being busy.
   SessionResult MeetOnceFree(const std::string& peer,
                              const std::function<SessionResult()>& meet);
@@ -390,10 +396,7 @@ rocksdb::Status ReplicatorImpl::CheckRunning() const {
 }
 
 rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
-  if (rocksdb::Status s = CheckMayWait("SyncNow"); !s.ok()) return s;
-  if (rocksdb::Status s = replica_.transport->CheckAddress(peer); !s.ok()) {
-    return s;
-  }
+  if (rocksdb::Status s = CheckMayMeet("SyncNow", peer); !s.ok()) return s;
   const Call call(this);
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
   std::optional<size_t> number;
@@ -413,10 +416,7 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
                                        const VerifyOptions& options,
                                        const DifferenceCallback& differs,
                                        VerifyResult* result) {
-  if (rocksdb::Status s = CheckMayWait("Verify"); !s.ok()) return s;
-  if (rocksdb::Status s = replica_.transport->CheckAddress(peer); !s.ok()) {
-    return s;
-  }
+  if (rocksdb::Status s = CheckMayMeet("Verify", peer); !s.ok()) return s;
   const Call call(this);
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
   std::optional<size_t> number;

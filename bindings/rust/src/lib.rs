@@ -189,9 +189,7 @@ impl Database {
             Ok(Replicator { replicator, database: self })
         }
     }
-}
 
-impl Database {
     fn running(&self) -> std::sync::MutexGuard<Vec<Handle>> {
         self.replicators.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The example in C ends with two equal replicas, whose pairs RocksDB's own tool
-# reads.
-# usage: c_example_test.sh PROGRAM
+# An example of two replicas, in whatever language, ends with two that are equal,
+# whose pairs RocksDB's own tool reads.
+# usage: example_test.sh PROGRAM
 set -euo pipefail
 program=$(realpath "$1")
 work=$(mktemp -d)
