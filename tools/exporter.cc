@@ -117,8 +117,8 @@ int PrintOnce(const ExporterOptions& options, const AdminTarget& target,
   return code;
 }
 
-// The page for all that ask at once: whoever comes while the replicas are asked
-// gets what the next round brings.
+// One page for all clients that ask at once. A client that asks during a round
+// of questions to the replicas gets the page of the next round.
 class SharedPage {
  public:
   explicit SharedPage(std::function<std::string()> make)

@@ -80,7 +80,7 @@ class Calls:
 
 
 def _after_fork():
-    # The threads of the library, and whoever held the lock, are not here.
+    # The child has neither the threads of the library nor the one that held the lock.
     for calls in list(_all):
         calls._changed = threading.Condition()
         calls._state = "of another process"

@@ -265,7 +265,7 @@ rocksdb::Iterator* Store::Hold(rocksdb::Iterator* iterator) {
   iterators_held_.fetch_add(1, std::memory_order_relaxed);
   iterator->RegisterCleanup(
       [](void* held, void*) {
-        // Whoever sees it gone may close.
+        // A thread that sees it gone may close.
         static_cast<std::atomic<uint64_t>*>(held)->fetch_sub(
             1, std::memory_order_release);
       },

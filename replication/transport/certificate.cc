@@ -139,8 +139,7 @@ rocksdb::Status PutInPlace(const std::string& temporary,
                          : FileFailed("cannot write", path);
 }
 
-// Whoever could read what is replaced can read what replaces it, and nobody
-// else.
+// The users who could read the old file can read the new one, and no others.
 bool TakeOver(int fd, const std::string& replaced, mode_t mode) {
   struct stat old;
   if (::stat(replaced.c_str(), &old) != 0) return ::fchmod(fd, mode) == 0;

@@ -142,7 +142,7 @@ TEST_F(TombstoneSweepTest, IsNotDoneBeforeThatIsWrittenDown) {
   ASSERT_ROCKS_OK(Put("kept", "v"));
   Forget(Clock());
   ASSERT_TRUE(Eventually([this] { return Swept(); }));
-  // Another one, which begins anew.
+  // A second sweep, which starts over.
   TombstoneSweep sweep(indexed(), /*swept=*/0);
   *disk_.state = DiskState::kBroken;
   EXPECT_FALSE(sweep.SweepHere().ok());
