@@ -1,15 +1,18 @@
 #include "tools/certificate.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "replication/metrics/json.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/transport/certificate.h"
+#include "replication/transport/certificates_lock.h"
 #include "replication/transport/identity.h"
 #include "rocksdb/env.h"
 
@@ -47,11 +50,30 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   return error ? a == b : of_a == of_b;
 }
 
+// It is shown in one line, and in the logs of peers.
+bool HasControlCharacter(const std::string& text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
+}
+
+// A key alone is nobody's who could use it, and yet it may be somebody's.
+Status CheckNoLoneKey(const std::string& key, const std::string& certificate) {
+  const Status there = rocksdb::Env::Default()->FileExists(key);
+  if (!there.ok()) return there.IsNotFound() ? Status::OK() : there;
+  return Status::InvalidArgument(
+      key + " is there already, without " + certificate,
+      "a run that was interrupted leaves this; move it away, and try again");
+}
+
 Status CheckOptions(const CertificateOptions& options) {
   if (options.make_ca.empty() && options.stem.empty()) {
     return Status::InvalidArgument(
         "nothing to make",
         "--make-ca NAME for the CA, --output STEM for a certificate");
+  }
+  if (HasControlCharacter(options.make_ca)) {
+    return Status::InvalidArgument("--make-ca",
+                                   "the name has a control character");
   }
   if (options.days && (*options.days == 0 || *options.days > kMostDays)) {
     return Status::InvalidArgument("--days " + std::to_string(*options.days),
@@ -73,32 +95,59 @@ Status CheckOptions(const CertificateOptions& options) {
   return Status::OK();
 }
 
-// What is there is replaced only by what renews it. `*id`, if it is 0: that of
-// the certificate there, or a random one.
+// `there`, which is in `file`, is the replica's own certificate, of this CA.
+// `*id`, if it is 0: that of the certificate.
+Status CheckRenewal(const CertificateOptions& options, const std::string& file,
+                    X509* there, uint64_t* id) {
+  uint64_t named = 0;
+  if (there == nullptr || !ReplicaIdOf(there, &named).ok()) {
+    return Status::InvalidArgument(
+        file + " is there, and no replica's certificate to renew",
+        "choose another --output");
+  }
+  if (*id == 0) *id = named;
+  if (*id != named) {
+    return Status::InvalidArgument(
+        file + " is there, the certificate of replica " + HexId(named),
+        "choose another --output for replica " + HexId(*id));
+  }
+  if (HoldsIssuerOf(options.ca_file, there)) return Status::OK();
+  return Status::InvalidArgument(
+      file + " is there, of another CA than " + options.ca_file,
+      "append that CA to " + options.ca_file +
+          " if this one takes its place; else choose another --output");
+}
+
+// The key that is there, for the certificate there; null if there is none.
+Status ReadKeyToKeep(const CertificateOptions& options,
+                     CertificateAndKey* pair) {
+  const std::string file = KeyFile(options);
+  const Status found = rocksdb::Env::Default()->FileExists(file);
+  if (!found.ok()) return found.IsNotFound() ? Status::OK() : found;
+  const Status status = ReadPrivateKey(file, &pair->key);
+  if (!status.ok() || IsPair(*pair)) return status;
+  return Status::InvalidArgument(
+      file + " is not the private key of " + CertificateFile(options),
+      "bring that key; or move " + file + " away, and a new one is made");
+}
+
+// What is there is replaced only by what renews it. `*key`: of what is renewed.
 Status CheckOutput(const CertificateOptions& options, uint64_t* id,
-                   IfThere* if_there) {
+                   IfThere* if_there, PkeyPtr* key) {
   const std::string file = CertificateFile(options);
   const Status found = rocksdb::Env::Default()->FileExists(file);
   if (!found.ok() && !found.IsNotFound()) return found;
   *if_there = found.ok() ? IfThere::kReplace : IfThere::kRefuse;
   if (found.IsNotFound()) {
     if (*id == 0) *id = RandomBits();
-    return Status::OK();
+    return CheckNoLoneKey(KeyFile(options), file);
   }
-  X509Ptr there;
-  uint64_t named = 0;
-  Status status = ReadCertificate(file, &there);
-  if (status.ok()) status = ReplicaIdOf(there.get(), &named);
-  if (!status.ok()) {
-    return Status::InvalidArgument(
-        file + " is there, and no replica's certificate to renew",
-        "choose another --output");
-  }
-  if (*id == 0) *id = named;
-  if (*id == named) return Status::OK();
-  return Status::InvalidArgument(
-      file + " is there, the certificate of replica " + HexId(named),
-      "choose another --output for replica " + HexId(*id));
+  CertificateAndKey there;
+  ReadCertificate(file, &there.certificate).PermitUncheckedError();
+  Status status = CheckRenewal(options, file, there.certificate.get(), id);
+  if (status.ok()) status = ReadKeyToKeep(options, &there);
+  *key = std::move(there.key);
+  return status;
 }
 
 // 0: the text is empty.
@@ -116,56 +165,70 @@ Status ParseId(const std::string& text, uint64_t* id) {
                    "16 hex digits, as `rocksync id` prints them");
 }
 
-// The certificate comes last: a replica that runs takes both up then.
-Status WriteBoth(const CertificateAndKey& made, const std::string& certificate,
-                 const std::string& key, IfThere if_there) {
-  Status status = WritePrivateKey(made.key.get(), key, if_there);
+// A key that is there stays, so that readers find a pair at every moment. A new
+// one comes before its certificate, without which nobody uses it.
+Status WriteBoth(const CertificateAndKey& made, bool has_key,
+                 const std::string& certificate, const std::string& key,
+                 IfThere if_there) {
+  RemoveDraft(key);
+  Status status = has_key
+                      ? Status::OK()
+                      : WritePrivateKey(made.key.get(), key, IfThere::kRefuse);
   if (!status.ok()) return status;
   status = WriteCertificate(made.certificate.get(), certificate, if_there);
-  if (!status.ok() && if_there == IfThere::kRefuse) {
-    // A new key without its certificate is of no use, and in the way of a
-    // retry.
+  if (!status.ok() && !has_key) {
+    // It is of no use, and in the way of a retry.
     rocksdb::Env::Default()->DeleteFile(key).PermitUncheckedError();
   }
   return status;
 }
 
 Status MakeNewCa(const CertificateOptions& options) {
-  for (const std::string& file : {options.ca_file, options.ca_key_file}) {
-    const Status there = rocksdb::Env::Default()->FileExists(file);
-    if (there.ok()) {
-      return Status::InvalidArgument(
-          file + " is there already",
-          "a new CA makes the certificates of the old one void; move it away");
-    }
-    if (!there.IsNotFound()) return there;
+  CertificatesLock lock;
+  Status status = lock.Acquire(DirectoryOf(options.ca_file));
+  if (!status.ok()) return status;
+  const Status there = rocksdb::Env::Default()->FileExists(options.ca_file);
+  if (there.ok()) {
+    return Status::InvalidArgument(
+        options.ca_file + " is there already",
+        "a new CA makes the certificates of the old one void; move it away");
   }
+  if (!there.IsNotFound()) return there;
+  status = CheckNoLoneKey(options.ca_key_file, options.ca_file);
   CertificateRequest request;
   request.common_name = options.make_ca;
   request.not_after = Days(options, kDaysOfCa);
   CertificateAndKey made;
-  const Status status = MakeCa(request, &made);
-  return status.ok() ? WriteBoth(made, options.ca_file, options.ca_key_file,
-                                 IfThere::kRefuse)
+  if (status.ok()) status = MakeCa(request, &made);
+  return status.ok() ? WriteBoth(made, /*has_key=*/false, options.ca_file,
+                                 options.ca_key_file, IfThere::kRefuse)
+                     : status;
+}
+
+Status ReadCa(const CertificateOptions& options, CertificateAndKey* ca) {
+  Status status = ReadCertificate(options.ca_file, &ca->certificate);
+  if (status.ok()) status = ReadPrivateKey(options.ca_key_file, &ca->key);
+  return status.ok() ? CheckCa(*ca, options.ca_file, options.ca_key_file)
                      : status;
 }
 
 Status Issue(const CertificateOptions& options, uint64_t* id) {
   CertificateAndKey ca;
-  Status status = ReadCertificate(options.ca_file, &ca.certificate);
-  if (status.ok()) status = ReadPrivateKey(options.ca_key_file, &ca.key);
+  Status status = ReadCa(options, &ca);
+  CertificatesLock lock;
   if (status.ok()) {
-    status = CheckCa(ca, options.ca_file, options.ca_key_file);
+    status = lock.Acquire(DirectoryOf(FollowLink(CertificateFile(options))));
   }
   IfThere if_there = IfThere::kRefuse;
-  if (status.ok()) status = CheckOutput(options, id, &if_there);
+  CertificateAndKey made;
+  if (status.ok()) status = CheckOutput(options, id, &if_there, &made.key);
+  const bool has_key = made.key != nullptr;
   CertificateRequest request;
   request.common_name = "rocksync replica " + HexId(*id);
   request.uri = ReplicaUri(*id);
   request.not_after = Days(options, kDaysOfReplica);
-  CertificateAndKey made;
   if (status.ok()) status = IssueCertificate(ca, request, &made);
-  return status.ok() ? WriteBoth(made, CertificateFile(options),
+  return status.ok() ? WriteBoth(made, has_key, CertificateFile(options),
                                  KeyFile(options), if_there)
                      : status;
 }

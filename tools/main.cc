@@ -178,8 +178,8 @@ int main(int argc, char** argv) {
                           "make the CA, under this name");
   certificate
       ->add_option("--output", certificate_options.stem,
-                   "make STEM.pem and STEM.key; or renew them, if they are "
-                   "this replica's")
+                   "make STEM.pem and STEM.key; or renew STEM.pem, if it is "
+                   "this replica's, for the key there")
       ->type_name("STEM");
   certificate->add_option("--id", certificate_options.replica_id,
                           "the replica's, as `rocksync id` prints it; without "

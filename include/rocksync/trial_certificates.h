@@ -22,9 +22,9 @@ struct TrialCertificate {
 
 // Makes `directory` (mode 0700) and a CA in it unless they are there already,
 // and a certificate for `replica_id` signed by that CA, valid for 30 days from
-// an hour ago. An existing one of that replica is replaced. Private keys have
-// mode 0600. Processes that do this for one directory at the same time get
-// one CA.
+// an hour ago. An existing one of that replica is replaced, and its key stays.
+// Private keys have mode 0600. Processes that do this for one directory at the
+// same time get one CA.
 //   directory/trial-ca.pem           certificate of the CA
 //   directory/trial-ca.key           its private key
 //   directory/replica-<16 hex digits>.pem, .key

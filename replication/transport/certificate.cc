@@ -12,6 +12,8 @@
 #include <ctime>
 #include <string_view>
 
+#include "replication/transport/certificates_lock.h"
+
 namespace rocksync {
 namespace {
 
@@ -89,7 +91,7 @@ bool AddReplicaExtensions(X509* certificate, X509* issuer,
 // All that a CA's and a replica's certificate have in common, unsigned.
 rocksdb::Status Begin(const CertificateRequest& request,
                       CertificateAndKey* made) {
-  made->key.reset(EVP_EC_gen("P-256"));
+  if (made->key == nullptr) made->key.reset(EVP_EC_gen("P-256"));
   made->certificate.reset(X509_new());
   if (made->key == nullptr || made->certificate == nullptr) {
     return OpenSslFailed("making a key");
@@ -148,13 +150,31 @@ bool TakeOver(int fd, const std::string& replaced, mode_t mode) {
          ::fchmod(fd, old.st_mode & 0777) == 0;
 }
 
-// Writes beside `path`, so that a reader sees all or nothing there. `mode` is
+// A name is durable once its directory is.
+rocksdb::Status SyncDirectoryOf(const std::string& path) {
+  const std::string directory = DirectoryOf(path);
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = fd >= 0 && ::fsync(fd) == 0;
+  const rocksdb::Status status =
+      synced ? rocksdb::Status::OK() : FileFailed("cannot sync", directory);
+  if (fd >= 0) ::close(fd);
+  return status;
+}
+
+std::string DraftOf(const std::string& path) {
+  return path + ".rocksync-draft";
+}
+
+// Writes beside the file, so that a reader sees all or nothing there. `mode` is
 // for a new file.
 rocksdb::Status WriteFile(std::string_view bytes, mode_t mode,
-                          const std::string& path, IfThere if_there) {
-  std::string temporary = path + ".XXXXXX";
-  // A new file, of mode 0600.
-  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+                          const std::string& given, IfThere if_there) {
+  const std::string path =
+      if_there == IfThere::kReplace ? FollowLink(given) : given;
+  const std::string temporary = DraftOf(path);
+  RemoveDraft(path);
+  const int fd =
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return FileFailed("cannot create", temporary);
   const bool written =
       TakeOver(fd, path, mode) && WriteAll(fd, bytes) && ::fsync(fd) == 0;
@@ -164,7 +184,8 @@ rocksdb::Status WriteFile(std::string_view bytes, mode_t mode,
   const rocksdb::Status status = written && closed
                                      ? PutInPlace(temporary, path, if_there)
                                      : FileFailed("cannot write", path);
-  if (!status.ok()) ::unlink(temporary.c_str());
+  if (status.ok()) return SyncDirectoryOf(path);
+  ::unlink(temporary.c_str());
   return status;
 }
 
@@ -174,14 +195,24 @@ std::string_view Contents(BIO* memory) {
   return {data, static_cast<size_t>(size)};
 }
 
+// Of a regular file: a pipe may have no end, or nobody who writes.
 rocksdb::Status OpenPem(const std::string& path, BioPtr* file) {
-  file->reset(BIO_new_file(path.c_str(), "r"));
-  if (*file == nullptr) {
-    const rocksdb::Status failed = FileFailed("cannot read", path);
-    ERR_clear_error();
-    return failed;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return FileFailed("cannot read", path);
+  struct stat status = {};
+  rocksdb::Status opened;
+  if (::fstat(fd, &status) != 0) {
+    opened = FileFailed("cannot read", path);
+  } else if (!S_ISREG(status.st_mode)) {
+    opened = rocksdb::Status::InvalidArgument(path + " is no regular file");
+  } else {
+    FILE* const stream = ::fdopen(fd, "r");
+    if (stream != nullptr) file->reset(BIO_new_fp(stream, BIO_CLOSE));
+    if (*file != nullptr) return opened;
+    opened = FileFailed("cannot read", path);
   }
-  return rocksdb::Status::OK();
+  ::close(fd);
+  return opened;
 }
 
 // Keeps OpenSSL from asking for a passphrase on the terminal.
@@ -214,6 +245,10 @@ rocksdb::Status IssueCertificate(const CertificateAndKey& ca,
   return Sign(certificate, ca.key.get());
 }
 
+void RemoveDraft(const std::string& path) {
+  ::unlink(DraftOf(FollowLink(path)).c_str());
+}
+
 rocksdb::Status WriteCertificate(const X509* certificate,
                                  const std::string& path, IfThere if_there) {
   const BioPtr memory(BIO_new(BIO_s_mem()));
@@ -244,6 +279,27 @@ rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate) {
                                           TakeOpenSslError());
 }
 
+bool HoldsIssuerOf(const std::string& path, X509* certificate) {
+  BioPtr file;
+  bool found = false;
+  if (!OpenPem(path, &file).ok()) return found;
+  while (!found) {
+    const X509Ptr ca(
+        PEM_read_bio_X509(file.get(), nullptr, NoPassphrase, nullptr));
+    if (ca == nullptr) break;
+    found = X509_verify(certificate, X509_get0_pubkey(ca.get())) == 1;
+  }
+  ERR_clear_error();
+  return found;
+}
+
+bool IsPair(const CertificateAndKey& pair) {
+  const bool is_pair =
+      X509_check_private_key(pair.certificate.get(), pair.key.get()) == 1;
+  ERR_clear_error();
+  return is_pair;
+}
+
 rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key) {
   BioPtr file;
   if (rocksdb::Status s = OpenPem(path, &file); !s.ok()) return s;
@@ -261,8 +317,7 @@ rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
     return rocksdb::Status::InvalidArgument(file +
                                             " is not the certificate of a CA");
   }
-  if (X509_check_private_key(ca.certificate.get(), ca.key.get()) != 1) {
-    ERR_clear_error();
+  if (!IsPair(ca)) {
     return rocksdb::Status::InvalidArgument(
         key_file + " is not the private key of the CA " + file);
   }

@@ -26,8 +26,9 @@ struct CertificateRequest {
   std::chrono::seconds not_after{30 * 24 * 3600};
 };
 
-// A new P-256 key and a certificate for it: of a CA, signed by itself, or of
-// an end of TLS connections (client and server), signed by `ca`.
+// A certificate for `made->key`, or if that is null for a new P-256 key: of a
+// CA, signed by itself, or of an end of TLS connections (client and server),
+// signed by `ca`.
 rocksdb::Status MakeCa(const CertificateRequest& request,
                        CertificateAndKey* made);
 rocksdb::Status IssueCertificate(const CertificateAndKey& ca,
@@ -37,18 +38,30 @@ rocksdb::Status IssueCertificate(const CertificateAndKey& ca,
 // What becomes of a file that is there already.
 enum class IfThere { kReplace, kRefuse };
 
-// PEM, into new files that appear whole; the key's with mode 0600. IOError
-// names the file; InvalidArgument: it is there, and `if_there` refuses that.
+// PEM, into new files that appear whole, and are durable then; the key's with
+// mode 0600. What a symbolic link names is replaced, and not the link. Not by
+// two threads or processes at once: see CertificatesLock. IOError names the
+// file; InvalidArgument: it is there, and `if_there` refuses that.
 rocksdb::Status WriteCertificate(const X509* certificate,
                                  const std::string& path,
                                  IfThere if_there = IfThere::kReplace);
 rocksdb::Status WritePrivateKey(const EVP_PKEY* key, const std::string& path,
                                 IfThere if_there = IfThere::kReplace);
 
+// What a process left that ended while it wrote the file.
+void RemoveDraft(const std::string& path);
+
 // The reverse. IOError: cannot be opened; InvalidArgument: is not PEM of the
-// kind. An encrypted key is refused: nobody is there to type the passphrase.
+// kind, or no regular file. An encrypted key is refused: nobody is there to
+// type the passphrase.
 rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate);
 rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key);
+
+// A certificate of the file, which may hold several CAs, signed this one.
+bool HoldsIssuerOf(const std::string& path, X509* certificate);
+
+// The key is that of the certificate.
+bool IsPair(const CertificateAndKey& pair);
 
 // InvalidArgument: not the certificate of a CA, or it has expired, or the key
 // is not its key. What such a pair signs, nobody accepts. The files, in which

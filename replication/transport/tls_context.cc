@@ -121,9 +121,10 @@ rocksdb::Status TlsContext::UseFiles(const std::string& private_key_file) {
   if (SSL_CTX_use_PrivateKey(ctx_.get(), key.get()) != 1 ||
       SSL_CTX_check_private_key(ctx_.get()) != 1) {
     ERR_clear_error();
-    return rocksdb::Status::InvalidArgument("private key " + private_key_file +
-                                            " does not belong to certificate " +
-                                            certificate_file_);
+    return rocksdb::Status::InvalidArgument(
+        "private key " + private_key_file + " does not belong to certificate " +
+            certificate_file_,
+        "one of the two was replaced alone: bring the other one, too");
   }
   return rocksdb::Status::OK();
 }

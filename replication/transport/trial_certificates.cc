@@ -1,7 +1,5 @@
 #include "rocksync/trial_certificates.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <cstring>
 
 #include "replication/transport/certificate.h"
+#include "replication/transport/certificates_lock.h"
 #include "replication/transport/identity.h"
 
 namespace rocksync {
@@ -24,24 +23,6 @@ rocksdb::Status MakeDirectory(const std::string& directory) {
   return rocksdb::Status::IOError("cannot make directory " + directory,
                                   std::strerror(errno));
 }
-
-// Held while the CA is looked for and made.
-class DirectoryLock {
- public:
-  ~DirectoryLock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  rocksdb::Status Acquire(const std::string& directory) {
-    const std::string path = directory + "/.lock";
-    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd_ >= 0 && ::flock(fd_, LOCK_EX) == 0) return rocksdb::Status::OK();
-    return rocksdb::Status::IOError("cannot lock " + path,
-                                    std::strerror(errno));
-  }
-
- private:
-  int fd_ = -1;
-};
 
 bool Exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
@@ -74,20 +55,23 @@ rocksdb::Status MakeTrialCertificate(const std::string& directory,
     return rocksdb::Status::InvalidArgument("replica id 0 is no replica's");
   }
   rocksdb::Status s = MakeDirectory(directory);
-  DirectoryLock lock;
+  CertificatesLock lock;
   if (s.ok()) s = lock.Acquire(directory);
   CertificateAndKey ca;
   if (s.ok()) s = ReadOrMakeCa(directory, &ca);
   CertificateRequest request;
   request.common_name = "rocksync replica " + ReplicaIdHex(replica_id);
   request.uri = ReplicaUri(replica_id);
-  CertificateAndKey issued;
-  if (s.ok()) s = IssueCertificate(ca, request, &issued);
   const std::string stem = directory + "/replica-" + ReplicaIdHex(replica_id);
+  CertificateAndKey issued;
+  // One that is there stays: a process that reads the two files meanwhile finds
+  // a pair. Else the certificate makes a new one.
+  const bool has_key = ReadPrivateKey(stem + ".key", &issued.key).ok();
+  if (s.ok()) s = IssueCertificate(ca, request, &issued);
   certificate->ca_file = directory + "/trial-ca.pem";
   certificate->certificate_file = stem + ".pem";
   certificate->private_key_file = stem + ".key";
-  if (s.ok()) s = WritePrivateKey(issued.key.get(), stem + ".key");
+  if (s.ok() && !has_key) s = WritePrivateKey(issued.key.get(), stem + ".key");
   if (s.ok()) s = WriteCertificate(issued.certificate.get(), stem + ".pem");
   return s;
 }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "replication/transport/certificate.h"
@@ -161,24 +162,156 @@ TEST_F(CertificateToolTest, RenewsWhatIsTheReplicasOwn) {
   EXPECT_EQ(a->replica_id(), 0xaau);
 }
 
-// A service reads its key as a member of the key's group.
+// A service reads the file as a member of its group.
 TEST_F(CertificateToolTest, RenewalKeepsModesAndOwners) {
   ASSERT_EQ(MakeCa(), 0) << err_.str();
   ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
-  const std::string key = root_ / "a.key";
-  ASSERT_EQ(::chmod(key.c_str(), 0640), 0);
+  const std::string file = root_ / "a.pem";
+  ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
   const bool is_root = ::geteuid() == 0;
   if (is_root) {
-    ASSERT_EQ(::chown(key.c_str(), 12345, 23456), 0);
+    ASSERT_EQ(::chown(file.c_str(), 12345, 23456), 0);
   }
   ASSERT_EQ(Issue("a", ""), 0) << err_.str();
   struct stat renewed;
-  ASSERT_EQ(::stat(key.c_str(), &renewed), 0);
+  ASSERT_EQ(::stat(file.c_str(), &renewed), 0);
   EXPECT_EQ(renewed.st_mode & 0777, 0640u);
   if (is_root) {
     EXPECT_EQ(renewed.st_uid, 12345u);
     EXPECT_EQ(renewed.st_gid, 23456u);
   }
+}
+
+// However a renewal is interrupted, the two files are a pair.
+TEST_F(CertificateToolTest, RenewalKeepsTheKey) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  auto before = Contents(root_.path());
+  ASSERT_EQ(Issue("a", ""), 0) << err_.str();
+  auto after = Contents(root_.path());
+  EXPECT_NE(after["a.pem"], before["a.pem"]);
+  EXPECT_EQ(after["a.key"], before["a.key"]);
+
+  // Only where it is lost there is a new one.
+  fs::remove(root_ / "a.key");
+  ASSERT_EQ(Issue("a", ""), 0) << err_.str();
+  std::shared_ptr<Transport> a;
+  EXPECT_TRUE(NewTransport("a", &a).ok());
+}
+
+TEST_F(CertificateToolTest, RunsAtTheSameTimeTakeTurns) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  std::vector<std::thread> threads;
+  std::array<std::string, 8> errors;
+  for (std::string& error : errors) {
+    threads.emplace_back([&] {
+      CertificateOptions options = options_;
+      options.stem = root_ / "a";
+      options.replica_id = "00000000000000aa";
+      std::ostringstream out;
+      std::ostringstream err;
+      RunCertificate(options, out, err);
+      error = err.str();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(errors, testing::Each(""));
+  std::shared_ptr<Transport> a;
+  EXPECT_TRUE(NewTransport("a", &a).ok());
+}
+
+TEST_F(CertificateToolTest, WhatAKilledRunLeftIsNamedOrRemoved) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  const std::vector<std::string> drafts = {"a.pem.rocksync-draft",
+                                           "a.key.rocksync-draft"};
+  for (const std::string& draft : drafts) std::ofstream(root_ / draft) << "-";
+  ASSERT_EQ(Issue("a", ""), 0) << err_.str();
+  for (const std::string& draft : drafts) {
+    EXPECT_FALSE(fs::exists(root_ / draft)) << draft;
+  }
+  // Killed after the key and before the certificate.
+  fs::remove(root_ / "ca.pem");
+  fs::remove(root_ / "a.pem");
+  EXPECT_EQ(MakeCa(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("ca.key is there already, without"));
+  EXPECT_THAT(err_.str(), HasSubstr("move it away, and try again"));
+  fs::remove(root_ / "ca.key");
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  EXPECT_EQ(Issue("a", ""), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("a.key is there already, without"));
+}
+
+TEST_F(CertificateToolTest, OnlyACertificateOfThisCaIsRenewed) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  fs::rename(root_ / "ca.pem", root_ / "old.pem");
+  fs::rename(root_ / "ca.key", root_ / "old.key");
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  const auto before = Contents(root_.path());
+  EXPECT_EQ(Issue("a", ""), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("a.pem is there, of another CA than"));
+  EXPECT_THAT(err_.str(), HasSubstr("append that CA to"));
+  EXPECT_EQ(Contents(root_.path()), before);
+
+  std::ofstream(root_ / "ca.pem", std::ios::app)
+      << std::ifstream(root_ / "old.pem").rdbuf();
+  ASSERT_EQ(Issue("a", ""), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("replica 00000000000000aa"));
+}
+
+TEST_F(CertificateToolTest, AKeyOfAnotherCertificateStays) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  ASSERT_EQ(Issue("b", ""), 0) << err_.str();
+  fs::copy_file(root_ / "b.key", root_ / "a.key",
+                fs::copy_options::overwrite_existing);
+  auto before = Contents(root_.path());
+  EXPECT_EQ(Issue("a", ""), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("a.key is not the private key of"));
+  EXPECT_THAT(err_.str(), HasSubstr("a.key away, and a new one is made"));
+  EXPECT_EQ(Contents(root_.path()), before);
+  std::ofstream(root_ / "a.key") << "no key";
+  before = Contents(root_.path());
+  EXPECT_EQ(Issue("a", ""), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("a.key holds no"));
+  EXPECT_EQ(Contents(root_.path()), before);
+}
+
+TEST_F(CertificateToolTest, ASymbolicLinkStaysOne) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  fs::create_directory(root_ / "store");
+  ASSERT_EQ(Issue("store/a", "00000000000000aa"), 0) << err_.str();
+  fs::create_symlink("store/a.pem", root_ / "a.pem");
+  fs::create_symlink("store/a.key", root_ / "a.key");
+  const auto before = Contents(root_ / "store");
+  ASSERT_EQ(Issue("a", ""), 0) << err_.str();
+  EXPECT_TRUE(fs::is_symlink(root_ / "a.pem"));
+  EXPECT_TRUE(fs::is_symlink(root_ / "a.key"));
+  EXPECT_NE(Contents(root_ / "store"), before);
+  std::shared_ptr<Transport> a;
+  EXPECT_TRUE(NewTransport("a", &a).ok());
+}
+
+TEST_F(CertificateToolTest, APipeIsNotWaitedFor) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  const std::string pipe = root_ / "pipe.pem";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  CertificateOptions options = options_;
+  options.stem = root_ / "a";
+  options.ca_file = pipe;
+  EXPECT_EQ(Run(options), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("pipe.pem is no regular file"));
+}
+
+TEST_F(CertificateToolTest, TheNameOfACaIsOneLine) {
+  CertificateOptions options = options_;
+  for (const char* name : {"orders\nCA", "orders\x1b[1m", "orders\x7f"}) {
+    options.make_ca = name;
+    EXPECT_EQ(Run(options), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("the name has a control character"));
+  }
+  EXPECT_FALSE(fs::exists(options_.ca_key_file));
 }
 
 TEST_F(CertificateToolTest, OnlyACaWithItsOwnKeySigns) {

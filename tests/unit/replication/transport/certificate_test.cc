@@ -66,6 +66,19 @@ TEST(TrialCertificates, OneCaPerDirectoryWhoeverComesFirst) {
   }
 }
 
+// Who reads the two files meanwhile finds a pair: tools share one, and each
+// makes it.
+TEST(TrialCertificates, AReplacedCertificateKeepsItsKey) {
+  const TemporaryDirectory scratch;
+  TrialCertificate made;
+  ASSERT_TRUE(MakeTrialCertificate(scratch.path(), 1, &made).ok());
+  const std::string certificate = Contents(made.certificate_file);
+  const std::string key = Contents(made.private_key_file);
+  ASSERT_TRUE(MakeTrialCertificate(scratch.path(), 1, &made).ok());
+  EXPECT_NE(Contents(made.certificate_file), certificate);
+  EXPECT_EQ(Contents(made.private_key_file), key);
+}
+
 TEST(TrialCertificates, ErrorsNameTheFile) {
   const TemporaryDirectory scratch;
   TrialCertificate made;
