@@ -9,6 +9,7 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -360,7 +361,8 @@ Status Run(Settings settings, const sigset_t& signals) {
 }  // namespace
 }  // namespace rocksync
 
-// The exit code of an error that no restart makes go.
+constexpr int kError = 1;
+// Of an error that no restart makes go.
 constexpr int kWrongOptions = 2;
 
 int main(int argc, char** argv) {
@@ -378,6 +380,10 @@ int main(int argc, char** argv) {
     const std::vector<std::string> unknown = app.remaining();
     const int code =
         unknown.empty() ? app.exit(error) : app.exit(CLI::ExtrasError(unknown));
+    if (!std::cout.flush()) {
+      std::cerr << "rocksync-store: the output could not be written\n";
+      return kError;
+    }
     return code == 0 ? 0 : kWrongOptions;
   }
   if (settings.trial_directory.empty() &&
@@ -400,5 +406,5 @@ int main(int argc, char** argv) {
   const rocksdb::Status status = rocksync::Run(settings, signals);
   if (status.ok()) return 0;
   spdlog::error("{}", status.ToString());
-  return 1;
+  return kError;
 }

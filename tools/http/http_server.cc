@@ -1,6 +1,7 @@
 #include "tools/http/http_server.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,36 +14,34 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 namespace rocksync {
 
-// The connections that wait for their clients, who has waited the longest
+// The connections whose clients keep them waiting, who does so the longest
 // first. Thread-safe.
 class HttpServer::Clients {
  public:
-  // Waits from now on.
-  void Add(int socket) {
-    const std::lock_guard lock(mutex_);
-    if (closed_) {
-      ::shutdown(socket, SHUT_RDWR);
-    } else if (!Contains(given_up_, socket)) {
-      waiting_.push_back(socket);
-      MakePlace();
-    }
-  }
-  // Waits no more.
+  // Waits from now on: for a request, or for its response to be taken.
+  void AddForRequest(int socket) { Add({socket, SHUT_RD}); }
+  void AddForResponse(int socket) { Add({socket, SHUT_RDWR}); }
+  // Waits no more, not even if it was given up: its client came in time.
   void SetBusy(int socket) {
     const std::lock_guard lock(mutex_);
-    waiting_.remove(socket);
+    Erase(socket);
+    MakePlace();
   }
   // Before the socket is closed, whose number may then be another's.
   void Remove(int socket) {
     const std::lock_guard lock(mutex_);
-    waiting_.remove(socket);
-    given_up_.remove(socket);
+    Erase(socket);
+  }
+  bool IsGivenUp(int socket) {
+    const std::lock_guard lock(mutex_);
+    return Find(&given_up_, socket) != given_up_.end();
   }
   // So many connections have no thread: as many of those that wait end, now or
   // as soon as they wait.
@@ -55,25 +54,47 @@ class HttpServer::Clients {
   void Close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    for (const int socket : waiting_) ::shutdown(socket, SHUT_RDWR);
+    for (const Waiting& each : waiting_) ::shutdown(each.socket, SHUT_RDWR);
     waiting_.clear();
   }
 
  private:
-  static bool Contains(const std::list<int>& sockets, int socket) {
-    return std::find(sockets.begin(), sockets.end(), socket) != sockets.end();
+  struct Waiting {
+    int socket;
+    int end;  // what of it ends if it is given up
+  };
+  using List = std::list<Waiting>;
+
+  static List::iterator Find(List* list, int socket) {
+    return std::find_if(
+        list->begin(), list->end(),
+        [socket](const Waiting& each) { return each.socket == socket; });
   }
-  // The latest has the time that passes until another one waits.
+  void Erase(int socket) {
+    for (List* const list : {&waiting_, &given_up_}) {
+      const auto found = Find(list, socket);
+      if (found != list->end()) list->erase(found);
+    }
+  }
+  void Add(const Waiting& waiting) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) {
+      ::shutdown(waiting.socket, SHUT_RDWR);
+    } else {
+      waiting_.push_back(waiting);
+      MakePlace();
+    }
+  }
   void MakePlace() {
-    while (without_thread_ > given_up_.size() && waiting_.size() > 1) {
-      ::shutdown(waiting_.front(), SHUT_RDWR);
+    while (without_thread_ > given_up_.size() && !waiting_.empty()) {
+      ::shutdown(waiting_.front().socket, waiting_.front().end);
       given_up_.splice(given_up_.end(), waiting_, waiting_.begin());
     }
   }
 
   std::mutex mutex_;
-  std::list<int> waiting_;
-  std::list<int> given_up_;  // their threads are free soon
+  List waiting_;
+  List given_up_;  // their threads are free soon
   size_t without_thread_ = 0;
   bool closed_ = false;
 };
@@ -82,18 +103,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A thread for each connection, up to a limit.
+// In the thread that listens, while it runs what serves a connection for which
+// there is no place.
+thread_local bool refusing = false;
+
+// A thread for each connection, up to a limit; so many more wait for one.
 class ConnectionThreads : public httplib::TaskQueue {
  public:
-  ConnectionThreads(HttpServer::Clients* clients, size_t most)
-      : clients_(clients), most_(most) {}
+  ConnectionThreads(HttpServer::Clients* clients, const HttpLimits& limits)
+      : clients_(clients), limits_(limits) {}
 
   void enqueue(std::function<void()> serve) override {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(serve));
-    if (waiting_.size() > idle_ && threads_.size() < most_) AddThread();
-    TellWaiting();
-    changed_.notify_one();
+    if (Add(&serve)) return;
+    refusing = true;
+    serve();
+    refusing = false;
   }
 
   void shutdown() override {
@@ -106,6 +130,17 @@ class ConnectionThreads : public httplib::TaskQueue {
   }
 
  private:
+  bool Add(std::function<void()>* serve) {
+    const std::lock_guard lock(mutex_);
+    const bool may_add = threads_.size() < limits_.connections;
+    if (!may_add && waiting_.size() >= idle_ + limits_.waiting) return false;
+    waiting_.push_back(std::move(*serve));
+    if (waiting_.size() > idle_ && may_add) AddThread();
+    TellWaiting();
+    changed_.notify_one();
+    return true;
+  }
+
   void AddThread() {
     try {
       threads_.emplace_back([this] { Work(); });
@@ -139,7 +174,7 @@ class ConnectionThreads : public httplib::TaskQueue {
   }
 
   HttpServer::Clients* const clients_;
-  const size_t most_;
+  const HttpLimits limits_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
@@ -154,15 +189,15 @@ class BoundedStream : public httplib::Stream {
  public:
   BoundedStream(int socket, const HttpLimits& limits,
                 HttpServer::Clients* clients)
-      : socket_(socket), limits_(limits), clients_(clients) {
-    clients_->Add(socket_);
-  }
+      : socket_(socket), limits_(limits), clients_(clients) {}
   ~BoundedStream() override { clients_->Remove(socket_); }
   BoundedStream(const BoundedStream&) = delete;
   BoundedStream& operator=(const BoundedStream&) = delete;
 
   // The request is there; answering it may take its time.
   void Received() { clients_->SetBusy(socket_); }
+  // Another connection has its place, and nothing was answered.
+  bool IsGivenUp() const { return !writing_ && clients_->IsGivenUp(socket_); }
 
   bool is_readable() const override {
     return begin_ < end_ || Await(POLLIN, request_end_);
@@ -180,10 +215,10 @@ class BoundedStream : public httplib::Stream {
   }
 
   ssize_t write(const char* data, size_t size) override {
+    if (IsGivenUp()) return -1;
     if (!writing_) {
       writing_ = true;
       response_end_ = Clock::now() + limits_.response_time;
-      clients_->Add(socket_);
     }
     for (;;) {
       const ssize_t sent =
@@ -191,7 +226,7 @@ class BoundedStream : public httplib::Stream {
       if (sent >= 0) return sent;
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) return -1;
-      if (!Await(POLLOUT, response_end_)) return -1;
+      if (!AwaitTaken()) return -1;
     }
   }
 
@@ -219,10 +254,29 @@ class BoundedStream : public httplib::Stream {
     }
   }
 
+  bool AwaitRequest() {
+    if (!late_) {
+      if (Await(POLLIN, std::min(request_end_, late_from_))) return true;
+      late_ = true;
+      clients_->AddForRequest(socket_);
+    }
+    return Await(POLLIN, request_end_);
+  }
+
+  bool AwaitTaken() {
+    const Clock::time_point late_from = Clock::now() + limits_.grace;
+    if (Await(POLLOUT, std::min(response_end_, late_from))) return true;
+    clients_->AddForResponse(socket_);
+    const bool taken =
+        Await(POLLOUT, response_end_) && !clients_->IsGivenUp(socket_);
+    if (taken) clients_->SetBusy(socket_);
+    return taken;
+  }
+
   bool Fill() {
     if (received_ >= limits_.request_bytes) return false;
     for (;;) {
-      if (!Await(POLLIN, request_end_)) return false;
+      if (!AwaitRequest()) return false;
       const ssize_t size =
           ::recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
       if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -238,6 +292,8 @@ class BoundedStream : public httplib::Stream {
   const HttpLimits& limits_;
   HttpServer::Clients* const clients_;
   const Clock::time_point request_end_ = Clock::now() + limits_.request_time;
+  const Clock::time_point late_from_ = Clock::now() + limits_.grace;
+  bool late_ = false;
   Clock::time_point response_end_;
   bool writing_ = false;
   std::array<char, 4096> buffer_;
@@ -263,11 +319,35 @@ void DropInput(int socket) {
   }
 }
 
+void SayBusy(int socket) {
+  static constexpr std::string_view kBusy =
+      "HTTP/1.1 503 Service Unavailable\r\n"
+      "Retry-After: 1\r\n"
+      "Content-Type: text/plain; charset=utf-8\r\n"
+      "Content-Length: 22\r\n"
+      "Connection: close\r\n"
+      "\r\n"
+      "Too many connections.\n";
+  // Nothing was sent before, so there is room.
+  ::send(socket, kBusy.data(), kBusy.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+// Half of the files that the process may open are left to it.
+HttpLimits WithinOpenFiles(HttpLimits limits) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits;
+  const size_t quarter =
+      std::max<size_t>(2, static_cast<size_t>(files.rlim_cur) / 4);
+  limits.connections = std::min(limits.connections, quarter);
+  limits.waiting = std::min(limits.waiting, quarter);
+  return limits;
+}
+
 }  // namespace
 
 HttpServer::HttpServer(PageGuard guard, const HttpLimits& limits)
     : guard_(std::move(guard)),
-      limits_(limits),
+      limits_(WithinOpenFiles(limits)),
       clients_(std::make_unique<Clients>()) {
   set_socket_options(OneListenerAtATime);
   set_payload_max_length(0);
@@ -276,7 +356,7 @@ HttpServer::HttpServer(PageGuard guard, const HttpLimits& limits)
         return Admit(request, response);
       });
   new_task_queue = [this] {
-    return new ConnectionThreads(clients_.get(), limits_.connections);
+    return new ConnectionThreads(clients_.get(), limits_);
   };
 }
 
@@ -305,11 +385,14 @@ int HttpServer::Start(const std::string& host, uint16_t port) {
 bool HttpServer::process_and_close_socket(socket_t socket) {
   bool closed = false;
   bool served = false;
-  {
+  bool busy = refusing;
+  if (!busy) {
     BoundedStream stream(socket, limits_, clients_.get());
     served = process_request(stream, /*close_connection=*/true, closed,
                              [&](httplib::Request&) { stream.Received(); });
+    busy = stream.IsGivenUp();
   }
+  if (busy) SayBusy(socket);
   ::shutdown(socket, SHUT_WR);
   DropInput(socket);
   ::close(socket);

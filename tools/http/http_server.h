@@ -17,9 +17,15 @@
 namespace rocksync {
 
 struct HttpLimits {
-  // Served at once, each by a thread, which is made when it is needed. One more
-  // takes the place of the one that keeps us waiting the longest. At least 2.
+  // Served at once, each by a thread, which is made when it is needed; at least
+  // 2. One more takes the place of the one that keeps us waiting the longest,
+  // for `grace` at least: for its request, instead of which it gets status 503,
+  // or by taking nothing of its response, which is cut.
   size_t connections = 64;
+  std::chrono::milliseconds grace{100};
+  // So many more wait for a place; further ones get status 503. Of either, a
+  // quarter of the files that the process may open at most.
+  size_t waiting = 256;
   // For a whole request, and for a whole response to be taken.
   std::chrono::milliseconds request_time{5000};
   std::chrono::milliseconds response_time{5000};

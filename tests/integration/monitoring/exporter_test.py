@@ -1,6 +1,8 @@
 """rocksync exporter on running replicas. usage: exporter_test.py STORE ROCKSYNC"""
 
+import functools
 import os
+import socket
 import subprocess
 import sys
 import unittest
@@ -101,6 +103,27 @@ class ExporterTest(unittest.TestCase):
         self.assertEqual(get(url, {"Origin": "http://evil.example"})[0], 403)
         for method in ("POST", "PUT", "OPTIONS"):
             self.assertEqual(get(url, method=method)[0], 403, method)
+
+    def test_many_connections_leave_files_to_ask_the_replicas(self):
+        target = self.cluster.replicas[0].address
+        exporter = Process(os.path.join(self.cluster.directory, "crowded.log"), "sh", "-c", 'ulimit -n 64; exec "$@"',
+                           "sh", ROCKSYNC, "exporter", target, "--listen", "127.0.0.1:0", "--certificates",
+                           self.cluster.certificates)
+        self.addCleanup(exporter.kill)
+        url = wait_for("a port", lambda: exporter.said(r"(http://\S+/metrics)"))
+        host, port = url.split("/")[2].split(":")
+        clients = [socket.create_connection((host, int(port))) for _ in range(150)]
+        for client in clients:
+            self.addCleanup(client.close)
+            client.settimeout(60)
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answers = [b"".join(iter(functools.partial(client.recv, 65536), b"")) for client in clients]
+        pages = [answer for answer in answers if answer.startswith(b"HTTP/1.1 200 ")]
+        refused = [answer for answer in answers if answer.startswith(b"HTTP/1.1 503 ")]
+        self.assertEqual(len(pages) + len(refused), len(answers))
+        self.assertGreater(len(pages), 0)
+        for page in pages:
+            self.assertIn(f'rocksync_up{{target="{target}"}} 1', page.decode().splitlines())
 
     def test_wrong_arguments(self):
         done = self.run_once("nowhere")

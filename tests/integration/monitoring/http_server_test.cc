@@ -22,6 +22,7 @@
 namespace rocksync {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -130,8 +131,59 @@ TEST_F(HttpServerTest, AnswersBesideManySilentOnes) {
     if (i % 25 == 24) ExpectServes();
   }
   ExpectServes();
-  // Those that waited the longest made place.
-  EXPECT_EQ(clients.front()->ReceiveAll(), "");
+  // Those that waited the longest made place, and were told.
+  EXPECT_THAT(clients.front()->ReceiveAll(), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(clients[1]->ReceiveAll(),
+              EndsWith("\r\n\r\nToo many connections.\n"));
+}
+
+// However many there are at once.
+TEST_F(HttpServerTest, WhoDoesItsPartIsAnswered) {
+  HttpLimits limits = Patient();
+  limits.connections = 2;
+  limits.grace = std::chrono::hours(1);
+  Start(limits);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 32; ++i) {
+    threads.emplace_back([this] {
+      for (int j = 0; j < 8; ++j) ExpectServes();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(HttpServerTest, AResponseThatIsTakenIsNotCut) {
+  HttpLimits limits = Patient();
+  limits.grace = std::chrono::hours(1);
+  Start(limits);
+  Clients clients;
+  for (size_t i = 0; i < limits.connections; ++i) {
+    clients.push_back(std::make_unique<RawClient>(port_, 2048));
+    clients.back()->Send(Request("/large"));
+  }
+  RawClient one_more(port_);
+  one_more.Send(Request("/"));
+  for (const auto& client : clients) {
+    EXPECT_GT(client->ReceiveAll().size(), size_t{8} << 20);
+  }
+  EXPECT_THAT(one_more.ReceiveAll(), EndsWith("here"));
+}
+
+TEST_F(HttpServerTest, ThoseWithoutAPlaceAreBounded) {
+  HttpLimits limits = Patient();
+  limits.connections = 2;
+  limits.waiting = 1;
+  limits.grace = std::chrono::hours(1);
+  Start(limits);
+  Clients clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<RawClient>(port_));
+  }
+  EXPECT_THAT(RawClient(port_).ReceiveAll(), StartsWith("HTTP/1.1 503"));
+  for (const auto& client : clients) {
+    EXPECT_TRUE(client->Send(Request("/")));
+    EXPECT_THAT(client->ReceiveAll(), EndsWith("here"));
+  }
 }
 
 TEST_F(HttpServerTest, AnswersBesideManyThatDoNotRead) {
