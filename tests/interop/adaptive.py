@@ -82,16 +82,9 @@ def encode_names(missing: "list[int]", theirs: "list[int]") -> bytes:
     return varint(len(missing)) + fixed(names_check(missing), 2) + pack(bits, 1)
 
 
-def decode_names(r: Reader, mine: "list[int]") -> "list[int]":
-    """The named ids among `mine`, ascending; none if the check fails."""
-    if r.done():
-        return []
-    count = r.varint()
-    if not count:
-        r.expect_end()
-        return []
-    check, data = r.fixed(2), r.rest()
-    k = rank_bits(count, len(mine))
+def decode_ranks(data: bytes, count: int, span: int) -> "list[int]":
+    """`count` ranks below `span`, ascending."""
+    k = rank_bits(count, span)
     at = 0
 
     def bit() -> int:
@@ -101,7 +94,7 @@ def decode_names(r: Reader, mine: "list[int]") -> "list[int]":
         at += 1
         return data[(at - 1) // 8] >> ((at - 1) % 8) & 1
 
-    named, rank = [], -1
+    ranks, rank = [], -1
     for _ in range(count):
         gap = 0
         while bit():
@@ -110,9 +103,22 @@ def decode_names(r: Reader, mine: "list[int]") -> "list[int]":
         for i in range(k):
             gap |= bit() << i
         rank += gap + 1
-        if rank >= len(mine):
+        if rank >= span:
             raise ProtocolError("a rank too large")
-        named.append(mine[rank])
+        ranks.append(rank)
+    return ranks
+
+
+def decode_names(r: Reader, mine: "list[int]") -> "list[int]":
+    """The named ids among `mine`, ascending; none if the check fails."""
+    if r.done():
+        return []
+    count = r.varint()
+    if not count:
+        r.expect_end()
+        return []
+    check = r.fixed(2)
+    named = [mine[rank] for rank in decode_ranks(r.rest(), count, len(mine))]
     return named if names_check(named) == check else []
 
 

@@ -6,6 +6,7 @@ ROCKSYNC_INTEROP_REPLICA is the program of replica.cc.
     interop_test.py [MODE...] [here|there]
 
     Modes: bloom bytes roundtrips (default: bloom bytes); who dials: default both.
+    batches: only sets that the replica cannot compare at once.
 
 Each case runs twice: Python dials, and Python listens (the replica's SyncNow).
 After each sync: contents equal by scan, Python's digests equal, and a SyncNow of
@@ -36,12 +37,12 @@ TIMEOUT = 120.0
 class Replica:
     """The real replica, a process driven by lines."""
 
-    def __init__(self, mode: str) -> None:
+    def __init__(self, mode: str, session_bytes: int) -> None:
         self.directory = tempfile.mkdtemp(prefix="interop")
         self.errors = open(os.path.join(self.directory, "stderr"), "w+")
         self.process = subprocess.Popen(
-            [REPLICA, os.path.join(self.directory, "db"),
-             CLUSTER.decode(), SECRET.hex(), mode],
+            [REPLICA, os.path.join(self.directory, "db"), CLUSTER.decode(), SECRET.hex(),
+             mode, "0.5", str(session_bytes)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         self.buffer = b""
         self.address = self._line().split()[1]
@@ -103,8 +104,8 @@ class Replica:
 class Pairing:
     """A replica and a Python peer, and one way to sync them."""
 
-    def __init__(self, mode: str, python_dials: bool) -> None:
-        self.replica = Replica(mode)
+    def __init__(self, mode: str, python_dials: bool, session_bytes: int = 64 << 20) -> None:
+        self.replica = Replica(mode, session_bytes)
         self.store = Store(SECRET)
         self.peer = Peer(self.store, CLUSTER, SECRET,
                          Mode(rate=0.5 if mode == "bloom" else None,
@@ -121,6 +122,7 @@ class Pairing:
 
     def kinds(self) -> None:
         """Shows what the adaptive exchanges received, if VERBOSE is set."""
+        self.messages = [t[0] + t[2:4] for t in self.peer.trace if t[0] in "<>"]
         for line in self.peer.trace:
             if line.startswith("exchange") and os.environ.get("VERBOSE"):
                 print("       ", line)
@@ -261,6 +263,30 @@ def run_empty_start(mode: str, python_dials: bool) -> None:
             p.close()
 
 
+def run_batches(mode: str, python_dials: bool) -> None:
+    """Sets that take the replica, of little memory, several batches of leaves."""
+    p = Pairing(mode, python_dials, session_bytes=4 << 20)
+
+    def cases(p: Pairing) -> None:
+        p.replica.do(f"many {b'm'.hex()} 0 43000 8")
+        p.check("large, only there")
+        for i in range(20):
+            p.store.put(b"n%08d" % i, b"python")
+            p.store.put(b"m%08d" % (7 * i), b"python")
+            p.store.delete(b"m%08d" % (30000 + i))
+        p.replica.do(f"many {b'o'.hex()} 0 20 8")
+        p.replica.delete(b"m00040000")
+        p.check("large, some changes on both sides")
+    guarded(p, cases)
+    p = Pairing(mode, python_dials, session_bytes=4 << 20)
+
+    def only_here(p: Pairing) -> None:
+        for i in range(43000):
+            p.store.put(b"n%08d" % i, b"python")
+        p.check("large, only here")
+    guarded(p, only_here)
+
+
 def guarded(p: Pairing, case: Callable[[Pairing], None]) -> None:
     try:
         case(p)
@@ -274,14 +300,18 @@ def guarded(p: Pairing, case: Callable[[Pairing], None]) -> None:
 
 def main() -> int:
     ways = [w for w in ('here', 'there') if w in sys.argv] or ['here', 'there']
-    modes = [a for a in sys.argv[1:] if a not in ways] or ["bloom", "bytes"]
+    batches = "batches" in sys.argv
+    modes = [a for a in sys.argv[1:] if a not in ways + ["batches"]] or ["bloom", "bytes"]
     failed = 0
     for mode in modes:
         for python_dials in [w == 'here' for w in ways]:
             print(f"mode {mode}, {'Python' if python_dials else 'the replica'} dials", flush=True)
             try:
-                run_empty_start(mode, python_dials)
-                guarded(Pairing(mode, python_dials), run_cases)
+                if batches:
+                    run_batches(mode, python_dials)
+                else:
+                    run_empty_start(mode, python_dials)
+                    guarded(Pairing(mode, python_dials), run_cases)
             except Exception as e:
                 failed += 1
                 import traceback

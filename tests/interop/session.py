@@ -1,5 +1,5 @@
 """A session: compare, find what differs, ship it, prove equality
-(protocol.md, "Turns", "A session", "Shipping")."""
+(protocol.md, "Turns", "A session", "Batches of leaves", "Shipping")."""
 from __future__ import annotations
 
 import hashlib
@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Optional, Protocol
 
 import messages as m
+import shipping
 from adaptive import AdaptiveExchange
+from batches import EVERY, Batches, leaf_elements, leaf_of
 from bloom import BloomExchange
 from elements import Digest, Pair, digest
 from handshake import Link
 from messages import Entry, Message
 from store import Store
-from wire import ProtocolError, Reader, fixed, string, varint
+from wire import ProtocolError, Reader, fixed, varint
 
-TURN_BYTES = 1 << 20
-CHUNK_BYTES = 256 << 10
-MESSAGE_BYTES = 256 << 10
 MAX_ROUNDS = 64
 
 FamilyKey = tuple[bytes, bytes]
@@ -70,6 +69,7 @@ class Session:
             self.held: dict[FamilyKey, Pair] = store.snapshot()
         self.result: Optional[Result] = None
         self.exchanges = self.rounds = 0
+        self.rounds_of_batch = 0
         self.told: set[int] = set()  # elements offered or sent: once in a session
         self.sent: set[int] = set()  # of them, those sent as winners
         self.refused = False  # the peer refused a pair (Summary, bit 6)
@@ -78,6 +78,9 @@ class Session:
         self.exchange: Optional[Exchange] = None
         self.peer_count = 0
         self.answer: Optional[Digest] = None  # a summary to be answered
+        self.batches: Optional[Batches] = None  # once one side has said Locate
+        self.large = False  # the initiator cannot compare everything at once
+        self.locating: "dict[int, int]" = {}  # leaves by element, in an exchange over them
         self._begin_round()
 
     # -- turns
@@ -124,6 +127,7 @@ class Session:
                 self.mode.rate = r.fixed(2) / 65536
             if options & 0x10:
                 r.varint()
+            self.large = bool(options & 2)
             if options & ~0x13:
                 self._send([Message(m.END, 0, b"\2not implemented")])
                 raise SessionEnded(2, f"options {options:#x} are not implemented here")
@@ -149,7 +153,10 @@ class Session:
     def _take(self, message: Message) -> None:
         handler = {
             m.EQUAL: self._take_equal, m.DIFFERS: self._take_differs,
-            m.SUMMARY: self._take_summary, m.PAYLOAD: self._take_payload,
+            m.LOCATE: lambda b: self._take_locate(message),
+            m.LEAF_BATCH: lambda b: self._take_leaf_batch(message),
+            m.SUMMARY: lambda b: self._take_summary(message),
+            m.PAYLOAD: self._take_payload,
             m.PASS: lambda b: None, m.OFFERS: self._take_offers,
             m.WANTS: self._take_wants, m.VALUES: self._take_values,
             m.CHUNK: self._take_chunk, m.PAIRS: self._take_pairs,
@@ -170,7 +177,10 @@ class Session:
     def _take_equal(self, body: bytes) -> None:
         if self.summarised != self._digest():
             raise ProtocolError("equal, but our set changed since it was summarised")
-        self._finish(proven=not body)
+        if self.batches is not None and not self.of_everything:
+            self.batches.close()
+        else:
+            self._finish(proven=not body)
 
     def _take_differs(self, body: bytes) -> None:
         r = Reader(body)
@@ -181,11 +191,39 @@ class Session:
     def _take_abandon(self, body: bytes) -> None:
         raise SessionEnded(4, "abandoned")
 
-    def _take_summary(self, body: bytes) -> None:
-        r = Reader(body)
+    def _take_summary(self, message: Message) -> None:
+        r = Reader(message.body)
         self.answer = Digest(r.varint(), r.fixed(16))
+        if message.flags & m.BIT5:
+            self._compare_everything()
+
+    def _take_locate(self, message: Message) -> None:
+        r = Reader(message.body)
+        peer_count = r.varint()
+        r.expect_end()
+        self._begin_round()
+        self.batches = self.batches or Batches()
+        leaves = self.batches.open()
+        if not message.flags & (m.BIT5 | m.BIT6):
+            self._exchange_leaves(initiator=False)
+        elif message.flags & m.BIT5 and not peer_count:
+            self.batches.found = {leaf_of(p) for p in self.held.values()} & set(leaves)
+        elif message.flags & m.BIT6:
+            self._seed()  # a search has a number, too
+            self.searched = True
+            self.batches.found = set(leaves)
+        elif self.held:
+            self.batches.found = set(leaves)
+
+    def _take_leaf_batch(self, message: Message) -> None:
+        if self.batches is None:
+            raise ProtocolError("a batch of leaves without Locate")
+        self._begin_batch()
+        self.answer = self.batches.take(message)
 
     def _take_payload(self, body: bytes) -> None:
+        if self.searched:
+            return  # of a search, which our batch ends
         if self.exchange is None:
             raise ProtocolError("a payload without an exchange")
         self.exchange.receive(body)
@@ -288,8 +326,17 @@ class Session:
 
     # -- rounds
 
+    of_everything = True  # what was summarised last is the whole set
+
+    def _in_batch(self) -> "list[Pair]":
+        """The pairs that are compared now."""
+        pairs = self.held.values()
+        if self.batches is None:
+            return list(pairs)
+        return [p for p in pairs if leaf_of(p) in self.batches.now]
+
     def _digest(self) -> Digest:
-        self.summarised = digest([p.element for p in self.held.values()])
+        self.summarised = digest([p.element for p in self._in_batch()])
         return self.summarised
 
     def _finish(self, proven: bool) -> None:
@@ -298,6 +345,8 @@ class Session:
     def _begin_round(self) -> None:
         """Forgets what belongs to one round."""
         self.exchange = None
+        self.locating = {}
+        self.searched = False
         self.shipping = False
         self.leader = False
         self.candidates: list[Pair] = []
@@ -323,15 +372,19 @@ class Session:
     def _start_round(self, peer_count: int, initiator: bool) -> None:
         self._begin_round()
         self.rounds += 1
+        self.rounds_of_batch += 1
         self.round_moved = False
-        if self.rounds > MAX_ROUNDS:
+        if self.rounds_of_batch > MAX_ROUNDS:
             raise SessionEnded(5, "too many rounds")
         self.peer_count = peer_count
         self.peer_empty = peer_count == 0
-        if not self.held or not peer_count:
-            self._ship(list(self.held.values()))
+        mine = self._in_batch()
+        if not mine or not peer_count:
+            self._ship(mine)
             return
-        elements = [p.element for p in self.held.values()]
+        self._exchange([p.element for p in mine], peer_count, initiator)
+
+    def _exchange(self, elements: "list[int]", peer_count: int, initiator: bool) -> None:
         seed = self._seed()
         if self.mode.rate is not None:
             self.exchange = BloomExchange(
@@ -344,33 +397,102 @@ class Session:
         self.shipping = True
         self.candidates = sorted(candidates, key=Pair.order)
 
+    # -- batches of leaves
+
+    def _begin_batch(self) -> None:
+        """An element is told once in a batch; rounds are counted for each."""
+        self._begin_round()
+        self.of_everything = False
+        self.rounds_of_batch = 0
+        self.told, self.sent = set(), set()
+
+    def _compare_everything(self) -> None:
+        self._begin_round()
+        self.of_everything = True
+        if self.batches is not None:
+            self.batches.now = EVERY
+
+    def _exchange_leaves(self, initiator: bool) -> None:
+        """An exchange that tells in which leaves the sets differ."""
+        leaves = self.batches.open()
+        if not leaves:
+            raise SessionEnded(5, "all leaves are equal, their sum is not")
+        self.locating = leaf_elements(self.held.values(), leaves)
+        self._exchange(list(self.locating), len(leaves), initiator)
+
+    def _locate(self, peer_count: int) -> "list[Message]":
+        """Says Locate: with an exchange over leaves, or without if a side is empty."""
+        count = len(self.held)
+        self._begin_round()
+        self.batches = self.batches or Batches()
+        if count and peer_count:
+            self._exchange_leaves(initiator=True)
+            return [Message(m.LOCATE, 0, varint(count))]
+        self.batches.found = {leaf_of(p) for p in self.held.values()} - self.batches.closed
+        return [Message(m.LOCATE, m.BIT5, varint(count))] + self._propose(otherwise_all=False)
+
+    def _propose(self, otherwise_all: bool = True) -> "list[Message]":
+        """A batch of the leaves that were found here; without any, Summary of everything."""
+        batch = self.batches.propose(self.held.values())
+        if batch is not None:
+            self._begin_batch()
+            self._digest()
+            return [batch]
+        if not otherwise_all:
+            return []
+        self._compare_everything()
+        d = self._digest()
+        return [Message(m.SUMMARY, m.BIT5, varint(d.count) + fixed(d.sum, 16))]
+
+    def _answer_summary(self, theirs: Digest) -> "list[Message]":
+        """Equal, or what leads on: Differs, Locate, or the next batch."""
+        mine = self._digest()
+        if mine == theirs:
+            if self.batches is None or self.of_everything:
+                self._finish(proven=True)
+                return [Message(m.EQUAL, 0, b"")]
+            self.batches.close()
+            return [Message(m.EQUAL, 0, b"")] + self._propose()
+        self._count_barren_rounds()
+        if self.batches is None and not self.large or not self.of_everything:
+            self._start_round(theirs.count, initiator=True)
+            return [Message(m.DIFFERS, 0, varint(mine.count))]
+        if self.batches is not None and self.batches.found:
+            return self._propose()
+        return self._locate(theirs.count)
+
+    def _count_barren_rounds(self) -> None:
+        self.barren = 0 if self.round_moved else self.barren + 1
+        if self.refused and not self.round_moved or self.barren >= 20:
+            reason = 4 if self.refused else 5
+            self._send([Message(m.END, 0, bytes([reason]))])
+            raise SessionEnded(reason, "given up here")
+
     # -- what goes out
 
     def _compose(self) -> list[Message]:
         turn: list[Message] = []
         if self.answer is not None:
             theirs, self.answer = self.answer, None
-            mine = self._digest()
-            if mine == theirs:
-                self._finish(proven=True)
-                return [Message(m.EQUAL, 0, b"")]
-            self.barren = 0 if self.round_moved else self.barren + 1
-            if self.refused and not self.round_moved or self.barren >= 20:
-                reason = 4 if self.refused else 5
-                self._send([Message(m.END, 0, bytes([reason]))])
-                raise SessionEnded(reason, "given up here")
-            turn.append(Message(m.DIFFERS, 0, varint(mine.count)))
-            self._start_round(theirs.count, initiator=True)
+            turn += self._answer_summary(theirs)
+            if self.result is not None or turn[-1].kind in (m.LEAF_BATCH, m.SUMMARY):
+                return turn
         if self.exchange is not None and not self.shipping:
             turn += [Message(m.PAYLOAD, 0, p) for p in self.exchange.outgoing()]
             if self.exchange.done and self.trace is not None:
                 self.trace.append("exchange " + "; ".join(self.exchange.log))
             if not self.exchange.done:
                 return turn
+            if self.locating:
+                self.batches.found = {self.locating[e] for e in self.exchange.candidates}
+                self.exchange = None
+                return turn + self._propose()
             # The first to be done leads; then no offers have come yet.
             self.leader = not self.keys_offered_to_me and not self.peer_idle
             found = set(self.exchange.candidates)
-            self._ship([p for p in self.held.values() if p.element in found])
+            self._ship([p for p in self._in_batch() if p.element in found])
+        elif self.batches is not None and not self.shipping and not turn:
+            return self._propose()
         return self._compose_shipping(turn)
 
     def _compose_shipping(self, turn: list[Message]) -> list[Message]:
@@ -378,16 +500,19 @@ class Session:
         if self.wants:
             turn.append(Message(m.WANTS, 0, m.encode_wants(self.wants)))
             self.wants = []
-        turn += self._compose_values()
-        if self.winners and not self.value_cut:
-            turn += self._compose_entries(m.PAIRS, self.winners)
+        values, value_cut = shipping.values_of_a_turn(self.values_to_send)
+        turn += values
+        if self.winners and not value_cut:
+            turn += shipping.entries(m.PAIRS, self.winners, self.store.families)
             self.winners = []
             answerable = True
         offers = [] if self.values_to_send else self._due_candidates()
         if offers:
             answerable = True
             kind = m.PAIRS if self.peer_empty else m.OFFERS
-            turn += self._compose_entries(kind, offers)
+            turn += shipping.entries(kind, offers, self.store.families)
+            if kind == m.OFFERS:
+                self.unanswered += [(p, shipping.kind_of(p, kind)) for p in offers]
         if any(x.kind in (m.OFFERS, m.VALUES, m.PAIRS) for x in turn):
             self.round_moved = True
         idle = not self.candidates and not self.winners
@@ -406,7 +531,7 @@ class Session:
         """Candidates to offer now, as many as a turn holds."""
         due: list[Pair] = []
         size = 0
-        while self.candidates and size < TURN_BYTES:
+        while self.candidates and size < shipping.TURN_BYTES:
             p = self.candidates[0]
             if (not self.leader and not self.peer_idle and not self.peer_empty
                     and p.position > self.reached):
@@ -420,75 +545,3 @@ class Session:
             due.append(p)
             size += len(p.key) + 32 + (len(p.value or b"") if self.peer_empty else 0)
         return due
-
-    def _compose_values(self) -> list[Message]:
-        """Values that were wanted, as many as a turn holds; a large one is cut, and
-        goes on in the next turn."""
-        out: list[Message] = []
-        body = b""
-        sent = 0
-        self.value_cut = False
-        while self.values_to_send and sent < TURN_BYTES:
-            value = self.values_to_send.pop(0)
-            if len(value) > CHUNK_BYTES and body:
-                out.append(Message(m.VALUES, 0, body))
-                body = b""
-            while len(value) > CHUNK_BYTES and sent < TURN_BYTES:
-                out.append(Message(m.CHUNK, 0, value[:CHUNK_BYTES]))
-                value = value[CHUNK_BYTES:]
-                sent += CHUNK_BYTES
-            if len(value) > CHUNK_BYTES:
-                self.values_to_send.insert(0, value)
-                self.value_cut = True
-                break
-            sent += len(value)
-            body += varint(len(value) + 1) + value
-            if len(body) > MESSAGE_BYTES:
-                out.append(Message(m.VALUES, 0, body))
-                body = b""
-        if body:
-            out.append(Message(m.VALUES, 0, body))
-        return out
-
-    def _compose_entries(self, kind: int, pairs: list[Pair]) -> list[Message]:
-        out: list[Message] = []
-        entries: list[Entry] = []
-        size = 0
-
-        def flush() -> None:
-            nonlocal entries, size
-            if entries:
-                out.append(Message(kind, 0, m.encode_entries(entries)))
-            entries, size = [], 0
-
-        for p in pairs:
-            e = self._entry(p, kind)
-            if e.kind == 1 and e.size > CHUNK_BYTES:
-                flush()
-                out += self._chunks(e)
-            entries.append(e)
-            size += len(e.key) + 32 + len(e.value or b"")
-            if kind == m.OFFERS:
-                self.unanswered.append((p, e.kind))
-            if size > MESSAGE_BYTES:
-                flush()
-        flush()
-        return out
-
-    def _chunks(self, e: Entry) -> list[Message]:
-        """Cuts the beginning of a large value off, as Chunk messages."""
-        out = []
-        value = e.value or b""
-        while len(value) > CHUNK_BYTES:
-            out.append(Message(m.CHUNK, 0, value[:CHUNK_BYTES]))
-            value = value[CHUNK_BYTES:]
-        e.value, e.size = value, len(value)
-        return out
-
-    def _entry(self, p: Pair, kind: int) -> Entry:
-        family = self.store.families.index(p.family)
-        if p.value is None:
-            return Entry(family, p.key, p.version, 0, 0)
-        if kind == m.OFFERS and p.value:
-            return Entry(family, p.key, p.version, 2, len(p.value), p.element)
-        return Entry(family, p.key, p.version, 1, len(p.value), None, p.value)
