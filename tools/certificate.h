@@ -16,8 +16,8 @@ struct CertificateOptions {
   // Makes the CA, under this name; its files must not be there yet.
   std::string make_ca;
   // Makes STEM.pem and STEM.key; or renews STEM.pem for the key there, if it is
-  // the certificate of this replica, of a CA in `ca_file`. What else is there is
-  // not replaced.
+  // the certificate of this replica, of a CA in `ca_file`. What else is there
+  // is not replaced.
   std::string stem;
   // 16 hex digits; empty: that of the certificate which is renewed, else a
   // random one, for an operator's tools.
