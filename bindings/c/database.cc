@@ -39,8 +39,8 @@ rocksdb_column_family_handle_t* AddHandle(rocksync_t* db,
   return db->families.back();
 }
 
-// What has to go first.
-Status CheckUnused(const rocksync::OpenDatabase& open) {
+// What has to go first, but for so many of the caller's.
+Status CheckUnused(const rocksync::OpenDatabase& open, size_t own_rocksdbs) {
   const int replicators = open.replicators;
   if (replicators > 0) {
     return Status::Aborted("rocksync: " + std::to_string(replicators) +
@@ -48,7 +48,7 @@ Status CheckUnused(const rocksync::OpenDatabase& open) {
                            "call rocksync_replicator_destroy first");
   }
   const int rocksdbs = open.rocksdbs;
-  if (rocksdbs > 0) {
+  if (static_cast<size_t>(rocksdbs) > own_rocksdbs) {
     return Status::Aborted("rocksync: " + std::to_string(rocksdbs) +
                                " rocksdb_t of the database are still open",
                            "call rocksdb_close on each first");
@@ -107,7 +107,7 @@ unsigned char rocksync_close(rocksync_t* db, char** errptr) {
     rocksync::SaveError(errptr, rocksync::NullArgument("db"));
     return 0;
   }
-  if (rocksync::SaveError(errptr, CheckUnused(*db->open))) return 0;
+  if (rocksync::SaveError(errptr, CheckUnused(*db->open, 0))) return 0;
   // Only marks them: they stay valid if the database does not close.
   for (rocksdb_column_family_handle_t* family : db->families) {
     db->open->db->DestroyColumnFamilyHandle(rocksync::Unwrap(family))
@@ -121,6 +121,14 @@ unsigned char rocksync_close(rocksync_t* db, char** errptr) {
   }
   delete db;
   return 1;
+}
+
+unsigned char rocksync_check_close(const rocksync_t* db, size_t rocksdbs,
+                                   size_t iterators, char** errptr) {
+  Status status = db == nullptr ? rocksync::NullArgument("db")
+                                : CheckUnused(*db->open, rocksdbs);
+  if (status.ok()) status = db->open->db->CheckClose(iterators);
+  return !rocksync::SaveError(errptr, status);
 }
 
 rocksdb_t* rocksync_rocksdb(rocksync_t* db, char** errptr) {

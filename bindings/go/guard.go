@@ -18,8 +18,12 @@ func newGuard() *guard {
 	return g
 }
 
-// enter is false once the object is closed, or being closed. Else leave follows.
+// enter is false once the object is closed, or being closed, and if it never was
+// opened: the guard of a zero value is nil. Else leave follows.
 func (g *guard) enter() bool {
+	if g == nil {
+		return false
+	}
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	if g.closing || g.closed {
@@ -36,9 +40,12 @@ func (g *guard) leave() {
 	g.changed.Broadcast()
 }
 
-// shut lets no more calls in, calls stop, and waits. False: it is closed. Else
-// end follows.
+// shut lets no more calls in, calls stop, and waits. False: it is closed, or
+// never was opened. Else end follows.
 func (g *guard) shut(stop func()) bool {
+	if g == nil {
+		return false
+	}
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	for g.closing {

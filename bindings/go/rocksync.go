@@ -104,18 +104,33 @@ func Open(path string, options Options) (*Database, error) {
 	return db, takeError(err)
 }
 
+// checkClose tells why the library would not close the database now.
+func (db *Database) checkClose() (err *C.char) {
+	C.rocksync_check_close(db.db, 1, 0, &err)
+	return err
+}
+
 // Close waits for calls that are under way, and closes the database, whose
 // replicators are closed. While an Update is under way it fails, as it may be
-// the update's function that calls it. A second call does nothing.
+// the update's function that calls it. Where it fails, nothing has changed for
+// other goroutines. A second call does nothing.
 func (db *Database) Close() error {
 	if db.updates.Load() > 0 {
 		return errors.New("rocksync: an Update of the database is under way; close the database after it")
 	}
-	if !db.guard.shut(func() {}) {
+	if !db.guard.enter() {
 		return nil
 	}
+	err := db.checkClose()
+	db.guard.leave()
+	if err != nil || !db.guard.shut(func() {}) {
+		return inGo(takeError(err))
+	}
+	if err = db.checkClose(); err != nil { // of what came about meanwhile
+		db.guard.end(false)
+		return inGo(takeError(err))
+	}
 	C.rocksdb_close(db.way)
-	var err *C.char
 	closed := C.rocksync_close(db.db, &err) != 0
 	if closed {
 		C.rocksdb_readoptions_destroy(db.read)
@@ -331,7 +346,7 @@ func (r *Replicator) Handle() unsafe.Pointer { return unsafe.Pointer(r.replicato
 // call runs a function of the library, unless the replicator is closed.
 func (r *Replicator) call(function func(err **C.char)) error {
 	if !r.guard.enter() {
-		return errors.New("rocksync: the replicator is closed")
+		return errors.New("rocksync: the replicator is closed, or never was started")
 	}
 	defer r.guard.leave()
 	var err *C.char
@@ -413,7 +428,7 @@ func (r *Replicator) StatsJSON() (json string) {
 	return json
 }
 
-var errClosed = errors.New("rocksync: the database is closed")
+var errClosed = errors.New("rocksync: the database is closed, or never was opened")
 
 // inGo is an error whose remedy is in this package's words.
 func inGo(err error) error {

@@ -37,9 +37,11 @@
    (options.h, replicated_db.h, replicator.h, tls_transport.h).
 
    Order at the end: release what RocksDB's functions gave (iterators,
-   snapshots), rocksdb_close each rocksdb_t, destroy the replicator, then
-   rocksync_close. rocksync_close before its time is refused with an error that
-   says what is still there; it may be called again. */
+   snapshots, pinned slices), rocksdb_close each rocksdb_t, destroy the
+   replicator, then rocksync_close. rocksync_close before its time is refused
+   with an error that says what is still there; it may be called again. Pinned
+   slices (rocksdb_get_pinned) alone are not counted: as for RocksDB, to destroy
+   one after the close may end the process. */
 
 #ifndef ROCKSYNC_C_H_
 #define ROCKSYNC_C_H_
@@ -175,6 +177,13 @@ rocksync_t* rocksync_open_column_families(
    calls. 1 and an error: *db is gone all the same, and the error tells what
    closing did not do. */
 unsigned char rocksync_close(rocksync_t* db, char** errptr);
+
+/* The error with which rocksync_close would refuse now, and 0; 1: there is
+   none. Changes nothing. Not counted are what the caller is going to release
+   before the close: `rocksdbs` many rocksdb_t and `iterators` many iterators.
+ */
+unsigned char rocksync_check_close(const rocksync_t* db, size_t rocksdbs,
+                                   size_t iterators, char** errptr);
 
 /* A way to the database for RocksDB's C functions. The caller ends it with
    rocksdb_close, which closes nothing but this one way; there may be several.

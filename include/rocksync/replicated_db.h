@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rocksdb/db.h"
+#include "rocksdb/transaction_log.h"
 #include "rocksync/options.h"
 #include "rocksync/stats.h"
 #include "rocksync/version_specific_db.h"
@@ -162,7 +163,9 @@ class ReplicatedDB : public VersionSpecificDB {
   // Errors beside RocksDB's own: InvalidArgument or NotSupported name the
   // option that replication cannot live with and what to do; an index written
   // by a newer version of the library is refused; a copy of another replica is
-  // refused with Aborted (no subcode), see open_copy_as_new_replica.
+  // refused with Aborted (no subcode), see open_copy_as_new_replica. A child of
+  // fork whose parent had opened a database before is refused with
+  // NotSupported: RocksDB's threads are not in it.
   static rocksdb::Status Open(const rocksdb::Options& options,
                               const ReplicatedDBOptions& replication,
                               const std::string& name, ReplicatedDB** db);
@@ -355,17 +358,22 @@ class ReplicatedDB : public VersionSpecificDB {
   // Ends background work, writes down what makes the next Open quick, and
   // closes the database. No other call may run meanwhile. Aborted: a
   // Replicator of it still runs, the application holds a snapshot or an
-  // iterator, or a callback of the database (Update's, the hook, progress) runs
-  // in this thread; nothing has ended, and Close may be called again once that
-  // is over.
-  // After any other status the database is closed, as far as that succeeded
-  // (Incomplete: but RocksDB stalls writes, and the next Open reads more):
-  // writes to families, SetMembers and CollectTombstones return
-  // ShutdownInProgress then, Close and the destructor may be called, and
-  // nothing else.
+  // iterator (also of GetUpdatesSince), or a callback of the database
+  // (Update's, the hook, progress) runs in this thread; nothing has ended, and
+  // Close may be called again once that is over. A PinnableSlice that is pinned
+  // is not counted: as for RocksDB, it has to be released before. After any
+  // other status the database is closed, as far as that succeeded (Incomplete:
+  // but RocksDB stalls writes, and the next Open reads more): writes to
+  // families, SetMembers and CollectTombstones return ShutdownInProgress then,
+  // Close and the destructor may be called, and nothing else.
   rocksdb::Status Close() override;
 
-  // As RocksDB's; Close knows how many are held.
+  // The Aborted with which Close would refuse now, or OK, and changes nothing.
+  // `iterators` of those that are held do not count: the caller deletes them
+  // before Close. For callers that give up something of their own for it.
+  rocksdb::Status CheckClose(uint64_t iterators = 0) const;
+
+  // As RocksDB's; Close knows how many iterators are held.
   using StackableDB::NewIterator;
   rocksdb::Iterator* NewIterator(const rocksdb::ReadOptions& options,
                                  rocksdb::ColumnFamilyHandle* family) override;
@@ -373,6 +381,11 @@ class ReplicatedDB : public VersionSpecificDB {
       const rocksdb::ReadOptions& options,
       const std::vector<rocksdb::ColumnFamilyHandle*>& families,
       std::vector<rocksdb::Iterator*>* iterators) override;
+  rocksdb::Status GetUpdatesSince(
+      rocksdb::SequenceNumber from,
+      std::unique_ptr<rocksdb::TransactionLogIterator>* iterator,
+      const rocksdb::TransactionLogIterator::ReadOptions& options =
+          rocksdb::TransactionLogIterator::ReadOptions()) override;
 
   // The overridden calls of rocksdb::DB.
   using StackableDB::Put;

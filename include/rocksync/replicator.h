@@ -122,7 +122,9 @@ struct ReplicatorOptions {
   // lock around SyncNow that this function takes. SyncNow, Verify and ScrubNow
   // return InvalidArgument in it, and Close of the database Aborted: they would
   // wait for it. Stop, and deleting the replicator or the database, ends the
-  // process with a message.
+  // process with a message. Of another database's replicator SyncNow and Verify
+  // wait for a session that runs already for io_timeout, and return Busy then:
+  // that one may be waiting for this function.
   std::function<void(const SessionProgress&)> progress;
 };
 

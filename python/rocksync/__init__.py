@@ -19,6 +19,7 @@ import math
 import operator
 import os
 import secrets
+import threading
 
 from ._calls import Calls
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
@@ -214,6 +215,7 @@ class Database(_Closable, collections.abc.MutableMapping):
         self._calls = Calls("database")
         self._replicators = set()
         self._iterators = set()  # RocksDB's, of iterations under way
+        self._iterating = threading.RLock()  # while it makes or ends one
         self._read = library.rocksdb_readoptions_create()
         self._write = library.rocksdb_writeoptions_create()
 
@@ -282,8 +284,9 @@ class Database(_Closable, collections.abc.MutableMapping):
         """Yields pairs with begin <= key, and key < end if it is given."""
         _bytes(begin, *([] if end is None else [end]))
         with self._calls:
-            iterator = library.rocksdb_create_iterator(self._way, self._read)
-            self._iterators.add(iterator)
+            with self._iterating:
+                iterator = library.rocksdb_create_iterator(self._way, self._read)
+                self._iterators.add(iterator)
             library.rocksdb_iter_seek(iterator, begin, len(begin))
         return self._pairs_of(iterator, end)
 
@@ -305,7 +308,7 @@ class Database(_Closable, collections.abc.MutableMapping):
                 yield key, value
         finally:
             # Close ends those that are under way.
-            with contextlib.suppress(Error), self._calls:
+            with contextlib.suppress(Error), self._calls, self._iterating:
                 if iterator in self._iterators:
                     self._iterators.remove(iterator)
                     library.rocksdb_iter_destroy(iterator)
@@ -423,15 +426,21 @@ class Database(_Closable, collections.abc.MutableMapping):
 
     # --- The end ---
 
+    def _check_close(self):
+        if self._replicators:
+            raise Error(f"{len(self._replicators)} replicator(s) of the database still run; close them first")
+        with self._iterating:
+            call("rocksync_check_close", self._db, 1, len(self._iterators))
+
     def close(self):
         """Waits for calls of other threads, and closes the database.
-        Replicators must be closed before; iterations end."""
-        if not self._calls.shut():
+        Replicators must be closed before; iterations end. Where it is refused,
+        nothing has changed, for other threads and iterations neither."""
+        if not self._calls.shut(check=self._check_close):
             return
         closed = False
         try:
-            if self._replicators:
-                raise Error(f"{len(self._replicators)} replicator(s) of the database still run; close them first")
+            self._check_close()  # what came about meanwhile
             while self._iterators:
                 library.rocksdb_iter_destroy(self._iterators.pop())
             library.rocksdb_close(self._way)

@@ -54,11 +54,23 @@ class Calls:
         finally:
             self._thread.depth -= 1
 
-    def shut(self, stop=lambda: None):
+    def shut(self, stop=lambda: None, check=lambda: None):
         """Lets no more calls in, calls `stop`, and waits. False: it is closed,
-        or not this process's. Else `end` follows."""
+        or not this process's. Else `end` follows. An exception of `check`
+        passes through: then nothing has changed for other threads."""
         if getattr(self._thread, "depth", 0):
             raise Error(f"close of the {self._what} by a function that one of its calls, or the library, calls")
+        with self._changed:
+            self._changed.wait_for(lambda: self._state != "closing")
+            if self._state != "open":
+                return False
+            self._count += 1  # nobody else closes it during the check
+        try:
+            check()
+        finally:
+            with self._changed:
+                self._count -= 1
+                self._changed.notify_all()
         with self._changed:
             self._changed.wait_for(lambda: self._state != "closing")
             if self._state != "open":

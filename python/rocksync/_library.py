@@ -72,6 +72,7 @@ _FUNCTIONS = {
     "rocksync_options_read_cluster_secret": (None, [_P, _S], True),
     "rocksync_options_set_open_copy_as_new_replica": (None, [_P, ctypes.c_ubyte], False),
     "rocksync_open": (_P, [_P, _P, _S], True),
+    "rocksync_check_close": (ctypes.c_ubyte, [_P, _Z, _Z], True),
     "rocksync_close": (ctypes.c_ubyte, [_P], True),
     "rocksync_rocksdb": (_P, [_P], True),
     "rocksync_options_set_apply_hook": (None, [_P, _P, type(NO_DESTRUCTOR), BEFORE_APPLY], False),

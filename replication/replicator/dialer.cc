@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replication/peering/log.h"
+#include "replication/store/write/callback_scope.h"
 
 namespace rocksync {
 namespace {
@@ -14,6 +15,12 @@ namespace {
 constexpr std::chrono::milliseconds kConnectTimeout{5'000};
 constexpr std::chrono::milliseconds kSlotWait{1'000};
 constexpr int kMeetings = 3;
+
+SessionResult Busy() {
+  SessionResult busy;
+  busy.busy = true;
+  return busy;
+}
 
 }  // namespace
 
@@ -60,18 +67,23 @@ SessionResult Dialer::Compare(const VerifyTask& task, SessionReport* report) {
 }
 
 SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!IsInCallback()) {
+    lock.lock();
+  } else if (!lock.try_lock_for(kSlotWait)) {
+    return Busy();
+  }
+  return RunAlone(session);
+}
+
+SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
   for (;;) {
     if (link_ != nullptr && link_->stale()) link_.reset();
     const bool kept = link_ != nullptr;
     rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
     if (!s.ok()) return Fail(s);
     const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
-    if (!slot) {
-      SessionResult busy;
-      busy.busy = true;
-      return busy;
-    }
+    if (!slot) return Busy();
     SessionResult result = session();
     if (result.link_usable) return result;
     if (result.heard || result.expired) {

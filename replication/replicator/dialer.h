@@ -16,7 +16,9 @@
 
 namespace rocksync {
 
-// Thread-safe: one meeting at a time, others wait. `replica` must outlive it.
+// Thread-safe: one meeting at a time, others wait. In a callback, of whatever
+// database, they do not wait for long: whoever meets may be waiting for what
+// the callback holds up. `replica` must outlive it.
 class Dialer {
  public:
   Dialer(Replica* replica, std::string address)
@@ -33,6 +35,7 @@ class Dialer {
 
  private:
   SessionResult Run(const std::function<SessionResult()>& session);
+  SessionResult RunAlone(const std::function<SessionResult()>& session);
   rocksdb::Status Connect();
   rocksdb::Status ConnectOnce();
   SessionResult Fail(const rocksdb::Status& status);
@@ -40,7 +43,7 @@ class Dialer {
   Replica* const replica_;
   const std::string address_;
   std::atomic<uint64_t> peer_id_{0};
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
   std::unique_ptr<Link> link_;
 };
 

@@ -128,6 +128,10 @@ Status ReplicatedDB::Open(
                            /*timers=*/true, db);
 }
 
+Status ReplicatedDB::CheckClose(uint64_t iterators) const {
+  return store_->CheckClosable(iterators);
+}
+
 Status ReplicatedDB::Close() {
   const Status closable = store_->CheckClosable();
   if (!closable.ok()) return closable;
@@ -148,6 +152,15 @@ Status ReplicatedDB::NewIterators(
   const Status status = db_->NewIterators(options, families, iterators);
   if (!status.ok()) return status;
   for (rocksdb::Iterator* iterator : *iterators) store_->Hold(iterator);
+  return status;
+}
+
+Status ReplicatedDB::GetUpdatesSince(
+    rocksdb::SequenceNumber from,
+    std::unique_ptr<rocksdb::TransactionLogIterator>* iterator,
+    const rocksdb::TransactionLogIterator::ReadOptions& options) {
+  const Status status = db_->GetUpdatesSince(from, iterator, options);
+  if (status.ok()) *iterator = store_->Hold(std::move(*iterator));
   return status;
 }
 

@@ -15,6 +15,29 @@
 namespace rocksync {
 namespace {
 
+// An iterator over the log, which reads what the database owns.
+class HeldLog : public rocksdb::TransactionLogIterator {
+ public:
+  HeldLog(std::unique_ptr<rocksdb::TransactionLogIterator> log,
+          std::atomic<uint64_t>* held)
+      : log_(std::move(log)), held_(held) {
+    held_->fetch_add(1, std::memory_order_relaxed);
+  }
+  ~HeldLog() override {
+    log_.reset();
+    // A thread that sees it gone may close.
+    held_->fetch_sub(1, std::memory_order_release);
+  }
+  bool Valid() override { return log_->Valid(); }
+  void Next() override { log_->Next(); }
+  rocksdb::Status status() override { return log_->status(); }
+  rocksdb::BatchResult GetBatch() override { return log_->GetBatch(); }
+
+ private:
+  std::unique_ptr<rocksdb::TransactionLogIterator> log_;
+  std::atomic<uint64_t>* const held_;
+};
+
 using rocksdb::Status;
 
 constexpr std::chrono::seconds kClosingPatience{10};
@@ -273,7 +296,13 @@ rocksdb::Iterator* Store::Hold(rocksdb::Iterator* iterator) {
   return iterator;
 }
 
-Status Store::CheckClosable() const {
+std::unique_ptr<rocksdb::TransactionLogIterator> Store::Hold(
+    std::unique_ptr<rocksdb::TransactionLogIterator> iterator) {
+  if (iterator == nullptr) return iterator;
+  return std::make_unique<HeldLog>(std::move(iterator), &iterators_held_);
+}
+
+Status Store::CheckClosable(uint64_t iterators) const {
   if (const char* const callback = CallbackHere(&indexed_)) {
     return Status::Aborted("rocksync: cannot close " +
                                indexed_.db()->GetName() + " in " + callback,
@@ -285,7 +314,7 @@ Status Store::CheckClosable() const {
                                ": a replicator is running",
                            "stop the replicator, then close it");
   }
-  if (iterators_held_.load(std::memory_order_acquire) > 0) {
+  if (iterators_held_.load(std::memory_order_acquire) > iterators) {
     return Status::Aborted("rocksync: cannot close " +
                                indexed_.db()->GetName() +
                                ": iterators are held",

@@ -27,6 +27,7 @@
 #include "replication/store/write/indexed_db.h"
 #include "replication/store/write/writer.h"
 #include "rocksdb/iterator.h"
+#include "rocksdb/transaction_log.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -71,11 +72,14 @@ class Store {
 
   // Counts an iterator of the application as held until it is deleted.
   rocksdb::Iterator* Hold(rocksdb::Iterator* iterator);
+  std::unique_ptr<rocksdb::TransactionLogIterator> Hold(
+      std::unique_ptr<rocksdb::TransactionLogIterator> iterator);
 
   // Aborted: a replicator runs on it; or snapshots are held that are not the
   // library's, so that RocksDB would not close; or iterators, with which it
   // would end the process; or a callback of this database runs in this thread.
-  rocksdb::Status CheckClosable() const;
+  // `iterators` of them do not count.
+  rocksdb::Status CheckClosable(uint64_t iterators = 0) const;
   // Stops background work, writes the seal and gives the handles back. The
   // database itself is closed by the caller. From then on no family is known.
   rocksdb::Status Close();

@@ -14,6 +14,7 @@
 #include "replication/store/offline/directory_lock.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
+#include "replication/store/open/forked.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
@@ -68,7 +69,10 @@ Status ReplicatedDB::Detach(
     const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<ColumnFamilyDescriptor>& column_families) {
   std::vector<ColumnFamilyDescriptor> families;
-  Status status = AllFamilies(options, name, column_families, {}, &families);
+  Status status = CheckNotForked();
+  if (status.ok()) {
+    status = AllFamilies(options, name, column_families, {}, &families);
+  }
   if (!status.ok()) return status;
   const bool has_index = std::any_of(families.begin(), families.end(),
                                      [](const ColumnFamilyDescriptor& d) {

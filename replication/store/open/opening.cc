@@ -14,6 +14,7 @@
 #include "replication/store/index/index_options.h"
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_tables.h"
+#include "replication/store/open/forked.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
@@ -541,7 +542,8 @@ Status OpenIndexed(const rocksdb::DBOptions& options,
                    const std::string& name,
                    const std::vector<ColumnFamilyDescriptor>& column_families,
                    std::vector<ColumnFamilyHandle*>* handles, Opened* opened) {
-  Status status = CheckReplicationOptions(replication);
+  Status status = CheckNotForked();
+  if (status.ok()) status = CheckReplicationOptions(replication);
   if (status.ok()) status = CheckDBOptions(options);
   for (const ColumnFamilyDescriptor& family : column_families) {
     if (!status.ok()) return status;

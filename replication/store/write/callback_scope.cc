@@ -62,6 +62,8 @@ const char* CallbackHere(const IndexedDB* indexed) {
   return "the function that Verify calls";
 }
 
+bool IsInCallback() { return innermost != nullptr; }
+
 rocksdb::Status CheckMayWait(const IndexedDB* indexed, const char* call) {
   const char* const here = CallbackHere(indexed);
   return here == nullptr ? rocksdb::Status::OK()

@@ -46,6 +46,8 @@ rocksdb::Status CheckNotInCallback(const IndexedDB* indexed);
 
 // Which function of this database this thread runs, in words; null: none.
 const char* CallbackHere(const IndexedDB* indexed);
+// It runs one of any database.
+bool IsInCallback();
 // InvalidArgument if it runs one: `call` might wait for its own thread.
 rocksdb::Status CheckMayWait(const IndexedDB* indexed, const char* call);
 

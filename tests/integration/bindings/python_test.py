@@ -2,6 +2,7 @@
 happens when it is used wrongly. usage: python_test.py"""
 
 import copy
+import ctypes
 import os
 import pickle
 import subprocess
@@ -236,6 +237,45 @@ for i in range(1000):
             thread.join()
         self.assertEqual(unexpected, [])
 
+    def test_a_refused_close_changes_nothing(self):
+        db = self.open()
+        db.write({b"a": b"1", b"b": b"2"})
+        begun = iter(db.items())
+        next(begun)
+        changing, change = threading.Event(), threading.Event()
+
+        def slow(value):
+            changing.set()
+            change.wait(60)
+            return value
+
+        def refused():
+            with self.assertRaisesRegex(rocksync.Error, expected):
+                db.close()
+
+        modifying = threading.Thread(target=db.modify, args=[b"c", slow])
+        modifying.start()
+        changing.wait(60)
+        create, release = (getattr(rocksync.library, name) for name in ("rocksdb_create_snapshot", "rocksdb_release_snapshot"))
+        create.restype, create.argtypes, release.argtypes = ctypes.c_void_p, [ctypes.c_void_p], [ctypes.c_void_p] * 2
+        snapshot = create(db.rocksdb)
+        # It does not wait for the other thread's call either.
+        expected = "snapshots are held"
+        refused()
+        self.assertEqual(db[b"a"], b"1")
+        release(db.rocksdb, snapshot)
+        with db.replicate(certificates=self.path("trial")):
+            expected = "close them first"
+            refused()
+            self.assertEqual(db[b"a"], b"1")
+        change.set()
+        modifying.join()
+        self.assertEqual(list(begun), [(b"b", b"2")])
+        again = iter(db.items())
+        db.close()
+        with self.assertRaisesRegex(rocksync.Error, "closed"):
+            next(again)
+
     def test_a_function_cannot_close_what_calls_it(self):
         with self.open() as db:
             with self.assertRaisesRegex(rocksync.Error, "close of the database by a function"):
@@ -291,6 +331,35 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), db[b"k"])
                                       timeout=60)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertEqual(done.stdout, "the database was opened by another process, before a fork\n5 b'v'\n")
+
+    def test_a_child_of_fork_opens_nothing_after_its_parent(self):
+        program = """
+import os, rocksync, sys
+def open(name):
+    return rocksync.open(sys.argv[1] + name, cluster="test", secret=bytes([7] * 32))
+def child(*names):
+    pid = os.fork()
+    if pid != 0:
+        return print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    try:
+        for name in names:
+            with open(name) as db:
+                db[name.encode()] = b"v"
+                print(list(db.items()), flush=True)
+    except rocksync.Error as error:
+        print(error, flush=True)
+        sys.exit(4)
+    sys.exit(5)
+child("a", "b")
+open("a").close()
+child("b")
+"""
+        done = subprocess.run([sys.executable, "-c", program, self.path("")], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        said = done.stdout.splitlines()
+        self.assertEqual(said[:3], ["[(b'a', b'v')]", "[(b'b', b'v')]", "5"])
+        self.assertRegex(said[3], "forked from one that had opened a database.*fork before the first opening")
+        self.assertEqual(said[4], "4")
 
     def test_nothing_is_cut(self):
         with self.assertRaisesRegex(ValueError, "zero byte"):

@@ -190,6 +190,58 @@ func TestWhatIsRefused(t *testing.T) {
 	rocksync.Check(db.Close())
 }
 
+// A call that is under way goes on, and so do others.
+func TestARefusedCloseChangesNothing(t *testing.T) {
+	directory := t.TempDir()
+	db := open(t, filepath.Join(directory, "a"))
+	replicator := rocksync.Must(db.Replicate(rocksync.Replication{Certificates: filepath.Join(directory, "trial"), Listen: "127.0.0.1:0"}))
+	stop := make(chan bool)
+	var calling, done sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		calling.Add(1)
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for tries := 0; ; tries++ {
+				if err := db.Put([]byte("k"), []byte("v")); err != nil {
+					t.Error(err)
+				}
+				if tries == 0 {
+					calling.Done()
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+	}
+	calling.Wait()
+	for i := 0; i < 100; i++ {
+		fails(t, db.Close(), "close them first")
+	}
+	close(stop)
+	done.Wait()
+	replicator.Close()
+	rocksync.Check(db.Close())
+}
+
+func TestZeroValues(t *testing.T) {
+	var db rocksync.Database
+	_, err := db.Get([]byte("k"))
+	fails(t, err, "never was opened")
+	fails(t, db.Put([]byte("k"), nil), "never was opened")
+	_, err = db.Replicate(rocksync.Replication{})
+	fails(t, err, "never was opened")
+	if db.ReplicaID() != 0 || db.Close() != nil {
+		t.Error("opened")
+	}
+	var replicator rocksync.Replicator
+	fails(t, replicator.Sync("127.0.0.1:1"), "never was started")
+	replicator.Close()
+}
+
 func TestMembers(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "a"))
 	rocksync.Check(db.WaitForIndexBuild(time.Minute))

@@ -631,6 +631,14 @@ static void TestIteratorHoldsUpClose(void) {
   rocksdb_readoptions_t* read = rocksdb_readoptions_create();
   rocksdb_iterator_t* iterator = rocksdb_create_iterator(way, read);
   phase = "iterator";
+  CHECK(rocksync_check_close(db, 1, 1, &error));
+  OK();
+  CHECK(!rocksync_check_close(db, 1, 0, &error));
+  FAILS("iterators are held");
+  CHECK(!rocksync_check_close(db, 0, 1, &error));
+  FAILS("1 rocksdb_t");
+  CHECK(!rocksync_check_close(NULL, 0, 0, &error));
+  FAILS("argument is NULL");
   rocksdb_close(way);
   CHECK(!rocksync_close(db, &error));
   FAILS("iterators are held");

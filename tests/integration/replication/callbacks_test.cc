@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -99,6 +103,37 @@ TEST_F(Callbacks, ProgressOfAnAttempt) {
   ASSERT_TRUE(Eventually([&] { return asked.load(); }));
   ExpectGoesOn();
   said_.ExpectRefused("the progress callback");
+}
+
+// Each of two sessions waits for the other one.
+TEST_F(Callbacks, ProgressOfTwoDatabasesThatSyncEachOther) {
+  const std::string nobody = "127.0.0.1:1";
+  const std::unique_ptr<TestReplica> c = NewReplica("c");
+  std::latch both(2);
+  std::array<Status, 2> said;
+  const auto start = [&](TestReplica* one, TestReplica* other, Status* status) {
+    ReplicatorOptions options = TestReplica::OnDemand();
+    options.io_timeout = milliseconds(200);
+    options.progress =
+        [&, other, status,
+         asked = std::make_shared<std::once_flag>()](const SessionProgress&) {
+          std::call_once(*asked, [&] {
+            both.arrive_and_wait();
+            *status = other->replicator()->SyncNow(nobody);
+          });
+        };
+    ASSERT_TRUE(IsOk(one->Start(options)));
+  };
+  start(a_.get(), c.get(), &said[0]);
+  start(c.get(), a_.get(), &said[1]);
+  std::thread other(
+      [&] { EXPECT_FALSE(c->replicator()->SyncNow(nobody).ok()); });
+  EXPECT_FALSE(a_->replicator()->SyncNow(nobody).ok());
+  other.join();
+  // The one that gave up first lets the other one go on.
+  EXPECT_TRUE(said[0].IsBusy() || said[1].IsBusy())
+      << said[0].ToString() << said[1].ToString();
+  EXPECT_FALSE(said[0].ok() || said[1].ok());
 }
 
 TEST_F(Callbacks, DifferencesOfVerify) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rocksdb/iterator.h"
+#include "rocksdb/transaction_log.h"
 #include "tests/integration/store/store_fixture.h"
 
 namespace rocksync {
@@ -32,6 +33,23 @@ TEST_F(CloseTest, ASnapshotOfTheApplicationLeavesTheDatabaseOpen) {
   ASSERT_ROCKS_OK(db_->Get(then, "k", &value));
   EXPECT_EQ(value, "v");
   db_->ReleaseSnapshot(held);
+  CloseAndCheck();
+}
+
+TEST_F(CloseTest, AnIteratorOverTheLogLeavesTheDatabaseOpen) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  std::unique_ptr<rocksdb::TransactionLogIterator> log;
+  ASSERT_ROCKS_OK(db_->GetUpdatesSince(1, &log));
+  ASSERT_ROCKS_OK(db_->CheckClose(/*iterators=*/1));
+  EXPECT_TRUE(db_->CheckClose().IsAborted());
+  const Status refused = db_->Close();
+  EXPECT_TRUE(refused.IsAborted()) << refused.ToString();
+  EXPECT_NE(refused.ToString().find("iterators are held"), std::string::npos);
+  ASSERT_ROCKS_OK(Put("k", "later"));
+  while (log->Valid()) log->Next();
+  ASSERT_ROCKS_OK(log->status());
+  log.reset();
   CloseAndCheck();
 }
 
