@@ -95,6 +95,7 @@ PeerStats Peer(const Fields& fields) {
   PeerStats peer;
   peer.address = fields.Text("address");
   peer.replica_id = fields.Id("replica_id");
+  peer.configured = fields.Flag("configured");
   peer.sessions = fields.Number("sessions");
   peer.sessions_failed = fields.Number("sessions_failed");
   peer.last_error = fields.Text("last_error");
@@ -157,6 +158,10 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.elements = fields.Number("elements");
   stats.paused = fields.Flag("paused");
   stats.certificate_expires_ms = fields.Number("certificate_expires_ms");
+  stats.certificate_renewals = fields.Number("certificate_renewals");
+  stats.certificate_error = fields.Text("certificate_error");
+  stats.callers_refused = fields.Number("callers_refused");
+  stats.last_refusal = fields.Text("last_refusal");
   stats.sessions = fields.Number("sessions");
   stats.sessions_failed = fields.Number("sessions_failed");
   stats.pairs_sent = fields.Number("pairs_sent");

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -184,10 +185,6 @@ Status OpenDatabase(const Settings& settings,
   status =
       ReplicatedDB::Open(options, replication, settings.directory, &opened);
   database->reset(opened);
-  if (status.IsAborted() && !settings.as_new_replica) {
-    return Status::Aborted(status.getState(),
-                           "with --as-new-replica it becomes a new replica");
-  }
   if (status.IsIOError() &&
       status.ToString().find("lock") != std::string::npos) {
     return Status::IOError(
@@ -239,7 +236,7 @@ class PeerErrors {
       if (known.empty()) {
         spdlog::info("peer {} answers again", PeerName(peer));
       } else {
-        spdlog::warn("peer {}: {}{}", PeerName(peer), known, RemedyHere(known));
+        spdlog::warn("peer {}: {}", PeerName(peer), known);
       }
     }
   }
@@ -251,14 +248,61 @@ class PeerErrors {
                ? peer.address
                : fmt::format("{:016x} at {}", peer.replica_id, peer.address);
   }
-  // What a peer recommends is in the library's words.
-  static std::string RemedyHere(const std::string& error) {
-    return error.find("open_copy_as_new_replica") == std::string::npos
-               ? ""
-               : " (here: --as-new-replica)";
-  }
 
   std::map<std::string, std::string> known_;  // by address
+};
+
+// Logs which replica was turned away and why, once for as long as no other is:
+// it may come again and again.
+class RefusedCallers {
+ public:
+  void Log(const ReplicationStats& stats) {
+    // Without the port that it came from, which is another each time.
+    const size_t from = stats.last_refusal.find(" at ");
+    if (from == std::string::npos) return;
+    const size_t why = stats.last_refusal.find(": ", from);
+    const std::string refusal =
+        stats.last_refusal.substr(0, from) + stats.last_refusal.substr(why);
+    if (std::exchange(known_, refusal) == refusal) return;
+    spdlog::warn("refused {}", stats.last_refusal);
+  }
+
+ private:
+  std::string known_;
+};
+
+// Logs that renewed certificates are in use, or that the files do not fit.
+class CertificateNews {
+ public:
+  void Log(const ReplicationStats& stats) {
+    if (stats.certificate_error != error_) {
+      error_ = stats.certificate_error;
+      if (!error_.empty()) {
+        spdlog::warn(
+            "the certificate files were changed and are not used; the earlier "
+            "ones stay in use, and expire on {}: {}",
+            UtcText(stats.certificate_expires_ms), error_);
+      }
+    }
+    if (stats.certificate_renewals == renewals_) return;
+    renewals_ = stats.certificate_renewals;
+    spdlog::info("renewed certificate files are in use; they expire on {}",
+                 UtcText(stats.certificate_expires_ms));
+  }
+
+ private:
+  static std::string UtcText(uint64_t unix_ms) {
+    const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+    std::tm utc = {};
+    char text[32] = "";
+    if (gmtime_r(&seconds, &utc) != nullptr) {
+      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    }
+    return text;
+  }
+
+  std::string error_;
+  uint64_t renewals_ = 0;
 };
 
 uint64_t NowMs() {
@@ -344,10 +388,14 @@ Status Run(Settings settings, const sigset_t& signals) {
 
   NotifyService("READY=1");
   PeerErrors errors;
+  RefusedCallers refused;
+  CertificateNews certificates;
   const timespec second{1, 0};
   while (sigtimedwait(&signals, nullptr, &second) < 0) {
     const ReplicationStats stats = replicator->stats();
     errors.Log(stats);
+    refused.Log(stats);
+    certificates.Log(stats);
     traffic.Add(NowMs(), stats);
   }
   spdlog::info("stopping");

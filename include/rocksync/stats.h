@@ -73,6 +73,7 @@ struct StreamStats {
 struct PeerStats {
   std::string address;
   uint64_t replica_id = 0;  // 0 until first met
+  bool configured = false;  // the address is in ReplicatorOptions::peers
   uint64_t sessions = 0;    // that began and ended, well or not
   // Failed sessions, plus attempts that ended before a session began.
   uint64_t sessions_failed = 0;
@@ -165,15 +166,26 @@ struct ReplicationStats {
   uint64_t bytes_values = 0;
   uint64_t bytes_total = 0;
   uint64_t rounds = 0;  // exchanges run, see SessionProgress
+  // How often a replica that is no peer dialed this one and was refused: its
+  // families differ, say, or the member list does not name it. Who came last,
+  // and why it was refused; empty: nobody.
+  uint64_t callers_refused = 0;
+  std::string last_refusal;
   bool paused = false;
   // When this replica's certificate ends to be valid, milliseconds since the
   // Unix epoch: the one that new connections show. 0: the transport has none.
   uint64_t certificate_expires_ms = 0;
+  uint64_t certificate_renewals = 0;  // taken into use since the process began
+  // Why the certificate files that are on disk now are not in use, and earlier
+  // ones are; empty: they are in use.
+  std::string certificate_error;
   StreamStats stream;  // of all peers, those forgotten too
   ScrubStats scrub;
   TombstoneGcStats gc;
   // In the order of the options, then others: those connected, and the 64 met
-  // or tried last, so that addresses given to SyncNow do not pile up.
+  // or tried last, so that addresses given to SyncNow do not pile up. Where
+  // there is a member list, replicas that it does not name are left out, unless
+  // the options name their addresses.
   std::vector<PeerStats> peers;
 };
 

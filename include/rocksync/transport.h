@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "rocksdb/env.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
@@ -68,6 +69,18 @@ class Connection {
   virtual void Close() = 0;
 };
 
+// The certificate that a transport shows to peers.
+struct CertificateState {
+  // When it ends to be valid, milliseconds since the Unix epoch; 0: there is
+  // none.
+  uint64_t expires_ms = 0;
+  // How often files that were changed on disk were taken into use.
+  uint64_t renewals = 0;
+  // Why the files that are on disk now are not in use, and earlier ones are;
+  // empty: they are in use.
+  std::string error;
+};
+
 // Makes connections. Thread-safe.
 class Transport {
  public:
@@ -107,9 +120,14 @@ class Transport {
   // The replica id that peers will see in peer_replica_id, 0 if none.
   virtual uint64_t replica_id() const { return 0; }
 
-  // When the certificate that new connections show ends to be valid,
-  // milliseconds since the Unix epoch; 0: there is none. Brief: statistics ask.
-  virtual uint64_t certificate_expires_ms() const { return 0; }
+  // Of the certificate that new connections show. Brief: statistics ask.
+  virtual CertificateState certificate() const { return {}; }
+
+  // Where the transport writes what an operator should know, such as renewed
+  // certificates; null: nowhere any more, once this returns. A replicator gives
+  // its database's info log for as long as it runs. The transport of an
+  // application need not log.
+  virtual void SetLogger(std::shared_ptr<rocksdb::Logger> /*logger*/) {}
 
   // Stops listening; `accept` is not called any more once this returns.
   virtual void StopListening() = 0;

@@ -31,15 +31,33 @@ JsonObject ToJson(const ServedClone& clone) {
       .Add("seconds_left", clone.seconds_left);
 }
 
+// Who was met before it was removed, or dialed this replica since, is a peer of
+// it no more.
+void LeaveOutThoseRemoved(ReplicationStats* stats) {
+  if (stats->gc.epoch == 0) return;
+  const auto& members = stats->gc.members;
+  std::erase_if(stats->peers, [&](const PeerStats& peer) {
+    return !peer.configured && peer.replica_id != 0 &&
+           std::none_of(members.begin(), members.end(),
+                        [&](const MemberStats& member) {
+                          return member.replica_id == peer.replica_id;
+                        });
+  });
+}
+
 }  // namespace
 
 ReplicationStats StatsOf(const Replica& replica, const ScrubStats& scrub,
                          const TombstoneGcStats& gc) {
   ReplicationStats stats = replica.stats.stats();
   stats.paused = replica.slots.paused();
-  stats.certificate_expires_ms = replica.transport->certificate_expires_ms();
+  const CertificateState certificate = replica.transport->certificate();
+  stats.certificate_expires_ms = certificate.expires_ms;
+  stats.certificate_renewals = certificate.renewals;
+  stats.certificate_error = certificate.error;
   stats.scrub = scrub;
   stats.gc = gc;
+  LeaveOutThoseRemoved(&stats);
   return stats;
 }
 

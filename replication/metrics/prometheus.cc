@@ -52,6 +52,8 @@ struct Peer {
 std::vector<Peer> PeersOf(const ReplicationStats& stats) {
   std::map<std::string, Peer> peers;
   for (const PeerStats& from : stats.peers) {
+    // An address that SyncNow was given, where nobody was met.
+    if (!from.configured && from.replica_id == 0) continue;
     const std::string name =
         from.replica_id != 0 ? HexId(from.replica_id) : from.address;
     Peer& peer = peers[name];
@@ -88,6 +90,22 @@ const Row<ReplicationStats> kOfReplica[] = {
      "When the replica's certificate ends to be valid; 0: it has none.",
      [](const ReplicationStats& s) {
        return Seconds(s.certificate_expires_ms);
+     }},
+    {"rocksync_certificate_renewals_total", kCounter,
+     "Renewed certificate files that were taken into use.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.certificate_renewals);
+     }},
+    {"rocksync_certificate_files_unused", kGauge,
+     "1 while the certificate files on disk do not fit, and earlier ones are "
+     "in use.",
+     [](const ReplicationStats& s) {
+       return std::to_string(!s.certificate_error.empty());
+     }},
+    {"rocksync_callers_refused_total", kCounter,
+     "How often a replica that is no peer dialed this one and was refused.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.callers_refused);
      }},
     {"rocksync_sessions_total", kCounter,
      "Sessions that began and ended, well or not.",
@@ -201,7 +219,7 @@ const Row<ReplicationStats> kOfReplica[] = {
        return std::to_string(s.scrub.resolved);
      }},
     {"rocksync_member_list_epoch", kGauge,
-     "Epoch of the member list; 0: none, and tombstones are kept for ever.",
+     "Epoch of the member list; 0: none, and tombstones are kept permanently.",
      [](const ReplicationStats& s) { return std::to_string(s.gc.epoch); }},
     {"rocksync_tombstones", kGauge,
      "Tombstones held, as of the latest session.",

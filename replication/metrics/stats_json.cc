@@ -48,6 +48,7 @@ JsonObject ToJson(const PeerStats& peer) {
   JsonObject json;
   json.Add("address", peer.address)
       .Add("replica_id", HexId(peer.replica_id))
+      .Add("configured", peer.configured)
       .Add("sessions", peer.sessions)
       .Add("sessions_failed", peer.sessions_failed)
       .Add("last_proven_equal_ms", peer.last_proven_equal_ms)
@@ -108,6 +109,10 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("elements", stats.elements)
       .Add("paused", stats.paused)
       .Add("certificate_expires_ms", stats.certificate_expires_ms)
+      .Add("certificate_renewals", stats.certificate_renewals)
+      .Add("certificate_error", stats.certificate_error)
+      .Add("callers_refused", stats.callers_refused)
+      .Add("last_refusal", stats.last_refusal)
       .Add("sessions", stats.sessions)
       .Add("sessions_failed", stats.sessions_failed)
       .Add("pairs_sent", stats.pairs_sent)

@@ -137,7 +137,13 @@ rocksdb::Status Link::SetUp(std::string first) {
   // The dialer's failures are counted by who dials. TryAgain: the two meet
   // again at once.
   if (!s.ok() && !s.IsTryAgain() && role_ == Role::kResponder) {
-    replica_->stats.Refused(peer_name(), met.peer_id, s);
+    StatsBoard::Standing standing = StatsBoard::Standing::kNoList;
+    if (met.mine.gc.epoch != 0) {
+      standing = met.mine.gc.Find(met.peer_id) != nullptr
+                     ? StatsBoard::Standing::kMember
+                     : StatsBoard::Standing::kNotNamed;
+    }
+    replica_->stats.Refused(peer_name(), met.peer_id, standing, s);
   }
   if (!s.ok()) return s;
   peer_id_ = met.peer_id;

@@ -1,6 +1,8 @@
 #include "replication/peering/stats_board.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <utility>
 
 #include "replication/peering/log.h"
@@ -162,11 +164,13 @@ StatsBoard::StatsBoard(uint64_t replica_id,
                        ProgressCallback progress)
     : progress_(std::move(progress)) {
   totals_.replica_id = replica_id;
-  for (const std::string& address : peers) Find(address, 0)->configured = true;
+  for (const std::string& address : peers) {
+    Find(address, 0)->stats.configured = true;
+  }
 }
 
 bool StatsBoard::IsOther(const Entry& entry) {
-  return !entry.configured &&
+  return !entry.stats.configured &&
          std::all_of(
              entry.connections.begin(), entry.connections.end(),
              [](const auto& connection) { return connection.expired(); });
@@ -303,13 +307,24 @@ bool StatsBoard::Failed(const std::string& address,
 }
 
 void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
-                         const rocksdb::Status& status) {
+                         Standing standing, const rocksdb::Status& status) {
   if (replica_id == 0) return;  // whose it was is not known
+  const std::string why = OneLine(status.ToString());
   const std::lock_guard lock(mutex_);
-  PeerStats* const stats = &FindIncoming(peer, replica_id)->stats;
-  ++stats->sessions_failed;
-  stats->last_error = OneLine(status.ToString());
-  ++totals_.sessions_failed;
+  Entry* entry = nullptr;
+  if (standing == Standing::kMember) entry = FindIncoming(peer, replica_id);
+  if (standing == Standing::kNoList) entry = Known(peer, replica_id);
+  if (entry != nullptr) {
+    ++entry->stats.sessions_failed;
+    entry->stats.last_error = why;
+    ++totals_.sessions_failed;
+    return;
+  }
+  char id[17];
+  std::snprintf(id, sizeof id, "%016" PRIx64, replica_id);
+  ++totals_.callers_refused;
+  totals_.last_refusal =
+      std::string("replica ") + id + " at " + peer + ": " + why;
 }
 
 void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {

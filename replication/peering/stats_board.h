@@ -80,6 +80,9 @@ class StatsBoard {
   StatsBoard(uint64_t replica_id, const std::vector<std::string>& peers,
              ProgressCallback progress);
 
+  // What the member list says of a replica.
+  enum class Standing { kNoList, kMember, kNotNamed };
+
   // A configured or dialed peer turned out to be this replica.
   void Met(const std::string& address, uint64_t replica_id);
 
@@ -99,9 +102,10 @@ class StatsBoard {
   // application is told. True if the error is not the same as the last one
   // there, so worth a line in the log.
   bool Failed(const std::string& address, const rocksdb::Status& status);
-  // A peer that came here was refused, or refused this replica, before a
-  // session could begin.
-  void Refused(const std::string& peer, uint64_t replica_id,
+  // A replica that came here and this one refused each other, or one the other,
+  // before a session could begin. That makes no stranger a peer: its one
+  // attempt would be shown as a failing peer from then on.
+  void Refused(const std::string& peer, uint64_t replica_id, Standing standing,
                const rocksdb::Status& status);
 
   ReplicationStats stats() const;
@@ -112,7 +116,6 @@ class StatsBoard {
 
   struct Entry {
     PeerStats stats;
-    bool configured = false;
     bool incoming = false;  // came to us; its address is only a name
     uint64_t used = 0;      // the later, the larger
     std::vector<std::weak_ptr<const void>> connections;

@@ -16,7 +16,7 @@ namespace rocksync {
 namespace {
 
 // Two replicas that open sessions with each other at the same moment would
-// both be told "busy", perhaps for ever: the one with the larger id waits for
+// both be told "busy", perhaps each time: the one with the larger id waits for
 // its own attempt to be refused.
 constexpr std::chrono::milliseconds kYield{500};
 constexpr std::chrono::milliseconds kBetweenRefusals{1'000};

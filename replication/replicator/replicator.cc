@@ -199,6 +199,7 @@ rocksdb::Status ReplicatorImpl::Begin() {
         "another replicator runs on this database",
         "stop that one first, or use it");
   }
+  replica_.transport->SetLogger(replica_.log);
   acceptor_.Start();
   rocksdb::Status s = SetLimits(replica_.options.limits);
   if (s.ok() && !replica_.options.listen_address.empty()) {
@@ -256,7 +257,8 @@ void ReplicatorImpl::StopAll() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return calls_ == 0; });
   }
-  // From here on the database may be gone.
+  // From here on the database may be gone, and its log with it.
+  replica_.transport->SetLogger(nullptr);
   const std::lock_guard lock(last_mutex_);
   if (std::exchange(stopped_, true)) return;
   last_scrub_ = scrubber_.stats();

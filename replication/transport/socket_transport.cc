@@ -74,9 +74,11 @@ class SocketTransport : public Transport {
                          AcceptCallback accept) override;
   std::string listen_address() const override;
   uint64_t replica_id() const override { return options_.replica_id; }
-  uint64_t certificate_expires_ms() const override {
-    return options_.certificate_expires_ms ? options_.certificate_expires_ms()
-                                           : 0;
+  CertificateState certificate() const override {
+    return options_.certificate ? options_.certificate() : CertificateState();
+  }
+  void SetLogger(std::shared_ptr<rocksdb::Logger> logger) override {
+    if (options_.set_logger) options_.set_logger(std::move(logger));
   }
   void StopListening() override;
 

@@ -23,7 +23,8 @@ struct SocketTransportOptions {
   SocketLimits limits;
   uint64_t replica_id = 0;  // what our certificate says
   // Empty: there is none.
-  std::function<uint64_t()> certificate_expires_ms;
+  std::function<CertificateState()> certificate;
+  std::function<void(std::shared_ptr<rocksdb::Logger>)> set_logger;
 };
 
 // InvalidArgument names a limit that cannot be; Aborted: the system gives no

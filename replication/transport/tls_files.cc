@@ -2,11 +2,25 @@
 
 #include <sys/stat.h>
 
+#include <ctime>
 #include <utility>
 
 #include "replication/transport/identity.h"
 
 namespace rocksync {
+namespace {
+
+std::string UtcText(uint64_t unix_ms) {
+  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+  std::tm utc = {};
+  char text[32] = "";
+  if (gmtime_r(&seconds, &utc) != nullptr) {
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
+  }
+  return text;
+}
+
+}  // namespace
 
 rocksdb::Status TlsFiles::Load(const std::string& ca_file,
                                const std::string& certificate_file,
@@ -27,12 +41,12 @@ rocksdb::Status TlsFiles::Load(const std::string& ca_file,
 
 std::shared_ptr<const TlsContext> TlsFiles::Current() {
   rocksdb::Status renewed;
+  std::shared_ptr<const TlsContext> context;
   {
     const std::lock_guard lock(mutex_);
     const Signatures now = Look();
     if (now == read_) return context_;
     read_ = now;
-    std::shared_ptr<const TlsContext> context;
     renewed = Read(&context);
     if (renewed.ok() && context->replica_id() != context_->replica_id()) {
       renewed = rocksdb::Status::InvalidArgument(
@@ -42,11 +56,43 @@ std::shared_ptr<const TlsContext> TlsFiles::Current() {
           "the earlier one stays in use; another replica takes another "
           "transport");
     }
-    if (renewed.ok()) context_ = std::move(context);
+    if (renewed.ok()) {
+      context_ = std::move(context);
+      ++renewals_;
+    }
+    error_ = renewed.ok() ? "" : renewed.ToString();
+    context = context_;
   }
-  if (told_) told_(renewed);
+  Tell(renewed, context->expires_ms());
+  return context;
+}
+
+CertificateState TlsFiles::State() {
+  const uint64_t expires_ms = Current()->expires_ms();
   const std::lock_guard lock(mutex_);
-  return context_;
+  return {expires_ms, renewals_, error_};
+}
+
+void TlsFiles::SetLogger(std::shared_ptr<rocksdb::Logger> logger) {
+  const std::lock_guard lock(log_mutex_);
+  logger_ = std::move(logger);
+}
+
+void TlsFiles::Tell(const rocksdb::Status& renewed, uint64_t expires_ms) const {
+  if (told_) told_(renewed);
+  const std::lock_guard lock(log_mutex_);
+  if (logger_ == nullptr) return;
+  if (renewed.ok()) {
+    rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, logger_,
+                 "rocksync: renewed certificate files are in use; %s expires "
+                 "on %s",
+                 certificate_file_.c_str(), UtcText(expires_ms).c_str());
+  } else {
+    rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, logger_,
+                 "rocksync: the certificate files were changed and are not "
+                 "used; the earlier ones stay in use, and expire on %s: %s",
+                 UtcText(expires_ms).c_str(), renewed.ToString().c_str());
+  }
 }
 
 TlsFiles::Signature TlsFiles::SignatureOf(const std::string& path) {

@@ -11,7 +11,9 @@
 #include <string>
 
 #include "replication/transport/tls_context.h"
+#include "rocksdb/env.h"
 #include "rocksdb/status.h"
+#include "rocksync/transport.h"
 
 namespace rocksync {
 
@@ -31,6 +33,12 @@ class TlsFiles {
   // its certificate, what was read before stays in use.
   std::shared_ptr<const TlsContext> Current();
 
+  // Of what Current() returns.
+  CertificateState State();
+
+  // Where each change of the files is told, too; null: nowhere.
+  void SetLogger(std::shared_ptr<rocksdb::Logger> logger);
+
  private:
   // Changes when a file is written or replaced.
   struct Signature {
@@ -47,6 +55,8 @@ class TlsFiles {
   static Signature SignatureOf(const std::string& path);
   Signatures Look() const;
   rocksdb::Status Read(std::shared_ptr<const TlsContext>* context) const;
+  // The files were changed; OK: they are in use now.
+  void Tell(const rocksdb::Status& renewed, uint64_t expires_ms) const;
 
   std::string ca_file_;
   std::string certificate_file_;
@@ -56,6 +66,10 @@ class TlsFiles {
   std::mutex mutex_;
   Signatures read_;  // those of the latest attempt
   std::shared_ptr<const TlsContext> context_;
+  uint64_t renewals_ = 0;
+  std::string error_;             // why what was read last is not in use
+  mutable std::mutex log_mutex_;  // held while writing there
+  std::shared_ptr<rocksdb::Logger> logger_;
 };
 
 }  // namespace rocksync

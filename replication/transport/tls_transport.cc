@@ -23,8 +23,9 @@ rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
     return NewTlsStream(context, files->Current());
   };
   socket.replica_id = files->Current()->replica_id();
-  socket.certificate_expires_ms = [files] {
-    return files->Current()->expires_ms();
+  socket.certificate = [files] { return files->State(); };
+  socket.set_logger = [files](std::shared_ptr<rocksdb::Logger> logger) {
+    files->SetLogger(std::move(logger));
   };
   socket.allow = options.allow;
   socket.refused = options.refused;

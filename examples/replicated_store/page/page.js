@@ -58,13 +58,19 @@ function nameOf(id) {
   return known ? known.name : id;
 }
 
+function wasMet(peer) {
+  return !/^0+$/.test(peer.replica_id);
+}
+
 // "good", "warn" or "bad", and a word for it.
 function health(replica) {
   if (!replica.status) return ["bad", "not reached"];
   const stats = replica.status.stats;
   if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
   if (stats.paused) return ["warn", "paused"];
-  if (stats.peers.some((p) => p.last_error)) return ["warn", "a peer fails"];
+  if (stats.certificate_error) return ["warn", "certificate files do not fit"];
+  // An address that was given to a REPLICATION SYNC, and answered by nobody, is no peer.
+  if (stats.peers.some((p) => p.last_error && (p.configured || wasMet(p)))) return ["warn", "a peer fails"];
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
   return ["good", "fine"];
 }
@@ -87,11 +93,12 @@ function card(replica) {
   row("By sessions: sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
   row("By streams: sent, applied", `${count(stream.pairs_sent)}, ${count(stream.pairs_applied)}`);
   row("Bytes, both directions", bytes(stats.bytes_total + stream.bytes_sent + stream.bytes_received));
+  if (stats.callers_refused) row("Callers refused", count(stats.callers_refused));
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
   made.append(list);
   const peers = element("ul", "peers");
   for (const peer of stats.peers) {
-    const met = !/^0+$/.test(peer.replica_id);
+    const met = wasMet(peer);
     const equal = ago(peer.last_proven_equal_ms, now);
     peers.append(element("li", "",
       element("span", "", met ? `equal to ${nameOf(peer.replica_id)}` : `not met yet: ${peer.address}`),

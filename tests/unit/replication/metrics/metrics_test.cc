@@ -46,6 +46,10 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.rounds = 114;
   stats.paused = true;
   stats.certificate_expires_ms = 1'800'000'000'009;
+  stats.certificate_renewals = 115;
+  stats.certificate_error = "of the certificate";
+  stats.callers_refused = 116;
+  stats.last_refusal = "of the caller";
   stats.stream = {2, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 201;
@@ -66,6 +70,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   PeerStats peer;
   peer.address = "10.0.0.2:7400";
   peer.replica_id = 0xb2;
+  peer.configured = true;
   peer.sessions = 401;
   peer.sessions_failed = 402;
   peer.last_error = "of the peer";
@@ -180,6 +185,9 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   EXPECT_EQ(metrics["rocksync_pairs_sent_total"][0].value, "104");
   EXPECT_EQ(metrics["rocksync_pairs_superseded_total"][0].value, "107");
   EXPECT_EQ(metrics["rocksync_scrub_released_total"][0].value, "206");
+  EXPECT_EQ(metrics["rocksync_certificate_renewals_total"][0].value, "115");
+  EXPECT_EQ(metrics["rocksync_certificate_files_unused"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_callers_refused_total"][0].value, "116");
 }
 
 TEST(PrometheusTextTest, AReplicaIsToldOnceAndSoIsAPeer) {
@@ -203,8 +211,13 @@ TEST(PrometheusTextTest, WhatIsNotKnownIsZeroAndAPeerNotMetHasItsAddress) {
   ReplicationStats stats;
   stats.replica_id = 1;
   stats.peers.emplace_back().address = "a \"quoted\\ name\n:1";
+  stats.peers[0].configured = true;
+  // One that SyncNow was given, by mistake.
+  stats.peers.emplace_back().address = "nowhere:1";
+  stats.peers[1].last_error = "nobody is there";
   const std::string text = PrometheusText({stats});
   auto metrics = Parse(text);
+  ASSERT_EQ(metrics["rocksync_peer_sessions_total"].size(), 1U);
   EXPECT_EQ(metrics["rocksync_peer_sessions_total"][0].labels,
             "replica=\"0000000000000001\","
             "peer=\"a \\\"quoted\\\\ name\\n:1\"");
@@ -265,8 +278,8 @@ void ExpectSame(const SessionProgress& session, const SessionProgress& was) {
 
 void ExpectSame(const PeerStats& peer, const PeerStats& was) {
   const auto fields = [](const PeerStats& s) {
-    const auto& [a, b, c, d, e, f, g, h, last, stream] = s;
-    return std::make_tuple(a, b, c, d, e, f, g, h);
+    const auto& [a, b, c, d, e, f, g, h, i, last, stream] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i);
   };
   EXPECT_EQ(fields(peer), fields(was));
   ExpectSame(peer.last, was.last);
@@ -275,10 +288,10 @@ void ExpectSame(const PeerStats& peer, const PeerStats& was) {
 
 void ExpectSame(const ReplicationStats& stats, const ReplicationStats& was) {
   const auto fields = [](const ReplicationStats& s) {
-    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, stream,
-                 scrub, gc, peers] = s;
-    return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q,
-                           peers.size());
+    const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u, v,
+                 stream, scrub, gc, peers] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r,
+                           t, u, v, peers.size());
   };
   EXPECT_EQ(fields(stats), fields(was));
   ExpectSame(stats.stream, was.stream);

@@ -120,6 +120,35 @@ TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
   EXPECT_TRUE(board.Failed("a:1", down));
 }
 
+TEST(StatsBoard, ACallerThatIsRefusedIsNoPeer) {
+  using Standing = StatsBoard::Standing;
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const auto why = rocksdb::Status::InvalidArgument("families differ");
+  board.Refused("10.0.0.9:50000", 0xbad, Standing::kNoList, why);
+  ReplicationStats stats = board.stats();
+  EXPECT_EQ(stats.peers.size(), 1u);
+  EXPECT_EQ(stats.callers_refused, 1u);
+  EXPECT_EQ(stats.last_refusal,
+            "replica 0000000000000bad at 10.0.0.9:50000: " + why.ToString());
+  EXPECT_EQ(stats.sessions_failed, 0u);
+  // One with which there were sessions is one, unless it was removed.
+  board.Begin("10.0.0.2:50001", 0xb)->Finish(Report(1), rocksdb::Status::OK());
+  board.Refused("10.0.0.2:50002", 0xb, Standing::kNoList, why);
+  stats = board.stats();
+  ASSERT_EQ(stats.peers.size(), 2u);
+  EXPECT_EQ(stats.peers[1].last_error, why.ToString());
+  EXPECT_EQ(stats.callers_refused, 1u);
+  EXPECT_EQ(stats.sessions_failed, 1u);
+  board.Refused("10.0.0.2:50003", 0xb, Standing::kNotNamed, why);
+  EXPECT_EQ(board.stats().callers_refused, 2u);
+  EXPECT_EQ(board.stats().sessions_failed, 1u);
+  // A member is one from the beginning.
+  board.Refused("10.0.0.3:50004", 0xc, Standing::kMember, why);
+  stats = board.stats();
+  ASSERT_EQ(stats.peers.size(), 3u);
+  EXPECT_EQ(stats.peers[2].last_error, why.ToString());
+}
+
 TEST(StatsBoard, TheApplicationIsToldOfSessionsThatCouldNotBegin) {
   std::vector<SessionProgress> told;
   StatsBoard board(7, {"a:1"}, [&](const SessionProgress& progress) {

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdarg>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -12,11 +14,31 @@
 #include <utility>
 #include <vector>
 
+#include "rocksdb/env.h"
 #include "tests/unit/replication/transport/cluster.h"
 #include "tests/unit/replication/transport/raw_peer.h"
 
 namespace rocksync {
 namespace {
+
+class KeptLog : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char line[1024];
+    std::vsnprintf(line, sizeof line, format, arguments);
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(line);
+  }
+  std::vector<std::string> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
 
 class TlsIdentity : public ::testing::Test {
  protected:
@@ -75,6 +97,8 @@ TEST_F(TlsIdentity, RenewedFilesAreTakenUpByTheNextConnection) {
     told.push_back(why);
   };
   ListenWith(listens);
+  const auto log = std::make_shared<KeptLog>();
+  listener_->SetLogger(log);
   ASSERT_TRUE(Dial(old_transport).ok());
 
   // A key without its certificate: the earlier files stay in use.
@@ -86,15 +110,37 @@ TEST_F(TlsIdentity, RenewedFilesAreTakenUpByTheNextConnection) {
     EXPECT_TRUE(told[0].IsInvalidArgument()) << told[0].ToString();
     EXPECT_TRUE(Mentions(told[0], "does not belong to certificate"));
   }
+  const CertificateState unfit = listener_->certificate();
+  EXPECT_NE(unfit.error.find("does not belong to certificate"),
+            std::string::npos)
+      << unfit.error;
+  EXPECT_EQ(unfit.renewals, 0u);
+  ASSERT_EQ(log->lines().size(), 1u);  // once, however many connect
+  EXPECT_NE(log->lines()[0].find("does not belong to certificate"),
+            std::string::npos)
+      << log->lines()[0];
 
   replace(theirs.ca_file, mine.ca_file);
   replace(theirs.certificate_file, mine.certificate_file);
   const rocksdb::Status dialed = Dial(next.NewTransport(0xd2));
   EXPECT_TRUE(dialed.ok()) << dialed.ToString();
   EXPECT_FALSE(Dial(old_transport).ok());
-  const std::lock_guard lock(mutex);
-  ASSERT_EQ(told.size(), 2u);
-  EXPECT_TRUE(told[1].ok()) << told[1].ToString();
+  EXPECT_EQ(listener_->certificate().error, "");
+  EXPECT_EQ(listener_->certificate().renewals, 1u);
+  const std::string last = log->lines().back();
+  EXPECT_NE(last.find("are in use"), std::string::npos) << last;
+  EXPECT_NE(last.find(" UTC"), std::string::npos) << last;
+  {
+    const std::lock_guard lock(mutex);
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_TRUE(told[1].ok()) << told[1].ToString();
+  }
+  // From here on the log may be gone.
+  listener_->SetLogger(nullptr);
+  const size_t lines = log->lines().size();
+  std::filesystem::remove(mine.certificate_file);
+  EXPECT_NE(listener_->certificate().error, "");
+  EXPECT_EQ(log->lines().size(), lines);
 }
 
 TEST_F(TlsIdentity, FilesThatNameAnotherReplicaAreNotTakenUp) {
@@ -120,7 +166,7 @@ TEST_F(TlsIdentity, TellsWhenItsCertificateExpires) {
   constexpr uint64_t kDayMs = 86'400'000;
   const TlsTransportOptions options = cluster_.Options(0x11);
   const auto transport = cluster_.NewTransport(options);
-  const uint64_t expires = transport->certificate_expires_ms();
+  const uint64_t expires = transport->certificate().expires_ms;
   EXPECT_GT(expires, now_ms() + 29 * kDayMs);
   EXPECT_LE(expires, now_ms() + 30 * kDayMs);
   // The renewed one, before anybody connects.
@@ -135,10 +181,10 @@ TEST_F(TlsIdentity, TellsWhenItsCertificateExpires) {
     std::filesystem::copy_file(from, to + ".new");
     std::filesystem::rename(to + ".new", to);
   }
-  EXPECT_GT(transport->certificate_expires_ms(), now_ms() + 59 * kDayMs);
+  EXPECT_GT(transport->certificate().expires_ms, now_ms() + 59 * kDayMs);
   std::shared_ptr<Transport> plain;
   ASSERT_TRUE(NewInsecurePlaintextTransport({}, &plain).ok());
-  EXPECT_EQ(plain->certificate_expires_ms(), 0u);
+  EXPECT_EQ(plain->certificate().expires_ms, 0u);
 }
 
 TEST_F(TlsIdentity, ADialerThatTrustsUsButIsNotOfUs) {
