@@ -1,16 +1,32 @@
 #!/usr/bin/env bash
 # Writes man pages of programs, from what their --help says: one of each program,
 # and one of each command of rocksync (man rocksync-verify). What --help does not
-# say is in packaging/man.
+# say is in packaging/man; packaging/man/examples has the examples, which a test
+# runs (tests/integration/tools/man_examples_test.sh).
 # usage: man.sh FOLDER_OF_PROGRAMS OUTPUT_FOLDER
+#        man.sh --examples PAGE     the section EXAMPLES of one page, in help2man's notation
 set -euo pipefail
-bin=$1 out=$2 more=$(dirname "${BASH_SOURCE[0]}")/man
+more=$(dirname "${BASH_SOURCE[0]}")/man
+
+# Comments become text, commands are set as they are.
+examples() {  # PAGE: rocksync-verify
+  local file=$more/examples/${1#rocksync-}.sh
+  if [[ ! -f $file ]]; then file=$more/examples/$1.sh; fi
+  echo '[EXAMPLES]'
+  sed -e 's/\\/\\e/g; s/-/\\-/g' "$file" | awk '
+    /^# / { if (set) print ".fi\n.PP"; set = 0; print substr($0, 3); next }
+    { if (!set) print ".PP\n.nf"; set = 1; print "    " $0 }
+    END { if (set) print ".fi" }'
+}
+if [[ $1 == --examples ]]; then examples "$2"; exit; fi
+
+bin=$1 out=$2
 rm -rf "$out"
 mkdir -p "$out"
-
 page() {  # NAME DESCRIPTION COMMAND INCLUDED
+  { examples "$1"; echo; cat "$4"; } >"$out/included.h2m"
   help2man --no-info --no-discard-stderr --version-option=--version --help-option=--help --version-string="$version" \
-    --include="$4" --name="$2" --source=rocksync --manual=rocksync "$3" |
+    --include="$out/included.h2m" --name="$2" --source=rocksync --manual=rocksync "$3" |
     sed -E "s/^\.TH [^ ]*/.TH ${1^^}/; s/^(rocksync|replicated_store) \\\\-/$1 \\\\-/; s/replicated_store/rocksync-store/g" |
     # Types and checks of options, as CLI11 writes them.
     sed -E 's/ (U?INT|FLOAT):[A-Z]+ in \[([^ ]+) (\\?-) ([^]]+)\]/ N (\2 to \4)/; s/ (U?INT|FLOAT)\b/ N/
@@ -26,4 +42,4 @@ printf '[SEE ALSO]\n.BR rocksync (1)\n' >"$out/command.h2m"
   does=$("$bin/rocksync" "$command" --help | head -n 1 | sed -E 's/([;.:]|, until) .*//; s/\.$//')
   page "rocksync-$command" "$does" "$bin/rocksync $command" "$out/command.h2m"
 done
-rm "$out/command.h2m"
+rm "$out/command.h2m" "$out/included.h2m"

@@ -48,8 +48,10 @@ Status CheckItsOwn(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
           HexId(identity.replica_id) +
           " (a checkpoint or a restored backup), or its file " +
           kMarkerFileName + " was removed",
-      "open it once with ReplicatedDBOptions::open_copy_as_new_replica; it "
-      "gets an id of its own");
+      "open it once with its program and the option open_copy_as_new_replica "
+      "(rocksync-store: --as-new-replica); it gets an id of its own, which "
+      "this "
+      "command prints then");
 }
 
 Status ReadIdentity(const OfflineDB& offline, const std::string& directory,

@@ -209,6 +209,15 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 16));
   clone->add_flag("--json", clone_options.json, "one JSON object");
   AddCredentials(clone, &clone_options.credentials);
+  clone->get_option("--certificate")
+      ->description(
+          "PEM file of the new replica's own certificate: the clone gets the "
+          "id that it names, so give neither an operator's nor another "
+          "replica's");
+  clone->get_option("--certificates")
+      ->description(
+          "for trials: the directory that the replicas use; a certificate for "
+          "the new replica is made in it");
 
   rocksync::VerifyToolOptions verify_options;
   CLI::App* const verify = app.add_subcommand(

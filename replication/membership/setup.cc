@@ -351,7 +351,9 @@ absl::Status Setup::RefuseOwnIdentity() {
                 absl::StrCat("replica id ", HexOf(mine_.replica_id),
                              " exists twice: one of the two is a copy of the"
                              " other's directory; open the copy, and it alone,"
-                             " as a new replica (open_copy_as_new_replica)"));
+                             " as a new replica (option"
+                             " open_copy_as_new_replica, of rocksync-store"
+                             " --as-new-replica)"));
 }
 
 absl::Status Setup::CheckMembership() {
@@ -398,7 +400,8 @@ absl::Status Setup::CheckIncarnation(const Incarnation& known) {
                 absl::StrCat("replica ", HexOf(peer_.replica_id), " ",
                              Describe(succession, known, now),
                              ": a restored backup or a copy; open it as a new"
-                             " replica (open_copy_as_new_replica)"));
+                             " replica (option open_copy_as_new_replica, of"
+                             " rocksync-store --as-new-replica)"));
 }
 
 absl::Status Setup::CheckFamilies() {

@@ -25,7 +25,8 @@ MeetingVerdict AcknowledgedMore(uint64_t id) {
                        " has lost state that it had acknowledged; if this goes"
                        " on, an older state of its disk is back: export what"
                        " it alone holds (`rocksync rescue`) and open it as a"
-                       " new replica (open_copy_as_new_replica)"),
+                       " new replica (option open_copy_as_new_replica, of"
+                       " rocksync-store --as-new-replica)"),
           id};
 }
 

@@ -85,7 +85,8 @@ Status ReadCloneRecord(Env* env, const std::string& directory,
     return Status::Corruption(
         "rocksync: " + name + " is damaged or of a newer version",
         "use a newer version of the library; or remove the file: then the "
-        "database counts as a copy (open_copy_as_new_replica)");
+        "database counts as a copy (option open_copy_as_new_replica, of "
+        "rocksync-store --as-new-replica)");
   }
   return status;
 }

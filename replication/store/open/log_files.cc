@@ -76,10 +76,10 @@ Status CheckLogIsThere(Env* env, const Marker& marker,
           ", and there was one; a checkpoint or backup was restored over it, "
           "RepairDB was used, or the log was removed or is on a disk that is "
           "not mounted",
-      "bring the log back, if there is one; else set "
-      "ReplicatedDBOptions::open_copy_as_new_replica to open what is there as "
-      "a new replica, or, if that says that the index is lost, as RepairDB may "
-      "leave it, adopt_after_index_loss");
+      "bring the log back, if there is one; else open what is there once with "
+      "the option open_copy_as_new_replica (rocksync-store: --as-new-replica), "
+      "as a new replica, or, if that says that the index is lost, as RepairDB "
+      "may leave it, with adopt_after_index_loss");
 }
 
 Status CheckNothingIsThere(Env* env, const std::string& directory) {

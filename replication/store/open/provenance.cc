@@ -6,8 +6,8 @@ namespace {
 using rocksdb::Status;
 
 constexpr char kOpenAsNew[] =
-    "set ReplicatedDBOptions::open_copy_as_new_replica to open it as a new "
-    "replica with an identity of its own";
+    "open it once with the option open_copy_as_new_replica (rocksync-store: "
+    "--as-new-replica): it becomes a new replica with an id of its own";
 
 }  // namespace
 
@@ -36,8 +36,8 @@ Status Refusal(Provenance provenance, const std::string& name) {
               "pairs are newer than those of its peers, and what was deleted, "
               "is not known any more",
           "replace it by a new, empty replica that peers fill; or, if what it "
-          "alone holds is wanted, set "
-          "ReplicatedDBOptions::adopt_after_index_loss to open it as a new "
+          "alone holds is wanted, open it once with the option "
+          "adopt_after_index_loss as a new "
           "replica whose pairs lose to any that a peer has; or, only if "
           "another program made this database anew after DestroyDB, remove "
           "the file ROCKSYNC, which DestroyDB leaves");

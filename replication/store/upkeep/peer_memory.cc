@@ -13,7 +13,8 @@ using rocksdb::Status;
 Status Refused(uint64_t replica_id, const std::string& why) {
   return Status::Aborted(
       "rocksync: replica " + HexOf(replica_id) + " " + why,
-      "open a copy or a restored backup with open_copy_as_new_replica");
+      "open a copy or a restored backup with the option "
+      "open_copy_as_new_replica (rocksync-store: --as-new-replica)");
 }
 
 Incarnation AsIncarnation(const PeerRecord& known) {

@@ -103,8 +103,9 @@ class IndexedDB {
 
   // For threads that must not wait for the end of a stall, as somebody may be
   // waiting for them: those of sessions and of the scrub. RocksDB may stall
-  // writes for ever, and a writer that sits in a stall holds its key's stripe.
-  // Such a thread gives up after kPatience, and its work is tried again later.
+  // writes without end, and a writer that sits in a stall holds its key's
+  // stripe. Such a thread gives up after kPatience, and its work is tried again
+  // later.
   static constexpr std::chrono::milliseconds kPatience{200};
   // For locks: true once kPatience is over.
   static std::function<bool()> Impatient(

@@ -240,7 +240,9 @@ TEST_F(RolledBack, ComesAndIsRefusedByName) {
   const rocksdb::Status s = b_->replicator()->SyncNow(a_->address());
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "rolled back"));
-  EXPECT_TRUE(Mentions(s, "open_copy_as_new_replica"));
+  EXPECT_TRUE(Mentions(s,
+                       "option open_copy_as_new_replica, of rocksync-store "
+                       "--as-new-replica"));
   // What it recommends works, though nothing here but a's word tells that
   // these data are old.
   const uint64_t rolled_back = b_->id();

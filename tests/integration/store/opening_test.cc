@@ -132,8 +132,11 @@ TEST_F(OpeningTest, CheckpointIsRecognisedAsACopy) {
   std::unique_ptr<ReplicatedDB> copy;
   const rocksdb::Status refused = OpenOther("copy", &copy);
   EXPECT_TRUE(refused.IsAborted()) << refused.ToString();
-  EXPECT_NE(refused.ToString().find("open_copy_as_new_replica"),
-            std::string::npos);
+  // In words for each language, and for who has the store.
+  EXPECT_NE(refused.ToString().find("the option open_copy_as_new_replica "
+                                    "(rocksync-store: --as-new-replica)"),
+            std::string::npos)
+      << refused.ToString();
   replication_.open_copy_as_new_replica = true;
   ASSERT_ROCKS_OK(OpenOther("copy", &copy));
   EXPECT_NE(copy->Identity().replica_id, original.replica_id);

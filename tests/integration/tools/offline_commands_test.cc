@@ -265,7 +265,8 @@ TEST_F(OfflineCommandsTest, TheIdOfACopyIsNotItsOwn) {
     EXPECT_EQ(Id(name), 2);
     EXPECT_EQ(out_.str(), "");
     EXPECT_THAT(err_.str(), HasSubstr(name + " is a copy of replica " + id_));
-    EXPECT_THAT(err_.str(), HasSubstr("open_copy_as_new_replica"));
+    EXPECT_THAT(err_.str(), HasSubstr("option open_copy_as_new_replica "
+                                      "(rocksync-store: --as-new-replica)"));
     EXPECT_THAT(err_.str(), HasSubstr("it gets an id of its own"));
   }
   ASSERT_EQ(Id("db"), 0) << err_.str();
