@@ -5,12 +5,16 @@ include(CMakePackageConfigHelpers)
 get_property(rocksync_libraries GLOBAL PROPERTY ROCKSYNC_LIBRARIES)
 install(TARGETS ${rocksync_libraries} EXPORT rocksync-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+# Found from where the file lies, so that it fits any prefix.
+file(RELATIVE_PATH from_libdir /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${PROJECT_SOURCE_DIR}/packaging/rocksync-filter.pc.in
+               ${PROJECT_BINARY_DIR}/packaging/rocksync-filter.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/packaging/rocksync-filter.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 if(ROCKSYNC_HAS_C)
   install(TARGETS rocksync_c EXPORT rocksync-targets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
           NAMELINK_COMPONENT dev)
-  # Found from where the file lies, so that it fits any prefix.
-  file(RELATIVE_PATH from_libdir /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   configure_file(${PROJECT_SOURCE_DIR}/packaging/rocksync.pc.in
                  ${PROJECT_BINARY_DIR}/packaging/rocksync.pc @ONLY)
   # By the names of their files: the library to preload is a librocksync_filter.so.

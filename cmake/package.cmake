@@ -12,9 +12,14 @@ install(FILES ${packaging}/rocksync-store.service DESTINATION ../lib/systemd/sys
 install(FILES ${packaging}/rocksync-store.default DESTINATION ../etc/default
         RENAME rocksync-store COMPONENT store EXCLUDE_FROM_ALL)
 foreach(component tools store)
-  install(DIRECTORY ${made}/docs/ DESTINATION share/doc/rocksync-${component}
+  install(DIRECTORY ${made}/docs/operators/ DESTINATION share/doc/rocksync-${component}
           COMPONENT ${component} EXCLUDE_FROM_ALL)
 endforeach()
+install(DIRECTORY ${made}/docs/programmers/ DESTINATION share/doc/librocksync-dev
+        COMPONENT dev EXCLUDE_FROM_ALL)
+install(DIRECTORY examples/embed examples/bindings
+        DESTINATION share/doc/librocksync-dev/examples
+        COMPONENT dev EXCLUDE_FROM_ALL)
 install(FILES ${made}/man/rocksync-store.1.gz DESTINATION share/man/man1
         COMPONENT store EXCLUDE_FROM_ALL)
 install(DIRECTORY ${made}/man/ DESTINATION share/man/man1
@@ -37,7 +42,7 @@ rocksync_package(runtime librocksync0 libs
   "A RocksDB database that can be made equal to its replicas, for programs that\nreach RocksDB by its C interface.")
 rocksync_package(dev librocksync-dev libdevel
   "replicated RocksDB databases, headers and static libraries"
-  "Headers, static libraries and a CMake package for C++, and what it takes to\nlink with librocksync0.")
+  "Headers, static libraries and a CMake package for C++, what it takes to link\nwith librocksync0, the documents, and examples.")
 rocksync_package(tools rocksync-tools database
   "tools for replicated RocksDB databases"
   "The program rocksync tells how replicas are, compares them, serves their\nstatistics to Prometheus, and repairs offline databases.")

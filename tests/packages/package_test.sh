@@ -121,12 +121,19 @@ done
 for page in "$root"/usr/share/man/man1/rocksync*.1.gz; do
   gzip -dc "$page" | grep -E '\{false\}|U?INT:|(Excludes|Needs):|^rocksync.* \.\.\.$' && fail "$page has what is CLI11's alone"
 done
+for page in "$root"/usr/share/man/man1/rocksync*.1.gz; do
+  gzip -dc "$page" | grep -E '^\.SH "?EXAMPLES"?$' >/dev/null || fail "$page has no examples"
+done
 # Links between documents lead somewhere (documents_test.sh compares their words).
-for package in rocksync-tools rocksync-store; do
+for package in rocksync-tools rocksync-store librocksync-dev; do
   documents=$root/usr/share/doc/$package
-  [[ -f $documents/alerts.yml && -f $documents/grafana.json ]] || fail "no alert rules in $package"
+  if [[ $package == librocksync-dev ]]; then
+    [[ -f $documents/README.md && -f $documents/CHANGELOG.md ]] || fail "no README in $package"
+  else
+    [[ -f $documents/alerts.yml && -f $documents/grafana.json ]] || fail "no alert rules in $package"
+  fi
   for link in $(grep -ohE '\]\([^)#]+' "$documents"/*.md | sed 's/^](//' | grep -vE '^https?:' | sort -u); do
-    [[ -f $documents/$link ]] || fail "$package has a link to $link"
+    [[ -e $documents/$link ]] || fail "$package has a link to $link"
   done
 done
 inside ldconfig -p | grep 'librocksync\.so\.0' >/dev/null || fail "ldconfig does not know librocksync.so.0"
@@ -155,6 +162,12 @@ inside sh -c '/root/outside/embed_pc 2>&1 || true' | grep usage >/dev/null || fa
 inside sh -c 'cmake -S /root/outside/embed -B /root/outside/build && cmake --build /root/outside/build' \
   >"$packages/outside.log" 2>&1 || { tail -n 20 "$packages/outside.log"; fail "a C++ program by find_package(rocksync)"; }
 inside sh -c '/root/outside/build/embed 2>&1 || true' | grep usage >/dev/null || fail "the C++ program does not start"
+cp "$source/tests/integration/install/filter_alone.cc" "$root/root/outside"
+inside sh -c 'cd /root/outside && g++ -std=c++17 filter_alone.cc -o filter_alone $(pkg-config --cflags --libs rocksync-filter) && ./filter_alone' \
+  >"$packages/outside.log" 2>&1 || { tail -n 20 "$packages/outside.log"; fail "the filter policy alone by pkg-config"; }
+# What the package has of examples builds where it lies.
+inside sh -c 'cmake -S /usr/share/doc/librocksync-dev/examples/embed -B /root/outside/example && cmake --build /root/outside/example' \
+  >"$packages/outside.log" 2>&1 || { tail -n 20 "$packages/outside.log"; fail "the packaged example"; }
 step "a C and a C++ program outside build and run"
 
 # --- The service -------------------------------------------------------------
@@ -251,8 +264,8 @@ answers
 inside apt-get remove -y -qq rocksync-store >/dev/null
 [[ -z $(ask PING) ]] || fail "the store runs on after its removal"
 [[ -d $root/var/lib/rocksync-store/db ]] || fail "removing took the database along"
-find "$root/etc/systemd" -name 'rocksync*' | grep . && fail "still enabled"
 install_from newer
+[[ $(inside systemctl is-enabled rocksync-store.service) == enabled ]] || fail "installed again it is not enabled any more"
 inside systemctl start rocksync-store.service
 answers
 [[ $(ask GET kept) == yes ]] || fail "installed again it has lost a key"

@@ -27,4 +27,12 @@ if grep -rlF "$source/" "$work/prefix" --include='*.cmake' --include='*.h'; then
   exit 1
 fi
 "$work/prefix/bin/rocksync" --help > /dev/null
+# The filter policy alone, by pkg-config: nothing else of the library is linked.
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name rocksync-filter.pc)")
+export PKG_CONFIG_PATH
+cp "$source/tests/integration/install/filter_alone.cc" "$work"
+# shellcheck disable=SC2046
+"$compiler" -std=c++17 ${sanitizers:+"-fsanitize=$sanitizers"} "$work/filter_alone.cc" -o "$work/filter_alone" \
+  $(pkg-config --cflags --libs rocksync-filter)
+"$work/filter_alone"
 ("$work/build/embed" 2>&1 || true) | grep -q usage
