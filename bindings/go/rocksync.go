@@ -226,7 +226,7 @@ func (db *Database) Update(key []byte, change func(value []byte) ([]byte, error)
 }
 
 // SetMembers sets the list of all replicas of the cluster, on one of them;
-// others take it over. Without a list tombstones are kept forever. epoch must
+// others take it over. Without a list tombstones are kept permanently. epoch must
 // be greater than that of the list before; the first is 1.
 func (db *Database) SetMembers(epoch uint64, replicaIDs ...uint64) error {
 	return db.call(func(err **C.char) {

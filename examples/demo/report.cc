@@ -56,8 +56,9 @@ void PrintTable(const Report& report, std::FILE* out) {
       Ratio(traffic.bytes_keys, found.key_bytes_needed));
   Row(out, "bytes of filters and sketches", Grouped(traffic.bytes_filters));
   Row(out, "bytes of offers and answers", Grouped(traffic.bytes_offers));
-  Row(out, "bytes of everything", Grouped(traffic.bytes_total),
-      "of it protocol " + Grouped(report.protocol_bytes()));
+  Row(out, "bytes of all messages", Grouped(traffic.bytes_total),
+      "keys and values needed, and " + Grouped(report.protocol_bytes()) +
+          " beside them");
   Row(out, "copying all to one replica", Grouped(whole),
       "and what it alone had would be lost");
   std::fprintf(out, "\n");

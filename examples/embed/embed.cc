@@ -1,5 +1,5 @@
 // Turns anti-entropy on in a program that has a RocksDB database, whose data,
-// reads and writes stay RocksDB's. Two on one machine, and the first's status:
+// reads and writes stay RocksDB's. Two, and a status (package rocksync-tools):
 //   embed a 127.0.0.1:7401 127.0.0.1:7402 t
 //   embed b 127.0.0.1:7402 127.0.0.1:7401 t
 //   head -c 32 /dev/zero | tr '\0' '\52' > s    (the secret below)

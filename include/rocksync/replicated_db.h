@@ -124,12 +124,12 @@ struct RestampResult {
 //    or deleted. An entity of the default column alone is a plain value.
 //  * A DBOptions::write_buffer_manager that may stall writes: all families are
 //    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
-//    those that hold nothing, and stall for ever. With atomic_flush, a Flush of
-//    some families while RocksDB flushes others may end the process in an
+//    those that hold nothing, and stall without end. With atomic_flush, a Flush
+//    of some families while RocksDB flushes others may end the process in an
 //    assertion of RocksDB's, if it was built with assertions (Debian's 7.8.3
 //    was): leave flushing to RocksDB there, or Flush all families.
 //  * CreateColumnFamily: the family is replicated if the options say so. If it
-//    fails there is no handle. On a disk that fails in its midst RocksDB may
+//    fails there is no handle. On a disk that fails meanwhile RocksDB may
 //    have made the family all the same (DB::ListColumnFamilies): call it again,
 //    which goes on with that family, or name it at the next Open.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
@@ -257,7 +257,7 @@ class ReplicatedDB : public VersionSpecificDB {
 
   // Names the replicas of the cluster, so that tombstones of deleted keys can
   // go once all of them are known to hold them. Without a list (epoch 0) they
-  // are kept for ever. Durable when it returns.
+  // are kept permanently. Durable when it returns.
   //
   // `epoch` numbers the list: 1 for the first, then always larger than any
   // before, by at most 2^32 (so that one mistake leaves epochs for later

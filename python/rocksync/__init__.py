@@ -329,15 +329,15 @@ class Database(_Closable, collections.abc.MutableMapping):
         finally:
             library.rocksdb_writebatch_destroy(batch)
 
-    def modify(self, key, change):
-        """ReplicatedDB::Update (update() is a dict's): writes what
+    def update_key(self, key, change):
+        """ReplicatedDB::Update of one key (update() is a dict's): writes what
         change(value) returns, while no other thread and no session with a peer
         writes the key. None is a key that is not there, and deletes one that
         is. `change` must not write to the database, and be quick. If it raises,
         nothing is written."""
-        return self.modify_all([key], lambda values: [change(values[0])])[0]
+        return self.update_keys([key], lambda values: [change(values[0])])[0]
 
-    def modify_all(self, keys, change):
+    def update_keys(self, keys, change):
         """The same for several keys at once: change(values) returns as many
         values as there are keys. Returns them."""
         _bytes(*keys)
@@ -387,8 +387,8 @@ class Database(_Closable, collections.abc.MutableMapping):
 
     def set_members(self, epoch, replica_ids):
         """Sets the list of all replicas of the cluster, on one of them; others
-        take it over. Without a list tombstones are kept forever. `epoch` must be
-        greater than that of the list before; the first is 1."""
+        take it over. Without a list tombstones are kept permanently. `epoch`
+        must be greater than that of the list before; the first is 1."""
         ids = [_number(id, "replica id", least=1) for id in replica_ids]
         with self._calls:
             call("rocksync_set_members", self._db, _number(epoch, "epoch"), (ctypes.c_uint64 * len(ids))(*ids), len(ids))

@@ -155,7 +155,7 @@ impl Database {
     }
 
     /// Sets the list of all replicas of the cluster, on one of them; others take it over. Without a list tombstones are
-    /// kept forever. `epoch` must be greater than that of the list before; the first is 1.
+    /// kept permanently. `epoch` must be greater than that of the list before; the first is 1.
     pub fn set_members(&self, epoch: u64, replica_ids: &[u64]) -> Result<()> {
         call(|e| unsafe { c::rocksync_set_members(self.db, epoch, replica_ids.as_ptr(), replica_ids.len(), e) })
     }

@@ -78,13 +78,13 @@ class DatabaseTest(unittest.TestCase):
                 a.set_members((1 << 64) + 2, [a.replica_id])
             self.assertTrue(a.handle and a.rocksdb)
 
-    def test_modify_holds_the_key(self):
+    def test_update_key_holds_the_key(self):
         with self.open() as db:
             db[b"n"] = b"0"
 
             def count():
                 for _ in range(200):
-                    db.modify(b"n", lambda value: b"%d" % (int(value) + 1))
+                    db.update_key(b"n", lambda value: b"%d" % (int(value) + 1))
 
             threads = [threading.Thread(target=count) for _ in range(4)]
             for thread in threads:
@@ -92,15 +92,15 @@ class DatabaseTest(unittest.TestCase):
             for thread in threads:
                 thread.join()
             self.assertEqual(db[b"n"], b"800")
-            self.assertEqual(db.modify_all([b"n", b"new"], lambda values: [None, values[0]]), [None, b"800"])
+            self.assertEqual(db.update_keys([b"n", b"new"], lambda values: [None, values[0]]), [None, b"800"])
             self.assertEqual(dict(db), {b"new": b"800"})
             for wrong, expected in ((lambda value: 1 // 0, ZeroDivisionError), (lambda value: "text", TypeError)):
                 with self.assertRaises(expected):
-                    db.modify(b"new", wrong)
+                    db.update_key(b"new", wrong)
             with self.assertRaisesRegex(ValueError, "1 values for 2 keys"):
-                db.modify_all([b"a", b"b"], lambda values: [b""])
+                db.update_keys([b"a", b"b"], lambda values: [b""])
             with self.assertRaisesRegex(rocksync.Error, "twice"):
-                db.modify_all([b"a", b"a"], lambda values: values)
+                db.update_keys([b"a", b"a"], lambda values: values)
             self.assertEqual(dict(db), {b"new": b"800"})
 
     def test_changes_and_sessions_are_told(self):
@@ -225,7 +225,7 @@ for i in range(1000):
                 if "closed" in str(error):
                     raise
 
-        calls = [lambda: db[b"k"], lambda: list(db), lambda: db.modify(b"k", lambda value: value), lambda: replicator.stats,
+        calls = [lambda: db[b"k"], lambda: list(db), lambda: db.update_key(b"k", lambda value: value), lambda: replicator.stats,
                  sync]
         threads = [threading.Thread(target=until_closed, args=[call]) for call in calls]
         for thread in threads:
@@ -279,7 +279,7 @@ for i in range(1000):
     def test_a_function_cannot_close_what_calls_it(self):
         with self.open() as db:
             with self.assertRaisesRegex(rocksync.Error, "close of the database by a function"):
-                db.modify(b"k", lambda value: db.close())
+                db.update_key(b"k", lambda value: db.close())
             db[b"k"] = b"v"
 
     def test_a_hook_writes_nothing(self):

@@ -1,5 +1,7 @@
 #include "examples/demo/report.h"
 
+#include <cstdio>
+#include <memory>
 #include <string>
 
 #include "examples/demo/progress.h"
@@ -31,6 +33,27 @@ TEST(Report, Json) {
             "\"rounds\":7,\"pairs_needed\":20,\"pairs_shipped\":21,"
             "\"value_bytes_needed\":1900,\"value_bytes_shipped\":2000,"
             "\"protocol_bytes\":2800}");
+}
+
+TEST(Report, TheTableTellsWhatItsBytesAre) {
+  Report report;
+  report.traffic.bytes_total = 5000;
+  report.comparison.key_bytes_needed = 300;
+  report.comparison.value_bytes_needed = 1900;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(),
+                                                             &std::fclose);
+  ASSERT_NE(file, nullptr);
+  PrintTable(report, file.get());
+  std::rewind(file.get());
+  std::string table(size_t{1} << 12, '\0');
+  table.resize(std::fread(table.data(), 1, table.size(), file.get()));
+  const size_t line = table.find("bytes of all messages");
+  ASSERT_NE(line, std::string::npos) << table;
+  const std::string whole = table.substr(line, table.find('\n', line) - line);
+  EXPECT_NE(whole.find("5 000"), std::string::npos) << whole;
+  EXPECT_NE(whole.find("keys and values needed, and 2 800 beside them"),
+            std::string::npos)
+      << whole;
 }
 
 // What was not looked at is not claimed.
