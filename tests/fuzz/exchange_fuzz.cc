@@ -1,6 +1,6 @@
 // A peer that sends arbitrary payloads, in either role: the exchange refuses
 // them or ends, its answers are ordinals of its own elements, and it neither
-// talks for ever nor remembers more than it was sent.
+// talks without end nor remembers more than it was sent.
 
 #include <algorithm>
 #include <cstddef>

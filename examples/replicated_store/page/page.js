@@ -96,6 +96,7 @@ function card(replica) {
   if (stats.callers_refused) row("Callers refused", count(stats.callers_refused));
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
   made.append(list);
+  if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");
   for (const peer of stats.peers) {
     const met = wasMet(peer);
@@ -118,7 +119,7 @@ function drawReplicas() {
   at("replicas").replaceChildren(...byName.map(card));
   at("tombstones").replaceChildren(...byName.filter((r) => r.status).map((r) => {
     const gc = r.status.stats.tombstone_gc;
-    const why = gc.held_up_by ? nameOf(gc.held_up_by) : gc.epoch ? "nobody" : "no member list: kept for ever";
+    const why = gc.held_up_by ? nameOf(gc.held_up_by) : gc.epoch ? "nobody" : "no member list: kept permanently";
     return element("tr", "", element("td", "", r.name), element("td", "number", count(gc.tombstones)), element("td", "", why));
   }));
 }

@@ -1,6 +1,6 @@
 // A child of fork has none of the threads of its parent, and RocksDB makes its
 // own once for a process: a database that is opened there would wait for them
-// for ever.
+// without end.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_FORKED_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_FORKED_H_

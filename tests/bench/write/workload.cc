@@ -148,7 +148,7 @@ class Bench {
 
 // Waits until nothing is left to flush or compact, of any family, and returns
 // since when that is so. A compaction that is only pending may be one that
-// RocksDB's picker declines for ever, so what counts is that none runs and
+// RocksDB's picker declines from then on, so what counts is that none runs and
 // none begins for a while.
 Clock::time_point Bench::Settle() {
   Check(db_->Flush({}));

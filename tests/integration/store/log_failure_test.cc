@@ -74,7 +74,7 @@ TEST_F(LogFailureTest, WithoutSpaceIsAnErrorUntilThereIsSome) {
 }
 
 // The family is there, and what is recorded of it is not. To drop it would fail
-// in the midst of RocksDB's recovery, which an assertion of RocksDB's forbids.
+// during RocksDB's recovery, which an assertion of RocksDB's forbids.
 TEST_F(LogFailureTest, AFamilyThatCouldNotBeRecordedIsMadeByTheNextTry) {
   *disk_.state = DiskState::kFillsUpWithTheLog;
   rocksdb::ColumnFamilyHandle* family = nullptr;

@@ -110,7 +110,7 @@ TEST_F(WriteBufferBudgetTest, StallsDoNotKeepItFromClosing) {
 
 // A family that stays at the limit at which RocksDB slows writers down, with
 // nothing to compact: a flush that waits until it would slow nobody down waits
-// for ever.
+// without end.
 TEST_F(WriteBufferBudgetTest, AFamilyAtItsLimitDoesNotKeepItFromClosing) {
   SetBudget(size_t{64} << 20, /*allow_stall=*/true);
   options_.compaction_style = rocksdb::kCompactionStyleUniversal;

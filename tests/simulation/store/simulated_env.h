@@ -25,7 +25,7 @@ class VirtualClock final : public rocksdb::SystemClock {
  public:
   const char* Name() const override { return "VirtualClock"; }
   uint64_t NowMicros() override { return now_us_; }
-  // Nobody sleeps, but time passes, or who waits would wait for ever.
+  // Nobody sleeps, but time passes, or who waits would wait without end.
   void SleepForMicroseconds(int micros) override {
     if (micros > 0) now_us_ += static_cast<uint64_t>(micros);
   }

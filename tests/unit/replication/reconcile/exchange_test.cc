@@ -426,7 +426,7 @@ TEST(ExchangeTest, RoundsThatNeverEndAreEnded) {
   const std::vector<ElementHash> mine = RandomElements(1000, &random);
   const auto responder =
       NewExchange(Role::kResponder, {}, SeedOf(2), mine, 1000);
-  // A sketch of noise, extended by noise for ever.
+  // A sketch of noise, extended by noise without end.
   std::string payload("\x20\x01\x04\x18", 4);
   for (int turn = 0; turn < 1000; ++turn) {
     for (int i = 0; i < 4 * 3 * 5; ++i) {
