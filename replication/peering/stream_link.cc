@@ -515,6 +515,7 @@ Status StreamLink::Apply() {
   const absl::Status applied = link_->view()->Apply(
       pairs_, [this] { return replica_->stopping || ended(); }, &outcomes_);
   if (!applied.ok()) return ToRocksDb(applied);
+  carried_ = true;
   const auto count = [&](ApplyOutcome outcome) {
     return static_cast<uint64_t>(
         std::count(outcomes_.begin(), outcomes_.end(), outcome));
@@ -603,6 +604,7 @@ Status StreamLink::TakeTaken(std::string_view body) {
       under_way_.pop_front();
     }
   }
+  carried_ = true;
   reader_->Interrupt();
   return status;
 }

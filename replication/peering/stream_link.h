@@ -50,6 +50,9 @@ class StreamLink {
   // Others: the connection failed, or the database here.
   rocksdb::Status Run(const std::string& first);
 
+  // Once Run has returned: changes were taken, here or by the peer.
+  bool carried() const { return carried_; }
+
   // From any thread: makes Run return.
   void Close();
   // Has the thread that sends look whether there is something to be said.
@@ -129,6 +132,7 @@ class StreamLink {
   std::deque<ShortHash> announced_order_;  // the oldest first
 
   // Of the thread that receives:
+  bool carried_ = false;
   std::vector<Pair> pairs_;
   std::vector<ApplyOutcome> outcomes_;
   uint64_t wire_received_ = 0;

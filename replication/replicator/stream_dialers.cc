@@ -1,12 +1,14 @@
 #include "replication/replicator/stream_dialers.h"
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "replication/peering/log.h"
 #include "replication/peering/stream_link.h"
 #include "replication/peering/streams.h"
+#include "replication/replicator/redial_pause.h"
 
 namespace rocksync {
 namespace {
@@ -16,10 +18,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kConnectPatience{5'000};
 constexpr int kSetups = 3;
-// After a stream that ended, or could not be opened: this long, doubled with
-// each further one that brings nothing.
-constexpr milliseconds kFirstPause{50};
-constexpr milliseconds kLongestPause{5'000};
 // A stream that lasted so long was one.
 constexpr milliseconds kLasting{1'000};
 // How often is looked whether the peer's stream, or a pause, is over.
@@ -57,17 +55,23 @@ void StreamDialers::Sleep(milliseconds time) {
 
 void StreamDialers::Run(size_t peer) {
   uint64_t peer_id = 0;  // once known
-  milliseconds pause = kFirstPause;
+  RedialPause pause;
   std::string last_error;
+  // When the stream that the peer dialed was first seen.
+  std::optional<Clock::time_point> theirs;
   while (!replica_->stopping) {
     if (!replica_->streams.allowed() || replica_->streams.Has(peer_id)) {
+      if (!theirs.has_value()) theirs = Clock::now();
       Sleep(kLookAgain);
       continue;
     }
     const Clock::time_point began = Clock::now();
-    const Status status = Stream(peer, &peer_id);
+    // A member list that ends it says nothing against dialing anew.
+    bool streamed = theirs.has_value() && began - *theirs >= kLasting;
+    theirs.reset();
+    const Status status = Stream(peer, &peer_id, &streamed);
     if (replica_->stopping) return;
-    const bool lasted = Clock::now() - began >= kLasting;
+    streamed |= Clock::now() - began >= kLasting;
     const std::string error = OneLine(status.ToString());
     if (!status.IsBusy() && !status.IsTryAgain() && error != last_error) {
       last_error = error;
@@ -75,10 +79,7 @@ void StreamDialers::Run(size_t peer) {
                    "rocksync: no stream with %s: %s",
                    replica_->options.peers[peer].c_str(), error.c_str());
     }
-    // What a set-up settles is settled at once.
-    if (lasted) pause = kFirstPause;
-    Sleep(pause);
-    pause = std::min(pause * 2, kLongestPause);
+    Sleep(pause.After(streamed));
   }
 }
 
@@ -99,21 +100,23 @@ Status StreamDialers::Connect(const std::string& address,
   return status;
 }
 
-Status StreamDialers::Stream(size_t peer, uint64_t* peer_id) {
+Status StreamDialers::Stream(size_t peer, uint64_t* peer_id, bool* streamed) {
   std::unique_ptr<Link> link;
   Status status = Connect(replica_->options.peers[peer], &link);
   if (!status.ok()) return status;
   *peer_id = link->peer_id();
   replica_->stats.Met(replica_->options.peers[peer], *peer_id);
   if (!link->peer_takes_streams()) {
-    Sleep(kLongestPause);
+    Sleep(RedialPause::kLongest);
     return Status::Busy("the peer takes no streams");
   }
   if (replica_->streams.Has(*peer_id)) {
     return Status::Busy("the peer has opened one");
   }
   StreamLink stream(replica_, link.get(), [this, peer] { repair_(peer); });
-  return stream.Run("");
+  status = stream.Run("");
+  *streamed |= stream.carried();
+  return status;
 }
 
 }  // namespace rocksync

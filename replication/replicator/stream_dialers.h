@@ -41,8 +41,9 @@ class StreamDialers {
   using Clock = std::chrono::steady_clock;
 
   void Run(size_t peer);
-  // One stream from its opening to its end.
-  rocksdb::Status Stream(size_t peer, uint64_t* peer_id);
+  // One stream from its opening to its end; `streamed` becomes true if it
+  // carried something.
+  rocksdb::Status Stream(size_t peer, uint64_t* peer_id, bool* streamed);
   rocksdb::Status Connect(const std::string& address,
                           std::unique_ptr<Link>* link);
   void Sleep(std::chrono::milliseconds time);

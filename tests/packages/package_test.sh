@@ -118,6 +118,10 @@ for section in 'EXIT STATUS' EXAMPLES FILES 'SEE ALSO'; do
   gzip -dc "$root/usr/share/man/man1/rocksync-store.1.gz" | grep -F ".SH \"$section\"" >/dev/null ||
     gzip -dc "$root/usr/share/man/man1/rocksync-store.1.gz" | grep -Fx ".SH $section" >/dev/null || fail "the man page has no $section"
 done
+for file in default/rocksync rocksync; do
+  gzip -dc "$root/usr/share/man/man1/rocksync-store.1.gz" | grep -F "/etc/$file" >/dev/null || fail "the man page has no /etc/$file"
+done
+gzip -dc "$root/usr/share/man/man1/rocksync-store.1.gz" | grep -F '/var/lib/rocksync' >/dev/null || fail "the man page does not say where the database is"
 for page in "$root"/usr/share/man/man1/rocksync*.1.gz; do
   gzip -dc "$page" | grep -E '\{false\}|U?INT:|(Excludes|Needs):|^rocksync.* \.\.\.$' && fail "$page has what is CLI11's alone"
 done
