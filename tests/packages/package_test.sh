@@ -136,7 +136,7 @@ for package in rocksync-tools rocksync-store librocksync-dev; do
   else
     [[ -f $documents/alerts.yml && -f $documents/grafana.json ]] || fail "no alert rules in $package"
   fi
-  for link in $(grep -ohE '\]\([^)#]+' "$documents"/*.md | sed 's/^](//' | grep -vE '^https?:' | sort -u); do
+  for link in $(perl -0777 -ne 'print "$1\n" while /\]\(([^)\s#]+)[^)\s]*\)/g' "$documents"/*.md | grep -vE '^https?:' | sort -u); do
     [[ -e $documents/$link ]] || fail "$package has a link to $link"
   done
 done
