@@ -111,6 +111,24 @@ void rocksync_replicator_scrub(rocksync_replicator_t* replicator,
                                   : replicator->rep->ScrubNow());
 }
 
+void rocksync_replicator_set_peers(rocksync_replicator_t* replicator,
+                                   const char* const* peers, size_t count,
+                                   char** errptr) {
+  Status status;
+  if (replicator == nullptr) status = rocksync::NullArgument("replicator");
+  if (count > 0 && peers == nullptr) status = rocksync::NullArgument("peers");
+  std::vector<std::string> addresses;
+  for (size_t i = 0; status.ok() && i < count; ++i) {
+    if (peers[i] == nullptr) {
+      status = rocksync::NullArgument("peers");
+    } else {
+      addresses.emplace_back(peers[i]);
+    }
+  }
+  if (status.ok()) status = replicator->rep->SetPeers(addresses);
+  rocksync::SaveError(errptr, status);
+}
+
 void rocksync_replicator_pause(rocksync_replicator_t* replicator) {
   if (replicator != nullptr) replicator->rep->Pause();
 }

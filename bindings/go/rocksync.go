@@ -404,6 +404,25 @@ func (r *Replicator) Scrub() error {
 	return r.call(func(err **C.char) { C.rocksync_replicator_scrub(r.replicator, err) })
 }
 
+// SetPeers says which addresses are the peers from now on; sessions and streams
+// with new ones begin at once.
+func (r *Replicator) SetPeers(peers ...string) error {
+	if failed := noZeroByte(peers...); failed != nil {
+		return failed
+	}
+	return r.call(func(err **C.char) {
+		size := C.size_t(len(peers)+1) * C.size_t(unsafe.Sizeof((*C.char)(nil)))
+		memory := C.malloc(size)
+		defer C.free(memory)
+		texts := unsafe.Slice((**C.char)(memory), len(peers)+1)
+		for i, peer := range peers {
+			texts[i] = C.CString(peer)
+			defer C.free(unsafe.Pointer(texts[i]))
+		}
+		C.rocksync_replicator_set_peers(r.replicator, (**C.char)(memory), C.size_t(len(peers)), err)
+	})
+}
+
 // Pause ends sessions and lets none begin, until Resume.
 func (r *Replicator) Pause() error {
 	return r.call(func(**C.char) { C.rocksync_replicator_pause(r.replicator) })

@@ -360,6 +360,13 @@ unsigned char rocksync_replicator_verify(
    it is: "scrub" in rocksync_replicator_stats_json. */
 void rocksync_replicator_scrub(rocksync_replicator_t* replicator,
                                char** errptr);
+/* From now on these are the peers, `count` addresses (`peers` may be NULL if it
+   is 0), as if rocksync_replicator_options_add_peer had named them. Sessions
+   and streams with new ones begin at once; see rocksync::Replicator::SetPeers.
+ */
+void rocksync_replicator_set_peers(rocksync_replicator_t* replicator,
+                                   const char* const* peers, size_t count,
+                                   char** errptr);
 void rocksync_replicator_pause(rocksync_replicator_t* replicator);
 void rocksync_replicator_resume(rocksync_replicator_t* replicator);
 /* As the options of these names, while it runs. */

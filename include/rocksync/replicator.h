@@ -42,7 +42,7 @@ struct ReplicatorLimits {
 // No duration may be longer than kMostDuration (rocksync/limits.h), a year.
 struct ReplicatorOptions {
   // Addresses of the peers, in the transport's notation; Start refuses what
-  // Transport::CheckAddress does.
+  // Transport::CheckAddress does. Replicator::SetPeers changes them.
   std::vector<std::string> peers;
 
   // Where to listen, e.g. "127.0.0.1:7400"; empty: only dial.
@@ -222,6 +222,19 @@ class Replicator {
   // does not read to its end. Act on the error; the pass then resumes
   // by itself, and ScrubNow may be called again.
   virtual rocksdb::Status ScrubNow() = 0;
+
+  // From now on these are the peers, as if the options had named them: a
+  // session with each new one begins at once, and a stream; streams to the
+  // others are closed, a session that is under way with one ends by itself.
+  // Peers that stay are not disturbed. Any thread, callbacks too; does not
+  // wait. The list is not stored. It says where this replica goes to, not who
+  // belongs to the cluster: whom it does not name may still come here, see
+  // ReplicatedDB::SetMembers.
+  //
+  // InvalidArgument: an address that Transport::CheckAddress refuses; nothing
+  // is changed. Aborted: Stop was called, or the system gives no thread for a
+  // stream: then sessions alone bring what is written.
+  virtual rocksdb::Status SetPeers(const std::vector<std::string>& peers) = 0;
 
   // While paused no new session begins here, and peers are told to come back
   // later. A running one goes on. Streams are closed, and opened again by

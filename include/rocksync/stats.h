@@ -73,7 +73,7 @@ struct StreamStats {
 struct PeerStats {
   std::string address;
   uint64_t replica_id = 0;  // 0 until first met
-  bool configured = false;  // the address is in ReplicatorOptions::peers
+  bool configured = false;  // of ReplicatorOptions::peers, or of SetPeers
   uint64_t sessions = 0;    // that began and ended, well or not
   // Failed sessions, plus attempts that ended before a session began.
   uint64_t sessions_failed = 0;
@@ -182,10 +182,10 @@ struct ReplicationStats {
   StreamStats stream;  // of all peers, those forgotten too
   ScrubStats scrub;
   TombstoneGcStats gc;
-  // In the order of the options, then others: those connected, and the 64 met
-  // or tried last, so that addresses given to SyncNow do not pile up. Where
-  // there is a member list, replicas that it does not name are left out, unless
-  // the options name their addresses.
+  // In the order of the options, or of SetPeers, then others: those connected,
+  // and the 64 met or tried last, so that addresses given to SyncNow do not
+  // pile up. Where there is a member list, replicas that it does not name are
+  // left out, unless the options name their addresses.
   std::vector<PeerStats> peers;
 };
 

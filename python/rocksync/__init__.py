@@ -531,6 +531,13 @@ class Replicator(_Closable):
         with self._calls:
             call("rocksync_replicator_scrub", self._replicator)
 
+    def set_peers(self, peers):
+        """From now on these addresses are the peers; sessions and streams with new
+        ones begin at once."""
+        texts = [_text(peer) for peer in peers]
+        with self._calls:
+            call("rocksync_replicator_set_peers", self._replicator, (ctypes.c_char_p * len(texts))(*texts), len(texts))
+
     def pause(self):
         with self._calls:
             library.rocksync_replicator_pause(self._replicator)

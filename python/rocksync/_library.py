@@ -113,6 +113,7 @@ _FUNCTIONS = {
     "rocksync_replicator_sync": (None, [_P, _S], True),
     "rocksync_replicator_verify": (ctypes.c_ubyte, [_P, _S, _U, _U, _P, DIFFERS, _ERROR], True),
     "rocksync_replicator_scrub": (None, [_P], True),
+    "rocksync_replicator_set_peers": (None, [_P, ctypes.POINTER(_S), _Z], True),
     "rocksync_replicator_pause": (None, [_P], False),
     "rocksync_replicator_resume": (None, [_P], False),
     "rocksync_replicator_listen_address": (_P, [_P], False),

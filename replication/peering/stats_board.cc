@@ -164,8 +164,29 @@ StatsBoard::StatsBoard(uint64_t replica_id,
                        ProgressCallback progress)
     : progress_(std::move(progress)) {
   totals_.replica_id = replica_id;
-  for (const std::string& address : peers) {
-    Find(address, 0)->stats.configured = true;
+  SetPeers(peers);
+}
+
+void StatsBoard::SetPeers(const std::vector<std::string>& addresses) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Entry> others = std::exchange(peers_, {});
+  for (const std::string& address : addresses) {
+    if (Known(address, 0) != nullptr) continue;
+    const auto found = std::find_if(
+        others.begin(), others.end(),
+        [&](const Entry& entry) { return entry.stats.address == address; });
+    if (found == others.end()) {
+      Add(address, 0)->stats.configured = true;
+    } else {
+      found->stats.configured = true;
+      found->leaving = false;
+      peers_.push_back(std::move(*found));
+      others.erase(found);
+    }
+  }
+  for (Entry& entry : others) {
+    if (std::exchange(entry.stats.configured, false)) entry.leaving = true;
+    if (!HasLeft(entry)) peers_.push_back(std::move(entry));
   }
 }
 
@@ -263,6 +284,7 @@ StatsBoard::Entry* StatsBoard::FindConnected(
     return other.expired() || other.lock() == connection.lock();
   });
   entry->connections.push_back(connection);
+  entry->leaving = false;
   return entry;
 }
 
@@ -297,7 +319,9 @@ bool StatsBoard::Failed(const std::string& address,
   bool news = false;
   {
     const std::lock_guard lock(mutex_);
-    PeerStats* peer = &Find(address, 0)->stats;
+    Entry* const entry = Find(address, 0);
+    entry->leaving = false;
+    PeerStats* const peer = &entry->stats;
     ++peer->sessions_failed;
     ++totals_.sessions_failed;
     news = std::exchange(peer->last_error, progress.error) != progress.error;
@@ -348,6 +372,7 @@ ReplicationStats StatsBoard::stats() const {
   ReplicationStats all = totals_;
   const auto now = StreamLine::Clock::now();
   for (const Entry& entry : peers_) {
+    if (HasLeft(entry)) continue;
     StreamStats* const stream = &all.peers.emplace_back(entry.stats).stream;
     if (stream->lag_pairs == 0) continue;
     stream->lag_ms = static_cast<uint64_t>(

@@ -71,8 +71,8 @@ class StreamLine {
   const uint64_t replica_id_;
 };
 
-// Thread-safe. `progress` is called with no lock held. Keeps the peers of the
-// options, those that are connected, and a bounded number of others.
+// Thread-safe. `progress` is called with no lock held. Keeps the configured
+// peers, those that are connected, and a bounded number of others.
 class StatsBoard {
  public:
   using ProgressCallback = std::function<void(const SessionProgress&)>;
@@ -82,6 +82,10 @@ class StatsBoard {
 
   // What the member list says of a replica.
   enum class Standing { kNoList, kMember, kNotNamed };
+
+  // From now on these are the peers. Who is none any more, and is not
+  // connected, is forgotten.
+  void SetPeers(const std::vector<std::string>& addresses);
 
   // A configured or dialed peer turned out to be this replica.
   void Met(const std::string& address, uint64_t replica_id);
@@ -117,6 +121,7 @@ class StatsBoard {
   struct Entry {
     PeerStats stats;
     bool incoming = false;  // came to us; its address is only a name
+    bool leaving = false;   // was configured: goes once nothing connects it
     uint64_t used = 0;      // the later, the larger
     std::vector<std::weak_ptr<const void>> connections;
     StreamLine::Clock::time_point behind_since{};
@@ -125,6 +130,9 @@ class StatsBoard {
   // Those neither configured nor connected that are kept.
   static constexpr size_t kMostOthers = 64;
   static bool IsOther(const Entry& entry);
+  static bool HasLeft(const Entry& entry) {
+    return entry.leaving && IsOther(entry);
+  }
 
   // The entry of an address or else of a replica; null if there is none.
   Entry* Known(const std::string& address, uint64_t replica_id);

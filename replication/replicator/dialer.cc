@@ -42,13 +42,14 @@ rocksdb::Status Dialer::ConnectOnce() {
   }
   if (!s.ok()) return s;
   peer_id_ = link_->peer_id();
-  replica_->stats.Met(address_, peer_id_);
+  if (!retired_) replica_->stats.Met(address_, peer_id_);
   return s;
 }
 
 SessionResult Dialer::Fail(const rocksdb::Status& status) {
   link_.reset();
-  if (!replica_->stopping && replica_->stats.Failed(address_, status)) {
+  if (!replica_->stopping && !retired_ &&
+      replica_->stats.Failed(address_, status)) {
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
                  "rocksync: no session with %s: %s", address_.c_str(),
                  OneLine(status.ToString()).c_str());

@@ -29,6 +29,10 @@ class Dialer {
   // The same, but only to compare: see Link::Compare.
   SessionResult Compare(const VerifyTask& task, SessionReport* report);
 
+  // Its address was taken from the list of peers: what becomes of a meeting
+  // that is under way is neither counted nor logged.
+  void Retire() { retired_ = true; }
+
   const std::string& address() const { return address_; }
   // 0 until first met.
   uint64_t peer_id() const { return peer_id_; }
@@ -43,6 +47,7 @@ class Dialer {
   Replica* const replica_;
   const std::string address_;
   std::atomic<uint64_t> peer_id_{0};
+  std::atomic<bool> retired_{false};
   std::timed_mutex mutex_;
   std::unique_ptr<Link> link_;
 };

@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,10 +19,10 @@
 #include "replication/peering/verification.h"
 #include "replication/replicator/acceptor.h"
 #include "replication/replicator/dialer.h"
+#include "replication/replicator/peer_list.h"
 #include "replication/replicator/scrubber.h"
 #include "replication/replicator/start_checks.h"
 #include "replication/replicator/stream_dialers.h"
-#include "replication/session/schedule.h"
 #include "replication/session/session.h"
 #include "replication/store/replicator_claim.h"
 #include "replication/store/store_access.h"
@@ -38,24 +37,10 @@ using std::chrono::milliseconds;
 // Of the pause before a peer that is paused is asked again: up to 2 s.
 constexpr int kMostDoublings = 4;
 
-// Addresses that SyncNow and Verify were given beside those of the options: as
-// many connections are kept open for the next call.
-constexpr size_t kMostOtherDialers = 64;
-
 uint64_t NowMs() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<milliseconds>(Clock::now().time_since_epoch())
           .count());
-}
-
-// A failed peer is tried again at the next interval at the latest.
-ScheduleOptions ToScheduleOptions(const ReplicatorOptions& options) {
-  ScheduleOptions schedule;
-  schedule.interval_ms = static_cast<uint64_t>(options.interval.count());
-  schedule.first_backoff_ms =
-      std::min(schedule.first_backoff_ms, schedule.interval_ms);
-  schedule.max_backoff_ms = schedule.interval_ms;
-  return schedule;
 }
 
 SessionOutcome ToOutcome(const SessionResult& result) {
@@ -81,6 +66,7 @@ class ReplicatorImpl : public Replicator {
                          const DifferenceCallback& differs,
                          VerifyResult* result) override;
   rocksdb::Status ScrubNow() override;
+  rocksdb::Status SetPeers(const std::vector<std::string>& peers) override;
   void Pause() override;
   void Resume() override;
   rocksdb::Status SetLimits(const ReplicatorLimits& limits) override;
@@ -126,12 +112,13 @@ class ReplicatorImpl : public Replicator {
   SessionResult MeetOnceFree(const std::string& peer,
                              const std::function<SessionResult()>& meet);
   void DialLoop();
-  // Sleeps until a peer is due; its number, or nullopt: look again.
-  std::optional<size_t> AwaitDue();
+  rocksdb::Status OpenStreams(const std::vector<PeerList::Peer>& peers);
+  // Sleeps until a peer is due; nullopt: look again.
+  std::optional<PeerList::Peer> AwaitDue();
   void NoteSession(uint64_t replica_id, const SessionResult& result);
   // A stream with this peer has missed something.
   void Repair(size_t peer);
-  // The digests of every peer of the options were found equal, in a session
+  // The digests of every configured peer were found equal, in a session
   // that began after this reading of the wall clock; and there is one. Nobody
   // holds more than is in the digests by which a quarantined pair could be
   // resolved, so what is left out of them must not count here.
@@ -151,11 +138,7 @@ class ReplicatorImpl : public Replicator {
   std::condition_variable changed_;
   ReplicatorLimits limits_;
   std::minstd_rand random_{std::random_device{}()};
-  Schedule schedule_;
-  // Those of the options, numbered as in the schedule; constant.
-  std::vector<std::shared_ptr<Dialer>> dialers_;
-  // Of other addresses, the last used one last.
-  std::deque<std::shared_ptr<Dialer>> other_dialers_;
+  PeerList peers_;
   int calls_ = 0;  // of SyncNow, Verify and ScrubNow, under way
   // What statistics of the database were when it stopped.
   mutable std::mutex last_mutex_;
@@ -174,8 +157,7 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
                                std::shared_ptr<Transport> transport)
     : claim_(StoreAccess::ClaimOf(db)),
       replica_(options, db, std::move(transport)),
-      schedule_(ToScheduleOptions(options), options.peers.size(),
-                std::random_device{}(), NowMs()),
+      peers_(&replica_, std::random_device{}(), NowMs()),
       scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
       stream_dialers_(&replica_, [this](size_t peer) { Repair(peer); }),
       acceptor_(
@@ -188,9 +170,6 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
             return Verify(peer, how, differs, result);
           }) {
   replica_.scrub_stats = [this] { return scrubber_.stats(); };
-  for (const std::string& peer : options.peers) {
-    dialers_.push_back(std::make_shared<Dialer>(&replica_, peer));
-  }
 }
 
 rocksdb::Status ReplicatorImpl::Begin() {
@@ -212,7 +191,7 @@ rocksdb::Status ReplicatorImpl::Begin() {
   }
   if (s.ok()) s = scrubber_.Start();
   if (!s.ok()) return s;
-  s = stream_dialers_.Start();
+  s = OpenStreams(peers_.peers());
   if (!s.ok()) return s;
   try {
     dial_thread_ = std::thread([this] { DialLoop(); });
@@ -265,7 +244,16 @@ void ReplicatorImpl::StopAll() {
   last_gc_ = replica_.db->GetTombstoneGcStats();
 }
 
-std::optional<size_t> ReplicatorImpl::AwaitDue() {
+rocksdb::Status ReplicatorImpl::OpenStreams(
+    const std::vector<PeerList::Peer>& peers) {
+  rocksdb::Status s;
+  for (const PeerList::Peer& peer : peers) {
+    if (s.ok()) s = stream_dialers_.Add(peer.number, peer.dialer->address());
+  }
+  return s;
+}
+
+std::optional<PeerList::Peer> ReplicatorImpl::AwaitDue() {
   std::unique_lock lock(mutex_);
   // Whoever stopped the replicator before this has notified nobody.
   if (replica_.stopping) return std::nullopt;
@@ -274,12 +262,9 @@ std::optional<size_t> ReplicatorImpl::AwaitDue() {
         lock, [this] { return replica_.stopping || !replica_.slots.paused(); });
     return std::nullopt;
   }
-  const std::optional<size_t> due = schedule_.Due(NowMs());
-  if (due.has_value()) {
-    schedule_.Begins(*due);
-    return due;
-  }
-  const std::optional<uint64_t> next = schedule_.NextDueMs();
+  const std::optional<PeerList::Peer> due = peers_.BeginDue(NowMs());
+  if (due.has_value()) return due;
+  const std::optional<uint64_t> next = peers_.NextDueMs();
   if (!next.has_value()) {
     changed_.wait(lock);
   } else {
@@ -291,9 +276,9 @@ std::optional<size_t> ReplicatorImpl::AwaitDue() {
 
 void ReplicatorImpl::DialLoop() {
   while (!replica_.stopping) {
-    const std::optional<size_t> due = AwaitDue();
+    const std::optional<PeerList::Peer> due = AwaitDue();
     if (due.has_value() && !replica_.stopping) {
-      Ended(due, dialers_[*due]->Meet());
+      Ended(due->number, due->dialer->Meet());
     }
   }
 }
@@ -305,13 +290,13 @@ void ReplicatorImpl::Ended(std::optional<size_t> number,
     return;
   }
   const std::lock_guard lock(mutex_);
-  schedule_.Ended(*number, ToOutcome(result), NowMs());
+  peers_.Ended(*number, ToOutcome(result), NowMs());
   changed_.notify_all();
 }
 
 void ReplicatorImpl::Repair(size_t peer) {
   const std::lock_guard lock(mutex_);
-  schedule_.Ask(peer, NowMs());
+  peers_.Ask(peer, NowMs());
   changed_.notify_all();
 }
 
@@ -320,37 +305,14 @@ void ReplicatorImpl::NoteSession(uint64_t replica_id,
                                  const SessionResult& result) {
   if (!result.status.ok()) return;
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < replica_.options.peers.size(); ++i) {
-    if (dialers_[i]->peer_id() == replica_id) {
-      schedule_.Ended(i, SessionOutcome::kProven, NowMs());
-    }
-  }
+  peers_.Came(replica_id, NowMs());
 }
 
 std::shared_ptr<Dialer> ReplicatorImpl::DialerOf(
     const std::string& address, std::optional<size_t>* number) {
-  const auto is_it = [&](const std::shared_ptr<Dialer>& dialer) {
-    return dialer->address() == address;
-  };
-  const auto peer = std::find_if(dialers_.begin(), dialers_.end(), is_it);
-  if (peer != dialers_.end()) {
-    *number = static_cast<size_t>(peer - dialers_.begin());
-    return *peer;
-  }
   std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
   const std::lock_guard lock(mutex_);
-  const auto known =
-      std::find_if(other_dialers_.begin(), other_dialers_.end(), is_it);
-  if (known != other_dialers_.end()) {
-    std::rotate(known, known + 1, other_dialers_.end());
-    return other_dialers_.back();
-  }
-  if (other_dialers_.size() >= kMostOtherDialers) {
-    dropped = std::move(other_dialers_.front());
-    other_dialers_.pop_front();
-  }
-  return other_dialers_.emplace_back(
-      std::make_shared<Dialer>(&replica_, address));
+  return peers_.DialerOf(address, number, &dropped);
 }
 
 void ReplicatorImpl::SleepOrStop(milliseconds time) {
@@ -439,16 +401,15 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
 
 // Who only listens knows from the member list who the others are.
 bool ReplicatorImpl::AllEqualSince(uint64_t wall_ms) const {
-  const size_t configured = replica_.options.peers.size();
   const ReplicationStats stats = replica_.stats.stats();
   const auto equal = [&](const PeerStats& peer) {
     return peer.digests_equal_as_of_ms > wall_ms;
   };
-  if (configured > 0) {
-    return stats.peers.size() >= configured &&
-           std::all_of(stats.peers.begin(),
-                       stats.peers.begin() + static_cast<ptrdiff_t>(configured),
-                       equal);
+  const auto configured = [](const PeerStats& peer) { return peer.configured; };
+  if (std::any_of(stats.peers.begin(), stats.peers.end(), configured)) {
+    return std::all_of(
+        stats.peers.begin(), stats.peers.end(),
+        [&](const PeerStats& peer) { return !peer.configured || equal(peer); });
   }
   const auto members = replica_.db->GetTombstoneGcStats().members;
   const auto met_equal = [&](const MemberStats& member) {
@@ -468,6 +429,27 @@ rocksdb::Status ReplicatorImpl::ScrubNow() {
   const Call call(this);
   const rocksdb::Status s = CheckRunning();
   return s.ok() ? scrubber_.ScrubNow() : s;
+}
+
+rocksdb::Status ReplicatorImpl::SetPeers(
+    const std::vector<std::string>& peers) {
+  rocksdb::Status s = CheckPeers("SetPeers", peers, *replica_.transport);
+  if (!s.ok()) return s;
+  PeerList::Change change;  // those removed hang up after the locks are let go
+  {
+    const std::lock_guard lock(mutex_);
+    if (s = CheckRunning(); !s.ok()) return s;
+    change = peers_.Set(peers, NowMs());
+    for (const PeerList::Peer& peer : change.removed) peer.dialer->Retire();
+    replica_.stats.SetPeers(peers);
+    // Under the lock, since Stop joins these threads once it has held it.
+    for (const PeerList::Peer& peer : change.removed) {
+      stream_dialers_.Remove(peer.number);
+    }
+    s = OpenStreams(change.added);
+  }
+  changed_.notify_all();
+  return s;
 }
 
 void ReplicatorImpl::Pause() {

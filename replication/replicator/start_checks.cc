@@ -69,18 +69,6 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
   return rocksdb::Status::OK();
 }
 
-rocksdb::Status CheckPeers(const std::vector<std::string>& peers,
-                           const Transport& transport) {
-  for (const std::string& peer : peers) {
-    const rocksdb::Status s = transport.CheckAddress(peer);
-    if (!s.ok()) {
-      return rocksdb::Status::InvalidArgument("ReplicatorOptions::peers",
-                                              s.getState());
-    }
-  }
-  return rocksdb::Status::OK();
-}
-
 rocksdb::Status CheckTransport(const Transport& transport,
                                const ReplicatedDB& db) {
   const uint64_t shown = transport.replica_id();
@@ -98,11 +86,22 @@ rocksdb::Status CheckTransport(const Transport& transport,
 
 }  // namespace
 
+rocksdb::Status CheckPeers(const char* whose,
+                           const std::vector<std::string>& peers,
+                           const Transport& transport) {
+  for (const std::string& peer : peers) {
+    const rocksdb::Status s = transport.CheckAddress(peer);
+    if (!s.ok()) return rocksdb::Status::InvalidArgument(whose, s.getState());
+  }
+  return rocksdb::Status::OK();
+}
+
 rocksdb::Status CheckBeforeStart(const ReplicatorOptions& options,
                                  const ReplicatedDB& db,
                                  const Transport& transport) {
   rocksdb::Status s = CheckOptions(options);
-  if (s.ok()) s = CheckPeers(options.peers, transport);
+  if (s.ok())
+    s = CheckPeers("ReplicatorOptions::peers", options.peers, transport);
   if (s.ok()) s = CheckTransport(transport, db);
   return s;
 }

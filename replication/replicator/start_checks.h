@@ -17,6 +17,11 @@ rocksdb::Status CheckBeforeStart(const ReplicatorOptions& options,
                                  const ReplicatedDB& db,
                                  const Transport& transport);
 
+// InvalidArgument: one of the addresses of `whose` list the transport refuses.
+rocksdb::Status CheckPeers(const char* whose,
+                           const std::vector<std::string>& peers,
+                           const Transport& transport);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_REPLICATOR_START_CHECKS_H_

@@ -25,16 +25,38 @@ constexpr milliseconds kLookAgain{200};
 
 }  // namespace
 
-Status StreamDialers::Start() {
+Status StreamDialers::Add(size_t number, const std::string& address) {
   if (!replica_->takes_streams()) return Status::OK();
+  const std::lock_guard lock(mutex_);
+  JoinEnded();
+  auto peer = std::make_unique<Peer>(number, address);
   try {
-    for (size_t i = 0; i < replica_->options.peers.size(); ++i) {
-      threads_.emplace_back([this, i] { Run(i); });
-    }
+    peer->thread = std::thread([this, raw = peer.get()] { Run(raw); });
   } catch (const std::system_error& error) {
     return Status::Aborted("cannot start a thread", error.what());
   }
+  peers_.emplace(number, std::move(peer));
   return Status::OK();
+}
+
+void StreamDialers::Remove(size_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = peers_.find(number);
+  if (found == peers_.end()) return;
+  found->second->removed = true;
+  if (found->second->stream != nullptr) found->second->stream->Close();
+  removed_.push_back(std::move(found->second));
+  peers_.erase(found);
+  JoinEnded();
+  changed_.notify_all();
+}
+
+void StreamDialers::JoinEnded() {
+  std::erase_if(removed_, [](const std::unique_ptr<Peer>& peer) {
+    if (!peer->ended) return false;
+    peer->thread.join();
+    return true;
+  });
 }
 
 void StreamDialers::Wake() {
@@ -44,25 +66,27 @@ void StreamDialers::Wake() {
 
 void StreamDialers::Join() {
   Wake();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (auto& [number, peer] : peers_) peer->thread.join();
+  for (const std::unique_ptr<Peer>& peer : removed_) peer->thread.join();
+  peers_.clear();
+  removed_.clear();
 }
 
-void StreamDialers::Sleep(milliseconds time) {
+void StreamDialers::Sleep(const Peer& peer, milliseconds time) {
   std::unique_lock lock(mutex_);
-  if (!replica_->stopping) changed_.wait_for(lock, time);
+  if (!Over(peer)) changed_.wait_for(lock, time);
 }
 
-void StreamDialers::Run(size_t peer) {
+void StreamDialers::Run(Peer* peer) {
   uint64_t peer_id = 0;  // once known
   RedialPause pause;
   std::string last_error;
   // When the stream that the peer dialed was first seen.
   std::optional<Clock::time_point> theirs;
-  while (!replica_->stopping) {
+  while (!Over(*peer)) {
     if (!replica_->streams.allowed() || replica_->streams.Has(peer_id)) {
       if (!theirs.has_value()) theirs = Clock::now();
-      Sleep(kLookAgain);
+      Sleep(*peer, kLookAgain);
       continue;
     }
     const Clock::time_point began = Clock::now();
@@ -70,28 +94,29 @@ void StreamDialers::Run(size_t peer) {
     bool streamed = theirs.has_value() && began - *theirs >= kLasting;
     theirs.reset();
     const Status status = Stream(peer, &peer_id, &streamed);
-    if (replica_->stopping) return;
+    if (Over(*peer)) break;
     streamed |= Clock::now() - began >= kLasting;
     const std::string error = OneLine(status.ToString());
     if (!status.IsBusy() && !status.IsTryAgain() && error != last_error) {
       last_error = error;
       rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-                   "rocksync: no stream with %s: %s",
-                   replica_->options.peers[peer].c_str(), error.c_str());
+                   "rocksync: no stream with %s: %s", peer->address.c_str(),
+                   error.c_str());
     }
-    Sleep(pause.After(streamed));
+    Sleep(*peer, pause.After(streamed));
   }
+  peer->ended = true;
 }
 
-Status StreamDialers::Connect(const std::string& address,
-                              std::unique_ptr<Link>* link) {
+Status StreamDialers::Connect(const Peer& peer, std::unique_ptr<Link>* link) {
+  const std::function<bool()> over = [this, &peer] { return Over(peer); };
   Status status;
   // Each of a few set-ups may take over a newer member list.
   for (int i = 0; i < kSetups; ++i) {
     std::unique_ptr<Connection> connection;
     status = replica_->transport->Connect(
-        address, std::min(kConnectPatience, replica_->options.io_timeout),
-        replica_->stopped, &connection);
+        peer.address, std::min(kConnectPatience, replica_->options.io_timeout),
+        over, &connection);
     if (status.ok()) {
       status = Link::Open(replica_, std::move(connection), link);
     }
@@ -100,22 +125,30 @@ Status StreamDialers::Connect(const std::string& address,
   return status;
 }
 
-Status StreamDialers::Stream(size_t peer, uint64_t* peer_id, bool* streamed) {
+Status StreamDialers::Stream(Peer* peer, uint64_t* peer_id, bool* streamed) {
   std::unique_ptr<Link> link;
-  Status status = Connect(replica_->options.peers[peer], &link);
+  Status status = Connect(*peer, &link);
   if (!status.ok()) return status;
   *peer_id = link->peer_id();
-  replica_->stats.Met(replica_->options.peers[peer], *peer_id);
+  if (!peer->removed) replica_->stats.Met(peer->address, *peer_id);
   if (!link->peer_takes_streams()) {
-    Sleep(RedialPause::kLongest);
+    Sleep(*peer, RedialPause::kLongest);
     return Status::Busy("the peer takes no streams");
   }
   if (replica_->streams.Has(*peer_id)) {
     return Status::Busy("the peer has opened one");
   }
-  StreamLink stream(replica_, link.get(), [this, peer] { repair_(peer); });
+  StreamLink stream(replica_, link.get(),
+                    [this, peer] { repair_(peer->number); });
+  {
+    const std::lock_guard lock(mutex_);
+    if (Over(*peer)) return Status::Aborted("the peer was removed");
+    peer->stream = &stream;
+  }
   status = stream.Run("");
   *streamed |= stream.carried();
+  const std::lock_guard lock(mutex_);
+  peer->stream = nullptr;
   return status;
 }
 

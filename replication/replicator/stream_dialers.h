@@ -1,13 +1,15 @@
-// Opens a stream to each peer of the options and opens it again when it has
-// ended, unless the peer has opened one.
+// Opens a stream to each peer and opens it again when it has ended, unless the
+// peer has opened one.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_STREAM_DIALERS_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_STREAM_DIALERS_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,11 +18,13 @@
 
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
+#include "replication/peering/stream_link.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
 
 // Owns a thread for each peer, which receives as long as a stream is open.
+// Thread-safe but for Join.
 class StreamDialers {
  public:
   // `repair` has a session run with the peer of this number soon.
@@ -28,31 +32,51 @@ class StreamDialers {
       : replica_(replica), repair_(std::move(repair)) {}
   ~StreamDialers() { Join(); }
 
-  rocksdb::Status Start();
+  // A stream to one more peer; its number is not used again. Aborted: there is
+  // no thread for it.
+  rocksdb::Status Add(size_t number, const std::string& address);
+  // No stream to this peer any more: one that is open is closed. Does not wait
+  // for its thread.
+  void Remove(size_t number);
 
   // Streams may be open from now on, or not; after Replica::streams was told.
   void Wake();
 
   // Waits for the threads, which end when connections are closed and
-  // `replica->stopping` is set.
+  // `replica->stopping` is set. Nothing is added from then on.
   void Join();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void Run(size_t peer);
+  struct Peer {
+    Peer(size_t n, std::string a) : number(n), address(std::move(a)) {}
+    const size_t number;
+    const std::string address;
+    std::atomic<bool> removed{false};
+    std::atomic<bool> ended{false};  // its thread only has to be joined
+    StreamLink* stream = nullptr;    // that is open; under mutex_
+    std::thread thread;              // only used by who adds and joins
+  };
+
+  bool Over(const Peer& peer) const {
+    return replica_->stopping || peer.removed;
+  }
+  void Run(Peer* peer);
   // One stream from its opening to its end; `streamed` becomes true if it
   // carried something.
-  rocksdb::Status Stream(size_t peer, uint64_t* peer_id, bool* streamed);
-  rocksdb::Status Connect(const std::string& address,
-                          std::unique_ptr<Link>* link);
-  void Sleep(std::chrono::milliseconds time);
+  rocksdb::Status Stream(Peer* peer, uint64_t* peer_id, bool* streamed);
+  rocksdb::Status Connect(const Peer& peer, std::unique_ptr<Link>* link);
+  void Sleep(const Peer& peer, std::chrono::milliseconds time);
+  // Joins the threads of removed peers that have ended; under mutex_.
+  void JoinEnded();
 
   Replica* const replica_;
   const std::function<void(size_t peer)> repair_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::thread> threads_;
+  std::map<size_t, std::unique_ptr<Peer>> peers_;
+  std::vector<std::unique_ptr<Peer>> removed_;
 };
 
 }  // namespace rocksync

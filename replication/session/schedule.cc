@@ -20,37 +20,56 @@ uint64_t Doubled(uint64_t first, uint32_t times, uint64_t max) {
 
 Schedule::Schedule(const ScheduleOptions& options, size_t peers, uint64_t seed,
                    uint64_t now_ms)
-    : options_(options), random_(seed), peers_(peers) {
-  if (options_.interval_ms == 0) return;
-  for (Peer& peer : peers_) {
+    : options_(options), random_(seed) {
+  while (next_ < peers) {
+    Peer& peer = peers_[next_++];
+    if (options_.interval_ms == 0) continue;
     peer.due_ms = now_ms + NextRandom() % options_.interval_ms;
   }
 }
 
+size_t Schedule::Add(uint64_t now_ms) {
+  Peer& peer = peers_[next_];
+  if (options_.interval_ms != 0) peer.due_ms = now_ms;
+  return next_++;
+}
+
 void Schedule::Ask(size_t peer, uint64_t now_ms) {
-  peers_[peer].due_ms = now_ms;
-  peers_[peer].asked = true;
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  found->second.due_ms = now_ms;
+  found->second.asked = true;
+}
+
+void Schedule::Begins(size_t peer) {
+  const auto found = peers_.find(peer);
+  if (found != peers_.end()) found->second.asked = false;
 }
 
 std::optional<size_t> Schedule::Due(uint64_t now_ms) const {
   std::optional<size_t> first;
-  for (size_t i = 0; i < peers_.size(); ++i) {
-    if (!peers_[i].due_ms || *peers_[i].due_ms > now_ms) continue;
-    if (!first || *peers_[i].due_ms < *peers_[*first].due_ms) first = i;
+  uint64_t earliest = 0;
+  for (const auto& [number, peer] : peers_) {
+    if (!peer.due_ms || *peer.due_ms > now_ms) continue;
+    if (first && *peer.due_ms >= earliest) continue;
+    first = number;
+    earliest = *peer.due_ms;
   }
   return first;
 }
 
 std::optional<uint64_t> Schedule::NextDueMs() const {
   std::optional<uint64_t> next;
-  for (const Peer& peer : peers_) {
+  for (const auto& [number, peer] : peers_) {
     if (peer.due_ms && (!next || *peer.due_ms < *next)) next = peer.due_ms;
   }
   return next;
 }
 
 void Schedule::Ended(size_t peer, SessionOutcome outcome, uint64_t now_ms) {
-  peers_[peer].due_ms = After(&peers_[peer], outcome, now_ms);
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  found->second.due_ms = After(&found->second, outcome, now_ms);
 }
 
 std::optional<uint64_t> Schedule::After(Peer* peer, SessionOutcome outcome,

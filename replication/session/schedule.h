@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <vector>
 
 namespace rocksync {
 
@@ -29,19 +29,24 @@ enum class SessionOutcome : uint8_t {
   kFailed,
 };
 
-// One session at a time. Peers are numbered from 0. Not thread-safe. `now_ms`
-// is monotonic.
+// One session at a time. Peers are numbered from 0, and a number is not used
+// again; what is said of a peer that was removed counts for nothing. Not
+// thread-safe. `now_ms` is monotonic.
 class Schedule {
  public:
   // The first sessions are spread over one interval.
   Schedule(const ScheduleOptions& options, size_t peers, uint64_t seed,
            uint64_t now_ms);
 
+  // One more peer, which is due now; its number.
+  size_t Add(uint64_t now_ms);
+  void Remove(size_t peer) { peers_.erase(peer); }
+
   // Makes a peer due now, whatever went before; again once the session that is
   // under way is over, since its snapshot may be older than what was asked for.
   void Ask(size_t peer, uint64_t now_ms);
   // A session with the peer begins, and serves who has asked so far.
-  void Begins(size_t peer) { peers_[peer].asked = false; }
+  void Begins(size_t peer);
 
   // The peer that is due, the longest overdue first; nullopt if none is.
   std::optional<size_t> Due(uint64_t now_ms) const;
@@ -53,7 +58,7 @@ class Schedule {
   void Ended(size_t peer, SessionOutcome outcome, uint64_t now_ms);
 
   uint32_t failures_in_a_row(size_t peer) const {
-    return peers_[peer].failures;
+    return peers_.at(peer).failures;
   }
 
  private:
@@ -72,7 +77,8 @@ class Schedule {
 
   const ScheduleOptions options_;
   uint64_t random_;
-  std::vector<Peer> peers_;
+  std::map<size_t, Peer> peers_;
+  size_t next_ = 0;  // number
 };
 
 }  // namespace rocksync

@@ -63,6 +63,7 @@ extern "C" {
         result: Error, error: Error,
     ) -> c_uchar;
     pub fn rocksync_replicator_scrub(replicator: Handle, error: Error);
+    pub fn rocksync_replicator_set_peers(replicator: Handle, peers: *const *const c_char, count: usize, error: Error);
     pub fn rocksync_replicator_pause(replicator: Handle);
     pub fn rocksync_replicator_resume(replicator: Handle);
     pub fn rocksync_replicator_listen_address(replicator: Handle) -> *mut c_char;

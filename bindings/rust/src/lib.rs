@@ -316,6 +316,13 @@ impl Replicator<'_> {
         call(|e| unsafe { c::rocksync_replicator_scrub(self.replicator, e) })
     }
 
+    /// From now on these addresses are the peers; sessions and streams with new ones begin at once.
+    pub fn set_peers(&self, peers: &[&str]) -> Result<()> {
+        let peers = peers.iter().map(|peer| text(peer)).collect::<Result<Vec<_>>>()?;
+        let pointers: Vec<_> = peers.iter().map(|peer| peer.as_ptr()).collect();
+        call(|e| unsafe { c::rocksync_replicator_set_peers(self.replicator, pointers.as_ptr(), pointers.len(), e) })
+    }
+
     /// Ends sessions and lets none begin, until `resume`.
     pub fn pause(&self) {
         unsafe { c::rocksync_replicator_pause(self.replicator) }

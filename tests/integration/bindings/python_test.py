@@ -63,6 +63,11 @@ class DatabaseTest(unittest.TestCase):
                     self.assertEqual(dict(a.items()), dict(b.items()))
                     of_b.scrub()
                     self.assertEqual(of_b.stats["pairs_applied"], 1)
+                    of_b.set_peers([peer])
+                    self.assertEqual([p["address"] for p in of_b.stats["peers"]], [peer])
+                    with self.assertRaisesRegex(rocksync.Error, "nowhere"):
+                        of_b.set_peers([peer, "nowhere"])
+                    of_b.set_peers([])
                     of_b.pause()
                     with self.assertRaisesRegex(rocksync.Error, "paused"):
                         of_b.sync(peer)
@@ -253,7 +258,7 @@ for i in range(1000):
             with self.assertRaisesRegex(rocksync.Error, expected):
                 db.close()
 
-        modifying = threading.Thread(target=db.modify, args=[b"c", slow])
+        modifying = threading.Thread(target=db.update_key, args=[b"c", slow])
         modifying.start()
         changing.wait(60)
         create, release = (getattr(rocksync.library, name) for name in ("rocksdb_create_snapshot", "rocksdb_release_snapshot"))

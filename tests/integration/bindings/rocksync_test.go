@@ -272,6 +272,12 @@ func TestDifferencesAndWrongOrder(t *testing.T) {
 	if !strings.Contains(ofB.StatsJSON(), "\"pairs_applied\":0,") {
 		t.Error(ofB.StatsJSON())
 	}
+	rocksync.Check(ofB.SetPeers(ofA.ListenAddress()))
+	fails(t, ofB.SetPeers(ofA.ListenAddress(), "nowhere"), "nowhere")
+	if !strings.Contains(ofB.StatsJSON(), "\"configured\":true") {
+		t.Fatal(ofB.StatsJSON())
+	}
+	rocksync.Check(ofB.SetPeers())
 	rocksync.Check(ofB.Pause())
 	fails(t, ofB.Sync(ofA.ListenAddress()), "paused")
 	rocksync.Check(ofB.Resume(), ofB.Scrub())

@@ -65,6 +65,11 @@ fn differences() {
     assert!(!found.equal);
     assert_eq!(found.differences, [(Kind::MissingHere, "default".to_string(), b"of a".to_vec())]);
     assert!(of_b.stats_json().contains("\"pairs_applied\":0,"));
+    of_b.set_peers(&[&of_a.listen_address()]).unwrap();
+    let nowhere = of_b.set_peers(&["nowhere"]).err().unwrap();
+    assert!(nowhere.to_string().contains("nowhere"), "{nowhere}");
+    assert!(of_b.stats_json().contains("\"configured\":true"));
+    of_b.set_peers(&[]).unwrap();
     of_b.pause();
     let paused = of_b.sync(&of_a.listen_address()).err().unwrap();
     assert!(paused.to_string().contains("paused"), "{paused}");

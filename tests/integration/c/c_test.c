@@ -194,6 +194,25 @@ static void TestReplication(void) {
   FAILS("max_sessions");
   rocksync_replicator_set_limits(to, 0, 0, 0, 2, &error);
   OK();
+  {
+    const char* peers[] = {address, "nowhere", NULL};
+    rocksync_replicator_set_peers(to, peers, 1, &error);
+    OK();
+    rocksync_replicator_set_peers(to, peers, 2, &error);
+    FAILS("nowhere");
+    rocksync_replicator_set_peers(to, peers, 3, &error);
+    FAILS("argument is NULL: peers");
+    rocksync_replicator_set_peers(to, NULL, 1, &error);
+    FAILS("argument is NULL: peers");
+    text = rocksync_replicator_stats_json(to);
+    CHECK(strstr(text, "\"configured\":true") != NULL);
+    rocksync_free(text);
+    rocksync_replicator_set_peers(to, NULL, 0, &error);
+    OK();
+    text = rocksync_replicator_stats_json(to);
+    CHECK(strstr(text, "\"configured\":true") == NULL);
+    rocksync_free(text);
+  }
   rocksync_replicator_pause(to);
   rocksync_replicator_sync(to, address, &error);
   FAILS("paused");
@@ -873,6 +892,8 @@ static void TestNull(void) {
   rocksync_replicator_scrub(NULL, &error);
   FAILS("argument is NULL: replicator");
   rocksync_replicator_set_limits(NULL, 0, 0, 0, 1, &error);
+  FAILS("argument is NULL: replicator");
+  rocksync_replicator_set_peers(NULL, NULL, 0, &error);
   FAILS("argument is NULL: replicator");
   CHECK(rocksync_replicator_listen_address(NULL) == NULL);
   CHECK(rocksync_replicator_stats_json(NULL) == NULL);

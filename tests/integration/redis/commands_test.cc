@@ -32,6 +32,9 @@ class FakeReplicator : public Replicator {
     return status;
   }
   Status ScrubNow() override { return status; }
+  Status SetPeers(const std::vector<std::string>&) override {
+    return Status::OK();
+  }
   void Pause() override { calls.push_back("pause"); }
   void Resume() override { calls.push_back("resume"); }
   Status SetLimits(const ReplicatorLimits&) override { return Status::OK(); }

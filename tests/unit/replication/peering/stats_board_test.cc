@@ -67,6 +67,30 @@ TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
   EXPECT_EQ(board.stats().peers.size(), 2u);
 }
 
+TEST(StatsBoard, WhoIsNoPeerAnyMoreIsForgottenUnlessConnected) {
+  StatsBoard board(7, {"a:1", "b:2", "c:3"}, nullptr);
+  auto connection = std::make_shared<int>();
+  board.Begin("b:2", 0xb, connection)->Finish(Report(1), rocksdb::Status::OK());
+  board.Begin("c:3", 0xc)->Finish(Report(1), rocksdb::Status::OK());
+  board.Failed("a:1", rocksdb::Status::IOError("refused"));
+  board.SetPeers({"d:4", "c:3", "d:4"});
+  const std::vector<PeerStats> peers = board.stats().peers;
+  ASSERT_EQ(peers.size(), 3u);
+  EXPECT_EQ(peers[0].address, "d:4");
+  EXPECT_EQ(peers[1].address, "c:3");
+  EXPECT_EQ(peers[1].sessions, 1u) << "it stays";
+  EXPECT_EQ(peers[2].address, "b:2");
+  EXPECT_TRUE(peers[0].configured);
+  EXPECT_FALSE(peers[2].configured);
+  connection.reset();
+  EXPECT_EQ(board.stats().peers.size(), 2u);
+  board.Failed("b:2", rocksdb::Status::IOError("asked for by name"));
+  EXPECT_EQ(board.stats().peers.size(), 3u);
+  board.SetPeers({"b:2"});
+  ASSERT_EQ(board.stats().peers.size(), 1u);
+  EXPECT_EQ(board.stats().peers[0].sessions, 1u);
+}
+
 TEST(StatsBoard, TheOldestOfManyOtherAddressesIsForgotten) {
   StatsBoard board(7, {"a:1"}, nullptr);
   for (int i = 0; i < 64; ++i) {

@@ -90,6 +90,29 @@ TEST(ScheduleTest, TheLongestOverdueGoesFirst) {
   EXPECT_THAT(schedule.Due(100), Optional(1u));
 }
 
+TEST(ScheduleTest, PeersComeAndGo) {
+  Schedule schedule({.interval_ms = 1000}, 2, 7, 0);
+  schedule.Remove(0);
+  schedule.Ask(0, 10);
+  schedule.Begins(0);
+  schedule.Ended(0, SessionOutcome::kExpired, 10);
+  schedule.Ended(1, SessionOutcome::kProven, 0);
+  EXPECT_EQ(schedule.Due(20), std::nullopt) << "of a peer that is gone";
+  EXPECT_EQ(schedule.Add(30), 2u) << "and not 0 again";
+  EXPECT_THAT(schedule.Due(30), Optional(2u));
+  schedule.Remove(1);
+  schedule.Remove(2);
+  EXPECT_EQ(schedule.NextDueMs(), std::nullopt);
+}
+
+TEST(ScheduleTest, WhoIsAddedWithoutAnIntervalWaitsToBeAsked) {
+  Schedule schedule({.interval_ms = 0}, 0, 7, 0);
+  const size_t peer = schedule.Add(10);
+  EXPECT_EQ(schedule.NextDueMs(), std::nullopt);
+  schedule.Ask(peer, 20);
+  EXPECT_THAT(schedule.Due(20), Optional(peer));
+}
+
 TEST(ScheduleTest, WhoAsksDuringASessionGetsAnother) {
   Schedule schedule({.interval_ms = 1000}, 1, 7, 0);
   schedule.Ask(0, 10);
