@@ -19,7 +19,6 @@
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/own_options.h"
 #include "rocksync/replicated_db.h"
-#include "rocksync/trial_certificates.h"
 #include "tools/id.h"
 
 namespace rocksync {
@@ -43,21 +42,15 @@ uint64_t IdOfTrial(const std::string& directory) {
 // The new replica's own certificate; for trials one is made.
 Status MakeCloneTransport(const CloneToolOptions& options,
                           std::shared_ptr<Transport>* transport) {
-  Credentials credentials = options.credentials;
-  if (!credentials.trial_directory.empty()) {
-    TrialCertificate certificate;
+  const std::string& trial = options.credentials.trial_directory;
+  if (!trial.empty()) {
+    TlsTransportOptions tls = options.credentials.tls;
     const Status status =
-        MakeTrialCertificate(credentials.trial_directory,
-                             IdOfTrial(options.directory), &certificate);
-    if (!status.ok()) return status;
-    credentials.trial_directory.clear();
-    credentials.tls.ca_file = certificate.ca_file;
-    credentials.tls.certificate_file = certificate.certificate_file;
-    credentials.tls.private_key_file = certificate.private_key_file;
-    return NewTlsTransport(credentials.tls, transport);
+        UseTrialCertificate(trial, IdOfTrial(options.directory), &tls);
+    return status.ok() ? NewTlsTransport(tls, transport) : status;
   }
   AdminTarget target;
-  const Status status = MakeTarget(credentials, &target);
+  const Status status = MakeTarget(options.credentials, &target);
   if (status.ok()) *transport = target.transport;
   return status;
 }

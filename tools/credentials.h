@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_TOOLS_CREDENTIALS_H_
 #define ROCKSYNC_TOOLS_CREDENTIALS_H_
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 
@@ -33,6 +34,12 @@ void WarnOfOpenFiles(const Credentials& credentials, std::ostream& err);
 // InvalidArgument: `where` is no host:port. `or_directory`: the command would
 // have taken a directory, too.
 rocksdb::Status CheckAddress(const std::string& where, bool or_directory);
+
+// Makes a certificate of `replica_id` in the directory of a trial cluster, for
+// `*tls` to use.
+rocksdb::Status UseTrialCertificate(const std::string& directory,
+                                    uint64_t replica_id,
+                                    TlsTransportOptions* tls);
 
 // Whom to ask and how; `target->address` is left alone. The certificate may
 // name any id: a tool is no replica. For trials one is made in the directory.

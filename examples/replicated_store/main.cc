@@ -36,6 +36,7 @@
 #include "rocksync/trial_certificates.h"
 #include "spdlog/fmt/fmt.h"
 #include "spdlog/spdlog.h"
+#include "tools/secret/secret_file.h"
 
 namespace rocksync {
 namespace {
@@ -164,7 +165,7 @@ Status OpenDatabase(const Settings& settings,
   ReplicatedDBOptions replication;
   Status status =
       settings.trial_directory.empty()
-          ? ReadSecret(settings.secret_file, &replication.cluster_secret)
+          ? ReadSecretFile(settings.secret_file, &replication.cluster_secret)
           : MakeTrialSecret(settings.trial_directory,
                             &replication.cluster_secret);
   if (!status.ok()) return status;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tools/secret/secret_file.h"
+
 namespace rocksync {
 namespace {
 
@@ -37,38 +39,6 @@ rocksdb::Status WriteOnce(const std::string& file,
 
 }  // namespace
 
-rocksdb::Status ReadSecret(const std::string& file, ClusterSecret* secret) {
-  const int fd = ::open(file.c_str(), O_RDONLY);
-  if (fd < 0) return ErrorOf(file);
-  uint8_t bytes[1024];
-  ssize_t size = 0;
-  // A pipe gives what it has.
-  for (ssize_t part = 1; part > 0 && size < ssize_t{sizeof bytes};) {
-    part = ::read(fd, bytes + size, sizeof bytes - static_cast<size_t>(size));
-    size = part < 0 ? part : size + part;
-  }
-  rocksdb::Status status;
-  if (size < 0) {
-    status = ErrorOf(file);
-  } else if (size != static_cast<ssize_t>(secret->size())) {
-    status = rocksdb::Status::InvalidArgument(
-        file + " has " +
-            (size == static_cast<ssize_t>(sizeof bytes) ? "more than " : "") +
-            std::to_string(size) + " bytes",
-        "32 raw bytes are needed (not hex, no newline)");
-  } else {
-    std::memcpy(secret->data(), bytes, secret->size());
-  }
-  ::close(fd);
-  return status;
-}
-
-bool IsOpenToAll(const std::string& file) {
-  struct stat status = {};
-  return ::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         (status.st_mode & S_IROTH) != 0;
-}
-
 rocksdb::Status MakeTrialSecret(const std::string& directory,
                                 ClusterSecret* secret) {
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -84,7 +54,7 @@ rocksdb::Status MakeTrialSecret(const std::string& directory,
     const rocksdb::Status status = WriteOnce(file, fresh);
     if (!status.ok()) return status;
   }
-  return ReadSecret(file, secret);
+  return ReadSecretFile(file, secret);
 }
 
 }  // namespace rocksync

@@ -22,6 +22,7 @@
 #include "replication/store/offline/offline_replica.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
+#include "replication/store/open/forked.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/seal.h"
 #include "rocksdb/db.h"
@@ -211,11 +212,14 @@ Status ReplicatedDB::Restamp(
   const auto completion =
       std::make_shared<HashCompletionFactory>(replication.cluster_secret);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  Status status = AllFamilies(
-      options, name, column_families,
-      IndexFamilyOptions(replication, NewIndexMemtable(replication, nullptr),
-                         completion),
-      &families);
+  Status status = CheckNotForked();
+  if (status.ok()) {
+    status = AllFamilies(
+        options, name, column_families,
+        IndexFamilyOptions(replication, NewIndexMemtable(replication, nullptr),
+                           completion),
+        &families);
+  }
   if (status.ok()) status = CheckWalDir(given, name);
   if (status.ok()) {
     status = CheckReadOnly(options, replication, name, column_families);
