@@ -12,6 +12,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/transaction_log.h"
+#include "rocksync/change_feed.h"
 #include "rocksync/options.h"
 #include "rocksync/stats.h"
 #include "rocksync/version_specific_db.h"
@@ -283,6 +284,12 @@ class ReplicatedDB : public VersionSpecificDB {
   // wait for it.
   rocksdb::Status SetMembers(uint64_t epoch,
                              const std::vector<uint64_t>& replica_ids);
+
+  // A feed of what peers change here from now on, see rocksync/change_feed.h.
+  // Any number of feeds, each with a buffer of its own. InvalidArgument: the
+  // buffer is too small. Aborted: the database is closed.
+  rocksdb::Status Subscribe(const ChangeFeedOptions& options,
+                            std::unique_ptr<ChangeFeed>* feed);
 
   // Collects the tombstones that all members are known to hold, now. This
   // happens by itself after a session once 1 in 50 elements would go. Peers

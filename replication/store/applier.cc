@@ -56,7 +56,9 @@ struct Applier::Batch {
   // The data, and then the entries.
   rocksdb::WriteBatch written = rocksdb::WriteBatch();
   std::vector<std::pair<size_t, StoredEntry>> applied{};
-  std::vector<AppliedChange> changes{};  // of the same, if there is a hook
+  // For the hook and the feeds, if there were any when it began.
+  bool lists_changes = false;
+  std::vector<AppliedChange> changes{};  // of the same
   std::vector<std::pair<size_t, StoredEntry>> releases{};
   uint64_t repaired = 0;
 
@@ -220,6 +222,8 @@ Status Applier::ReadCurrent(Batch* batch) {
 }
 
 Status Applier::Contend(Batch* batch) {
+  batch->lists_changes =
+      indexed_->options().hook != nullptr || indexed_->feeds()->any();
   for (size_t i = 0; i < batch->pairs.size(); ++i) {
     if ((*batch->outcomes)[i] != ApplyOutcome::kHeldBack) {
       const Status status = ContendOne(batch, i);
@@ -279,7 +283,7 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
   (*batch->outcomes)[i] = ApplyOutcome::kApplied;
   batch->current[i] = EntryOf(indexed_->hasher(), pair);
   batch->applied.emplace_back(i, *batch->current[i]);
-  if (indexed_->options().hook == nullptr) return status;
+  if (!batch->lists_changes) return status;
   batch->changes.push_back(
       {family.name, pair.key, pair.tombstone ? rocksdb::Slice() : pair.value,
        pair.tombstone, Public(pair.version), known, known && current.tombstone,
@@ -289,7 +293,7 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
 
 Status Applier::Commit(Batch* batch) {
   const ReplicatedDBOptions& options = indexed_->options();
-  if (!batch->changes.empty()) {
+  if (options.hook != nullptr && !batch->changes.empty()) {
     const CallbackScope scope(indexed_, Callback::kApplyHook);
     options.hook->BeforeApply(batch->changes);
   }
@@ -305,7 +309,18 @@ Status Applier::Commit(Batch* batch) {
   if (indexed_->changes()->attached() && indexed_->changes()->passes_on()) {
     PassOn(*batch);
   }
+  if (indexed_->feeds()->any()) Feed(*batch);
   return status;
+}
+
+// To those who subscribe.
+void Applier::Feed(const Batch& batch) {
+  if (batch.lists_changes) {
+    indexed_->feeds()->Publish(batch.changes, batch.sender.replica_id);
+  } else if (!batch.applied.empty()) {
+    // The first one subscribed after this batch had begun.
+    indexed_->feeds()->Miss(batch.applied.size());
+  }
 }
 
 // To peers that the sender does not send it to.

@@ -194,6 +194,11 @@ Status ReplicatedDB::CollectTombstones() {
   return status.ok() ? store_->membership()->Advance() : status;
 }
 
+Status ReplicatedDB::Subscribe(const ChangeFeedOptions& options,
+                               std::unique_ptr<ChangeFeed>* feed) {
+  return store_->indexed()->feeds()->Subscribe(options, feed);
+}
+
 TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
   return store_->tombstone_gc_stats();
 }

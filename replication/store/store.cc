@@ -335,6 +335,7 @@ Status Store::CheckClosable(uint64_t iterators) const {
 Status Store::Close() {
   if (indexed_.closed()) return Status::OK();
   indexed_.SetClosed();
+  indexed_.feeds()->Close();
   // The next opening goes on with what has to be compared.
   const Status noticed = index_build_.DealWithForeignWrites(/*may_wait=*/true);
   files()->Stop();

@@ -25,6 +25,7 @@
 #include "replication/store/index/index_reader.h"
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/index/stripe_locks.h"
+#include "replication/store/write/change_feeds.h"
 #include "replication/store/write/change_log.h"
 #include "replication/store/write/clock.h"
 #include "replication/store/write/counted_db.h"
@@ -73,6 +74,7 @@ class IndexedDB {
   Lease* lease() { return &lease_; }
   // What is committed is appended by whoever committed it.
   ChangeLog* changes() { return &changes_; }
+  ChangeFeeds* feeds() { return &feeds_; }
 
   // REQUIRES: all stripes are held. The table must stay valid as long as this.
   void ShowFamilies(const FamilyTable* families) {
@@ -149,6 +151,7 @@ class IndexedDB {
   LeafDigests digests_;
   FreeSpace space_;
   ChangeLog changes_;
+  ChangeFeeds feeds_;
   bool closed_ = false;
 };
 

@@ -1,0 +1,74 @@
+// The feeds of a database (rocksync/change_feed.h): what peers changed, copied
+// for each subscriber into a bounded buffer.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_FEEDS_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_FEEDS_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "rocksdb/status.h"
+#include "rocksync/change_feed.h"
+#include "rocksync/hooks.h"
+
+namespace rocksync {
+
+// Thread-safe. Feeds may outlive it.
+class ChangeFeeds {
+ public:
+  ChangeFeeds() : shared_(std::make_shared<Shared>()) {}
+  ~ChangeFeeds() { Close(); }
+  ChangeFeeds(const ChangeFeeds&) = delete;
+  ChangeFeeds& operator=(const ChangeFeeds&) = delete;
+
+  // InvalidArgument: the buffer is too small. Aborted: closed.
+  rocksdb::Status Subscribe(const ChangeFeedOptions& options,
+                            std::unique_ptr<ChangeFeed>* feed);
+
+  // Whether anybody subscribes: all that applying pays where nobody does.
+  bool any() const {
+    return shared_->subscribers.load(std::memory_order_acquire) != 0;
+  }
+
+  // These are committed, with their keys' stripes still held, so that those of
+  // one key come in order. Never waits for a subscriber.
+  void Publish(std::span<const AppliedChange> changes, uint64_t source);
+  // So many are committed, and nobody listed them.
+  void Miss(uint64_t changes);
+
+  // Nothing comes any more.
+  void Close();
+
+ private:
+  // One subscriber's; under Shared::mutex.
+  struct Queue {
+    explicit Queue(size_t bytes) : room(bytes) {}
+    void Add(const FeedChange& change);
+
+    const size_t room;
+    size_t bytes = 0;
+    std::vector<FeedChange> changes;
+    uint64_t missed = 0;  // behind `changes`
+  };
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<Queue*> queues;
+    bool closed = false;
+    std::atomic<size_t> subscribers{0};
+  };
+  class Feed;
+
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_FEEDS_H_
