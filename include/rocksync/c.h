@@ -69,9 +69,12 @@ typedef struct rocksync_clone_options_t rocksync_clone_options_t;
 typedef struct rocksync_replicator_t rocksync_replicator_t;
 /* What a callback is given, and may use until it returns: values to change
    (rocksync_update), and changes that come from a peer
-   (rocksync_options_set_apply_hook). */
+   (rocksync_options_set_apply_hook; rocksync_change_feed_next has them, too).
+ */
 typedef struct rocksync_values_t rocksync_values_t;
 typedef struct rocksync_changes_t rocksync_changes_t;
+/* For one thread at a time. */
+typedef struct rocksync_change_feed_t rocksync_change_feed_t;
 
 /* Frees an error, or text or an array that a call returned. */
 void rocksync_free(void* text);
@@ -137,13 +140,14 @@ void rocksync_options_set_apply_hook(
     rocksync_options_t* options, void* state, void (*destructor)(void* state),
     void (*before_apply)(void* state, const rocksync_changes_t* changes));
 /* Of the change number `i`, from 0 on. Bytes that are returned are valid during
-   the call of the hook only. NULL or 0 if there is no such change. */
+   the call of the hook only, those of a feed until its next call. NULL or 0 if
+   there is no such change. */
 size_t rocksync_changes_count(const rocksync_changes_t* changes);
 const char* rocksync_changes_family(const rocksync_changes_t* changes, size_t i,
                                     size_t* size);
 const char* rocksync_changes_key(const rocksync_changes_t* changes, size_t i,
                                  size_t* size);
-/* NULL: the key is deleted. */
+/* NULL: the key is deleted. In a feed, which has no values, else empty. */
 const char* rocksync_changes_value(const rocksync_changes_t* changes, size_t i,
                                    size_t* size);
 /* When it was written (milliseconds since 1970), and by which replica. Both 0:
@@ -215,6 +219,20 @@ void rocksync_set_members(rocksync_t* db, uint64_t epoch,
                           const uint64_t* replica_ids, size_t count,
                           char** errptr);
 void rocksync_collect_tombstones(rocksync_t* db, char** errptr);
+/* A feed of what peers change from now on, for which `buffer_bytes` are kept:
+   at least 4 KiB. See rocksync::ChangeFeed. It may be destroyed after the
+   database. */
+rocksync_change_feed_t* rocksync_subscribe(rocksync_t* db, size_t buffer_bytes,
+                                           char** errptr);
+/* Waits until there are changes, and returns all there are; they are the
+   feed's, until its next call. NULL without an error: none came within
+   `timeout_ms`. `*missed` (may be NULL): so many more came behind them, for
+   which there was no room; then there may be none. "Operation aborted": the
+   database was closed, and all was returned. */
+const rocksync_changes_t* rocksync_change_feed_next(
+    rocksync_change_feed_t* feed, uint64_t timeout_ms, uint64_t* missed,
+    char** errptr);
+void rocksync_change_feed_destroy(rocksync_change_feed_t* feed);
 /* Deletes any number of keys from `begin` on and before `end`, in batches.
    `family` may be NULL: the default one. Returns how many keys were deleted,
    also before an error. */

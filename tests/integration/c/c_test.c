@@ -140,6 +140,11 @@ static void TestReplication(void) {
   rocksync_t *a, *b;
   rocksdb_t *a_db, *b_db;
   rocksync_replicator_t *from, *to;
+  rocksync_change_feed_t* feed;
+  const rocksync_changes_t* changes;
+  const char* key;
+  size_t size;
+  uint64_t missed;
   char *address, *text;
   phase = "replication";
   a = Open("a");
@@ -156,6 +161,12 @@ static void TestReplication(void) {
   Put(a_db, "of_a", "1");
   Put(b_db, "of_b", "2");
 
+  CHECK(rocksync_subscribe(b, 100, &error) == NULL);
+  FAILS("buffer_bytes");
+  feed = rocksync_subscribe(b, 1 << 20, &error);
+  OK();
+  CHECK(rocksync_change_feed_next(feed, 0, &missed, &error) == NULL);
+  OK();
   from = Start(a, "127.0.0.1:0");
   to = Start(b, "");
   address = rocksync_replicator_listen_address(from);
@@ -164,6 +175,14 @@ static void TestReplication(void) {
   CHECK(Holds(a_db, "of_b", "2"));
   CHECK(Holds(b_db, "of_a", "1"));
   CHECK(Holds(b_db, "of_c", NULL));
+  changes = rocksync_change_feed_next(feed, 10000, &missed, &error);
+  OK();
+  CHECK(rocksync_changes_count(changes) == 1 && missed == 0);
+  key = rocksync_changes_key(changes, 0, &size);
+  CHECK(size == 4 && memcmp(key, "of_a", 4) == 0);
+  CHECK(rocksync_changes_value(changes, 0, &size) != NULL && size == 0);
+  CHECK(rocksync_changes_replica_id(changes, 0) == rocksync_replica_id(a));
+  CHECK(!rocksync_changes_replaces(changes, 0));
   CHECK(rocksync_replicator_verify(to, address, 10, 0, NULL, NULL, &text,
                                    &error));
   OK();
@@ -238,6 +257,9 @@ static void TestReplication(void) {
   rocksdb_close(b_db);
   CHECK(rocksync_close(b, &error));
   OK();
+  CHECK(rocksync_change_feed_next(feed, 10000, NULL, &error) == NULL);
+  FAILS("Operation aborted");
+  rocksync_change_feed_destroy(feed);
   rocksync_replicator_destroy(from);
   rocksdb_close(a_db);
   CHECK(rocksync_close(a, &error));
@@ -893,6 +915,11 @@ static void TestNull(void) {
   FAILS("argument is NULL: replicator");
   rocksync_replicator_set_limits(NULL, 0, 0, 0, 1, &error);
   FAILS("argument is NULL: replicator");
+  CHECK(rocksync_subscribe(NULL, 1 << 20, &error) == NULL);
+  FAILS("argument is NULL: db");
+  CHECK(rocksync_change_feed_next(NULL, 0, NULL, &error) == NULL);
+  FAILS("argument is NULL: feed");
+  rocksync_change_feed_destroy(NULL);
   rocksync_replicator_set_peers(NULL, NULL, 0, &error);
   FAILS("argument is NULL: replicator");
   CHECK(rocksync_replicator_listen_address(NULL) == NULL);
