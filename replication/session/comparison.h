@@ -72,7 +72,7 @@ class Comparison {
     kBatchReceived,
     kFindsSaid,  // the batch is the whole set: found_by_search.h
     kFindsReceived,
-    kFailedSaid,  // these elements I do not find
+    kFailedSaid,  // elements that were asked for and not found
     kFailedReceived,
     kRound,  // of the batch, which may be of all leaves and is known to differ
     kRoundSaid,

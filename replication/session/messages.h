@@ -21,27 +21,28 @@
 
 namespace rocksync {
 
+// What a side says; "the peer" is the side that it says it to.
 enum class MessageType : uint8_t {
-  kHello = 1,     // a session begins: what I hold
-  kEqual = 2,     // what you summarised is what I hold
-  kDiffers = 3,   // it is not; an exchange begins, I am its initiator
-  kLocate = 4,    // it is not, and is too much for one batch: find the leaves
-  kBatch = 5,     // let us work off these leaves: what I hold there
-  kSummary = 6,   // what I hold after this round
+  kHello = 1,     // a session begins: what the sender holds
+  kEqual = 2,     // the sender holds what the peer summarised
+  kDiffers = 3,   // it does not; an exchange begins, the sender initiates it
+  kLocate = 4,    // it does not, and all is too much for one batch of leaves
+  kBatch = 5,     // leaves to compare next, and what the sender holds there
+  kSummary = 6,   // what the sender holds after this round
   kPayload = 7,   // one payload of the running exchange
   kPass = 8,      // nothing to say in this turn
   kOffers = 9,    // pairs by key and version
-  kWants = 10,    // which of the offers of your last turn I want
-  kValues = 11,   // the values you wanted, in order
+  kWants = 10,    // which offers of the peer's last turn the sender wants
+  kValues = 11,   // the values that the peer wanted, in order
   kChunk = 12,    // the beginning of a large value
   kPairs = 13,    // whole pairs, unasked
-  kAbandon = 14,  // we differ, but only by what one of us refuses
+  kAbandon = 14,  // the sides differ, but only by what one of them refuses
   kEnd = 15,      // the session is over, without a proof
   kSetup = 16,    // these three: see setup.h
   kConfirm = 17,
   kRefusal = 18,
-  kClaims = 19,    // comparing only: what I hold of some keys
-  kHoldings = 20,  // what I hold of the keys claimed in your last turn
+  kClaims = 19,    // comparing only: what the sender holds of some keys
+  kHoldings = 20,  // the same of the keys that the peer claimed last
   // Between sessions: see tombstone_gc.h.
   kAnnouncement = 21,
   kAuthHello = 22,  // these two, kProof and kFarewell: see authentication.h
@@ -82,10 +83,10 @@ inline constexpr uint8_t kFlagSearch = 0x40;
 inline constexpr uint8_t kFlagFinds = 0x20;
 // Flag of kSummary: of the whole set, not of the leaf batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
-// Flag of kSummary: I refused or could not read a pair of this leaf batch.
+// Flag of kSummary: the sender refused or could not read a pair of this batch.
 inline constexpr uint8_t kFlagRefused = 0x40;
 // Flag of the last message of a turn, if that is kDiffers, kPayload, kPass, one
-// of kOffers to kPairs, kClaims or kHoldings: I have nothing left to send but
+// of kOffers to kPairs, kClaims or kHoldings: nothing is left to send but
 // answers to what comes.
 inline constexpr uint8_t kFlagIdle = 0x40;
 
@@ -97,7 +98,7 @@ struct Hello {
   bool batches = false;  // the sender cannot take its set in one batch
   // Only compare: what differs is listed, nothing is shipped or written.
   bool verify = false;
-  bool keys_only = false;  // with `verify`: only the keys that I shall claim
+  bool keys_only = false;  // with `verify`: only the keys that it claims
   uint64_t left_out = 0;   // pairs that are in no digest, being quarantined
 };
 // count | digest (16) [| options (1): bit 0 bloom, bit 1 batches, bit 2 verify,
@@ -154,7 +155,7 @@ enum class EndReason : uint8_t {
   kRefused = 4,      // all went across but what one side refuses
   kGaveUp = 5,       // too many rounds without agreement
   kFailed = 6,       // storage failed here, the text says how
-  kEnough = 7,       // comparing only: I have seen all that I wanted to see
+  kEnough = 7,       // comparing only: the initiator has seen enough
 };
 inline constexpr size_t kMaxTextBytes = 512;
 struct End {

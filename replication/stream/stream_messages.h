@@ -30,14 +30,14 @@ inline constexpr uint64_t kTakesStreams = 1;
 // stream.
 enum class StreamMessageType : uint8_t {
   kChanges = 1,  // pairs, each with its value
-  kTaken = 2,    // how much of your changes was dealt with
-  kGap = 3,      // changes that I have not sent: an exact session finds them
+  kTaken = 2,    // how much of the peer's changes was dealt with
+  kGap = 3,      // changes that were not sent: an exact session finds them
   kAlive = 4,    // nothing to say
   // See spread.h:
-  kNeighbours = 5,  // those of whom I have streams
-  kPrune = 6,       // changes of these origins come to me by another way
-  kAnnounce = 7,    // changes that I have, by short hashes
-  kGraft = 8,       // send me these
+  kNeighbours = 5,  // the replicas that the sender has streams with
+  kPrune = 6,       // changes of these origins come by another way
+  kAnnounce = 7,    // changes that the sender has, by short hashes
+  kGraft = 8,       // the sender wants these
 };
 
 // What a side says of itself when the stream begins.
