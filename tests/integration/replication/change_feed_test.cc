@@ -50,6 +50,8 @@ TEST_F(ChangeFeedOfReplicas, OfASession) {
   StartBoth(TestReplica::OnDemand());
   b_->Put("own", "not told");
   b_->Put("k", "old");
+  // From here on the clock of a is ahead of these.
+  ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
   a_->Put("k", "new");
   a_->Put("fresh", "1");
   ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
