@@ -49,7 +49,7 @@ class ChangeFeeds {
  private:
   // One subscriber's; under Shared::mutex.
   struct Queue {
-    explicit Queue(size_t bytes) : room(bytes) {}
+    explicit Queue(size_t size) : room(size) {}
     void Add(const FeedChange& change);
 
     const size_t room;
