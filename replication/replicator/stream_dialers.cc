@@ -1,7 +1,6 @@
 #include "replication/replicator/stream_dialers.h"
 
 #include <algorithm>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -81,18 +80,19 @@ void StreamDialers::Run(Peer* peer) {
   uint64_t peer_id = 0;  // once known
   RedialPause pause;
   std::string last_error;
-  // When the stream that the peer dialed was first seen.
-  std::optional<Clock::time_point> theirs;
+  // When the stream that the peer dialed was first seen; not yet: never.
+  constexpr Clock::time_point kNever = Clock::time_point::max();
+  Clock::time_point theirs = kNever;
   while (!Over(*peer)) {
     if (!replica_->streams.allowed() || replica_->streams.Has(peer_id)) {
-      if (!theirs.has_value()) theirs = Clock::now();
+      theirs = std::min(theirs, Clock::now());
       Sleep(*peer, kLookAgain);
       continue;
     }
     const Clock::time_point began = Clock::now();
     // A member list that ends it says nothing against dialing anew.
-    bool streamed = theirs.has_value() && began - *theirs >= kLasting;
-    theirs.reset();
+    bool streamed = theirs != kNever && began - theirs >= kLasting;
+    theirs = kNever;
     const Status status = Stream(peer, &peer_id, &streamed);
     if (Over(*peer)) break;
     streamed |= Clock::now() - began >= kLasting;
