@@ -68,13 +68,20 @@ SessionResult Dialer::Compare(const VerifyTask& task, SessionReport* report) {
 }
 
 SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
-  std::unique_lock lock(mutex_, std::defer_lock);
+  std::unique_lock lock(mutex_);
+  const auto free = [this] { return !meeting_; };
   if (!IsInCallback()) {
-    lock.lock();
-  } else if (!lock.try_lock_for(kSlotWait)) {
+    free_.wait(lock, free);
+  } else if (!free_.wait_for(lock, kSlotWait, free)) {
     return Busy();
   }
-  return RunAlone(session);
+  meeting_ = true;
+  lock.unlock();
+  SessionResult result = RunAlone(session);
+  lock.lock();
+  meeting_ = false;
+  free_.notify_one();
+  return result;
 }
 
 SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {

@@ -5,6 +5,7 @@
 #define ROCKSYNC_REPLICATION_REPLICATOR_DIALER_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -48,8 +49,10 @@ class Dialer {
   const std::string address_;
   std::atomic<uint64_t> peer_id_{0};
   std::atomic<bool> retired_{false};
-  std::timed_mutex mutex_;
-  std::unique_ptr<Link> link_;
+  std::mutex mutex_;
+  std::condition_variable free_;
+  bool meeting_ = false;        // under mutex_
+  std::unique_ptr<Link> link_;  // whoever meets uses it
 };
 
 }  // namespace rocksync
