@@ -232,8 +232,10 @@ class Replicator {
   // ReplicatedDB::SetMembers.
   //
   // InvalidArgument: an address that Transport::CheckAddress refuses; nothing
-  // is changed. Aborted: Stop was called, or the system gives no thread for a
-  // stream: then sessions alone bring what is written.
+  // is changed. Busy: it was called so often that 256 streams to removed peers
+  // still have to end; nothing is changed, call it again. Aborted: Stop was
+  // called, or the system gives no thread for a stream: then sessions alone
+  // bring what is written, until a call with the same peers succeeds.
   virtual rocksdb::Status SetPeers(const std::vector<std::string>& peers) = 0;
 
   // While paused no new session begins here, and peers are told to come back

@@ -565,6 +565,8 @@ class Replicator(_Closable):
 
     def close(self):
         """Ends sessions, streams, and calls of other threads."""
+        # It would wait for what an apply hook, or the function of update_key, holds up.
+        self._database._calls.refuse_inside("close of the replicator")
         if not self._calls.shut(lambda: library.rocksync_replicator_stop(self._replicator)):
             return
         library.rocksync_replicator_destroy(self._replicator)

@@ -54,12 +54,16 @@ class Calls:
         finally:
             self._thread.depth -= 1
 
+    def refuse_inside(self, what):
+        """Error, if this thread is in a call or callback of the object."""
+        if getattr(self._thread, "depth", 0):
+            raise Error(f"{what} by a function that one of the calls of the {self._what}, or the library, calls")
+
     def shut(self, stop=lambda: None, check=lambda: None):
         """Lets no more calls in, calls `stop`, and waits. False: it is closed,
         or not this process's. Else `end` follows. An exception of `check`
         passes through: then nothing has changed for other threads."""
-        if getattr(self._thread, "depth", 0):
-            raise Error(f"close of the {self._what} by a function that one of its calls, or the library, calls")
+        self.refuse_inside(f"close of the {self._what}")
         with self._changed:
             self._changed.wait_for(lambda: self._state != "closing")
             if self._state != "open":

@@ -33,6 +33,7 @@ struct SessionResult {
   // tried; as responder also: the initiator knows how it went.
   rocksdb::Status status;
   bool busy = false;     // one side was in another session, or paused
+  bool no_slot = false;  // busy, and the peer was not asked: it was this side
   std::string why;       // what the peer says why it is busy; may be empty
   bool expired = false;  // snapshots grew too old; go on with a new session
   bool heard = false;    // the peer said something in it

@@ -10,8 +10,8 @@
 namespace rocksync {
 namespace {
 
-// One thread dials all peers, so one that does not answer must not hold up the
-// others for long.
+// A few threads dial all peers, so those that do not answer must not hold up
+// the others for long.
 constexpr std::chrono::milliseconds kConnectTimeout{5'000};
 constexpr std::chrono::milliseconds kSlotWait{1'000};
 constexpr int kMeetings = 3;
@@ -36,7 +36,7 @@ rocksdb::Status Dialer::ConnectOnce() {
   std::unique_ptr<Connection> connection;
   rocksdb::Status s = replica_->transport->Connect(
       address_, std::min(kConnectTimeout, replica_->options.io_timeout),
-      replica_->stopped, &connection);
+      [this] { return replica_->stopping || retired_; }, &connection);
   if (s.ok()) {
     s = Link::Open(replica_, std::move(connection), &link_);
   }
@@ -91,7 +91,11 @@ SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
     rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
     if (!s.ok()) return Fail(s);
     const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
-    if (!slot) return Busy();
+    if (!slot) {
+      SessionResult result = Busy();
+      result.no_slot = true;
+      return result;
+    }
     SessionResult result = session();
     if (result.link_usable) return result;
     if (result.heard || result.expired) {

@@ -30,8 +30,8 @@ class Dialer {
   // The same, but only to compare: see Link::Compare.
   SessionResult Compare(const VerifyTask& task, SessionReport* report);
 
-  // Its address was taken from the list of peers: what becomes of a meeting
-  // that is under way is neither counted nor logged.
+  // Its address was taken from the list of peers: an attempt to connect is
+  // given up, and what becomes of it is neither counted nor logged.
   void Retire() { retired_ = true; }
 
   const std::string& address() const { return address_; }

@@ -75,9 +75,10 @@ std::vector<PeerList::Peer> PeerList::peers() const {
 }
 
 std::optional<PeerList::Peer> PeerList::BeginDue(uint64_t now_ms) {
-  const std::optional<size_t> due = schedule_.Due(now_ms);
+  const std::optional<size_t> due = schedule_.Due(now_ms, met_now_);
   if (!due.has_value()) return std::nullopt;
   schedule_.Begins(*due);
+  met_now_.insert(*due);
   return Peer{*due, dialers_.at(*due)};
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,13 @@ class PeerList {
 
   std::vector<Peer> peers() const;
 
-  // The peer that is due, and that a session with it begins; nullopt if none.
+  // The peer that is due, and that somebody goes to it, until Met; nullopt if
+  // none is.
   std::optional<Peer> BeginDue(uint64_t now_ms);
-  std::optional<uint64_t> NextDueMs() const { return schedule_.NextDueMs(); }
+  std::optional<uint64_t> NextDueMs() const {
+    return schedule_.NextDueMs(met_now_);
+  }
+  void Met(size_t number) { met_now_.erase(number); }
 
   // A session with this peer is wanted soon.
   void Ask(size_t number, uint64_t now_ms) { schedule_.Ask(number, now_ms); }
@@ -65,6 +70,7 @@ class PeerList {
   Replica* const replica_;
   Schedule schedule_;
   std::map<size_t, std::shared_ptr<Dialer>> dialers_;  // by number
+  std::set<size_t> met_now_;                           // numbers
   // Of other addresses, the last used one last.
   std::deque<std::shared_ptr<Dialer>> others_;
 };

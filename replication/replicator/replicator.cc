@@ -43,7 +43,15 @@ uint64_t NowMs() {
           .count());
 }
 
+// Threads that dial. One is enough while peers answer; each peer that does not
+// keeps one for seconds.
+constexpr size_t kMostDialThreads = 16;
+// Of streams that are to end since SetPeers removed their peers.
+constexpr size_t kMostEndingStreams = 256;
+
 SessionOutcome ToOutcome(const SessionResult& result) {
+  // Whoever waits for a slot waits again at once.
+  if (result.no_slot) return SessionOutcome::kExpired;
   if (result.busy) return SessionOutcome::kBusy;
   if (!result.status.ok()) {
     return result.status.IsIncomplete() ? SessionOutcome::kNotProven
@@ -115,6 +123,8 @@ class ReplicatorImpl : public Replicator {
   rocksdb::Status OpenStreams(const std::vector<PeerList::Peer>& peers);
   // Sleeps until a peer is due; nullopt: look again.
   std::optional<PeerList::Peer> AwaitDue();
+  // Has somebody look for the next peer that is due. REQUIRES: mutex_ is held.
+  void KeepADialerFree();
   void NoteSession(uint64_t replica_id, const SessionResult& result);
   // A stream with this peer has missed something.
   void Repair(size_t peer);
@@ -145,8 +155,9 @@ class ReplicatorImpl : public Replicator {
   bool stopped_ = false;
   ScrubStats last_scrub_;
   TombstoneGcStats last_gc_;
-  std::mutex stop_;  // held while stopping
-  std::thread dial_thread_;
+  std::mutex stop_;                        // held while stopping
+  std::vector<std::thread> dial_threads_;  // under mutex_, until stopping
+  size_t free_dialers_ = 0;                // of them, under mutex_
   Scrubber scrubber_;
   StreamDialers stream_dialers_;
   Acceptor acceptor_;  // last: its threads use the rest
@@ -193,12 +204,11 @@ rocksdb::Status ReplicatorImpl::Begin() {
   if (!s.ok()) return s;
   s = OpenStreams(peers_.peers());
   if (!s.ok()) return s;
-  try {
-    dial_thread_ = std::thread([this] { DialLoop(); });
-  } catch (const std::system_error& e) {
-    return rocksdb::Status::Aborted("cannot start a thread", e.what());
-  }
-  return s;
+  const std::lock_guard lock(mutex_);
+  KeepADialerFree();
+  return dial_threads_.empty()
+             ? rocksdb::Status::Aborted("cannot start a thread that dials")
+             : s;
 }
 
 // Threads are woken from whatever they wait for: connections are closed, slots
@@ -228,7 +238,8 @@ void ReplicatorImpl::StopAll() {
   replica_.slots.Stop();
   if (listening_.exchange(false)) replica_.transport->StopListening();
   replica_.connections.CloseAll();
-  if (dial_thread_.joinable()) dial_thread_.join();
+  for (std::thread& thread : dial_threads_) thread.join();
+  dial_threads_.clear();
   stream_dialers_.Join();
   acceptor_.Join();
   scrubber_.Stop();
@@ -263,7 +274,11 @@ std::optional<PeerList::Peer> ReplicatorImpl::AwaitDue() {
     return std::nullopt;
   }
   const std::optional<PeerList::Peer> due = peers_.BeginDue(NowMs());
-  if (due.has_value()) return due;
+  if (due.has_value()) {
+    --free_dialers_;
+    KeepADialerFree();
+    return due;
+  }
   const std::optional<uint64_t> next = peers_.NextDueMs();
   if (!next.has_value()) {
     changed_.wait(lock);
@@ -277,9 +292,24 @@ std::optional<PeerList::Peer> ReplicatorImpl::AwaitDue() {
 void ReplicatorImpl::DialLoop() {
   while (!replica_.stopping) {
     const std::optional<PeerList::Peer> due = AwaitDue();
-    if (due.has_value() && !replica_.stopping) {
-      Ended(due->number, due->dialer->Meet());
-    }
+    if (!due.has_value()) continue;
+    if (!replica_.stopping) Ended(due->number, due->dialer->Meet());
+    const std::lock_guard lock(mutex_);
+    peers_.Met(due->number);
+    ++free_dialers_;
+  }
+}
+
+void ReplicatorImpl::KeepADialerFree() {
+  if (free_dialers_ > 0 || dial_threads_.size() >= kMostDialThreads ||
+      replica_.stopping) {
+    return;
+  }
+  try {
+    dial_threads_.emplace_back([this] { DialLoop(); });
+    ++free_dialers_;
+  } catch (const std::system_error&) {
+    // Those that there are go on.
   }
 }
 
@@ -439,6 +469,11 @@ rocksdb::Status ReplicatorImpl::SetPeers(
   {
     const std::lock_guard lock(mutex_);
     if (s = CheckRunning(); !s.ok()) return s;
+    if (stream_dialers_.ending() >= kMostEndingStreams) {
+      return rocksdb::Status::Busy(
+          "SetPeers was called too often",
+          "streams to peers that were removed still end; try again");
+    }
     change = peers_.Set(peers, NowMs());
     for (const PeerList::Peer& peer : change.removed) peer.dialer->Retire();
     replica_.stats.SetPeers(peers);
@@ -446,7 +481,8 @@ rocksdb::Status ReplicatorImpl::SetPeers(
     for (const PeerList::Peer& peer : change.removed) {
       stream_dialers_.Remove(peer.number);
     }
-    s = OpenStreams(change.added);
+    // Those that had no thread before, too.
+    s = OpenStreams(peers_.peers());
   }
   changed_.notify_all();
   return s;

@@ -27,7 +27,7 @@ constexpr milliseconds kLookAgain{200};
 Status StreamDialers::Add(size_t number, const std::string& address) {
   if (!replica_->takes_streams()) return Status::OK();
   const std::lock_guard lock(mutex_);
-  JoinEnded();
+  if (peers_.count(number) != 0) return Status::OK();
   auto peer = std::make_unique<Peer>(number, address);
   try {
     peer->thread = std::thread([this, raw = peer.get()] { Run(raw); });
@@ -46,8 +46,13 @@ void StreamDialers::Remove(size_t number) {
   if (found->second->stream != nullptr) found->second->stream->Close();
   removed_.push_back(std::move(found->second));
   peers_.erase(found);
-  JoinEnded();
   changed_.notify_all();
+}
+
+size_t StreamDialers::ending() {
+  const std::lock_guard lock(mutex_);
+  JoinEnded();
+  return removed_.size();
 }
 
 void StreamDialers::JoinEnded() {

@@ -32,12 +32,15 @@ class StreamDialers {
       : replica_(replica), repair_(std::move(repair)) {}
   ~StreamDialers() { Join(); }
 
-  // A stream to one more peer; its number is not used again. Aborted: there is
-  // no thread for it.
+  // A stream to this peer, unless it has one; a number that was removed is not
+  // used again. Aborted: there is no thread for it.
   rocksdb::Status Add(size_t number, const std::string& address);
   // No stream to this peer any more: one that is open is closed. Does not wait
   // for its thread.
   void Remove(size_t number);
+
+  // Of peers that were removed, how many are still to end.
+  size_t ending();
 
   // Streams may be open from now on, or not; after Replica::streams was told.
   void Wake();

@@ -46,11 +46,13 @@ void Schedule::Begins(size_t peer) {
   if (found != peers_.end()) found->second.asked = false;
 }
 
-std::optional<size_t> Schedule::Due(uint64_t now_ms) const {
+std::optional<size_t> Schedule::Due(uint64_t now_ms,
+                                    const std::set<size_t>& except) const {
   std::optional<size_t> first;
   uint64_t earliest = 0;
   for (const auto& [number, peer] : peers_) {
     if (!peer.due_ms || *peer.due_ms > now_ms) continue;
+    if (except.count(number) != 0) continue;
     if (first && *peer.due_ms >= earliest) continue;
     first = number;
     earliest = *peer.due_ms;
@@ -58,9 +60,11 @@ std::optional<size_t> Schedule::Due(uint64_t now_ms) const {
   return first;
 }
 
-std::optional<uint64_t> Schedule::NextDueMs() const {
+std::optional<uint64_t> Schedule::NextDueMs(
+    const std::set<size_t>& except) const {
   std::optional<uint64_t> next;
   for (const auto& [number, peer] : peers_) {
+    if (except.count(number) != 0) continue;
     if (peer.due_ms && (!next || *peer.due_ms < *next)) next = peer.due_ms;
   }
   return next;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace rocksync {
 
@@ -29,7 +30,7 @@ enum class SessionOutcome : uint8_t {
   kFailed,
 };
 
-// One session at a time. Peers are numbered from 0, and a number is not used
+// Peers are numbered from 0, and a number is not used
 // again; what is said of a peer that was removed counts for nothing. Not
 // thread-safe. `now_ms` is monotonic.
 class Schedule {
@@ -48,10 +49,12 @@ class Schedule {
   // A session with the peer begins, and serves who has asked so far.
   void Begins(size_t peer);
 
-  // The peer that is due, the longest overdue first; nullopt if none is.
-  std::optional<size_t> Due(uint64_t now_ms) const;
+  // The peer that is due, the longest overdue first; nullopt if none is. Those
+  // of `except` are met by somebody already.
+  std::optional<size_t> Due(uint64_t now_ms,
+                            const std::set<size_t>& except = {}) const;
   // When the next one is due; nullopt: not before somebody asks.
-  std::optional<uint64_t> NextDueMs() const;
+  std::optional<uint64_t> NextDueMs(const std::set<size_t>& except = {}) const;
 
   // A session with `peer` ended. It makes no difference who began it: a peer
   // that came by itself need not be visited so soon.

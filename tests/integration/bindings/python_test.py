@@ -306,6 +306,27 @@ for i in range(1000):
         self.assertEqual(len(refused), 1)
         self.assertIn("apply hook", refused[0])
 
+    def test_a_replicator_is_not_closed_by_what_it_waits_for(self):
+        refused = []
+
+        def close(*_):
+            try:
+                of_b.close()
+            except rocksync.Error as error:
+                refused.append(str(error))
+
+        trial = self.path("trial")
+        with self.open("a") as a, self.open("b", apply_hook=close) as b:
+            a[b"key"] = b"theirs"
+            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
+                with b.replicate(certificates=trial, interval=0) as of_b:
+                    of_b.sync(of_a.listen_address)
+                    b.update_key(b"key", close)
+                    of_b.sync(of_a.listen_address)
+        self.assertEqual(len(refused), 2)
+        for each in refused:
+            self.assertIn("close of the replicator", each)
+
     def test_nothing_is_copied(self):
         with self.open() as db, db.replicate(certificates=self.path("trial")) as replicator:
             for each in (db, replicator):

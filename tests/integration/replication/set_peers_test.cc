@@ -1,14 +1,22 @@
 // Peers that come and go while a replicator runs, over TLS and real RocksDB.
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "rocksync/transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
@@ -106,6 +114,103 @@ TEST_F(SetPeers, AnUnreachablePeerThatIsRemovedIsForgotten) {
   EXPECT_TRUE(a_->replicator()->stats().peers.empty());
   ASSERT_TRUE(IsOk(Set({nobody, nobody})));
   EXPECT_EQ(a_->replicator()->stats().peers.size(), 1u);
+}
+
+// Takes connections, and says nothing.
+class SilentPort {
+ public:
+  SilentPort() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(socket_, any, size), 0);
+    EXPECT_EQ(::listen(socket_, 1000), 0);
+    EXPECT_EQ(::getsockname(socket_, any, &size), 0);
+    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  ~SilentPort() { ::close(socket_); }
+  SilentPort(const SilentPort&) = delete;
+  SilentPort& operator=(const SilentPort&) = delete;
+
+  const std::string& address() const { return address_; }
+
+ private:
+  const int socket_;
+  std::string address_;
+};
+
+TEST_F(SetPeers, PeersThatSayNothingHoldNobodyUp) {
+  a_->Stop();
+  const SilentPort silent[3];
+  ReplicatorOptions options;
+  options.interval = milliseconds(100);
+  options.stream = false;
+  options.peers = {silent[0].address(), silent[1].address(),
+                   silent[2].address(), b_->address()};
+  ASSERT_TRUE(IsOk(a_->Start(options)));
+  ASSERT_TRUE(Eventually(
+      [&] { return a_->replicator()->stats().peers.at(3).sessions >= 20; }));
+  // One thread would have waited for each of these between two sessions.
+  EXPECT_LT(a_->replicator()->stats().sessions_failed, 20u);
+}
+
+// Whose attempts to connect end when they may, whatever they are told.
+class StuckTransport : public Transport {
+ public:
+  rocksdb::Status Connect(const std::string&, milliseconds,
+                          const std::function<bool()>&,
+                          std::unique_ptr<Connection>*) override {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return released_; });
+    --waiting_;
+    return rocksdb::Status::TimedOut("nobody");
+  }
+  rocksdb::Status Listen(
+      const std::string&,
+      std::function<void(std::unique_ptr<Connection>)>) override {
+    return rocksdb::Status::OK();
+  }
+  std::string listen_address() const override { return "here"; }
+  void StopListening() override {}
+
+  void Await(size_t connecting) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_ >= connecting; });
+  }
+  void Release() {
+    const std::lock_guard lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t waiting_ = 0;
+  bool released_ = false;
+};
+
+TEST_F(SetPeers, ThreadsOfRemovedPeersAreBounded) {
+  a_->Stop();
+  const auto transport = std::make_shared<StuckTransport>();
+  std::unique_ptr<Replicator> replicator;
+  ASSERT_TRUE(
+      IsOk(Replicator::Start(Hourly(), a_->db(), transport, &replicator)));
+  std::vector<std::string> many;
+  for (int i = 0; i < 256; ++i) many.push_back(Numbered("peer", i));
+  ASSERT_TRUE(IsOk(replicator->SetPeers(many)));
+  transport->Await(256);
+  ASSERT_TRUE(IsOk(replicator->SetPeers({})));
+  const rocksdb::Status busy = replicator->SetPeers({"another"});
+  EXPECT_TRUE(busy.IsBusy()) << busy.ToString();
+  EXPECT_TRUE(replicator->stats().peers.empty()) << "nothing has changed";
+  transport->Release();
+  EXPECT_TRUE(
+      Eventually([&] { return replicator->SetPeers({"another"}).ok(); }));
 }
 
 TEST_F(SetPeers, AfterStopIsAborted) {

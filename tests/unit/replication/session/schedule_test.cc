@@ -105,6 +105,16 @@ TEST(ScheduleTest, PeersComeAndGo) {
   EXPECT_EQ(schedule.NextDueMs(), std::nullopt);
 }
 
+TEST(ScheduleTest, WhoIsMetAlreadyIsLeftOut) {
+  Schedule schedule({.interval_ms = 0}, 2, 7, 0);
+  schedule.Ask(0, 10);
+  schedule.Ask(1, 20);
+  EXPECT_THAT(schedule.Due(100, {0}), Optional(1u));
+  EXPECT_THAT(schedule.NextDueMs({0}), Optional(20u));
+  EXPECT_EQ(schedule.Due(100, {0, 1}), std::nullopt);
+  EXPECT_EQ(schedule.NextDueMs({0, 1}), std::nullopt);
+}
+
 TEST(ScheduleTest, WhoIsAddedWithoutAnIntervalWaitsToBeAsked) {
   Schedule schedule({.interval_ms = 0}, 0, 7, 0);
   const size_t peer = schedule.Add(10);
