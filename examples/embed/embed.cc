@@ -2,7 +2,7 @@
 // reads and writes stay RocksDB's. Two, and a status (package rocksync-tools):
 //   embed a 127.0.0.1:7401 127.0.0.1:7402 t
 //   embed b 127.0.0.1:7402 127.0.0.1:7401 t
-//   head -c 32 /dev/zero | tr '\0' '\52' > s    (the secret below)
+//   (umask 077; head -c 32 /dev/zero | tr '\0' '\52' > s)    (the secret below)
 //   rocksync status 127.0.0.1:7401 --certificates t --secret s --cluster embed
 
 #include <algorithm>

@@ -455,5 +455,7 @@ int main(int argc, char** argv) {
   const rocksdb::Status status = rocksync::Run(settings, signals);
   if (status.ok()) return 0;
   spdlog::error("{}", status.ToString());
-  return kError;
+  // An address that is none, another cluster's database or secret, a
+  // certificate that does not fit: tried again they are the same.
+  return status.IsInvalidArgument() ? kWrongOptions : kError;
 }

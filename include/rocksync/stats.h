@@ -27,6 +27,8 @@ struct SessionProgress {
   uint64_t pairs_sent = 0;
   uint64_t pairs_received = 0;
   uint64_t pairs_applied = 0;
+  // No byte counts twice; what is in none of the kinds (versions, digests, the
+  // messages themselves) is in the total alone.
   uint64_t bytes_filters = 0;  // filters and sketches, both directions
   uint64_t bytes_offers = 0;   // offers and answers, both directions
   uint64_t bytes_keys = 0;     // keys of shipped pairs, both directions

@@ -313,7 +313,9 @@ Status CloneSource::Serve(Connection* connection, const Admission& admission,
     return s;
   }
   rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,
-               "[rocksync] %s clones this replica: %zu files, %llu bytes",
+               "[rocksync] replica %016llx at %s clones this replica: "
+               "%zu files, %llu bytes",
+               static_cast<unsigned long long>(connection->peer_replica_id()),
                connection->peer_name().c_str(), use->list.files.size(),
                static_cast<unsigned long long>(use->bytes));
   s = connection->Send(FilesMessage(use->list), timeout);

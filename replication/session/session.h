@@ -101,8 +101,9 @@ struct SessionReport {
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
   uint64_t filter_bytes = 0;  // exchange payloads, both directions
-  uint64_t offer_bytes = 0;   // offers and wants, both directions
-  uint64_t pair_bytes = 0;    // messages that carry pairs, both directions
+  // Offers and wants, both directions, without what counts as keys and values.
+  uint64_t offer_bytes = 0;
+  uint64_t pair_bytes = 0;  // messages that carry pairs, both directions
   uint32_t round_trips = 0;
   uint32_t rounds = 0;  // exchanges run
   uint32_t batches = 0;

@@ -87,9 +87,10 @@ absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
   const bool wanted = judgement->verdict == Verdict::kWanted;
   wants_.push_back(wanted);
   if (!wanted) {
-    context_.report->value_bytes += pair.value.size();  // it came all the same
+    CountUnwanted(pair.value.size());  // it came all the same
     return absl::OkStatus();
   }
+  CountOffered(pair.key.size() + pair.value.size());
   if (pair.kind != WirePair::Kind::kOnRequest) {
     return incoming_.Take(OwnedPair(pair, std::string(pair.value)),
                           judgement->own);
@@ -134,13 +135,15 @@ absl::Status Shipping::ReceiveWants(std::string_view body) {
   for (size_t i = 0; i < wants.size(); ++i) {
     Outgoing& offer = offered_[i];
     if (wants[i]) {
-      CountSent(offer, offer.on_request ? 0 : offer.value.size());
+      const size_t inline_bytes = offer.on_request ? 0 : offer.value.size();
+      CountSent(offer, inline_bytes);
+      CountOffered(offer.entry.key.size() + inline_bytes);
       if (offer.on_request) {
         owed_.push_back(std::move(offer));
         continue;
       }
     } else if (!offer.on_request) {
-      context_.report->value_bytes += offer.value.size();
+      CountUnwanted(offer.value.size());
     }
     if (offer.cached) cached_bytes_ -= offer.value.size();
   }
@@ -503,6 +506,15 @@ absl::StatusOr<bool> Shipping::TakeValue(absl::StatusOr<std::string> value,
   out->value = *std::move(value);
   out->cached = true;
   return true;
+}
+
+void Shipping::CountOffered(size_t bytes) {
+  context_.report->offer_bytes -= bytes;
+}
+
+void Shipping::CountUnwanted(size_t value_bytes) {
+  context_.report->value_bytes += value_bytes;
+  CountOffered(value_bytes);
 }
 
 void Shipping::CountSent(const Outgoing& pair, size_t value_bytes) {

@@ -5,11 +5,14 @@
 STORE=$1
 source "$(dirname "${BASH_SOURCE[0]}")/replica.sh"
 
-# refused WHAT PART ARGUMENTS...: the store ends, not with 0, and says PART.
+# refused WHAT PART ARGUMENTS...: the store ends, not with 0, and says PART. With
+# the code that is set: systemd starts it again after 1, not after 2.
+code=
 refused() {
   local what=$1 part=$2 output status=0; shift 2
   output=$(run_store "$@") || status=$?
   [[ $status -ne 0 && $status -ne 124 ]] || fail "$what: status $status: $output"
+  [[ -z $code || $status -eq $code ]] || fail "$what: status $status, not $code"
   expect_in "$what" "$part" "$output"
 }
 trial=(--certificates "$work/certificates")
@@ -19,6 +22,7 @@ start_replica a --sync-interval-ms 200
 alive() { expect "PING after $1" PONG "$(cli a PING)"; }
 
 # Options.
+code=2
 refused "no --dir" "--dir" "${trial[@]}"
 refused "an argument that is none" "nonsense" nonsense --help
 refused "an unknown option" "--nosuch" "${new[@]}" "${trial[@]}" --nosuch
@@ -27,6 +31,8 @@ refused "no certificates" "--certificates" "${new[@]}"
 refused "half of the certificates" "--private-key" "${new[@]}" --ca ca.pem --certificate c.pem
 refused "no such host" "nowhere" "${new[@]}" "${trial[@]}" --redis-host nowhere
 refused "an address that is none" "nonsense" "${new[@]}" "${trial[@]}" --listen nonsense
+refused "a peer that is none" "nonsense" "${new[@]}" "${trial[@]}" --peer nonsense
+code=
 
 # Paths.
 echo text > "$work/file"
@@ -40,6 +46,7 @@ refused "a secret of another size" "file has 5 bytes: 32 raw bytes are needed" "
   --certificate x --private-key x --secret "$work/file"
 
 # What somebody else has.
+code=1
 refused "a directory in use" "$work/a is in use" --dir "$work/a" --redis-port 0 "${trial[@]}"
 alive "a second process on its directory"
 refused "a Redis port that is taken" "127.0.0.1:${redis_port[a]}" \
@@ -52,7 +59,10 @@ logged() { grep -qi -- "$2" "$work/$1.log"; }
 
 # A copy of a replica is recognised, and may become a new one.
 stop_replica a
+code=2
+refused "another cluster" "cluster" --dir "$work/a" --redis-port 0 "${trial[@]}" --cluster another
 ldb --db="$work/a" checkpoint --checkpoint_dir="$work/copy" > /dev/null
+code=
 refused "a copy" "--as-new-replica" --dir "$work/copy" --redis-port 0 "${trial[@]}"
 twice=$(run_store --dir "$work/copy" --redis-port 0 "${trial[@]}" || true)
 [[ $twice != *aborted*aborted* ]] || fail "an error that names its kind twice: $twice"

@@ -122,5 +122,25 @@ TEST_F(SessionStreamsTest, ALoserAmongPairsThatAddDoesNotTravel) {
   EXPECT_EQ(result.initiator.value_bytes, 500u * 20 + 5);
 }
 
+// Small values travel in the offers: they are values then, and no offers.
+TEST_F(SessionStreamsTest, NoByteCountsTwice) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  for (int i = 0; i < 2'000; ++i) {
+    a.Put(0, "a key of a " + std::to_string(i), "1");
+    b.Put(0, "a key of b " + std::to_string(i), "2");
+    a.Put(0, "of both " + std::to_string(i), "1");
+    b.Put(0, "of both " + std::to_string(i), "2");
+  }
+  const SessionRunResult result = DriveSession(&a, &b);
+  ExpectProven(result);
+  for (const SessionReport* report : {&result.initiator, &result.responder}) {
+    EXPECT_GT(report->offer_bytes, 0u);
+    EXPECT_LT(report->filter_bytes + report->offer_bytes + report->key_bytes +
+                  report->value_bytes,
+              report->bytes_sent + report->bytes_received);
+  }
+}
+
 }  // namespace
 }  // namespace rocksync
