@@ -147,12 +147,13 @@ class PageTest(unittest.TestCase):
         self.assertIn(other.replicas[0].page.encode(), body)
 
     def test_a_taken_port_and_a_wrong_peer_are_named(self):
-        for option, text in ((["--http-port", self.cluster.replicas[0].page.split(":")[1]], "another --http-port"),
-                             (["--http-port", "0", "--http-peer", "nowhere"], "is no host:port of a page")):
+        taken = self.cluster.replicas[0].page.split(":")[1]
+        for option, text, code in ((["--http-port", taken], "another --http-port", 1),
+                                   (["--http-port", "0", "--http-peer", "nowhere"], "is no host:port of a page", 2)):
             done = subprocess.run([STORE, "--dir", os.path.join(self.cluster.directory, "x"), "--certificates",
                                    self.cluster.certificates, "--redis-port", "0", *option], capture_output=True,
                                   text=True, timeout=60)
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, code)
             self.assertIn(text, done.stdout + done.stderr)
 
 
