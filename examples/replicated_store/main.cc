@@ -34,6 +34,7 @@
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
+#include "spdlog/fmt/chrono.h"
 #include "spdlog/fmt/fmt.h"
 #include "spdlog/spdlog.h"
 #include "tools/secret/secret_file.h"
@@ -293,13 +294,8 @@ class CertificateNews {
 
  private:
   static std::string UtcText(uint64_t unix_ms) {
-    const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-    std::tm utc = {};
-    char text[32] = "";
-    if (gmtime_r(&seconds, &utc) != nullptr) {
-      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    }
-    return text;
+    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
+                       fmt::gmtime(static_cast<std::time_t>(unix_ms / 1000)));
   }
 
   std::string error_;

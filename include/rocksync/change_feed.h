@@ -36,7 +36,7 @@ struct ChangeFeedOptions {
 
 // Changes since ReplicatedDB::Subscribe returned it, by sessions and streams;
 // what is written here is not among them. Sessions and streams never wait for
-// whoever reads a feed: what does not fit the buffer is counted and left out.
+// a feed's reader: what does not fit the buffer is counted and left out.
 // The feed is in memory: after a restart, or where changes were missed, look
 // at the database itself.
 //

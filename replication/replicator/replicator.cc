@@ -50,7 +50,7 @@ constexpr size_t kMostDialThreads = 16;
 constexpr size_t kMostEndingStreams = 256;
 
 SessionOutcome ToOutcome(const SessionResult& result) {
-  // Whoever waits for a slot waits again at once.
+  // The wait for a slot goes on at once.
   if (result.no_slot) return SessionOutcome::kExpired;
   if (result.busy) return SessionOutcome::kBusy;
   if (!result.status.ok()) {

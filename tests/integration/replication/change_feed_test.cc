@@ -75,9 +75,7 @@ TEST_F(ChangeFeedOfReplicas, OfASession) {
 }
 
 TEST_F(ChangeFeedOfReplicas, OfAStreamWhatIsToldCanBeRead) {
-  ReplicatorOptions options;
-  options.interval = std::chrono::hours(1);
-  StartBoth(options);
+  StartBoth(TestReplica::Hourly());
   a_->Put("k", "0");
   std::atomic<bool> done{false};
   std::thread writer([&] {

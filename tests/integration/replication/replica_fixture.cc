@@ -51,6 +51,12 @@ ReplicatorOptions TestReplica::OnDemand() {
   return options;
 }
 
+ReplicatorOptions TestReplica::Hourly() {
+  ReplicatorOptions options;
+  options.interval = std::chrono::hours(1);
+  return options;
+}
+
 rocksdb::Status TestReplica::NewTransport(
     std::shared_ptr<Transport>* transport) {
   return NewTrialTransport(setting_.certificates,

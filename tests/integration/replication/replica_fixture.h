@@ -50,6 +50,9 @@ class TestReplica {
   rocksdb::Status Start(ReplicatorOptions options = OnDemand());
   void Stop() { replicator_.reset(); }
   static ReplicatorOptions OnDemand();
+  // Sessions an hour apart: what arrives came by a stream, or by a session that
+  // was asked for.
+  static ReplicatorOptions Hourly();
 
   void Put(const std::string& key, const std::string& value);
   void Delete(const std::string& key);

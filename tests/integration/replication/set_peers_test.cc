@@ -22,14 +22,6 @@
 namespace rocksync {
 namespace {
 
-// Sessions an hour apart: what arrives came by a stream, or by a session at
-// once.
-ReplicatorOptions Hourly() {
-  ReplicatorOptions options;
-  options.interval = std::chrono::hours(1);
-  return options;
-}
-
 class SetPeers : public ReplicationTest {
  protected:
   // `a` goes to nobody; the others only listen.
@@ -37,7 +29,7 @@ class SetPeers : public ReplicationTest {
     for (auto [replica, name] :
          {std::pair(&a_, "a"), std::pair(&b_, "b"), std::pair(&c_, "c")}) {
       *replica = NewReplica(name);
-      ASSERT_TRUE(IsOk((*replica)->Start(Hourly())));
+      ASSERT_TRUE(IsOk((*replica)->Start(TestReplica::Hourly())));
     }
   }
 
@@ -198,8 +190,8 @@ TEST_F(SetPeers, ThreadsOfRemovedPeersAreBounded) {
   a_->Stop();
   const auto transport = std::make_shared<StuckTransport>();
   std::unique_ptr<Replicator> replicator;
-  ASSERT_TRUE(
-      IsOk(Replicator::Start(Hourly(), a_->db(), transport, &replicator)));
+  ASSERT_TRUE(IsOk(Replicator::Start(TestReplica::Hourly(), a_->db(), transport,
+                                     &replicator)));
   std::vector<std::string> many;
   for (int i = 0; i < 256; ++i) many.push_back(Numbered("peer", i));
   ASSERT_TRUE(IsOk(replicator->SetPeers(many)));

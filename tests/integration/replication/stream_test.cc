@@ -18,12 +18,6 @@
 namespace rocksync {
 namespace {
 
-ReplicatorOptions Streaming() {
-  ReplicatorOptions options;
-  options.interval = std::chrono::hours(1);
-  return options;
-}
-
 // Holds what peers bring up while it is closed.
 class Gate : public ApplyHook {
  public:
@@ -59,8 +53,8 @@ class Stream : public ReplicationTest {
   }
 
   // `a` dials `b`.
-  void StartBoth(ReplicatorOptions of_a = Streaming(),
-                 ReplicatorOptions of_b = Streaming()) {
+  void StartBoth(ReplicatorOptions of_a = TestReplica::Hourly(),
+                 ReplicatorOptions of_b = TestReplica::Hourly()) {
     ASSERT_TRUE(IsOk(b_->Start(of_b)));
     of_a.peers = {b_->address()};
     ASSERT_TRUE(IsOk(a_->Start(of_a)));
@@ -154,7 +148,7 @@ TEST_F(Stream, AGapIsRepairedAtOnce) {
   };
   b_ = std::make_unique<TestReplica>(setting);
   ASSERT_TRUE(b_->Open());
-  ReplicatorOptions narrow = Streaming();
+  ReplicatorOptions narrow = TestReplica::Hourly();
   narrow.stream_buffer_bytes = size_t{256} << 10;
   StartBoth(narrow);
   gate->SetOpen(false);
@@ -179,7 +173,7 @@ TEST_F(Stream, BeginsAgainWhenThePeerIsBack) {
   b_->Stop();
   a_->Put("meanwhile", "1");
   b_->Put("there, too", "2");
-  ASSERT_TRUE(IsOk(b_->Start(Streaming())));
+  ASSERT_TRUE(IsOk(b_->Start(TestReplica::Hourly())));
   ExpectEqualSoon();
   AwaitStream();
   a_->Put("after", "3");
@@ -187,13 +181,13 @@ TEST_F(Stream, BeginsAgainWhenThePeerIsBack) {
 }
 
 TEST_F(Stream, OfTwoThatDialOneAnotherOneStays) {
-  ASSERT_TRUE(IsOk(a_->Start(Streaming())));
-  ASSERT_TRUE(IsOk(b_->Start(Streaming())));
+  ASSERT_TRUE(IsOk(a_->Start(TestReplica::Hourly())));
+  ASSERT_TRUE(IsOk(b_->Start(TestReplica::Hourly())));
   a_->Stop();
   b_->Stop();
-  ReplicatorOptions to_a = Streaming();
+  ReplicatorOptions to_a = TestReplica::Hourly();
   to_a.peers = {a_->address()};
-  ReplicatorOptions to_b = Streaming();
+  ReplicatorOptions to_b = TestReplica::Hourly();
   to_b.peers = {b_->address()};
   ASSERT_TRUE(IsOk(b_->Start(to_a)));
   ASSERT_TRUE(IsOk(a_->Start(to_b)));
@@ -220,10 +214,10 @@ TEST_F(Stream, APauseClosesIt) {
 }
 
 TEST_F(Stream, WhoWantsNoneHasSessionsAlone) {
-  ReplicatorOptions none = Streaming();
+  ReplicatorOptions none = TestReplica::Hourly();
   none.stream = false;
   ASSERT_TRUE(IsOk(b_->Start(none)));
-  ReplicatorOptions options = Streaming();
+  ReplicatorOptions options = TestReplica::Hourly();
   options.interval = milliseconds(50);
   options.peers = {b_->address()};
   ASSERT_TRUE(IsOk(a_->Start(options)));
@@ -273,10 +267,10 @@ TEST_F(Stream, WhoIsRemovedGetsNothingMore) {
 // `c` is connected with `b` alone.
 TEST_F(Stream, WhoIsBetweenTwoPassesOn) {
   const auto c = NewReplica("c");
-  ASSERT_TRUE(IsOk(c->Start(Streaming())));
-  ReplicatorOptions of_b = Streaming();
+  ASSERT_TRUE(IsOk(c->Start(TestReplica::Hourly())));
+  ReplicatorOptions of_b = TestReplica::Hourly();
   of_b.peers = {c->address()};
-  StartBoth(Streaming(), of_b);
+  StartBoth(TestReplica::Hourly(), of_b);
   ASSERT_TRUE(Eventually([&] {
     return StatsOf(*b_).open == 2 && b_->replicator()->stats().sessions >= 2;
   }));
@@ -294,11 +288,11 @@ TEST_F(Stream, WhoIsBetweenTwoPassesOn) {
 
 TEST_F(Stream, OfThreeThatAreAllConnectedNobodyPassesOn) {
   const auto c = NewReplica("c");
-  ASSERT_TRUE(IsOk(c->Start(Streaming())));
-  ReplicatorOptions of_b = Streaming();
+  ASSERT_TRUE(IsOk(c->Start(TestReplica::Hourly())));
+  ReplicatorOptions of_b = TestReplica::Hourly();
   of_b.peers = {c->address()};
   ASSERT_TRUE(IsOk(b_->Start(of_b)));
-  ReplicatorOptions of_a = Streaming();
+  ReplicatorOptions of_a = TestReplica::Hourly();
   of_a.peers = {b_->address(), c->address()};
   ASSERT_TRUE(IsOk(a_->Start(of_a)));
   const std::vector<TestReplica*> all = {a_.get(), b_.get(), c.get()};
