@@ -299,7 +299,7 @@ SessionResult Link::Compare(const VerifyTask& task, SessionReport* report) {
 SessionResult Link::RunSession(std::string first, bool slot) {
   const auto started = std::chrono::steady_clock::now();
   const std::unique_ptr<SessionLine> line =
-      replica_->stats.Begin(peer_name(), peer_id_, open_);
+      replica_->stats.Begin(peer_name(), peer_id_, open_, role_);
   Heartbeat heartbeat = NewHeartbeat();
   SessionContext context = NewContext(/*busy=*/!slot, &heartbeat);
   context.progress = [&](const SessionReport& report) {

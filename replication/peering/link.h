@@ -71,6 +71,8 @@ class Link {
   bool stale() const { return view_->stale() || !PeerIncarnationsOn(); }
 
   uint64_t peer_id() const { return peer_id_; }
+  // Expires when this goes.
+  std::weak_ptr<const void> open() const { return open_; }
   bool peer_takes_streams() const { return peer_takes_streams_; }
   // For a stream in place of sessions. Valid as long as this.
   Connection* connection() const { return connection_.get(); }

@@ -33,6 +33,15 @@ void Join(const StreamStats& other, StreamStats* stream) {
   stream->pairs_given_up += other.pairs_given_up;
 }
 
+// Once, and without those that are closed.
+void AddConnection(const std::weak_ptr<const void>& connection,
+                   std::vector<std::weak_ptr<const void>>* connections) {
+  std::erase_if(*connections, [&](const auto& other) {
+    return other.expired() || other.lock() == connection.lock();
+  });
+  connections->push_back(connection);
+}
+
 SessionProgress ToProgress(const std::string& peer,
                            const SessionReport& report) {
   SessionProgress progress;
@@ -244,8 +253,11 @@ StatsBoard::Entry* StatsBoard::FindIncoming(const std::string& peer,
   return entry;
 }
 
-void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
+bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
+                     const std::weak_ptr<const void>& connection,
+                     const std::atomic<bool>& removed) {
   const std::lock_guard lock(mutex_);
+  if (removed) return false;
   // It may have come to us before we knew whose address this is.
   PeerStats known;
   std::vector<std::weak_ptr<const void>> connections;
@@ -261,6 +273,8 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
   Entry* const entry = Find(address, 0);
   entry->connections.insert(entry->connections.end(), connections.begin(),
                             connections.end());
+  AddConnection(connection, &entry->connections);
+  entry->leaving = false;
   PeerStats* peer = &entry->stats;
   peer->replica_id = replica_id;
   peer->sessions += known.sessions;
@@ -274,25 +288,25 @@ void StatsBoard::Met(const std::string& address, uint64_t replica_id) {
     peer->last = std::move(known.last);
     peer->last.peer = address;
   }
+  return true;
 }
 
 StatsBoard::Entry* StatsBoard::FindConnected(
     const std::string& peer, uint64_t replica_id,
-    const std::weak_ptr<const void>& connection) {
+    const std::weak_ptr<const void>& connection, Role role) {
   Entry* const entry = FindIncoming(peer, replica_id);
-  std::erase_if(entry->connections, [&](const auto& other) {
-    return other.expired() || other.lock() == connection.lock();
-  });
-  entry->connections.push_back(connection);
-  entry->leaving = false;
+  AddConnection(connection, &entry->connections);
+  // Whom this replica went to, it may have been on its way to when the peer was
+  // removed.
+  if (role == Role::kResponder) entry->leaving = false;
   return entry;
 }
 
 std::unique_ptr<StreamLine> StatsBoard::BeginStream(
     const std::string& peer, uint64_t replica_id,
-    const std::weak_ptr<const void>& connection) {
+    const std::weak_ptr<const void>& connection, Role role) {
   const std::lock_guard lock(mutex_);
-  Entry* const entry = FindConnected(peer, replica_id, connection);
+  Entry* const entry = FindConnected(peer, replica_id, connection, role);
   for (StreamStats* stream : {&entry->stats.stream, &totals_.stream}) {
     ++stream->open;
     ++stream->opened;
@@ -303,15 +317,16 @@ std::unique_ptr<StreamLine> StatsBoard::BeginStream(
 
 std::unique_ptr<SessionLine> StatsBoard::Begin(
     const std::string& peer, uint64_t replica_id,
-    const std::weak_ptr<const void>& connection) {
+    const std::weak_ptr<const void>& connection, Role role) {
   const std::lock_guard lock(mutex_);
-  Entry* const entry = FindConnected(peer, replica_id, connection);
+  Entry* const entry = FindConnected(peer, replica_id, connection, role);
   return std::unique_ptr<SessionLine>(
       new SessionLine(this, entry->stats.address, replica_id));
 }
 
 bool StatsBoard::Failed(const std::string& address,
-                        const rocksdb::Status& status) {
+                        const rocksdb::Status& status,
+                        const std::atomic<bool>& removed) {
   SessionProgress progress;
   progress.peer = address;
   progress.finished = true;
@@ -319,6 +334,7 @@ bool StatsBoard::Failed(const std::string& address,
   bool news = false;
   {
     const std::lock_guard lock(mutex_);
+    if (removed) return false;
     Entry* const entry = Find(address, 0);
     entry->leaving = false;
     PeerStats* const peer = &entry->stats;

@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_REPLICATION_PEERING_STATS_BOARD_H_
 #define ROCKSYNC_REPLICATION_PEERING_STATS_BOARD_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -87,25 +88,33 @@ class StatsBoard {
   // connected, is forgotten.
   void SetPeers(const std::vector<std::string>& addresses);
 
-  // A configured or dialed peer turned out to be this replica.
-  void Met(const std::string& address, uint64_t replica_id);
+  // A configured or dialed peer turned out to be this replica. While
+  // `connection` lives, the replica is not forgotten. False, and nothing is
+  // noted, if `removed`: who takes an address from the list of peers sets that
+  // before SetPeers, so that nobody who was on his way adds it again.
+  bool Met(const std::string& address, uint64_t replica_id,
+           const std::weak_ptr<const void>& connection,
+           const std::atomic<bool>& removed);
 
   // A session with a replica begins; `peer` is its address, or for an accepted
-  // connection its name, used if no address of it is known. While `connection`
-  // lives, the replica is not forgotten.
+  // connection (`role` is kResponder) its name, used if no address of it is
+  // known. `connection` as above.
   std::unique_ptr<SessionLine> Begin(
       const std::string& peer, uint64_t replica_id,
-      const std::weak_ptr<const void>& connection = {});
+      const std::weak_ptr<const void>& connection = {},
+      Role role = Role::kResponder);
 
   // A stream with a replica begins; as above.
   std::unique_ptr<StreamLine> BeginStream(
       const std::string& peer, uint64_t replica_id,
-      const std::weak_ptr<const void>& connection = {});
+      const std::weak_ptr<const void>& connection = {},
+      Role role = Role::kResponder);
 
   // An attempt at `address` failed before a session could begin; the
   // application is told. True if the error is not the same as the last one
-  // there, so worth a line in the log.
-  bool Failed(const std::string& address, const rocksdb::Status& status);
+  // there, so worth a line in the log. `removed` as above.
+  bool Failed(const std::string& address, const rocksdb::Status& status,
+              const std::atomic<bool>& removed);
   // A replica that came here and this one refused each other, or one the other,
   // before a session could begin. That makes no stranger a peer: its one
   // attempt would be shown as a failing peer from then on.
@@ -144,7 +153,7 @@ class StatsBoard {
   // As Find, of a peer that came here: `peer` is where from.
   Entry* FindIncoming(const std::string& peer, uint64_t replica_id);
   Entry* FindConnected(const std::string& peer, uint64_t replica_id,
-                       const std::weak_ptr<const void>& connection);
+                       const std::weak_ptr<const void>& connection, Role role);
 
   void Count(const SessionReport& now, const SessionReport& before);
 

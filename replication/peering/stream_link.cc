@@ -125,8 +125,9 @@ Status StreamLink::Open(const std::string& first) {
     if (!status.ok()) return status;
   }
   theirs_.window_bytes = std::min(theirs_.window_bytes, kMostWindowBytes);
-  line_ =
-      replica_->stats.BeginStream(link_->peer_name(), link_->peer_id(), open_);
+  line_ = replica_->stats.BeginStream(
+      link_->peer_name(), link_->peer_id(), link_->open(),
+      dialed ? Role::kInitiator : Role::kResponder);
   wire_sent_ = link_->connection()->bytes_sent();
   wire_received_ = link_->connection()->bytes_received();
   if (repair_ != nullptr) repair_();

@@ -116,7 +116,6 @@ class StreamLink {
   Link* const link_;
   const std::function<void()> repair_;
   ChangeLog* const log_;
-  const std::shared_ptr<const void> open_ = std::make_shared<int>();
   std::unique_ptr<StreamLine> line_;
   StreamOpen theirs_;
 

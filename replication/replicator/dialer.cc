@@ -22,6 +22,10 @@ SessionResult Busy() {
   return busy;
 }
 
+rocksdb::Status Removed() {
+  return rocksdb::Status::Aborted("the peer was removed");
+}
+
 }  // namespace
 
 rocksdb::Status Dialer::Connect() {
@@ -42,14 +46,15 @@ rocksdb::Status Dialer::ConnectOnce() {
   }
   if (!s.ok()) return s;
   peer_id_ = link_->peer_id();
-  if (!retired_) replica_->stats.Met(address_, peer_id_);
-  return s;
+  return replica_->stats.Met(address_, peer_id_, link_->open(), retired_)
+             ? s
+             : Removed();
 }
 
 SessionResult Dialer::Fail(const rocksdb::Status& status) {
   link_.reset();
-  if (!replica_->stopping && !retired_ &&
-      replica_->stats.Failed(address_, status)) {
+  if (!replica_->stopping &&
+      replica_->stats.Failed(address_, status, retired_)) {
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
                  "rocksync: no session with %s: %s", address_.c_str(),
                  OneLine(status.ToString()).c_str());
@@ -89,6 +94,7 @@ SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
     if (link_ != nullptr && link_->stale()) link_.reset();
     const bool kept = link_ != nullptr;
     rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
+    if (retired_) s = Removed();
     if (!s.ok()) return Fail(s);
     const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
     if (!slot) {

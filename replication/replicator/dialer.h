@@ -31,8 +31,10 @@ class Dialer {
   SessionResult Compare(const VerifyTask& task, SessionReport* report);
 
   // Its address was taken from the list of peers: an attempt to connect is
-  // given up, and what becomes of it is neither counted nor logged.
+  // given up, no session begins, and what becomes of it is neither counted nor
+  // logged.
   void Retire() { retired_ = true; }
+  bool retired() const { return retired_; }
 
   const std::string& address() const { return address_; }
   // 0 until first met.

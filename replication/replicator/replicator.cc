@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -133,9 +134,10 @@ class ReplicatorImpl : public Replicator {
   // holds more than is in the digests by which a quarantined pair could be
   // resolved, so what is left out of them must not count here.
   bool AllEqualSince(uint64_t wall_ms) const;
-  // Keep it for as long as it is used: it may be dropped meanwhile.
-  std::shared_ptr<Dialer> DialerOf(const std::string& address,
-                                   std::optional<size_t>* number);
+  // Meets a peer that a call names, and which may be in the list or not.
+  SessionResult WithDialer(
+      const std::string& address,
+      const std::function<SessionResult(Dialer*, std::optional<size_t>)>& meet);
   void Ended(std::optional<size_t> number, const SessionResult& result);
   void SleepOrStop(milliseconds time);
   milliseconds BusyPause();
@@ -338,11 +340,22 @@ void ReplicatorImpl::NoteSession(uint64_t replica_id,
   peers_.Came(replica_id, NowMs());
 }
 
-std::shared_ptr<Dialer> ReplicatorImpl::DialerOf(
-    const std::string& address, std::optional<size_t>* number) {
-  std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
-  const std::lock_guard lock(mutex_);
-  return peers_.DialerOf(address, number, &dropped);
+SessionResult ReplicatorImpl::WithDialer(
+    const std::string& address,
+    const std::function<SessionResult(Dialer*, std::optional<size_t>)>& meet) {
+  for (;;) {
+    std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
+    std::optional<size_t> number;
+    std::unique_lock lock(mutex_);
+    const std::shared_ptr<Dialer> dialer =
+        peers_.DialerOf(address, &number, &dropped);
+    lock.unlock();
+    SessionResult result = meet(dialer.get(), number);
+    // SetPeers may have taken it away; the call is not about the list.
+    if (result.status.ok() || !dialer->retired() || replica_.stopping) {
+      return result;
+    }
+  }
 }
 
 void ReplicatorImpl::SleepOrStop(milliseconds time) {
@@ -393,14 +406,15 @@ rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
   if (rocksdb::Status s = CheckMayMeet("SyncNow", peer); !s.ok()) return s;
   const Call call(this);
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
-  std::optional<size_t> number;
-  const std::shared_ptr<Dialer> dialer = DialerOf(peer, &number);
   SessionResult result;
   do {
     result = MeetOnceFree(peer, [&] {
-      const SessionResult met = dialer->Meet();
-      if (!replica_.stopping) Ended(number, met);
-      return met;
+      return WithDialer(peer,
+                        [this](Dialer* dialer, std::optional<size_t> number) {
+                          const SessionResult met = dialer->Meet();
+                          if (!replica_.stopping) Ended(number, met);
+                          return met;
+                        });
     });
   } while (result.status.ok() && result.expired);
   return result.status;
@@ -413,8 +427,6 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
   if (rocksdb::Status s = CheckMayMeet("Verify", peer); !s.ok()) return s;
   const Call call(this);
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
-  std::optional<size_t> number;
-  const std::shared_ptr<Dialer> dialer = DialerOf(peer, &number);
   VerificationSteps steps;
   steps.families = replica_.db->ReplicatedFamilies();
   steps.sleep = [this](milliseconds time) {
@@ -422,7 +434,13 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
     return !replica_.stopping;
   };
   steps.session = [&](const VerifyTask& task, SessionReport* report) {
-    return MeetOnceFree(peer, [&] { return dialer->Compare(task, report); })
+    return MeetOnceFree(peer,
+                        [&] {
+                          return WithDialer(
+                              peer, [&](Dialer* dialer, std::optional<size_t>) {
+                                return dialer->Compare(task, report);
+                              });
+                        })
         .status;
   };
   return RunVerification(
@@ -476,11 +494,13 @@ rocksdb::Status ReplicatorImpl::SetPeers(
     }
     change = peers_.Set(peers, NowMs());
     for (const PeerList::Peer& peer : change.removed) peer.dialer->Retire();
-    replica_.stats.SetPeers(peers);
     // Under the lock, since Stop joins these threads once it has held it.
     for (const PeerList::Peer& peer : change.removed) {
       stream_dialers_.Remove(peer.number);
     }
+    // After both: who is still on his way to one of these looks for that when
+    // he adds it to the statistics.
+    replica_.stats.SetPeers(peers);
     // Those that had no thread before, too.
     s = OpenStreams(peers_.peers());
   }

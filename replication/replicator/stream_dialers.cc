@@ -135,7 +135,10 @@ Status StreamDialers::Stream(Peer* peer, uint64_t* peer_id, bool* streamed) {
   Status status = Connect(*peer, &link);
   if (!status.ok()) return status;
   *peer_id = link->peer_id();
-  if (!peer->removed) replica_->stats.Met(peer->address, *peer_id);
+  if (!replica_->stats.Met(peer->address, *peer_id, link->open(),
+                           peer->removed)) {
+    return Status::Aborted("the peer was removed");
+  }
   if (!link->peer_takes_streams()) {
     Sleep(*peer, RedialPause::kLongest);
     return Status::Busy("the peer takes no streams");

@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace rocksync {
 namespace {
+
+// The peer is not removed meanwhile.
+const std::atomic<bool> kStays{false};
 
 SessionReport Report(uint64_t pairs_sent) {
   SessionReport report;
@@ -49,7 +53,7 @@ TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
   ASSERT_EQ(board.stats().peers.size(), 3u);
   EXPECT_EQ(board.stats().peers[2].address, "10.0.0.1:50000");
   EXPECT_EQ(board.stats().peers[2].sessions, 2u);
-  board.Met("a:1", 0xa);
+  board.Met("a:1", 0xa, {}, kStays);
   const ReplicationStats stats = board.stats();
   ASSERT_EQ(stats.peers.size(), 2u);
   EXPECT_EQ(stats.peers[0].address, "a:1");
@@ -62,8 +66,8 @@ TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
 
 TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
   StatsBoard board(7, {"a:1", "localhost:1"}, nullptr);
-  board.Met("a:1", 0xa);
-  board.Met("localhost:1", 0xa);
+  board.Met("a:1", 0xa, {}, kStays);
+  board.Met("localhost:1", 0xa, {}, kStays);
   EXPECT_EQ(board.stats().peers.size(), 2u);
 }
 
@@ -72,7 +76,7 @@ TEST(StatsBoard, WhoIsNoPeerAnyMoreIsForgottenUnlessConnected) {
   auto connection = std::make_shared<int>();
   board.Begin("b:2", 0xb, connection)->Finish(Report(1), rocksdb::Status::OK());
   board.Begin("c:3", 0xc)->Finish(Report(1), rocksdb::Status::OK());
-  board.Failed("a:1", rocksdb::Status::IOError("refused"));
+  board.Failed("a:1", rocksdb::Status::IOError("refused"), kStays);
   board.SetPeers({"d:4", "c:3", "d:4"});
   const std::vector<PeerStats> peers = board.stats().peers;
   ASSERT_EQ(peers.size(), 3u);
@@ -84,20 +88,43 @@ TEST(StatsBoard, WhoIsNoPeerAnyMoreIsForgottenUnlessConnected) {
   EXPECT_FALSE(peers[2].configured);
   connection.reset();
   EXPECT_EQ(board.stats().peers.size(), 2u);
-  board.Failed("b:2", rocksdb::Status::IOError("asked for by name"));
+  board.Failed("b:2", rocksdb::Status::IOError("asked for by name"), kStays);
   EXPECT_EQ(board.stats().peers.size(), 3u);
   board.SetPeers({"b:2"});
   ASSERT_EQ(board.stats().peers.size(), 1u);
   EXPECT_EQ(board.stats().peers[0].sessions, 1u);
 }
 
+TEST(StatsBoard, WhoIsOnTheWayToARemovedPeerDoesNotAddItAgain) {
+  StatsBoard board(7, {"a:1", "b:2"}, nullptr);
+  std::atomic<bool> removed{false};
+  auto link = std::make_shared<int>();
+  ASSERT_TRUE(board.Met("b:2", 0xb, link, removed));
+  removed = true;
+  board.SetPeers({"a:1"});
+  ASSERT_EQ(board.stats().peers.size(), 2u) << "the link is still there";
+  board.Begin("b:2", 0xb, link, Role::kInitiator)
+      ->Finish(Report(1), rocksdb::Status::OK());
+  link.reset();
+  EXPECT_EQ(board.stats().peers.size(), 1u);
+  EXPECT_FALSE(board.Met("b:2", 0xb, link, removed));
+  EXPECT_FALSE(
+      board.Failed("b:2", rocksdb::Status::IOError("refused"), removed));
+  EXPECT_EQ(board.stats().peers.size(), 1u);
+  EXPECT_EQ(board.stats().sessions_failed, 0u);
+  // It comes here itself.
+  board.Begin("10.0.0.1:50000", 0xb)->Finish(Report(1), rocksdb::Status::OK());
+  EXPECT_EQ(board.stats().peers.size(), 2u);
+}
+
 TEST(StatsBoard, TheOldestOfManyOtherAddressesIsForgotten) {
   StatsBoard board(7, {"a:1"}, nullptr);
   for (int i = 0; i < 64; ++i) {
-    board.Failed("x:" + std::to_string(i), rocksdb::Status::IOError("refused"));
+    board.Failed("x:" + std::to_string(i), rocksdb::Status::IOError("refused"),
+                 kStays);
   }
-  board.Failed("x:0", rocksdb::Status::IOError("refused"));
-  board.Failed("x:64", rocksdb::Status::IOError("refused"));
+  board.Failed("x:0", rocksdb::Status::IOError("refused"), kStays);
+  board.Failed("x:64", rocksdb::Status::IOError("refused"), kStays);
   const std::vector<PeerStats> peers = board.stats().peers;
   ASSERT_EQ(peers.size(), 1u + 64);
   EXPECT_EQ(peers[0].address, "a:1");
@@ -113,7 +140,7 @@ TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
   const auto fail_at_others = [&](const std::string& prefix) {
     for (int i = 0; i < 100; ++i) {
       board.Failed(prefix + std::to_string(i),
-                   rocksdb::Status::IOError("refused"));
+                   rocksdb::Status::IOError("refused"), kStays);
     }
   };
   board.Begin("10.0.0.1:50000", 0xa, connection)
@@ -121,7 +148,7 @@ TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
   fail_at_others("x:");
   ASSERT_EQ(board.stats().peers.size(), 1u + 64);
   EXPECT_EQ(board.stats().peers[0].replica_id, 0xau);
-  board.Met("a:1", 0xa);
+  board.Met("a:1", 0xa, {}, kStays);
   fail_at_others("y:");
   ASSERT_EQ(board.stats().peers.size(), 1u + 64);
   EXPECT_EQ(board.stats().peers[0].replica_id, 0xau);
@@ -134,14 +161,14 @@ TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
 TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto down = rocksdb::Status::IOError("refused");
-  EXPECT_TRUE(board.Failed("a:1", down));
-  EXPECT_FALSE(board.Failed("a:1", down));
-  EXPECT_TRUE(board.Failed("a:1", rocksdb::Status::TimedOut("silent")));
+  EXPECT_TRUE(board.Failed("a:1", down, kStays));
+  EXPECT_FALSE(board.Failed("a:1", down, kStays));
+  EXPECT_TRUE(board.Failed("a:1", rocksdb::Status::TimedOut("silent"), kStays));
   EXPECT_EQ(board.stats().peers[0].sessions_failed, 3u);
   EXPECT_EQ(board.stats().sessions_failed, 3u);
   board.Begin("a:1", 0xa)->Finish(Report(0), rocksdb::Status::OK());
   EXPECT_EQ(board.stats().peers[0].last_error, "");
-  EXPECT_TRUE(board.Failed("a:1", down));
+  EXPECT_TRUE(board.Failed("a:1", down, kStays));
 }
 
 TEST(StatsBoard, ACallerThatIsRefusedIsNoPeer) {
@@ -178,8 +205,8 @@ TEST(StatsBoard, TheApplicationIsToldOfSessionsThatCouldNotBegin) {
   StatsBoard board(7, {"a:1"}, [&](const SessionProgress& progress) {
     told.push_back(progress);
   });
-  board.Failed("a:1", rocksdb::Status::IOError("refused"));
-  board.Failed("a:1", rocksdb::Status::IOError("refused"));
+  board.Failed("a:1", rocksdb::Status::IOError("refused"), kStays);
+  board.Failed("a:1", rocksdb::Status::IOError("refused"), kStays);
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[1].peer, "a:1");
   EXPECT_TRUE(told[1].finished);
