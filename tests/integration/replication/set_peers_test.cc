@@ -3,15 +3,18 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -95,6 +98,51 @@ TEST_F(SetPeers, WhatTheTransportRefusesChangesNothing) {
   ASSERT_EQ(a_->replicator()->stats().peers.size(), 1u);
   EXPECT_EQ(a_->replicator()->stats().peers[0].address, b_->address());
   EXPECT_TRUE(Eventually([&] { return Joined(*b_); }));
+}
+
+// While it lives the system gives this process no thread: none has room for
+// such a stack.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_attr_t attributes;
+    EXPECT_EQ(pthread_getattr_default_np(&attributes), 0);
+    EXPECT_EQ(pthread_attr_getstacksize(&attributes, &stack_bytes_), 0);
+    pthread_attr_destroy(&attributes);
+    SetStackBytes(size_t{1} << 60);
+  }
+  ~NoThreads() { SetStackBytes(stack_bytes_); }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  static void SetStackBytes(size_t bytes) {
+    pthread_attr_t attributes;
+    EXPECT_EQ(pthread_getattr_default_np(&attributes), 0);
+    EXPECT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&attributes), 0);
+    pthread_attr_destroy(&attributes);
+  }
+
+  size_t stack_bytes_ = 0;
+};
+
+TEST_F(SetPeers, AStreamForWhichThereWasNoThreadIsOpenedByTheNextCall) {
+  const std::vector<std::string> peers = {b_->address(), c_->address()};
+  {
+    const NoThreads none;
+    EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+    const rocksdb::Status refused = Set(peers);
+    EXPECT_TRUE(refused.IsAborted()) << refused.ToString();
+    EXPECT_TRUE(Mentions(refused, "cannot start a thread"));
+  }
+  EXPECT_EQ(a_->replicator()->stats().peers.size(), 2u);
+  ASSERT_TRUE(IsOk(Set(peers)));
+  a_->Put("k", "v");
+  EXPECT_TRUE(Eventually([&] {
+    return Joined(*b_) && Joined(*c_) && b_->Scan() == a_->Scan() &&
+           c_->Scan() == a_->Scan();
+  }));
 }
 
 TEST_F(SetPeers, AnUnreachablePeerThatIsRemovedIsForgotten) {
