@@ -28,15 +28,15 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-// Of the new replica: what an earlier run chose, or what came of it; else a
-// random one.
-uint64_t IdOfTrial(const std::string& directory) {
+// Of the new replica: what an earlier run chose, or what came of it; 0: there
+// was none.
+uint64_t IdOfEarlierRun(const std::string& directory) {
   CloneRecord record;
   if (ReadCloneRecord(rocksdb::Env::Default(), directory, &record).ok()) {
     return record.replica_id;
   }
   uint64_t id = 0;
-  return ReadReplicaId(directory, {}, &id).ok() ? id : RandomBits();
+  return ReadReplicaId(directory, {}, &id).ok() ? id : 0;
 }
 
 // The new replica's own certificate; for trials one is made.
@@ -45,14 +45,32 @@ Status MakeCloneTransport(const CloneToolOptions& options,
   const std::string& trial = options.credentials.trial_directory;
   if (!trial.empty()) {
     TlsTransportOptions tls = options.credentials.tls;
+    const uint64_t earlier = IdOfEarlierRun(options.directory);
     const Status status =
-        UseTrialCertificate(trial, IdOfTrial(options.directory), &tls);
+        UseTrialCertificate(trial, earlier == 0 ? RandomBits() : earlier, &tls);
     return status.ok() ? NewTlsTransport(tls, transport) : status;
   }
   AdminTarget target;
   const Status status = MakeTarget(options.credentials, &target);
   if (status.ok()) *transport = target.transport;
   return status;
+}
+
+// A certificate does not say whether it is a replica's or an operator's, and
+// what it is used for here cannot be taken back.
+void TellWhoseIdItGets(const CloneToolOptions& options,
+                       const Transport& transport, std::ostream& err) {
+  if (!options.credentials.trial_directory.empty() ||
+      IdOfEarlierRun(options.directory) != 0) {
+    return;
+  }
+  const std::string& file = options.credentials.tls.certificate_file;
+  err << "rocksync clone: warning: " << options.directory << " becomes replica "
+      << HexId(transport.replica_id()) << ", as " << file
+      << " names it; if that is an operator's certificate, stop, remove "
+      << options.directory
+      << ", and give the clone a certificate of its own: whoever uses this one "
+         "could speak as the replica\n";
 }
 
 // With what the copy is opened here: the options that the source's program had,
@@ -227,6 +245,7 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
   if (status.ok()) status = MakeCloneTransport(options, &clone.transport);
   CloneResult result;
   if (status.ok()) {
+    TellWhoseIdItGets(options, *clone.transport, err);
     status = CopyReplica(rocksdb::Env::Default(), replication,
                          options.directory, clone, &result);
     if (status.IsInvalidArgument() &&

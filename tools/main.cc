@@ -213,7 +213,8 @@ int main(int argc, char** argv) {
       ->description(
           "PEM file of the new replica's own certificate: the clone gets the "
           "id that it names, so give neither an operator's nor another "
-          "replica's");
+          "replica's; which id that is, a warning says before anything is "
+          "copied");
   clone->get_option("--certificates")
       ->description(
           "for trials: the directory that the replicas use; a certificate for "

@@ -284,6 +284,11 @@ void rocksync_replicator_options_set_stream_syncs(
   Set(options, &rocksync::ReplicatorOptions::stream_syncs, syncs != 0);
 }
 
+void rocksync_replicator_options_set_allow_clones(
+    rocksync_replicator_options_t* options, unsigned char allow) {
+  Set(options, &rocksync::ReplicatorOptions::allow_clones, allow != 0);
+}
+
 void rocksync_replicator_options_set_zone(
     rocksync_replicator_options_t* options, const char* zone) {
   Set(options, &rocksync::ReplicatorOptions::zone, rocksync::ToText(zone));

@@ -50,6 +50,7 @@ struct Settings {
   bool as_new_replica = false;
   bool sync_writes = false;
   bool no_stream = false;
+  bool no_clones = false;
   uint64_t memory_mib = 64;
 
   ServerOptions redis;
@@ -126,6 +127,10 @@ void AddOptions(CLI::App* app, Settings* settings) {
   app->add_flag("--no-stream", settings->no_stream,
                 "Sessions only: writes are at peers after an interval, and not "
                 "at once")
+      ->group("Replication");
+  app->add_flag("--no-clones", settings->no_clones,
+                "Refuse `rocksync clone` from this replica, which otherwise "
+                "takes a certificate of the CA and the secret")
       ->group("Replication");
   app->add_option("--zone", settings->replicator.zone,
                   "Name of where this replica is; between two zones each write "
@@ -340,6 +345,7 @@ Status Run(Settings settings, const sigset_t& signals) {
   settings.replicator.io_timeout =
       std::chrono::milliseconds(settings.peer_timeout_ms);
   settings.replicator.stream = !settings.no_stream;
+  settings.replicator.allow_clones = !settings.no_clones;
   settings.replicator.progress = LogSession;
   std::unique_ptr<Replicator> replicator;
   status = Replicator::Start(settings.replicator, database.get(), transport,

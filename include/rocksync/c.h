@@ -325,6 +325,9 @@ void rocksync_replicator_options_set_stream_buffer_bytes(
     rocksync_replicator_options_t* options, size_t bytes);
 void rocksync_replicator_options_set_stream_syncs(
     rocksync_replicator_options_t* options, unsigned char syncs);
+/* 0: whoever asks for a clone of this replica is refused. */
+void rocksync_replicator_options_set_allow_clones(
+    rocksync_replicator_options_t* options, unsigned char allow);
 void rocksync_replicator_options_set_zone(
     rocksync_replicator_options_t* options, const char* zone);
 /* `progress` is told of sessions, at most about ten times a second while one

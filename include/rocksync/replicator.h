@@ -85,6 +85,13 @@ struct ReplicatorOptions {
   // digests of a large database, gets twenty times as long.
   std::chrono::milliseconds io_timeout{30'000};
 
+  // Whoever has a certificate of the cluster's CA and its secret may clone this
+  // replica (ReplicatedDB::Clone), and so read all of it, families that are not
+  // replicated too. False: clones are refused, by an error that names this
+  // option; ReplicationStats::callers_refused counts them. A clone that is not
+  // complete does not go on from here then.
+  bool allow_clones = true;
+
   // Accepted connections at once, each with a thread that mostly sleeps; more
   // are closed.
   size_t max_accepted = 64;

@@ -283,21 +283,32 @@ Status CloneSource::MayClone(const CloneAsk& ask) const {
       build.status.ok() ? "try again later" : build.status.ToString());
 }
 
+Status CloneSource::CheckAsk(const CloneAsk& ask, Connection* connection) {
+  const uint64_t shown = connection->peer_replica_id();
+  if (shown != 0 && shown != ask.replica_id) {
+    return Status::InvalidArgument(
+        "the certificate of the replica that asks for a clone names another "
+        "replica than "
+        "the clone is to be",
+        "give the clone's own certificate");
+  }
+  if (replica_->options.allow_clones) return MayClone(ask);
+  const Status refused = Status::InvalidArgument(
+      "clones are refused: the option allow_clones is false (rocksync-store: "
+      "--no-clones)",
+      "clone another replica, or begin with an empty one, which sessions fill");
+  replica_->stats.Refused(connection->peer_name(), ask.replica_id,
+                          StatsBoard::Standing::kNotNamed, refused);
+  return refused;
+}
+
 Status CloneSource::Begin(Connection* connection, const Admission& admission,
                           std::string_view message, CloneAsk* ask,
                           Checkpoints::Use* use) {
   Status s = ToRocksDb(
       ReadAsk(replica_->db->replication_options().cluster_secret,
               admission.auth_hello, admission.challenge, message, ask));
-  const uint64_t shown = connection->peer_replica_id();
-  if (s.ok() && shown != 0 && shown != ask->replica_id) {
-    s = Status::InvalidArgument(
-        "the certificate of the replica that asks for a clone names another "
-        "replica than "
-        "the clone is to be",
-        "give the clone's own certificate");
-  }
-  if (s.ok()) s = MayClone(*ask);
+  if (s.ok()) s = CheckAsk(*ask, connection);
   return s.ok() ? checkpoints_.Get(ask->ticket, use) : s;
 }
 

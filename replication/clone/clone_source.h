@@ -59,6 +59,8 @@ class CloneSource {
   };
   class Conversation;
 
+  // Of what has proven the secret.
+  rocksdb::Status CheckAsk(const CloneAsk& ask, Connection* connection);
   rocksdb::Status Begin(Connection* connection, const Admission& admission,
                         std::string_view message, CloneAsk* ask,
                         Checkpoints::Use* use);

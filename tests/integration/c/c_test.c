@@ -109,11 +109,14 @@ static rocksync_transport_t* TrialTransport(uint64_t id) {
   return transport;
 }
 
-static rocksync_replicator_t* Start(rocksync_t* db, const char* listen) {
+static rocksync_replicator_t* StartThatAllows(rocksync_t* db,
+                                              const char* listen,
+                                              unsigned char clones) {
   rocksync_transport_t* transport = TrialTransport(rocksync_replica_id(db));
   rocksync_replicator_options_t* options = rocksync_replicator_options_create();
   rocksync_replicator_t* replicator;
   rocksync_replicator_options_set_listen_address(options, listen);
+  rocksync_replicator_options_set_allow_clones(options, clones);
   rocksync_replicator_options_set_interval_ms(options, 0);
   rocksync_replicator_options_set_scrub_interval_ms(options, 0);
   rocksync_replicator_options_set_io_timeout_ms(options, 20000);
@@ -124,6 +127,9 @@ static rocksync_replicator_t* Start(rocksync_t* db, const char* listen) {
   rocksync_transport_destroy(transport);
   rocksync_replicator_options_destroy(options);
   return replicator;
+}
+static rocksync_replicator_t* Start(rocksync_t* db, const char* listen) {
+  return StartThatAllows(db, listen, 1);
 }
 
 static int differences = 0;
@@ -554,6 +560,13 @@ static void TestClone(void) {
   FAILS("Operation aborted");
   CHECK(told.calls > 0);
   told.go_on = 1;
+  rocksync_replicator_destroy(serving);
+  serving = StartThatAllows(source, address, 0);
+  CHECK(!rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
+                        clone, &why, &error));
+  FAILS("the option allow_clones is false");
+  rocksync_replicator_destroy(serving);
+  serving = Start(source, address);
   CHECK(rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
                        clone, &why, &error));
   OK();

@@ -23,6 +23,7 @@
 #include "replication/clone/clone.h"
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/clone_messages.h"
+#include "replication/metrics/json.h"
 #include "replication/store/format/clone_record.h"
 #include "tests/integration/replication/clone_child.h"
 #include "tests/integration/replication/failing_disk.h"
@@ -442,6 +443,37 @@ TEST_F(CloneTest, KnownIdsAreRefused) {
   s = Clone();
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "known to the source already"));
+}
+
+// Its peers meet it as ever; who asks, and why it was refused, is told on both
+// sides.
+TEST_F(CloneTest, ASourceThatAllowsNone) {
+  Fill("a", 10);
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.allow_clones = false;
+  source_->Stop();
+  ASSERT_TRUE(IsOk(source_->Start(options)));
+  for (uint64_t asked = 1; asked <= 2; ++asked) {
+    const rocksdb::Status s = Clone();
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, "allow_clones"));
+    EXPECT_TRUE(Mentions(s, "--no-clones"));
+    const ReplicationStats stats = source_->replicator()->stats();
+    EXPECT_EQ(stats.callers_refused, asked);
+    EXPECT_NE(stats.last_refusal.find("allow_clones"), std::string::npos)
+        << stats.last_refusal;
+    EXPECT_NE(stats.last_refusal.find(HexId(kClonedId)), std::string::npos)
+        << stats.last_refusal;
+  }
+  EXPECT_EQ(Checkpoints(), 0u);
+  const auto other = NewReplica("other");
+  ASSERT_TRUE(IsOk(other->Start()));
+  EXPECT_TRUE(IsOk(other->replicator()->SyncNow(source_->address())));
+  // What was refused goes on once the source allows it.
+  source_->Stop();
+  ASSERT_TRUE(IsOk(source_->Start()));
+  ASSERT_TRUE(IsOk(Clone()));
+  ExpectEqualToSource();
 }
 
 TEST_F(CloneTest, AnotherSecretIsRefused) {

@@ -46,8 +46,10 @@ head -c 32 /dev/urandom >secret
 rocksync certificate --ca ca.pem --ca-key ca.key --output b --id "$(rocksync id b)"
 for name in a b; do
   number=$(tr ab 12 <<<$name)
+  closed=()
+  if [[ $name == b ]]; then closed=(--no-clones); fi
   rocksync-store --dir $name --cluster orders --ca ca.pem --certificate $name.pem --private-key $name.key --secret secret \
-    --redis-port 0 --listen 127.0.0.1:"$ports$number" --peer 127.0.0.1:"$ports$((3 - number))" >$name.log 2>&1 &
+    --redis-port 0 "${closed[@]}" --listen 127.0.0.1:"$ports$number" --peer 127.0.0.1:"$ports$((3 - number))" >$name.log 2>&1 &
 done
 for log in a.log b.log; do
   for ((tries = 0; ; ++tries)); do
@@ -57,6 +59,17 @@ for log in a.log b.log; do
   done
 done
 page rocksync-clone
+# A store that is not to be cloned says so to who asks, and tells of it.
+rocksync certificate --ca ca.pem --ca-key ca.key --output refused
+code=0
+rocksync clone 127.0.0.1:"${ports}2" refused --cluster orders --ca ca.pem --certificate refused.pem --private-key refused.key \
+  --secret secret >refused.out 2>refused.err || code=$?
+((code == 2)) || fail "a clone that is refused ends with $code"
+[[ ! -s refused.out ]] || fail "a clone that is refused writes to stdout"
+grep -q 'allow_clones is false (rocksync-store: --no-clones)' refused.err || fail "who is refused is not told: $(cat refused.err)"
+grep -q 'warning: refused becomes replica .*, as refused.pem names it' refused.err || fail "no warning: $(cat refused.err)"
+rocksync status 127.0.0.1:"${ports}2" --cluster orders --ca ca.pem --certificate refused.pem --private-key refused.key --secret secret --json |
+  grep -q '"last_refusal":.*allow_clones is false' || fail "the status does not tell of the clone that was refused"
 page rocksync-status
 page rocksync-verify
 page rocksync-rescue

@@ -139,6 +139,44 @@ TEST_F(ToolTest, ACloneThatWasOpenedIsProvenByTheNextRun) {
   EXPECT_THAT(err_.str(), HasSubstr("there is a database in"));
 }
 
+// A certificate does not say whose it is, so the first run says what becomes of
+// its id; what a program reads stays as it is.
+TEST_F(ToolTest, ACloneWarnsOfTheIdThatItsCertificateNames) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  a->Put("k", "v");
+  CloneToolOptions options;
+  options.source = a->address();
+  options.directory = directory_ / "of_a_trial";
+  options.json = true;
+  options.credentials = TestCredentials();
+  ASSERT_EQ(RunClone(options, out_, err_), 0) << err_.str();
+  EXPECT_EQ(err_.str(), "") << "its certificate was made for it";
+
+  TrialCertificate op;
+  ASSERT_TRUE(
+      IsOk(MakeTrialCertificate(directory_ / "certificates", 0x0be7a, &op)));
+  options.directory = directory_ / "of_op";
+  options.credentials.trial_directory.clear();
+  options.credentials.tls.ca_file = op.ca_file;
+  options.credentials.tls.certificate_file = op.certificate_file;
+  options.credentials.tls.private_key_file = op.private_key_file;
+  options.credentials.secret_file = directory_ / "certificates/trial-secret";
+  out_.str("");
+  ASSERT_EQ(RunClone(options, out_, err_), 0) << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("warning: " + options.directory +
+                                    " becomes replica 000000000000be7a, as " +
+                                    op.certificate_file +
+                                    " names it; if that is an "
+                                    "operator's certificate, stop"));
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["replica_id"],
+            "000000000000be7a");
+
+  err_.str("");
+  ASSERT_EQ(RunClone(options, out_, err_), 0) << err_.str();
+  EXPECT_EQ(err_.str(), "") << "it was told";
+}
+
 // In no set, so nobody can say that they are equal: running or offline.
 TEST_F(ToolTest, QuarantinedPairsAreNotCalledEqual) {
   const auto a = NewReplica("a");
