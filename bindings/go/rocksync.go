@@ -2,7 +2,9 @@
 // librocksync.so (rocksync/c.h). What each call means, costs and refuses is in
 // the library's C++ headers.
 //
-// It needs librocksync-dev. From a source tree, in a go.mod:
+// It needs librocksync-dev, which has it in
+// /usr/share/doc/librocksync-dev/bindings/go. From there or a source tree, in a
+// go.mod:
 //
 //	require rocksync v0.0.0
 //	replace rocksync => ../rocksync/bindings/go
@@ -257,6 +259,7 @@ type Replication struct {
 	Interval time.Duration // between sessions with each peer; 0: 10 s
 	OnDemand bool          // sessions only by Sync
 	NoStream bool          // writes travel by sessions only
+	NoClones bool          // who asks for a clone is refused
 	Zone     string        // between two zones each change travels once
 	// A directory for certificates of trials, or else three PEM files.
 	Certificates                string
@@ -296,6 +299,7 @@ func (db *Database) Replicate(replication Replication) (*Replicator, error) {
 	withText(replication.Listen, func(address *C.char) { C.rocksync_replicator_options_set_listen_address(options, address) })
 	withText(replication.Zone, func(zone *C.char) { C.rocksync_replicator_options_set_zone(options, zone) })
 	C.rocksync_replicator_options_set_stream(options, toByte(!replication.NoStream))
+	C.rocksync_replicator_options_set_allow_clones(options, toByte(!replication.NoClones))
 	if replication.OnDemand {
 		C.rocksync_replicator_options_set_interval_ms(options, 0)
 	} else if replication.Interval != 0 {

@@ -25,7 +25,8 @@ from ._calls import Calls
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
                        take_text)
 
-__all__ = ["open", "clone", "detach", "Change", "Database", "Replicator", "Verification", "Error", "version"]
+__all__ = ["open", "clone", "detach", "Change", "ChangeFeed", "Database", "FeedChange", "Replicator", "Verification",
+           "Error", "version"]
 
 version = library.rocksync_version().decode()
 
@@ -107,6 +108,9 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
 # (since 1970) and `replica_id` say when and where it was written; `replaces`,
 # whether this replica knew the key.
 Change = collections.namedtuple("Change", "family key value time_ms replica_id replaces")
+
+# The same in a ChangeFeed, which has no values: `deleted`, or written.
+FeedChange = collections.namedtuple("FeedChange", "family key deleted time_ms replica_id replaces")
 
 
 def _changes(changes):
@@ -399,16 +403,23 @@ class Database(_Closable, collections.abc.MutableMapping):
         with self._calls:
             call("rocksync_collect_tombstones", self._db)
 
-    def replicate(self, *, peers=(), listen="", interval=10.0, stream=True, zone="", progress=None, certificates=None,
-                  ca=None, certificate=None, private_key=None):
+    def subscribe(self, *, buffer_bytes=1 << 20):
+        """A ChangeFeed of what peers change from now on, for which so many bytes
+        of memory are kept, at least 4096. Close it, or use `with`."""
+        with self._calls:
+            return ChangeFeed(self, buffer_bytes)
+
+    def replicate(self, *, peers=(), listen="", interval=10.0, stream=True, zone="", allow_clones=True, progress=None,
+                  certificates=None, ca=None, certificate=None, private_key=None):
         """Starts a replicator: sessions with each of `peers` (host:port) about
         every `interval` seconds (0: only by sync), and between them what is
         written travels by streams, unless `stream` is false. Peers connect to
         `listen`. `certificates` names a directory for trials; else the three
-        PEM files. `progress` is called with a dict that tells of a session, on
+        PEM files. Who asks for a clone is refused if `allow_clones` is false.
+        `progress` is called with a dict that tells of a session, on
         a thread of the library's, while it runs and when it ends."""
         with self._calls:
-            return Replicator(self, peers, listen, interval, stream, zone, progress,
+            return Replicator(self, peers, listen, interval, stream, zone, allow_clones, progress,
                               (certificates, ca, certificate, private_key))
 
     @property
@@ -459,6 +470,37 @@ class Database(_Closable, collections.abc.MutableMapping):
             self._calls.end(closed)
 
 
+class ChangeFeed(_Closable):
+    """What peers change in a database, from Database.subscribe on. Sessions and
+    streams do not wait for its reader: what does not fit its buffer is counted
+    and left out. It may be closed after its database."""
+
+    def __init__(self, database, buffer_bytes):
+        self._feed = None
+        self._calls = Calls("change feed")
+        self._reading = threading.Lock()  # it is for one thread at a time
+        self._feed = call("rocksync_subscribe", database._db, _number(buffer_bytes, "buffer_bytes"))
+
+    def next(self, timeout=1.0):
+        """Waits until there are changes, at most `timeout` seconds, and returns
+        all there are: (a list of FeedChange, how many more came behind them for
+        which there was no room). ([], 0): none came. Error, once the database
+        is closed and all was returned."""
+        missed = ctypes.c_uint64()
+        with self._calls, self._reading:
+            changes = call("rocksync_change_feed_next", self._feed, _milliseconds(timeout, "a timeout"),
+                           ctypes.byref(missed))
+            told = [FeedChange(*each[:2], each.value is None, *each[3:]) for each in _changes(changes)]
+        return told, missed.value
+
+    def close(self):
+        """Waits for a `next` that is under way."""
+        if self._calls.shut():
+            library.rocksync_change_feed_destroy(self._feed)
+            self._feed = None
+            self._calls.end(closed=True)
+
+
 class Verification:
     """What Replicator.verify found. `differences`: (kind, family, key), the
     kind being "missing_here", "missing_there", "version" or "content".
@@ -478,7 +520,7 @@ class Verification:
 class Replicator(_Closable):
     """Keeps a database equal to its peers until it is closed."""
 
-    def __init__(self, database, peers, listen, interval, stream, zone, progress, credentials):
+    def __init__(self, database, peers, listen, interval, stream, zone, allow_clones, progress, credentials):
         self._database, self._replicator = database, None
         self._calls = Calls("replicator")
 
@@ -494,6 +536,7 @@ class Replicator(_Closable):
             library.rocksync_replicator_options_set_listen_address(options, _text(listen))
             library.rocksync_replicator_options_set_interval_ms(options, _milliseconds(interval, "an interval"))
             library.rocksync_replicator_options_set_stream(options, stream)
+            library.rocksync_replicator_options_set_allow_clones(options, allow_clones)
             library.rocksync_replicator_options_set_zone(options, _text(zone))
             if progress is not None:
                 library.rocksync_replicator_options_set_progress(options, None, self._progress)

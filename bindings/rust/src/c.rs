@@ -41,6 +41,16 @@ extern "C" {
     );
     pub fn rocksync_values_get(values: Handle, i: usize, size: *mut usize) -> *const u8;
     pub fn rocksync_values_set(values: Handle, i: usize, value: *const u8, size: usize);
+    pub fn rocksync_subscribe(db: Handle, buffer_bytes: usize, error: Error) -> Handle;
+    pub fn rocksync_change_feed_next(feed: Handle, timeout_ms: u64, missed: *mut u64, error: Error) -> Handle;
+    pub fn rocksync_change_feed_destroy(feed: Handle);
+    pub fn rocksync_changes_count(changes: Handle) -> usize;
+    pub fn rocksync_changes_family(changes: Handle, i: usize, size: *mut usize) -> *const u8;
+    pub fn rocksync_changes_key(changes: Handle, i: usize, size: *mut usize) -> *const u8;
+    pub fn rocksync_changes_value(changes: Handle, i: usize, size: *mut usize) -> *const u8;
+    pub fn rocksync_changes_time_ms(changes: Handle, i: usize) -> u64;
+    pub fn rocksync_changes_replica_id(changes: Handle, i: usize) -> u64;
+    pub fn rocksync_changes_replaces(changes: Handle, i: usize) -> c_uchar;
     pub fn rocksync_make_trial_certificate(
         directory: *const c_char, id: u64, ca: Error, certificate: Error, key: Error, error: Error,
     );
@@ -54,6 +64,7 @@ extern "C" {
     pub fn rocksync_replicator_options_set_listen_address(options: Handle, address: *const c_char);
     pub fn rocksync_replicator_options_set_interval_ms(options: Handle, ms: u64);
     pub fn rocksync_replicator_options_set_stream(options: Handle, stream: c_uchar);
+    pub fn rocksync_replicator_options_set_allow_clones(options: Handle, allow: c_uchar);
     pub fn rocksync_replicator_options_set_zone(options: Handle, zone: *const c_char);
     pub fn rocksync_replicator_start(db: Handle, options: Handle, transport: Handle, error: Error) -> Handle;
     pub fn rocksync_replicator_destroy(replicator: Handle);

@@ -1,9 +1,10 @@
 //! Makes replicas of a RocksDB database equal, by `librocksync.so` (rocksync/c.h). What each call means, costs and
 //! refuses is in the library's C++ headers.
 //!
-//! It needs librocksync-dev. From a source tree, in a Cargo.toml: `rocksync = { path = "../rocksync/bindings/rust" }`. A
-//! crate that wraps `rocksdb_t` takes [`Database::rocksdb`]; it must be linked with the system's RocksDB. What of
-//! rocksync/c.h this crate lacks is called with [`Database::handle`] and [`Replicator::handle`].
+//! It needs librocksync-dev, which has it in /usr/share/doc/librocksync-dev/bindings/rust. From there or a source tree, in a
+//! Cargo.toml: `rocksync = { path = "../rocksync/bindings/rust" }`. A crate that wraps `rocksdb_t` takes
+//! [`Database::rocksdb`]; it must be linked with the system's RocksDB. What of rocksync/c.h this crate lacks is called with
+//! [`Database::handle`] and [`Replicator::handle`].
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::os::raw::{c_char, c_int, c_uchar, c_void};
@@ -15,7 +16,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 mod c;
+mod change_feed;
 use c::Handle;
+pub use change_feed::{ChangeFeed, FeedChange};
 
 /// An error of the library or of RocksDB, in its words.
 pub struct Error(String);
@@ -184,6 +187,7 @@ impl Database {
             c::rocksync_replicator_options_set_zone(options.0, zone.as_ptr());
             c::rocksync_replicator_options_set_interval_ms(options.0, milliseconds(replication.interval));
             c::rocksync_replicator_options_set_stream(options.0, replication.stream as c_uchar);
+            c::rocksync_replicator_options_set_allow_clones(options.0, replication.allow_clones as c_uchar);
             let replicator = call(|e| c::rocksync_replicator_start(self.db, options.0, transport.0, e))?;
             self.running().push(replicator);
             Ok(Replicator { replicator, database: self })
@@ -249,12 +253,15 @@ pub struct Replication {
     pub zone: String,
     /// What is written travels at once, and not only by sessions.
     pub stream: bool,
+    /// Who asks for a clone is served, and not refused.
+    pub allow_clones: bool,
 }
 
 impl Replication {
     pub fn new(certificates: Certificates) -> Replication {
         let interval = Duration::from_secs(10);
-        Replication { certificates, peers: Vec::new(), listen: String::new(), interval, zone: String::new(), stream: true }
+        let (peers, listen, zone) = (Vec::new(), String::new(), String::new());
+        Replication { certificates, peers, listen, interval, zone, stream: true, allow_clones: true }
     }
     pub fn listen(mut self, address: &str) -> Replication {
         self.listen = address.into();

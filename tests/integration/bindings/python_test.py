@@ -127,6 +127,65 @@ class DatabaseTest(unittest.TestCase):
             self.assertTrue(sessions[-1]["finished"] and sessions[-1]["proven_equal"])
             self.assertEqual(b.index_build_percent, 100)
 
+    def test_a_feed_tells_what_peers_change(self):
+        trial = self.path("trial")
+        a, b = self.open("a"), self.open("b")
+        with self.assertRaisesRegex(rocksync.Error, "at least 4 KiB"):
+            b.subscribe(buffer_bytes=1)
+        feed, small = b.subscribe(), b.subscribe(buffer_bytes=4096)
+        self.assertEqual(feed.next(timeout=0), ([], 0))
+        a[b"key"], a[b"gone"], b[b"mine"] = b"value", b"1", b"not told"
+        del a[b"gone"]
+        with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
+            with b.replicate(certificates=trial, interval=0) as of_b:
+                of_b.sync(of_a.listen_address)
+                changes, missed = feed.next()
+                self.assertEqual(sorted((each.family, each.key, each.deleted, each.replaces) for each in changes),
+                                 [("default", b"gone", True, False), ("default", b"key", False, False)])
+                self.assertEqual(([each.replica_id for each in changes], missed), ([a.replica_id] * 2, 0))
+                self.assertGreater(changes[0].time_ms, 0)
+                a[b"key"] = b"later"
+                a.write({b"%04d" % i: b"" for i in range(1000)})
+                of_b.sync(of_a.listen_address)
+        told = missed = 0
+        while told + missed < 1003:
+            changes, more = small.next()
+            told, missed = told + len(changes), missed + more
+        self.assertGreater(missed, 0)
+        self.assertEqual(told + missed, 1003)
+        b.close()
+        a.close()
+        # What came before the database was closed is told after it.
+        changes, missed = feed.next()
+        self.assertEqual((len(changes), missed), (1001, 0))
+        self.assertEqual([each.replaces for each in changes if each.key == b"key"], [True])
+        with self.assertRaisesRegex(rocksync.Error, "aborted"):
+            feed.next(timeout=60)
+        with self.assertRaisesRegex(rocksync.Error, "the database is closed"):
+            b.subscribe()
+        for each in (feed, small):
+            each.close()
+            each.close()
+        with self.assertRaisesRegex(rocksync.Error, "the change feed is closed"):
+            feed.next()
+
+    def test_a_feed_that_waits_ends_with_its_database(self):
+        db = self.open()
+        said = []
+
+        def wait():
+            try:
+                said.append(feed.next(timeout=100000))
+            except rocksync.Error as error:
+                said.append(str(error))
+
+        with db.subscribe() as feed:
+            waiting = threading.Thread(target=wait)
+            waiting.start()
+            db.close()
+            waiting.join()
+        self.assertRegex(said[0], "aborted")
+
     def test_clone(self):
         trial, stages = self.path("trial"), []
         with self.open("a") as a, a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
@@ -142,6 +201,13 @@ class DatabaseTest(unittest.TestCase):
             with self.open("b", create=False) as b:
                 self.assertEqual(dict(b), dict(a))
                 self.assertNotEqual(b.replica_id, a.replica_id)
+
+    def test_a_clone_may_be_refused(self):
+        trial = self.path("trial")
+        with self.open("a") as a, a.replicate(certificates=trial, listen="127.0.0.1:0", allow_clones=False) as of_a:
+            with self.assertRaisesRegex(rocksync.Error, "allow_clones is false"):
+                rocksync.clone(self.path("b"), source=of_a.listen_address, cluster="test", secret=SECRET, certificates=trial)
+            self.assertEqual(of_a.stats["callers_refused"], 1)
 
     def test_secret_may_be_a_file(self):
         with open(self.path("secret"), "wb") as file:

@@ -255,6 +255,73 @@ func TestMembers(t *testing.T) {
 	rocksync.Check(db.Close())
 }
 
+func TestAFeedTellsWhatPeersChange(t *testing.T) {
+	directory := t.TempDir()
+	a, b := open(t, filepath.Join(directory, "a")), open(t, filepath.Join(directory, "b"))
+	_, err := b.Subscribe(1)
+	fails(t, err, "at least 4 KiB")
+	feed, small := rocksync.Must(b.Subscribe(1<<20)), rocksync.Must(b.Subscribe(4096))
+	changes, missed, err := feed.Next(0)
+	if len(changes) != 0 || missed != 0 || err != nil {
+		t.Fatal(changes, missed, err)
+	}
+	_, _, err = feed.Next(-time.Second)
+	fails(t, err, "duration of -1s")
+	rocksync.Check(a.Put([]byte("key"), []byte("value")), a.Delete([]byte("gone")), b.Put([]byte("mine"), []byte("not told")))
+	trial := filepath.Join(directory, "trial")
+	ofA := rocksync.Must(a.Replicate(rocksync.Replication{Certificates: trial, Listen: "127.0.0.1:0", OnDemand: true}))
+	ofB := rocksync.Must(b.Replicate(rocksync.Replication{Certificates: trial, OnDemand: true}))
+	rocksync.Check(ofB.Sync(ofA.ListenAddress()))
+	changes, missed, err = feed.Next(time.Minute)
+	if len(changes) != 2 || missed != 0 || err != nil {
+		t.Fatal(changes, missed, err)
+	}
+	for _, change := range changes {
+		gone := string(change.Key) == "gone"
+		if !gone && string(change.Key) != "key" || change.Deleted != gone || change.Family != "default" || change.Replaces ||
+			change.ReplicaID != a.ReplicaID() || change.TimeMs == 0 {
+			t.Errorf("%+v", change)
+		}
+	}
+	for i := 0; i < 1000; i++ {
+		rocksync.Check(a.Put([]byte(fmt.Sprintf("%04d", i)), nil))
+	}
+	rocksync.Check(ofB.Sync(ofA.ListenAddress()))
+	told, left := 0, uint64(0)
+	for told+int(left) < 1002 {
+		changes, missed, err := small.Next(time.Minute)
+		rocksync.Check(err)
+		told, left = told+len(changes), left+missed
+	}
+	if left == 0 || told+int(left) != 1002 {
+		t.Error(told, left)
+	}
+	ofB.Close()
+	ofA.Close()
+	// What came before the database was closed is told after it.
+	waited := make(chan error)
+	go func() {
+		changes, missed, err := feed.Next(time.Minute)
+		if len(changes) != 1000 || missed != 0 || err != nil {
+			t.Error(len(changes), missed, err)
+		}
+		_, _, err = feed.Next(1000 * time.Hour)
+		waited <- err
+	}()
+	rocksync.Check(b.Close(), a.Close())
+	fails(t, <-waited, "aborted")
+	feed.Close()
+	feed.Close()
+	small.Close()
+	_, _, err = feed.Next(0)
+	fails(t, err, "change feed is closed")
+	_, err = b.Subscribe(4096)
+	fails(t, err, "database is closed")
+	var none rocksync.ChangeFeed
+	_, _, err = none.Next(0)
+	fails(t, err, "never was begun")
+}
+
 func TestDifferencesAndWrongOrder(t *testing.T) {
 	directory := t.TempDir()
 	a, b := open(t, filepath.Join(directory, "a")), open(t, filepath.Join(directory, "b"))

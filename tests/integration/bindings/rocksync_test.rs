@@ -83,6 +83,46 @@ fn differences() {
 }
 
 #[test]
+fn a_feed_tells_what_peers_change() {
+    let (a, b) = (open("feed_a"), open("feed_b"));
+    let few = b.subscribe(1).err().unwrap();
+    assert!(few.to_string().contains("at least 4 KiB"), "{few}");
+    let (mut feed, mut small) = (b.subscribe(1 << 20).unwrap(), b.subscribe(4096).unwrap());
+    assert_eq!(feed.next(Duration::ZERO).unwrap(), (vec![], 0));
+    a.put("key", "value").unwrap();
+    a.delete("gone").unwrap();
+    b.put("mine", "not told").unwrap();
+    let mut trial = Replication::new(Certificates::Trial(place("trial_feed").to_string_lossy().into()));
+    trial.interval = Duration::ZERO;
+    let of_a = a.replicate(&trial.clone().listen("127.0.0.1:0")).unwrap();
+    let of_b = b.replicate(&trial).unwrap();
+    of_b.sync(&of_a.listen_address()).unwrap();
+    let (mut changes, missed) = feed.next(Duration::from_secs(60)).unwrap();
+    changes.sort_by(|one, other| one.key.cmp(&other.key));
+    let told: Vec<_> = changes.iter().map(|c| (c.family.as_str(), c.key.as_slice(), c.deleted, c.replaces)).collect();
+    assert_eq!(told, [("default", &b"gone"[..], true, false), ("default", &b"key"[..], false, false)]);
+    assert!(changes.iter().all(|c| c.replica_id == a.replica_id() && c.time_ms > 0) && missed == 0);
+    (0..1000).for_each(|i| a.put(format!("{i:04}"), "").unwrap());
+    of_b.sync(&of_a.listen_address()).unwrap();
+    let (mut told, mut missed) = (0, 0);
+    while told + missed < 1002 {
+        let (changes, more) = small.next(Duration::from_secs(60)).unwrap();
+        (told, missed) = (told + changes.len() as u64, missed + more);
+    }
+    assert!(missed > 0 && told + missed == 1002);
+    drop(of_b);
+    // What came before the database was closed is told after it.
+    let waiting = std::thread::spawn(move || {
+        let (changes, missed) = feed.next(Duration::from_secs(60)).unwrap();
+        (changes.len(), missed, feed.next(Duration::MAX).err().unwrap().to_string())
+    });
+    b.close().unwrap();
+    let (told, missed, aborted) = waiting.join().unwrap();
+    assert_eq!((told, missed), (1000, 0));
+    assert!(aborted.contains("aborted"), "{aborted}");
+}
+
+#[test]
 fn members() {
     let db = open("members");
     db.wait_for_index_build(Duration::from_secs(60)).unwrap();

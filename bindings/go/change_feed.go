@@ -1,0 +1,88 @@
+package rocksync
+
+// #include <rocksync/c.h>
+import "C"
+
+import (
+	"errors"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// FeedChange is a change that came from a peer and is in the database. Get has
+// the value, or a later one.
+type FeedChange struct {
+	Family    string
+	Key       []byte
+	Deleted   bool
+	TimeMs    uint64 // since 1970, when it was written
+	ReplicaID uint64 // and where; both 0: the pair was adopted
+	Replaces  bool   // the replica knew the key
+}
+
+// ChangeFeed tells what peers change in a database, from Subscribe on. Sessions
+// and streams do not wait for its reader. It may be closed after its database.
+type ChangeFeed struct {
+	guard   *guard
+	reading sync.Mutex // it is for one goroutine at a time
+	feed    *C.rocksync_change_feed_t
+}
+
+// Subscribe begins a feed of what peers change from now on, for which so many
+// bytes of memory are kept, at least 4096: what does not fit is counted and left
+// out.
+func (db *Database) Subscribe(bufferBytes uint64) (*ChangeFeed, error) {
+	feed := &ChangeFeed{guard: newGuard()}
+	failed := db.call(func(err **C.char) { feed.feed = C.rocksync_subscribe(db.db, C.size_t(bufferBytes), err) })
+	if failed != nil {
+		return nil, failed
+	}
+	return feed, nil
+}
+
+// Next waits until there are changes, at most timeout, and returns all there
+// are, and how many more came behind them for which there was no room. Neither:
+// none came. Once the database is closed and all was returned it fails.
+func (f *ChangeFeed) Next(timeout time.Duration) (changes []FeedChange, missed uint64, failed error) {
+	ms, failed := milliseconds(timeout)
+	if failed != nil {
+		return nil, 0, failed
+	}
+	if !f.guard.enter() {
+		return nil, 0, errors.New("rocksync: the change feed is closed, or never was begun")
+	}
+	defer f.guard.leave()
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	var err *C.char
+	var more C.uint64_t
+	told := C.rocksync_change_feed_next(f.feed, ms, &more, &err)
+	for i := C.size_t(0); i < C.rocksync_changes_count(told); i++ {
+		changes = append(changes, feedChange(told, i))
+	}
+	return changes, uint64(more), takeError(err)
+}
+
+// Close waits for a Next that is under way. A second call does nothing.
+func (f *ChangeFeed) Close() {
+	if !f.guard.shut(func() {}) {
+		return
+	}
+	C.rocksync_change_feed_destroy(f.feed)
+	f.feed = nil
+	f.guard.end(true)
+}
+
+func feedChange(told *C.rocksync_changes_t, i C.size_t) FeedChange {
+	var size C.size_t
+	family := C.rocksync_changes_family(told, i, &size)
+	change := FeedChange{Family: C.GoStringN(family, C.int(size))}
+	key := C.rocksync_changes_key(told, i, &size)
+	change.Key = C.GoBytes(unsafe.Pointer(key), C.int(size))
+	change.Deleted = C.rocksync_changes_value(told, i, &size) == nil
+	change.TimeMs = uint64(C.rocksync_changes_time_ms(told, i))
+	change.ReplicaID = uint64(C.rocksync_changes_replica_id(told, i))
+	change.Replaces = C.rocksync_changes_replaces(told, i) != 0
+	return change
+}
