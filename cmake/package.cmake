@@ -20,6 +20,16 @@ install(DIRECTORY ${made}/docs/programmers/ DESTINATION share/doc/librocksync-de
 install(DIRECTORY examples/embed examples/bindings
         DESTINATION share/doc/librocksync-dev/examples
         COMPONENT dev EXCLUDE_FROM_ALL)
+# What the examples in other languages are built with, where their documents are.
+install(DIRECTORY bindings/go bindings/rust
+        DESTINATION share/doc/librocksync-dev/bindings
+        COMPONENT dev EXCLUDE_FROM_ALL)
+install(DIRECTORY python/rocksync
+        DESTINATION share/doc/librocksync-dev/python
+        COMPONENT dev EXCLUDE_FROM_ALL PATTERN __pycache__ EXCLUDE)
+install(FILES python/pyproject.toml
+        DESTINATION share/doc/librocksync-dev/python
+        COMPONENT dev EXCLUDE_FROM_ALL)
 install(FILES ${made}/man/rocksync-store.1.gz DESTINATION share/man/man1
         COMPONENT store EXCLUDE_FROM_ALL)
 install(DIRECTORY ${made}/man/ DESTINATION share/man/man1
@@ -42,7 +52,7 @@ rocksync_package(runtime librocksync0 libs
   "A RocksDB database that can be made equal to its replicas, for programs that\nreach RocksDB by its C interface.")
 rocksync_package(dev librocksync-dev libdevel
   "replicated RocksDB databases, headers and static libraries"
-  "Headers, static libraries and a CMake package for C++, what it takes to link\nwith librocksync0, the documents, and examples.")
+  "Headers, static libraries and a CMake package for C++, what it takes to link\nwith librocksync0, the documents, examples, and packages for Go, Rust and\nPython as sources.")
 rocksync_package(tools rocksync-tools database
   "tools for replicated RocksDB databases"
   "The program rocksync tells how replicas are, compares them, serves their\nstatistics to Prometheus, and repairs offline databases.")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Writes the documents that the packages have, in OUTPUT_FOLDER/operators (of the
 # tools and the store) and OUTPUT_FOLDER/programmers (of librocksync-dev): links to
-# one another are kept, and of links to what is not packaged only the words.
+# one another are kept, and of links to what is not packaged only the words. Those
+# of docs and monitoring lie at the top, others where they are in the sources.
 # usage: docs.sh OUTPUT_FOLDER
 set -euo pipefail
 source=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..") out=$1
@@ -9,14 +10,15 @@ operators=(docs/tutorial.md docs/operating.md docs/monitoring.md docs/membership
   monitoring/alerts.yml monitoring/grafana.json)
 programmers=(README.md CHANGELOG.md SECURITY.md docs/tutorial.md docs/operating.md docs/monitoring.md
   docs/membership.md docs/glossary.md docs/filter.md docs/filter_format.md docs/design.md docs/design_writes.md
-  docs/protocol.md docs/exchange.md docs/index_format.md)
-examples='^examples/(embed|bindings)(/|$)'  # beside the programmers' documents
+  docs/protocol.md docs/exchange.md docs/index_format.md bindings/README.md python/README.md)
+beside='^(examples/(embed|bindings)|bindings/(go|rust))(/|$)'  # of the programmers' documents, see cmake/package.cmake
 
-write() {  # FOLDER EXAMPLES DOCUMENT...
+placed() { echo "$1" | sed -E 's,^(docs|monitoring)/,,'; }
+write() {  # FOLDER BESIDE DOCUMENT...
   local folder=$1 kept=$2 document
   shift 2
-  mkdir -p "$folder"
   for document; do
+    mkdir -p "$(dirname "$folder/$(placed "$document")")"
     THERE="$*" KEPT=$kept FROM=$document perl -0777 -pe '
       BEGIN { $there{$_} = 1 for split / /, $ENV{THERE} }
       s{!?\[([^\]]*)\]\(((?!https?:)[^)\s#]+)(#[^)]*)?\)}{
@@ -26,12 +28,14 @@ write() {  # FOLDER EXAMPLES DOCUMENT...
         my @clean;
         for (@parts) { if ($_ eq "..") { pop @clean } elsif ($_ ne ".") { push @clean, $_ } }
         my $whole = join "/", @clean;
-        (my $name = $whole) =~ s{.*/}{};
-        $there{$whole} ? "[$words]($name$anchor)"
-          : $ENV{KEPT} ne "" && $whole =~ /$ENV{KEPT}/ ? "[$words]($whole)" : $words }ge if $ARGV =~ /\.md$/' \
-      "$source/$document" >"$folder/$(basename "$document")"
+        # As seen from where the document will lie.
+        (my $at = $whole) =~ s{^(docs|monitoring)/}{};
+        my $up = $ENV{FROM} =~ m{^(docs|monitoring)/|^[^/]*$} ? "" : "../";
+        $there{$whole} ? "[$words]($up$at$anchor)"
+          : $ENV{KEPT} ne "" && $whole =~ /$ENV{KEPT}/ ? "[$words]($up$at)" : $words }ge if $ARGV =~ /\.md$/' \
+      "$source/$document" >"$folder/$(placed "$document")"
   done
 }
 rm -rf "$out"
 write "$out/operators" '' "${operators[@]}"
-write "$out/programmers" "$examples" "${programmers[@]}"
+write "$out/programmers" "$beside" "${programmers[@]}"

@@ -10,22 +10,30 @@ fail() { echo "FAILED: $*"; exit 1; }
 
 "$source/packaging/docs.sh" "$work/packaged"
 # As cmake/package.cmake installs them.
-mkdir "$work/packaged/programmers/examples"
-cp -r "$source/examples/embed" "$source/examples/bindings" "$work/packaged/programmers/examples"
+packaged=$work/packaged/programmers
+mkdir "$packaged/examples"
+cp -r "$source/examples/embed" "$source/examples/bindings" "$packaged/examples"
+cp -r "$source/bindings/go" "$source/bindings/rust" "$packaged/bindings"
 words() { perl -0777 -pe 's{!?\[([^\]]*)\]\([^)]*\)}{$1}g' "$1"; }
 of_source() { if [[ -f $source/docs/$1 ]]; then echo "$source/docs/$1"; else echo "$source/$1"; fi; }
 check() {  # SET AT_LEAST
   local documents=0 packaged name link
-  for packaged in "$work/packaged/$1"/*.md; do
-    name=$(basename "$packaged")
+  for packaged in $(find "$work/packaged/$1" -name '*.md'); do
+    name=${packaged#"$work/packaged/$1/"}
     diff <(words "$(of_source "$name")") <(words "$packaged") || fail "$name has other words than its source"
     for link in $(perl -0777 -ne 'print "$1\n" while /\]\(([^)\s]+)\)/g' "$packaged" | grep -v '^https\?:' | sed 's/#.*//' | sort -u); do
-      [[ -e $work/packaged/$1/$link ]] || fail "$name has a link to $link"
+      [[ -e $(dirname "$packaged")/$link ]] || fail "$name has a link to $link"
     done
     documents=$((documents + 1))
   done
   ((documents >= $2)) || fail "only $documents documents are packaged for $1"
 }
 check operators 5
-check programmers 15
-grep -F '](examples/embed)' "$work/packaged/programmers/README.md" >/dev/null || fail "the README does not lead to the examples"
+check programmers 17
+# The README leads to the examples, and to what each of them is built with.
+for place in examples/embed examples/bindings/two_replicas.{c,go,py,rs} bindings/{go,rust} python/README.md; do
+  grep -F "]($place)" "$packaged/README.md" >/dev/null || fail "the README does not lead to $place"
+done
+grep -F '](../bindings/go/rocksync.go)' "$packaged/bindings/README.md" >/dev/null || fail "the table does not lead to the Go package"
+# Who reads it in the package has no source tree.
+grep -F '`./dev` is in the source tree' "$packaged/README.md" >/dev/null || fail "the README does not say where ./dev is"

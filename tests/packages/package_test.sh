@@ -133,11 +133,16 @@ for package in rocksync-tools rocksync-store librocksync-dev; do
   documents=$root/usr/share/doc/$package
   if [[ $package == librocksync-dev ]]; then
     [[ -f $documents/README.md && -f $documents/CHANGELOG.md ]] || fail "no README in $package"
+    (cd "$source" && find bindings/go bindings/rust python/rocksync python/pyproject.toml -type f ! -path '*__pycache__*') | while read -r file; do
+      cmp "$source/$file" "$documents/$file" || fail "$package lacks $file"
+    done
   else
     [[ -f $documents/alerts.yml && -f $documents/grafana.json ]] || fail "no alert rules in $package"
   fi
-  for link in $(perl -0777 -ne 'print "$1\n" while /\]\(([^)\s#]+)[^)\s]*\)/g' "$documents"/*.md | grep -vE '^https?:' | sort -u); do
-    [[ -e $documents/$link ]] || fail "$package has a link to $link"
+  for document in $(find "$documents" -name '*.md'); do
+    for link in $(perl -0777 -ne 'print "$1\n" while /\]\(([^)\s#]+)[^)\s]*\)/g' "$document" | grep -vE '^https?:' | sort -u); do
+      [[ -e $(dirname "$document")/$link ]] || fail "$package has a link to $link in $document"
+    done
   done
 done
 inside ldconfig -p | grep 'librocksync\.so\.0' >/dev/null || fail "ldconfig does not know librocksync.so.0"
