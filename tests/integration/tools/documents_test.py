@@ -1,6 +1,6 @@
 """Each command that a document or a man page's example shows exists, and has the options that it is shown with.
 
-usage: documents_test.py SOURCE_DIRECTORY STORE ROCKSYNC
+Of ./dev test and ./dev bench, the test or the benchmark that is named. usage: documents_test.py SOURCE_DIRECTORY BUILD_DIRECTORY STORE ROCKSYNC
 """
 
 import pathlib
@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-SOURCE, STORE, ROCKSYNC = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+SOURCE, BUILD, STORE, ROCKSYNC = pathlib.Path(sys.argv[1]), *sys.argv[2:]
 # Its own words may name what is not there any more.
 HISTORY = "docs/journal/"
 
@@ -26,6 +26,26 @@ def subcommands():
 def dev_commands():
     text = subprocess.run([SOURCE / "dev", "help"], capture_output=True, text=True, check=True, timeout=60).stdout
     return set(re.findall(r"^  ([a-z]+)\b", text, re.MULTILINE))
+
+
+def tests():
+    text = subprocess.run(["ctest", "--test-dir", BUILD, "-N"], capture_output=True, text=True, check=True, timeout=60).stdout
+    return re.findall(r"^ *Test +#\d+: (\S+)", text, re.MULTILINE)
+
+
+def benches():
+    return {name for path in SOURCE.glob("tests/bench/*/CMakeLists.txt")
+            for name in re.findall(r"^rocksync_program\(bench_(\w+)", path.read_text(), re.MULTILINE)}
+
+
+def named_by_dev(words):
+    """What a command of ./dev names, and whether that is there: None if it names nothing."""
+    if words[:2] == ["test", "-R"]:
+        names = " ".join(words[2:3]).strip("'\"")
+        return names, bool(names) and any(re.search(names, test) for test in tests())
+    if words[:1] == ["bench"] and len(words) > 1 and re.fullmatch("[a-z]+", words[1]):
+        return words[1], words[1] in benches()
+    return None
 
 
 def shown(text):
@@ -55,6 +75,8 @@ def main():
     general = options_of(ROCKSYNC)
     store = options_of(STORE)
     developers = dev_commands()
+    suites = {suite for path in SOURCE.glob("tests/**/*_test.cc")
+              for suite in re.findall(r"^TEST(?:_[FP])?\((\w+),", path.read_text(), re.MULTILINE)}
     wrong, count = [], 0
     documents = [path for path in sorted(SOURCE.glob("**/*.md"))
                  if not str(path.relative_to(SOURCE)).startswith(("build/", HISTORY))]
@@ -68,6 +90,9 @@ def main():
                 if program == "./dev":
                     if words and re.fullmatch("[a-z]+", words[0]) and words[0] not in developers:
                         wrong.append(f"{path}: there is no ./dev {words[0]}: {line.strip()}")
+                    named = named_by_dev(words)
+                    if named and not named[1]:
+                        wrong.append(f"{path}: ./dev {words[0]} knows no {named[0]}: {line.strip()}")
                     continue
                 if program == "rocksync-store":
                     there = store
@@ -81,6 +106,9 @@ def main():
                 count += len(options)
                 for option in sorted(options - there):
                     wrong.append(f"{path}: {program} {words[0]} has no {option}: {line.strip()}")
+        for suite in re.findall(r"--gtest_filter='?(\w+)", text):
+            if suite not in suites:
+                wrong.append(f"{path}: there are no tests {suite}")
     print("\n".join(wrong))
     print(f"{count} options looked at")
     # As many as there are at least: this test must not look at nothing.
