@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "replication/membership/incarnation.h"
 #include "replication/membership/tombstone_gc.h"
 
 namespace rocksync {
@@ -65,6 +66,14 @@ inline void Reach(const StableTime& stable_time, GcState* knows) {
   knows->stable_time = knows->purged = stable_time.time;
   knows->stable_epoch = stable_time.epoch;
   knows->reached = stable_time;
+}
+
+inline Incarnation InIncarnation(uint64_t counter, uint64_t random,
+                                 uint64_t clock) {
+  return {.incarnation = {counter, random},
+          .first_clock = clock,
+          .clock = clock,
+          .past = {.since = counter - 1, .incarnations = {}}};
 }
 
 }  // namespace rocksync

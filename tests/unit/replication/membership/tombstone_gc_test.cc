@@ -78,13 +78,6 @@ TEST(KnowledgeTest, WhoWentBackIsNoticed) {
   EXPECT_TRUE(a.ReadingWentBack(2, 5, {.reading = 6}));
 }
 
-Incarnation InIncarnation(uint64_t counter, uint64_t random, uint64_t clock) {
-  return {.incarnation = {counter, random},
-          .first_clock = clock,
-          .clock = clock,
-          .past = {.since = counter - 1, .incarnations = {}}};
-}
-
 // 1 met replica 3, 2 met a copy of it: neither knows of the other.
 TEST(KnowledgeTest, OfIdentityConflictIsNotPutTogether) {
   GcState a = Of(1, {1, 2, 3});
