@@ -26,6 +26,8 @@ ports=$((1500 + RANDOM % 1600))
   sed -n '/^```sh$/,/^```$/ { /^```/d; p }' "$document" |
     sed -E "s/\b740(\\$|[0-9])/@7\1/g; s/\b640(\\$|[0-9])/@6\1/g; s/\b748(\\$|[0-9])/@8\1/g" |
     sed -E "s/@7/$ports/g; s/@6/$((ports + 1))/g; s/@8/$((ports + 2))/g"
+  # What was told to end still writes for a moment, and is in the way of rm.
+  echo 'jobs -p | xargs -r kill 2>/dev/null || true; wait'
 } >"$work/tutorial.sh"
 (($(wc -l <"$work/tutorial.sh") > lines)) || { echo "cannot read $document"; exit 1; }
 
