@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "replication/metrics/json.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/transport/certificate.h"
 #include "replication/transport/certificates_lock.h"
 #include "replication/transport/identity.h"
 #include "rocksdb/env.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -108,8 +108,8 @@ Status CheckRenewal(const CertificateOptions& options, const std::string& file,
   if (*id == 0) *id = named;
   if (*id != named) {
     return Status::InvalidArgument(
-        file + " is there, the certificate of replica " + HexId(named),
-        "choose another --output for replica " + HexId(*id));
+        file + " is there, the certificate of replica " + ReplicaIdHex(named),
+        "choose another --output for replica " + ReplicaIdHex(*id));
   }
   if (HoldsIssuerOf(options.ca_file, there)) return Status::OK();
   return Status::InvalidArgument(
@@ -224,7 +224,7 @@ Status Issue(const CertificateOptions& options, uint64_t* id) {
   if (status.ok()) status = CheckOutput(options, id, &if_there, &made.key);
   const bool has_key = made.key != nullptr;
   CertificateRequest request;
-  request.common_name = "rocksync replica " + HexId(*id);
+  request.common_name = "rocksync replica " + ReplicaIdHex(*id);
   request.uri = ReplicaUri(*id);
   request.not_after = Days(options, kDaysOfReplica);
   if (status.ok()) status = IssueCertificate(ca, request, &made);
@@ -252,7 +252,7 @@ int RunCertificate(const CertificateOptions& options, std::ostream& out,
   }
   if (!options.stem.empty()) {
     out << options.stem << ".pem and " << options.stem << ".key: replica "
-        << HexId(id) << "\n";
+        << ReplicaIdHex(id) << "\n";
   }
   return 0;
 }

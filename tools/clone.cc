@@ -11,13 +11,13 @@
 
 #include "nlohmann/json.hpp"
 #include "replication/clone/clone.h"
-#include "replication/metrics/json.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/own_options.h"
+#include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 #include "tools/id.h"
 
@@ -66,7 +66,7 @@ void TellWhoseIdItGets(const CloneToolOptions& options,
   }
   const std::string& file = options.credentials.tls.certificate_file;
   err << "rocksync clone: warning: " << options.directory << " becomes replica "
-      << HexId(transport.replica_id()) << ", as " << file
+      << ReplicaIdHex(transport.replica_id()) << ", as " << file
       << " names it; if that is an operator's certificate, stop, remove "
       << options.directory
       << ", and give the clone a certificate of its own: whoever uses this one "
@@ -195,23 +195,24 @@ void PrintClone(const CloneToolOptions& options, const CloneResult& result,
   const std::string session_error =
       opened.ok() ? result.session_error : opened.ToString();
   if (options.json) {
-    nlohmann::ordered_json line = {{"replica_id", HexId(result.replica_id)},
-                                   {"source_id", HexId(result.source_id)},
-                                   {"bytes", result.bytes},
-                                   {"bytes_received", result.bytes_received},
-                                   {"opened", opened.ok()},
-                                   {"proven_equal", result.proven_equal}};
+    nlohmann::ordered_json line = {
+        {"replica_id", ReplicaIdHex(result.replica_id)},
+        {"source_id", ReplicaIdHex(result.source_id)},
+        {"bytes", result.bytes},
+        {"bytes_received", result.bytes_received},
+        {"opened", opened.ok()},
+        {"proven_equal", result.proven_equal}};
     if (!session_error.empty()) line["session_error"] = session_error;
     out << line.dump(-1, ' ', false,
                      nlohmann::ordered_json::error_handler_t::replace)
         << "\n";
     return;
   }
-  out << options.directory << " is replica " << HexId(result.replica_id);
+  out << options.directory << " is replica " << ReplicaIdHex(result.replica_id);
   if (result.source_id == 0) {
     out << " already; nothing is left to copy\n";
   } else {
-    out << ", a copy of replica " << HexId(result.source_id) << "; "
+    out << ", a copy of replica " << ReplicaIdHex(result.source_id) << "; "
         << InUnits(result.bytes_received) << " of " << InUnits(result.bytes)
         << " came over the network\n";
   }

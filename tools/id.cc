@@ -3,13 +3,13 @@
 #include <memory>
 #include <ostream>
 
-#include "replication/metrics/json.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/open/provenance.h"
+#include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 #include "tools/offline_db.h"
 
@@ -45,7 +45,7 @@ Status CheckItsOwn(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
   if (provenance != Provenance::kCopy) return Refusal(provenance, directory);
   return Status::Aborted(
       "rocksync: " + directory + " is a copy of replica " +
-          HexId(identity.replica_id) +
+          ReplicaIdHex(identity.replica_id) +
           " (a checkpoint or a restored backup), or its file " +
           kMarkerFileName + " was removed",
       "open it once with its program and the option open_copy_as_new_replica "
@@ -117,7 +117,7 @@ int RunId(const IdOptions& options, std::ostream& out, std::ostream& err) {
     err << "rocksync id " << directory << ": " << status.ToString() << "\n";
     return 2;
   }
-  out << HexId(id) << "\n";
+  out << ReplicaIdHex(id) << "\n";
   return 0;
 }
 

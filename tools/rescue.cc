@@ -17,6 +17,7 @@
 #include "replication/store/offline/offline_replica.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
+#include "rocksync/replica_id.h"
 #include "tools/counterpart.h"
 #include "tools/difference_line.h"
 #include "tools/offline_db.h"
@@ -202,7 +203,7 @@ class Export {
         .Add("difference", Kind(difference))
         .Add("time_ms", version.time >> 16)
         .Add("counter", version.time & 0xffff)
-        .Add("replica", HexId(version.replica));
+        .Add("replica", ReplicaIdHex(version.replica));
   }
 
   const OfflineReplica& replica_;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cinttypes>
 #include <cstddef>
-#include <cstdio>
 #include <vector>
+
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -28,9 +28,7 @@ class Lines {
     Add(name, std::string_view(std::to_string(value)));
   }
   void AddId(std::string_view name, uint64_t id) {
-    char hex[17];
-    std::snprintf(hex, sizeof hex, "%016" PRIx64, id);
-    Add(name, std::string_view(hex));
+    Add(name, std::string_view(ReplicaIdHex(id)));
   }
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
   std::string Take() { return std::move(text_); }

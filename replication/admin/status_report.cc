@@ -6,6 +6,7 @@
 
 #include "replication/metrics/stats_json.h"
 #include "replication/store/store_access.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -17,12 +18,12 @@ JsonObject ToJson(const HeldPair& held) {
   if (held.state == HeldPair::State::kNothing) return json;
   return json.Add("time_ms", held.version.time >> 16)
       .Add("counter", held.version.time & 0xffff)
-      .Add("replica", HexId(held.version.replica));
+      .Add("replica", ReplicaIdHex(held.version.replica));
 }
 
 JsonObject ToJson(const ServedClone& clone) {
   JsonObject json;
-  return json.Add("replica_id", HexId(clone.replica_id))
+  return json.Add("replica_id", ReplicaIdHex(clone.replica_id))
       .Add("address", clone.address)
       .Add("bytes", clone.bytes)
       .Add("bytes_there", clone.bytes_there)
@@ -84,7 +85,7 @@ JsonObject StatusReport(const Replica& replica,
       .Add("families_not_there", missing)
       .Add("wall_clock_ms", replica.db->GetEnv()->NowMicros() / 1000)
       .Add("clock_ms", StoreAccess::IncarnationOf(replica.db).clock >> 16)
-      .Add("held_back_replica", HexId(index.held_back_replica))
+      .Add("held_back_replica", ReplicaIdHex(index.held_back_replica))
       .Add("pairs_quarantined", index.pairs_quarantined)
       .Add("quarantined_now", index.quarantined_now)
       .Add("entries_repaired", index.entries_repaired)

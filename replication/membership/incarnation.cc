@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "sketch/element/coding.h"
 
 namespace rocksync {
-
-std::string HexOf(uint64_t replica_id) {
-  return absl::StrCat(absl::Hex(replica_id, absl::kZeroPad16));
-}
 
 void Append(const IncarnationId& last, uint64_t next_clock,
             IncarnationHistory* past) {

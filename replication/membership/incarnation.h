@@ -82,9 +82,6 @@ bool Unite(const Incarnation& other, Incarnation* known);
 // Leaves out earlier incarnations that ended at or before `clock`.
 void Shorten(uint64_t clock, IncarnationHistory* past);
 
-// A replica id as messages name it.
-std::string HexOf(uint64_t replica_id);
-
 // past since | past incarnations | past incarnations x (counter | random (8) |
 // next clock (8)), the other integers varints.
 void EncodePast(const IncarnationHistory& past, std::string* out);

@@ -7,6 +7,7 @@
 #include "replication/membership/authentication.h"
 #include "replication/membership/incarnation.h"
 #include "replication/session/messages.h"
+#include "rocksync/replica_id.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 
@@ -121,8 +122,8 @@ std::string OfOneAlone(const SetupFacts& one, const SetupFacts& other) {
   const std::string more =
       count > kMostNames ? absl::StrCat(" and ", count - kMostNames, " more")
                          : "";
-  return absl::StrCat("replica ", HexOf(one.replica_id), " alone has ", names,
-                      more);
+  return absl::StrCat("replica ", ReplicaIdHex(one.replica_id), " alone has ",
+                      names, more);
 }
 
 }  // namespace
@@ -265,8 +266,9 @@ absl::Status Setup::ReceiveConfirm(std::string_view body) {
   if (peer_.cluster == mine_.cluster && !SameProof(body, Confirmation(peer))) {
     return Refuse(
         RefusalReason::kSecret,
-        absl::StrCat("the cluster secret of replica ", HexOf(peer_.replica_id),
-                     " differs from that of ", HexOf(mine_.replica_id),
+        absl::StrCat("the cluster secret of replica ",
+                     ReplicaIdHex(peer_.replica_id), " differs from that of ",
+                     ReplicaIdHex(mine_.replica_id),
                      "; configure the same 32 bytes on both"));
   }
   if (role_ == Role::kInitiator) {
@@ -327,12 +329,12 @@ absl::Status Setup::CheckPeer() {
   if (peer_.replica_id == mine_.replica_id) return RefuseOwnIdentity();
   if (policy_.authenticated_id != 0 &&
       policy_.authenticated_id != peer_.replica_id) {
-    return Refuse(
-        RefusalReason::kIdentity,
-        absl::StrCat("the certificate is of replica ",
-                     HexOf(policy_.authenticated_id),
-                     ", but the peer says that it is ", HexOf(peer_.replica_id),
-                     "; give each replica its own certificate"));
+    return Refuse(RefusalReason::kIdentity,
+                  absl::StrCat("the certificate is of replica ",
+                               ReplicaIdHex(policy_.authenticated_id),
+                               ", but the peer says that it is ",
+                               ReplicaIdHex(peer_.replica_id),
+                               "; give each replica its own certificate"));
   }
   const absl::Status status = CheckMembership();
   return status.ok() ? CheckFamilies() : status;
@@ -343,12 +345,12 @@ absl::Status Setup::RefuseOwnIdentity() {
   if (peer_.incarnation == mine_.incarnation) {
     return Refuse(RefusalReason::kSameReplica,
                   absl::StrCat("the address leads back to replica ",
-                               HexOf(mine_.replica_id),
+                               ReplicaIdHex(mine_.replica_id),
                                " itself; take it out of its peers"));
   }
   met_itself_ = true;
   return Refuse(RefusalReason::kSameReplica,
-                absl::StrCat("replica id ", HexOf(mine_.replica_id),
+                absl::StrCat("replica id ", ReplicaIdHex(mine_.replica_id),
                              " exists twice: one of the two is a copy of the"
                              " other's directory; open the copy, and it alone,"
                              " as a new replica (option"
@@ -397,7 +399,7 @@ absl::Status Setup::CheckIncarnation(const Incarnation& known) {
   const Succession succession = Compare(known, now);
   if (succession == Succession::kFollows) return absl::OkStatus();
   return Refuse(RefusalReason::kRolledBack,
-                absl::StrCat("replica ", HexOf(peer_.replica_id), " ",
+                absl::StrCat("replica ", ReplicaIdHex(peer_.replica_id), " ",
                              Describe(succession, known, now),
                              ": a restored backup or a copy; open it as a new"
                              " replica (option open_copy_as_new_replica, of"
@@ -420,9 +422,9 @@ absl::Status Setup::CheckFamilies() {
           RefusalReason::kComparator,
           absl::StrCat("family \"", mine_.families[i].name, "\" is ordered by ",
                        peer_.families[i].comparator, " on replica ",
-                       HexOf(peer_.replica_id), " and by ",
+                       ReplicaIdHex(peer_.replica_id), " and by ",
                        mine_.families[i].comparator, " on replica ",
-                       HexOf(mine_.replica_id),
+                       ReplicaIdHex(mine_.replica_id),
                        "; open it with one comparator"));
     }
   }

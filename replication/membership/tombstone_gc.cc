@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -147,7 +148,7 @@ absl::Status GcState::SetMembers(uint64_t next_epoch,
   std::sort(replica_ids.begin(), replica_ids.end());
   if (!std::binary_search(replica_ids.begin(), replica_ids.end(), my_id)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the member list lacks replica ", HexOf(my_id),
+        absl::StrCat("the member list lacks replica ", ReplicaIdHex(my_id),
                      ", on which it is set; set it on one that stays"));
   }
   if (replica_ids.front() == 0 ||

@@ -6,13 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/membership/tombstone_gc.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
 
 MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
   return {Meeting::kNotMember,
-          absl::StrCat("replica ", HexOf(id),
+          absl::StrCat("replica ", ReplicaIdHex(id),
                        " is not in the member list of epoch ", epoch,
                        "; add it by a newer list, or, if it was removed, export"
                        " what it alone holds (`rocksync rescue`) and start it"
@@ -21,7 +22,7 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
 
 MeetingVerdict AcknowledgedMore(uint64_t id) {
   return {Meeting::kRolledBack,
-          absl::StrCat("replica ", HexOf(id),
+          absl::StrCat("replica ", ReplicaIdHex(id),
                        " has lost state that it had acknowledged; if this goes"
                        " on, an older state of its disk is back: export what"
                        " it alone holds (`rocksync rescue`) and open it as a"
@@ -33,7 +34,7 @@ MeetingVerdict AcknowledgedMore(uint64_t id) {
 MeetingVerdict BehindWithData(uint64_t id) {
   return {Meeting::kOutOfReach,
           absl::StrCat(
-              "replica ", HexOf(id),
+              "replica ", ReplicaIdHex(id),
               " may hold pairs that other members have deleted: it"
               " joined with data, or took pairs of a member that"
               " did. Export what the one that joined with data alone"
@@ -89,14 +90,16 @@ MeetingVerdict JudgeOneEpoch(const GcState& mine, uint64_t my_id,
     if (mine.stable_time == peer.stable_time && mine.purged == peer.purged)
       return {};
     return {Meeting::kOutOfReach,
-            absl::StrCat("replicas ", HexOf(my_id), " and ", HexOf(peer_id),
+            absl::StrCat("replicas ", ReplicaIdHex(my_id), " and ",
+                         ReplicaIdHex(peer_id),
                          " have no member list, and one has collected deletes"
                          " that the other may not know; name both in a member"
                          " list")};
   }
   if (!mine.HasListOf(peer)) {
     return {Meeting::kConflict,
-            absl::StrCat("replicas ", HexOf(my_id), " and ", HexOf(peer_id),
+            absl::StrCat("replicas ", ReplicaIdHex(my_id), " and ",
+                         ReplicaIdHex(peer_id),
                          " have different member lists of one epoch, ",
                          mine.epoch, "; set a newer list on one member")};
   }
@@ -134,7 +137,7 @@ std::optional<MeetingVerdict> WhyNotFollowing(const GcState& older,
   if (older.epoch > 0 && newer.Find(older_id)->since > older.epoch) {
     return MeetingVerdict{
         Meeting::kConflict,
-        absl::StrCat(lists, "replica ", HexOf(older_id),
+        absl::StrCat(lists, "replica ", ReplicaIdHex(older_id),
                      " was removed in between, or the newer list was set on"
                      " a member that did not have the older one yet (then"
                      " export what it alone holds by `rocksync rescue` and"
@@ -144,7 +147,8 @@ std::optional<MeetingVerdict> WhyNotFollowing(const GcState& older,
   if (const Member* const stranger = NotListedInBetween(older, newer)) {
     return MeetingVerdict{
         Meeting::kConflict,
-        absl::StrCat(lists, "it has replica ", HexOf(stranger->replica_id),
+        absl::StrCat(lists, "it has replica ",
+                     ReplicaIdHex(stranger->replica_id),
                      " for a member since epoch ", stranger->since,
                      ", which the older list does not; it was set on a"
                      " replica that did not have that list. Set one of a"

@@ -84,12 +84,4 @@ std::string HexBytes(std::string_view bytes) {
   return hex;
 }
 
-std::string HexId(uint64_t id) {
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    text.push_back(kDigits[(id >> shift) & 15]);
-  }
-  return text;
-}
-
 }  // namespace rocksync

@@ -47,9 +47,6 @@ std::string Readable(std::string_view bytes);
 // Two lower-case hex digits a byte.
 std::string HexBytes(std::string_view bytes);
 
-// 16 hex digits, as certificates have them.
-std::string HexId(uint64_t id);
-
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_METRICS_JSON_H_

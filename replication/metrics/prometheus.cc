@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/metrics/json.h"
 #include "rocksync/metrics.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -55,7 +55,7 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
     // An address that SyncNow was given, where nobody was met.
     if (!from.configured && from.replica_id == 0) continue;
     const std::string name =
-        from.replica_id != 0 ? HexId(from.replica_id) : from.address;
+        from.replica_id != 0 ? ReplicaIdHex(from.replica_id) : from.address;
     Peer& peer = peers[name];
     peer.name = name;
     peer.sessions += from.sessions;
@@ -286,7 +286,7 @@ const Row<Member> kOfMember[] = {
 };
 
 std::string ReplicaLabel(const ReplicationStats& stats) {
-  return PrometheusLabel("replica", HexId(stats.replica_id));
+  return PrometheusLabel("replica", ReplicaIdHex(stats.replica_id));
 }
 
 void AddBytes(const std::vector<const ReplicationStats*>& replicas,
@@ -367,7 +367,7 @@ std::string PrometheusText(const std::vector<ReplicationStats>& replicas) {
       for (const MemberStats& member : stats->gc.members) {
         metric.Sample(
             ReplicaLabel(*stats) + "," +
-                PrometheusLabel("member", HexId(member.replica_id)),
+                PrometheusLabel("member", ReplicaIdHex(member.replica_id)),
             row.value({member, member.replica_id != 0 &&
                                    member.replica_id == stats->gc.held_up_by}));
       }

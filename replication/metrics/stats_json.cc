@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rocksync/metrics.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -47,7 +48,7 @@ JsonObject ToJson(const StreamStats& stream) {
 JsonObject ToJson(const PeerStats& peer) {
   JsonObject json;
   json.Add("address", peer.address)
-      .Add("replica_id", HexId(peer.replica_id))
+      .Add("replica_id", ReplicaIdHex(peer.replica_id))
       .Add("configured", peer.configured)
       .Add("sessions", peer.sessions)
       .Add("sessions_failed", peer.sessions_failed)
@@ -80,7 +81,7 @@ JsonObject ToJson(const TombstoneGcStats& stats) {
   std::vector<JsonObject> members;
   for (const MemberStats& member : stats.members) {
     members.emplace_back()
-        .Add("replica_id", HexId(member.replica_id))
+        .Add("replica_id", ReplicaIdHex(member.replica_id))
         .Add("since_epoch", member.since_epoch)
         .Add("held_ms", member.held_ms)
         .Add("acknowledged_ms", member.acknowledged_ms);
@@ -93,10 +94,11 @@ JsonObject ToJson(const TombstoneGcStats& stats) {
       .Add("removed", stats.removed)
       .Add("sweeping", stats.sweeping)
       .Add("member_list", members);
-  if (stats.held_up_by != 0) json.Add("held_up_by", HexId(stats.held_up_by));
+  if (stats.held_up_by != 0)
+    json.Add("held_up_by", ReplicaIdHex(stats.held_up_by));
   if (stats.may_hold_deleted_pairs) json.Add("may_hold_deleted_pairs", true);
   if (stats.identity_conflict != 0)
-    json.Add("identity_conflict", HexId(stats.identity_conflict));
+    json.Add("identity_conflict", ReplicaIdHex(stats.identity_conflict));
   return json;
 }
 
@@ -105,7 +107,7 @@ JsonObject ToJson(const TombstoneGcStats& stats) {
 void AddStats(const ReplicationStats& stats, JsonObject* json) {
   std::vector<JsonObject> peers;
   for (const PeerStats& peer : stats.peers) peers.push_back(ToJson(peer));
-  json->Add("replica_id", HexId(stats.replica_id))
+  json->Add("replica_id", ReplicaIdHex(stats.replica_id))
       .Add("elements", stats.elements)
       .Add("paused", stats.paused)
       .Add("certificate_expires_ms", stats.certificate_expires_ms)

@@ -1,11 +1,10 @@
 #include "replication/peering/stats_board.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <utility>
 
 #include "replication/peering/log.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -360,11 +359,9 @@ void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
     ++totals_.sessions_failed;
     return;
   }
-  char id[17];
-  std::snprintf(id, sizeof id, "%016" PRIx64, replica_id);
   ++totals_.callers_refused;
   totals_.last_refusal =
-      std::string("replica ") + id + " at " + peer + ": " + why;
+      "replica " + ReplicaIdHex(replica_id) + " at " + peer + ": " + why;
 }
 
 void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {

@@ -3,13 +3,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "replication/session/session.h"
 #include "replication/stream/stream_messages.h"
 #include "rocksync/limits.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -74,14 +74,10 @@ rocksdb::Status CheckTransport(const Transport& transport,
   const uint64_t shown = transport.replica_id();
   const uint64_t ours = db.Identity().replica_id;
   if (shown == 0 || shown == ours) return rocksdb::Status::OK();
-  char ids[128];
-  std::snprintf(ids, sizeof ids,
-                "it names replica %016llx, the database is replica %016llx",
-                static_cast<unsigned long long>(shown),
-                static_cast<unsigned long long>(ours));
   return rocksdb::Status::InvalidArgument(
       "the transport's certificate is of another replica",
-      std::string(ids) + "; give it the database's own certificate");
+      "it names replica " + ReplicaIdHex(shown) + ", the database is replica " +
+          ReplicaIdHex(ours) + "; give it the database's own certificate");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "replication/transport/openssl.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -31,15 +32,6 @@ std::string_view UriOf(const GENERAL_NAME* name) {
 }
 
 }  // namespace
-
-std::string ReplicaIdHex(uint64_t replica_id) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string text(kIdDigits, '0');
-  for (size_t i = 0; i < kIdDigits; ++i) {
-    text[i] = kHex[(replica_id >> (4 * (kIdDigits - 1 - i))) & 0xf];
-  }
-  return text;
-}
 
 std::string ReplicaUri(uint64_t replica_id) {
   return std::string(kPrefix) + ReplicaIdHex(replica_id);

@@ -12,9 +12,6 @@
 
 namespace rocksync {
 
-// 16 lower-case hex digits.
-std::string ReplicaIdHex(uint64_t replica_id);
-
 // The subjectAltName that names a replica: "rocksync:replica:<16 hex digits>".
 std::string ReplicaUri(uint64_t replica_id);
 

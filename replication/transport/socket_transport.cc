@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "replication/transport/address.h"
-#include "replication/transport/identity.h"
 #include "replication/transport/live_streams.h"
 #include "replication/transport/socket_connection.h"
 #include "replication/transport/socket_opening.h"
 #include "rocksync/limits.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {

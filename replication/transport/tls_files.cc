@@ -5,7 +5,7 @@
 #include <ctime>
 #include <utility>
 
-#include "replication/transport/identity.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {

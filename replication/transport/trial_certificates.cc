@@ -10,6 +10,7 @@
 #include "replication/transport/certificate.h"
 #include "replication/transport/certificates_lock.h"
 #include "replication/transport/identity.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <system_error>
 
-#include "replication/membership/incarnation.h"
 #include "replication/store/format/marker.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -40,8 +40,9 @@ Status WriteIntendedId(Env* env, const std::string& directory, uint64_t id) {
   const std::string name = IntendedIn(directory);
   Status status = env->CreateDirIfMissing(directory);
   if (status.ok()) {
-    status = rocksdb::WriteStringToFile(env, HexOf(id) + "\n", name + ".new",
-                                        /*should_sync=*/true);
+    status =
+        rocksdb::WriteStringToFile(env, ReplicaIdHex(id) + "\n", name + ".new",
+                                   /*should_sync=*/true);
   }
   if (status.ok()) status = env->RenameFile(name + ".new", name);
   return status.ok() ? SyncDirectory(env, directory) : status;

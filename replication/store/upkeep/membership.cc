@@ -6,6 +6,7 @@
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/index_reader.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -198,7 +199,7 @@ void Membership::NoteIdentityConflict(uint64_t replica_id) {
       "one another: a copy of it runs, or an older state of its disk; "
       "nothing more is collected until one of the two is opened as a "
       "new replica, and a newer list is set",
-      HexOf(replica_id).c_str());
+      ReplicaIdHex(replica_id).c_str());
 }
 
 Status Membership::Proved(const Announcement& mine, uint64_t peer_id,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "replication/store/format/index_key.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -12,7 +13,7 @@ using rocksdb::Status;
 
 Status Refused(uint64_t replica_id, const std::string& why) {
   return Status::Aborted(
-      "rocksync: replica " + HexOf(replica_id) + " " + why,
+      "rocksync: replica " + ReplicaIdHex(replica_id) + " " + why,
       "open a copy or a restored backup with the option "
       "open_copy_as_new_replica (rocksync-store: --as-new-replica)");
 }
@@ -31,7 +32,7 @@ Status PeerMemory::Read(uint64_t replica_id, PeerRecord* known) const {
                           PeerKey(replica_id), &bytes);
   if (status.ok() && !Decode(bytes, known)) {
     return Status::Corruption("rocksync: what is remembered of replica " +
-                              HexOf(replica_id) + " is damaged");
+                              ReplicaIdHex(replica_id) + " is damaged");
   }
   return status;
 }

@@ -23,8 +23,8 @@
 #include "replication/clone/clone.h"
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/clone_messages.h"
-#include "replication/metrics/json.h"
 #include "replication/store/format/clone_record.h"
+#include "rocksync/replica_id.h"
 #include "tests/integration/replication/clone_child.h"
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/replication/replica_fixture.h"
@@ -462,7 +462,8 @@ TEST_F(CloneTest, ASourceThatAllowsNone) {
     EXPECT_EQ(stats.callers_refused, asked);
     EXPECT_NE(stats.last_refusal.find("allow_clones"), std::string::npos)
         << stats.last_refusal;
-    EXPECT_NE(stats.last_refusal.find(HexId(kClonedId)), std::string::npos)
+    EXPECT_NE(stats.last_refusal.find(ReplicaIdHex(kClonedId)),
+              std::string::npos)
         << stats.last_refusal;
   }
   EXPECT_EQ(Checkpoints(), 0u);

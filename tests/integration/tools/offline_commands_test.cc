@@ -19,6 +19,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
+#include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
@@ -58,7 +59,7 @@ class OfflineCommandsTest : public testing::Test {
     for (int i = 0; i < 10; ++i) {
       ASSERT_TRUE(Ok(db_->Put({}, "k" + std::to_string(i), "v")));
     }
-    id_ = HexId(db_->Identity().replica_id);
+    id_ = ReplicaIdHex(db_->Identity().replica_id);
   }
   void TearDown() override {
     db_.reset();
@@ -294,7 +295,7 @@ TEST_F(OfflineCommandsTest, AnIdIsMadeBeforeTheReplicaIs) {
 
   Close();
   ASSERT_TRUE(Open("new"));
-  EXPECT_EQ(HexId(db_->Identity().replica_id) + "\n", made);
+  EXPECT_EQ(ReplicaIdHex(db_->Identity().replica_id) + "\n", made);
   EXPECT_FALSE(fs::exists("new/ROCKSYNC.id"));
   Close();
   ASSERT_EQ(MakeId("new"), 0) << err_.str();
@@ -303,7 +304,7 @@ TEST_F(OfflineCommandsTest, AnIdIsMadeBeforeTheReplicaIs) {
   // It is for the first opening alone.
   std::ofstream("new/ROCKSYNC.id") << "00000000000000aa\n";
   ASSERT_TRUE(Open("new"));
-  EXPECT_EQ(HexId(db_->Identity().replica_id) + "\n", made);
+  EXPECT_EQ(ReplicaIdHex(db_->Identity().replica_id) + "\n", made);
   EXPECT_FALSE(fs::exists("new/ROCKSYNC.id"));
 }
 
@@ -315,7 +316,7 @@ TEST_F(OfflineCommandsTest, AnIdIsMadeForAPlainDatabase) {
   ASSERT_EQ(MakeId("plain"), 0) << err_.str();
   const std::string made = out_.str();
   ASSERT_TRUE(Open("plain"));
-  EXPECT_EQ(HexId(db_->Identity().replica_id) + "\n", made);
+  EXPECT_EQ(ReplicaIdHex(db_->Identity().replica_id) + "\n", made);
 }
 
 TEST_F(OfflineCommandsTest, AnIdThatIsDamagedIsRefused) {

@@ -15,6 +15,7 @@
 #include "replication/store/store_access.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksync/metrics.h"
+#include "rocksync/replica_id.h"
 #include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/support/open_plain.h"
@@ -120,7 +121,7 @@ TEST_F(ToolTest, ACloneThatWasOpenedIsProvenByTheNextRun) {
 
   out_.str("");
   EXPECT_EQ(RunClone(options, out_, err_), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr(HexId(id) + " already"));
+  EXPECT_THAT(out_.str(), HasSubstr(ReplicaIdHex(id) + " already"));
   EXPECT_THAT(out_.str(), HasSubstr("proven equal to its source"));
 
   // A replica of another id is left alone.

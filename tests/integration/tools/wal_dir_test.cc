@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "replication/metrics/json.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/utilities/checkpoint.h"
+#include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/detach.h"
@@ -345,7 +345,7 @@ TEST_F(WalDirTest, IdReadsAndWritesNothing) {
   std::ostringstream out;
   std::ostringstream err;
   EXPECT_EQ(RunId({Path("db")}, out, err), 0) << err.str();
-  EXPECT_EQ(out.str(), HexId(id) + "\n");
+  EXPECT_EQ(out.str(), ReplicaIdHex(id) + "\n");
   EXPECT_EQ(contents(), before);
 
   EXPECT_EQ(RunId({Path("log")}, out, err), 2);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/membership/incarnation.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/scrub.h"
+#include "rocksync/replica_id.h"
 #include "tests/simulation/store/store_cluster_state.h"
 
 namespace rocksync::store_simulation {
@@ -299,7 +299,7 @@ void StoreCluster::Empty(Node* node) {
 // Its operator reads which one it is and what to do.
 void StoreCluster::Refused(Node* node, const std::string& why) {
   if (node->meetings > 0 || !node->up() ||
-      why.find(HexOf(node->machine->id())) == std::string::npos) {
+      why.find(ReplicaIdHex(node->machine->id())) == std::string::npos) {
     return;
   }
   if (why.find("that other members have deleted") != std::string::npos)

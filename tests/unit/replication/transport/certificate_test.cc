@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "replication/transport/identity.h"
+#include "rocksync/replica_id.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
 #include "tests/support/temporary_directory.h"
