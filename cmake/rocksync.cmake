@@ -88,7 +88,8 @@ endmacro()
 
 # rocksync_pure(TARGET...): computes all the time, so where lines are counted, and
 # in programs under sanitizers, it is optimized a little all the same, or its tests
-# would take up to ten times as long. The price: branches that the compiler merges
+# would take up to ten times as long: of an inline function of the standard library
+# that both use, the linker takes the program's, for the libraries, too. The price: branches that the compiler merges
 # are counted as one.
 function(rocksync_pure)
   foreach(target ${ARGN})
