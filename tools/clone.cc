@@ -57,20 +57,20 @@ Status MakeCloneTransport(const CloneToolOptions& options,
 }
 
 // A certificate does not say whether it is a replica's or an operator's, and
-// what it is used for here cannot be taken back.
+// what it is used for here cannot be taken back. Told by every run until the
+// replica is there: an earlier one may have been another program's, or have had
+// another certificate.
 void TellWhoseIdItGets(const CloneToolOptions& options,
                        const Transport& transport, std::ostream& err) {
-  if (!options.credentials.trial_directory.empty() ||
-      IdOfEarlierRun(options.directory) != 0) {
-    return;
-  }
+  if (!options.credentials.trial_directory.empty()) return;
   const std::string& file = options.credentials.tls.certificate_file;
   err << "rocksync clone: warning: " << options.directory << " becomes replica "
       << ReplicaIdHex(transport.replica_id()) << ", as " << file
       << " names it; if that is an operator's certificate, stop, remove "
       << options.directory
       << ", and give the clone a certificate of its own: whoever uses this one "
-         "could speak as the replica\n";
+         "could speak as the replica"
+      << std::endl;
 }
 
 // With what the copy is opened here: the options that the source's program had,
@@ -196,12 +196,15 @@ void PrintClone(const CloneToolOptions& options, const CloneResult& result,
       opened.ok() ? result.session_error : opened.ToString();
   if (options.json) {
     nlohmann::ordered_json line = {
-        {"replica_id", ReplicaIdHex(result.replica_id)},
-        {"source_id", ReplicaIdHex(result.source_id)},
-        {"bytes", result.bytes},
-        {"bytes_received", result.bytes_received},
-        {"opened", opened.ok()},
-        {"proven_equal", result.proven_equal}};
+        {"replica_id", ReplicaIdHex(result.replica_id)}};
+    // An earlier run knew it, and the replica does not.
+    if (result.source_id != 0) {
+      line["source_id"] = ReplicaIdHex(result.source_id);
+    }
+    line["bytes"] = result.bytes;
+    line["bytes_received"] = result.bytes_received;
+    line["opened"] = opened.ok();
+    line["proven_equal"] = result.proven_equal;
     if (!session_error.empty()) line["session_error"] = session_error;
     out << line.dump(-1, ' ', false,
                      nlohmann::ordered_json::error_handler_t::replace)
@@ -237,7 +240,6 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
   clone.source = options.source;
   clone.connections = options.connections;
   const bool watched = !options.json && isatty(STDERR_FILENO) == 1;
-  if (watched) clone.progress = ShowProgress;
   Status status = CheckAddress(options.source, /*or_directory=*/false);
   if (status.ok()) {
     status =
@@ -246,7 +248,13 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
   if (status.ok()) status = MakeCloneTransport(options, &clone.transport);
   CloneResult result;
   if (status.ok()) {
-    TellWhoseIdItGets(options, *clone.transport, err);
+    // The first report comes when DIR is known to be a clone's, and nothing was
+    // copied yet.
+    clone.progress = [&, told = false](const CloneProgress& progress) mutable {
+      if (!told) TellWhoseIdItGets(options, *clone.transport, err);
+      told = true;
+      if (watched) ShowProgress(progress);
+    };
     status = CopyReplica(rocksdb::Env::Default(), replication,
                          options.directory, clone, &result);
     if (status.IsInvalidArgument() &&
@@ -259,6 +267,7 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
     err << "rocksync clone: " << status.ToString() << "\n";
     return 2;
   }
+  clone.progress = watched ? ShowProgress : nullptr;
   const Status opened = OpenAndProve(replication, options, clone, &result);
   if (watched) ClearProgress();
   PrintClone(options, result, opened, out);

@@ -29,8 +29,7 @@ Status CheckIsDatabase(const std::string& directory) {
   if (!CurrentManifest(rocksdb::Env::Default(), directory, &manifest).ok()) {
     return Status::IOError(directory, "is not a RocksDB database");
   }
-  return IsUnfinishedClone(manifest) ? UnfinishedClone(directory)
-                                     : Status::OK();
+  return CheckNoUnfinishedClone(rocksdb::Env::Default(), directory);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/write/free_space.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -17,6 +18,7 @@ using rocksdb::Status;
 
 constexpr char kCopiedCurrent[] = "CURRENT.rocksync-clone";
 constexpr char kLockFile[] = "LOCK";
+constexpr char kNewRecord[] = "ROCKSYNC-CLONE.new";
 
 // Memory maps would be faulted in page by page.
 EnvOptions PlainWrites() {
@@ -49,47 +51,85 @@ Status CheckEmpty(Env* env, const std::string& path) {
 Status CloneDirectory::Prepare(Env* env, const std::string& path,
                                uint64_t replica_id,
                                std::unique_ptr<CloneDirectory>* prepared) {
-  Status status = env->CreateDirIfMissing(path);
-  if (!status.ok()) return status;
   std::unique_ptr<CloneDirectory> directory(new CloneDirectory(env, path));
+  // So that not even a LOCK is left in what is somebody's.
+  Status status = directory->Look();
+  if (status.ok() && directory->empty_) directory->NoteWhatIsMissing();
+  if (status.ok()) status = env->CreateDirIfMissing(path);
+  if (!status.ok()) return status;
   // RocksDB's own, so that no program opens a database here meanwhile.
   status = env->LockFile(path + "/" + kLockFile, &directory->lock_);
   if (!status.ok()) {
+    directory->made_.clear();
     return Status::Busy("rocksync: another program works in " + path,
                         status.ToString());
   }
-  status = directory->Look(replica_id);
+  status = directory->Look();
+  if (!directory->empty_) directory->made_.clear();
+  if (status.ok()) status = directory->Mark(replica_id);
   if (status.ok()) *prepared = std::move(directory);
   return status;
 }
 
 CloneDirectory::~CloneDirectory() {
+  // The lock's file while it is locked.
+  if (!begun_) RemoveWhatWasMade();
   if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
 }
 
-Status CloneDirectory::Look(uint64_t replica_id) {
+void CloneDirectory::NoteWhatIsMissing() {
+  for (const char* name : {"CURRENT", "CURRENT.new", kCloneRecordFileName,
+                           kNewRecord, kLockFile}) {
+    std::string file = path_ + "/" + name;
+    if (env_->FileExists(file).IsNotFound()) made_.push_back(std::move(file));
+  }
+  makes_directory_ = env_->FileExists(path_).IsNotFound();
+}
+
+void CloneDirectory::RemoveWhatWasMade() {
+  for (const std::string& file : made_) {
+    env_->DeleteFile(file).PermitUncheckedError();
+  }
+  // Nothing happens if somebody has put a file there.
+  if (makes_directory_ && !made_.empty()) {
+    env_->DeleteDir(path_).PermitUncheckedError();
+  }
+}
+
+Status CloneDirectory::Look() {
   std::string current;
   Status status = CurrentManifest(env_, path_, &current);
-  const bool nothing = status.IsNotFound();
-  if (!nothing && !status.ok()) return status;
-  status =
-      nothing ? Status::NotFound() : ReadCloneRecord(env_, path_, &record_);
+  empty_ = status.IsNotFound();
+  if (empty_) {
+    return env_->FileExists(path_).IsNotFound() ? Status::OK()
+                                                : CheckEmpty(env_, path_);
+  }
+  if (!status.ok()) return status;
+  status = ReadCloneRecord(env_, path_, &record_);
   if (!status.ok() && !status.IsNotFound()) return status;
-  const bool unfinished = !nothing && IsUnfinishedClone(current);
-  if (!nothing && !unfinished) {
-    finished_ = status.ok();
-    if (finished_) return status;
+  if (IsUnfinishedClone(current)) return Status::OK();
+  finished_ = status.ok();
+  if (finished_) return status;
+  return Status::InvalidArgument(
+      "rocksync: there is a database in " + path_,
+      "if it is a clone that was opened already, start its application; else "
+      "choose another directory");
+}
+
+Status CloneDirectory::Mark(uint64_t replica_id) {
+  if (finished_) {
+    if (replica_id == 0 || replica_id == record_.replica_id) {
+      return Status::OK();
+    }
     return Status::InvalidArgument(
-        "rocksync: there is a database in " + path_,
-        "if it is a clone that was opened already, start its application; else "
-        "choose another directory");
+        "rocksync: the clone in " + path_ + " becomes replica " +
+            ReplicaIdHex(record_.replica_id) + ", and the certificate is of " +
+            ReplicaIdHex(replica_id),
+        "all of it was copied for that one: give its certificate");
   }
-  if (nothing) {
-    status = CheckEmpty(env_, path_);
-    // Before anything else is there.
-    if (status.ok()) status = MarkUnfinished(env_, path_);
-    if (!status.ok()) return status;
-  }
+  // Before anything else is there.
+  Status status = empty_ ? MarkUnfinished(env_, path_) : Status::OK();
+  if (!status.ok()) return status;
   if (replica_id != 0) record_.replica_id = replica_id;
   if (record_.replica_id == 0) record_.replica_id = RandomBits();
   return WriteCloneRecord(env_, path_, record_);
@@ -129,7 +169,9 @@ Status CloneDirectory::Begin(const CloneFiles& list, uint64_t min_free_bytes) {
   if (!status.ok()) return status;
   record_.source_id = list.source_id;
   record_.ticket = list.ticket;
-  return WriteCloneRecord(env_, path_, record_);
+  status = WriteCloneRecord(env_, path_, record_);
+  begun_ = status.ok();
+  return status;
 }
 
 Status CloneDirectory::SizeHeld(const CloneFile& file, uint64_t* held) {

@@ -24,11 +24,14 @@ class CloneDirectory {
  public:
   // Makes the directory, or goes on with one in which a clone is unfinished.
   // `replica_id`: what the clone shall be; 0: what an earlier call chose, or a
-  // random one. InvalidArgument: something else is there. Busy: another program
-  // works in it.
+  // random one. InvalidArgument: something else is there, of which nothing was
+  // touched; or all files are, of what becomes another replica. Busy: another
+  // program works in it.
   static rocksdb::Status Prepare(rocksdb::Env* env, const std::string& path,
                                  uint64_t replica_id,
                                  std::unique_ptr<CloneDirectory>* prepared);
+  // Removes what Prepare made if nothing was to be copied yet: nobody has to
+  // remove the directory before it can be used for something else.
   ~CloneDirectory();
 
   const std::string& path() const { return path_; }
@@ -55,7 +58,11 @@ class CloneDirectory {
  private:
   CloneDirectory(rocksdb::Env* env, std::string path)
       : env_(env), path_(std::move(path)) {}
-  rocksdb::Status Look(uint64_t replica_id);
+  // What is there, without writing.
+  rocksdb::Status Look();
+  rocksdb::Status Mark(uint64_t replica_id);
+  void NoteWhatIsMissing();
+  void RemoveWhatWasMade();
   rocksdb::Status CheckRoomFor(const CloneFiles& list, uint64_t min_free_bytes);
   // CURRENT has another name until the end.
   std::string PathOf(const CloneFile& file) const;
@@ -64,7 +71,12 @@ class CloneDirectory {
   const std::string path_;
   rocksdb::FileLock* lock_ = nullptr;
   CloneRecord record_;
+  bool empty_ = false;  // there was nothing when Prepare looked
   bool finished_ = false;
+  bool begun_ = false;
+  // What this object may have made, as it was not there.
+  std::vector<std::string> made_;
+  bool makes_directory_ = false;
 };
 
 }  // namespace rocksync

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "replication/store/format/current_manifest.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 
@@ -117,6 +118,18 @@ Status UnfinishedClone(const std::string& directory) {
       "rocksync: " + directory + " holds an unfinished clone",
       "finish it by the same `rocksync clone` or ReplicatedDB::Clone, or "
       "remove the directory");
+}
+
+Status CheckNoUnfinishedClone(Env* env, const std::string& directory) {
+  std::string current;
+  Status status = CurrentManifest(env, directory, &current);
+  if (status.ok() && IsUnfinishedClone(current)) {
+    return UnfinishedClone(directory);
+  }
+  // All files are there. What it becomes, and with whose id, the record says.
+  status = env->FileExists(CloneRecordIn(directory));
+  if (status.ok()) return UnfinishedClone(directory);
+  return status.IsNotFound() ? Status::OK() : status;
 }
 
 }  // namespace rocksync

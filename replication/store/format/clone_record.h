@@ -50,6 +50,10 @@ rocksdb::Status MarkUnfinished(rocksdb::Env* env, const std::string& directory);
 bool IsUnfinishedClone(std::string_view current);
 // What to say of a directory whose clone is unfinished.
 rocksdb::Status UnfinishedClone(const std::string& directory);
+// For what works on replicas. Aborted: `directory` holds a clone that has not
+// become one, as files are missing or as it was not opened yet.
+rocksdb::Status CheckNoUnfinishedClone(rocksdb::Env* env,
+                                       const std::string& directory);
 
 }  // namespace rocksync
 

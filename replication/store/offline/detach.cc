@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "replication/store/format/clone_record.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
@@ -70,6 +71,7 @@ Status ReplicatedDB::Detach(
     const std::vector<ColumnFamilyDescriptor>& column_families) {
   std::vector<ColumnFamilyDescriptor> families;
   Status status = CheckNotForked();
+  if (status.ok()) status = CheckNoUnfinishedClone(options.env, name);
   if (status.ok()) {
     status = AllFamilies(options, name, column_families, {}, &families);
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "replication/session/conflict.h"
+#include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
@@ -213,6 +214,7 @@ Status ReplicatedDB::Restamp(
       std::make_shared<HashCompletionFactory>(replication.cluster_secret);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   Status status = CheckNotForked();
+  if (status.ok()) status = CheckNoUnfinishedClone(options.env, name);
   if (status.ok()) {
     status = AllFamilies(
         options, name, column_families,

@@ -466,18 +466,41 @@ TEST_F(OfflineCommandsTest, ASecretWithoutAnEndIsRefused) {
   EXPECT_THAT(err_.str(), HasSubstr("/dev/zero has more than 1024 bytes"));
 }
 
+// Also one of which all files are there, and which nobody has opened yet: it
+// has the identity of its source until then.
 TEST_F(OfflineCommandsTest, AnUnfinishedCloneIsCalledOne) {
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  rocksdb::Checkpoint* raw = nullptr;
+  ASSERT_TRUE(Ok(rocksdb::Checkpoint::Create(db_.get(), &raw)));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+  ASSERT_TRUE(Ok(checkpoint->CreateCheckpoint("copied")));
+  ASSERT_TRUE(Ok(WriteCloneRecord(env, "copied", {.replica_id = 5})));
   Close();
-  fs::create_directory("clone");
-  ASSERT_TRUE(Ok(MarkUnfinished(rocksdb::Env::Default(), "clone")));
-  Clear();
-  std::ostringstream out;
-  EXPECT_EQ(RunId({.directory = "clone"}, out, err_), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("clone holds an unfinished clone"));
-  EXPECT_EQ(Diff("clone", "db"), kDiffError);
-  EXPECT_THAT(err_.str(), HasSubstr("clone holds an unfinished clone"));
-  EXPECT_EQ(Detach("clone"), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("clone holds an unfinished clone"));
+  fs::create_directory("begun");
+  ASSERT_TRUE(Ok(MarkUnfinished(env, "begun")));
+  for (const std::string clone : {"begun", "copied"}) {
+    const auto expect_called_so = [&](int code) {
+      EXPECT_EQ(code, 2);
+      EXPECT_THAT(err_.str(), HasSubstr(clone + " holds an unfinished clone"));
+      Clear();
+    };
+    const std::vector<std::string> before = Files(clone);
+    Clear();
+    std::ostringstream out;
+    expect_called_so(RunId({.directory = clone}, out, err_));
+    expect_called_so(Diff(clone, "db"));
+    expect_called_so(Detach(clone));
+    expect_called_so(Restamp(clone, Right()));
+    VerifyToolOptions verify;
+    verify.left = clone;
+    verify.right = "db";
+    verify.credentials = Right();
+    expect_called_so(RunVerify(verify, out, err_));
+    const rocksdb::Status detached = ReplicatedDB::Detach(
+        rocksdb::DBOptions(), clone, {{rocksdb::kDefaultColumnFamilyName, {}}});
+    EXPECT_TRUE(detached.IsAborted()) << detached.ToString();
+    EXPECT_EQ(Files(clone), before);
+  }
 }
 
 TEST_F(OfflineCommandsTest, PrivateFilesThatAllMayReadAreNamed) {

@@ -12,6 +12,7 @@
 
 #include "nlohmann/json.hpp"
 #include "replication/metrics/json.h"
+#include "replication/store/format/clone_record.h"
 #include "replication/store/store_access.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksync/metrics.h"
@@ -27,6 +28,7 @@ namespace rocksync {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class ToolTest : public ReplicationTest {
  protected:
@@ -40,6 +42,19 @@ class ToolTest : public ReplicationTest {
                   std::ios::binary)
         << std::string(32, static_cast<char>(secret));
     return credentials;
+  }
+
+  // Returns the name of its file.
+  std::string UseCertificateOf(uint64_t id, Credentials* credentials) {
+    TrialCertificate made;
+    EXPECT_TRUE(
+        IsOk(MakeTrialCertificate(directory_ / "certificates", id, &made)));
+    credentials->trial_directory.clear();
+    credentials->tls.ca_file = made.ca_file;
+    credentials->tls.certificate_file = made.certificate_file;
+    credentials->tls.private_key_file = made.private_key_file;
+    credentials->secret_file = directory_ / "certificates/trial-secret";
+    return made.certificate_file;
   }
 
   int Verify(const std::string& left, const std::string& right,
@@ -123,21 +138,27 @@ TEST_F(ToolTest, ACloneThatWasOpenedIsProvenByTheNextRun) {
   EXPECT_EQ(RunClone(options, out_, err_), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr(ReplicaIdHex(id) + " already"));
   EXPECT_THAT(out_.str(), HasSubstr("proven equal to its source"));
+  options.json = true;
+  out_.str("");
+  EXPECT_EQ(RunClone(options, out_, err_), 0) << err_.str();
+  const auto told = nlohmann::json::parse(out_.str());
+  EXPECT_FALSE(told.contains("source_id")) << "the replica does not know it";
+  EXPECT_EQ(told["replica_id"], ReplicaIdHex(id));
+  options.json = false;
 
   // A replica of another id is left alone.
   const auto other = NewReplica("other");
   other->Close();
   options.directory = directory_ / "other";
-  options.credentials.trial_directory.clear();
-  TrialCertificate of_clone;
-  ASSERT_TRUE(
-      IsOk(MakeTrialCertificate(directory_ / "certificates", id, &of_clone)));
-  options.credentials.tls.ca_file = of_clone.ca_file;
-  options.credentials.tls.certificate_file = of_clone.certificate_file;
-  options.credentials.tls.private_key_file = of_clone.private_key_file;
-  options.credentials.secret_file = directory_ / "certificates/trial-secret";
+  UseCertificateOf(id, &options.credentials);
   EXPECT_EQ(RunClone(options, out_, err_), 2);
   EXPECT_THAT(err_.str(), HasSubstr("there is a database in"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr("remove"))) << "it is no clone";
+  options.directory = directory_ / "certificates";
+  err_.str("");
+  EXPECT_EQ(RunClone(options, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("is not empty"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr("remove")));
 }
 
 // A certificate does not say whose it is, so the first run says what becomes of
@@ -154,28 +175,58 @@ TEST_F(ToolTest, ACloneWarnsOfTheIdThatItsCertificateNames) {
   ASSERT_EQ(RunClone(options, out_, err_), 0) << err_.str();
   EXPECT_EQ(err_.str(), "") << "its certificate was made for it";
 
-  TrialCertificate op;
-  ASSERT_TRUE(
-      IsOk(MakeTrialCertificate(directory_ / "certificates", 0x0be7a, &op)));
   options.directory = directory_ / "of_op";
-  options.credentials.trial_directory.clear();
-  options.credentials.tls.ca_file = op.ca_file;
-  options.credentials.tls.certificate_file = op.certificate_file;
-  options.credentials.tls.private_key_file = op.private_key_file;
-  options.credentials.secret_file = directory_ / "certificates/trial-secret";
+  const std::string op = UseCertificateOf(0x0be7a, &options.credentials);
   out_.str("");
   ASSERT_EQ(RunClone(options, out_, err_), 0) << err_.str();
-  EXPECT_THAT(err_.str(), HasSubstr("warning: " + options.directory +
-                                    " becomes replica 000000000000be7a, as " +
-                                    op.certificate_file +
-                                    " names it; if that is an "
-                                    "operator's certificate, stop"));
+  EXPECT_THAT(err_.str(),
+              HasSubstr("warning: " + options.directory +
+                        " becomes replica 000000000000be7a, as " + op +
+                        " names it; if that is an "
+                        "operator's certificate, stop"));
   EXPECT_EQ(nlohmann::json::parse(out_.str())["replica_id"],
             "000000000000be7a");
 
   err_.str("");
   ASSERT_EQ(RunClone(options, out_, err_), 0) << err_.str();
-  EXPECT_EQ(err_.str(), "") << "it was told";
+  EXPECT_EQ(err_.str(), "") << "it is that replica";
+}
+
+// Whoever began it may have given another certificate, or have used another
+// program, which does not warn.
+TEST_F(ToolTest, ACloneThatGoesOnWarnsToo) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  a->Put("k", "v");
+  for (const uint64_t begun_as : {uint64_t{0xbe7b}, uint64_t{0xbe7c}}) {
+    CloneToolOptions options;
+    options.source = a->address();
+    options.directory = directory_ / ReplicaIdHex(begun_as);
+    options.credentials = TestCredentials();
+    std::filesystem::create_directories(options.directory);
+    rocksdb::Env* const env = rocksdb::Env::Default();
+    ASSERT_TRUE(IsOk(MarkUnfinished(env, options.directory)));
+    ASSERT_TRUE(IsOk(
+        WriteCloneRecord(env, options.directory, {.replica_id = begun_as})));
+    UseCertificateOf(0xbe7b, &options.credentials);
+    err_.str("");
+    RunClone(options, out_, err_);
+    EXPECT_THAT(err_.str(), HasSubstr("becomes replica 000000000000be7b"));
+  }
+}
+
+TEST_F(ToolTest, ACloneThatCopiedNothingLeavesNothing) {
+  CloneToolOptions options;
+  options.source = "127.0.0.1:1";
+  options.credentials = TestCredentials();
+  UseCertificateOf(0xbe7a, &options.credentials);
+  options.directory = directory_ / "new";
+  EXPECT_EQ(RunClone(options, out_, err_), 2);
+  EXPECT_FALSE(std::filesystem::exists(options.directory));
+  options.directory = directory_ / "empty";
+  std::filesystem::create_directories(options.directory);
+  EXPECT_EQ(RunClone(options, out_, err_), 2);
+  EXPECT_TRUE(std::filesystem::is_empty(options.directory));
 }
 
 // In no set, so nobody can say that they are equal: running or offline.

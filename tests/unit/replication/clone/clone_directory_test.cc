@@ -75,11 +75,45 @@ TEST_F(CloneDirectoryTest, NothingOpensItBeforeItsEnd) {
 
 TEST_F(CloneDirectoryTest, RocksDBRefusesAPart) {
   ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(directory_->Begin(kList, 0).ok());
   directory_.reset();
   rocksdb::Options options;
   options.create_if_missing = true;
   rocksdb::DB* db = nullptr;
   EXPECT_FALSE(OpenPlain(options, Dir(), &db).ok());
+}
+
+// Only what it made itself goes.
+TEST_F(CloneDirectoryTest, WithoutACopyNothingStays) {
+  ASSERT_TRUE(Prepare().ok());
+  directory_.reset();
+  EXPECT_FALSE(fs::exists(Dir()));
+  fs::create_directory(Dir());
+  for (const char* name : {"LOCK", "somebody.new"}) {
+    Write(name, "");
+    ASSERT_TRUE(Prepare().ok());
+    directory_.reset();
+    EXPECT_TRUE(fs::exists(Dir() + "/" + name));
+    EXPECT_FALSE(fs::exists(Dir() + "/CURRENT"));
+    EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
+  }
+  // What was there when it came stays, also if it was left by a kill.
+  ASSERT_TRUE(MarkUnfinished(Env::Default(), Dir()).ok());
+  ASSERT_TRUE(Prepare().ok());
+  directory_.reset();
+  EXPECT_TRUE(fs::exists(Dir() + "/CURRENT"));
+}
+
+TEST_F(CloneDirectoryTest, AWholeCopyIsOfOneReplica) {
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(directory_->Begin(kList, 0).ok());
+  ASSERT_TRUE(Append(kList.files[1], 0, "MANIFEST-000005\n").ok());
+  ASSERT_TRUE(Append(kList.files[2], 0, "manifest").ok());
+  ASSERT_TRUE(directory_->Finish().ok());
+  const Status s = Prepare(6);
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Prepare(5).ok());
+  EXPECT_TRUE(Prepare(0).ok());
 }
 
 TEST_F(CloneDirectoryTest, ACurrentThatNamesNothingDoesNotFinishIt) {
@@ -151,6 +185,7 @@ TEST_F(CloneDirectoryTest, OfADatabaseNothingIsTouched) {
   const Status s = Prepare();
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
+  EXPECT_FALSE(fs::exists(Dir() + "/LOCK"));
 }
 
 TEST_F(CloneDirectoryTest, ADamagedRecordIsNoRecord) {
