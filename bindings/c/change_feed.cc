@@ -16,7 +16,8 @@ struct rocksync_change_feed_t {
   std::unique_ptr<rocksync::ChangeFeed> rep;
   std::vector<rocksync::FeedChange> fetched;
   std::vector<rocksync::AppliedChange> changes;  // point into `fetched`
-  const rocksync_changes_t given{changes};
+  std::vector<uint64_t> sources;
+  const rocksync_changes_t given{changes, sources};
 };
 
 using rocksdb::Status;
@@ -46,6 +47,7 @@ const rocksync_changes_t* rocksync_change_feed_next(
       std::min(rocksync::Duration(timeout_ms), rocksync::kMostDuration),
       &feed->fetched, &left_out);
   feed->changes.clear();
+  feed->sources.clear();
   if (status.IsTimedOut()) return nullptr;
   if (rocksync::SaveError(errptr, status)) return nullptr;
   for (const rocksync::FeedChange& change : feed->fetched) {
@@ -53,6 +55,7 @@ const rocksync_changes_t* rocksync_change_feed_next(
                              change.tombstone, change.version, change.replaces,
                              change.replaced_tombstone,
                              change.replaced_version});
+    feed->sources.push_back(change.source);
   }
   if (missed != nullptr) *missed = left_out;
   return &feed->given;

@@ -25,7 +25,8 @@ class CallbackHook : public rocksync::ApplyHook {
 
   void BeforeApply(
       const std::vector<rocksync::AppliedChange>& changes) override {
-    const rocksync_changes_t seen{changes};
+    static const std::vector<uint64_t> not_told;
+    const rocksync_changes_t seen{changes, not_told};
     before_apply_(state_, &seen);
   }
 
@@ -99,6 +100,30 @@ unsigned char rocksync_changes_replaces(const rocksync_changes_t* changes,
                                         size_t i) {
   const rocksync::AppliedChange* const change = Find(changes, i);
   return change != nullptr && change->replaces;
+}
+
+unsigned char rocksync_changes_replaced_tombstone(
+    const rocksync_changes_t* changes, size_t i) {
+  const rocksync::AppliedChange* const change = Find(changes, i);
+  return change != nullptr && change->replaced_tombstone;
+}
+
+uint64_t rocksync_changes_replaced_time_ms(const rocksync_changes_t* changes,
+                                           size_t i) {
+  const rocksync::AppliedChange* const change = Find(changes, i);
+  return change == nullptr ? 0 : change->replaced_version.time >> 16;
+}
+
+uint64_t rocksync_changes_replaced_replica_id(const rocksync_changes_t* changes,
+                                              size_t i) {
+  const rocksync::AppliedChange* const change = Find(changes, i);
+  return change == nullptr ? 0 : change->replaced_version.replica;
+}
+
+uint64_t rocksync_changes_source_id(const rocksync_changes_t* changes,
+                                    size_t i) {
+  const bool told = changes != nullptr && i < changes->sources.size();
+  return told ? changes->sources[i] : 0;
 }
 
 }  // extern "C"

@@ -91,6 +91,8 @@ struct rocksync_values_t {
 
 struct rocksync_changes_t {
   const std::vector<rocksync::AppliedChange>& changes;
+  // Who sent each, if that is known; else empty.
+  const std::vector<uint64_t>& sources;
 };
 
 struct rocksync_replicator_t {

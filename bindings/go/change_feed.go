@@ -18,7 +18,12 @@ type FeedChange struct {
 	Deleted   bool
 	TimeMs    uint64 // since 1970, when it was written
 	ReplicaID uint64 // and where; both 0: the pair was adopted
+	SourceID  uint64 // of the peer that sent it, which need not have written it
 	Replaces  bool   // the replica knew the key
+	// What it knew: whether it was deleted, and when and where it was written.
+	ReplacedDeleted   bool
+	ReplacedTimeMs    uint64
+	ReplacedReplicaID uint64
 }
 
 // ChangeFeed tells what peers change in a database, from Subscribe on. Sessions
@@ -45,18 +50,43 @@ func (db *Database) Subscribe(bufferBytes uint64) (*ChangeFeed, error) {
 // are, and how many more came behind them for which there was no room. Neither:
 // none came. Once the database is closed and all was returned it fails.
 func (f *ChangeFeed) Next(timeout time.Duration) (changes []FeedChange, missed uint64, failed error) {
-	ms, failed := milliseconds(timeout)
-	if failed != nil {
+	if timeout < 0 {
+		_, failed = milliseconds(timeout)
 		return nil, 0, failed
 	}
 	if !f.guard.enter() {
-		return nil, 0, errors.New("rocksync: the change feed is closed, or never was begun")
+		return nil, 0, errFeedClosed
 	}
 	defer f.guard.leave()
 	f.reading.Lock()
 	defer f.reading.Unlock()
+	for until := time.Now().Add(timeout); ; {
+		if f.guard.isClosing() {
+			return nil, 0, errFeedClosed
+		}
+		slice, last := feedSlice, false
+		if left := time.Until(until); left <= slice {
+			slice, last = left, true
+		}
+		changes, missed, failed = f.fetch(slice)
+		if len(changes) > 0 || missed > 0 || failed != nil || last {
+			return changes, missed, failed
+		}
+	}
+}
+
+// A call waits in slices, between which it notices that the feed is being closed.
+const feedSlice = 100 * time.Millisecond
+
+var errFeedClosed = errors.New("rocksync: the change feed is closed, or never was begun")
+
+func (f *ChangeFeed) fetch(timeout time.Duration) (changes []FeedChange, missed uint64, failed error) {
 	var err *C.char
 	var more C.uint64_t
+	var ms C.uint64_t
+	if timeout > 0 {
+		ms, _ = milliseconds(timeout)
+	}
 	told := C.rocksync_change_feed_next(f.feed, ms, &more, &err)
 	for i := C.size_t(0); i < C.rocksync_changes_count(told); i++ {
 		changes = append(changes, feedChange(told, i))
@@ -64,7 +94,8 @@ func (f *ChangeFeed) Next(timeout time.Duration) (changes []FeedChange, missed u
 	return changes, uint64(more), takeError(err)
 }
 
-// Close waits for a Next that is under way. A second call does nothing.
+// Close ends a Next that waits for changes, with an error. A second call does
+// nothing.
 func (f *ChangeFeed) Close() {
 	if !f.guard.shut(func() {}) {
 		return
@@ -83,6 +114,10 @@ func feedChange(told *C.rocksync_changes_t, i C.size_t) FeedChange {
 	change.Deleted = C.rocksync_changes_value(told, i, &size) == nil
 	change.TimeMs = uint64(C.rocksync_changes_time_ms(told, i))
 	change.ReplicaID = uint64(C.rocksync_changes_replica_id(told, i))
+	change.SourceID = uint64(C.rocksync_changes_source_id(told, i))
 	change.Replaces = C.rocksync_changes_replaces(told, i) != 0
+	change.ReplacedDeleted = C.rocksync_changes_replaced_tombstone(told, i) != 0
+	change.ReplacedTimeMs = uint64(C.rocksync_changes_replaced_time_ms(told, i))
+	change.ReplacedReplicaID = uint64(C.rocksync_changes_replaced_replica_id(told, i))
 	return change
 }

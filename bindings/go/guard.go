@@ -33,6 +33,13 @@ func (g *guard) enter() bool {
 	return true
 }
 
+// isClosing is for a call between enter and leave.
+func (g *guard) isClosing() bool {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	return g.closing
+}
+
 func (g *guard) leave() {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()

@@ -427,7 +427,8 @@ func (r *Replicator) SetPeers(peers ...string) error {
 	})
 }
 
-// Pause ends sessions and lets none begin, until Resume.
+// Pause lets no session begin and closes streams, until Resume. A session that
+// runs goes on.
 func (r *Replicator) Pause() error {
 	return r.call(func(**C.char) { C.rocksync_replicator_pause(r.replicator) })
 }

@@ -158,6 +158,18 @@ uint64_t rocksync_changes_replica_id(const rocksync_changes_t* changes,
 /* 1: this replica knew a value or a tombstone of the key, which is replaced. */
 unsigned char rocksync_changes_replaces(const rocksync_changes_t* changes,
                                         size_t i);
+/* What is replaced: 1 if it is a tombstone; when and by which replica it was
+   written. All 0: nothing is, or a pair that was adopted. */
+unsigned char rocksync_changes_replaced_tombstone(
+    const rocksync_changes_t* changes, size_t i);
+uint64_t rocksync_changes_replaced_time_ms(const rocksync_changes_t* changes,
+                                           size_t i);
+uint64_t rocksync_changes_replaced_replica_id(const rocksync_changes_t* changes,
+                                              size_t i);
+/* The id of the peer that sent it, which need not have written it. 0: it is a
+   hook's, which is not told. */
+uint64_t rocksync_changes_source_id(const rocksync_changes_t* changes,
+                                    size_t i);
 
 /* Opening and closing: rocksync::ReplicatedDB. */
 
@@ -220,7 +232,7 @@ void rocksync_set_members(rocksync_t* db, uint64_t epoch,
                           char** errptr);
 void rocksync_collect_tombstones(rocksync_t* db, char** errptr);
 /* A feed of what peers change from now on, for which `buffer_bytes` are kept:
-   at least 4 KiB. See rocksync::ChangeFeed. It may be destroyed after the
+   4 KiB to 64 GiB. See rocksync::ChangeFeed. It may be destroyed after the
    database. */
 rocksync_change_feed_t* rocksync_subscribe(rocksync_t* db, size_t buffer_bytes,
                                            char** errptr);
@@ -388,6 +400,8 @@ void rocksync_replicator_scrub(rocksync_replicator_t* replicator,
 void rocksync_replicator_set_peers(rocksync_replicator_t* replicator,
                                    const char* const* peers, size_t count,
                                    char** errptr);
+/* No session begins, and streams are closed, until rocksync_replicator_resume.
+   A session that runs goes on. */
 void rocksync_replicator_pause(rocksync_replicator_t* replicator);
 void rocksync_replicator_resume(rocksync_replicator_t* replicator);
 /* As the options of these names, while it runs. */

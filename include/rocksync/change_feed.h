@@ -30,7 +30,7 @@ struct FeedChange {
 };
 
 struct ChangeFeedOptions {
-  // Memory for changes that were not fetched yet. At least 4 KiB.
+  // Memory for changes that were not fetched yet. 4 KiB to 64 GiB.
   size_t buffer_bytes = size_t{1} << 20;
 };
 

@@ -20,6 +20,7 @@ import operator
 import os
 import secrets
 import threading
+import time
 
 from ._calls import Calls
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
@@ -106,11 +107,14 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
 
 # A change that came from a peer: of `value` None the key is deleted; `time_ms`
 # (since 1970) and `replica_id` say when and where it was written; `replaces`,
-# whether this replica knew the key.
-Change = collections.namedtuple("Change", "family key value time_ms replica_id replaces")
+# whether this replica knew the key, and `replaced_deleted`, `replaced_time_ms`
+# and `replaced_replica_id`, what it knew.
+_CHANGE = "time_ms replica_id replaces replaced_deleted replaced_time_ms replaced_replica_id"
+Change = collections.namedtuple("Change", f"family key value {_CHANGE}")
 
 # The same in a ChangeFeed, which has no values: `deleted`, or written.
-FeedChange = collections.namedtuple("FeedChange", "family key deleted time_ms replica_id replaces")
+# `source_id`: the id of the peer that sent it, which need not have written it.
+FeedChange = collections.namedtuple("FeedChange", f"family key deleted {_CHANGE} source_id")
 
 
 def _changes(changes):
@@ -118,7 +122,10 @@ def _changes(changes):
         Change(read_bytes("rocksync_changes_family", changes, i).decode(errors="replace"),
                read_bytes("rocksync_changes_key", changes, i), read_bytes("rocksync_changes_value", changes, i),
                library.rocksync_changes_time_ms(changes, i), library.rocksync_changes_replica_id(changes, i),
-               bool(library.rocksync_changes_replaces(changes, i)))
+               bool(library.rocksync_changes_replaces(changes, i)),
+               bool(library.rocksync_changes_replaced_tombstone(changes, i)),
+               library.rocksync_changes_replaced_time_ms(changes, i),
+               library.rocksync_changes_replaced_replica_id(changes, i))
         for i in range(library.rocksync_changes_count(changes))
     ]
 
@@ -374,7 +381,8 @@ class Database(_Closable, collections.abc.MutableMapping):
 
     @property
     def replica_id(self):
-        """What a certificate of the replica names, as 16 hex digits."""
+        """What a certificate of the replica names, there as 16 hex digits: an
+        int, f"{id:016x}"."""
         with self._calls:
             return library.rocksync_replica_id(self._db)
 
@@ -486,15 +494,29 @@ class ChangeFeed(_Closable):
         all there are: (a list of FeedChange, how many more came behind them for
         which there was no room). ([], 0): none came. Error, once the database
         is closed and all was returned."""
-        missed = ctypes.c_uint64()
+        until = time.monotonic() + _milliseconds(timeout, "a timeout") / 1000
         with self._calls, self._reading:
-            changes = call("rocksync_change_feed_next", self._feed, _milliseconds(timeout, "a timeout"),
-                           ctypes.byref(missed))
-            told = [FeedChange(*each[:2], each.value is None, *each[3:]) for each in _changes(changes)]
+            while True:
+                # In slices: between them it ends by a signal, or as the feed is
+                # being closed.
+                self._calls.refuse_closing()
+                left = max(until - time.monotonic(), 0)
+                found = self._fetch(min(left, self._SLICE))
+                if any(found) or left <= self._SLICE:
+                    return found
+
+    _SLICE = 0.1  # seconds
+
+    def _fetch(self, timeout):
+        missed = ctypes.c_uint64()
+        changes = call("rocksync_change_feed_next", self._feed, _milliseconds(timeout, "a timeout"),
+                       ctypes.byref(missed))
+        told = [FeedChange(*each[:2], each.value is None, *each[3:], library.rocksync_changes_source_id(changes, i))
+                for i, each in enumerate(_changes(changes))]
         return told, missed.value
 
     def close(self):
-        """Waits for a `next` that is under way."""
+        """Calls of `next` that wait for changes end with an Error."""
         if self._calls.shut():
             library.rocksync_change_feed_destroy(self._feed)
             self._feed = None
@@ -582,6 +604,8 @@ class Replicator(_Closable):
             call("rocksync_replicator_set_peers", self._replicator, (ctypes.c_char_p * len(texts))(*texts), len(texts))
 
     def pause(self):
+        """No session begins, and streams are closed, until `resume`. A session
+        that runs goes on."""
         with self._calls:
             library.rocksync_replicator_pause(self._replicator)
 

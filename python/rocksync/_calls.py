@@ -54,6 +54,12 @@ class Calls:
         finally:
             self._thread.depth -= 1
 
+    def refuse_closing(self):
+        """Error, in a call that could go on for long, if the object is being
+        closed."""
+        if self._state == "closing":
+            raise Error(f"the {self._what} is closed")
+
     def refuse_inside(self, what):
         """Error, if this thread is in a call or callback of the object."""
         if getattr(self._thread, "depth", 0):

@@ -51,6 +51,10 @@ extern "C" {
     pub fn rocksync_changes_time_ms(changes: Handle, i: usize) -> u64;
     pub fn rocksync_changes_replica_id(changes: Handle, i: usize) -> u64;
     pub fn rocksync_changes_replaces(changes: Handle, i: usize) -> c_uchar;
+    pub fn rocksync_changes_replaced_tombstone(changes: Handle, i: usize) -> c_uchar;
+    pub fn rocksync_changes_replaced_time_ms(changes: Handle, i: usize) -> u64;
+    pub fn rocksync_changes_replaced_replica_id(changes: Handle, i: usize) -> u64;
+    pub fn rocksync_changes_source_id(changes: Handle, i: usize) -> u64;
     pub fn rocksync_make_trial_certificate(
         directory: *const c_char, id: u64, ca: Error, certificate: Error, key: Error, error: Error,
     );

@@ -12,8 +12,14 @@ pub struct FeedChange {
     /// When it was written, in milliseconds since 1970, and by which replica. Both 0: the pair was adopted.
     pub time_ms: u64,
     pub replica_id: u64,
+    /// The id of the peer that sent it, which need not have written it.
+    pub source_id: u64,
     /// The replica knew the key.
     pub replaces: bool,
+    /// What it knew: whether it was deleted, and when and by which replica it was written.
+    pub replaced_deleted: bool,
+    pub replaced_time_ms: u64,
+    pub replaced_replica_id: u64,
 }
 
 /// What peers change, from `Database::subscribe` on. Sessions and streams do not wait for its reader. It may outlive its
@@ -64,6 +70,10 @@ unsafe fn change(told: Handle, i: usize) -> FeedChange {
         deleted: bytes(c::rocksync_changes_value).is_none(),
         time_ms: c::rocksync_changes_time_ms(told, i),
         replica_id: c::rocksync_changes_replica_id(told, i),
+        source_id: c::rocksync_changes_source_id(told, i),
         replaces: c::rocksync_changes_replaces(told, i) != 0,
+        replaced_deleted: c::rocksync_changes_replaced_tombstone(told, i) != 0,
+        replaced_time_ms: c::rocksync_changes_replaced_time_ms(told, i),
+        replaced_replica_id: c::rocksync_changes_replaced_replica_id(told, i),
     }
 }

@@ -330,7 +330,7 @@ impl Replicator<'_> {
         call(|e| unsafe { c::rocksync_replicator_set_peers(self.replicator, pointers.as_ptr(), pointers.len(), e) })
     }
 
-    /// Ends sessions and lets none begin, until `resume`.
+    /// No session begins, and streams are closed, until `resume`. A session that runs goes on.
     pub fn pause(&self) {
         unsafe { c::rocksync_replicator_pause(self.replicator) }
     }

@@ -12,6 +12,8 @@ namespace {
 using rocksdb::Status;
 
 constexpr size_t kLeastBuffer = size_t{4} << 10;
+// Larger ones are mistakes, a -1 for example.
+constexpr uint64_t kMostBuffer = uint64_t{64} << 30;
 
 }  // namespace
 
@@ -74,9 +76,11 @@ void ChangeFeeds::Queue::Add(const FeedChange& change) {
 
 Status ChangeFeeds::Subscribe(const ChangeFeedOptions& options,
                               std::unique_ptr<ChangeFeed>* feed) {
-  if (options.buffer_bytes < kLeastBuffer) {
+  if (options.buffer_bytes < kLeastBuffer ||
+      options.buffer_bytes > kMostBuffer) {
     return Status::InvalidArgument(
-        "ChangeFeedOptions::buffer_bytes must be at least 4 KiB");
+        "ChangeFeedOptions::buffer_bytes must be at least 4 KiB and at most "
+        "64 GiB");
   }
   auto entered = std::make_unique<Feed>(shared_, options.buffer_bytes);
   if (!entered->Enter()) return Status::Aborted("the database was closed");

@@ -5,6 +5,7 @@ import copy
 import ctypes
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -144,6 +145,8 @@ class DatabaseTest(unittest.TestCase):
                                  [("default", b"gone", True, False), ("default", b"key", False, False)])
                 self.assertEqual(([each.replica_id for each in changes], missed), ([a.replica_id] * 2, 0))
                 self.assertGreater(changes[0].time_ms, 0)
+                self.assertEqual({each.source_id for each in changes}, {a.replica_id})
+                first = next(each.time_ms for each in changes if each.key == b"key"), a.replica_id
                 a[b"key"] = b"later"
                 a.write({b"%04d" % i: b"" for i in range(1000)})
                 of_b.sync(of_a.listen_address)
@@ -158,7 +161,8 @@ class DatabaseTest(unittest.TestCase):
         # What came before the database was closed is told after it.
         changes, missed = feed.next()
         self.assertEqual((len(changes), missed), (1001, 0))
-        self.assertEqual([each.replaces for each in changes if each.key == b"key"], [True])
+        self.assertEqual([(each.replaces, each.replaced_deleted, each.replaced_time_ms, each.replaced_replica_id)
+                          for each in changes if each.key == b"key"], [(True, False, *first)])
         with self.assertRaisesRegex(rocksync.Error, "aborted"):
             feed.next(timeout=60)
         with self.assertRaisesRegex(rocksync.Error, "the database is closed"):
@@ -185,6 +189,32 @@ class DatabaseTest(unittest.TestCase):
             db.close()
             waiting.join()
         self.assertRegex(said[0], "aborted")
+
+    def test_calls_that_wait_for_a_feed_end_as_it_is_closed(self):
+        said = []
+
+        def wait():
+            try:
+                said.append(feed.next(timeout=100000))
+            except rocksync.Error as error:
+                said.append(str(error))
+
+        with self.open() as db:
+            feed = db.subscribe()
+            waiting = [threading.Thread(target=wait) for _ in range(5)]
+            for each in waiting:
+                each.start()
+            feed.close()
+            for each in waiting:
+                each.join()
+        self.assertEqual(said, ["the change feed is closed"] * 5)
+
+    def test_a_signal_ends_a_call_that_waits_for_a_feed(self):
+        with self.open() as db, db.subscribe() as feed:
+            interrupt = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+            with self.assertRaises(KeyboardInterrupt):
+                interrupt.start()
+                feed.next(timeout=100000)
 
     def test_clone(self):
         trial, stages = self.path("trial"), []

@@ -279,7 +279,8 @@ func TestAFeedTellsWhatPeersChange(t *testing.T) {
 	for _, change := range changes {
 		gone := string(change.Key) == "gone"
 		if !gone && string(change.Key) != "key" || change.Deleted != gone || change.Family != "default" || change.Replaces ||
-			change.ReplicaID != a.ReplicaID() || change.TimeMs == 0 {
+			change.ReplicaID != a.ReplicaID() || change.TimeMs == 0 || change.SourceID != a.ReplicaID() ||
+			change.ReplacedReplicaID != 0 || change.ReplacedTimeMs != 0 || change.ReplacedDeleted {
 			t.Errorf("%+v", change)
 		}
 	}
@@ -313,6 +314,21 @@ func TestAFeedTellsWhatPeersChange(t *testing.T) {
 	feed.Close()
 	feed.Close()
 	small.Close()
+	// Calls that wait end as it is closed, and those that queue behind one.
+	c := open(t, filepath.Join(directory, "c"))
+	queue := rocksync.Must(c.Subscribe(4096))
+	ended := make(chan error)
+	for i := 0; i < 3; i++ {
+		go func() {
+			_, _, err := queue.Next(1000 * time.Hour)
+			ended <- err
+		}()
+	}
+	queue.Close()
+	for i := 0; i < 3; i++ {
+		fails(t, <-ended, "change feed is closed")
+	}
+	rocksync.Check(c.Close())
 	_, _, err = feed.Next(0)
 	fails(t, err, "change feed is closed")
 	_, err = b.Subscribe(4096)

@@ -102,6 +102,7 @@ fn a_feed_tells_what_peers_change() {
     let told: Vec<_> = changes.iter().map(|c| (c.family.as_str(), c.key.as_slice(), c.deleted, c.replaces)).collect();
     assert_eq!(told, [("default", &b"gone"[..], true, false), ("default", &b"key"[..], false, false)]);
     assert!(changes.iter().all(|c| c.replica_id == a.replica_id() && c.time_ms > 0) && missed == 0);
+    assert!(changes.iter().all(|c| c.source_id == a.replica_id() && c.replaced_replica_id == 0 && !c.replaced_deleted));
     (0..1000).for_each(|i| a.put(format!("{i:04}"), "").unwrap());
     of_b.sync(&of_a.listen_address()).unwrap();
     let (mut told, mut missed) = (0, 0);

@@ -79,6 +79,13 @@ static void Put(rocksdb_t* db, const char* key, const char* value) {
   rocksdb_writeoptions_destroy(options);
 }
 
+static void Remove(rocksdb_t* db, const char* key) {
+  rocksdb_writeoptions_t* options = rocksdb_writeoptions_create();
+  rocksdb_delete(db, options, key, strlen(key), &error);
+  OK();
+  rocksdb_writeoptions_destroy(options);
+}
+
 static int Holds(rocksdb_t* db, const char* key, const char* value) {
   rocksdb_readoptions_t* options = rocksdb_readoptions_create();
   size_t size;
@@ -150,7 +157,7 @@ static void TestReplication(void) {
   const rocksync_changes_t* changes;
   const char* key;
   size_t size;
-  uint64_t missed;
+  uint64_t missed, written;
   char *address, *text;
   phase = "replication";
   a = Open("a");
@@ -169,6 +176,8 @@ static void TestReplication(void) {
 
   CHECK(rocksync_subscribe(b, 100, &error) == NULL);
   FAILS("buffer_bytes");
+  CHECK(rocksync_subscribe(b, SIZE_MAX, &error) == NULL);
+  FAILS("at most 64 GiB");
   feed = rocksync_subscribe(b, 1 << 20, &error);
   OK();
   CHECK(rocksync_change_feed_next(feed, 0, &missed, &error) == NULL);
@@ -189,6 +198,28 @@ static void TestReplication(void) {
   CHECK(rocksync_changes_value(changes, 0, &size) != NULL && size == 0);
   CHECK(rocksync_changes_replica_id(changes, 0) == rocksync_replica_id(a));
   CHECK(!rocksync_changes_replaces(changes, 0));
+  CHECK(rocksync_changes_replaced_time_ms(changes, 0) == 0);
+  CHECK(rocksync_changes_replaced_replica_id(changes, 0) == 0);
+  CHECK(rocksync_changes_source_id(changes, 0) == rocksync_replica_id(a));
+  CHECK(rocksync_changes_source_id(changes, 1) == 0);
+  written = rocksync_changes_time_ms(changes, 0);
+  Remove(a_db, "of_a");
+  rocksync_replicator_sync(to, address, &error);
+  OK();
+  changes = rocksync_change_feed_next(feed, 10000, NULL, &error);
+  OK();
+  CHECK(rocksync_changes_value(changes, 0, &size) == NULL);
+  CHECK(rocksync_changes_replaces(changes, 0));
+  CHECK(!rocksync_changes_replaced_tombstone(changes, 0));
+  CHECK(rocksync_changes_replaced_time_ms(changes, 0) == written);
+  CHECK(rocksync_changes_replaced_replica_id(changes, 0) ==
+        rocksync_replica_id(a));
+  Put(a_db, "of_a", "1");
+  rocksync_replicator_sync(to, address, &error);
+  OK();
+  changes = rocksync_change_feed_next(feed, 10000, NULL, &error);
+  OK();
+  CHECK(rocksync_changes_replaced_tombstone(changes, 0));
   CHECK(rocksync_replicator_verify(to, address, 10, 0, NULL, NULL, &text,
                                    &error));
   OK();
@@ -208,7 +239,7 @@ static void TestReplication(void) {
   rocksync_free(text);
 
   text = rocksync_replicator_stats_json(to);
-  CHECK(strstr(text, "\"pairs_applied\":1,") != NULL);
+  CHECK(strstr(text, "\"pairs_applied\":3,") != NULL);
   rocksync_free(text);
   text = rocksync_replicator_stats_prometheus(to);
   CHECK(strstr(text, "# TYPE rocksync_pairs_applied_total counter\n") != NULL);

@@ -126,6 +126,8 @@ TEST_F(ChangeFeedsTest, RefusesWhatCannotWork) {
   std::unique_ptr<ChangeFeed> feed;
   EXPECT_TRUE(
       feeds_->Subscribe({.buffer_bytes = 100}, &feed).IsInvalidArgument());
+  EXPECT_TRUE(
+      feeds_->Subscribe({.buffer_bytes = SIZE_MAX}, &feed).IsInvalidArgument());
   feeds_->Close();
   EXPECT_TRUE(feeds_->Subscribe({}, &feed).IsAborted());
   EXPECT_EQ(feed, nullptr);
