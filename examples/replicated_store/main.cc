@@ -5,6 +5,10 @@
 //   replicated_store --dir a --redis-port 6401 --listen 127.0.0.1:7401
 //                    --peer 127.0.0.1:7402 --certificates trial
 
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -65,10 +69,41 @@ struct Settings {
   std::string secret_file;
 };
 
+// Beyond it they need room on disk, for RocksDB's log, rather than memory.
+constexpr size_t kMostWriteBuffer = size_t{256} << 20;
+
+// Checks of options: what is wrong, or empty.
+std::string IsNotEmpty(const std::string& text) {
+  return text.empty() ? "must not be empty" : "";
+}
+
+std::string IsHost(const std::string& text) {
+  // A name is resolved later; numbers that are none are told at once.
+  in_addr ignored;
+  const bool number =
+      text.find_first_not_of("0123456789.") == std::string::npos;
+  return number && inet_aton(text.c_str(), &ignored) == 0
+             ? "'" + text + "' is no address"
+             : "";
+}
+
+std::string IsHostName(const std::string& text) {
+  const bool fits = !text.empty() &&
+                    std::all_of(text.begin(), text.end(), [](unsigned char c) {
+                      return std::isgraph(c) != 0 && c != '/';
+                    });
+  return fits ? "" : "'" + text + "' is no host name";
+}
+
+std::string IsPage(const std::string& text) {
+  return IsPageAddress(text) ? "" : "'" + text + "' is no host:port of a page";
+}
+
 void AddOptions(CLI::App* app, Settings* settings) {
   app->add_option("--dir", settings->directory,
                   "Directory of the database; made if it is not there")
-      ->required();
+      ->required()
+      ->check(IsNotEmpty);
   app->add_option("--cluster", settings->cluster,
                   "Name of the cluster; replicas of another are refused")
       ->capture_default_str();
@@ -77,7 +112,8 @@ void AddOptions(CLI::App* app, Settings* settings) {
   app->add_flag("--sync-writes", settings->sync_writes,
                 "Sync every write to disk before acknowledging it");
   app->add_option("--memory-mib", settings->memory_mib,
-                  "MiB for the block cache, and as much for write buffers")
+                  "MiB for the block cache, and as much, at most 512, for "
+                  "write buffers")
       ->capture_default_str()
       ->check(CLI::Range(4, 1 << 20));
 
@@ -101,14 +137,17 @@ void AddOptions(CLI::App* app, Settings* settings) {
          "--http-host", settings->page.host,
          "Address of the status page, which does not authenticate clients")
       ->capture_default_str()
+      ->check(IsHost)
       ->group("Status page");
   app->add_option("--http-name", settings->page.names,
                   "A name of this host under which browsers may ask for the "
                   "page, beside localhost; once for each")
+      ->check(IsHostName)
       ->group("Status page");
   app->add_option("--http-peer", settings->page.peers,
                   "host:port of another replica's status page, to be shown on "
                   "this one; once for each")
+      ->check(IsPage)
       ->group("Status page");
 
   app->add_option("--listen", settings->replicator.listen_address,
@@ -179,14 +218,14 @@ Status OpenDatabase(const Settings& settings,
   replication.cluster_name = settings.cluster;
   replication.open_copy_as_new_replica = settings.as_new_replica;
   replication.index_filter_policy = NewFilterPolicy(10);
-  replication.index_write_buffer_bytes = memory / 2;
+  replication.index_write_buffer_bytes = std::min(memory / 2, kMostWriteBuffer);
 
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy = NewFilterPolicy(10);
   table.block_cache = rocksdb::NewLRUCache(memory);
   rocksdb::Options options;
   options.create_if_missing = true;
-  options.write_buffer_size = memory / 2;
+  options.write_buffer_size = std::min(memory / 2, kMostWriteBuffer);
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   ReplicatedDB* opened = nullptr;
   status =
@@ -322,8 +361,8 @@ std::string NameOf(const std::string& directory) {
 }
 
 // Everything between the start and the signal that ends it. The parts go in
-// the opposite order.
-Status Run(Settings settings, const sigset_t& signals) {
+// the opposite order. `*in_vain`: it is the same when it is tried again.
+Status Run(Settings settings, const sigset_t& signals, bool* in_vain) {
   for (const std::string& file :
        {settings.tls.private_key_file, settings.secret_file}) {
     if (!IsOpenToAll(file)) continue;
@@ -332,6 +371,8 @@ Status Run(Settings settings, const sigset_t& signals) {
   }
   std::unique_ptr<ReplicatedDB> database;
   Status status = OpenDatabase(settings, &database);
+  // A copy, an unfinished clone, a lost index.
+  *in_vain = status.IsAborted() || status.IsCorruption();
   if (!status.ok()) return status;
   const uint64_t replica_id = database->Identity().replica_id;
   spdlog::info("replica {:016x} in {}", replica_id, settings.directory);
@@ -419,7 +460,8 @@ constexpr int kWrongOptions = 2;
 int main(int argc, char** argv) {
   CLI::App app(
       "A replicated key-value store on the Redis protocol. Exit code 0: "
-      "stopped by SIGINT or SIGTERM, 1: error, 2: wrong options",
+      "stopped by SIGINT or SIGTERM, 1: error, 2: wrong options, or a database "
+      "that these options do not open (a copy, for example)",
       "rocksync-store");
   rocksync::Settings settings;
   rocksync::AddOptions(&app, &settings);
@@ -454,10 +496,11 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
 
   spdlog::set_formatter(rocksync::NewLogFormatter());
-  const rocksdb::Status status = rocksync::Run(settings, signals);
+  bool in_vain = false;
+  const rocksdb::Status status = rocksync::Run(settings, signals, &in_vain);
   if (status.ok()) return 0;
   spdlog::error("{}", status.ToString());
   // An address that is none, another cluster's database or secret, a
   // certificate that does not fit: tried again they are the same.
-  return status.IsInvalidArgument() ? kWrongOptions : kError;
+  return in_vain || status.IsInvalidArgument() ? kWrongOptions : kError;
 }

@@ -51,9 +51,7 @@ class HttpPageServer : public PageServer {
 
   Status Listen() {
     for (const std::string& peer : options_.peers) {
-      std::string host;
-      int port = 0;
-      if (!ParsePeer(peer, &host, &port)) {
+      if (!IsPageAddress(peer)) {
         return Status::InvalidArgument(peer, "is no host:port of a page");
       }
     }
@@ -184,6 +182,12 @@ class HttpPageServer : public PageServer {
 };
 
 }  // namespace
+
+bool IsPageAddress(const std::string& peer) {
+  std::string host;
+  int port = 0;
+  return ParsePeer(peer, &host, &port);
+}
 
 Status PageServer::Start(const PageOptions& options, PageSource source,
                          std::unique_ptr<PageServer>* server) {

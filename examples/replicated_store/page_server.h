@@ -24,6 +24,9 @@ struct PageOptions {
   std::vector<std::string> peers;
 };
 
+// Whether `peers` may have it.
+bool IsPageAddress(const std::string& peer);
+
 // What the page tells of; called on threads of the server.
 struct PageSource {
   std::string name;  // of this replica

@@ -1,5 +1,7 @@
 #include "replication/transport/address.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -24,6 +26,14 @@ bool HasControls(const std::string& text) {
                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
+// As the system reads it, which also takes 127.1. No host's name has digits and
+// dots alone.
+bool IsWrongNumber(const std::string& host) {
+  in_addr ignored;
+  return host.find_first_not_of("0123456789.") == std::string::npos &&
+         inet_aton(host.c_str(), &ignored) == 0;
+}
+
 }  // namespace
 
 rocksdb::Status ParseAddress(const std::string& address, HostPort* parsed) {
@@ -39,6 +49,9 @@ rocksdb::Status ParseAddress(const std::string& address, HostPort* parsed) {
     return Malformed(address, "is ambiguous");
   }
   if (host.empty()) return Malformed(address, "has no host");
+  if (IsWrongNumber(host)) {
+    return Malformed(address, "has a host of digits that is no IPv4 address");
+  }
   if (!ParsePort(address.substr(colon + 1), &parsed->port)) {
     return Malformed(address, "has a port that is not a number up to 65535");
   }

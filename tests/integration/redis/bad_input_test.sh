@@ -32,6 +32,16 @@ refused "half of the certificates" "--private-key" "${new[@]}" --ca ca.pem --cer
 refused "no such host" "nowhere" "${new[@]}" "${trial[@]}" --redis-host nowhere
 refused "an address that is none" "nonsense" "${new[@]}" "${trial[@]}" --listen nonsense
 refused "a peer that is none" "nonsense" "${new[@]}" "${trial[@]}" --peer nonsense
+refused "a directory without a name" "--dir" --dir "" --redis-port 0 "${trial[@]}"
+refused "a Redis address that is none" "300.1.1.1" "${new[@]}" "${trial[@]}" --redis-host 300.1.1.1
+refused "a peer address that is none" "300.1.1.1" "${new[@]}" "${trial[@]}" --listen 300.1.1.1:0
+# Also where there is no page.
+for page in "" "--http-port 0"; do
+  # shellcheck disable=SC2086
+  for wrong in "--http-host=300.1.1.1" "--http-host=" "--http-name=" "--http-name=a b" "--http-peer=nonsense"; do
+    refused "$wrong" "${wrong%%=*}" "${new[@]}" "${trial[@]}" $page "$wrong"
+  done
+done
 code=
 
 # Paths.
@@ -62,8 +72,8 @@ stop_replica a
 code=2
 refused "another cluster" "cluster" --dir "$work/a" --redis-port 0 "${trial[@]}" --cluster another
 ldb --db="$work/a" checkpoint --checkpoint_dir="$work/copy" > /dev/null
-code=
 refused "a copy" "--as-new-replica" --dir "$work/copy" --redis-port 0 "${trial[@]}"
+code=
 twice=$(run_store --dir "$work/copy" --redis-port 0 "${trial[@]}" || true)
 [[ $twice != *aborted*aborted* ]] || fail "an error that names its kind twice: $twice"
 cp -a "$work/a" "$work/clone"
@@ -116,4 +126,10 @@ exec 3>&-
 alive "an oversized claim"
 
 stop_replica a
+
+# More memory than the disk has room, for what RocksDB's log would take.
+start_replica large --memory-mib 131072
+cli large SET key value >/dev/null
+expect "GET with much memory" value "$(cli large GET key)"
+stop_replica large
 pass

@@ -7,7 +7,8 @@ namespace {
 
 TEST(Address, ParsesAndFormats) {
   for (const char* text :
-       {"127.0.0.1:7400", "[::1]:0", "replica-2.example:65535"}) {
+       {"127.0.0.1:7400", "[::1]:0", "replica-2.example:65535", "127.1:7",
+        "3com.example:1", "300.1.1.example:1"}) {
     HostPort parsed;
     ASSERT_TRUE(ParseAddress(text, &parsed).ok()) << text;
     EXPECT_EQ(FormatAddress(parsed), text);
@@ -21,7 +22,8 @@ TEST(Address, ParsesAndFormats) {
 TEST(Address, RefusesWithTheAddressAndAnExample) {
   for (const char* text :
        {"", "host", "host:", ":7400", "[]:1", "host:port", "host:65536",
-        "host:-1", "host: 1", "host:1x", "::1:7400"}) {
+        "host:-1", "host: 1", "host:1x", "::1:7400", "300.1.1.1:7400",
+        "1.2.3.4.5:1", ".:1"}) {
     HostPort parsed;
     const rocksdb::Status s = ParseAddress(text, &parsed);
     EXPECT_TRUE(s.IsInvalidArgument()) << text;
