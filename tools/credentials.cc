@@ -45,7 +45,10 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
     if (!directory.ok()) return directory;
     return rocksdb::Status::InvalidArgument(
         file + " is not there",
-        "only rocksync-store makes it; give --secret FILE");
+        "it holds the cluster's secret, and rocksync-store alone makes it; "
+        "give "
+        "--secret FILE, with the 32 bytes that the program has as its "
+        "cluster_secret");
   }
   return status;
 }
