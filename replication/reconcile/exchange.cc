@@ -23,11 +23,14 @@ std::string Explain(const ExchangeReport& report) {
 std::unique_ptr<Exchange> NewExchange(Role role, const ExchangeOptions& options,
                                       const MappingSeed& seed,
                                       std::span<const ElementHash> mine,
-                                      uint64_t peer_count) {
+                                      uint64_t peer_count,
+                                      std::span<const uint64_t> positions) {
   assert(mine.size() <= kMaxExchangeElements);
+  assert(positions.empty() || positions.size() == mine.size());
   return options.mode == ExchangeMode::kBloom
              ? NewBloomExchange(role, options, seed, mine, peer_count)
-             : NewAdaptiveExchange(role, options, seed, mine, peer_count);
+             : NewAdaptiveExchange(role, options, seed, mine, peer_count,
+                                   positions);
 }
 
 }  // namespace rocksync

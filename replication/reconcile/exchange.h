@@ -36,6 +36,14 @@ struct ExchangeOptions {
   // search for leaves, or for a retry); 0 if not. Sizes the initiator's first
   // sketch, or stands for its estimate.
   double expected_differences = 0;
+  // Of these, about how many keys both sides hold with different elements, so
+  // that each counts twice; 0 if the caller does not know of any.
+  double expected_overwritten = 0;
+  // The standard error of both, as a share.
+  double expected_error = 0.05;
+  // What a difference that is left to the next exchange costs beside that
+  // exchange, in bits, as where the leaves are searched again.
+  double later_bits = 0;
   // After unequal digests: these are few, the last report's expected_left, and
   // ids and sketches are so ample that none should be left.
   bool retry = false;
@@ -43,9 +51,16 @@ struct ExchangeOptions {
   size_t max_payload_bytes = size_t{1} << 20;
 };
 
+// About how much differs where it is not known yet; 0: unknown.
+struct Expectation {
+  double differences = 0;  // elements
+  double overwritten = 0;  // keys that both sides hold, two elements each
+};
+
 // What the model predicted and what it cost, for people.
 struct ExchangeReport {
   double estimated_differences = 0;
+  double estimated_overwritten = 0;  // of a search for leaves: keys
   double predicted_bytes = 0;
   uint64_t filter_bytes = 0;  // both directions, as seen by this side
   uint64_t finish_bytes = 0;
@@ -53,7 +68,10 @@ struct ExchangeReport {
   uint32_t unconfirmed = 0;  // answers that did not check and were dropped
   double expected_left = 0;  // differences probably hidden; see
                              // ExchangeOptions::expected_differences
-  std::string plan;          // readable, e.g. "filters 2+1, finish d~320"
+  // Keys were found that have different elements, and it is known that about
+  // expected_left elements were not: their keys, half as many, are alike.
+  bool leaves_keys = false;
+  std::string plan;  // readable, e.g. "filters 2+1, finish d~320"
 };
 
 // One line of a report: the plan, and predicted and actual bytes, e.g.
@@ -97,11 +115,14 @@ class Exchange {
 // `mine`: this side's elements, at most kMaxExchangeElements. `peer_count`: how
 // many the peer said it holds (a claim: it sizes nothing beyond bounds that
 // `mine` and max_payload_bytes set). `seed`: of this exchange's mappings, the
-// same on both sides and never used for two exchanges.
+// same on both sides and never used for two exchanges. `positions`: of the
+// elements' keys, one for each and in the same order, and like `mine` they must
+// outlive the exchange; empty, on both sides, if what is exchanged has no keys.
 std::unique_ptr<Exchange> NewExchange(Role role, const ExchangeOptions& options,
                                       const MappingSeed& seed,
                                       std::span<const ElementHash> mine,
-                                      uint64_t peer_count);
+                                      uint64_t peer_count,
+                                      std::span<const uint64_t> positions = {});
 
 }  // namespace rocksync
 

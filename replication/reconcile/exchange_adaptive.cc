@@ -147,17 +147,17 @@ class AdaptiveExchange final : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> NewAdaptiveExchange(Role role,
-                                              const ExchangeOptions& options,
-                                              const MappingSeed& seed,
-                                              std::span<const ElementHash> mine,
-                                              uint64_t peer_count) {
+std::unique_ptr<Exchange> NewAdaptiveExchange(
+    Role role, const ExchangeOptions& options, const MappingSeed& seed,
+    std::span<const ElementHash> mine, uint64_t peer_count,
+    std::span<const uint64_t> positions) {
   return std::make_unique<AdaptiveExchange>(
-      role, ExchangeContext{.options = options,
-                            .seed = seed,
-                            .mine = mine,
-                            .peer_count = std::min<uint64_t>(
-                                peer_count, kMaxKeyedElements)});
+      role, ExchangeContext{
+                .options = options,
+                .seed = seed,
+                .mine = mine,
+                .peer_count = std::min<uint64_t>(peer_count, kMaxKeyedElements),
+                .positions = positions});
 }
 
 }  // namespace rocksync

@@ -24,11 +24,10 @@ namespace rocksync {
 // more. And if round trips matter, the estimate travels with the probe, and
 // whoever cannot decode the probe is the planner from then on.
 // See docs/exchange.md. If a side is empty nothing is sent at all.
-std::unique_ptr<Exchange> NewAdaptiveExchange(Role role,
-                                              const ExchangeOptions& options,
-                                              const MappingSeed& seed,
-                                              std::span<const ElementHash> mine,
-                                              uint64_t peer_count);
+std::unique_ptr<Exchange> NewAdaptiveExchange(
+    Role role, const ExchangeOptions& options, const MappingSeed& seed,
+    std::span<const ElementHash> mine, uint64_t peer_count,
+    std::span<const uint64_t> positions);
 
 }  // namespace rocksync
 

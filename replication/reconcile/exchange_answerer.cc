@@ -61,6 +61,7 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
       const absl::Status status = GetIdShape(&body, max_groups, &shape);
       if (!status.ok()) return status;
       parities_.reset();  // given up, if they did not decode
+      key_parities_.reset();
       finish_ = std::make_unique<FinishDecoder>(open(), shape, std::nullopt);
       probing_ = false;
       passes_ = 0;
@@ -75,6 +76,8 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
     case ExchangeKind::kParities:
     case ExchangeKind::kSplits:
       return TakeParities(kind, body);
+    case ExchangeKind::kKeyParities:
+      return TakeKeyParities(body);
     case ExchangeKind::kAskFilter: {
       uint8_t rate = 0;
       if (!GetFixed8(&body, &rate) || !body.empty() || filter_sent_) {
@@ -82,6 +85,7 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
       }
       probing_ = false;
       parities_.reset();
+      key_parities_.reset();
       SendFilter(RateFromCode(rate));
       return absl::OkStatus();
     }
@@ -93,8 +97,8 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
 absl::Status ExchangeAnswerer::TakeParities(ExchangeKind kind,
                                             std::string_view body) {
   const bool first = kind == ExchangeKind::kParities;
-  if (first == (parities_ != nullptr) || filter_sent_ || filter_received_ ||
-      found_by_filter_ > 0 || passes_ > 0) {
+  if (first == (parities_ != nullptr) || key_parities_ != nullptr ||
+      filter_sent_ || filter_received_ || found_by_filter_ > 0 || passes_ > 0) {
     return absl::InvalidArgumentError("unexpected parities");
   }
   if (first) {
@@ -126,6 +130,40 @@ absl::Status ExchangeAnswerer::TakeParities(ExchangeKind kind,
     report_.plan = "parities decoded";
     Finish({});
   }
+  return absl::OkStatus();
+}
+
+absl::Status ExchangeAnswerer::TakeKeyParities(std::string_view body) {
+  if (!has_keys() || parities_ != nullptr || filter_sent_ || filter_received_ ||
+      found_by_filter_ > 0 || passes_ > 0) {
+    return absl::InvalidArgumentError("unexpected parities of keys");
+  }
+  if (key_parities_ == nullptr) {
+    probing_ = false;
+    finish_.reset();
+    ReleaseOpen();
+    key_parities_ = std::make_unique<KeyParityReceiver>(keyed(), peer_count_);
+  }
+  const absl::Status status = key_parities_->Take(body);
+  if (!status.ok()) return status;
+  if (!key_parities_->complete()) {
+    std::string more;
+    PutVarint64(&more, 2 * key_parities_->differing() +
+                           (key_parities_->decoded() > 0 ? 1 : 0));
+    Send(ExchangeKind::kMoreParities, more);
+    return absl::OkStatus();
+  }
+  const ParityOutcome outcome{.found = key_parities_->found().size(),
+                              .unexplained = key_parities_->decoded()};
+  std::string reply;
+  PutParityOutcome(outcome, &reply);
+  Send(ExchangeKind::kExplained, reply);
+  report_.plan = "parities of keys decoded";
+  report_.leaves_keys = true;
+  report_.expected_left =
+      KeyElementsLeft(static_cast<double>(outcome.found), outcome.unexplained,
+                      key_parities_->surplus());
+  Finish(key_parities_->found());
   return absl::OkStatus();
 }
 
@@ -188,8 +226,9 @@ void ExchangeAnswerer::SendEstimate() {
 }
 
 absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
-  finish_.reset();     // it was over all elements
-  parities_.reset();   // given up
+  finish_.reset();    // it was over all elements
+  parities_.reset();  // given up
+  key_parities_.reset();
   if (filter_sent_) {  // it was asked for, or sent on our own: only the count
     std::string body;
     PutVarint64(&body, found_by_filter_);

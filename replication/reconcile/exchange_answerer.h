@@ -34,6 +34,7 @@ class ExchangeAnswerer final : public ExchangeSide {
 
   // Tries to decode coupled parities, and answers.
   absl::Status TakeParities(ExchangeKind kind, std::string_view body);
+  absl::Status TakeKeyParities(std::string_view body);
   // Takes power sums and answers.
   absl::Status TakeSums(std::string_view bytes);
   void GiveUpProbe();
@@ -43,6 +44,7 @@ class ExchangeAnswerer final : public ExchangeSide {
 
   std::unique_ptr<FinishDecoder> finish_;
   std::unique_ptr<ParityReceiver> parities_;
+  std::unique_ptr<KeyParityReceiver> key_parities_;
   bool gave_up_probe_ = false;
   bool probing_ = false;  // finish_ is the probe, and no estimate is out yet
   uint32_t passes_ = 0;

@@ -33,8 +33,9 @@ enum class ExchangeKind : uint8_t {
   kSplits = 11,    // initiator: cells are split, see ParitySender
   kMoreParities = 12,  // responder: not decoded; surplus (varint)
   kExplained = 13,     // responder: they do, see ParityOutcome
+  kKeyParities = 14,   // initiator: parities of keys, see KeyParitySender
 };
-inline constexpr uint8_t kMaxExchangeKind = 13;
+inline constexpr uint8_t kMaxExchangeKind = 14;
 inline constexpr uint8_t kMoreFollows = 0x80;
 
 // Messages on their way out, cut into payloads.
@@ -101,7 +102,8 @@ absl::Status GetCoupledShape(std::string_view* input, uint64_t max_cells,
 
 // kExplained: found (varint) | unexplained cells (varint). How many elements
 // the responder found that the initiator lacks; without unexplained cells the
-// exchange is over.
+// exchange is over. Of parities of keys `unexplained` is how many planes were
+// decoded, and the exchange is over anyway.
 struct ParityOutcome {
   uint64_t found = 0;
   uint64_t unexplained = 0;

@@ -32,9 +32,6 @@ constexpr uint64_t kFewestCells = uint64_t{1} << 16;
 // What a search for leaves takes for each element that only one side has, its
 // name included (measured at 10 to 20 elements a leaf).
 constexpr double kSearchBits = 27;
-// The reading of so many elements costs as much as a byte: some 10
-// microseconds of CPU, and a link of 1 Mbit/s takes 8.
-constexpr double kElementsPerByte = 64;
 constexpr int kSlack = 10;
 
 }  // namespace

@@ -24,14 +24,14 @@ constexpr double kMostlyOneSided = 0.045;
 constexpr double kParityEstimateError = 0.02;
 // To hear the responder's filter first costs a round trip more.
 constexpr double kWorthAsking = 0.95;
+// Of an expectation by which all planes of keys are sent at once.
+constexpr double kSureEnough = 0.2;
 // Coupled parities take many times the CPU of a sketch.
 constexpr double kWorthDecoding = 0.85;
 // What a finish in one pass costs more than one in several.
 constexpr double kHurriedFinishCost = 1.2;
 // What ids of a retry are wider.
 constexpr int kRetrySlack = 5;
-// Of a search for leaves, beside chance.
-constexpr double kHintError = 0.05;
 // A hint up to this sizes the probe, a larger one replaces it.
 constexpr double kMaxHintedProbe = 40;
 
@@ -94,7 +94,8 @@ void ExchangePlanner::StartAsExpected(double expected) {
   report_.estimated_differences =
       std::clamp(expected, std::abs(n1 - n2), n1 + n2);
   report_.plan = Text("expected %.0f", report_.estimated_differences);
-  Plan(kHintError + error, EstimatesFinely());
+  overwritten_ = options_.expected_overwritten;
+  Plan(options_.expected_error + error, true);
 }
 
 bool ExchangePlanner::IsAnswer(std::string_view payload) {
@@ -194,8 +195,8 @@ absl::Status ExchangePlanner::TakeEstimate(std::string_view parities) {
   if (EstimatesFinely()) {
     const FineShape fine = FineEstimateShape();
     const size_t at = shape.bytes();
-    d = EstimateFine(std::string_view(mine).substr(at), parities.substr(at),
-                     fine);
+    d = EstimateFine(std::string_view(mine).substr(at, fine.bytes()),
+                     parities.substr(at, fine.bytes()), fine);
     if (std::isfinite(d)) error = 2.7 / std::sqrt(fine.buckets);
   }
   if (!std::isfinite(d)) {
@@ -208,8 +209,24 @@ absl::Status ExchangePlanner::TakeEstimate(std::string_view parities) {
   report_.estimated_differences =
       std::clamp(d, least, std::max(n1 + n2, least));
   report_.plan += Text(", estimate %.0f", report_.estimated_differences);
-  Plan(error, EstimatesFinely());
+  if (EstimatesKeys()) {
+    const size_t size = KeyEstimateShape().bytes();
+    EstimateKeys(std::string_view(mine).substr(mine.size() - size),
+                 parities.substr(parities.size() - size));
+  }
+  Plan(error, true);
   return absl::OkStatus();
+}
+
+// What differs, and is not a key of one side alone, are two elements of a key.
+void ExchangePlanner::EstimateKeys(std::string_view mine,
+                                   std::string_view theirs) {
+  const double n1 = static_cast<double>(mine_.size());
+  const double keys = mine == theirs
+                          ? 0
+                          : EstimateDifference(mine, theirs, KeyEstimateShape(),
+                                               n1 + peer_size());
+  overwritten_ = std::max(0.0, (report_.estimated_differences - keys) / 2);
 }
 
 void ExchangePlanner::Plan(double error, bool may_send_parities) {
@@ -229,7 +246,8 @@ void ExchangePlanner::Plan(double error, bool may_send_parities) {
     StartFinish(d, kFineEstimateError);
     return;
   }
-  if (may_send_parities && n1 < n2) {
+  if (may_send_parities && StartKeyParities(error, best)) return;
+  if (may_send_parities && EstimatesFinely() && n1 < n2) {
     // The least that is likely: more can follow, what is sent is spent.
     const double least = std::max(0.0, (d * (1 - 1.5 * error) - n2 + n1) / 2);
     const double likely = std::max(0.0, (d * (1 - 0.75 * error) - n2 + n1) / 2);
@@ -271,11 +289,87 @@ void ExchangePlanner::StartParities(double surplus) {
   Send(ExchangeKind::kParities, body);
 }
 
+bool ExchangePlanner::StartKeyParities(double error, double other_bits) {
+  if (!has_keys() || overwritten_ <= 0) return false;
+  const double d = report_.estimated_differences;
+  const double n1 = static_cast<double>(mine_.size());
+  const double n2 = peer_size();
+  const double alone = std::max(d - 2 * overwritten_, std::abs(n1 - n2));
+  DifferingKeys difference{.differing = (d - alone) / 2 + (alone - n1 + n2) / 2,
+                           .surplus = std::max(0.0, (alone + n1 - n2) / 2)};
+  const KeyParityPlan plan =
+      PlanKeyParities(n2, difference, Slack(d), options_.later_bits);
+  const double all_parities =
+      EstimatesFinely() && n1 < n2
+          ? ParityPlanBits(n1, n2, std::max(0.0, (d - n2 + n1) / 2), Slack(d))
+          : other_bits;
+  const double left = KeyElementsLeft(difference.differing, plan.planes, 0);
+  if (plan.bits - options_.later_bits * left >=
+      kWorthDecoding * std::min(other_bits, all_parities)) {
+    return false;
+  }
+  finish_ = nullptr;  // it was over all elements of the peer
+  probe_.reset();
+  ReleaseOpen();
+  // The first plane tells the receiver how many differ, and can be made larger.
+  const bool sure = error < kSureEnough;
+  difference.differing *= sure ? 1 + error / 2 : 1 - error;
+  key_surplus_ = difference.surplus;
+  key_parities_ = std::make_unique<KeyParitySender>(keyed(), n2);
+  const std::string body =
+      key_parities_->First(difference, sure ? plan.planes : 1, sure);
+  report_.predicted_bytes = plan.bits / 8;
+  report_.plan += Text(", keys %.0f B", static_cast<double>(body.size()));
+  Send(ExchangeKind::kKeyParities, body);
+  return true;
+}
+
+absl::Status ExchangePlanner::SendMoreKeyParities(uint64_t differing,
+                                                  bool decoded) {
+  const double n2 = peer_size();
+  const DifferingKeys difference{static_cast<double>(differing), key_surplus_};
+  const double d = 2 * difference.differing;
+  const KeyParityPlan plan =
+      PlanKeyParities(n2, difference, Slack(d), options_.later_bits);
+  const double other =
+      FinishBits(std::max(n2, static_cast<double>(mine_.size())), d, Slack(d));
+  std::string more;
+  if (plan.bits - key_parities_->sent_bits() < kWorthDecoding * other &&
+      key_parities_->Next(difference, decoded, plan.planes, &more)) {
+    report_.plan += Text("+%.0f", static_cast<double>(more.size()));
+    Send(ExchangeKind::kKeyParities, more);
+    return absl::OkStatus();
+  }
+  GiveUpParities(differing > 0 ? d + key_surplus_
+                               : report_.estimated_differences);
+  return absl::OkStatus();
+}
+
+void ExchangePlanner::GiveUpParities(double differences) {
+  parities_.reset();
+  key_parities_.reset();
+  report_.plan += ", given up";
+  report_.estimated_differences = std::max(differences, 1.0);
+  Plan(kParityEstimateError, false);
+}
+
+void ExchangePlanner::TakeKeysFound(const ParityOutcome& outcome) {
+  report_.leaves_keys = true;
+  report_.expected_left = KeyElementsLeft(static_cast<double>(outcome.found),
+                                          outcome.unexplained, key_surplus_);
+  Finish({});
+}
+
 absl::Status ExchangePlanner::SendMoreParities(std::string_view body) {
   uint64_t surplus = 0;
-  if (parities_ == nullptr || sketch_ != nullptr ||
-      !GetVarint64(&body, kMaxKeyedElements, &surplus) || !body.empty()) {
+  if ((parities_ == nullptr && key_parities_ == nullptr) ||
+      sketch_ != nullptr ||
+      !GetVarint64(&body, 2 * kMaxKeyedElements + 1, &surplus) ||
+      !body.empty()) {
     return absl::InvalidArgumentError("unexpected request for parities");
+  }
+  if (key_parities_ != nullptr) {
+    return SendMoreKeyParities(surplus / 2, surplus % 2 != 0);
   }
   const double n1 = static_cast<double>(mine_.size());
   const double here = std::min(static_cast<double>(surplus), n1);
@@ -288,10 +382,7 @@ absl::Status ExchangePlanner::SendMoreParities(std::string_view body) {
     Send(ExchangeKind::kSplits, more);
     return absl::OkStatus();
   }
-  parities_.reset();
-  report_.plan += ", given up";
-  report_.estimated_differences = std::max(here + there, 1.0);
-  Plan(kParityEstimateError, false);
+  GiveUpParities(here + there);
   return absl::OkStatus();
 }
 
@@ -299,11 +390,15 @@ absl::Status ExchangePlanner::TakeExplained(std::string_view body) {
   ParityOutcome outcome;
   const absl::Status status = GetParityOutcome(body, &outcome);
   if (!status.ok()) return status;
-  if (parities_ == nullptr || sketch_ != nullptr ||
-      outcome.found > peer_count_) {
+  if ((parities_ == nullptr && key_parities_ == nullptr) ||
+      sketch_ != nullptr || outcome.found > peer_count_) {
     return absl::InvalidArgumentError("unexpected outcome of parities");
   }
   found_there_ = outcome.found;
+  if (key_parities_ != nullptr) {
+    TakeKeysFound(outcome);
+    return absl::OkStatus();
+  }
   if (outcome.unexplained == 0) {
     Finish({});
     return absl::OkStatus();
@@ -317,7 +412,8 @@ absl::Status ExchangePlanner::TakeExplained(std::string_view body) {
 }
 
 absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
-  if ((finish_ != nullptr && finish_ != probe_.get()) || parities_ != nullptr) {
+  if ((finish_ != nullptr && finish_ != probe_.get()) || parities_ != nullptr ||
+      key_parities_ != nullptr) {
     return absl::InvalidArgumentError("filter after a sketch");
   }
   finish_ = nullptr;  // it was over all elements

@@ -37,6 +37,7 @@ class ExchangePlanner final : public ExchangeSide {
   absl::Status OnMessage(ExchangeKind kind, std::string_view body) override;
   absl::Status OnFilter(const FilterHead& head) override;
   absl::Status TakeAnswer(bool partial, std::string_view body);
+  void EstimateKeys(std::string_view mine, std::string_view theirs);
   // Decides by the report's estimated_differences, and sends what is first.
   void Plan(double error, bool may_send_parities);
   // The responder has told how many of its elements it found missing.
@@ -44,6 +45,11 @@ class ExchangePlanner final : public ExchangeSide {
 
   // Coupled parities: sends the first, more, or takes the outcome.
   void StartParities(double surplus);
+  // Parities of keys: the same, if they cost less than `other_bits`.
+  bool StartKeyParities(double error, double other_bits);
+  absl::Status SendMoreKeyParities(uint64_t differing, bool decoded);
+  void TakeKeysFound(const ParityOutcome& outcome);
+  void GiveUpParities(double differences);
   absl::Status SendMoreParities(std::string_view body);
   absl::Status TakeExplained(std::string_view body);
 
@@ -62,6 +68,10 @@ class ExchangePlanner final : public ExchangeSide {
   std::unique_ptr<FinishSender> sketch_;
   FinishSender* finish_ = nullptr;
   std::unique_ptr<ParitySender> parities_;
+  std::unique_ptr<KeyParitySender> key_parities_;
+  double key_surplus_ = 0;
+  // Keys that both sides hold with different elements, about.
+  double overwritten_ = 0;
   double missing_here_ = 0;   // guesses: of ours over there,
   double missing_there_ = 0;  // of theirs over here
   double sent_rate_ = 1;      // of our filter

@@ -11,6 +11,10 @@
 namespace rocksync {
 namespace {
 
+// Fewer elements are not searched for leaves, so that small differences among
+// them come to an estimate, which should be small, too.
+constexpr uint64_t kFewestKeysEstimated = uint64_t{1} << 18;
+
 // The longest message, filters aside: power sums for every element there can
 // be, and something for its head.
 uint64_t MaxMessageBytes(uint64_t mine, uint64_t theirs) {
@@ -24,6 +28,7 @@ ExchangeSide::ExchangeSide(Role role, const ExchangeContext& context)
       options_(context.options),
       seed_(context.seed),
       mine_(context.mine),
+      positions_(context.positions),
       peer_count_(context.peer_count),
       outbox_(options_.max_payload_bytes),
       inbox_(MaxMessageBytes(mine_.size(), peer_count_)),
@@ -169,7 +174,8 @@ FineShape ExchangeSide::FineEstimateShape() const {
 
 size_t ExchangeSide::EstimateBytes() const {
   return EstimateShape().bytes() +
-         (EstimatesFinely() ? FineEstimateShape().bytes() : 0);
+         (EstimatesFinely() ? FineEstimateShape().bytes() : 0) +
+         (EstimatesKeys() ? KeyEstimateShape().bytes() : 0);
 }
 
 std::string ExchangeSide::EstimateParities() const {
@@ -179,7 +185,26 @@ std::string ExchangeSide::EstimateParities() const {
     parities += FineParities(mine_, DeriveMapping(seed_, kEstimatePurpose, 1),
                              FineEstimateShape());
   }
+  if (EstimatesKeys()) parities += KeyEstimateParities();
   return parities;
+}
+
+bool ExchangeSide::EstimatesKeys() const {
+  return has_keys() && mine_.size() + peer_count_ >= kFewestKeysEstimated;
+}
+
+ParityShape ExchangeSide::KeyEstimateShape() const {
+  return ShapeParities(mine_.size() + peer_count_, 16);
+}
+
+std::string ExchangeSide::KeyEstimateParities() const {
+  std::vector<ElementHash> keys;
+  keys.reserve(positions_.size());
+  for (const uint64_t position : positions_) {
+    keys.push_back({position, position});
+  }
+  return Parities(keys, DeriveMapping(seed_, kEstimatePurpose, 2),
+                  KeyEstimateShape());
 }
 
 KeyedSet* ExchangeSide::open() {

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/reconcile/exchange_filter.h"
+#include "replication/reconcile/exchange_key_parities.h"
 #include "replication/reconcile/exchange_messages.h"
 #include "sketch/pinsketch/keyed_set.h"
 #include "sketch/planning/difference_estimate.h"
@@ -45,7 +46,8 @@ struct ExchangeContext {
   ExchangeOptions options;
   MappingSeed seed;
   std::span<const ElementHash> mine;
-  uint64_t peer_count = 0;  // at most kMaxKeyedElements
+  uint64_t peer_count = 0;                   // at most kMaxKeyedElements
+  std::span<const uint64_t> positions = {};  // of keys, or none
   bool hurry() const { return options.prefer == Prefer::kRoundTrips; }
 };
 
@@ -84,9 +86,17 @@ class ExchangeSide : public Exchange {
   // finer ones come on top.
   ParityShape EstimateShape() const;
   bool EstimatesFinely() const;
+  // A rough estimate of how many keys only one side has comes last.
+  bool EstimatesKeys() const;
+  ParityShape KeyEstimateShape() const;
   FineShape FineEstimateShape() const;
   size_t EstimateBytes() const;
   std::string EstimateParities() const;
+  std::string KeyEstimateParities() const;
+
+  // Parities of keys are a choice.
+  bool has_keys() const { return !positions_.empty() && !hurry(); }
+  KeyedElements keyed() const { return {mine_, positions_, seed_}; }
 
   // The undecided elements, and these under the mapping of short ids. A filter
   // that has been tested voids the set.
@@ -99,6 +109,7 @@ class ExchangeSide : public Exchange {
   const ExchangeOptions options_;
   const MappingSeed seed_;
   const std::span<const ElementHash> mine_;
+  const std::span<const uint64_t> positions_;
   const uint64_t peer_count_;
   uint64_t found_by_filter_ = 0;
   bool filter_received_ = false;

@@ -1,11 +1,13 @@
 #include "replication/reconcile/leaf_search.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replication/reconcile/exchange_key_parities.h"
 #include "replication/reconcile/exchange_messages.h"
 #include "replication/reconcile/leaf_symbols.h"
 #include "sketch/pinsketch/field.h"
@@ -33,6 +35,13 @@ constexpr uint32_t kMaxSearchPasses = 6;
 constexpr uint32_t kMaxPassesInVain = 4;
 constexpr uint32_t kManyGroups = 8;
 constexpr int kParityBuckets = 16;
+// Odd buckets of the first level where hardly any counts differ, if so many
+// leaves do: half are odd by chance else.
+constexpr int kFewOdd = 2;
+constexpr double kManyLeaves = 24;
+// How many keys are overwritten does not follow from so large a share of
+// leaves.
+constexpr double kMostToEstimate = 0.5;
 
 // Pairs of syndromes a group for the first pass. `mean`: differing leaves.
 uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
@@ -44,7 +53,31 @@ uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
   return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1, kMaxSymbolPairs);
 }
 
+// Chance tells how many overwritten keys so many leaves have.
+Expectation ExpectOverwritten(double differing, double leaves) {
+  const double all = std::max(leaves, differing + 1);
+  const double keys = -all * std::log1p(-differing / all);
+  return {2 * keys, keys};
+}
+
 }  // namespace
+
+// A new key leaves a leaf's counts different mod 4. Two leave them equal if
+// they are on different sides, and as often, or more often, they are on one
+// side and the counts differ by two. The leaves beyond that have overwritten
+// keys.
+Expectation ExpectInLeaves(std::span<const LeafDifference> differences,
+                           uint32_t leaf_count) {
+  std::array<double, 4> leaves{};
+  for (const LeafDifference& one : differences) ++leaves[one.count % 4];
+  const double excess = leaves[0] - leaves[2];
+  if (excess - 3 * std::sqrt(leaves[0] + leaves[2]) < leaves[0] / 2) {
+    return {leaves[1] + leaves[3] + 2 * (leaves[0] + leaves[2]), 0};
+  }
+  Expectation expected = ExpectOverwritten(excess, leaf_count);
+  expected.differences += leaves[1] + leaves[3] + 4 * leaves[2];
+  return expected;
+}
 
 LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
                        const MappingSeed& seed, std::span<const Digest> leaves,
@@ -56,6 +89,8 @@ LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
       leaves_(leaves),
       closed_(closed),
       most_(options.most),
+      may_send_key_parities_(options.may_send_key_parities),
+      per_leaf_(options.per_leaf),
       parity_shape_(ShapeParities(2 * leaves.size(), kParityBuckets)) {
   shape_.leaves = static_cast<uint32_t>(leaves.size());
   shape_.least_bits = SymbolBitsToTell(options.per_leaf);
@@ -121,9 +156,7 @@ absl::Status LeafSearch::TakeProbe(std::string_view body) {
   } else if (parities.empty()) {
     Send(LeafSearchKind::kEstimate, MyParities());
   } else {
-    SendSums(EstimateDifference(MyParities(), parities, parity_shape_,
-                                2.0 * shape_.leaves) /
-             2);
+    SendSums(TakeParities(parities));
   }
   return absl::OkStatus();
 }
@@ -136,20 +169,42 @@ absl::Status LeafSearch::TakeEstimate(std::string_view parities) {
   if (parities.size() != parity_shape_.bytes()) {
     return BadSearch("not as many parities as leaves need");
   }
-  // A leaf that differs is two elements of the estimate.
-  SendSums(EstimateDifference(MyParities(), parities, parity_shape_,
-                              2.0 * shape_.leaves) /
-           2);
+  SendSums(TakeParities(parities));
   return absl::OkStatus();
 }
 
+// A leaf that differs is two elements of the estimate.
+LeafSearch::Estimate LeafSearch::TakeParities(std::string_view theirs) const {
+  const std::string mine = MyParities();
+  const double most = 2.0 * shape_.leaves;
+  const double others = EstimateDifference(mine, theirs, parity_shape_, most,
+                                           /*first_level=*/1) /
+                        2;
+  int odd = 0;
+  for (int i = 0; i < parity_shape_.buckets / 8; ++i) {
+    odd += std::popcount(static_cast<uint8_t>(mine[i] ^ theirs[i]));
+  }
+  if (odd <= kFewOdd && others > kManyLeaves) return {others, true};
+  return {EstimateDifference(mine, theirs, parity_shape_, most) / 2, false};
+}
+
+// The first level is of counts alone: it tells whether keys are new or
+// overwritten. It has little to say of how many leaves differ where there are
+// many.
 std::string LeafSearch::MyParities() const {
   std::vector<ElementHash> elements;
+  std::vector<ElementHash> counts;
   elements.reserve(leaves_.size());
+  counts.reserve(leaves_.size());
   for (uint32_t leaf = 0; leaf < shape_.leaves; ++leaf) {
-    if (!closed_[leaf]) elements.push_back(LeafElement(leaf, leaves_[leaf]));
+    if (closed_[leaf]) continue;
+    const Digest& digest = leaves_[leaf];
+    elements.push_back(LeafElement(leaf, digest));
+    counts.push_back(LeafElement(leaf, {.count = digest.count}));
   }
-  return Parities(elements, estimate_key_, parity_shape_);
+  const size_t first = parity_shape_.buckets / 8;
+  return Parities(counts, estimate_key_, parity_shape_).substr(0, first) +
+         Parities(elements, estimate_key_, parity_shape_).substr(first);
 }
 
 // --- Syndromes: one side sends, the other decodes ----------------------------
@@ -195,11 +250,18 @@ int LeafSearch::ChooseGroupBits(double differing) const {
   return shape.group_bits;
 }
 
-void LeafSearch::SendSums(double differing) {
+bool LeafSearch::ReadingAllPays(const Estimate& estimate) const {
+  return may_send_key_parities_ && estimate.overwritten &&
+         ReadingAllKeysSaves(static_cast<double>(per_leaf_) * shape_.leaves,
+                             estimate.differing, shape_.leaves);
+}
+
+void LeafSearch::SendSums(const Estimate& estimate) {
+  const double differing = estimate.differing;
   part_ = Part::kSends;
   report_.estimated_differences = differing;
-  if (differing > most_ * shape_.leaves) {
-    GiveUp();
+  if (differing > most_ * shape_.leaves || ReadingAllPays(estimate)) {
+    GiveUp(estimate);
     return;
   }
   const int group_bits = ChooseGroupBits(differing);
@@ -296,9 +358,6 @@ bool LeafSearch::TakeGroup(uint32_t group,
     const LeafDifference found = Explain(first + one.place, one.value);
     differences_.push_back(found);
     found_.push_back(found.leaf);
-    // Counts that differ by an odd number come from one element, mostly; equal
-    // ones from two, as of a pair that was overwritten.
-    report_.estimated_differences += found.count % 2 != 0 ? 1 : 2;
   }
   return true;
 }
@@ -356,18 +415,31 @@ absl::Status LeafSearch::TakeRest(std::string_view body) {
   return absl::OkStatus();
 }
 
-void LeafSearch::GiveUp() {
+void LeafSearch::GiveUp(const Estimate& estimate) {
   Cut(/*group_bits=*/0);
   differences_.clear();
   TakeWhole(0);
   report_.plan = "leaves: all";
   report_.estimated_differences = 0;
+  if (estimate.overwritten) {
+    report_.plan += ", overwritten";
+  }
+  if (estimate.overwritten &&
+      estimate.differing < kMostToEstimate * shape_.leaves) {
+    SetExpected(ExpectOverwritten(estimate.differing, shape_.leaves));
+  }
   done_ = true;
+}
+
+void LeafSearch::SetExpected(const Expectation& expected) {
+  report_.estimated_differences = expected.differences;
+  report_.estimated_overwritten = expected.overwritten;
 }
 
 void LeafSearch::Finish() {
   if (open_.empty()) {
     std::sort(found_.begin(), found_.end());
+    SetExpected(ExpectInLeaves(differences_, shape_.leaves));
     if (differences_.size() != found_.size()) differences_.clear();
     std::sort(differences_.begin(), differences_.end(),
               [](const LeafDifference& a, const LeafDifference& b) {

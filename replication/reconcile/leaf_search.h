@@ -39,6 +39,10 @@ struct LeafSearchOptions {
   uint64_t per_leaf = 0;
   // If more leaves seem to differ than this share, all of them count as found.
   double most = kMostLeavesSearched;
+  // Elements have keys. All leaves count as found, too, if nearly all that
+  // differs are overwritten keys, and parities of keys over all elements save
+  // more bytes than their reading costs.
+  bool may_send_key_parities = false;
 };
 
 // By what a leaf differs, as its symbols tell it: mine minus theirs.
@@ -48,12 +52,17 @@ struct LeafDifference {
   uint32_t sum = 0;   // of keyed sums (leaf_symbols.h)
 };
 
+// What differs in leaves that differ so, of so many leaves in all.
+Expectation ExpectInLeaves(std::span<const LeafDifference> differences,
+                           uint32_t leaf_count);
+
 // Grammar of use: that of an Exchange. Only one side, the one that decodes, is
 // ever done(); it then tells the other what it found, which ends the search
 // there. missing_there() are leaves that differ, whichever side has more there:
 // nearly all of them, and seldom one that does not; or every leaf that is not
 // closed, if too many seem to differ. The report's
-// estimated_differences are then elements in these leaves, 0 if unknown.
+// estimated_differences are then elements in these leaves, 0 if unknown, and
+// estimated_overwritten keys.
 class LeafSearch final : public Exchange {
  public:
   // `leaves`: digests, a power of two of them, which must outlive the search.
@@ -90,12 +99,18 @@ class LeafSearch final : public Exchange {
   absl::Status TakeMore(std::string_view body);
   absl::Status TakeRest(std::string_view body);
 
+  struct Estimate {
+    double differing = 0;      // leaves
+    bool overwritten = false;  // hardly any of them in their counts
+  };
+  Estimate TakeParities(std::string_view theirs) const;
   std::string MyParities() const;
   // Syndromes first .. first + count - 1 of the open groups.
   std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
   void Send(LeafSearchKind kind, std::string_view body);
   int ChooseGroupBits(double differing) const;
-  void SendSums(double differing);
+  void SendSums(const Estimate& estimate);
+  bool ReadingAllPays(const Estimate& estimate) const;
   // All groups of this shape are open.
   void Cut(int group_bits);
   // Adds the sender's syndromes and mine, and decodes what can be decoded.
@@ -105,7 +120,8 @@ class LeafSearch final : public Exchange {
   LeafDifference Explain(uint32_t leaf, uint32_t value) const;
   // Every leaf of the group that is not closed counts as found.
   void TakeWhole(uint32_t group);
-  void GiveUp();
+  void GiveUp(const Estimate& estimate);
+  void SetExpected(const Expectation& expected);
   void Finish();
 
   const Role role_;
@@ -115,6 +131,8 @@ class LeafSearch final : public Exchange {
   const std::span<const Digest> leaves_;
   const std::vector<bool> closed_;
   const double most_;
+  const bool may_send_key_parities_;
+  const uint64_t per_leaf_;
   const ParityShape parity_shape_;
 
   enum class Part : uint8_t { kUnknown, kSends, kDecodes };

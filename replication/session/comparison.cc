@@ -335,7 +335,7 @@ void Comparison::FindAll() {
   if (total().count == 0 || peer_total_ == 0) {
     location_.FoundAll();
   } else {
-    location_.FoundLeaves(location_.AllLeaves(), /*differences=*/0);
+    location_.FoundLeaves(location_.AllLeaves(), {});
   }
 }
 
@@ -348,7 +348,7 @@ void Comparison::BeginExchange(Role role) {
         in_memory ? kMostLeavesInMemory : kMostLeavesSearched);
   } else {
     const std::span<const ElementHash> elements = location_.Elements();
-    exchanges_.Begin(role, elements, elements.size(), /*again=*/false);
+    exchanges_.Begin(role, elements, {}, elements.size(), /*again=*/false);
   }
   stage_ = Stage::kLocating;
   TakeLeaves();
@@ -360,8 +360,7 @@ void Comparison::TakeLeaves() {
   if (!leaves) return;
   if (searching_) {
     if (locations_ == 1) differences_ = std::move(leaves->by_leaf);
-    location_.FoundLeaves(std::move(leaves->missing_there),
-                          leaves->differences);
+    location_.FoundLeaves(std::move(leaves->missing_there), leaves->expected);
   } else {
     location_.Found(leaves->missing_there);
   }
@@ -370,7 +369,7 @@ void Comparison::TakeLeaves() {
 
 void Comparison::StopSearching() {
   exchanges_.Stop();
-  location_.FoundLeaves({}, 0);
+  location_.FoundLeaves({}, {});
   stage_ = Stage::kChoosing;
 }
 
@@ -408,7 +407,7 @@ absl::Status Comparison::AnswerFinds(Turn* turn) {
     leaves_ = location_.Narrow(leaves, found_.peer_count(),
                                context_.options->max_batch_elements);
     found_.Drop();
-    expected_ = 0;
+    expected_ = {};
     Propose(turn);
     return absl::OkStatus();
   }
@@ -426,9 +425,9 @@ absl::Status Comparison::DifferInFinds(Turn* turn) {
         "set ReplicatorOptions::max_session_bytes to similar values on both "
         "replicas");
   }
-  const double expected = found_.expected();
+  const Expectation expected = found_.expected();
   OpenWideRounds(leaves);
-  exchanges_.Expect(expected);
+  exchanges_.ExpectFound(expected);
   return rounds_->Differ(found_.peer_count(), turn);
 }
 
@@ -489,7 +488,8 @@ absl::Status Comparison::Choose(Turn* turn) {
 void Comparison::Propose(Turn* turn) {
   std::string body;
   EncodeBatch({leaves_, location_.Sum(leaves_),
-               static_cast<uint64_t>(std::ceil(expected_))},
+               static_cast<uint64_t>(std::ceil(expected_.differences)),
+               static_cast<uint64_t>(expected_.overwritten)},
               &body);
   turn->Add(MessageType::kBatch, body);
   stage_ = Stage::kBatchSaid;
@@ -513,8 +513,10 @@ absl::Status Comparison::ReceiveBatch(std::string_view body) {
   }
   if (searching()) StopSearching();
   leaves_ = std::move(head.leaves);
-  expected_ = static_cast<double>(
+  expected_.differences = static_cast<double>(
       std::min<uint64_t>(head.expected, kMaxExchangeElements));
+  expected_.overwritten = std::min(static_cast<double>(head.overwritten),
+                                   expected_.differences / 2);
   peer_digest_ = head.digest;
   stage_ = Stage::kBatchReceived;
   return absl::OkStatus();
@@ -530,11 +532,12 @@ absl::Status Comparison::AnswerBatch(Turn* turn) {
   leaves_ = location_.Narrow(std::move(leaves_), peer_digest_.count,
                              context_.options->max_batch_elements);
   if (leaves_.size() == proposed) {
-    exchanges_.Expect(expected_);
+    exchanges_.ExpectAbout(expected_);
     return Differ(turn);
   }
-  expected_ *=
+  const double share =
       static_cast<double>(leaves_.size()) / static_cast<double>(proposed);
+  expected_ = {share * expected_.differences, share * expected_.overwritten};
   Propose(turn);  // too much for this side: fewer of these leaves
   return absl::OkStatus();
 }
@@ -600,7 +603,12 @@ absl::Status Comparison::AnswerRound(Turn* turn) {
 }
 
 void Comparison::CloseBatch() {
-  if (rounds_) location_.Learn(leaves_.size(), rounds_->Differences());
+  if (rounds_) {
+    const double differences = rounds_->Differences();
+    const Expectation differed = {differences,
+                                  exchanges_.overwritten_share() * differences};
+    location_.Learn(leaves_.size(), differed);
+  }
   location_.Close(leaves_, BatchDigest());
   leaves_.clear();
   rounds_.reset();

@@ -177,7 +177,7 @@ class Comparison {
   std::vector<LeafDifference> differences_;  // of the first search, if known
   FoundBySearch found_;           // between finds and the answer to them
   std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
-  double expected_ = 0;           // elements that differ there, 0: unknown
+  Expectation expected_;          // of them
   std::optional<Rounds> rounds_;  // of the batch, once it is known to differ
   std::unique_ptr<Listing> second_look_;
 };

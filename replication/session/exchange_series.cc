@@ -12,6 +12,12 @@ namespace {
 
 // A session over many leaf batches need not explain them all.
 constexpr size_t kMaxPlanText = 500;
+// Two elements are of one overwritten key.
+constexpr double kMostlyOverwritten = 0.5;
+// What a search for leaves takes for a leaf.
+constexpr double kSearchedAgainBits = 25;
+// Standard error of what is expected by other batches of leaves.
+constexpr double kErrorOfOthers = 0.3;
 
 }  // namespace
 
@@ -23,20 +29,37 @@ MappingSeed ExchangeSeed(const SessionSeed& seed, uint64_t exchange) {
                  AsPiece(seed.listener_nonce), numbers});
 }
 
+void ExchangeSeries::ExpectFound(const Expectation& expected) {
+  next_.expected_differences = expected.differences;
+  next_.expected_overwritten = expected.overwritten;
+  next_.later_bits = kSearchedAgainBits;
+}
+
+void ExchangeSeries::ExpectAbout(const Expectation& expected) {
+  next_.expected_differences = expected.differences;
+  next_.expected_overwritten = expected.overwritten;
+  next_.expected_error = kErrorOfOthers;
+}
+
 void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
+                           std::span<const uint64_t> positions,
                            uint64_t peer_count, bool again) {
-  const double expected = std::exchange(expected_, 0);
+  ExchangeOptions options = std::exchange(next_, options_);
   if (mine.empty() || peer_count == 0) {  // both sides know the answer
-    known_.emplace(Candidates{std::vector<uint32_t>(mine.size()), true, 0, {}});
+    known_.emplace(
+        Candidates{std::vector<uint32_t>(mine.size()), true, {}, {}});
     std::iota(known_->missing_there.begin(), known_->missing_there.end(), 0);
     return;
   }
   ++report_->rounds;
-  ExchangeOptions options = options_;
-  options.expected_differences = again ? expected_left_ : expected;
-  options.retry = again && expected_left_ > 0;
+  if (!again) overwritten_share_ = 0;
+  if (again) {
+    options.expected_differences = expected_left_;
+    options.retry = expected_left_ > 0 && !leaves_keys_;
+    if (leaves_keys_) options.expected_overwritten = expected_left_ / 2;
+  }
   exchange_ = NewExchange(role, options, ExchangeSeed(seed_, begun_++), mine,
-                          peer_count);
+                          peer_count, positions);
 }
 
 void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
@@ -45,7 +68,8 @@ void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
   ++report_->rounds;
   const LeafSearchOptions options{.prefer = options_.prefer,
                                   .per_leaf = initiator / leaves.size(),
-                                  .most = most};
+                                  .most = most,
+                                  .may_send_key_parities = may_send_parities()};
   auto search = std::make_unique<LeafSearch>(
       role, options, ExchangeSeed(seed_, begun_++), leaves, closed);
   search_ = search.get();
@@ -85,9 +109,14 @@ std::optional<Candidates> ExchangeSeries::TakeCandidates() {
   const std::unique_ptr<Exchange> exchange = std::move(exchange_);
   const ExchangeReport& report = exchange->report();
   expected_left_ = report.expected_left;
+  leaves_keys_ = report.leaves_keys;
+  if (leaves_keys_) overwritten_share_ = kMostlyOverwritten;
   Explain(report);
-  return Candidates{exchange->missing_there(), report.finish_bytes > 0,
-                    report.estimated_differences, std::move(by_leaf)};
+  return Candidates{
+      exchange->missing_there(),
+      report.finish_bytes > 0 && !report.leaves_keys,
+      {report.estimated_differences, report.estimated_overwritten},
+      std::move(by_leaf)};
 }
 
 void ExchangeSeries::Explain(const ExchangeReport& report) {

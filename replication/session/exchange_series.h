@@ -36,8 +36,8 @@ struct SymbolKey {
 // or probably lacks.
 struct Candidates {
   std::vector<uint32_t> missing_there;
-  bool exact = false;      // nothing is hidden and nothing in vain
-  double differences = 0;  // of a search: elements in these leaves, if known
+  bool exact = false;                   // hardly anything is hidden or in vain
+  Expectation expected;                 // of a search: in these leaves
   std::vector<LeafDifference> by_leaf;  // of a search, if known
   bool one_sided = false;  // the peer has no element that is missing here
 };
@@ -49,14 +49,22 @@ class ExchangeSeries {
   // `report` must outlive it.
   ExchangeSeries(const ExchangeOptions& options, const SessionSeed& seed,
                  SessionReport* report)
-      : options_(options), seed_(seed), report_(report) {}
+      : options_(options), seed_(seed), report_(report), next_(options) {}
 
-  // `mine` must outlive the exchange. `again`: the exchange before was over
-  // these elements too, but for what it found.
-  void Begin(Role role, std::span<const ElementHash> mine, uint64_t peer_count,
+  // `mine` and `positions`, those of its keys if it has any, must outlive the
+  // exchange. `again`: the exchange before was over these elements too, but for
+  // what it found.
+  void Begin(Role role, std::span<const ElementHash> mine,
+             std::span<const uint64_t> positions, uint64_t peer_count,
              bool again);
-  // About how many elements differ in the next exchange, unless 0.
-  void Expect(double differences) { expected_ = differences; }
+  // Of the next exchange, which a search for leaves follows if it leaves
+  // something.
+  void ExpectFound(const Expectation& expected);
+  // Of the next exchange, by an estimate or by what others like it have found.
+  void ExpectAbout(const Expectation& expected);
+  // Keys, of the elements that differed in the exchange before, and in those
+  // that it came again after: 0 unless nearly all were overwritten.
+  double overwritten_share() const { return overwritten_share_; }
   // Finds the leaves that differ, but for those that are closed. The candidates
   // are leaves, and come on one side only; the other side stops. `initiator`:
   // its elements. `most`: see LeafSearchOptions. Not in mode Bloom.
@@ -87,8 +95,10 @@ class ExchangeSeries {
   const SessionSeed seed_;
   SessionReport* const report_;
   uint64_t begun_ = 0;
-  double expected_ = 0;       // see Expect
+  ExchangeOptions next_;      // options_, and what is expected
   double expected_left_ = 0;  // differences the last one may have hidden
+  bool leaves_keys_ = false;  // they are of overwritten keys
+  double overwritten_share_ = 0;
   std::unique_ptr<Exchange> exchange_;
   LeafSearch* search_ = nullptr;  // if exchange_ is one
   SymbolKey symbol_key_;

@@ -28,14 +28,6 @@ absl::Status BadFinds(std::string_view what) {
 
 }  // namespace
 
-uint64_t Finds::expected() const {
-  uint64_t elements = 0;
-  for (const LeafDifference& one : unknown) {
-    elements += one.count % 2 != 0 ? 1 : 2;
-  }
-  return elements;
-}
-
 absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
     const RoundContext& context, uint32_t leaf, const SymbolKey& key,
     uint32_t sum) {
@@ -94,6 +86,7 @@ void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out) {
   if (some_unknown) {
     PutVarint64(out, head.elements);
     PutVarint64(out, head.expected);
+    PutVarint64(out, head.overwritten);
   }
   BitWriter bits(out);
   PutPositions(leaves, kLeafCount, &bits);
@@ -121,7 +114,8 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
   const uint64_t count = leaves_and_unknown / 2;
   const bool some_unknown = leaves_and_unknown % 2 != 0;
   if (some_unknown && (!GetVarint64(&body, &head->elements) ||
-                       !GetVarint64(&body, &head->expected))) {
+                       !GetVarint64(&body, &head->expected) ||
+                       !GetVarint64(&body, &head->overwritten))) {
     return BadFinds("no leaves");
   }
   BitReader bits(body);

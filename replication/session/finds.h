@@ -27,9 +27,6 @@ struct Finds {
   std::vector<PlacedElement> mine;      // the peer lacks them
   std::vector<LeafDifference> asked;    // the peer has one more there
   std::vector<LeafDifference> unknown;  // an exchange has to tell
-
-  // Elements that differ in `unknown`, about.
-  uint64_t expected() const;
 };
 
 // Reads the leaves in which this side has one element more. Cancelled, or what
@@ -47,12 +44,13 @@ absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
 
 // The body of kBatch with kFlagFinds: nothing, or
 //   twice the number of leaves, plus 1 if some are unknown
-//   | elements | expected, if some are | bits, least significant first:
-//   the leaves gap coded, a bit for each, set if it is asked for, and the keyed
-//   sums of those; spare bits 0
+//   | elements | expected | overwritten, if some are | bits, least significant
+//   first: the leaves gap coded, a bit for each, set if it is asked for, and
+//   the keyed sums of those; spare bits 0
 struct FindsHead {
-  uint64_t elements = 0;  // the sender holds in the unknown leaves
-  uint64_t expected = 0;  // of them and the receiver's differ, about
+  uint64_t elements = 0;     // the sender holds in the unknown leaves
+  uint64_t expected = 0;     // of them and the receiver's differ, about
+  uint64_t overwritten = 0;  // keys have two of these elements, about
   // Ascending.
   std::vector<uint32_t> unknown;
   struct Question {

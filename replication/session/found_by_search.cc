@@ -1,6 +1,7 @@
 #include "replication/session/found_by_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -27,8 +28,9 @@ absl::Status FoundBySearch::Propose(
   }
   *proposed = head.elements <= most;
   if (!*proposed) return absl::OkStatus();
-  head.expected = finds->expected();
-  expected_ = static_cast<double>(head.expected);
+  expected_ = ExpectInLeaves(finds->unknown, location_->leaf_count());
+  head.expected = static_cast<uint64_t>(std::ceil(expected_.differences));
+  head.overwritten = static_cast<uint64_t>(expected_.overwritten);
   for (const LeafDifference& one : finds->asked) {
     // Theirs minus mine.
     head.asked.push_back({one.leaf, -one.sum & SumMask(key.bits)});
@@ -52,8 +54,10 @@ absl::Status FoundBySearch::Receive(std::string_view body) {
   Drop();
   leaves_ = std::move(head.unknown);
   set_peer_count(head.elements);
-  expected_ = static_cast<double>(
+  expected_.differences = static_cast<double>(
       std::min<uint64_t>(head.expected, kMaxExchangeElements));
+  expected_.overwritten = std::min(static_cast<double>(head.overwritten),
+                                   expected_.differences / 2);
   return LookUp(head.asked);
 }
 
@@ -84,7 +88,7 @@ absl::Status FoundBySearch::ReceiveFailed(std::string_view body) {
   }
   const absl::Status status = DecodeFailed(body, asked_.size(), &failed_);
   if (!status.ok()) return status;
-  for (const bool failed : failed_) expected_ += failed ? 1 : 0;
+  for (const bool failed : failed_) expected_.differences += failed ? 1 : 0;
   return absl::OkStatus();
 }
 
@@ -106,7 +110,7 @@ void FoundBySearch::Drop() {
   leaves_.clear();
   asked_.clear();
   failed_.clear();
-  expected_ = 0;
+  expected_ = {};
 }
 
 }  // namespace rocksync

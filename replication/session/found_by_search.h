@@ -54,8 +54,8 @@ class FoundBySearch {
   bool all_were_found() const {
     return LeavesToExchange().size() == leaves_.size();
   }
-  // Elements that differ in them, about; 0: unknown.
-  double expected() const { return expected_; }
+  // What differs in them, about.
+  const Expectation& expected() const { return expected_; }
 
   // The peer's elements in these leaves.
   uint64_t peer_count() const { return peer_count_; }
@@ -83,7 +83,7 @@ class FoundBySearch {
   std::vector<uint32_t> asked_;   // leaves in which one side asked the other
   std::vector<bool> failed_;      // of `asked_`: the exchange has to, too
   uint64_t peer_count_ = 0;
-  double expected_ = 0;
+  Expectation expected_;
 };
 
 }  // namespace rocksync

@@ -54,6 +54,7 @@ absl::StatusOr<LeafBatch> LeafBatch::Load(
   for (const PlacedElement& one : changes.gained) {
     if (!batch.Covers(one.position)) continue;
     batch.Gain(one);
+    batch.positions_.push_back(one.position);
     batch.hashes_.push_back(one.hash);
   }
   return batch;
@@ -101,7 +102,7 @@ bool LeafBatch::MayHold(uint64_t position) {
 
 std::optional<uint32_t> LeafBatch::Find(uint64_t position,
                                         const ElementHash& hash) {
-  const auto end = positions_.begin() + (wide_ ? read_ : positions_.size());
+  const auto end = positions_.begin() + (wide_ ? read_ : own_);
   const auto range = std::equal_range(positions_.begin(), end, position);
   for (auto it = range.first; it != range.second; ++it) {
     const auto ordinal = static_cast<size_t>(it - positions_.begin());
@@ -158,7 +159,10 @@ void LeafBatch::Compact() {
   positions_.resize(own_);
   state_.resize(own_);
   hashes_.resize(own_);
-  for (const PlacedElement& one : gained_) hashes_.push_back(one.hash);
+  for (const PlacedElement& one : gained_) {
+    positions_.push_back(one.position);
+    hashes_.push_back(one.hash);
+  }
 }
 
 }  // namespace rocksync

@@ -71,6 +71,11 @@ class LeafBatch {
     return wide_ ? std::span(hashes_).first(read_) : std::span(hashes_);
   }
 
+  // Of their keys, in the same order.
+  std::span<const uint64_t> positions() const {
+    return std::span(positions_).first(hashes().size());
+  }
+
   // False: the snapshot holds no element at `position`, which Covers. Fastest
   // for positions that ascend.
   bool MayHold(uint64_t position);
@@ -103,7 +108,7 @@ class LeafBatch {
 
   int leaf_bits_ = kLeafBits;
   std::vector<uint32_t> leaves_;
-  std::vector<uint64_t> positions_;  // of the first own_ elements
+  std::vector<uint64_t> positions_;
   std::vector<ElementHash> hashes_;
   std::vector<State> state_;
   size_t own_ = 0;

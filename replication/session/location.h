@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/reconcile/exchange.h"
 #include "replication/session/leaf_batch.h"
 #include "replication/session/storage_view.h"
 #include "sketch/element/digest.h"
@@ -45,18 +46,20 @@ class Location {
   std::span<const Digest> leaves() const { return leaves_; }
   const std::vector<bool>& closed() const { return closed_.bits(); }
   // What a search found, ascending: nothing, if the peer knows it.
-  // `differences`: elements that differ in them, 0 if unknown.
-  void FoundLeaves(std::vector<uint32_t> leaves, double differences) {
-    per_leaf_ = leaves.empty() ? 0 : differences / leaves.size();
+  void FoundLeaves(std::vector<uint32_t> leaves, const Expectation& expected) {
+    Learn(leaves.size(), expected);
     found_ = std::move(leaves);
   }
-  // So many elements differed in a batch of so many leaves; it will be alike in
-  // others.
-  void Learn(size_t leaves, double differences) {
-    per_leaf_ = differences / static_cast<double>(leaves);
+  // So much differed in a batch of so many leaves; it will be alike in others.
+  void Learn(size_t leaves, const Expectation& differed) {
+    const double share = leaves == 0 ? 0 : 1 / static_cast<double>(leaves);
+    per_leaf_ = {share * differed.differences, share * differed.overwritten};
   }
-  // Elements that differ in so many of the leaves found, 0 if unknown.
-  double Expected(size_t leaves) const { return per_leaf_ * leaves; }
+  // In so many of the leaves found.
+  Expectation Expected(size_t leaves) const {
+    const auto count = static_cast<double>(leaves);
+    return {count * per_leaf_.differences, count * per_leaf_.overwritten};
+  }
   // One side is empty: all leaves with elements differ.
   void FoundAll();
 
@@ -88,7 +91,7 @@ class Location {
   Digest total_;
   LeafSet closed_;
   std::vector<uint32_t> found_;  // ascending
-  double per_leaf_ = 0;          // elements that differ, by the search
+  Expectation per_leaf_;         // by the search, or batches before
   std::vector<uint32_t> compared_;
   std::vector<ElementHash> elements_;  // of compared_
 };

@@ -316,6 +316,7 @@ void EncodeBatch(const BatchHead& batch, std::string* out) {
   if (batch.expected > 0) {
     PutVarint64(out, 0);
     PutVarint64(out, batch.expected);
+    PutVarint64(out, batch.overwritten);
     std::string gaps;
     PutLeafGaps(batch.leaves, &gaps);
     if (gaps.size() < runs.size()) {
@@ -339,6 +340,7 @@ absl::Status DecodeBatch(std::string_view body, BatchHead* batch) {
   if (run_count > 0) return DecodeBatchRuns(run_count, body, batch);
   uint64_t leaves = 0;
   if (!GetVarint64(&body, &batch->expected) || batch->expected == 0 ||
+      !GetVarint64(&body, &batch->overwritten) ||
       !GetVarint64(&body, kLeafCount, &leaves)) {
     return Malformed(MessageType::kBatch, "no leaves");
   }

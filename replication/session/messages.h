@@ -131,12 +131,14 @@ absl::Status DecodeCount(MessageType type, std::string_view body,
 // Leaves ascending. As runs of neighbours, each after `skipped` leaves:
 //   runs | runs x (2 * skipped + (taken > 1) [| taken - 2]) | count | digest
 // or, if it is known about how many elements differ there, the shorter of
-//   0 | expected | leaves | count | digest | the leaves, gap coded
-//   0 | expected | 0 | runs, count and digest as above
+//   0 | expected | overwritten | leaves | count | digest | the leaves, gap
+//   coded 0 | expected | overwritten | 0 | runs, count and digest as above
 struct BatchHead {
   std::vector<uint32_t> leaves;
   Digest digest;
   uint64_t expected = 0;  // 0: unknown
+  // Keys of which both sides hold two of these elements, about.
+  uint64_t overwritten = 0;
 };
 void EncodeBatch(const BatchHead& batch, std::string* out);
 absl::Status DecodeBatch(std::string_view body, BatchHead* batch);

@@ -57,6 +57,8 @@ class RoundWork {
   // Pairs sent so far, both ways, in whatever form: the same number on both
   // sides.
   virtual uint64_t entries() const = 0;
+  // Of these, offers that were not wanted.
+  virtual uint64_t in_vain() const { return 0; }
 };
 
 }  // namespace rocksync

@@ -87,8 +87,8 @@ void Rounds::BeginExchange(Role role, uint64_t peer_count) {
     both_counts_ = static_cast<double>(peer_count) +
                    static_cast<double>(batch_.hashes().size());
   }
-  context_.exchanges->Begin(role, batch_.hashes(), peer_count,
-                            /*again=*/rounds_ > 0);
+  context_.exchanges->Begin(role, batch_.hashes(), batch_.positions(),
+                            peer_count, /*again=*/rounds_ > 0);
   ++rounds_;
   exchanging_ = true;
   BeginWork();
@@ -159,7 +159,7 @@ absl::Status Rounds::Build(Turn* turn) {
 
 void Rounds::EndRound() {
   refused_ |= work_->refused();
-  entries_ += work_->entries();
+  entries_ += work_->entries() - work_->in_vain();
   idle_rounds_ = work_->entries() > 0 ? 0 : idle_rounds_ + 1;
   work_.reset();
 }

@@ -120,7 +120,7 @@ class Rounds {
   bool exchanging_ = false;
   uint64_t peer_count_ = 0;  // in the round that runs
   double both_counts_ = 0;   // before the first one
-  uint64_t entries_ = 0;     // of the rounds that are over
+  uint64_t entries_ = 0;     // of the rounds that are over, but those in vain
   std::unique_ptr<RoundWork> work_;
 
   uint32_t rounds_ = 0;

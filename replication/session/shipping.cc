@@ -87,6 +87,7 @@ absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
   const bool wanted = judgement->verdict == Verdict::kWanted;
   wants_.push_back(wanted);
   if (!wanted) {
+    ++in_vain_;
     CountUnwanted(pair.value.size());  // it came all the same
     return absl::OkStatus();
   }
@@ -134,6 +135,7 @@ absl::Status Shipping::ReceiveWants(std::string_view body) {
   if (!status.ok()) return status;
   for (size_t i = 0; i < wants.size(); ++i) {
     Outgoing& offer = offered_[i];
+    if (!wants[i]) ++in_vain_;
     if (wants[i]) {
       const size_t inline_bytes = offer.on_request ? 0 : offer.value.size();
       CountSent(offer, inline_bytes);

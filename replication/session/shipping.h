@@ -59,6 +59,7 @@ class Shipping final : public RoundWork {
   uint64_t entries() const override {
     return sent_entries_ + incoming_.judged();
   }
+  uint64_t in_vain() const override { return in_vain_; }
 
  private:
   enum class Part : uint8_t { kUndecided, kLeads, kFollows };
@@ -138,6 +139,7 @@ class Shipping final : public RoundWork {
   std::deque<Outgoing> owed_;      // wanted, to be sent
   std::optional<Outgoing> begun_;  // chunks of it have gone, as a pair
   uint64_t sent_entries_ = 0;
+  uint64_t in_vain_ = 0;
   uint64_t unreadable_ = 0;
   uint64_t oversized_ = 0;
   bool awaits_answer_ = false;  // this turn sent what the peer may answer

@@ -16,30 +16,30 @@ constexpr uint32_t kMaxSweeps = 120;
 // A window rests when its beliefs and those of its neighbours have changed by
 // less than this share of what missing elements could change them by.
 constexpr float kAtRest = 0.1f;
+// Belief in what is as likely as not; never 0.
+constexpr float kUndecided = 1e-3f;
 // Reliability of a cell's parity if nothing is said against it.
 constexpr double kMostReliable = 0.999999;
 
 }  // namespace
 
-CoupledDecoder::CoupledDecoder(std::span<const ElementHash> elements,
-                               const std::vector<bool>& closed,
+CoupledDecoder::CoupledDecoder(const CoupledMembers& members,
                                const CoupledKeys& keys,
                                const CoupledShape& shape)
-    : elements_(elements),
+    : ordinals_(members.size()),
       shape_(shape),
       begin_(shape.windows + 1, 0),
       odd_(2 * shape.total_cells(), 0),
       own_(2 * shape.total_cells(), 0) {
-  assert(closed.size() == elements.size());
-  Place(closed, keys);
+  Place(members, keys);
 }
 
 // A counting sort by window: one pass counts, one places.
-void CoupledDecoder::Place(const std::vector<bool>& closed,
+void CoupledDecoder::Place(const CoupledMembers& members,
                            const CoupledKeys& keys) {
-  for (size_t i = 0; i < elements_.size(); ++i) {
-    if (closed[i]) continue;
-    ++begin_[PlaceCoupled(elements_[i], keys, shape_).window + 1];
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (!members.HasCells(i)) continue;
+    ++begin_[PlaceCoupled(members.Placed(i), keys, shape_).window + 1];
   }
   for (uint32_t w = 0; w < shape_.windows; ++w) begin_[w + 1] += begin_[w];
   const size_t count = begin_.back();
@@ -48,9 +48,10 @@ void CoupledDecoder::Place(const std::vector<bool>& closed,
   missing_.resize(count, 0);
   for (auto& cells : cell_) cells.resize(count);
   std::vector<uint32_t> next(begin_.begin(), begin_.end() - 1);
-  for (size_t i = 0; i < elements_.size(); ++i) {
-    if (closed[i]) continue;
-    const CoupledPlace place = PlaceCoupled(elements_[i], keys, shape_);
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (!members.HasCells(i)) continue;
+    const CoupledPlace place = PlaceCoupled(members.Placed(i), keys, shape_);
+    const uint8_t counts = members.Counts(i) ? 1 : 0;
     const uint32_t at = next[place.window]++;
     ordinal_[at] = static_cast<uint32_t>(i);
     second_half_[at] = place.second_half;
@@ -58,7 +59,7 @@ void CoupledDecoder::Place(const std::vector<bool>& closed,
       cell_[j][at] = place.cell[j];
       const uint64_t row =
           (uint64_t{place.window} + j) * 2 + (place.second_half >> j & 1);
-      own_[row * shape_.cells + place.cell[j]] ^= 1;
+      own_[row * shape_.cells + place.cell[j]] ^= counts;
     }
   }
 }
@@ -182,6 +183,7 @@ void CoupledDecoder::Update(uint32_t window, float prior) {
     view.belief[j] = belief_[j].data() + begin;
     product[j] = &product_[(size_t{window} + j) * stride()];
   }
+  if (!doubtful_.empty()) view.doubtful = doubtful_.data() + begin;
   const BeliefUpdate update =
       UpdateBeliefs(view, product, prior, missing_.data() + begin);
   const float scale =
@@ -194,14 +196,29 @@ void CoupledDecoder::Update(uint32_t window, float prior) {
   for (uint32_t j = 0; j < kCoupledCells; ++j) Collect(window + j);
 }
 
-CoupledDecoder::Outcome CoupledDecoder::Decode(double missing, double surplus) {
+void CoupledDecoder::Doubt(std::span<const uint32_t> doubtful) {
+  doubtful_.clear();
+  if (doubtful.empty()) return;
+  std::vector<bool> among(ordinals_, false);
+  for (const uint32_t ordinal : doubtful) among[ordinal] = true;
+  doubtful_.reserve(ordinal_.size());
+  for (const uint32_t ordinal : ordinal_) {
+    doubtful_.push_back(among[ordinal] ? 1 : 0);
+  }
+}
+
+CoupledDecoder::Outcome CoupledDecoder::Decode(
+    double missing, double surplus, std::span<const uint32_t> doubtful) {
   Outcome outcome;
+  Doubt(doubtful);
   const double count = static_cast<double>(ordinal_.size());
   if (ordinal_.empty()) {
     outcome.unexplained_cells = CountUnexplained();
     return outcome;
   }
-  const double p = std::clamp(missing / count, 1e-7, 0.5);
+  const double sure = missing - static_cast<double>(doubtful.size()) / 2;
+  const double open = count - static_cast<double>(doubtful.size());
+  const double p = std::clamp(sure / std::max(open, 1.0), 1e-7, 0.5);
   const float prior = static_cast<float>(p / (1 - p));
   const double total = static_cast<double>(stride()) * shape_.segments();
   const float reliability = static_cast<float>(
@@ -220,6 +237,9 @@ CoupledDecoder::Outcome CoupledDecoder::Decode(double missing, double surplus) {
   doubt_.assign(shape_.windows, 0);
   for (auto& beliefs : belief_) {
     beliefs.assign(ordinal_.size(), (1 - prior) / (1 + prior));
+    for (size_t i = 0; i < doubtful_.size(); ++i) {
+      if (doubtful_[i] != 0) beliefs[i] = kUndecided;
+    }
   }
   for (uint32_t w = 0; w < shape_.windows; ++w) Contribute(w);
   for (uint32_t s = 0; s < shape_.segments(); ++s) Collect(s);

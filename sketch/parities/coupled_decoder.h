@@ -16,14 +16,16 @@
 namespace rocksync {
 
 // Use: TakeCells, Decode, and as long as too much is unexplained TakeSplits,
-// Decode. Takes some 36 bytes an element and 30 bytes a cell. Not thread-safe.
+// Decode. Takes some 37 bytes an element and 30 bytes a cell. Not thread-safe.
 class CoupledDecoder {
  public:
-  // Of the elements whose ordinals are not marked in `closed`, of which there
-  // are less than 2^32.
+  // Of less than 2^32 members of this side.
+  CoupledDecoder(const CoupledMembers& members, const CoupledKeys& keys,
+                 const CoupledShape& shape);
   CoupledDecoder(std::span<const ElementHash> elements,
                  const std::vector<bool>& closed, const CoupledKeys& keys,
-                 const CoupledShape& shape);
+                 const CoupledShape& shape)
+      : CoupledDecoder(CoupledMembers(elements, closed), keys, shape) {}
 
   // The peer's parities, as CoupledParities appends them. False: not as many
   // bits as the shape demands, or cells are split out of order.
@@ -50,18 +52,26 @@ class CoupledDecoder {
   // `surplus`: about how many it has that are not among these. What is
   // returned may be wrong both ways; nothing is to be trusted without a digest.
   // A quarter to one second for 10^6 elements.
-  Outcome Decode(double missing, double surplus);
+  Outcome Decode(double missing, double surplus) {
+    return Decode(missing, surplus, {});
+  }
+  // Of keys, whose `missing` are those that count on one side only. `doubtful`
+  // are ordinals of which each does with probability 1/2; `missing` counts
+  // them, and the outcome has those of them that do.
+  Outcome Decode(double missing, double surplus,
+                 std::span<const uint32_t> doubtful);
 
  private:
   uint32_t stride() const { return shape_.cells + split_; }
-  void Place(const std::vector<bool>& closed, const CoupledKeys& keys);
+  void Place(const CoupledMembers& members, const CoupledKeys& keys);
+  void Doubt(std::span<const uint32_t> doubtful);
   void Contribute(uint32_t window);
   void Collect(uint32_t segment);
   bool Moves(uint32_t window) const;
   void Update(uint32_t window, float prior);
   uint64_t CountUnexplained() const;
 
-  const std::span<const ElementHash> elements_;
+  const size_t ordinals_;
   const CoupledShape shape_;
   uint32_t split_ = 0;
 
@@ -73,6 +83,7 @@ class CoupledDecoder {
   std::vector<uint8_t> second_half_;
   std::array<std::vector<float>, kCoupledCells> belief_;
   std::vector<uint8_t> missing_;
+  std::vector<uint8_t> doubtful_;  // while decoding; empty if none is
 
   // By segment, first all cells (first halves of those that are split), then
   // second halves: 2 * cells a segment.

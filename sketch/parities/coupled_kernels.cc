@@ -12,14 +12,13 @@ constexpr float kMostCertain = 0.999999f;
 // Beliefs closer to 0 than this divide a product badly.
 constexpr float kLeastBelief = 1e-6f;
 
-}  // namespace
-
 // With r the message of a cell, 1 + r is in proportion to the probability that
 // the others explain its parity, 1 - r that the element itself does.
-BeliefUpdate UpdateBeliefs(
-    const CoupledWindow& window,
-    const std::array<const float*, kCoupledCells>& product, float prior,
-    uint8_t* missing) {
+template <bool kSomeDoubtful>
+BeliefUpdate Update(const CoupledWindow& window,
+                    const std::array<const float*, kCoupledCells>& product,
+                    float prior_of_most, uint8_t* missing) {
+  const uint8_t* const doubtful = window.doubtful;
   const uint16_t* const c0 = window.cell[0];
   const uint16_t* const c1 = window.cell[1];
   const uint16_t* const c2 = window.cell[2];
@@ -53,6 +52,10 @@ BeliefUpdate UpdateBeliefs(
     const float r2 = message(p2[c2[i]], t2[i]);
     const float r3 = message(p3[c3[i]], t3[i]);
     const float r4 = message(p4[c4[i]], t4[i]);
+    float prior = prior_of_most;
+    if constexpr (kSomeDoubtful) {
+      prior = doubtful[i] != 0 ? 1.0f : prior_of_most;
+    }
     // Odds from all cells but one, for each of them: products from the left
     // times products from the right.
     const float a0 = prior * (1 - r0), b0 = 1 + r0;
@@ -79,6 +82,17 @@ BeliefUpdate UpdateBeliefs(
     t4[i] = n4;
   }
   return {change, doubt};
+}
+
+}  // namespace
+
+BeliefUpdate UpdateBeliefs(
+    const CoupledWindow& window,
+    const std::array<const float*, kCoupledCells>& product, float prior,
+    uint8_t* missing) {
+  return window.doubtful == nullptr
+             ? Update<false>(window, product, prior, missing)
+             : Update<true>(window, product, prior, missing);
 }
 
 void MultiplyRows(const float* base, const float* const* rows, size_t row_count,

@@ -20,6 +20,8 @@ struct CoupledWindow {
   size_t size = 0;
   std::array<const uint16_t*, kCoupledCells> cell{};
   std::array<float*, kCoupledCells> belief{};
+  // Not null: by element, 1 if it is as likely missing as not.
+  const uint8_t* doubtful = nullptr;
 };
 
 // One step of belief propagation: from the products of all beliefs of a cell

@@ -60,15 +60,18 @@ CoupledKeys DeriveCoupledKeys(const MappingSeed& seed) {
           DeriveMapping(seed, kCoupledPurpose, 1)};
 }
 
-CoupledParities::CoupledParities(std::span<const ElementHash> elements,
-                                 const std::vector<bool>& closed,
+CoupledKeys DerivePlaneKeys(const MappingSeed& seed, uint32_t plane) {
+  return {DeriveMapping(seed, kCoupledPurpose, 2 + 2 * plane),
+          DeriveMapping(seed, kCoupledPurpose, 3 + 2 * plane)};
+}
+
+CoupledParities::CoupledParities(const CoupledMembers& members,
                                  const CoupledKeys& keys,
                                  const CoupledShape& shape)
     : shape_(shape), odd_(2 * shape.total_cells(), 0) {
-  assert(closed.size() == elements.size());
-  for (size_t i = 0; i < elements.size(); ++i) {
-    if (closed[i]) continue;
-    const CoupledPlace place = PlaceCoupled(elements[i], keys, shape);
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (!members.HasCells(i) || !members.Counts(i)) continue;
+    const CoupledPlace place = PlaceCoupled(members.Placed(i), keys, shape);
     for (uint32_t j = 0; j < kCoupledCells; ++j) {
       const uint64_t row =
           (uint64_t{place.window} + j) * 2 + (place.second_half >> j & 1);

@@ -15,6 +15,7 @@
 #define ROCKSYNC_SKETCH_PARITIES_COUPLED_PARITIES_H_
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -71,13 +72,65 @@ CoupledPlace PlaceCoupled(const ElementHash& hash, const CoupledKeys& keys,
 inline constexpr uint32_t kCoupledPurpose = 4;
 CoupledKeys DeriveCoupledKeys(const MappingSeed& seed);
 
+// What parities are of. Views: what they are of must outlive them.
+class CoupledMembers {
+ public:
+  // Elements, but for the ordinals that are marked in `closed`. Each has its
+  // cells, and counts in them.
+  CoupledMembers(std::span<const ElementHash> elements,
+                 const std::vector<bool>& closed)
+      : elements_(elements), closed_(&closed) {}
+
+  // Keys, one for each element: a key has its cells, and counts in them if its
+  // element's bit of this number (below kMaxKeyPlanes) under `bits` is set. So
+  // a key with another element on the other side shows with probability 1/2,
+  // and a key with the same element never does.
+  CoupledMembers(std::span<const ElementHash> elements,
+                 std::span<const uint64_t> positions, const MappingKey& bits,
+                 uint32_t plane)
+      : elements_(elements), positions_(positions), bits_(bits), plane_(plane) {
+    assert(positions.size() == elements.size());
+  }
+
+  size_t size() const { return elements_.size(); }
+  bool HasCells(size_t ordinal) const {
+    return closed_ == nullptr || !(*closed_)[ordinal];
+  }
+  // What the cells are chosen by.
+  ElementHash Placed(size_t ordinal) const {
+    if (closed_ != nullptr) return elements_[ordinal];
+    return {positions_[ordinal], positions_[ordinal]};
+  }
+  bool Counts(size_t ordinal) const {
+    return closed_ != nullptr ||
+           (Mix(elements_[ordinal], bits_) >> plane_ & 1) != 0;
+  }
+
+ private:
+  std::span<const ElementHash> elements_;
+  const std::vector<bool>* closed_ = nullptr;  // of keys: null
+  std::span<const uint64_t> positions_;
+  MappingKey bits_;
+  uint32_t plane_ = 0;
+};
+inline constexpr uint32_t kMaxKeyPlanes = 8;
+
+// Of the parities of keys of a plane: DeriveMapping(seed, kCoupledPurpose, i)
+// for i = 2 + 2 * plane and the next one. Of the bits of their elements: (..,
+// kKeyBitsPurpose, 0).
+inline constexpr uint32_t kKeyBitsPurpose = 7;
+CoupledKeys DerivePlaneKeys(const MappingSeed& seed, uint32_t plane);
+
 // The parities of a set. Holds a byte for each half of each cell.
 class CoupledParities {
  public:
-  // Of the elements whose ordinals are not marked in `closed`. Linear.
+  // Linear.
+  CoupledParities(const CoupledMembers& members, const CoupledKeys& keys,
+                  const CoupledShape& shape);
   CoupledParities(std::span<const ElementHash> elements,
                   const std::vector<bool>& closed, const CoupledKeys& keys,
-                  const CoupledShape& shape);
+                  const CoupledShape& shape)
+      : CoupledParities(CoupledMembers(elements, closed), keys, shape) {}
 
   const CoupledShape& shape() const { return shape_; }
 

@@ -20,6 +20,9 @@ constexpr double kWorthwhile = 0.98;
 // Parities in excess of what decodes now and then: they decode nearly always,
 // in half the time.
 constexpr double kParityMargin = 1.09;
+// Parities for a key that shows or does not with equal probability (measured:
+// 1.1 decode 500 of 9 000 and more).
+constexpr double kDoubtfulBits = 1.1 * kParityMargin;
 // Heads and coder states of a filter.
 constexpr double kFilterHeadBits = 8 * 20;
 
@@ -46,6 +49,16 @@ double BinaryEntropy(double p) {
   return -p * std::log2(p) - (1 - p) * std::log2(1 - p);
 }
 
+// As many bits carry, of which `surplus` elements obscure some.
+double WithObscured(double bits, double surplus) {
+  double all = bits;
+  for (int i = 0; i < 20; ++i) {
+    const double obscured = -std::expm1(-2 * surplus * kCoupledCells / all) / 2;
+    all = bits / std::max(1 - BinaryEntropy(obscured), 1e-3);
+  }
+  return all;
+}
+
 double FilterBits(double n, const RateCost& cost) {
   return cost.rate >= 1 ? 0 : n * cost.bits_per_element + kFilterHeadBits;
 }
@@ -59,14 +72,19 @@ double ParityBits(double n, double missing, double surplus) {
   const double above_bound =
       1.12 + 0.065 * std::max(0.0, std::log2(0.15 / share));
   const double bound = n * BinaryEntropy(share);
-  double bits = kParityMargin * above_bound * bound;
-  for (int i = 0; i < 20; ++i) {
-    const double obscured =
-        -std::expm1(-2 * surplus * kCoupledCells / bits) / 2;
-    bits = kParityMargin * above_bound * bound /
-           std::max(1 - BinaryEntropy(obscured), 1e-3);
-  }
-  return bits;
+  return WithObscured(kParityMargin * above_bound * bound, surplus);
+}
+
+double KeyPlaneBits(double n, double differing, double surplus,
+                    uint32_t plane) {
+  const double open = differing * std::exp2(-static_cast<double>(plane));
+  const double known = differing - open;
+  const double bits =
+      ParityBits(n - known, open / 2, 0) + kDoubtfulBits * known;
+  // Chance counts where there are few.
+  const double showing = std::max(differing / 2, 1.0);
+  return WithObscured(bits * (1 + 1.5 / std::sqrt(showing) + 20 / showing),
+                      surplus / 2);
 }
 
 double RateFromCode(uint8_t code) { return std::exp2(-code / 4.0); }

@@ -47,6 +47,13 @@ uint8_t RateCode(double rate);
 inline constexpr double kMaxParityShare = 0.35;
 double ParityBits(double n, double missing, double surplus);
 
+// The same of parities of keys (CoupledMembers), of which `differing` of n have
+// another element on the other side or none, where planes below `plane` are
+// decoded: half of those not known by then show, and of each known one it is
+// open whether it does, which takes a bit. `surplus`: keys that only the other
+// side has.
+double KeyPlaneBits(double n, double differing, double surplus, uint32_t plane);
+
 // Filters before the finish. A rate of 1 means no filter.
 struct FilterPlan {
   double first_rate = 1;   // of the filter of the side that speaks first

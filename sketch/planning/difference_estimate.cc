@@ -50,7 +50,8 @@ std::string Parities(std::span<const ElementHash> elements,
 }
 
 double EstimateDifference(std::string_view mine, std::string_view theirs,
-                          const ParityShape& shape, double max) {
+                          const ParityShape& shape, double max,
+                          int first_level) {
   assert(mine.size() == shape.bytes() && theirs.size() == shape.bytes());
   std::vector<int> odd(shape.levels, 0);
   const size_t row = shape.bytes() / shape.levels;
@@ -63,7 +64,7 @@ double EstimateDifference(std::string_view mine, std::string_view theirs,
   double best_likelihood = -INFINITY;
   for (double d = 1; d <= std::max(max, 1.0); d *= 1.03) {
     double likelihood = 0;
-    for (int level = 0; level < shape.levels; ++level) {
+    for (int level = first_level; level < shape.levels; ++level) {
       const double mean = d * SampleRate(level, shape.levels) / shape.buckets;
       const double p = std::max(-std::expm1(-2 * mean) / 2, 1e-12);
       likelihood += odd[level] * std::log(p) +

@@ -37,9 +37,11 @@ std::string Parities(std::span<const ElementHash> elements,
 
 // The most likely number of differences between the sets behind `mine` and
 // `theirs`, which must both have shape.bytes() bytes, between 1 and `max`. The
-// standard error is about 35 % with 16 buckets, 25 % with 32.
+// standard error is about 35 % with 16 buckets, 25 % with 32. Levels before
+// `first_level` are not looked at.
 double EstimateDifference(std::string_view mine, std::string_view theirs,
-                          const ParityShape& shape, double max);
+                          const ParityShape& shape, double max,
+                          int first_level = 0);
 
 // A finer estimate where it is known that at least `least` elements differ: one
 // level of many buckets, made for `least` to twice as many.

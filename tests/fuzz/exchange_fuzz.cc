@@ -40,7 +40,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if ((data[0] & 8) != 0) options.max_payload_bytes = 100;
   const std::vector<rocksync::ElementHash> mine = Elements(size_t{data[1]} * 4);
   const uint64_t claim = uint64_t{1} << (data[2] % 64);
-  const auto exchange = rocksync::NewExchange(role, options, {}, mine, claim);
+  std::vector<uint64_t> positions;
+  for (size_t i = 0; (data[0] & 16) != 0 && i < mine.size(); ++i) {
+    positions.push_back(mine[i].low ^ i);
+  }
+  const auto exchange =
+      rocksync::NewExchange(role, options, {}, mine, claim, positions);
   std::string_view input(reinterpret_cast<const char*>(data) + 3, size - 3);
   std::string out;
   while (true) {

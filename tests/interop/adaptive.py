@@ -11,8 +11,8 @@ from filtercode import decode_slice, encode_slice
 from wire import ProtocolError, Reader, fixed, varint
 
 (SKETCH, EXTEND, FILTER, SLICE, ASK_FILTER, ESTIMATE, PARTIAL, ANSWER, FOUND,
- PARITIES, SPLITS, MORE_PARITIES, EXPLAINED) = range(1, 14)
-PLANNER_KINDS = {SKETCH, EXTEND, ASK_FILTER, PARITIES, SPLITS}
+ PARITIES, SPLITS, MORE_PARITIES, EXPLAINED, KEY_PARITIES) = range(1, 15)
+PLANNER_KINDS = {SKETCH, EXTEND, ASK_FILTER, PARITIES, SPLITS, KEY_PARITIES}
 ROLE_FREE = {FILTER, SLICE}
 PIECE = 1 << 20
 MOST_SUMS = 512
@@ -154,8 +154,10 @@ class AdaptiveExchange:
     """One side of an exchange. `candidates` holds the result once `done`."""
 
     def __init__(self, elements: "list[int]", mine: int, theirs: int, seed: bytes,
-                 initiator: bool, round_trips: bool) -> None:
+                 initiator: bool, round_trips: bool,
+                 positions: "Optional[list[int]]" = None) -> None:
         self.elements, self.theirs = list(elements), theirs
+        self.positions = positions  # of the elements' keys, if they have any
         self.seed, self.initiator, self.round_trips = seed, initiator, round_trips
         self.planner = initiator
         self.done = False
@@ -229,7 +231,8 @@ class AdaptiveExchange:
                      ANSWER: self._take_answer} if self.planner else
                     {SKETCH: self._take_sketch, EXTEND: self._take_extend,
                      FILTER: self._take_filter, SLICE: self._take_slice,
-                     ASK_FILTER: self._take_ask, PARITIES: self._take_parities})
+                     ASK_FILTER: self._take_ask, PARITIES: self._take_parities,
+                     KEY_PARITIES: self._take_key_parities})
         if kind not in handlers:
             raise ProtocolError(f"kind {kind} is not implemented here")
         handlers[kind](body)
@@ -325,16 +328,28 @@ class AdaptiveExchange:
 
     def _estimate_size(self) -> int:
         levels, buckets = self._levels()
-        return levels * buckets // 8 + self._fine_size()[0] // 8
+        keys = levels * 2 if self._estimates_keys() else 0
+        return levels * buckets // 8 + self._fine_size()[0] // 8 + keys
+
+    def _estimates_keys(self) -> bool:
+        return (self.positions is not None and not self.round_trips
+                and len(self.elements) + self.theirs >= 1 << 18)
 
     def _estimate(self) -> bytes:
         levels, buckets = self._levels()
+        estimate = self._parities(self.elements, 0, levels, buckets) + self._fine_estimate()
+        if self._estimates_keys():
+            keys = [p << 64 | p for p in self.positions or []]
+            estimate += self._parities(keys, 2, levels, 16)
+        return estimate
+
+    def _parities(self, items: "list[int]", index: int, levels: int, buckets: int) -> bytes:
         bits = [0] * levels
-        key = mapping_key(self.seed, 3, 0)
-        for e in self.elements:
+        key = mapping_key(self.seed, 3, index)
+        for e in items:
             x = mix(e, key)
             bits[min(levels - 1, 64 - x.bit_length())] ^= 1 << (x % buckets)
-        return b"".join(fixed(b, buckets // 8) for b in bits) + self._fine_estimate()
+        return b"".join(fixed(b, buckets // 8) for b in bits)
 
     def _fine_estimate(self) -> bytes:
         size, lack = self._fine_size()
@@ -513,6 +528,22 @@ class AdaptiveExchange:
         self._say(FILTER, varint(self.found) + varint(m) + varint(count - 1) + parts[0])
         for p in parts[1:]:
             self._say(SLICE, p)
+
+    def _take_key_parities(self, body: bytes) -> None:
+        """Not decoded here either: so they are given up, and a sketch or a filter comes."""
+        if self.positions is None:
+            raise ProtocolError("parities of keys where there are none")
+        r = Reader(body)
+        r.varint()
+        if r.varint():
+            raise ProtocolError("split cells that were not asked for")
+        rest = r.rest()
+        while rest:
+            r = Reader(rest)
+            bits = (r.varint() + 4) * r.varint()
+            r.bytes((bits + 7) // 8)
+            rest = r.rest()
+        self._say(MORE_PARITIES, varint(0))
 
     def _take_parities(self, body: bytes) -> None:
         """Belief propagation is not implemented: explains nothing, and the planner goes

@@ -57,6 +57,7 @@ def decode_leaf_batch(body: bytes) -> "tuple[frozenset[int], Digest]":
         return _decode_runs(r, runs)
     if not r.varint():
         raise ProtocolError("0 elements are said to differ")
+    r.varint()  # keys of which two of these elements are
     count = r.varint()
     if not count:
         return _decode_runs(r, r.varint())

@@ -382,16 +382,19 @@ class Session:
         if not mine or not peer_count:
             self._ship(mine)
             return
-        self._exchange([p.element for p in mine], peer_count, initiator)
+        self._exchange([p.element for p in mine], peer_count, initiator,
+                       [p.position for p in mine])
 
-    def _exchange(self, elements: "list[int]", peer_count: int, initiator: bool) -> None:
+    def _exchange(self, elements: "list[int]", peer_count: int, initiator: bool,
+                  positions: "Optional[list[int]]" = None) -> None:
         seed = self._seed()
         if self.mode.rate is not None:
             self.exchange = BloomExchange(
                 elements, len(elements), peer_count, seed, initiator, self.mode.rate)
         else:
             self.exchange = AdaptiveExchange(
-                elements, len(elements), peer_count, seed, initiator, self.mode.round_trips)
+                elements, len(elements), peer_count, seed, initiator, self.mode.round_trips,
+                positions)
 
     def _ship(self, candidates: list[Pair]) -> None:
         self.shipping = True

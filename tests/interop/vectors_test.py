@@ -14,7 +14,7 @@ import messages
 import transport
 from adaptive import AdaptiveExchange, Groups, pack
 from bloom import BloomExchange, Shape, build
-from elements import (Hasher, Version, digest, mapping_key, mix, place, short_mix)
+from elements import (Hasher, Key, Version, digest, mapping_key, mix, place, short_mix)
 from filtercode import decode_slice
 from pinsketch import _TAILS, decode, field
 from session import Session
@@ -306,6 +306,31 @@ class VectorsTest(unittest.TestCase):
         self.expect("estimate", x._estimate())
         x.theirs = 340
         self.expect("estimate.fine", x._fine_estimate())
+
+    def test_parities(self) -> None:
+        """Coupled parities of elements, and of keys of which a bit of the element tells."""
+        own = elements(1, 40)
+        keys = [mapping_key(SEED, 4, i) for i in (0, 1)]
+        self.expect_parities("parities", own, keys)
+        positions = [(i << 56) + i for i in range(1, 41)]
+        told = mapping_key(SEED, 7, 0)
+        for plane in (0, 2):
+            keys = [mapping_key(SEED, 4, i + 2 * plane + 2) for i in (0, 1)]
+            shown = [p << 64 | p for p, e in zip(positions, own) if mix(e, told) >> plane & 1]
+            self.expect_parities(f"key_parities.{plane}", shown, keys)
+
+    def expect_parities(self, name: str, items: "list[int]", keys: "list[Key]") -> None:
+        """Three windows of ten cells, five of them split."""
+        rows = [[[0] * 10, [0] * 10] for _ in range(7)]
+        for item in items:
+            a, b = (mix(item, key) for key in keys)
+            window = (a >> 40) * 3 >> 24
+            groups = (a >> 20, a, b >> 44, b >> 24, b >> 4)
+            for j, group in enumerate(g & 0xFFFFF for g in groups):
+                rows[window + j][group & 1][(group >> 1) * 10 >> 19] ^= 1
+        cells = [x ^ y for first, second in rows for x, y in zip(first, second)]
+        self.expect(f"{name}.cells", pack(cells, 1))
+        self.expect(f"{name}.splits", pack([x for _, second in rows for x in second[:5]], 1))
 
     def test_filters(self) -> None:
         self.assertEqual(decode_slice(V["filter.slots"], 0, 1000), [0, 1, 5, 40, 41, 300, 999])

@@ -136,6 +136,26 @@ class ExchangeVectors {
     Add("parities.splits", splits);
   }
 
+  // Key i of the elements has the position i * 2^56 + i.
+  void AddKeyParities() {
+    const std::vector<ElementHash> elements = Elements(1, 40);
+    std::vector<uint64_t> positions;
+    for (uint64_t i = 1; i <= 40; ++i) positions.push_back((i << 56) + i);
+    const CoupledShape shape = {.windows = 3, .cells = 10};
+    const MappingKey bits = DeriveMapping(seed_, kKeyBitsPurpose, 0);
+    for (const uint32_t plane : {0u, 2u}) {
+      const CoupledParities parities(
+          CoupledMembers(elements, positions, bits, plane),
+          DerivePlaneKeys(seed_, plane), shape);
+      std::string cells;
+      parities.AppendCells(&cells);
+      Add(absl::StrCat("key_parities.", plane, ".cells"), cells);
+      std::string splits;
+      parities.AppendSplits(0, 5, &splits);
+      Add(absl::StrCat("key_parities.", plane, ".splits"), splits);
+    }
+  }
+
   // The payloads of an exchange, in order, and the numbers of the elements that
   // either side finds to be missing on the other.
   void AddExchange(const std::string& name, const ExchangeOptions& options,
@@ -237,6 +257,7 @@ void AddExchangeVectors(Vectors* vectors) {
   exchange.AddEstimates();
   exchange.AddFilters();
   exchange.AddCoupledParities();
+  exchange.AddKeyParities();
   exchange.AddExchanges();
 }
 

@@ -30,10 +30,14 @@ inline Conversation DriveSession(const ExchangeOptions& initiator_options,
                                  const ExchangeOptions& responder_options,
                                  const MappingSeed& seed,
                                  std::span<const ElementHash> a,
-                                 std::span<const ElementHash> b) {
+                                 std::span<const ElementHash> b,
+                                 std::span<const uint64_t> positions_a = {},
+                                 std::span<const uint64_t> positions_b = {}) {
   std::unique_ptr<Exchange> sides[2] = {
-      NewExchange(Role::kInitiator, initiator_options, seed, a, b.size()),
-      NewExchange(Role::kResponder, responder_options, seed, b, a.size())};
+      NewExchange(Role::kInitiator, initiator_options, seed, a, b.size(),
+                  positions_a),
+      NewExchange(Role::kResponder, responder_options, seed, b, a.size(),
+                  positions_b)};
   Conversation result;
   int idle = 0;
   for (int speaker = 0; idle < 2; speaker ^= 1) {

@@ -7,8 +7,10 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "replication/reconcile/exchange_key_parities.h"
 #include "replication/reconcile/exchange_parities.h"
 #include "replication/reconcile/leaf_symbols.h"
 
@@ -40,22 +42,35 @@ Replicas Differing(uint32_t leaves, size_t differing, uint64_t seed) {
   return replicas;
 }
 
+// A key of each leaf that differs has another element.
+Replicas Overwritten(uint32_t leaves, size_t differing, uint64_t seed) {
+  Replicas replicas = Differing(leaves, 0, seed);
+  std::mt19937_64 random(seed + 1);
+  while (replicas.differing.size() < differing) {
+    const auto leaf = static_cast<uint32_t>(random() % leaves);
+    if (!replicas.differing.insert(leaf).second) continue;
+    replicas.b[leaf].high = random();
+    replicas.b[leaf].low = random();
+  }
+  return replicas;
+}
+
 struct Outcome {
   absl::Status status;
   std::vector<uint32_t> found;
   double differences = 0;  // elements, as the search expects
+  double overwritten = 0;  // keys
   size_t bytes = 0;
   int payloads = 0;
 };
 
-Outcome Search(const Replicas& replicas, Prefer prefer, uint8_t seed,
-               std::vector<bool> closed = {}) {
+Outcome Search(const Replicas& replicas, const LeafSearchOptions& options,
+               uint8_t seed, std::vector<bool> closed) {
   closed.resize(replicas.a.size(), false);
   const MappingSeed mapping_seed = {seed};
-  LeafSearch sides[2] = {LeafSearch(Role::kInitiator, {.prefer = prefer},
-                                    mapping_seed, replicas.a, closed),
-                         LeafSearch(Role::kResponder, {.prefer = prefer},
-                                    mapping_seed, replicas.b, closed)};
+  LeafSearch sides[2] = {
+      LeafSearch(Role::kInitiator, options, mapping_seed, replicas.a, closed),
+      LeafSearch(Role::kResponder, options, mapping_seed, replicas.b, closed)};
   Outcome outcome;
   for (int speaker = 0; !sides[0].done() && !sides[1].done(); speaker ^= 1) {
     std::string payload;
@@ -71,7 +86,13 @@ Outcome Search(const Replicas& replicas, Prefer prefer, uint8_t seed,
   const LeafSearch& decoder = sides[sides[0].done() ? 0 : 1];
   outcome.found = decoder.missing_there();
   outcome.differences = decoder.report().estimated_differences;
+  outcome.overwritten = decoder.report().estimated_overwritten;
   return outcome;
+}
+
+Outcome Search(const Replicas& replicas, Prefer prefer, uint8_t seed,
+               std::vector<bool> closed = {}) {
+  return Search(replicas, {.prefer = prefer}, seed, std::move(closed));
 }
 
 std::vector<uint32_t> List(const std::set<uint32_t>& set) {
@@ -119,7 +140,10 @@ TEST_P(LeafSearchTest, FindsMostLeavesOfWhichAPairWasReplaced) {
   const Outcome outcome = Search(replicas, GetParam(), 7);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_GE(outcome.found.size(), changed * 95 / 100);
-  EXPECT_EQ(outcome.differences, 2.0 * outcome.found.size());
+  // Some leaves may have several.
+  EXPECT_EQ(outcome.differences, 2 * outcome.overwritten);
+  EXPECT_GE(outcome.overwritten, outcome.found.size());
+  EXPECT_LE(outcome.overwritten, 1.02 * static_cast<double>(changed));
   for (const uint32_t leaf : outcome.found) EXPECT_EQ(leaf % 64, 0u);
 }
 
@@ -161,6 +185,72 @@ TEST_P(LeafSearchTest, TakesFewLeaves) {
 INSTANTIATE_TEST_SUITE_P(Prefer, LeafSearchTest,
                          ::testing::Values(Prefer::kBytes,
                                            Prefer::kRoundTrips));
+
+// Where parities of keys may follow, many leaves in which keys were overwritten
+// are read as a whole; few are not, nor those with new keys.
+TEST(LeafSearchKeys, ReadsAllWhereManyKeysAreOverwritten) {
+  const LeafSearchOptions options{.per_leaf = 15,
+                                  .may_send_key_parities = true};
+  for (uint8_t seed = 0; seed < 4; ++seed) {
+    const Outcome many =
+        Search(Overwritten(kLeaves, 13'000, seed), options, seed, {});
+    EXPECT_EQ(many.found.size(), kLeaves);
+    EXPECT_NEAR(many.overwritten, 14'500, 12'000);
+    EXPECT_EQ(many.differences, 2 * many.overwritten);
+    const Replicas few = Overwritten(kLeaves, 1000, seed);
+    const std::vector<uint32_t> found = Search(few, options, seed, {}).found;
+    EXPECT_GE(found.size(), 980u);
+    EXPECT_TRUE(std::includes(few.differing.begin(), few.differing.end(),
+                              found.begin(), found.end()));
+    const Replicas inserted = Differing(kLeaves, 9000, seed);
+    const Outcome outcome = Search(inserted, options, seed, {});
+    EXPECT_EQ(outcome.found, List(inserted.differing));
+    EXPECT_EQ(outcome.overwritten, 0);
+  }
+}
+
+TEST(LeafSearchKeys, ReadingAllSavesForManyKeysOfFewElements) {
+  EXPECT_TRUE(ReadingAllKeysSaves(1e6, 9300, kLeaves));
+  EXPECT_FALSE(ReadingAllKeysSaves(1e6, 1000, kLeaves));
+  EXPECT_TRUE(ReadingAllKeysSaves(2e5, 3000, kLeaves));
+  EXPECT_FALSE(ReadingAllKeysSaves(2e5, 10, kLeaves));
+  EXPECT_FALSE(ReadingAllKeysSaves(1e7, 9300, kLeaves));
+  EXPECT_FALSE(ReadingAllKeysSaves(1e6, 0, kLeaves));
+  EXPECT_FALSE(ReadingAllKeysSaves(0, kLeaves, kLeaves));
+}
+
+std::vector<LeafDifference> LeavesThatDifferBy(
+    const std::vector<std::pair<uint8_t, size_t>>& counts) {
+  std::vector<LeafDifference> leaves;
+  for (const auto& [count, number] : counts) {
+    leaves.resize(leaves.size() + number, {.count = count});
+  }
+  return leaves;
+}
+
+TEST(LeafSearchKeys, CountsTellOverwrittenKeysFromNewOnes) {
+  const auto expect = [](const auto& counts) {
+    return ExpectInLeaves(LeavesThatDifferBy(counts), kLeaves);
+  };
+  using Counts = std::vector<std::pair<uint8_t, size_t>>;
+  EXPECT_EQ(expect(Counts{}).differences, 0);
+  // New keys, two of them in some leaves.
+  const Expectation fresh =
+      expect(Counts{{1, 2000}, {3, 2000}, {0, 70}, {2, 60}});
+  EXPECT_EQ(fresh.overwritten, 0);
+  EXPECT_EQ(fresh.differences, 4000 + 2 * 130);
+  // Overwritten ones, several of them in some leaves.
+  const Expectation overwritten = expect(Counts{{0, 9300}});
+  EXPECT_NEAR(overwritten.overwritten, 10'033, 100);
+  EXPECT_EQ(overwritten.differences, 2 * overwritten.overwritten);
+  // Both.
+  const Expectation both = expect(Counts{{1, 500}, {0, 1000}, {2, 10}});
+  EXPECT_NEAR(both.overwritten, 1000, 50);
+  EXPECT_NEAR(both.differences, 2 * both.overwritten + 540, 1);
+  // All leaves, and one that may be overwritten or not.
+  EXPECT_GT(expect(Counts{{0, kLeaves}}).overwritten, kLeaves);
+  EXPECT_EQ(expect(Counts{{0, 1}}).overwritten, 0);
+}
 
 TEST(ReadingAll, PaysForManyOnOneSide) {
   EXPECT_TRUE(ReadingAllSaves(1e6, 1.01e6, kLeaves));

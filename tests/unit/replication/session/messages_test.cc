@@ -194,15 +194,16 @@ TEST(LeafBatchTest, AllLeavesAreFewBytes) {
 }
 
 TEST(LeafBatchTest, ThoseOfASearchAreGaps) {
-  const BatchHead batch = {{3, 70, 300, 9000, 65535}, kDigest, 300};
+  const BatchHead batch = {{3, 70, 300, 9000, 65535}, kDigest, 300, 150};
   std::string body;
   EncodeBatch(batch, &body);
-  EXPECT_EQ(Hex(body.substr(0, 4)), "00ac0205");
+  EXPECT_EQ(Hex(body.substr(0, 6)), "00ac02960105");
   BatchHead decoded;
   ASSERT_TRUE(DecodeBatch(body, &decoded).ok());
   EXPECT_EQ(decoded.leaves, batch.leaves);
   EXPECT_EQ(decoded.digest, batch.digest);
   EXPECT_EQ(decoded.expected, batch.expected);
+  EXPECT_EQ(decoded.overwritten, batch.overwritten);
   for (size_t size = 0; size < body.size(); ++size) {
     EXPECT_FALSE(DecodeBatch(body.substr(0, size), &decoded).ok()) << size;
   }
@@ -214,7 +215,8 @@ TEST(LeafBatchTest, NeighboursAreRunsWhateverIsExpected) {
   std::string body;
   EncodeBatch(batch, &body);
   EXPECT_EQ(Hex(body),
-            "00ac0200"  // expected, and no gaps
+            "00ac0200"  // expected, and none of them overwritten
+            "00"        // no gaps
             "02"        // two runs
             "0705"      // skip 3, take 5 + 2
             "eaff07" +  // skip 65525, take 1
@@ -228,7 +230,7 @@ TEST(LeafBatchTest, NeighboursAreRunsWhateverIsExpected) {
     EXPECT_FALSE(DecodeBatch(body.substr(0, size), &decoded).ok()) << size;
   }
   ExpectMalformed(DecodeBatch(body + "\1", &decoded), "digest");
-  ExpectMalformed(DecodeBatch(Bytes("00010000"), &decoded), "no leaves");
+  ExpectMalformed(DecodeBatch(Bytes("0001000000"), &decoded), "no leaves");
 }
 
 TEST(LeafBatchTest, ManyOfASearchTakeFewBitsEach) {

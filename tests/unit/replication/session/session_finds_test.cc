@@ -14,12 +14,10 @@ namespace {
 
 class FindsTest : public SessionTest {
  protected:
-  static constexpr int kPairs = 10'000;
-
-  FindsTest() {
-    for (int i = 0; i < kPairs; ++i) a_.Put(0, absl::StrCat("key", i), "old");
-    options_.initiator.max_batch_elements = kPairs / 4;
-    options_.responder.max_batch_elements = kPairs / 4;
+  explicit FindsTest(int pairs = 10'000) {
+    for (int i = 0; i < pairs; ++i) a_.Put(0, absl::StrCat("key", i), "old");
+    options_.initiator.max_batch_elements = pairs / 4;
+    options_.responder.max_batch_elements = pairs / 4;
     ExpectProven(DriveSession(&a_, &b_, options_));
     options_.tamper = [this](Role from, std::string* message) {
       const auto head = static_cast<uint8_t>((*message)[0]);
@@ -91,6 +89,107 @@ TEST_F(FindsTest, AnExchangeTellsOfChangedPairs) {
   EXPECT_EQ(exchanges_, 1);
   EXPECT_EQ(batches_, 0);
   EXPECT_EQ(locates_, 1);
+}
+
+// So many pairs that leaves have others beside those that are overwritten.
+class OverwrittenTest : public FindsTest {
+ protected:
+  OverwrittenTest() : FindsTest(60'000) {}
+};
+
+// Most of them by parities of keys, and the rest by another search.
+TEST_F(OverwrittenTest, ManyOverwrittenPairsAreFoundByTheirKeys) {
+  for (const bool compared : {false, true}) {
+    Change(0, 0, 1500);
+    VerifyTask task;
+    int found = 0;
+    task.found = [&found](const Difference&) { return ++found > 0; };
+    if (compared) options_.verify = &task;
+    const SessionRunResult result = DriveSession(&a_, &b_, options_);
+    const std::string plans = result.initiator.plan + result.responder.plan;
+    EXPECT_NE(plans.find("parities of keys decoded"), std::string::npos)
+        << plans;
+    if (compared) {
+      EXPECT_TRUE(result.initiator.compared);
+      EXPECT_EQ(found, 1500);
+    } else {
+      ExpectProven(result);
+      ExpectEqual(a_, b_);
+    }
+  }
+}
+
+// A pair overwritten on both sides is one key; whichever side decodes, the
+// later version wins.
+TEST_F(OverwrittenTest, PairsOverwrittenOnBothSides) {
+  Change(0, 0, 1200);
+  for (int i = 0; i < 1200; i += 2) {
+    b_.Put(0, absl::StrCat("key", i), "changed here, too");
+  }
+  const SessionRunResult result = DriveSession(&a_, &b_, options_);
+  const std::string plans = result.initiator.plan + result.responder.plan;
+  EXPECT_NE(plans.find("parities of keys decoded"), std::string::npos) << plans;
+  ExpectProven(result);
+  ExpectEqual(a_, b_);
+  EXPECT_EQ(*a_.records().at({0, "key0"}).value, "changed here, too");
+}
+
+// Deleted keys are keys with another element, too.
+TEST_F(OverwrittenTest, ManyDeletedPairsAreFoundByTheirKeys) {
+  for (int i = 0; i < 1500; ++i) a_.Delete(0, absl::StrCat("key", i));
+  const SessionRunResult result = DriveSession(&a_, &b_, options_);
+  const std::string plans = result.initiator.plan + result.responder.plan;
+  EXPECT_NE(plans.find("parities of keys decoded"), std::string::npos) << plans;
+  ExpectProven(result);
+  ExpectEqual(a_, b_);
+}
+
+// So many overwritten pairs that all is read, in batches. What a batch tells of
+// the next one counts each pair once, whichever side has offered it.
+TEST_F(OverwrittenTest, BatchesOfAllLeavesTellWhatToExpect) {
+  constexpr int kPairs = 140'000;
+  constexpr int kChanged = 6000;
+  for (const bool on_a : {true, false}) {
+    MemoryStorage a = Replica(4);
+    MemoryStorage b = Replica(5);
+    for (int i = 0; i < kPairs; ++i) {
+      a.Put(0, absl::StrCat("pair", i), "old");
+    }
+    SessionRunOptions options;
+    options.initiator.max_batch_elements = kPairs / 3;
+    options.responder.max_batch_elements = kPairs / 3;
+    ExpectProven(DriveSession(&a, &b, options));
+    MemoryStorage& changed = on_a ? a : b;
+    for (int i = 0; i < kChanged; ++i) {
+      changed.Put(0, absl::StrCat("pair", 20 * i), "new");
+    }
+    int batches = 0;
+    options.tamper = [&batches](Role, std::string* message) {
+      const auto head = static_cast<uint8_t>((*message)[0]);
+      if (static_cast<MessageType>(head & kTypeMask) != MessageType::kBatch) {
+        return;
+      }
+      BatchHead batch;
+      ASSERT_TRUE(
+          DecodeBatch(std::string_view(*message).substr(1), &batch).ok());
+      const double share =
+          static_cast<double>(batch.leaves.size()) / kLeafCount;
+      // The first one goes by an estimate.
+      if (++batches > 1) {
+        EXPECT_NEAR(static_cast<double>(batch.expected), share * 2 * kChanged,
+                    0.2 * share * 2 * kChanged);
+        EXPECT_NEAR(static_cast<double>(batch.overwritten),
+                    static_cast<double>(batch.expected) / 2, 1);
+      }
+    };
+    const SessionRunResult result = DriveSession(&a, &b, options);
+    const std::string plans = result.initiator.plan + result.responder.plan;
+    EXPECT_NE(plans.find("leaves: all, overwritten"), std::string::npos)
+        << plans;
+    EXPECT_GT(batches, 2);
+    ExpectProven(result);
+    ExpectEqual(a, b);
+  }
 }
 
 // Ever more differences share a leaf, or look alike.
@@ -174,6 +273,8 @@ TEST_F(FindsTest, LeavesAreRefusedThatCannotBe) {
   EXPECT_EQ(Refused([](std::string* m) { m->resize(3); }),
             "LeafBatch: no leaves");
   EXPECT_EQ(Refused([](std::string* m) { m->resize(4); }),
+            "LeafBatch: no leaves");
+  EXPECT_EQ(Refused([](std::string* m) { m->resize(5); }),
             "LeafBatch: not as many leaves as it says");
 }
 
