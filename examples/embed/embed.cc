@@ -1,6 +1,5 @@
 // Turns anti-entropy on in a program that has a RocksDB database, whose data,
-// reads and writes stay RocksDB's. Two, and a status (package rocksync-tools),
-// for which the secret below is put where the tool looks for it:
+// reads and writes stay RocksDB's. Two, and a status (package rocksync-tools):
 //   embed a 127.0.0.1:7401 127.0.0.1:7402 trial
 //   embed b 127.0.0.1:7402 127.0.0.1:7401 trial
 //   (umask 077; head -c 32 /dev/zero | tr '\0' '\52' > trial/trial-secret)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # examples/embed on two databases that RocksDB's own tool made: they become
 # equal, and that tool still reads them.
-# usage: embed_test.sh EMBED
+# usage: embed_test.sh EMBED SOURCE ROCKSYNC
 set -euo pipefail
-embed=$1
+embed=$1 source=$2 tool=$3
 work=$(mktemp -d)
 pids=()
 finished=0
@@ -52,6 +52,13 @@ ask 3 a old_b from_b
 ask 4 b old_a from_a
 echo "new_a hello world" >&3
 ask 4 b new_a "hello world"
+
+# What the source begins with shows their status.
+commands=$(sed -n 's|^//   \(.*\)|\1|p' "$source" | grep -v '^embed ')
+[[ $commands == *"rocksync status"* ]] || fail "the source shows no status"
+commands=${commands//127.0.0.1:7401/127.0.0.1:$port}
+shown=$(cd "$work" && eval "${commands//rocksync /$tool }") || fail "status"
+[[ $shown == *"127.0.0.1:$(( port + 1 ))"* ]] || fail "status: $shown"
 exec 3>&- 4>&-
 for pid in "${pids[@]}"; do wait "$pid" || fail "a program ended badly"; done
 pids=()
