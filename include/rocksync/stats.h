@@ -33,7 +33,8 @@ struct SessionProgress {
   uint64_t bytes_offers = 0;   // offers and answers, both directions
   uint64_t bytes_keys = 0;     // keys of shipped pairs, both directions
   uint64_t bytes_values = 0;   // values of shipped pairs, both directions
-  uint64_t bytes_total = 0;    // everything, both directions
+  // Everything, both directions; offers once they are answered.
+  uint64_t bytes_total = 0;
   // Exchanges and leaf searches run, each of which finds differing elements.
   uint32_t rounds = 0;
   // A message sent and the next one received, over the whole session: its price
@@ -159,7 +160,7 @@ struct ReplicationStats {
   uint64_t pairs_sent = 0;
   uint64_t pairs_received = 0;
   uint64_t pairs_applied = 0;
-  uint64_t pairs_superseded = 0;  // received; a later version was here already
+  uint64_t pairs_superseded = 0;  // received; it or a later version was here
   // Received and not applied: further in the future than max_clock_ahead_ms.
   uint64_t pairs_held_back = 0;
   uint64_t bytes_filters = 0;

@@ -129,7 +129,7 @@ const Row<ReplicationStats> kOfReplica[] = {
      "Pairs and tombstones received and written.",
      [](const ReplicationStats& s) { return std::to_string(s.pairs_applied); }},
     {"rocksync_pairs_superseded_total", kCounter,
-     "Pairs and tombstones received of which a later version was here.",
+     "Pairs and tombstones received though they, or later ones, were here.",
      [](const ReplicationStats& s) {
        return std::to_string(s.pairs_superseded);
      }},

@@ -41,6 +41,12 @@ void AddConnection(const std::weak_ptr<const void>& connection,
   connections->push_back(connection);
 }
 
+// What is offered counts once the answer tells what it is, so that each kind,
+// and what is of none, only grows.
+uint64_t BytesOf(const SessionReport& report) {
+  return report.bytes_sent + report.bytes_received - report.unanswered_bytes;
+}
+
 SessionProgress ToProgress(const std::string& peer,
                            const SessionReport& report) {
   SessionProgress progress;
@@ -57,7 +63,7 @@ SessionProgress ToProgress(const std::string& peer,
   progress.bytes_offers = report.offer_bytes;
   progress.bytes_keys = report.key_bytes;
   progress.bytes_values = report.value_bytes;
-  progress.bytes_total = report.bytes_sent + report.bytes_received;
+  progress.bytes_total = BytesOf(report);
   progress.rounds = report.rounds;
   progress.round_trips = report.round_trips;
   progress.plan = report.plan;
@@ -94,8 +100,10 @@ void SessionLine::Update(const SessionReport& report) {
   if (begun) Tell(progress);
 }
 
-void SessionLine::Finish(const SessionReport& report,
+void SessionLine::Finish(const SessionReport& last,
                          const rocksdb::Status& status) {
+  SessionReport report = last;
+  report.unanswered_bytes = 0;  // no answer comes any more
   SessionProgress progress = ToProgress(peer_, report);
   progress.finished = true;
   if (!status.ok()) progress.error = OneLine(status.ToString());
@@ -375,8 +383,7 @@ void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
   totals_.bytes_offers += now.offer_bytes - before.offer_bytes;
   totals_.bytes_keys += now.key_bytes - before.key_bytes;
   totals_.bytes_values += now.value_bytes - before.value_bytes;
-  totals_.bytes_total += now.bytes_sent + now.bytes_received -
-                         before.bytes_sent - before.bytes_received;
+  totals_.bytes_total += BytesOf(now) - BytesOf(before);
   totals_.rounds += now.rounds - before.rounds;
 }
 

@@ -112,8 +112,6 @@ Verdict IncomingPairs::BeatenIfItReads(const IndexEntry& own) const {
 
 absl::Status IncomingPairs::Take(Pair pair, std::optional<uint32_t> own) {
   ++context_.report->pairs_received;
-  context_.report->key_bytes += pair.key.size();
-  context_.report->value_bytes += pair.value.size();
   pairs_bytes_ += pair.key.size() + pair.value.size();
   taken_.push_back({own,
                     {context_.storage->PositionOf(pair.family, pair.key),

@@ -23,6 +23,10 @@ namespace {
 // applied as it comes, and bounded by the entries that it may send.
 constexpr size_t kMaxReceivedTurnBytes = size_t{40} << 20;
 
+MessageType TypeOf(std::string_view message) {
+  return static_cast<MessageType>(message[0] & kTypeMask);
+}
+
 bool IsShipped(MessageType type) {
   return type >= MessageType::kValues && type <= MessageType::kPairs;
 }
@@ -139,8 +143,14 @@ bool SessionImpl::NextMessage(std::string* out) {
     turn_.emplace(options_.max_turn_bytes);
   }
   while (!turn_->Ready() && !turn_->closed() && !over()) BuildPiece();
-  if (!turn_->Pop(out)) return false;
+  PairBytes pairs;
+  if (!turn_->Pop(out, &pairs)) return false;
   report_.bytes_sent += out->size();
+  report_.key_bytes += pairs.keys;
+  report_.value_bytes += pairs.values;
+  if (TypeOf(*out) == MessageType::kOffers) {
+    report_.unanswered_bytes += out->size();
+  }
   CountBytes(*out);
   if (turn_->empty()) {
     turn_.reset();
@@ -279,11 +289,10 @@ absl::Status SessionImpl::EndPeerTurn(MessageType last, bool idle) {
 }
 
 void SessionImpl::CountBytes(std::string_view message) {
-  switch (static_cast<MessageType>(message[0] & kTypeMask)) {
+  switch (TypeOf(message)) {
     case MessageType::kPayload:
       report_.filter_bytes += message.size();
       break;
-    case MessageType::kOffers:
     case MessageType::kWants:
     case MessageType::kClaims:
     case MessageType::kHoldings:

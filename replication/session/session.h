@@ -103,6 +103,9 @@ struct SessionReport {
   uint64_t filter_bytes = 0;  // exchange payloads, both directions
   // Offers and wants, both directions, without what counts as keys and values.
   uint64_t offer_bytes = 0;
+  // Of bytes_sent: offers without an answer, which tells what of them is keys
+  // and values of pairs that go.
+  uint64_t unanswered_bytes = 0;
   uint64_t pair_bytes = 0;  // messages that carry pairs, both directions
   uint32_t round_trips = 0;
   uint32_t rounds = 0;  // exchanges run

@@ -66,6 +66,7 @@ absl::Status Shipping::ReceiveOffers(std::string_view body) {
   if (peer_done_offering_) {
     return Malformed(MessageType::kOffers, "more of them after the last");
   }
+  context_.report->offer_bytes += 1 + body.size();
   PairDecoder decoder(MessageType::kOffers, body);
   while (!decoder.done()) {
     WirePair pair;
@@ -86,12 +87,12 @@ absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
 
   const bool wanted = judgement->verdict == Verdict::kWanted;
   wants_.push_back(wanted);
+  // A value came, wanted or not.
+  CountOffered(wanted ? pair.key.size() : 0, pair.value.size());
   if (!wanted) {
     ++in_vain_;
-    CountUnwanted(pair.value.size());  // it came all the same
     return absl::OkStatus();
   }
-  CountOffered(pair.key.size() + pair.value.size());
   if (pair.kind != WirePair::Kind::kOnRequest) {
     return incoming_.Take(OwnedPair(pair, std::string(pair.value)),
                           judgement->own);
@@ -133,19 +134,19 @@ absl::Status Shipping::ReceiveWants(std::string_view body) {
   std::vector<bool> wants;
   const absl::Status status = DecodeWants(body, offered_.size(), &wants);
   if (!status.ok()) return status;
+  context_.report->offer_bytes +=
+      std::exchange(context_.report->unanswered_bytes, 0);
   for (size_t i = 0; i < wants.size(); ++i) {
     Outgoing& offer = offered_[i];
+    CountOffered(wants[i] ? offer.entry.key.size() : 0,
+                 offer.on_request ? 0 : offer.value.size());
     if (!wants[i]) ++in_vain_;
     if (wants[i]) {
-      const size_t inline_bytes = offer.on_request ? 0 : offer.value.size();
-      CountSent(offer, inline_bytes);
-      CountOffered(offer.entry.key.size() + inline_bytes);
+      ++context_.report->pairs_sent;
       if (offer.on_request) {
         owed_.push_back(std::move(offer));
         continue;
       }
-    } else if (!offer.on_request) {
-      CountUnwanted(offer.value.size());
     }
     if (offer.cached) cached_bytes_ -= offer.value.size();
   }
@@ -156,6 +157,7 @@ absl::Status Shipping::ReceiveWants(std::string_view body) {
 absl::Status Shipping::ReceiveChunk(std::string_view body) {
   if (body.empty()) return Malformed(MessageType::kChunk, "empty");
   chunk_bytes_ += body.size();
+  context_.report->value_bytes += body.size();
   if (chunk_bytes_ <= options_->max_value_bytes) {
     chunks_.append(body);
   } else {
@@ -195,6 +197,7 @@ absl::Status Shipping::ReceiveValues(std::string_view body) {
 }
 
 absl::Status Shipping::ReceiveValue(std::string_view rest) {
+  context_.report->value_bytes += rest.size();
   Wanted& wanted = wanted_.front();
   if (chunk_bytes_ + rest.size() != wanted.value_size) {
     return Malformed(MessageType::kValues, "not the size that was offered");
@@ -225,6 +228,8 @@ absl::Status Shipping::ReceivePairs(std::string_view body) {
     if (pair.kind == WirePair::Kind::kTombstone && chunk_bytes_ > 0) {
       return Malformed(MessageType::kPairs, "chunks of no value");
     }
+    context_.report->key_bytes += pair.key.size();
+    context_.report->value_bytes += pair.value.size();
     value = std::move(chunks_);
     value.append(pair.value);
     pair.value = value;
@@ -244,7 +249,10 @@ absl::Status Shipping::ReceivePairs(std::string_view body) {
       winners_.push_back({*judgement->own, /*contested=*/false});
     }
     if (judgement->verdict != Verdict::kWanted) {
-      context_.report->value_bytes += value.size();
+      ++context_.report->pairs_received;
+      if (judgement->verdict != Verdict::kRefused) {
+        ++context_.report->pairs_superseded;
+      }
       continue;
     }
     status = incoming_.Take(OwnedPair(pair, std::move(value)), judgement->own);
@@ -292,7 +300,8 @@ bool Shipping::SendChunks(Outgoing* pair, Turn* turn) {
   while (pair->value.size() - pair->sent > kChunkBytes) {
     if (turn->full()) return false;
     turn->Add(MessageType::kChunk,
-              std::string_view(pair->value).substr(pair->sent, kChunkBytes));
+              std::string_view(pair->value).substr(pair->sent, kChunkBytes), 0,
+              {.keys = 0, .values = kChunkBytes});
     pair->sent += kChunkBytes;
   }
   return true;
@@ -300,9 +309,11 @@ bool Shipping::SendChunks(Outgoing* pair, Turn* turn) {
 
 absl::Status Shipping::BuildValues(Turn* turn) {
   std::string body;
-  const auto flush = [&body, turn] {
-    if (!body.empty()) turn->Add(MessageType::kValues, body);
+  PairBytes bytes;
+  const auto flush = [&body, &bytes, turn] {
+    if (!body.empty()) turn->Add(MessageType::kValues, body, 0, bytes);
     body.clear();
+    bytes = {};
   };
   while (!owed_.empty() && body.size() < turn->room()) {
     if (context_.Cancelled())
@@ -323,7 +334,7 @@ absl::Status Shipping::BuildValues(Turn* turn) {
           std::string_view(pair.value).substr(pair.sent);
       PutVarint64(&body, tail.size() + 1);
       body.append(tail);
-      context_.report->value_bytes += pair.value.size();
+      bytes.values += tail.size();
       cached_bytes_ -= pair.value.size();
     }
     owed_.pop_front();
@@ -366,10 +377,12 @@ absl::StatusOr<bool> Shipping::NextPair(Outgoing* pair) {
 
 absl::Status Shipping::BuildPairs(Turn* turn) {
   std::string body;
+  PairBytes bytes;
   std::optional<PairEncoder> encoder;
   const auto flush = [&] {
-    if (!body.empty()) turn->Add(MessageType::kPairs, body);
+    if (!body.empty()) turn->Add(MessageType::kPairs, body, 0, bytes);
     body.clear();
+    bytes = {};
     encoder.emplace(&body);
   };
   flush();
@@ -395,7 +408,9 @@ absl::Status Shipping::BuildPairs(Turn* turn) {
     encoder->Add(
         AsPair(pair.entry, std::string_view(pair.value).substr(pair.sent)));
     ++sent_entries_;
-    CountSent(pair, pair.value.size());
+    ++context_.report->pairs_sent;
+    bytes.keys += pair.entry.key.size();
+    bytes.values += pair.value.size() - pair.sent;
     if (body.size() >= kPackedBytes) flush();
   }
   flush();
@@ -510,19 +525,10 @@ absl::StatusOr<bool> Shipping::TakeValue(absl::StatusOr<std::string> value,
   return true;
 }
 
-void Shipping::CountOffered(size_t bytes) {
-  context_.report->offer_bytes -= bytes;
-}
-
-void Shipping::CountUnwanted(size_t value_bytes) {
+void Shipping::CountOffered(size_t key_bytes, size_t value_bytes) {
+  context_.report->key_bytes += key_bytes;
   context_.report->value_bytes += value_bytes;
-  CountOffered(value_bytes);
-}
-
-void Shipping::CountSent(const Outgoing& pair, size_t value_bytes) {
-  ++context_.report->pairs_sent;
-  context_.report->key_bytes += pair.entry.key.size();
-  context_.report->value_bytes += value_bytes;
+  context_.report->offer_bytes -= key_bytes + value_bytes;
 }
 
 // --- Where it stands --------------------------------------------------------

@@ -117,12 +117,9 @@ class Shipping final : public RoundWork {
   // Sends chunks until a tail of at most kChunkBytes is left; false if the
   // turn was full before.
   bool SendChunks(Outgoing* pair, Turn* turn);
-  void CountSent(const Outgoing& pair, size_t value_bytes);
-  // So many bytes of an offer, whose message was counted as a whole, count as a
-  // key or a value.
-  void CountOffered(size_t bytes);
-  // A value that travelled in an offer, and loses.
-  void CountUnwanted(size_t value_bytes);
+  // So many bytes of an offer, whose message was counted as a whole, are of a
+  // key that is wanted and of a value.
+  void CountOffered(size_t key_bytes, size_t value_bytes);
 
   const RoundContext context_;
   const SessionOptions* const options_;

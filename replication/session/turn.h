@@ -18,6 +18,12 @@ namespace rocksync {
 // Entries are packed into messages of about this size.
 inline constexpr size_t kPackedBytes = size_t{128} << 10;
 
+// Keys and values in a message, in bytes.
+struct PairBytes {
+  uint64_t keys = 0;
+  uint64_t values = 0;
+};
+
 // Grammar of use: ( BeginPiece Add* Pop* )+ Close Pop*
 class Turn {
  public:
@@ -37,25 +43,27 @@ class Turn {
   bool half_full() const { return bytes_ > piece_bytes_ / 2; }
   bool empty() const { return messages_.empty(); }
 
-  void Add(MessageType type, std::string_view body, uint8_t flags = 0) {
+  // `pairs` comes with the message when it is popped.
+  void Add(MessageType type, std::string_view body, uint8_t flags = 0,
+           const PairBytes& pairs = {}) {
     std::string message;
     message.reserve(1 + body.size());
     message.push_back(static_cast<char>(static_cast<uint8_t>(type) | flags));
     message.append(body);
     bytes_ += message.size();
     turn_bytes_ += message.size();
-    messages_.push_back(std::move(message));
+    messages_.push_back({std::move(message), pairs});
   }
 
   // Not while empty().
   MessageType last_type() const {
-    return static_cast<MessageType>(messages_.back()[0] & kTypeMask);
+    return static_cast<MessageType>(messages_.back().bytes[0] & kTypeMask);
   }
 
   // Ends the turn; `flags` go to its last message. Not while empty().
   void Close(uint8_t flags) {
-    messages_.back()[0] =
-        static_cast<char>(messages_.back()[0] | kLastOfTurn | flags);
+    char* const head = messages_.back().bytes.data();
+    *head = static_cast<char>(*head | kLastOfTurn | flags);
     closed_ = true;
   }
   bool closed() const { return closed_; }
@@ -66,20 +74,26 @@ class Turn {
   bool Ready() const { return messages_.size() > (closed_ ? 0 : 1); }
 
   // The next message; false if none is Ready.
-  bool Pop(std::string* message) {
+  bool Pop(std::string* message, PairBytes* pairs) {
     if (!Ready()) return false;
-    *message = std::move(messages_.front());
+    *message = std::move(messages_.front().bytes);
+    *pairs = messages_.front().pairs;
     messages_.pop_front();
     return true;
   }
 
  private:
+  struct Message {
+    std::string bytes;
+    PairBytes pairs;
+  };
+
   size_t piece_bytes_;
   size_t pieces_ = 0;
   size_t bytes_ = 0;  // of this piece
   size_t turn_bytes_ = 0;
   bool closed_ = false;
-  std::deque<std::string> messages_;
+  std::deque<Message> messages_;
 };
 
 }  // namespace rocksync

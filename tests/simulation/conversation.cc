@@ -167,10 +167,12 @@ class Talk {
       : options_(options) {
     SessionContext context = Context(initiator, false);
     context.verify = options.verify;
+    HearProgress(Role::kInitiator, &context);
     initiator_ =
         NewSession(Role::kInitiator, options.initiator, options.seed, context);
     context = Context(responder, options.responder_busy);
     context.verify_only = options.verify_only;
+    HearProgress(Role::kResponder, &context);
     responder_ =
         NewSession(Role::kResponder, options.responder, options.seed, context);
   }
@@ -192,6 +194,13 @@ class Talk {
   }
 
  private:
+  void HearProgress(Role role, SessionContext* context) const {
+    if (!options_.progress) return;
+    context->progress = [this, role](const SessionReport& report) {
+      options_.progress(role, report);
+    };
+  }
+
   SessionContext Context(StorageView* storage, bool busy) const {
     SessionContext context;
     context.storage = storage;

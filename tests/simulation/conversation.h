@@ -32,6 +32,8 @@ struct SessionRunOptions {
   // Sees every message on its way and may change it; empty: drop the
   // connection there.
   std::function<void(Role from, std::string* message)> tamper;
+  // Hears of the progress of both.
+  std::function<void(Role of, const SessionReport& report)> progress;
   // Called after each turn.
   std::function<void()> between_turns;
 };

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "replication/session/messages.h"
+#include "replication/session/session.h"
+#include "replication/session/shipping.h"
 #include "tests/unit/replication/session/session_fixture.h"
 
 namespace rocksync {
@@ -26,6 +28,52 @@ class SessionStreamsTest : public SessionTest {
       a->Put(0, absl::StrCat("key", i), std::string(value_bytes, 'v'));
     }
   }
+
+  static uint64_t OfKinds(const SessionReport& report) {
+    return report.filter_bytes + report.offer_bytes + report.key_bytes +
+           report.value_bytes;
+  }
+
+  static uint64_t Counted(const SessionReport& report) {
+    return report.bytes_sent + report.bytes_received - report.unanswered_bytes;
+  }
+
+  // Options of a session whose counters never decrease, and fit each other
+  // whenever it tells of its progress.
+  SessionRunOptions Checked() {
+    SessionRunOptions options;
+    last_[0] = last_[1] = {};
+    options.progress = [this](Role of, const SessionReport& now) {
+      SessionReport* const last = &last_[of == Role::kInitiator];
+      EXPECT_GE(now.filter_bytes, last->filter_bytes);
+      EXPECT_GE(now.offer_bytes, last->offer_bytes);
+      EXPECT_GE(now.key_bytes, last->key_bytes);
+      EXPECT_GE(now.value_bytes, last->value_bytes);
+      EXPECT_GE(Counted(now), Counted(*last));
+      EXPECT_LE(OfKinds(now), Counted(now));
+      EXPECT_GE(Counted(now) - OfKinds(now), Counted(*last) - OfKinds(*last))
+          << "what is of no kind is a counter, too";
+      *last = now;
+    };
+    return options;
+  }
+
+  // Both sides saw the same messages.
+  static void ExpectAlike(const SessionRunResult& result) {
+    const SessionReport& a = result.initiator;
+    const SessionReport& b = result.responder;
+    EXPECT_EQ(a.filter_bytes, b.filter_bytes);
+    EXPECT_EQ(a.offer_bytes, b.offer_bytes);
+    EXPECT_EQ(a.key_bytes, b.key_bytes);
+    EXPECT_EQ(a.value_bytes, b.value_bytes);
+    EXPECT_EQ(a.bytes_sent, b.bytes_received);
+    EXPECT_EQ(b.bytes_sent, a.bytes_received);
+    EXPECT_EQ(a.pairs_sent, b.pairs_received);
+    EXPECT_EQ(b.pairs_sent, a.pairs_received);
+    EXPECT_LT(OfKinds(a), a.bytes_sent + a.bytes_received);
+  }
+
+  SessionReport last_[2];
 };
 
 // Ten turns' worth of values take no round trip of their own.
@@ -132,13 +180,28 @@ TEST_F(SessionStreamsTest, NoByteCountsTwice) {
     a.Put(0, "of both " + std::to_string(i), "1");
     b.Put(0, "of both " + std::to_string(i), "2");
   }
-  const SessionRunResult result = DriveSession(&a, &b);
+  const SessionRunResult result = DriveSession(&a, &b, Checked());
   ExpectProven(result);
-  for (const SessionReport* report : {&result.initiator, &result.responder}) {
-    EXPECT_GT(report->offer_bytes, 0u);
-    EXPECT_LT(report->filter_bytes + report->offer_bytes + report->key_bytes +
-                  report->value_bytes,
-              report->bytes_sent + report->bytes_received);
+  EXPECT_GT(result.initiator.offer_bytes, 0u);
+  ExpectAlike(result);
+}
+
+TEST_F(SessionStreamsTest, NoByteOfManyTurnsCountsTwice) {
+  for (const bool overwritten : {false, true}) {
+    for (const size_t value_bytes : {20, 1'000}) {
+      MemoryStorage a = Replica(1);
+      MemoryStorage b = Replica(2);
+      Diverge(overwritten, value_bytes, &a, &b);
+      for (MemoryStorage* storage : {&a, &b}) {
+        storage->Put(0, "in chunks", std::string(3 * kChunkBytes, 'v'));
+      }
+      SessionRunOptions options = Checked();
+      options.initiator.max_turn_bytes = options.responder.max_turn_bytes =
+          size_t{64} << 10;
+      const SessionRunResult result = DriveSession(&a, &b, options);
+      ExpectProven(result);
+      ExpectAlike(result);
+    }
   }
 }
 
