@@ -57,7 +57,8 @@ absl::Status Rounds::BeginFound() {
   const absl::Status status = Prepare();
   if (!status.ok()) return status;
   ++rounds_;
-  BeginWork({.missing_there = {}, .exact = true, .by_leaf = {}});
+  BeginWork(
+      {.missing_there = {}, .exact = true, .expected = {}, .by_leaf = {}});
   return absl::OkStatus();
 }
 
