@@ -38,9 +38,8 @@ StreamLink::StreamLink(Replica* replica, Link* link,
       link_(link),
       context_{replica, link,   std::move(repair), [this] { return ended(); },
                {},      nullptr},
-      sender_(std::make_unique<StreamSender>(
-          &context_, StoreAccess::ChangesOf(replica->db))),
-      receiver_(&context_, sender_.get()) {}
+      sender_(&context_, StoreAccess::ChangesOf(replica->db)),
+      receiver_(&context_, &sender_) {}
 
 StreamLink::~StreamLink() { replica_->streams.Leave(link_->peer_id(), this); }
 
@@ -115,7 +114,7 @@ Status StreamLink::Carry() {
   std::thread sender;
   try {
     sender = std::thread([this] {
-      const Status status = sender_->Run();
+      const Status status = sender_.Run();
       if (!status.ok()) End(status);
     });
   } catch (const std::system_error& error) {

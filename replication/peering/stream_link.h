@@ -10,7 +10,6 @@
 #define ROCKSYNC_REPLICATION_PEERING_STREAM_LINK_H_
 
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -47,9 +46,9 @@ class StreamLink {
   // From any thread: makes Run return.
   void Close();
   // Has the thread that sends look whether there is something to be said.
-  void Wake() { sender_->Wake(); }
+  void Wake() { sender_.Wake(); }
   // The peer has announced these, and they did not come.
-  void AskFor(const std::vector<ShortHash>& hashes) { sender_->AskFor(hashes); }
+  void AskFor(const std::vector<ShortHash>& hashes) { sender_.AskFor(hashes); }
 
  private:
   rocksdb::Status Open(const std::string& first);
@@ -65,7 +64,7 @@ class StreamLink {
   Replica* const replica_;
   Link* const link_;
   StreamContext context_;
-  std::unique_ptr<StreamSender> sender_;
+  StreamSender sender_;
   StreamReceiver receiver_;
 
   mutable std::mutex mutex_;

@@ -298,11 +298,6 @@ void SessionImpl::CountBytes(std::string_view message) {
     case MessageType::kHoldings:
       report_.offer_bytes += message.size();
       break;
-    case MessageType::kValues:
-    case MessageType::kChunk:
-    case MessageType::kPairs:
-      report_.pair_bytes += message.size();
-      break;
     default:
       break;
   }

@@ -106,7 +106,6 @@ struct SessionReport {
   // Of bytes_sent: offers without an answer, which tells what of them is keys
   // and values of pairs that go.
   uint64_t unanswered_bytes = 0;
-  uint64_t pair_bytes = 0;  // messages that carry pairs, both directions
   uint32_t round_trips = 0;
   uint32_t rounds = 0;  // exchanges run
   uint32_t batches = 0;

@@ -18,6 +18,14 @@ import rocksync
 SECRET = bytes([7] * 32)
 
 
+def wait_for_changes(feed, said):
+    """Appends to `said` what came, or why nothing will."""
+    try:
+        said.append(feed.next(timeout=100000))
+    except rocksync.Error as error:
+        said.append(str(error))
+
+
 class DatabaseTest(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
@@ -176,15 +184,8 @@ class DatabaseTest(unittest.TestCase):
     def test_a_feed_that_waits_ends_with_its_database(self):
         db = self.open()
         said = []
-
-        def wait():
-            try:
-                said.append(feed.next(timeout=100000))
-            except rocksync.Error as error:
-                said.append(str(error))
-
         with db.subscribe() as feed:
-            waiting = threading.Thread(target=wait)
+            waiting = threading.Thread(target=wait_for_changes, args=(feed, said))
             waiting.start()
             db.close()
             waiting.join()
@@ -192,16 +193,9 @@ class DatabaseTest(unittest.TestCase):
 
     def test_calls_that_wait_for_a_feed_end_as_it_is_closed(self):
         said = []
-
-        def wait():
-            try:
-                said.append(feed.next(timeout=100000))
-            except rocksync.Error as error:
-                said.append(str(error))
-
         with self.open() as db:
             feed = db.subscribe()
-            waiting = [threading.Thread(target=wait) for _ in range(5)]
+            waiting = [threading.Thread(target=wait_for_changes, args=(feed, said)) for _ in range(5)]
             for each in waiting:
                 each.start()
             feed.close()

@@ -29,6 +29,19 @@ class AdoptionTest : public StoreTest {
         rocksdb::BottommostLevelCompaction::kForce;
     ASSERT_ROCKS_OK(db->CompactRange(compact, nullptr, nullptr));
   }
+  // These keys have later versions than `clock`, and only `deleted` is a
+  // tombstone.
+  static void ExpectWrittenAfter(uint64_t clock,
+                                 const StorageSnapshot& snapshot,
+                                 const std::vector<std::string>& keys,
+                                 const std::string& deleted) {
+    for (const std::string& key : keys) {
+      const auto entry = snapshot.FindKey(0, key);
+      ASSERT_TRUE(entry.ok() && entry->has_value()) << key;
+      EXPECT_GT((*entry)->version.time, clock) << key;
+      EXPECT_EQ((*entry)->tombstone, key == deleted);
+    }
+  }
   // "corruption" changes and "lost" goes, without a write.
   void Damage(const std::string& name) {
     class Damaging final : public rocksdb::CompactionFilter {
@@ -136,12 +149,7 @@ TEST_F(AdoptionTest, ForeignWritesAreNoticedAndGetFreshVersions) {
   {
     const auto snapshot = view->TakeSnapshot({});
     ASSERT_TRUE(snapshot.ok());
-    for (const char* key : {"key7", "added", "key8"}) {
-      const auto entry = (*snapshot)->FindKey(0, key);
-      ASSERT_TRUE(entry.ok() && entry->has_value()) << key;
-      EXPECT_GT((*entry)->version.time, clock) << key;
-      EXPECT_EQ((*entry)->tombstone, std::string(key) == "key8");
-    }
+    ExpectWrittenAfter(clock, **snapshot, {"key7", "added", "key8"}, "key8");
     EXPECT_LT((*snapshot)->FindKey(0, "key9").value()->version.time, clock);
   }
   EXPECT_EQ(Total().count, before.count + 1);
@@ -175,12 +183,8 @@ TEST_F(AdoptionTest, ForeignWritesAreNotRevertedForWantOfASequenceNumber) {
   {
     const auto snapshot = view->TakeSnapshot({});
     ASSERT_TRUE(snapshot.ok());
-    for (const char* key : {"changed", "added", "deleted"}) {
-      const auto entry = (*snapshot)->FindKey(0, key);
-      ASSERT_TRUE(entry.ok() && entry->has_value()) << key;
-      EXPECT_GT((*entry)->version.time, clock) << key;
-      EXPECT_EQ((*entry)->tombstone, std::string(key) == "deleted");
-    }
+    ExpectWrittenAfter(clock, **snapshot, {"changed", "added", "deleted"},
+                       "deleted");
     EXPECT_LE((*snapshot)->FindKey(0, "fine").value()->version.time, clock);
   }
   CloseAndCheck();
