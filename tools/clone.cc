@@ -11,7 +11,6 @@
 
 #include "nlohmann/json.hpp"
 #include "replication/clone/clone.h"
-#include "replication/store/format/clone_record.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/random_bits.h"
@@ -31,11 +30,10 @@ using rocksdb::Status;
 // Of the new replica: what an earlier run chose, or what came of it; 0: there
 // was none.
 uint64_t IdOfEarlierRun(const std::string& directory) {
-  CloneRecord record;
-  if (ReadCloneRecord(rocksdb::Env::Default(), directory, &record).ok()) {
-    return record.replica_id;
-  }
   uint64_t id = 0;
+  if (ReadCloneReplicaId(rocksdb::Env::Default(), directory, &id).ok()) {
+    return id;
+  }
   return ReadReplicaId(directory, {}, &id).ok() ? id : 0;
 }
 

@@ -78,6 +78,16 @@ void rocksync_clone_options_set_progress(
   options->progress = progress;
 }
 
+uint64_t rocksync_clone_replica_id(const char* name, char** errptr) {
+  uint64_t id = 0;
+  const Status status =
+      name == nullptr
+          ? rocksync::NullArgument("name")
+          : rocksync::ReadCloneReplicaId(rocksdb::Env::Default(), name, &id);
+  if (!status.IsNotFound()) rocksync::SaveError(errptr, status);
+  return id;
+}
+
 unsigned char rocksync_clone(const rocksdb_options_t* options,
                              const rocksync_options_t* replication,
                              const char* name, int families,

@@ -30,11 +30,21 @@ std::chrono::milliseconds Duration(uint64_t ms) {
 rocksdb::Status ToFamilies(int families, const char* const* names,
                            const rocksdb_options_t* const* options,
                            std::vector<rocksdb::ColumnFamilyDescriptor>* out) {
+  if (families < 0) {
+    return rocksdb::Status::InvalidArgument(
+        "rocksync: " + std::to_string(families) + " column families");
+  }
   if (families > 0 && names == nullptr) return NullArgument("family_names");
   if (families > 0 && options == nullptr) return NullArgument("family_options");
   for (int i = 0; i < families; ++i) {
     if (names[i] == nullptr || options[i] == nullptr) {
       return NullArgument("a family's name or options");
+    }
+    // Its handle would be null, and RocksDB's C functions take no such one.
+    if (std::strcmp(names[i], kIndexFamilyName) == 0) {
+      return rocksdb::Status::InvalidArgument(
+          "rocksync: column family " + std::string(names[i]),
+          "the index is opened by the library; leave it out");
     }
     out->emplace_back(names[i], Unwrap(options[i]));
   }

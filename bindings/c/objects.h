@@ -47,7 +47,8 @@ inline std::string ToText(const char* text) {
 std::chrono::milliseconds Duration(uint64_t ms);
 
 // Families as rocksync_open_column_families takes them. InvalidArgument: one is
-// null. REQUIRES: CheckRocksDBObjects() was OK.
+// null or the index, or there are less than none. REQUIRES:
+// CheckRocksDBObjects() was OK.
 rocksdb::Status ToFamilies(int families, const char* const* names,
                            const rocksdb_options_t* const* options,
                            std::vector<rocksdb::ColumnFamilyDescriptor>* out);

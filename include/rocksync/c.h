@@ -28,7 +28,9 @@
      destroyed as soon as the call has returned.
    - NULL for an object or a name is an error with a message. Where there is no
      errptr, the call does nothing, and returns NULL or 0; destroying NULL does
-     nothing.
+     nothing. Only what is put into options is the empty text if it is NULL,
+     and what uses the options judges that: an empty address of a peer, for
+     example, is refused by rocksync_replicator_start.
    - Booleans are unsigned char, 0 or 1. Times are milliseconds.
    - A callback gets the `state` that was given with it. It must return: no
      longjmp, no exception.
@@ -177,9 +179,10 @@ uint64_t rocksync_changes_source_id(const rocksync_changes_t* changes,
 rocksync_t* rocksync_open(const rocksdb_options_t* options,
                           const rocksync_options_t* replication,
                           const char* name, char** errptr);
-/* As rocksdb_open_column_families: all families of the database are named, the
-   index is not. `handles` has room for `families` of them. The handles belong
-   to the database and live until it is closed:
+/* As rocksdb_open_column_families: all families of the database are named, each
+   once, but the index is not: "__rocksync_index" is refused, so leave it out of
+   what rocksdb_list_column_families gives. `handles` has room for `families` of
+   them. The handles belong to the database and live until it is closed:
    rocksdb_column_family_handle_destroy must NOT be called on them. */
 rocksync_t* rocksync_open_column_families(
     const rocksdb_options_t* options, const rocksync_options_t* replication,
@@ -448,6 +451,12 @@ void rocksync_clone_options_set_progress(
     rocksync_clone_options_t* options, void* state,
     unsigned char (*progress)(void* state, int stage, uint64_t bytes_done,
                               uint64_t bytes));
+
+/* The id of the replica that the clone in the directory `name`, which was
+   interrupted, becomes; 0: no such clone is there. Once all of it is copied
+   only a certificate of that id resumes it: whoever makes one for each call
+   (rocksync_make_trial_certificate) asks here first. */
+uint64_t rocksync_clone_replica_id(const char* name, char** errptr);
 
 /* Makes a new replica in the directory `name`, which must not be there, or be
    empty, or hold a clone that was interrupted. Blocks. All families of the

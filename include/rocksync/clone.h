@@ -12,6 +12,8 @@
 #include <memory>
 #include <string>
 
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
 #include "rocksync/transport.h"
 
 namespace rocksync {
@@ -70,6 +72,14 @@ struct CloneResult {
   // If not: why, and what to do; the first session of a replicator goes on.
   std::string session_error;
 };
+
+// The id of the replica that the clone in `directory`, which was interrupted,
+// becomes. Once all of it is copied, only a certificate of that id resumes it;
+// so whoever makes a certificate for each call (MakeTrialCertificate) asks here
+// first. NotFound: no such clone is there. Corruption: its record is damaged.
+rocksdb::Status ReadCloneReplicaId(rocksdb::Env* env,
+                                   const std::string& directory,
+                                   uint64_t* replica_id);
 
 }  // namespace rocksync
 

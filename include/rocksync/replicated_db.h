@@ -171,13 +171,13 @@ class ReplicatedDB : public VersionSpecificDB {
                               const ReplicatedDBOptions& replication,
                               const std::string& name, ReplicatedDB** db);
 
-  // As rocksdb::DB::Open with column families: all of them must be named, save
-  // the index, which is added. Handles belong to the caller, who gives them
-  // back by DestroyColumnFamilyHandle (not by delete) before the database; a
-  // session that still reads through one keeps it until it is done. If the
-  // index is named, too, as rocksdb::LoadLatestOptions does, its options are
-  // the library's all the same, and its handle is null (rocksync/options_file.h
-  // leaves it out).
+  // As rocksdb::DB::Open with column families: all of them must be named, each
+  // once, save the index, which is added. Handles belong to the caller, who
+  // gives them back by DestroyColumnFamilyHandle (not by delete) before the
+  // database; a session that still reads through one keeps it until it is done.
+  // If the index is named, too, as rocksdb::LoadLatestOptions does, its options
+  // are the library's all the same, and its handle is null
+  // (rocksync/options_file.h leaves it out).
   static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,

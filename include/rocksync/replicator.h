@@ -251,7 +251,7 @@ class Replicator {
   virtual void Pause() = 0;
   virtual void Resume() = 0;
 
-  // InvalidArgument if max_sessions is 0.
+  // InvalidArgument if max_sessions is 0. Aborted: Stop was called.
   virtual rocksdb::Status SetLimits(const ReplicatorLimits& limits) = 0;
   virtual ReplicatorLimits limits() const = 0;
 

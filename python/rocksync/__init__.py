@@ -89,7 +89,8 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
 
     callback = CLONE(tell)
     because = ctypes.c_void_p()
-    id = secrets.randbits(64) or 1
+    # For which an earlier call copied; only that one resumes.
+    id = call("rocksync_clone_replica_id", _text(path)) or secrets.randbits(64) or 1
     with _options(cluster, secret) as (options, replication), \
             _transport(id, certificates, ca, certificate, private_key) as transport:
         given = library.rocksync_clone_options_create(transport, _text(source))

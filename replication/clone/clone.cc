@@ -10,6 +10,7 @@
 #include "replication/clone/clone_receiver.h"
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
+#include "replication/store/format/clone_record.h"
 #include "rocksync/limits.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
@@ -182,6 +183,14 @@ Status BecomeReplica(const rocksdb::DBOptions& options,
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   return db->Close();
+}
+
+Status ReadCloneReplicaId(rocksdb::Env* env, const std::string& directory,
+                          uint64_t* replica_id) {
+  CloneRecord record;
+  const Status status = ReadCloneRecord(env, directory, &record);
+  if (status.ok()) *replica_id = record.replica_id;
+  return status;
 }
 
 Status ReplicatedDB::Clone(const rocksdb::DBOptions& options,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replication/store/format/current_manifest.h"
+#include "replication/store/format/lock_held.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/write/free_space.h"
 #include "rocksync/replica_id.h"
@@ -34,14 +35,24 @@ bool MeansNothing(std::string_view name) {
          name.ends_with(".new");
 }
 
+constexpr char kWhereClonesAre[] =
+    "a clone is made in a new directory, or in an empty one";
+
+// Of a path that is there.
 Status CheckEmpty(Env* env, const std::string& path) {
+  bool is_directory = false;
+  Status status = env->IsDirectory(path, &is_directory);
+  if (status.ok() && !is_directory) {
+    return Status::InvalidArgument("rocksync: " + path + " is not a directory",
+                                   kWhereClonesAre);
+  }
   std::vector<std::string> names;
-  const Status status = env->GetChildren(path, &names);
+  if (status.ok()) status = env->GetChildren(path, &names);
   for (const std::string& name : names) {
     if (MeansNothing(name)) continue;
     return Status::InvalidArgument(
         "rocksync: " + path + " is not empty, it holds " + name,
-        "a clone is made in a new directory, or in an empty one");
+        kWhereClonesAre);
   }
   return status;
 }
@@ -61,8 +72,11 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
   status = env->LockFile(path + "/" + kLockFile, &directory->lock_);
   if (!status.ok()) {
     directory->made_.clear();
-    return Status::Busy("rocksync: another program works in " + path,
-                        status.ToString());
+    return IsLockHeld(status)
+               ? Status::Busy("rocksync: another program works in " + path,
+                              status.ToString())
+               : Status::IOError("rocksync: cannot lock " + path,
+                                 status.ToString());
   }
   status = directory->Look();
   if (!directory->empty_) directory->made_.clear();

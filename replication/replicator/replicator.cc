@@ -529,6 +529,7 @@ rocksdb::Status ReplicatorImpl::SetLimits(const ReplicatorLimits& limits) {
         "ReplicatorLimits::max_sessions must be above 0");
   }
   const std::lock_guard lock(mutex_);
+  if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
   limits_ = limits;
   replica_.bytes.SetRate(limits.bytes_per_second);
   replica_.index_reads.SetRate(limits.index_reads_per_second);

@@ -181,6 +181,9 @@ rocksdb::Status Scrubber::ScrubNow() {
   if (failures_ != failures) {
     return NotGoingOn(failure_);
   }
+  if (last_error_.ok()) {
+    return rocksdb::Status::Aborted("the replicator was stopped");
+  }
   return rocksdb::Status::Aborted("the replicator was stopped",
                                   last_error_.ToString());
 }

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "replication/store/format/lock_held.h"
+
 namespace rocksync {
 namespace {
 
@@ -45,7 +47,9 @@ Status DirectoryLock::Take(rocksdb::Env* env, const std::string& directory,
     status = env->LockFile(name, &(*lock)->lock_);
     if (status.ok()) return status;
     status = Status::IOError(
-        directory, "is in use, stop its program first: " + status.ToString());
+        directory, (IsLockHeld(status) ? "is in use, stop its program first: "
+                                       : "cannot be locked: ") +
+                       status.ToString());
   }
   lock->reset();
   return status;

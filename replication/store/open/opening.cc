@@ -549,6 +549,7 @@ Status OpenIndexed(const rocksdb::DBOptions& options,
     if (!status.ok()) return status;
     status = CheckFamilyOptions(replication, family.name, family.options);
   }
+  if (status.ok()) status = CheckNamedOnce(column_families);
   size_t replicated = 0;
   for (const ColumnFamilyDescriptor& family : column_families) {
     replicated += IsReplicatedName(replication, family.name) ? 1 : 0;

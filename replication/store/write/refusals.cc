@@ -1,6 +1,7 @@
 #include "replication/store/write/refusals.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -207,6 +208,17 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
     return Refuse("a merge operator" + in,
                   "of two concurrent Merges one is lost; name the family in "
                   "ReplicatedDBOptions::merge_families to accept that");
+  }
+  return Status::OK();
+}
+
+Status CheckNamedOnce(
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+  std::set<std::string_view> names;
+  for (const rocksdb::ColumnFamilyDescriptor& family : families) {
+    if (names.insert(family.name).second) continue;
+    return Refuse(Text("two column families named ", family.name),
+                  "each is opened once; name it once");
   }
   return Status::OK();
 }

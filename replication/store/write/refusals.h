@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "rocksdb/db.h"
 #include "rocksync/options.h"
@@ -21,6 +22,10 @@ rocksdb::Status CheckDBOptions(const rocksdb::DBOptions& options);
 rocksdb::Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
                                    const std::string& family,
                                    const rocksdb::ColumnFamilyOptions& options);
+
+// Of the families that are to be opened: each is named once.
+rocksdb::Status CheckNamedOnce(
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
 // A cluster's replicas tell each other the names of all of them.
 rocksdb::Status CheckFamilyCount(size_t replicated);

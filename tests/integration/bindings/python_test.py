@@ -219,6 +219,9 @@ class DatabaseTest(unittest.TestCase):
                 rocksync.clone(self.path("b"), progress=lambda *_: False, **given)
             with self.assertRaises(ZeroDivisionError):
                 rocksync.clone(self.path("b"), progress=lambda *_: 1 // 0, **given)
+            # All is copied, for the id that this call chose.
+            with self.assertRaisesRegex(rocksync.Error, "aborted"):
+                rocksync.clone(self.path("b"), progress=lambda stage, *_: stage != "opening", **given)
             self.assertIsNone(rocksync.clone(self.path("b"), progress=lambda *told: stages.append(told), **given))
             self.assertEqual(stages[0][0], "asking")
             self.assertEqual(stages[-1][0], "proving")

@@ -282,6 +282,8 @@ static void TestReplication(void) {
   rocksync_replicator_stop(to);
   rocksync_replicator_sync(to, address, &error);
   FAILS("Operation aborted");
+  rocksync_replicator_set_limits(to, 0, 0, 0, 1, &error);
+  FAILS("Operation aborted");
   CHECK(!rocksync_close(b, &error));
   FAILS("call rocksync_replicator_destroy first");
   rocksync_replicator_destroy(to);
@@ -552,7 +554,8 @@ static unsigned char CloneTold(void* state, int stage, uint64_t bytes_done,
   CHECK(bytes_done <= bytes || bytes == 0);
   ++told->calls;
   if (stage == rocksync_clone_proving) ++told->finished;
-  return told->go_on != 0;
+  return told->go_on == 1 ||
+         (told->go_on == 2 && stage < rocksync_clone_opening);
 }
 
 static void TestClone(void) {
@@ -578,12 +581,19 @@ static void TestClone(void) {
   CHECK(!rocksync_clone(options, replication, Path("clone"), 1, NULL, NULL,
                         clone, &why, &error));
   FAILS("argument is NULL: family_names");
+  CHECK(!rocksync_clone(options, replication, Path("clone"), -3, NULL, NULL,
+                        clone, &why, &error));
+  FAILS("-3 column families");
   rocksync_clone_options_set_connections(clone, 0);
   CHECK(!rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
                         clone, &why, &error));
   FAILS("connections");
   CHECK(why == NULL);
   rocksync_clone_options_set_connections(clone, 2);
+  CHECK(rocksync_clone_replica_id(Path("clone"), &error) == 0);
+  OK();
+  CHECK(rocksync_clone_replica_id(NULL, &error) == 0);
+  FAILS("argument is NULL: name");
   rocksync_clone_options_set_io_timeout_ms(clone, 20000);
   rocksync_clone_options_set_progress(clone, &told, CloneTold);
   CHECK(!rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
@@ -598,10 +608,19 @@ static void TestClone(void) {
   FAILS("the option allow_clones is false");
   rocksync_replicator_destroy(serving);
   serving = Start(source, address);
+  told.go_on = 2;
+  CHECK(!rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
+                        clone, &why, &error));
+  FAILS("Operation aborted");
+  CHECK(rocksync_clone_replica_id(Path("clone"), &error) == id);
+  OK();
+  told.go_on = 1;
   CHECK(rocksync_clone(options, replication, Path("clone"), 0, NULL, NULL,
                        clone, &why, &error));
   OK();
   CHECK(why == NULL && told.finished > 0);
+  CHECK(rocksync_clone_replica_id(Path("clone"), &error) == 0);
+  OK();
   rocksync_clone_options_destroy(clone);
   rocksync_transport_destroy(transport);
   rocksync_replicator_destroy(serving);
@@ -752,6 +771,8 @@ static void TestFamilies(void) {
   rocksdb_options_t* options = rocksdb_options_create();
   rocksync_options_t* replication = NewReplication();
   const char* names[] = {"default", "more"};
+  const char* twice[] = {"default", "default"};
+  const char* index[] = {"default", "__rocksync_index"};
   const rocksdb_options_t* each[2];
   rocksdb_column_family_handle_t* handles[2];
   rocksdb_column_family_handle_t* made;
@@ -765,6 +786,16 @@ static void TestFamilies(void) {
   rocksdb_options_set_create_if_missing(options, 1);
   rocksdb_options_set_create_missing_column_families(options, 1);
   each[0] = each[1] = options;
+  CHECK(rocksync_open_column_families(options, replication, Path("families"), 2,
+                                      twice, each, handles, &error) == NULL);
+  FAILS("two column families named default");
+  CHECK(rocksync_open_column_families(options, replication, Path("families"), 2,
+                                      index, each, handles, &error) == NULL);
+  FAILS("the index is opened by the library; leave it out");
+  CHECK(rocksync_open_column_families(options, replication, Path("families"),
+                                      -1, names, each, handles,
+                                      &error) == NULL);
+  FAILS("-1 column families");
   db = rocksync_open_column_families(options, replication, Path("families"), 2,
                                      names, each, handles, &error);
   OK();

@@ -65,7 +65,10 @@ TEST_F(Stop, ADatabaseThatIsDeletedStopsItsReplicator) {
       Eventually([&] { return a->replicator()->stats().sessions > 3; }));
   a->DeleteDatabase();
   EXPECT_TRUE(a->replicator()->SyncNow(b->address()).IsAborted());
-  EXPECT_TRUE(a->replicator()->ScrubNow().IsAborted());
+  const rocksdb::Status scrubbed = a->replicator()->ScrubNow();
+  EXPECT_TRUE(scrubbed.IsAborted());
+  EXPECT_FALSE(Mentions(scrubbed, "OK"));
+  EXPECT_TRUE(a->replicator()->SetLimits(ReplicatorLimits()).IsAborted());
   EXPECT_GT(a->replicator()->stats().sessions, 3u);
   EXPECT_EQ(a->replicator()->listen_address(), "");
   a->replicator()->Stop();

@@ -365,6 +365,14 @@ TEST_F(OfflineCommandsTest, OneInUseIsSaidToBe) {
   ASSERT_TRUE(Ok(db_->Put({}, "still", "there")));
 }
 
+TEST_F(OfflineCommandsTest, ALockThatCannotBeTakenIsNotCalledHeld) {
+  Close();
+  fs::remove("db/LOCK");
+  fs::create_directory("db/LOCK");
+  EXPECT_EQ(Detach("db"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("db: cannot be locked"));
+}
+
 TEST_F(OfflineCommandsTest, ADirectoryThatCannotBeWrittenIsNotCalledInUse) {
   Close();
   const bool root = geteuid() == 0;

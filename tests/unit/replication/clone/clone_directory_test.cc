@@ -179,6 +179,23 @@ TEST_F(CloneDirectoryTest, IsOneClonesAtATime) {
   EXPECT_TRUE(s.IsBusy()) << s.ToString();
 }
 
+// As in a file system that is read-only.
+TEST_F(CloneDirectoryTest, ALockThatCannotBeMadeIsNotHeld) {
+  fs::create_directories(Dir() + "/LOCK");
+  const Status s = Prepare();
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+  EXPECT_NE(s.ToString().find("cannot lock " + Dir()), std::string::npos)
+      << s.ToString();
+}
+
+TEST_F(CloneDirectoryTest, AFileIsNoDirectory) {
+  std::ofstream(Dir()) << "a file";
+  const Status s = Prepare();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_NE(s.ToString().find(Dir() + " is not a directory"), std::string::npos)
+      << s.ToString();
+}
+
 TEST_F(CloneDirectoryTest, OfADatabaseNothingIsTouched) {
   fs::create_directory(Dir());
   Write("CURRENT", "MANIFEST-000001\n");
