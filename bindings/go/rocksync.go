@@ -358,7 +358,10 @@ func (r *Replicator) call(function func(err **C.char)) error {
 	return takeError(err)
 }
 
-// Sync runs sessions with a peer until the two are proven equal.
+// Sync runs sessions with a peer until the two are proven equal. An error that
+// begins with "Operation failed. Try again." or "Resource busy" passes by
+// itself, but for a replicator that is paused; "Result incomplete" does not,
+// unless it names quarantined pairs alone.
 func (r *Replicator) Sync(peer string) error {
 	if err := noZeroByte(peer); err != nil {
 		return err

@@ -1,6 +1,9 @@
 /* The C interface: a replicated RocksDB database for programs and bindings that
    reach RocksDB by rocksdb/c.h. C99 and C++. Link librocksync.so and
-   librocksdb.so; examples/bindings/two_replicas.c is a whole program.
+   librocksdb.so: `pkg-config rocksync`, or of the CMake package rocksync the
+   target rocksync::c (rocksync::rocksync is the C++ library). A whole program
+   is examples/bindings/two_replicas.c, which librocksync-dev has in
+   /usr/share/doc/librocksync-dev.
 
    The database itself is used by RocksDB's own C interface: rocksync_rocksdb
    gives a rocksdb_t* for rocksdb_put, rocksdb_get, rocksdb_write, iterators,
@@ -367,8 +370,10 @@ void rocksync_replicator_stop(rocksync_replicator_t* replicator);
 void rocksync_replicator_destroy(rocksync_replicator_t* replicator);
 
 /* Sessions with `peer` until one proves the two equal: no error then. Blocks.
-   "Operation failed. Try again.", "Resource busy" and "Result incomplete" pass
-   by themselves; rocksync/replicator.h has all of them. */
+   "Operation failed. Try again." and "Resource busy" pass by themselves, but
+   for a replicator that is paused. "Result incomplete" names pairs that one
+   side refuses, cannot read or has quarantined; of these only quarantined ones
+   pass by themselves. rocksync/replicator.h has all kinds. */
 void rocksync_replicator_sync(rocksync_replicator_t* replicator,
                               const char* peer, char** errptr);
 

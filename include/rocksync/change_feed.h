@@ -51,8 +51,8 @@ class ChangeFeed {
   //
   //   OK        `*changes` are not empty, or `*missed` is not 0: so many more
   //             came behind `*changes`, before what the next call fetches
-  //   TimedOut  none came within `timeout`, at most kMostDuration
-  //             (rocksync/limits.h)
+  //   TimedOut  none came within `timeout`; a longer one than kMostDuration
+  //             (rocksync/limits.h) counts as kMostDuration
   //   Aborted   the database was closed, and all that came was fetched
   virtual rocksdb::Status Next(std::chrono::milliseconds timeout,
                                std::vector<FeedChange>* changes,

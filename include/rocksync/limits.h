@@ -18,6 +18,9 @@ inline constexpr size_t kMostNameBytes = 1024;
 
 inline constexpr size_t kMostReplicatedFamilies = 4096;
 
+// Of a member list (ReplicatedDB::SetMembers).
+inline constexpr size_t kMostMembers = 1024;
+
 // Of every interval and timeout in the options of replicators and transports.
 // A longer one is refused when they start, since clocks would overflow.
 inline constexpr std::chrono::milliseconds kMostDuration =

@@ -96,28 +96,27 @@ struct ReplicatedDBOptions {
   // without.
   bool adopt_after_index_loss = false;
 
-  // Let a copy of a replica open as a new replica with an identity of its own.
-  // Two replicas with one identity would lose writes.
+  // Opens a copy of a replica as a new replica, with an identity of its own:
+  // two replicas with one identity would lose writes.
   //
-  // False: Open refuses a checkpoint and a restored backup. It knows them by
-  // the file ROCKSYNC, which the library keeps in the database's directory and
-  // which neither of the two carries; so it refuses a database that lost the
-  // file, too. The file also says in which state the index was left, so Open
-  // refuses an older state put back in place, a database that lost its log, and
-  // what RepairDB left.
+  // False: Open refuses a copy that it recognises. The library keeps a file
+  // ROCKSYNC in the database's directory, which checkpoints and backups do not
+  // contain; Open refuses a database that has an index and no such file. The
+  // file also records the state of the index at the last close, by which Open
+  // recognises an older state put back in place, a lost log, and what RepairDB
+  // left.
   //
-  // True: such a database becomes a new replica, and is compared with its index
-  // in the background.
+  // True: Open gives such a database a new identity, and compares data and
+  // index in the background.
   //
-  // A directory copied with plain tools (`cp -a`) has the file and looks like
-  // the original: Open does not refuse it, but peers do. With this option it
-  // becomes a new replica if something shows that it may be a copy: it lies in
-  // another directory than at an earlier opening; a peer has refused it; or it
-  // met a replica of its own identity. An original that was moved, or that met
-  // its copy, shows the same. So set the option for one opening, of the copy
-  // alone. A database that has become a new replica is not changed again by the
-  // option. Where the option has no effect, the LOG says so and what to do if
-  // this is a copy.
+  // A directory copied by `cp -a` contains the file, so Open cannot tell it
+  // from the original, and peers refuse it. With this option it gets a new
+  // identity if one of these holds: it is in another directory than at an
+  // earlier opening; a peer has refused it; it has met a replica of the same
+  // identity. The same may hold for the original. So set the option for the
+  // copy alone, and for one opening. A second opening with it changes nothing.
+  // If the option has no effect, the LOG says so, and what to do if this is a
+  // copy.
   bool open_copy_as_new_replica = false;
 
   // The filter of the index, e.g. the one in rocksync/filter_policy.h; null:

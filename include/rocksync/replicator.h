@@ -182,8 +182,9 @@ class Replicator {
   //               the other, by which they meet next; a disk is full; or the
   //               session gave up after many rounds
   //   Incomplete  all went across but pairs that one side refuses (too large,
-  //               too far in the future, unreadable), or the digests are equal
-  //               and quarantined pairs are left out of them
+  //               too far in the future, unreadable), which does not pass by
+  //               itself: the message names the remedy; or the digests are
+  //               equal and quarantined pairs are left out of them
   //               (SessionProgress::quarantined_here and quarantined_there;
   //               each replica resolves its own once that was so with all its
   //               peers, in the background); stats() tell

@@ -129,7 +129,8 @@ struct TombstoneGcStats {
   uint64_t removed = 0;     // index entries taken out since opening
   bool sweeping = false;    // collected tombstones remain to be removed
   // If tombstones are held: the replica id of the member of which least is
-  // known, and which holds up their collection. 0: no member is behind.
+  // known, and which holds up their collection. 0: nobody holds them up; so
+  // while there are no tombstones, also for a member that is away.
   uint64_t held_up_by = 0;
   // The replica id of a member, maybe this one, that was reported in two
   // incarnations which do not follow one another: a copy of it runs, or an
@@ -138,13 +139,14 @@ struct TombstoneGcStats {
   // opened as a new replica. 0: none was reported since opening and since the
   // present list came.
   uint64_t identity_conflict = 0;
-  // This replica has data from before it was a member, or took such pairs from
-  // a member while it was bootstrapping, and has not been proven equal to a
-  // member without any. Members that have collected tombstones that those
-  // data do not know of refuse it. Remedy: find the member that brought the
-  // data, export what it alone holds (`rocksync rescue`), and start that member
-  // empty. A new, empty replica is no remedy while that member is there, since
-  // it takes the same pairs again.
+  // True: this replica may hold pairs that other members have deleted. It
+  // joined the member list with data, or joined empty and was filled by such a
+  // member. Members that have collected tombstones since refuse it. It becomes
+  // false once this replica is proven equal to a member for which it is false,
+  // or to all members. Remedy, if it is refused: on the member that joined with
+  // data, export what it alone holds (`rocksync rescue`), and replace it by an
+  // empty replica; only then replace those that it filled, or they take the
+  // same pairs again.
   bool may_hold_deleted_pairs = false;
   std::vector<MemberStats> members;  // by replica id
 };

@@ -571,7 +571,10 @@ class Replicator(_Closable):
         _open_replicators.add(self)
 
     def sync(self, peer):
-        """Sessions with `peer` until the two are proven equal."""
+        """Sessions with `peer` until the two are proven equal. An Error that
+        begins with "Operation failed. Try again." or "Resource busy" passes by
+        itself, but for a replicator that is paused; "Result incomplete" does
+        not, unless it names quarantined pairs alone."""
         with self._calls:
             call("rocksync_replicator_sync", self._replicator, _text(peer))
 

@@ -15,8 +15,22 @@ constexpr int kBusyTries = 100;
 
 bool NeverCancelled() { return false; }
 
+// The replica's own status, which it sends as Status::ToString has it.
 rocksdb::Status Refused(const Reply& reply) {
-  return rocksdb::Status::Aborted("the replica says", reply.text);
+  using rocksdb::Slice;
+  using rocksdb::Status;
+  constexpr char kWho[] = "the replica says";
+  constexpr Status (*kKinds[])(const Slice&, const Slice&) = {
+      Status::InvalidArgument, Status::IOError,   Status::Busy,
+      Status::TryAgain,        Status::TimedOut,  Status::Incomplete,
+      Status::NotSupported,    Status::Corruption};
+  for (const auto kind : kKinds) {
+    const std::string name = kind("", "").ToString();
+    if (reply.text.starts_with(name)) {
+      return kind(kWho, reply.text.substr(name.size()));
+    }
+  }
+  return Status::Aborted(kWho, reply.text);
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ class AdminClient {
                               std::unique_ptr<AdminClient>* admin_client);
 
   // The answer, line by line, at most `patience` apart; `line` may be null.
-  // OK: `*last` is the text of the last one. InvalidArgument or Aborted: what
-  // the replica says instead of an answer.
+  // OK: `*last` is the text of the last one. What the replica says instead of
+  // an answer has the kind of the replica's own status.
   rocksdb::Status Answer(std::chrono::milliseconds patience,
                          const std::function<void(const std::string&)>& line,
                          std::string* last);

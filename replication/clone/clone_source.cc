@@ -258,7 +258,8 @@ Status CloneSource::Conversation::Answer(const CloneCheck& check) {
 Status CloneSource::MayClone(const CloneAsk& ask) const {
   if (replica_->slots.paused()) {
     return Status::Busy("the source is paused",
-                        "Replicator::Resume there ends that");
+                        "Replicator::Resume there, of the store REPLICATION "
+                        "RESUME, ends that");
   }
   const auto not_new = [&](const char* who) {
     char id[17];

@@ -343,10 +343,12 @@ absl::Status Setup::CheckPeer() {
 absl::Status Setup::RefuseOwnIdentity() {
   // Each opening draws a number of its own.
   if (peer_.incarnation == mine_.incarnation) {
-    return Refuse(RefusalReason::kSameReplica,
-                  absl::StrCat("the address leads back to replica ",
-                               ReplicaIdHex(mine_.replica_id),
-                               " itself; take it out of its peers"));
+    return Refuse(
+        RefusalReason::kSameReplica,
+        absl::StrCat("the address leads back to replica ",
+                     ReplicaIdHex(mine_.replica_id),
+                     " itself; name another one, and take it out of its"
+                     " peers if it is there"));
   }
   met_itself_ = true;
   return Refuse(RefusalReason::kSameReplica,

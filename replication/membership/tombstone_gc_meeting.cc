@@ -32,15 +32,16 @@ MeetingVerdict AcknowledgedMore(uint64_t id) {
 }
 
 MeetingVerdict BehindWithData(uint64_t id) {
-  return {Meeting::kOutOfReach,
-          absl::StrCat(
-              "replica ", ReplicaIdHex(id),
-              " may hold pairs that other members have deleted: it"
-              " joined with data, or took pairs of a member that"
-              " did. Export what the one that joined with data alone"
-              " holds (`rocksync rescue`) and replace it by an empty"
-              " replica or a recent copy of a member;"
-              " TombstoneGcStats::may_hold_deleted_pairs names such members")};
+  return {
+      Meeting::kOutOfReach,
+      absl::StrCat("replica ", ReplicaIdHex(id),
+                   " may hold pairs that other members have deleted: it"
+                   " joined with data, or took pairs of a member that"
+                   " did. Export what the one that joined with data alone"
+                   " holds (`rocksync rescue`) and replace it by an empty"
+                   " replica or a recent copy of a member;"
+                   " tombstone_gc.may_hold_deleted_pairs in `rocksync status`"
+                   " (TombstoneGcStats) is true at such members")};
 }
 
 // What a member, listed since this epoch, has acknowledged as far as a witness
@@ -93,8 +94,9 @@ MeetingVerdict JudgeOneEpoch(const GcState& mine, uint64_t my_id,
             absl::StrCat("replicas ", ReplicaIdHex(my_id), " and ",
                          ReplicaIdHex(peer_id),
                          " have no member list, and one has collected deletes"
-                         " that the other may not know; name both in a member"
-                         " list")};
+                         " that the other may not know; set a member list that"
+                         " names both, on either of the two (SetMembers; of"
+                         " the store REPLICATION MEMBERS)")};
   }
   if (!mine.HasListOf(peer)) {
     return {Meeting::kConflict,

@@ -54,11 +54,13 @@ class Doorstep {
   const Clock::time_point deadline_;
 };
 
-absl::Status CheckCluster(const std::string& mine, const std::string& theirs) {
-  if (mine == theirs) return absl::OkStatus();
+// Both sides read the text.
+absl::Status CheckCluster(const std::string& listeners,
+                          const std::string& dialers) {
+  if (listeners == dialers) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "another cluster: the peer belongs to \"" + theirs +
-      "\", this replica to \"" + mine +
+      "another cluster: the one that dials names \"" + dialers +
+      "\", the replica that it dialed belongs to \"" + listeners +
       "\"; correct the address, or the cluster's name");
 }
 

@@ -23,7 +23,9 @@ namespace {
 // sooner than this.
 constexpr std::chrono::hours kBetweenSessions{24};
 
-constexpr char kPaused[] = "is paused; Replicator::Resume there ends that";
+constexpr char kPaused[] =
+    "is paused; Replicator::Resume there, of the store REPLICATION RESUME, "
+    "ends that";
 
 // How long a side with no news of its own waits before it asks the peer's.
 constexpr std::chrono::seconds kBetweenAnnouncements{5};
@@ -54,6 +56,27 @@ rocksdb::Status LeftOut(const SessionReport& report) {
       QuarantineRemedy());
 }
 
+// What this side refuses or cannot read, and what to do about it.
+std::string Refusals(const SessionReport& report) {
+  std::string text;
+  const auto add = [&text](uint64_t pairs, const char* what) {
+    if (pairs == 0) return;
+    if (!text.empty()) text += ", ";
+    text += std::to_string(pairs) + what;
+  };
+  add(report.pairs_held_back,
+      " too far in the future (max_clock_ahead_ms; correct the clock of "
+      "held_back_replica in `rocksync status`, then `rocksync restamp` there)");
+  add(report.pairs_too_large,
+      " above the size limits (enlarge max_key_bytes or max_value_bytes on all "
+      "replicas, or delete the pair)");
+  add(report.pairs_unreadable,
+      " unreadable (scrub this replica; what a peer has is brought back, else "
+      "write or delete the key)");
+  if (text.empty()) return "none; the log and status of the peer tell which";
+  return text + "; the log names one";
+}
+
 // What a session that both sides saw through means for who began it.
 rocksdb::Status StatusOf(const SessionReport& report) {
   if (report.proven_equal || report.busy || report.expired) {
@@ -64,10 +87,7 @@ rocksdb::Status StatusOf(const SessionReport& report) {
     return rocksdb::Status::Incomplete(
         "everything was replicated but pairs that one side refuses or cannot "
         "read; on this side",
-        std::to_string(report.pairs_held_back) + " too far in the future, " +
-            std::to_string(report.pairs_too_large) +
-            " above the size limits, " +
-            std::to_string(report.pairs_unreadable) + " unreadable");
+        Refusals(report));
   }
   return rocksdb::Status::TryAgain("the session ended without a proof",
                                    report.why);

@@ -48,10 +48,10 @@ void SayWhyNot(const rocksdb::Status& why, Connection* connection,
   std::string message(
       1,
       static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) | kLastOfTurn));
-  const bool later = why.IsTryAgain() || why.IsBusy();
-  EncodeEnd(
-      {later ? EndReason::kUnavailable : EndReason::kFailed, why.ToString()},
-      &message);
+  EndReason reason = EndReason::kFailed;
+  if (why.IsTryAgain() || why.IsBusy()) reason = EndReason::kUnavailable;
+  if (why.IsInvalidArgument()) reason = EndReason::kRefused;
+  EncodeEnd({reason, why.ToString()}, &message);
   (void)connection->Send(message, timeout);
 }
 
@@ -166,9 +166,14 @@ rocksdb::Status NotTakenOver(std::string_view message) {
         "the peer neither takes over the newer member list nor says why");
   }
   const std::string text = std::string(kWhat) + end.text;
-  return ToRocksDb(end.reason == EndReason::kUnavailable
-                       ? absl::UnavailableError(text)
-                       : absl::InternalError(text));
+  switch (end.reason) {
+    case EndReason::kUnavailable:
+      return ToRocksDb(absl::UnavailableError(text));
+    case EndReason::kRefused:
+      return ToRocksDb(absl::InvalidArgumentError(text));
+    default:
+      return ToRocksDb(absl::InternalError(text));
+  }
 }
 
 // The side with the older list takes over the newer one. The other waits for it

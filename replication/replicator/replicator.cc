@@ -379,7 +379,9 @@ SessionResult ReplicatorImpl::MeetOnceFree(
     }
     if (!result.status.ok() || !result.busy) return result;
     if (replica_.slots.paused()) {
-      result.status = rocksdb::Status::Busy("the replicator is paused");
+      result.status = rocksdb::Status::Busy(
+          "this replica is paused",
+          "Replicator::Resume, of the store REPLICATION RESUME, ends that");
       return result;
     }
     if (Clock::now() >= patience) {

@@ -185,9 +185,9 @@ Status Applier::CheckTerms(const Batch& batch) const {
   // A foreign write has no version yet. It may be later.
   if (!index_build_->AllIsIndexed(batch.cancelled)) {
     return Status::TryAgain("rocksync: a write bypassed it",
-                            "what changed is being read; wait until "
-                            "ReplicatedDB::GetIndexBuildProgress() is "
-                            "done, the next session then goes on by itself");
+                            "what changed is being read; wait until index.done "
+                            "in `rocksync status` (GetIndexBuildProgress) is "
+                            "true, the next session then goes on by itself");
   }
   return Status::OK();
 }

@@ -300,7 +300,10 @@ unsafe impl Send for Replicator<'_> {}
 unsafe impl Sync for Replicator<'_> {}
 
 impl Replicator<'_> {
-    /// Runs sessions with a peer until the two are proven equal.
+    /// Runs sessions with a peer until the two are proven equal. An error that
+    /// begins with "Operation failed. Try again." or "Resource busy" passes by
+    /// itself, but for a replicator that is paused; "Result incomplete" does
+    /// not, unless it names quarantined pairs alone.
     pub fn sync(&self, peer: &str) -> Result<()> {
         let peer = text(peer)?;
         call(|e| unsafe { c::rocksync_replicator_sync(self.replicator, peer.as_ptr(), e) })

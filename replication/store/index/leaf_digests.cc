@@ -72,9 +72,9 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
     DropBase();  // what was noted is lost
     return absl::UnavailableError(
         "a write bypassed rocksync here, or this replica cannot tell yet: what "
-        "changed is being read; wait until its "
-        "ReplicatedDB::GetIndexBuildProgress() is "
-        "done, the next session then goes on by itself");
+        "changed is being read; wait until index.done in its `rocksync status` "
+        "(GetIndexBuildProgress) is true, the next session then goes on by "
+        "itself");
   }
 
   uint64_t count = 0;

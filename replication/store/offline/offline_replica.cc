@@ -168,7 +168,8 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
   if (!has_cluster || !has_identity || !has_families) {
     return Status::Corruption(
         "rocksync: the index of " + db->GetName() + " lacks its records",
-        "a part of it is lost; ReplicatedDB::Open says what can be done");
+        "a part of it is lost; open it once with its program, which says "
+        "what can be done (ReplicatedDB::Open)");
   }
   if (cluster.name != cluster_name) {
     return Status::InvalidArgument("rocksync: " + db->GetName() +

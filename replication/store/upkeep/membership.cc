@@ -6,9 +6,13 @@
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/index_reader.h"
+#include "rocksync/limits.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
+
+static_assert(kMaxMembers == kMostMembers);
+
 namespace {
 
 using rocksdb::Status;

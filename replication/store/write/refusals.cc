@@ -239,10 +239,14 @@ Status CheckSizes(const ReplicatedDBOptions& options, const std::string& family,
   what += std::to_string(large_key ? key.size() : value_bytes);
   what += " bytes in replicated column family ";
   what += family;
-  const std::string option = large_key ? "max_key_bytes" : "max_value_bytes";
-  return Refuse(
-      what, Text("raise it on every replica, or write less: " + option, " is ",
-                 large_key ? options.max_key_bytes : options.max_value_bytes));
+  const char* const option = large_key ? "max_key_bytes" : "max_value_bytes";
+  const size_t limit =
+      large_key ? options.max_key_bytes : options.max_value_bytes;
+  const char* const remedy =
+      limit == (large_key ? kMostKeyBytes : kMostValueBytes)
+          ? ", the most that there can be; write less"
+          : "; raise it on every replica, or write less";
+  return Refuse(what, Text(option, " is ", limit) + remedy);
 }
 
 }  // namespace rocksync

@@ -71,6 +71,16 @@ TEST_F(LimitsTest, WhatIsTooLargeIsRefusedWhereItIsWritten) {
   EXPECT_TRUE(IsOk(db->Delete({}, long_key)));
 }
 
+TEST_F(LimitsTest, OnlyALimitThatCanBeRaisedIsToBeRaised) {
+  const auto limited = NewLimited("limited", kValueBytes);
+  const auto most = NewReplica("most");
+  EXPECT_TRUE(Mentions(limited->db()->Put({}, HugeKey(), "v"),
+                       "max_key_bytes is 100; raise it on every replica"));
+  const rocksdb::Status refused = most->db()->Put({}, HugeKey(), "v");
+  EXPECT_TRUE(Mentions(refused, "the most that there can be; write less"));
+  EXPECT_FALSE(Mentions(refused, "raise it"));
+}
+
 TEST_F(LimitsTest, LimitsAndNamesHaveBounds) {
   const auto opens = [this](const auto& adjust) {
     TestReplica::Setting setting = SettingOf("c");
@@ -116,6 +126,8 @@ TEST_F(LimitsTest, WhatIsThereAlreadyIsSkippedAndTheRestGoesOn) {
   EXPECT_GE(a->db()->GetIndexStats().pairs_too_large, 2u);
   const rocksdb::Status status = a->replicator()->SyncNow(b->address());
   EXPECT_TRUE(Mentions(status, "2 above the size limits"));
+  EXPECT_TRUE(Mentions(status, "enlarge max_key_bytes or max_value_bytes"));
+  EXPECT_FALSE(Mentions(status, "unreadable (")) << "of none nothing is said";
 
   // No tombstone is left of a key that could not travel.
   a->Delete(HugeKey());

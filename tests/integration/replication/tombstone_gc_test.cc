@@ -495,6 +495,47 @@ TEST_F(TombstoneGc, WhyAListIsNotTakenOverIsSaidToWhoHandsItOn) {
   EXPECT_EQ(StatsOf(b()).epoch, 0u);
 }
 
+// The recipe of operating.md, with a backup from after a collection: restored
+// on one, empty replicas elsewhere, and a list that is set on either.
+TEST_F(TombstoneGc, AWholeClusterIsRestoredFromOneBackup) {
+  Fill();
+  ASSERT_TRUE(IsOk(a().db()->SetMembers(4, {a().id(), b().id(), c().id()})));
+  for (int i = 0; i < 50; ++i) a().Delete("k" + std::to_string(i));
+  ASSERT_TRUE(Eventually([&] {
+    MeetAll({&a(), &b(), &c()});
+    return StatsOf(a()).tombstones == 0 && !StatsOf(a()).sweeping;
+  }));
+  CopyDirectory(a(), "restored for one");
+  CopyDirectory(a(), "restored for other");
+  const Contents contents = a().Scan();
+  for (const auto& replica : replicas_) replica->Stop();
+
+  for (const bool on_restored : {true, false}) {
+    TestReplica::Setting setting =
+        SettingOf(on_restored ? "restored for one" : "restored for other");
+    setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
+      options->open_copy_as_new_replica = true;
+    };
+    TestReplica restored(setting);
+    ASSERT_TRUE(restored.Open()) << restored.open_status().ToString();
+    ASSERT_TRUE(IsOk(restored.Start()));
+    const auto empty = NewReplica(on_restored ? "empty one" : "empty other");
+    ASSERT_TRUE(IsOk(empty->Start()));
+    const rocksdb::Status early =
+        empty->replicator()->SyncNow(restored.address());
+    EXPECT_TRUE(early.IsInvalidArgument()) << early.ToString();
+    EXPECT_TRUE(Mentions(early, "on either of the two"));
+
+    TestReplica& sets = on_restored ? restored : *empty;
+    ASSERT_TRUE(IsOk(sets.db()->SetMembers(5, {restored.id(), empty->id()})));
+    ASSERT_TRUE(Eventually(
+        [&] { return empty->replicator()->SyncNow(restored.address()).ok(); }));
+    EXPECT_EQ(empty->Scan(), contents);
+    EXPECT_EQ(StatsOf(restored).epoch, 5u);
+    EXPECT_EQ(StatsOf(*empty).epoch, 5u);
+  }
+}
+
 // An empty new member is filled; one with data of its own, once something was
 // collected, is not let in.
 TEST_F(TombstoneGc, NewMember) {
@@ -517,6 +558,9 @@ TEST_F(TombstoneGc, NewMember) {
   const rocksdb::Status s = old->replicator()->SyncNow(a().address());
   EXPECT_FALSE(s.ok());
   EXPECT_TRUE(Mentions(s, "that other members have deleted"));
+  const rocksdb::Status taught = a().replicator()->SyncNow(old->address());
+  EXPECT_TRUE(taught.IsInvalidArgument()) << taught.ToString();
+  EXPECT_TRUE(Mentions(taught, "the peer does not take over"));
   EXPECT_EQ(a().Scan().count("k3"), 0u);
 }
 

@@ -315,7 +315,8 @@ TEST_F(ToolTest, WhoDoesNotKnowTheSecretLearnsNothing) {
   options.credentials = TestCredentials();
   options.credentials.cluster = "another";
   EXPECT_EQ(RunStatus(options, out_, err_), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("another cluster"));
+  EXPECT_THAT(err_.str(), HasSubstr("the one that dials names \"another\""));
+  EXPECT_THAT(err_.str(), HasSubstr("it dialed belongs to \"test\""));
 }
 
 TEST_F(ToolTest, Errors) {
@@ -323,7 +324,11 @@ TEST_F(ToolTest, Errors) {
   ASSERT_TRUE(IsOk(a->Start()));
   EXPECT_EQ(Verify(a->address(), "127.0.0.1:1"), kVerifyError);
   EXPECT_THAT(err_.str(), HasSubstr("127.0.0.1:1"));
+  EXPECT_THAT(err_.str(), HasSubstr("IO error: the replica says: "));
   EXPECT_EQ(Verify("127.0.0.1:1", a->address()), kVerifyError);
+  EXPECT_EQ(Verify(a->address(), a->address()), kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr("Invalid argument: the replica says: "));
+  EXPECT_THAT(err_.str(), HasSubstr("name another one"));
 }
 
 // A mistyped directory is not taken for an address.
