@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"errors"
-	"sync"
 	"time"
 	"unsafe"
 )
@@ -30,7 +29,7 @@ type FeedChange struct {
 // and streams do not wait for its reader. It may be closed after its database.
 type ChangeFeed struct {
 	guard   *guard
-	reading sync.Mutex // it is for one goroutine at a time
+	reading chan struct{} // holds one while a goroutine reads: it is for one at a time
 	feed    *C.rocksync_change_feed_t
 }
 
@@ -38,7 +37,7 @@ type ChangeFeed struct {
 // bytes of memory are kept, at least 4096: what does not fit is counted and left
 // out.
 func (db *Database) Subscribe(bufferBytes uint64) (*ChangeFeed, error) {
-	feed := &ChangeFeed{guard: newGuard()}
+	feed := &ChangeFeed{guard: newGuard(), reading: make(chan struct{}, 1)}
 	failed := db.call(func(err **C.char) { feed.feed = C.rocksync_subscribe(db.db, C.size_t(bufferBytes), err) })
 	if failed != nil {
 		return nil, failed
@@ -48,7 +47,8 @@ func (db *Database) Subscribe(bufferBytes uint64) (*ChangeFeed, error) {
 
 // Next waits until there are changes, at most timeout, and returns all there
 // are, and how many more came behind them for which there was no room. Neither:
-// none came. Once the database is closed and all was returned it fails.
+// none came, or another call waited all the time. Once the database is closed
+// and all was returned it fails.
 func (f *ChangeFeed) Next(timeout time.Duration) (changes []FeedChange, missed uint64, failed error) {
 	if timeout < 0 {
 		_, failed = milliseconds(timeout)
@@ -58,9 +58,12 @@ func (f *ChangeFeed) Next(timeout time.Duration) (changes []FeedChange, missed u
 		return nil, 0, errFeedClosed
 	}
 	defer f.guard.leave()
-	f.reading.Lock()
-	defer f.reading.Unlock()
-	for until := time.Now().Add(timeout); ; {
+	until := time.Now().Add(timeout)
+	if !f.beginReading(timeout) {
+		return nil, 0, nil
+	}
+	defer func() { <-f.reading }()
+	for {
 		if f.guard.isClosing() {
 			return nil, 0, errFeedClosed
 		}
@@ -72,6 +75,23 @@ func (f *ChangeFeed) Next(timeout time.Duration) (changes []FeedChange, missed u
 		if len(changes) > 0 || missed > 0 || failed != nil || last {
 			return changes, missed, failed
 		}
+	}
+}
+
+// beginReading is false if others read all the time.
+func (f *ChangeFeed) beginReading(timeout time.Duration) bool {
+	select {
+	case f.reading <- struct{}{}:
+		return true
+	default:
+	}
+	over := time.NewTimer(timeout)
+	defer over.Stop()
+	select {
+	case f.reading <- struct{}{}:
+		return true
+	case <-over.C:
+		return false
 	}
 }
 

@@ -493,18 +493,27 @@ class ChangeFeed(_Closable):
     def next(self, timeout=1.0):
         """Waits until there are changes, at most `timeout` seconds, and returns
         all there are: (a list of FeedChange, how many more came behind them for
-        which there was no room). ([], 0): none came. Error, once the database
-        is closed and all was returned."""
+        which there was no room). ([], 0): none came, or another thread's call
+        waited all the time. Error, once the database is closed and all was
+        returned."""
         until = time.monotonic() + _milliseconds(timeout, "a timeout") / 1000
-        with self._calls, self._reading:
-            while True:
-                # In slices: between them it ends by a signal, or as the feed is
-                # being closed.
-                self._calls.refuse_closing()
-                left = max(until - time.monotonic(), 0)
-                found = self._fetch(min(left, self._SLICE))
-                if any(found) or left <= self._SLICE:
-                    return found
+        with self._calls:
+            if not self._reading.acquire(timeout=min(max(until - time.monotonic(), 0), threading.TIMEOUT_MAX)):
+                return [], 0
+            try:
+                return self._await(until)
+            finally:
+                self._reading.release()
+
+    def _await(self, until):
+        while True:
+            # In slices: between them it ends by a signal, or as the feed is
+            # being closed.
+            self._calls.refuse_closing()
+            left = max(until - time.monotonic(), 0)
+            found = self._fetch(min(left, self._SLICE))
+            if any(found) or left <= self._SLICE:
+                return found
 
     _SLICE = 0.1  # seconds
 

@@ -203,6 +203,17 @@ class DatabaseTest(unittest.TestCase):
                 each.join()
         self.assertEqual(said, ["the change feed is closed"] * 5)
 
+    def test_a_call_waits_no_longer_behind_another(self):
+        with self.open() as db, db.subscribe() as feed:
+            said = []
+            waiting = threading.Thread(target=wait_for_changes, args=(feed, said))
+            waiting.start()
+            # The other one comes first to the feed, sooner or later.
+            for timeout in [0, 0.001] * 100:
+                self.assertEqual(feed.next(timeout=timeout), ([], 0))
+            feed.close()
+            waiting.join()
+
     def test_a_signal_ends_a_call_that_waits_for_a_feed(self):
         with self.open() as db, db.subscribe() as feed:
             interrupt = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
