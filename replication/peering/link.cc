@@ -342,10 +342,12 @@ SessionResult Link::RunSession(std::string first, bool slot) {
     result.status = rocksdb::Status::OK();
     result.expired = true;
     result.link_usable = false;
+    line->GiveUp(report);
     return result;
   }
   const bool never_began =
       role_ == Role::kInitiator && !result.heard && !result.status.ok();
+  if (result.busy && !report.verifying) line->GiveUp(report);
   if (result.busy || never_began) return result;
   // The listener says, and counts, what the dialer learns by its result.
   const rocksdb::Status outcome = result.status.ok() && !report.verifying

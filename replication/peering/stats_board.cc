@@ -129,6 +129,14 @@ void SessionLine::Finish(const SessionReport& last,
   Tell(progress);
 }
 
+void SessionLine::GiveUp(const SessionReport& last) {
+  SessionReport report = last;
+  report.unanswered_bytes = 0;  // no answer comes any more
+  const std::lock_guard lock(board_->mutex_);
+  board_->Count(report, counted_);
+  counted_ = report;
+}
+
 // `change` is applied to the figures of the peer and to the sums.
 template <typename Change>
 void StreamLine::Count(const Change& change) {

@@ -22,13 +22,16 @@ namespace rocksync {
 
 class StatsBoard;
 
-// One session's line on the board. Used by one thread; finished exactly once.
+// One session's line on the board. Used by one thread; ended once at most.
 class SessionLine {
  public:
   // After each turn.
   void Update(const SessionReport& report);
   // At the end, `status` being how it went.
   void Finish(const SessionReport& report, const rocksdb::Status& status);
+  // At the end of what is no session, since one of the two is busy, or they
+  // have to agree anew first: the messages count, as they do at the peer.
+  void GiveUp(const SessionReport& report);
 
  private:
   friend class StatsBoard;

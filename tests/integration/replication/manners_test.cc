@@ -34,6 +34,15 @@ TEST_F(Manners, PausedReplicasNeitherAskNorAnswer) {
   EXPECT_TRUE(Mentions(s, b->address()));
   EXPECT_TRUE(Mentions(s, "is paused"));
   EXPECT_TRUE(b->Scan().empty());
+  // What was said in vain counts on both sides, as no session of either.
+  const ReplicationStats asked = a->replicator()->stats();
+  EXPECT_GT(asked.bytes_total, 0u);
+  EXPECT_EQ(asked.sessions, 0u);
+  EXPECT_TRUE(Eventually([&] {
+    return b->replicator()->stats().bytes_total == asked.bytes_total;
+  })) << b->replicator()->stats().bytes_total
+      << " bytes, not " << asked.bytes_total;
+  EXPECT_EQ(b->replicator()->stats().sessions, 0u);
   b->replicator()->Resume();
   EXPECT_FALSE(b->replicator()->stats().paused);
   EXPECT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));

@@ -44,6 +44,22 @@ TEST(StatsBoard, CountsARunningSessionOnce) {
   EXPECT_TRUE(stats.peers[0].last.finished);
 }
 
+TEST(StatsBoard, WhatIsSaidInVainIsBytesAndNoSession) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const auto line = board.Begin("a:1", 0xa);
+  SessionReport report;
+  report.bytes_sent = 18;
+  line->Update(report);
+  report.bytes_received = 2;
+  report.busy = true;
+  line->GiveUp(report);
+  const ReplicationStats stats = board.stats();
+  EXPECT_EQ(stats.bytes_total, 20u);
+  EXPECT_EQ(stats.sessions, 0u);
+  EXPECT_EQ(stats.peers.at(0).sessions, 0u);
+  EXPECT_TRUE(stats.peers.at(0).last.peer.empty());
+}
+
 TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
   StatsBoard board(7, {"a:1", "b:2"}, nullptr);
   SessionReport proven = Report(1);
