@@ -123,6 +123,9 @@ int Export(const rocksync::ExporterOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A limit of files' size (ulimit -f) is an error of the write, as a full disk
+  // is, and not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Tools for replicated RocksDB databases", "rocksync");
   app.require_subcommand(1);
   app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);

@@ -465,7 +465,7 @@ int main(int argc, char** argv) {
       "rocksync-store");
   rocksync::Settings settings;
   rocksync::AddOptions(&app, &settings);
-  app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
+  app.set_version_flag("--version", "rocksync-store " ROCKSYNC_VERSION);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -494,6 +494,9 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  // A limit of files' size (ulimit -f) is an error of the write, as a full disk
+  // is, and not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
 
   spdlog::set_formatter(rocksync::NewLogFormatter());
   bool in_vain = false;

@@ -21,8 +21,9 @@ inline constexpr char kPrometheusContentType[] =
 // units are seconds and bytes; counters end in "_total" and start at 0 when the
 // replicator or the database is opened. Each sample has the label `replica`,
 // 16 hex digits. What concerns a peer has the label `peer`: its replica id, or
-// until it was met the address of the options; never the address that it came
-// from, whose port changes. docs/monitoring.md lists all metrics.
+// until it was met the address of the options, written as in StatsJson; never
+// the address that it came from, whose port changes. docs/monitoring.md lists
+// all metrics.
 //
 // Takes several replicas, as a page must not name a metric twice. A replica
 // that is in the list twice is told once, as the first of the two.

@@ -9,9 +9,9 @@ constexpr char kDigits[] = "0123456789abcdef";
 
 std::string Quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : PrintableAscii(text)) {
     if (c == '"' || c == '\\') out.push_back('\\');
-    out.push_back(c >= ' ' && c <= '~' ? c : '?');
+    out.push_back(c);
   }
   out.push_back('"');
   return out;
@@ -65,6 +65,13 @@ JsonObject& JsonObject::AddKey(std::string_view family, std::string_view key) {
   Add("family", Readable(family));
   if (key.size() <= kLongestReadableKey) Add("key", Readable(key));
   return Add("key_hex", HexBytes(key));
+}
+
+std::string PrintableAscii(std::string_view text) {
+  std::string out(text);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return out;
 }
 
 std::string Readable(std::string_view bytes) {

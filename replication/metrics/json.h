@@ -14,7 +14,7 @@ namespace rocksync {
 // One object, on one line; fields in the order of the calls.
 class JsonObject {
  public:
-  // Text; bytes that are not printable ASCII become '?'.
+  // Text; as PrintableAscii.
   JsonObject& Add(std::string_view name, std::string_view text);
   JsonObject& Add(std::string_view name, const char* text) {
     return Add(name, std::string_view(text));
@@ -38,6 +38,9 @@ class JsonObject {
 };
 
 inline constexpr size_t kLongestReadableKey = size_t{64} << 10;
+
+// The same text with '?' for each byte that is not printable ASCII.
+std::string PrintableAscii(std::string_view text);
 
 // A key or name as people read it: itself if it is printable ASCII without
 // blanks and does not begin with 0x, else 0x and HexBytes. No two look the

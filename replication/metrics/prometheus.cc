@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/metrics/json.h"
 #include "rocksync/metrics.h"
 #include "rocksync/replica_id.h"
 
@@ -54,8 +55,9 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
   for (const PeerStats& from : stats.peers) {
     // An address that SyncNow was given, where nobody was met.
     if (!from.configured && from.replica_id == 0) continue;
-    const std::string name =
-        from.replica_id != 0 ? ReplicaIdHex(from.replica_id) : from.address;
+    const std::string name = from.replica_id != 0
+                                 ? ReplicaIdHex(from.replica_id)
+                                 : PrintableAscii(from.address);
     Peer& peer = peers[name];
     peer.name = name;
     peer.sessions += from.sessions;
@@ -326,13 +328,9 @@ void PrometheusMetric::Sample(std::string_view labels, std::string_view value) {
 std::string PrometheusLabel(std::string_view name, std::string_view value) {
   std::string label(name);
   label.append("=\"");
-  for (const char c : value) {
+  for (const char c : PrintableAscii(value)) {
     if (c == '\\' || c == '"') label.push_back('\\');
-    if (c == '\n') {
-      label.append("\\n");
-    } else {
-      label.push_back(c);
-    }
+    label.push_back(c);
   }
   return label + "\"";
 }

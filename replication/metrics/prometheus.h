@@ -26,7 +26,8 @@ class PrometheusMetric {
   std::string* const page_;
 };
 
-// NAME="VALUE", with what the format escapes.
+// NAME="VALUE", with what the format escapes. As in JSON, bytes of `value` that
+// are not printable ASCII become '?', so that the page is UTF-8.
 std::string PrometheusLabel(std::string_view name, std::string_view value);
 
 }  // namespace rocksync

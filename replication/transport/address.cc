@@ -20,10 +20,11 @@ bool ParsePort(const std::string& text, uint16_t* port) {
   return error == std::errc() && stop == end && !text.empty();
 }
 
-// Neither a host's name nor a number has them, and logs quote addresses.
-bool HasControls(const std::string& text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+// Neither a host's name nor a number has others, and logs and statistics quote
+// addresses.
+bool IsPrintableAscii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 // As the system reads it, which also takes 127.1. No host's name has digits and
@@ -37,8 +38,10 @@ bool IsWrongNumber(const std::string& host) {
 }  // namespace
 
 rocksdb::Status ParseAddress(const std::string& address, HostPort* parsed) {
-  if (HasControls(address)) {
-    return Malformed("...", "has a control character");
+  if (!IsPrintableAscii(address)) {
+    return Malformed("...",
+                     "has a byte that is not printable ASCII (of a name in "
+                     "another script the DNS has the form xn--...)");
   }
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos) return Malformed(address, "has no port");

@@ -332,6 +332,18 @@ void SayBusy(int socket) {
   ::send(socket, kBusy.data(), kBusy.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+// Of what a browser sends once, and a proxy may read otherwise than we do.
+// Empty: all is well.
+std::string RefusalOfSeveral(const httplib::Request& request) {
+  for (const char* const header : {"Host", "Origin"}) {
+    if (request.get_header_value_count(header) > 1) {
+      return std::string("This page does not answer to several headers ") +
+             header + ".";
+    }
+  }
+  return "";
+}
+
 // Half of the files that the process may open are left to it.
 HttpLimits WithinOpenFiles(HttpLimits limits) {
   rlimit files{};
@@ -401,8 +413,11 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
 
 httplib::Server::HandlerResponse HttpServer::Admit(
     const httplib::Request& request, httplib::Response& response) const {
-  std::string refusal = guard_.Refusal(request.get_header_value("Host"),
-                                       request.get_header_value("Origin"));
+  std::string refusal = RefusalOfSeveral(request);
+  if (refusal.empty()) {
+    refusal = guard_.Refusal(request.get_header_value("Host"),
+                             request.get_header_value("Origin"));
+  }
   if (refusal.empty() && request.method != "GET" && request.method != "HEAD") {
     refusal = "This page is for reading only.";
   }

@@ -262,6 +262,15 @@ TEST_F(HttpServerTest, RefusesOthersWithAnAnswer) {
               StartsWith("HTTP/1.1 403"));
   EXPECT_THAT(Ask("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
               StartsWith("HTTP/1.1 403"));
+  // Which of two would a browser mean?
+  for (const char* more :
+       {"Host: evil.example\r\n", "host: localhost\r\n",
+        "Origin: http://localhost\r\nOrigin: http://evil.example\r\n"}) {
+    EXPECT_THAT(Ask("GET / HTTP/1.1\r\nHost: localhost\r\n" +
+                    std::string(more) + "\r\n"),
+                StartsWith("HTTP/1.1 403"))
+        << more;
+  }
 }
 
 TEST(PageGuard, ALoopbackNameIsOneAtEveryPort) {

@@ -127,6 +127,19 @@ alive "an oversized claim"
 
 stop_replica a
 
+# A limit of files' size is an error of the write, and not the end.
+start_limited() { ulimit -S -f 4096; start_replica limited; ulimit -S -f unlimited; }
+start_limited
+head -c 1000000 /dev/urandom > "$work/value"
+for (( i = 0; i < 8; ++i )); do
+  said=$(redis-cli -p "${redis_port[limited]}" -x SET "key$i" < "$work/value" 2>&1)
+  [[ $said == OK ]] || break
+done
+expect_in "a write that passes the limit" "File too large" "$said"
+expect "PING after it" PONG "$(cli limited PING)"
+expect "a key before it" 1 "$(cli limited EXISTS key0)"
+kill_replica limited
+
 # More memory than the disk has room, for what RocksDB's log would take.
 start_replica large --memory-mib 131072
 cli large SET key value >/dev/null

@@ -210,7 +210,7 @@ TEST(PrometheusTextTest, AReplicaIsToldOnceAndSoIsAPeer) {
 TEST(PrometheusTextTest, WhatIsNotKnownIsZeroAndAPeerNotMetHasItsAddress) {
   ReplicationStats stats;
   stats.replica_id = 1;
-  stats.peers.emplace_back().address = "a \"quoted\\ name\n:1";
+  stats.peers.emplace_back().address = "a \"quoted\\ name\n\xff\xe2\x82\xac:1";
   stats.peers[0].configured = true;
   // One that SyncNow was given, by mistake.
   stats.peers.emplace_back().address = "nowhere:1";
@@ -220,7 +220,9 @@ TEST(PrometheusTextTest, WhatIsNotKnownIsZeroAndAPeerNotMetHasItsAddress) {
   ASSERT_EQ(metrics["rocksync_peer_sessions_total"].size(), 1U);
   EXPECT_EQ(metrics["rocksync_peer_sessions_total"][0].labels,
             "replica=\"0000000000000001\","
-            "peer=\"a \\\"quoted\\\\ name\\n:1\"");
+            "peer=\"a \\\"quoted\\\\ name?????:1\"");
+  EXPECT_NE(StatsJson(stats).find("\"a \\\"quoted\\\\ name?????:1\""),
+            std::string::npos);
   EXPECT_EQ(
       metrics["rocksync_peer_last_proven_equal_timestamp_seconds"][0].value,
       "0.000");

@@ -34,10 +34,11 @@ TEST(Address, RefusesWithTheAddressAndAnExample) {
   }
 }
 
-// Who may give one to a replica must not write lines into its log.
-TEST(Address, RefusesControlCharactersAndDoesNotRepeatThem) {
-  for (const char* text :
-       {"host\n:1", "ho\rst:1", "\x1b[2Jhost:1", "h\x7f:1"}) {
+// Who may give one to a replica must not write lines into its log. Statistics
+// are UTF-8.
+TEST(Address, RefusesWhatIsNotPrintableAsciiAndDoesNotRepeatIt) {
+  for (const char* text : {"host\n:1", "ho\rst:1", "\x1b[2Jhost:1", "h\x7f:1",
+                           "\xff\xfe:2", "\xe2\x82\xac:4", "\xed\xa0\x80:5"}) {
     HostPort parsed;
     const rocksdb::Status s = ParseAddress(text, &parsed);
     EXPECT_TRUE(s.IsInvalidArgument()) << text;
