@@ -62,7 +62,8 @@ Status CheckNoLoneKey(const std::string& key, const std::string& certificate) {
   if (!there.ok()) return there.IsNotFound() ? Status::OK() : there;
   return Status::InvalidArgument(
       key + " is there already, without " + certificate,
-      "a run that was interrupted leaves this; move it away, and try again");
+      "a run that was interrupted leaves this; move it away, and try again, "
+      "which makes a new key");
 }
 
 Status CheckOptions(const CertificateOptions& options) {
@@ -103,7 +104,8 @@ Status CheckRenewal(const CertificateOptions& options, const std::string& file,
   if (there == nullptr || !ReplicaIdOf(there, &named).ok()) {
     return Status::InvalidArgument(
         file + " is there, and no replica's certificate to renew",
-        "choose another --output");
+        "choose another --output, or move it and its key away, for a new "
+        "certificate with a new key");
   }
   if (*id == 0) *id = named;
   if (*id != named) {

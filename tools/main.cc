@@ -40,7 +40,8 @@ CLI::Option* AddSecret(CLI::App* tool, rocksync::Credentials* credentials) {
   tool->callback([credentials] {
     if (!credentials->cluster.empty()) return;
     if (credentials->trial_directory.empty()) {
-      throw CLI::RequiredError("--cluster");
+      throw CLI::RequiredError(
+          "--cluster (or, for trials, --certificates DIR)");
     }
     credentials->cluster = "trial";
   });

@@ -25,6 +25,10 @@ Status CheckIsDatabase(const std::string& directory) {
   const std::string current = directory + "/CURRENT";
   const Status status = CheckMayRead(current);
   if (!status.ok()) return status;
+  std::error_code ignored;
+  if (!std::filesystem::exists(directory, ignored)) {
+    return Status::IOError(directory, "is not there");
+  }
   std::string manifest;
   if (!CurrentManifest(rocksdb::Env::Default(), directory, &manifest).ok()) {
     return Status::IOError(directory, "is not a RocksDB database");

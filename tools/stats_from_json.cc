@@ -110,6 +110,16 @@ PeerStats Peer(const Fields& fields) {
   return peer;
 }
 
+IndexBuildStats IndexBuild(const Fields& fields) {
+  IndexBuildStats index;
+  index.done = fields.Flag("done");
+  index.activity = fields.Text("activity");
+  index.percent = fields.Number("percent");
+  index.pairs_read = fields.Number("pairs_read");
+  index.error = fields.Text("error");
+  return index;
+}
+
 ScrubStats Scrub(const Fields& fields) {
   ScrubStats scrub;
   scrub.running = fields.Flag("running");
@@ -176,6 +186,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.bytes_total = fields.Number("bytes_total");
   stats.rounds = fields.Number("rounds");
   stats.stream = Stream(Fields(fields.Part("stream")));
+  stats.index = IndexBuild(Fields(fields.Part("index")));
   stats.scrub = Scrub(Fields(fields.Part("scrub")));
   stats.gc = Gc(Fields(fields.Part("tombstone_gc")));
   for (const nlohmann::json& peer : fields.Part("peers")) {

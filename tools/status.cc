@@ -1,8 +1,11 @@
 #include "tools/status.h"
 
 #include <algorithm>
+#include <ctime>
 #include <memory>
 #include <ostream>
+#include <string>
+#include <string_view>
 
 #include "nlohmann/json.hpp"
 #include "replication/admin/admin_client.h"
@@ -12,21 +15,52 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Two days and more in days, less in seconds.
+std::string Length(uint64_t ms) {
+  constexpr uint64_t kDayMs = 86'400'000;
+  return ms >= 2 * kDayMs ? std::to_string(ms / kDayMs) + " days"
+                          : std::to_string(ms / 1000) + " s";
+}
+
+// A time since the Unix epoch: as a date, and how long ago or ahead it is.
+std::string Moment(uint64_t ms, uint64_t now_ms) {
+  if (ms == 0) return "never";
+  const auto seconds = static_cast<std::time_t>(ms / 1000);
+  std::tm date{};
+  char text[64];
+  if (gmtime_r(&seconds, &date) == nullptr ||
+      std::strftime(text, sizeof text, "%F %T UTC", &date) == 0) {
+    return std::to_string(ms);
+  }
+  return std::string(text) + (ms > now_ms
+                                  ? " (in " + Length(ms - now_ms) + ")"
+                                  : " (" + Length(now_ms - ms) + " ago)");
+}
+
+// Of the fields in milliseconds, a lag is a duration.
+bool IsMoment(std::string_view name, const Json& value) {
+  return value.is_number_unsigned() && name.ends_with("_ms") &&
+         name != "lag_ms";
+}
+
 std::string Plain(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 // "name  value", one a line; objects as "name.field".
-void PrintFields(const std::string& prefix, const Json& object,
+void PrintFields(const std::string& prefix, const Json& object, uint64_t now_ms,
                  std::ostream& out) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_object()) {
-      PrintFields(prefix + name + ".", value, out);
+      PrintFields(prefix + name + ".", value, now_ms, out);
     } else if (!(value.is_array() && !value.empty() && value[0].is_object())) {
       const std::string label = prefix + name;
       out << label
           << std::string(label.size() < 24 ? 24 - label.size() : 1, ' ')
-          << (value.is_array() ? value.dump() : Plain(value)) << "\n";
+          << (IsMoment(name, value) ? Moment(value.get<uint64_t>(), now_ms)
+              : value.is_array()    ? value.dump()
+                                    : Plain(value))
+          << "\n";
     }
   }
 }
@@ -45,6 +79,7 @@ void PrintPeers(const Json& status, std::ostream& out) {
         << Ago(peer, now_ms) << ", " << peer.value("sessions", uint64_t{0})
         << " sessions, " << peer.value("sessions_failed", uint64_t{0})
         << " failed";
+    if (!peer.value("configured", true)) out << ", not configured";
     if (peer.value("in_session", false)) out << ", in session";
     const Json stream = peer.value("stream", Json::object());
     if (stream.value("open", uint64_t{0}) > 0) {
@@ -93,7 +128,7 @@ int RunStatus(const StatusToolOptions& options, std::ostream& out,
     out << text << "\n";
     return 0;
   }
-  PrintFields("", json, out);
+  PrintFields("", json, json.value("wall_clock_ms", uint64_t{0}), out);
   PrintPeers(json, out);
   PrintClones(json, out);
   return 0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -84,7 +85,9 @@ void rocksync_options_read_cluster_secret(rocksync_options_t* options,
   }
   std::ifstream in(file, std::ios::binary);
   if (!in) {
-    rocksync::SaveError(errptr, Status::IOError("cannot read", file));
+    rocksync::SaveError(errptr,
+                        Status::IOError(std::string("cannot read ") + file,
+                                        std::strerror(errno)));
     return;
   }
   // One byte more than a secret tells a file that is too long.

@@ -162,7 +162,7 @@ char* rocksync_replicator_listen_address(
 
 char* rocksync_replicator_stats_json(const rocksync_replicator_t* replicator) {
   if (replicator == nullptr) return nullptr;
-  return rocksync::NewText(rocksync::StatsJson(replicator->rep->stats()));
+  return rocksync::NewText(replicator->rep->StatusJson());
 }
 
 char* rocksync_replicator_stats_prometheus(

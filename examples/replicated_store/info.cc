@@ -151,7 +151,7 @@ std::string FormatInfo(std::string_view section, const ServerInfo& server,
   Lines lines;
   if (wants("server")) {
     lines.Section("Server");
-    lines.Add("server_name", "rocksync replicated_store");
+    lines.Add("server_name", "rocksync-store");
     lines.Add("redis_mode", "standalone");
     lines.Add("uptime_in_seconds", server.uptime_seconds);
   }

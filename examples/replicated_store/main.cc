@@ -128,11 +128,13 @@ void AddOptions(CLI::App* app, Settings* settings) {
       ->check(CLI::Range(0, 65535))
       ->group("Redis protocol");
 
-  app->add_option("--http-port", settings->page_port,
-                  "Port of the status page and of /metrics; 0: any. Without "
-                  "it there is none")
-      ->check(CLI::Range(0, 65535))
-      ->group("Status page");
+  CLI::Option* const page =
+      app->add_option(
+             "--http-port", settings->page_port,
+             "Port of the status page and of /metrics; 0: any. Without "
+             "it there is none")
+          ->check(CLI::Range(0, 65535))
+          ->group("Status page");
   app->add_option(
          "--http-host", settings->page.host,
          "Address of the status page, which does not authenticate clients")
@@ -142,11 +144,13 @@ void AddOptions(CLI::App* app, Settings* settings) {
   app->add_option("--http-name", settings->page.names,
                   "A name of this host under which browsers may ask for the "
                   "page, beside localhost; once for each")
+      ->needs(page)
       ->check(IsHostName)
       ->group("Status page");
   app->add_option("--http-peer", settings->page.peers,
                   "host:port of another replica's status page, to be shown on "
                   "this one; once for each")
+      ->needs(page)
       ->check(IsPage)
       ->group("Status page");
 

@@ -422,10 +422,12 @@ void rocksync_replicator_set_limits(rocksync_replicator_t* replicator,
    listen. */
 char* rocksync_replicator_listen_address(
     const rocksync_replicator_t* replicator);
-/* All of rocksync::ReplicationStats as one JSON object; names and units as
-   `rocksync status --json` has them (docs/operating.md). */
+/* One JSON object, which is what `rocksync status --json` prints of this
+   replica (rocksync::Replicator::StatusJson; docs/operating.md has its fields).
+   After rocksync_replicator_stop, as it was then. */
 char* rocksync_replicator_stats_json(const rocksync_replicator_t* replicator);
-/* The same in Prometheus' text format (rocksync/metrics.h). */
+/* rocksync::ReplicationStats in Prometheus' text format (rocksync/metrics.h).
+ */
 char* rocksync_replicator_stats_prometheus(
     const rocksync_replicator_t* replicator);
 

@@ -29,8 +29,9 @@ inline constexpr char kPrometheusContentType[] =
 // that is in the list twice is told once, as the first of the two.
 std::string PrometheusText(const std::vector<ReplicationStats>& replicas);
 
-// One JSON object, on one line, with every field under its name in `rocksync
-// status --json` (docs/operating.md). Bytes that are not printable ASCII become
+// One JSON object, on one line, with every field of `stats` under its name in
+// `rocksync status --json` (docs/operating.md), which has more:
+// Replicator::StatusJson. Bytes that are not printable ASCII become
 // '?', and ids are 16 hex digits.
 std::string StatsJson(const ReplicationStats& stats);
 

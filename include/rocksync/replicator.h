@@ -258,6 +258,11 @@ class Replicator {
 
   virtual ReplicationStats stats() const = 0;
 
+  // What `rocksync status --json` prints of this replica (docs/operating.md):
+  // stats(), and what the database and its index tell. After Stop, as it was
+  // then.
+  virtual std::string StatusJson() const = 0;
+
   // The address listened on; empty if not listening.
   virtual std::string listen_address() const = 0;
 };

@@ -90,6 +90,16 @@ struct PeerStats {
   StreamStats stream;
 };
 
+// The reading of an existing database, or of what foreign writes changed, into
+// the index; peers wait for it (ReplicatedDB::GetIndexBuildProgress).
+struct IndexBuildStats {
+  bool done = true;
+  std::string activity;     // "", "adopting", "re-checking", "purging"
+  uint64_t percent = 100;   // estimated
+  uint64_t pairs_read = 0;  // by all such reading since the opening
+  std::string error;        // why it does not go on; empty: it does
+};
+
 // The comparison of stored values with the index's hashes. corruption_found,
 // unreadable and resolved count since Replicator::Start, repaired and released
 // since the database was opened.
@@ -186,6 +196,7 @@ struct ReplicationStats {
   // ones are; empty: they are in use.
   std::string certificate_error;
   StreamStats stream;  // of all peers, those forgotten too
+  IndexBuildStats index;
   ScrubStats scrub;
   TombstoneGcStats gc;
   // In the order of the options, or of SetPeers, then others: those connected,

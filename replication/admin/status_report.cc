@@ -48,9 +48,13 @@ void LeaveOutThoseRemoved(ReplicationStats* stats) {
 
 }  // namespace
 
-ReplicationStats StatsOf(const Replica& replica, const ScrubStats& scrub,
-                         const TombstoneGcStats& gc) {
+ReplicationStats StatsOf(const Replica& replica,
+                         const IndexBuildProgress& index,
+                         const ScrubStats& scrub, const TombstoneGcStats& gc) {
   ReplicationStats stats = replica.stats.stats();
+  stats.index = {index.done, index.activity,
+                 static_cast<uint64_t>(index.percent), index.pairs_read,
+                 index.status.ok() ? "" : index.status.ToString()};
   stats.paused = replica.slots.paused();
   const CertificateState certificate = replica.transport->certificate();
   stats.certificate_expires_ms = certificate.expires_ms;
@@ -62,10 +66,9 @@ ReplicationStats StatsOf(const Replica& replica, const ScrubStats& scrub,
   return stats;
 }
 
-JsonObject StatusReport(const Replica& replica,
-                        const std::vector<ServedClone>& served) {
+JsonObject DatabaseReport(const Replica& replica,
+                          const std::vector<ServedClone>& served) {
   const IndexStats index = replica.db->GetIndexStats();
-  const IndexBuildProgress build = replica.db->GetIndexBuildProgress();
   std::vector<std::string> families;
   const std::vector<std::string> there = replica.db->ReplicatedFamilies();
   for (const std::string& family : there) {
@@ -89,18 +92,22 @@ JsonObject StatusReport(const Replica& replica,
       .Add("pairs_quarantined", index.pairs_quarantined)
       .Add("quarantined_now", index.quarantined_now)
       .Add("entries_repaired", index.entries_repaired)
-      .Add("entries_removed", index.entries_removed);
-  JsonObject reading;
-  reading.Add("done", build.done)
-      .Add("activity", build.activity)
-      .Add("percent", static_cast<uint64_t>(build.percent))
-      .Add("pairs_read", build.pairs_read)
-      .Add("error", build.status.ok() ? "" : build.status.ToString());
+      .Add("entries_removed", index.entries_removed)
+      .Add("pairs_too_large", index.pairs_too_large)
+      .Add("foreign_writes", index.foreign_writes)
+      .Add("wrong_digests", index.wrong_digests)
+      .Add("digest_rescans", index.digest_rescans)
+      .Add("digest_entries_read", index.digest_entries_read);
   std::vector<JsonObject> clones;
   for (const ServedClone& clone : served) clones.push_back(ToJson(clone));
-  json.Add("index", reading).Add("clones", clones);
-  AddStats(StatsOf(replica, replica.scrub_stats(),
-                   replica.db->GetTombstoneGcStats()),
+  return json.Add("clones", clones);
+}
+
+JsonObject StatusReport(const Replica& replica,
+                        const std::vector<ServedClone>& served) {
+  JsonObject json = DatabaseReport(replica, served);
+  AddStats(StatsOf(replica, replica.db->GetIndexBuildProgress(),
+                   replica.scrub_stats(), replica.db->GetTombstoneGcStats()),
            &json);
   return json;
 }

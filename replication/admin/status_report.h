@@ -14,10 +14,15 @@
 namespace rocksync {
 
 // What a program in this process and an operator from outside are told alike.
-ReplicationStats StatsOf(const Replica& replica, const ScrubStats& scrub,
-                         const TombstoneGcStats& gc);
+ReplicationStats StatsOf(const Replica& replica,
+                         const IndexBuildProgress& index,
+                         const ScrubStats& scrub, const TombstoneGcStats& gc);
 
-// How this replica is.
+// What only the open database, and the clones that it serves, tell.
+JsonObject DatabaseReport(const Replica& replica,
+                          const std::vector<ServedClone>& served);
+
+// How this replica is: DatabaseReport, and all of StatsOf.
 JsonObject StatusReport(const Replica& replica,
                         const std::vector<ServedClone>& served);
 

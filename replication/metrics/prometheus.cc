@@ -183,6 +183,18 @@ const Row<ReplicationStats> kOfReplica[] = {
      [](const ReplicationStats& s) {
        return std::to_string(s.stream.pairs_given_up);
      }},
+    {"rocksync_index_building", kGauge,
+     "1 while an existing database, or what foreign writes changed, is read "
+     "into the index; peers wait.",
+     [](const ReplicationStats& s) { return std::to_string(!s.index.done); }},
+    {"rocksync_index_build_percent", kGauge,
+     "How far that is, estimated; 100: it is done.",
+     [](const ReplicationStats& s) { return std::to_string(s.index.percent); }},
+    {"rocksync_index_build_failing", kGauge,
+     "1 while it does not go on because of an error.",
+     [](const ReplicationStats& s) {
+       return std::to_string(!s.index.error.empty());
+     }},
     {"rocksync_scrub_running", kGauge, "1 while a scrub runs.",
      [](const ReplicationStats& s) { return std::to_string(s.scrub.running); }},
     {"rocksync_scrub_pairs_compared", kGauge,

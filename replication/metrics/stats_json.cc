@@ -63,6 +63,16 @@ JsonObject ToJson(const PeerStats& peer) {
   return json;
 }
 
+JsonObject ToJson(const IndexBuildStats& index) {
+  JsonObject json;
+  json.Add("done", index.done)
+      .Add("activity", index.activity)
+      .Add("percent", index.percent)
+      .Add("pairs_read", index.pairs_read)
+      .Add("error", index.error);
+  return json;
+}
+
 JsonObject ToJson(const ScrubStats& scrub) {
   JsonObject json;
   json.Add("running", scrub.running)
@@ -129,6 +139,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("bytes_total", stats.bytes_total)
       .Add("rounds", stats.rounds)
       .Add("stream", ToJson(stats.stream))
+      .Add("index", ToJson(stats.index))
       .Add("scrub", ToJson(stats.scrub))
       .Add("tombstone_gc", ToJson(stats.gc))
       .Add("peers", peers);

@@ -46,6 +46,8 @@ class Acceptor {
   // From any thread; returns at once.
   void Receive(std::unique_ptr<Connection> connection);
 
+  std::vector<ServedClone> ServedClones() const { return clones_.Served(); }
+
   // Waits for the threads, which end when their connections are closed and
   // `replica->stopping` is set. No Receive may run any more; after it the
   // database may be gone.

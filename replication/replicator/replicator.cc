@@ -16,6 +16,8 @@
 #include <utility>
 
 #include "replication/admin/status_report.h"
+#include "replication/metrics/json.h"
+#include "replication/metrics/stats_json.h"
 #include "replication/peering/replica.h"
 #include "replication/peering/verification.h"
 #include "replication/replicator/acceptor.h"
@@ -81,6 +83,7 @@ class ReplicatorImpl : public Replicator {
   rocksdb::Status SetLimits(const ReplicatorLimits& limits) override;
   ReplicatorLimits limits() const override;
   ReplicationStats stats() const override;
+  std::string StatusJson() const override;
   std::string listen_address() const override;
 
  private:
@@ -155,6 +158,8 @@ class ReplicatorImpl : public Replicator {
   // What statistics of the database were when it stopped.
   mutable std::mutex last_mutex_;
   bool stopped_ = false;
+  JsonObject last_database_;
+  IndexBuildProgress last_index_;
   ScrubStats last_scrub_;
   TombstoneGcStats last_gc_;
   std::mutex stop_;                        // held while stopping
@@ -253,6 +258,8 @@ void ReplicatorImpl::StopAll() {
   replica_.transport->SetLogger(nullptr);
   const std::lock_guard lock(last_mutex_);
   if (std::exchange(stopped_, true)) return;
+  last_database_ = DatabaseReport(replica_, acceptor_.ServedClones());
+  last_index_ = replica_.db->GetIndexBuildProgress();
   last_scrub_ = scrubber_.stats();
   last_gc_ = replica_.db->GetTombstoneGcStats();
 }
@@ -547,14 +554,27 @@ ReplicatorLimits ReplicatorImpl::limits() const {
 }
 
 ReplicationStats ReplicatorImpl::stats() const {
+  IndexBuildProgress index;
   ScrubStats scrub;
   TombstoneGcStats gc;
   {
     const std::lock_guard lock(last_mutex_);
+    index = stopped_ ? last_index_ : replica_.db->GetIndexBuildProgress();
     scrub = stopped_ ? last_scrub_ : scrubber_.stats();
     gc = stopped_ ? last_gc_ : replica_.db->GetTombstoneGcStats();
   }
-  return StatsOf(replica_, scrub, gc);
+  return StatsOf(replica_, index, scrub, gc);
+}
+
+std::string ReplicatorImpl::StatusJson() const {
+  JsonObject json;
+  {
+    const std::lock_guard lock(last_mutex_);
+    json = stopped_ ? last_database_
+                    : DatabaseReport(replica_, acceptor_.ServedClones());
+  }
+  AddStats(stats(), &json);
+  return json.Text();
 }
 
 std::string ReplicatorImpl::listen_address() const {

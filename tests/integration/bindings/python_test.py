@@ -72,6 +72,7 @@ class DatabaseTest(unittest.TestCase):
                     self.assertEqual(dict(a.items()), dict(b.items()))
                     of_b.scrub()
                     self.assertEqual(of_b.stats["pairs_applied"], 1)
+                    self.assertEqual(of_b.stats["families"], ["default"])
                     of_b.set_peers([peer])
                     self.assertEqual([p["address"] for p in of_b.stats["peers"]], [peer])
                     with self.assertRaisesRegex(rocksync.Error, "nowhere"):

@@ -262,6 +262,8 @@ static void TestReplication(void) {
     FAILS("argument is NULL: peers");
     text = rocksync_replicator_stats_json(to);
     CHECK(strstr(text, "\"configured\":true") != NULL);
+    CHECK(strstr(text, "\"quarantined_now\":0") != NULL);
+    CHECK(strstr(text, "\"index\":{\"done\":true") != NULL);
     rocksync_free(text);
     rocksync_replicator_set_peers(to, NULL, 0, &error);
     OK();

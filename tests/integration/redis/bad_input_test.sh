@@ -42,6 +42,9 @@ for page in "" "--http-port 0"; do
     refused "$wrong" "${wrong%%=*}" "${new[@]}" "${trial[@]}" $page "$wrong"
   done
 done
+for alone in "--http-peer=127.0.0.1:1" "--http-name=host"; do
+  refused "$alone without a page" "--http-port" "${new[@]}" "${trial[@]}" "$alone"
+done
 code=
 
 # Paths.

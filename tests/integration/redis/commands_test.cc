@@ -44,6 +44,7 @@ class FakeReplicator : public Replicator {
     stats.pairs_sent = 42;
     return stats;
   }
+  std::string StatusJson() const override { return "{}"; }
   std::string listen_address() const override { return ""; }
 
   std::vector<std::string> calls;

@@ -27,6 +27,7 @@
 namespace rocksync {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -468,8 +469,12 @@ TEST_F(ToolTest, Status) {
   ASSERT_EQ(status["peers"].size(), 1u);
   EXPECT_EQ(status["peers"][0]["address"], b->address());
   EXPECT_GT(status["peers"][0]["last_proven_equal_ms"], 0);
-  // Nothing that the replica's own program is told is lost on the wire.
   EXPECT_GT(status["certificate_expires_ms"], 0);
+  for (const auto name : {"pairs_too_large", "foreign_writes", "wrong_digests",
+                          "digest_rescans", "digest_entries_read"}) {
+    EXPECT_TRUE(status.contains(name)) << name;
+  }
+  // Nothing that the replica's own program is told is lost on the wire.
   const auto own = nlohmann::json::parse(StatsJson(a->replicator()->stats()));
   for (const auto& [name, value] : own.items()) {
     EXPECT_EQ(status[name], value) << name;
@@ -480,6 +485,25 @@ TEST_F(ToolTest, Status) {
   ASSERT_EQ(RunStatus(options, out_, err_), 0);
   EXPECT_THAT(out_.str(), HasSubstr("cluster                 test\n"));
   EXPECT_THAT(out_.str(), HasSubstr("peer " + b->address()));
+  EXPECT_THAT(
+      out_.str(),
+      ContainsRegex("certificate_expires_ms +[0-9]{4}-[0-9]{2}-[0-9]{2} "
+                    "[0-9:]{8} UTC \\(in [0-9]+ days\\)\n"));
+  EXPECT_THAT(out_.str(), ContainsRegex("scrub.last_finished_ms +[0-9-]{10} "
+                                        "[0-9:]{8} UTC \\([0-9]+ s ago\\)\n"));
+  EXPECT_THAT(out_.str(), ContainsRegex("tombstone_gc.stable_ms +never\n"));
+  EXPECT_THAT(out_.str(), ContainsRegex("stream.lag_ms +0\n"));
+
+  // The replica's own program is told the same; after the end, too.
+  const auto here = nlohmann::json::parse(a->replicator()->StatusJson());
+  a->replicator()->Stop();
+  const auto last = nlohmann::json::parse(a->replicator()->StatusJson());
+  for (const auto& [name, value] : status.items()) {
+    EXPECT_TRUE(here.contains(name)) << name;
+    EXPECT_TRUE(last.contains(name)) << name;
+  }
+  EXPECT_EQ(here.size(), status.size());
+  EXPECT_EQ(last["cluster"], "test");
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.callers_refused = 116;
   stats.last_refusal = "of the caller";
   stats.stream = {2, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511};
+  stats.index = {false, "adopting", 41, 208, "of the index"};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 201;
   stats.scrub.last_finished_ms = 1'700'000'000'007;
@@ -188,6 +189,9 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   EXPECT_EQ(metrics["rocksync_certificate_renewals_total"][0].value, "115");
   EXPECT_EQ(metrics["rocksync_certificate_files_unused"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_callers_refused_total"][0].value, "116");
+  EXPECT_EQ(metrics["rocksync_index_building"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_index_build_percent"][0].value, "41");
+  EXPECT_EQ(metrics["rocksync_index_build_failing"][0].value, "1");
 }
 
 TEST(PrometheusTextTest, AReplicaIsToldOnceAndSoIsAPeer) {
@@ -278,6 +282,14 @@ void ExpectSame(const SessionProgress& session, const SessionProgress& was) {
   EXPECT_EQ(fields(session), fields(was));
 }
 
+void ExpectSame(const IndexBuildStats& index, const IndexBuildStats& was) {
+  const auto fields = [](const IndexBuildStats& s) {
+    const auto& [a, b, c, d, e] = s;
+    return std::make_tuple(a, b, c, d, e);
+  };
+  EXPECT_EQ(fields(index), fields(was));
+}
+
 void ExpectSame(const PeerStats& peer, const PeerStats& was) {
   const auto fields = [](const PeerStats& s) {
     const auto& [a, b, c, d, e, f, g, h, i, last, stream] = s;
@@ -291,12 +303,13 @@ void ExpectSame(const PeerStats& peer, const PeerStats& was) {
 void ExpectSame(const ReplicationStats& stats, const ReplicationStats& was) {
   const auto fields = [](const ReplicationStats& s) {
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u, v,
-                 stream, scrub, gc, peers] = s;
+                 stream, index, scrub, gc, peers] = s;
     return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r,
                            t, u, v, peers.size());
   };
   EXPECT_EQ(fields(stats), fields(was));
   ExpectSame(stats.stream, was.stream);
+  ExpectSame(stats.index, was.index);
   ExpectSame(stats.scrub, was.scrub);
   ExpectSame(stats.gc, was.gc);
   for (size_t i = 0; i < std::min(stats.peers.size(), was.peers.size()); ++i) {
