@@ -75,6 +75,7 @@ add_dependencies(all_packaged ${rocksync_libraries} rocksync_c rocksync replicat
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rocksync)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_PACKAGE_CONTACT "The authors of rocksync <rocksync@localhost>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Writes the documents that the packages have, in OUTPUT_FOLDER/operators (of the
 # tools and the store) and OUTPUT_FOLDER/programmers (of librocksync-dev): links to
-# one another are kept, and of links to what is not packaged only the words. Those
-# of docs and monitoring lie at the top, others where they are in the sources.
+# one another are kept, and of links to what is not packaged only the words; for
+# operators these say where it is. Those of docs and monitoring lie at the top,
+# others where they are in the sources.
 # usage: docs.sh OUTPUT_FOLDER
 set -euo pipefail
 source=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..") out=$1
-operators=(docs/tutorial.md docs/operating.md docs/monitoring.md docs/membership.md docs/glossary.md
+operators=(CHANGELOG.md docs/tutorial.md docs/operating.md docs/monitoring.md docs/membership.md docs/glossary.md
   monitoring/alerts.yml monitoring/grafana.json)
 programmers=(README.md CHANGELOG.md SECURITY.md docs/tutorial.md docs/operating.md docs/monitoring.md
   docs/membership.md docs/glossary.md docs/filter.md docs/filter_format.md docs/design.md docs/design_writes.md
@@ -14,15 +15,18 @@ programmers=(README.md CHANGELOG.md SECURITY.md docs/tutorial.md docs/operating.
 beside='^(examples/(embed|bindings)|bindings/(go|rust))(/|$)'  # of the programmers' documents, see cmake/package.cmake
 
 placed() { echo "$1" | sed -E 's,^(docs|monitoring)/,,'; }
-write() {  # FOLDER BESIDE DOCUMENT...
-  local folder=$1 kept=$2 document
-  shift 2
+write() {  # FOLDER BESIDE ELSEWHERE DOCUMENT...
+  local folder=$1 kept=$2 elsewhere=$3 document
+  shift 3
   for document; do
     mkdir -p "$(dirname "$folder/$(placed "$document")")"
-    THERE="$*" KEPT=$kept FROM=$document perl -0777 -pe '
-      BEGIN { $there{$_} = 1 for split / /, $ENV{THERE} }
-      s{!?\[([^\]]*)\]\(((?!https?:)[^)\s#]+)(#[^)]*)?\)}{
-        my ($words, $path, $anchor) = ($1, $2, $3 // "");  # before another match
+    THERE="$*" KEPT=$kept ELSEWHERE=$elsewhere FROM=$document perl -0777 -pe '
+      BEGIN {
+        $there{$_} = 1 for split / /, $ENV{THERE};
+        $elsewhere{$_} = 1 for split / /, $ENV{ELSEWHERE};
+      }
+      s{(!?)\[([^\]]*)\]\(((?!https?:)[^)\s#]+)(#[^)]*)?\)}{
+        my ($image, $words, $path, $anchor) = ($1, $2, $3, $4 // "");  # before another match
         # As seen from the root of the sources.
         my @parts = split m{/}, $ENV{FROM} =~ m{^(.*)/} ? "$1/$path" : $path;
         my @clean;
@@ -32,10 +36,14 @@ write() {  # FOLDER BESIDE DOCUMENT...
         (my $at = $whole) =~ s{^(docs|monitoring)/}{};
         my $up = $ENV{FROM} =~ m{^(docs|monitoring)/|^[^/]*$} ? "" : "../";
         $there{$whole} ? "[$words]($up$at$anchor)"
-          : $ENV{KEPT} ne "" && $whole =~ /$ENV{KEPT}/ ? "[$words]($up$at)" : $words }ge if $ARGV =~ /\.md$/' \
+          : $ENV{KEPT} ne "" && $whole =~ /$ENV{KEPT}/ ? "[$words]($up$at)"
+          : $ENV{ELSEWHERE} eq "" || $image ? $words
+          : $elsewhere{$whole} || $whole =~ /$ENV{BESIDE}/ ? "$words (in the package librocksync-dev)"
+          : "$words (in the source tree)" }ge if $ARGV =~ /\.md$/' \
       "$source/$document" >"$folder/$(placed "$document")"
   done
 }
 rm -rf "$out"
-write "$out/operators" '' "${operators[@]}"
-write "$out/programmers" "$beside" "${programmers[@]}"
+export BESIDE="$beside|^include/"
+write "$out/operators" '' "${programmers[*]}" "${operators[@]}"
+write "$out/programmers" "$beside" '' "${programmers[@]}"

@@ -14,7 +14,9 @@ packaged=$work/packaged/programmers
 mkdir "$packaged/examples"
 cp -r "$source/examples/embed" "$source/examples/bindings" "$packaged/examples"
 cp -r "$source/bindings/go" "$source/bindings/rust" "$packaged/bindings"
-words() { perl -0777 -pe 's{!?\[([^\]]*)\]\([^)]*\)}{$1}g' "$1"; }
+words() {
+  perl -0777 -pe 's{!?\[([^\]]*)\]\([^)]*\)}{$1}g; s{ \(in the (package librocksync-dev|source tree)\)}{}g' "$1"
+}
 of_source() { if [[ -f $source/docs/$1 ]]; then echo "$source/docs/$1"; else echo "$source/$1"; fi; }
 check() {  # SET AT_LEAST
   local documents=0 packaged name link
@@ -28,12 +30,18 @@ check() {  # SET AT_LEAST
   done
   ((documents >= $2)) || fail "only $documents documents are packaged for $1"
 }
-check operators 5
+check operators 6
 check programmers 17
 # The README leads to the examples, and to what each of them is built with.
 for place in examples/embed examples/bindings/two_replicas.{c,go,py,rs} bindings/{go,rust} python/README.md; do
   grep -F "]($place)" "$packaged/README.md" >/dev/null || fail "the README does not lead to $place"
 done
 grep -F '](../bindings/go/rocksync.go)' "$packaged/bindings/README.md" >/dev/null || fail "the table does not lead to the Go package"
+# What operators are sent to is there, or they are told where it is.
+tutorial=$work/packaged/operators/tutorial.md
+for sent in '[changelog](CHANGELOG.md)' 'the twenty lines (in the package librocksync-dev)' \
+            'examples/embed (in the package librocksync-dev)' 'testing (in the source tree)'; do
+  grep -F "$sent" "$tutorial" >/dev/null || fail "the operators' tutorial has no \"$sent\""
+done
 # Who reads it in the package has no source tree.
 grep -F '`./dev` is in the source tree' "$packaged/README.md" >/dev/null || fail "the README does not say where ./dev is"

@@ -106,6 +106,8 @@ step "installed"
 # --- What was installed ------------------------------------------------------
 
 inside rocksync --version >/dev/null || fail "rocksync --version"
+summaries=$(inside dpkg-query -W -f='${binary:Summary}\n' librocksync0 librocksync-dev rocksync-tools rocksync-store | sort -u | wc -l)
+[[ $summaries == 4 ]] || fail "four packages have $summaries short descriptions"
 inside rocksync-store --help >/dev/null || fail "rocksync-store --help"
 [[ $(inside stat -c '%U %a' /var/lib/rocksync-store) == "rocksync 700" ]] || fail "owner of /var/lib/rocksync-store"
 [[ $(inside stat -c '%U %G %a' /etc/rocksync) == "root rocksync 750" ]] || fail "owner of /etc/rocksync"
