@@ -235,8 +235,11 @@ Status OpenDatabase(const Settings& settings,
   status =
       ReplicatedDB::Open(options, replication, settings.directory, &opened);
   database->reset(opened);
+  // RocksDB's texts alone tell a lock that is held from one that cannot be
+  // made.
   if (status.IsIOError() &&
-      status.ToString().find("lock") != std::string::npos) {
+      status.ToString().find("lock") != std::string::npos &&
+      status.ToString().find("open a file for lock") == std::string::npos) {
     return Status::IOError(
         settings.directory + " is in use by another process",
         "stop it or choose another --dir (" + status.ToString() + ")");

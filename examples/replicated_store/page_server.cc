@@ -1,5 +1,6 @@
 #include "examples/replicated_store/page_server.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <string_view>
@@ -33,6 +34,10 @@ uint64_t NowMs() {
 }
 
 bool ParsePeer(const std::string& peer, std::string* host, int* port) {
+  // It is said in JSON and in a header of HTTP.
+  const bool printable = std::all_of(
+      peer.begin(), peer.end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (!printable) return false;
   const size_t colon = peer.rfind(':');
   if (colon == std::string::npos || colon == 0) return false;
   *host = peer.substr(0, colon);

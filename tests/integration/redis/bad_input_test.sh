@@ -32,13 +32,15 @@ refused "half of the certificates" "--private-key" "${new[@]}" --ca ca.pem --cer
 refused "no such host" "nowhere" "${new[@]}" "${trial[@]}" --redis-host nowhere
 refused "an address that is none" "nonsense" "${new[@]}" "${trial[@]}" --listen nonsense
 refused "a peer that is none" "nonsense" "${new[@]}" "${trial[@]}" --peer nonsense
+refused "a peer in another script" "printable ASCII" "${new[@]}" "${trial[@]}" --peer $'\xe2\x82\xac:4'
 refused "a directory without a name" "--dir" --dir "" --redis-port 0 "${trial[@]}"
 refused "a Redis address that is none" "300.1.1.1" "${new[@]}" "${trial[@]}" --redis-host 300.1.1.1
 refused "a peer address that is none" "300.1.1.1" "${new[@]}" "${trial[@]}" --listen 300.1.1.1:0
 # Also where there is no page.
 for page in "" "--http-port 0"; do
   # shellcheck disable=SC2086
-  for wrong in "--http-host=300.1.1.1" "--http-host=" "--http-name=" "--http-name=a b" "--http-peer=nonsense"; do
+  for wrong in "--http-host=300.1.1.1" "--http-host=" "--http-name=" "--http-name=a b" "--http-peer=nonsense" \
+    $'--http-peer=\xff:1'; do
     refused "$wrong" "${wrong%%=*}" "${new[@]}" "${trial[@]}" $page "$wrong"
   done
 done
@@ -62,6 +64,10 @@ refused "a secret of another size" "file has 5 bytes: 32 raw bytes are needed" "
 code=1
 refused "a directory in use" "$work/a is in use" --dir "$work/a" --redis-port 0 "${trial[@]}"
 alive "a second process on its directory"
+mkdir -p "$work/locked/LOCK"
+said=$(run_store --dir "$work/locked" --redis-port 0 "${trial[@]}" || true)
+expect_in "a lock that cannot be made" "Is a directory" "$said"
+[[ $said != *"in use"* ]] || fail "a lock that cannot be made is called held: $said"
 refused "a Redis port that is taken" "127.0.0.1:${redis_port[a]}" \
   --dir "$work/new" --redis-port "${redis_port[a]}" "${trial[@]}"
 refused "a peer port that is taken" "${peer_address[a]}" \
