@@ -253,7 +253,7 @@ int RunCertificate(const CertificateOptions& options, std::ostream& out,
     return 2;
   }
   if (!options.stem.empty()) {
-    out << options.stem << ".pem and " << options.stem << ".key: replica "
+    out << options.stem << ".pem and " << options.stem << ".key: id "
         << ReplicaIdHex(id) << "\n";
   }
   return 0;

@@ -18,6 +18,22 @@ if [[ -n $sanitizers ]]; then flags+=" -fsanitize=$sanitizers"; fi
   -DCMAKE_CXX_FLAGS="$flags"
 "$cmake" --build "$work/build"
 
+# A C program, as rocksync/c.h says.
+mkdir "$work/c"
+cp "$source/examples/bindings/two_replicas.c" "$work/c"
+cat > "$work/c/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(two_replicas LANGUAGES C CXX)
+find_package(rocksync CONFIG REQUIRED)
+add_executable(two_replicas two_replicas.c)
+target_link_libraries(two_replicas PRIVATE rocksync::c)
+END
+if [[ -z $sanitizers ]]; then
+  "$cmake" -S "$work/c" -B "$work/c/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler"
+  "$cmake" --build "$work/c/build"
+  (cd "$work/c" && "$work/c/build/two_replicas")
+fi
+
 # As short as promised.
 lines=$(wc -l < "$work/embed/embed.cc")
 (( lines < 80 )) || { echo "embed.cc has $lines lines"; exit 1; }

@@ -72,7 +72,7 @@ class CertificateToolTest : public testing::Test {
 TEST_F(CertificateToolTest, ReplicasThatHaveThemTalk) {
   ASSERT_EQ(MakeCa(), 0) << err_.str();
   ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("replica 00000000000000aa"));
+  EXPECT_THAT(out_.str(), HasSubstr(".key: id 00000000000000aa"));
   ASSERT_EQ(Issue("operator", ""), 0) << err_.str();
   EXPECT_EQ(fs::status(root_ / "a.key").permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
@@ -156,7 +156,7 @@ TEST_F(CertificateToolTest, RenewsWhatIsTheReplicasOwn) {
   ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
   EXPECT_NE(Contents(root_.path()), before);
   ASSERT_EQ(Issue("a", ""), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("replica 00000000000000aa"));
+  EXPECT_THAT(out_.str(), HasSubstr(".key: id 00000000000000aa"));
   std::shared_ptr<Transport> a;
   ASSERT_TRUE(NewTransport("a", &a).ok());
   EXPECT_EQ(a->replica_id(), 0xaau);
@@ -257,7 +257,7 @@ TEST_F(CertificateToolTest, OnlyACertificateOfThisCaIsRenewed) {
   std::ofstream(root_ / "ca.pem", std::ios::app)
       << std::ifstream(root_ / "old.pem").rdbuf();
   ASSERT_EQ(Issue("a", ""), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("replica 00000000000000aa"));
+  EXPECT_THAT(out_.str(), HasSubstr(".key: id 00000000000000aa"));
 }
 
 TEST_F(CertificateToolTest, AKeyOfAnotherCertificateStays) {
