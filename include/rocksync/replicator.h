@@ -111,8 +111,8 @@ struct ReplicatorOptions {
   Mode mode = Mode::kAdaptive;
   // Of kAdaptive. kBytes: fewest bytes. kRoundTrips: fewer round trips, for up
   // to 1.7 times the bytes: of 10^6 pairs, 2.5 to 4.5 for up to 1 000
-  // differences instead of 2.5 to 7 (docs/journal/exchange.md); where memory
-  // does not hold what differs, many more of either.
+  // differences instead of 2.5 to 7; where memory does not hold what differs,
+  // many more of either.
   enum class Prefer { kBytes, kRoundTrips };
   Prefer prefer = Prefer::kBytes;
 
