@@ -2,24 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <string>
 #include <utility>
 
-#include "replication/reconcile/exchange_parities.h"
 #include "sketch/element/element.h"
 
 namespace rocksync {
-namespace {
-
-// Sets of fewer elements are compared without a search for leaves: there are
-// few elements in a leaf or none, so it would not read much less.
-constexpr uint64_t kFewestSearched = uint64_t{1} << 17;
-// Of sets that fit into memory, a search takes more bytes than it saves reading
-// beyond this share of leaves that differ.
-constexpr double kMostLeavesInMemory = 1.0 / 16;
-
-}  // namespace
 
 Comparison::Comparison(Role role, const PartContext& context,
                        const Hello& hello, ExchangeSeries exchanges,
@@ -28,14 +16,15 @@ Comparison::Comparison(Role role, const PartContext& context,
       exchanges_(std::move(exchanges)),
       snapshot_(std::move(snapshot)),
       location_(snapshot_.storage().LeafDigests()),
+      locator_(context_, &location_, &exchanges_),
       found_(&snapshot_, &location_, &exchanges_) {
   context_.report->elements = total().count;
   if (role == Role::kInitiator) {
     verify_.task = context.session->verify;
   } else {
     peer_digest_ = hello.digest;
-    peer_total_ = hello.digest.count;
-    locating_ = hello.batches || TooLarge(peer_total_);
+    locator_.set_peer_total(hello.digest.count);
+    locating_ = hello.batches || TooLarge(hello.digest.count);
     stage_ = Stage::kHelloReceived;
   }
   if (hello.keys_only) {
@@ -59,7 +48,8 @@ bool Comparison::Expects(MessageType type, uint8_t flags) const {
              (stage_ == Stage::kRoundSaid && wide());
     case MessageType::kBatch:
       if ((flags & kFlagFinds) != 0) {
-        return stage_ == Stage::kFindsSaid || (searching() && locations_ == 1);
+        return stage_ == Stage::kFindsSaid ||
+               (searching() && locator_.locations() == 1);
       }
       return stage_ == Stage::kChoosing || stage_ == Stage::kTotalSaid ||
              // Not so many leaves at once.
@@ -105,7 +95,7 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
   if (rounds_) return rounds_->Receive(type, body);
   if (second_look_) return second_look_->Receive(type, body);
   const absl::Status status = exchanges_.Receive(body);
-  if (status.ok()) TakeLeaves();
+  if (status.ok() && locator_.TakeLeaves()) stage_ = Stage::kChoosing;
   return status;
 }
 
@@ -135,7 +125,7 @@ absl::Status Comparison::Build(Turn* turn) {
   if (stage_ == Stage::kRound) return BuildRound(turn);
   if (stage_ == Stage::kLocating) {
     exchanges_.Build(turn);
-    TakeLeaves();
+    if (locator_.TakeLeaves()) stage_ = Stage::kChoosing;
   }
   if (stage_ == Stage::kChoosing) {
     const absl::Status status = Choose(turn);
@@ -161,8 +151,7 @@ absl::Status Comparison::End(EndReason reason) {
   return absl::OkStatus();
 }
 
-// --- Summaries, and the whole sets
-// ---------------------------------------------------------
+// --- Summaries, and the whole sets ------------------------------------------
 
 absl::Status Comparison::Answer(Turn* turn) {
   if (stage_ == Stage::kHelloReceived) return AnswerHello(turn);
@@ -179,7 +168,7 @@ absl::Status Comparison::AnswerHello(Turn* turn) {
     context_.report->elements_compared += mine.count;
     return SayEqual(turn);
   }
-  locating_ |= TooLarge(mine.count) || (SearchPays() && !ReadingAllPays());
+  locating_ |= TooLarge(mine.count) || locator_.SearchPays();
   if (locating_) {
     Locate(turn);
     return absl::OkStatus();
@@ -196,9 +185,7 @@ absl::Status Comparison::AnswerTotal(Turn* turn) {
   }
   if (abandoned_) return End(EndReason::kRefused);
   if (snapshot_.Expired()) return End(EndReason::kExpired);
-  if (locations_ > kMaxRounds) {
-    return End(EndReason::kGaveUp);
-  }
+  if (locator_.locations() > kMaxRounds) return End(EndReason::kGaveUp);
   Locate(turn);
   return absl::OkStatus();
 }
@@ -276,100 +263,37 @@ absl::Status Comparison::Prove() {
 // --- The leaves in which they differ ----------------------------------------
 
 void Comparison::Locate(Turn* turn) {
-  const uint64_t mine = total().count;
-  const bool everything = stage_ == Stage::kHelloReceived &&
-                          (mine == 0 || peer_total_ == 0 || ReadingAllPays());
-  std::string body;
-  EncodeCount(mine, &body);
-  searching_ = !everything && exchanges_.searches();
-  turn->Add(MessageType::kLocate, body,
-            everything ? kFlagEverything : (searching_ ? kFlagSearch : 0));
-  ++locations_;
-  if (!everything) {
-    BeginExchange(Role::kInitiator);
+  const bool first = stage_ == Stage::kHelloReceived;
+  if (locator_.Locate(first, turn)) {
+    stage_ = total().count == 0 ? Stage::kTotalSaid : Stage::kChoosing;
     return;
   }
-  FindAll();
-  stage_ = mine == 0 ? Stage::kTotalSaid : Stage::kChoosing;
+  Locating();
 }
 
 absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
-  const bool everything = (flags & kFlagEverything) != 0;
-  if (everything && stage_ != Stage::kHelloSaid) {
-    return Malformed(MessageType::kLocate, "too late for everything");
-  }
-  searching_ = (flags & kFlagSearch) != 0;
-  if (searching_ && (everything || !exchanges_.searches())) {
-    return Malformed(MessageType::kLocate, "a search where there is none");
-  }
-  const absl::Status status =
-      DecodeCount(MessageType::kLocate, body, &peer_total_);
+  bool everything = false;
+  const absl::Status status = locator_.Receive(
+      body, flags, /*first=*/stage_ == Stage::kHelloSaid, &everything);
   if (!status.ok()) return status;
   locating_ = true;
   if (rounds_) CloseWideRounds();
-  ++locations_;
-  if (!everything) {
-    BeginExchange(Role::kResponder);
-    return absl::OkStatus();
+  locator_.Answer(everything);
+  if (everything) {
+    stage_ = Stage::kChoosing;
+  } else {
+    Locating();
   }
-  FindAll();
-  stage_ = Stage::kChoosing;
   return absl::OkStatus();
 }
 
-// Both sets are large, but not too large for one batch, and a search finds
-// small differences without reading all of them.
-bool Comparison::SearchPays() const {
-  const auto [less, more] = std::minmax(total().count, peer_total_);
-  return exchanges_.searches() && more >= kFewestSearched && less >= more / 2;
-}
-
-bool Comparison::ReadingAllPays() const {
-  const auto [less, more] = std::minmax(total().count, peer_total_);
-  return exchanges_.may_send_parities() &&
-         ReadingAllSaves(static_cast<double>(less), static_cast<double>(more),
-                         location_.leaf_count());
-}
-
-void Comparison::FindAll() {
-  if (total().count == 0 || peer_total_ == 0) {
-    location_.FoundAll();
-  } else {
-    location_.FoundLeaves(location_.AllLeaves(), {});
-  }
-}
-
-void Comparison::BeginExchange(Role role) {
-  if (searching_) {
-    const bool in_memory = !TooLarge(total().count) && !TooLarge(peer_total_);
-    exchanges_.BeginSearch(
-        role, location_.leaves(), location_.closed(),
-        role == Role::kInitiator ? total().count : peer_total_,
-        in_memory ? kMostLeavesInMemory : kMostLeavesSearched);
-  } else {
-    const std::span<const ElementHash> elements = location_.Elements();
-    exchanges_.Begin(role, elements, {}, elements.size(), /*again=*/false);
-  }
-  stage_ = Stage::kLocating;
-  TakeLeaves();
-}
-
-// Once the exchange is done.
-void Comparison::TakeLeaves() {
-  std::optional<Candidates> leaves = exchanges_.TakeCandidates();
-  if (!leaves) return;
-  if (searching_) {
-    if (locations_ == 1) differences_ = std::move(leaves->by_leaf);
-    location_.FoundLeaves(std::move(leaves->missing_there), leaves->expected);
-  } else {
-    location_.Found(leaves->missing_there);
-  }
-  stage_ = Stage::kChoosing;
+// An exchange that has begun may be done at once.
+void Comparison::Locating() {
+  stage_ = locator_.TakeLeaves() ? Stage::kChoosing : Stage::kLocating;
 }
 
 void Comparison::StopSearching() {
-  exchanges_.Stop();
-  location_.FoundLeaves({}, {});
+  locator_.Stop();
   stage_ = Stage::kChoosing;
 }
 
@@ -436,9 +360,10 @@ void Comparison::OpenWideRounds(std::vector<uint32_t> leaves) {
   OpenRounds();
   // The peer has found one element in a leaf, at most, or exchanges them: so a
   // peer that lies cannot make the batch grow without bounds.
-  const uint64_t differing =
-      std::min(peer_total_, found_.peer_count() + location_.leaf_count());
-  rounds_->Widen(total(), peer_total_, differing, found_.TakeElements());
+  const uint64_t differing = std::min(
+      locator_.peer_total(), found_.peer_count() + location_.leaf_count());
+  rounds_->Widen(total(), locator_.peer_total(), differing,
+                 found_.TakeElements());
   stage_ = Stage::kRound;
 }
 
@@ -472,10 +397,10 @@ absl::Status Comparison::Choose(Turn* turn) {
   if (snapshot_.Expired() && context_.report->batches > 0) {
     return End(EndReason::kExpired);
   }
-  if (!differences_.empty()) {
+  const std::vector<LeafDifference> differences = locator_.TakeDifferences();
+  if (!differences.empty()) {
     bool proposed = false;
-    const absl::Status status =
-        ProposeFinds(std::exchange(differences_, {}), &proposed, turn);
+    const absl::Status status = ProposeFinds(differences, &proposed, turn);
     if (!status.ok() || proposed) return status;
   }
   leaves_ = NextBatch();

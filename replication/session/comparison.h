@@ -15,6 +15,7 @@
 #include "replication/reconcile/exchange.h"
 #include "replication/session/exchange_series.h"
 #include "replication/session/found_by_search.h"
+#include "replication/session/leaf_locator.h"
 #include "replication/session/listing.h"
 #include "replication/session/location.h"
 #include "replication/session/messages.h"
@@ -97,13 +98,7 @@ class Comparison {
   // The leaves.
   void Locate(Turn* turn);
   absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
-  bool SearchPays() const;
-  // What differs is on one side, mostly, and so much that an exchange over all
-  // elements saves more than a search for leaves saves reading.
-  bool ReadingAllPays() const;
-  void FindAll();
-  void BeginExchange(Role role);
-  void TakeLeaves();
+  void Locating();
   // The peer says which leaves it has found, or that there are none.
   void StopSearching();
 
@@ -131,7 +126,7 @@ class Comparison {
   void OpenRounds();
   void CloseBatch();
   std::vector<uint32_t> NextBatch() const {
-    return location_.NextBatch(peer_total_,
+    return location_.NextBatch(locator_.peer_total(),
                                context_.options->max_batch_elements);
   }
   Digest BatchDigest() const {
@@ -147,7 +142,9 @@ class Comparison {
   }
   // Of what a summary or an answer to it is now.
   bool of_all() const { return !locating_ || !rounds_ || wide(); }
-  bool searching() const { return searching_ && stage_ == Stage::kLocating; }
+  bool searching() const {
+    return locator_.searching() && stage_ == Stage::kLocating;
+  }
   bool exchanging() const {
     return rounds_ ? rounds_->exchanging() : stage_ == Stage::kLocating;
   }
@@ -163,19 +160,16 @@ class Comparison {
   ExchangeSeries exchanges_;
   SessionSnapshot snapshot_;
   Location location_;
+  LeafLocator locator_;
   VerifyProgress verify_;
 
   Stage stage_ = Stage::kHelloSaid;
   std::optional<EndReason> end_;
   Digest peer_digest_;         // what the peer summarised,
   bool peer_refuses_ = false;  // and whether it kept a pair of the batch back
-  uint64_t peer_total_ = 0;    // of its elements
   bool locating_ = false;      // in batches of leaves, not all leaves at once
-  uint32_t locations_ = 0;
-  bool searching_ = false;                   // while locating: not by elements
-  bool abandoned_ = false;                   // a batch was abandoned
-  std::vector<LeafDifference> differences_;  // of the first search, if known
-  FoundBySearch found_;           // between finds and the answer to them
+  bool abandoned_ = false;     // a batch was abandoned
+  FoundBySearch found_;        // between finds and the answer to them
   std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
   Expectation expected_;          // of them
   std::optional<Rounds> rounds_;  // of the batch, once it is known to differ

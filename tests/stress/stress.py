@@ -195,7 +195,10 @@ def main() -> int:
     if not 0 < options.minutes <= 24 * 60 or options.interval < 5:
         parser.error("--minutes is above 0 and at most a day, --interval at least 5 seconds")
 
-    options.assertions = subprocess.run([options.db_stress, "--assertions"], check=False).returncode == 0
+    answer = subprocess.run([options.db_stress, "--assertions"], check=False).returncode
+    if answer not in (0, 1):
+        parser.error(f"{options.db_stress} ended with {answer}")
+    options.assertions = answer == 0
     options.modes = [mode for mode in MODES if options.assertions or mode[0] == "blackbox"]
     options.arguments = known_arguments(options.script, options.assertions)
     root = tempfile.mkdtemp(prefix="rocksync_stress_")
