@@ -11,6 +11,7 @@
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
 #include "replication/store/format/clone_record.h"
+#include "replication/store/write/refusals.h"
 #include "rocksync/limits.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
@@ -201,6 +202,8 @@ Status ReplicatedDB::Clone(const rocksdb::DBOptions& options,
   CloneResult scratch;
   if (result == nullptr) result = &scratch;
   Status s = CheckPlaces(options, name, families);
+  // What the opening would refuse is refused before all is copied.
+  if (s.ok()) s = CheckOpenArguments(options, replication, families);
   if (s.ok()) {
     s = CopyReplica(options.env, replication, name, clone, result);
   }

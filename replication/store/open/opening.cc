@@ -543,18 +543,9 @@ Status OpenIndexed(const rocksdb::DBOptions& options,
                    const std::vector<ColumnFamilyDescriptor>& column_families,
                    std::vector<ColumnFamilyHandle*>* handles, Opened* opened) {
   Status status = CheckNotForked();
-  if (status.ok()) status = CheckReplicationOptions(replication);
-  if (status.ok()) status = CheckDBOptions(options);
-  for (const ColumnFamilyDescriptor& family : column_families) {
-    if (!status.ok()) return status;
-    status = CheckFamilyOptions(replication, family.name, family.options);
+  if (status.ok()) {
+    status = CheckOpenArguments(options, replication, column_families);
   }
-  if (status.ok()) status = CheckNamedOnce(column_families);
-  size_t replicated = 0;
-  for (const ColumnFamilyDescriptor& family : column_families) {
-    replicated += IsReplicatedName(replication, family.name) ? 1 : 0;
-  }
-  if (status.ok()) status = CheckFamilyCount(replicated);
   if (!status.ok()) return status;
   Opening opening(options, replication, name);
   status = opening.Run(column_families);

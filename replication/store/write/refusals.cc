@@ -53,13 +53,6 @@ Status CheckLimit(std::string_view option, size_t limit, size_t most) {
                 Text("it has to be above 0", " and at most ", most));
 }
 
-}  // namespace
-
-bool IsReplicatedName(const ReplicatedDBOptions& options,
-                      const std::string& family) {
-  return options.families.empty() || Contains(options.families, family);
-}
-
 Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
   if (options.cluster_secret == std::array<uint8_t, 32>{}) {
     return Refuse("cluster_secret is all zero",
@@ -142,6 +135,24 @@ Status CheckDBOptions(const rocksdb::DBOptions& options) {
   return Status::OK();
 }
 
+Status CheckNamedOnce(
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+  std::set<std::string_view> names;
+  for (const rocksdb::ColumnFamilyDescriptor& family : families) {
+    if (names.insert(family.name).second) continue;
+    return Refuse(Text("two column families named ", family.name),
+                  "each is opened once; name it once");
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+bool IsReplicatedName(const ReplicatedDBOptions& options,
+                      const std::string& family) {
+  return options.families.empty() || Contains(options.families, family);
+}
+
 Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
                           const std::string& family,
                           const rocksdb::ColumnFamilyOptions& options) {
@@ -212,15 +223,20 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
   return Status::OK();
 }
 
-Status CheckNamedOnce(
+Status CheckOpenArguments(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
-  std::set<std::string_view> names;
+  Status status = CheckReplicationOptions(replication);
+  if (status.ok()) status = CheckDBOptions(options);
+  size_t replicated = 0;
   for (const rocksdb::ColumnFamilyDescriptor& family : families) {
-    if (names.insert(family.name).second) continue;
-    return Refuse(Text("two column families named ", family.name),
-                  "each is opened once; name it once");
+    if (!status.ok()) return status;
+    if (family.name == kIndexFamilyName) continue;  // the library's own
+    status = CheckFamilyOptions(replication, family.name, family.options);
+    replicated += IsReplicatedName(replication, family.name) ? 1 : 0;
   }
-  return Status::OK();
+  if (status.ok()) status = CheckNamedOnce(families);
+  return status.ok() ? CheckFamilyCount(replicated) : status;
 }
 
 Status CheckFamilyCount(size_t replicated) {

@@ -17,15 +17,14 @@ namespace rocksync {
 bool IsReplicatedName(const ReplicatedDBOptions& options,
                       const std::string& family);
 
-rocksdb::Status CheckReplicationOptions(const ReplicatedDBOptions& options);
-rocksdb::Status CheckDBOptions(const rocksdb::DBOptions& options);
+// All that an opening refuses of its arguments alone.
+rocksdb::Status CheckOpenArguments(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
+
 rocksdb::Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
                                    const std::string& family,
                                    const rocksdb::ColumnFamilyOptions& options);
-
-// Of the families that are to be opened: each is named once.
-rocksdb::Status CheckNamedOnce(
-    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
 // A cluster's replicas tell each other the names of all of them.
 rocksdb::Status CheckFamilyCount(size_t replicated);

@@ -546,6 +546,17 @@ TEST_F(CloneTest, AFullDiskOfTheClone) {
   ExpectEqualToSource();
 }
 
+TEST_F(CloneTest, WhatOpenRefusesIsRefusedBeforeTheCopy) {
+  options_.persist_stats_to_disk = true;
+  EXPECT_FALSE(Clone().ok());
+  options_.persist_stats_to_disk = false;
+  families_.push_back(families_.front());
+  EXPECT_NE(Clone().ToString().find("name it once"), std::string::npos);
+  EXPECT_FALSE(fs::exists(Dir()));
+  families_.pop_back();
+  ASSERT_TRUE(IsOk(Clone()));
+}
+
 TEST_F(CloneTest, PlacesElsewhereAreRefused) {
   options_.wal_dir = directory_ / "log";
   EXPECT_TRUE(Clone().IsNotSupported());
