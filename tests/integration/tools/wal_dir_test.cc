@@ -152,7 +152,7 @@ TEST_F(WalDirTest, WhatIsPlainAlreadyIsCalledSo) {
   EXPECT_EQ(Restamp("db"), 2);
   EXPECT_THAT(err_.str(), HasSubstr("it is a plain database, not a replica"));
   EXPECT_EQ(Detach("nowhere"), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("is not a RocksDB database"));
+  EXPECT_THAT(err_.str(), HasSubstr("nowhere: is not there"));
 }
 
 TEST_F(WalDirTest, RestampKeepsWhatIsInTheLog) {
