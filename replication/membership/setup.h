@@ -32,10 +32,8 @@
 
 namespace rocksync {
 
-// Versions of the protocol spoken here. Version 1 had other places in filters,
-// version 2 said of other members nothing of their incarnations, version 3
-// nothing of what was purged, version 4 nothing of pairs left out, version 5
-// nothing of what was acknowledged in earlier lists (docs/protocol.md).
+// Versions of the protocol spoken here (docs/protocol.md). Earlier ones were
+// never released.
 inline constexpr uint32_t kOldestProtocol = 6;
 inline constexpr uint32_t kNewestProtocol = 6;
 

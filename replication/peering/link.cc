@@ -330,6 +330,8 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   SessionResult result = Carry(std::move(first), session.get(), &heartbeat);
   const SessionReport& report = session->report();
   result.busy |= !slot;
+  // Whatever becomes of the turn that says so: both sides hold the same as of
+  // their snapshots, which the announcement below may speak of already.
   if (report.proven_equal) NoteProof();
   if (result.status.ok() && role_ == Role::kInitiator) {
     result.status = StatusOf(report);

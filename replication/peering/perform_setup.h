@@ -1,4 +1,4 @@
-// The handshake of a connection, carried over it: which replica the peer is,
+// The set-up of a connection, carried over it: which replica the peer is,
 // and whether the two may replicate.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_PERFORM_SETUP_H_

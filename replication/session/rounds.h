@@ -24,8 +24,8 @@
 
 namespace rocksync {
 
-// Of one leaf batch before the session gives up, and walks to leaves that
-// differ: a bound against a peer that never agrees.
+// Of one batch of leaves before the session gives up, and searches for leaves
+// in one session: bounds against a peer that never agrees.
 inline constexpr uint32_t kMaxRounds = 64;
 
 struct RoundsContext {

@@ -277,6 +277,9 @@ absl::Status Shipping::EndTurn(bool idle) {
 absl::Status Shipping::Build(Turn* turn) {
   if (turn->pieces() == 1) awaits_answer_ = false;
   more_ = false;
+  // What the peer waits for comes first: the answer to its offers, then values
+  // that it wants, and offers of our own once nothing else is owed. A pair that
+  // has begun goes on before others, since chunks name no pair.
   BuildWants(turn);
   absl::Status status;
   if (!begun_) status = BuildValues(turn);

@@ -81,7 +81,9 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes) {
   if (!index_build_->Progress().done) {
-    return absl::UnavailableError("this replica is being read");
+    return absl::UnavailableError(
+        "this replica's data are being read into its index; wait until "
+        "index.done in its `rocksync status` (GetIndexBuildProgress)");
   }
   for (const Pair& pair : pairs) {
     if (pair.family >= families.families().size()) {
@@ -95,8 +97,10 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
     // Incomplete: RocksDB would have slowed a write down, or a lock was taken.
     if (!status.IsIncomplete()) break;
     if (cancelled && cancelled()) {
-      return absl::UnavailableError("cancelled while RocksDB stalls writes: " +
-                                    status.ToString());
+      return absl::UnavailableError(
+          "cancelled while it waited for RocksDB, which stalls writes, or for "
+          "a lock: " +
+          status.ToString());
     }
     std::this_thread::sleep_for(kStallPoll);
   }

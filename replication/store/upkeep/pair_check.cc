@@ -285,7 +285,7 @@ void PairCheck::Log(const Family& family, const std::string& key,
       break;
     case Verdict::kDiffers:
       what = found.entry.damaged     ? "has an index entry that does not parse"
-             : found.entry.tombstone ? "has a tombstone whose hash is not its"
+             : found.entry.tombstone ? "has a tombstone in the index whose hash does not match"
              : found.has_value       ? "does not match its index entry"
              : found.lost            ? "is in a file that is not there"
                                      : "is not there, its index entry is";

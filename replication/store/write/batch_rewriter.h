@@ -25,14 +25,13 @@ namespace rocksync {
 // for a DeleteRange). Operations see those before them in the batch.
 class BatchRewriter final : public BatchHandler {
  public:
-  // `skip_unknown`: operations on families that are not known are left out, as
-  // WriteOptions::ignore_missing_column_families says.
-  //
   // Called for every operation on a replicated pair; `value` null: deleted.
   using OnChange = std::function<void(const Family&, std::string_view key,
                                       const std::string_view* value)>;
 
-  // `options` must outlive it.
+  // `options` must outlive it. `skip_unknown`: operations on families that are
+  // not known are left out, as WriteOptions::ignore_missing_column_families
+  // says.
   BatchRewriter(rocksdb::DB* db, const FamilyTable& families,
                 const ReplicatedDBOptions& options, rocksdb::WriteBatch* out,
                 OnChange on_change, bool skip_unknown = false);

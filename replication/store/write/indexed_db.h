@@ -2,9 +2,12 @@
 // writes to both sees them.
 //
 // Whoever changes a key: position of the key -> its stripe is locked -> a
-// version is drawn (clock, lease) -> one WriteBatch with the data and, last,
-// the index entry -> the position is noted for the digests -> unlocked. If the
-// power goes at any moment, the batch is there as a whole or not at all.
+// version is drawn (clock, lease) -> the position is noted for the digests ->
+// one WriteBatch with the data and, last, the index entry -> unlocked. If the
+// power goes at any moment, the batch is there as a whole or not at all. The
+// position is noted before the write: one that was noted in vain is read once
+// more, one that was written and not noted would leave a wrong digest. A
+// snapshot locks all stripes, so it never falls between the two.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_

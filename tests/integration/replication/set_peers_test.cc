@@ -1,11 +1,7 @@
 // Peers that come and go while a replicator runs, over TLS and real RocksDB.
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -21,6 +17,7 @@
 
 #include "rocksync/transport.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/replication/silent_port.h"
 
 namespace rocksync {
 namespace {
@@ -156,31 +153,6 @@ TEST_F(SetPeers, AnUnreachablePeerThatIsRemovedIsForgotten) {
   ASSERT_TRUE(IsOk(Set({nobody, nobody})));
   EXPECT_EQ(a_->replicator()->stats().peers.size(), 1u);
 }
-
-// Takes connections, and says nothing.
-class SilentPort {
- public:
-  SilentPort() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(::bind(socket_, any, size), 0);
-    EXPECT_EQ(::listen(socket_, 1000), 0);
-    EXPECT_EQ(::getsockname(socket_, any, &size), 0);
-    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-  }
-  ~SilentPort() { ::close(socket_); }
-  SilentPort(const SilentPort&) = delete;
-  SilentPort& operator=(const SilentPort&) = delete;
-
-  const std::string& address() const { return address_; }
-
- private:
-  const int socket_;
-  std::string address_;
-};
 
 TEST_F(SetPeers, PeersThatSayNothingHoldNobodyUp) {
   a_->Stop();

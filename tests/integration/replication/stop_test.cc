@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/replication/silent_port.h"
 #include "tests/support/memory_transport.h"
 
 namespace rocksync {
@@ -211,8 +212,10 @@ TEST_F(Stop, WhileAPeerDoesNotAnswer) {
   ASSERT_TRUE(IsOk(b->Start(Patient())));
   ReplicatorOptions options = Patient();
   options.interval = milliseconds(50);
-  // Nobody routes there.
-  options.peers = {b->address(), "127.0.0.1:1", "[::1]:1"};
+  // A listener that accepts nobody, so that connecting is done and the
+  // handshake is not, and an address where nobody listens.
+  const SilentPort silent;
+  options.peers = {b->address(), silent.address(), "127.0.0.1:1"};
   ASSERT_TRUE(IsOk(a->Start(options)));
   std::this_thread::sleep_for(milliseconds(200));
   StopNow(a.get());
