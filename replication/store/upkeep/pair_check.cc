@@ -284,11 +284,12 @@ void PairCheck::Log(const Family& family, const std::string& key,
                  : "reads and matches its index entry again";
       break;
     case Verdict::kDiffers:
-      what = found.entry.damaged     ? "has an index entry that does not parse"
-             : found.entry.tombstone ? "has a tombstone in the index whose hash does not match"
-             : found.has_value       ? "does not match its index entry"
-             : found.lost            ? "is in a file that is not there"
-                                     : "is not there, its index entry is";
+      what = found.entry.damaged ? "has an index entry that does not parse"
+             : found.entry.tombstone
+                 ? "has a tombstone in the index whose hash does not match"
+             : found.has_value ? "does not match its index entry"
+             : found.lost      ? "is in a file that is not there"
+                               : "is not there, its index entry is";
       break;
     case Verdict::kShows:
       what = "is deleted, but there";
