@@ -40,14 +40,15 @@ constexpr char kWhereClonesAre[] =
 
 // Of a path that is there.
 Status CheckEmpty(Env* env, const std::string& path) {
-  bool is_directory = false;
-  Status status = env->IsDirectory(path, &is_directory);
-  if (status.ok() && !is_directory) {
+  std::vector<std::string> names;
+  const Status status = env->GetChildren(path, &names);
+  // Asked only then: many an Env does not know what is a directory.
+  bool is_directory = true;
+  if (!status.ok() && env->IsDirectory(path, &is_directory).ok() &&
+      !is_directory) {
     return Status::InvalidArgument("rocksync: " + path + " is not a directory",
                                    kWhereClonesAre);
   }
-  std::vector<std::string> names;
-  if (status.ok()) status = env->GetChildren(path, &names);
   for (const std::string& name : names) {
     if (MeansNothing(name)) continue;
     return Status::InvalidArgument(
