@@ -56,8 +56,9 @@ double KeyPlaneBits(double n, double differing, double surplus, uint32_t plane);
 
 // Filters before the finish. A rate of 1 means no filter.
 struct FilterPlan {
-  double first_rate = 1;  // of the filter of the side that speaks first
-  double bits = 0;        // of filters and finish
+  double first_rate = 1;   // of the filter of the side that speaks first
+  double second_rate = 1;  // of the other's, over what the first left open
+  double bits = 0;         // of filters and finish
 };
 
 // `first` and `second` hold n1 and n2 elements; m1 and m2 of them lack on the
