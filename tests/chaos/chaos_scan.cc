@@ -52,15 +52,9 @@ void Print(const DatabaseScan& scan) {
 }
 
 rocksdb::Status Drop(const std::string& directory, const std::string& key) {
-  std::vector<std::string> names;
-  rocksdb::Status s = rocksdb::DB::ListColumnFamilies({}, directory, &names);
-  if (!s.ok()) return s;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (const std::string& name : names) families.push_back({name, {}});
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::DB* raw = nullptr;
-  s = OpenPlain({}, directory, families, &handles, &raw);
-  const std::unique_ptr<rocksdb::DB> db(raw);
+  std::unique_ptr<rocksdb::DB> db;
+  rocksdb::Status s = OpenAllPlain({}, directory, &handles, &db);
   if (!s.ok()) return s;
   s = db->Delete({}, db->DefaultColumnFamily(), key);
   for (rocksdb::ColumnFamilyHandle* handle : handles) {

@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/merge_operator.h"
@@ -16,6 +15,7 @@
 #include "tests/crash/index_scan.h"
 #include "tests/stress/open_replicated.h"
 #include "tests/support/memory_transport.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync::stress {
 namespace {
@@ -188,15 +188,9 @@ Check CheckDatabase(const std::string& directory) {
 Status DropPair(const std::string& directory) {
   rocksdb::DBOptions options;
   options.track_and_verify_wals_in_manifest = true;
-  std::vector<std::string> names;
-  Status status = rocksdb::DB::ListColumnFamilies(options, directory, &names);
-  std::vector<ColumnFamilyDescriptor> families;
-  for (const std::string& name : names) families.push_back({name, {}});
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  if (status.ok()) {
-    status = OpenPlain(options, directory, families, &handles, &db);
-  }
+  Status status = OpenAllPlain(options, directory, &handles, &db);
   if (!status.ok()) return status;
   for (rocksdb::ColumnFamilyHandle* handle : handles) {
     std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handle));

@@ -30,6 +30,21 @@ inline rocksdb::Status OpenPlain(const rocksdb::Options& options,
   return status;
 }
 
+// The database with all of its column families, the index among them, each with
+// default options.
+inline rocksdb::Status OpenAllPlain(
+    const rocksdb::DBOptions& options, const std::string& name,
+    std::vector<rocksdb::ColumnFamilyHandle*>* handles,
+    std::unique_ptr<rocksdb::DB>* db) {
+  std::vector<std::string> names;
+  const rocksdb::Status status =
+      rocksdb::DB::ListColumnFamilies(options, name, &names);
+  if (!status.ok()) return status;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const std::string& family : names) families.push_back({family, {}});
+  return OpenPlain(options, name, families, handles, db);
+}
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_TESTS_SUPPORT_OPEN_PLAIN_H_
