@@ -14,6 +14,7 @@
 #include "replication/session/exchange_series.h"
 #include "replication/session/location.h"
 #include "replication/session/messages.h"
+#include "replication/session/session_snapshot.h"
 #include "replication/session/turn.h"
 
 namespace rocksync {

@@ -110,6 +110,14 @@ struct SessionReport {
   uint32_t rounds = 0;  // exchanges run
   uint32_t batches = 0;
   std::string plan;  // the exchanges' explanations (Explain in exchange.h)
+
+  // So many bytes of an offer, whose message was counted as a whole, are of a
+  // key that is wanted and of a value.
+  void CountOffered(size_t offered_key_bytes, size_t offered_value_bytes) {
+    key_bytes += offered_key_bytes;
+    value_bytes += offered_value_bytes;
+    offer_bytes -= offered_key_bytes + offered_value_bytes;
+  }
 };
 
 // Grammar of use, the same on both sides:

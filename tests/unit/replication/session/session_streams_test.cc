@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "replication/session/messages.h"
+#include "replication/session/outgoing_pairs.h"
 #include "replication/session/session.h"
-#include "replication/session/shipping.h"
 #include "tests/unit/replication/session/session_fixture.h"
 
 namespace rocksync {

@@ -1,0 +1,130 @@
+// Outgoing pairs, those that this side offers or sends: candidates, which are
+// offered or sent unasked, winners, which answer an offer of the peer, and
+// pairs that the peer wants. What does not read, or is too large for a peer, is
+// left out and counted.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_OUTGOING_PAIRS_H_
+#define ROCKSYNC_REPLICATION_SESSION_OUTGOING_PAIRS_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "replication/session/candidate_reader.h"
+#include "replication/session/pair_coding.h"
+#include "replication/session/round_work.h"
+#include "replication/session/session.h"
+#include "replication/session/storage_view.h"
+#include "replication/session/turn.h"
+
+namespace rocksync {
+
+// Larger values are cut into chunks of this size.
+inline constexpr size_t kChunkBytes = size_t{256} << 10;
+
+// How candidates may go now.
+struct CandidateTerms {
+  bool as_pairs = false;           // unasked, and not as offers
+  std::optional<uint64_t> before;  // only those at positions before this
+};
+
+// Memory: the offers and values of one piece of a turn, as much that is read
+// ahead, and four bytes for each candidate and winner.
+class OutgoingPairs {
+ public:
+  // `candidates`: ordinals of the leaf batch, in order of position. `options`
+  // must outlive it.
+  OutgoingPairs(const RoundContext& context, const SessionOptions* options,
+                std::vector<uint32_t> candidates);
+
+  // An element of the batch that beats what the peer offered, or probably does:
+  // with `contested`, at equal versions, the peer compares and may answer with
+  // its own. It is sent unasked.
+  void AddWinner(uint32_t ordinal, bool contested) {
+    winners_.push_back({ordinal, contested});
+  }
+
+  // The peer's answer to the offers of the last turn.
+  absl::Status ReceiveWants(std::string_view body);
+
+  // A piece of a turn holds values that the peer wants, then pairs, then
+  // offers. A pair that has begun goes on before all others, since chunks name
+  // no pair. `turn_begins`: it is the first piece.
+  absl::Status Build(const CandidateTerms& terms, bool turn_begins, Turn* turn);
+
+  // After Build: the piece was full before all was sent.
+  bool more() const { return more_; }
+  // Nothing is left to be sent.
+  bool idle() const {
+    return owed_.empty() && winners_.empty() && !begun_ &&
+           candidates_.all_are_covered();
+  }
+  // Offers of the last turn are unanswered.
+  bool unanswered() const { return !offered_.empty(); }
+  // The last turn sent what the peer may answer.
+  bool awaits_answer() const { return awaits_answer_; }
+
+  uint64_t entries() const { return entries_; }  // sent, in whatever form
+  uint64_t in_vain() const { return in_vain_; }  // offers not wanted
+  uint64_t left_out() const { return left_out_; }
+
+ private:
+  // One pair on its way.
+  struct Outgoing {
+    IndexEntry entry;
+    std::string value;
+    bool cached = false;      // `value` is there
+    bool on_request = false;  // the value was not in the offer
+    bool contested = false;   // the peer may answer with its own pair
+    size_t sent = 0;          // bytes of the value that went as chunks
+
+    std::string_view rest() const {
+      return std::string_view(value).substr(sent);
+    }
+  };
+  struct Winner {
+    uint32_t ordinal = 0;
+    bool contested = false;
+  };
+
+  absl::Status BuildValues(Turn* turn);
+  absl::Status BuildPairs(const CandidateTerms& terms, Turn* turn);
+  absl::Status BuildOffers(const CandidateTerms& terms, Turn* turn);
+  absl::StatusOr<bool> NextPair(const CandidateTerms& terms, Outgoing* pair);
+  absl::StatusOr<bool> Offer(uint32_t ordinal, PairEncoder* encoder);
+  // Sends chunks until a tail of at most kChunkBytes is left; false if the
+  // turn was full before.
+  bool SendChunks(Outgoing* pair, Turn* turn);
+
+  // False if the element does not read or is too large: it is then left out.
+  absl::StatusOr<bool> Fetch(uint32_t ordinal, Outgoing* out);
+  absl::StatusOr<bool> FetchValue(Outgoing* out);
+  absl::StatusOr<bool> TakeValue(absl::StatusOr<std::string> value,
+                                 Outgoing* out);
+  bool IsOversized(const Outgoing& pair) const;
+  // Leaves out one that does not read.
+  bool Unread();
+
+  const RoundContext context_;
+  const SessionOptions* const options_;
+  CandidateReader candidates_;
+  std::deque<Winner> winners_;
+  std::deque<Outgoing> offered_;   // in the last turn, unanswered
+  std::deque<Outgoing> owed_;      // wanted, to be sent
+  size_t cached_bytes_ = 0;        // of values kept in offered_ and owed_
+  std::optional<Outgoing> begun_;  // chunks of it have gone, as a pair
+  uint64_t entries_ = 0;
+  uint64_t in_vain_ = 0;
+  uint64_t left_out_ = 0;
+  bool awaits_answer_ = false;
+  bool more_ = false;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_OUTGOING_PAIRS_H_
