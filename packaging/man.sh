@@ -28,9 +28,6 @@ page() {  # NAME DESCRIPTION COMMAND INCLUDED
   help2man --no-info --no-discard-stderr --version-option=--version --help-option=--help --version-string="$version" \
     --include="$out/included.h2m" --name="$2" --source=rocksync --manual=rocksync "$3" |
     sed -E "s/^\.TH [^ ]*/.TH ${1^^}/; s/^(rocksync|replicated_store) \\\\-/$1 \\\\-/; s/replicated_store/rocksync-store/g" |
-    # Types and checks of options, as CLI11 writes them.
-    sed -E 's/ (U?INT|FLOAT):[A-Z]+ in \[([^ ]+) (\\?-) ([^]]+)\]/ N (\2 to \4)/; s/ (U?INT|FLOAT)\b/ N/
-      s/ (Needs|Excludes): /, \L\1 /g; s/( N( \([^)]*\))?| TEXT)=([^ ]+)/\1, by default \3/; s/:POSITIVE|:NONNEGATIVE//' |
     gzip -9n >"$out/$1.1.gz"
 }
 version=$("$bin/rocksync" --version)

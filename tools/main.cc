@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "tools/detach.h"
 #include "tools/diff.h"
 #include "tools/exporter.h"
+#include "tools/help/help_formatter.h"
 #include "tools/id.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
@@ -128,6 +130,7 @@ int main(int argc, char** argv) {
   // is, and not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Tools for replicated RocksDB databases", "rocksync");
+  app.formatter(std::make_shared<rocksync::HelpFormatter>());
   app.require_subcommand(1);
   app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
   app.set_help_all_flag("--help-all", "Print the help of all commands");

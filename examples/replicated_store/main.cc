@@ -41,6 +41,7 @@
 #include "spdlog/fmt/chrono.h"
 #include "spdlog/fmt/fmt.h"
 #include "spdlog/spdlog.h"
+#include "tools/help/help_formatter.h"
 #include "tools/secret/secret_file.h"
 
 namespace rocksync {
@@ -470,6 +471,7 @@ int main(int argc, char** argv) {
       "stopped by SIGINT or SIGTERM, 1: error, 2: wrong options, or a database "
       "that these options do not open (a copy, for example)",
       "rocksync-store");
+  app.formatter(std::make_shared<rocksync::HelpFormatter>());
   rocksync::Settings settings;
   rocksync::AddOptions(&app, &settings);
   app.set_version_flag("--version", "rocksync-store " ROCKSYNC_VERSION);

@@ -102,7 +102,7 @@ function card(replica) {
     const met = wasMet(peer);
     const equal = ago(peer.last_proven_equal_ms, now);
     peers.append(element("li", "",
-      element("span", "", met ? `equal to ${nameOf(peer.replica_id)}` : `not met yet: ${peer.address}`),
+      element("span", "", `${met ? `equal to ${nameOf(peer.replica_id)}` : `not met yet: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
       element("span", "number", peer.in_session ? "in session …" : met ? equal : "")));
     if (peer.stream.open) {
       peers.append(element("li", "", element("span", "", "its stream is behind by"),

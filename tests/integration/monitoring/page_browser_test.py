@@ -82,6 +82,9 @@ class BrowserTest(unittest.TestCase):
         browser.go(f"http://{self.cluster.replicas[2].page}/")
         browser.wait_for_text("#verdict", "All 3 replicas are fine")
         self.assertEqual(browser.run("return document.querySelectorAll('.card').length"), 3)
+        # The last one was given the addresses of the others, and asked them.
+        a, b, c = browser.run("return [...document.querySelectorAll('.card')].map((card) => card.innerText)")
+        self.assertEqual([card.count("(not configured)") for card in (a, b, c)], [1, 1, 0], a + b + c)
         browser.wait_for_text("#leaves-text", "No leaf of c and a differs")
         self.assertGreater(browser.run(SQUARES, "--equal"), 30000)
         self.assertEqual(browser.run(SQUARES, "--differs"), 0)

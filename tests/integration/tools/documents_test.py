@@ -15,6 +15,8 @@ HISTORY = "docs/journal/"
 
 def options_of(*command):
     text = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60).stdout
+    # Words of CLI11 that no reader of a manual knows.
+    assert not re.search(r"\bU?INT\b|REQUIRED|(Needs|Excludes):", text), text
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) | {"--help"}
 
 
