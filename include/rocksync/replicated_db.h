@@ -363,15 +363,15 @@ class ReplicatedDB : public VersionSpecificDB {
       const std::function<rocksdb::Status(
           std::vector<std::optional<std::string>>* values)>& change);
 
-  // Ends background work, writes down what makes the next Open quick, and
-  // closes the database. No other call may run meanwhile. Aborted: a
+  // Ends background work, writes down what makes the next Open quick (where
+  // RocksDB lets it: not while writes are stalled, which the info log tells),
+  // and closes the database. No other call may run meanwhile. Aborted: a
   // Replicator of it still runs, the application holds a snapshot or an
   // iterator (also of GetUpdatesSince), or a callback of the database
   // (Update's, the hook, progress) runs in this thread; nothing has ended, and
   // Close may be called again once that is over. A PinnableSlice that is pinned
   // is not counted: as for RocksDB, it has to be released before. After any
-  // other status the database is closed, as far as that succeeded (Incomplete:
-  // but RocksDB stalls writes, and the next Open reads more): writes to
+  // other status the database is closed, as far as that succeeded: writes to
   // families, SetMembers and CollectTombstones return ShutdownInProgress then,
   // Close and the destructor may be called, and nothing else.
   rocksdb::Status Close() override;
