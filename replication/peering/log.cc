@@ -55,4 +55,18 @@ void LogSession(rocksdb::Logger* log, const std::string& peer,
           std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
 }
 
+void RefusalLog::Write(const std::shared_ptr<rocksdb::Logger>& log,
+                       const std::string& peer, const rocksdb::Status& why) {
+  constexpr std::chrono::milliseconds kBetween{1'000};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - written_ < kBetween) return;
+    written_ = now;
+  }
+  rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, log,
+               "rocksync: refused connection from %s: %s", peer.c_str(),
+               OneLine(why.ToString()).c_str());
+}
+
 }  // namespace rocksync

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "replication/session/session.h"
@@ -23,6 +25,19 @@ void LogSession(rocksdb::Logger* log, const std::string& peer,
                 uint64_t replica_id, const SessionReport& report,
                 const rocksdb::Status& status,
                 std::chrono::steady_clock::duration took);
+
+// Connections that were refused, a line a second at most: a peer that connects
+// again and again must not fill the log. Thread-safe.
+class RefusalLog {
+ public:
+  // `log` may be null.
+  void Write(const std::shared_ptr<rocksdb::Logger>& log,
+             const std::string& peer, const rocksdb::Status& why);
+
+ private:
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point written_{};
+};
 
 }  // namespace rocksync
 

@@ -1,6 +1,7 @@
 #include "replication/replicator/acceptor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <string>
 #include <system_error>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "replication/peering/admission.h"
-#include "replication/peering/log.h"
 #include "replication/peering/stream_link.h"
 #include "replication/session/messages.h"
 
@@ -19,7 +19,6 @@ namespace {
 // both be told "busy", perhaps each time: the one with the larger id waits for
 // its own attempt to be refused.
 constexpr std::chrono::milliseconds kYield{500};
-constexpr std::chrono::milliseconds kBetweenRefusals{1'000};
 // A peer that has proven the secret says at once what it wants.
 constexpr std::chrono::milliseconds kFirstFrame{10'000};
 // Connections that have not proven the secret.
@@ -126,7 +125,9 @@ void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
   } else if (s.ok()) {
     s = ServeReplica(std::move(connection), std::move(first));
   }
-  if (!s.ok()) LogRefusal(peer, s);
+  if (!s.ok() && !replica_->stopping) {
+    refusals_.Write(replica_->log, peer, s);
+  }
 }
 
 rocksdb::Status Acceptor::ServeReplica(ListedConnection connection,
@@ -150,20 +151,6 @@ rocksdb::Status Acceptor::ServeReplica(ListedConnection connection,
     if (!result.link_usable) break;
   }
   return s;
-}
-
-// A peer that connects again and again must not fill the log.
-void Acceptor::LogRefusal(const std::string& peer, const rocksdb::Status& why) {
-  if (replica_->stopping) return;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - logged_ < kBetweenRefusals) return;
-    logged_ = now;
-  }
-  rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-               "rocksync: refused connection from %s: %s", peer.c_str(),
-               OneLine(why.ToString()).c_str());
 }
 
 SessionSlot Acceptor::SlotFor(uint64_t peer_id) {

@@ -7,7 +7,6 @@
 #define ROCKSYNC_REPLICATION_REPLICATOR_ACCEPTOR_H_
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +19,7 @@
 #include "replication/admin/admin_server.h"
 #include "replication/clone/clone_source.h"
 #include "replication/peering/link.h"
+#include "replication/peering/log.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/replica.h"
 #include "rocksync/transport.h"
@@ -76,16 +76,15 @@ class Acceptor {
   bool Conclude(bool proven, Visit* visit);
   void Serve(std::unique_ptr<Connection> incoming, Visit* visit);
   rocksdb::Status ServeReplica(ListedConnection connection, std::string first);
-  void LogRefusal(const std::string& peer, const rocksdb::Status& why);
   SessionSlot SlotFor(uint64_t peer_id);
 
   Replica* const replica_;
   const std::function<void(uint64_t, const SessionResult&)> met_;
   CloneSource clones_;
   AdminServer admin_server_;
+  RefusalLog refusals_;
   std::mutex mutex_;
   std::list<Visit> visits_;
-  std::chrono::steady_clock::time_point logged_{};
 };
 
 }  // namespace rocksync
