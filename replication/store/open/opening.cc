@@ -23,6 +23,7 @@
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/write/refusals.h"
 #include "rocksdb/env.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -351,10 +352,19 @@ Status Opening::NewReplicaId(uint64_t* id) const {
     *id = clone_->replica_id;
     return Status::OK();
   }
+  // Peers know what was a replica before, and would refuse the id.
+  const bool first = fresh_index_ && Judge(traces_) == Provenance::kPlain;
+  const uint64_t wanted = first ? replication_.new_replica_id : 0;
   const Status status = ReadIntendedId(options_.env, name_, id);
-  if (!status.IsNotFound()) return status;
-  *id = RandomBits();
-  return Status::OK();
+  if (status.IsNotFound()) {
+    *id = wanted != 0 ? wanted : RandomBits();
+    return Status::OK();
+  }
+  if (!status.ok() || wanted == 0 || wanted == *id) return status;
+  return Status::InvalidArgument(
+      "rocksync: new_replica_id is " + ReplicaIdHex(wanted) + ", the file " +
+          kIntendedIdFileName + " in " + name_ + " says " + ReplicaIdHex(*id),
+      "leave one of them out");
 }
 
 Status Opening::CheckIdentity() {
