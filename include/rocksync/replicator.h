@@ -19,6 +19,8 @@
 
 namespace rocksync {
 
+class SharedListener;
+
 // Limits; may be changed while the replicator runs.
 struct ReplicatorLimits {
   // Bytes of messages, sent and received, per second, over all sessions. 0: no
@@ -47,6 +49,10 @@ struct ReplicatorOptions {
 
   // Where to listen, e.g. "127.0.0.1:7400"; empty: only dial.
   std::string listen_address;
+
+  // Instead of listen_address: one port for several databases of this process
+  // (rocksync/shared_listener.h). The replicator keeps it.
+  std::shared_ptr<SharedListener> shared_listener;
 
   // A session with each peer about this often, +-25 % jitter. Zero: only when
   // SyncNow is called.
@@ -145,7 +151,9 @@ class Replicator {
   // Starts listening and syncing. InvalidArgument names a wrong option, or a
   // transport whose certificate names another replica than `db` is, or says
   // that `db` has a replicator already that was not stopped, or that a callback
-  // of `db` calls; IOError names a port that is taken.
+  // of `db` calls; IOError names a port that is taken. With a shared listener
+  // `transport` is null or the listener's own; InvalidArgument also if another
+  // replicator listens there for a cluster of the same name.
   static rocksdb::Status Start(const ReplicatorOptions& options,
                                ReplicatedDB* db,
                                std::shared_ptr<Transport> transport,

@@ -3,6 +3,7 @@
 #include <openssl/rand.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "replication/store/format/status.h"
 
@@ -117,6 +118,25 @@ rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
                              admission->challenge, proof));
   }
   return s.ok() ? door.LetIn() : s;
+}
+
+rocksdb::Status HearCluster(Connection* connection, milliseconds timeout,
+                            std::string* auth_hello, std::string* cluster) {
+  Doorstep door(connection, timeout);
+  AuthHello heard;
+  rocksdb::Status s = door.Receive(auth_hello);
+  if (s.ok()) s = door.Judge(ReadAuthHello(*auth_hello, &heard));
+  *cluster = std::move(heard.cluster);
+  return s;
+}
+
+rocksdb::Status RefuseCluster(Connection* connection, milliseconds timeout,
+                              const std::string& cluster) {
+  Doorstep door(connection, timeout);
+  return door.Judge(absl::FailedPreconditionError(
+      "another cluster: the one that dials names \"" + cluster +
+      "\", of which no replica listens on this port at present; correct the "
+      "address or the cluster's name, or start that replica"));
 }
 
 }  // namespace rocksync

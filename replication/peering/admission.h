@@ -45,6 +45,19 @@ rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
 rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
                                 Connection* connection, Admission* admission);
 
+// Where several clusters are listened for, before AnswerAuthHello: the dialer's
+// first message, whole, and the cluster that it names. An error: it is none;
+// the peer has been told, as there.
+rocksdb::Status HearCluster(Connection* connection,
+                            std::chrono::milliseconds timeout,
+                            std::string* auth_hello, std::string* cluster);
+
+// Tells a peer that nobody here is of the cluster that it named; which ones
+// are, it does not learn. InvalidArgument, with the text that it is told.
+rocksdb::Status RefuseCluster(Connection* connection,
+                              std::chrono::milliseconds timeout,
+                              const std::string& cluster);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_PEERING_ADMISSION_H_

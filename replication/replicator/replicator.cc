@@ -24,15 +24,39 @@
 #include "replication/replicator/dialer.h"
 #include "replication/replicator/peer_list.h"
 #include "replication/replicator/scrubber.h"
+#include "replication/replicator/shared_listener_access.h"
 #include "replication/replicator/start_checks.h"
 #include "replication/replicator/stream_dialers.h"
 #include "replication/session/session.h"
 #include "replication/store/replicator_claim.h"
 #include "replication/store/store_access.h"
 #include "replication/store/write/callback_scope.h"
+#include "rocksync/shared_listener.h"
 
 namespace rocksync {
 namespace {
+
+// With a shared listener the database's part of it is the transport.
+rocksdb::Status ShareListener(const ReplicatorOptions& options,
+                              const ReplicatedDB& db,
+                              std::shared_ptr<Transport>* transport) {
+  if (options.shared_listener == nullptr) return rocksdb::Status::OK();
+  if (!options.listen_address.empty()) {
+    return rocksdb::Status::InvalidArgument(
+        "ReplicatorOptions::shared_listener and listen_address exclude each "
+        "other");
+  }
+  if (*transport != nullptr &&
+      *transport != options.shared_listener->transport()) {
+    return rocksdb::Status::InvalidArgument(
+        "the transport is another one than that of "
+        "ReplicatorOptions::shared_listener",
+        "give none");
+  }
+  *transport = SharedListenerAccess::TransportOf(
+      *options.shared_listener, db.replication_options().cluster_name);
+  return rocksdb::Status::OK();
+}
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
@@ -199,7 +223,8 @@ rocksdb::Status ReplicatorImpl::Begin() {
   replica_.transport->SetLogger(replica_.log);
   acceptor_.Start();
   rocksdb::Status s = SetLimits(replica_.options.limits);
-  if (s.ok() && !replica_.options.listen_address.empty()) {
+  if (s.ok() && (replica_.options.shared_listener != nullptr ||
+                 !replica_.options.listen_address.empty())) {
     s = replica_.transport->Listen(
         replica_.options.listen_address,
         [this](std::unique_ptr<Connection> connection) {
@@ -587,7 +612,8 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
                                   ReplicatedDB* db,
                                   std::shared_ptr<Transport> transport,
                                   std::unique_ptr<Replicator>* replicator) {
-  if (db == nullptr || transport == nullptr) {
+  if (db == nullptr ||
+      (transport == nullptr && options.shared_listener == nullptr)) {
     return rocksdb::Status::InvalidArgument(
         "Replicator::Start needs a database and a transport");
   }
@@ -595,6 +621,7 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
   // threads.
   rocksdb::Status s =
       CheckMayWait(StoreAccess::IndexedOf(db), "Replicator::Start");
+  if (s.ok()) s = ShareListener(options, *db, &transport);
   if (s.ok()) s = CheckBeforeStart(options, *db, *transport);
   if (!s.ok()) return s;
   auto started =
