@@ -19,6 +19,7 @@
 #include "rocksync/options.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
+#include "rocksync/shared_listener.h"
 #include "rocksync/transport.h"
 
 namespace rocksync {
@@ -72,6 +73,10 @@ struct rocksync_t {
 
 struct rocksync_transport_t {
   std::shared_ptr<rocksync::Transport> rep;
+};
+
+struct rocksync_shared_listener_t {
+  std::shared_ptr<rocksync::SharedListener> rep;
 };
 
 struct rocksync_replicator_options_t {

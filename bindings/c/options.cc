@@ -135,6 +135,11 @@ void rocksync_options_set_adopt_after_index_loss(rocksync_options_t* options,
       adopt != 0);
 }
 
+void rocksync_options_set_new_replica_id(rocksync_options_t* options,
+                                         uint64_t replica_id) {
+  Set(options, &rocksync::ReplicatedDBOptions::new_replica_id, replica_id);
+}
+
 void rocksync_options_set_open_copy_as_new_replica(rocksync_options_t* options,
                                                    unsigned char as_new) {
   Set(options, &rocksync::ReplicatedDBOptions::open_copy_as_new_replica,
@@ -233,6 +238,13 @@ void rocksync_replicator_options_set_io_timeout_ms(
     rocksync_replicator_options_t* options, uint64_t ms) {
   Set(options, &rocksync::ReplicatorOptions::io_timeout,
       rocksync::Duration(ms));
+}
+
+void rocksync_replicator_options_set_shared_listener(
+    rocksync_replicator_options_t* options,
+    const rocksync_shared_listener_t* listener) {
+  Set(options, &rocksync::ReplicatorOptions::shared_listener,
+      listener == nullptr ? nullptr : listener->rep);
 }
 
 void rocksync_replicator_options_set_max_accepted(

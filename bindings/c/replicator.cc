@@ -40,12 +40,16 @@ rocksync_replicator_t* rocksync_replicator_start(
   Status status;
   if (db == nullptr) status = rocksync::NullArgument("db");
   if (options == nullptr) status = rocksync::NullArgument("options");
-  if (transport == nullptr) status = rocksync::NullArgument("transport");
+  if (transport == nullptr &&
+      (options == nullptr || options->rep.shared_listener == nullptr)) {
+    status = rocksync::NullArgument("transport");
+  }
   auto replicator = std::make_unique<rocksync_replicator_t>();
   if (status.ok()) {
     replicator->open = db->open;
-    status = rocksync::Replicator::Start(options->rep, db->open->db.get(),
-                                         transport->rep, &replicator->rep);
+    status = rocksync::Replicator::Start(
+        options->rep, db->open->db.get(),
+        transport == nullptr ? nullptr : transport->rep, &replicator->rep);
   }
   if (rocksync::SaveError(errptr, status)) return nullptr;
   ++replicator->open->replicators;

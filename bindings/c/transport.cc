@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "bindings/c/objects.h"
 #include "rocksync/c.h"
@@ -82,6 +83,32 @@ rocksync_transport_t* rocksync_insecure_plaintext_transport_create(
 
 void rocksync_transport_destroy(rocksync_transport_t* transport) {
   delete transport;
+}
+
+rocksync_shared_listener_t* rocksync_shared_listener_start(
+    rocksync_transport_t* transport, const char* address, char** errptr) {
+  Status status;
+  if (transport == nullptr) status = rocksync::NullArgument("transport");
+  if (address == nullptr) status = rocksync::NullArgument("address");
+  std::shared_ptr<rocksync::SharedListener> listener;
+  if (status.ok()) {
+    rocksync::SharedListenerOptions options;
+    options.address = address;
+    status =
+        rocksync::SharedListener::Start(options, transport->rep, &listener);
+  }
+  if (rocksync::SaveError(errptr, status)) return nullptr;
+  return new rocksync_shared_listener_t{std::move(listener)};
+}
+
+char* rocksync_shared_listener_address(
+    const rocksync_shared_listener_t* listener) {
+  if (listener == nullptr) return nullptr;
+  return rocksync::NewText(listener->rep->address());
+}
+
+void rocksync_shared_listener_destroy(rocksync_shared_listener_t* listener) {
+  delete listener;
 }
 
 }  // extern "C"

@@ -39,7 +39,8 @@
      longjmp, no exception.
 
    What each option and call means, costs and refuses is said in the C++ headers
-   (options.h, replicated_db.h, replicator.h, tls_transport.h).
+   (options.h, replicated_db.h, replicator.h, shared_listener.h,
+   tls_transport.h).
 
    Order at the end: release what RocksDB's functions gave (iterators,
    snapshots, pinned slices), rocksdb_close each rocksdb_t, destroy the
@@ -67,6 +68,8 @@ typedef struct rocksync_options_t rocksync_options_t;
 /* How replicas reach each other. Thread-safe; several replicators must not
    listen on one. */
 typedef struct rocksync_transport_t rocksync_transport_t;
+/* Listens for several databases. Thread-safe. */
+typedef struct rocksync_shared_listener_t rocksync_shared_listener_t;
 /* Not thread-safe. */
 typedef struct rocksync_replicator_options_t rocksync_replicator_options_t;
 typedef struct rocksync_clone_options_t rocksync_clone_options_t;
@@ -114,6 +117,10 @@ void rocksync_options_set_adopt_after_index_loss(rocksync_options_t* options,
                                                  unsigned char adopt);
 void rocksync_options_set_open_copy_as_new_replica(rocksync_options_t* options,
                                                    unsigned char as_new);
+/* The id of the replica that the opening makes of a directory without a
+   database, or of a plain one; 0: a random one. */
+void rocksync_options_set_new_replica_id(rocksync_options_t* options,
+                                         uint64_t replica_id);
 void rocksync_options_set_index_write_buffer_bytes(rocksync_options_t* options,
                                                    size_t bytes);
 void rocksync_options_set_max_key_bytes(rocksync_options_t* options,
@@ -304,6 +311,19 @@ rocksync_transport_t* rocksync_insecure_plaintext_transport_create(
     char** errptr);
 void rocksync_transport_destroy(rocksync_transport_t* transport);
 
+/* One port and one certificate for several databases of this process, each of a
+   cluster of its own: rocksync::SharedListener. All of them have the id that
+   the certificate names (rocksync_options_set_new_replica_id). No replicator
+   may listen on `transport` by itself; a clone may be made with it. */
+rocksync_shared_listener_t* rocksync_shared_listener_start(
+    rocksync_transport_t* transport, const char* address, char** errptr);
+/* With the port that the system chose if 0 was asked for. */
+char* rocksync_shared_listener_address(
+    const rocksync_shared_listener_t* listener);
+/* It listens on until the last replicator that was given it is destroyed, and
+   the options that name it are. */
+void rocksync_shared_listener_destroy(rocksync_shared_listener_t* listener);
+
 /* Options of a replicator: rocksync::ReplicatorOptions. */
 
 rocksync_replicator_options_t* rocksync_replicator_options_create(void);
@@ -313,6 +333,10 @@ void rocksync_replicator_options_add_peer(
     rocksync_replicator_options_t* options, const char* address);
 void rocksync_replicator_options_set_listen_address(
     rocksync_replicator_options_t* options, const char* address);
+/* Instead of an address. NULL: none. */
+void rocksync_replicator_options_set_shared_listener(
+    rocksync_replicator_options_t* options,
+    const rocksync_shared_listener_t* listener);
 /* 0: sessions only by rocksync_replicator_sync. */
 void rocksync_replicator_options_set_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms);
@@ -359,6 +383,7 @@ void rocksync_replicator_options_set_progress(
 
 /* The replicator: rocksync::Replicator. */
 
+/* With a shared listener `transport` is NULL, or that of the listener. */
 rocksync_replicator_t* rocksync_replicator_start(
     rocksync_t* db, const rocksync_replicator_options_t* options,
     rocksync_transport_t* transport, char** errptr);

@@ -731,6 +731,81 @@ static void TestCallsInCallbacks(void) {
   OK();
 }
 
+/* A database of the cluster `cluster`, in the directory of that name. */
+static rocksync_t* OpenOf(const char* cluster, const char* name, uint64_t id) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksync_options_t* replication = NewReplication();
+  rocksync_t* db;
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksync_options_set_cluster_name(replication, cluster);
+  rocksync_options_set_new_replica_id(replication, id);
+  db = rocksync_open(options, replication, Path(name), &error);
+  OK();
+  CHECK(rocksync_replica_id(db) == id);
+  rocksync_options_destroy(replication);
+  rocksdb_options_destroy(options);
+  return db;
+}
+
+static void TestSharedListener(void) {
+  const char* const clusters[] = {"orders", "stock"};
+  const char* const names[] = {"peer_orders", "peer_stock"};
+  rocksync_transport_t* transport = TrialTransport(77);
+  rocksync_replicator_options_t* options = rocksync_replicator_options_create();
+  rocksync_shared_listener_t* listener;
+  rocksync_t* dbs[2];
+  rocksdb_t* ways[2];
+  rocksync_replicator_t* replicators[2];
+  char* address;
+  int i;
+  phase = "shared listener";
+  CHECK(rocksync_shared_listener_start(NULL, "127.0.0.1:0", &error) == NULL);
+  FAILS("argument is NULL: transport");
+  CHECK(rocksync_shared_listener_start(transport, NULL, &error) == NULL);
+  FAILS("argument is NULL: address");
+  CHECK(rocksync_shared_listener_address(NULL) == NULL);
+  rocksync_shared_listener_destroy(NULL);
+  listener = rocksync_shared_listener_start(transport, "127.0.0.1:0", &error);
+  OK();
+  CHECK(rocksync_shared_listener_start(transport, "127.0.0.1:0", &error) ==
+        NULL);
+  FAILS("already listening");
+  rocksync_replicator_options_set_interval_ms(options, 0);
+  rocksync_replicator_options_set_shared_listener(NULL, listener);
+  rocksync_replicator_options_set_shared_listener(options, listener);
+  for (i = 0; i < 2; ++i) {
+    dbs[i] = OpenOf(clusters[i], clusters[i], 77);
+    ways[i] = rocksync_rocksdb(dbs[i], &error);
+    Put(ways[i], "cluster", clusters[i]);
+    replicators[i] = rocksync_replicator_start(
+        dbs[i], options, i == 0 ? NULL : transport, &error);
+    OK();
+  }
+  address = rocksync_shared_listener_address(listener);
+  rocksync_shared_listener_destroy(listener);
+  rocksync_transport_destroy(transport);
+  rocksync_replicator_options_destroy(options);
+  for (i = 0; i < 2; ++i) {
+    rocksync_t* peer = OpenOf(clusters[i], names[i], 78);
+    rocksync_replicator_t* to = Start(peer, "");
+    rocksdb_t* way = rocksync_rocksdb(peer, &error);
+    rocksync_replicator_sync(to, address, &error);
+    OK();
+    CHECK(Holds(way, "cluster", clusters[i]));
+    rocksync_replicator_destroy(to);
+    rocksdb_close(way);
+    CHECK(rocksync_close(peer, &error));
+    OK();
+  }
+  for (i = 0; i < 2; ++i) {
+    rocksync_replicator_destroy(replicators[i]);
+    rocksdb_close(ways[i]);
+    CHECK(rocksync_close(dbs[i], &error));
+    OK();
+  }
+  rocksync_free(address);
+}
+
 static void TestIteratorHoldsUpClose(void) {
   rocksync_t* db = Open("a");
   rocksdb_t* way = rocksync_rocksdb(db, &error);
@@ -1045,6 +1120,7 @@ int main(void) {
   TestHookAndProgress();
   TestUpdate();
   TestClone();
+  TestSharedListener();
   TestSnapshotHoldsUpClose();
   TestIteratorHoldsUpClose();
   TestCallsInCallbacks();
