@@ -97,6 +97,7 @@ class Bench {
     statistics_ = rocksdb::CreateDBStatistics();
     statistics_->set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
     options.statistics = statistics_;
+    options.db_write_buffer_size = workload.db_write_buffer_size;
     if (replicated) {
       ReplicatedDBOptions replication;
       replication.cluster_secret.fill(1);
@@ -464,6 +465,8 @@ std::vector<Workload> AllWorkloads(double scale) {
       {"get", Kind::kGet, 1, 100, 1, some(100e3)},
       {"multiget", Kind::kMultiGet, 1, 100, 1, some(200e3)},
       {"iterate", Kind::kIterate, 1, 100, 1, some(200e3)},
+      // All memtables share 1 MiB, so they are flushed all the time.
+      {"put_budget", Kind::kPut, 1, 100, 1, some(100e3), size_t{1} << 20},
       {"put_compact", Kind::kPutCompact, 1, 100, 1, some(10e6)},
   };
 }

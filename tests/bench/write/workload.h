@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_TESTS_BENCH_WRITE_WORKLOAD_H_
 #define ROCKSYNC_TESTS_BENCH_WRITE_WORKLOAD_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ struct Workload {
   int threads = 1;
   int value_bytes = 100;
   int batch = 1;
-  uint64_t operations = 0;  // keys, over all threads
+  uint64_t operations = 0;          // keys, over all threads
+  size_t db_write_buffer_size = 0;  // as in DBOptions; 0: no limit
 };
 
 struct Measurement {
