@@ -467,6 +467,7 @@ std::vector<Workload> AllWorkloads(double scale) {
       {"iterate", Kind::kIterate, 1, 100, 1, some(200e3)},
       // All memtables share 1 MiB, so they are flushed all the time.
       {"put_budget", Kind::kPut, 1, 100, 1, some(100e3), size_t{1} << 20},
+      {"put_budget", Kind::kPut, 4, 1000, 1, some(50e3), size_t{1} << 20},
       {"put_compact", Kind::kPutCompact, 1, 100, 1, some(10e6)},
   };
 }
