@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/admin/admin_client.h"
 #include "replication/membership/authentication.h"
 #include "replication/session/messages.h"
 #include "replication/transport/certificate.h"
@@ -204,6 +205,24 @@ TEST_F(SharedListenerTest, ACloneComesThroughThePortAndJoinsIt) {
   ASSERT_TRUE(IsOk(a_->Sync("orders", *b_)));
   EXPECT_EQ(a_->replica("orders").Scan(), b_->replica("orders").Scan());
   EXPECT_EQ(a_->replica("orders").Scan().size(), 2u);
+}
+
+// As `rocksync status` does.
+TEST_F(SharedListenerTest, AnOperatorAsksTheDatabaseOfACluster) {
+  a_->StartAll();
+  AdminTarget target;
+  target.transport = b_->listener()->transport();
+  target.address = a_->address();
+  for (const std::string cluster : kClusters) {
+    target.cluster = cluster;
+    target.secret.fill(static_cast<uint8_t>(cluster[0]));
+    std::unique_ptr<AdminClient> operator_of;
+    ASSERT_TRUE(IsOk(AdminClient::Open(target, Request(), &operator_of)));
+    std::string status;
+    ASSERT_TRUE(IsOk(operator_of->Answer(kPatience, nullptr, &status)));
+    EXPECT_NE(status.find("\"cluster\":\"" + cluster + "\""), std::string::npos)
+        << status;
+  }
 }
 
 TEST_F(SharedListenerTest, OneDatabaseClosesAndComesBackWhileOthersGoOn) {
