@@ -44,10 +44,11 @@ box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|opens
 for room in metrics peering admin replicator; do
   box replication/$room 9 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/' '^replication/transport/'
 done
-# Floor 4: bindings and examples live by the front door alone; the HTTP port and
-# the secret's file of tools/ know nothing of the library.
+# Floor 4: bindings and examples live by the front door alone; the HTTP port, the
+# secret's file and the text of --help of tools/ know nothing of the library.
 box bindings 9 '^(bindings|rocksync|rocksdb)/'
-box examples 9 '^(examples|tools/http|tools/secret|rocksync|rocksdb|CLI|spdlog|nlohmann|hiredis|asio|sys|arpa|netinet)/|^(asio\.hpp|hiredis\.h|httplib\.h)$'
+box examples 9 '^(examples|tools/help|tools/http|tools/secret|rocksync|rocksdb|CLI|spdlog|nlohmann|hiredis|asio|sys|arpa|netinet)/|^(asio\.hpp|hiredis\.h|httplib\.h)$'
+box tools/help 9 '^(tools/help|CLI)/'
 box tools/http 9 '^(tools/http|sys)/|^httplib\.h$'
 box tools/secret 9 '^(tools/secret|rocksdb|sys)/'
 box tools 9 '^(tools|replication|plugin|sketch|rocksync|rocksdb|CLI|spdlog|nlohmann|absl|sys)/|^(xxhash|httplib)\.h$'
