@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -52,6 +53,34 @@ uint64_t PerSecond(uint64_t count, std::chrono::steady_clock::duration time) {
 }
 
 }  // namespace
+
+// Makes the source's leaf digests ready while its files are copied: the proof
+// needs them, and after a long time without sessions they take as long as
+// reading the index.
+class CloneSource::Readying {
+ public:
+  explicit Readying(Replica* replica) {
+    try {
+      thread_ = std::thread([replica] {
+        const auto stops = [replica] { return replica->stopping.load(); };
+        // What is wrong here the proof tells.
+        (void)StoreAccess::NewView(replica->db, replica->pay_for_reads)
+            ->TakeSnapshot(stops);
+      });
+    } catch (const std::system_error&) {
+      // Then the proof waits for them.
+    }
+  }
+  // Waits until they are: what is read is of use to any session.
+  ~Readying() {
+    if (thread_.joinable()) thread_.join();
+  }
+  Readying(const Readying&) = delete;
+  Readying& operator=(const Readying&) = delete;
+
+ private:
+  std::thread thread_;
+};
 
 // One connection: what it asks for, and the thread that answers.
 class CloneSource::Conversation {
@@ -333,22 +362,24 @@ Status CloneSource::Serve(Connection* connection, const Admission& admission,
   s = connection->Send(FilesMessage(use->list), timeout);
   if (!s.ok()) return s;
   const uint64_t ticket = use->list.ticket;
-  Enter(ask, connection->peer_name(), *use);
+  std::optional<Readying> readying;
+  if (Enter(ask, connection->peer_name(), *use)) readying.emplace(replica_);
   s = Conversation(this, connection, *use).Run();
   Leave(ticket);
   return s;
 }
 
-void CloneSource::Enter(const CloneAsk& ask, const std::string& address,
+bool CloneSource::Enter(const CloneAsk& ask, const std::string& address,
                         const Checkpoints::Files& files) {
   const std::lock_guard lock(mutex_);
   Counted* const counted = &served_[files.list.ticket];
-  if (counted->connections++ > 0) return;
+  if (counted->connections++ > 0) return false;
   counted->clone = {};
   counted->clone.replica_id = ask.replica_id;
   counted->clone.address = address;
   counted->clone.bytes = files.bytes;
   counted->begun = Clock::now();
+  return true;
 }
 
 void CloneSource::Leave(uint64_t ticket) {

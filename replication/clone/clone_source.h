@@ -58,6 +58,7 @@ class CloneSource {
     Clock::time_point begun;
   };
   class Conversation;
+  class Readying;
 
   // Of what has proven the secret.
   rocksdb::Status CheckAsk(const CloneAsk& ask, Connection* connection);
@@ -65,7 +66,8 @@ class CloneSource {
                         std::string_view message, CloneAsk* ask,
                         Checkpoints::Use* use);
   rocksdb::Status MayClone(const CloneAsk& ask) const;
-  void Enter(const CloneAsk& ask, const std::string& address,
+  // True: it is the first connection of the clone.
+  bool Enter(const CloneAsk& ask, const std::string& address,
              const Checkpoints::Files& files);
   void Leave(uint64_t ticket);
   void Count(uint64_t ticket, uint64_t there, uint64_t sent);

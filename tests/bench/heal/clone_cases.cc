@@ -9,6 +9,9 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/clone.h"
@@ -114,6 +117,8 @@ bool MeasureClone(const CloneCase& clone, const std::string& directory,
     if (relay == nullptr) return false;
     address = relay->address();
   }
+  // Neither waits for what was written before it.
+  sync();
   ResetPeak(getpid());
   ResetPeak(source.pid());
   const double idle_here = MemoryMib("VmRSS", getpid());
@@ -130,12 +135,18 @@ bool MeasureClone(const CloneCase& clone, const std::string& directory,
   measured->seconds = copied.seconds;
   measured->bytes = before + copied.result.bytes_received;
   measured->bytes_needed = copied.result.bytes;
-  measured->anchor_seconds =
-      clone.link ? static_cast<double>(copied.result.bytes) /
-                       clone.link->bytes_per_second
-                 : SecondsOfRsync(directory + "/checkpoint",
-                                  directory + "/rsynced", directory);
-  return measured->anchor_seconds >= 0;
+  if (clone.link) {
+    measured->anchor_seconds =
+        static_cast<double>(copied.result.bytes) / clone.link->bytes_per_second;
+    return true;
+  }
+  sync();
+  const std::optional<RsyncSeconds> rsync =
+      TimeRsync(directory + "/checkpoint", directory + "/rsynced", directory);
+  if (!rsync) return false;
+  measured->anchor_seconds = rsync->copied;
+  measured->synced_anchor_seconds = rsync->synced;
+  return true;
 }
 
 }  // namespace

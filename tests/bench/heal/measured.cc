@@ -25,17 +25,20 @@ void Print(const Measured& measured, bool json) {
   const double mb_per_second =
       static_cast<double>(measured.bytes_needed) / measured.seconds / 1e6;
   if (json) {
-    const nlohmann::ordered_json line = {
-        {"case", measured.name},
-        {"pairs", measured.pairs},
-        {"value_bytes", measured.value_bytes},
-        {"seconds", measured.seconds},
-        {"anchor_seconds", measured.anchor_seconds},
-        {"ratio", ratio},
-        {"mb_per_second", mb_per_second},
-        {"bytes", measured.bytes},
-        {"bytes_needed", measured.bytes_needed},
-        {"memory_bytes", measured.memory_bytes}};
+    nlohmann::ordered_json line = {{"case", measured.name},
+                                   {"pairs", measured.pairs},
+                                   {"value_bytes", measured.value_bytes},
+                                   {"seconds", measured.seconds},
+                                   {"anchor_seconds", measured.anchor_seconds},
+                                   {"ratio", ratio},
+                                   {"mb_per_second", mb_per_second},
+                                   {"bytes", measured.bytes},
+                                   {"bytes_needed", measured.bytes_needed},
+                                   {"memory_bytes", measured.memory_bytes}};
+    if (measured.synced_anchor_seconds) {
+      line["synced_anchor_seconds"] = *measured.synced_anchor_seconds;
+      line["synced_ratio"] = *measured.synced_anchor_seconds / measured.seconds;
+    }
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf(
@@ -47,6 +50,11 @@ void Print(const Measured& measured, bool json) {
         static_cast<double>(measured.bytes) /
             static_cast<double>(measured.bytes_needed),
         static_cast<double>(measured.memory_bytes) / (1 << 20));
+    if (measured.synced_anchor_seconds) {
+      std::printf("%-18s %25s %8.2f %6.2f\n", "", "until it is synced",
+                  *measured.synced_anchor_seconds,
+                  *measured.synced_anchor_seconds / measured.seconds);
+    }
   }
   std::fflush(stdout);
 }

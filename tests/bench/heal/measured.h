@@ -17,6 +17,9 @@ struct Measured {
   double seconds = 0;
   // Of what the case is measured by, for the same pairs.
   double anchor_seconds = 0;
+  // Of an anchor that syncs nothing, until what it wrote is on the disk, as
+  // what the case writes is.
+  std::optional<double> synced_anchor_seconds;
   uint64_t bytes = 0;  // all messages, both directions
   // Keys, values and the 8 bytes of a version's time.
   uint64_t bytes_needed = 0;

@@ -1,6 +1,7 @@
 #include "tests/bench/heal/rsync_daemon.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -46,6 +47,13 @@ bool Listens(int port) {
   return listens;
 }
 
+bool SyncFileSystemOf(const std::string& directory) {
+  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY);
+  const bool synced = fd >= 0 && syncfs(fd) == 0;
+  if (fd >= 0) close(fd);
+  return synced;
+}
+
 pid_t Spawn(std::vector<std::string> command) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
@@ -59,8 +67,9 @@ pid_t Spawn(std::vector<std::string> command) {
 
 }  // namespace
 
-double SecondsOfRsync(const std::string& from, const std::string& to,
-                      const std::string& scratch) {
+std::optional<RsyncSeconds> TimeRsync(const std::string& from,
+                                      const std::string& to,
+                                      const std::string& scratch) {
   using Clock = std::chrono::steady_clock;
   const int port = FreePort();
   const std::string config = scratch + "/rsyncd.conf";
@@ -78,15 +87,22 @@ double SecondsOfRsync(const std::string& from, const std::string& to,
       Spawn({"rsync", "-a",
              "rsync://127.0.0.1:" + std::to_string(port) + "/db/", to + "/"}),
       &status, 0);
-  const double seconds =
-      std::chrono::duration<double>(Clock::now() - start).count();
+  const auto seconds = [start] {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  RsyncSeconds taken;
+  taken.copied = seconds();
+  const bool synced = SyncFileSystemOf(to);
+  taken.synced = seconds();
   kill(daemon, SIGTERM);
   waitpid(daemon, nullptr, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     std::fprintf(stderr, "rsync of %s failed\n", from.c_str());
-    return -1;
+    return std::nullopt;
   }
-  return seconds;
+  if (synced) return taken;
+  std::perror(to.c_str());
+  return std::nullopt;
 }
 
 }  // namespace rocksync::bench

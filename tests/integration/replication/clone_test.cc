@@ -193,6 +193,27 @@ TEST_F(CloneTest, IsANewReplicaProvenEqual) {
   EXPECT_TRUE(Mentions(again, "there is a database in"));
 }
 
+TEST_F(CloneTest, TheSourceIsReadyForTheProofOnceItIsCopied) {
+  Fill("a", 3000);
+  const auto read = [this] {
+    return source_->db()->GetIndexStats().digest_entries_read;
+  };
+  ASSERT_EQ(read(), 0u);
+  bool copied = false;
+  clone_.progress = [&](const CloneProgress& progress) {
+    copied = progress.stage == CloneProgress::Stage::kOpening;
+  };
+  clone_.cancelled = [&] { return copied; };
+  const rocksdb::Status s = Clone();
+  ASSERT_TRUE(s.IsAborted()) << s.ToString();
+  EXPECT_TRUE(Eventually([&] { return read() > 0; }));
+  const uint64_t before_proof = read();
+  clone_.cancelled = nullptr;
+  ASSERT_TRUE(IsOk(Clone()));
+  EXPECT_TRUE(result_.proven_equal) << result_.session_error;
+  EXPECT_EQ(read(), before_proof);
+}
+
 // The cut: `bytes` of files are there, and the call is cancelled.
 TEST_F(CloneTest, GoesOnWhereItWas) {
   for (const char* prefix : {"a", "b", "c", "d", "e", "f"}) Fill(prefix, 2000);
