@@ -56,6 +56,31 @@ TEST_F(NewReplicaId, IsNotThatOfACopy) {
   EXPECT_NE(copy.id(), 0xa1u);
 }
 
+// An id that peers have met is not a new replica's: its versions would be
+// issued twice.
+TEST_F(NewReplicaId, PeersRefuseOneThatTheyHaveMet) {
+  const auto peer = NewReplica("peer");
+  ASSERT_TRUE(IsOk(peer->Start()));
+  TestReplica lost(With(0xa1));
+  for (int opening = 1; opening <= 2; ++opening) {
+    ASSERT_TRUE(lost.Open()) << lost.open_status().ToString();
+    EXPECT_EQ(lost.id(), 0xa1u);
+    ASSERT_TRUE(IsOk(lost.Start()));
+    const rocksdb::Status dialed = lost.replicator()->SyncNow(peer->address());
+    const rocksdb::Status visited = peer->replicator()->SyncNow(lost.address());
+    if (opening == 1) {
+      EXPECT_TRUE(IsOk(dialed));
+      EXPECT_TRUE(IsOk(visited));
+    } else {
+      EXPECT_TRUE(dialed.IsInvalidArgument()) << dialed.ToString();
+      EXPECT_TRUE(visited.IsInvalidArgument()) << visited.ToString();
+    }
+    lost.Stop();
+    lost.Close();
+    std::filesystem::remove_all(lost.setting().directory);
+  }
+}
+
 TEST_F(NewReplicaId, TheFileOfTheToolSaysAnother) {
   const std::string directory = SettingOf("db").directory;
   std::filesystem::create_directory(directory);
