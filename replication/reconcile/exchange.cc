@@ -24,13 +24,14 @@ std::unique_ptr<Exchange> NewExchange(Role role, const ExchangeOptions& options,
                                       const MappingSeed& seed,
                                       std::span<const ElementHash> mine,
                                       uint64_t peer_count,
-                                      std::span<const uint64_t> positions) {
+                                      std::span<const uint64_t> positions,
+                                      std::optional<uint64_t> own_count) {
   assert(mine.size() <= kMaxExchangeElements);
   assert(positions.empty() || positions.size() == mine.size());
   return options.mode == ExchangeMode::kBloom
              ? NewBloomExchange(role, options, seed, mine, peer_count)
              : NewAdaptiveExchange(role, options, seed, mine, peer_count,
-                                   positions);
+                                   positions, own_count.value_or(mine.size()));
 }
 
 }  // namespace rocksync

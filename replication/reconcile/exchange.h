@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,11 +40,15 @@ struct ExchangeOptions {
   // Of these, about how many keys both sides hold with different elements, so
   // that each counts twice; 0 if the caller does not know of any.
   double expected_overwritten = 0;
+  // It is not known how many differ, but more than a probe is made for.
+  bool many_differ = false;
   // The standard error of both, as a share.
   double expected_error = 0.05;
   // What a difference that is left to the next exchange costs beside that
   // exchange, in bits, as where the leaves are searched again.
   double later_bits = 0;
+  // Passes over a sketch that are aimed for; both sides have the same.
+  uint32_t passes = 3;
   // After unequal digests: these are few, the last report's expected_left, and
   // ids and sketches are so ample that none should be left.
   bool retry = false;
@@ -118,11 +123,14 @@ class Exchange {
 // same on both sides and never used for two exchanges. `positions`: of the
 // elements' keys, one for each and in the same order, and like `mine` they must
 // outlive the exchange; empty, on both sides, if what is exchanged has no keys.
-std::unique_ptr<Exchange> NewExchange(Role role, const ExchangeOptions& options,
-                                      const MappingSeed& seed,
-                                      std::span<const ElementHash> mine,
-                                      uint64_t peer_count,
-                                      std::span<const uint64_t> positions = {});
+// `own_count`: of `mine`, as the peer takes it, which may be off by a few; not
+// in mode kBloom. All sizes that both sides have to know follow from the two
+// counts; if one of them is 0, all elements of the other side are missing.
+std::unique_ptr<Exchange> NewExchange(
+    Role role, const ExchangeOptions& options, const MappingSeed& seed,
+    std::span<const ElementHash> mine, uint64_t peer_count,
+    std::span<const uint64_t> positions = {},
+    std::optional<uint64_t> own_count = std::nullopt);
 
 }  // namespace rocksync
 

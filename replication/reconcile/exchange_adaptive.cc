@@ -15,6 +15,9 @@ namespace {
 // Of the elements that are expected to differ, the initiator has so many more
 // and plans all the same.
 constexpr double kFewMoreOfExpected = 0.25;
+// The answerer has so few more than the planner, of all, that they are as well
+// found with the others.
+constexpr double kFewMore = 0.001;
 
 // One side of an exchange whose roles may change hands once.
 class AdaptiveExchange final : public Exchange {
@@ -92,17 +95,22 @@ class AdaptiveExchange final : public Exchange {
   // The bytes before the first message of the initiator.
   void Open() {
     Follows follows = Follows::kProbe;
-    const double mine = static_cast<double>(context_.mine.size());
+    const double mine = static_cast<double>(context_.own_count);
     const double theirs = static_cast<double>(context_.peer_count);
     // What only the answerer holds need not be named; to know about how many
     // elements differ saves the planner more, unless they are mostly these.
     const bool knows =
         mine - theirs <=
         kFewMoreOfExpected * context_.options.expected_differences;
-    if (mine > theirs + kLongProbeSums && context_.peer_count > 0 && !knows) {
+    // A probe would be in vain, and it takes parities that the side with fewer
+    // elements sends only where one has many more.
+    const bool many = context_.options.many_differ && !knows_about() &&
+                      theirs - mine < kFewMore * mine;
+    if (context_.peer_count > 0 &&
+        (many || (mine > theirs + kLongProbeSums && !knows))) {
       follows = Follows::kAnswerer;
       auto answerer = std::make_unique<ExchangeAnswerer>(context_);
-      if (!IsLopsided(context_.peer_count, context_.mine.size())) {
+      if (!IsLopsided(context_.peer_count, context_.own_count)) {
         answerer->SendEstimate();
       }
       side_ = std::move(answerer);
@@ -116,15 +124,17 @@ class AdaptiveExchange final : public Exchange {
     opens_ = !side_->done();
   }
 
+  bool knows_about() const { return context_.options.expected_differences > 0; }
+
   void Join(Follows follows) {
     answerer_ = nullptr;
     if (follows == Follows::kAnswerer) {
       auto planner = std::make_unique<ExchangePlanner>(context_);
-      if (IsLopsided(context_.mine.size(), context_.peer_count)) {
+      if (IsLopsided(context_.own_count, context_.peer_count)) {
         planner->StartLopsided();
       }
       side_ = std::move(planner);
-      joins_ = IsLopsided(context_.mine.size(), context_.peer_count);
+      joins_ = IsLopsided(context_.own_count, context_.peer_count);
     } else {
       auto answerer = std::make_unique<ExchangeAnswerer>(context_);
       if (follows == Follows::kProbe) answerer_ = answerer.get();
@@ -150,12 +160,13 @@ class AdaptiveExchange final : public Exchange {
 std::unique_ptr<Exchange> NewAdaptiveExchange(
     Role role, const ExchangeOptions& options, const MappingSeed& seed,
     std::span<const ElementHash> mine, uint64_t peer_count,
-    std::span<const uint64_t> positions) {
+    std::span<const uint64_t> positions, uint64_t own_count) {
   return std::make_unique<AdaptiveExchange>(
       role, ExchangeContext{
                 .options = options,
                 .seed = seed,
                 .mine = mine,
+                .own_count = std::min<uint64_t>(own_count, kMaxKeyedElements),
                 .peer_count = std::min<uint64_t>(peer_count, kMaxKeyedElements),
                 .positions = positions});
 }

@@ -27,7 +27,7 @@ namespace rocksync {
 std::unique_ptr<Exchange> NewAdaptiveExchange(
     Role role, const ExchangeOptions& options, const MappingSeed& seed,
     std::span<const ElementHash> mine, uint64_t peer_count,
-    std::span<const uint64_t> positions);
+    std::span<const uint64_t> positions, uint64_t own_count);
 
 }  // namespace rocksync
 

@@ -40,7 +40,7 @@ absl::Status ExchangeAnswerer::TakeProbe(std::string_view payload,
     sums = payload.substr(0, payload.size() - size);
     *parities = payload.substr(sums.size());
   }
-  const uint64_t largest = std::max<uint64_t>(mine_.size(), peer_count_);
+  const uint64_t largest = std::max<uint64_t>(own_count_, peer_count_);
   finish_ = std::make_unique<FinishDecoder>(
       open(), SingleGroupShape(largest, probe_slack()),
       static_cast<int64_t>(mine_.size()) - static_cast<int64_t>(peer_count_));
@@ -191,7 +191,7 @@ absl::Status ExchangeAnswerer::TakeSums(std::string_view bytes) {
     const bool filtered = filter_sent_ || filter_received_;
     const uint32_t aim = hurry()    ? kHurriedPasses
                          : filtered ? kPassesAfterFilters
-                                    : kPasses;
+                                    : options_.passes;
     const uint32_t left = aim > passes_ ? aim - passes_ : 1;
     next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed, left,
                     hurry(), finish_->shape().groups == 1);

@@ -30,6 +30,8 @@ constexpr double kSureEnough = 0.2;
 constexpr double kWorthDecoding = 0.85;
 // What a finish in one pass costs more than one in several.
 constexpr double kHurriedFinishCost = 1.2;
+// What wide ids are wider where a retry would be a search for leaves.
+constexpr double kSlackInOneGo = 3;
 // What ids of a retry are wider.
 constexpr int kRetrySlack = 5;
 // A hint up to this sizes the probe, a larger one replaces it.
@@ -49,7 +51,7 @@ ExchangePlanner::ExchangePlanner(const ExchangeContext& context)
 std::string ExchangePlanner::Open(Follows* follows) {
   if (done()) return "";
   *follows = Follows::kPlanner;
-  if (IsLopsided(mine_.size(), peer_count_)) {
+  if (IsLopsided(own_count_, peer_count_)) {
     StartLopsided();
     return "";
   }
@@ -60,7 +62,7 @@ std::string ExchangePlanner::Open(Follows* follows) {
   }
   *follows = Follows::kProbe;
   probe_ = std::make_unique<FinishSender>(
-      open(), SingleGroupShape(std::max<uint64_t>(mine_.size(), peer_count_),
+      open(), SingleGroupShape(std::max<uint64_t>(own_count_, peer_count_),
                                probe_slack()));
   finish_ = probe_.get();
   std::string probe;
@@ -134,7 +136,8 @@ absl::Status ExchangePlanner::OnMessage(ExchangeKind kind,
       return TakeAnswer(false, body);
     case ExchangeKind::kFound: {
       uint64_t found = 0;
-      if (!filter_sent_ || !GetVarint64(&body, peer_count_, &found) ||
+      // Our count of the peer's elements may be a guess.
+      if (!filter_sent_ || !GetVarint64(&body, kMaxKeyedElements, &found) ||
           !body.empty()) {
         return absl::InvalidArgumentError("unexpected count");
       }
@@ -391,10 +394,10 @@ absl::Status ExchangePlanner::TakeExplained(std::string_view body) {
   const absl::Status status = GetParityOutcome(body, &outcome);
   if (!status.ok()) return status;
   if ((parities_ == nullptr && key_parities_ == nullptr) ||
-      sketch_ != nullptr || outcome.found > peer_count_) {
+      sketch_ != nullptr || outcome.found > kMaxKeyedElements) {
     return absl::InvalidArgumentError("unexpected outcome of parities");
   }
-  found_there_ = outcome.found;
+  found_there_ = std::min<uint64_t>(outcome.found, peer_count_);
   if (key_parities_ != nullptr) {
     TakeKeysFound(outcome);
     return absl::OkStatus();
@@ -468,7 +471,8 @@ int ExchangePlanner::Slack(double d) const {
 }
 
 int ExchangePlanner::WideSlack(double d) const {
-  const double wide = std::ceil(std::log2(std::max(d, 1.0)) + 1.5);
+  const double more = options_.passes < kPasses ? kSlackInOneGo : 0;
+  const double wide = std::ceil(std::log2(std::max(d, 1.0)) + 1.5 + more);
   return std::clamp(static_cast<int>(wide), ChooseSlack(options_.pair_bytes),
                     19);
 }
@@ -486,9 +490,11 @@ void ExchangePlanner::StartFinish(double d, double uncertainty) {
   const bool retry = options_.retry;
   const int slack = Slack(d) + (retry ? kRetrySlack : 0);
   const IdShape shape = ChooseIdShape(largest, d, slack);
-  const SumsMargin margin = retry || (hurry() && filtered) ? SumsMargin::kFinal
-                            : hurry()                      ? SumsMargin::kAmple
-                                      : SumsMargin::kFrugal;
+  const bool at_once = filtered || options_.passes < kPasses;
+  const SumsMargin margin = retry || (hurry() && at_once) ? SumsMargin::kFinal
+                            : hurry()                     ? SumsMargin::kAmple
+                            : options_.passes < kPasses   ? SumsMargin::kEven
+                                                          : SumsMargin::kFrugal;
   const double mean = d / shape.groups;
   const uint32_t sums = std::min(
       FirstSums(mean, uncertainty, margin, shape.groups == 1), kMaxSums);

@@ -29,11 +29,12 @@ ExchangeSide::ExchangeSide(Role role, const ExchangeContext& context)
       seed_(context.seed),
       mine_(context.mine),
       positions_(context.positions),
+      own_count_(context.own_count),
       peer_count_(context.peer_count),
       outbox_(options_.max_payload_bytes),
       inbox_(MaxMessageBytes(mine_.size(), peer_count_)),
       filtered_(mine_.size(), false) {
-  if (mine_.empty() || peer_count_ == 0) {
+  if (own_count_ == 0 || peer_count_ == 0) {
     report_.plan = "one side is empty";
     std::vector<uint32_t> all(mine_.size());
     for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -157,19 +158,18 @@ void ExchangeSide::Finish(std::vector<uint32_t> found) {
 }
 
 ParityShape ExchangeSide::EstimateShape() const {
-  return ShapeParities(mine_.size() + peer_count_, hurry() ? 64 : 32);
+  return ShapeParities(own_count_ + peer_count_, hurry() ? 64 : 32);
 }
 
 bool ExchangeSide::EstimatesFinely() const {
-  const uint64_t mine = mine_.size();
-  return !hurry() &&
-         std::max(mine, peer_count_) - std::min(mine, peer_count_) >=
-             kLeastLack;
+  return !hurry() && std::max(own_count_, peer_count_) -
+                             std::min(own_count_, peer_count_) >=
+                         kLeastLack;
 }
 
 FineShape ExchangeSide::FineEstimateShape() const {
-  const uint64_t mine = mine_.size();
-  return ShapeFine(std::max(mine, peer_count_) - std::min(mine, peer_count_));
+  return ShapeFine(std::max(own_count_, peer_count_) -
+                   std::min(own_count_, peer_count_));
 }
 
 size_t ExchangeSide::EstimateBytes() const {
@@ -190,11 +190,11 @@ std::string ExchangeSide::EstimateParities() const {
 }
 
 bool ExchangeSide::EstimatesKeys() const {
-  return has_keys() && mine_.size() + peer_count_ >= kFewestKeysEstimated;
+  return has_keys() && own_count_ + peer_count_ >= kFewestKeysEstimated;
 }
 
 ParityShape ExchangeSide::KeyEstimateShape() const {
-  return ShapeParities(mine_.size() + peer_count_, 16);
+  return ShapeParities(own_count_ + peer_count_, 16);
 }
 
 std::string ExchangeSide::KeyEstimateParities() const {

@@ -46,7 +46,9 @@ struct ExchangeContext {
   ExchangeOptions options;
   MappingSeed seed;
   std::span<const ElementHash> mine;
-  uint64_t peer_count = 0;                   // at most kMaxKeyedElements
+  // Both at most kMaxKeyedElements. The first: of `mine`, as the peer takes it.
+  uint64_t own_count = 0;
+  uint64_t peer_count = 0;
   std::span<const uint64_t> positions = {};  // of keys, or none
   bool hurry() const { return options.prefer == Prefer::kRoundTrips; }
 };
@@ -110,6 +112,7 @@ class ExchangeSide : public Exchange {
   const MappingSeed seed_;
   const std::span<const ElementHash> mine_;
   const std::span<const uint64_t> positions_;
+  const uint64_t own_count_;
   const uint64_t peer_count_;
   uint64_t found_by_filter_ = 0;
   bool filter_received_ = false;

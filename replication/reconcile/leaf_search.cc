@@ -26,6 +26,10 @@ constexpr double kMostPerGroup = 96;
 // from the groups that have decoded how many pairs the others need.
 constexpr double kFirstShare = 0.8;
 constexpr double kFirstShareOfSingle = 0.9;
+// By so many standard deviations the probe is made for more leaves than are
+// expected, if it is known about how many.
+constexpr double kProbeDeviations = 2.5;
+constexpr double kMostOfProbe = 100;
 // Standard error of the estimate (see difference_estimate.h).
 constexpr double kLeafEstimateError = 0.35;
 // After so many passes what is left of the groups counts as found,
@@ -35,9 +39,12 @@ constexpr uint32_t kMaxSearchPasses = 6;
 constexpr uint32_t kMaxPassesInVain = 4;
 constexpr uint32_t kManyGroups = 8;
 constexpr int kParityBuckets = 16;
-// Odd buckets of the first level where hardly any counts differ, if so many
-// leaves do: half are odd by chance else.
-constexpr int kFewOdd = 2;
+// The same if round trips matter.
+constexpr double kHurriedEstimateError = 0.18;
+constexpr int kHurriedParityBuckets = 64;
+// Odd buckets of the first level, one in so many, where hardly any counts
+// differ, if so many leaves do: half are odd by chance else.
+constexpr int kFewOdd = 8;
 constexpr double kManyLeaves = 24;
 // How many keys are overwritten does not follow from so large a share of
 // leaves.
@@ -45,12 +52,21 @@ constexpr double kMostToEstimate = 0.5;
 
 // Pairs of syndromes a group for the first pass. `mean`: differing leaves.
 uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
-  const double spread = single ? kLeafEstimateError * mean : std::sqrt(mean);
-  const double pairs = prefer == Prefer::kRoundTrips
-                           ? mean * (1 + kLeafEstimateError) + 2 * spread
+  const bool hurry = prefer == Prefer::kRoundTrips;
+  const double error = hurry ? kHurriedEstimateError : kLeafEstimateError;
+  const double spread = single ? error * mean : std::sqrt(mean);
+  const double pairs = hurry    ? mean * (1 + error) + 2 * spread
                        : single ? mean * kFirstShareOfSingle
                                 : mean * kFirstShare + spread / 2;
   return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1, kMaxSymbolPairs);
+}
+
+// Pairs of syndromes of a probe: what hardly ever is too little, where it is
+// known about how many leaves differ.
+uint32_t ProbePairs(double expected) {
+  const double pairs = expected + kProbeDeviations * std::sqrt(expected);
+  return kProbePairs +
+         static_cast<uint32_t>(std::ceil(std::min(pairs, kMostOfProbe)));
 }
 
 // Chance tells how many overwritten keys so many leaves have.
@@ -91,14 +107,18 @@ LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
       most_(options.most),
       may_send_key_parities_(options.may_send_key_parities),
       per_leaf_(options.per_leaf),
-      parity_shape_(ShapeParities(2 * leaves.size(), kParityBuckets)) {
+      parity_shape_(
+          ShapeParities(2 * leaves.size(), options.prefer == Prefer::kRoundTrips
+                                               ? kHurriedParityBuckets
+                                               : kParityBuckets)) {
   shape_.leaves = static_cast<uint32_t>(leaves.size());
-  shape_.least_bits = SymbolBitsToTell(options.per_leaf);
+  shape_.least_bits =
+      SymbolBitsToTell(options.per_leaf, options.prefer == Prefer::kRoundTrips);
   Cut(/*group_bits=*/0);
   if (role_ == Role::kResponder) return;
-  pairs_ = kProbePairs;
+  pairs_ = ProbePairs(options.expected);
   std::string body;
-  PutProbe(MySyndromes(0, 2 * kProbePairs), shape_.bits(),
+  PutProbe(MySyndromes(0, 2 * pairs_), shape_.bits(),
            prefer_ == Prefer::kRoundTrips ? MyParities() : "", &body);
   Send(LeafSearchKind::kProbe, body);
 }
@@ -145,15 +165,17 @@ absl::Status LeafSearch::TakeProbe(std::string_view body) {
   }
   std::vector<uint32_t> theirs;
   std::string_view parities;
+  const bool at_once = prefer_ == Prefer::kRoundTrips;
   const absl::Status status =
-      GetProbe(body, shape_.bits(), parity_shape_.bytes(), &theirs, &parities);
+      GetProbe(body, shape_.bits(), at_once ? parity_shape_.bytes() : 0,
+               &theirs, &parities);
   if (!status.ok()) return status;
-  pairs_ = kProbePairs;
+  pairs_ = static_cast<uint32_t>(theirs.size() / 2);
   Decode(theirs, 0);
   if (open_.empty()) {
     report_.plan = "probe of leaves";
     Finish();
-  } else if (parities.empty()) {
+  } else if (!at_once) {
     Send(LeafSearchKind::kEstimate, MyParities());
   } else {
     SendSums(TakeParities(parities));
@@ -184,7 +206,9 @@ LeafSearch::Estimate LeafSearch::TakeParities(std::string_view theirs) const {
   for (int i = 0; i < parity_shape_.buckets / 8; ++i) {
     odd += std::popcount(static_cast<uint8_t>(mine[i] ^ theirs[i]));
   }
-  if (odd <= kFewOdd && others > kManyLeaves) return {others, true};
+  if (odd <= parity_shape_.buckets / kFewOdd && others > kManyLeaves) {
+    return {others, true};
+  }
   return {EstimateDifference(mine, theirs, parity_shape_, most) / 2, false};
 }
 
@@ -267,7 +291,7 @@ void LeafSearch::SendSums(const Estimate& estimate) {
   const int group_bits = ChooseGroupBits(differing);
   // A single group goes on where the sender's probe has stopped.
   const bool extends = group_bits == 0 && role_ == Role::kInitiator;
-  const uint32_t known = extends ? kProbePairs : 0;
+  const uint32_t known = extends ? pairs_ : 0;
   Cut(group_bits);
   pairs_ = std::max(known + 1, FirstPairs(differing / shape_.groups(), prefer_,
                                           group_bits == 0));
@@ -290,7 +314,7 @@ absl::Status LeafSearch::TakeSums(std::string_view body) {
   if (!status.ok()) return status;
   // Of a single group the responder has the probe's syndromes already.
   const bool extends = shape.group_bits == 0 && role_ == Role::kResponder;
-  const uint32_t known = extends ? kProbePairs : 0;
+  const uint32_t known = extends ? pairs_ : 0;
   std::vector<uint32_t> theirs;
   status = GetSyndromes(body, shape.bits(), shape.groups(), known, &theirs);
   if (!status.ok()) return status;
@@ -319,9 +343,9 @@ void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
     std::vector<SymbolDifference> differences;
     // The probe is not acted on without a pair to spare: of many differences it
     // would decode to wrong ones too often.
-    const bool probe = pairs_ == kProbePairs && part_ == Part::kUnknown;
+    const bool probe = part_ == Part::kUnknown;
     if (DecodeSymbols(field, open.syndromes, shape_.places(), &differences) &&
-        (!probe || differences.size() < kProbePairs) &&
+        (!probe || differences.size() < pairs_) &&
         TakeGroup(open.group, differences)) {
       sizes.push_back(static_cast<uint32_t>(differences.size()));
       more_.open.push_back(false);

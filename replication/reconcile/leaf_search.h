@@ -37,6 +37,9 @@ struct LeafSearchOptions {
   Prefer prefer = Prefer::kBytes;
   // Elements of the initiator in a leaf, on average: the same on both sides.
   uint64_t per_leaf = 0;
+  // About how many leaves differ, if the initiator knows, as after a search
+  // before this one; 0 if not. Sizes its probe.
+  double expected = 0;
   // If more leaves seem to differ than this share, all of them count as found.
   double most = kMostLeavesSearched;
   // Elements have keys. All leaves count as found, too, if nearly all that

@@ -24,7 +24,7 @@ enum class LeafSearchKind : uint8_t {
 };
 inline constexpr uint8_t kMaxLeafSearchKind = 4;
 
-// Pairs of syndromes of the probe, one of them to check it: two leaves.
+// Fewest pairs of syndromes of the probe, one of them to check it: two leaves.
 inline constexpr uint32_t kProbePairs = 3;
 // Most pairs of syndromes of a group.
 inline constexpr uint32_t kMaxSymbolPairs = 256;
@@ -41,7 +41,8 @@ struct SymbolShape {
   int bits() const;
 };
 
-// kProbe: 2 * kProbePairs syndromes | nothing, or parities of `parity_bytes`.
+// kProbe: kProbePairs pairs of syndromes or more, as many as the length holds |
+// parities of `parity_bytes`, which may be 0.
 void PutProbe(const std::vector<uint32_t>& syndromes, int bits,
               std::string_view parities, std::string* out);
 absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,

@@ -19,10 +19,11 @@ inline constexpr int kMaxSymbolBits = 32;
 
 // The fewest bits that tell the elements of a leaf apart, where leaves hold so
 // many on average: keyed sums of which one in eight leaves has a second element
-// that fits.
-constexpr int SymbolBitsToTell(uint64_t per_leaf) {
-  return std::clamp(static_cast<int>(std::bit_width(per_leaf)) + 6,
-                    kMinSymbolBits, kMaxSymbolBits);
+// that fits, or one in 256 if round trips matter.
+constexpr int SymbolBitsToTell(uint64_t per_leaf, bool hurry) {
+  return std::clamp(
+      static_cast<int>(std::bit_width(per_leaf)) + (hurry ? 11 : 6),
+      kMinSymbolBits, kMaxSymbolBits);
 }
 
 // Symbols are of 8 to 32 bits. Two of them are for the count: sums have the

@@ -8,6 +8,15 @@
 #include "sketch/element/element.h"
 
 namespace rocksync {
+namespace {
+
+// If more leaves probably differ still, they are searched for without asking
+// whether there are any.
+constexpr double kSurelyLeft = 1.5;
+// More leaves than one in so many are many.
+constexpr uint32_t kFew = 8;
+
+}  // namespace
 
 Comparison::Comparison(Role role, const PartContext& context,
                        const Hello& hello, ExchangeSeries exchanges,
@@ -37,19 +46,19 @@ Comparison::Comparison(Role role, const PartContext& context,
 bool Comparison::Expects(MessageType type, uint8_t flags) const {
   switch (type) {
     case MessageType::kEqual:
-      return awaiting() && stage_ != Stage::kFindsSaid &&
-             stage_ != Stage::kFailedSaid;
+      return awaiting() && stage_ != Stage::kFindsSaid;
     case MessageType::kAbandon:
-      return stage_ == Stage::kRoundSaid && !of_all();
+      return stage_ == Stage::kRoundSaid && locating_ && !wide();
     case MessageType::kDiffers:
+      if ((flags & kFlagFailed) != 0) return stage_ == Stage::kFindsSaid;
       return awaiting() && stage_ != Stage::kTotalSaid && !wide();
     case MessageType::kLocate:
       return stage_ == Stage::kHelloSaid || stage_ == Stage::kTotalSaid ||
-             (stage_ == Stage::kRoundSaid && wide());
+             (wide() && (stage_ == Stage::kRoundSaid ||
+                         (stage_ == Stage::kRound && work() != nullptr)));
     case MessageType::kBatch:
       if ((flags & kFlagFinds) != 0) {
-        return stage_ == Stage::kFindsSaid ||
-               (searching() && locator_.locations() == 1);
+        return searching() && MayProposeFinds();
       }
       return stage_ == Stage::kChoosing || stage_ == Stage::kTotalSaid ||
              // Not so many leaves at once.
@@ -79,7 +88,7 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
       CloseBatch();
       return absl::OkStatus();
     case MessageType::kDiffers:
-      return ReceiveDiffers(body);
+      return ReceiveDiffers(body, flags);
     case MessageType::kLocate:
       return ReceiveLocate(body, flags);
     case MessageType::kBatch:
@@ -122,7 +131,10 @@ absl::Status Comparison::Build(Turn* turn) {
     const absl::Status status = Answer(turn);
     if (!status.ok() || over()) return status;
   }
-  if (stage_ == Stage::kRound) return BuildRound(turn);
+  if (stage_ == Stage::kRound) {
+    const absl::Status status = BuildRound(turn);
+    if (!status.ok() || stage_ != Stage::kLocating) return status;
+  }
   if (stage_ == Stage::kLocating) {
     exchanges_.Build(turn);
     if (locator_.TakeLeaves()) stage_ = Stage::kChoosing;
@@ -157,7 +169,6 @@ absl::Status Comparison::Answer(Turn* turn) {
   if (stage_ == Stage::kHelloReceived) return AnswerHello(turn);
   if (stage_ == Stage::kBatchReceived) return AnswerBatch(turn);
   if (stage_ == Stage::kFindsReceived) return AnswerFinds(turn);
-  if (stage_ == Stage::kFailedReceived) return DifferInFinds(turn);
   if (stage_ == Stage::kRoundReceived) return AnswerRound(turn);
   return AnswerTotal(turn);
 }
@@ -170,7 +181,7 @@ absl::Status Comparison::AnswerHello(Turn* turn) {
   }
   locating_ |= TooLarge(mine.count) || locator_.SearchPays();
   if (locating_) {
-    Locate(turn);
+    Locate(0, turn);
     return absl::OkStatus();
   }
   leaves_ = location_.AllLeaves();
@@ -186,7 +197,7 @@ absl::Status Comparison::AnswerTotal(Turn* turn) {
   if (abandoned_) return End(EndReason::kRefused);
   if (snapshot_.Expired()) return End(EndReason::kExpired);
   if (locator_.locations() > kMaxRounds) return End(EndReason::kGaveUp);
-  Locate(turn);
+  Locate(0, turn);
   return absl::OkStatus();
 }
 
@@ -195,7 +206,7 @@ absl::Status Comparison::Summarise(Turn* turn) {
   const absl::Status status = snapshot_.SyncReceived();
   if (!status.ok()) return status;
   Summary summary;
-  summary.digest = rounds_ ? rounds_->merged() : total();
+  summary.digest = rounds_ ? rounds_->merged() + BesideBatch() : total();
   if (of_all()) summary.left_out = context_.report->left_out;
   uint8_t flags = rounds_ ? 0 : kFlagTotal;
   if (rounds_ && rounds_->refused()) flags |= kFlagRefused;
@@ -214,7 +225,7 @@ absl::Status Comparison::ReceiveSummary(std::string_view body, uint8_t flags) {
     return Malformed(MessageType::kSummary, "pairs left out of a batch");
   }
   if (searching()) StopSearching();
-  peer_digest_ = summary.digest;
+  peer_digest_ = summary.digest - BesideBatch();
   peer_refuses_ = (flags & kFlagRefused) != 0;
   context_.report->peer_left_out = summary.left_out;
   stage_ = rounds_ ? Stage::kRoundReceived : Stage::kTotalReceived;
@@ -222,7 +233,8 @@ absl::Status Comparison::ReceiveSummary(std::string_view body, uint8_t flags) {
 }
 
 absl::Status Comparison::ReceiveEqual(std::string_view body) {
-  const bool of_all = !locating_ || stage_ == Stage::kTotalSaid || wide();
+  const bool of_all = !locating_ || stage_ == Stage::kTotalSaid || wide() ||
+                      (stage_ == Stage::kRoundSaid && last());
   if (!of_all && !body.empty()) {
     return Malformed(MessageType::kEqual, "too long");
   }
@@ -256,15 +268,15 @@ absl::Status Comparison::Prove() {
   if (!status.ok()) return status;
   report.digests_equal = true;
   report.proven_equal = report.left_out == 0 && report.peer_left_out == 0;
-  report.merged = rounds_ ? rounds_->merged() : total();
+  report.merged = rounds_ ? rounds_->merged() + BesideBatch() : total();
   return absl::OkStatus();
 }
 
 // --- The leaves in which they differ ----------------------------------------
 
-void Comparison::Locate(Turn* turn) {
+void Comparison::Locate(double expected, Turn* turn) {
   const bool first = stage_ == Stage::kHelloReceived;
-  if (locator_.Locate(first, turn)) {
+  if (locator_.Locate(first, expected, turn)) {
     stage_ = total().count == 0 ? Stage::kTotalSaid : Stage::kChoosing;
     return;
   }
@@ -273,8 +285,11 @@ void Comparison::Locate(Turn* turn) {
 
 absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
   bool everything = false;
-  const absl::Status status = locator_.Receive(
-      body, flags, /*first=*/stage_ == Stage::kHelloSaid, &everything);
+  absl::Status status;
+  if (stage_ == Stage::kRound) status = EndWideRound();
+  if (!status.ok()) return status;
+  status = locator_.Receive(body, flags, /*first=*/stage_ == Stage::kHelloSaid,
+                            &everything);
   if (!status.ok()) return status;
   locating_ = true;
   if (rounds_) CloseWideRounds();
@@ -312,11 +327,6 @@ absl::Status Comparison::ProposeFinds(
 }
 
 absl::Status Comparison::ReceiveFinds(std::string_view body) {
-  if (stage_ == Stage::kFindsSaid) {
-    const absl::Status failed = found_.ReceiveFailed(body);
-    if (failed.ok()) stage_ = Stage::kFailedReceived;
-    return failed;
-  }
   StopSearching();
   const absl::Status status = found_.Receive(body);
   if (!status.ok()) return status;
@@ -335,24 +345,16 @@ absl::Status Comparison::AnswerFinds(Turn* turn) {
     Propose(turn);
     return absl::OkStatus();
   }
-  if (found_.all_were_found()) return DifferInFinds(turn);
-  turn->Add(MessageType::kBatch, found_.EncodeAnswer(), kFlagFinds);
-  stage_ = Stage::kFailedSaid;
-  return absl::OkStatus();
-}
-
-absl::Status Comparison::DifferInFinds(Turn* turn) {
-  const std::vector<uint32_t> leaves = found_.LeavesToExchange();
-  if (TooLarge(location_.Sum(leaves).count / 4)) {
-    return absl::ResourceExhaustedError(
-        "the peer compares more elements at once than this replica can hold; "
-        "set ReplicatorOptions::max_session_bytes to similar values on both "
-        "replicas");
-  }
+  const std::string failed =
+      found_.all_were_found() ? "" : found_.EncodeFailed();
   const Expectation expected = found_.expected();
   OpenWideRounds(leaves);
-  exchanges_.ExpectFound(expected);
-  return rounds_->Differ(found_.peer_count(), turn);
+  if (locator_.locations() > 1) {
+    exchanges_.ExpectFew(expected);
+  } else {
+    exchanges_.ExpectFound(expected);
+  }
+  return rounds_->Differ(found_.peer_count(), failed, turn);
 }
 
 void Comparison::OpenWideRounds(std::vector<uint32_t> leaves) {
@@ -376,9 +378,26 @@ absl::Status Comparison::AnswerWideRound(Turn* turn) {
   if (rounds_->Decide(peer_digest_, peer_refuses_) == Rounds::Answer::kEqual) {
     return SayEqual(turn);
   }
+  return LocateAgain(turn);
+}
+
+absl::Status Comparison::LocateAgain(Turn* turn) {
+  const double expected = LeavesLeft();
   CloseWideRounds();
   if (snapshot_.Expired()) return End(EndReason::kExpired);
-  Locate(turn);
+  Locate(expected, turn);
+  return absl::OkStatus();
+}
+
+// The peer says so instead of a summary, as it knows that some leaves differ
+// still. What it sent before counts.
+absl::Status Comparison::EndWideRound() {
+  const absl::Status status = rounds_->EndTurn(/*idle=*/true);
+  if (!status.ok()) return status;
+  if (!work()->may_end()) {
+    return Malformed(MessageType::kLocate, "before all was sent");
+  }
+  rounds_->EndRound();
   return absl::OkStatus();
 }
 
@@ -398,7 +417,7 @@ absl::Status Comparison::Choose(Turn* turn) {
     return End(EndReason::kExpired);
   }
   const std::vector<LeafDifference> differences = locator_.TakeDifferences();
-  if (!differences.empty()) {
+  if (!differences.empty() && MayProposeFinds()) {
     bool proposed = false;
     const absl::Status status = ProposeFinds(differences, &proposed, turn);
     if (!status.ok() || proposed) return status;
@@ -436,7 +455,14 @@ absl::Status Comparison::ReceiveBatch(std::string_view body) {
       return Malformed(MessageType::kBatch, "a leaf that is closed");
     }
   }
-  if (searching()) StopSearching();
+  if (searching()) {
+    StopSearching();
+    // So many side by side, from the first one on: all were found.
+    const size_t span = head.leaves.back() - head.leaves.front() + size_t{1};
+    if (head.leaves.size() == span && span > location_.leaf_count() / kFew) {
+      location_.FoundLeaves(location_.AllLeaves(), {});
+    }
+  }
   leaves_ = std::move(head.leaves);
   expected_.differences = static_cast<double>(
       std::min<uint64_t>(head.expected, kMaxExchangeElements));
@@ -457,7 +483,7 @@ absl::Status Comparison::AnswerBatch(Turn* turn) {
   leaves_ = location_.Narrow(std::move(leaves_), peer_digest_.count,
                              context_.options->max_batch_elements);
   if (leaves_.size() == proposed) {
-    exchanges_.ExpectAbout(expected_);
+    Expect();
     return Differ(turn);
   }
   const double share =
@@ -467,26 +493,53 @@ absl::Status Comparison::AnswerBatch(Turn* turn) {
   return absl::OkStatus();
 }
 
-absl::Status Comparison::ReceiveDiffers(std::string_view body) {
+void Comparison::Expect() {
+  if (expected_.differences > 0) {
+    exchanges_.ExpectAbout(expected_, location_.learned());
+  } else if (leaves_.size() > location_.leaf_count() / kFew) {
+    exchanges_.ExpectMany();
+  }
+}
+
+absl::Status Comparison::ReceiveDiffers(std::string_view body, uint8_t flags) {
+  if (stage_ == Stage::kFindsSaid) return ReceiveDiffersInFinds(body, flags);
   uint64_t peer_count = 0;
   const absl::Status status =
       DecodeCount(MessageType::kDiffers, body, &peer_count);
   if (!status.ok()) return status;
   if (stage_ == Stage::kHelloSaid) leaves_ = location_.AllLeaves();
-  if (stage_ == Stage::kFindsSaid || stage_ == Stage::kFailedSaid) {
-    found_.set_peer_count(peer_count);
-    OpenWideRounds(found_.LeavesToExchange());
-  } else if (stage_ != Stage::kRoundSaid) {
-    OpenRounds();
-  }
+  if (stage_ != Stage::kRoundSaid) OpenRounds();
   stage_ = Stage::kRound;
-  return rounds_->ReceiveDiffers(peer_count);
+  return rounds_->ReceiveDiffers(peer_count, std::nullopt);
+}
+
+absl::Status Comparison::ReceiveDiffersInFinds(std::string_view body,
+                                               uint8_t flags) {
+  absl::Status status;
+  if ((flags & kFlagFailed) != 0) {
+    status = found_.ReceiveFailed(body);
+  } else {
+    uint64_t peer_count = 0;
+    status = DecodeCount(MessageType::kDiffers, body, &peer_count);
+    found_.set_peer_count(peer_count);
+  }
+  if (!status.ok()) return status;
+  const std::vector<uint32_t> leaves = found_.LeavesToExchange();
+  if (TooLarge(location_.Sum(leaves).count / 4)) {
+    return absl::ResourceExhaustedError(
+        "the peer compares more elements at once than this replica can hold; "
+        "set ReplicatorOptions::max_session_bytes to similar values on both "
+        "replicas");
+  }
+  const std::optional<uint64_t> own_count = found_.own_count();
+  OpenWideRounds(leaves);
+  return rounds_->ReceiveDiffers(found_.peer_count(), own_count);
 }
 
 absl::Status Comparison::Differ(Turn* turn) {
   if (stage_ != Stage::kRoundReceived) OpenRounds();
   stage_ = Stage::kRound;
-  return rounds_->Differ(peer_digest_.count, turn);
+  return rounds_->Differ(peer_digest_.count, "", turn);
 }
 
 void Comparison::OpenRounds() {
@@ -501,6 +554,7 @@ absl::Status Comparison::BuildRound(Turn* turn) {
   const absl::Status status = rounds_->Build(turn);
   if (!status.ok() || !rounds_->complete()) return status;
   rounds_->EndRound();
+  if (wide() && LeavesLeft() > kSurelyLeft) return LocateAgain(turn);
   return Summarise(turn);
 }
 
@@ -508,7 +562,7 @@ absl::Status Comparison::AnswerRound(Turn* turn) {
   if (wide()) return AnswerWideRound(turn);
   switch (rounds_->Decide(peer_digest_, peer_refuses_)) {
     case Rounds::Answer::kEqual:
-      if (!locating_) return SayEqual(turn);
+      if (of_all()) return SayEqual(turn);
       turn->Add(MessageType::kEqual, "");
       break;
     case Rounds::Answer::kRefused:

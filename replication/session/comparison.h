@@ -26,6 +26,11 @@
 
 namespace rocksync {
 
+// Searches of a session that may tell elements by themselves (finds.h), as long
+// as no leaf is closed. What differs after the last of them is worked off leaf
+// by leaf, which ends whatever a side refuses.
+inline constexpr uint32_t kMaxSearchesWithFinds = 3;
+
 // Grammar of use, once Hello was said or received:
 //   ( Build | Receive* EndTurn )* until over()
 // A second comparison (VerifyTask) summarises nothing: its keys are listed at
@@ -49,9 +54,8 @@ class Comparison {
   // The peer summarised, and it is for this side to answer.
   bool answering() const {
     return stage_ == Stage::kHelloReceived || stage_ == Stage::kBatchReceived ||
-           stage_ == Stage::kFindsReceived ||
-           stage_ == Stage::kFailedReceived ||
-           stage_ == Stage::kRoundReceived || stage_ == Stage::kTotalReceived;
+           stage_ == Stage::kFindsReceived || stage_ == Stage::kRoundReceived ||
+           stage_ == Stage::kTotalReceived;
   }
   // After Build: the same turn may go on with another piece.
   bool more() const { return stage_ == Stage::kRound && rounds_->more(); }
@@ -73,8 +77,6 @@ class Comparison {
     kBatchReceived,
     kFindsSaid,  // the batch is the whole set: found_by_search.h
     kFindsReceived,
-    kFailedSaid,  // elements that were asked for and not found
-    kFailedReceived,
     kRound,  // of the batch, which may be of all leaves and is known to differ
     kRoundSaid,
     kRoundReceived,
@@ -96,7 +98,8 @@ class Comparison {
   absl::Status End(EndReason reason);
 
   // The leaves.
-  void Locate(Turn* turn);
+  // `expected`: see LeafLocator.
+  void Locate(double expected, Turn* turn);
   absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
   void Locating();
   // The peer says which leaves it has found, or that there are none.
@@ -107,10 +110,20 @@ class Comparison {
                             bool* proposed, Turn* turn);
   absl::Status ReceiveFinds(std::string_view body);
   absl::Status AnswerFinds(Turn* turn);
-  absl::Status DifferInFinds(Turn* turn);
+  bool MayProposeFinds() const {
+    return location_.closed_leaves() == 0 &&
+           locator_.locations() <= kMaxSearchesWithFinds;
+  }
   void OpenWideRounds(std::vector<uint32_t> leaves);
   absl::Status BeginFoundRound();
   absl::Status AnswerWideRound(Turn* turn);
+  absl::Status LocateAgain(Turn* turn);
+  absl::Status EndWideRound();
+  // About how many leaves differ after this round.
+  double LeavesLeft() const {
+    return found_.leaves_left() +
+           (rounds_->exchanged() ? exchanges_.PlacesLeft() : 0);
+  }
   void CloseWideRounds();
   bool wide() const { return rounds_ && rounds_->wide(); }
 
@@ -118,10 +131,13 @@ class Comparison {
   absl::Status Choose(Turn* turn);
   void Propose(Turn* turn);
   absl::Status ReceiveBatch(std::string_view body);
+  // What the exchange that this side begins over the batch is told.
+  void Expect();
   absl::Status AnswerBatch(Turn* turn);
   absl::Status BuildRound(Turn* turn);
   absl::Status AnswerRound(Turn* turn);
-  absl::Status ReceiveDiffers(std::string_view body);
+  absl::Status ReceiveDiffers(std::string_view body, uint8_t flags);
+  absl::Status ReceiveDiffersInFinds(std::string_view body, uint8_t flags);
   absl::Status Differ(Turn* turn);
   void OpenRounds();
   void CloseBatch();
@@ -137,11 +153,20 @@ class Comparison {
 
   bool awaiting() const {
     return stage_ == Stage::kHelloSaid || stage_ == Stage::kBatchSaid ||
-           stage_ == Stage::kFindsSaid || stage_ == Stage::kFailedSaid ||
-           stage_ == Stage::kRoundSaid || stage_ == Stage::kTotalSaid;
+           stage_ == Stage::kFindsSaid || stage_ == Stage::kRoundSaid ||
+           stage_ == Stage::kTotalSaid;
   }
   // Of what a summary or an answer to it is now.
-  bool of_all() const { return !locating_ || !rounds_ || wide(); }
+  bool of_all() const { return !locating_ || !rounds_ || wide() || last(); }
+  // A batch beside which all leaves are closed, and equal.
+  bool last() const {
+    return rounds_ && !wide() && !abandoned_ &&
+           location_.closed_leaves() + leaves_.size() == location_.leaf_count();
+  }
+  // What this side holds beside the batch.
+  Digest BesideBatch() const {
+    return last() ? total() - location_.Sum(leaves_) : Digest{};
+  }
   bool searching() const {
     return locator_.searching() && stage_ == Stage::kLocating;
   }

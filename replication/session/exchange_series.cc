@@ -16,8 +16,13 @@ constexpr size_t kMaxPlanText = 500;
 constexpr double kMostlyOverwritten = 0.5;
 // What a search for leaves takes for a leaf.
 constexpr double kSearchedAgainBits = 25;
-// Standard error of what is expected by other batches of leaves.
-constexpr double kErrorOfOthers = 0.3;
+// Standard error of what is expected by a search that took all leaves.
+constexpr double kErrorOfEstimate = 0.3;
+// Passes over a sketch where leaves were searched for: what two passes leave is
+// left to the next exchange, which comes anyway.
+constexpr uint32_t kPassesAfterSearch = 2;
+// What is left in a leaf are three elements more often than one.
+constexpr double kMoreThanCountsTell = 2;
 
 }  // namespace
 
@@ -35,23 +40,33 @@ void ExchangeSeries::ExpectFound(const Expectation& expected) {
   next_.later_bits = kSearchedAgainBits;
 }
 
-void ExchangeSeries::ExpectAbout(const Expectation& expected) {
+void ExchangeSeries::ExpectFew(const Expectation& expected) {
+  next_.expected_differences = kMoreThanCountsTell * expected.differences;
+  next_.retry = true;
+}
+
+void ExchangeSeries::ExpectMany() { next_.many_differ = true; }
+
+void ExchangeSeries::ExpectAbout(const Expectation& expected, bool learned) {
   next_.expected_differences = expected.differences;
   next_.expected_overwritten = expected.overwritten;
-  next_.expected_error = kErrorOfOthers;
+  if (!learned) next_.expected_error = kErrorOfEstimate;
 }
 
 void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
                            std::span<const uint64_t> positions,
-                           uint64_t peer_count, bool again) {
+                           uint64_t peer_count, bool again,
+                           std::optional<uint64_t> own_count) {
   ExchangeOptions options = std::exchange(next_, options_);
-  if (mine.empty() || peer_count == 0) {  // both sides know the answer
+  // Both sides know the answer then.
+  if (own_count.value_or(mine.size()) == 0 || peer_count == 0) {
     known_.emplace(
         Candidates{std::vector<uint32_t>(mine.size()), true, {}, {}});
     std::iota(known_->missing_there.begin(), known_->missing_there.end(), 0);
     return;
   }
   ++report_->rounds;
+  if (searched_) options.passes = kPassesAfterSearch;
   if (!again) overwritten_share_ = 0;
   if (again) {
     options.expected_differences = expected_left_;
@@ -59,15 +74,18 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
     if (leaves_keys_) options.expected_overwritten = expected_left_ / 2;
   }
   exchange_ = NewExchange(role, options, ExchangeSeed(seed_, begun_++), mine,
-                          peer_count, positions);
+                          peer_count, positions, own_count);
 }
 
 void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
                                  const std::vector<bool>& closed,
-                                 uint64_t initiator, double most) {
+                                 uint64_t initiator, double expected,
+                                 double most) {
   ++report_->rounds;
+  searched_ = true;
   const LeafSearchOptions options{.prefer = options_.prefer,
                                   .per_leaf = initiator / leaves.size(),
+                                  .expected = expected,
                                   .most = most,
                                   .may_send_key_parities = may_send_parities()};
   auto search = std::make_unique<LeafSearch>(

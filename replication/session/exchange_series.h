@@ -53,24 +53,35 @@ class ExchangeSeries {
 
   // `mine` and `positions`, those of its keys if it has any, must outlive the
   // exchange. `again`: the exchange before was over these elements too, but for
-  // what it found.
+  // what it found. `own_count`: see NewExchange.
   void Begin(Role role, std::span<const ElementHash> mine,
              std::span<const uint64_t> positions, uint64_t peer_count,
-             bool again);
+             bool again, std::optional<uint64_t> own_count = std::nullopt);
   // Of the next exchange, which a search for leaves follows if it leaves
   // something.
   void ExpectFound(const Expectation& expected);
-  // Of the next exchange, by an estimate or by what others like it have found.
-  void ExpectAbout(const Expectation& expected);
+  // Of the next exchange: few, and none should be left.
+  void ExpectFew(const Expectation& expected);
+  // About in how many places elements are left by the exchange before, if it
+  // was over keyed elements: two of one key are in one.
+  double PlacesLeft() const {
+    return leaves_keys_ ? expected_left_ / 2 : expected_left_;
+  }
+  // Of the next exchange, by an estimate or, `learned`, by what another like it
+  // has found.
+  void ExpectAbout(const Expectation& expected, bool learned);
+  // Of the next exchange: see ExchangeOptions::many_differ.
+  void ExpectMany();
   // Keys, of the elements that differed in the exchange before, and in those
   // that it came again after: 0 unless nearly all were overwritten.
   double overwritten_share() const { return overwritten_share_; }
   // Finds the leaves that differ, but for those that are closed. The candidates
   // are leaves, and come on one side only; the other side stops. `initiator`:
-  // its elements. `most`: see LeafSearchOptions. Not in mode Bloom.
+  // its elements. `expected` and `most`: see LeafSearchOptions. Not in mode
+  // Bloom.
   void BeginSearch(Role role, std::span<const Digest> leaves,
                    const std::vector<bool>& closed, uint64_t initiator,
-                   double most);
+                   double expected, double most);
   // Unless round trips matter, as its estimates are too coarse then.
   bool may_send_parities() const {
     return options_.mode == ExchangeMode::kAdaptive &&
@@ -99,6 +110,7 @@ class ExchangeSeries {
   double expected_left_ = 0;  // differences the last one may have hidden
   bool leaves_keys_ = false;  // they are of overwritten keys
   double overwritten_share_ = 0;
+  bool searched_ = false;  // so what an exchange leaves is searched for again
   std::unique_ptr<Exchange> exchange_;
   LeafSearch* search_ = nullptr;  // if exchange_ is one
   SymbolKey symbol_key_;

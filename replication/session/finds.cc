@@ -26,11 +26,15 @@ absl::Status BadFinds(std::string_view what) {
   return Malformed(MessageType::kBatch, what);
 }
 
+absl::Status BadFailed(std::string_view what) {
+  return Malformed(MessageType::kDiffers, what);
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
-    const RoundContext& context, uint32_t leaf, const SymbolKey& key,
-    uint32_t sum) {
+    const RoundContext& context, uint32_t leaf, const MergedChanges& changes,
+    const SymbolKey& key, uint32_t sum) {
   if (context.Cancelled()) {
     return absl::CancelledError("stopped while reading the index");
   }
@@ -40,7 +44,8 @@ absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
       leaf, [&](uint64_t position, const ElementHash& hash) {
         ++context.report->elements_compared;
         if (!MayBeDifference(KeyedSum(hash, key.key, key.bits), sum,
-                             key.bits)) {
+                             key.bits) ||
+            changes.Removed({position, hash})) {
           return;
         }
         found = {position, hash};
@@ -53,7 +58,8 @@ absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
 
 absl::StatusOr<Finds> MakeFinds(
     const RoundContext& context, std::span<const Digest> leaves,
-    const SymbolKey& key, const std::vector<LeafDifference>& differences) {
+    const MergedChanges& changes, const SymbolKey& key,
+    const std::vector<LeafDifference>& differences) {
   Finds finds;
   for (const LeafDifference& one : differences) {
     const uint64_t elements = leaves[one.leaf].count;
@@ -64,7 +70,7 @@ absl::StatusOr<Finds> MakeFinds(
     }
     if (tells && one.count == kOneMoreHere) {
       const absl::StatusOr<std::optional<PlacedElement>> found =
-          FindInLeaf(context, one.leaf, key, one.sum);
+          FindInLeaf(context, one.leaf, changes, key, one.sum);
       if (!found.ok()) return found.status();
       if (found->has_value()) {
         finds.mine.push_back(**found);
@@ -144,29 +150,37 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
   return absl::OkStatus();
 }
 
-void EncodeFailed(const std::vector<bool>& failed, std::string* out) {
+void EncodeFailed(const FailedFinds& finds, std::string* out) {
+  PutVarint64(out, finds.sender);
+  PutVarint64(out, finds.receiver);
   BitWriter bits(out);
-  for (const bool one : failed) bits.Put(one ? 1 : 0, 1);
+  for (const bool one : finds.failed) bits.Put(one ? 1 : 0, 1);
 }
 
 absl::Status DecodeFailed(std::string_view body, size_t asked,
-                          std::vector<bool>* failed) {
-  failed->clear();
+                          FailedFinds* finds) {
+  *finds = {};
+  if (!GetVarint64(&body, &finds->sender) ||
+      !GetVarint64(&body, &finds->receiver)) {
+    return BadFailed("no counts");
+  }
   if (body.size() != (asked + 7) / 8) {
-    return BadFinds("not a bit for each leaf that was asked for");
+    return BadFailed("not a bit for each leaf that was asked for");
   }
   BitReader bits(body);
+  bool any = false;
   for (size_t i = 0; i < asked; ++i) {
     uint64_t one = 0;
     if (!bits.Get(1, &one)) {
-      return BadFinds("truncated bits");
+      return BadFailed("truncated bits");
     }
-    failed->push_back(one != 0);
+    finds->failed.push_back(one != 0);
+    any |= one != 0;
   }
   if (!bits.AtEnd()) {
-    return BadFinds("spare bits are set");
+    return BadFailed("spare bits are set");
   }
-  return absl::OkStatus();
+  return any ? absl::OkStatus() : BadFailed("none failed");
 }
 
 }  // namespace rocksync

@@ -30,17 +30,20 @@ struct Finds {
 };
 
 // Reads the leaves in which this side has one element more. Cancelled, or what
-// reading the index says. Counts elements read in the report.
+// reading the index says. Counts elements read in the report. `leaves` are
+// those of the snapshot as changed by `changes`.
 absl::StatusOr<Finds> MakeFinds(const RoundContext& context,
                                 std::span<const Digest> leaves,
+                                const MergedChanges& changes,
                                 const SymbolKey& key,
                                 const std::vector<LeafDifference>& differences);
 
 // The element of a leaf by which the leaf differs, if it differs by one element
 // more here and by this keyed sum: nullopt if none fits, or several do.
+// What was gained is known to the peer, and what was removed is in no set.
 absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
-    const RoundContext& context, uint32_t leaf, const SymbolKey& key,
-    uint32_t sum);
+    const RoundContext& context, uint32_t leaf, const MergedChanges& changes,
+    const SymbolKey& key, uint32_t sum);
 
 // The body of kBatch with kFlagFinds: nothing, or
 //   twice the number of leaves, plus 1 if some are unknown
@@ -64,13 +67,23 @@ void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out);
 absl::Status DecodeFinds(std::string_view body, int symbol_bits,
                          FindsHead* head);
 
-// What follows a count in the answer, kBatch with kFlagFinds too, if some
-// elements that were asked for were not found: a bit for each leaf, least
-// significant first, set if that is so; spare bits 0. The count is of the
-// elements of the side that answers in these and the unknown leaves.
-void EncodeFailed(const std::vector<bool>& failed, std::string* out);
+// The body of kDiffers with kFlagFailed, the answer if some elements that were
+// asked for were not found, and an exchange over these and the unknown leaves
+// follows:
+//   sender's | receiver's | a bit for each leaf that was asked for, least
+//   significant first, set if it is one of these; spare bits 0
+struct FailedFinds {
+  // Elements in the leaves of the exchange; the receiver's as the sender takes
+  // them: those it was told of, and in each of these leaves one less than it
+  // has itself.
+  uint64_t sender = 0;
+  uint64_t receiver = 0;
+  std::vector<bool> failed;
+};
+void EncodeFailed(const FailedFinds& finds, std::string* out);
+// `asked`: leaves that were asked for. At least one of them failed.
 absl::Status DecodeFailed(std::string_view body, size_t asked,
-                          std::vector<bool>* failed);
+                          FailedFinds* finds);
 
 }  // namespace rocksync
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "replication/reconcile/exchange.h"
@@ -16,10 +17,12 @@ absl::Status FoundBySearch::Propose(
     const std::vector<LeafDifference>& differences, uint64_t most,
     bool* proposed, std::string* body) {
   const SymbolKey& key = exchanges_->symbol_key();
-  absl::StatusOr<Finds> finds = MakeFinds(
-      snapshot_->ForRound(nullptr, 0), location_->leaves(), key, differences);
+  absl::StatusOr<Finds> finds =
+      MakeFinds(snapshot_->ForRound(nullptr, 0), location_->leaves(),
+                location_->changes(), key, differences);
   if (!finds.ok()) return finds.status();
   Drop();
+  ExpectLeft(static_cast<double>(differences.size()));
   elements_ = std::move(finds->mine);
   FindsHead head;
   for (const LeafDifference& one : finds->unknown) {
@@ -52,6 +55,8 @@ absl::Status FoundBySearch::Receive(std::string_view body) {
     return Malformed(MessageType::kBatch, "leaves out of range");
   }
   Drop();
+  // The peer does not say where it has found elements of its own.
+  ExpectLeft(static_cast<double>(head.unknown.size() + 2 * head.asked.size()));
   leaves_ = std::move(head.unknown);
   set_peer_count(head.elements);
   expected_.differences = static_cast<double>(
@@ -66,29 +71,38 @@ absl::Status FoundBySearch::LookUp(
   for (const FindsHead::Question& one : asked) {
     const absl::StatusOr<std::optional<PlacedElement>> element =
         FindInLeaf(snapshot_->ForRound(nullptr, 0), one.leaf,
-                   exchanges_->symbol_key(), one.sum);
+                   location_->changes(), exchanges_->symbol_key(), one.sum);
     if (!element.ok()) return element.status();
     if (element->has_value()) elements_.push_back(**element);
+    const bool failed = exchange_follows() && !element->has_value();
     asked_.push_back(one.leaf);
-    failed_.push_back(exchange_follows() && !element->has_value());
+    failed_.push_back(failed);
+    if (!failed) continue;
+    // The peer has one element less than this side, unless it is five or more.
+    set_peer_count(peer_count_ +
+                   std::max<uint64_t>(location_->leaves()[one.leaf].count, 1) -
+                   1);
+    expected_.differences += 1;
   }
   return absl::OkStatus();
 }
 
-std::string FoundBySearch::EncodeAnswer() const {
+std::string FoundBySearch::EncodeFailed() const {
   std::string body;
-  EncodeCount(location_->Sum(LeavesToExchange()).count, &body);
-  EncodeFailed(failed_, &body);
+  rocksync::EncodeFailed({.sender = location_->Sum(LeavesToExchange()).count,
+                          .receiver = peer_count_,
+                          .failed = failed_},
+                         &body);
   return body;
 }
 
 absl::Status FoundBySearch::ReceiveFailed(std::string_view body) {
-  if (!GetVarint64(&body, kMaxExchangeElements, &peer_count_)) {
-    return Malformed(MessageType::kBatch, "no count");
-  }
-  const absl::Status status = DecodeFailed(body, asked_.size(), &failed_);
+  FailedFinds finds;
+  const absl::Status status = DecodeFailed(body, asked_.size(), &finds);
   if (!status.ok()) return status;
-  for (const bool failed : failed_) expected_.differences += failed ? 1 : 0;
+  set_peer_count(finds.sender);
+  own_count_ = std::min<uint64_t>(finds.receiver, kMaxExchangeElements);
+  failed_ = std::move(finds.failed);
   return absl::OkStatus();
 }
 
@@ -101,6 +115,17 @@ std::vector<uint32_t> FoundBySearch::LeavesToExchange() const {
   return leaves;
 }
 
+// Of leaves that differ by so many elements on average, chance has three in a
+// share of mean^2 / 6. An element that fits these is taken for the only one.
+void FoundBySearch::ExpectLeft(double differing) {
+  const double leaves = location_->leaf_count();
+  const double mean = differing / leaves;
+  const double fitting =
+      2 * (static_cast<double>(location_->total().count) / leaves) /
+      (SumMask(exchanges_->symbol_key().bits) + 1.0);
+  leaves_left_ = differing * mean * mean / 6 * std::min(fitting, 1.0);
+}
+
 void FoundBySearch::set_peer_count(uint64_t count) {
   peer_count_ = std::min<uint64_t>(count, kMaxExchangeElements);
 }
@@ -110,6 +135,7 @@ void FoundBySearch::Drop() {
   leaves_.clear();
   asked_.clear();
   failed_.clear();
+  own_count_.reset();
   expected_ = {};
 }
 

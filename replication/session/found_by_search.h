@@ -9,6 +9,7 @@
 #define ROCKSYNC_REPLICATION_SESSION_FOUND_BY_SEARCH_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,7 @@
 namespace rocksync {
 
 // Grammar of use, for each search:
-//   ( Propose ReceiveFailed? | Receive EncodeAnswer? ) ( TakeElements | Drop )
+//   ( Propose ReceiveFailed? | Receive EncodeFailed? ) ( TakeElements | Drop )
 class FoundBySearch {
  public:
   // They must outlive it.
@@ -40,10 +41,10 @@ class FoundBySearch {
   // The peer proposed. Looks up what it asks for.
   absl::Status Receive(std::string_view body);
 
-  // The answer, if some elements were not found and an exchange follows: the
-  // peer cannot know the leaves of the exchange, nor this side's elements
-  // there.
-  std::string EncodeAnswer() const;
+  // The answer, if some elements were not found and an exchange follows. The
+  // count of the side that proposed is then a guess, the same on both sides:
+  // own_count() there, peer_count() here.
+  std::string EncodeFailed() const;
   absl::Status ReceiveFailed(std::string_view body);
 
   // An exchange has to tell of some leaves.
@@ -54,8 +55,14 @@ class FoundBySearch {
   bool all_were_found() const {
     return LeavesToExchange().size() == leaves_.size();
   }
+  // This side's elements in them, as the peer takes it after ReceiveFailed.
+  const std::optional<uint64_t>& own_count() const { return own_count_; }
   // What differs in them, about.
   const Expectation& expected() const { return expected_; }
+
+  // About how many leaves differ still after the round, as three elements that
+  // differ in one looked like one.
+  double leaves_left() const { return leaves_left_; }
 
   // The peer's elements in these leaves.
   uint64_t peer_count() const { return peer_count_; }
@@ -74,6 +81,8 @@ class FoundBySearch {
   // What is not found joins the exchange, if there is one. Else it is left to
   // the comparison that follows.
   absl::Status LookUp(const std::vector<FindsHead::Question>& asked);
+  // About so many leaves differ in all.
+  void ExpectLeft(double differing);
 
   SessionSnapshot* const snapshot_;
   const Location* const location_;
@@ -82,8 +91,10 @@ class FoundBySearch {
   std::vector<uint32_t> leaves_;  // an exchange has to tell
   std::vector<uint32_t> asked_;   // leaves in which one side asked the other
   std::vector<bool> failed_;      // of `asked_`: the exchange has to, too
+  std::optional<uint64_t> own_count_;
   uint64_t peer_count_ = 0;
   Expectation expected_;
+  double leaves_left_ = 0;
 };
 
 }  // namespace rocksync

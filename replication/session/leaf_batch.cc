@@ -2,13 +2,43 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "replication/reconcile/exchange.h"
 
 namespace rocksync {
+namespace {
+
+std::vector<ElementHash> SortedHashes(
+    const std::vector<PlacedElement>& elements) {
+  std::vector<ElementHash> hashes;
+  hashes.reserve(elements.size());
+  for (const PlacedElement& one : elements) hashes.push_back(one.hash);
+  std::sort(hashes.begin(), hashes.end());
+  return hashes;
+}
+
+}  // namespace
+
+void MergedChanges::Add(const MergedChanges& later) {
+  gained.insert(gained.end(), later.gained.begin(), later.gained.end());
+  removed.insert(removed.end(), later.removed.begin(), later.removed.end());
+  std::sort(removed.begin(), removed.end(),
+            [](const PlacedElement& a, const PlacedElement& b) {
+              return a.position < b.position;
+            });
+}
+
+bool MergedChanges::Removed(const PlacedElement& element) const {
+  auto at = std::lower_bound(
+      removed.begin(), removed.end(), element.position,
+      [](const PlacedElement& a, uint64_t b) { return a.position < b; });
+  for (; at != removed.end() && at->position == element.position; ++at) {
+    if (at->hash == element.hash) return true;
+  }
+  return false;
+}
 
 absl::StatusOr<LeafBatch> LeafBatch::Load(
     const StorageSnapshot& snapshot, std::vector<uint32_t> leaves,
@@ -27,10 +57,8 @@ absl::StatusOr<LeafBatch> LeafBatch::Load(
   batch.leaf_bits_ = std::countr_zero(digests.size());
   batch.positions_.reserve(due.count);
   batch.hashes_.reserve(due.count);
-  std::set<std::pair<uint64_t, uint64_t>> removed;
-  for (const PlacedElement& one : changes.removed) {
-    removed.emplace(one.hash.high, one.hash.low);
-  }
+  batch.gained_before_ = SortedHashes(changes.gained);
+  batch.removed_before_ = SortedHashes(changes.removed);
   for (const uint32_t leaf : leaves) {
     if (digests[leaf].count == 0) continue;
     if (cancelled && cancelled()) {
@@ -39,7 +67,7 @@ absl::StatusOr<LeafBatch> LeafBatch::Load(
     const absl::Status status = snapshot.ScanLeaf(
         leaf, [&](uint64_t position, const ElementHash& hash) {
           read.Add(hash);
-          if (removed.contains({hash.high, hash.low})) return;
+          if (batch.WasRemoved(hash)) return;
           batch.positions_.push_back(position);
           batch.hashes_.push_back(hash);
           batch.merged_.Add(hash);
@@ -48,21 +76,26 @@ absl::StatusOr<LeafBatch> LeafBatch::Load(
   }
   if (read != due) snapshot.DigestsDisagree();
   batch.own_ = batch.positions_.size();
-  batch.as_read_ = removed.empty();
+  batch.as_read_ = changes.removed.empty();
   batch.state_.assign(batch.own_, State::kOpen);
   batch.leaves_ = std::move(leaves);
   for (const PlacedElement& one : changes.gained) {
     if (!batch.Covers(one.position)) continue;
-    batch.Gain(one);
+    batch.gained_.push_back(one);
+    batch.merged_.Add(one.hash);
     batch.positions_.push_back(one.position);
     batch.hashes_.push_back(one.hash);
   }
+  batch.inherited_ = batch.gained_.size();
   return batch;
 }
 
 void LeafBatch::Widen(const Digest& total) {
   wide_ = true;
+  in_order_ = own_;
+  own_ = positions_.size();
   read_ = own_;
+  state_.resize(own_, State::kCovered);  // what batches before gained
   merged_ = total;
 }
 
@@ -102,7 +135,8 @@ bool LeafBatch::MayHold(uint64_t position) {
 
 std::optional<uint32_t> LeafBatch::Find(uint64_t position,
                                         const ElementHash& hash) {
-  const auto end = positions_.begin() + (wide_ ? read_ : own_);
+  const auto end =
+      positions_.begin() + static_cast<ptrdiff_t>(wide_ ? in_order_ : own_);
   const auto range = std::equal_range(positions_.begin(), end, position);
   for (auto it = range.first; it != range.second; ++it) {
     const auto ordinal = static_cast<size_t>(it - positions_.begin());
@@ -113,6 +147,7 @@ std::optional<uint32_t> LeafBatch::Find(uint64_t position,
   for (auto it = inserted.first; it != inserted.second; ++it) {
     if (hashes_[it->second] == hash) return it->second;
   }
+  if (WasRemoved(hash)) return std::nullopt;
   return Insert({position, hash});
 }
 
@@ -125,7 +160,16 @@ void LeafBatch::Cover(uint32_t ordinal) {
   if (state_[ordinal] == State::kOpen) state_[ordinal] = State::kCovered;
 }
 
+bool LeafBatch::WasRemoved(const ElementHash& hash) const {
+  return std::binary_search(removed_before_.begin(), removed_before_.end(),
+                            hash);
+}
+
 void LeafBatch::Gain(const PlacedElement& element) {
+  if (std::binary_search(gained_before_.begin(), gained_before_.end(),
+                         element.hash)) {
+    return;
+  }
   gained_.push_back(element);
   merged_.Add(element.hash);
 }
@@ -137,7 +181,10 @@ void LeafBatch::Remove(uint32_t ordinal) {
 }
 
 MergedChanges LeafBatch::Changes() const {
-  MergedChanges changes{.gained = gained_, .removed = {}};
+  MergedChanges changes{
+      .gained = {gained_.begin() + static_cast<ptrdiff_t>(inherited_),
+                 gained_.end()},
+      .removed = {}};
   for (size_t i = 0; i < own_; ++i) {
     if (state_[i] != State::kRemoved) continue;
     changes.removed.push_back({positions_[i], hashes_[i]});

@@ -36,7 +36,10 @@ class LeafSet {
 // over the same leaves.
 struct MergedChanges {
   std::vector<PlacedElement> gained;
-  std::vector<PlacedElement> removed;
+  std::vector<PlacedElement> removed;  // in order of position
+
+  void Add(const MergedChanges& later);
+  bool Removed(const PlacedElement& element) const;
 };
 
 // Elements have ordinals: first those of the snapshot in order of position,
@@ -81,7 +84,7 @@ class LeafBatch {
   bool MayHold(uint64_t position);
 
   // The ordinal of an element of the snapshot, which is inserted if it was not
-  // read.
+  // read; nullopt if a batch before has removed it.
   std::optional<uint32_t> Find(uint64_t position, const ElementHash& hash);
   uint64_t PositionAt(uint32_t ordinal) const { return positions_[ordinal]; }
   const ElementHash& HashAt(uint32_t ordinal) const { return hashes_[ordinal]; }
@@ -94,10 +97,12 @@ class LeafBatch {
   bool AreCovered(std::span<const uint32_t> ordinals) const;
   void Cover(uint32_t ordinal);
 
-  // The merged set gains an element, or loses one of the snapshot (once).
+  // The merged set gains an element, unless a batch before gained it, or loses
+  // one of the snapshot (once).
   void Gain(const PlacedElement& element);
   void Remove(uint32_t ordinal);
-  // All that Gain and Remove did to a batch that was not compacted since.
+  // All that Gain and Remove did to a batch that was not compacted since, but
+  // for the changes that it was loaded with.
   MergedChanges Changes() const;
 
   // Makes hashes() the merged set. Ordinals change.
@@ -105,6 +110,8 @@ class LeafBatch {
 
  private:
   enum class State : uint8_t { kOpen, kCovered, kRemoved };
+
+  bool WasRemoved(const ElementHash& hash) const;
 
   int leaf_bits_ = kLeafBits;
   std::vector<uint32_t> leaves_;
@@ -115,9 +122,16 @@ class LeafBatch {
   bool as_read_ = false;  // all elements of the snapshot in leaves_ are here
   size_t last_ = 0;       // where MayHold looked last
   bool wide_ = false;
-  size_t read_ = 0;  // of a wide batch: elements of leaves_
+  // Of a wide batch: elements of leaves_, and of these the ones of the
+  // snapshot, which come first.
+  size_t read_ = 0;
+  size_t in_order_ = 0;
   std::unordered_multimap<uint64_t, uint32_t> inserted_;  // by position
   std::vector<PlacedElement> gained_;
+  size_t inherited_ = 0;  // of them: batches before gained these
+  // What batches before changed, anywhere in the set; ascending.
+  std::vector<ElementHash> gained_before_;
+  std::vector<ElementHash> removed_before_;
   Digest merged_;
 };
 

@@ -33,7 +33,7 @@ bool LeafLocator::ReadingAllPays() const {
                          location_->leaf_count());
 }
 
-bool LeafLocator::Locate(bool first, Turn* turn) {
+bool LeafLocator::Locate(bool first, double expected, Turn* turn) {
   const uint64_t mine = total();
   const bool everything =
       first && (mine == 0 || peer_total_ == 0 || ReadingAllPays());
@@ -46,7 +46,7 @@ bool LeafLocator::Locate(bool first, Turn* turn) {
   if (everything) {
     FindAll();
   } else {
-    BeginExchange(Role::kInitiator);
+    BeginExchange(Role::kInitiator, expected);
   }
   return everything;
 }
@@ -72,7 +72,7 @@ void LeafLocator::Answer(bool everything) {
   if (everything) {
     FindAll();
   } else {
-    BeginExchange(Role::kResponder);
+    BeginExchange(Role::kResponder, 0);
   }
 }
 
@@ -84,12 +84,12 @@ void LeafLocator::FindAll() {
   }
 }
 
-void LeafLocator::BeginExchange(Role role) {
+void LeafLocator::BeginExchange(Role role, double expected) {
   if (searching_) {
     const bool in_memory = !TooLarge(total()) && !TooLarge(peer_total_);
     exchanges_->BeginSearch(
         role, location_->leaves(), location_->closed(),
-        role == Role::kInitiator ? total() : peer_total_,
+        role == Role::kInitiator ? total() : peer_total_, expected,
         in_memory ? kMostLeavesInMemory : kMostLeavesSearched);
   } else {
     const std::span<const ElementHash> elements = location_->Elements();
@@ -101,7 +101,7 @@ bool LeafLocator::TakeLeaves() {
   std::optional<Candidates> leaves = exchanges_->TakeCandidates();
   if (!leaves) return false;
   if (searching_) {
-    if (locations_ == 1) differences_ = std::move(leaves->by_leaf);
+    differences_ = std::move(leaves->by_leaf);
     location_->FoundLeaves(std::move(leaves->missing_there), leaves->expected);
   } else {
     location_->Found(leaves->missing_there);

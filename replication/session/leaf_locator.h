@@ -42,8 +42,9 @@ class LeafLocator {
   bool SearchPays() const;
 
   // Begins an exchange, or says that all leaves are taken for different: true.
-  // `first`: it answers the initiator's Hello.
-  bool Locate(bool first, Turn* turn);
+  // `first`: it answers the initiator's Hello. `expected`: about how many
+  // leaves differ, 0 if that is not known.
+  bool Locate(bool first, double expected, Turn* turn);
 
   // What the peer's Locate says; `first`: on our Hello. Nothing is changed if
   // it is refused.
@@ -56,7 +57,7 @@ class LeafLocator {
   // The peer says which leaves it has found, or that there are none.
   void Stop();
 
-  // Of the first search, if they are known; once.
+  // Of the search, if they are known; once.
   std::vector<LeafDifference> TakeDifferences() {
     return std::exchange(differences_, {});
   }
@@ -70,7 +71,7 @@ class LeafLocator {
   }
   uint64_t total() const { return location_->total().count; }
   void FindAll();
-  void BeginExchange(Role role);
+  void BeginExchange(Role role, double expected);
 
   const PartContext context_;
   Location* const location_;

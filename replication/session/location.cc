@@ -111,18 +111,21 @@ void Location::Close(const std::vector<uint32_t>& leaves,
   total_ -= Sum(leaves);
   total_ += merged;
   for (const uint32_t leaf : leaves) closed_.Insert(leaf);
+  closed_leaves_ += static_cast<uint32_t>(leaves.size());
 }
 
-void Location::Merge(MergedChanges changes) {
-  changes_ = std::move(changes);
-  changed_leaves_.assign(leaves_.begin(), leaves_.end());
+void Location::Merge(const MergedChanges& changes) {
+  if (changed_leaves_.empty()) {
+    changed_leaves_.assign(leaves_.begin(), leaves_.end());
+    leaves_ = changed_leaves_;
+  }
   const int leaf_bits = std::countr_zero(leaves_.size());
-  leaves_ = changed_leaves_;
-  for (const PlacedElement& one : changes_.gained) {
+  changes_.Add(changes);
+  for (const PlacedElement& one : changes.gained) {
     changed_leaves_[LeafOf(one.position, leaf_bits)].Add(one.hash);
     total_.Add(one.hash);
   }
-  for (const PlacedElement& one : changes_.removed) {
+  for (const PlacedElement& one : changes.removed) {
     changed_leaves_[LeafOf(one.position, leaf_bits)].Remove(one.hash);
     total_.Remove(one.hash);
   }

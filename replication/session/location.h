@@ -33,6 +33,7 @@ class Location {
   const Digest& total() const { return total_; }
   uint32_t leaf_count() const { return static_cast<uint32_t>(leaves_.size()); }
   bool IsClosed(uint32_t leaf) const { return closed_.Contains(leaf); }
+  uint32_t closed_leaves() const { return closed_leaves_; }
   // All leaves, ascending.
   std::vector<uint32_t> AllLeaves() const;
 
@@ -48,13 +49,17 @@ class Location {
   // What a search found, ascending: nothing, if the peer knows it.
   void FoundLeaves(std::vector<uint32_t> leaves, const Expectation& expected) {
     Learn(leaves.size(), expected);
+    learned_ = false;
     found_ = std::move(leaves);
   }
   // So much differed in a batch of so many leaves; it will be alike in others.
   void Learn(size_t leaves, const Expectation& differed) {
     const double share = leaves == 0 ? 0 : 1 / static_cast<double>(leaves);
     per_leaf_ = {share * differed.differences, share * differed.overwritten};
+    learned_ = true;
   }
+  // What is expected follows from a batch, and is no estimate.
+  bool learned() const { return learned_; }
   // In so many of the leaves found.
   Expectation Expected(size_t leaves) const {
     const auto count = static_cast<double>(leaves);
@@ -80,8 +85,8 @@ class Location {
   // The leaves of a batch are done; `merged` is what they hold now.
   void Close(const std::vector<uint32_t>& leaves, const Digest& merged);
   // A batch of the whole set is over, and some leaves still differ. They are
-  // compared again as changed.
-  void Merge(MergedChanges changes);
+  // compared again as changed, by these changes too.
+  void Merge(const MergedChanges& changes);
   const MergedChanges& changes() const { return changes_; }
 
  private:
@@ -90,8 +95,10 @@ class Location {
   std::vector<Digest> changed_leaves_;  // leaves_, once there are changes
   Digest total_;
   LeafSet closed_;
+  uint32_t closed_leaves_ = 0;
   std::vector<uint32_t> found_;  // ascending
   Expectation per_leaf_;         // by the search, or batches before
+  bool learned_ = false;
   std::vector<uint32_t> compared_;
   std::vector<ElementHash> elements_;  // of compared_
 };

@@ -74,6 +74,8 @@ inline constexpr uint8_t kLastOfTurn = 0x80;
 // Flags of kHello. The second: an options byte follows the digest.
 inline constexpr uint8_t kFlagPreferRoundTrips = 0x20;
 inline constexpr uint8_t kFlagHelloExtended = 0x40;
+// Flag of kDiffers: some elements that finds asked for were not found.
+inline constexpr uint8_t kFlagFailed = 0x20;
 // Flags of kLocate. One side is empty, so no exchange: every leaf differs.
 inline constexpr uint8_t kFlagEverything = 0x20;
 // Leaves are searched for (leaf_search.h), rather than exchanged as elements.
@@ -123,7 +125,8 @@ void EncodeLeftOut(uint64_t left_out, std::string* out);
 absl::Status DecodeLeftOut(MessageType type, std::string_view body,
                            uint64_t* left_out);
 
-// The body of kDiffers and of kLocate: count.
+// The body of kDiffers, unless kFlagFailed is set (finds.h), and of kLocate:
+// count.
 void EncodeCount(uint64_t count, std::string* out);
 absl::Status DecodeCount(MessageType type, std::string_view body,
                          uint64_t* count);

@@ -25,7 +25,8 @@ void Rounds::Widen(const Digest& total, uint64_t peer_total,
   found_.emplace(Found{total, peer_total, peer_count, std::move(found)});
 }
 
-absl::Status Rounds::Differ(uint64_t peer_count, Turn* turn) {
+absl::Status Rounds::Differ(uint64_t peer_count, std::string_view failed,
+                            Turn* turn) {
   if (peer_count > kMaxExchangeElements) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the peer has ", peer_count, " elements in this part, more than the ",
@@ -33,14 +34,15 @@ absl::Status Rounds::Differ(uint64_t peer_count, Turn* turn) {
   }
   const absl::Status status = Prepare();
   if (!status.ok()) return status;
-  std::string body;
-  EncodeCount(batch_.hashes().size(), &body);
-  turn->Add(MessageType::kDiffers, body);
-  BeginExchange(Role::kInitiator, peer_count);
+  std::string body(failed);
+  if (failed.empty()) EncodeCount(batch_.hashes().size(), &body);
+  turn->Add(MessageType::kDiffers, body, failed.empty() ? 0 : kFlagFailed);
+  BeginExchange(Role::kInitiator, peer_count, std::nullopt);
   return absl::OkStatus();
 }
 
-absl::Status Rounds::ReceiveDiffers(uint64_t peer_count) {
+absl::Status Rounds::ReceiveDiffers(uint64_t peer_count,
+                                    std::optional<uint64_t> own_count) {
   if (peer_count / 4 > context_.part.options->max_batch_elements) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the peer compares ", peer_count,
@@ -49,7 +51,7 @@ absl::Status Rounds::ReceiveDiffers(uint64_t peer_count) {
         "replicas"));
   }
   const absl::Status status = Prepare();
-  if (status.ok()) BeginExchange(Role::kResponder, peer_count);
+  if (status.ok()) BeginExchange(Role::kResponder, peer_count, own_count);
   return status;
 }
 
@@ -82,16 +84,18 @@ absl::Status Rounds::Prepare() {
   return absl::OkStatus();
 }
 
-void Rounds::BeginExchange(Role role, uint64_t peer_count) {
+void Rounds::BeginExchange(Role role, uint64_t peer_count,
+                           std::optional<uint64_t> own_count) {
   peer_count_ = peer_count;
   if (rounds_ == 0) {
     both_counts_ = static_cast<double>(peer_count) +
                    static_cast<double>(batch_.hashes().size());
   }
   context_.exchanges->Begin(role, batch_.hashes(), batch_.positions(),
-                            peer_count, /*again=*/rounds_ > 0);
+                            peer_count, /*again=*/rounds_ > 0, own_count);
   ++rounds_;
   exchanging_ = true;
+  exchanged_ = true;
   BeginWork();
 }
 

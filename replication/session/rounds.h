@@ -63,10 +63,12 @@ class Rounds {
   bool wide() const { return found_.has_value(); }
 
   // Begins a round and says so. The peer has `peer_count` elements in the
-  // batch.
-  absl::Status Differ(uint64_t peer_count, Turn* turn);
+  // batch. `failed`: what is said, instead of a count, of finds that failed.
+  absl::Status Differ(uint64_t peer_count, std::string_view failed, Turn* turn);
   // The peer, which has `peer_count` elements in the batch, begins one.
-  absl::Status ReceiveDiffers(uint64_t peer_count);
+  // `own_count`: see NewExchange.
+  absl::Status ReceiveDiffers(uint64_t peer_count,
+                              std::optional<uint64_t> own_count);
   // Both sides begin a round without an exchange: all is found.
   absl::Status BeginFound();
 
@@ -76,6 +78,8 @@ class Rounds {
   absl::Status Build(Turn* turn);
 
   bool exchanging() const { return exchanging_; }
+  // A round had an exchange.
+  bool exchanged() const { return exchanged_; }
   // Null unless something is shipped or listed.
   const RoundWork* work() const { return work_.get(); }
   // After Build: the same turn may go on with another piece.
@@ -101,7 +105,8 @@ class Rounds {
   // The elements found join the candidates, all in order of position.
   void AddFound(Candidates* candidates) const;
   bool OneSided(const Candidates& candidates) const;
-  void BeginExchange(Role role, uint64_t peer_count);
+  void BeginExchange(Role role, uint64_t peer_count,
+                     std::optional<uint64_t> own_count);
   void BeginWork();
   void BeginWork(Candidates candidates);
 
@@ -118,6 +123,7 @@ class Rounds {
   std::vector<uint32_t> found_ordinals_;
   LeafBatch batch_;
   bool exchanging_ = false;
+  bool exchanged_ = false;
   uint64_t peer_count_ = 0;  // in the round that runs
   double both_counts_ = 0;   // before the first one
   uint64_t entries_ = 0;     // of the rounds that are over, but those in vain

@@ -42,6 +42,8 @@ uint8_t KnownFlags(MessageType type) {
       return kFlagPreferRoundTrips | kFlagHelloExtended;
     case MessageType::kLocate:
       return kFlagEverything | kFlagSearch;
+    case MessageType::kDiffers:
+      return kFlagIdle | kFlagFailed;
     case MessageType::kBatch:
       return kFlagFinds;
     case MessageType::kSummary:

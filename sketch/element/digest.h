@@ -42,6 +42,12 @@ struct Digest {
     SubtractBits(other.high, other.low);
     return *this;
   }
+  friend constexpr Digest operator+(Digest a, const Digest& b) {
+    return a += b;
+  }
+  friend constexpr Digest operator-(Digest a, const Digest& b) {
+    return a -= b;
+  }
   friend constexpr bool operator==(const Digest&, const Digest&) = default;
 
  private:

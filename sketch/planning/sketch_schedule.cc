@@ -54,6 +54,9 @@ uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
     case SumsMargin::kFrugal:
       sums = mean * (1 - 0.5 * uncertainty);
       break;
+    case SumsMargin::kEven:
+      sums = mean * (1 + 0.25 * uncertainty) + 0.5 * spread + 1;
+      break;
     case SumsMargin::kAmple:
       sums = mean * (1 + 0.5 * uncertainty) + spread + 2;
       break;

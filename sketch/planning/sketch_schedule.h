@@ -15,6 +15,7 @@ enum class SumsMargin : uint8_t {
   kFrugal = 0,  // about half: further passes are cheap
   kAmple = 1,   // few: one more pass must do
   kFinal = 2,   // nothing
+  kEven = 3,    // a third: two passes should do
 };
 
 // The first pass for groups of `mean` differences, known up to a factor of

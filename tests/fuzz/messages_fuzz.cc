@@ -70,9 +70,9 @@ void FuzzFinds(std::string_view body, int symbol_bits) {
 }
 
 void FuzzFailed(std::string_view body, size_t asked) {
-  std::vector<bool> failed;
+  FailedFinds failed;
   if (!DecodeFailed(body, asked, &failed).ok()) return;
-  Require(failed.size() == asked);
+  Require(failed.failed.size() == asked);
   std::string again;
   EncodeFailed(failed, &again);
   Require(again == body);

@@ -94,6 +94,10 @@ class Batches:
         """The leaves that are not closed."""
         return sorted(EVERY - self.closed)
 
+    def last(self) -> bool:
+        """All leaves beside this batch are closed."""
+        return len(self.now | self.closed) == LEAVES
+
     def close(self) -> None:
         """The leaves of this batch are equal on both sides."""
         self.closed |= self.now

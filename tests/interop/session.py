@@ -177,7 +177,7 @@ class Session:
     def _take_equal(self, body: bytes) -> None:
         if self.summarised != self._digest():
             raise ProtocolError("equal, but our set changed since it was summarised")
-        if self.batches is not None and not self.of_everything:
+        if self.batches is not None and not self.of_everything and not self._in_last_round():
             self.batches.close()
         else:
             self._finish(proven=not body)
@@ -335,8 +335,14 @@ class Session:
             return list(pairs)
         return [p for p in pairs if leaf_of(p) in self.batches.now]
 
+    def _in_last_round(self) -> bool:
+        """In a round of a batch beside which all leaves are closed: summaries are of everything."""
+        return (self.batches is not None and not self.of_everything
+                and self.rounds_of_batch > 0 and self.batches.last())
+
     def _digest(self) -> Digest:
-        self.summarised = digest([p.element for p in self._in_batch()])
+        pairs = list(self.held.values()) if self._in_last_round() else self._in_batch()
+        self.summarised = digest([p.element for p in pairs])
         return self.summarised
 
     def _finish(self, proven: bool) -> None:
@@ -451,15 +457,17 @@ class Session:
         """Equal, or what leads on: Differs, Locate, or the next batch."""
         mine = self._digest()
         if mine == theirs:
-            if self.batches is None or self.of_everything:
+            if self.batches is None or self.of_everything or self._in_last_round():
                 self._finish(proven=True)
                 return [Message(m.EQUAL, 0, b"")]
             self.batches.close()
             return [Message(m.EQUAL, 0, b"")] + self._propose()
         self._count_barren_rounds()
         if self.batches is None and not self.large or not self.of_everything:
-            self._start_round(theirs.count, initiator=True)
-            return [Message(m.DIFFERS, 0, varint(mine.count))]
+            here = len(self._in_batch())
+            beside = mine.count - here
+            self._start_round(theirs.count - beside, initiator=True)
+            return [Message(m.DIFFERS, 0, varint(here))]
         if self.batches is not None and self.batches.found:
             return self._propose()
         return self._locate(theirs.count)

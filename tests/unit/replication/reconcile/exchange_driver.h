@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -25,19 +26,21 @@ struct Conversation {
   ExchangeReport reports[2];
 };
 
-// Lets the two talk until both are done, one fails, or neither speaks.
+// Lets the two talk until both are done, one fails, or neither speaks. Both
+// take b for `count_b` elements.
 inline Conversation DriveSession(const ExchangeOptions& initiator_options,
                                  const ExchangeOptions& responder_options,
                                  const MappingSeed& seed,
                                  std::span<const ElementHash> a,
                                  std::span<const ElementHash> b,
                                  std::span<const uint64_t> positions_a = {},
-                                 std::span<const uint64_t> positions_b = {}) {
+                                 std::span<const uint64_t> positions_b = {},
+                                 std::optional<uint64_t> count_b = {}) {
   std::unique_ptr<Exchange> sides[2] = {
-      NewExchange(Role::kInitiator, initiator_options, seed, a, b.size(),
-                  positions_a),
+      NewExchange(Role::kInitiator, initiator_options, seed, a,
+                  count_b.value_or(b.size()), positions_a),
       NewExchange(Role::kResponder, responder_options, seed, b, a.size(),
-                  positions_b)};
+                  positions_b, count_b)};
   Conversation result;
   int idle = 0;
   for (int speaker = 0; idle < 2; speaker ^= 1) {

@@ -112,6 +112,85 @@ TEST(ExchangeTest, SmallWorldsExhaustively) {
   }
 }
 
+// The initiator guesses how many elements the responder has.
+TEST(ExchangeTest, ACountMayBeOffByAFew) {
+  uint64_t seed = 50;
+  for (const bool hurry : {false, true}) {
+    for (const size_t common : {0, 1, 6, 300, 5000}) {
+      for (const size_t differing : {0, 1, 3, 30, 400}) {
+        for (const int off : {-5, -1, 1, 4}) {
+          ExchangeOptions options = hurry ? Hurried() : ExchangeOptions();
+          options.expected_differences = 2.0 * static_cast<double>(differing);
+          const Sets sets = MakeSets(common, differing + 1, differing, ++seed);
+          const auto claimed = static_cast<uint64_t>(
+              std::max(static_cast<int>(sets.b.size()) + off, 1));
+          const Conversation talk = DriveSession(
+              options, options, SeedOf(seed), sets.a, sets.b, {}, {}, claimed);
+          ASSERT_TRUE(talk.status.ok()) << talk.status;
+          ASSERT_TRUE(talk.done)
+              << common << " " << differing << " " << claimed;
+          const std::vector<uint32_t> missing = TrulyMissing(sets.a, sets.b);
+          EXPECT_GE(talk.missing_there[0].size() + 1 + missing.size() / 2,
+                    missing.size())
+              << common << " " << differing << " " << claimed;
+        }
+      }
+    }
+  }
+}
+
+TEST(ExchangeTest, ASideThatIsTakenForEmptyLacksAll) {
+  const Sets sets = MakeSets(3, 2, 1, 8);
+  const Conversation talk =
+      DriveSession({}, {}, SeedOf(8), sets.a, sets.b, {}, {}, 0);
+  ASSERT_TRUE(talk.done);
+  EXPECT_TRUE(talk.payloads.empty());
+  EXPECT_EQ(talk.missing_there[0].size(), 5u);
+  EXPECT_EQ(talk.missing_there[1].size(), 4u);
+}
+
+// Where a probe would be in vain, the estimate comes without being asked for.
+TEST(ExchangeTest, AnEstimateComesAtOnceWhereManyDiffer) {
+  const Sets sets = MakeSets(20'000, 1000, 1000, 9);
+  for (const bool hurry : {false, true}) {
+    ExchangeOptions options = hurry ? Hurried() : ExchangeOptions();
+    const Conversation before =
+        DriveSession(options, options, SeedOf(9), sets.a, sets.b);
+    options.many_differ = true;
+    const Conversation talk =
+        DriveSession(options, options, SeedOf(9), sets.a, sets.b);
+    ASSERT_TRUE(talk.status.ok()) << talk.status;
+    ASSERT_TRUE(talk.done);
+    EXPECT_EQ(talk.payloads.front().substr(0, 2),
+              hurry ? std::string("\x50\x06") : std::string("\x40\x06"));
+    if (!hurry) {
+      EXPECT_LT(talk.turns, before.turns);
+    }
+  }
+}
+
+// Two passes over a sketch take fewer turns than three, and little more.
+TEST(ExchangeTest, FewerPassesTakeFewerTurns) {
+  uint32_t turns[2] = {0, 0};
+  uint64_t bytes[2] = {0, 0};
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    const Sets sets = MakeSets(50'000, 2500, 2500, 10 + seed);
+    for (const bool fewer : {false, true}) {
+      ExchangeOptions options;
+      options.expected_differences = 5000;
+      if (fewer) options.passes = 2;
+      const Conversation talk =
+          DriveSession(options, options, SeedOf(seed), sets.a, sets.b);
+      ASSERT_TRUE(talk.status.ok()) << talk.status;
+      ASSERT_TRUE(talk.done);
+      turns[fewer] += talk.turns;
+      bytes[fewer] += talk.bytes[0] + talk.bytes[1];
+    }
+  }
+  EXPECT_LT(turns[1], turns[0]);
+  EXPECT_LT(bytes[1], bytes[0] + bytes[0] / 12);
+}
+
 TEST(ExchangeTest, EverySizeAndBalanceConverges) {
   uint64_t seed = 0;
   for (const ExchangeOptions& options : {ExchangeOptions(), Hurried()}) {

@@ -129,6 +129,28 @@ TEST_P(LeafSearchTest, TakesAFewSymbolsALeaf) {
   }
 }
 
+// A probe that is made for as many leaves as differ is all that is needed, and
+// one that is not goes on like any other.
+TEST_P(LeafSearchTest, AProbeIsMadeForWhatIsExpected) {
+  for (const size_t differing : {1, 6, 30, 90}) {
+    for (uint8_t seed = 0; seed < 3; ++seed) {
+      const Replicas replicas = Differing(kLeaves, differing, seed);
+      for (const double expected : {0.2, 1.0, 4.0}) {
+        const Outcome outcome =
+            Search(replicas,
+                   {.prefer = GetParam(),
+                    .expected = expected * static_cast<double>(differing)},
+                   seed, {});
+        ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+        EXPECT_EQ(outcome.found, List(replicas.differing));
+        if (expected == 1.0) {
+          EXPECT_EQ(outcome.payloads, 1);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(LeafSearchTest, FindsMostLeavesOfWhichAPairWasReplaced) {
   Replicas replicas = Differing(kLeaves, 0, 5);
   std::mt19937_64 random(6);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "replication/session/comparison.h"
 #include "replication/session/messages.h"
 #include "tests/unit/replication/session/session_fixture.h"
 
@@ -25,7 +26,9 @@ class FindsTest : public SessionTest {
       finds_ += type == MessageType::kBatch && (head & kFlagFinds) != 0;
       batches_ += type == MessageType::kBatch && (head & kFlagFinds) == 0;
       exchanges_ += type == MessageType::kDiffers;
+      failures_ += type == MessageType::kDiffers && (head & kFlagFailed) != 0;
       locates_ += type == MessageType::kLocate;
+      summaries_ += type == MessageType::kSummary;
       if (tamper_) tamper_(from, type, message);
     };
   }
@@ -69,7 +72,9 @@ class FindsTest : public SessionTest {
   int finds_ = 0;
   int batches_ = 0;
   int exchanges_ = 0;
+  int failures_ = 0;
   int locates_ = 0;
+  int summaries_ = 0;
 };
 
 TEST_F(FindsTest, PairsThatAreNewOnEitherSideNeedNoExchange) {
@@ -85,7 +90,7 @@ TEST_F(FindsTest, PairsThatAreNewOnEitherSideNeedNoExchange) {
 TEST_F(FindsTest, AnExchangeTellsOfChangedPairs) {
   Change(20, 20, 20);
   ExpectEqualAfterSession();
-  EXPECT_GE(finds_, 1);  // 2 if an element that was asked for was not found
+  EXPECT_EQ(finds_, 1);
   EXPECT_EQ(exchanges_, 1);
   EXPECT_EQ(batches_, 0);
   EXPECT_EQ(locates_, 1);
@@ -223,7 +228,8 @@ TEST_F(FindsTest, WhatIsNotFoundIsExchanged) {
   Change(0, 8, 8);
   ExpectEqualAfterSession();
   EXPECT_TRUE(failed);
-  EXPECT_EQ(finds_, 2);
+  EXPECT_EQ(finds_, 1);
+  EXPECT_EQ(failures_, 1);
   EXPECT_EQ(locates_, 1);
 }
 
@@ -240,7 +246,7 @@ TEST_F(FindsTest, OnlyCompared) {
 }
 
 // The lookups of an element that differs otherwise are in vain, and what is
-// left is searched for again, leaf by leaf.
+// left is searched for again.
 TEST_F(FindsTest, WhatIsFoundWronglyIsNoHarm) {
   Change(2, 2, 0);
   bool changed = false;
@@ -252,7 +258,46 @@ TEST_F(FindsTest, WhatIsFoundWronglyIsNoHarm) {
   ExpectEqualAfterSession();
   EXPECT_TRUE(changed);
   EXPECT_EQ(locates_, 2);
-  EXPECT_GE(batches_, 1);
+  EXPECT_EQ(finds_, 2);
+  EXPECT_EQ(batches_, 0);
+}
+
+// What a side refuses is found by each search; in the end the leaf is worked
+// off, which ends the session.
+TEST_F(FindsTest, WhatIsRefusedIsNotSearchedForForever) {
+  Change(3, 3, 0);
+  a_.Put(0, "large", std::string(1000, 'x'));
+  options_.responder.max_value_bytes = 100;
+  const SessionRunResult result = DriveSession(&a_, &b_, options_);
+  EXPECT_TRUE(result.finished);
+  EXPECT_TRUE(result.initiator.refused && result.responder.refused);
+  EXPECT_EQ(finds_, static_cast<int>(kMaxSearchesWithFinds));
+  EXPECT_EQ(batches_, 1);
+  EXPECT_EQ(a_.records().size(), b_.records().size() + 1);
+}
+
+// Parities of keys leave some: a side that expects so searches again at once,
+// and does not summarise before.
+TEST_F(OverwrittenTest, WhatIsLeftIsSearchedForAtOnce) {
+  Change(0, 0, 1500);
+  ExpectEqualAfterSession();
+  EXPECT_EQ(locates_, 2);
+  EXPECT_EQ(finds_, 2);
+  EXPECT_EQ(exchanges_, 2);
+  EXPECT_EQ(batches_, 0);
+  EXPECT_EQ(summaries_, 1);
+}
+
+// Three new pairs in a leaf can look like one, and ids of an exchange hide a
+// pair now and then. What the second search leaves to an exchange is merged
+// with what the first one has changed.
+TEST_F(OverwrittenTest, ASecondSearchGoesByWhatTheFirstHasChanged) {
+  Change(3000, 3000, 3000);
+  ExpectEqualAfterSession();
+  EXPECT_EQ(locates_, 2);
+  EXPECT_EQ(finds_, 2);
+  EXPECT_EQ(exchanges_, 2);
+  EXPECT_EQ(batches_, 0);
 }
 
 // A side with less memory than the other answers by leaves that it can hold.
