@@ -401,7 +401,12 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
   if (!busy) {
     BoundedStream stream(socket, limits_, clients_.get());
     served = process_request(stream, /*close_connection=*/true, closed,
-                             [&](httplib::Request&) { stream.Received(); });
+                             [&](httplib::Request& request) {
+                               stream.Received();
+                               // Any part may be asked for any number of
+                               // times, and the library would send them all.
+                               request.ranges.clear();
+                             });
     busy = stream.IsGivenUp();
   }
   if (busy) SayBusy(socket);

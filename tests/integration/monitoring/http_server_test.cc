@@ -251,6 +251,16 @@ TEST_F(HttpServerTest, StopsWhileClientsWait) {
   server_.reset();
 }
 
+TEST_F(HttpServerTest, SendsAPageOnceWhateverPartsAreAskedFor) {
+  Start(Patient());
+  const std::string whole = Ask(Request("/"));
+  for (const char* parts : {"0-", "0-,0-,0-,0-,0-,0-", "-5", "1-2,1-2"}) {
+    EXPECT_EQ(Ask(Request("/", "Range: bytes=" + std::string(parts) + "\r\n")),
+              whole)
+        << parts;
+  }
+}
+
 TEST_F(HttpServerTest, RefusesOthersWithAnAnswer) {
   Start(Patient());
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH"}) {
