@@ -210,6 +210,32 @@ void AddOptions(CLI::App* app, Settings* settings) {
       ->needs(ca);
 }
 
+// Before a database is made that belongs to this cluster: addresses that no
+// transport knows. Port 0, any, is for who listens alone.
+Status CheckAddresses(const ReplicatorOptions& options) {
+  std::shared_ptr<Transport> transport;
+  Status status = NewInsecurePlaintextTransport({}, &transport);
+  std::vector<std::string> addresses = options.peers;
+  const std::string& listen = options.listen_address;
+  if (!listen.empty() && !listen.ends_with(":0")) addresses.push_back(listen);
+  for (const std::string& address : addresses) {
+    if (status.ok()) status = transport->CheckAddress(address);
+  }
+  return status;
+}
+
+// Of an identity that has been in use the option changes nothing, and whoever
+// gave it relies on it.
+void WarnThatItStaysItself(const Settings& settings,
+                           const ReplicaIdentity& identity) {
+  if (!settings.as_new_replica || identity.incarnation == 1) return;
+  spdlog::warn(
+      "--as-new-replica has no effect, this remains replica {:016x}: nothing "
+      "tells that {} is a copy. If it is one, stop, remove the file ROCKSYNC "
+      "in it and start again; otherwise leave the option out",
+      identity.replica_id, settings.directory);
+}
+
 Status OpenDatabase(const Settings& settings,
                     std::unique_ptr<ReplicatedDB>* database) {
   ReplicatedDBOptions replication;
@@ -377,13 +403,16 @@ Status Run(Settings settings, const sigset_t& signals, bool* in_vain) {
     spdlog::warn("every user of this machine may read {}; chmod o= {}", file,
                  file);
   }
+  Status status = CheckAddresses(settings.replicator);
+  if (!status.ok()) return status;
   std::unique_ptr<ReplicatedDB> database;
-  Status status = OpenDatabase(settings, &database);
+  status = OpenDatabase(settings, &database);
   // A copy, an unfinished clone, a lost index.
   *in_vain = status.IsAborted() || status.IsCorruption();
   if (!status.ok()) return status;
   const uint64_t replica_id = database->Identity().replica_id;
   spdlog::info("replica {:016x} in {}", replica_id, settings.directory);
+  WarnThatItStaysItself(settings, database->Identity());
 
   std::shared_ptr<Transport> transport;
   status = MakeTransport(settings, replica_id, &transport);

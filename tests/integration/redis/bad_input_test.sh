@@ -29,10 +29,11 @@ refused "an unknown option" "--nosuch" "${new[@]}" "${trial[@]}" --nosuch
 refused "a port that is none" "--redis-port" --dir "$work/new" --redis-port 99999 "${trial[@]}"
 refused "no certificates" "--certificates" "${new[@]}"
 refused "half of the certificates" "--private-key" "${new[@]}" --ca ca.pem --certificate c.pem
-refused "no such host" "nowhere" "${new[@]}" "${trial[@]}" --redis-host nowhere
 refused "an address that is none" "nonsense" "${new[@]}" "${trial[@]}" --listen nonsense
 refused "a peer that is none" "nonsense" "${new[@]}" "${trial[@]}" --peer nonsense
 refused "a peer in another script" "printable ASCII" "${new[@]}" "${trial[@]}" --peer $'\xe2\x82\xac:4'
+[[ ! -e $work/new ]] || fail "a wrong address, and yet there is a database of this cluster"
+refused "no such host" "nowhere" "${new[@]}" "${trial[@]}" --redis-host nowhere
 refused "a directory without a name" "--dir" --dir "" --redis-port 0 "${trial[@]}"
 refused "a Redis address that is none" "300.1.1.1" "${new[@]}" "${trial[@]}" --redis-host 300.1.1.1
 refused "a peer address that is none" "300.1.1.1" "${new[@]}" "${trial[@]}" --listen 300.1.1.1:0
@@ -91,6 +92,7 @@ cli a SET key value >/dev/null
 start_replica copy --as-new-replica --peer "${peer_address[a]}" --sync-interval-ms 200
 sync_pair copy a
 expect "GET from the copy" value "$(cli copy GET key)"
+! logged copy "has no effect" || fail "a copy that has become a new replica is said to remain itself"
 
 # One that cannot be told from the original by itself is by those who know both.
 start_replica clone --sync-interval-ms 200 --peer "${peer_address[copy]}"
@@ -99,6 +101,9 @@ cli clone SET intruder 1 >/dev/null
 [[ $(cli clone REPLICATION SYNC "${peer_address[copy]}") != OK ]] || fail "the clone got in"
 stop_replica clone
 expect "what the clone wrote" 0 "$(cli copy EXISTS intruder)"
+stop_replica copy
+start_replica copy --as-new-replica
+logged copy "--as-new-replica has no effect" || fail "an option without effect is not told"
 stop_replica copy
 alive "copies"
 
