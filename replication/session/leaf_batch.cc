@@ -206,6 +206,10 @@ void LeafBatch::Compact() {
   positions_.resize(own_);
   state_.resize(own_);
   hashes_.resize(own_);
+  // Not twice as much, as a vector that grows by itself takes: a session's
+  // memory is bounded by element.
+  positions_.reserve(own_ + gained_.size());
+  hashes_.reserve(own_ + gained_.size());
   for (const PlacedElement& one : gained_) {
     positions_.push_back(one.position);
     hashes_.push_back(one.hash);
