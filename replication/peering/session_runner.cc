@@ -1,7 +1,9 @@
 #include "replication/peering/session_runner.h"
 
+#include <chrono>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "replication/store/format/status.h"
 
 namespace rocksync {
@@ -9,6 +11,10 @@ namespace {
 
 // Times io_timeout, for one message of a peer that says that it works.
 constexpr int kMostPatience = 20;
+
+// Of what a peer had under way when this side failed: a frame that it is
+// sending, and another that the network holds.
+constexpr size_t kMostDiscarded = 2 * kMaxFrameBytes;
 
 class Conversation {
  public:
@@ -29,8 +35,11 @@ class Conversation {
     rocksdb::Status s;
     if (!first.empty()) s = Take(std::move(first));
     for (;;) {
-      const rocksdb::Status said = Speak();
+      const bool failed = !s.ok();
+      bool spoke = false;
+      const rocksdb::Status said = Speak(&spoke);
       if (s.ok()) s = said;
+      if (failed && spoke && said.ok()) LetPeerRead();
       if (!s.ok() || session_->done()) break;
       std::string message;
       s = Listen(&message);
@@ -41,16 +50,52 @@ class Conversation {
   }
 
   // This side's turn, or as much of it as is known; the last words of a
-  // session that has failed too.
-  rocksdb::Status Speak() {
+  // session that has failed too. Ends early if the peer has said that it takes
+  // no more: its reason is better than that the connection is closed.
+  rocksdb::Status Speak(bool* spoke) {
     std::string message;
     while (session_->NextMessage(&message)) {
-      rocksdb::Status s = Pace(message.size());
+      bool heard = false;
+      rocksdb::Status s = *spoke ? Overhear(&heard) : rocksdb::Status::OK();
+      if (!s.ok() || heard) return s;
+      s = Pace(message.size());
       if (s.ok()) s = connection_->Send(message, options_.io_timeout);
-      if (!s.ok()) return s;
+      if (!s.ok()) {
+        const rocksdb::Status why = Overhear(&heard);
+        return heard ? why : s;
+      }
+      *spoke = true;
       options_.heartbeat->PeerWaits(Heartbeat::Clock::now());
     }
     return rocksdb::Status::OK();
+  }
+
+  // A message that has come while this side speaks. Does not wait for one.
+  rocksdb::Status Overhear(bool* heard) {
+    std::string message;
+    rocksdb::Status s;
+    do {
+      s = connection_->Receive(&message, std::chrono::milliseconds(0));
+    } while (s.ok() && Heartbeat::Is(message));
+    if (s.IsTimedOut()) return rocksdb::Status::OK();
+    *heard = s.ok();
+    return s.ok() ? Take(std::move(message)) : s;
+  }
+
+  // The peer may be sending still. To close the connection now would reset it,
+  // and the peer would not learn what this side has just said; so what comes is
+  // discarded until the peer closes it.
+  void LetPeerRead() {
+    if (absl::IsInvalidArgument(session_->status())) return;
+    const auto until = Heartbeat::Clock::now() + options_.io_timeout;
+    std::string message;
+    for (size_t bytes = 0; bytes <= kMostDiscarded; bytes += message.size()) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          until - Heartbeat::Clock::now());
+      if (left.count() <= 0 || !connection_->Receive(&message, left).ok()) {
+        return;
+      }
+    }
   }
 
   // The peer's next message; heartbeats only make this wait for it longer.

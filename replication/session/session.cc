@@ -82,6 +82,13 @@ std::string_view WhyNotNow(MessageType type) {
   }
 }
 
+// What the peer is told of a failure of storage: the kind, no details.
+std::string KindOf(const absl::Status& status) {
+  return status.GetPayload(kNoSpacePayload)
+             ? "no space is left on its disk; make room there"
+             : absl::StatusCodeToString(status.code());
+}
+
 // Whose turn it is, what a turn may hold, and how the session ends. What is
 // said in the turns is for the opening and then for the comparison to decide.
 class SessionImpl final : public Session {
@@ -107,6 +114,7 @@ class SessionImpl final : public Session {
   absl::Status Open();
   void CloseTurn();
   absl::Status ReceiveInTurn(std::string_view message);
+  absl::Status ReceiveOutOfTurn(std::string_view message);
   absl::Status Dispatch(MessageType type, uint8_t flags, std::string_view body);
   absl::Status EndPeerTurn(MessageType last, bool idle);
   void CountBytes(std::string_view message);
@@ -218,18 +226,35 @@ void SessionImpl::CloseTurn() {
 
 absl::Status SessionImpl::Receive(std::string_view message) {
   if (!status_.ok()) return status_;
-  const absl::Status status = ReceiveInTurn(message);
-  if (!status.ok()) {
-    status_ = status;
-    over_ = true;
+  const bool was_over = over();
+  const absl::Status status = my_turn_ && !was_over ? ReceiveOutOfTurn(message)
+                                                    : ReceiveInTurn(message);
+  if (status.ok()) return status;
+  status_ = status;
+  over_ = true;
+  // What the peer did wrong it is not told.
+  if (was_over || absl::IsInvalidArgument(status)) return status;
+  Fail(status);
+  if (!turn_->empty()) turn_->Close(0);
+  return status;
+}
+
+// All that a peer may say then is that it takes no more of this turn.
+absl::Status SessionImpl::ReceiveOutOfTurn(std::string_view message) {
+  constexpr auto kHead =
+      static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) | kLastOfTurn);
+  if (!comparison_ || message.empty() || message[0] != kHead) {
+    return absl::InvalidArgumentError("a message out of turn");
   }
+  report_.bytes_received += message.size();
+  const absl::Status status = ReceiveEnd(message.substr(1));
+  turn_.reset();
+  my_turn_ = false;
   return status;
 }
 
 absl::Status SessionImpl::ReceiveInTurn(std::string_view message) {
-  if (my_turn_ || over()) {
-    return absl::InvalidArgumentError("a message out of turn");
-  }
+  if (over()) return absl::InvalidArgumentError("a message out of turn");
   if (message.empty()) return absl::InvalidArgumentError("an empty message");
   report_.bytes_received += message.size();
   CountBytes(message);
@@ -316,8 +341,7 @@ void SessionImpl::Fail(const absl::Status& status) {
   turn_.emplace(options_.max_turn_bytes);
   if (!opened) return;
   std::string body;
-  EncodeEnd({EndReason::kFailed, absl::StatusCodeToString(status.code())},
-            &body);
+  EncodeEnd({EndReason::kFailed, KindOf(status)}, &body);
   turn_->Add(MessageType::kEnd, body);
 }
 

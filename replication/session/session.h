@@ -138,8 +138,10 @@ class Session {
   virtual bool NextMessage(std::string* out) = 0;
 
   // InvalidArgument: the peer broke the protocol, the message says how. Other
-  // codes: storage failed here. Either way the session is over and nothing
-  // applied so far is lost.
+  // codes: storage failed here; NextMessage then returns what the peer is to be
+  // told, even in the peer's turn. Either way the session is over and nothing
+  // applied so far is lost. The peer's words that storage failed there are
+  // taken in this side's turn, too, and end it.
   virtual absl::Status Receive(std::string_view message) = 0;
 
   virtual bool done() const = 0;

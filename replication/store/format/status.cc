@@ -2,6 +2,9 @@
 
 #include <string>
 
+#include "absl/strings/cord.h"
+#include "replication/session/storage_view.h"
+
 namespace rocksync {
 namespace {
 
@@ -26,7 +29,9 @@ absl::Status ToAbsl(const rocksdb::Status& status) {
           "; make room on that disk, then RocksDB and replication go on by "
           "themselves";
     }
-    return absl::ResourceExhaustedError(text);
+    absl::Status full = absl::ResourceExhaustedError(text);
+    full.SetPayload(kNoSpacePayload, absl::Cord());
+    return full;
   }
   switch (status.code()) {
     case Code::kOk:

@@ -87,6 +87,26 @@ TEST_F(DiskTest, FullThenRoomIsMade) {
   ExpectWholeAndEqual();
 }
 
+// It was told "Broken pipe", as of a network, if it was sending still.
+TEST_F(DiskTest, WhoSendsToAFullDiskIsToldThatItIsFull) {
+  for (int i = 0; i < 24; ++i) {
+    a_->Put(Numbered("large", i), std::string(size_t{1} << 20, 'x'));
+  }
+  *disk_.state = DiskState::kLittleRoom;
+  const rocksdb::Status sent = a_->replicator()->SyncNow(b_->address());
+  EXPECT_TRUE(Mentions(sent, "the peer's storage failed"));
+  EXPECT_TRUE(Mentions(sent, "no space"));
+  const auto peers = a_->replicator()->stats().peers;
+  ASSERT_FALSE(peers.empty());
+  EXPECT_NE(peers[0].last_error.find("no space"), std::string::npos)
+      << peers[0].last_error;
+
+  *disk_.state = DiskState::kGood;
+  EXPECT_TRUE(Eventually([&] { return PutOnB("again").ok(); }));
+  EXPECT_TRUE(IsOk(Sync()));
+  EXPECT_EQ(a_->Scan(), b_->Scan());
+}
+
 TEST_F(DiskTest, BrokenThenOpenedAgain) {
   const Contents before = b_->Scan();
   a_->Put("while b could not write", "3");

@@ -31,6 +31,7 @@ IOStatus StatusOf(DiskState state, const std::string& name) {
     case DiskState::kUnreadable:
     case DiskState::kShortReads:
     case DiskState::kFillsUpWithTheLog:
+    case DiskState::kLittleRoom:
       return IOStatus::OK();
     case DiskState::kFull:
       return IOStatus::NoSpace(what, "No space left on device");
@@ -53,7 +54,7 @@ class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
 
   IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
                   IODebugContext* debug) override {
-    IOStatus status = Answer();
+    IOStatus status = Answer(data.size());
     return status.ok()
                ? FSWritableFileOwnerWrapper::Append(data, options, debug)
                : status;
@@ -61,14 +62,19 @@ class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Append(const rocksdb::Slice& data, const IOOptions& options,
                   const rocksdb::DataVerificationInfo& checksum,
                   IODebugContext* debug) override {
-    IOStatus status = Answer();
+    IOStatus status = Answer(data.size());
     return status.ok() ? FSWritableFileOwnerWrapper::Append(data, options,
                                                             checksum, debug)
                        : status;
   }
 
  private:
-  IOStatus Answer() {
+  IOStatus Answer(size_t bytes) {
+    constexpr size_t kSmall = size_t{64} << 10;
+    if (state_->disk == DiskState::kLittleRoom) {
+      return bytes <= kSmall ? IOStatus::OK()
+                             : StatusOf(DiskState::kFull, name_);
+    }
     DiskState fills_up = DiskState::kFillsUpWithTheLog;
     if (IsLog(name_)) {
       state_->disk.compare_exchange_strong(fills_up, DiskState::kFull);

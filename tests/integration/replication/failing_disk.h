@@ -14,7 +14,8 @@ namespace rocksync {
 
 // What appending to any file, old or new, answers; of a disk without a log, to
 // the WAL alone; of one that fills up with the log, full from the next append
-// to the WAL on; of an unreadable disk, and of one whose reads end short,
+// to the WAL on; of one with little room, to all but small appends; of an
+// unreadable disk, and of one whose reads end short,
 // reading at random.
 enum class DiskState {
   kGood,
@@ -23,7 +24,8 @@ enum class DiskState {
   kUnreadable,
   kShortReads,
   kNoLog,
-  kFillsUpWithTheLog
+  kFillsUpWithTheLog,
+  kLittleRoom
 };
 
 struct FailingDisk {

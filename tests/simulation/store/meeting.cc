@@ -51,7 +51,7 @@ class Wire {
   }
 
   // Silence of both is what would time out.
-  Status Receive(int at, std::string* frame) {
+  Status Receive(int at, bool wait, std::string* frame) {
     while (true) {
       if (closed_) return Status::IOError("closed");
       if (!frames_[at].empty()) {
@@ -59,6 +59,7 @@ class Wire {
         frames_[at].pop_front();
         return Status::OK();
       }
+      if (!wait) return Status::TimedOut("nothing has come");
       if (over_[1 - at]) return Status::IOError("closed by the peer");
       if (waits_[1 - at] && frames_[1 - at].empty()) {
         return Status::TimedOut("nothing was heard");
@@ -110,7 +111,7 @@ class End final : public Connection {
     return wire_->Send(at_, frame);
   }
   Status Receive(std::string* frame, milliseconds timeout) override {
-    const Status status = wire_->Receive(at_, frame);
+    const Status status = wire_->Receive(at_, timeout.count() > 0, frame);
     if (!status.ok()) return status;
     received_ += frame->size();
     return frame->size() <= limit_ ? status

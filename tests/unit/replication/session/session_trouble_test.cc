@@ -1,7 +1,10 @@
 // Sessions: what is held back, lost, or fails.
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "replication/session/messages.h"
@@ -90,6 +93,44 @@ TEST_F(SessionTest, WhoseStorageFailsIsToldAtTheOtherSide) {
     EXPECT_EQ(told, absl::AbortedError(
                         "the peer's storage failed: RESOURCE_EXHAUSTED"));
   }
+}
+
+TEST_F(SessionTest, WhoIsSendingLearnsThatThePeerTakesNoMore) {
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  for (int i = 0; i < 3; ++i) {
+    a.Put(0, absl::StrCat(i), std::string(3 << 20, 'x'));
+  }
+  absl::Status full = absl::ResourceExhaustedError("/private/b is full");
+  full.SetPayload(kNoSpacePayload, absl::Cord());
+  b.FailApply(full);
+  SessionContext context;
+  context.now_ms = [] { return 0; };
+  context.storage = &a;
+  const auto sender = NewSession(Role::kInitiator, {}, {}, context);
+  context.storage = &b;
+  const auto receiver = NewSession(Role::kResponder, {}, {}, context);
+  Session* speaker = sender.get();
+  Session* listener = receiver.get();
+  std::string message;
+  absl::Status failed;
+  while (failed.ok()) {
+    ASSERT_FALSE(speaker->done());
+    while (failed.ok() && speaker->NextMessage(&message)) {
+      failed = listener->Receive(message);
+    }
+    std::swap(speaker, listener);
+  }
+  EXPECT_EQ(receiver->status(), full);
+  ASSERT_TRUE(sender->NextMessage(&message)) << "it is in its turn";
+  ASSERT_TRUE(receiver->NextMessage(&message));
+  EXPECT_TRUE(receiver->done());
+  EXPECT_TRUE(sender->Receive(message).ok());
+  EXPECT_EQ(sender->status(),
+            absl::AbortedError("the peer's storage failed: no space is left on "
+                               "its disk; make room there"));
+  EXPECT_TRUE(sender->done());
+  EXPECT_FALSE(sender->NextMessage(&message));
 }
 
 TEST_F(SessionTest, ACorruptedValueIsNotOffered) {
