@@ -333,7 +333,8 @@ func (db *Database) transport(replication Replication) (*C.rocksync_transport_t,
 }
 
 // Close ends its sessions and streams, and calls that are under way. A second
-// call does nothing.
+// call does nothing. In the function of an Update of its database, and in any
+// callback of either, it would wait for itself: the program ends with a message.
 func (r *Replicator) Close() {
 	if !r.guard.shut(func() { C.rocksync_replicator_stop(r.replicator) }) {
 		return

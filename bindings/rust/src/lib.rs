@@ -290,7 +290,8 @@ pub struct Verification {
     pub differences: Vec<(Kind, String, Vec<u8>)>,
 }
 
-/// Keeps a database equal to its peers until it is dropped.
+/// Keeps a database equal to its peers until it is dropped. Dropped in the function of an update of its database, or in
+/// any callback of either, it would wait for itself: the program ends with a message.
 pub struct Replicator<'a> {
     replicator: Handle,
     database: &'a Database,
