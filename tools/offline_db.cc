@@ -102,6 +102,7 @@ Status OfflineDB::Lock(const std::string& directory) {
   const Status status = CheckIsDatabase(directory);
   // A copied database may have none, and need not be writable.
   if (!status.ok() || !env->FileExists(directory + "/LOCK").ok()) return status;
+  if (OnReadOnlyFileSystem(directory)) return CheckFreeToRead(directory);
   return DirectoryLock::Take(env, directory, &lock_);
 }
 

@@ -18,6 +18,20 @@ inline bool IsLockHeld(const rocksdb::Status& status) {
          status.ToString().find("open a file for lock") == std::string::npos;
 }
 
+// Of the error of an opening: who has the database open already, to go behind
+// its name; null if that is not what failed. RocksDB's own text tells.
+inline const char* WhoHasItOpen(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  if (text.find("lock hold by current process") != std::string::npos) {
+    return "is open in this process already, close it first";
+  }
+  if (text.find("While lock file") != std::string::npos &&
+      text.find("temporarily unavailable") != std::string::npos) {
+    return "is in use by another process, stop that one first";
+  }
+  return nullptr;
+}
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_LOCK_HELD_H_

@@ -18,23 +18,51 @@ std::string LockFileOf(const std::string& directory) {
   return directory + "/LOCK";
 }
 
-// Of the files of another Env this finds nothing, and says nothing.
-bool Forbidden(const std::string& path, int how) {
-  return faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) != 0 &&
-         (errno == EACCES || errno == EPERM || errno == EROFS);
+// Why this process may not; 0: it may, or `path` is not there. Of the files of
+// another Env this finds nothing, and says nothing.
+int WhyForbidden(const std::string& path, int how) {
+  return faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+Status CheckMay(const char* do_what, const std::string& path, int how) {
+  const std::string cannot = std::string("rocksync: cannot ") + do_what + path;
+  switch (WhyForbidden(path, how)) {
+    case EACCES:
+    case EPERM:
+      return Status::IOError(cannot, kWhoMay);
+    case EROFS:
+      return Status::IOError(
+          cannot, "read-only file system: mount it for writing, or use a copy");
+    default:
+      return Status::OK();
+  }
 }
 
 }  // namespace
 
 Status CheckMayRead(const std::string& path) {
-  return Forbidden(path, R_OK)
-             ? Status::IOError("rocksync: cannot read " + path, kWhoMay)
-             : Status::OK();
+  return CheckMay("read ", path, R_OK);
 }
 
 Status CheckMayWrite(const std::string& path) {
-  return Forbidden(path, W_OK)
-             ? Status::IOError("rocksync: cannot write " + path, kWhoMay)
+  return CheckMay("write ", path, W_OK);
+}
+
+bool OnReadOnlyFileSystem(const std::string& directory) {
+  return WhyForbidden(LockFileOf(directory), W_OK) == EROFS;
+}
+
+Status CheckFreeToRead(const std::string& directory) {
+  const std::string name = LockFileOf(directory);
+  const int file = open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return CheckMayRead(name);
+  struct flock held = {};
+  held.l_type = F_RDLCK;
+  held.l_whence = SEEK_SET;
+  const bool known = fcntl(file, F_GETLK, &held) == 0;
+  close(file);
+  return known && held.l_type != F_UNLCK
+             ? Status::IOError(directory, "is in use, stop its program first")
              : Status::OK();
 }
 

@@ -17,6 +17,13 @@ namespace rocksync {
 rocksdb::Status CheckMayRead(const std::string& path);
 rocksdb::Status CheckMayWrite(const std::string& path);
 
+// Nothing can be locked there. Another mount of the file system may be
+// writable.
+bool OnReadOnlyFileSystem(const std::string& directory);
+// IOError: a process has the database there open, by another mount. Looks only
+// at this moment, and takes no lock.
+rocksdb::Status CheckFreeToRead(const std::string& directory);
+
 class DirectoryLock {
  public:
   // IOError: the database is in use, or this process may not write the file

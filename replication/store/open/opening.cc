@@ -8,6 +8,7 @@
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/intended_id.h"
+#include "replication/store/format/lock_held.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/format/rocksdb_version.h"
@@ -236,7 +237,10 @@ Status Opening::OpenDatabase(
   db_ = opened.release();
   if (!status.ok()) {
     handles_.clear();
-    return status;
+    const char* const who = WhoHasItOpen(status);
+    return who == nullptr ? status
+                          : Status::IOError("rocksync: " + name_ + " " + who,
+                                            status.ToString());
   }
   if (has_index_) {
     index_ = handles_.back();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "replication/store/format/index_key.h"
+#include "replication/store/format/lock_held.h"
 #include "replication/store/format/meta_records.h"
 #include "rocksdb/filter_policy.h"
 #include "tests/integration/store/store_fixture.h"
@@ -33,6 +34,26 @@ TEST_F(OpeningTest, IdentityStaysAndIncarnationsCount) {
   EXPECT_NE(StoreAccess::IncarnationOf(db_.get()).incarnation.random,
             first_incarnation.random);
   EXPECT_GT(Clock(), clock) << "versions are never issued twice";
+}
+
+// RocksDB's own text speaks of acquire times and of "No locks available".
+TEST_F(OpeningTest, OneThatIsOpenAlreadyIsSaidToBe) {
+  ASSERT_ROCKS_OK(Open());
+  ReplicatedDB* second = nullptr;
+  const rocksdb::Status again =
+      ReplicatedDB::Open(options_, replication_, Dir("db"), &second);
+  EXPECT_TRUE(again.IsIOError()) << again.ToString();
+  EXPECT_NE(again.ToString().find("is open in this process already"),
+            std::string::npos)
+      << again.ToString();
+  // Another process's write lock, as this one would see it.
+  const rocksdb::Status other = rocksdb::Status::IOError(
+      "While lock file: /db/LOCK", "Resource temporarily unavailable");
+  ASSERT_NE(WhoHasItOpen(other), nullptr);
+  EXPECT_EQ(WhoHasItOpen(rocksdb::Status::IOError("While lock file: /db/LOCK",
+                                                  "No locks available")),
+            nullptr);
+  ASSERT_ROCKS_OK(Put("still", "there"));
 }
 
 // Counts the filters it is asked to make for the index.

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "replication/metrics/json.h"
@@ -403,6 +406,28 @@ TEST_F(OfflineCommandsTest, ADirectoryThatCannotBeWrittenIsNotCalledInUse) {
                                  "program"));
     EXPECT_THAT(error, Not(HasSubstr("in use")));
   }
+}
+
+// "Run as the user of its program" was said there, of no use.
+TEST_F(OfflineCommandsTest, OnAReadOnlyFileSystemItIsRead) {
+  Close();
+  const fs::path db = fs::absolute("db");
+  // Of this thread alone, which ends with the mounts.
+  std::thread([&] {
+    if (unshare(CLONE_FS | CLONE_NEWNS) != 0 ||
+        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount(db.c_str(), db.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+        mount("none", db.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY,
+              nullptr) != 0) {
+      GTEST_SKIP() << "this process may mount nothing";
+    }
+    EXPECT_EQ(Id("db"), 0) << err_.str();
+    EXPECT_EQ(Detach("db"), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("read-only file system"));
+    EXPECT_EQ(Restamp("db", Right()), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("read-only file system"));
+    EXPECT_THAT(err_.str(), Not(HasSubstr("run as the user")));
+  }).join();
 }
 
 // The lock can be taken, and the directory takes no new file.
