@@ -44,7 +44,9 @@ class Connection {
                                std::chrono::milliseconds timeout) = 0;
 
   // Waits for one frame. TimedOut: none came within `timeout`, and the
-  // connection is still good if no part of one had come. Corruption: the peer
+  // connection is still good if no part of one had come. With a timeout of 0 it
+  // only looks whether one has come, and the connection is good in any case;
+  // what has come of it is not lost. Corruption: the peer
   // sent what is not a frame, or one that is too large; nothing is allocated
   // for that one, and the connection is of no more use.
   virtual rocksdb::Status Receive(std::string* frame,

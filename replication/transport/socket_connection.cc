@@ -191,7 +191,7 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
       peer_name() +
       (half ? " sent only part of a frame within " : " sent nothing for ") +
       std::to_string(timeout.count()) + " ms");
-  if (half) Break(late);
+  if (half && timeout > milliseconds(0)) Break(late);
   return late;
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <chrono>
+
 #include "tests/unit/replication/transport/cluster.h"
 #include "tests/unit/replication/transport/raw_peer.h"
 
@@ -79,6 +81,24 @@ TEST_F(HostilePeer, HalfAFrameAndThenSilence) {
   EXPECT_TRUE(Mentions(s, "part of a frame"));
   EXPECT_TRUE(near_->ClosedByPeer());
   EXPECT_TRUE(far_->Receive(&frame_, kGenerous).IsTimedOut());
+}
+
+TEST_F(HostilePeer, HalfAFrameDoesNoHarmToWhoOnlyLooks) {
+  Meet();
+  ASSERT_TRUE(
+      near_->Write("\x05"
+                   "ab"));
+  rocksdb::Status s;
+  const auto until = std::chrono::steady_clock::now() + kGenerous;
+  while (!Mentions(s, "part of a frame") &&
+         std::chrono::steady_clock::now() < until) {
+    s = far_->Receive(&frame_, milliseconds(0));
+    ASSERT_TRUE(s.IsTimedOut()) << s.ToString();
+  }
+  EXPECT_TRUE(Mentions(s, "part of a frame"));
+  ASSERT_TRUE(near_->Write("cde"));
+  ASSERT_TRUE(far_->Receive(&frame_, kGenerous).ok());
+  EXPECT_EQ(frame_, "abcde");
 }
 
 TEST_F(HostilePeer, Reset) {
