@@ -10,6 +10,7 @@
 
 #include "replication/peering/admission.h"
 #include "replication/peering/stream_link.h"
+#include "replication/replicator/visits.h"
 #include "replication/session/messages.h"
 
 namespace rocksync {
@@ -32,17 +33,6 @@ void Acceptor::Join() {
   for (Visit& visit : visits_) visit.thread.join();
   visits_.clear();
   clones_.Stop();
-}
-
-void Acceptor::ForgetThoseOver() {
-  for (auto visit = visits_.begin(); visit != visits_.end();) {
-    if (!visit->over) {
-      ++visit;
-      continue;
-    }
-    visit->thread.join();
-    visit = visits_.erase(visit);
-  }
 }
 
 size_t Acceptor::Count(Visit::State state) const {
@@ -71,7 +61,7 @@ void Acceptor::DropUnauthenticated() {
 
 void Acceptor::Receive(std::unique_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
-  ForgetThoseOver();
+  ForgetThoseOver(&visits_);
   if (replica_->stopping ||
       Count(Visit::State::kAuthenticated) >= replica_->options.max_accepted ||
       Count(Visit::State::kLeaving) >= kMostLeaving) {

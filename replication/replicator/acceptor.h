@@ -65,7 +65,6 @@ class Acceptor {
   };
 
   // With the lock held.
-  void ForgetThoseOver();
   size_t Count(Visit::State state) const;
   // Makes room for one more that has not proven the secret: of the certificate
   // that has most of them, the oldest has to go.

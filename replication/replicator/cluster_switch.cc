@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "replication/peering/admission.h"
+#include "replication/replicator/visits.h"
 
 namespace rocksync {
 namespace {
@@ -71,22 +72,11 @@ std::vector<std::string> ClusterSwitch::Clusters() const {
   return names;
 }
 
-void ClusterSwitch::ForgetThoseOver() {
-  for (auto visit = visits_.begin(); visit != visits_.end();) {
-    if (!visit->over) {
-      ++visit;
-      continue;
-    }
-    visit->thread.join();
-    visit = visits_.erase(visit);
-  }
-}
-
 void ClusterSwitch::Receive(std::unique_ptr<Connection> connection) {
   auto incoming = std::make_unique<IncomingConnection>(std::move(connection),
                                                        unauthenticated_);
   const std::lock_guard lock(mutex_);
-  ForgetThoseOver();
+  ForgetThoseOver(&visits_);
   if (visits_.size() >= most_visits_) return;
   Visit& visit = visits_.emplace_back();
   try {

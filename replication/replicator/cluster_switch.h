@@ -57,8 +57,6 @@ class ClusterSwitch {
   };
 
   void Receive(std::unique_ptr<Connection> connection);
-  // REQUIRES: mutex_ is held.
-  void ForgetThoseOver();
   void Serve(std::unique_ptr<IncomingConnection> connection);
   // False: nobody accepts it, and it is still there.
   bool HandOver(const std::string& cluster,
