@@ -263,14 +263,14 @@ Status StreamSender::SendPair(const AnnouncedChange& announced,
 // `changes`: of the log, dealt with by it and those before.
 Status StreamSender::SendMessage(uint64_t changes) {
   const uint64_t bytes = encoder_.message().size();
+  // Both before it is sent: the peer may have taken it before Send returns.
   {
-    // Before it is sent: the peer may have taken it before Send returns.
     const std::lock_guard lock(mutex_);
     bytes_sent_ += bytes;
     under_way_.push_back({bytes_sent_, changes, oldest_});
   }
+  context_->line->Sent(encoder_.count(), 0);
   const Status status = Send(encoder_.message());
-  if (status.ok()) context_->line->Sent(encoder_.count(), 0);
   encoder_.Clear();
   return status;
 }

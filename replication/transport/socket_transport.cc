@@ -116,6 +116,7 @@ class SocketTransport : public Transport {
   std::list<std::weak_ptr<SocketOpening>>
       handshakes_;  // accepted ones, oldest first
   AcceptCallback accept_;
+  bool shut_ = false;
 
   mutable std::mutex mutex_;
   std::string listen_address_;
@@ -187,6 +188,7 @@ SocketTransport::~SocketTransport() {
 void SocketTransport::Shut() {
   const auto gone = rocksdb::Status::Aborted("the transport was closed");
   StopAccepting();
+  shut_ = true;
   sweep_.cancel();
   AbortAll(&dialing_, gone);
   live_.CloseAll(gone);
@@ -429,6 +431,9 @@ void SocketTransport::OnAccepted(const rocksdb::Status& status,
 }
 
 void SocketTransport::Sweep() {
+  // A timer that has expired is no longer cancelled: its handler may be queued
+  // behind Shut.
+  if (shut_) return;
   live_.CloseIdle(options_.limits.idle_timeout);
   sweep_.expires_after(std::clamp(options_.limits.idle_timeout / 4,
                                   milliseconds(10), milliseconds(5000)));

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -173,6 +176,38 @@ TEST_F(SocketLimitsTest, StoppingIsSafeWhileOthersDial) {
   listener_.reset();
   done = true;
   for (std::thread& dialer : dialers) dialer.join();
+}
+
+// The transport's thread is busy while a sweep of idle connections falls due,
+// so that the sweep comes after what closes the transport.
+TEST_F(SocketLimitsTest, NoSweepKeepsAClosedTransportAlive) {
+  std::promise<void> busy;
+  std::promise<void> leave;
+  TlsTransportOptions options = cluster_.Options(0x11);
+  options.limits.idle_timeout = milliseconds(40);  // a sweep each 10 ms
+  options.allow = [&, once = std::make_shared<std::once_flag>()](
+                      uint64_t, const std::string&) {
+    std::call_once(*once, [&] {
+      busy.set_value();
+      leave.get_future().wait();
+    });
+    return true;
+  };
+  std::shared_ptr<Transport> listener = cluster_.NewTransport(options);
+  acceptor_.ListenOn(listener.get());
+  const std::string address = listener->listen_address();
+  std::thread dialer([&] {
+    std::unique_ptr<Connection> connection;
+    (void)cluster_.NewTransport(0xd1)->Connect(address, kGenerous, nullptr,
+                                               &connection);
+  });
+  busy.get_future().wait();
+  auto closed = std::async(std::launch::async, [&] { listener.reset(); });
+  std::this_thread::sleep_for(milliseconds(50));
+  leave.set_value();
+  // Without an end it would have ctest end this program.
+  closed.wait();
+  dialer.join();
 }
 
 }  // namespace
