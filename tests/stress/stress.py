@@ -28,6 +28,7 @@ ARGUMENTS = {
     "use_write_buffer_manager": (0, "one that stalls is refused together with pipelined writes"),
     "compression_manager": ("none", "a plain reader does not know db_stress's own compressors"),
     "remote_compaction_worker_threads": (0, "db_stress's workers know its own families, and not the index"),
+    "use_udi_as_primary_index": (0, "an options file does not name such an index, without which the check reads no table"),
     "sync_fault_injection": (0, "db_stress replays a trace of its own writes, in which the index's are not expected"),
     "manual_wal_flush_one_in": (0, "as sync_fault_injection"),
     "max_key": (100000, "25 000 000 take longer to verify than a run lasts"),
