@@ -15,6 +15,8 @@
 #include "replication/store/offline/directory_lock.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
+#include "replication/store/open/damaged_files.h"
+#include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/forked.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -91,6 +93,13 @@ Status ReplicatedDB::Detach(
   // A damaged marker goes as well.
   if (!read.ok() && !read.IsNotFound() && !read.IsCorruption()) return read;
   status = CheckFreeToWrite(options.env, name);
+  // Else RocksDB would delete the tables that it does not list.
+  const bool index_due = read.ok() && !found.Lists(std::string());
+  if (status.ok() && index_due &&
+      (!has_index || ManifestEndsWithinRecord(options.env, name))) {
+    status = NameDamagedFile(CheckManifest(options, name, column_families),
+                             options.env, name);
+  }
   if (!status.ok()) return status;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "replication/store/format/marker.h"
+#include "replication/store/open/damaged_files.h"
 #include "replication/store/open/log_files.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
@@ -42,8 +43,14 @@ Status LoadLatest(Env* env, const std::string& directory,
   config.env = env;
   config.ignore_unknown_options = true;
   config.ignore_unsupported_options = true;
-  return rocksdb::LoadOptionsFromFile(config, directory + "/" + file, options,
-                                      families);
+  const Status read = rocksdb::LoadOptionsFromFile(
+      config, directory + "/" + file, options, families);
+  if (!read.IsInvalidArgument() && !read.IsCorruption()) return read;
+  return Status::Corruption(
+      "rocksync: " + directory + "/" + file + " is damaged",
+      "open the database once by the program that uses it, which writes a new "
+      "one: " +
+          read.ToString());
 }
 
 // Facts on where a log may be.
@@ -98,7 +105,9 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
   rocksdb::DBOptions plain;
   plain.env = env;
   std::vector<std::string> names;
-  Status status = rocksdb::DB::ListColumnFamilies(plain, directory, &names);
+  Status status =
+      NameDamagedFile(rocksdb::DB::ListColumnFamilies(plain, directory, &names),
+                      env, directory);
   std::vector<ColumnFamilyDescriptor> known;
   if (status.ok()) status = LoadLatest(env, directory, &own->db, &known);
   if (!status.ok()) return status;

@@ -3,11 +3,30 @@
 #include <algorithm>
 
 #include "replication/store/format/rocksdb_version.h"
+#include "replication/store/open/damaged_files.h"
+#include "replication/store/open/log_files.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
+namespace {
 
 using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::Status;
+
+Status CheckIsDatabase(rocksdb::Env* env, const std::string& name) {
+  if (!env->FileExists(name + "/CURRENT").IsNotFound()) return Status::OK();
+  const Status lost = CheckNothingIsThere(env, name);
+  if (!lost.ok()) return lost;
+  if (env->FileExists(name).IsNotFound()) {
+    return Status::PathNotFound("rocksync: " + name + " is not there",
+                                "give the directory of a database");
+  }
+  return Status::PathNotFound(
+      "rocksync: " + name + " is no RocksDB database, it has no file CURRENT",
+      "give the directory of a database");
+}
+
+}  // namespace
 
 rocksdb::Status AllFamilies(const rocksdb::DBOptions& options,
                             const std::string& name,
@@ -15,8 +34,11 @@ rocksdb::Status AllFamilies(const rocksdb::DBOptions& options,
                             const rocksdb::ColumnFamilyOptions& index_options,
                             std::vector<ColumnFamilyDescriptor>* all) {
   std::vector<std::string> names;
-  const rocksdb::Status status =
-      rocksdb::DB::ListColumnFamilies(options, name, &names);
+  rocksdb::Status status = CheckIsDatabase(options.env, name);
+  if (!status.ok()) return status;
+  status =
+      NameDamagedFile(rocksdb::DB::ListColumnFamilies(options, name, &names),
+                      options.env, name);
   for (const std::string& family : names) {
     const auto known = std::find_if(
         given.begin(), given.end(),
@@ -39,7 +61,8 @@ rocksdb::Status OpenExisting(
     std::vector<rocksdb::ColumnFamilyHandle*>* handles,
     std::unique_ptr<rocksdb::DB>* db) {
   options.create_if_missing = false;
-  return OpenPlain(options, name, families, handles, db);
+  return NameDamagedFile(OpenPlain(options, name, families, handles, db),
+                         options.env, name);
 }
 
 }  // namespace rocksync

@@ -13,7 +13,8 @@ namespace rocksync {
 
 // With the caller's options where given, save for the index, whose options are
 // `index_options`. Nothing is compacted by itself: only what is asked for is to
-// change.
+// change. PathNotFound: there is no database; Corruption names the file and the
+// remedy.
 rocksdb::Status AllFamilies(
     const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& given,
@@ -21,7 +22,8 @@ rocksdb::Status AllFamilies(
     std::vector<rocksdb::ColumnFamilyDescriptor>* all);
 
 // Opens a database that is there, with these families; one that is not is not
-// made. The handles are destroyed by the caller, before the database.
+// made. Corruption names the file and the remedy. The handles are destroyed by
+// the caller, before the database.
 rocksdb::Status OpenExisting(
     rocksdb::DBOptions options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,

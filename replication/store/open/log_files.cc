@@ -94,7 +94,8 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
       return Status::Corruption(
           "rocksync: " + directory + " has lost its CURRENT file, and holds " +
               std::string(name),
-          "restore the file; or move the directory away and start a new, empty "
+          "restore the file, or write the name of the MANIFEST-* into it, and "
+          "a line feed; or move the directory away and start a new, empty "
           "replica");
     }
   }

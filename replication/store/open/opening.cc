@@ -9,12 +9,14 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/lock_held.h"
+#include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/open/closed_writes.h"
-#include "replication/store/open/damaged_tables.h"
+#include "replication/store/open/damaged_files.h"
+#include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/forked.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/info_log.h"
@@ -49,9 +51,10 @@ class Opening {
   void Release(std::vector<ColumnFamilyHandle*>* handles, Opened* opened);
 
  private:
-  Status LookAround();
+  Status LookAround(const std::vector<ColumnFamilyDescriptor>& families);
   Status LookForMarker();
   Status LookForClone();
+  Status LookAtManifest(const std::vector<ColumnFamilyDescriptor>& families);
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
   Status JudgeProvenance();
@@ -121,7 +124,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
       std::make_unique<ElementHasher>(replication_.cluster_secret);
   opened_.completion =
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
-  Status status = LookAround();
+  Status status = LookAround(families);
   if (status.ok()) status = CheckLogCanBeSynced(options_, name_);
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
@@ -153,7 +156,8 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   return status;
 }
 
-Status Opening::LookAround() {
+Status Opening::LookAround(
+    const std::vector<ColumnFamilyDescriptor>& families) {
   directory_ = AbsolutePath(options_.env, name_);
   wal_dir_ = options_.wal_dir.empty()
                  ? directory_
@@ -171,8 +175,9 @@ Status Opening::LookAround() {
   has_index_ =
       std::find(names.begin(), names.end(), kIndexFamilyName) != names.end();
   status = LookForMarker();
-  if (!status.ok()) return status;
   // Before RocksDB writes anything.
+  if (status.ok()) status = LookAtManifest(families);
+  if (!status.ok()) return status;
   if (!has_index_ && Judge(traces_) == Provenance::kIndexLost) {
     if (!replication_.adopt_after_index_loss) {
       return Refusal(Provenance::kIndexLost, name_);
@@ -187,6 +192,18 @@ Status Opening::LookAround() {
                            replication_.adopt_after_index_loss;
   return CheckLogIsThere(options_.env, *traces_.marker, directory_, wal_dir_,
                          may_be_lost);
+}
+
+// What it does not list RocksDB deletes, so an index that is missing is not
+// called lost while its tables may be there.
+Status Opening::LookAtManifest(
+    const std::vector<ColumnFamilyDescriptor>& families) {
+  const bool due =
+      traces_.marker.has_value() && !traces_.marker->Lists(std::string());
+  if (!due || (has_index_ && !ManifestEndsWithinRecord(options_.env, name_))) {
+    return Status::OK();
+  }
+  return CheckManifest(options_, name_, families);
 }
 
 Status Opening::LookForMarker() {
@@ -238,7 +255,7 @@ Status Opening::OpenDatabase(
   if (!status.ok()) {
     handles_.clear();
     const char* const who = WhoHasItOpen(status);
-    return who == nullptr ? status
+    return who == nullptr ? NameMissingParent(status, name_)
                           : Status::IOError("rocksync: " + name_ + " " + who,
                                             status.ToString());
   }
@@ -563,7 +580,7 @@ Status OpenIndexed(const rocksdb::DBOptions& options,
   if (!status.ok()) return status;
   Opening opening(options, replication, name);
   status = opening.Run(column_families);
-  if (!status.ok()) return NameDamagedTable(status, options.env, name);
+  if (!status.ok()) return NameDamagedFile(status, options.env, name);
   opening.Release(handles, opened);
   return status;
 }

@@ -15,6 +15,7 @@
 
 #include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/env.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
@@ -289,6 +290,19 @@ TEST_F(WalDirTest, WithoutAnOptionsFileOnlyItsProgramKnows) {
   right.wal_dir = Path("log");
   ASSERT_TRUE(Ok(ReplicatedDB::Detach(right, Path("db"))));
   EXPECT_EQ(CountPairs("db", Path("log"), true), kPairs);
+}
+
+TEST_F(WalDirTest, ADamagedOptionsFileIsNamed) {
+  Close();
+  for (const auto& file : fs::directory_iterator(Path("db"))) {
+    if (file.path().filename().string().starts_with("OPTIONS-")) {
+      ASSERT_TRUE(Ok(rocksdb::WriteStringToFile(rocksdb::Env::Default(),
+                                                "damaged\n", file.path())));
+    }
+  }
+  EXPECT_EQ(Detach("db"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr(Path("db") + "/OPTIONS-"));
+  EXPECT_THAT(err_.str(), HasSubstr("open the database once by the program"));
 }
 
 // RocksDB cannot make it from its name.

@@ -1,0 +1,132 @@
+#include "replication/store/open/damaged_files.h"
+
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include "replication/store/open/damaged_manifest.h"
+#include "rocksdb/db.h"
+#include "rocksdb/options.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Status;
+
+// Of tables as LevelDB named them.
+constexpr std::string_view kOldSuffix = ".ldb";
+
+bool Mentions(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The path of the table that RocksDB's message names; empty: of none.
+std::string TableIn(const std::string& text, const std::string& directory,
+                    std::string_view ending) {
+  const size_t suffix = text.find(ending);
+  if (suffix == std::string::npos) return "";
+  size_t first = suffix;
+  while (first > 0 &&
+         std::isdigit(static_cast<unsigned char>(text[first - 1]))) {
+    --first;
+  }
+  if (first == suffix) return "";
+  // As the path stands there, if all of it does.
+  const size_t name = text.find(directory + "/");
+  const size_t word = text.rfind(' ', first) + 1;
+  const size_t path = name < first ? name : word;
+  const std::string table = text.substr(path, suffix + ending.size() - path);
+  return path < first ? table : directory + "/" + table;
+}
+
+// Empty: it does not say.
+std::string FamilyOf(const std::string& table, rocksdb::Env* env) {
+  rocksdb::Options options;
+  options.env = env;
+  rocksdb::SstFileReader reader(options);
+  if (!reader.Open(table).ok()) return "";
+  const auto properties = reader.GetTableProperties();
+  return properties == nullptr ? "" : properties->column_family_name;
+}
+
+Status DamagedTable(const std::string& text, rocksdb::Env* env,
+                    const std::string& name) {
+  const std::string table = TableIn(text, name, ".sst");
+  const std::string family = table.empty() ? "" : FamilyOf(table, env);
+  std::string what = "rocksync: a file of " + name + " does not read";
+  std::string remedy =
+      "replace the replica by a new, empty one that peers fill, after "
+      "`rocksync "
+      "rescue` if this one may hold something alone";
+  if (family == kIndexFamilyName) {
+    what = "rocksync: the index of " + name + " does not read";
+    remedy =
+        "replace the replica by a new, empty one that peers fill; only if this "
+        "one alone holds something: `rocksync detach` it, and adopt the data "
+        "anew";
+  } else if (!family.empty()) {
+    what = "rocksync: the column family '" + family + "' of " + name +
+           " does not read";
+  }
+  return Status::Corruption(what + " (some errors pass: try again first)",
+                            remedy + ": " + text);
+}
+
+// `table` is its path with the old suffix, which RocksDB tries last.
+Status MissingTable(const std::string& table, const std::string& text,
+                    const std::string& name) {
+  return Status::Corruption(
+      "rocksync: " + name + " has lost a table, " +
+          table.substr(0, table.size() - kOldSuffix.size()) + ".sst",
+      "bring the file back; or replace the replica by a new, empty one that "
+      "peers fill; if this one may hold something alone, run RocksDB's "
+      "RepairDB (`ldb repair`), which leaves the table out, on a copy of the "
+      "directory, and open that: " +
+          text);
+}
+
+Status DamagedCurrent(const std::string& text, const std::string& name) {
+  return Status::Corruption(
+      "rocksync: the file CURRENT of " + name + " is damaged",
+      "write the name of the MANIFEST-* that is there into it, and a line "
+      "feed; or move the directory away and start a new, empty replica: " +
+          text);
+}
+
+// RocksDB names the MANIFEST also where a table that it lists does not read.
+bool IsOfManifest(const std::string& text, rocksdb::Env* env,
+                  const std::string& name) {
+  if (!Mentions(text, "MANIFEST")) return false;
+  if (Mentions(text, "entry in MANIFEST")) return true;
+  rocksdb::DBOptions options;
+  options.env = env;
+  std::vector<std::string> names;
+  return !rocksdb::DB::ListColumnFamilies(options, name, &names).ok();
+}
+
+}  // namespace
+
+Status NameDamagedFile(const Status& status, rocksdb::Env* env,
+                       const std::string& name) {
+  const std::string text = status.ToString();
+  const bool missing = Mentions(text, "No such file");
+  if (Mentions(text, "rocksync: ") ||
+      !(status.IsCorruption() || (status.IsIOError() && missing))) {
+    return status;
+  }
+  const std::string table = TableIn(text, name, kOldSuffix);
+  if (missing && !table.empty()) {
+    return MissingTable(table, text, name);
+  }
+  if (status.IsCorruption() && Mentions(text, "CURRENT file")) {
+    return DamagedCurrent(text, name);
+  }
+  if (IsOfManifest(text, env, name)) {
+    return DamagedManifest(name, text);
+  }
+  return status.IsCorruption() ? DamagedTable(text, env, name) : status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,144 @@
+#include "replication/store/open/damaged_manifest.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
+#include "replication/store/format/rocksdb_version.h"
+#include "replication/store/open/all_families.h"
+#include "rocksdb/metadata.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Env;
+using rocksdb::Status;
+
+// RocksDB's format of logs: blocks of records, none of which crosses the end of
+// a block; a header is a checksum (4), a length (2) and a type (1).
+constexpr uint64_t kBlockBytes = 32768;
+constexpr size_t kHeaderBytes = 7;
+constexpr uint8_t kFirstPart = 2;
+constexpr uint8_t kMiddlePart = 3;
+
+uint8_t ByteAt(std::string_view bytes, size_t at) {
+  return static_cast<uint8_t>(bytes[at]);
+}
+
+// `block` is the last one, up to the end of the file.
+bool EndsWithinRecord(std::string_view block) {
+  bool more = false;
+  while (!block.empty()) {
+    if (block.size() < kHeaderBytes) return true;
+    const size_t length =
+        ByteAt(block, 4) | static_cast<size_t>(ByteAt(block, 5)) << 8;
+    const uint8_t type = ByteAt(block, 6);
+    if (type == 0 && length == 0) return more;  // allocated, not written
+    if (block.size() < kHeaderBytes + length) return true;
+    more = type == kFirstPart || type == kMiddlePart;
+    block.remove_prefix(kHeaderBytes + length);
+  }
+  return more;
+}
+
+// The file's name without the line feed that CURRENT has.
+std::string ManifestFile(Env* env, const std::string& name) {
+  std::string manifest = CurrentManifest(env, name);
+  while (manifest.ends_with('\n')) manifest.pop_back();
+  return manifest;
+}
+
+// Of the records that an opening writes in one batch a close writes one again,
+// so one alone may be in the log.
+bool HasIndexRecords(rocksdb::DB* db,
+                     const std::vector<ColumnFamilyHandle*>& handles) {
+  for (ColumnFamilyHandle* handle : handles) {
+    if (handle->GetName() != kIndexFamilyName) continue;
+    std::string bytes;
+    return !db->Get({}, handle, MetaKey(kFormatRecord), &bytes).IsNotFound();
+  }
+  return false;
+}
+
+// A table in the directory that the database does not have; empty: none.
+std::string UnlistedTable(rocksdb::DB* db) {
+  std::vector<rocksdb::LiveFileMetaData> live;
+  db->GetLiveFilesMetaData(&live);
+  std::set<std::string> listed;
+  for (const auto& file : live) {
+    listed.insert(file.name.substr(file.name.find_first_not_of('/')));
+  }
+  std::vector<std::string> there;
+  db->GetEnv()
+      ->GetChildren(db->GetName(), &there)
+      .PermitUncheckedError();  // then there are none to name
+  const auto unlisted =
+      std::find_if(there.begin(), there.end(), [&](const std::string& file) {
+        return file.ends_with(".sst") && !listed.contains(file);
+      });
+  return unlisted == there.end() ? "" : *unlisted;
+}
+
+}  // namespace
+
+bool ManifestEndsWithinRecord(Env* env, const std::string& name) {
+  const std::string path = name + "/" + ManifestFile(env, name);
+  uint64_t size = 0;
+  std::unique_ptr<rocksdb::RandomAccessFile> file;
+  if (!env->GetFileSize(path, &size).ok() || size == 0 ||
+      !env->NewRandomAccessFile(path, &file, rocksdb::EnvOptions()).ok()) {
+    return false;
+  }
+  const uint64_t start = (size - 1) / kBlockBytes * kBlockBytes;
+  std::string scratch(size - start, '\0');
+  rocksdb::Slice block;
+  return file->Read(start, scratch.size(), &block, scratch.data()).ok() &&
+         EndsWithinRecord(block.ToStringView());
+}
+
+Status CheckManifest(const rocksdb::DBOptions& options, const std::string& name,
+                     const std::vector<ColumnFamilyDescriptor>& families) {
+  std::vector<ColumnFamilyDescriptor> all;
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  const bool cut = ManifestEndsWithinRecord(options.env, name);
+  Status status = AllFamilies(options, name, families, {}, &all);
+  if (status.ok()) {
+    status = OpenPlainForReadOnly(options, name, all, &handles, &db);
+  }
+  if (status.IsCorruption()) return status;
+  bool has_records = false;
+  std::string unlisted;
+  if (status.ok()) {
+    has_records = HasIndexRecords(db.get(), handles);
+    unlisted = UnlistedTable(db.get());
+    for (ColumnFamilyHandle* handle : handles) {
+      db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+    }
+  }
+  if (has_records || (unlisted.empty() && !cut)) return Status::OK();
+  const std::string manifest = ManifestFile(options.env, name);
+  return DamagedManifest(name,
+                         cut ? manifest + " ends within a record"
+                             : manifest + " does not list " + unlisted +
+                                   ", which is there and would be deleted");
+}
+
+Status DamagedManifest(const std::string& name, const std::string& why) {
+  return Status::Corruption(
+      "rocksync: the MANIFEST of " + name +
+          ", RocksDB's list of the files of a database, is damaged or missing",
+      "replace the replica by a new, empty one that peers fill; or, if this "
+      "one may hold something alone, run RocksDB's RepairDB (`ldb repair`), "
+      "which makes a new list, on a copy of the directory, and open that: " +
+          why);
+}
+
+}  // namespace rocksync
