@@ -37,6 +37,7 @@
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
+#include "rocksync/transport.h"
 #include "rocksync/trial_certificates.h"
 #include "spdlog/fmt/chrono.h"
 #include "spdlog/fmt/fmt.h"
@@ -210,18 +211,17 @@ void AddOptions(CLI::App* app, Settings* settings) {
       ->needs(ca);
 }
 
-// Before a database is made that belongs to this cluster: addresses that no
-// transport knows. Port 0, any, is for who listens alone.
+// Before a database is made that belongs to this cluster. Port 0, any, is for
+// who listens alone.
 Status CheckAddresses(const ReplicatorOptions& options) {
-  std::shared_ptr<Transport> transport;
-  Status status = NewInsecurePlaintextTransport({}, &transport);
   std::vector<std::string> addresses = options.peers;
   const std::string& listen = options.listen_address;
   if (!listen.empty() && !listen.ends_with(":0")) addresses.push_back(listen);
   for (const std::string& address : addresses) {
-    if (status.ok()) status = transport->CheckAddress(address);
+    const Status status = CheckHostPort(address);
+    if (!status.ok()) return status;
   }
-  return status;
+  return Status::OK();
 }
 
 // Of an identity that has been in use the option changes nothing, and whoever
@@ -262,15 +262,6 @@ Status OpenDatabase(const Settings& settings,
   status =
       ReplicatedDB::Open(options, replication, settings.directory, &opened);
   database->reset(opened);
-  // RocksDB's texts alone tell a lock that is held from one that cannot be
-  // made.
-  if (status.IsIOError() &&
-      status.ToString().find("lock") != std::string::npos &&
-      status.ToString().find("open a file for lock") == std::string::npos) {
-    return Status::IOError(
-        settings.directory + " is in use by another process",
-        "stop it or choose another --dir (" + status.ToString() + ")");
-  }
   return status;
 }
 

@@ -83,6 +83,12 @@ struct CertificateState {
   std::string error;
 };
 
+// Is `address` one that the bundled transports can connect to, by its form:
+// "host:port" or "[IPv6]:port", with a port other than 0? Uses no network; a
+// name is not resolved. InvalidArgument quotes the address and says what to
+// write. For options of a program, before it has a transport. Thread-safe.
+rocksdb::Status CheckHostPort(const std::string& address);
+
 // Makes connections. Thread-safe.
 class Transport {
  public:

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "rocksync/transport.h"
+
 namespace rocksync {
 namespace {
 
@@ -60,6 +62,15 @@ rocksdb::Status ParseAddress(const std::string& address, HostPort* parsed) {
   }
   parsed->host = host;
   return rocksdb::Status::OK();
+}
+
+rocksdb::Status CheckHostPort(const std::string& address) {
+  HostPort host_port;
+  const rocksdb::Status s = ParseAddress(address, &host_port);
+  if (!s.ok() || host_port.port != 0) return s;
+  return rocksdb::Status::InvalidArgument(
+      "address \"" + address + "\" has port 0, where nobody listens",
+      "write host:port with the port that the peer listens on");
 }
 
 std::string FormatAddress(const HostPort& address) {

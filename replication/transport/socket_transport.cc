@@ -244,12 +244,7 @@ rocksdb::Status SocketTransport::Connect(
 
 rocksdb::Status SocketTransport::CheckAddress(
     const std::string& address) const {
-  HostPort host_port;
-  const rocksdb::Status s = ParseAddress(address, &host_port);
-  if (!s.ok() || host_port.port != 0) return s;
-  return rocksdb::Status::InvalidArgument(
-      "address \"" + address + "\" has port 0, where nobody listens",
-      "write host:port with the port that the peer listens on");
+  return CheckHostPort(address);
 }
 
 std::shared_ptr<SocketOpening> SocketTransport::StartDial(

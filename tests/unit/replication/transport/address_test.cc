@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rocksync/transport.h"
+
 namespace rocksync {
 namespace {
 
@@ -31,6 +33,19 @@ TEST(Address, RefusesWithTheAddressAndAnExample) {
               std::string::npos)
         << s.ToString();
     EXPECT_NE(s.ToString().find("127.0.0.1:7400"), std::string::npos);
+  }
+}
+
+TEST(Address, OneToConnectToHasAPort) {
+  for (const char* text : {"127.0.0.1:7400", "[::1]:1", "host.example:65535"}) {
+    EXPECT_TRUE(CheckHostPort(text).ok()) << text;
+  }
+  for (const char* text : {"", "host", "host:0", "[::1]:0", "host:65536"}) {
+    const rocksdb::Status s = CheckHostPort(text);
+    EXPECT_TRUE(s.IsInvalidArgument()) << text;
+    EXPECT_NE(s.ToString().find("\"" + std::string(text) + "\""),
+              std::string::npos)
+        << s.ToString();
   }
 }
 
