@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "replication/peering/admission.h"
 #include "replication/peering/stream_link.h"
+#include "replication/replicator/oldest_of_most.h"
 #include "replication/replicator/visits.h"
 #include "replication/session/messages.h"
 
@@ -43,17 +43,14 @@ size_t Acceptor::Count(Visit::State state) const {
 
 void Acceptor::DropUnauthenticated() {
   while (Count(Visit::State::kAuthenticating) >= kMaxUnauthenticated) {
-    std::map<uint64_t, std::vector<Visit*>> by_peer;
+    std::vector<Visit*> authenticating;
+    std::vector<uint64_t> ids;
     for (Visit& visit : visits_) {
-      if (visit.state == Visit::State::kAuthenticating) {
-        by_peer[visit.peer_id].push_back(&visit);
-      }
+      if (visit.state != Visit::State::kAuthenticating) continue;
+      authenticating.push_back(&visit);
+      ids.push_back(visit.peer_id);
     }
-    const auto most = std::max_element(
-        by_peer.begin(), by_peer.end(), [](const auto& a, const auto& b) {
-          return a.second.size() < b.second.size();
-        });
-    Visit* const oldest = most->second.front();
+    Visit* const oldest = authenticating[OldestOfMost(ids)];
     oldest->state = Visit::State::kLeaving;
     oldest->connection->Close();
   }

@@ -66,8 +66,7 @@ class Acceptor {
 
   // With the lock held.
   size_t Count(Visit::State state) const;
-  // Makes room for one more that has not proven the secret: of the certificate
-  // that has most of them, the oldest has to go.
+  // Makes room for one more that has not proven the secret, by OldestOfMost.
   void DropUnauthenticated();
 
   // The incoming peer of `visit` has proven the secret, or has to leave. False:

@@ -1,8 +1,12 @@
 #include "replication/replicator/incoming_connection.h"
 
-#include <algorithm>
-#include <map>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <utility>
+#include <vector>
+
+#include "replication/replicator/oldest_of_most.h"
 
 namespace rocksync {
 
@@ -23,18 +27,12 @@ void UnauthenticatedConnections::CloseAll() {
 }
 
 void UnauthenticatedConnections::CloseOldestOfMost() {
-  std::map<uint64_t, size_t> count;
-  for (const Connection* c : connections_) ++count[c->peer_replica_id()];
-  const uint64_t most = std::max_element(count.begin(), count.end(),
-                                         [](const auto& a, const auto& b) {
-                                           return a.second < b.second;
-                                         })
-                            ->first;
-  const auto oldest = std::find_if(
-      connections_.begin(), connections_.end(),
-      [most](const Connection* c) { return c->peer_replica_id() == most; });
-  (*oldest)->Close();
-  connections_.erase(oldest);
+  std::vector<uint64_t> ids;
+  for (const Connection* c : connections_) ids.push_back(c->peer_replica_id());
+  const auto leaving = std::next(connections_.begin(),
+                                 static_cast<ptrdiff_t>(OldestOfMost(ids)));
+  (*leaving)->Close();
+  connections_.erase(leaving);
 }
 
 IncomingConnection::IncomingConnection(

@@ -23,8 +23,7 @@ class UnauthenticatedConnections {
  public:
   explicit UnauthenticatedConnections(size_t most) : most_(most) {}
 
-  // Makes room first: of the certificate that has most of them, the oldest one
-  // is closed.
+  // Makes room first, by OldestOfMost.
   void Add(Connection* connection);
   // No effect if it is not there.
   void Remove(Connection* connection);
