@@ -176,7 +176,7 @@ void CloneSource::Conversation::AnswerAll() {
     const Status s = Answer(question);
     if (!s.ok()) {
       (void)connection_->Send(
-          CloneRefusalMessage({s.IsBusy() || s.IsTryAgain(), s.ToString()}),
+          CloneRefusalMessage({s.IsBusy() || s.IsTryAgain(), ToldToPeer(s)}),
           source_->replica_->options.io_timeout);
       // Wakes who listens.
       connection_->Close();
@@ -310,7 +310,7 @@ Status CloneSource::MayClone(const CloneAsk& ask) const {
   return Status::Busy(
       "the source is still " + build.activity + ": " +
           std::to_string(static_cast<int>(build.percent)) + " % done",
-      build.status.ok() ? "try again later" : build.status.ToString());
+      build.status.ok() ? "try again later" : ToldToPeer(build.status));
 }
 
 Status CloneSource::CheckAsk(const CloneAsk& ask, Connection* connection) {
@@ -350,7 +350,8 @@ Status CloneSource::Serve(Connection* connection, const Admission& admission,
   Status s = Begin(connection, admission, message, &ask, &use);
   if (!s.ok()) {
     const bool later = s.IsBusy() || s.IsTryAgain();
-    (void)connection->Send(CloneRefusalMessage({later, s.ToString()}), timeout);
+    (void)connection->Send(CloneRefusalMessage({later, ToldToPeer(s)}),
+                           timeout);
     return s;
   }
   rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,

@@ -42,16 +42,18 @@ rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
   return rocksdb::Status::OK();
 }
 
+EndReason ReasonOf(const rocksdb::Status& why) {
+  if (why.IsTryAgain() || why.IsBusy()) return EndReason::kUnavailable;
+  return why.IsInvalidArgument() ? EndReason::kRefused : EndReason::kFailed;
+}
+
 // To a peer that waits for what comes of the set-up.
-void SayWhyNot(const rocksdb::Status& why, Connection* connection,
-               std::chrono::milliseconds timeout) {
+void SayWhyNot(EndReason reason, const rocksdb::Status& why,
+               Connection* connection, std::chrono::milliseconds timeout) {
   std::string message(
       1,
       static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) | kLastOfTurn));
-  EndReason reason = EndReason::kFailed;
-  if (why.IsTryAgain() || why.IsBusy()) reason = EndReason::kUnavailable;
-  if (why.IsInvalidArgument()) reason = EndReason::kRefused;
-  EncodeEnd({reason, why.ToString()}, &message);
+  EncodeEnd({reason, ToldToPeer(why)}, &message);
   (void)connection->Send(message, timeout);
 }
 
@@ -82,7 +84,7 @@ class SetupTalk {
     s = Remember();
     if (s.ok()) return s;
     if (setup_->meeting() == Meeting::kLearn) {
-      SayWhyNot(s, connection_, timeout_);
+      SayWhyNot(ReasonOf(s), s, connection_, timeout_);
     } else if (role_ == Role::kResponder) {
       RefuseFirstSession(s);
     }
@@ -120,7 +122,7 @@ class SetupTalk {
   void RefuseFirstSession(const rocksdb::Status& why) {
     std::string message;
     if (!connection_->Receive(&message, timeout_).ok()) return;
-    SayWhyNot(rocksdb::Status::TryAgain(why.ToString()), connection_, timeout_);
+    SayWhyNot(EndReason::kUnavailable, why, connection_, timeout_);
   }
 
   // What lets this replica open as a new one, should it be the copy or an older
@@ -185,7 +187,7 @@ rocksdb::Status HandOnList(Replica* replica, const SetupResult& met,
     const rocksdb::Status s =
         StoreAccess::MembershipOf(replica->db)->Learn(met.theirs);
     if (!s.ok()) {
-      SayWhyNot(s, connection, timeout);
+      SayWhyNot(ReasonOf(s), s, connection, timeout);
       return s;
     }
   } else {

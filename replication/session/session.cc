@@ -85,7 +85,7 @@ std::string_view WhyNotNow(MessageType type) {
 // What the peer is told of a failure of storage: the kind, no details.
 std::string KindOf(const absl::Status& status) {
   return status.GetPayload(kNoSpacePayload)
-             ? "no space is left on its disk; make room there"
+             ? kNoSpaceThere
              : absl::StatusCodeToString(status.code());
 }
 

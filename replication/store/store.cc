@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "replication/store/format/index_key.h"
+#include "replication/store/format/status.h"
 #include "replication/store/open/seal.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/write/callback_scope.h"
@@ -135,7 +136,7 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
     std::string text = "this replica is still " + progress.activity + ": " +
                        std::to_string(static_cast<int>(progress.percent)) +
                        " % done";
-    if (!progress.status.ok()) text += "; " + progress.status.ToString();
+    if (!progress.status.ok()) text += "; " + ToldToPeer(progress.status);
     return absl::UnavailableError(text);
   }
   const absl::Status status = indexed_.digests()->Ready(cancelled, readied);

@@ -58,6 +58,15 @@ absl::Status ToAbsl(const rocksdb::Status& status) {
   }
 }
 
+std::string ToldToPeer(const rocksdb::Status& status) {
+  if (status.IsNoSpace()) return kNoSpaceThere;
+  if (status.IsIOError()) return "its storage failed (IO error), see its log";
+  if (status.IsCorruption()) {
+    return "its storage failed (corruption), see its log";
+  }
+  return status.ToString();
+}
+
 rocksdb::Status ToRocksDb(const absl::Status& status) {
   const std::string text = Printable(status.message());
   switch (status.code()) {

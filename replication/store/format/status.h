@@ -4,6 +4,8 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_STATUS_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_STATUS_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "rocksdb/status.h"
 
@@ -13,6 +15,10 @@ absl::Status ToAbsl(const rocksdb::Status& status);
 
 // Control characters become '?': some of the text came from a peer.
 rocksdb::Status ToRocksDb(const absl::Status& status);
+
+// What a peer is told of a status of this replica: of its storage the kind, not
+// the details, which name its paths and are for its own log.
+std::string ToldToPeer(const rocksdb::Status& status);
 
 }  // namespace rocksync
 

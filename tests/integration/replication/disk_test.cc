@@ -79,6 +79,9 @@ TEST_F(DiskTest, FullThenRoomIsMade) {
   const rocksdb::Status visit = a_->replicator()->SyncNow(b_->address());
   EXPECT_FALSE(visit.ok());
   EXPECT_TRUE(Mentions(visit, "the peer"));
+  EXPECT_TRUE(Mentions(visit, "no space is left on its disk"));
+  EXPECT_FALSE(Mentions(visit, b_->setting().directory))
+      << "a path is no concern of a peer's: " << visit.ToString();
   a_->Put("of a", "later");
 
   *disk_.state = DiskState::kGood;
@@ -131,7 +134,8 @@ TEST_F(DiskTest, AMemberListThatFindsNoRoomIsNoNewList) {
   *disk_.state = DiskState::kBroken;
   const rocksdb::Status taught = a_->replicator()->SyncNow(b_->address());
   EXPECT_TRUE(Mentions(taught, "the peer does not take over"));
-  EXPECT_TRUE(Mentions(taught, "Input/output error"));
+  EXPECT_TRUE(Mentions(taught, "its storage failed (IO error)"));
+  EXPECT_FALSE(Mentions(taught, b_->setting().directory)) << taught.ToString();
   EXPECT_TRUE(Mentions(Sync(), "Input/output error"));
   b_->Stop();
   EXPECT_FALSE(b_->TryClose().ok());
