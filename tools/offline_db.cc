@@ -27,11 +27,14 @@ Status CheckIsDatabase(const std::string& directory) {
   if (!status.ok()) return status;
   std::error_code ignored;
   if (!std::filesystem::exists(directory, ignored)) {
-    return Status::IOError(directory, "is not there");
+    return Status::IOError(
+        directory, "is not there; give the directory of an offline database");
   }
   std::string manifest;
   if (!CurrentManifest(rocksdb::Env::Default(), directory, &manifest).ok()) {
-    return Status::IOError(directory, "is not a RocksDB database");
+    return Status::IOError(directory,
+                           "is not a RocksDB database; give the directory of "
+                           "an offline database");
   }
   return CheckNoUnfinishedClone(rocksdb::Env::Default(), directory);
 }

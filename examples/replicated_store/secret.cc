@@ -42,7 +42,10 @@ rocksdb::Status WriteOnce(const std::string& file,
 rocksdb::Status MakeTrialSecret(const std::string& directory,
                                 ClusterSecret* secret) {
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    return ErrorOf(directory);
+    if (errno != ENOENT) return ErrorOf(directory);
+    return rocksdb::Status::IOError(
+        "--certificates " + directory + " cannot be made",
+        "make the directory above it first, with mkdir -p");
   }
   const std::string file = directory + "/trial-secret";
   if (::access(file.c_str(), F_OK) != 0) {

@@ -6,6 +6,7 @@
 
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/lock_held.h"
+#include "replication/store/format/make_directory.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/write/free_space.h"
 #include "rocksync/replica_id.h"
@@ -67,7 +68,7 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
   // So that not even a LOCK is left in what is somebody's.
   Status status = directory->Look();
   if (status.ok() && directory->empty_) directory->NoteWhatIsMissing();
-  if (status.ok()) status = env->CreateDirIfMissing(path);
+  if (status.ok()) status = MakeDirectory(env, path);
   if (!status.ok()) return status;
   // RocksDB's own, so that no program opens a database here meanwhile.
   status = env->LockFile(path + "/" + kLockFile, &directory->lock_);

@@ -198,6 +198,13 @@ std::string_view Contents(BIO* memory) {
 // Of a regular file: a pipe may have no end, or nobody who writes.
 rocksdb::Status OpenPem(const std::string& path, BioPtr* file) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) {
+    return rocksdb::Status::IOError(
+        "cannot read " + path,
+        std::string(std::strerror(errno)) +
+            "; give the PEM files of the cluster's CA, and of a certificate of "
+            "it and its private key: `rocksync certificate` makes them");
+  }
   if (fd < 0) return FileFailed("cannot read", path);
   struct stat status = {};
   rocksdb::Status opened;

@@ -20,8 +20,11 @@ constexpr size_t kMostBytes = 1024;
 Status ErrorOf(const std::string& file) {
   const int error = errno;
   const std::string_view why = std::strerror(error);
-  return error == ENOENT ? Status::PathNotFound(file, why)
-                         : Status::IOError(file, why);
+  if (error != ENOENT) return Status::IOError(file, why);
+  return Status::PathNotFound(
+      "the file of the cluster's secret, " + file + ", is not there",
+      "give by --secret the file that all replicas of the cluster have; for a "
+      "new cluster make it once: head -c 32 /dev/urandom > FILE");
 }
 
 // Its first bytes, one more than the most at most: it may have no end. A pipe

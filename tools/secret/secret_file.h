@@ -13,7 +13,8 @@ namespace rocksync {
 
 // Reads a file of exactly 32 bytes, e.g. one made by
 //   head -c 32 /dev/urandom > secret
-// It may be a pipe. IOError (PathNotFound: it is not there) names the file;
+// It may be a pipe. IOError names the file; PathNotFound: it is not there, and
+// the message says how to make one;
 // InvalidArgument: it has another size, or no end.
 rocksdb::Status ReadSecretFile(const std::string& file,
                                std::array<uint8_t, 32>* secret);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
 #include "rocksync/replica_id.h"
 
@@ -38,7 +39,7 @@ Status ReadIntendedId(Env* env, const std::string& directory, uint64_t* id) {
 
 Status WriteIntendedId(Env* env, const std::string& directory, uint64_t id) {
   const std::string name = IntendedIn(directory);
-  Status status = env->CreateDirIfMissing(directory);
+  Status status = MakeDirectory(env, directory);
   if (status.ok()) {
     status =
         rocksdb::WriteStringToFile(env, ReplicaIdHex(id) + "\n", name + ".new",

@@ -515,6 +515,8 @@ child("b")
         rocksync.detach(self.path("a"))
         with self.assertRaisesRegex(ValueError, "zero byte"):
             rocksync.detach(self.path("a\0"))
+        with self.assertRaisesRegex(rocksync.Error, "nothere is not there: give the directory of a database"):
+            rocksync.detach(self.path("nothere"))
 
     def test_wrong_types_do_not_reach_the_library(self):
         with self.open() as db:

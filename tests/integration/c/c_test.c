@@ -1041,6 +1041,8 @@ static void TestNull(void) {
   FAILS("argument is NULL: options");
   rocksync_detach(options, NULL, &error);
   FAILS("argument is NULL: name");
+  rocksync_detach(options, Path("nothere"), &error);
+  FAILS("nothere is not there: give the directory of a database");
   rocksync_make_trial_certificate(NULL, 1, &text, &text, &text, &error);
   FAILS("argument is NULL: directory");
   rocksync_make_trial_certificate(Path("trial"), 1, NULL, &text, &text, &error);

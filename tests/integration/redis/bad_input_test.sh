@@ -56,14 +56,22 @@ refused "a file as --dir" "$work/file" --dir "$work/file" --redis-port 0 "${tria
 refused "a path below a file" "$work/file" --dir "$work/file/x" --redis-port 0 "${trial[@]}"
 refused "a CA that is not there" "$work/nosuch.pem" "${new[@]}" --ca "$work/nosuch.pem" \
   --certificate "$work/nosuch.pem" --private-key "$work/nosuch.key" --secret "$work/certificates/trial-secret"
-refused "a secret that is not there" "$work/nosuch" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
+refused "a certificate that is not there" "rocksync certificate" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
+  --certificate "$work/nosuch.pem" --private-key "$work/nosuch.key" --secret "$work/certificates/trial-secret"
+refused "a directory for certificates below one that is not there" "mkdir -p" "${new[@]}" \
+  --certificates "$work/nosuch/certificates"
+refused "a database below a directory that is not there" "mkdir -p" --dir "$work/nosuch/new" --redis-port 0 "${trial[@]}"
+refused "a secret that is not there" "$work/nosuch, is not there: give by --secret" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
   --certificate x --private-key x --secret "$work/nosuch"
 refused "a secret of another size" "file has 5 bytes: 32 raw bytes are needed" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
   --certificate x --private-key x --secret "$work/file"
 
 # What somebody else has.
 code=1
-refused "a directory in use" "$work/a is in use" --dir "$work/a" --redis-port 0 "${trial[@]}"
+refused "a directory in use" "$work/a is in use by another process, stop that one first" --dir "$work/a" --redis-port 0 \
+  "${trial[@]}"
+said=$(run_store --dir "$work/a" --redis-port 0 "${trial[@]}" || true)
+[[ $said != *"in use"*"in use"* ]] || fail "a directory in use is told twice: $said"
 alive "a second process on its directory"
 mkdir -p "$work/locked/LOCK"
 said=$(run_store --dir "$work/locked" --redis-port 0 "${trial[@]}" || true)
@@ -106,6 +114,16 @@ start_replica copy --as-new-replica
 logged copy "--as-new-replica has no effect" || fail "an option without effect is not told"
 stop_replica copy
 alive "copies"
+
+# Files of RocksDB that are damaged: told as such, and starting again is in vain.
+code=2
+for damaged in MANIFEST CURRENT; do
+  rm -rf "$work/damaged"
+  cp -a "$work/clone" "$work/damaged"
+  truncate -s 5 "$work/damaged/$damaged"*
+  refused "a damaged $damaged" "$damaged of $work/damaged" --dir "$work/damaged" --redis-port 0 "${trial[@]}"
+done
+code=
 
 # A peer with a certificate of another CA, one of another cluster, one with
 # another secret: refused, and both go on.
