@@ -123,8 +123,13 @@ class Export {
   Status Run(std::vector<Rescued> found) {
     std::error_code error;
     if (!std::filesystem::create_directory(output_, error)) {
+      if (!error) {
+        return Status::IOError(output_, "is there already; name another");
+      }
       return Status::IOError(
-          output_, error ? error.message() : "is there already; name another");
+          "--output " + output_ + " cannot be made",
+          error.message() +
+              "; the directory above it has to be there and writable");
     }
     list_.open(output_ + "/pairs.jsonl");
     std::map<uint32_t, std::vector<Rescued>> families;

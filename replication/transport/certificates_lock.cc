@@ -48,6 +48,11 @@ rocksdb::Status CertificatesLock::Acquire(const std::string& directory) {
     fd_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd_ >= 0 && Lock(fd_)) return rocksdb::Status::OK();
   }
+  if (errno == ENOENT) {
+    return rocksdb::Status::IOError(
+        "the directory " + directory + " of the certificate files is not there",
+        "make it first, with mkdir -p");
+  }
   return rocksdb::Status::IOError("cannot lock directory " + directory,
                                   std::strerror(errno));
 }

@@ -106,6 +106,9 @@ TEST_F(CertificateToolTest, WhatIsRefused) {
     EXPECT_THAT(err_.str(), HasSubstr("is no replica id"));
   }
   EXPECT_FALSE(fs::exists(root_ / "a.pem"));
+  EXPECT_EQ(Issue("nowhere/a", "00000000000000aa"), 2);
+  EXPECT_THAT(err_.str(), HasSubstr(root_ / "nowhere"));
+  EXPECT_THAT(err_.str(), HasSubstr("mkdir -p"));
 }
 
 // All of it stays as it was.

@@ -51,11 +51,12 @@ class RescueTest : public ReplicationTest {
     a_->Close();
   }
 
-  int Rescue(const std::string& against) {
+  int Rescue(const std::string& against,
+             const std::string& output = "rescued") {
     RescueOptions options;
     options.directory = a_->setting().directory;
     options.against = against;
-    options.output = directory_ / "rescued";
+    options.output = directory_ / output;
     options.credentials.cluster = "test";
     options.credentials.trial_directory = directory_ / "certificates";
     out_.str("");
@@ -232,6 +233,12 @@ TEST_F(RescueTest, Errors) {
   std::filesystem::create_directory(directory_ / "rescued");
   EXPECT_EQ(Rescue(b_->address()), kRescueError);
   EXPECT_THAT(err_.str(), HasSubstr("name another"));
+}
+
+TEST_F(RescueTest, WhereTheExportCannotBeMadeIsSaid) {
+  Diverge();
+  EXPECT_EQ(Rescue(b_->address(), "nowhere/rescued"), kRescueError);
+  EXPECT_THAT(err_.str(), HasSubstr("the directory above it has to be there"));
 }
 
 TEST_F(RescueTest, AnEntityIsNotExportedAsItsDefaultColumn) {
