@@ -5,28 +5,24 @@
 //   replicated_store --dir a --redis-port 6401 --listen 127.0.0.1:7401
 //                    --peer 127.0.0.1:7402 --certificates trial
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "examples/replicated_store/commands.h"
 #include "examples/replicated_store/log_lines.h"
 #include "examples/replicated_store/page_server.h"
+#include "examples/replicated_store/replication_news.h"
 #include "examples/replicated_store/secret.h"
 #include "examples/replicated_store/server.h"
 #include "examples/replicated_store/service_notify.h"
+#include "examples/replicated_store/settings.h"
 #include "examples/replicated_store/traffic_history.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/options.h"
@@ -39,8 +35,6 @@
 #include "rocksync/tls_transport.h"
 #include "rocksync/transport.h"
 #include "rocksync/trial_certificates.h"
-#include "spdlog/fmt/chrono.h"
-#include "spdlog/fmt/fmt.h"
 #include "spdlog/spdlog.h"
 #include "tools/help/help_formatter.h"
 #include "tools/secret/secret_file.h"
@@ -50,166 +44,8 @@ namespace {
 
 using rocksdb::Status;
 
-struct Settings {
-  std::string directory;
-  std::string cluster = "trial";
-  bool as_new_replica = false;
-  bool sync_writes = false;
-  bool no_stream = false;
-  bool no_clones = false;
-  uint64_t memory_mib = 64;
-
-  ServerOptions redis;
-  PageOptions page;
-  int page_port = -1;  // no page
-  ReplicatorOptions replicator;
-  uint64_t sync_interval_ms = 1000;
-  uint64_t peer_timeout_ms = 10'000;
-
-  std::string trial_directory;
-  TlsTransportOptions tls;
-  std::string secret_file;
-};
-
 // Beyond it they need room on disk, for RocksDB's log, rather than memory.
 constexpr size_t kMostWriteBuffer = size_t{256} << 20;
-
-// Checks of options: what is wrong, or empty.
-std::string IsNotEmpty(const std::string& text) {
-  return text.empty() ? "must not be empty" : "";
-}
-
-std::string IsHost(const std::string& text) {
-  // A name is resolved later; numbers that are none are told at once.
-  in_addr ignored;
-  const bool number =
-      text.find_first_not_of("0123456789.") == std::string::npos;
-  return number && inet_aton(text.c_str(), &ignored) == 0
-             ? "'" + text + "' is no address"
-             : "";
-}
-
-std::string IsHostName(const std::string& text) {
-  const bool fits = !text.empty() &&
-                    std::all_of(text.begin(), text.end(), [](unsigned char c) {
-                      return std::isgraph(c) != 0 && c != '/';
-                    });
-  return fits ? "" : "'" + text + "' is no host name";
-}
-
-std::string IsPage(const std::string& text) {
-  return IsPageAddress(text) ? "" : "'" + text + "' is no host:port of a page";
-}
-
-void AddOptions(CLI::App* app, Settings* settings) {
-  app->add_option("--dir", settings->directory,
-                  "Directory of the database; made if it is not there")
-      ->required()
-      ->check(IsNotEmpty);
-  app->add_option("--cluster", settings->cluster,
-                  "Name of the cluster; replicas of another are refused")
-      ->capture_default_str();
-  app->add_flag("--as-new-replica", settings->as_new_replica,
-                "Let a copy of another replica's directory be a new replica");
-  app->add_flag("--sync-writes", settings->sync_writes,
-                "Sync every write to disk before acknowledging it");
-  app->add_option("--memory-mib", settings->memory_mib,
-                  "MiB for the block cache, and as much, at most 512, for "
-                  "write buffers")
-      ->capture_default_str()
-      ->check(CLI::Range(4, 1 << 20));
-
-  app->add_option(
-         "--redis-host", settings->redis.host,
-         "IP address of the Redis port, which does not authenticate clients")
-      ->capture_default_str()
-      ->group("Redis protocol");
-  app->add_option("--redis-port", settings->redis.port,
-                  "Port of the Redis protocol; 0: any")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 65535))
-      ->group("Redis protocol");
-
-  CLI::Option* const page =
-      app->add_option(
-             "--http-port", settings->page_port,
-             "Port of the status page and of /metrics; 0: any. Without "
-             "it there is none")
-          ->check(CLI::Range(0, 65535))
-          ->group("Status page");
-  app->add_option(
-         "--http-host", settings->page.host,
-         "Address of the status page, which does not authenticate clients")
-      ->capture_default_str()
-      ->check(IsHost)
-      ->group("Status page");
-  app->add_option("--http-name", settings->page.names,
-                  "A name of this host under which browsers may ask for the "
-                  "page, beside localhost; once for each")
-      ->needs(page)
-      ->check(IsHostName)
-      ->group("Status page");
-  app->add_option("--http-peer", settings->page.peers,
-                  "host:port of another replica's status page, to be shown on "
-                  "this one; once for each")
-      ->needs(page)
-      ->check(IsPage)
-      ->group("Status page");
-
-  app->add_option("--listen", settings->replicator.listen_address,
-                  "host:port where peers connect; without it, only dial")
-      ->group("Replication");
-  app->add_option("--peer", settings->replicator.peers,
-                  "host:port of a peer; may be repeated")
-      ->group("Replication");
-  app->add_option("--sync-interval-ms", settings->sync_interval_ms,
-                  "A session with each peer about this often; 0: only by "
-                  "REPLICATION SYNC")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 86'400'000))
-      ->group("Replication");
-
-  app->add_flag("--no-stream", settings->no_stream,
-                "Sessions only: writes are at peers after an interval, and not "
-                "at once")
-      ->group("Replication");
-  app->add_flag("--no-clones", settings->no_clones,
-                "Refuse `rocksync clone` from this replica, which otherwise "
-                "takes a certificate of the CA and the secret")
-      ->group("Replication");
-  app->add_option("--zone", settings->replicator.zone,
-                  "Name of where this replica is; between two zones each write "
-                  "crosses once")
-      ->group("Replication");
-
-  app->add_option("--peer-timeout-ms", settings->peer_timeout_ms,
-                  "Drop a peer that is silent for this long")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 86'400'000))
-      ->group("Replication");
-
-  auto* trial =
-      app->add_option("--certificates", settings->trial_directory,
-                      "For trials: directory of a CA, certificates and a "
-                      "secret, made as needed; the same for all replicas")
-          ->group("Identity");
-  auto* ca = app->add_option("--ca", settings->tls.ca_file,
-                             "PEM file of the cluster's CA")
-                 ->group("Identity")
-                 ->excludes(trial);
-  app->add_option("--certificate", settings->tls.certificate_file,
-                  "PEM file of this replica's certificate")
-      ->group("Identity")
-      ->needs(ca);
-  app->add_option("--private-key", settings->tls.private_key_file,
-                  "PEM file of its key")
-      ->group("Identity")
-      ->needs(ca);
-  app->add_option("--secret", settings->secret_file,
-                  "File of the cluster's secret, 32 random bytes")
-      ->group("Identity")
-      ->needs(ca);
-}
 
 // Before a database is made that belongs to this cluster. Port 0, any, is for
 // who listens alone.
@@ -280,97 +116,6 @@ Status MakeTransport(const Settings& settings, uint64_t replica_id,
   return NewTlsTransport(tls, transport);
 }
 
-void LogSession(const SessionProgress& session) {
-  if (!session.finished) return;
-  if (session.pairs_sent + session.pairs_received > 0) {
-    spdlog::info(
-        "session with {}: {} pairs sent, {} received, {} bytes of protocol, "
-        "{}",
-        session.peer, session.pairs_sent, session.pairs_received,
-        session.bytes_total - session.bytes_keys - session.bytes_values,
-        session.proven_equal ? "proven equal" : "not yet equal");
-  } else {
-    spdlog::debug("session with {}: {}", session.peer,
-                  session.proven_equal ? "proven equal" : "not yet equal");
-  }
-}
-
-// Logs what went wrong with a peer when it is something new, also where no
-// session came about, and when it is over.
-class PeerErrors {
- public:
-  void Log(const ReplicationStats& stats) {
-    for (const PeerStats& peer : stats.peers) {
-      std::string& known = known_[peer.address];
-      if (peer.last_error == known) continue;
-      known = peer.last_error;
-      if (known.empty()) {
-        spdlog::info("peer {} answers again", PeerName(peer));
-      } else {
-        spdlog::warn("peer {}: {}", PeerName(peer), known);
-      }
-    }
-  }
-
- private:
-  // The address of one that dialed says little: its port was any.
-  static std::string PeerName(const PeerStats& peer) {
-    return peer.replica_id == 0
-               ? peer.address
-               : fmt::format("{:016x} at {}", peer.replica_id, peer.address);
-  }
-
-  std::map<std::string, std::string> known_;  // by address
-};
-
-// Logs which replica was turned away and why, once for as long as no other is:
-// it may come again and again.
-class RefusedCallers {
- public:
-  void Log(const ReplicationStats& stats) {
-    // Without the port that it came from, which is another each time.
-    const size_t from = stats.last_refusal.find(" at ");
-    if (from == std::string::npos) return;
-    const size_t why = stats.last_refusal.find(": ", from);
-    const std::string refusal =
-        stats.last_refusal.substr(0, from) + stats.last_refusal.substr(why);
-    if (std::exchange(known_, refusal) == refusal) return;
-    spdlog::warn("refused {}", stats.last_refusal);
-  }
-
- private:
-  std::string known_;
-};
-
-// Logs that renewed certificates are in use, or that the files do not fit.
-class CertificateNews {
- public:
-  void Log(const ReplicationStats& stats) {
-    if (stats.certificate_error != error_) {
-      error_ = stats.certificate_error;
-      if (!error_.empty()) {
-        spdlog::warn(
-            "the certificate files were changed and are not used; the earlier "
-            "ones stay in use, and expire on {}: {}",
-            UtcText(stats.certificate_expires_ms), error_);
-      }
-    }
-    if (stats.certificate_renewals == renewals_) return;
-    renewals_ = stats.certificate_renewals;
-    spdlog::info("renewed certificate files are in use; they expire on {}",
-                 UtcText(stats.certificate_expires_ms));
-  }
-
- private:
-  static std::string UtcText(uint64_t unix_ms) {
-    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
-                       fmt::gmtime(static_cast<std::time_t>(unix_ms / 1000)));
-  }
-
-  std::string error_;
-  uint64_t renewals_ = 0;
-};
-
 uint64_t NowMs() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -385,97 +130,132 @@ std::string NameOf(const std::string& directory) {
   return path.filename().string();
 }
 
-// Everything between the start and the signal that ends it. The parts go in
-// the opposite order. `*in_vain`: it is the same when it is tried again.
-Status Run(Settings settings, const sigset_t& signals, bool* in_vain) {
+// What runs. The parts go in the opposite order.
+struct Parts {
+  std::unique_ptr<ReplicatedDB> database;
+  std::unique_ptr<Replicator> replicator;
+  std::unique_ptr<Commands> commands;
+  std::unique_ptr<Server> server;
+  TrafficHistory traffic;
+  std::unique_ptr<PageServer> page;
+};
+
+void WarnOfOpenFiles(const Settings& settings) {
   for (const std::string& file :
        {settings.tls.private_key_file, settings.secret_file}) {
     if (!IsOpenToAll(file)) continue;
     spdlog::warn("every user of this machine may read {}; chmod o= {}", file,
                  file);
   }
-  Status status = CheckAddresses(settings.replicator);
-  if (!status.ok()) return status;
-  std::unique_ptr<ReplicatedDB> database;
-  status = OpenDatabase(settings, &database);
-  // A copy, an unfinished clone, a lost index.
-  *in_vain = status.IsAborted() || status.IsCorruption();
-  if (!status.ok()) return status;
-  const uint64_t replica_id = database->Identity().replica_id;
-  spdlog::info("replica {:016x} in {}", replica_id, settings.directory);
-  WarnThatItStaysItself(settings, database->Identity());
+}
 
+Status StartReplicator(const Settings& settings, Parts* parts) {
   std::shared_ptr<Transport> transport;
-  status = MakeTransport(settings, replica_id, &transport);
+  Status status = MakeTransport(
+      settings, parts->database->Identity().replica_id, &transport);
   if (!status.ok()) return status;
-
-  settings.replicator.interval =
-      std::chrono::milliseconds(settings.sync_interval_ms);
-  settings.replicator.io_timeout =
-      std::chrono::milliseconds(settings.peer_timeout_ms);
-  settings.replicator.stream = !settings.no_stream;
-  settings.replicator.allow_clones = !settings.no_clones;
-  settings.replicator.progress = LogSession;
-  std::unique_ptr<Replicator> replicator;
-  status = Replicator::Start(settings.replicator, database.get(), transport,
-                             &replicator);
-  if (!status.ok()) return status;
-  if (!replicator->listen_address().empty()) {
-    spdlog::info("peers connect to {}", replicator->listen_address());
+  ReplicatorOptions options = settings.replicator;
+  options.interval = std::chrono::milliseconds(settings.sync_interval_ms);
+  options.io_timeout = std::chrono::milliseconds(settings.peer_timeout_ms);
+  options.stream = !settings.no_stream;
+  options.allow_clones = !settings.no_clones;
+  options.progress = LogSession;
+  status = Replicator::Start(options, parts->database.get(), transport,
+                             &parts->replicator);
+  if (status.ok() && !parts->replicator->listen_address().empty()) {
+    spdlog::info("peers connect to {}", parts->replicator->listen_address());
   }
+  return status;
+}
 
-  CommandOptions command_options;
-  command_options.sync_writes = settings.sync_writes;
-  command_options.peers = settings.replicator.peers;
-  command_options.set_members = [&database](uint64_t epoch,
-                                            const std::vector<uint64_t>& ids) {
+Status StartServer(const Settings& settings, Parts* parts) {
+  CommandOptions options;
+  options.sync_writes = settings.sync_writes;
+  options.peers = settings.replicator.peers;
+  ReplicatedDB* const database = parts->database.get();
+  options.set_members = [database](uint64_t epoch,
+                                   const std::vector<uint64_t>& ids) {
     return database->SetMembers(epoch, ids);
   };
-  command_options.collect = [&database] {
-    return database->CollectTombstones();
-  };
-  Commands commands(database.get(), replicator.get(), command_options);
-  std::unique_ptr<Server> server;
-  status = Server::Start(settings.redis, &commands, &server);
-  if (!status.ok()) return status;
-  spdlog::info("redis-cli -h {} -p {}", settings.redis.host, server->port());
-
-  TrafficHistory traffic;
-  traffic.Add(NowMs(), replicator->stats());
-  std::unique_ptr<PageServer> page;
-  if (settings.page_port >= 0) {
-    settings.page.port = static_cast<uint16_t>(settings.page_port);
-    PageSource source;
-    source.name = NameOf(settings.directory);
-    source.stats = [&replicator] { return replicator->stats(); };
-    source.leaves = [&database](std::vector<uint32_t>* leaves) {
-      return LeafFingerprints(database.get(), leaves);
-    };
-    source.traffic = &traffic;
-    status = PageServer::Start(settings.page, source, &page);
-    if (!status.ok()) return status;
-    spdlog::info("status page: http://{}:{}/", settings.page.host,
-                 page->port());
+  options.collect = [database] { return database->CollectTombstones(); };
+  parts->commands =
+      std::make_unique<Commands>(database, parts->replicator.get(), options);
+  const Status status =
+      Server::Start(settings.redis, parts->commands.get(), &parts->server);
+  if (status.ok()) {
+    spdlog::info("redis-cli -h {} -p {}", settings.redis.host,
+                 parts->server->port());
   }
+  return status;
+}
 
+// None, if none is asked for.
+Status StartPage(const Settings& settings, Parts* parts) {
+  if (settings.page_port < 0) return Status::OK();
+  PageOptions options = settings.page;
+  options.port = static_cast<uint16_t>(settings.page_port);
+  PageSource source;
+  source.name = NameOf(settings.directory);
+  source.stats = [replicator = parts->replicator.get()] {
+    return replicator->stats();
+  };
+  source.leaves = [database =
+                       parts->database.get()](std::vector<uint32_t>* leaves) {
+    return LeafFingerprints(database, leaves);
+  };
+  source.traffic = &parts->traffic;
+  const Status status = PageServer::Start(options, source, &parts->page);
+  if (status.ok()) {
+    spdlog::info("status page: http://{}:{}/", options.host,
+                 parts->page->port());
+  }
+  return status;
+}
+
+void ServeUntilSignal(const sigset_t& signals, Parts* parts) {
   NotifyService("READY=1");
-  PeerErrors errors;
-  RefusedCallers refused;
-  CertificateNews certificates;
+  ReplicationNews news;
   const timespec second{1, 0};
   while (sigtimedwait(&signals, nullptr, &second) < 0) {
-    const ReplicationStats stats = replicator->stats();
-    errors.Log(stats);
-    refused.Log(stats);
-    certificates.Log(stats);
-    traffic.Add(NowMs(), stats);
+    const ReplicationStats stats = parts->replicator->stats();
+    news.Log(stats);
+    parts->traffic.Add(NowMs(), stats);
   }
+}
+
+Status Stop(Parts* parts) {
   spdlog::info("stopping");
   NotifyService("STOPPING=1");
-  page.reset();
-  replicator->Stop();  // ends a REPLICATION SYNC, which the server waits for
-  server.reset();
-  return database->Close();
+  parts->page.reset();
+  // Ends a REPLICATION SYNC, which the server waits for.
+  parts->replicator->Stop();
+  parts->server.reset();
+  return parts->database->Close();
+}
+
+// Everything between the start and the signal that ends it. `*in_vain`: it is
+// the same when it is tried again.
+Status Run(const Settings& settings, const sigset_t& signals, bool* in_vain) {
+  WarnOfOpenFiles(settings);
+  Status status = CheckAddresses(settings.replicator);
+  if (!status.ok()) return status;
+  Parts parts;
+  status = OpenDatabase(settings, &parts.database);
+  // A copy, an unfinished clone, a lost index, a damaged file.
+  *in_vain = status.IsAborted() || status.IsCorruption();
+  if (!status.ok()) return status;
+  const ReplicaIdentity identity = parts.database->Identity();
+  spdlog::info("replica {:016x} in {}", identity.replica_id,
+               settings.directory);
+  WarnThatItStaysItself(settings, identity);
+  status = StartReplicator(settings, &parts);
+  if (status.ok()) status = StartServer(settings, &parts);
+  if (!status.ok()) return status;
+  parts.traffic.Add(NowMs(), parts.replicator->stats());
+  status = StartPage(settings, &parts);
+  if (!status.ok()) return status;
+  ServeUntilSignal(signals, &parts);
+  return Stop(&parts);
 }
 
 }  // namespace
@@ -485,38 +265,43 @@ constexpr int kError = 1;
 // Of an error that no restart makes go.
 constexpr int kWrongOptions = 2;
 
-int main(int argc, char** argv) {
+namespace {
+
+// False: the program ends with `*code`, help or what is wrong having been said.
+bool ParseArguments(int argc, char** argv, rocksync::Settings* settings,
+                    int* code) {
   CLI::App app(
       "A replicated key-value store on the Redis protocol. Exit code 0: "
       "stopped by SIGINT or SIGTERM, 1: error, 2: wrong options, or a database "
       "that these options do not open (a copy, for example)",
       "rocksync-store");
   app.formatter(std::make_shared<rocksync::HelpFormatter>());
-  rocksync::Settings settings;
-  rocksync::AddOptions(&app, &settings);
+  rocksync::AddOptions(&app, settings);
   app.set_version_flag("--version", "rocksync-store " ROCKSYNC_VERSION);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Also where --help is asked for, which alone would succeed.
     const std::vector<std::string> unknown = app.remaining();
-    const int code =
+    *code =
         unknown.empty() ? app.exit(error) : app.exit(CLI::ExtrasError(unknown));
+    if (*code != 0) *code = kWrongOptions;
     if (!std::cout.flush()) {
       std::cerr << "rocksync-store: the output could not be written\n";
-      return kError;
+      *code = kError;
     }
-    return code == 0 ? 0 : kWrongOptions;
+    return false;
   }
-  if (settings.trial_directory.empty() &&
-      (settings.tls.certificate_file.empty() ||
-       settings.tls.private_key_file.empty() || settings.secret_file.empty())) {
-    app.exit(CLI::RequiredError(
-        "--certificates, or --ca, --certificate, --private-key and --secret"));
-    return kWrongOptions;
-  }
+  if (rocksync::HasIdentity(*settings)) return true;
+  app.exit(CLI::RequiredError(
+      "--certificates, or --ca, --certificate, --private-key and --secret"));
+  *code = kWrongOptions;
+  return false;
+}
 
-  // Before there are threads, so that none of them takes these signals.
+// Before there are threads, so that none of them takes these signals. Returns
+// those that end the program.
+sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
@@ -526,7 +311,16 @@ int main(int argc, char** argv) {
   // A limit of files' size (ulimit -f) is an error of the write, as a full disk
   // is, and not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  return signals;
+}
 
+}  // namespace
+
+int main(int argc, char** argv) {
+  rocksync::Settings settings;
+  int code = kError;
+  if (!ParseArguments(argc, argv, &settings, &code)) return code;
+  const sigset_t signals = BlockSignals();
   spdlog::set_formatter(rocksync::NewLogFormatter());
   bool in_vain = false;
   const rocksdb::Status status = rocksync::Run(settings, signals, &in_vain);

@@ -1,0 +1,88 @@
+#include "examples/replicated_store/replication_news.h"
+
+#include <ctime>
+#include <utility>
+
+#include "spdlog/fmt/chrono.h"
+#include "spdlog/fmt/fmt.h"
+#include "spdlog/spdlog.h"
+
+namespace rocksync {
+namespace {
+
+// The address of one that dialed says little: its port was any.
+std::string PeerName(const PeerStats& peer) {
+  return peer.replica_id == 0
+             ? peer.address
+             : fmt::format("{:016x} at {}", peer.replica_id, peer.address);
+}
+
+std::string UtcText(uint64_t unix_ms) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
+                     fmt::gmtime(static_cast<std::time_t>(unix_ms / 1000)));
+}
+
+}  // namespace
+
+void LogSession(const SessionProgress& session) {
+  if (!session.finished) return;
+  if (session.pairs_sent + session.pairs_received > 0) {
+    spdlog::info(
+        "session with {}: {} pairs sent, {} received, {} bytes of protocol, "
+        "{}",
+        session.peer, session.pairs_sent, session.pairs_received,
+        session.bytes_total - session.bytes_keys - session.bytes_values,
+        session.proven_equal ? "proven equal" : "not yet equal");
+  } else {
+    spdlog::debug("session with {}: {}", session.peer,
+                  session.proven_equal ? "proven equal" : "not yet equal");
+  }
+}
+
+void ReplicationNews::Log(const ReplicationStats& stats) {
+  LogPeerErrors(stats);
+  LogRefusedCallers(stats);
+  LogCertificates(stats);
+}
+
+void ReplicationNews::LogPeerErrors(const ReplicationStats& stats) {
+  for (const PeerStats& peer : stats.peers) {
+    std::string& known = peer_errors_[peer.address];
+    if (peer.last_error == known) continue;
+    known = peer.last_error;
+    if (known.empty()) {
+      spdlog::info("peer {} answers again", PeerName(peer));
+    } else {
+      spdlog::warn("peer {}: {}", PeerName(peer), known);
+    }
+  }
+}
+
+void ReplicationNews::LogRefusedCallers(const ReplicationStats& stats) {
+  // Without the port that it came from, which is another each time.
+  const size_t from = stats.last_refusal.find(" at ");
+  if (from == std::string::npos) return;
+  const size_t why = stats.last_refusal.find(": ", from);
+  const std::string refusal =
+      stats.last_refusal.substr(0, from) + stats.last_refusal.substr(why);
+  if (std::exchange(refusal_, refusal) == refusal) return;
+  spdlog::warn("refused {}", stats.last_refusal);
+}
+
+void ReplicationNews::LogCertificates(const ReplicationStats& stats) {
+  if (stats.certificate_error != certificate_error_) {
+    certificate_error_ = stats.certificate_error;
+    if (!certificate_error_.empty()) {
+      spdlog::warn(
+          "the certificate files were changed and are not used; the earlier "
+          "ones stay in use, and expire on {}: {}",
+          UtcText(stats.certificate_expires_ms), certificate_error_);
+    }
+  }
+  if (stats.certificate_renewals == certificate_renewals_) return;
+  certificate_renewals_ = stats.certificate_renewals;
+  spdlog::info("renewed certificate files are in use; they expire on {}",
+               UtcText(stats.certificate_expires_ms));
+}
+
+}  // namespace rocksync

@@ -1,0 +1,40 @@
+// What the store logs of replication: what is new since it looked last.
+
+#ifndef EXAMPLES_REPLICATED_STORE_REPLICATION_NEWS_H_
+#define EXAMPLES_REPLICATED_STORE_REPLICATION_NEWS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "rocksync/stats.h"
+
+namespace rocksync {
+
+// For ReplicatorOptions::progress.
+void LogSession(const SessionProgress& session);
+
+// Not thread-safe.
+class ReplicationNews {
+ public:
+  void Log(const ReplicationStats& stats);
+
+ private:
+  // What went wrong with a peer when it is something new, also where no session
+  // came about, and when it is over.
+  void LogPeerErrors(const ReplicationStats& stats);
+  // Which replica was turned away and why, once for as long as no other is: it
+  // may come again and again.
+  void LogRefusedCallers(const ReplicationStats& stats);
+  // That renewed certificates are in use, or that the files do not fit.
+  void LogCertificates(const ReplicationStats& stats);
+
+  std::map<std::string, std::string> peer_errors_;  // by address
+  std::string refusal_;
+  std::string certificate_error_;
+  uint64_t certificate_renewals_ = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // EXAMPLES_REPLICATED_STORE_REPLICATION_NEWS_H_

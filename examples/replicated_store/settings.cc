@@ -1,0 +1,173 @@
+#include "examples/replicated_store/settings.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace rocksync {
+namespace {
+
+// Checks of options: what is wrong, or empty.
+std::string IsNotEmpty(const std::string& text) {
+  return text.empty() ? "must not be empty" : "";
+}
+
+std::string IsHost(const std::string& text) {
+  // A name is resolved later; numbers that are none are told at once.
+  in_addr ignored;
+  const bool number =
+      text.find_first_not_of("0123456789.") == std::string::npos;
+  return number && inet_aton(text.c_str(), &ignored) == 0
+             ? "'" + text + "' is no address"
+             : "";
+}
+
+std::string IsHostName(const std::string& text) {
+  const bool fits = !text.empty() &&
+                    std::all_of(text.begin(), text.end(), [](unsigned char c) {
+                      return std::isgraph(c) != 0 && c != '/';
+                    });
+  return fits ? "" : "'" + text + "' is no host name";
+}
+
+std::string IsPage(const std::string& text) {
+  return IsPageAddress(text) ? "" : "'" + text + "' is no host:port of a page";
+}
+
+void AddDatabaseOptions(CLI::App* app, Settings* settings) {
+  app->add_option("--dir", settings->directory,
+                  "Directory of the database; made if it is not there")
+      ->required()
+      ->check(IsNotEmpty);
+  app->add_option("--cluster", settings->cluster,
+                  "Name of the cluster; replicas of another are refused")
+      ->capture_default_str();
+  app->add_flag("--as-new-replica", settings->as_new_replica,
+                "Let a copy of another replica's directory be a new replica");
+  app->add_flag("--sync-writes", settings->sync_writes,
+                "Sync every write to disk before acknowledging it");
+  app->add_option("--memory-mib", settings->memory_mib,
+                  "MiB for the block cache, and as much, at most 512, for "
+                  "write buffers")
+      ->capture_default_str()
+      ->check(CLI::Range(4, 1 << 20));
+}
+
+void AddRedisOptions(CLI::App* app, Settings* settings) {
+  app->add_option(
+         "--redis-host", settings->redis.host,
+         "IP address of the Redis port, which does not authenticate clients")
+      ->capture_default_str()
+      ->group("Redis protocol");
+  app->add_option("--redis-port", settings->redis.port,
+                  "Port of the Redis protocol; 0: any")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65535))
+      ->group("Redis protocol");
+}
+
+void AddPageOptions(CLI::App* app, Settings* settings) {
+  CLI::Option* const page =
+      app->add_option(
+             "--http-port", settings->page_port,
+             "Port of the status page and of /metrics; 0: any. Without "
+             "it there is none")
+          ->check(CLI::Range(0, 65535))
+          ->group("Status page");
+  app->add_option(
+         "--http-host", settings->page.host,
+         "Address of the status page, which does not authenticate clients")
+      ->capture_default_str()
+      ->check(IsHost)
+      ->group("Status page");
+  app->add_option("--http-name", settings->page.names,
+                  "A name of this host under which browsers may ask for the "
+                  "page, beside localhost; once for each")
+      ->needs(page)
+      ->check(IsHostName)
+      ->group("Status page");
+  app->add_option("--http-peer", settings->page.peers,
+                  "host:port of another replica's status page, to be shown on "
+                  "this one; once for each")
+      ->needs(page)
+      ->check(IsPage)
+      ->group("Status page");
+}
+
+void AddReplicationOptions(CLI::App* app, Settings* settings) {
+  app->add_option("--listen", settings->replicator.listen_address,
+                  "host:port where peers connect; without it, only dial")
+      ->group("Replication");
+  app->add_option("--peer", settings->replicator.peers,
+                  "host:port of a peer; may be repeated")
+      ->group("Replication");
+  app->add_option("--sync-interval-ms", settings->sync_interval_ms,
+                  "A session with each peer about this often; 0: only by "
+                  "REPLICATION SYNC")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 86'400'000))
+      ->group("Replication");
+
+  app->add_flag("--no-stream", settings->no_stream,
+                "Sessions only: writes are at peers after an interval, and not "
+                "at once")
+      ->group("Replication");
+  app->add_flag("--no-clones", settings->no_clones,
+                "Refuse `rocksync clone` from this replica, which otherwise "
+                "takes a certificate of the CA and the secret")
+      ->group("Replication");
+  app->add_option("--zone", settings->replicator.zone,
+                  "Name of where this replica is; between two zones each write "
+                  "crosses once")
+      ->group("Replication");
+
+  app->add_option("--peer-timeout-ms", settings->peer_timeout_ms,
+                  "Drop a peer that is silent for this long")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400'000))
+      ->group("Replication");
+}
+
+void AddIdentityOptions(CLI::App* app, Settings* settings) {
+  auto* trial =
+      app->add_option("--certificates", settings->trial_directory,
+                      "For trials: directory of a CA, certificates and a "
+                      "secret, made as needed; the same for all replicas")
+          ->group("Identity");
+  auto* ca = app->add_option("--ca", settings->tls.ca_file,
+                             "PEM file of the cluster's CA")
+                 ->group("Identity")
+                 ->excludes(trial);
+  app->add_option("--certificate", settings->tls.certificate_file,
+                  "PEM file of this replica's certificate")
+      ->group("Identity")
+      ->needs(ca);
+  app->add_option("--private-key", settings->tls.private_key_file,
+                  "PEM file of its key")
+      ->group("Identity")
+      ->needs(ca);
+  app->add_option("--secret", settings->secret_file,
+                  "File of the cluster's secret, 32 random bytes")
+      ->group("Identity")
+      ->needs(ca);
+}
+
+}  // namespace
+
+void AddOptions(CLI::App* app, Settings* settings) {
+  AddDatabaseOptions(app, settings);
+  AddRedisOptions(app, settings);
+  AddPageOptions(app, settings);
+  AddReplicationOptions(app, settings);
+  AddIdentityOptions(app, settings);
+}
+
+bool HasIdentity(const Settings& settings) {
+  return !settings.trial_directory.empty() ||
+         (!settings.tls.certificate_file.empty() &&
+          !settings.tls.private_key_file.empty() &&
+          !settings.secret_file.empty());
+}
+
+}  // namespace rocksync
