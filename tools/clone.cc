@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -11,20 +10,16 @@
 
 #include "nlohmann/json.hpp"
 #include "replication/clone/clone.h"
-#include "replication/store/format/index_key.h"
-#include "replication/store/format/meta_records.h"
 #include "replication/store/format/random_bits.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/own_options.h"
 #include "rocksync/replica_id.h"
-#include "rocksync/replicated_db.h"
+#include "tools/copied_options.h"
+#include "tools/copy_progress.h"
 #include "tools/id.h"
 
 namespace rocksync {
 namespace {
 
-using rocksdb::ColumnFamilyDescriptor;
-using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
 // Of the new replica: what an earlier run chose, or what came of it; 0: there
@@ -71,50 +66,6 @@ void TellWhoseIdItGets(const CloneToolOptions& options,
       << std::endl;
 }
 
-// With what the copy is opened here: the options that the source's program had,
-// without its paths, which may be those of another database on this machine.
-Status LoadCopiedOptions(const std::string& directory, OwnOptions* own) {
-  const Status status =
-      LoadOwnOptions(rocksdb::Env::Default(), directory, directory, own);
-  own->db = WithLogAtHome(own->db, directory);
-  own->db.db_paths.clear();
-  own->db.db_log_dir.clear();
-  for (ColumnFamilyDescriptor& family : own->families) {
-    family.options.cf_paths.clear();
-    // Nothing is merged or filtered here.
-    family.options.merge_operator = nullptr;
-    family.options.compaction_filter = nullptr;
-    family.options.compaction_filter_factory = nullptr;
-  }
-  return status;
-}
-
-// Which families the source replicates, by the index of the copy.
-Status ReadReplicatedFamilies(const OwnOptions& own,
-                              const std::string& directory,
-                              std::vector<std::string>* names) {
-  std::vector<ColumnFamilyHandle*> handles;
-  std::unique_ptr<rocksdb::DB> db;
-  Status status =
-      OpenPlainForReadOnly(own.db, directory, own.families, &handles, &db);
-  if (!status.ok()) return status;
-  std::string bytes;
-  status = Status::Corruption(directory, "has no index");
-  for (ColumnFamilyHandle* handle : handles) {
-    if (handle->GetName() != kIndexFamilyName) continue;
-    status = db->Get({}, handle, MetaKey(kFamiliesRecord), &bytes);
-  }
-  std::vector<FamilyRecord> records;
-  if (status.ok() && !Decode(bytes, &records)) {
-    status = Status::Corruption(directory, "has a damaged index");
-  }
-  for (const FamilyRecord& record : records) names->push_back(record.name);
-  for (ColumnFamilyHandle* handle : handles) {
-    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-  }
-  return status;
-}
-
 // An earlier run opened the copy, and ended before it was proven equal: the
 // database is the replica that our certificate names.
 bool WasOpened(const CloneToolOptions& options, const Transport& transport,
@@ -135,58 +86,12 @@ Status OpenAndProve(const ReplicatedDBOptions& given,
   Status status = LoadCopiedOptions(options.directory, &own);
   if (status.ok()) {
     status =
-        ReadReplicatedFamilies(own, options.directory, &replication.families);
+        ReadReplicatedFamilies(options.directory, &own, &replication.families);
   }
   if (!status.ok()) return status;
-  std::erase_if(own.families, [](const ColumnFamilyDescriptor& family) {
-    return family.name == kIndexFamilyName;
-  });
   return BecomeReplica(own.db, replication, options.directory, own.families,
                        clone, result);
 }
-
-std::string InUnits(uint64_t bytes) {
-  static const char* const kUnits[] = {"B", "kB", "MB", "GB", "TB"};
-  size_t unit = 0;
-  double value = static_cast<double>(bytes);
-  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
-    value /= 1000;
-    ++unit;
-  }
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value,
-                kUnits[unit]);
-  return text;
-}
-
-// A line that is written over and over, for a person who waits.
-void ShowProgress(const CloneProgress& progress) {
-  std::string line;
-  switch (progress.stage) {
-    case CloneProgress::Stage::kAsking:
-      line = "the source makes a checkpoint";
-      break;
-    case CloneProgress::Stage::kCopying:
-      line = InUnits(progress.bytes_done) + " of " + InUnits(progress.bytes) +
-             ", " + InUnits(progress.bytes_per_second) + "/s";
-      if (progress.seconds_left > 0) {
-        line += ", " + std::to_string(progress.seconds_left) + " s left";
-      }
-      break;
-    case CloneProgress::Stage::kOpening:
-      line = "opening the copy";
-      break;
-    case CloneProgress::Stage::kProving:
-      line = "a session with the source";
-      break;
-  }
-  // Blanks over what was longer.
-  constexpr size_t kWidth = 64;
-  line.resize(std::max(line.size(), kWidth), ' ');
-  std::cerr << "\r" << line << std::flush;
-}
-
-void ClearProgress() { std::cerr << "\r" << std::string(64, ' ') << "\r"; }
 
 void PrintClone(const CloneToolOptions& options, const CloneResult& result,
                 const Status& opened, std::ostream& out) {

@@ -25,6 +25,7 @@
 #include "tools/id.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
+#include "tools/resync.h"
 #include "tools/status.h"
 #include "tools/verify.h"
 
@@ -227,6 +228,40 @@ int main(int argc, char** argv) {
           "for trials: the directory that the replicas use; a certificate for "
           "the new replica is made in it");
 
+  rocksync::ResyncToolOptions resync_options;
+  CLI::App* const resync = app.add_subcommand(
+      "resync",
+      "Brings a stopped replica that is far behind up to date by a copy of a "
+      "running one. It stays the replica that it is and keeps what it alone "
+      "holds. Exit code 0: up to date and proven equal, 1: up to date and not "
+      "proven equal, 2: error");
+  resync
+      ->add_option("SOURCE", resync_options.source,
+                   "host:port of the running replica")
+      ->required();
+  resync
+      ->add_option("DIR", resync_options.directory,
+                   "of the stopped replica; the copy is made in DIR.resync "
+                   "first")
+      ->required();
+  resync
+      ->add_option("--connections", resync_options.connections,
+                   "how many connections carry files at once")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
+  resync
+      ->add_option("--copy-from-share", resync_options.copy_from_share,
+                   "copy if at least this share of the pairs is to come, else "
+                   "a session brings them; 0: copy in any case")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  resync->add_flag("--json", resync_options.json, "one JSON object");
+  AddCredentials(resync, &resync_options.credentials);
+  resync->get_option("--certificate")
+      ->description("PEM file of the stopped replica's own certificate");
+  resync->get_option("--certificates")
+      ->description("for trials: the directory that the replicas use");
+
   rocksync::VerifyToolOptions verify_options;
   CLI::App* const verify = app.add_subcommand(
       "verify",
@@ -336,15 +371,20 @@ int main(int argc, char** argv) {
     return Ended(app.exit(error) == 0 ? 0 : 2);
   }
   for (const rocksync::Credentials* credentials :
-       {&clone_options.credentials, &verify_options.credentials,
-        &rescue_options.credentials, &restamp_options.credentials,
-        &status_options.credentials, &exporter_options.credentials}) {
+       {&clone_options.credentials, &resync_options.credentials,
+        &verify_options.credentials, &rescue_options.credentials,
+        &restamp_options.credentials, &status_options.credentials,
+        &exporter_options.credentials}) {
     rocksync::WarnOfOpenFiles(*credentials, std::cerr);
   }
   if (*diff)
     return Ended(rocksync::RunDiff(diff_options, std::cout, std::cerr));
   if (*clone) {
     return Ended(rocksync::RunClone(clone_options, std::cout, std::cerr));
+  }
+  if (*resync) {
+    ActAsOwnerOf(resync_options.directory);
+    return Ended(rocksync::RunResync(resync_options, std::cout, std::cerr));
   }
   if (*id) {
     if (id_options.make) ActAsOwnerOf(id_options.directory);

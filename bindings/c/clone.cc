@@ -19,13 +19,42 @@ static_assert(static_cast<int>(Stage::kAsking) == rocksync_clone_asking);
 static_assert(static_cast<int>(Stage::kCopying) == rocksync_clone_copying);
 static_assert(static_cast<int>(Stage::kOpening) == rocksync_clone_opening);
 static_assert(static_cast<int>(Stage::kProving) == rocksync_clone_proving);
+static_assert(static_cast<int>(Stage::kCarryingOver) ==
+              rocksync_clone_carrying_over);
 
-Status Clone(const rocksdb::Options& options,
-             const rocksync::ReplicatedDBOptions& replication,
-             const std::string& name,
-             const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-             const rocksync_clone_options_t& given,
-             rocksync::CloneResult* result) {
+// What both calls are given.
+struct Given {
+  const rocksdb_options_t* options;
+  const rocksync_options_t* replication;
+  const char* name;
+  int families;
+  const char* const* family_names;
+  const rocksdb_options_t* const* family_options;
+  const rocksync_clone_options_t* clone;
+};
+
+Status ToDescriptors(const Given& given,
+                     std::vector<rocksdb::ColumnFamilyDescriptor>* families) {
+  if (given.options == nullptr) return rocksync::NullArgument("options");
+  if (given.replication == nullptr)
+    return rocksync::NullArgument("replication");
+  if (given.name == nullptr) return rocksync::NullArgument("name");
+  if (given.clone == nullptr) return rocksync::NullArgument("clone");
+  Status status = rocksync::CheckRocksDBObjects();
+  if (status.ok()) {
+    status = rocksync::ToFamilies(given.families, given.family_names,
+                                  given.family_options, families);
+  }
+  if (status.ok() && families->empty()) {
+    families->emplace_back(rocksdb::kDefaultColumnFamilyName,
+                           rocksync::Unwrap(given.options));
+  }
+  return status;
+}
+
+// Calls `copy` with the options, for the time of which they live.
+template <typename Copy>
+Status WithOptions(const rocksync_clone_options_t& given, const Copy& copy) {
   rocksync::CloneOptions clone = given.rep;
   // Asked for by threads that copy, too.
   std::atomic<bool> cancelled{false};
@@ -39,8 +68,18 @@ Status Clone(const rocksdb::Options& options,
     };
     clone.cancelled = [&] { return cancelled.load(); };
   }
-  return rocksync::ReplicatedDB::Clone(options, replication, name, families,
-                                       clone, result);
+  return copy(clone);
+}
+
+// What both return.
+unsigned char Proven(const Status& status, const rocksync::CloneResult& result,
+                     char** session_error, char** errptr) {
+  if (session_error != nullptr) *session_error = nullptr;
+  if (rocksync::SaveError(errptr, status)) return 0;
+  if (!result.proven_equal && session_error != nullptr) {
+    *session_error = rocksync::NewText(result.session_error);
+  }
+  return result.proven_equal;
 }
 
 }  // namespace
@@ -95,32 +134,43 @@ unsigned char rocksync_clone(const rocksdb_options_t* options,
                              const rocksdb_options_t* const* family_options,
                              const rocksync_clone_options_t* clone,
                              char** session_error, char** errptr) {
-  if (session_error != nullptr) *session_error = nullptr;
-  Status status;
-  if (options == nullptr) status = rocksync::NullArgument("options");
-  if (replication == nullptr) status = rocksync::NullArgument("replication");
-  if (name == nullptr) status = rocksync::NullArgument("name");
-  if (clone == nullptr) status = rocksync::NullArgument("clone");
-  if (status.ok()) status = rocksync::CheckRocksDBObjects();
+  const Given given = {options,      replication,    name, families,
+                       family_names, family_options, clone};
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  if (status.ok()) {
-    status = rocksync::ToFamilies(families, family_names, family_options,
-                                  &descriptors);
-  }
-  if (status.ok() && descriptors.empty()) {
-    descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName,
-                             rocksync::Unwrap(options));
-  }
+  Status status = ToDescriptors(given, &descriptors);
   rocksync::CloneResult result;
   if (status.ok()) {
-    status = Clone(rocksync::Unwrap(options), replication->rep, name,
-                   descriptors, *clone, &result);
+    status = WithOptions(*clone, [&](const rocksync::CloneOptions& copy) {
+      return rocksync::ReplicatedDB::Clone(rocksync::Unwrap(options),
+                                           replication->rep, name, descriptors,
+                                           copy, &result);
+    });
   }
-  if (rocksync::SaveError(errptr, status)) return 0;
-  if (!result.proven_equal && session_error != nullptr) {
-    *session_error = rocksync::NewText(result.session_error);
+  return Proven(status, result, session_error, errptr);
+}
+
+unsigned char rocksync_resync(const rocksdb_options_t* options,
+                              const rocksync_options_t* replication,
+                              const char* name, int families,
+                              const char* const* family_names,
+                              const rocksdb_options_t* const* family_options,
+                              const rocksync_clone_options_t* clone,
+                              double copy_from_share, uint64_t* carried_over,
+                              char** session_error, char** errptr) {
+  const Given given = {options,      replication,    name, families,
+                       family_names, family_options, clone};
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  Status status = ToDescriptors(given, &descriptors);
+  rocksync::ResyncResult result;
+  if (status.ok()) {
+    status = WithOptions(*clone, [&](const rocksync::CloneOptions& copy) {
+      return rocksync::ReplicatedDB::Resync(
+          rocksync::Unwrap(options), replication->rep, name, descriptors,
+          {.copy = copy, .copy_from_share = copy_from_share}, &result);
+    });
   }
-  return result.proven_equal;
+  if (carried_over != nullptr) *carried_over = result.carried_over;
+  return Proven(status, result.copy, session_error, errptr);
 }
 
 }  // extern "C"

@@ -456,7 +456,7 @@ char* rocksync_replicator_stats_json(const rocksync_replicator_t* replicator);
 char* rocksync_replicator_stats_prometheus(
     const rocksync_replicator_t* replicator);
 
-/* Clones: rocksync::ReplicatedDB::Clone. */
+/* Copies: rocksync::ReplicatedDB::Clone and Resync. */
 
 /* `transport` is the new replica's own; its certificate names the id that the
    clone gets, which the source must never have met. `source` is the address of
@@ -472,7 +472,8 @@ enum {
   rocksync_clone_asking = 0,
   rocksync_clone_copying = 1,
   rocksync_clone_opening = 2,
-  rocksync_clone_proving = 3
+  rocksync_clone_proving = 3,
+  rocksync_clone_carrying_over = 4 /* of a resync, before opening */
 };
 /* `progress` is called by the thread that clones, as each stage begins and
    about ten times a second while files are copied: `bytes_done` of `bytes` (0:
@@ -504,6 +505,22 @@ unsigned char rocksync_clone(const rocksdb_options_t* options,
                              const rocksdb_options_t* const* family_options,
                              const rocksync_clone_options_t* clone,
                              char** session_error, char** errptr);
+
+/* Brings the replica in the directory `name`, which is far behind and not open,
+   up to date by a copy of the running one that `clone` names. It stays the
+   replica that it is: the transport of `clone` has its certificate. What it
+   alone holds is carried over, so many pairs and tombstones: *carried_over (may
+   be NULL). If less than `copy_from_share` (0 to 1; 0.25 is a good choice) of
+   the pairs is to come, a session brings them, and nothing is copied. The rest
+   as for rocksync_clone. */
+unsigned char rocksync_resync(const rocksdb_options_t* options,
+                              const rocksync_options_t* replication,
+                              const char* name, int families,
+                              const char* const* family_names,
+                              const rocksdb_options_t* const* family_options,
+                              const rocksync_clone_options_t* clone,
+                              double copy_from_share, uint64_t* carried_over,
+                              char** session_error, char** errptr);
 
 #ifdef __cplusplus
 } /* extern "C" */

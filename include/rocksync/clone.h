@@ -25,6 +25,9 @@ struct CloneProgress {
     kCopying,  // its files are copied; those that are there are compared
     kOpening,  // the copy is opened as a new replica
     kProving,  // a session with the source
+    // Of a resync, between kCopying and kOpening: what the replica alone holds
+    // is written to the copy, which then takes its place.
+    kCarryingOver,
   };
   Stage stage = Stage::kAsking;
   uint64_t files = 0;
@@ -71,6 +74,27 @@ struct CloneResult {
   bool proven_equal = false;    // by a session with the source
   // If not: why, and what to do; the first session of a replicator goes on.
   std::string session_error;
+};
+
+// Of ReplicatedDB::Resync.
+struct ResyncOptions {
+  // The source, how it is copied, and the replica's own transport.
+  CloneOptions copy;
+
+  // A copy is made if at least this share of the pairs is to come, as far as a
+  // sample of some thousand that differ tells; else one session, which is then
+  // faster, brings them. 0: a copy in any case. The default is about where the
+  // two take as long for values of 100 bytes (docs/operating.md).
+  double copy_from_share = 0.25;
+};
+
+// What came of ReplicatedDB::Resync.
+struct ResyncResult {
+  bool copied = false;  // else a session brought what was missing
+  CloneResult copy;     // without `copied` only who met, and the proof
+  // Of a copy: pairs and tombstones that the replica held and the source did
+  // not, or held older. They were carried over.
+  uint64_t carried_over = 0;
 };
 
 // The id of the replica that the clone in `directory`, which was interrupted,

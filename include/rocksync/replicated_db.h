@@ -22,6 +22,8 @@ namespace rocksync {
 class Store;
 struct CloneOptions;  // rocksync/clone.h
 struct CloneResult;
+struct ResyncOptions;
+struct ResyncResult;
 
 // The column family that the index lives in. It shows in
 // DB::ListColumnFamilies; the application never opens it.
@@ -244,6 +246,42 @@ class ReplicatedDB : public VersionSpecificDB {
       const std::string& name,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
       const CloneOptions& clone, CloneResult* result);
+
+  // Brings a replica up to date that lacks much, or differs in much, for a
+  // database that is not open: a copy of the running replica at
+  // `resync.copy.source` is made beside it, as Clone makes it, gets by their
+  // versions the pairs and tombstones that only this replica has, and takes its
+  // place. It remains the replica that it was, under its own certificate
+  // (`resync.copy.transport`), and a session proves it equal. Afterwards open
+  // it as always. If few pairs are to come (`resync.copy_from_share`), that
+  // session brings them, and nothing is copied. A copy needs as much room on
+  // the disk as the source takes.
+  //
+  // Readers see the one state or the other: until the copy takes its place the
+  // directory `name` is as it was, and Open opens it. An ApplyHook is told of
+  // nothing but the session; sequence numbers, GetUpdatesSince and archived log
+  // files are the source's afterwards. The copy is made in
+  // `name` + ".resync", what is replaced goes to `name` + ".replaced", which
+  // must not be there, and is removed, as far as that goes. Files of others in
+  // `name` stay.
+  //
+  // OK: `result->copy.proven_equal` is false if the session could not prove it;
+  // the first one of a replicator goes on. InvalidArgument: an option, no
+  // replica is there, or one of the two refuses the other (a member list
+  // without it, say, or a replica that was away for too long, as in a session).
+  // NotSupported: families that are not replicated, or paths, as for Clone.
+  // Aborted: cancelled; or the replica has quarantined pairs. Corruption: a
+  // pair that it alone has does not read. TryAgain: the source restarted, its
+  // clock is too far ahead, or the member list changed. Else as Clone. After an
+  // error, or a crash, the replica is there as it was, or resynced if the copy
+  // stood in its place already; call it again: it copies the source anew, but
+  // for files that are the same. If you do not, remove `name` + ".resync".
+  // Blocks. `result` may be null.
+  static rocksdb::Status Resync(
+      const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+      const std::string& name,
+      const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+      const ResyncOptions& resync, ResyncResult* result);
 
   // Stops a replicator of it that still runs, closes as Close() does, and
   // ignores its status.

@@ -40,7 +40,46 @@ bool Cancelled(const CloneOptions& clone) {
 
 Status WasCancelled() { return Status::Aborted("the clone was cancelled"); }
 
-// The copy lies in one directory, and so does what it is opened with.
+// Not OK: why it is not proven.
+Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
+  Replica replica(ReplicatorOptionsOf(clone), db, clone.transport);
+  const auto patience = std::chrono::steady_clock::now() + clone.io_timeout;
+  Status s;
+  for (int overtaken = 0; overtaken < kMostMeetings;) {
+    std::unique_ptr<Link> link;
+    s = MeetSource(clone, &replica, &link);
+    if (!s.ok()) return s;
+    const SessionResult met = link->RunSession("", /*slot=*/true);
+    s = met.status;
+    if (s.IsTryAgain()) {
+      ++overtaken;
+    } else if (!s.ok() || (!met.busy && !met.expired)) {
+      return s;
+    } else if (met.busy) {
+      s = Status::Busy("the source is in sessions with others", met.why);
+      if (std::chrono::steady_clock::now() >= patience) return s;
+      std::this_thread::sleep_for(kBusyPause);
+    }
+    if (Cancelled(clone)) return WasCancelled();
+  }
+  return s;
+}
+
+}  // namespace
+
+ReplicatorOptions ReplicatorOptionsOf(const CloneOptions& clone) {
+  ReplicatorOptions options;
+  options.peers = {clone.source};
+  options.io_timeout = clone.io_timeout;
+  return options;
+}
+
+void Prove(ReplicatedDB* db, const CloneOptions& clone, CloneResult* result) {
+  const Status s = SessionWithSource(db, clone);
+  result->proven_equal = s.ok();
+  if (!s.ok()) result->session_error = s.ToString();
+}
+
 Status CheckPlaces(const rocksdb::DBOptions& options, const std::string& name,
                    const std::vector<ColumnFamilyDescriptor>& families) {
   const bool log_elsewhere = !options.wal_dir.empty() &&
@@ -61,59 +100,20 @@ Status CheckPlaces(const rocksdb::DBOptions& options, const std::string& name,
       "fill");
 }
 
-// A session of the new replica with its source, over a connection of its own.
-class Proof {
- public:
-  Proof(ReplicatedDB* db, const CloneOptions& clone)
-      : clone_(clone), replica_(OptionsOf(clone), db, clone.transport) {}
-
-  // Not OK: why it is not proven.
-  Status Run() {
-    const auto patience = std::chrono::steady_clock::now() + clone_.io_timeout;
-    Status s;
-    for (int meetings = 0; meetings < kMostMeetings;) {
-      SessionResult met;
-      s = Meet(&met);
-      if (s.ok() && !met.busy && !met.expired) return s;
-      if (s.IsTryAgain()) {
-        ++meetings;
-      } else if (!s.ok()) {
-        return s;
-      } else if (met.busy) {
-        s = Status::Busy("the source is in sessions with others", met.why);
-        if (std::chrono::steady_clock::now() >= patience) return s;
-        std::this_thread::sleep_for(kBusyPause);
-      }
-      if (Cancelled(clone_)) return WasCancelled();
-    }
-    return s;
-  }
-
- private:
-  static ReplicatorOptions OptionsOf(const CloneOptions& clone) {
-    ReplicatorOptions options;
-    options.peers = {clone.source};
-    options.io_timeout = clone.io_timeout;
-    return options;
-  }
-
-  Status Meet(SessionResult* met) {
+Status MeetSource(const CloneOptions& clone, Replica* replica,
+                  std::unique_ptr<Link>* link) {
+  Status s;
+  for (int meetings = 0; meetings < kMostMeetings; ++meetings) {
     std::unique_ptr<Connection> connection;
-    Status s = clone_.transport->Connect(
-        clone_.source, clone_.io_timeout, [this] { return Cancelled(clone_); },
+    s = clone.transport->Connect(
+        clone.source, clone.io_timeout, [&clone] { return Cancelled(clone); },
         &connection);
-    std::unique_ptr<Link> link;
-    if (s.ok()) s = Link::Open(&replica_, std::move(connection), &link);
-    if (!s.ok()) return s;
-    *met = link->RunSession("", /*slot=*/true);
-    return met->status;
+    if (s.ok()) s = Link::Open(replica, std::move(connection), link);
+    if (!s.IsTryAgain()) return s;
+    if (Cancelled(clone)) return WasCancelled();
   }
-
-  const CloneOptions& clone_;
-  Replica replica_;
-};
-
-}  // namespace
+  return s;
+}
 
 Status CheckCloneOptions(const CloneOptions& clone) {
   const auto wrong = [](const char* what) {
@@ -129,6 +129,27 @@ Status CheckCloneOptions(const CloneOptions& clone) {
   return clone.transport->CheckAddress(clone.source);
 }
 
+Status CopyFiles(const ReplicatedDBOptions& replication,
+                 const CloneOptions& clone, CloneDirectory* directory,
+                 CloneResult* result) {
+  CloneProgress progress;
+  Tell(clone, progress);
+  // Files may be few, and there before anybody asks again.
+  if (Cancelled(clone)) return WasCancelled();
+  Status s;
+  if (!directory->finished()) {
+    s = ReceiveFiles(clone,
+                     {replication.cluster_name, replication.cluster_secret},
+                     replication.min_free_bytes, directory, &progress);
+  }
+  result->replica_id = directory->record().replica_id;
+  result->source_id = directory->record().source_id;
+  result->bytes = progress.bytes;
+  result->bytes_received = progress.bytes_received;
+  Tell(clone, progress);
+  return s;
+}
+
 Status CopyReplica(rocksdb::Env* env, const ReplicatedDBOptions& replication,
                    const std::string& name, const CloneOptions& clone,
                    CloneResult* result) {
@@ -140,21 +161,7 @@ Status CopyReplica(rocksdb::Env* env, const ReplicatedDBOptions& replication,
                                 &directory);
   }
   if (!s.ok()) return s;
-  CloneProgress progress;
-  Tell(clone, progress);
-  // Files may be few, and there before anybody asks again.
-  if (Cancelled(clone)) return WasCancelled();
-  if (!directory->finished()) {
-    s = ReceiveFiles(clone,
-                     {replication.cluster_name, replication.cluster_secret},
-                     replication.min_free_bytes, directory.get(), &progress);
-  }
-  result->replica_id = directory->record().replica_id;
-  result->source_id = directory->record().source_id;
-  result->bytes = progress.bytes;
-  result->bytes_received = progress.bytes_received;
-  Tell(clone, progress);
-  return s;
+  return CopyFiles(replication, clone, directory.get(), result);
 }
 
 Status BecomeReplica(const rocksdb::DBOptions& options,
@@ -177,9 +184,7 @@ Status BecomeReplica(const rocksdb::DBOptions& options,
   result->replica_id = db->Identity().replica_id;
   progress.stage = CloneProgress::Stage::kProving;
   Tell(clone, progress);
-  s = Proof(db.get(), clone).Run();
-  result->proven_equal = s.ok();
-  if (!s.ok()) result->session_error = s.ToString();
+  Prove(db.get(), clone, result);
   for (ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }

@@ -3,17 +3,46 @@
 #ifndef ROCKSYNC_REPLICATION_CLONE_CLONE_H_
 #define ROCKSYNC_REPLICATION_CLONE_CLONE_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "rocksdb/db.h"
 #include "rocksync/clone.h"
 #include "rocksync/options.h"
+#include "rocksync/replicator.h"
 
 namespace rocksync {
 
+class CloneDirectory;
+class ReplicatedDB;
+class Link;
+struct Replica;
+// Of a clone: it dials the source alone.
+ReplicatorOptions ReplicatorOptionsOf(const CloneOptions& clone);
+
 // InvalidArgument: names what is wrong with them.
 rocksdb::Status CheckCloneOptions(const CloneOptions& clone);
+
+// NotSupported: the copy lies in one directory, and these options name others.
+rocksdb::Status CheckPlaces(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
+
+// A new connection with the source, over which it and `replica` have met with
+// one member list. TryAgain: the list keeps changing.
+rocksdb::Status MeetSource(const CloneOptions& clone, Replica* replica,
+                           std::unique_ptr<Link>* link);
+
+// A session with the source, of a replica that is open, in as many attempts as
+// `clone.io_timeout` allows. Sets `proven_equal`, or says why not.
+void Prove(ReplicatedDB* db, const CloneOptions& clone, CloneResult* result);
+
+// Copies the source's files into a directory that was prepared, unless all are
+// there. Sets all of `result` but the proof.
+rocksdb::Status CopyFiles(const ReplicatedDBOptions& replication,
+                          const CloneOptions& clone, CloneDirectory* directory,
+                          CloneResult* result);
 
 // Copies the source's files into the directory `name`, which can then be opened
 // and becomes the replica `result->replica_id` when it is. Nothing is opened.

@@ -7,6 +7,7 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/lock_held.h"
 #include "replication/store/format/make_directory.h"
+#include "replication/store/format/marker.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/write/free_space.h"
 #include "rocksync/replica_id.h"
@@ -64,9 +65,21 @@ Status CheckEmpty(Env* env, const std::string& path) {
 Status CloneDirectory::Prepare(Env* env, const std::string& path,
                                uint64_t replica_id,
                                std::unique_ptr<CloneDirectory>* prepared) {
+  return Prepare(env, path, replica_id, ClonePurpose::kNewReplica, prepared);
+}
+
+Status CloneDirectory::PrepareResync(
+    Env* env, const std::string& path, uint64_t replica_id,
+    std::unique_ptr<CloneDirectory>* prepared) {
+  return Prepare(env, path, replica_id, ClonePurpose::kResync, prepared);
+}
+
+Status CloneDirectory::Prepare(Env* env, const std::string& path,
+                               uint64_t replica_id, ClonePurpose purpose,
+                               std::unique_ptr<CloneDirectory>* prepared) {
   std::unique_ptr<CloneDirectory> directory(new CloneDirectory(env, path));
   // So that not even a LOCK is left in what is somebody's.
-  Status status = directory->Look();
+  Status status = directory->Look(purpose);
   if (status.ok() && directory->empty_) directory->NoteWhatIsMissing();
   if (status.ok()) status = MakeDirectory(env, path);
   if (!status.ok()) return status;
@@ -80,9 +93,12 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
                : Status::IOError("rocksync: cannot lock " + path,
                                  status.ToString());
   }
-  status = directory->Look();
+  status = directory->Look(purpose);
   if (!directory->empty_) directory->made_.clear();
-  if (status.ok()) status = directory->Mark(replica_id);
+  if (status.ok()) {
+    status = purpose == ClonePurpose::kResync ? directory->BeginAnew(replica_id)
+                                              : directory->Mark(replica_id);
+  }
   if (status.ok()) *prepared = std::move(directory);
   return status;
 }
@@ -112,7 +128,7 @@ void CloneDirectory::RemoveWhatWasMade() {
   }
 }
 
-Status CloneDirectory::Look() {
+Status CloneDirectory::Look(ClonePurpose purpose) {
   std::string current;
   Status status = CurrentManifest(env_, path_, &current);
   empty_ = status.IsNotFound();
@@ -123,6 +139,13 @@ Status CloneDirectory::Look() {
   if (!status.ok()) return status;
   status = ReadCloneRecord(env_, path_, &record_);
   if (!status.ok() && !status.IsNotFound()) return status;
+  const bool resync = record_.purpose != ClonePurpose::kNewReplica;
+  if (resync != (purpose == ClonePurpose::kResync) && status.ok()) {
+    return Status::InvalidArgument("rocksync: in " + path_ +
+                                       " is a copy that a " +
+                                       (resync ? "resync" : "clone") + " makes",
+                                   "finish that one, or remove the directory");
+  }
   if (IsUnfinishedClone(current)) return Status::OK();
   finished_ = status.ok();
   if (finished_) return status;
@@ -148,6 +171,17 @@ Status CloneDirectory::Mark(uint64_t replica_id) {
   if (!status.ok()) return status;
   if (replica_id != 0) record_.replica_id = replica_id;
   if (record_.replica_id == 0) record_.replica_id = RandomBits();
+  return WriteCloneRecord(env_, path_, record_);
+}
+
+// Nothing that an earlier resync opened here may be taken for the source's, nor
+// its checkpoint for a later one.
+Status CloneDirectory::BeginAnew(uint64_t replica_id) {
+  Status status = MarkUnfinished(env_, path_);
+  if (status.ok()) status = RemoveMarker(env_, path_);
+  if (!status.ok()) return status;
+  finished_ = false;
+  record_ = {.purpose = ClonePurpose::kResync, .replica_id = replica_id};
   return WriteCloneRecord(env_, path_, record_);
 }
 

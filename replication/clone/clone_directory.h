@@ -30,6 +30,12 @@ class CloneDirectory {
   static rocksdb::Status Prepare(rocksdb::Env* env, const std::string& path,
                                  uint64_t replica_id,
                                  std::unique_ptr<CloneDirectory>* prepared);
+  // The same for a resync of `replica_id`. Whatever an earlier one came to, it
+  // begins anew: from a checkpoint that is made from now on, with what is there
+  // of its files.
+  static rocksdb::Status PrepareResync(
+      rocksdb::Env* env, const std::string& path, uint64_t replica_id,
+      std::unique_ptr<CloneDirectory>* prepared);
   // Removes what Prepare made if nothing was to be copied yet: nobody has to
   // remove the directory before it can be used for something else.
   ~CloneDirectory();
@@ -58,9 +64,13 @@ class CloneDirectory {
  private:
   CloneDirectory(rocksdb::Env* env, std::string path)
       : env_(env), path_(std::move(path)) {}
+  static rocksdb::Status Prepare(rocksdb::Env* env, const std::string& path,
+                                 uint64_t replica_id, ClonePurpose purpose,
+                                 std::unique_ptr<CloneDirectory>* prepared);
   // What is there, without writing.
-  rocksdb::Status Look();
+  rocksdb::Status Look(ClonePurpose purpose);
   rocksdb::Status Mark(uint64_t replica_id);
+  rocksdb::Status BeginAnew(uint64_t replica_id);
   void NoteWhatIsMissing();
   void RemoveWhatWasMade();
   rocksdb::Status CheckRoomFor(const CloneFiles& list, uint64_t min_free_bytes);

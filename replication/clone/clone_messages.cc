@@ -109,6 +109,7 @@ std::string AskMessage(const ClusterSecret& secret, std::string_view auth_hello,
   std::string body;
   PutFixed64(&body, ask.replica_id);
   PutFixed64(&body, ask.ticket);
+  PutFixed8(&body, ask.resync ? 1 : 0);
   return BeginClone(CloneMessage::kAsk) +
          AskProof(secret, auth_hello, challenge, body) + body;
 }
@@ -123,10 +124,13 @@ absl::Status ReadAsk(const ClusterSecret& secret, std::string_view auth_hello,
   if (!SameProof(proof, AskProof(secret, auth_hello, challenge, message))) {
     return Wrong("its proof is wrong");
   }
+  uint8_t resync = 0;
   if (!GetFixed64(&message, &ask->replica_id) || ask->replica_id == 0 ||
-      !GetFixed64(&message, &ask->ticket) || !message.empty()) {
+      !GetFixed64(&message, &ask->ticket) || !GetFixed8(&message, &resync) ||
+      resync > 1 || !message.empty()) {
     return Wrong("not what asks");
   }
+  ask->resync = resync == 1;
   return status;
 }
 

@@ -50,10 +50,12 @@ bool IsCloneMessage(std::string_view message);
 // malformed or of another kind.
 absl::Status KindOf(std::string_view message, CloneMessage* kind);
 
-// "I shall be this replica; let me copy you."
+// "I shall be this replica; let me copy you." Or, with `resync`: "I am this
+// replica, and go on as it from a copy of you."
 struct CloneAsk {
   uint64_t replica_id = 0;  // not 0
   uint64_t ticket = 0;      // of an earlier connection; 0: a new checkpoint
+  bool resync = false;
 };
 // `auth_hello`, `challenge`: the whole messages, as in admin_messages.h.
 std::string AskMessage(const ClusterSecret& secret, std::string_view auth_hello,

@@ -381,7 +381,8 @@ class Transfer {
 
  private:
   CloneAsk AskOf(uint64_t ticket) const {
-    return {directory_->record().replica_id, ticket};
+    const CloneRecord& record = directory_->record();
+    return {record.replica_id, ticket, record.purpose == ClonePurpose::kResync};
   }
 
   Status Ask() {

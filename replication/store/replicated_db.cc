@@ -72,7 +72,8 @@ rocksdb::Status StoreAccess::Open(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
     const std::vector<ColumnFamilyDescriptor>& column_families,
-    std::vector<ColumnFamilyHandle*>* handles, bool timers, ReplicatedDB** db) {
+    std::vector<ColumnFamilyHandle*>* handles, bool timers, ReplicatedDB** db,
+    const Predecessor* predecessor) {
   *db = nullptr;
   handles->clear();
   // The index's options are the library's.
@@ -84,8 +85,8 @@ rocksdb::Status StoreAccess::Open(
     families.insert(families.end(), index + 1, column_families.end());
   }
   Opened opened;
-  const Status status =
-      OpenIndexed(options, replication, name, families, handles, &opened);
+  const Status status = OpenIndexed(options, replication, name, families,
+                                    predecessor, handles, &opened);
   if (!status.ok()) return status;
   if (index != column_families.end()) {
     handles->insert(handles->begin() + (index - column_families.begin()),

@@ -27,6 +27,7 @@ class PeerMemory;
 class ReplicatorClaim;
 class Scrub;
 class Store;
+struct Predecessor;
 
 // A replica's storage as sessions of one connection see it: with one member
 // list and one stable time. Thread-safe.
@@ -73,12 +74,13 @@ class StoreAccess {
   static ChangeLog* ChangesOf(ReplicatedDB* db);
 
   // ReplicatedDB::Open; for simulations without timers (Store::Start).
+  // `predecessor`: see OpenIndexed.
   static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
       std::vector<rocksdb::ColumnFamilyHandle*>* handles, bool timers,
-      ReplicatedDB** db);
+      ReplicatedDB** db, const Predecessor* predecessor = nullptr);
 
   // Must not outlive `db`.
   static std::unique_ptr<Scrub> NewScrub(ReplicatedDB* db);

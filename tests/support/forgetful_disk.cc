@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -26,8 +27,12 @@ using Entry = std::shared_ptr<Contents>;
 using Entries = std::map<std::string, Entry>;
 
 // What a call changed in a directory: the names, and what they stood for. Null:
-// nothing.
-using Change = std::vector<std::pair<std::string, Entry>>;
+// nothing. Or a directory's name, `from` until then.
+struct Change {
+  std::vector<std::pair<std::string, Entry>> names;
+  std::string from;
+  std::string to;
+};
 
 std::string DirectoryOf(const std::string& name) {
   const size_t slash = name.rfind('/');
@@ -43,6 +48,17 @@ std::string Plain(const std::string& name) {
   }
   if (plain.size() > 1 && plain.back() == '/') plain.pop_back();
   return plain;
+}
+
+bool IsIn(const std::string& name, const std::string& directory) {
+  return name.compare(0, directory.size(), directory) == 0 &&
+         (name.size() == directory.size() || name[directory.size()] == '/');
+}
+
+// `name` once the directory `from` is called `to`.
+std::string Renamed(const std::string& name, const std::string& from,
+                    const std::string& to) {
+  return IsIn(name, from) ? to + name.substr(from.size()) : name;
 }
 
 bool EndsIn(std::string_view name, std::string_view suffix) {
@@ -63,8 +79,8 @@ struct ForgetfulDisk::Image {
     Change change;
     for (std::string& each : names) {
       const auto entry = entries.find(each);
-      change.emplace_back(std::move(each),
-                          entry == entries.end() ? nullptr : entry->second);
+      change.names.emplace_back(
+          std::move(each), entry == entries.end() ? nullptr : entry->second);
     }
     unsynced[DirectoryOf(name)].push_back(std::move(change));
   }
@@ -73,6 +89,44 @@ struct ForgetfulDisk::Image {
       entries.erase(name);
     } else {
       entries[name] = std::move(entry);
+    }
+  }
+
+  // A directory with all that is in it gets another name.
+  void Move(const std::string& from, const std::string& to) {
+    Entries moved;
+    for (auto& [name, entry] : entries) moved[Renamed(name, from, to)] = entry;
+    entries = std::move(moved);
+    std::set<std::string> named;
+    for (const std::string& name : directories) {
+      named.insert(Renamed(name, from, to));
+    }
+    directories = std::move(named);
+    std::map<std::string, std::vector<Change>> changed;
+    for (auto& [directory, changes] : unsynced) {
+      if (IsIn(directory, from)) {
+        for (Change& change : changes) {
+          for (auto& [name, before] : change.names) {
+            name = Renamed(name, from, to);
+          }
+        }
+      }
+      changed[Renamed(directory, from, to)] = std::move(changes);
+    }
+    unsynced = std::move(changed);
+  }
+  void Undo(const Change& change) {
+    for (const auto& [name, before] : change.names) Set(name, before);
+    if (!change.from.empty()) Move(change.to, change.from);
+  }
+  // Of the changes of a directory as many as `keep` says of their count.
+  void Forget(const std::string& directory,
+              const std::function<size_t(size_t)>& keep) {
+    std::vector<Change> changes = std::move(unsynced[directory]);
+    unsynced.erase(directory);
+    for (size_t kept = keep(changes.size()); changes.size() > kept;) {
+      Undo(changes.back());
+      changes.pop_back();
     }
   }
 
@@ -89,7 +143,7 @@ struct ForgetfulDisk::Image {
     for (auto& [name, entry] : image->entries) entry = clone(entry);
     for (auto& [directory, changes] : image->unsynced) {
       for (Change& change : changes) {
-        for (auto& [name, before] : change) before = clone(before);
+        for (auto& [name, before] : change.names) before = clone(before);
       }
     }
     return image;
@@ -103,6 +157,7 @@ struct ForgetfulDisk::State {
   std::shared_ptr<Image> image = std::make_shared<Image>();
   bool killed = false;
   uint64_t calls_left = kNever;
+  uint64_t calls = 0;      // since it was mounted
   std::string unreadable;  // suffix
   Liar liar;
 
@@ -145,6 +200,7 @@ class ForgetfulFileSystem final
   IOStatus Change(Run run) const {
     const std::lock_guard lock(state_->mutex);
     const bool mounted = image_ == state_->image;
+    if (mounted) ++state_->calls;
     if (mounted && state_->calls_left != State::kNever &&
         state_->calls_left-- == 0) {
       state_->Kill();
@@ -179,6 +235,10 @@ class ForgetfulFileSystem final
   IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
                            std::unique_ptr<rocksdb::FSWritableFile>* file,
                            IODebugContext* debug) override;
+  IOStatus ReopenWritableFile(const std::string& name,
+                              const FileOptions& options,
+                              std::unique_ptr<rocksdb::FSWritableFile>* file,
+                              IODebugContext* debug) override;
   IOStatus NewDirectory(const std::string& name, const IOOptions& options,
                         std::unique_ptr<rocksdb::FSDirectory>* directory,
                         IODebugContext* debug) override;
@@ -249,8 +309,12 @@ class ForgetfulFileSystem final
   IOStatus DeleteDir(const std::string& name, const IOOptions& options,
                      IODebugContext* debug) override {
     return Change([&](Image* image) {
-      return image->directories.erase(Plain(name)) > 0 ? IOStatus::OK()
-                                                       : NoSuchFile(name);
+      const std::string plain = Plain(name);
+      for (const auto& [file, entry] : image->entries) {
+        if (IsIn(file, plain)) return IOStatus::IOError(name, "is not empty");
+      }
+      return image->directories.erase(plain) > 0 ? IOStatus::OK()
+                                                 : NoSuchFile(name);
     });
   }
   IOStatus GetFileSize(const std::string& name, const IOOptions& options,
@@ -276,6 +340,14 @@ class ForgetfulFileSystem final
     return Change([&](Image* image) {
       const std::string source = Plain(from);
       const std::string target = Plain(to);
+      if (image->directories.count(source) > 0) {
+        if (image->directories.count(target) > 0) {
+          return IOStatus::IOError(to, "is there");
+        }
+        image->Move(source, target);
+        image->unsynced[DirectoryOf(target)].push_back({{}, source, target});
+        return IOStatus::OK();
+      }
       const auto entry = image->entries.find(source);
       if (entry == image->entries.end()) return NoSuchFile(from);
       image->Remember(target, {target, source});
@@ -521,6 +593,19 @@ IOStatus ForgetfulFileSystem::NewWritableFile(
   });
 }
 
+// Goes on at the end of a file that is there.
+IOStatus ForgetfulFileSystem::ReopenWritableFile(
+    const std::string& name, const FileOptions& options,
+    std::unique_ptr<rocksdb::FSWritableFile>* file, IODebugContext* debug) {
+  Entry entry;
+  if (!Find(name, &entry).ok()) {
+    return NewWritableFile(name, options, file, debug);
+  }
+  *file =
+      std::make_unique<WritableFile>(shared_from_this(), entry, Plain(name));
+  return IOStatus::OK();
+}
+
 IOStatus ForgetfulFileSystem::NewDirectory(
     const std::string& name, const IOOptions& options,
     std::unique_ptr<rocksdb::FSDirectory>* directory, IODebugContext* debug) {
@@ -567,6 +652,7 @@ std::shared_ptr<rocksdb::FileSystem> ForgetfulDisk::Mount() {
   const std::lock_guard lock(state_->mutex);
   state_->killed = false;
   state_->calls_left = State::kNever;
+  state_->calls = 0;
   state_->image->locked.clear();
   return std::make_shared<ForgetfulFileSystem>(state_);
 }
@@ -581,6 +667,11 @@ void ForgetfulDisk::KillAfter(uint64_t calls) {
   state_->calls_left = calls;
 }
 
+uint64_t ForgetfulDisk::calls() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->calls;
+}
+
 bool ForgetfulDisk::killed() const {
   const std::lock_guard lock(state_->mutex);
   return state_->killed;
@@ -589,14 +680,12 @@ bool ForgetfulDisk::killed() const {
 uint64_t ForgetfulDisk::LosePower(const Chance& chance) {
   const std::lock_guard lock(state_->mutex);
   Image* const image = state_->image.get();
-  for (auto& [directory, changes] : image->unsynced) {
-    const size_t kept = chance(2) == 0 ? 0 : chance(changes.size() + 1);
-    while (changes.size() > kept) {
-      for (auto& [name, before] : changes.back()) image->Set(name, before);
-      changes.pop_back();
-    }
+  // By undoing what happened in one directory another may get its name back.
+  while (!image->unsynced.empty()) {
+    image->Forget(image->unsynced.begin()->first, [&](size_t count) {
+      return chance(2) == 0 ? size_t{0} : chance(count + 1);
+    });
   }
-  image->unsynced.clear();
   uint64_t gone = 0;
   for (const auto& [name, contents] : image->entries) {
     const size_t tail = contents->bytes.size() - contents->synced;
@@ -615,9 +704,7 @@ ForgetfulDisk ForgetfulDisk::Copy(const std::string& from,
   const Image& image = *state_->image;
   auto copy = std::make_shared<State>();
   const auto renamed = [&](const std::string& name) {
-    const bool is_in = name.compare(0, from.size(), from) == 0 &&
-                       (name.size() == from.size() || name[from.size()] == '/');
-    return is_in ? to + name.substr(from.size()) : name;
+    return Renamed(name, from, to);
   };
   for (const auto& [name, contents] : image.entries) {
     copy->image->entries[renamed(name)] = std::make_shared<Contents>(

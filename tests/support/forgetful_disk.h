@@ -37,6 +37,8 @@ class ForgetfulDisk {
   void KillAfter(uint64_t calls);
   // Since the last Mount.
   bool killed() const;
+  // Calls that changed anything, since then.
+  uint64_t calls() const;
 
   // Without it, after Kill, what was written is there, though a later loss of
   // power may still take it. Some of what was not synced may be there: of a

@@ -13,13 +13,13 @@ using rocksdb::Env;
 using rocksdb::Status;
 
 constexpr std::string_view kCloneMagic = "rocksync clone";
-constexpr uint8_t kCloneFormat = 1;
+constexpr uint8_t kCloneFormat = 2;
 constexpr size_t kCloneChecksumBytes = 8;
 
 // RocksDB wants a line; this has no end of line.
 constexpr std::string_view kUnfinishedText =
     "An unfinished rocksync clone. Finish it by the same `rocksync clone` or "
-    "ReplicatedDB::Clone, or remove this directory.";
+    "ReplicatedDB::Clone (or ReplicatedDB::Resync), or remove this directory.";
 
 std::string CloneRecordIn(const std::string& directory) {
   return directory + "/" + kCloneRecordFileName;
@@ -52,6 +52,7 @@ Status Replace(Env* env, const std::string& directory, const std::string& name,
 std::string Encode(const CloneRecord& record) {
   std::string out(kCloneMagic);
   PutFixed8(&out, kCloneFormat);
+  PutFixed8(&out, static_cast<uint8_t>(record.purpose));
   PutFixed64(&out, record.replica_id);
   PutFixed64(&out, record.source_id);
   PutFixed64(&out, record.ticket);
@@ -66,12 +67,18 @@ bool Decode(std::string_view bytes, CloneRecord* record) {
   bytes.remove_suffix(kCloneChecksumBytes);
   std::string_view magic;
   uint8_t format = 0;
-  return checksum == CloneChecksum(bytes) &&
-         GetBytes(&bytes, kCloneMagic.size(), &magic) && magic == kCloneMagic &&
-         GetFixed8(&bytes, &format) && format == kCloneFormat &&
-         GetFixed64(&bytes, &record->replica_id) && record->replica_id != 0 &&
-         GetFixed64(&bytes, &record->source_id) &&
-         GetFixed64(&bytes, &record->ticket) && bytes.empty();
+  uint8_t purpose = 0;
+  const bool whole = checksum == CloneChecksum(bytes) &&
+                     GetBytes(&bytes, kCloneMagic.size(), &magic) &&
+                     magic == kCloneMagic && GetFixed8(&bytes, &format) &&
+                     format == kCloneFormat && GetFixed8(&bytes, &purpose) &&
+                     purpose <= static_cast<uint8_t>(ClonePurpose::kResynced) &&
+                     GetFixed64(&bytes, &record->replica_id) &&
+                     record->replica_id != 0 &&
+                     GetFixed64(&bytes, &record->source_id) &&
+                     GetFixed64(&bytes, &record->ticket) && bytes.empty();
+  record->purpose = static_cast<ClonePurpose>(purpose);
+  return whole;
 }
 
 Status ReadCloneRecord(Env* env, const std::string& directory,
@@ -116,8 +123,8 @@ bool IsUnfinishedClone(std::string_view current) {
 Status UnfinishedClone(const std::string& directory) {
   return Status::Aborted(
       "rocksync: " + directory + " holds an unfinished clone",
-      "finish it by the same `rocksync clone` or ReplicatedDB::Clone, or "
-      "remove the directory");
+      "finish it by the same `rocksync clone` or ReplicatedDB::Clone (or "
+      "ReplicatedDB::Resync), or remove the directory");
 }
 
 Status CheckNoUnfinishedClone(Env* env, const std::string& directory) {

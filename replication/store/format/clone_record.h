@@ -6,7 +6,9 @@
 //
 // One rename puts the copy's own CURRENT in place of the text. From then on the
 // directory is a copy of the source that becomes the replica of the record when
-// it is opened.
+// it is opened. A copy by which a replica is brought up to date (ReplicatedDB::
+// Resync) lies beside that replica; nothing but the resync opens it until it
+// stands in its place (store/open/directory_switch.h).
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_
@@ -22,7 +24,14 @@ namespace rocksync {
 
 inline constexpr char kCloneRecordFileName[] = "ROCKSYNC-CLONE";
 
+enum class ClonePurpose : uint8_t {
+  kNewReplica = 0,
+  kResync = 1,    // to take the place of the replica of this id
+  kResynced = 2,  // stands in its place, or is about to
+};
+
 struct CloneRecord {
+  ClonePurpose purpose = ClonePurpose::kNewReplica;
   uint64_t replica_id = 0;  // what the copy becomes, not 0
   uint64_t source_id = 0;   // the replica that is copied; 0: not known yet
   uint64_t ticket = 0;      // of the source's checkpoint; 0: none yet

@@ -17,6 +17,7 @@
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/damaged_manifest.h"
+#include "replication/store/open/directory_switch.h"
 #include "replication/store/open/forked.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/info_log.h"
@@ -43,8 +44,12 @@ constexpr uint64_t kLeastRoomToOpen = uint64_t{2} << 20;
 class Opening {
  public:
   Opening(const rocksdb::DBOptions& options,
-          const ReplicatedDBOptions& replication, const std::string& name)
-      : options_(options), replication_(replication), name_(name) {}
+          const ReplicatedDBOptions& replication, const std::string& name,
+          const Predecessor* predecessor)
+      : options_(options),
+        replication_(replication),
+        name_(name),
+        predecessor_(predecessor) {}
   ~Opening();
 
   Status Run(const std::vector<ColumnFamilyDescriptor>& column_families);
@@ -75,6 +80,7 @@ class Opening {
   rocksdb::DBOptions options_;
   const ReplicatedDBOptions& replication_;
   const std::string name_;
+  const Predecessor* const predecessor_;  // may be null
 
   bool has_database_ = false;
   bool has_index_ = false;  // the family
@@ -90,7 +96,7 @@ class Opening {
 
   Opened opened_;
   bool fresh_index_ = true;
-  bool renewed_ = false;  // opened as a new replica
+  bool renewed_ = false;  // opened as another replica than it says
   bool recheck_ = false;  // data and index may be of different moments
   std::set<uint32_t> lost_families_;  // of which the index knows nothing more
   std::optional<SealRecord> seal_;    // of the last close, if it was clean
@@ -146,9 +152,12 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok()) status = RecordFamilies(families);
   if (status.ok()) ReadDigests();
   if (status.ok() && fresh_index_) status = MakeIndex();
+  if (status.ok() && predecessor_ != nullptr) {
+    status = InheritPeers(*predecessor_, db_, index_);
+  }
   if (status.ok()) status = WriteMark();
   // Once the database is a replica of its own, the record says nothing more.
-  if (status.ok() && clone_.has_value()) {
+  if (status.ok() && clone_.has_value() && predecessor_ == nullptr) {
     status = RemoveCloneRecord(options_.env, name_);
   }
   // Taken up; or left by an opening that was interrupted here.
@@ -158,11 +167,14 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
 
 Status Opening::LookAround(
     const std::vector<ColumnFamilyDescriptor>& families) {
-  directory_ = AbsolutePath(options_.env, name_);
+  Status status = FinishSwitch(options_.env, name_);
+  if (!status.ok()) return status;
+  directory_ = predecessor_ != nullptr ? predecessor_->directory
+                                       : AbsolutePath(options_.env, name_);
   wal_dir_ = options_.wal_dir.empty()
                  ? directory_
                  : AbsolutePath(options_.env, options_.wal_dir);
-  Status status = CurrentManifest(options_.env, name_, &manifest_before_);
+  status = CurrentManifest(options_.env, name_, &manifest_before_);
   if (status.IsNotFound()) return CheckNothingIsThere(options_.env, name_);
   if (!status.ok()) return status;
   if (IsUnfinishedClone(manifest_before_)) return UnfinishedClone(name_);
@@ -217,8 +229,13 @@ Status Opening::LookForMarker() {
 Status Opening::LookForClone() {
   CloneRecord record;
   const Status status = ReadCloneRecord(options_.env, name_, &record);
-  if (status.ok()) clone_ = record;
-  return status.IsNotFound() ? Status::OK() : status;
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok()) return status;
+  if (record.purpose != ClonePurpose::kNewReplica && predecessor_ == nullptr) {
+    return UnfinishedResync(name_);
+  }
+  clone_ = record;
+  return status;
 }
 
 Status Opening::OpenDatabase(
@@ -390,11 +407,21 @@ Status Opening::NewReplicaId(uint64_t* id) const {
 
 Status Opening::CheckIdentity() {
   IdentityRecord* const identity = &opened_.indexed.identity;
-  if (fresh_index_ || renewed_) {
+  if ((fresh_index_ || renewed_) && predecessor_ == nullptr) {
     const Status status = NewReplicaId(&identity->replica_id);
     if (!status.ok()) return status;
   }
-  if (fresh_index_) {
+  if (predecessor_ != nullptr) {
+    if (fresh_index_) {
+      return Status::Corruption(
+          "rocksync: the copy in " + name_ + " has no index",
+          "resync from another replica");
+    }
+    const Status status =
+        Inherit(*predecessor_, options_.env->NowMicros() / 1000,
+                replication_.max_clock_ahead_ms, &opened_);
+    if (!status.ok()) return status;
+  } else if (fresh_index_) {
     identity->home_id = identity->replica_id;
     opened_.indexed.past = {.since = 0};
   } else if (renewed_) {
@@ -572,13 +599,14 @@ Status OpenIndexed(const rocksdb::DBOptions& options,
                    const ReplicatedDBOptions& replication,
                    const std::string& name,
                    const std::vector<ColumnFamilyDescriptor>& column_families,
+                   const Predecessor* predecessor,
                    std::vector<ColumnFamilyHandle*>* handles, Opened* opened) {
   Status status = CheckNotForked();
   if (status.ok()) {
     status = CheckOpenArguments(options, replication, column_families);
   }
   if (!status.ok()) return status;
-  Opening opening(options, replication, name);
+  Opening opening(options, replication, name, predecessor);
   status = opening.Run(column_families);
   if (!status.ok()) return NameDamagedFile(status, options.env, name);
   opening.Release(handles, opened);

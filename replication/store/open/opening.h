@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "replication/store/open/opened.h"
+#include "replication/store/open/predecessor.h"
 #include "rocksdb/db.h"
 #include "rocksync/options.h"
 
@@ -15,11 +16,13 @@ namespace rocksync {
 
 // Opens the database with its index. On success the caller owns
 // `opened->indexed.db` (delete it last) and the handles. On error nothing stays
-// open.
+// open. `predecessor`: the replica that goes on in this copy of another one,
+// which is never opened without it (ReplicatedDB::Resync); or null.
 rocksdb::Status OpenIndexed(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+    const Predecessor* predecessor,
     std::vector<rocksdb::ColumnFamilyHandle*>* handles, Opened* opened);
 
 }  // namespace rocksync

@@ -9,11 +9,13 @@
 #include <memory>
 #include <system_error>
 
+#include "rocksync/clone.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
 #include "tests/bench/heal/replica.h"
 #include "tests/bench/heal/serving_process.h"
 #include "tests/bench/reconcile/process_memory.h"
+#include "tests/support/trial_transport.h"
 
 namespace rocksync::bench {
 namespace {
@@ -111,6 +113,49 @@ bool Sync(const HealCase& heal, const std::string& directory,
   return true;
 }
 
+// Of the replica in directory/behind, beside a session of a copy of it.
+bool MeasureResync(const HealCase& heal, const std::string& directory,
+                   Measured* measured) {
+  const std::string behind = directory + "/behind";
+  std::unique_ptr<ReplicatedDB> db;
+  if (!OpenReplica(behind, &db)) return false;
+  const uint64_t id = db->Identity().replica_id;
+  if (!Check(db->Close())) return false;
+  std::error_code error;
+  fs::copy(behind, directory + "/copy", fs::copy_options::recursive, error);
+  ServingProcess whole;
+  ResyncOptions resync;
+  resync.copy_from_share = 0;
+  if (error ||
+      !whole.Start(directory + "/whole", directory + "/certificates") ||
+      !Check(NewTrialTransport(directory + "/certificates", id,
+                               &resync.copy.transport))) {
+    return false;
+  }
+  resync.copy.source = whole.address();
+  using Clock = std::chrono::steady_clock;
+  const MemoryAboveIdle here(getpid());
+  const MemoryAboveIdle there(whole.pid());
+  const Clock::time_point start = Clock::now();
+  ResyncResult result;
+  if (!Check(ReplicatedDB::Resync({}, ReplicationOptions(), behind,
+                                  {{rocksdb::kDefaultColumnFamilyName, {}}},
+                                  resync, &result))) {
+    return false;
+  }
+  measured->seconds =
+      std::chrono::duration<double>(Clock::now() - start).count();
+  measured->bytes = result.copy.bytes_received;
+  measured->memory_bytes = std::max(here.bytes(), there.bytes());
+  if (!result.copy.proven_equal) {
+    std::fprintf(stderr, "%s\n", result.copy.session_error.c_str());
+    return false;
+  }
+  fs::remove_all(behind, error);
+  fs::rename(directory + "/copy", behind, error);
+  return !error;
+}
+
 bool Measure(const HealCase& heal, const std::string& directory,
              Measured* measured) {
   measured->name = heal.name;
@@ -118,9 +163,17 @@ bool Measure(const HealCase& heal, const std::string& directory,
   measured->value_bytes = heal.value_bytes;
   measured->bytes_needed =
       measured->pairs * (kKeyBytes + heal.value_bytes + kVersionBytes);
-  if (!MakeReplicas(heal, directory) || !Sync(heal, directory, measured)) {
-    return false;
+  if (!MakeReplicas(heal, directory)) return false;
+  if (heal.resync) {
+    Measured session;
+    if (!MeasureResync(heal, directory, measured) ||
+        !Sync(heal, directory, &session)) {
+      return false;
+    }
+    measured->anchor_seconds = session.seconds;
+    return true;
   }
+  if (!Sync(heal, directory, measured)) return false;
   if (heal.link) {
     measured->anchor_seconds = static_cast<double>(measured->bytes_needed) /
                                heal.link->bytes_per_second;
@@ -163,6 +216,21 @@ std::vector<HealCase> HealCases(double scale) {
        .pairs = 1'000'000,
        .value_bytes = 100,
        .overwritten = .01},
+      {.name = "resync_10",
+       .pairs = 1'000'000,
+       .value_bytes = 100,
+       .missing = .1,
+       .resync = true},
+      {.name = "resync_30",
+       .pairs = 1'000'000,
+       .value_bytes = 100,
+       .missing = .3,
+       .resync = true},
+      {.name = "resync_60",
+       .pairs = 1'000'000,
+       .value_bytes = 100,
+       .missing = .6,
+       .resync = true},
       {.name = "heal_link",
        .pairs = 60'000,
        .value_bytes = 10'000,

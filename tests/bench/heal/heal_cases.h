@@ -22,6 +22,8 @@ struct HealCase {
   // Empty: loopback. The anchor is then plain RocksDB that writes the pairs
   // that differ, in batches, on one thread; else the link at its rate.
   std::optional<LinkOptions> link{};
+  // Measured is a resync, which copies; the anchor is a session.
+  bool resync = false;
 };
 
 // `scale` multiplies the numbers of pairs.

@@ -552,7 +552,8 @@ static void TestUpdate(void) {
 static unsigned char CloneTold(void* state, int stage, uint64_t bytes_done,
                                uint64_t bytes) {
   Told* told = state;
-  CHECK(stage >= rocksync_clone_asking && stage <= rocksync_clone_proving);
+  CHECK(stage >= rocksync_clone_asking &&
+        stage <= rocksync_clone_carrying_over);
   CHECK(bytes_done <= bytes || bytes == 0);
   ++told->calls;
   if (stage == rocksync_clone_proving) ++told->finished;
@@ -572,6 +573,8 @@ static void TestClone(void) {
   rocksync_clone_options_t* clone =
       rocksync_clone_options_create(transport, address);
   rocksync_t* db;
+  rocksdb_t* clones_way;
+  uint64_t carried_over = 0;
   char* why;
   Told told;
   phase = "clone";
@@ -623,6 +626,30 @@ static void TestClone(void) {
   CHECK(why == NULL && told.finished > 0);
   CHECK(rocksync_clone_replica_id(Path("clone"), &error) == 0);
   OK();
+
+  /* The clone goes on alone, and is brought up to date. */
+  db = rocksync_open(options, replication, Path("clone"), &error);
+  OK();
+  clones_way = rocksync_rocksdb(db, &error);
+  CHECK(Holds(clones_way, "key", "copied"));
+  Put(clones_way, "alone", "kept");
+  rocksdb_close(clones_way);
+  CHECK(rocksync_close(db, &error));
+  OK();
+  Put(way, "later", "copied, too");
+  CHECK(!rocksync_resync(options, replication, Path("clone"), 0, NULL, NULL,
+                         NULL, 0, &carried_over, &why, &error));
+  FAILS("argument is NULL: clone");
+  CHECK(!rocksync_resync(options, replication, Path("clone"), 0, NULL, NULL,
+                         clone, 1.5, &carried_over, &why, &error));
+  FAILS("copy_from_share");
+  CHECK(!rocksync_resync(options, replication, Path("none"), 0, NULL, NULL,
+                         clone, 0, NULL, NULL, &error));
+  FAILS("no replica is in");
+  CHECK(rocksync_resync(options, replication, Path("clone"), 0, NULL, NULL,
+                        clone, 0, &carried_over, &why, &error));
+  OK();
+  CHECK(why == NULL && carried_over == 1);
   rocksync_clone_options_destroy(clone);
   rocksync_transport_destroy(transport);
   rocksync_replicator_destroy(serving);
@@ -634,6 +661,8 @@ static void TestClone(void) {
   CHECK(rocksync_replica_id(db) == id);
   way = rocksync_rocksdb(db, &error);
   CHECK(Holds(way, "key", "copied"));
+  CHECK(Holds(way, "later", "copied, too"));
+  CHECK(Holds(way, "alone", "kept"));
   rocksdb_close(way);
   CHECK(rocksync_close(db, &error));
   OK();

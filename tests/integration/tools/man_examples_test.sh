@@ -59,6 +59,7 @@ for log in a.log b.log; do
   done
 done
 page rocksync-clone
+page rocksync-resync
 # A store that is not to be cloned says so to who asks, and tells of it.
 rocksync certificate --ca ca.pem --ca-key ca.key --output refused
 code=0

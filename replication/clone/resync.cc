@@ -1,0 +1,351 @@
+// A replica that is far behind, brought up to date by a copy of another one.
+//
+// The order of things is what makes it safe. The replica meets the source, as
+// before a session, and nobody else after that: so its stable time is one that
+// both have, and every tombstone up to it is in the source's data, of which the
+// checkpoint is made only now. What has been collected since then, this replica
+// had acknowledged. So the copy, together with what the replica alone holds, is
+// what the replica would hold after a session with the source, and it may go on
+// with all that it has said of itself. It meets the source once more after the
+// copy, since it has to know how far the source's clock was: whoever takes
+// versions of a replica notes up to which, to tell when that is rolled back.
+// That meeting must not move the stable time, or else tombstones that the copy
+// lacks would count as collected.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replication/clone/carry_over.h"
+#include "replication/clone/clone.h"
+#include "replication/clone/clone_directory.h"
+#include "replication/peering/link.h"
+#include "replication/peering/replica.h"
+#include "replication/session/difference.h"
+#include "replication/session/session.h"
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/format/lock_held.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/format/status.h"
+#include "replication/store/open/directory_switch.h"
+#include "replication/store/open/predecessor.h"
+#include "replication/store/store_access.h"
+#include "replication/store/upkeep/membership.h"
+#include "replication/store/upkeep/peer_memory.h"
+#include "replication/store/write/indexed_db.h"
+#include "replication/store/write/refusals.h"
+#include "rocksync/clone.h"
+#include "rocksync/replica_id.h"
+#include "rocksync/replicated_db.h"
+#include "rocksync/replicator.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::Status;
+
+// A replicated database with its handles.
+class OpenReplica {
+ public:
+  ~OpenReplica() { Close().PermitUncheckedError(); }
+
+  Status Open(const rocksdb::DBOptions& options,
+              const ReplicatedDBOptions& replication, const std::string& name,
+              const std::vector<ColumnFamilyDescriptor>& families,
+              const Predecessor* predecessor) {
+    ReplicatedDB* db = nullptr;
+    const Status s =
+        StoreAccess::Open(options, replication, name, families, &handles_,
+                          /*timers=*/true, &db, predecessor);
+    db_.reset(db);
+    return s;
+  }
+
+  Status Close() {
+    if (db_ == nullptr) return Status::OK();
+    for (ColumnFamilyHandle* handle : std::exchange(handles_, {})) {
+      db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+    }
+    const Status s = db_->Close();
+    db_.reset();
+    return s;
+  }
+
+  ReplicatedDB* db() const { return db_.get(); }
+
+ private:
+  std::unique_ptr<ReplicatedDB> db_;
+  std::vector<ColumnFamilyHandle*> handles_;
+};
+
+// RocksDB's lock of a directory.
+class HeldLock {
+ public:
+  explicit HeldLock(rocksdb::Env* env) : env_(env) {}
+  ~HeldLock() {
+    if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
+  }
+  HeldLock(const HeldLock&) = delete;
+  HeldLock& operator=(const HeldLock&) = delete;
+
+  Status Take(const std::string& directory) {
+    return env_->LockFile(directory + "/LOCK", &lock_);
+  }
+
+ private:
+  rocksdb::Env* const env_;
+  rocksdb::FileLock* lock_ = nullptr;
+};
+
+class Resyncing {
+ public:
+  Resyncing(const rocksdb::DBOptions& options,
+            const ReplicatedDBOptions& replication, const std::string& name,
+            const std::vector<ColumnFamilyDescriptor>& families,
+            const ResyncOptions& resync, ResyncResult* result)
+      : options_(options),
+        replication_(replication),
+        name_(name),
+        families_(families),
+        resync_(resync),
+        result_(result) {
+    // It lies elsewhere until the switch.
+    copy_options_.create_if_missing = false;
+    copy_options_.wal_dir.clear();
+    // What is carried over comes from no peer.
+    copy_replication_.hook = nullptr;
+  }
+
+  Status Run() {
+    Status s = CheckArguments();
+    if (s.ok()) s = OpenOld();
+    if (s.ok()) s = Meet();
+    if (!s.ok()) return s;
+    if (!result_->copied) return LetASessionDoIt();
+    s = Copy();
+    if (s.ok()) s = MeetAgain();
+    if (s.ok()) s = CarryOverWhatIsMissing();
+    if (s.ok()) s = Switch();
+    return s;
+  }
+
+ private:
+  Status CheckArguments() const;
+  Status OpenOld();
+  Status Meet();
+  bool MuchIsToCome(Link* link) const;
+  Status LetASessionDoIt();
+  Status Copy();
+  Status MeetAgain();
+  Status CarryOverWhatIsMissing();
+  Status Switch();
+
+  const rocksdb::DBOptions& options_;
+  const ReplicatedDBOptions& replication_;
+  const std::string& name_;
+  const std::vector<ColumnFamilyDescriptor>& families_;
+  const ResyncOptions& resync_;
+  const CloneOptions& clone_ = resync_.copy;
+  ResyncResult* const result_;
+  rocksdb::DBOptions copy_options_ = options_;
+  ReplicatedDBOptions copy_replication_ = replication_;
+
+  // Open until the switch, so that nobody else opens it.
+  OpenReplica old_;
+  std::string manifest_;
+  Terms terms_;         // with the source, before the copy
+  Incarnation source_;  // after it
+};
+
+Status Resyncing::CheckArguments() const {
+  Status s = CheckPlaces(options_, name_, families_);
+  if (s.ok()) s = CheckOpenArguments(options_, replication_, families_);
+  if (s.ok()) s = CheckCloneOptions(clone_);
+  if (s.ok() &&
+      !(resync_.copy_from_share >= 0 && resync_.copy_from_share <= 1)) {
+    s = Status::InvalidArgument(
+        "ResyncOptions::copy_from_share must be 0 to 1");
+  }
+  if (s.ok()) s = FinishSwitch(options_.env, name_);
+  if (s.ok()) s = CheckSwitch(options_.env, name_);
+  for (const ColumnFamilyDescriptor& family : families_) {
+    if (s.ok() && !IsReplicatedName(replication_, family.name)) {
+      s = Status::NotSupported(
+          "rocksync: the column family '" + family.name +
+              "' is not replicated, and a resync would put the source's in its "
+              "place",
+          "let sessions bring this replica up to date");
+    }
+  }
+  return s;
+}
+
+Status Resyncing::OpenOld() {
+  std::string current;
+  Status s = CurrentManifest(options_.env, name_, &current);
+  if (s.IsNotFound()) {
+    return Status::InvalidArgument("rocksync: no replica is in " + name_,
+                                   "clone into it");
+  }
+  rocksdb::DBOptions options = options_;
+  options.create_if_missing = false;
+  if (s.ok()) s = old_.Open(options, replication_, name_, families_, nullptr);
+  if (!s.ok()) return s;
+  manifest_ = CurrentManifest(options_.env, name_);
+  const uint64_t id = old_.db()->Identity().replica_id;
+  const uint64_t certified = clone_.transport->replica_id();
+  if (certified != 0 && certified != id) {
+    return Status::InvalidArgument(
+        "rocksync: " + name_ + " is replica " + ReplicaIdHex(id) +
+            ", and the certificate is of " + ReplicaIdHex(certified),
+        "give the replica's own");
+  }
+  return s;
+}
+
+Status Resyncing::Meet() {
+  ReplicatorOptions options = ReplicatorOptionsOf(clone_);
+  // So that few leaves are compared at once.
+  options.max_session_bytes = size_t{8} << 20;
+  Replica replica(options, old_.db(), clone_.transport);
+  std::unique_ptr<Link> link;
+  const Status s = MeetSource(clone_, &replica, &link);
+  if (!s.ok()) return s;
+  result_->copy.replica_id = replica.identity.replica_id;
+  result_->copy.source_id = link->peer_id();
+  terms_ = StoreAccess::MembershipOf(old_.db())->Now().terms();
+  result_->copied = MuchIsToCome(link.get());
+  return s;
+}
+
+Status Resyncing::MeetAgain() {
+  Replica replica(ReplicatorOptionsOf(clone_), old_.db(), clone_.transport);
+  std::unique_ptr<Link> link;
+  const Status s = MeetSource(clone_, &replica, &link);
+  if (!s.ok()) return s;
+  const auto met = StoreAccess::PeersOf(old_.db())->Recall(link->peer_id());
+  if (link->peer_id() != result_->copy.source_id || !met.has_value()) {
+    return Status::TryAgain(
+        "rocksync: another replica is at " + clone_.source + " by now",
+        "resync again");
+  }
+  if (StoreAccess::MembershipOf(old_.db())->Now().terms() != terms_) {
+    return Status::TryAgain(
+        "rocksync: the member list, or what is collected, has changed",
+        "resync again");
+  }
+  source_ = *met;
+  return s;
+}
+
+// By a sample: the leaves that are compared first.
+bool Resyncing::MuchIsToCome(Link* link) const {
+  constexpr uint64_t kSample = 10'000;
+  if (resync_.copy_from_share == 0) return true;
+  uint64_t to_come = 0;
+  uint64_t missing_here = 0;
+  VerifyTask task;
+  task.found = [&](const Difference& difference) {
+    if (difference.mine.state == Held::State::kNothing) {
+      ++missing_here;
+      ++to_come;
+    } else if (difference.theirs.state != Held::State::kNothing &&
+               difference.theirs.version >= difference.mine.version) {
+      ++to_come;
+    }
+    return to_come < kSample;
+  };
+  SessionReport report;
+  const SessionResult met = link->Compare(task, &report);
+  // A source that cannot compare now can still be copied.
+  if (!met.status.ok() || met.busy || met.expired) return true;
+  // What is missing here is no element here.
+  const uint64_t looked_at =
+      missing_here +
+      (report.compared ? report.elements : report.elements_compared);
+  return static_cast<double>(to_come) >=
+         resync_.copy_from_share * static_cast<double>(looked_at);
+}
+
+Status Resyncing::LetASessionDoIt() {
+  Prove(old_.db(), clone_, &result_->copy);
+  return old_.Close();
+}
+
+Status Resyncing::Copy() {
+  std::unique_ptr<CloneDirectory> directory;
+  const Status s = CloneDirectory::PrepareResync(
+      options_.env, ResyncDirectory(name_), old_.db()->Identity().replica_id,
+      &directory);
+  return s.ok()
+             ? CopyFiles(replication_, clone_, directory.get(), &result_->copy)
+             : s;
+}
+
+Status Resyncing::CarryOverWhatIsMissing() {
+  CloneProgress progress;
+  progress.stage = CloneProgress::Stage::kCarryingOver;
+  progress.bytes = progress.bytes_done = result_->copy.bytes;
+  progress.bytes_received = result_->copy.bytes_received;
+  if (clone_.progress) clone_.progress(progress);
+  const IndexedDB& indexed = *StoreAccess::IndexedOf(old_.db());
+  Predecessor predecessor;
+  Status s = ReadPredecessor(indexed.db(), indexed.reader().index(),
+                             replication_, AbsolutePath(options_.env, name_),
+                             StoreAccess::MembershipOf(old_.db())->Now(),
+                             &predecessor);
+  predecessor.source = source_;
+  OpenReplica copy;
+  if (s.ok()) {
+    s = copy.Open(copy_options_, copy_replication_, ResyncDirectory(name_),
+                  families_, &predecessor);
+  }
+  if (!s.ok()) return s;
+  const auto from = StoreAccess::NewView(old_.db());
+  const auto to = StoreAccess::NewView(copy.db());
+  s = ToRocksDb(CarryOver(from.get(), to.get(), clone_.cancelled,
+                          &result_->carried_over));
+  // Closing syncs it, unless RocksDB stalls writes.
+  if (s.ok()) s = ToRocksDb(to->Sync());
+  const Status closed = copy.Close();
+  return s.ok() ? closed : s;
+}
+
+Status Resyncing::Switch() {
+  Status s = old_.Close();
+  HeldLock lock(options_.env);
+  if (s.ok()) s = lock.Take(name_);
+  if (!s.ok()) return s;
+  // Each opening for writing makes a new one.
+  if (CurrentManifest(options_.env, name_) != manifest_) {
+    return Status::TryAgain(
+        "rocksync: another program has opened " + name_ + " meanwhile",
+        "end it, then resync again");
+  }
+  return SwitchDirectories(options_.env, name_);
+}
+
+}  // namespace
+
+Status ReplicatedDB::Resync(const rocksdb::DBOptions& options,
+                            const ReplicatedDBOptions& replication,
+                            const std::string& name,
+                            const std::vector<ColumnFamilyDescriptor>& families,
+                            const ResyncOptions& resync, ResyncResult* result) {
+  ResyncResult scratch;
+  if (result == nullptr) result = &scratch;
+  *result = {};
+  const Status s =
+      Resyncing(options, replication, name, families, resync, result).Run();
+  if (!s.ok() || !result->copied) return s;
+  rocksdb::DBOptions there = options;
+  there.create_if_missing = false;
+  return BecomeReplica(there, replication, name, families, resync.copy,
+                       &result->copy);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,50 @@
+// How a copy takes the place of the replica that it brings up to date
+// (ReplicatedDB::Resync). Three directories beside each other:
+//
+//   NAME            the replica, until the switch
+//   NAME.resync     the copy, until then
+//   NAME.replaced   what was NAME, until it is removed
+//
+// in these steps, each durable before the next:
+//   1. the record of the copy (clone_record.h) says kResynced
+//   2. NAME becomes NAME.replaced
+//   3. NAME.resync becomes NAME
+//   4. files of others in NAME.replaced go to NAME, RocksDB's are removed, and
+//      the directory with them
+//   5. NAME loses the record
+// so that of a crash at any moment an opening of NAME finds either the replica
+// as it was or, having taken the steps that are left, the copy.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_SWITCH_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_SWITCH_H_
+
+#include <string>
+
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// Of a database's `name`, with or without slashes at its end.
+std::string ResyncDirectory(const std::string& name);
+std::string ReplacedDirectory(const std::string& name);
+
+// Of the directory of a resync that is not over.
+rocksdb::Status UnfinishedResync(const std::string& directory);
+
+// OK: a switch of `name` could begin. InvalidArgument: NAME.replaced is there.
+// NotSupported: NAME is a link or a mount point, which cannot be replaced.
+rocksdb::Status CheckSwitch(rocksdb::Env* env, const std::string& name);
+
+// Takes all steps. REQUIRES: the copy is closed and durable, and so is the
+// replica, whose lock (LOCK) the caller holds, and whose directory CheckSwitch
+// allows.
+rocksdb::Status SwitchDirectories(rocksdb::Env* env, const std::string& name);
+
+// For whoever opens `name`: takes the steps that are left of a switch, if one
+// was interrupted. Else it only looks whether a file is there.
+rocksdb::Status FinishSwitch(rocksdb::Env* env, const std::string& name);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_SWITCH_H_

@@ -1,0 +1,439 @@
+// Replicas that are far behind, brought up to date by a copy of another one.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replication/store/format/clone_record.h"
+#include "replication/store/open/directory_switch.h"
+#include "replication/store/store_access.h"
+#include "replication/store/write/indexed_db.h"
+#include "rocksync/clone.h"
+#include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/store/index_equals_data.h"
+
+namespace rocksync {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ResyncTest : public ReplicationTest {
+ protected:
+  ResyncTest() : source_(NewReplica("source")), old_(NewReplica("old")) {
+    EXPECT_TRUE(IsOk(source_->Start()));
+    replication_.cluster_name = "test";
+    replication_.cluster_secret.fill(7);
+    resync_.copy.source = source_->address();
+    resync_.copy.io_timeout = milliseconds(10'000);
+    id_ = old_->id();
+    EXPECT_TRUE(IsOk(old_->NewTransport(&resync_.copy.transport)));
+  }
+
+  std::string Dir() const { return old_->setting().directory; }
+
+  void Fill(TestReplica* replica, const std::string& prefix, int count,
+            const std::string& value) {
+    for (int i = 0; i < count; ++i) {
+      replica->Put(prefix + std::to_string(i), value);
+    }
+  }
+
+  void Meet(TestReplica* replica) {
+    ASSERT_TRUE(IsOk(replica->Start()));
+    ASSERT_TRUE(IsOk(replica->replicator()->SyncNow(source_->address())));
+    replica->Stop();
+  }
+
+  // Both have 500 pairs; then the source goes on alone, and so does the other
+  // one for a little.
+  void PartFarBehind() {
+    Fill(source_.get(), "common", 500, "1");
+    Meet(old_.get());
+    Fill(source_.get(), "source", 3000, std::string(100, 's'));
+    source_->Put("common1", "of the source, later");
+    for (int i = 2; i < 100; ++i) source_->Delete(Numbered("common", i));
+    old_->Put("common1", "of the old one, latest");
+    old_->Put("alone", "1");
+    old_->Put("common400", "2");
+    old_->Delete("common401");
+    source_->Put("common402", "of the source");
+    expected_ = source_->Scan();
+    carried_over_ = 3;
+    if (old_->VersionOf("common1") > source_->VersionOf("common1")) {
+      expected_["common1"] = "of the old one, latest";
+      ++carried_over_;
+    }
+    expected_["alone"] = "1";
+    expected_["common400"] = "2";
+    expected_.erase("common401");
+    incarnation_ = old_->db()->Identity().incarnation;
+    old_->Close();
+  }
+
+  rocksdb::Status Resync() {
+    return ReplicatedDB::Resync(options_, replication_, Dir(), families_,
+                                resync_, &result_);
+  }
+
+  void ExpectUpToDate() {
+    ASSERT_TRUE(old_->Open()) << old_->open_status().ToString();
+    EXPECT_EQ(old_->id(), id_);
+    EXPECT_GT(old_->db()->Identity().incarnation, incarnation_);
+    EXPECT_EQ(old_->Scan(), expected_);
+    EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
+    EXPECT_FALSE(fs::exists(ResyncDirectory(Dir())));
+    EXPECT_FALSE(fs::exists(ReplacedDirectory(Dir())));
+  }
+
+  std::unique_ptr<TestReplica> source_;
+  std::unique_ptr<TestReplica> old_;
+  uint64_t id_ = 0;
+  uint64_t incarnation_ = 0;
+  Contents expected_;
+  uint64_t carried_over_ = 0;
+  rocksdb::DBOptions options_;
+  ReplicatedDBOptions replication_;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families_ = {
+      {rocksdb::kDefaultColumnFamilyName, {}}};
+  ResyncOptions resync_;
+  ResyncResult result_;
+};
+
+TEST_F(ResyncTest, IsTheReplicaThatItWasAndKeepsWhatItAloneHolds) {
+  PartFarBehind();
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
+  EXPECT_EQ(result_.copy.replica_id, id_);
+  EXPECT_EQ(result_.copy.source_id, source_->id());
+  EXPECT_EQ(result_.carried_over, carried_over_);
+  ExpectUpToDate();
+  EXPECT_EQ(source_->Scan(), expected_) << "by the session";
+  // Versions go on above all that it issued or holds.
+  const auto third = NewReplica("third");
+  Meet(third.get());
+  for (const char* key : {"alone", "source7", "common1"}) {
+    old_->Put(key, "again");
+  }
+  Meet(old_.get());
+  Meet(third.get());
+  for (const char* key : {"alone", "source7", "common1"}) {
+    EXPECT_EQ(third->Scan()[key], "again") << key;
+  }
+  old_->Close();
+  EXPECT_TRUE(IndexEqualsData(Dir(), replication_.cluster_secret));
+}
+
+TEST_F(ResyncTest, FilesOfOthersStay) {
+  PartFarBehind();
+  std::ofstream(Dir() + "/notes.txt") << "mine";
+  fs::create_directory(Dir() + "/more");
+  std::ofstream(Dir() + "/more/notes.txt") << "mine, too";
+  ASSERT_TRUE(IsOk(Resync()));
+  ExpectUpToDate();
+  EXPECT_TRUE(fs::exists(Dir() + "/notes.txt"));
+  EXPECT_TRUE(fs::exists(Dir() + "/more/notes.txt"));
+}
+
+// Tombstones that all acknowledged are collected while it is away, and what
+// they deleted does not come back, nor does its own state hold them up after.
+TEST_F(ResyncTest, OfMembersWithCollectedTombstones) {
+  const auto third = NewReplica("third");
+  ASSERT_TRUE(IsOk(third->Start()));
+  const std::vector<TestReplica*> all = {source_.get(), old_.get(),
+                                         third.get()};
+  const auto meet_until_collected = [&] {
+    ASSERT_TRUE(IsOk(old_->Start()));
+    EXPECT_TRUE(Eventually([&] {
+      for (TestReplica* replica : {old_.get(), third.get()}) {
+        // What is collected may change while they meet.
+        (void)replica->replicator()->SyncNow(source_->address());
+      }
+      return std::all_of(all.begin(), all.end(), [](TestReplica* replica) {
+        return replica->db()->CollectTombstones().ok() &&
+               replica->db()->GetTombstoneGcStats().tombstones == 0;
+      });
+    }));
+    old_->Stop();
+  };
+  Fill(source_.get(), "k", 200, "1");
+  ASSERT_TRUE(IsOk(
+      source_->db()->SetMembers(1, {source_->id(), old_->id(), third->id()})));
+  meet_until_collected();
+  for (int i = 0; i < 100; ++i) source_->Delete(Numbered("k", i));
+  meet_until_collected();
+  old_->Put("alone", "1");
+  old_->Delete("k150");
+  old_->Close();
+  // Of these it knows nothing, and they stay tombstones until it does.
+  for (int i = 100; i < 120; ++i) source_->Delete(Numbered("k", i));
+  Fill(source_.get(), "later", 500, "2");
+  ASSERT_TRUE(IsOk(third->replicator()->SyncNow(source_->address())));
+  expected_ = source_->Scan();
+  expected_["alone"] = "1";
+  expected_.erase("k150");
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
+  ExpectUpToDate();
+  meet_until_collected();
+  for (TestReplica* replica : all) EXPECT_EQ(replica->Scan(), expected_);
+}
+
+// What the source's opening noted of itself is not the replica's.
+TEST_F(ResyncTest, FromASourceThatWasMoved) {
+  source_->Stop();
+  source_->Close();
+  fs::rename(directory_ / "source", directory_ / "moved");
+  source_ = NewReplica("moved");
+  ASSERT_TRUE(IsOk(source_->Start()));
+  resync_.copy.source = source_->address();
+  PartFarBehind();
+  ASSERT_TRUE(IsOk(Resync()));
+  ExpectUpToDate();
+  old_->Close();
+  TestReplica::Setting setting = old_->setting();
+  setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* replication) {
+    replication->open_copy_as_new_replica = true;
+  };
+  TestReplica again(setting);
+  ASSERT_TRUE(again.Open()) << again.open_status().ToString();
+  EXPECT_EQ(again.id(), id_);
+}
+
+// Its versions would be held back; the replica's clock does not follow either.
+TEST_F(ResyncTest, FromASourceWhoseClockIsAhead) {
+  PartFarBehind();
+  source_->Stop();
+  source_->Close();
+  class Ahead : public rocksdb::EnvWrapper {
+   public:
+    Ahead() : EnvWrapper(rocksdb::Env::Default()) {}
+    const char* Name() const override { return "Ahead"; }
+    uint64_t NowMicros() override {
+      return EnvWrapper::NowMicros() + uint64_t{7200} * 1'000'000;
+    }
+  } ahead;
+  TestReplica::Setting setting = source_->setting();
+  setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->env = &ahead;
+  };
+  TestReplica source(setting);
+  ASSERT_TRUE(source.Open()) << source.open_status().ToString();
+  source.Put("from the future", "1");
+  ASSERT_TRUE(IsOk(source.Start()));
+  resync_.copy.source = source.address();
+  const rocksdb::Status s = Resync();
+  EXPECT_TRUE(s.IsTryAgain()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "is 7200 s ahead") || Mentions(s, "is 7201 s ahead"));
+  ASSERT_TRUE(old_->Open()) << old_->open_status().ToString();
+  EXPECT_EQ(old_->Scan().count("alone"), 1u);
+}
+
+TEST_F(ResyncTest, WhatIsRefusedIsNamedAndLeftAlone) {
+  PartFarBehind();
+  const auto refused = [&](const std::string& text) {
+    const rocksdb::Status s = Resync();
+    EXPECT_TRUE(Mentions(s, text)) << s.ToString();
+    EXPECT_FALSE(s.ok());
+    EXPECT_FALSE(fs::exists(ResyncDirectory(Dir())));
+    EXPECT_FALSE(fs::exists(ReplacedDirectory(Dir())));
+    return s;
+  };
+  fs::create_directory(ReplacedDirectory(Dir()));
+  const rocksdb::Status there = Resync();
+  EXPECT_TRUE(there.IsInvalidArgument()) << there.ToString();
+  EXPECT_TRUE(Mentions(there, ".replaced is there"));
+  fs::remove(ReplacedDirectory(Dir()));
+
+  fs::create_directory_symlink(Dir(), directory_ / "link");
+  const rocksdb::Status link =
+      ReplicatedDB::Resync(options_, replication_, directory_ / "link/",
+                           families_, resync_, &result_);
+  EXPECT_TRUE(link.IsNotSupported()) << link.ToString();
+  EXPECT_TRUE(Mentions(link, "is a link"));
+
+  families_.push_back({"local", {}});
+  replication_.families = {rocksdb::kDefaultColumnFamilyName};
+  EXPECT_TRUE(refused("'local' is not replicated").IsNotSupported());
+  families_.pop_back();
+  replication_.families.clear();
+
+  const std::shared_ptr<Transport> own = resync_.copy.transport;
+  EXPECT_TRUE(IsOk(source_->NewTransport(&resync_.copy.transport)));
+  EXPECT_TRUE(refused("the certificate is of").IsInvalidArgument());
+  resync_.copy.transport = own;
+
+  const std::string address = std::exchange(resync_.copy.source, "127.0.0.1:1");
+  refused("cannot connect to 127.0.0.1:1");
+  resync_.copy.source = address;
+
+  ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id()})));
+  EXPECT_TRUE(refused("member").IsInvalidArgument());
+  ASSERT_TRUE(IsOk(source_->db()->SetMembers(2, {source_->id(), id_})));
+
+  ASSERT_TRUE(old_->Open());
+  refused("open");
+  old_->Close();
+
+  const rocksdb::Status nothing =
+      ReplicatedDB::Resync(options_, replication_, directory_ / "nothing",
+                           families_, resync_, &result_);
+  EXPECT_TRUE(nothing.IsInvalidArgument()) << nothing.ToString();
+  EXPECT_TRUE(Mentions(nothing, "no replica is in"));
+  EXPECT_FALSE(fs::exists(directory_ / "nothing"));
+}
+
+// After they have met: before the files are copied, and after that.
+TEST_F(ResyncTest, TheSourceChangesMeanwhile) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  std::function<void()> meanwhile;
+  bool is_copied = false;
+  resync_.copy.progress = [&](const CloneProgress& progress) {
+    const bool copied =
+        progress.bytes > 0 && progress.files_done == progress.files;
+    if (meanwhile && copied == is_copied) std::exchange(meanwhile, nullptr)();
+  };
+  meanwhile = [&] {
+    ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id(), id_})));
+  };
+  rocksdb::Status s = Resync();
+  EXPECT_TRUE(s.IsTryAgain()) << s.ToString();
+  EXPECT_TRUE(
+      Mentions(s, "the member list, or what is collected, has changed"));
+  is_copied = true;
+  meanwhile = [&] {
+    source_->Stop();
+    source_->Close();
+    ASSERT_TRUE(source_->Open());
+    ASSERT_TRUE(IsOk(source_->Start()));
+  };
+  s = Resync();
+  EXPECT_TRUE(s.IsTryAgain()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "has restarted meanwhile"));
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
+  ExpectUpToDate();
+}
+
+// Came into the list with data, and is proven equal to nobody that was in it.
+TEST_F(ResyncTest, FromASourceThatMayHoldDeletedPairs) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  ASSERT_TRUE(old_->Open());
+  const auto newcomer = NewReplica("newcomer");
+  newcomer->Put("of the newcomer", "1");
+  ASSERT_TRUE(IsOk(newcomer->Start()));
+  ASSERT_TRUE(IsOk(old_->db()->SetMembers(1, {id_})));
+  ASSERT_TRUE(IsOk(old_->db()->SetMembers(2, {id_, newcomer->id()})));
+  old_->Close();
+  resync_.copy.source = newcomer->address();
+  const rocksdb::Status s = Resync();
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "is not proven equal to one"));
+  ASSERT_TRUE(old_->Open());
+  EXPECT_EQ(old_->Scan().count("alone"), 1u);
+}
+
+TEST_F(ResyncTest, QuarantinedPairsAreNotDropped) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  ASSERT_TRUE(old_->Open());
+  ASSERT_TRUE(IsOk(old_->Start()));
+  // Bypasses rocksync as a disk would.
+  ASSERT_TRUE(IsOk(StoreAccess::IndexedOf(old_->db())
+                       ->db()
+                       ->Put({}, "alone", "is something else")));
+  ASSERT_TRUE(IsOk(old_->replicator()->ScrubNow()));
+  ASSERT_EQ(old_->db()->GetIndexStats().pairs_quarantined, 1u);
+  old_->Stop();
+  old_->Close();
+  const rocksdb::Status s = Resync();
+  EXPECT_FALSE(s.ok());
+  EXPECT_TRUE(Mentions(s, "has 1 quarantined pairs")) << s.ToString();
+  ASSERT_TRUE(old_->Open());
+  EXPECT_EQ(old_->Scan()["alone"], "is something else");
+}
+
+// 0.25 of what the source then has.
+TEST_F(ResyncTest, LittleIsBroughtByASession) {
+  Fill(source_.get(), "k", 3000, "1");
+  Meet(old_.get());
+  Fill(source_.get(), "more", 900, "2");
+  old_->Put("alone", "1");
+  expected_ = source_->Scan();
+  expected_["alone"] = "1";
+  old_->Close();
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_FALSE(result_.copied);
+  EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
+  EXPECT_EQ(result_.copy.replica_id, id_);
+  EXPECT_EQ(result_.copy.source_id, source_->id());
+  EXPECT_EQ(result_.copy.bytes, 0u);
+  ExpectUpToDate();
+  old_->Close();
+  Fill(source_.get(), "most", 1400, "3");
+  expected_ = source_->Scan();
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_TRUE(result_.copied);
+  ExpectUpToDate();
+  // As asked for.
+  for (const auto& [share, copied] :
+       {std::pair(0.0, true), std::pair(1.0, false)}) {
+    old_->Close();
+    resync_.copy_from_share = share;
+    ASSERT_TRUE(IsOk(Resync()));
+    EXPECT_EQ(result_.copied, copied);
+    ExpectUpToDate();
+  }
+  for (const double share : {-0.1, 1.1, std::nan("")}) {
+    resync_.copy_from_share = share;
+    EXPECT_TRUE(Resync().IsInvalidArgument()) << share;
+  }
+}
+
+// Cancelled after the copy, opened and written to, then resynced after all.
+TEST_F(ResyncTest, WhatIsWrittenInBetweenIsKept) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  bool carrying = false;
+  resync_.copy.progress = [&](const CloneProgress& progress) {
+    carrying |= progress.stage == CloneProgress::Stage::kCarryingOver;
+  };
+  resync_.copy.cancelled = [&] { return carrying; };
+  const rocksdb::Status s = Resync();
+  ASSERT_TRUE(s.IsAborted()) << s.ToString();
+  ASSERT_TRUE(carrying);
+  // Nothing but a resync opens the copy.
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  ReplicatedDB* db = nullptr;
+  const rocksdb::Status opened = ReplicatedDB::Open(
+      options_, replication_, ResyncDirectory(Dir()), families_, &handles, &db);
+  EXPECT_TRUE(opened.IsAborted()) << opened.ToString();
+  EXPECT_TRUE(Mentions(opened, "holds a copy that a resync makes"));
+
+  ASSERT_TRUE(old_->Open());
+  old_->Put("in between", "1");
+  expected_["in between"] = "1";
+  source_->Put("too", "2");
+  expected_["too"] = "2";
+  Meet(old_.get());
+  old_->Delete("too");
+  expected_.erase("too");
+  old_->Close();
+  resync_.copy.cancelled = nullptr;
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
+  EXPECT_LT(result_.copy.bytes_received, result_.copy.bytes);
+  ExpectUpToDate();
+}
+
+}  // namespace
+}  // namespace rocksync

@@ -1,0 +1,28 @@
+// With what a tool opens a database whose program is not at hand.
+
+#ifndef ROCKSYNC_TOOLS_COPIED_OPTIONS_H_
+#define ROCKSYNC_TOOLS_COPIED_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "replication/store/offline/own_options.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// The options that the source's program had, from the OPTIONS file in
+// `directory`, without its paths, which may be those of another database on
+// this machine.
+rocksdb::Status LoadCopiedOptions(const std::string& directory,
+                                  OwnOptions* own);
+
+// Adds which families are replicated, by the index of the database, and takes
+// the index's family out of `own`. Opens the database read-only.
+rocksdb::Status ReadReplicatedFamilies(const std::string& directory,
+                                       OwnOptions* own,
+                                       std::vector<std::string>* names);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_TOOLS_COPIED_OPTIONS_H_
