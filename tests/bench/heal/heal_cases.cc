@@ -83,15 +83,16 @@ class MemoryAboveIdle {
   double idle_mib_ = 0;
 };
 
+// The replica in directory/`name` with the whole one.
 bool Sync(const HealCase& heal, const std::string& directory,
-          Measured* measured) {
+          const std::string& name, Measured* measured) {
   using Clock = std::chrono::steady_clock;
   const std::string certificates = directory + "/certificates";
   ServingProcess whole;
   std::unique_ptr<ReplicatedDB> db;
   std::unique_ptr<Replicator> replicator;
   if (!whole.Start(directory + "/whole", certificates) ||
-      !OpenReplica(directory + "/behind", &db) ||
+      !OpenReplica(directory + "/" + name, &db) ||
       !StartReplicator(certificates, db.get(), &replicator)) {
     return false;
   }
@@ -113,7 +114,8 @@ bool Sync(const HealCase& heal, const std::string& directory,
   return true;
 }
 
-// Of the replica in directory/behind, beside a session of a copy of it.
+// Of the replica in directory/behind. Leaves what it was in directory/copy,
+// which is another replica, as it lies elsewhere.
 bool MeasureResync(const HealCase& heal, const std::string& directory,
                    Measured* measured) {
   const std::string behind = directory + "/behind";
@@ -149,11 +151,8 @@ bool MeasureResync(const HealCase& heal, const std::string& directory,
   measured->memory_bytes = std::max(here.bytes(), there.bytes());
   if (!result.copy.proven_equal) {
     std::fprintf(stderr, "%s\n", result.copy.session_error.c_str());
-    return false;
   }
-  fs::remove_all(behind, error);
-  fs::rename(directory + "/copy", behind, error);
-  return !error;
+  return result.copy.proven_equal;
 }
 
 bool Measure(const HealCase& heal, const std::string& directory,
@@ -167,13 +166,13 @@ bool Measure(const HealCase& heal, const std::string& directory,
   if (heal.resync) {
     Measured session;
     if (!MeasureResync(heal, directory, measured) ||
-        !Sync(heal, directory, &session)) {
+        !Sync(heal, directory, "copy", &session)) {
       return false;
     }
     measured->anchor_seconds = session.seconds;
     return true;
   }
-  if (!Sync(heal, directory, measured)) return false;
+  if (!Sync(heal, directory, "behind", measured)) return false;
   if (heal.link) {
     measured->anchor_seconds = static_cast<double>(measured->bytes_needed) /
                                heal.link->bytes_per_second;
