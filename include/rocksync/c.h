@@ -510,7 +510,7 @@ unsigned char rocksync_clone(const rocksdb_options_t* options,
    up to date by a copy of the running one that `clone` names. It stays the
    replica that it is: the transport of `clone` has its certificate. What it
    alone holds is carried over, so many pairs and tombstones: *carried_over (may
-   be NULL). If less than `copy_from_share` (0 to 1; 0.25 is a good choice) of
+   be NULL). If less than `copy_from_share` (0 to 1; 0.15 is a good choice) of
    the pairs is to come, a session brings them, and nothing is copied. The rest
    as for rocksync_clone. */
 unsigned char rocksync_resync(const rocksdb_options_t* options,

@@ -362,11 +362,11 @@ TEST_F(ResyncTest, QuarantinedPairsAreNotDropped) {
   EXPECT_EQ(old_->Scan()["alone"], "is something else");
 }
 
-// 0.25 of what the source then has.
+// By default from 0.15 of what the source then has.
 TEST_F(ResyncTest, LittleIsBroughtByASession) {
   Fill(source_.get(), "k", 3000, "1");
   Meet(old_.get());
-  Fill(source_.get(), "more", 900, "2");
+  Fill(source_.get(), "more", 400, "2");
   old_->Put("alone", "1");
   expected_ = source_->Scan();
   expected_["alone"] = "1";
