@@ -93,11 +93,11 @@ Status CheckPlaces(const rocksdb::DBOptions& options, const std::string& name,
                   });
   if (!log_elsewhere && !tables_elsewhere) return Status::OK();
   return Status::NotSupported(
-      std::string("rocksync: a clone with ") +
+      std::string("rocksync: a copy of a replica with ") +
           (log_elsewhere ? "DBOptions::wal_dir"
                          : "DBOptions::db_paths or cf_paths"),
-      "clone into one directory; or begin with an empty replica, which peers "
-      "fill");
+      "it lies in one directory: leave the option out, or let sessions bring "
+      "the pairs");
 }
 
 Status MeetSource(const CloneOptions& clone, Replica* replica,
