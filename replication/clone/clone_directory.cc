@@ -140,14 +140,17 @@ Status CloneDirectory::Look(ClonePurpose purpose) {
   status = ReadCloneRecord(env_, path_, &record_);
   if (!status.ok() && !status.IsNotFound()) return status;
   const bool resync = record_.purpose != ClonePurpose::kNewReplica;
-  if (resync != (purpose == ClonePurpose::kResync) && status.ok()) {
+  const bool in_place = record_.purpose == ClonePurpose::kResynced &&
+                        purpose == ClonePurpose::kNewReplica;
+  if (resync != (purpose == ClonePurpose::kResync) && status.ok() &&
+      !in_place) {
     return Status::InvalidArgument("rocksync: in " + path_ +
                                        " is a copy that a " +
                                        (resync ? "resync" : "clone") + " makes",
                                    "finish that one, or remove the directory");
   }
   if (IsUnfinishedClone(current)) return Status::OK();
-  finished_ = status.ok();
+  finished_ = status.ok() && !in_place;
   if (finished_) return status;
   return Status::InvalidArgument(
       "rocksync: there is a database in " + path_,

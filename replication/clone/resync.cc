@@ -115,6 +115,7 @@ class Resyncing {
         result_(result) {
     // It lies elsewhere until the switch.
     copy_options_.create_if_missing = false;
+    copy_options_.create_missing_column_families = false;
     copy_options_.wal_dir.clear();
     // What is carried over comes from no peer.
     copy_replication_.hook = nullptr;
@@ -191,8 +192,18 @@ Status Resyncing::OpenOld() {
     return Status::InvalidArgument("rocksync: no replica is in " + name_,
                                    "clone into it");
   }
+  // Opened, a plain database would be adopted.
+  Marker marker;
+  if (s.ok()) s = ReadMarker(options_.env, name_, &marker);
+  if (s.IsNotFound()) {
+    return Status::InvalidArgument(
+        "rocksync: no replica is in " + name_ +
+            ", but a plain database, or the copy of one",
+        "open it once as a replica; or clone into a new directory");
+  }
   rocksdb::DBOptions options = options_;
   options.create_if_missing = false;
+  options.create_missing_column_families = false;
   if (s.ok()) s = old_.Open(options, replication_, name_, families_, nullptr);
   if (!s.ok()) return s;
   manifest_ = CurrentManifest(options_.env, name_);
@@ -279,11 +290,11 @@ Status Resyncing::LetASessionDoIt() {
 Status Resyncing::Copy() {
   std::unique_ptr<CloneDirectory> directory;
   const Status s = CloneDirectory::PrepareResync(
-      options_.env, ResyncDirectory(name_), old_.db()->Identity().replica_id,
-      &directory);
-  return s.ok()
-             ? CopyFiles(replication_, clone_, directory.get(), &result_->copy)
-             : s;
+      options_.env, ResyncDirectory(options_.env, name_),
+      old_.db()->Identity().replica_id, &directory);
+  if (!s.ok()) return s;
+  TakeOverMode(options_.env, name_);
+  return CopyFiles(replication_, clone_, directory.get(), &result_->copy);
 }
 
 Status Resyncing::CarryOverWhatIsMissing() {
@@ -301,8 +312,9 @@ Status Resyncing::CarryOverWhatIsMissing() {
   predecessor.source = source_;
   OpenReplica copy;
   if (s.ok()) {
-    s = copy.Open(copy_options_, copy_replication_, ResyncDirectory(name_),
-                  families_, &predecessor);
+    s = copy.Open(copy_options_, copy_replication_,
+                  ResyncDirectory(options_.env, name_), families_,
+                  &predecessor);
   }
   if (!s.ok()) return s;
   const auto from = StoreAccess::NewView(old_.db());

@@ -134,9 +134,15 @@ Status CheckNoUnfinishedClone(Env* env, const std::string& directory) {
     return UnfinishedClone(directory);
   }
   // All files are there. What it becomes, and with whose id, the record says.
-  status = env->FileExists(CloneRecordIn(directory));
-  if (status.ok()) return UnfinishedClone(directory);
-  return status.IsNotFound() ? Status::OK() : status;
+  CloneRecord record;
+  status = ReadCloneRecord(env, directory, &record);
+  if (status.IsNotFound()) return Status::OK();
+  // It is that replica already, unless it still lies beside it.
+  if (status.ok() && record.purpose == ClonePurpose::kResynced &&
+      !directory.ends_with(".resync")) {
+    return status;
+  }
+  return UnfinishedClone(directory);
 }
 
 }  // namespace rocksync

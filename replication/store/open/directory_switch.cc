@@ -1,6 +1,7 @@
 #include "replication/store/open/directory_switch.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <string_view>
 #include <vector>
@@ -17,9 +18,12 @@ namespace {
 using rocksdb::Env;
 using rocksdb::Status;
 
-std::string WithoutSlashes(std::string name) {
-  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-  return name;
+// Absolute; without slashes at the end, at least.
+std::string Plain(Env* env, const std::string& name) {
+  std::string plain = AbsolutePath(env, name);
+  if (plain.empty()) plain = name;
+  while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
+  return plain;
 }
 
 std::string ParentOf(const std::string& directory) {
@@ -75,7 +79,7 @@ Status MoveOthersFiles(Env* env, const std::string& from,
 
 // Step 4. Files that both have remain, and the directory with them.
 Status RemoveReplaced(Env* env, const std::string& name) {
-  const std::string replaced = ReplacedDirectory(name);
+  const std::string replaced = ReplacedDirectory(env, name);
   if (env->FileExists(replaced).IsNotFound()) return Status::OK();
   rocksdb::Options options;
   options.env = env;
@@ -87,11 +91,17 @@ Status RemoveReplaced(Env* env, const std::string& name) {
   return status;
 }
 
-// What cannot be removed stays: nothing depends on it, and it must not keep the
-// replica from being opened.
+// Without the record nobody would try again what has failed.
 Status CleanUp(Env* env, const std::string& name) {
-  RemoveReplaced(env, name).PermitUncheckedError();
-  return RemoveCloneRecord(env, name);
+  return RemoveReplaced(env, name).ok() ? RemoveCloneRecord(env, name)
+                                        : Status::OK();
+}
+
+// Where it came from, if nothing is there now.
+void RenameBack(Env* env, const std::string& now, const std::string& before) {
+  if (env->FileExists(before).IsNotFound()) {
+    env->RenameFile(now, before).PermitUncheckedError();
+  }
 }
 
 bool IsResynced(Env* env, const std::string& directory) {
@@ -102,12 +112,21 @@ bool IsResynced(Env* env, const std::string& directory) {
 
 }  // namespace
 
-std::string ResyncDirectory(const std::string& name) {
-  return WithoutSlashes(name) + ".resync";
+std::string ResyncDirectory(Env* env, const std::string& name) {
+  return Plain(env, name) + ".resync";
 }
 
-std::string ReplacedDirectory(const std::string& name) {
-  return WithoutSlashes(name) + ".replaced";
+std::string ReplacedDirectory(Env* env, const std::string& name) {
+  return Plain(env, name) + ".replaced";
+}
+
+void TakeOverMode(Env* env, const std::string& name) {
+  const std::string copy = ResyncDirectory(env, name);
+  struct stat self = {};
+  if (stat(Plain(env, name).c_str(), &self) != 0) return;
+  // Before the mode: a change of the owner may take bits away.
+  (void)!chown(copy.c_str(), self.st_uid, self.st_gid);
+  (void)chmod(copy.c_str(), self.st_mode & 07777);
 }
 
 Status UnfinishedResync(const std::string& directory) {
@@ -119,46 +138,57 @@ Status UnfinishedResync(const std::string& directory) {
 }
 
 Status CheckSwitch(Env* env, const std::string& name) {
-  const std::string replaced = ReplacedDirectory(name);
+  const std::string replaced = ReplacedDirectory(env, name);
   const Status there = env->FileExists(replaced);
-  if (there.IsNotFound()) return CheckCanBeRenamed(WithoutSlashes(name));
+  if (there.IsNotFound()) return CheckCanBeRenamed(Plain(env, name));
   if (!there.ok()) return there;
-  return Status::InvalidArgument("rocksync: " + replaced +
-                                     " is there, where a resync puts what it "
-                                     "replaces",
-                                 "move it away");
+  return Status::InvalidArgument(
+      "rocksync: " + replaced +
+          " is there, where a resync puts what it replaces",
+      "if an earlier one left it, move files of yours that are in it to " +
+          Plain(env, name) + ", then remove it; else move it away");
 }
 
 Status SwitchDirectories(Env* env, const std::string& name) {
-  const std::string directory = WithoutSlashes(name);
-  const std::string copy = ResyncDirectory(name);
+  const std::string directory = Plain(env, name);
+  const std::string copy = ResyncDirectory(env, name);
+  const std::string replaced = ReplacedDirectory(env, name);
   CloneRecord record;
   Status status = ReadCloneRecord(env, copy, &record);
   if (!status.ok()) return status;
   record.purpose = ClonePurpose::kResynced;
   status = WriteCloneRecord(env, copy, record);
-  if (status.ok()) status = Rename(env, directory, ReplacedDirectory(name));
+  if (status.ok()) status = Rename(env, directory, replaced);
   if (status.ok()) status = Rename(env, copy, directory);
-  return status.ok() ? CleanUp(env, directory) : status;
+  if (!status.ok()) {
+    RenameBack(env, replaced, directory);
+    return status;
+  }
+  return CleanUp(env, directory);
 }
 
 Status FinishSwitch(Env* env, const std::string& name) {
-  const std::string directory = WithoutSlashes(name);
+  const std::string directory = Plain(env, name);
   if (IsResynced(env, directory)) {
     // Whoever opens the copy itself finds the replica beside it.
     if (directory.ends_with(".resync")) return UnfinishedResync(directory);
     return CleanUp(env, directory);
   }
   // Between the two renames: nothing is where the replica was.
-  const std::string copy = ResyncDirectory(name);
+  const std::string copy = ResyncDirectory(env, name);
   std::string current;
   if (!CurrentManifest(env, directory, &current).IsNotFound() ||
       !IsResynced(env, copy) ||
-      !env->FileExists(ReplacedDirectory(name)).ok()) {
+      !env->FileExists(ReplacedDirectory(env, name)).ok()) {
     return Status::OK();
   }
   const Status status = Rename(env, copy, directory);
-  return status.ok() ? CleanUp(env, directory) : status;
+  if (status.ok()) return CleanUp(env, directory);
+  return Status::IOError("rocksync: a resync of " + directory +
+                             " was interrupted, and " + copy +
+                             " cannot take its place",
+                         "move what is in " + directory +
+                             " away, then open it again: " + status.ToString());
 }
 
 }  // namespace rocksync

@@ -11,7 +11,7 @@
 //   3. NAME.resync becomes NAME
 //   4. files of others in NAME.replaced go to NAME, RocksDB's are removed, and
 //      the directory with them
-//   5. NAME loses the record
+//   5. NAME loses the record, once NAME.replaced is gone
 // so that of a crash at any moment an opening of NAME finds either the replica
 // as it was or, having taken the steps that are left, the copy.
 
@@ -25,9 +25,13 @@
 
 namespace rocksync {
 
-// Of a database's `name`, with or without slashes at its end.
-std::string ResyncDirectory(const std::string& name);
-std::string ReplacedDirectory(const std::string& name);
+// Of a database's `name`, however it is written. Absolute, if the Env knows.
+std::string ResyncDirectory(rocksdb::Env* env, const std::string& name);
+std::string ReplacedDirectory(rocksdb::Env* env, const std::string& name);
+
+// Gives the directory of the copy, which is there, the mode of `name`, and its
+// owner as far as this process may.
+void TakeOverMode(rocksdb::Env* env, const std::string& name);
 
 // Of the directory of a resync that is not over.
 rocksdb::Status UnfinishedResync(const std::string& directory);
@@ -36,13 +40,16 @@ rocksdb::Status UnfinishedResync(const std::string& directory);
 // NotSupported: NAME is a link or a mount point, which cannot be replaced.
 rocksdb::Status CheckSwitch(rocksdb::Env* env, const std::string& name);
 
-// Takes all steps. REQUIRES: the copy is closed and durable, and so is the
+// Takes all steps. After an error the replica is where it was, or the copy is.
+// REQUIRES: the copy is closed and durable, and so is the
 // replica, whose lock (LOCK) the caller holds, and whose directory CheckSwitch
 // allows.
 rocksdb::Status SwitchDirectories(rocksdb::Env* env, const std::string& name);
 
 // For whoever opens `name`: takes the steps that are left of a switch, if one
-// was interrupted. Else it only looks whether a file is there.
+// was interrupted. Else it only looks whether a file is there. What of
+// NAME.replaced cannot be removed or moved is tried again the next time, and
+// keeps nobody from opening NAME.
 rocksdb::Status FinishSwitch(rocksdb::Env* env, const std::string& name);
 
 }  // namespace rocksync

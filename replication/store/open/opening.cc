@@ -231,7 +231,9 @@ Status Opening::LookForClone() {
   const Status status = ReadCloneRecord(options_.env, name_, &record);
   if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
-  if (record.purpose != ClonePurpose::kNewReplica && predecessor_ == nullptr) {
+  // Of a switch that is over but for what it replaced.
+  if (record.purpose == ClonePurpose::kResynced) return status;
+  if (record.purpose == ClonePurpose::kResync && predecessor_ == nullptr) {
     return UnfinishedResync(name_);
   }
   clone_ = record;

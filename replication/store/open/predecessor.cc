@@ -54,12 +54,13 @@ Status ReadPredecessor(DB* db, ColumnFamilyHandle* index,
                                 " lacks records of its index");
   }
   if (!status.ok()) return status;
-  *predecessor = {.directory = directory,
-                  .identity = std::move(opened.indexed.identity),
-                  .past = std::move(opened.indexed.past),
-                  .place = std::move(opened.place),
-                  .gc = std::move(gc),
-                  .lease = opened.indexed.lease};
+  predecessor->directory = directory;
+  predecessor->identity = std::move(opened.indexed.identity);
+  predecessor->past = std::move(opened.indexed.past);
+  predecessor->place = std::move(opened.place);
+  predecessor->gc = std::move(gc);
+  predecessor->lease = opened.indexed.lease;
+  predecessor->peers.clear();
   return ForEachPeer(db, index, [&](const Slice& key, const Slice& record) {
     predecessor->peers.emplace_back(key.ToString(), record.ToString());
   });

@@ -3,7 +3,6 @@
 #include <thread>
 #include <utility>
 
-#include "replication/store/store_access.h"
 #include "tests/support/trial_transport.h"
 
 namespace rocksync {
@@ -101,12 +100,6 @@ Contents TestReplica::Scan() {
   }
   EXPECT_TRUE(IsOk(pairs->status()));
   return contents;
-}
-
-Version TestReplica::VersionOf(const std::string& key) {
-  Pair pair;
-  EXPECT_TRUE(StoreAccess::NewView(db_.get())->ReadPair(0, key, &pair).ok());
-  return pair.version;
 }
 
 TestReplica::Setting ReplicationTest::SettingOf(const std::string& name) const {

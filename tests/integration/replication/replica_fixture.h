@@ -16,7 +16,6 @@
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
-#include "sketch/element/version.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rocksync {
@@ -59,9 +58,6 @@ class TestReplica {
   void Delete(const std::string& key);
   // Every pair, by a plain scan.
   Contents Scan();
-  // Of a key that is there. Clocks are not one: what is written later may have
-  // the lower version.
-  Version VersionOf(const std::string& key);
 
   ReplicatedDB* db() { return db_.get(); }
   Replicator* replicator() { return replicator_.get(); }

@@ -11,6 +11,7 @@
 
 #include "rocksync/clone.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/replication/version_of.h"
 #include "tests/support/forgetful_disk.h"
 
 namespace rocksync {
@@ -125,7 +126,8 @@ class ResyncCrashTest : public ReplicationTest {
       replica->Put("both", "of the replica " + name);
       replica->Delete("source" + std::to_string(round - 1) + ".7");
       held_ = replica->Scan();
-      wins_ = replica->VersionOf("both") > source_->VersionOf("both");
+      wins_ =
+          VersionOf(replica->db(), "both") > VersionOf(source_->db(), "both");
     });
   }
 

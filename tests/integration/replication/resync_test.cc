@@ -18,7 +18,9 @@
 #include "replication/store/write/indexed_db.h"
 #include "rocksync/clone.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/replication/version_of.h"
 #include "tests/integration/store/index_equals_data.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -37,6 +39,7 @@ class ResyncTest : public ReplicationTest {
     EXPECT_TRUE(IsOk(old_->NewTransport(&resync_.copy.transport)));
   }
 
+  static rocksdb::Env* Env() { return rocksdb::Env::Default(); }
   std::string Dir() const { return old_->setting().directory; }
 
   void Fill(TestReplica* replica, const std::string& prefix, int count,
@@ -67,7 +70,8 @@ class ResyncTest : public ReplicationTest {
     source_->Put("common402", "of the source");
     expected_ = source_->Scan();
     carried_over_ = 3;
-    if (old_->VersionOf("common1") > source_->VersionOf("common1")) {
+    if (VersionOf(old_->db(), "common1") >
+        VersionOf(source_->db(), "common1")) {
       expected_["common1"] = "of the old one, latest";
       ++carried_over_;
     }
@@ -89,8 +93,8 @@ class ResyncTest : public ReplicationTest {
     EXPECT_GT(old_->db()->Identity().incarnation, incarnation_);
     EXPECT_EQ(old_->Scan(), expected_);
     EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
-    EXPECT_FALSE(fs::exists(ResyncDirectory(Dir())));
-    EXPECT_FALSE(fs::exists(ReplacedDirectory(Dir())));
+    EXPECT_FALSE(fs::exists(ResyncDirectory(Env(), Dir())));
+    EXPECT_FALSE(fs::exists(ReplacedDirectory(Env(), Dir())));
   }
 
   std::unique_ptr<TestReplica> source_;
@@ -140,6 +144,58 @@ TEST_F(ResyncTest, FilesOfOthersStay) {
   ExpectUpToDate();
   EXPECT_TRUE(fs::exists(Dir() + "/notes.txt"));
   EXPECT_TRUE(fs::exists(Dir() + "/more/notes.txt"));
+}
+
+// A disk that fails for a while: the next opening moves them.
+TEST_F(ResyncTest, FilesOfOthersThatCannotBeMovedAreMovedLater) {
+  class FailingRenames : public rocksdb::EnvWrapper {
+   public:
+    FailingRenames() : EnvWrapper(rocksdb::Env::Default()) {}
+    const char* Name() const override { return "FailingRenames"; }
+    rocksdb::Status RenameFile(const std::string& from,
+                               const std::string& to) override {
+      if (from.find(".replaced/") != std::string::npos) {
+        return rocksdb::Status::IOError(from, "Input/output error");
+      }
+      return EnvWrapper::RenameFile(from, to);
+    }
+  } failing;
+  PartFarBehind();
+  std::ofstream(Dir() + "/notes.txt") << "mine";
+  options_.env = &failing;
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_FALSE(fs::exists(Dir() + "/notes.txt"));
+  // Tools take it for what it is.
+  EXPECT_TRUE(IsOk(CheckNoUnfinishedClone(Env(), Dir())));
+  ExpectUpToDate();
+  EXPECT_TRUE(fs::exists(Dir() + "/notes.txt"));
+  old_->Close();
+  options_.env = Env();
+  resync_.copy_from_share = 0;
+  ASSERT_TRUE(IsOk(Resync()));
+}
+
+TEST_F(ResyncTest, TheDirectoryKeepsItsModeHoweverItIsNamed) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  fs::permissions(Dir(), fs::perms::owner_all);
+  std::vector<fs::perms> copying;
+  resync_.copy.progress = [&](const CloneProgress& progress) {
+    if (progress.stage != CloneProgress::Stage::kCopying) return;
+    copying.push_back(fs::status(ResyncDirectory(Env(), Dir())).permissions());
+  };
+  for (const char* end : {"", "/", "//", "/.", "/../old"}) {
+    copying.clear();
+    ASSERT_TRUE(IsOk(ReplicatedDB::Resync(options_, replication_, Dir() + end,
+                                          families_, resync_, &result_)))
+        << end;
+    EXPECT_EQ(fs::status(Dir()).permissions(), fs::perms::owner_all);
+    ASSERT_FALSE(copying.empty());
+    for (const fs::perms mode : copying) EXPECT_EQ(mode, fs::perms::owner_all);
+    EXPECT_FALSE(fs::exists(Dir() + "/..resync"));
+    ExpectUpToDate();
+    old_->Close();
+  }
 }
 
 // Tombstones that all acknowledged are collected while it is away, and what
@@ -242,15 +298,15 @@ TEST_F(ResyncTest, WhatIsRefusedIsNamedAndLeftAlone) {
     const rocksdb::Status s = Resync();
     EXPECT_TRUE(Mentions(s, text)) << s.ToString();
     EXPECT_FALSE(s.ok());
-    EXPECT_FALSE(fs::exists(ResyncDirectory(Dir())));
-    EXPECT_FALSE(fs::exists(ReplacedDirectory(Dir())));
+    EXPECT_FALSE(fs::exists(ResyncDirectory(Env(), Dir())));
+    EXPECT_FALSE(fs::exists(ReplacedDirectory(Env(), Dir())));
     return s;
   };
-  fs::create_directory(ReplacedDirectory(Dir()));
+  fs::create_directory(ReplacedDirectory(Env(), Dir()));
   const rocksdb::Status there = Resync();
   EXPECT_TRUE(there.IsInvalidArgument()) << there.ToString();
   EXPECT_TRUE(Mentions(there, ".replaced is there"));
-  fs::remove(ReplacedDirectory(Dir()));
+  fs::remove(ReplacedDirectory(Env(), Dir()));
 
   fs::create_directory_symlink(Dir(), directory_ / "link");
   const rocksdb::Status link =
@@ -287,6 +343,21 @@ TEST_F(ResyncTest, WhatIsRefusedIsNamedAndLeftAlone) {
                            families_, resync_, &result_);
   EXPECT_TRUE(nothing.IsInvalidArgument()) << nothing.ToString();
   EXPECT_TRUE(Mentions(nothing, "no replica is in"));
+  const std::string plain = directory_ / "plain";
+  {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    ASSERT_TRUE(IsOk(OpenPlain(options, plain, &db)));
+    delete db;
+  }
+  ReplicatedDBOptions adopting = replication_;
+  adopting.adopt_existing = true;
+  const rocksdb::Status is_plain = ReplicatedDB::Resync(
+      options_, adopting, plain, families_, resync_, &result_);
+  EXPECT_TRUE(is_plain.IsInvalidArgument()) << is_plain.ToString();
+  EXPECT_TRUE(Mentions(is_plain, "but a plain database"));
+  EXPECT_FALSE(fs::exists(plain + "/ROCKSYNC"));
   EXPECT_FALSE(fs::exists(directory_ / "nothing"));
 }
 
@@ -414,8 +485,9 @@ TEST_F(ResyncTest, WhatIsWrittenInBetweenIsKept) {
   // Nothing but a resync opens the copy.
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   ReplicatedDB* db = nullptr;
-  const rocksdb::Status opened = ReplicatedDB::Open(
-      options_, replication_, ResyncDirectory(Dir()), families_, &handles, &db);
+  const rocksdb::Status opened =
+      ReplicatedDB::Open(options_, replication_, ResyncDirectory(Env(), Dir()),
+                         families_, &handles, &db);
   EXPECT_TRUE(opened.IsAborted()) << opened.ToString();
   EXPECT_TRUE(Mentions(opened, "holds a copy that a resync makes"));
 
