@@ -46,6 +46,7 @@ class Faults:
             self.delay: 2, self.throttle: 2, self.corrupt: 2,
             self.keep_copy: 2, self.put_old_state_back: 2, self.run_copy: 1,
             self.set_members: 2, self.collect: 2, self.hand_over: 3,
+            self.resync: 2,
         }
         if find_libfaketime():
             self._kinds[self.shift_clock] = 3
@@ -306,6 +307,33 @@ class Faults:
         os.unlink(ballast)
         store.check_alive()
         return f"{store.name}'s disk is full, {refused} writes are refused"
+
+    def resync(self):
+        """A copy of a peer's files takes the place of a replica's own. What does
+        that may die at any moment, and the links be as they are."""
+        store = self._any()
+        source = self.random.choice(self._others(store))
+        store.kill()
+        tool = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", self._rocksync, "resync",
+             f"127.0.0.1:{store.peers[source.number]}", store.directory,
+             "--certificates", store.certificates, "--cluster", "trial",
+             "--copy-from-share", "0"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        dies = self.random.random() < 0.5
+        try:
+            said, _ = tool.communicate(
+                timeout=self.random.uniform(0, 1.5) if dies else HEAL_S)
+            done = "ends with " + str(tool.returncode)
+        except subprocess.TimeoutExpired:
+            tool.kill()
+            said, _ = tool.communicate()
+            done = "is killed"
+        if "Corruption" in said:
+            raise Violation(f"a resync of {store.name} from {source.name}: {said}")
+        self._restart(store)
+        said = said.strip().split("\n")[-1][:160]
+        return f"a resync of {store.name} from {source.name} {done}: {said}"
 
     # --- Clocks
 
