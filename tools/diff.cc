@@ -34,12 +34,12 @@ class Diff {
 
   Status Compare(const OfflineDB& left, const OfflineDB& right) {
     for (const auto& [name, handle] : right.families()) {
-      if (left.families().count(name) == 0) NoteFamily(kMissingHere, name);
+      if (left.families().count(name) == 0) NoteFamily(kMissingHereWord, name);
     }
     for (const auto& [name, handle] : left.families()) {
       const auto match = right.families().find(name);
       if (match == right.families().end()) {
-        NoteFamily(kMissingThere, name);
+        NoteFamily(kMissingThereWord, name);
         continue;
       }
       const Status status =
@@ -57,8 +57,8 @@ class Diff {
                   .Add("equal", equal())
                   .Add("same", same_)
                   .Add("differences", differences())
-                  .Add(kMissingThere, only_left_)
-                  .Add(kMissingHere, only_right_)
+                  .Add(kMissingThereWord, only_left_)
+                  .Add(kMissingHereWord, only_right_)
                   .Add(kOtherContent, differ_)
                   .Add("families_on_one_side", families_)
                   .Text()
@@ -95,9 +95,9 @@ class Diff {
                        : !b->Valid() ? -1
                                      : order->Compare(a->key(), b->key());
       if (side < 0) {
-        NoteKey(kMissingThere, name, a->key(), &only_left_);
+        NoteKey(kMissingThereWord, name, a->key(), &only_left_);
       } else if (side > 0) {
-        NoteKey(kMissingHere, name, b->key(), &only_right_);
+        NoteKey(kMissingHereWord, name, b->key(), &only_right_);
       } else if (a->columns() != b->columns()) {  // of a plain value: one
         NoteKey(kOtherContent, name, a->key(), &differ_);
       } else {

@@ -15,16 +15,16 @@
 
 namespace rocksync {
 
-inline constexpr std::string_view kMissingThere = "missing_there";
-inline constexpr std::string_view kMissingHere = "missing_here";
+inline constexpr std::string_view kMissingThereWord = "missing_there";
+inline constexpr std::string_view kMissingHereWord = "missing_here";
 inline constexpr std::string_view kOtherVersion = "version";
 inline constexpr std::string_view kOtherContent = "content";
 
 inline char MarkOf(std::string_view kind) {
-  return kind == kMissingThere   ? '<'
-         : kind == kMissingHere  ? '>'
-         : kind == kOtherVersion ? '!'
-                                 : '~';
+  return kind == kMissingThereWord  ? '<'
+         : kind == kMissingHereWord ? '>'
+         : kind == kOtherVersion    ? '!'
+                                    : '~';
 }
 
 // MARK FAMILY KEY; names and keys are Readable (json.h). Without a key: MARK
