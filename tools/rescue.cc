@@ -56,7 +56,7 @@ std::string_view Kind(const Difference& difference) {
   const bool later = difference.mine.version > difference.theirs.version;
   switch (difference.theirs.state) {
     case Held::State::kNothing:
-      return kMissingThere;
+      return kMissingThereWord;
     case Held::State::kTombstone:
       return later ? kOtherVersion : "deleted_there";
     case Held::State::kLive:
