@@ -313,6 +313,8 @@ class ForgetfulFileSystem final
       for (const auto& [file, entry] : image->entries) {
         if (IsIn(file, plain)) return IOStatus::IOError(name, "is not empty");
       }
+      // No file system would have the files back, and not the directory.
+      image->unsynced.erase(plain);
       return image->directories.erase(plain) > 0 ? IOStatus::OK()
                                                  : NoSuchFile(name);
     });
