@@ -182,7 +182,10 @@ class ResyncCrashTest : public ReplicationTest {
     for (int round = 2; round < 2 + deaths; ++round) {
       Part(round);
       Mount();
-      const uint64_t at = random_() % calls;
+      // Every other time around the switch, which is in the middle.
+      const uint64_t at = round % 2 == 0
+                              ? random_() % calls
+                              : calls * 48 / 100 + random_() % (calls / 12);
       SCOPED_TRACE("at change " + std::to_string(at) + " of " +
                    std::to_string(calls));
       (void)Resync(stage, at);
