@@ -35,18 +35,9 @@ uint64_t IdOfEarlierRun(const std::string& directory) {
 // The new replica's own certificate; for trials one is made.
 Status MakeCloneTransport(const CloneToolOptions& options,
                           std::shared_ptr<Transport>* transport) {
-  const std::string& trial = options.credentials.trial_directory;
-  if (!trial.empty()) {
-    TlsTransportOptions tls = options.credentials.tls;
-    const uint64_t earlier = IdOfEarlierRun(options.directory);
-    const Status status =
-        UseTrialCertificate(trial, earlier == 0 ? RandomBits() : earlier, &tls);
-    return status.ok() ? NewTlsTransport(tls, transport) : status;
-  }
-  AdminTarget target;
-  const Status status = MakeTarget(options.credentials, &target);
-  if (status.ok()) *transport = target.transport;
-  return status;
+  const uint64_t earlier = IdOfEarlierRun(options.directory);
+  return MakeReplicaTransport(options.credentials,
+                              earlier == 0 ? RandomBits() : earlier, transport);
 }
 
 // A certificate does not say whether it is a replica's or an operator's, and

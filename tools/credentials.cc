@@ -83,6 +83,21 @@ rocksdb::Status UseTrialCertificate(const std::string& directory,
   return status;
 }
 
+rocksdb::Status MakeReplicaTransport(const Credentials& credentials,
+                                     uint64_t trial_id,
+                                     std::shared_ptr<Transport>* transport) {
+  if (!credentials.trial_directory.empty()) {
+    TlsTransportOptions tls = credentials.tls;
+    const rocksdb::Status status =
+        UseTrialCertificate(credentials.trial_directory, trial_id, &tls);
+    return status.ok() ? NewTlsTransport(tls, transport) : status;
+  }
+  AdminTarget target;
+  const rocksdb::Status status = MakeTarget(credentials, &target);
+  if (status.ok()) *transport = target.transport;
+  return status;
+}
+
 rocksdb::Status MakeTarget(const Credentials& credentials,
                            AdminTarget* target) {
   target->cluster = credentials.cluster;

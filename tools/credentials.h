@@ -41,6 +41,12 @@ rocksdb::Status UseTrialCertificate(const std::string& directory,
                                     uint64_t replica_id,
                                     TlsTransportOptions* tls);
 
+// Of a replica, by its own certificate; for trials that of `trial_id`, which is
+// made if it is not there.
+rocksdb::Status MakeReplicaTransport(const Credentials& credentials,
+                                     uint64_t trial_id,
+                                     std::shared_ptr<Transport>* transport);
+
 // Whom to ask and how; `target->address` is left alone. The certificate may
 // name any id: a tool is no replica. For trials one is made in the directory.
 rocksdb::Status MakeTarget(const Credentials& credentials, AdminTarget* target);

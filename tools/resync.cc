@@ -24,18 +24,12 @@ using rocksdb::Status;
 // The replica's own certificate; for trials the one that it has there.
 Status MakeOwnTransport(const ResyncToolOptions& options,
                         std::shared_ptr<Transport>* transport) {
-  const std::string& trial = options.credentials.trial_directory;
-  if (trial.empty()) {
-    AdminTarget target;
-    const Status status = MakeTarget(options.credentials, &target);
-    if (status.ok()) *transport = target.transport;
-    return status;
-  }
-  TlsTransportOptions tls = options.credentials.tls;
   uint64_t id = 0;
-  Status status = ReadReplicaId(options.directory, {}, &id);
-  if (status.ok()) status = UseTrialCertificate(trial, id, &tls);
-  return status.ok() ? NewTlsTransport(tls, transport) : status;
+  if (!options.credentials.trial_directory.empty()) {
+    const Status status = ReadReplicaId(options.directory, {}, &id);
+    if (!status.ok()) return status;
+  }
+  return MakeReplicaTransport(options.credentials, id, transport);
 }
 
 Status Resync(const ResyncToolOptions& options, bool watched,

@@ -33,42 +33,42 @@ struct Given {
   const rocksync_clone_options_t* clone;
 };
 
-Status ToDescriptors(const Given& given,
-                     std::vector<rocksdb::ColumnFamilyDescriptor>* families) {
+// Calls `copy` with the families and the options, for the time of which they
+// live.
+template <typename Copy>
+Status WithArguments(const Given& given, const Copy& copy) {
   if (given.options == nullptr) return rocksync::NullArgument("options");
-  if (given.replication == nullptr)
+  if (given.replication == nullptr) {
     return rocksync::NullArgument("replication");
+  }
   if (given.name == nullptr) return rocksync::NullArgument("name");
   if (given.clone == nullptr) return rocksync::NullArgument("clone");
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
   Status status = rocksync::CheckRocksDBObjects();
   if (status.ok()) {
     status = rocksync::ToFamilies(given.families, given.family_names,
-                                  given.family_options, families);
+                                  given.family_options, &families);
   }
-  if (status.ok() && families->empty()) {
-    families->emplace_back(rocksdb::kDefaultColumnFamilyName,
-                           rocksync::Unwrap(given.options));
+  if (!status.ok()) return status;
+  if (families.empty()) {
+    families.emplace_back(rocksdb::kDefaultColumnFamilyName,
+                          rocksync::Unwrap(given.options));
   }
-  return status;
-}
-
-// Calls `copy` with the options, for the time of which they live.
-template <typename Copy>
-Status WithOptions(const rocksync_clone_options_t& given, const Copy& copy) {
-  rocksync::CloneOptions clone = given.rep;
+  rocksync::CloneOptions clone = given.clone->rep;
   // Asked for by threads that copy, too.
   std::atomic<bool> cancelled{false};
-  if (given.progress != nullptr) {
+  if (given.clone->progress != nullptr) {
     clone.progress = [&](const rocksync::CloneProgress& progress) {
       // Once is enough, whatever it returns later.
-      if (given.progress(given.state, static_cast<int>(progress.stage),
-                         progress.bytes_done, progress.bytes) == 0) {
+      if (given.clone->progress(given.clone->state,
+                                static_cast<int>(progress.stage),
+                                progress.bytes_done, progress.bytes) == 0) {
         cancelled = true;
       }
     };
     clone.cancelled = [&] { return cancelled.load(); };
   }
-  return copy(clone);
+  return copy(families, clone);
 }
 
 // What both return.
@@ -134,18 +134,15 @@ unsigned char rocksync_clone(const rocksdb_options_t* options,
                              const rocksdb_options_t* const* family_options,
                              const rocksync_clone_options_t* clone,
                              char** session_error, char** errptr) {
-  const Given given = {options,      replication,    name, families,
-                       family_names, family_options, clone};
-  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  Status status = ToDescriptors(given, &descriptors);
   rocksync::CloneResult result;
-  if (status.ok()) {
-    status = WithOptions(*clone, [&](const rocksync::CloneOptions& copy) {
-      return rocksync::ReplicatedDB::Clone(rocksync::Unwrap(options),
-                                           replication->rep, name, descriptors,
-                                           copy, &result);
-    });
-  }
+  const Status status = WithArguments(
+      {options, replication, name, families, family_names, family_options,
+       clone},
+      [&](const auto& descriptors, const rocksync::CloneOptions& copy) {
+        return rocksync::ReplicatedDB::Clone(rocksync::Unwrap(options),
+                                             replication->rep, name,
+                                             descriptors, copy, &result);
+      });
   return Proven(status, result, session_error, errptr);
 }
 
@@ -157,18 +154,15 @@ unsigned char rocksync_resync(const rocksdb_options_t* options,
                               const rocksync_clone_options_t* clone,
                               double copy_from_share, uint64_t* carried_over,
                               char** session_error, char** errptr) {
-  const Given given = {options,      replication,    name, families,
-                       family_names, family_options, clone};
-  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  Status status = ToDescriptors(given, &descriptors);
   rocksync::ResyncResult result;
-  if (status.ok()) {
-    status = WithOptions(*clone, [&](const rocksync::CloneOptions& copy) {
-      return rocksync::ReplicatedDB::Resync(
-          rocksync::Unwrap(options), replication->rep, name, descriptors,
-          {.copy = copy, .copy_from_share = copy_from_share}, &result);
-    });
-  }
+  const Status status = WithArguments(
+      {options, replication, name, families, family_names, family_options,
+       clone},
+      [&](const auto& descriptors, const rocksync::CloneOptions& copy) {
+        return rocksync::ReplicatedDB::Resync(
+            rocksync::Unwrap(options), replication->rep, name, descriptors,
+            {.copy = copy, .copy_from_share = copy_from_share}, &result);
+      });
   if (carried_over != nullptr) *carried_over = result.carried_over;
   return Proven(status, result.copy, session_error, errptr);
 }

@@ -8,6 +8,7 @@
 
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/clone_receiver.h"
+#include "replication/clone/open_replica.h"
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
 #include "replication/store/format/clone_record.h"
@@ -20,7 +21,6 @@ namespace rocksync {
 namespace {
 
 using rocksdb::ColumnFamilyDescriptor;
-using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 using std::chrono::milliseconds;
 
@@ -66,6 +66,15 @@ Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
 }
 
 }  // namespace
+
+void TellStage(const CloneOptions& clone, CloneProgress::Stage stage,
+               const CloneResult& copied) {
+  CloneProgress progress;
+  progress.stage = stage;
+  progress.bytes = progress.bytes_done = copied.bytes;
+  progress.bytes_received = copied.bytes_received;
+  Tell(clone, progress);
+}
 
 ReplicatorOptions ReplicatorOptionsOf(const CloneOptions& clone) {
   ReplicatorOptions options;
@@ -169,26 +178,15 @@ Status BecomeReplica(const rocksdb::DBOptions& options,
                      const std::string& name,
                      const std::vector<ColumnFamilyDescriptor>& families,
                      const CloneOptions& clone, CloneResult* result) {
-  CloneProgress progress;
-  progress.stage = CloneProgress::Stage::kOpening;
-  progress.bytes = progress.bytes_done = result->bytes;
-  progress.bytes_received = result->bytes_received;
-  Tell(clone, progress);
+  TellStage(clone, CloneProgress::Stage::kOpening, *result);
   if (Cancelled(clone)) return WasCancelled();
-  std::vector<ColumnFamilyHandle*> handles;
-  ReplicatedDB* raw = nullptr;
-  Status s =
-      ReplicatedDB::Open(options, replication, name, families, &handles, &raw);
+  OpenReplica replica;
+  const Status s = replica.Open(options, replication, name, families);
   if (!s.ok()) return s;
-  const std::unique_ptr<ReplicatedDB> db(raw);
-  result->replica_id = db->Identity().replica_id;
-  progress.stage = CloneProgress::Stage::kProving;
-  Tell(clone, progress);
-  Prove(db.get(), clone, result);
-  for (ColumnFamilyHandle* handle : handles) {
-    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-  }
-  return db->Close();
+  result->replica_id = replica.db()->Identity().replica_id;
+  TellStage(clone, CloneProgress::Stage::kProving, *result);
+  Prove(replica.db(), clone, result);
+  return replica.Close();
 }
 
 Status ReadCloneReplicaId(rocksdb::Env* env, const std::string& directory,

@@ -15,9 +15,14 @@
 namespace rocksync {
 
 class CloneDirectory;
-class ReplicatedDB;
 class Link;
+class ReplicatedDB;
 struct Replica;
+
+// What is copied is there, and this stage begins.
+void TellStage(const CloneOptions& clone, CloneProgress::Stage stage,
+               const CloneResult& copied);
+
 // Of a clone: it dials the source alone.
 ReplicatorOptions ReplicatorOptionsOf(const CloneOptions& clone);
 

@@ -139,18 +139,18 @@ Status CloneDirectory::Look(ClonePurpose purpose) {
   if (!status.ok()) return status;
   status = ReadCloneRecord(env_, path_, &record_);
   if (!status.ok() && !status.IsNotFound()) return status;
-  const bool resync = record_.purpose != ClonePurpose::kNewReplica;
-  const bool in_place = record_.purpose == ClonePurpose::kResynced &&
-                        purpose == ClonePurpose::kNewReplica;
-  if (resync != (purpose == ClonePurpose::kResync) && status.ok() &&
-      !in_place) {
-    return Status::InvalidArgument("rocksync: in " + path_ +
-                                       " is a copy that a " +
-                                       (resync ? "resync" : "clone") + " makes",
-                                   "finish that one, or remove the directory");
+  const bool of_clone = record_.purpose == ClonePurpose::kNewReplica;
+  const bool for_clone = purpose == ClonePurpose::kNewReplica;
+  if (status.ok() &&
+      (for_clone ? record_.purpose == ClonePurpose::kResync : of_clone)) {
+    return Status::InvalidArgument(
+        "rocksync: in " + path_ + " is a copy that a " +
+            (of_clone ? "clone" : "resync") + " makes",
+        "finish that one, or remove the directory");
   }
   if (IsUnfinishedClone(current)) return Status::OK();
-  finished_ = status.ok() && !in_place;
+  // To a clone what a resync has put in its place is a database.
+  finished_ = status.ok() && of_clone == for_clone;
   if (finished_) return status;
   return Status::InvalidArgument(
       "rocksync: there is a database in " + path_,

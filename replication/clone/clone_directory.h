@@ -31,7 +31,7 @@ class CloneDirectory {
                                  uint64_t replica_id,
                                  std::unique_ptr<CloneDirectory>* prepared);
   // The same for a resync of `replica_id`. Whatever an earlier one came to, it
-  // begins anew: from a checkpoint that is made from now on, with what is there
+  // starts over: from a checkpoint that is made from now on, with what is there
   // of its files.
   static rocksdb::Status PrepareResync(
       rocksdb::Env* env, const std::string& path, uint64_t replica_id,

@@ -302,8 +302,8 @@ Status CloneSource::MayClone(const CloneAsk& ask) const {
   if (ask.replica_id == replica_->identity.replica_id) {
     return not_new("the source itself");
   }
-  // Whoever was met goes on as itself, or not at all: another history under its
-  // id would look rolled back.
+  // A replica that was met goes on as itself, or not at all: another history
+  // under its id would look rolled back.
   if (!ask.resync &&
       StoreAccess::PeersOf(replica_->db)->Recall(ask.replica_id).has_value()) {
     return not_new("known to the source already");

@@ -7,28 +7,28 @@
 // had acknowledged. So the copy, together with what the replica alone holds, is
 // what the replica would hold after a session with the source, and it may go on
 // with all that it has said of itself. It meets the source once more after the
-// copy, since it has to know how far the source's clock was: whoever takes
-// versions of a replica notes up to which, to tell when that is rolled back.
+// copy, since it has to know how far the source's clock was: a
+// replica that takes versions of another notes up to which, to tell when that
+// is rolled back.
 // That meeting must not move the stable time, or else tombstones that the copy
 // lacks would count as collected.
 
-#include <algorithm>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "replication/clone/carry_over.h"
 #include "replication/clone/clone.h"
 #include "replication/clone/clone_directory.h"
+#include "replication/clone/open_replica.h"
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
 #include "replication/session/difference.h"
 #include "replication/session/session.h"
 #include "replication/store/format/current_manifest.h"
-#include "replication/store/format/lock_held.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/status.h"
+#include "replication/store/offline/directory_lock.h"
 #include "replication/store/open/directory_switch.h"
 #include "replication/store/open/predecessor.h"
 #include "replication/store/store_access.h"
@@ -45,61 +45,7 @@ namespace rocksync {
 namespace {
 
 using rocksdb::ColumnFamilyDescriptor;
-using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
-
-// A replicated database with its handles.
-class OpenReplica {
- public:
-  ~OpenReplica() { Close().PermitUncheckedError(); }
-
-  Status Open(const rocksdb::DBOptions& options,
-              const ReplicatedDBOptions& replication, const std::string& name,
-              const std::vector<ColumnFamilyDescriptor>& families,
-              const Predecessor* predecessor) {
-    ReplicatedDB* db = nullptr;
-    const Status s =
-        StoreAccess::Open(options, replication, name, families, &handles_,
-                          /*timers=*/true, &db, predecessor);
-    db_.reset(db);
-    return s;
-  }
-
-  Status Close() {
-    if (db_ == nullptr) return Status::OK();
-    for (ColumnFamilyHandle* handle : std::exchange(handles_, {})) {
-      db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-    }
-    const Status s = db_->Close();
-    db_.reset();
-    return s;
-  }
-
-  ReplicatedDB* db() const { return db_.get(); }
-
- private:
-  std::unique_ptr<ReplicatedDB> db_;
-  std::vector<ColumnFamilyHandle*> handles_;
-};
-
-// RocksDB's lock of a directory.
-class HeldLock {
- public:
-  explicit HeldLock(rocksdb::Env* env) : env_(env) {}
-  ~HeldLock() {
-    if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
-  }
-  HeldLock(const HeldLock&) = delete;
-  HeldLock& operator=(const HeldLock&) = delete;
-
-  Status Take(const std::string& directory) {
-    return env_->LockFile(directory + "/LOCK", &lock_);
-  }
-
- private:
-  rocksdb::Env* const env_;
-  rocksdb::FileLock* lock_ = nullptr;
-};
 
 class Resyncing {
  public:
@@ -204,7 +150,7 @@ Status Resyncing::OpenOld() {
   rocksdb::DBOptions options = options_;
   options.create_if_missing = false;
   options.create_missing_column_families = false;
-  if (s.ok()) s = old_.Open(options, replication_, name_, families_, nullptr);
+  if (s.ok()) s = old_.Open(options, replication_, name_, families_);
   if (!s.ok()) return s;
   manifest_ = CurrentManifest(options_.env, name_);
   const uint64_t id = old_.db()->Identity().replica_id;
@@ -298,11 +244,7 @@ Status Resyncing::Copy() {
 }
 
 Status Resyncing::CarryOverWhatIsMissing() {
-  CloneProgress progress;
-  progress.stage = CloneProgress::Stage::kCarryingOver;
-  progress.bytes = progress.bytes_done = result_->copy.bytes;
-  progress.bytes_received = result_->copy.bytes_received;
-  if (clone_.progress) clone_.progress(progress);
+  TellStage(clone_, CloneProgress::Stage::kCarryingOver, result_->copy);
   const IndexedDB& indexed = *StoreAccess::IndexedOf(old_.db());
   Predecessor predecessor;
   Status s = ReadPredecessor(indexed.db(), indexed.reader().index(),
@@ -329,8 +271,8 @@ Status Resyncing::CarryOverWhatIsMissing() {
 
 Status Resyncing::Switch() {
   Status s = old_.Close();
-  HeldLock lock(options_.env);
-  if (s.ok()) s = lock.Take(name_);
+  std::unique_ptr<DirectoryLock> lock;
+  if (s.ok()) s = DirectoryLock::Take(options_.env, name_, &lock);
   if (!s.ok()) return s;
   // Each opening for writing makes a new one.
   if (CurrentManifest(options_.env, name_) != manifest_) {

@@ -170,15 +170,15 @@ Status SwitchDirectories(Env* env, const std::string& name) {
 Status FinishSwitch(Env* env, const std::string& name) {
   const std::string directory = Plain(env, name);
   if (IsResynced(env, directory)) {
-    // Whoever opens the copy itself finds the replica beside it.
+    // The copy itself: the replica is beside it.
     if (directory.ends_with(".resync")) return UnfinishedResync(directory);
     return CleanUp(env, directory);
   }
   // Between the two renames: nothing is where the replica was.
   const std::string copy = ResyncDirectory(env, name);
   std::string current;
-  if (!CurrentManifest(env, directory, &current).IsNotFound() ||
-      !IsResynced(env, copy) ||
+  if (!IsResynced(env, copy) ||
+      !CurrentManifest(env, directory, &current).IsNotFound() ||
       !env->FileExists(ReplacedDirectory(env, name)).ok()) {
     return Status::OK();
   }

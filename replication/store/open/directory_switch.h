@@ -47,7 +47,7 @@ rocksdb::Status CheckSwitch(rocksdb::Env* env, const std::string& name);
 rocksdb::Status SwitchDirectories(rocksdb::Env* env, const std::string& name);
 
 // For whoever opens `name`: takes the steps that are left of a switch, if one
-// was interrupted. Else it only looks whether a file is there. What of
+// was interrupted. Else it only looks whether two files are there. What of
 // NAME.replaced cannot be removed or moved is tried again the next time, and
 // keeps nobody from opening NAME.
 rocksdb::Status FinishSwitch(rocksdb::Env* env, const std::string& name);
