@@ -26,8 +26,8 @@ from ._calls import Calls
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
                        take_text)
 
-__all__ = ["open", "clone", "detach", "Change", "ChangeFeed", "Database", "FeedChange", "Replicator", "Verification",
-           "Error", "version"]
+__all__ = ["open", "clone", "resync", "detach", "Change", "ChangeFeed", "Database", "FeedChange", "Replicator",
+           "Resynced", "Verification", "Error", "version"]
 
 version = library.rocksync_version().decode()
 
@@ -78,32 +78,71 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
 
     Returns None if the two were proven equal, else why they are not yet: the
     first session with a peer goes on."""
+    # For which an earlier call copied; only that one resumes.
+    id = call("rocksync_clone_replica_id", _text(path)) or secrets.randbits(64) or 1
+    because = ctypes.c_void_p()
+    with _options(cluster, secret) as (options, replication), \
+            _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
+        call("rocksync_clone", options, replication, _text(path), 0, None, None, given, ctypes.byref(because))
+    return take_text(because.value) if because.value else None
+
+
+# What a resync did: `carried_over`, so many pairs and tombstones that the replica
+# alone held were added to the copy; 0 if a session was enough. `unproven`: None if the
+# two were proven equal, else why they are not yet.
+Resynced = collections.namedtuple("Resynced", "carried_over unproven")
+
+
+def resync(path, *, source, cluster, secret, certificates=None, ca=None, certificate=None, private_key=None,
+           copy_from_share=0.15, progress=None):
+    """Brings the replica in the directory `path`, which is far behind and not
+    open, up to date by a copy of the running one at the address `source`. It
+    stays the replica that it is, what it alone holds is kept, and called again
+    after an error it resumes. If less than `copy_from_share` of the pairs (0 to
+    1) is to come, a session brings them, and nothing is copied.
+
+    Certificates are the replica's own, as for `replicate`. `progress` as for
+    `clone`, with a further stage "carrying over" before "opening". Returns a
+    Resynced."""
+    with open(path, cluster=cluster, secret=secret, create=False) as database:
+        id = database.replica_id
+    carried_over, because = ctypes.c_uint64(), ctypes.c_void_p()
+    with _options(cluster, secret) as (options, replication), \
+            _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
+        call("rocksync_resync", options, replication, _text(path), 0, None, None, given, copy_from_share,
+             ctypes.byref(carried_over), ctypes.byref(because))
+    return Resynced(carried_over.value, take_text(because.value) if because.value else None)
+
+
+# As rocksync/c.h numbers them.
+_STAGES = ("asking", "copying", "opening", "proving", "carrying over")
+
+
+@contextlib.contextmanager
+def _copying(source, transport, progress):
+    """The options of a clone or resync. What `progress` raises is raised in the
+    end, since it cannot pass through C."""
     failed = []
 
     def tell(_, stage, done, size):
         try:
-            return progress is None or progress(("asking", "copying", "opening", "proving")[stage], done, size) is not False
-        except BaseException as error:  # does not pass through C
+            return progress is None or progress(_STAGES[stage], done, size) is not False
+        except BaseException as error:
             failed.append(error)
             return False
 
     callback = CLONE(tell)
-    because = ctypes.c_void_p()
-    # For which an earlier call copied; only that one resumes.
-    id = call("rocksync_clone_replica_id", _text(path)) or secrets.randbits(64) or 1
-    with _options(cluster, secret) as (options, replication), \
-            _transport(id, certificates, ca, certificate, private_key) as transport:
-        given = library.rocksync_clone_options_create(transport, _text(source))
+    with transport as opened:
+        given = library.rocksync_clone_options_create(opened, _text(source))
         try:
             library.rocksync_clone_options_set_progress(given, None, callback)
-            call("rocksync_clone", options, replication, _text(path), 0, None, None, given, ctypes.byref(because))
+            yield given
         except Error:
             if failed:
                 raise failed[0]
             raise
         finally:
             library.rocksync_clone_options_destroy(given)
-    return take_text(because.value) if because.value else None
 
 
 # A change that came from a peer: of `value` None the key is deleted; `time_ms`

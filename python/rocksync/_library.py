@@ -131,6 +131,7 @@ _FUNCTIONS = {
     "rocksync_clone_options_set_progress": (None, [_P, _P, CLONE], False),
     "rocksync_clone_replica_id": (_U, [_S], True),
     "rocksync_clone": (ctypes.c_ubyte, [_P, _P, _S, ctypes.c_int, _P, _P, _P, _ERROR], True),
+    "rocksync_resync": (ctypes.c_ubyte, [_P, _P, _S, ctypes.c_int, _P, _P, _P, ctypes.c_double, _P, _ERROR], True),
 }
 
 for _name, (_result, _arguments, _fails) in _FUNCTIONS.items():

@@ -241,6 +241,30 @@ class DatabaseTest(unittest.TestCase):
                 self.assertEqual(dict(b), dict(a))
                 self.assertNotEqual(b.replica_id, a.replica_id)
 
+    def test_resync(self):
+        trial, stages = self.path("trial"), []
+        with self.open("b") as b:
+            b.wait_for_index_build()
+            b[b"of b"] = b"value"
+            id = b.replica_id
+        with self.open("a") as a, a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
+            for i in range(3000):
+                a[b"%d" % i] = b"value"
+            given = {"source": of_a.listen_address, "cluster": "test", "secret": SECRET, "certificates": trial}
+            with self.assertRaises(ZeroDivisionError):
+                rocksync.resync(self.path("b"), progress=lambda *_: 1 // 0, **given)
+            with self.assertRaisesRegex(rocksync.Error, "create_if_missing"):
+                rocksync.resync(self.path("none"), **given)
+            result = rocksync.resync(self.path("b"), progress=lambda *told: stages.append(told), **given)
+            self.assertEqual(result, rocksync.Resynced(carried_over=1, unproven=None))
+            self.assertIn("carrying over", [stage for stage, _, _ in stages])
+            with self.open("b", create=False) as b:
+                self.assertEqual(dict(b), dict(a))
+                self.assertEqual(b[b"of b"], b"value")
+                self.assertEqual(b.replica_id, id)
+            # Nothing is to come.
+            self.assertEqual(rocksync.resync(self.path("b"), **given), (0, None))
+
     def test_a_clone_may_be_refused(self):
         trial = self.path("trial")
         with self.open("a") as a, a.replicate(certificates=trial, listen="127.0.0.1:0", allow_clones=False) as of_a:

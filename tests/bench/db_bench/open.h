@@ -1,0 +1,27 @@
+// How RocksDB's own benchmark (db_bench) opens its database here: its source is
+// altered by tests/stress/patch_rocksdb_tool.py to call this.
+
+#ifndef ROCKSYNC_TESTS_BENCH_DB_BENCH_OPEN_H_
+#define ROCKSYNC_TESTS_BENCH_DB_BENCH_OPEN_H_
+
+#include <memory>
+#include <string>
+
+#include "rocksdb/db.h"
+#include "rocksdb/options.h"
+
+namespace rocksync::db_bench {
+
+// Whether Open opens a replica, or plain RocksDB. False unless set; before the
+// first Open.
+void OpenReplicated(bool replicated);
+
+// As rocksdb::DB::Open.
+rocksdb::Status Open(const rocksdb::Options& options, const std::string& name,
+                     rocksdb::DB** db);
+rocksdb::Status Open(const rocksdb::Options& options, const std::string& name,
+                     std::unique_ptr<rocksdb::DB>* db);
+
+}  // namespace rocksync::db_bench
+
+#endif  // ROCKSYNC_TESTS_BENCH_DB_BENCH_OPEN_H_
