@@ -141,8 +141,7 @@ bool FilterBuilder::ContainsAll(const rocksdb::Slice& filter) const {
 }
 
 size_t FilterBuilder::ApproximateNumEntries(size_t bytes) {
-  return static_cast<size_t>(static_cast<double>(bytes) * 8 /
-                             config_.bits_per_key);
+  return FilterKeyCount(bytes, config_.bits_per_key);
 }
 
 size_t FilterBuilder::SpaceFor(size_t entries) const {

@@ -27,8 +27,13 @@ double FilterFalsePositiveRate(double keys, double lines, FilterProbes probes);
 // 0.3 ms.
 FilterProbes ChooseProbes(double bits_per_key);
 
-// Lines of a filter for `keys` keys; the trailer counts as a part of the bits.
+// Lines of a filter for `keys` keys. The trailer counts as a part of the bits,
+// though as a tenth of them at most.
 uint32_t FilterLineCount(size_t keys, double bits_per_key);
+
+// The most keys whose filter has at most `bytes` bytes; 0 if these are less
+// than two lines and a trailer.
+size_t FilterKeyCount(size_t bytes, double bits_per_key);
 
 // A file's height above the last level of its tree, as far as known when it is
 // made.

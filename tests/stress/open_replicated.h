@@ -1,5 +1,5 @@
 // How RocksDB's own tester (db_stress) opens its databases here: its sources
-// are altered by patch_rocksdb_tool.py to call these instead of RocksDB's.
+// are altered by patch_rocksdb_program.py to call these instead of RocksDB's.
 
 #ifndef ROCKSYNC_TESTS_STRESS_OPEN_REPLICATED_H_
 #define ROCKSYNC_TESTS_STRESS_OPEN_REPLICATED_H_

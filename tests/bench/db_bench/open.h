@@ -1,5 +1,5 @@
 // How RocksDB's own benchmark (db_bench) opens its database here: its source is
-// altered by tests/stress/patch_rocksdb_tool.py to call this.
+// altered by tests/support/patch_rocksdb_program.py to call this.
 
 #ifndef ROCKSYNC_TESTS_BENCH_DB_BENCH_OPEN_H_
 #define ROCKSYNC_TESTS_BENCH_DB_BENCH_OPEN_H_

@@ -65,6 +65,34 @@ TEST(FilterSizingTest, TheTrailerCountsAsPartOfTheBits) {
   EXPECT_EQ(FilterLineCount(size_t{1} << 40, 50), kMaxFilterLines);
 }
 
+TEST(FilterSizingTest, SmallFiltersAreNotOverfull) {
+  // RocksDB's own tests want at most 2 %, and each filter scatters.
+  const FilterProbes probes = ChooseProbes(10);
+  for (size_t keys = 1; keys <= 1000; ++keys) {
+    const uint32_t lines = FilterLineCount(keys, 10);
+    EXPECT_LE(FilterFalsePositiveRate(keys, lines, probes), 0.018) << keys;
+  }
+}
+
+TEST(FilterSizingTest, AsManyKeysAsFit) {
+  for (const double bits : {1., 9.7, 10., 16., 50.}) {
+    for (size_t bytes = 0; bytes < 100000; bytes += bytes < 1000 ? 1 : 997) {
+      const size_t keys = FilterKeyCount(bytes, bits);
+      TableFilterShape shape;
+      shape.line_count = FilterLineCount(keys, bits);
+      if (bytes < 24 + 2 * 64) {
+        EXPECT_EQ(keys, 0u);
+        continue;
+      }
+      EXPECT_LE(shape.bytes(), bytes);
+      shape.line_count = FilterLineCount(keys + 1, bits);
+      EXPECT_GT(shape.bytes(), bytes);
+    }
+  }
+  EXPECT_EQ(FilterKeyCount(~size_t{0}, 8),
+            size_t{kMaxFilterLines} * 64 + 24);  // and not more
+}
+
 TEST(LevelAwareTest, TheTreesMeanIsWhatWasAskedFor) {
   for (const double ratio : {4., 8., 10., 20.}) {
     FilterPolicyOptions options;

@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""Copies those sources of one of RocksDB's tools that have to know of replicated
-databases, and alters them: databases are opened through ReplicatedDB, and db_stress
-knows the index as a family that is not its own.
+"""Copies those sources of one of RocksDB's own programs that have to know of rocksync,
+and alters them: databases are opened through ReplicatedDB, and db_stress knows the index
+as a family that is not its own; tests of Bloom filters make ours.
 
-usage: patch_rocksdb_tool.py db_stress|db_bench ROCKSDB_SOURCE RESULT
+usage: patch_rocksdb_program.py PROGRAM ROCKSDB_SOURCE RESULT
 """
 import os
 import re
 import sys
 
-# By tool: the header that declares what the altered sources call.
+# By program: the header that declares what the altered sources call.
 HEADERS = {
     "db_stress": "tests/stress/open_replicated.h",
     "db_bench": "tests/bench/db_bench/open.h",
+    "bloom_test": "tests/bloom/policy.h",
+    "db_bloom_filter_test": "tests/bloom/policy.h",
 }
 
-# By tool and file: what is replaced, by what, and how often at least. Another RocksDB
+# By program and file: what is replaced, by what, and how often at least. Another RocksDB
 # may have written it in another way, and must not pass unaltered.
 REPLACEMENTS = {
     "db_stress": {
@@ -40,11 +42,22 @@ REPLACEMENTS = {
             (r"(?:(?<![\w:])DB::|hooks\.)Open\((?=options, db_name, &db->db)", "rocksync::db_bench::Open(", 1),
         ],
     },
+    "bloom_test": {
+        "util/bloom_test.cc": [
+            (r"BloomLikeFilterPolicy::Create\(GetParam\(\), ", "rocksync::bloom::SharedPolicy(", 1),
+        ],
+    },
+    "db_bloom_filter_test": {
+        "db/db_bloom_filter_test.cc": [
+            (r"BloomLikeFilterPolicy::Create\(name, ", "rocksync::bloom::SharedPolicy(", 1),
+            (r"(?:ROCKSDB_NAMESPACE::)?\bNewBloomFilterPolicy\(", "rocksync::bloom::NewPolicy(", 10),
+        ],
+    },
 }
 
 
-def main(tool: str, source: str, result: str) -> None:
-    for name, replacements in REPLACEMENTS[tool].items():
+def main(program: str, source: str, result: str) -> None:
+    for name, replacements in REPLACEMENTS[program].items():
         with open(os.path.join(source, name), encoding="utf-8") as file:
             text = file.read()
         for pattern, replacement, least in replacements:
@@ -54,7 +67,7 @@ def main(tool: str, source: str, result: str) -> None:
         path = os.path.join(result, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(f'#include "{HEADERS[tool]}"\n' + text)
+            file.write(f'#include "{HEADERS[program]}"\n' + text)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-# What is shared by RocksDB's own tools that are built here from the sources of the
+# What is shared by RocksDB's own programs that are built here from the sources of the
 # RocksDB at hand (ROCKSYNC_ROCKSDB_SOURCE), altered so that they open databases through
 # ReplicatedDB: ./dev stress and ./dev bench db_bench.
 find_package(gflags REQUIRED CONFIG)
 find_program(ROCKSYNC_PYTHON3 python3 REQUIRED)
 
-# A RocksDB with assertions has points to stop and fail at, and its tools have to
+# A RocksDB with assertions has points to stop and fail at, and its programs have to
 # be compiled as it was.
 include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES ${ROCKSYNC_ROCKSDB})
@@ -21,14 +21,14 @@ check_cxx_source_compiles("
   ROCKSYNC_ROCKSDB_HAS_TEST_UTILITIES)
 unset(CMAKE_REQUIRED_LIBRARIES)
 
-# rocksync_rocksdb_tool(NAME ALTERED file... [SOURCES source...]): the object library
-# NAME_parts of RocksDB's tool NAME, of sources as they are and files that
-# patch_rocksdb_tool.py alters.
-function(rocksync_rocksdb_tool name)
+# rocksync_rocksdb_program(NAME ALTERED file... [SOURCES source...]): the object library
+# NAME_parts of RocksDB's program NAME, of sources as they are and files that
+# patch_rocksdb_program.py alters.
+function(rocksync_rocksdb_program name)
   cmake_parse_arguments(ARG "" "" "ALTERED;SOURCES" ${ARGN})
   set(altered ${CMAKE_CURRENT_BINARY_DIR}/altered)
   list(TRANSFORM ARG_ALTERED PREPEND ${altered}/)
-  set(patch ${PROJECT_SOURCE_DIR}/tests/stress/patch_rocksdb_tool.py)
+  set(patch ${PROJECT_SOURCE_DIR}/tests/support/patch_rocksdb_program.py)
   add_custom_command(OUTPUT ${ARG_ALTERED}
     COMMAND ${ROCKSYNC_PYTHON3} -B ${patch} ${name} ${ROCKSYNC_ROCKSDB_SOURCE} ${altered}
     DEPENDS ${patch})
