@@ -23,6 +23,7 @@
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/look_ahead.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/write/refusals.h"
@@ -60,13 +61,15 @@ class Opening {
   Status LookForMarker();
   Status LookForClone();
   Status LookAtManifest(const std::vector<ColumnFamilyDescriptor>& families);
+  Status CheckBeforeWriting(
+      const std::vector<ColumnFamilyDescriptor>& families);
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
   Status JudgeProvenance();
   Status MakeIndex();
   bool Elsewhere() const;
   void SayThatItStaysItself() const;
-  Status NewReplicaId(uint64_t* id) const;
+  Status NewReplicaId(bool first, uint64_t* id) const;
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status LookForEntries();
@@ -83,7 +86,8 @@ class Opening {
   const Predecessor* const predecessor_;  // may be null
 
   bool has_database_ = false;
-  bool has_index_ = false;  // the family
+  std::vector<std::string> names_;  // of all families, before
+  bool has_index_ = false;          // the family
   std::string manifest_before_;
   std::string directory_;  // absolute
   std::string wal_dir_;    // absolute
@@ -132,6 +136,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
   Status status = LookAround(families);
   if (status.ok()) status = CheckLogCanBeSynced(options_, name_);
+  if (status.ok()) status = CheckBeforeWriting(families);
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();
@@ -181,19 +186,18 @@ Status Opening::LookAround(
   has_database_ = true;
   status = LookForClone();
   if (!status.ok()) return status;
-  std::vector<std::string> names;
-  status = DB::ListColumnFamilies(options_, name_, &names);
+  status = DB::ListColumnFamilies(options_, name_, &names_);
   if (!status.ok()) return status;
   has_index_ =
-      std::find(names.begin(), names.end(), kIndexFamilyName) != names.end();
+      std::find(names_.begin(), names_.end(), kIndexFamilyName) != names_.end();
   status = LookForMarker();
   // Before RocksDB writes anything.
   if (status.ok()) status = LookAtManifest(families);
   if (!status.ok()) return status;
   if (!has_index_ && Judge(traces_) == Provenance::kIndexLost) {
-    if (!replication_.adopt_after_index_loss) {
-      return Refusal(Provenance::kIndexLost, name_);
-    }
+    status = CheckProvenance(Provenance::kIndexLost, replication_,
+                             clone_.has_value(), name_);
+    if (!status.ok()) return status;
   } else if (!has_index_ && !replication_.adopt_existing) {
     return Status::InvalidArgument(
         "rocksync: " + name_ + " is a plain database",
@@ -238,6 +242,26 @@ Status Opening::LookForClone() {
   }
   clone_ = record;
   return status;
+}
+
+// All that can be known to be refused. What is looked at here can change until
+// RocksDB has its lock, and is looked at again.
+Status Opening::CheckBeforeWriting(
+    const std::vector<ColumnFamilyDescriptor>& families) {
+  if (predecessor_ != nullptr) return Status::OK();
+  LookedAt looked;
+  if (has_index_) {
+    looked = LookAhead(options_, replication_, name_, manifest_before_, names_,
+                       families, clone_.has_value());
+    if (!looked.status.ok()) return looked.status;
+  } else {
+    looked.provenance = has_database_ ? Judge(traces_) : Provenance::kPlain;
+  }
+  const bool stays = looked.provenance == Provenance::kOwn ||
+                     (clone_.has_value() && has_index_);
+  uint64_t id = 0;
+  return stays ? Status::OK()
+               : NewReplicaId(looked.provenance == Provenance::kPlain, &id);
 }
 
 Status Opening::OpenDatabase(
@@ -305,13 +329,12 @@ Status Opening::JudgeProvenance() {
       opened_.indexed.identity.db_identity == db_identity;
   opened_.indexed.identity.db_identity = db_identity;
   const Provenance provenance = Judge(traces_);
+  const Status allowed =
+      CheckProvenance(provenance, replication_, clone_.has_value(), name_);
+  if (!allowed.ok()) return allowed;
   switch (provenance) {
     case Provenance::kPlain:
-      break;
     case Provenance::kIndexLost:
-      if (!replication_.adopt_after_index_loss) {
-        return Refusal(provenance, name_);
-      }
       break;
     case Provenance::kOwn:
       fresh_index_ = false;
@@ -324,9 +347,6 @@ Status Opening::JudgeProvenance() {
     case Provenance::kCopy:
     case Provenance::kPutBack:
     case Provenance::kRepaired:
-      if (!replication_.open_copy_as_new_replica && !clone_.has_value()) {
-        return Refusal(provenance, name_);
-      }
       fresh_index_ = false;
       renewed_ = true;
       // A checkpoint or backup is of one moment. Else a part may be newer.
@@ -387,13 +407,9 @@ void Opening::SayThatItStaysItself() const {
       kMarkerFileName, directory_.c_str());
 }
 
-Status Opening::NewReplicaId(uint64_t* id) const {
-  if (renewed_ && clone_.has_value()) {
-    *id = clone_->replica_id;
-    return Status::OK();
-  }
-  // Peers know what was a replica before, and would refuse the id.
-  const bool first = fresh_index_ && Judge(traces_) == Provenance::kPlain;
+// `first`: it never was a replica. Peers know what was one before, and would
+// refuse the id.
+Status Opening::NewReplicaId(bool first, uint64_t* id) const {
   const uint64_t wanted = first ? replication_.new_replica_id : 0;
   const Status status = ReadIntendedId(options_.env, name_, id);
   if (status.IsNotFound()) {
@@ -409,8 +425,11 @@ Status Opening::NewReplicaId(uint64_t* id) const {
 
 Status Opening::CheckIdentity() {
   IdentityRecord* const identity = &opened_.indexed.identity;
-  if ((fresh_index_ || renewed_) && predecessor_ == nullptr) {
-    const Status status = NewReplicaId(&identity->replica_id);
+  if (renewed_ && clone_.has_value()) {
+    identity->replica_id = clone_->replica_id;
+  } else if ((fresh_index_ || renewed_) && predecessor_ == nullptr) {
+    const bool first = fresh_index_ && Judge(traces_) == Provenance::kPlain;
+    const Status status = NewReplicaId(first, &identity->replica_id);
     if (!status.ok()) return status;
   }
   if (predecessor_ != nullptr) {

@@ -67,4 +67,13 @@ Status Refusal(Provenance provenance, const std::string& name) {
   return Status::OK();
 }
 
+Status CheckProvenance(Provenance provenance,
+                       const ReplicatedDBOptions& replication, bool cloned,
+                       const std::string& name) {
+  const bool allowed = provenance == Provenance::kIndexLost
+                           ? replication.adopt_after_index_loss
+                           : replication.open_copy_as_new_replica || cloned;
+  return allowed ? Status::OK() : Refusal(provenance, name);
+}
+
 }  // namespace rocksync

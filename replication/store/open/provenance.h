@@ -10,6 +10,7 @@
 
 #include "replication/store/format/marker.h"
 #include "rocksdb/status.h"
+#include "rocksync/options.h"
 
 namespace rocksync {
 
@@ -35,6 +36,11 @@ Provenance Judge(const Traces& traces);
 // What to say of a database that is neither plain nor its own: the remedy is
 // an option of ReplicatedDBOptions.
 rocksdb::Status Refusal(Provenance provenance, const std::string& name);
+
+// The refusal, unless an option allows for it, or the data are `cloned`.
+rocksdb::Status CheckProvenance(Provenance provenance,
+                                const ReplicatedDBOptions& replication,
+                                bool cloned, const std::string& name);
 
 }  // namespace rocksync
 

@@ -1,0 +1,38 @@
+// What an opening refuses by what is in the database, found while that is open
+// for reading only. RocksDB writes when it opens a database for writing: it
+// begins a MANIFEST and flushes what was in the log, after which nobody can
+// tell that the last close was a clean one.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
+
+#include <string>
+#include <vector>
+
+#include "replication/store/open/provenance.h"
+#include "rocksdb/db.h"
+#include "rocksync/options.h"
+
+namespace rocksync {
+
+struct LookedAt {
+  // OK: the opening may go on, which looks again with RocksDB's lock held. Also
+  // if the database is in use or cannot be read: the opening says that.
+  rocksdb::Status status;
+  Provenance provenance = Provenance::kOwn;
+};
+
+// `manifest` is what CURRENT holds, `names` are the families that are there,
+// the index among them. `cloned`: the directory is a clone's that was never
+// opened. Writes nothing, but makes the file LOCK if it is not there. Reads the
+// log.
+LookedAt LookAhead(const rocksdb::DBOptions& options,
+                   const ReplicatedDBOptions& replication,
+                   const std::string& name, const std::string& manifest,
+                   const std::vector<std::string>& names,
+                   const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+                   bool cloned);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
