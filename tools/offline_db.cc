@@ -8,6 +8,7 @@
 #include "replication/store/format/marker.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/own_options.h"
+#include "replication/store/open/damaged_files.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -90,11 +91,12 @@ Status CheckHasIndex(const std::string& directory, const char* if_plain) {
 
 Status OfflineDB::Open(const std::string& directory,
                        const std::vector<std::string>& wal_dirs,
-                       std::unique_ptr<OfflineDB>* db) {
+                       std::unique_ptr<OfflineDB>* db, DamagedLog damaged_log) {
   db->reset(new OfflineDB);
   Status status = (*db)->Lock(directory);
   if (status.ok()) {
-    status = (*db)->OpenLocked(directory, WalDirOf(wal_dirs, directory));
+    status = (*db)->OpenLocked(directory, WalDirOf(wal_dirs, directory),
+                               damaged_log);
   }
   if (!status.ok()) db->reset();
   return status;
@@ -110,13 +112,19 @@ Status OfflineDB::Lock(const std::string& directory) {
 }
 
 Status OfflineDB::OpenLocked(const std::string& directory,
-                             const std::string& wal_dir) {
+                             const std::string& wal_dir,
+                             DamagedLog damaged_log) {
   OwnOptions own;
   Status status =
       LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir, &own);
   if (!status.ok()) return status;
+  if (damaged_log == DamagedLog::kReadAround) {
+    own.db.wal_recovery_mode =
+        rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  }
   status =
       OpenPlainForReadOnly(own.db, directory, own.families, &handles_, &db_);
+  status = NameDamagedFile(status, rocksdb::Env::Default(), directory);
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     if (handle->GetName() != kIndexFamilyName) {
       families_[handle->GetName()] = handle;

@@ -34,6 +34,12 @@ inline constexpr char kNoReplica[] = "it is a plain database, not a replica";
 rocksdb::Status CheckHasIndex(const std::string& directory,
                               const char* if_plain);
 
+// What is made of a log that does not read to its end.
+enum class DamagedLog {
+  kRefused,
+  kReadAround,  // as much of it as there is
+};
+
 // Opened read-only: nothing in the directory changes. Locked like an open
 // database, so that nobody writes to it meanwhile. With the database's own
 // options (own_options.h).
@@ -42,7 +48,8 @@ class OfflineDB {
   // IOError: it is open somewhere, is not there, or may not be locked.
   static rocksdb::Status Open(const std::string& directory,
                               const std::vector<std::string>& wal_dirs,
-                              std::unique_ptr<OfflineDB>* db);
+                              std::unique_ptr<OfflineDB>* db,
+                              DamagedLog damaged_log = DamagedLog::kRefused);
   ~OfflineDB();
 
   rocksdb::DB* db() const { return db_.get(); }
@@ -61,7 +68,8 @@ class OfflineDB {
   OfflineDB() = default;
   rocksdb::Status Lock(const std::string& directory);
   rocksdb::Status OpenLocked(const std::string& directory,
-                             const std::string& wal_dir);
+                             const std::string& wal_dir,
+                             DamagedLog damaged_log);
 
   std::unique_ptr<DirectoryLock> lock_;
   std::unique_ptr<rocksdb::DB> db_;

@@ -334,7 +334,8 @@ Status OpenReplica(const RescueOptions& options, std::unique_ptr<OfflineDB>* db,
         CheckWalDirs(options.wal_dirs, {options.directory, options.against});
   }
   if (status.ok()) {
-    status = OfflineDB::Open(options.directory, options.wal_dirs, db);
+    status = OfflineDB::Open(options.directory, options.wal_dirs, db,
+                             DamagedLog::kReadAround);
   }
   if (!status.ok()) return status;
   return OfflineReplica::Open((*db)->db(), (*db)->handles(),

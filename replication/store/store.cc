@@ -8,6 +8,7 @@
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/status.h"
+#include "replication/store/open/files_left.h"
 #include "replication/store/open/seal.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/write/callback_scope.h"
@@ -279,6 +280,7 @@ Status Store::Seal() {
   if (status.ok()) status = WriteSeal(db, index, families, sealed, &batch);
   if (!status.ok() || !marked) return status;
   marker_.marks = {mark};
+  marker_.files = FilesLeft(db);
   // Else it goes on listing both.
   WriteMarker(db->GetEnv(), db->GetName(), marker_).PermitUncheckedError();
   return status;

@@ -15,10 +15,12 @@ using rocksdb::Env;
 using rocksdb::Status;
 
 constexpr std::string_view kMagic = "rocksync";
-constexpr uint8_t kFormat = 1;
+constexpr uint8_t kFormat = 2;
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kMaxPath = 1 << 16;
 constexpr size_t kMaxMarks = 2;
+constexpr size_t kMaxFiles = 1 << 16;
+constexpr size_t kMaxFileName = 256;
 
 std::string NameIn(const std::string& directory) {
   return directory + "/" + kMarkerFileName;
@@ -29,11 +31,33 @@ std::string Checksum(std::string_view bytes) {
   return std::string(AsPiece(digest).substr(0, kChecksumBytes));
 }
 
-bool GetPath(std::string_view* bytes, std::string* path) {
+bool GetText(std::string_view* bytes, size_t most, std::string* text) {
   std::string_view view;
-  if (!GetLengthPrefixed(bytes, kMaxPath, &view)) return false;
-  path->assign(view);
+  if (!GetLengthPrefixed(bytes, most, &view)) return false;
+  text->assign(view);
   return true;
+}
+
+bool GetMarks(std::string_view* bytes, std::vector<std::string>* marks) {
+  uint8_t count = 0;
+  if (!GetFixed8(bytes, &count) || count == 0 || count > kMaxMarks) {
+    return false;
+  }
+  marks->assign(count, {});
+  return std::all_of(marks->begin(), marks->end(), [&](std::string& mark) {
+    return GetText(bytes, kMarkBytes, &mark) &&
+           (mark.empty() || mark.size() == kMarkBytes);
+  });
+}
+
+bool GetFiles(std::string_view* bytes, std::vector<FileLeft>* files) {
+  uint32_t count = 0;
+  if (!GetFixed32(bytes, &count) || count > kMaxFiles) return false;
+  files->assign(count, {});
+  return std::all_of(files->begin(), files->end(), [&](FileLeft& file) {
+    return GetText(bytes, kMaxFileName, &file.name) &&
+           GetFixed64(bytes, &file.least_bytes);
+  });
 }
 
 }  // namespace
@@ -57,6 +81,15 @@ std::string Encode(const Marker& marker) {
   PutLengthPrefixed(&out, marker.wal_dir);
   PutFixed8(&out, static_cast<uint8_t>(marker.marks.size()));
   for (const std::string& mark : marker.marks) PutLengthPrefixed(&out, mark);
+  PutLengthPrefixed(&out, marker.opened_as);
+  // Fewer than all would not be noticed to be fewer.
+  const bool too_many = marker.files.size() > kMaxFiles;
+  PutFixed32(&out, too_many ? 0 : static_cast<uint32_t>(marker.files.size()));
+  for (const FileLeft& file : marker.files) {
+    if (too_many) break;
+    PutLengthPrefixed(&out, file.name);
+    PutFixed64(&out, file.least_bytes);
+  }
   out.append(Checksum(out));
   return out;
 }
@@ -69,24 +102,13 @@ bool Decode(std::string_view bytes, Marker* marker) {
   if (checksum != Checksum(bytes)) return false;
   std::string_view magic;
   uint8_t format = 0;
-  uint8_t count = 0;
-  if (!GetBytes(&bytes, kMagic.size(), &magic) || magic != kMagic ||
-      !GetFixed8(&bytes, &format) || format != kFormat ||
-      !GetPath(&bytes, &marker->directory) ||
-      !GetPath(&bytes, &marker->wal_dir) || !GetFixed8(&bytes, &count) ||
-      count == 0 || count > kMaxMarks) {
-    return false;
-  }
-  marker->marks.clear();
-  for (uint8_t i = 0; i < count; ++i) {
-    std::string_view mark;
-    if (!GetLengthPrefixed(&bytes, kMarkBytes, &mark) ||
-        (!mark.empty() && mark.size() != kMarkBytes)) {
-      return false;
-    }
-    marker->marks.emplace_back(mark);
-  }
-  return bytes.empty();
+  return GetBytes(&bytes, kMagic.size(), &magic) && magic == kMagic &&
+         GetFixed8(&bytes, &format) && format == kFormat &&
+         GetText(&bytes, kMaxPath, &marker->directory) &&
+         GetText(&bytes, kMaxPath, &marker->wal_dir) &&
+         GetMarks(&bytes, &marker->marks) &&
+         GetText(&bytes, kMarkBytes, &marker->opened_as) &&
+         GetFiles(&bytes, &marker->files) && bytes.empty();
 }
 
 Status ReadMarker(Env* env, const std::string& directory, Marker* marker) {

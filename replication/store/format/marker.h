@@ -11,10 +11,14 @@
 // so at any moment the index holds a mark that the marker lists. Where there
 // was no index, or shall be none any more, an empty mark stands for it.
 // RocksDB leaves the file alone; its checkpoints and backups leave it out.
+//
+// It also names files without which RocksDB would open the database all the
+// same, as an older state of it or as one with a gap.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_MARKER_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_MARKER_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +31,23 @@ namespace rocksync {
 inline constexpr char kMarkerFileName[] = "ROCKSYNC";
 inline constexpr size_t kMarkBytes = 16;
 
+// A file that the next opening needs, and how long it is at least.
+struct FileLeft {
+  std::string name;
+  uint64_t least_bytes = 0;
+};
+
 struct Marker {
   std::string directory;  // absolute path of the last opening
   std::string wal_dir;    // the same of where its log is
   // One or two; empty: no index.
   std::vector<std::string> marks;
+  // 16 bytes that stand for the options of the last opening (look_ahead.h).
+  std::string opened_as;
+  // The MANIFEST; and of a clean close the files of the log that are needed
+  // still. Whoever opens the database begins another MANIFEST, after which they
+  // say nothing.
+  std::vector<FileLeft> files;
 
   bool Lists(std::string_view mark) const;
 };

@@ -51,6 +51,7 @@ Status AllowForNoIndex(rocksdb::DB* db, ColumnFamilyHandle* index,
   const bool listed =
       status.ok() && DecodeMark(bytes, &mark) && marker.Lists(mark);
   marker.marks = {listed ? mark : marker.marks.front(), ""};
+  marker.files.clear();
   return WriteMarker(db->GetEnv(), db->GetName(), marker);
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/open/damaged_files.h"
+#include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
@@ -165,9 +167,15 @@ Status CheckWalDir(const rocksdb::DBOptions& options,
                                   ? places.directory
                                   : AbsolutePath(options.env, options.wal_dir);
   if (places.at_home) {
-    return CheckLogIsThere(options.env, places.marker, places.directory,
-                           wal_dir, /*may_be_lost=*/false);
+    status = CheckLogIsThere(options.env, places.marker, places.directory,
+                             wal_dir, /*may_be_lost=*/false);
   }
+  if (status.ok()) {
+    status = CheckFilesLeft(options.env, places.marker, directory,
+                            wal_dir.empty() ? directory : wal_dir,
+                            CurrentManifest(options.env, directory));
+  }
+  if (!status.ok() || places.at_home) return status;
   // A copy, a database that was moved, or one that the library never opened.
   std::set<std::string> logs;
   status = ListLogFiles(options.env, wal_dir, &logs);

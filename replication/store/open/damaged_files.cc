@@ -15,6 +15,7 @@ namespace {
 
 using rocksdb::Status;
 
+constexpr std::string_view kSuffix = ".sst";
 // Of tables as LevelDB named them.
 constexpr std::string_view kOldSuffix = ".ldb";
 
@@ -53,13 +54,14 @@ std::string FamilyOf(const std::string& table, rocksdb::Env* env) {
 
 Status DamagedTable(const std::string& text, rocksdb::Env* env,
                     const std::string& name) {
-  const std::string table = TableIn(text, name, ".sst");
+  const std::string table = TableIn(text, name, kSuffix);
   const std::string family = table.empty() ? "" : FamilyOf(table, env);
   std::string what = "rocksync: a file of " + name + " does not read";
   std::string remedy =
-      "replace the replica by a new, empty one that peers fill, after "
-      "`rocksync "
-      "rescue` if this one may hold something alone";
+      "replace the replica by a new, empty one that peers fill; if this one "
+      "may hold something alone, run RocksDB's RepairDB (`ldb repair`), which "
+      "leaves the file out, on a copy of the directory, and `rocksync rescue` "
+      "on that";
   if (family == kIndexFamilyName) {
     what = "rocksync: the index of " + name + " does not read";
     remedy =
@@ -74,16 +76,34 @@ Status DamagedTable(const std::string& text, rocksdb::Env* env,
                             remedy + ": " + text);
 }
 
-// `table` is its path with the old suffix, which RocksDB tries last.
+// The table that RocksDB did not find. Up to some version it tries the old
+// suffix last, and names that.
+std::string MissingTableIn(const std::string& text,
+                           const std::string& directory) {
+  const std::string old = TableIn(text, directory, kOldSuffix);
+  if (old.empty()) return TableIn(text, directory, kSuffix);
+  return old.substr(0, old.size() - kOldSuffix.size()).append(kSuffix);
+}
+
 Status MissingTable(const std::string& table, const std::string& text,
                     const std::string& name) {
   return Status::Corruption(
-      "rocksync: " + name + " has lost a table, " +
-          table.substr(0, table.size() - kOldSuffix.size()) + ".sst",
+      "rocksync: " + name + " has lost a table, " + table,
       "bring the file back; or replace the replica by a new, empty one that "
       "peers fill; if this one may hold something alone, run RocksDB's "
       "RepairDB (`ldb repair`), which leaves the table out, on a copy of the "
       "directory, and open that: " +
+          text);
+}
+
+// RocksDB found tables that have more than the log, which it read up to where
+// it is damaged.
+Status DamagedLog(const std::string& text, const std::string& name) {
+  return Status::Corruption(
+      "rocksync: the log of " + name + " is damaged (*.log)",
+      "replace the replica by a new, empty one that peers fill, after "
+      "`rocksync rescue`, which leaves out what does not read, if this one may "
+      "hold something alone: " +
           text);
 }
 
@@ -116,7 +136,8 @@ Status NameDamagedFile(const Status& status, rocksdb::Env* env,
       !(status.IsCorruption() || (status.IsIOError() && missing))) {
     return status;
   }
-  const std::string table = TableIn(text, name, kOldSuffix);
+  if (Mentions(text, "ahead of WALs")) return DamagedLog(text, name);
+  const std::string table = MissingTableIn(text, name);
   if (missing && !table.empty()) {
     return MissingTable(table, text, name);
   }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "replication/store/format/marker.h"
+#include "replication/store/format/meta_records.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/index/index_reader.h"
@@ -14,6 +16,8 @@
 #include "replication/store/open/opened.h"
 #include "rocksdb/env.h"
 #include "rocksdb/memtablerep.h"
+#include "sketch/element/coding.h"
+#include "sketch/element/sha256.h"
 
 namespace rocksync {
 namespace {
@@ -180,6 +184,29 @@ Status Look::JudgeFamilies(const std::string& manifest) {
 }
 
 }  // namespace
+
+std::string OpenedAs(const rocksdb::DBOptions& options,
+                     const ReplicatedDBOptions& replication,
+                     const std::string& name,
+                     const std::vector<ColumnFamilyDescriptor>& families) {
+  // RocksDB's; copied files may come with another one.
+  std::string identity;
+  rocksdb::ReadFileToString(options.env, name + "/IDENTITY", &identity)
+      .PermitUncheckedError();
+  std::string bytes;
+  PutLengthPrefixed(&bytes, identity);
+  PutLengthPrefixed(&bytes, replication.cluster_name);
+  PutLengthPrefixed(&bytes, SecretCheck(replication.cluster_secret));
+  PutFixed32(&bytes, static_cast<uint32_t>(replication.families.size()));
+  for (const std::string& family : replication.families) {
+    PutLengthPrefixed(&bytes, family);
+  }
+  for (const ColumnFamilyDescriptor& family : families) {
+    PutLengthPrefixed(&bytes, family.name);
+  }
+  const Sha256Digest digest = Sha256({bytes});
+  return std::string(AsPiece(digest).substr(0, kMarkBytes));
+}
 
 LookedAt LookAhead(const rocksdb::DBOptions& options,
                    const ReplicatedDBOptions& replication,

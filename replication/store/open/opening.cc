@@ -18,6 +18,7 @@
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/directory_switch.h"
+#include "replication/store/open/files_left.h"
 #include "replication/store/open/forked.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/info_log.h"
@@ -60,6 +61,7 @@ class Opening {
   Status LookAround(const std::vector<ColumnFamilyDescriptor>& families);
   Status LookForMarker();
   Status LookForClone();
+  Status LookForLog();
   Status LookAtManifest(const std::vector<ColumnFamilyDescriptor>& families);
   Status CheckBeforeWriting(
       const std::vector<ColumnFamilyDescriptor>& families);
@@ -145,6 +147,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
                                 families, handles_);
   }
   if (status.ok()) status = CheckIdentity();
+  opened_.marker.opened_as = OpenedAs(options_, replication_, name_, families);
   if (status.ok()) status = LookForForeignWrites();
   if (status.ok() && !fresh_index_ && !foreign_.changed)
     status = LookForEntries();
@@ -203,11 +206,22 @@ Status Opening::LookAround(
         "rocksync: " + name_ + " is a plain database",
         "set ReplicatedDBOptions::adopt_existing to take it over");
   }
-  if (!traces_.marker.has_value()) return Status::OK();
+  return traces_.marker.has_value() ? LookForLog() : status;
+}
+
+Status Opening::LookForLog() {
+  const Marker& marker = *traces_.marker;
   const bool may_be_lost = replication_.open_copy_as_new_replica ||
                            replication_.adopt_after_index_loss;
-  return CheckLogIsThere(options_.env, *traces_.marker, directory_, wal_dir_,
-                         may_be_lost);
+  Status status =
+      CheckLogIsThere(options_.env, marker, directory_, wal_dir_, may_be_lost);
+  if (!status.ok()) return status;
+  status =
+      CheckFilesLeft(options_.env, marker, name_,
+                     wal_dir_.empty() ? name_ : wal_dir_, manifest_before_);
+  if (!status.IsAborted() || !may_be_lost) return status;
+  traces_.log_lost = true;
+  return Status::OK();
 }
 
 // What it does not list RocksDB deletes, so an index that is missing is not
@@ -249,6 +263,12 @@ Status Opening::LookForClone() {
 Status Opening::CheckBeforeWriting(
     const std::vector<ColumnFamilyDescriptor>& families) {
   if (predecessor_ != nullptr) return Status::OK();
+  const bool as_last_time =
+      traces_.marker.has_value() && !traces_.log_lost &&
+      IsManifestLeft(*traces_.marker, manifest_before_) &&
+      traces_.marker->opened_as ==
+          OpenedAs(options_, replication_, name_, families);
+  if (has_index_ && as_last_time) return Status::OK();
   LookedAt looked;
   if (has_index_) {
     looked = LookAhead(options_, replication_, name_, manifest_before_, names_,
@@ -457,7 +477,11 @@ Status Opening::CheckIdentity() {
   opened_.place.directory = directory_;
   ++identity->incarnation;
   identity->incarnation_nonce = RandomBits();
-  opened_.marker = {directory_, wal_dir_, {NewMark()}};
+  opened_.marker = {.directory = directory_,
+                    .wal_dir = wal_dir_,
+                    .marks = {NewMark()},
+                    .opened_as = {},
+                    .files = ManifestLeft(db_)};
   return Status::OK();
 }
 

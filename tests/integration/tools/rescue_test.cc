@@ -175,6 +175,31 @@ TEST_F(RescueTest, ADamagedPairIsNotAmongTheSoundOnes) {
 
 // A foreign write, and a crash before that was noticed: no index knows
 // of it, and the digests of the two are equal.
+// The replica itself cannot be opened any more.
+TEST_F(RescueTest, OfADamagedLogTheRestIsExported) {
+  a_->Stop();
+  a_->Put("mine", "kept");
+  a_->Put("damaged", std::string(10'000, 'x'));
+  a_->Close();
+  std::filesystem::path largest;
+  for (const auto& file :
+       std::filesystem::directory_iterator(a_->setting().directory)) {
+    if (file.path().extension() != ".log") continue;
+    if (largest.empty() ||
+        std::filesystem::file_size(largest) < file.file_size()) {
+      largest = file.path();
+    }
+  }
+  std::fstream log(largest, std::ios::in | std::ios::out | std::ios::binary);
+  log.seekp(
+      static_cast<std::streamoff>(std::filesystem::file_size(largest) - 2'000));
+  log.put('~');
+  log.close();
+  EXPECT_TRUE(ReplicatedDB::Detach({}, a_->setting().directory).IsCorruption());
+  ASSERT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
+  EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
+}
+
 TEST_F(RescueTest, WhatHasNoIndexEntryIsExportedAsQuarantined) {
   a_->Stop();
   for (const auto& [key, value] :

@@ -118,10 +118,13 @@ void AddIndexVectors(Vectors* vectors) {
   entries.Add("unversioned", {}, &kVectorValue);
   vectors->push_back({"index.entry.quarantined", Entry(UnknownEntry())});
   AddRecords(vectors);
-  vectors->push_back(
-      {"marker", Encode(Marker{"/data/orders",
-                               "/log/orders",
-                               {std::string(16, 'm'), std::string(16, 'n')}})});
+  Marker marker;
+  marker.directory = "/data/orders";
+  marker.wal_dir = "/log/orders";
+  marker.marks = {std::string(16, 'm'), std::string(16, 'n')};
+  marker.opened_as = std::string(16, 'a');
+  marker.files = {{"MANIFEST-000005", 300}, {"000007.log", 70'000}};
+  vectors->push_back({"marker", Encode(marker)});
 }
 
 }  // namespace rocksync

@@ -19,22 +19,36 @@ const std::string kOld(16, 'o');
 const std::string kNew(16, 'n');
 
 Marker Listing(std::vector<std::string> marks) {
-  return {"/d", "/w", std::move(marks)};
+  Marker marker;
+  marker.directory = "/d";
+  marker.wal_dir = "/w";
+  marker.marks = std::move(marks);
+  return marker;
 }
 
 TEST(MarkerTest, Bytes) {
-  const std::string bytes = Encode(Listing({"", kNew}));
-  const std::string body = std::string("rocksync\x01\x02/d\x02/w\x02", 16) +
-                           std::string("\x00\x10", 2) + kNew;
+  Marker marker = Listing({"", kNew});
+  marker.opened_as = "as";
+  marker.files = {{"M", 258}};
+  const std::string bytes = Encode(marker);
+  const std::string body = std::string("rocksync\x02\x02/d\x02/w\x02", 16) +
+                           std::string("\x00\x10", 2) + kNew +
+                           "\x02"
+                           "as" +
+                           std::string("\x00\x00\x00\x01\x01M", 6) +
+                           std::string("\x00\x00\x00\x00\x00\x00\x01\x02", 8);
   EXPECT_EQ(bytes.substr(0, bytes.size() - 8), body);
   EXPECT_EQ(rocksdb::Slice(bytes.substr(bytes.size() - 8)).ToString(true),
-            "6772393E0A034D33");
+            "A9CB35ECB83C2DF3");
 }
 
 TEST(MarkerTest, ComesBackAndDamageIsSeen) {
   for (const auto& marks :
        {std::vector<std::string>{kOld}, {kOld, kNew}, {"", kNew}, {kOld, ""}}) {
-    const std::string bytes = Encode(Listing(marks));
+    Marker marker = Listing(marks);
+    marker.opened_as = kOld;
+    marker.files = {{"MANIFEST-000001", 7}, {"000002.log", 0}};
+    const std::string bytes = Encode(marker);
     Marker parsed;
     ASSERT_TRUE(Decode(bytes, &parsed));
     EXPECT_EQ(Encode(parsed), bytes);
@@ -124,6 +138,12 @@ TEST(ProvenanceTest, APartOfAnIndex) {
   EXPECT_EQ(Judge(traces), Provenance::kIndexLost);
   traces.marker = Listing({"", kNew});
   EXPECT_EQ(Judge(traces), Provenance::kPlain) << "it was being made anew";
+}
+
+TEST(ProvenanceTest, APartOfTheLog) {
+  Traces traces = Of({kNew}, kNew);
+  traces.log_lost = true;
+  EXPECT_EQ(Judge(traces), Provenance::kPutBack);
 }
 
 TEST(ProvenanceTest, AnotherRocksDBIdentity) {

@@ -1,0 +1,117 @@
+#include "replication/store/open/files_left.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/open/damaged_manifest.h"
+#include "replication/store/open/log_files.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Env;
+using rocksdb::Status;
+
+// CURRENT ends with a line feed.
+std::string FileNamed(std::string manifest) {
+  while (manifest.ends_with('\n')) manifest.pop_back();
+  return manifest;
+}
+
+std::string Bytes(uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
+
+std::string WalDirOf(const rocksdb::DB& db) {
+  const std::string wal_dir = db.GetDBOptions().wal_dir;
+  return wal_dir.empty() ? db.GetName() : wal_dir;
+}
+
+// Empty: the file is there, and not shorter.
+std::string WhatIsWrong(Env* env, const std::string& path,
+                        uint64_t least_bytes) {
+  if (env->FileExists(path).IsNotFound()) return path + " is not there";
+  uint64_t bytes = 0;
+  if (!env->GetFileSize(path, &bytes).ok() || bytes >= least_bytes) return "";
+  return path + " has " + Bytes(bytes) + ", and was closed with " +
+         Bytes(least_bytes);
+}
+
+}  // namespace
+
+std::vector<FileLeft> ManifestLeft(rocksdb::DB* db) {
+  FileLeft file = {FileNamed(CurrentManifest(db->GetEnv(), db->GetName()))};
+  const std::string path = db->GetName() + "/" + file.name;
+  if (file.name.empty() ||
+      !db->GetEnv()->GetFileSize(path, &file.least_bytes).ok()) {
+    return {};
+  }
+  // Such a file is cut to its size when it is closed.
+  if (db->GetDBOptions().allow_mmap_writes) file.least_bytes = 0;
+  return {file};
+}
+
+std::vector<FileLeft> FilesLeft(rocksdb::DB* db) {
+  std::vector<FileLeft> files = ManifestLeft(db);
+  uint64_t least = 0;
+  std::set<std::string> logs;
+  const std::string wal_dir = WalDirOf(*db);
+  if (files.empty() ||
+      !db->GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep,
+                          &least) ||
+      !ListLogFiles(db->GetEnv(), wal_dir, &logs).ok()) {
+    return files;
+  }
+  // Names have leading zeros, up to some number of digits.
+  std::vector<std::pair<uint64_t, std::string>> needed;
+  for (const std::string& log : logs) {
+    const uint64_t number = std::strtoull(log.c_str(), nullptr, 10);
+    if (number >= least) needed.emplace_back(number, log);
+  }
+  std::sort(needed.begin(), needed.end());
+  // A file that is used again keeps its old size for a while.
+  const bool sizes_count = db->GetDBOptions().recycle_log_file_num == 0;
+  for (const auto& [number, log] : needed) {
+    FileLeft file = {log};
+    const bool last = number == needed.back().first;
+    if (sizes_count && !last &&
+        !db->GetEnv()
+             ->GetFileSize(wal_dir + "/" + log, &file.least_bytes)
+             .ok()) {
+      continue;
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+bool IsManifestLeft(const Marker& marker, const std::string& manifest) {
+  return !marker.files.empty() &&
+         marker.files.front().name == FileNamed(manifest);
+}
+
+Status CheckFilesLeft(Env* env, const Marker& marker,
+                      const std::string& directory, const std::string& wal_dir,
+                      const std::string& manifest) {
+  if (!IsManifestLeft(marker, manifest)) return Status::OK();
+  for (const FileLeft& file : marker.files) {
+    const bool is_manifest = &file == &marker.files.front();
+    const std::string& place = is_manifest ? directory : wal_dir;
+    const std::string wrong =
+        WhatIsWrong(env, place + "/" + file.name, file.least_bytes);
+    if (wrong.empty()) continue;
+    if (is_manifest) return DamagedManifest(directory, wrong);
+    return Status::Aborted(
+        "rocksync: " + directory + " has lost a part of its log: " + wrong,
+        "bring the file back, if there is one; else replace the replica by a "
+        "new, empty one that peers fill; or, if this one may hold something "
+        "alone, open what is there once with the option "
+        "open_copy_as_new_replica (rocksync-store: --as-new-replica), as a new "
+        "replica");
+  }
+  return Status::OK();
+}
+
+}  // namespace rocksync

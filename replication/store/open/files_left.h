@@ -1,0 +1,42 @@
+// Files without which RocksDB opens a database all the same: a log that is not
+// there it takes for one that never was, and a MANIFEST that is cut short for
+// an earlier state. The marker names them as the last close left them.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_FILES_LEFT_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_FILES_LEFT_H_
+
+#include <string>
+#include <vector>
+
+#include "replication/store/format/marker.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// The MANIFEST of an open database, none if it cannot be read.
+std::vector<FileLeft> ManifestLeft(rocksdb::DB* db);
+
+// The MANIFEST and the files of the log that the next opening needs. Of the
+// last one that it is there: how far it goes the seal says. REQUIRES: the
+// database is sealed (seal.h).
+std::vector<FileLeft> FilesLeft(rocksdb::DB* db);
+
+// Whether the files that the marker names are as they were left. Says nothing,
+// and OK, once somebody else has opened the database. `manifest` is what
+// CURRENT holds.
+//
+// Corruption: the MANIFEST is shorter. Aborted: a part of the log is lost,
+// which only a new replica may go on from.
+rocksdb::Status CheckFilesLeft(rocksdb::Env* env, const Marker& marker,
+                               const std::string& directory,
+                               const std::string& wal_dir,
+                               const std::string& manifest);
+
+// Whether the current MANIFEST is the one that the marker names.
+bool IsManifestLeft(const Marker& marker, const std::string& manifest);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_FILES_LEFT_H_

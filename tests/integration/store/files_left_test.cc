@@ -1,0 +1,206 @@
+// A file that the last close left is not there, or shorter: RocksDB would open
+// the database all the same, without the writes that it held, and the index
+// would still have them.
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/offline/own_options.h"
+#include "rocksdb/env.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FilesLeftTest : public StoreTest {
+ protected:
+  // The pairs are in one log, the end of the close in another one.
+  void MakeOfflineReplica() {
+    ASSERT_ROCKS_OK(Open());
+    ASSERT_ROCKS_OK(db_->Delete({}, "deleted"));
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_ROCKS_OK(Put("key" + std::to_string(i), "value"));
+    }
+    original_ = db_->Identity().replica_id;
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+    logs_.clear();
+    for (const auto& file : fs::directory_iterator(Dir())) {
+      if (file.path().extension() == ".log") logs_.push_back(file.path());
+    }
+    std::sort(logs_.begin(), logs_.end());
+    ASSERT_EQ(logs_.size(), 2u);
+    whole_ = logs_.front();
+    fs::rename(Dir(), Dir("whole"));
+    Renew();
+  }
+  void Renew() {
+    db_.reset();
+    fs::remove_all(Dir());
+    fs::copy(Dir("whole"), Dir(), fs::copy_options::recursive);
+  }
+
+  rocksdb::Status CheckOffline() {
+    OwnOptions own;
+    return LoadOwnOptions(rocksdb::Env::Default(), Dir(), "", &own);
+  }
+
+  void ExpectSaid(const std::string& part) {
+    for (const rocksdb::Status& status : {Open(), CheckOffline()}) {
+      EXPECT_FALSE(status.ok());
+      EXPECT_NE(status.ToString().find(part), std::string::npos)
+          << status.ToString();
+    }
+    EXPECT_EQ(db_, nullptr);
+  }
+
+  std::vector<fs::path> logs_;
+  fs::path whole_;  // the log that has the pairs
+  uint64_t original_ = 0;
+};
+
+TEST_F(FilesLeftTest, OneOfSeveralLogsIsLost) {
+  MakeOfflineReplica();
+  const std::string name = whole_.filename();
+  fs::remove(whole_);
+  ExpectSaid("has lost a part of its log: " + whole_.string() +
+             " is not there");
+  // The file is brought back.
+  fs::copy(fs::path(Dir("whole")) / name, whole_);
+  ASSERT_ROCKS_OK(CheckOffline());
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key99"), "value");
+  EXPECT_EQ(db_->Identity().replica_id, original_);
+}
+
+TEST_F(FilesLeftTest, OneOfSeveralLogsIsShorter) {
+  MakeOfflineReplica();
+  const uintmax_t size = fs::file_size(whole_);
+  for (const uintmax_t left : {uintmax_t{0}, size / 2, size - 1}) {
+    Renew();
+    fs::resize_file(whole_, left);
+    ExpectSaid(whole_.string() + " has " + std::to_string(left) +
+               " bytes, and was closed with " + std::to_string(size));
+  }
+}
+
+// RocksDB finds the index's tables to have more than the log up to there.
+TEST_F(FilesLeftTest, ADamagedLogIsNamed) {
+  MakeOfflineReplica();
+  std::fstream file(whole_, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(fs::file_size(whole_) / 2));
+  file.put('~');
+  file.close();
+  const rocksdb::Status status = Open();
+  EXPECT_TRUE(status.IsCorruption());
+  for (const char* part :
+       {"the log of ", "db is damaged (*.log)", "`rocksync rescue`"}) {
+    EXPECT_NE(status.ToString().find(part), std::string::npos)
+        << status.ToString();
+  }
+}
+
+TEST_F(FilesLeftTest, TheRestIsANewReplicaWhoseIndexIsCompared) {
+  MakeOfflineReplica();
+  fs::remove(whole_);
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_NE(db_->Identity().replica_id, original_);
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(Get("key99"), "-");
+  // What it lost it does not claim to have.
+  CloseAndCheck();
+}
+
+// Whoever opens the database reads the log, and removes it.
+TEST_F(FilesLeftTest, AfterAForeignOpeningTheListSaysNothing) {
+  MakeOfflineReplica();
+  Plain("db", [](rocksdb::DB*) {});
+  EXPECT_FALSE(fs::exists(whole_));
+  ASSERT_ROCKS_OK(CheckOffline());
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key99"), "value");
+}
+
+TEST_F(FilesLeftTest, WhatDoesNotComeAfterACleanCloseIsNotLost) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  // The log that was there at the opening goes, since all of it is in tables.
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(Put("other", "value"));
+  CopyAsKilled("db", "image");
+  ASSERT_ROCKS_OK(Open("image"));
+  EXPECT_EQ(Get("other"), "value");
+}
+
+// It may end between two records, at each of which RocksDB finds a state.
+TEST_F(FilesLeftTest, AManifestIsShorter) {
+  MakeOfflineReplica();
+  std::string name = CurrentManifest(rocksdb::Env::Default(), Dir());
+  name.pop_back();  // the line feed
+  const fs::path manifest = fs::path(Dir()) / name;
+  const uintmax_t size = fs::file_size(manifest);
+  std::vector<std::string> before;
+  for (uintmax_t left = size - 1; left > size / 2; --left) {
+    Renew();
+    fs::resize_file(manifest, left);
+    ExpectSaid("MANIFEST of " + Dir());
+    for (const auto& file : fs::directory_iterator(Dir("whole"))) {
+      EXPECT_TRUE(fs::exists(fs::path(Dir()) / file.path().filename()))
+          << file.path();
+    }
+  }
+}
+
+// Counts how often a log is opened to be read.
+class CountingEnv final : public rocksdb::EnvWrapper {
+ public:
+  CountingEnv() : EnvWrapper(rocksdb::Env::Default()) {}
+  const char* Name() const override { return "CountingEnv"; }
+  rocksdb::Status NewSequentialFile(
+      const std::string& name, std::unique_ptr<rocksdb::SequentialFile>* file,
+      const rocksdb::EnvOptions& options) override {
+    if (name.ends_with(".log")) ++logs_read;
+    return target()->NewSequentialFile(name, file, options);
+  }
+  std::atomic<int> logs_read = 0;
+};
+
+// A restart with the same options takes as long as RocksDB's.
+TEST_F(FilesLeftTest, AnOpeningAsTheLastOneReadsTheLogOnce) {
+  MakeOfflineReplica();
+  CountingEnv env;
+  options_.env = &env;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(env.logs_read, 2);
+  // As after a kill.
+  ASSERT_ROCKS_OK(Put("more", "value"));
+  db_->FlushWAL(true).PermitUncheckedError();
+  fs::remove_all(Dir("whole"));
+  CopyAsKilled("db", "whole");
+  Renew();
+  env.logs_read = 0;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("more"), "value");
+  EXPECT_EQ(env.logs_read, 1);
+  // By other options the records are read first.
+  ASSERT_ROCKS_OK(db_->Close());
+  replication_.cluster_name = "other";
+  env.logs_read = 0;
+  EXPECT_TRUE(Open().IsInvalidArgument());
+  EXPECT_EQ(env.logs_read, 1);
+  db_.reset();
+  options_.env = rocksdb::Env::Default();
+}
+
+}  // namespace
+}  // namespace rocksync
