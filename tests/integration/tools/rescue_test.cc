@@ -181,20 +181,17 @@ TEST_F(RescueTest, OfADamagedLogTheRestIsExported) {
   a_->Put("mine", "kept");
   a_->Put("damaged", std::string(10'000, 'x'));
   a_->Close();
-  std::filesystem::path largest;
-  for (const auto& file :
-       std::filesystem::directory_iterator(a_->setting().directory)) {
-    if (file.path().extension() != ".log") continue;
-    if (largest.empty() ||
-        std::filesystem::file_size(largest) < file.file_size()) {
-      largest = file.path();
-    }
+  size_t damaged = 0;
+  for (const auto& [file, bytes] : Files(a_->setting().directory)) {
+    const size_t value = bytes.find(std::string(1'000, 'x'));
+    if (!file.ends_with(".log") || value == std::string::npos) continue;
+    std::fstream log(a_->setting().directory + "/" + file,
+                     std::ios::in | std::ios::out | std::ios::binary);
+    log.seekp(static_cast<std::streamoff>(value));
+    log.put('~');
+    ++damaged;
   }
-  std::fstream log(largest, std::ios::in | std::ios::out | std::ios::binary);
-  log.seekp(
-      static_cast<std::streamoff>(std::filesystem::file_size(largest) - 2'000));
-  log.put('~');
-  log.close();
+  ASSERT_EQ(damaged, 1u);
   EXPECT_TRUE(ReplicatedDB::Detach({}, a_->setting().directory).IsCorruption());
   ASSERT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
   EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
