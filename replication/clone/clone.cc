@@ -38,7 +38,7 @@ bool Cancelled(const CloneOptions& clone) {
   return clone.cancelled && clone.cancelled();
 }
 
-Status WasCancelled() { return Status::Aborted("the clone was cancelled"); }
+Status WasCancelled() { return Status::Aborted("the copy was cancelled"); }
 
 // Not OK: why it is not proven.
 Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {

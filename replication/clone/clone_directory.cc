@@ -37,11 +37,15 @@ bool MeansNothing(std::string_view name) {
          name.ends_with(".new");
 }
 
-constexpr char kWhereClonesAre[] =
-    "a clone is made in a new directory, or in an empty one";
+// The copy of a resync has its place, and whoever runs one cannot choose.
+std::string WhereCopiesAre(ClonePurpose purpose, const std::string& path) {
+  return purpose == ClonePurpose::kNewReplica
+             ? "a clone is made in a new directory, or in an empty one"
+             : "move " + path + " away: a resync makes its copy there";
+}
 
 // Of a path that is there.
-Status CheckEmpty(Env* env, const std::string& path) {
+Status CheckEmpty(Env* env, const std::string& path, ClonePurpose purpose) {
   std::vector<std::string> names;
   const Status status = env->GetChildren(path, &names);
   // Asked only then: many an Env does not know what is a directory.
@@ -49,13 +53,13 @@ Status CheckEmpty(Env* env, const std::string& path) {
   if (!status.ok() && env->IsDirectory(path, &is_directory).ok() &&
       !is_directory) {
     return Status::InvalidArgument("rocksync: " + path + " is not a directory",
-                                   kWhereClonesAre);
+                                   WhereCopiesAre(purpose, path));
   }
   for (const std::string& name : names) {
     if (MeansNothing(name)) continue;
     return Status::InvalidArgument(
         "rocksync: " + path + " is not empty, it holds " + name,
-        kWhereClonesAre);
+        WhereCopiesAre(purpose, path));
   }
   return status;
 }
@@ -133,8 +137,9 @@ Status CloneDirectory::Look(ClonePurpose purpose) {
   Status status = CurrentManifest(env_, path_, &current);
   empty_ = status.IsNotFound();
   if (empty_) {
-    return env_->FileExists(path_).IsNotFound() ? Status::OK()
-                                                : CheckEmpty(env_, path_);
+    return env_->FileExists(path_).IsNotFound()
+               ? Status::OK()
+               : CheckEmpty(env_, path_, purpose);
   }
   if (!status.ok()) return status;
   status = ReadCloneRecord(env_, path_, &record_);
@@ -146,7 +151,8 @@ Status CloneDirectory::Look(ClonePurpose purpose) {
     return Status::InvalidArgument(
         "rocksync: in " + path_ + " is a copy that a " +
             (of_clone ? "clone" : "resync") + " makes",
-        "finish that one, or remove the directory");
+        for_clone ? "clone into another directory"
+                  : WhereCopiesAre(purpose, path_));
   }
   if (IsUnfinishedClone(current)) return Status::OK();
   // To a clone what a resync has put in its place is a database.
@@ -154,8 +160,9 @@ Status CloneDirectory::Look(ClonePurpose purpose) {
   if (finished_) return status;
   return Status::InvalidArgument(
       "rocksync: there is a database in " + path_,
-      "if it is a clone that was opened already, start its application; else "
-      "choose another directory");
+      for_clone ? "if it is a clone that was opened already, start its "
+                  "application; else choose another directory"
+                : WhereCopiesAre(purpose, path_));
 }
 
 Status CloneDirectory::Mark(uint64_t replica_id) {
@@ -202,8 +209,11 @@ Status CloneDirectory::CheckRoomFor(const CloneFiles& list,
     missing += file.size - held;
   }
   return CheckRoom(env_, {path_}, missing,
-                   "the rest of the clone takes that much; make room there, "
-                   "then clone on");
+                   record_.purpose == ClonePurpose::kNewReplica
+                       ? "the rest of the clone takes that much; make room "
+                         "there, then clone on"
+                       : "the rest of the copy takes that much; make room "
+                         "there, then resync again");
 }
 
 Status CloneDirectory::Begin(const CloneFiles& list, uint64_t min_free_bytes) {
@@ -289,7 +299,9 @@ Status CloneDirectory::Finish() {
            .ok()) {
     return Status::Corruption(
         "rocksync: the CURRENT that was copied names no MANIFEST that was",
-        "clone from another replica");
+        record_.purpose == ClonePurpose::kNewReplica
+            ? "clone from another replica"
+            : "resync from another replica");
   }
   std::unique_ptr<rocksdb::Directory> directory;
   status = env_->NewDirectory(path_, &directory);

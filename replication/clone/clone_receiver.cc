@@ -411,7 +411,7 @@ class Transfer {
   Status Wait() {
     const Status s = crew_.Await([this] {
       if (options_.cancelled && options_.cancelled()) {
-        crew_.Fail(Status::Aborted("the clone was cancelled"));
+        crew_.Fail(Status::Aborted("the copy was cancelled"));
       }
       if (progress_->stage == CloneProgress::Stage::kCopying) Note();
       if (options_.progress) options_.progress(*progress_);

@@ -296,8 +296,9 @@ Status CloneSource::MayClone(const CloneAsk& ask) const {
                   static_cast<unsigned long long>(ask.replica_id));
     return Status::InvalidArgument(
         std::string("replica ") + id + " is " + who,
-        "a clone is a new replica: give it an id and a certificate of its "
-        "own");
+        ask.resync ? "resync from another replica"
+                   : "a clone is a new replica: give it an id and a "
+                     "certificate of its own");
   };
   if (ask.replica_id == replica_->identity.replica_id) {
     return not_new("the source itself");
@@ -329,7 +330,10 @@ Status CloneSource::CheckAsk(const CloneAsk& ask, Connection* connection) {
   const Status refused = Status::InvalidArgument(
       "clones are refused: the option allow_clones is false (rocksync-store: "
       "--no-clones)",
-      "clone another replica, or begin with an empty one, which sessions fill");
+      ask.resync ? "resync from another replica, or let sessions bring what is "
+                   "missing"
+                 : "clone another replica, or begin with an empty one, which "
+                   "sessions fill");
   replica_->stats.Refused(connection->peer_name(), ask.replica_id,
                           StatsBoard::Standing::kNotNamed, refused);
   return refused;

@@ -120,18 +120,36 @@ bool IsUnfinishedClone(std::string_view current) {
   return current == kUnfinishedText;
 }
 
-Status UnfinishedClone(const std::string& directory) {
+Status UnfinishedCopy(Env* env, const std::string& directory) {
+  CloneRecord record;
+  const Status read = ReadCloneRecord(env, directory, &record);
+  // Of a copy that has only begun the name tells.
+  const bool beside = directory.ends_with(kResyncSuffix);
+  const bool of_resync =
+      read.ok() ? record.purpose != ClonePurpose::kNewReplica : beside;
+  if (!of_resync) {
+    return Status::Aborted(
+        "rocksync: " + directory + " holds an unfinished clone",
+        "finish it by the same `rocksync clone` or ReplicatedDB::Clone, or "
+        "remove the directory");
+  }
+  const std::string replica =
+      beside ? directory.substr(
+                   0, directory.size() - std::string_view(kResyncSuffix).size())
+             : "the replica's own directory";
   return Status::Aborted(
-      "rocksync: " + directory + " holds an unfinished clone",
-      "finish it by the same `rocksync clone` or ReplicatedDB::Clone (or "
-      "ReplicatedDB::Resync), or remove the directory");
+      "rocksync: " + directory + " holds a copy that a resync makes",
+      "open " + replica +
+          "; or run the same `rocksync resync` or ReplicatedDB::Resync of it "
+          "again; or remove " +
+          directory);
 }
 
 Status CheckNoUnfinishedClone(Env* env, const std::string& directory) {
   std::string current;
   Status status = CurrentManifest(env, directory, &current);
   if (status.ok() && IsUnfinishedClone(current)) {
-    return UnfinishedClone(directory);
+    return UnfinishedCopy(env, directory);
   }
   // All files are there. What it becomes, and with whose id, the record says.
   CloneRecord record;
@@ -139,10 +157,10 @@ Status CheckNoUnfinishedClone(Env* env, const std::string& directory) {
   if (status.IsNotFound()) return Status::OK();
   // It is that replica already, unless it still lies beside it.
   if (status.ok() && record.purpose == ClonePurpose::kResynced &&
-      !directory.ends_with(".resync")) {
+      !directory.ends_with(kResyncSuffix)) {
     return status;
   }
-  return UnfinishedClone(directory);
+  return UnfinishedCopy(env, directory);
 }
 
 }  // namespace rocksync

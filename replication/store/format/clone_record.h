@@ -57,9 +57,13 @@ rocksdb::Status RemoveCloneRecord(rocksdb::Env* env,
 rocksdb::Status MarkUnfinished(rocksdb::Env* env, const std::string& directory);
 // Of the content of CURRENT.
 bool IsUnfinishedClone(std::string_view current);
-// What to say of a directory whose clone is unfinished.
-rocksdb::Status UnfinishedClone(const std::string& directory);
-// For what works on replicas. Aborted: `directory` holds a clone that has not
+// The end of the name of a directory in which a resync makes its copy, which
+// lies beside the replica's.
+inline constexpr char kResyncSuffix[] = ".resync";
+// What to say of a directory that holds an unfinished copy: Aborted, with what
+// to do about a clone's, or about a resync's.
+rocksdb::Status UnfinishedCopy(rocksdb::Env* env, const std::string& directory);
+// For what works on replicas. Aborted: `directory` holds a copy that has not
 // become one, as files are missing or as it was not opened yet.
 rocksdb::Status CheckNoUnfinishedClone(rocksdb::Env* env,
                                        const std::string& directory);

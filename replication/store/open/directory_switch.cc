@@ -113,7 +113,7 @@ bool IsResynced(Env* env, const std::string& directory) {
 }  // namespace
 
 std::string ResyncDirectory(Env* env, const std::string& name) {
-  return Plain(env, name) + ".resync";
+  return Plain(env, name) + kResyncSuffix;
 }
 
 std::string ReplacedDirectory(Env* env, const std::string& name) {
@@ -127,14 +127,6 @@ void TakeOverMode(Env* env, const std::string& name) {
   // Before the mode: a change of the owner may take bits away.
   (void)!chown(copy.c_str(), self.st_uid, self.st_gid);
   (void)chmod(copy.c_str(), self.st_mode & 07777);
-}
-
-Status UnfinishedResync(const std::string& directory) {
-  return Status::Aborted(
-      "rocksync: " + directory + " holds a copy that a resync makes",
-      "finish it by the same ReplicatedDB::Resync of the replica, or remove "
-      "the "
-      "directory");
 }
 
 Status CheckSwitch(Env* env, const std::string& name) {
@@ -171,7 +163,9 @@ Status FinishSwitch(Env* env, const std::string& name) {
   const std::string directory = Plain(env, name);
   if (IsResynced(env, directory)) {
     // The copy itself: the replica is beside it.
-    if (directory.ends_with(".resync")) return UnfinishedResync(directory);
+    if (directory.ends_with(kResyncSuffix)) {
+      return UnfinishedCopy(env, directory);
+    }
     return CleanUp(env, directory);
   }
   // Between the two renames: nothing is where the replica was.

@@ -33,9 +33,6 @@ std::string ReplacedDirectory(rocksdb::Env* env, const std::string& name);
 // owner as far as this process may.
 void TakeOverMode(rocksdb::Env* env, const std::string& name);
 
-// Of the directory of a resync that is not over.
-rocksdb::Status UnfinishedResync(const std::string& directory);
-
 // OK: a switch of `name` could begin. InvalidArgument: NAME.replaced is there.
 // NotSupported: NAME is a link or a mount point, which cannot be replaced.
 rocksdb::Status CheckSwitch(rocksdb::Env* env, const std::string& name);

@@ -185,7 +185,9 @@ Status Opening::LookAround(
   status = CurrentManifest(options_.env, name_, &manifest_before_);
   if (status.IsNotFound()) return CheckNothingIsThere(options_.env, name_);
   if (!status.ok()) return status;
-  if (IsUnfinishedClone(manifest_before_)) return UnfinishedClone(name_);
+  if (IsUnfinishedClone(manifest_before_)) {
+    return UnfinishedCopy(options_.env, name_);
+  }
   has_database_ = true;
   status = LookForClone();
   if (!status.ok()) return status;
@@ -252,7 +254,7 @@ Status Opening::LookForClone() {
   // Of a switch that is over but for what it replaced.
   if (record.purpose == ClonePurpose::kResynced) return status;
   if (record.purpose == ClonePurpose::kResync && predecessor_ == nullptr) {
-    return UnfinishedResync(name_);
+    return UnfinishedCopy(options_.env, name_);
   }
   clone_ = record;
   return status;
@@ -445,9 +447,9 @@ Status Opening::NewReplicaId(bool first, uint64_t* id) const {
 
 Status Opening::CheckIdentity() {
   IdentityRecord* const identity = &opened_.indexed.identity;
-  if (renewed_ && clone_.has_value()) {
+  if (predecessor_ == nullptr && renewed_ && clone_.has_value()) {
     identity->replica_id = clone_->replica_id;
-  } else if ((fresh_index_ || renewed_) && predecessor_ == nullptr) {
+  } else if (predecessor_ == nullptr && (fresh_index_ || renewed_)) {
     const bool first = fresh_index_ && Judge(traces_) == Provenance::kPlain;
     const Status status = NewReplicaId(first, &identity->replica_id);
     if (!status.ok()) return status;

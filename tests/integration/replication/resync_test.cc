@@ -490,6 +490,7 @@ TEST_F(ResyncTest, WhatIsWrittenInBetweenIsKept) {
                          families_, &handles, &db);
   EXPECT_TRUE(opened.IsAborted()) << opened.ToString();
   EXPECT_TRUE(Mentions(opened, "holds a copy that a resync makes"));
+  EXPECT_TRUE(Mentions(opened, "open " + Dir() + ";"));
 
   ASSERT_TRUE(old_->Open());
   old_->Put("in between", "1");
@@ -504,6 +505,63 @@ TEST_F(ResyncTest, WhatIsWrittenInBetweenIsKept) {
   ASSERT_TRUE(IsOk(Resync()));
   EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
   EXPECT_LT(result_.copy.bytes_received, result_.copy.bytes);
+  ExpectUpToDate();
+}
+
+// Killed while it was copied, or before there was a record of it.
+TEST_F(ResyncTest, APartOfACopyIsNotTakenForAClone) {
+  const std::string copy = ResyncDirectory(Env(), Dir());
+  fs::create_directory(copy);
+  ASSERT_TRUE(IsOk(MarkUnfinished(Env(), copy)));
+  for (const bool recorded : {false, true}) {
+    if (recorded) {
+      ASSERT_TRUE(IsOk(WriteCloneRecord(
+          Env(), copy, {.purpose = ClonePurpose::kResync, .replica_id = id_})));
+    }
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    ReplicatedDB* db = nullptr;
+    for (const rocksdb::Status& s :
+         {ReplicatedDB::Open(options_, replication_, copy, families_, &handles,
+                             &db),
+          CheckNoUnfinishedClone(Env(), copy)}) {
+      EXPECT_TRUE(s.IsAborted()) << s.ToString();
+      EXPECT_TRUE(Mentions(s, "holds a copy that a resync makes"))
+          << s.ToString();
+      EXPECT_TRUE(Mentions(s, "open " + Dir() + ";")) << s.ToString();
+      EXPECT_FALSE(Mentions(s, "clone")) << s.ToString();
+    }
+  }
+}
+
+// The place of the copy is not to be chosen.
+TEST_F(ResyncTest, WhatLiesInThePlaceOfTheCopyIsToBeMovedAway) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  const std::string copy = ResyncDirectory(Env(), Dir());
+  const auto refused = [&] {
+    const rocksdb::Status s = Resync();
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, "move " + copy + " away")) << s.ToString();
+    fs::remove_all(copy);
+  };
+  {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    ASSERT_TRUE(IsOk(OpenPlain(options, copy, &db)));
+    delete db;
+  }
+  refused();
+  std::ofstream(copy) << "a file";
+  refused();
+  fs::create_directory(copy);
+  std::ofstream(copy + "/notes.txt") << "mine";
+  refused();
+  fs::create_directory(copy);
+  ASSERT_TRUE(IsOk(MarkUnfinished(Env(), copy)));
+  ASSERT_TRUE(IsOk(WriteCloneRecord(Env(), copy, {.replica_id = 5})));
+  refused();
+  ASSERT_TRUE(IsOk(Resync()));
   ExpectUpToDate();
 }
 
