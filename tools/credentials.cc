@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "replication/store/open/directory_switch.h"
 #include "replication/transport/address.h"
 #include "rocksdb/env.h"
 #include "rocksync/trial_certificates.h"
@@ -66,6 +67,11 @@ void WarnOfOpenFiles(const Credentials& credentials, std::ostream& err) {
 rocksdb::Status CheckAddress(const std::string& where, bool or_directory) {
   HostPort parsed;
   if (ParseAddress(where, &parsed).ok()) return rocksdb::Status::OK();
+  if (or_directory) {
+    const rocksdb::Status status =
+        CheckNoSwitchIsLeft(rocksdb::Env::Default(), where);
+    if (!status.ok()) return status;
+  }
   return rocksdb::Status::InvalidArgument(
       where, or_directory ? "is neither a directory nor host:port"
                           : "is not host:port");

@@ -8,6 +8,7 @@
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/random_bits.h"
+#include "replication/store/open/directory_switch.h"
 #include "replication/store/open/provenance.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
@@ -82,8 +83,10 @@ bool HasReplica(const std::string& directory) {
 // Of a replica to come.
 Status IntendedId(const IdOptions& options, uint64_t* id) {
   rocksdb::Env* const env = rocksdb::Env::Default();
-  const Status status = ReadIntendedId(env, options.directory, id);
+  Status status = ReadIntendedId(env, options.directory, id);
   if (!options.make || !status.IsNotFound()) return status;
+  status = CheckNoSwitchIsLeft(env, options.directory);
+  if (!status.ok()) return status;
   *id = RandomBits();
   return WriteIntendedId(env, options.directory, *id);
 }

@@ -9,6 +9,7 @@
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/damaged_files.h"
+#include "replication/store/open/directory_switch.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -24,7 +25,10 @@ const char* WalDirIn(const std::string& given, const std::string& directory) {
 
 Status CheckIsDatabase(const std::string& directory) {
   const std::string current = directory + "/CURRENT";
-  const Status status = CheckMayRead(current);
+  Status status = CheckMayRead(current);
+  if (status.ok()) {
+    status = CheckNoSwitchIsLeft(rocksdb::Env::Default(), directory);
+  }
   if (!status.ok()) return status;
   std::error_code ignored;
   if (!std::filesystem::exists(directory, ignored)) {

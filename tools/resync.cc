@@ -9,17 +9,23 @@
 
 #include "nlohmann/json.hpp"
 #include "replication/store/offline/own_options.h"
+#include "replication/store/open/directory_switch.h"
 #include "rocksync/clone.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 #include "tools/copied_options.h"
 #include "tools/copy_progress.h"
 #include "tools/id.h"
+#include "tools/offline_db.h"
 
 namespace rocksync {
 namespace {
 
 using rocksdb::Status;
+
+constexpr char kNoReplicaYet[] =
+    "it is a plain database: open it once as a replica; or clone into a new "
+    "directory";
 
 // The replica's own certificate; for trials the one that it has there.
 Status MakeOwnTransport(const ResyncToolOptions& options,
@@ -43,6 +49,11 @@ Status Resync(const ResyncToolOptions& options, bool watched,
   clone.connections = options.connections;
   if (watched) clone.progress = ShowProgress;
   Status status = CheckAddress(options.source, /*or_directory=*/false);
+  // A run that was interrupted between two renames left nothing there.
+  if (status.ok()) {
+    status = FinishSwitch(rocksdb::Env::Default(), options.directory);
+  }
+  if (status.ok()) status = CheckHasIndex(options.directory, kNoReplicaYet);
   if (status.ok()) {
     status =
         ReadClusterSecret(options.credentials, &replication.cluster_secret);

@@ -9,6 +9,7 @@
 #include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/random_bits.h"
+#include "replication/store/open/directory_switch.h"
 #include "replication/store/write/free_space.h"
 #include "rocksync/replica_id.h"
 
@@ -137,6 +138,10 @@ Status CloneDirectory::Look(ClonePurpose purpose) {
   Status status = CurrentManifest(env_, path_, &current);
   empty_ = status.IsNotFound();
   if (empty_) {
+    status = purpose == ClonePurpose::kNewReplica
+                 ? CheckNoSwitchIsLeft(env_, path_)
+                 : Status::OK();
+    if (!status.ok()) return status;
     return env_->FileExists(path_).IsNotFound()
                ? Status::OK()
                : CheckEmpty(env_, path_, purpose);

@@ -91,9 +91,9 @@ class Resyncing {
   Status CarryOverWhatIsMissing();
   Status Switch();
 
-  const rocksdb::DBOptions& options_;
+  const rocksdb::DBOptions options_;
   const ReplicatedDBOptions& replication_;
-  const std::string& name_;
+  const std::string name_;
   const std::vector<ColumnFamilyDescriptor>& families_;
   const ResyncOptions& resync_;
   const CloneOptions& clone_ = resync_.copy;
@@ -293,13 +293,25 @@ Status ReplicatedDB::Resync(const rocksdb::DBOptions& options,
   ResyncResult scratch;
   if (result == nullptr) result = &scratch;
   *result = {};
-  const Status s =
-      Resyncing(options, replication, name, families, resync, result).Run();
-  if (!s.ok() || !result->copied) return s;
   rocksdb::DBOptions there = options;
+  if (options.wal_dir == name || options.wal_dir == name + "/") {
+    there.wal_dir.clear();
+  }
+  // The process may be in the very directory that is replaced.
+  const std::string absolute = AbsolutePath(options.env, name);
+  const std::string& directory = absolute.empty() ? name : absolute;
+  const Status s =
+      Resyncing(there, replication, directory, families, resync, result).Run();
+  if (!s.ok() || !result->copied) return s;
   there.create_if_missing = false;
-  return BecomeReplica(there, replication, name, families, resync.copy,
-                       &result->copy);
+  const Status opened = BecomeReplica(there, replication, directory, families,
+                                      resync.copy, &result->copy);
+  // The copy is in place, whatever keeps it from being proven.
+  if (!opened.ok()) {
+    result->copy.proven_equal = false;
+    result->copy.session_error = opened.ToString();
+  }
+  return Status::OK();
 }
 
 }  // namespace rocksync

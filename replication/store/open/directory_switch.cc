@@ -110,6 +110,26 @@ bool IsResynced(Env* env, const std::string& directory) {
          record.purpose == ClonePurpose::kResynced;
 }
 
+bool IsReplica(Env* env, const std::string& directory) {
+  Marker marker;
+  return ReadMarker(env, directory, &marker).ok();
+}
+
+// Between the two renames nothing is where the replica was: the directory that
+// belongs there, the copy or, if that was removed, what it was to replace.
+// Empty: there is no gap.
+std::string BesideTheGap(Env* env, const std::string& directory) {
+  const std::string copy = ResyncDirectory(env, directory);
+  const std::string replaced = ReplacedDirectory(env, directory);
+  std::string current;
+  if (!env->FileExists(replaced).ok() ||
+      !CurrentManifest(env, directory, &current).IsNotFound()) {
+    return "";
+  }
+  if (IsResynced(env, copy)) return copy;
+  return IsReplica(env, replaced) ? replaced : "";
+}
+
 }  // namespace
 
 std::string ResyncDirectory(Env* env, const std::string& name) {
@@ -168,21 +188,28 @@ Status FinishSwitch(Env* env, const std::string& name) {
     }
     return CleanUp(env, directory);
   }
-  // Between the two renames: nothing is where the replica was.
-  const std::string copy = ResyncDirectory(env, name);
-  std::string current;
-  if (!IsResynced(env, copy) ||
-      !CurrentManifest(env, directory, &current).IsNotFound() ||
-      !env->FileExists(ReplacedDirectory(env, name)).ok()) {
-    return Status::OK();
+  const std::string beside = BesideTheGap(env, directory);
+  if (beside.empty()) return Status::OK();
+  const Status status = Rename(env, beside, directory);
+  if (!status.ok()) {
+    return Status::IOError(
+        "rocksync: a resync of " + directory + " was interrupted, and " +
+            beside + " cannot take its place",
+        "move what is in " + directory +
+            " away, then open it again: " + status.ToString());
   }
-  const Status status = Rename(env, copy, directory);
-  if (status.ok()) return CleanUp(env, directory);
-  return Status::IOError("rocksync: a resync of " + directory +
-                             " was interrupted, and " + copy +
-                             " cannot take its place",
-                         "move what is in " + directory +
-                             " away, then open it again: " + status.ToString());
+  return IsResynced(env, directory) ? CleanUp(env, directory) : status;
+}
+
+Status CheckNoSwitchIsLeft(Env* env, const std::string& name) {
+  const std::string directory = Plain(env, name);
+  const std::string beside = BesideTheGap(env, directory);
+  if (beside.empty()) return Status::OK();
+  return Status::Aborted(
+      "rocksync: a resync of " + directory +
+          " was interrupted, and the replica is in " + beside,
+      "open it once by its program, or run the same `rocksync resync` again, "
+      "which puts it back");
 }
 
 }  // namespace rocksync

@@ -44,10 +44,15 @@ rocksdb::Status CheckSwitch(rocksdb::Env* env, const std::string& name);
 rocksdb::Status SwitchDirectories(rocksdb::Env* env, const std::string& name);
 
 // For whoever opens `name`: takes the steps that are left of a switch, if one
-// was interrupted. Else it only looks whether two files are there. What of
-// NAME.replaced cannot be removed or moved is tried again the next time, and
-// keeps nobody from opening NAME.
+// was interrupted; or takes step 2 back, if somebody has removed the copy
+// since. Else it only looks whether two files are there. What of NAME.replaced
+// cannot be removed or moved is tried again the next time, and keeps nobody
+// from opening NAME.
 rocksdb::Status FinishSwitch(rocksdb::Env* env, const std::string& name);
+
+// For whoever does anything else with `name`. Aborted: a switch was interrupted
+// when nothing was there, and an opening has to finish it.
+rocksdb::Status CheckNoSwitchIsLeft(rocksdb::Env* env, const std::string& name);
 
 }  // namespace rocksync
 

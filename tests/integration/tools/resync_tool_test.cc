@@ -9,9 +9,15 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "replication/store/format/clone_record.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "rocksync/replica_id.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tools/clone.h"
+#include "tools/diff.h"
+#include "tools/id.h"
 #include "tools/resync.h"
+#include "tools/verify.h"
 
 namespace rocksync {
 namespace {
@@ -85,10 +91,103 @@ TEST_F(ResyncToolTest, SaysWhyItIsNotProven) {
   ASSERT_EQ(Run(), 0) << err_.str();
 }
 
-TEST_F(ResyncToolTest, OfNothingAndOfAPlainDatabase) {
+TEST_F(ResyncToolTest, OfWhatIsNoReplica) {
   EXPECT_EQ(Run(), 2);
-  EXPECT_THAT(err_.str(), HasSubstr(options_.directory));
+  EXPECT_THAT(err_.str(), HasSubstr(options_.directory + ": is not there"));
   EXPECT_FALSE(std::filesystem::exists(options_.directory));
+
+  std::filesystem::create_directory(options_.directory);
+  EXPECT_EQ(Run(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("is not a RocksDB database"));
+
+  ASSERT_TRUE(
+      IsOk(MarkUnfinished(rocksdb::Env::Default(), options_.directory)));
+  EXPECT_EQ(Run(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("holds an unfinished clone"));
+
+  std::filesystem::remove_all(options_.directory);
+  rocksdb::Options plain;
+  plain.create_if_missing = true;
+  std::unique_ptr<rocksdb::DB> db;
+  ASSERT_TRUE(IsOk(OpenPlain(plain, options_.directory, &db)));
+  db.reset();
+  EXPECT_EQ(Run(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("it is a plain database"));
+}
+
+// What a run that died between its two renames leaves, once somebody has
+// removed the copy: nothing is where the replica was.
+class ResyncGapTest : public ResyncToolTest {
+ protected:
+  void SetUp() override {
+    old_->Put("alone", "1");
+    id_ = old_->id();
+    old_->Close();
+    std::filesystem::rename(options_.directory,
+                            options_.directory + ".replaced");
+  }
+  void ExpectItsReplica() {
+    ASSERT_TRUE(old_->Open());
+    EXPECT_EQ(old_->id(), id_);
+    EXPECT_EQ(old_->Scan().at("alone"), "1");
+    EXPECT_FALSE(std::filesystem::exists(options_.directory + ".replaced"));
+  }
+
+  const std::unique_ptr<TestReplica> old_ = NewReplica("old");
+  uint64_t id_ = 0;
+};
+
+TEST_F(ResyncGapTest, AnOpeningPutsItBack) { ExpectItsReplica(); }
+
+TEST_F(ResyncGapTest, AnotherRunPutsItBack) {
+  ASSERT_EQ(Run(), 0) << err_.str();
+  ExpectItsReplica();
+}
+
+TEST_F(ResyncGapTest, OtherCommandsSayWhereItIs) {
+  std::ostringstream err;
+  std::ostringstream out;
+  const std::string& directory = options_.directory;
+  EXPECT_EQ(RunId({.directory = directory, .make = true}, out, err), 2);
+  EXPECT_EQ(RunDiff({.left = directory, .right = directory}, out, err), 2);
+  VerifyToolOptions verify;
+  verify.left = directory;
+  verify.right = source_->address();
+  verify.credentials = options_.credentials;
+  EXPECT_EQ(RunVerify(verify, out, err), 2);
+  CloneToolOptions clone;
+  clone.source = source_->address();
+  clone.directory = directory;
+  clone.credentials = options_.credentials;
+  EXPECT_EQ(RunClone(clone, out, err), 2);
+  size_t told = 0;
+  std::string line;
+  for (std::istringstream lines(err.str()); std::getline(lines, line);) {
+    if (line.find("the replica is in " + directory + ".replaced") !=
+        std::string::npos) {
+      ++told;
+    }
+  }
+  EXPECT_EQ(told, 4u) << err.str();
+  EXPECT_FALSE(std::filesystem::exists(directory));
+  ExpectItsReplica();
+}
+
+// The process is in the very directory that is replaced.
+TEST_F(ResyncToolTest, OfTheWorkingDirectory) {
+  const auto old = NewReplica("old");
+  old->Put("alone", "1");
+  old->Close();
+  source_->Put("k", "v");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(options_.directory);
+  options_.directory = ".";
+  options_.copy_from_share = 0;
+  EXPECT_EQ(Run(), 0) << err_.str();
+  std::filesystem::current_path(before);
+  EXPECT_THAT(out_.str(), HasSubstr("proven equal to its source"));
+  ASSERT_TRUE(old->Open());
+  EXPECT_EQ(old->Scan(), source_->Scan());
 }
 
 }  // namespace
