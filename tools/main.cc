@@ -8,6 +8,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -30,6 +31,9 @@
 #include "tools/verify.h"
 
 namespace {
+
+// In milliseconds: what is longer is a mistake, such as a negative number.
+constexpr uint64_t kCentury = uint64_t{100} * 365 * 24 * 3600 * 1000;
 
 // What shows that somebody belongs to the cluster; with `--certificates` it is
 // the trial cluster of replicated_store. Returns that option.
@@ -254,7 +258,12 @@ int main(int argc, char** argv) {
                    "copy if at least this share of the pairs is to come, else "
                    "a session brings them; 0: copy in any case")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
+      ->check([](const std::string& given) -> std::string {
+        char* end = nullptr;
+        const double share = std::strtod(given.c_str(), &end);
+        const bool in_range = *end == '\0' && share >= 0 && share <= 1;
+        return in_range ? "" : given + " is not between 0 and 1";
+      });
   resync->add_flag("--json", resync_options.json, "one JSON object");
   AddCredentials(resync, &resync_options.credentials);
   resync->get_option("--certificate")
@@ -321,7 +330,8 @@ int main(int argc, char** argv) {
   restamp
       ->add_option("--max-ahead-ms", restamp_options.max_ahead_ms,
                    "what peers accept: ReplicatedDBOptions::max_clock_ahead_ms")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Range(uint64_t{0}, kCentury));
   AddWalDirs(restamp, &restamp_options.wal_dirs);
   AddSecret(restamp, &restamp_options.credentials);
 

@@ -8,13 +8,11 @@
 #include "bindings/c/rocksdb_objects.h"
 #include "bindings/c/view.h"
 #include "rocksync/c.h"
+#include "rocksync/limits.h"
 
 namespace {
 
 using rocksdb::Status;
-
-// More than any list has, which SetMembers refuses once they are copied.
-constexpr size_t kMostMembers = size_t{1} << 16;
 
 // Refuses what cannot be opened with whatever it says.
 Status CheckOpening(const rocksdb_options_t* options,
@@ -212,11 +210,12 @@ void rocksync_set_members(rocksync_t* db, uint64_t epoch,
         errptr, rocksync::NullArgument(db == nullptr ? "db" : "replica_ids"));
     return;
   }
-  if (count > kMostMembers) {
-    rocksync::SaveError(
-        errptr, Status::InvalidArgument("rocksync: " + std::to_string(count) +
-                                        " members; at most " +
-                                        std::to_string(kMostMembers)));
+  // Before so many are copied.
+  if (count > rocksync::kMostMembers) {
+    rocksync::SaveError(errptr, Status::InvalidArgument(
+                                    "rocksync: " + std::to_string(count) +
+                                    " members; at most " +
+                                    std::to_string(rocksync::kMostMembers)));
     return;
   }
   rocksync::SaveError(

@@ -114,6 +114,19 @@ def resync(path, *, source, cluster, secret, certificates=None, ca=None, certifi
     return Resynced(carried_over.value, take_text(because.value) if because.value else None)
 
 
+def _several(addresses):
+    """A string would be taken for as many addresses as it has letters."""
+    if isinstance(addresses, (str, bytes)):
+        raise TypeError(f"addresses are a list, such as [{addresses!r}], not {addresses!r}")
+    return addresses
+
+
+def _callable(name, given):
+    if given is not None and not callable(given):
+        raise TypeError(f"{name} is to be called, and is {given!r}")
+    return given
+
+
 # As rocksync/c.h numbers them.
 _STAGES = ("asking", "copying", "opening", "proving", "carrying over")
 
@@ -123,6 +136,7 @@ def _copying(source, transport, progress):
     """The options of a clone or resync. What `progress` raises is raised in the
     end, since it cannot pass through C."""
     failed = []
+    _callable("progress", progress)
 
     def tell(_, stage, done, size):
         try:
@@ -269,6 +283,8 @@ class Database(_Closable, collections.abc.MutableMapping):
         self._iterating = threading.RLock()  # while it makes or ends one
         self._read = library.rocksdb_readoptions_create()
         self._write = library.rocksdb_writeoptions_create()
+
+        _callable("apply_hook", apply_hook)
 
         def hook(_, changes):
             with self._calls.inside():
@@ -594,6 +610,7 @@ class Replicator(_Closable):
     def __init__(self, database, peers, listen, interval, stream, zone, allow_clones, progress, credentials):
         self._database, self._replicator = database, None
         self._calls = Calls("replicator")
+        _callable("progress", progress)
 
         def tell(_, session):
             with self._calls.inside():
@@ -602,7 +619,7 @@ class Replicator(_Closable):
         self._progress = SESSION(tell)  # lives as long as the replicator
         options = library.rocksync_replicator_options_create()
         try:
-            for peer in peers:
+            for peer in _several(peers):
                 library.rocksync_replicator_options_add_peer(options, _text(peer))
             library.rocksync_replicator_options_set_listen_address(options, _text(listen))
             library.rocksync_replicator_options_set_interval_ms(options, _milliseconds(interval, "an interval"))
@@ -651,7 +668,7 @@ class Replicator(_Closable):
     def set_peers(self, peers):
         """From now on these addresses are the peers; sessions and streams with new
         ones begin at once."""
-        texts = [_text(peer) for peer in peers]
+        texts = [_text(peer) for peer in _several(peers)]
         with self._calls:
             call("rocksync_replicator_set_peers", self._replicator, (ctypes.c_char_p * len(texts))(*texts), len(texts))
 

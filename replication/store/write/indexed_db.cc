@@ -69,8 +69,9 @@ std::function<bool()> IndexedDB::Impatient(std::chrono::milliseconds patience) {
 }
 
 Status IndexedDB::Stalled() {
-  return Status::Busy("rocksync: RocksDB stalls writes on this replica",
-                      "it is tried again; see RocksDB's wiki on write stalls");
+  return Status::Busy(
+      "rocksync: RocksDB stalls writes on this replica",
+      "sessions try again by themselves; see RocksDB's wiki on write stalls");
 }
 
 Status IndexedDB::WritePatiently(const std::function<Status()>& write,

@@ -241,6 +241,21 @@ class DatabaseTest(unittest.TestCase):
                 self.assertEqual(dict(b), dict(a))
                 self.assertNotEqual(b.replica_id, a.replica_id)
 
+    def test_arguments_of_another_kind(self):
+        trial = self.path("trial")
+        with self.open("a") as a:
+            with self.assertRaisesRegex(TypeError, r"addresses are a list, such as \['127.0.0.1:1'\]"):
+                a.replicate(certificates=trial, peers="127.0.0.1:1")
+            with self.assertRaisesRegex(TypeError, "progress is to be called, and is 5"):
+                a.replicate(certificates=trial, progress=5)
+            with a.replicate(certificates=trial, interval=0) as replicator:
+                with self.assertRaisesRegex(TypeError, "addresses are a list"):
+                    replicator.set_peers("127.0.0.1:1")
+        with self.assertRaisesRegex(TypeError, "apply_hook is to be called"):
+            self.open("b", apply_hook="print")
+        with self.assertRaisesRegex(TypeError, "progress is to be called"):
+            rocksync.clone(self.path("c"), source="127.0.0.1:1", cluster="test", secret=SECRET, certificates=trial, progress=5)
+
     def test_resync(self):
         trial, stages = self.path("trial"), []
         with self.open("b") as b:

@@ -912,7 +912,8 @@ static void TestFamilies(void) {
   /* What would let RocksDB delete a handle of ours. */
   made = rocksdb_create_column_family(way, options, "x", &error);
   FAILS("rocksync_create_column_family");
-  rocksdb_column_family_handle_destroy(made); /* empty, RocksDB's own */
+  /* RocksDB's own, which is empty; newer versions make none. */
+  if (made != NULL) rocksdb_column_family_handle_destroy(made);
   made = rocksync_create_column_family(db, options, "made", &error);
   OK();
   text = rocksdb_column_family_handle_get_name(made, &size);

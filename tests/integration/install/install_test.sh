@@ -2,8 +2,10 @@
 # Installs a build to a prefix of its own and builds examples/embed against it,
 # outside this source tree. The program stays, for the test of embed.
 # usage: install_test.sh CMAKE BUILD_DIRECTORY SOURCE_DIRECTORY COMPILER SANITIZERS
+#   ROCKSDB_PACKAGE
+# ROCKSDB_PACKAGE: the directory of the RocksDB package that all was built with.
 set -euo pipefail
-cmake=$1 build=$2 source=$3 compiler=$4 sanitizers=$5
+cmake=$1 build=$2 source=$3 compiler=$4 sanitizers=$5 rocksdb=$6
 work=$build/install_test
 rm -rf "$work"
 mkdir -p "$work"
@@ -15,7 +17,7 @@ flags="-Wall -Wextra -Werror"
 if [[ -n $sanitizers ]]; then flags+=" -fsanitize=$sanitizers"; fi
 "$cmake" -S "$work/embed" -B "$work/build" -G Ninja \
   -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_CXX_FLAGS="$flags"
+  -DCMAKE_CXX_FLAGS="$flags" -DRocksDB_DIR="$rocksdb"
 "$cmake" --build "$work/build"
 
 # A C program, as rocksync/c.h says.
@@ -29,10 +31,22 @@ add_executable(two_replicas two_replicas.c)
 target_link_libraries(two_replicas PRIVATE rocksync::c)
 END
 if [[ -z $sanitizers ]]; then
-  "$cmake" -S "$work/c" -B "$work/c/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler"
+  "$cmake" -S "$work/c" -B "$work/c/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DRocksDB_DIR="$rocksdb"
   "$cmake" --build "$work/c/build"
   (cd "$work/c" && "$work/c/build/two_replicas")
 fi
+
+# A RocksDB of another version is refused by name, before a linker finds out.
+mkdir "$work/other"
+printf 'set(PACKAGE_VERSION 6.11.4)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n' >"$work/other/RocksDBConfigVersion.cmake"
+touch "$work/other/RocksDBConfig.cmake"
+if other=$("$cmake" -S "$work/embed" -B "$work/other/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DRocksDB_DIR="$work/other" 2>&1); then
+  echo "RocksDB 6.11.4 was accepted"
+  exit 1
+fi
+tr -s ' \n' ' ' <<<"$other" | grep -qF "and 6.11.4 was found" || { echo "$other"; exit 1; }
 
 # As short as promised.
 lines=$(wc -l < "$work/embed/embed.cc")

@@ -197,9 +197,12 @@ class PreloadTest : public testing::Test {
         GTEST_SKIP() << tool << " is not installed (package rocksdb-tools)";
       }
     }
+    // Of one package; and RocksDB's own ldb may come first in the path.
     const std::string version = rocksdb::GetRocksVersionAsString();
-    if (Output("ldb --version").find(version) == std::string::npos) {
-      GTEST_SKIP() << "ldb is not of RocksDB " << version;
+    if (Output("ldb --version").find(version) == std::string::npos ||
+        Output("dirname $(command -v ldb)") !=
+            Output("dirname $(command -v db_bench)")) {
+      GTEST_SKIP() << "the tools are not of RocksDB " << version;
     }
   }
   static std::string Preloaded(const std::string& command) {

@@ -188,7 +188,13 @@ TEST_F(ApplyTroubleTest, StatisticsDoNotWaitForAStalledWriter) {
   OpenWithView();
   Stall();
   std::thread setter([this] {
-    EXPECT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
+    rocksdb::Status status;
+    // Busy if the stall lasts, as it does on a slow machine.
+    EXPECT_TRUE(Eventually([&] {
+      status = db_->SetMembers(1, {db_->Identity().replica_id, kPeer});
+      return !status.IsBusy();
+    }));
+    EXPECT_ROCKS_OK(status);
   });
   EXPECT_TRUE(Eventually([this] {
     StripeSet one;

@@ -79,7 +79,13 @@ void TroubleTest::PutIntoIndex(const std::string& key,
 void TroubleTest::Forget(uint64_t stable_time) {
   Membership* const members = StoreAccess::MembershipOf(db_.get());
   if (members->Now().epoch == 0) {
-    ASSERT_ROCKS_OK(db_->SetMembers(1, {db_->Identity().replica_id, kPeer}));
+    // Busy while RocksDB stalls writes, as it may after many of them.
+    rocksdb::Status status;
+    ASSERT_TRUE(Eventually([&] {
+      status = db_->SetMembers(1, {db_->Identity().replica_id, kPeer});
+      return !status.IsBusy();
+    }));
+    ASSERT_ROCKS_OK(status);
   }
   const GcState mine = members->Now();
   Announcement peer = members->Announce();
