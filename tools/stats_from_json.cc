@@ -120,6 +120,14 @@ IndexBuildStats IndexBuild(const Fields& fields) {
   return index;
 }
 
+DiskSpaceStats Disk(const Fields& fields) {
+  DiskSpaceStats disk;
+  disk.writes_refused = fields.Flag("writes_refused");
+  disk.free_bytes = fields.Number("free_bytes");
+  disk.min_free_bytes = fields.Number("min_free_bytes");
+  return disk;
+}
+
 ScrubStats Scrub(const Fields& fields) {
   ScrubStats scrub;
   scrub.running = fields.Flag("running");
@@ -187,6 +195,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.rounds = fields.Number("rounds");
   stats.stream = Stream(Fields(fields.Part("stream")));
   stats.index = IndexBuild(Fields(fields.Part("index")));
+  stats.disk = Disk(Fields(fields.Part("disk")));
   stats.scrub = Scrub(Fields(fields.Part("scrub")));
   stats.gc = Gc(Fields(fields.Part("tombstone_gc")));
   for (const nlohmann::json& peer : fields.Part("peers")) {

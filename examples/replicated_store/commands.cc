@@ -428,6 +428,18 @@ void Commands::SetMembers(const RespRequest& request, std::string* reply) {
   AppendSimple(reply, "OK");
 }
 
+// Others would take the threads of slow commands for hours.
+void Commands::Scrub(std::string* reply) {
+  if (scrub_awaited_.exchange(true)) {
+    return AppendError(reply,
+                       "ERR another client waits for the end of a scrub");
+  }
+  const Status status = replicator_->ScrubNow();
+  scrub_awaited_ = false;
+  if (!status.ok()) return AppendError(reply, "ERR " + status.ToString());
+  AppendSimple(reply, "OK");
+}
+
 void Commands::Replication(const RespRequest& request, std::string* reply) {
   if (replicator_ == nullptr) {
     return AppendError(reply, "ERR this store runs without replication");
@@ -440,6 +452,7 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
   if (what == "members" && words >= 4 && options_.set_members) {
     return SetMembers(request, reply);
   }
+  if (what == "scrub" && words == 2) return Scrub(reply);
   if (what == "collect" && words == 2 && options_.collect) {
     const Status status = options_.collect();
     if (!status.ok()) return AppendError(reply, "ERR " + status.ToString());
@@ -460,7 +473,7 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
   } else {
     return AppendError(reply,
                        "ERR REPLICATION takes STATUS, PAUSE, RESUME, SYNC "
-                       "[address], MEMBERS epoch id ... or COLLECT");
+                       "[address], MEMBERS epoch id ..., COLLECT or SCRUB");
   }
   AppendSimple(reply, "OK");
 }

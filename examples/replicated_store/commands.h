@@ -14,6 +14,10 @@
 //   REPLICATION RESUME
 //   REPLICATION SYNC [address] syncs with a peer, or with each of them, until
 //                              proven equal; replies then
+//   REPLICATION MEMBERS epoch id [id ...]  sets the member list
+//   REPLICATION COLLECT        collects tombstones that all members hold
+//   REPLICATION SCRUB          compares all values with the index, or waits for
+//                              the scrub that runs; replies then
 
 #ifndef EXAMPLES_REPLICATED_STORE_COMMANDS_H_
 #define EXAMPLES_REPLICATED_STORE_COMMANDS_H_
@@ -81,6 +85,7 @@ class Commands {
   void Quit(const RespRequest& request, std::string* reply);
   void Replication(const RespRequest& request, std::string* reply);
   void SetMembers(const RespRequest& request, std::string* reply);
+  void Scrub(std::string* reply);
 
   // Whether `key` can be a key; appends an error if not.
   bool CheckKey(const std::string& key, std::string* reply) const;
@@ -93,6 +98,7 @@ class Commands {
   rocksdb::WriteOptions write_options_;
   Cursors cursors_;
   std::atomic<uint64_t> executed_{0};
+  std::atomic<bool> scrub_awaited_{false};
 };
 
 }  // namespace rocksync

@@ -115,6 +115,14 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("bytes_total", stats.bytes_total);
   lines->Add("rounds", stats.rounds);
   lines->Add("paused", stats.paused);
+  lines->Add("disk_writes_refused", stats.disk.writes_refused);
+  lines->Add("disk_free_bytes", stats.disk.free_bytes);
+  lines->Add("disk_min_free_bytes", stats.disk.min_free_bytes);
+  lines->Add("scrub_running", stats.scrub.running);
+  lines->Add("scrub_pairs_compared", stats.scrub.pairs_compared);
+  lines->Add("scrub_last_finished_ms", stats.scrub.last_finished_ms);
+  lines->Add("scrub_corruption_found", stats.scrub.corruption_found);
+  lines->Add("scrub_last_error", stats.scrub.last_error);
   AddStream(stats.stream, lines);
   AddGcState(stats.gc, lines);
   lines->Add("peers", stats.peers.size());

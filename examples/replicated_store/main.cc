@@ -158,6 +158,8 @@ Status StartReplicator(const Settings& settings, Parts* parts) {
   options.interval = std::chrono::milliseconds(settings.sync_interval_ms);
   options.io_timeout = std::chrono::milliseconds(settings.peer_timeout_ms);
   options.stream = !settings.no_stream;
+  options.scrub_interval = std::chrono::hours(settings.scrub_interval_hours);
+  options.limits.scrub_bytes_per_second = settings.scrub_mib_per_second << 20;
   options.allow_clones = !settings.no_clones;
   options.progress = LogSession;
   status = Replicator::Start(options, parts->database.get(), transport,

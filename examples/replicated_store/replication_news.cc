@@ -43,6 +43,7 @@ void ReplicationNews::Log(const ReplicationStats& stats) {
   LogPeerErrors(stats);
   LogRefusedCallers(stats);
   LogCertificates(stats);
+  LogDiskSpace(stats);
 }
 
 void ReplicationNews::LogPeerErrors(const ReplicationStats& stats) {
@@ -83,6 +84,23 @@ void ReplicationNews::LogCertificates(const ReplicationStats& stats) {
   certificate_renewals_ = stats.certificate_renewals;
   spdlog::info("renewed certificate files are in use; they expire on {}",
                UtcText(stats.certificate_expires_ms));
+}
+
+void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
+  const DiskSpaceStats& disk = stats.disk;
+  if (std::exchange(writes_refused_, disk.writes_refused) ==
+      disk.writes_refused) {
+    return;
+  }
+  if (disk.writes_refused) {
+    spdlog::warn(
+        "writes are refused: the disk has {} bytes free, and {} and what "
+        "memtables will take are kept free; make room, then writes go on by "
+        "themselves",
+        disk.free_bytes, disk.min_free_bytes);
+  } else {
+    spdlog::info("there is room on the disk again, writes go on");
+  }
 }
 
 }  // namespace rocksync

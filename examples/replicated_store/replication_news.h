@@ -28,11 +28,14 @@ class ReplicationNews {
   void LogRefusedCallers(const ReplicationStats& stats);
   // That renewed certificates are in use, or that the files do not fit.
   void LogCertificates(const ReplicationStats& stats);
+  // That writes are refused, since the disk is full, and that they go on.
+  void LogDiskSpace(const ReplicationStats& stats);
 
   std::map<std::string, std::string> peer_errors_;  // by address
   std::string refusal_;
   std::string certificate_error_;
   uint64_t certificate_renewals_ = 0;
+  bool writes_refused_ = false;
 };
 
 }  // namespace rocksync

@@ -18,7 +18,7 @@ struct ServerOptions {
   std::string host = "127.0.0.1";  // an IP address
   uint16_t port = 6379;            // 0: any
   size_t threads = 2;
-  size_t slow_threads = 2;  // for Commands::IsSlow
+  size_t slow_threads = 3;  // for Commands::IsSlow
   size_t max_connections = 1000;
   RespLimits limits;
 };

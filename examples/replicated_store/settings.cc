@@ -129,6 +129,20 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
       ->group("Replication");
 }
 
+void AddScrubOptions(CLI::App* app, Settings* settings) {
+  app->add_option("--scrub-interval-hours", settings->scrub_interval_hours,
+                  "Compare all values with the index this often; 0: only by "
+                  "REPLICATION SCRUB")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 24 * 365))
+      ->group("Scrub");
+  app->add_option("--scrub-mib-per-second", settings->scrub_mib_per_second,
+                  "MiB that a scrub reads per second; 0: no limit")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 20))
+      ->group("Scrub");
+}
+
 void AddIdentityOptions(CLI::App* app, Settings* settings) {
   auto* trial =
       app->add_option("--certificates", settings->trial_directory,
@@ -160,6 +174,7 @@ void AddOptions(CLI::App* app, Settings* settings) {
   AddRedisOptions(app, settings);
   AddPageOptions(app, settings);
   AddReplicationOptions(app, settings);
+  AddScrubOptions(app, settings);
   AddIdentityOptions(app, settings);
 }
 

@@ -29,6 +29,8 @@ struct Settings {
   ReplicatorOptions replicator;
   uint64_t sync_interval_ms = 1000;
   uint64_t peer_timeout_ms = 10'000;
+  uint64_t scrub_interval_hours = 7 * 24;
+  uint64_t scrub_mib_per_second = 8;
 
   std::string trial_directory;
   TlsTransportOptions tls;

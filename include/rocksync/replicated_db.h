@@ -339,6 +339,9 @@ class ReplicatedDB : public VersionSpecificDB {
   // O(members).
   TombstoneGcStats GetTombstoneGcStats() const;
 
+  // Asks the file system.
+  DiskSpaceStats GetDiskSpaceStats() const;
+
   IndexBuildProgress GetIndexBuildProgress() const;
 
   // Waits until the index build is done. Incomplete once

@@ -118,6 +118,17 @@ struct ScrubStats {
                            // passed over; empty if all was fine
 };
 
+// Room on the disk (ReplicatedDBOptions::min_free_bytes).
+struct DiskSpaceStats {
+  // A write was refused with NoSpace, or would be, and one of that size still
+  // would be. Reads go on, and small deletes may.
+  bool writes_refused = false;
+  // Of the directory with the least, now. 0, while writes are not refused: the
+  // Env does not know.
+  uint64_t free_bytes = 0;
+  uint64_t min_free_bytes = 0;  // the option; 0: no write is refused
+};
+
 // A member of the cluster, as far as this replica knows (see
 // ReplicatedDB::SetMembers). Times are milliseconds since the Unix epoch by the
 // replicas' clocks for versions; 0: not known yet in this epoch.
@@ -197,6 +208,7 @@ struct ReplicationStats {
   std::string certificate_error;
   StreamStats stream;  // of all peers, those forgotten too
   IndexBuildStats index;
+  DiskSpaceStats disk;
   ScrubStats scrub;
   TombstoneGcStats gc;
   // In the order of the options, or of SetPeers, then others: those connected,

@@ -50,7 +50,8 @@ void LeaveOutThoseRemoved(ReplicationStats* stats) {
 
 ReplicationStats StatsOf(const Replica& replica,
                          const IndexBuildProgress& index,
-                         const ScrubStats& scrub, const TombstoneGcStats& gc) {
+                         const DiskSpaceStats& disk, const ScrubStats& scrub,
+                         const TombstoneGcStats& gc) {
   ReplicationStats stats = replica.stats.stats();
   stats.index = {index.done, index.activity,
                  static_cast<uint64_t>(index.percent), index.pairs_read,
@@ -60,6 +61,7 @@ ReplicationStats StatsOf(const Replica& replica,
   stats.certificate_expires_ms = certificate.expires_ms;
   stats.certificate_renewals = certificate.renewals;
   stats.certificate_error = certificate.error;
+  stats.disk = disk;
   stats.scrub = scrub;
   stats.gc = gc;
   LeaveOutThoseRemoved(&stats);
@@ -88,7 +90,6 @@ JsonObject DatabaseReport(const Replica& replica,
       .Add("families_not_there", missing)
       .Add("wall_clock_ms", replica.db->GetEnv()->NowMicros() / 1000)
       .Add("clock_ms", StoreAccess::IncarnationOf(replica.db).clock >> 16)
-      .Add("held_back_replica", ReplicaIdHex(index.held_back_replica))
       .Add("pairs_quarantined", index.pairs_quarantined)
       .Add("quarantined_now", index.quarantined_now)
       .Add("entries_repaired", index.entries_repaired)
@@ -98,6 +99,9 @@ JsonObject DatabaseReport(const Replica& replica,
       .Add("wrong_digests", index.wrong_digests)
       .Add("digest_rescans", index.digest_rescans)
       .Add("digest_entries_read", index.digest_entries_read);
+  if (index.held_back_replica != 0) {
+    json.Add("held_back_replica", ReplicaIdHex(index.held_back_replica));
+  }
   std::vector<JsonObject> clones;
   for (const ServedClone& clone : served) clones.push_back(ToJson(clone));
   return json.Add("clones", clones);
@@ -107,7 +111,8 @@ JsonObject StatusReport(const Replica& replica,
                         const std::vector<ServedClone>& served) {
   JsonObject json = DatabaseReport(replica, served);
   AddStats(StatsOf(replica, replica.db->GetIndexBuildProgress(),
-                   replica.scrub_stats(), replica.db->GetTombstoneGcStats()),
+                   replica.db->GetDiskSpaceStats(), replica.scrub_stats(),
+                   replica.db->GetTombstoneGcStats()),
            &json);
   return json;
 }

@@ -16,7 +16,8 @@ namespace rocksync {
 // What a program in this process and an operator from outside are told alike.
 ReplicationStats StatsOf(const Replica& replica,
                          const IndexBuildProgress& index,
-                         const ScrubStats& scrub, const TombstoneGcStats& gc);
+                         const DiskSpaceStats& disk, const ScrubStats& scrub,
+                         const TombstoneGcStats& gc);
 
 // What only the open database, and the clones that it serves, tell.
 JsonObject DatabaseReport(const Replica& replica,

@@ -195,6 +195,21 @@ const Row<ReplicationStats> kOfReplica[] = {
      [](const ReplicationStats& s) {
        return std::to_string(!s.index.error.empty());
      }},
+    {"rocksync_disk_writes_refused", kGauge,
+     "1 while writes are refused, as the disk has too little room.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.disk.writes_refused);
+     }},
+    {"rocksync_disk_free_bytes", kGauge,
+     "Free on the disk that the database writes to; of several: the least.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.disk.free_bytes);
+     }},
+    {"rocksync_disk_min_free_bytes", kGauge,
+     "What is to stay free there, beside what memtables will take.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.disk.min_free_bytes);
+     }},
     {"rocksync_scrub_running", kGauge, "1 while a scrub runs.",
      [](const ReplicationStats& s) { return std::to_string(s.scrub.running); }},
     {"rocksync_scrub_pairs_compared", kGauge,

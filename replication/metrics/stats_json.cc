@@ -73,6 +73,14 @@ JsonObject ToJson(const IndexBuildStats& index) {
   return json;
 }
 
+JsonObject ToJson(const DiskSpaceStats& disk) {
+  JsonObject json;
+  json.Add("writes_refused", disk.writes_refused)
+      .Add("free_bytes", disk.free_bytes)
+      .Add("min_free_bytes", disk.min_free_bytes);
+  return json;
+}
+
 JsonObject ToJson(const ScrubStats& scrub) {
   JsonObject json;
   json.Add("running", scrub.running)
@@ -140,6 +148,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("rounds", stats.rounds)
       .Add("stream", ToJson(stats.stream))
       .Add("index", ToJson(stats.index))
+      .Add("disk", ToJson(stats.disk))
       .Add("scrub", ToJson(stats.scrub))
       .Add("tombstone_gc", ToJson(stats.gc))
       .Add("peers", peers);

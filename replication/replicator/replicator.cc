@@ -184,6 +184,7 @@ class ReplicatorImpl : public Replicator {
   bool stopped_ = false;
   JsonObject last_database_;
   IndexBuildProgress last_index_;
+  DiskSpaceStats last_disk_;
   ScrubStats last_scrub_;
   TombstoneGcStats last_gc_;
   std::mutex stop_;                        // held while stopping
@@ -285,6 +286,7 @@ void ReplicatorImpl::StopAll() {
   if (std::exchange(stopped_, true)) return;
   last_database_ = DatabaseReport(replica_, acceptor_.ServedClones());
   last_index_ = replica_.db->GetIndexBuildProgress();
+  last_disk_ = replica_.db->GetDiskSpaceStats();
   last_scrub_ = scrubber_.stats();
   last_gc_ = replica_.db->GetTombstoneGcStats();
 }
@@ -580,15 +582,17 @@ ReplicatorLimits ReplicatorImpl::limits() const {
 
 ReplicationStats ReplicatorImpl::stats() const {
   IndexBuildProgress index;
+  DiskSpaceStats disk;
   ScrubStats scrub;
   TombstoneGcStats gc;
   {
     const std::lock_guard lock(last_mutex_);
     index = stopped_ ? last_index_ : replica_.db->GetIndexBuildProgress();
+    disk = stopped_ ? last_disk_ : replica_.db->GetDiskSpaceStats();
     scrub = stopped_ ? last_scrub_ : scrubber_.stats();
     gc = stopped_ ? last_gc_ : replica_.db->GetTombstoneGcStats();
   }
-  return StatsOf(replica_, index, scrub, gc);
+  return StatsOf(replica_, index, disk, scrub, gc);
 }
 
 std::string ReplicatorImpl::StatusJson() const {

@@ -204,6 +204,11 @@ TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
   return store_->tombstone_gc_stats();
 }
 
+DiskSpaceStats ReplicatedDB::GetDiskSpaceStats() const {
+  IndexedDB* const indexed = store_->indexed();
+  return indexed->space()->Now(indexed->WallMs());
+}
+
 IndexBuildProgress ReplicatedDB::GetIndexBuildProgress() const {
   return store_->index_build()->Progress();
 }

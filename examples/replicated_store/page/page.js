@@ -67,6 +67,7 @@ function health(replica) {
   if (!replica.status) return ["bad", "not reached"];
   const stats = replica.status.stats;
   if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
+  if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
   if (stats.paused) return ["warn", "paused"];
   if (stats.certificate_error) return ["warn", "certificate files do not fit"];
   // An address that was given to a REPLICATION SYNC, and answered by nobody, is no peer.

@@ -1,5 +1,6 @@
 #include "replication/store/write/free_space.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -27,6 +28,23 @@ uint64_t SaturatedSum(uint64_t a, uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+struct Room {
+  std::string directory;
+  uint64_t free_bytes = UINT64_MAX;  // also: the Env does not know
+};
+
+Room LeastRoom(rocksdb::Env* env, const std::vector<std::string>& directories) {
+  Room least;
+  for (const std::string& directory : directories) {
+    uint64_t free = 0;
+    if (!env->GetFreeSpace(directory, &free).ok() || free >= least.free_bytes) {
+      continue;
+    }
+    least = {directory, free};
+  }
+  return least;
+}
+
 constexpr char kWritesGoOn[] =
     "make room on that disk, then writes go on by themselves; "
     "ReplicatedDBOptions::min_free_bytes is what is kept free";
@@ -35,15 +53,14 @@ constexpr char kWritesGoOn[] =
 
 Status CheckRoom(rocksdb::Env* env, const std::vector<std::string>& directories,
                  uint64_t least, const std::string& remedy) {
-  for (const std::string& directory : directories) {
-    uint64_t free = 0;
-    if (!env->GetFreeSpace(directory, &free).ok() || free >= least) continue;
-    return Status::NoSpace("rocksync: " + directory + " has " +
-                               std::to_string(free) + " bytes free, and " +
-                               std::to_string(least) + " are needed",
-                           remedy);
-  }
-  return Status::OK();
+  const Room room = LeastRoom(env, directories);
+  return room.free_bytes >= least
+             ? Status::OK()
+             : Status::NoSpace("rocksync: " + room.directory + " has " +
+                                   std::to_string(room.free_bytes) +
+                                   " bytes free, and " + std::to_string(least) +
+                                   " are needed",
+                               remedy);
 }
 
 Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes) {
@@ -53,6 +70,7 @@ Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes) {
   const uint64_t taken = memtables + bytes;
   Status status = CheckRoom(db_->GetEnv(), directories_,
                             SaturatedSum(reserve_, taken), kWritesGoOn);
+  Note(memtables, bytes, status);
   if (status.ok()) {
     unseen_bytes_.store(0, std::memory_order_relaxed);
     look_at_ms_.store(wall_ms + 1000, std::memory_order_relaxed);
@@ -62,6 +80,42 @@ Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes) {
   return deletes ? CheckRoom(db_->GetEnv(), directories_,
                              SaturatedSum(reserve_ / 2, taken), kWritesGoOn)
                  : status;
+}
+
+void FreeSpace::Note(uint64_t memtables, uint64_t bytes, const Status& status) {
+  const std::lock_guard lock(mutex_);
+  if (!status.ok()) {
+    refused_bytes_ = refuses_ ? std::min(refused_bytes_, bytes) : bytes;
+    if (!std::exchange(refuses_, true)) {
+      rocksdb::Warn(db_->GetDBOptions().info_log,
+                    "rocksync: writes are refused from now on: %s",
+                    status.ToString().c_str());
+    }
+    return;
+  }
+  // That a smaller one finds room ends nothing.
+  if (!refuses_ ||
+      !CheckRoom(db_->GetEnv(), directories_,
+                 SaturatedSum(reserve_, memtables + refused_bytes_), "")
+           .ok()) {
+    return;
+  }
+  refuses_ = false;
+  rocksdb::Warn(db_->GetDBOptions().info_log,
+                "rocksync: there is room on the disk again, writes go on");
+}
+
+DiskSpaceStats FreeSpace::Now(uint64_t wall_ms) {
+  if (reserve_ != 0) {
+    Look(wall_ms, 0, /*deletes=*/false).PermitUncheckedError();
+  }
+  const Room room = LeastRoom(db_->GetEnv(), directories_);
+  DiskSpaceStats stats;
+  stats.min_free_bytes = reserve_;
+  if (room.free_bytes != UINT64_MAX) stats.free_bytes = room.free_bytes;
+  const std::lock_guard lock(mutex_);
+  stats.writes_refused = refuses_;
+  return stats;
 }
 
 }  // namespace rocksync

@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rocksdb/db.h"
+#include "rocksync/stats.h"
 
 namespace rocksync {
 
@@ -48,16 +50,25 @@ class FreeSpace {
     return Look(wall_ms, bytes, deletes);
   }
 
+  // Looks at the disk.
+  DiskSpaceStats Now(uint64_t wall_ms);
+
  private:
   static constexpr uint64_t kLookEveryBytes = uint64_t{256} << 10;
 
   rocksdb::Status Look(uint64_t wall_ms, uint64_t bytes, bool deletes);
+  // With so much in memtables.
+  void Note(uint64_t memtables, uint64_t bytes, const rocksdb::Status& status);
 
   rocksdb::DB* const db_;
   const std::vector<std::string> directories_;
   const uint64_t reserve_;
   std::atomic<uint64_t> unseen_bytes_{0};
   std::atomic<uint64_t> look_at_ms_{0};
+  std::mutex mutex_;
+  // Of the two states the log has a line each time one begins.
+  bool refuses_ = false;
+  uint64_t refused_bytes_ = 0;  // the smallest write since that began
 };
 
 }  // namespace rocksync

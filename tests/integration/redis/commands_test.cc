@@ -1,5 +1,6 @@
 #include "examples/replicated_store/commands.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,7 +32,11 @@ class FakeReplicator : public Replicator {
                 const DifferenceCallback&, VerifyResult*) override {
     return status;
   }
-  Status ScrubNow() override { return status; }
+  Status ScrubNow() override {
+    calls.push_back("scrub");
+    if (while_scrubbing) while_scrubbing();
+    return status;
+  }
   Status SetPeers(const std::vector<std::string>&) override {
     return Status::OK();
   }
@@ -48,6 +53,7 @@ class FakeReplicator : public Replicator {
   std::string listen_address() const override { return ""; }
 
   std::vector<std::string> calls;
+  std::function<void()> while_scrubbing;
   Status status;
 };
 
@@ -226,6 +232,20 @@ TEST_F(CommandsTest, Replication) {
   replicator_.status = rocksdb::Status::IOError("nobody there");
   EXPECT_EQ(Do("REPLICATION SYNC d"),
             "-ERR no sync with d: IO error: nobody there\r\n");
+}
+
+TEST_F(CommandsTest, Scrub) {
+  // As a client does on another connection.
+  replicator_.while_scrubbing = [this] {
+    EXPECT_THAT(Do("REPLICATION SCRUB"), StartsWith("-ERR another client"));
+    EXPECT_THAT(Do("REPLICATION STATUS"), HasSubstr("\r\nscrub_running:"));
+  };
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Do("REPLICATION SCRUB"), "+OK\r\n");
+  EXPECT_THAT(replicator_.calls, ElementsAre("scrub", "scrub"));
+  EXPECT_THAT(Do("REPLICATION SCRUB now"),
+              StartsWith("-ERR REPLICATION takes"));
+  replicator_.status = Status::Incomplete("passed over");
+  EXPECT_EQ(Do("REPLICATION SCRUB"), "-ERR Result incomplete: passed over\r\n");
 }
 
 TEST_F(CommandsTest, Members) {

@@ -42,6 +42,13 @@ expect "a's from_b" 0 "$(cli a EXISTS from_b)"
 expect "address of the peer" "${peer_address[a]}" "$(replication b peer0_address)"
 expect "id of the peer" "$(replication a replica_id)" "$(replication b peer0_replica_id)"
 
+# A scrub on request.
+before=$(replication a scrub_last_finished_ms)
+expect SCRUB OK "$(cli a REPLICATION SCRUB)"
+[[ $(replication a scrub_last_finished_ms) -gt $before ]] || fail "no scrub of a is over"
+expect "pairs that the scrub compared" "$(cli a DBSIZE)" "$(replication a scrub_pairs_compared)"
+expect "pairs that are not what was written" 0 "$(replication a scrub_corruption_found)"
+
 # FLUSHALL travels as deletes.
 cli a FLUSHALL >/dev/null
 sync_pair b a

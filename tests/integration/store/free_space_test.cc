@@ -99,6 +99,65 @@ TEST_F(FreeSpaceTest, WritesAreRefusedWhileTooLittleIsFree) {
   EXPECT_FALSE(Mentions(status, "min_free_bytes")) << "2 MiB are not that";
 }
 
+// How often `text` is in `log`.
+int CountOf(const std::string& text, const std::string& log) {
+  int count = 0;
+  for (size_t at = log.find(text); at != std::string::npos;
+       at = log.find(text, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST_F(FreeSpaceTest, ThatWritesAreRefusedIsTold) {
+  options_.env = &env_;
+  replication_.min_free_bytes = 64 << 20;
+  ASSERT_ROCKS_OK(Open());
+  DiskSpaceStats disk = db_->GetDiskSpaceStats();
+  EXPECT_FALSE(disk.writes_refused);
+  EXPECT_GT(disk.free_bytes, disk.min_free_bytes);
+  EXPECT_EQ(disk.min_free_bytes, uint64_t{64} << 20);
+
+  // Nobody writes.
+  env_.stated = 60 << 20;
+  disk = db_->GetDiskSpaceStats();
+  EXPECT_TRUE(disk.writes_refused);
+  EXPECT_EQ(disk.free_bytes, uint64_t{60} << 20);
+  EXPECT_TRUE(Put("k", "v").IsNoSpace());
+  EXPECT_TRUE(db_->GetDiskSpaceStats().writes_refused);
+  const std::string refused = "writes are refused from now on";
+  const std::string go_on = "there is room on the disk again";
+  EXPECT_EQ(CountOf(refused, InfoLog()), 1);
+  EXPECT_EQ(CountOf(go_on, InfoLog()), 0);
+
+  // A large write, for which there is too little room, though small ones pass.
+  env_.stated = 0;
+  EXPECT_FALSE(db_->GetDiskSpaceStats().writes_refused);
+  EXPECT_EQ(CountOf(go_on, InfoLog()), 1);
+  env_.stated = 70 << 20;
+  EXPECT_TRUE(Put("large", std::string(16 << 20, 'v')).IsNoSpace());
+  EXPECT_TRUE(db_->GetDiskSpaceStats().writes_refused);
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  EXPECT_TRUE(db_->GetDiskSpaceStats().writes_refused);
+  EXPECT_EQ(CountOf(refused, InfoLog()), 2);
+  EXPECT_EQ(CountOf(go_on, InfoLog()), 1);
+  env_.stated = 0;
+  ASSERT_ROCKS_OK(Put("large", std::string(16 << 20, 'v')));
+  EXPECT_FALSE(db_->GetDiskSpaceStats().writes_refused);
+  EXPECT_EQ(CountOf(go_on, InfoLog()), 2);
+}
+
+TEST_F(FreeSpaceTest, WithoutAReserveNothingIsRefused) {
+  options_.env = &env_;
+  replication_.min_free_bytes = 0;
+  env_.stated = 1;
+  ASSERT_ROCKS_OK(Open());
+  const DiskSpaceStats disk = db_->GetDiskSpaceStats();
+  EXPECT_FALSE(disk.writes_refused);
+  EXPECT_EQ(disk.free_bytes, 1u);
+  EXPECT_EQ(disk.min_free_bytes, 0u);
+}
+
 // The log's file is not written through RocksDB's buffer, which ends the
 // process at the second line after one that found no room.
 TEST_F(FreeSpaceTest, LinesOfTheLogThatFindNoRoomAreLeftOut) {

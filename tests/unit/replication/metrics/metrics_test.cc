@@ -52,6 +52,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.last_refusal = "of the caller";
   stats.stream = {2, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511};
   stats.index = {false, "adopting", 41, 208, "of the index"};
+  stats.disk = {true, 701, 702};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 201;
   stats.scrub.last_finished_ms = 1'700'000'000'007;
@@ -178,9 +179,9 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   for (const auto& [name, samples] : metrics) {
     for (const Sample& sample : samples) values.insert(sample.value);
   }
-  for (const int value :
-       {101, 102, 103, 104, 105, 106, 107, 108, 1090, 1100, 1110, 1120, 114,
-        201, 203, 204, 205, 206, 207, 301, 302, 303,  401,  402,  405}) {
+  for (const int value : {101,  102,  103,  104, 105, 106, 107, 108, 1090,
+                          1100, 1110, 1120, 114, 201, 203, 204, 205, 206,
+                          207,  301,  302,  303, 401, 402, 405, 701, 702}) {
     EXPECT_EQ(values.count(std::to_string(value)), 1U) << value;
   }
   EXPECT_EQ(metrics["rocksync_pairs_sent_total"][0].value, "104");
@@ -189,6 +190,9 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   EXPECT_EQ(metrics["rocksync_certificate_renewals_total"][0].value, "115");
   EXPECT_EQ(metrics["rocksync_certificate_files_unused"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_callers_refused_total"][0].value, "116");
+  EXPECT_EQ(metrics["rocksync_disk_writes_refused"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_disk_free_bytes"][0].value, "701");
+  EXPECT_EQ(metrics["rocksync_disk_min_free_bytes"][0].value, "702");
   EXPECT_EQ(metrics["rocksync_index_building"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_index_build_percent"][0].value, "41");
   EXPECT_EQ(metrics["rocksync_index_build_failing"][0].value, "1");
@@ -290,6 +294,14 @@ void ExpectSame(const IndexBuildStats& index, const IndexBuildStats& was) {
   EXPECT_EQ(fields(index), fields(was));
 }
 
+void ExpectSame(const DiskSpaceStats& disk, const DiskSpaceStats& was) {
+  const auto fields = [](const DiskSpaceStats& s) {
+    const auto& [a, b, c] = s;
+    return std::make_tuple(a, b, c);
+  };
+  EXPECT_EQ(fields(disk), fields(was));
+}
+
 void ExpectSame(const PeerStats& peer, const PeerStats& was) {
   const auto fields = [](const PeerStats& s) {
     const auto& [a, b, c, d, e, f, g, h, i, last, stream] = s;
@@ -303,13 +315,14 @@ void ExpectSame(const PeerStats& peer, const PeerStats& was) {
 void ExpectSame(const ReplicationStats& stats, const ReplicationStats& was) {
   const auto fields = [](const ReplicationStats& s) {
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u, v,
-                 stream, index, scrub, gc, peers] = s;
+                 stream, index, disk, scrub, gc, peers] = s;
     return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r,
                            t, u, v, peers.size());
   };
   EXPECT_EQ(fields(stats), fields(was));
   ExpectSame(stats.stream, was.stream);
   ExpectSame(stats.index, was.index);
+  ExpectSame(stats.disk, was.disk);
   ExpectSame(stats.scrub, was.scrub);
   ExpectSame(stats.gc, was.gc);
   for (size_t i = 0; i < std::min(stats.peers.size(), was.peers.size()); ++i) {
