@@ -7,6 +7,10 @@ set(made ${PROJECT_BINARY_DIR}/packaging)
 # Of the store, which an ordinary installation leaves out.
 install(PROGRAMS $<TARGET_FILE:replicated_store> DESTINATION ${CMAKE_INSTALL_BINDIR}
         RENAME rocksync-store COMPONENT store EXCLUDE_FROM_ALL)
+# Found by the program's name. A copy, as rocksync-tools, which has the other one,
+# need not be there.
+install(FILES ${packaging}/rocksync.bash DESTINATION share/bash-completion/completions
+        RENAME rocksync-store COMPONENT store EXCLUDE_FROM_ALL)
 install(FILES ${packaging}/rocksync-store.service DESTINATION ../lib/systemd/system
         COMPONENT store EXCLUDE_FROM_ALL)
 install(FILES ${packaging}/rocksync-store.default DESTINATION ../etc/default

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Writes the documents that the packages have, in OUTPUT_FOLDER/operators (of the
 # tools and the store) and OUTPUT_FOLDER/programmers (of librocksync-dev): links to
-# one another are kept, and of links to what is not packaged only the words; for
-# operators these say where it is. Those of docs and monitoring lie at the top,
-# others where they are in the sources.
+# one another are kept, and of links to what is not there the words, which say where
+# it is (headers have their own names). Pictures are left out with their captions.
+# Those of docs and monitoring lie at the top, others where they are in the sources.
 # usage: docs.sh OUTPUT_FOLDER
 set -euo pipefail
 source=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..") out=$1
@@ -15,18 +15,19 @@ programmers=(README.md CHANGELOG.md SECURITY.md docs/tutorial.md docs/operating.
 beside='^(examples/(embed|bindings)|bindings/(go|rust))(/|$)'  # of the programmers' documents, see cmake/package.cmake
 
 placed() { echo "$1" | sed -E 's,^(docs|monitoring)/,,'; }
-write() {  # FOLDER BESIDE ELSEWHERE DOCUMENT...
-  local folder=$1 kept=$2 elsewhere=$3 document
-  shift 3
+write() {  # FOLDER BESIDE OTHER_PACKAGE WHAT_IT_HAS DOCUMENT...
+  local folder=$1 kept=$2 other=$3 elsewhere=$4 document
+  shift 4
   for document; do
     mkdir -p "$(dirname "$folder/$(placed "$document")")"
-    THERE="$*" KEPT=$kept ELSEWHERE=$elsewhere FROM=$document perl -0777 -pe '
+    THERE="$*" KEPT=$kept OTHER=$other ELSEWHERE=$elsewhere FROM=$document perl -0777 -pe '
       BEGIN {
         $there{$_} = 1 for split / /, $ENV{THERE};
-        $elsewhere{$_} = 1 for split / /, $ENV{ELSEWHERE};
       }
-      s{(!?)\[([^\]]*)\]\(((?!https?:)[^)\s#]+)(#[^)]*)?\)}{
-        my ($image, $words, $path, $anchor) = ($1, $2, $3, $4 // "");  # before another match
+      if ($ARGV =~ /\.md$/) {
+      s{^!\[[^\]]*\]\([^)]*\)\n\n?}{}mg;
+      s{\[([^\]]*)\]\(((?!https?:)[^)\s#]+)(#[^)]*)?\)}{
+        my ($words, $path, $anchor) = ($1, $2, $3 // "");  # before another match
         # As seen from the root of the sources.
         my @parts = split m{/}, $ENV{FROM} =~ m{^(.*)/} ? "$1/$path" : $path;
         my @clean;
@@ -37,13 +38,13 @@ write() {  # FOLDER BESIDE ELSEWHERE DOCUMENT...
         my $up = $ENV{FROM} =~ m{^(docs|monitoring)/|^[^/]*$} ? "" : "../";
         $there{$whole} ? "[$words]($up$at$anchor)"
           : $ENV{KEPT} ne "" && $whole =~ /$ENV{KEPT}/ ? "[$words]($up$at)"
-          : $ENV{ELSEWHERE} eq "" || $image ? $words
-          : $elsewhere{$whole} || $whole =~ /$ENV{BESIDE}/ ? "$words (in the package librocksync-dev)"
-          : "$words (in the source tree)" }ge if $ARGV =~ /\.md$/' \
+          : $ENV{KEPT} ne "" && $whole =~ m{^include/} ? $words
+          : $whole =~ /$ENV{ELSEWHERE}/ ? "$words (in the package $ENV{OTHER})"
+          : "$words (in the source tree)" }ge }' \
       "$source/$document" >"$folder/$(placed "$document")"
   done
 }
 rm -rf "$out"
-export BESIDE="$beside|^include/"
-write "$out/operators" '' "${programmers[*]}" "${operators[@]}"
-write "$out/programmers" "$beside" '' "${programmers[@]}"
+any_of() { local IFS='|'; echo "^($*)\$" | sed 's/\./\\./g'; }
+write "$out/operators" '' librocksync-dev "$(any_of "${programmers[@]}")|$beside|^include/" "${operators[@]}"
+write "$out/programmers" "$beside" rocksync-tools '^monitoring/' "${programmers[@]}"

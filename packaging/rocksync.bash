@@ -1,4 +1,5 @@
 # Completion of `rocksync` and `rocksync-store` for bash: what their --help says.
+# Each package of the two has it, under the name of its program.
 
 _rocksync_words() {  # options, or the names of commands, in a --help
   "$@" --help 2>/dev/null | sed -nE \

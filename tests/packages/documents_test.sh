@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# The documents as packaged say what the sources say, word by word, and their
-# links lead to documents or examples that are packaged too, or to the web.
+# The documents as packaged say what the sources say, word by word, but for the
+# captions of pictures, which are not packaged. Their links lead to documents or
+# examples that are packaged too, or to the web; where a link is left out, its words
+# say where that is which they name.
 # usage: documents_test.sh SOURCE_DIRECTORY
 set -euo pipefail
 source=$1
@@ -15,14 +17,29 @@ mkdir "$packaged/examples"
 cp -r "$source/examples/embed" "$source/examples/bindings" "$packaged/examples"
 cp -r "$source/bindings/go" "$source/bindings/rust" "$packaged/bindings"
 words() {
-  perl -0777 -pe 's{!?\[([^\]]*)\]\([^)]*\)}{$1}g; s{ \(in the (package librocksync-dev|source tree)\)}{}g' "$1"
+  perl -0777 -pe 's{^!\[[^\]]*\]\([^)]*\)\n\n?}{}mg; s{\[([^\]]*)\]\([^)]*\)}{$1}g;
+    s{ \(in the (package (librocksync-dev|rocksync-tools)|source tree)\)}{}g' "$1"
+}
+# Of each link of the source that leads to a file, its words and nothing more.
+dead_words() {  # SOURCE PACKAGED
+  perl -0777 -e '
+    my ($source, $packaged) = map { local @ARGV = $_; scalar <> } @ARGV;
+    while ($source =~ m{(!?)\[([^\]]*)\]\((?!https?:)([^)\s#]+)[^)]*\)}g) {
+      my ($image, $words, $path) = ($1, $2, $3);
+      next if $path =~ m{(^|/)include/};  # a header has its own name
+      my $told = $image ? $packaged !~ /\Q$words\E/
+        : $packaged =~ /\[\Q$words\E\]\(|\Q$words\E \(in the (package|source tree)/;
+      print "$words\n" unless $told;
+    }' "$1" "$2"
 }
 of_source() { if [[ -f $source/docs/$1 ]]; then echo "$source/docs/$1"; else echo "$source/$1"; fi; }
 check() {  # SET AT_LEAST
-  local documents=0 packaged name link
+  local documents=0 packaged name link dead
   for packaged in $(find "$work/packaged/$1" -name '*.md'); do
     name=${packaged#"$work/packaged/$1/"}
     diff <(words "$(of_source "$name")") <(words "$packaged") || fail "$name has other words than its source"
+    dead=$(dead_words "$(of_source "$name")" "$packaged")
+    [[ -z $dead ]] || fail "$name for $1 has words where a link or a picture was: $dead"
     for link in $(perl -0777 -ne 'print "$1\n" while /\]\(([^)\s]+)\)/g' "$packaged" | grep -v '^https\?:' | sed 's/#.*//' | sort -u); do
       [[ -e $(dirname "$packaged")/$link ]] || fail "$name has a link to $link"
     done

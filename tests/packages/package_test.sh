@@ -155,6 +155,12 @@ complete_words() {  # PROGRAM WORD...
 [[ $(complete_words rocksync ver) == verify ]] || fail "completion of a command"
 [[ $(complete_words rocksync verify --max) == --max-keys ]] || fail "completion of a command's option"
 [[ $(complete_words rocksync-store --redis-p) == --redis-port ]] || fail "completion of an option"
+# A fresh shell finds it by the program's name, in the program's own package.
+for program in rocksync rocksync-store; do
+  inside bash -c 'source "/usr/share/bash-completion/completions/$1" && complete -p "$1"' bash "$program" | grep -F -- '-F _rocksync' >/dev/null ||
+    fail "a fresh shell does not find the completion of $program"
+done
+inside dpkg -S /usr/share/bash-completion/completions/rocksync-store | grep '^rocksync-store:' >/dev/null || fail "whose completion"
 inside systemd-analyze verify --man=no rocksync-store.service || fail "systemd-analyze verify"
 step "man pages, completion, unit, user"
 
