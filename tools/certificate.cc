@@ -207,8 +207,20 @@ Status MakeNewCa(const CertificateOptions& options) {
                      : status;
 }
 
+Status CheckCaIsThere(const CertificateOptions& options) {
+  for (const std::string& file : {options.ca_file, options.ca_key_file}) {
+    if (!rocksdb::Env::Default()->FileExists(file).IsNotFound()) continue;
+    return Status::InvalidArgument(
+        file + " is not there",
+        "make the CA first: --make-ca NAME; or give the files of the "
+        "cluster's by --ca and --ca-key");
+  }
+  return Status::OK();
+}
+
 Status ReadCa(const CertificateOptions& options, CertificateAndKey* ca) {
-  Status status = ReadCertificate(options.ca_file, &ca->certificate);
+  Status status = CheckCaIsThere(options);
+  if (status.ok()) status = ReadCertificate(options.ca_file, &ca->certificate);
   if (status.ok()) status = ReadPrivateKey(options.ca_key_file, &ca->key);
   return status.ok() ? CheckCa(*ca, options.ca_file, options.ca_key_file)
                      : status;

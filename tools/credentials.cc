@@ -6,6 +6,7 @@
 #include "replication/transport/address.h"
 #include "rocksdb/env.h"
 #include "rocksync/trial_certificates.h"
+#include "tools/secret/may_read.h"
 #include "tools/secret/secret_file.h"
 
 namespace rocksync {
@@ -121,6 +122,11 @@ rocksdb::Status MakeTarget(const Credentials& credentials,
         "a running replica is asked with a certificate of the cluster's CA",
         "give --ca, --certificate and --private-key; or, for trials, "
         "--certificates DIR");
+  }
+  for (const std::string& file :
+       {tls.ca_file, tls.certificate_file, tls.private_key_file}) {
+    status = CheckUserMayRead(file);
+    if (!status.ok()) return status;
   }
   return NewTlsTransport(tls, &target->transport);
 }

@@ -342,18 +342,24 @@ Status OpenReplica(const RescueOptions& options, std::unique_ptr<OfflineDB>* db,
                               options.credentials.cluster, secret, replica);
 }
 
+std::string Counted(uint64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 void Tell(const Export& exported, const std::string& output,
           std::ostream& out) {
-  out << exported.pairs() << " pairs and " << exported.tombstones()
-      << " tombstones exported to " << output;
+  out << Counted(exported.pairs(), "pair") << " and "
+      << Counted(exported.tombstones(), "tombstone") << " exported to "
+      << output;
   if (exported.quarantined() > 0) {
-    out << "; also " << exported.quarantined()
-        << " quarantined pairs, to FAMILY.quarantined.sst: nothing says of "
+    out << "; also " << Counted(exported.quarantined(), "quarantined pair")
+        << ", to FAMILY.quarantined.sst: nothing says of "
            "which"
-           " version they are";
+           " version it is";
   }
   if (exported.damaged() > 0) {
-    out << "; " << exported.damaged() << " more pairs are damaged";
+    out << "; damaged, and not exported: "
+        << Counted(exported.damaged(), "more pair");
   }
   out << "\n";
 }

@@ -95,10 +95,12 @@ void PrintResync(const ResyncToolOptions& options, const ResyncResult& result,
   } else {
     out << options.directory << " is replica " << ReplicaIdHex(copy.replica_id)
         << " still, with the data of replica " << ReplicaIdHex(copy.source_id)
-        << " and " << result.carried_over
-        << " pairs or deletes that only it had; "
-        << InUnits(copy.bytes_received) << " of " << InUnits(copy.bytes)
-        << " came over the network\n";
+        << " and "
+        << (result.carried_over == 1
+                ? "1 pair or delete"
+                : std::to_string(result.carried_over) + " pairs or deletes")
+        << " that only it had; " << InUnits(copy.bytes_received) << " of "
+        << InUnits(copy.bytes) << " came over the network\n";
   }
   if (copy.proven_equal) {
     out << "proven equal to its source\n";

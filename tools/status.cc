@@ -47,13 +47,21 @@ std::string Plain(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+// Lists of others than names have lines of their own, or none. An empty one
+// looks like one of names.
+bool IsListOfObjects(std::string_view name, const Json& value) {
+  if (!value.is_array()) return false;
+  if (!value.empty()) return value[0].is_object();
+  return name == "member_list" || name == "peers" || name == "clones";
+}
+
 // "name  value", one a line; objects as "name.field".
 void PrintFields(const std::string& prefix, const Json& object, uint64_t now_ms,
                  std::ostream& out) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_object()) {
       PrintFields(prefix + name + ".", value, now_ms, out);
-    } else if (!(value.is_array() && !value.empty() && value[0].is_object())) {
+    } else if (!IsListOfObjects(name, value)) {
       const std::string label = prefix + name;
       out << label
           << std::string(label.size() < 24 ? 24 - label.size() : 1, ' ')

@@ -37,6 +37,7 @@
 #include "rocksync/trial_certificates.h"
 #include "spdlog/spdlog.h"
 #include "tools/help/help_formatter.h"
+#include "tools/secret/may_read.h"
 #include "tools/secret/secret_file.h"
 
 namespace rocksync {
@@ -112,6 +113,11 @@ Status MakeTransport(const Settings& settings, uint64_t replica_id,
     tls.ca_file = certificate.ca_file;
     tls.certificate_file = certificate.certificate_file;
     tls.private_key_file = certificate.private_key_file;
+  }
+  for (const std::string& file :
+       {tls.ca_file, tls.certificate_file, tls.private_key_file}) {
+    const Status status = CheckUserMayRead(file);
+    if (!status.ok()) return status;
   }
   return NewTlsTransport(tls, transport);
 }

@@ -88,9 +88,9 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
 
 
 # What a resync did: `carried_over`, so many pairs and tombstones that the replica
-# alone held were added to the copy; 0 if a session was enough. `unproven`: None if the
+# alone held were added to the copy; 0 if a session was enough. `not_proven`: None if the
 # two were proven equal, else why they are not yet.
-Resynced = collections.namedtuple("Resynced", "carried_over unproven")
+Resynced = collections.namedtuple("Resynced", "carried_over not_proven")
 
 
 def resync(path, *, source, cluster, secret, certificates=None, ca=None, certificate=None, private_key=None,

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "tools/secret/may_read.h"
+
 namespace rocksync {
 namespace {
 
@@ -51,7 +53,8 @@ Status ReadBeginning(const std::string& file, std::string* bytes) {
 Status ReadSecretFile(const std::string& file,
                       std::array<uint8_t, 32>* secret) {
   std::string bytes;
-  const Status status = ReadBeginning(file, &bytes);
+  Status status = CheckUserMayRead(file);
+  if (status.ok()) status = ReadBeginning(file, &bytes);
   if (!status.ok()) return status;
   if (bytes.size() != secret->size()) {
     const bool all = bytes.size() <= kMostBytes;

@@ -1,6 +1,6 @@
 #include "replication/store/index/plain_value.h"
 
-#include <algorithm>
+#include "replication/store/format/hex.h"
 
 namespace rocksync {
 
@@ -9,8 +9,7 @@ using rocksdb::Status;
 
 Status EntityError(const Family& family, std::string_view key) {
   constexpr size_t kShown = 32;
-  std::string what = "rocksync: key 0x";
-  what += Slice(key.data(), std::min(key.size(), kShown)).ToString(true);
+  std::string what = "rocksync: key " + HexOf(key.substr(0, kShown));
   if (key.size() > kShown) what += "...";
   what += " of family " + family.name.substr(0, 40) +
           " is a wide-column entity (PutEntity), which is not replicated";

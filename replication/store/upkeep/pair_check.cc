@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "replication/store/format/hex.h"
 #include "replication/store/index/plain_value.h"
 #include "rocksdb/utilities/debug.h"
 
@@ -325,8 +326,7 @@ void PairCheck::Log(const Family& family, const std::string& key,
   }
   rocksdb::Warn(indexed_->db()->GetDBOptions().info_log,
                 "rocksync: corruption: key %s of family %s %s: %s",
-                Slice(key).ToString(true).c_str(), family.name.c_str(), what,
-                then);
+                HexOf(key).c_str(), family.name.c_str(), what, then);
 }
 
 Status PairCheck::Resolve(const Family& family, const std::string& key,
@@ -426,7 +426,7 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
         db->GetDBOptions().info_log,
         "rocksync: corruption: an index entry under %s, which is no key's: "
         "%s",
-        Slice(index_key).ToString(true).c_str(),
+        HexOf(index_key).c_str(),
         *finding == Finding::kRepaired ? "one bit flipped back" : "removed");
   }
   if (!place.has_value()) return Status::OK();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "replication/store/format/hex.h"
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/index/seek_behind.h"
@@ -39,8 +40,8 @@ rocksdb::ReadOptions Uncached() {
   return options;
 }
 
-std::string Hex(std::string_view key) {
-  return Slice(key.data(), key.size()).ToString(true);
+std::string Counted(uint64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -171,7 +172,7 @@ Status Scrub::StepFamilies(uint64_t* bytes) {
       const Status status = Check(*family, key);
       if (!status.ok()) {
         if (TryAgain(status)) return status;
-        PassOver(status, "key " + Hex(key) + " of family " + family->name,
+        PassOver(status, "key " + HexOf(key) + " of family " + family->name,
                  &keys_passed_over_);
       }
     }
@@ -195,7 +196,7 @@ Status Scrub::SkipPairs(const Family& family,
   if (record_.family_id == family.id) missed.from = record_.cursor;
   std::string where = "family " + family.name;
   where += missed.from.empty() ? " from its beginning"
-                               : " behind " + Hex(missed.from);
+                               : " behind " + HexOf(missed.from);
   std::unique_ptr<rocksdb::Iterator> found;
   if (!never &&
       family.handle()->GetComparator() == rocksdb::BytewiseComparator()) {
@@ -209,7 +210,7 @@ Status Scrub::SkipPairs(const Family& family,
     missed.to = found->key().ToString();
     *pair = std::move(found);
   }
-  where += " up to " + (missed.to.has_value() ? Hex(*missed.to) : "its end");
+  where += " up to " + (missed.to.has_value() ? HexOf(*missed.to) : "its end");
   if (missed_.size() < kMostMissed) missed_.push_back(std::move(missed));
   PassOver(status, where, &ranges_passed_over_);
   return Status::OK();
@@ -242,13 +243,21 @@ void Scrub::PassOver(const Status& status, const std::string& where,
                       : "",
                   status.ToString().c_str());
   }
+  std::string passed_over;
+  if (keys_passed_over_ > 0) {
+    passed_over = Counted(keys_passed_over_, "key");
+  }
+  if (ranges_passed_over_ > 0) {
+    if (!passed_over.empty()) passed_over += " and ";
+    passed_over += Counted(ranges_passed_over_, "range") + " of keys";
+  }
   pass_status_ = Status::Incomplete(
-      "rocksync: the scrub passed over " + std::to_string(keys_passed_over_) +
-          " keys, which went uncompared, and " +
-          std::to_string(ranges_passed_over_) +
-          " ranges of keys that do not read; the log names them; the latest: " +
-          where,
-      status.ToString());
+      "rocksync: the scrub passed over what does not read, and did not compare "
+      "it: " +
+          passed_over + "; the log names them; the latest: " + where,
+      status.ToString() +
+          "; open the database again, and if the next scrub ends so too, "
+          "replace this replica");
 }
 
 Status Scrub::StepIndex(uint64_t* bytes) {
@@ -273,7 +282,8 @@ Status Scrub::StepIndex(uint64_t* bytes) {
     const Status status = LookAt(cursor, bytes);
     if (!status.ok()) {
       if (TryAgain(status)) return status;
-      PassOver(status, "index key " + Hex(record_.cursor), &keys_passed_over_);
+      PassOver(status, "index key " + HexOf(record_.cursor),
+               &keys_passed_over_);
     }
     record_.cursor.push_back('\0');  // the next key
   }
@@ -283,8 +293,8 @@ void Scrub::SkipEntries(const Status& status, IndexCursor* cursor) {
   // Few keys share a position.
   cursor->SeekBehind(record_.cursor.substr(0, kPositionBytes));
   PassOver(status,
-           "the index behind " + Hex(record_.cursor) + " up to " +
-               (cursor->Valid() ? Hex(cursor->index_key()) : "its end"),
+           "the index behind " + HexOf(record_.cursor) + " up to " +
+               (cursor->Valid() ? HexOf(cursor->index_key()) : "its end"),
            &ranges_passed_over_);
 }
 

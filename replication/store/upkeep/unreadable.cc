@@ -1,13 +1,10 @@
 #include "replication/store/upkeep/unreadable.h"
 
-#include <algorithm>
-
-#include "rocksdb/slice.h"
+#include "replication/store/format/hex.h"
 
 namespace rocksync {
 namespace {
 
-using rocksdb::Slice;
 using rocksdb::Status;
 
 // `error`, with the pairs that did not read and the remedy.
@@ -22,8 +19,7 @@ Status DataError(const Status& error, const Family& family,
 
 std::string Shown(std::string_view key) {
   constexpr size_t kShown = 32;
-  return "key 0x" +
-         Slice(key.data(), std::min(key.size(), kShown)).ToString(true) +
+  return "key " + HexOf(key.substr(0, kShown)) +
          (key.size() > kShown ? "..." : "");
 }
 

@@ -271,7 +271,7 @@ class DatabaseTest(unittest.TestCase):
             with self.assertRaisesRegex(rocksync.Error, "create_if_missing"):
                 rocksync.resync(self.path("none"), **given)
             result = rocksync.resync(self.path("b"), progress=lambda *told: stages.append(told), **given)
-            self.assertEqual(result, rocksync.Resynced(carried_over=1, unproven=None))
+            self.assertEqual(result, rocksync.Resynced(carried_over=1, not_proven=None))
             self.assertIn("carrying over", [stage for stage, _, _ in stages])
             with self.open("b", create=False) as b:
                 self.assertEqual(dict(b), dict(a))

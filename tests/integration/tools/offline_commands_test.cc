@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +33,7 @@
 #include "tools/id.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
+#include "tools/secret/secret_file.h"
 #include "tools/verify.h"
 
 namespace rocksync {
@@ -489,6 +491,32 @@ TEST_F(OfflineCommandsTest, ASecretInHexIsToldFromOne) {
   EXPECT_THAT(err_.str(),
               HasSubstr("hex-secret has 64 bytes: 32 raw bytes are needed "
                         "(not hex, no newline)"));
+}
+
+// As of a service whose files root made for itself.
+TEST_F(OfflineCommandsTest, AFileThatTheUserMayNotReadIsNamedWithTheRemedy) {
+  Close();
+  if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+  const std::string secret = fs::absolute("secret");
+  fs::permissions(secret, fs::perms::owner_read);
+  ASSERT_EQ(seteuid(65534), 0);
+  std::array<uint8_t, 32> bytes;
+  const rocksdb::Status as_secret = ReadSecretFile(secret, &bytes);
+  Credentials credentials;
+  credentials.secret_file = fs::absolute("other-secret");
+  credentials.tls.ca_file = credentials.tls.certificate_file = "other-secret";
+  credentials.tls.private_key_file = secret;
+  AdminTarget target;
+  const rocksdb::Status as_pem = MakeTarget(credentials, &target);
+  ASSERT_EQ(seteuid(0), 0);
+  for (const rocksdb::Status& status : {as_secret, as_pem}) {
+    EXPECT_TRUE(status.IsIOError()) << status.ToString();
+    for (const char* part : {"cannot read ", "permission denied",
+                             "let user nobody ", " && chmod "}) {
+      EXPECT_THAT(status.ToString(), HasSubstr(part));
+    }
+    EXPECT_THAT(status.ToString(), HasSubstr(secret));
+  }
 }
 
 TEST_F(OfflineCommandsTest, ASecretWithoutAnEndIsRefused) {

@@ -122,7 +122,7 @@ class RescueTest : public ReplicationTest {
     EXPECT_FALSE(list.at("mine")["damaged"].get<bool>());
     EXPECT_EQ(list.at("k1")["difference"], "version");
     EXPECT_EQ(list.at("k2")["kind"], "tombstone");
-    EXPECT_THAT(out_.str(), HasSubstr("2 pairs and 1 tombstones exported"));
+    EXPECT_THAT(out_.str(), HasSubstr("2 pairs and 1 tombstone exported"));
   }
 
   std::unique_ptr<TestReplica> a_;
@@ -170,7 +170,7 @@ TEST_F(RescueTest, ADamagedPairIsNotAmongTheSoundOnes) {
   EXPECT_TRUE(List().at("corrupted")["damaged"].get<bool>());
   EXPECT_EQ(Pairs("default.quarantined.sst"),
             (Contents{{"corrupted", "valuf"}}));
-  EXPECT_THAT(out_.str(), HasSubstr("1 quarantined pairs"));
+  EXPECT_THAT(out_.str(), HasSubstr("1 quarantined pair,"));
 }
 
 // A foreign write, and a crash before that was noticed: no index knows

@@ -59,7 +59,7 @@ TEST_F(ResyncToolTest, SaysWhatBecameOfTheReplica) {
 
   ASSERT_EQ(Run(), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("is replica " + id + " still"));
-  EXPECT_THAT(out_.str(), HasSubstr("1 pairs or deletes that only it had"));
+  EXPECT_THAT(out_.str(), HasSubstr("1 pair or delete that only it had"));
   EXPECT_THAT(out_.str(), HasSubstr("proven equal to its source"));
   EXPECT_EQ(source_->Scan(), (Contents{{"alone", "1"}, {"k", "v"}}));
 

@@ -470,12 +470,16 @@ TEST_F(ToolTest, Status) {
   EXPECT_EQ(status["peers"][0]["address"], b->address());
   EXPECT_GT(status["peers"][0]["last_proven_equal_ms"], 0);
   EXPECT_GT(status["certificate_expires_ms"], 0);
+  EXPECT_FALSE(status.contains("held_back_replica")) << "nothing is held back";
   for (const auto name : {"pairs_too_large", "foreign_writes", "wrong_digests",
                           "digest_rescans", "digest_entries_read"}) {
     EXPECT_TRUE(status.contains(name)) << name;
   }
   // Nothing that the replica's own program is told is lost on the wire.
-  const auto own = nlohmann::json::parse(StatsJson(a->replicator()->stats()));
+  auto own = nlohmann::json::parse(StatsJson(a->replicator()->stats()));
+  EXPECT_EQ(status["disk"]["writes_refused"], false);
+  EXPECT_EQ(status["disk"]["min_free_bytes"], own["disk"]["min_free_bytes"]);
+  own.erase("disk");  // what is free may be another figure by now
   for (const auto& [name, value] : own.items()) {
     EXPECT_EQ(status[name], value) << name;
   }
@@ -493,6 +497,10 @@ TEST_F(ToolTest, Status) {
                                         "[0-9:]{8} UTC \\([0-9]+ s ago\\)\n"));
   EXPECT_THAT(out_.str(), ContainsRegex("tombstone_gc.stable_ms +never\n"));
   EXPECT_THAT(out_.str(), ContainsRegex("stream.lag_ms +0\n"));
+  EXPECT_THAT(out_.str(), ContainsRegex("disk.writes_refused +false\n"));
+  for (const char* list : {"member_list", "clones"}) {
+    EXPECT_THAT(out_.str(), Not(HasSubstr(list))) << "an empty one, too";
+  }
 
   // The replica's own program is told the same; after the end, too.
   const auto here = nlohmann::json::parse(a->replicator()->StatusJson());
