@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "replication/store/format/current_manifest.h"
-#include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/log_files.h"
 
 namespace rocksync {
@@ -37,6 +36,33 @@ std::string WhatIsWrong(Env* env, const std::string& path,
   if (!env->GetFileSize(path, &bytes).ok() || bytes >= least_bytes) return "";
   return path + " has " + Bytes(bytes) + ", and was closed with " +
          Bytes(least_bytes);
+}
+
+constexpr char kOpenAsNew[] =
+    "open it once with the option open_copy_as_new_replica (rocksync-store: "
+    "--as-new-replica), as a new replica";
+
+Status ShorterManifest(const std::string& directory, const std::string& wrong) {
+  return Status::Aborted(
+      "rocksync: the MANIFEST of " + directory +
+          ", RocksDB's list of the files of a database, is not as it was "
+          "left: " +
+          wrong,
+      std::string("if a checkpoint or backup was put back over it, ") +
+          kOpenAsNew +
+          "; else it is damaged: replace the replica by a new, empty one that "
+          "peers fill, or, if this one may hold something alone, run RocksDB's "
+          "RepairDB (`ldb repair`), which makes a new list, on a copy of the "
+          "directory, and open that");
+}
+
+Status LostLog(const std::string& directory, const std::string& wrong) {
+  return Status::Aborted(
+      "rocksync: " + directory + " has lost a part of its log: " + wrong,
+      std::string("bring the file back, if there is one; else replace the "
+                  "replica by a new, empty one that peers fill; or, if this "
+                  "one may hold something alone, ") +
+          kOpenAsNew);
 }
 
 }  // namespace
@@ -102,14 +128,8 @@ Status CheckFilesLeft(Env* env, const Marker& marker,
     const std::string wrong =
         WhatIsWrong(env, place + "/" + file.name, file.least_bytes);
     if (wrong.empty()) continue;
-    if (is_manifest) return DamagedManifest(directory, wrong);
-    return Status::Aborted(
-        "rocksync: " + directory + " has lost a part of its log: " + wrong,
-        "bring the file back, if there is one; else replace the replica by a "
-        "new, empty one that peers fill; or, if this one may hold something "
-        "alone, open what is there once with the option "
-        "open_copy_as_new_replica (rocksync-store: --as-new-replica), as a new "
-        "replica");
+    return is_manifest ? ShorterManifest(directory, wrong)
+                       : LostLog(directory, wrong);
   }
   return Status::OK();
 }

@@ -16,8 +16,6 @@
 #include "replication/store/index/index_options.h"
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_files.h"
-#include "replication/store/open/damaged_manifest.h"
-#include "replication/store/open/directory_switch.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/forked.h"
 #include "replication/store/open/index_records.h"
@@ -26,10 +24,10 @@
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/look_ahead.h"
 #include "replication/store/open/provenance.h"
+#include "replication/store/open/surroundings.h"
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/write/refusals.h"
 #include "rocksdb/env.h"
-#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -58,20 +56,12 @@ class Opening {
   void Release(std::vector<ColumnFamilyHandle*>* handles, Opened* opened);
 
  private:
-  Status LookAround(const std::vector<ColumnFamilyDescriptor>& families);
-  Status LookForMarker();
-  Status LookForClone();
-  Status LookForLog();
-  Status LookAtManifest(const std::vector<ColumnFamilyDescriptor>& families);
-  Status CheckBeforeWriting(
-      const std::vector<ColumnFamilyDescriptor>& families);
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
   Status JudgeProvenance();
   Status MakeIndex();
   bool Elsewhere() const;
   void SayThatItStaysItself() const;
-  Status NewReplicaId(bool first, uint64_t* id) const;
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status LookForEntries();
@@ -87,14 +77,8 @@ class Opening {
   const std::string name_;
   const Predecessor* const predecessor_;  // may be null
 
-  bool has_database_ = false;
-  std::vector<std::string> names_;  // of all families, before
-  bool has_index_ = false;          // the family
-  std::string manifest_before_;
-  std::string directory_;  // absolute
-  std::string wal_dir_;    // absolute
-  Traces traces_;
-  std::optional<CloneRecord> clone_;  // of a clone that was never opened
+  Surroundings before_;
+  Traces& traces_ = before_.traces;
   rocksdb::ColumnFamilyOptions index_options_;
   DB* db_ = nullptr;
   std::vector<ColumnFamilyHandle*> handles_;  // the application's
@@ -136,9 +120,14 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
       std::make_unique<ElementHasher>(replication_.cluster_secret);
   opened_.completion =
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
-  Status status = LookAround(families);
+  Status status = LookAround(options_, replication_, name_, predecessor_,
+                             families, &before_);
   if (status.ok()) status = CheckLogCanBeSynced(options_, name_);
-  if (status.ok()) status = CheckBeforeWriting(families);
+  // Nothing goes before it that writes.
+  if (status.ok() && predecessor_ == nullptr) {
+    status =
+        CheckBeforeWriting(options_, replication_, name_, before_, families);
+  }
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();
@@ -165,125 +154,12 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   }
   if (status.ok()) status = WriteMark();
   // Once the database is a replica of its own, the record says nothing more.
-  if (status.ok() && clone_.has_value() && predecessor_ == nullptr) {
+  if (status.ok() && before_.clone.has_value() && predecessor_ == nullptr) {
     status = RemoveCloneRecord(options_.env, name_);
   }
   // Taken up; or left by an opening that was interrupted here.
   if (status.ok()) status = RemoveIntendedId(options_.env, name_);
   return status;
-}
-
-Status Opening::LookAround(
-    const std::vector<ColumnFamilyDescriptor>& families) {
-  Status status = FinishSwitch(options_.env, name_);
-  if (!status.ok()) return status;
-  directory_ = predecessor_ != nullptr ? predecessor_->directory
-                                       : AbsolutePath(options_.env, name_);
-  wal_dir_ = options_.wal_dir.empty()
-                 ? directory_
-                 : AbsolutePath(options_.env, options_.wal_dir);
-  status = CurrentManifest(options_.env, name_, &manifest_before_);
-  if (status.IsNotFound()) return CheckNothingIsThere(options_.env, name_);
-  if (!status.ok()) return status;
-  if (IsUnfinishedClone(manifest_before_)) {
-    return UnfinishedCopy(options_.env, name_);
-  }
-  has_database_ = true;
-  status = LookForClone();
-  if (!status.ok()) return status;
-  status = DB::ListColumnFamilies(options_, name_, &names_);
-  if (!status.ok()) return status;
-  has_index_ =
-      std::find(names_.begin(), names_.end(), kIndexFamilyName) != names_.end();
-  status = LookForMarker();
-  // Before RocksDB writes anything.
-  if (status.ok()) status = LookAtManifest(families);
-  if (!status.ok()) return status;
-  if (!has_index_ && Judge(traces_) == Provenance::kIndexLost) {
-    status = CheckProvenance(Provenance::kIndexLost, replication_,
-                             clone_.has_value(), name_);
-    if (!status.ok()) return status;
-  } else if (!has_index_ && !replication_.adopt_existing) {
-    return Status::InvalidArgument(
-        "rocksync: " + name_ + " is a plain database",
-        "set ReplicatedDBOptions::adopt_existing to take it over");
-  }
-  return traces_.marker.has_value() ? LookForLog() : status;
-}
-
-Status Opening::LookForLog() {
-  const Marker& marker = *traces_.marker;
-  const bool may_be_lost = replication_.open_copy_as_new_replica ||
-                           replication_.adopt_after_index_loss;
-  Status status =
-      CheckLogIsThere(options_.env, marker, directory_, wal_dir_, may_be_lost);
-  if (!status.ok()) return status;
-  status =
-      CheckFilesLeft(options_.env, marker, name_,
-                     wal_dir_.empty() ? name_ : wal_dir_, manifest_before_);
-  if (!status.IsAborted() || !may_be_lost) return status;
-  traces_.log_lost = true;
-  return Status::OK();
-}
-
-// What it does not list RocksDB deletes, so an index that is missing is not
-// called lost while its tables may be there.
-Status Opening::LookAtManifest(
-    const std::vector<ColumnFamilyDescriptor>& families) {
-  const bool due =
-      traces_.marker.has_value() && !traces_.marker->Lists(std::string());
-  if (!due || (has_index_ && !ManifestEndsWithinRecord(options_.env, name_))) {
-    return Status::OK();
-  }
-  return CheckManifest(options_, name_, families);
-}
-
-Status Opening::LookForMarker() {
-  Marker marker;
-  const Status status = ReadMarker(options_.env, name_, &marker);
-  traces_.marker.reset();
-  if (status.ok()) traces_.marker = std::move(marker);
-  return status.IsNotFound() ? Status::OK() : status;
-}
-
-Status Opening::LookForClone() {
-  CloneRecord record;
-  const Status status = ReadCloneRecord(options_.env, name_, &record);
-  if (status.IsNotFound()) return Status::OK();
-  if (!status.ok()) return status;
-  // Of a switch that is over but for what it replaced.
-  if (record.purpose == ClonePurpose::kResynced) return status;
-  if (record.purpose == ClonePurpose::kResync && predecessor_ == nullptr) {
-    return UnfinishedCopy(options_.env, name_);
-  }
-  clone_ = record;
-  return status;
-}
-
-// All that can be known to be refused. What is looked at here can change until
-// RocksDB has its lock, and is looked at again.
-Status Opening::CheckBeforeWriting(
-    const std::vector<ColumnFamilyDescriptor>& families) {
-  if (predecessor_ != nullptr) return Status::OK();
-  const bool as_last_time =
-      traces_.marker.has_value() && !traces_.log_lost &&
-      IsManifestLeft(*traces_.marker, manifest_before_) &&
-      traces_.marker->opened_as ==
-          OpenedAs(options_, replication_, name_, families);
-  if (has_index_ && as_last_time) return Status::OK();
-  LookedAt looked;
-  if (has_index_) {
-    looked = LookAhead(options_, replication_, name_, manifest_before_, names_,
-                       families, clone_.has_value());
-    if (!looked.status.ok()) return looked.status;
-  } else {
-    looked.provenance = has_database_ ? Judge(traces_) : Provenance::kPlain;
-  }
-  const bool stays = looked.provenance == Provenance::kOwn ||
-                     (clone_.has_value() && has_index_);
-  uint64_t id = 0;
-  return stays ? Status::OK()
-               : NewReplicaId(looked.provenance == Provenance::kPlain, &id);
 }
 
 Status Opening::OpenDatabase(
@@ -309,7 +185,7 @@ Status Opening::OpenDatabase(
       NewIndexMemtable(replication_, options_.write_buffer_manager);
   index_options_ = IndexFamilyOptions(replication_, opened_.indexed.memtable,
                                       opened_.completion);
-  if (has_index_) all.push_back({kIndexFamilyName, index_options_});
+  if (before_.has_index) all.push_back({kIndexFamilyName, index_options_});
   opened_.files = std::make_shared<FileWatch>();
   options_.listeners.push_back(opened_.files);
   opened_.indexed.log = std::make_shared<LogWatch>();
@@ -324,17 +200,18 @@ Status Opening::OpenDatabase(
                           : Status::IOError("rocksync: " + name_ + " " + who,
                                             status.ToString());
   }
-  if (has_index_) {
+  if (before_.has_index) {
     index_ = handles_.back();
     handles_.pop_back();
   }
   // Of a database that was not there, a marker says nothing: DestroyDB leaves
   // the file. With RocksDB's lock held nobody else changes it.
-  return has_database_ ? LookForMarker() : status;
+  return before_.has_database ? LookForMarker(options_.env, name_, &traces_)
+                              : status;
 }
 
 Status Opening::ReadRecords() {
-  if (!has_index_) return Status::OK();
+  if (!before_.has_index) return Status::OK();
   const Status status = HasPairs(index_, &traces_.has_index);
   if (!status.ok() || !traces_.has_index) return status;
   return ReadIndexRecords(db_, index_, replication_, name_, &opened_, &traces_,
@@ -351,8 +228,8 @@ Status Opening::JudgeProvenance() {
       opened_.indexed.identity.db_identity == db_identity;
   opened_.indexed.identity.db_identity = db_identity;
   const Provenance provenance = Judge(traces_);
-  const Status allowed =
-      CheckProvenance(provenance, replication_, clone_.has_value(), name_);
+  const Status allowed = CheckProvenance(provenance, replication_,
+                                         before_.clone.has_value(), name_);
   if (!allowed.ok()) return allowed;
   switch (provenance) {
     case Provenance::kPlain:
@@ -395,7 +272,7 @@ Status Opening::JudgeProvenance() {
 // made, so that a crash leaves what can be made again.
 Status Opening::MakeIndex() {
   Status status = NoteMarks({"", opened_.marker.marks.back()});
-  if (status.ok() && has_index_ && traces_.has_index) {
+  if (status.ok() && before_.has_index && traces_.has_index) {
     // The rest of one that is lost, or was being made.
     status = db_->DropColumnFamily(index_);
     db_->DestroyColumnFamilyHandle(index_).PermitUncheckedError();
@@ -412,8 +289,8 @@ Status Opening::MakeIndex() {
 // moved as well, so the application has to say that it is a copy.
 bool Opening::Elsewhere() const {
   const PlaceRecord& place = opened_.place;
-  return !place.directory.empty() && !directory_.empty() &&
-         place.directory != directory_;
+  return !place.directory.empty() && !before_.directory.empty() &&
+         place.directory != before_.directory;
 }
 
 // Whoever leaves the option on must not get a new replica with each opening.
@@ -426,32 +303,17 @@ void Opening::SayThatItStaysItself() const {
       "same path on another machine, close it, remove the file %s in %s and "
       "open it again; otherwise remove the option",
       static_cast<unsigned long long>(opened_.indexed.identity.replica_id),
-      kMarkerFileName, directory_.c_str());
-}
-
-// `first`: it never was a replica. Peers know what was one before, and would
-// refuse the id.
-Status Opening::NewReplicaId(bool first, uint64_t* id) const {
-  const uint64_t wanted = first ? replication_.new_replica_id : 0;
-  const Status status = ReadIntendedId(options_.env, name_, id);
-  if (status.IsNotFound()) {
-    *id = wanted != 0 ? wanted : RandomBits();
-    return Status::OK();
-  }
-  if (!status.ok() || wanted == 0 || wanted == *id) return status;
-  return Status::InvalidArgument(
-      "rocksync: new_replica_id is " + ReplicaIdHex(wanted) + ", the file " +
-          kIntendedIdFileName + " in " + name_ + " says " + ReplicaIdHex(*id),
-      "leave one of them out");
+      kMarkerFileName, before_.directory.c_str());
 }
 
 Status Opening::CheckIdentity() {
   IdentityRecord* const identity = &opened_.indexed.identity;
-  if (predecessor_ == nullptr && renewed_ && clone_.has_value()) {
-    identity->replica_id = clone_->replica_id;
+  if (predecessor_ == nullptr && renewed_ && before_.clone.has_value()) {
+    identity->replica_id = before_.clone->replica_id;
   } else if (predecessor_ == nullptr && (fresh_index_ || renewed_)) {
     const bool first = fresh_index_ && Judge(traces_) == Provenance::kPlain;
-    const Status status = NewReplicaId(first, &identity->replica_id);
+    const Status status = NewReplicaId(options_.env, replication_, name_, first,
+                                       &identity->replica_id);
     if (!status.ok()) return status;
   }
   if (predecessor_ != nullptr) {
@@ -476,11 +338,11 @@ Status Opening::CheckIdentity() {
     Append({identity->incarnation, identity->incarnation_nonce},
            opened_.indexed.lease, &opened_.indexed.past);
   }
-  opened_.place.directory = directory_;
+  opened_.place.directory = before_.directory;
   ++identity->incarnation;
   identity->incarnation_nonce = RandomBits();
-  opened_.marker = {.directory = directory_,
-                    .wal_dir = wal_dir_,
+  opened_.marker = {.directory = before_.directory,
+                    .wal_dir = before_.wal_dir,
                     .marks = {NewMark()},
                     .opened_as = {},
                     .files = ManifestLeft(db_)};
@@ -492,7 +354,7 @@ Status Opening::LookForForeignWrites() {
   ClosedWritesSearch search(db_, replication_, handles_,
                             opened_.family_records);
   const Status status =
-      search.Find(seal_, opened_.indexed.identity.manifest, manifest_before_,
+      search.Find(seal_, opened_.indexed.identity.manifest, before_.manifest,
                   &opened_.foreign, &foreign_);
   if (!status.ok()) return status;
   const bool unfinished =

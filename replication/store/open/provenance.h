@@ -29,7 +29,7 @@ struct Traces {
   bool index_complete = false;  // with all records that an opening writes
   std::string mark;             // the index's; empty: none
   bool same_db_identity = true;
-  bool log_lost = false;  // a part of it, at least (files_left.h)
+  bool files_lost = false;  // of those that were left (files_left.h)
 };
 
 Provenance Judge(const Traces& traces);

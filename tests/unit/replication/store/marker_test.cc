@@ -142,7 +142,7 @@ TEST(ProvenanceTest, APartOfAnIndex) {
 
 TEST(ProvenanceTest, APartOfTheLog) {
   Traces traces = Of({kNew}, kNew);
-  traces.log_lost = true;
+  traces.files_lost = true;
   EXPECT_EQ(Judge(traces), Provenance::kPutBack);
 }
 

@@ -1,0 +1,169 @@
+#include "replication/store/open/surroundings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replication/store/format/current_manifest.h"
+#include "replication/store/format/intended_id.h"
+#include "replication/store/format/marker.h"
+#include "replication/store/format/random_bits.h"
+#include "replication/store/open/damaged_manifest.h"
+#include "replication/store/open/directory_switch.h"
+#include "replication/store/open/files_left.h"
+#include "replication/store/open/log_files.h"
+#include "replication/store/open/look_ahead.h"
+#include "rocksync/replica_id.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::Env;
+using rocksdb::Status;
+
+Status LookForClone(Env* env, const std::string& name,
+                    const Predecessor* predecessor,
+                    std::optional<CloneRecord>* clone) {
+  CloneRecord record;
+  const Status status = ReadCloneRecord(env, name, &record);
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok()) return status;
+  // Of a switch that is over but for what it replaced.
+  if (record.purpose == ClonePurpose::kResynced) return status;
+  if (record.purpose == ClonePurpose::kResync && predecessor == nullptr) {
+    return UnfinishedCopy(env, name);
+  }
+  *clone = record;
+  return status;
+}
+
+// What it does not list RocksDB deletes, so an index that is missing is not
+// called lost while its tables may be there.
+Status LookAtManifest(const rocksdb::DBOptions& options,
+                      const std::string& name, const Surroundings& around,
+                      const std::vector<ColumnFamilyDescriptor>& families) {
+  const auto& marker = around.traces.marker;
+  const bool due = marker.has_value() && !marker->Lists(std::string());
+  if (!due ||
+      (around.has_index && !ManifestEndsWithinRecord(options.env, name))) {
+    return Status::OK();
+  }
+  return CheckManifest(options, name, families);
+}
+
+// REQUIRES: there is a marker.
+Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
+                  const std::string& name, Surroundings* around) {
+  const Marker& marker = *around->traces.marker;
+  const bool may_be_lost = replication.open_copy_as_new_replica ||
+                           replication.adopt_after_index_loss;
+  Status status = CheckLogIsThere(env, marker, around->directory,
+                                  around->wal_dir, may_be_lost);
+  if (!status.ok()) return status;
+  status = CheckFilesLeft(env, marker, name,
+                          around->wal_dir.empty() ? name : around->wal_dir,
+                          around->manifest);
+  if (!status.IsAborted() || !may_be_lost) return status;
+  around->traces.files_lost = true;
+  return Status::OK();
+}
+
+Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
+                         const std::string& name, const Surroundings& around) {
+  if (around.has_index) return Status::OK();
+  if (Judge(around.traces) == Provenance::kIndexLost) {
+    return CheckProvenance(Provenance::kIndexLost, replication,
+                           around.clone.has_value(), name);
+  }
+  if (replication.adopt_existing) return Status::OK();
+  return Status::InvalidArgument(
+      "rocksync: " + name + " is a plain database",
+      "set ReplicatedDBOptions::adopt_existing to take it over");
+}
+
+}  // namespace
+
+Status LookAround(const rocksdb::DBOptions& options,
+                  const ReplicatedDBOptions& replication,
+                  const std::string& name, const Predecessor* predecessor,
+                  const std::vector<ColumnFamilyDescriptor>& families,
+                  Surroundings* around) {
+  Env* const env = options.env;
+  Status status = FinishSwitch(env, name);
+  if (!status.ok()) return status;
+  around->directory =
+      predecessor != nullptr ? predecessor->directory : AbsolutePath(env, name);
+  around->wal_dir = options.wal_dir.empty()
+                        ? around->directory
+                        : AbsolutePath(env, options.wal_dir);
+  status = CurrentManifest(env, name, &around->manifest);
+  if (status.IsNotFound()) return CheckNothingIsThere(env, name);
+  if (!status.ok()) return status;
+  if (IsUnfinishedClone(around->manifest)) return UnfinishedCopy(env, name);
+  around->has_database = true;
+  status = LookForClone(env, name, predecessor, &around->clone);
+  if (!status.ok()) return status;
+  status = rocksdb::DB::ListColumnFamilies(options, name, &around->names);
+  if (!status.ok()) return status;
+  around->has_index = std::find(around->names.begin(), around->names.end(),
+                                kIndexFamilyName) != around->names.end();
+  status = LookForMarker(env, name, &around->traces);
+  if (status.ok()) status = LookAtManifest(options, name, *around, families);
+  if (status.ok()) status = CheckIndexIsThere(replication, name, *around);
+  return status.ok() && around->traces.marker.has_value()
+             ? LookForLog(env, replication, name, around)
+             : status;
+}
+
+Status LookForMarker(Env* env, const std::string& name, Traces* traces) {
+  Marker marker;
+  const Status status = ReadMarker(env, name, &marker);
+  traces->marker.reset();
+  if (status.ok()) traces->marker = std::move(marker);
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+Status CheckBeforeWriting(const rocksdb::DBOptions& options,
+                          const ReplicatedDBOptions& replication,
+                          const std::string& name, const Surroundings& around,
+                          const std::vector<ColumnFamilyDescriptor>& families) {
+  const Traces& traces = around.traces;
+  const bool as_last_time = traces.marker.has_value() && !traces.files_lost &&
+                            IsManifestLeft(*traces.marker, around.manifest) &&
+                            traces.marker->opened_as ==
+                                OpenedAs(options, replication, name, families);
+  if (around.has_index && as_last_time) return Status::OK();
+  LookedAt looked;
+  if (around.has_index) {
+    looked = LookAhead(options, replication, name, around.manifest,
+                       around.names, families, around.clone.has_value());
+    if (!looked.status.ok()) return looked.status;
+  } else {
+    looked.provenance =
+        around.has_database ? Judge(traces) : Provenance::kPlain;
+  }
+  const bool stays = looked.provenance == Provenance::kOwn ||
+                     (around.clone.has_value() && around.has_index);
+  uint64_t id = 0;
+  return stays ? Status::OK()
+               : NewReplicaId(options.env, replication, name,
+                              looked.provenance == Provenance::kPlain, &id);
+}
+
+Status NewReplicaId(Env* env, const ReplicatedDBOptions& replication,
+                    const std::string& name, bool first, uint64_t* id) {
+  const uint64_t wanted = first ? replication.new_replica_id : 0;
+  const Status status = ReadIntendedId(env, name, id);
+  if (status.IsNotFound()) {
+    *id = wanted != 0 ? wanted : RandomBits();
+    return Status::OK();
+  }
+  if (!status.ok() || wanted == 0 || wanted == *id) return status;
+  return Status::InvalidArgument(
+      "rocksync: new_replica_id is " + ReplicaIdHex(wanted) + ", the file " +
+          kIntendedIdFileName + " in " + name + " says " + ReplicaIdHex(*id),
+      "leave one of them out");
+}
+
+}  // namespace rocksync
