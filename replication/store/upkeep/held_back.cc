@@ -1,8 +1,7 @@
 #include "replication/store/upkeep/held_back.h"
 
-#include <algorithm>
-
 #include "replication/session/conflict.h"
+#include "replication/store/format/hex.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {
@@ -48,11 +47,9 @@ void HeldBack::NoteOversized(const std::string& family, std::string_view key) {
       indexed_->db()->GetDBOptions().info_log,
       "rocksync: a pair in family %s does not travel, since key or value is "
       "above max_key_bytes or max_value_bytes; its key, of %llu bytes, begins "
-      "with 0x%s; enlarge the limits on all replicas, or delete it",
+      "with %s; enlarge the limits on all replicas, or delete it",
       family.c_str(), static_cast<unsigned long long>(key.size()),
-      rocksdb::Slice(key.data(), std::min(key.size(), kShown))
-          .ToString(/*hex=*/true)
-          .c_str());
+      HexOf(key.substr(0, kShown)).c_str());
 }
 
 }  // namespace rocksync

@@ -1,5 +1,6 @@
 #include "replication/store/upkeep/pair_judge.h"
 
+#include "replication/store/format/hex.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/upkeep/pair_check.h"
@@ -141,7 +142,7 @@ Status PairJudge::JudgeUnreadable(const Family& family, const IndexKey& key,
         "rocksync: the value of key %s of family %s does not read; "
         "it is quarantined until a peer has the pair, or the key is "
         "written or deleted%s",
-        Slice(name).ToString(/*hex=*/true).c_str(), family.name.c_str(),
+        HexOf(name).c_str(), family.name.c_str(),
         unreadable_ == kMostLines ? " (those that follow are not named)" : "");
   }
   return Status::OK();

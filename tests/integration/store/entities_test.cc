@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "replication/store/format/hex.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/upkeep/scrub.h"
 #include "rocksdb/wide_columns.h"
@@ -42,8 +43,8 @@ class EntitiesTest : public TroubleTest {
 void ExpectNamed(const rocksdb::Status& status, const std::string& key) {
   EXPECT_TRUE(status.IsNotSupported()) << status.ToString();
   for (const std::string& part :
-       {rocksdb::Slice(key).ToString(true), std::string("family default"),
-        std::string("with Put"), std::string("families")}) {
+       {HexOf(key), std::string("family default"), std::string("with Put"),
+        std::string("families")}) {
     EXPECT_NE(status.ToString().find(part), std::string::npos)
         << status.ToString();
   }
@@ -68,8 +69,7 @@ TEST_F(EntitiesTest, AreNotAdopted) {
   Eventually([&] {
     return db_->GetIndexBuildProgress().done ||
            db_->GetIndexBuildProgress().status.ToString().find(
-               rocksdb::Slice("without a default").ToString(true)) !=
-               std::string::npos;
+               HexOf("without a default")) != std::string::npos;
   });
   ExpectNamed(db_->GetIndexBuildProgress().status, "without a default");
   ASSERT_ROCKS_OK(Put("without a default", "v"));

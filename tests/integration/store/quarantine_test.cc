@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/format/hex.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/pair_check.h"
@@ -320,8 +321,7 @@ TEST_F(AdoptedBlobsTest, ALostFileEndsNoAdoption) {
   EXPECT_TRUE(EntryOf("lost too").quarantined);
   EXPECT_EQ(LeftOut(), 2u);
   const std::string log = InfoLog();
-  EXPECT_NE(log.find(rocksdb::Slice("lost").ToString(true) +
-                     " of family default does not read"),
+  EXPECT_NE(log.find(HexOf("lost") + " of family default does not read"),
             std::string::npos);
 
   // A peer's pair replaces one, a delete the other.
