@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -287,7 +288,15 @@ TEST_F(ResyncTest, FromASourceWhoseClockIsAhead) {
   resync_.copy.source = source.address();
   const rocksdb::Status s = Resync();
   EXPECT_TRUE(s.IsTryAgain()) << s.ToString();
-  EXPECT_TRUE(Mentions(s, "is 7200 s ahead") || Mentions(s, "is 7201 s ahead"));
+  // By less on a slow machine: the reading of the source's that counts is
+  // older.
+  const std::string text = s.ToString();
+  const size_t is = text.find(" is ");
+  ASSERT_NE(is, std::string::npos) << text;
+  const int ahead_s = std::atoi(text.c_str() + is + 4);
+  EXPECT_GT(ahead_s, 7200 - 600) << text;
+  EXPECT_LE(ahead_s, 7201) << text;
+  EXPECT_TRUE(Mentions(s, " s ahead of this one's")) << text;
   ASSERT_TRUE(old_->Open()) << old_->open_status().ToString();
   EXPECT_EQ(old_->Scan().count("alone"), 1u);
 }
