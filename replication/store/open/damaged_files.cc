@@ -136,7 +136,11 @@ Status NameDamagedFile(const Status& status, rocksdb::Env* env,
       !(status.IsCorruption() || (status.IsIOError() && missing))) {
     return status;
   }
-  if (Mentions(text, "ahead of WALs")) return DamagedLog(text, name);
+  // In the words of older and of newer versions.
+  if (Mentions(text, "ahead of WALs") ||
+      Mentions(text, "beyond the point of corruption")) {
+    return DamagedLog(text, name);
+  }
   const std::string table = MissingTableIn(text, name);
   if (missing && !table.empty()) {
     return MissingTable(table, text, name);

@@ -7,6 +7,8 @@
 set -euo pipefail
 cmake=$1 build=$2 source=$3 compiler=$4 sanitizers=$5 rocksdb=$6
 work=$build/install_test
+# Of a RocksDB that is not the system's.
+export LD_LIBRARY_PATH=$(realpath "$rocksdb/../..")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 rm -rf "$work"
 mkdir -p "$work"
 
@@ -61,6 +63,11 @@ fi
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name rocksync-filter.pc)")
 export PKG_CONFIG_PATH
 cp "$source/tests/integration/install/filter_alone.cc" "$work"
+if [[ $rocksdb != /usr/* ]]; then
+  echo "pkg-config knows the system's RocksDB alone"
+  ("$work/build/embed" 2>&1 || true) | grep -q usage
+  exit
+fi
 # shellcheck disable=SC2046
 "$compiler" -std=c++17 ${sanitizers:+"-fsanitize=$sanitizers"} "$work/filter_alone.cc" -o "$work/filter_alone" \
   $(pkg-config --cflags --libs rocksync-filter)
