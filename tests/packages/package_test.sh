@@ -75,10 +75,11 @@ inside systemctl reset-failed
 rm -rf "$root"/etc/rocksync "$root"/var/lib/rocksync-store "$root"/root/*
 
 packages_there() { inside dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' | sort; }
-# What is not a log, a cache or a list of packages; and users and groups.
+# What is not a log, a cache or a list of packages, nor a copy of one that the system
+# makes every day; and users and groups.
 files_there() {
   (cd "$root" && find etc usr var opt srv home -xdev |
-    grep -vE '^var/(lib/(dpkg|apt|systemd)|cache|log|tmp)(/|$)|^etc/(passwd|shadow|group|gshadow|subuid|subgid)-$' | sort)
+    grep -vE '^var/(lib/(dpkg|apt|systemd)|backups|cache|log|tmp)(/|$)|^etc/(passwd|shadow|group|gshadow|subuid|subgid)-$' | sort)
   inside getent passwd | cut -d : -f 1
   inside getent group | cut -d : -f 1
 }
