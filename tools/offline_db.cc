@@ -7,7 +7,6 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/rocksdb_version.h"
-#include "replication/store/offline/own_options.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/directory_switch.h"
 #include "rocksync/replicated_db.h"
@@ -119,13 +118,9 @@ Status OfflineDB::OpenLocked(const std::string& directory,
                              const std::string& wal_dir,
                              DamagedLog damaged_log) {
   OwnOptions own;
-  Status status =
-      LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir, &own);
+  Status status = LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir,
+                                 &own, damaged_log);
   if (!status.ok()) return status;
-  if (damaged_log == DamagedLog::kReadAround) {
-    own.db.wal_recovery_mode =
-        rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
-  }
   status =
       OpenPlainForReadOnly(own.db, directory, own.families, &handles_, &db_);
   status = NameDamagedFile(status, rocksdb::Env::Default(), directory);

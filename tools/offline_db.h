@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "replication/store/offline/directory_lock.h"
+#include "replication/store/offline/own_options.h"
 #include "rocksdb/db.h"
 #include "rocksdb/status.h"
 
@@ -33,12 +34,6 @@ inline constexpr char kNoReplica[] = "it is a plain database, not a replica";
 // one; `if_plain` says so. IOError: it is none, or may not be read.
 rocksdb::Status CheckHasIndex(const std::string& directory,
                               const char* if_plain);
-
-// What is made of a log that does not read to its end.
-enum class DamagedLog {
-  kRefused,
-  kReadAround,  // as much of it as there is
-};
 
 // Opened read-only: nothing in the directory changes. Locked like an open
 // database, so that nobody writes to it meanwhile. With the database's own

@@ -100,10 +100,54 @@ Status ChooseWalDir(const Places& places, const std::string& by_options,
       SayWalDir(places.given));
 }
 
+Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
+                DamagedLog damaged_log) {
+  Places places;
+  Status status = Look(options.env, directory, &places);
+  if (!status.ok()) return status;
+  const std::string wal_dir = options.wal_dir.empty()
+                                  ? places.directory
+                                  : AbsolutePath(options.env, options.wal_dir);
+  const bool may_be_lost = damaged_log == DamagedLog::kReadAround;
+  if (places.at_home) {
+    status = CheckLogIsThere(options.env, places.marker, places.directory,
+                             wal_dir, may_be_lost);
+  }
+  if (status.ok() && !may_be_lost) {
+    status = CheckFilesLeft(options.env, places.marker, directory,
+                            wal_dir.empty() ? directory : wal_dir,
+                            CurrentManifest(options.env, directory));
+  }
+  if (!status.ok() || places.at_home) return status;
+  // A copy, a database that was moved, or one that the library never opened.
+  std::set<std::string> logs;
+  status = ListLogFiles(options.env, wal_dir, &logs);
+  if (!status.ok() || !logs.empty()) return status;
+  // A checkpoint need not have any; of one it has to be said, as its OPTIONS
+  // file is that of its original.
+  if (!options.wal_dir.empty() && wal_dir == places.directory) return status;
+  rocksdb::DBOptions last;
+  std::vector<ColumnFamilyDescriptor> families;
+  status = LoadLatest(options.env, directory, &last, &families);
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok()) return status;
+  const std::string by_options = last.wal_dir.empty()
+                                     ? places.directory
+                                     : AbsolutePath(options.env, last.wal_dir);
+  if (by_options == wal_dir) return status;
+  status = ListLogFiles(options.env, by_options, &logs);
+  if (!status.ok() || logs.empty()) return status;
+  return Status::InvalidArgument(
+      "rocksync: " + wal_dir + " holds no log (*.log) of " + directory +
+          ", and by its OPTIONS file that is in " + by_options,
+      SayWalDir(places.given));
+}
+
 }  // namespace
 
 Status LoadOwnOptions(Env* env, const std::string& directory,
-                      const std::string& wal_dir, OwnOptions* own) {
+                      const std::string& wal_dir, OwnOptions* own,
+                      DamagedLog damaged_log) {
   rocksdb::DBOptions plain;
   plain.env = env;
   std::vector<std::string> names;
@@ -146,7 +190,11 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
     if (!status.ok()) return status;
   }
   own->db.wal_dir = AbsolutePath(env, chosen);
-  return CheckWalDir(own->db, directory);
+  if (damaged_log == DamagedLog::kReadAround) {
+    own->db.wal_recovery_mode =
+        rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  }
+  return CheckLog(own->db, directory, damaged_log);
 }
 
 rocksdb::DBOptions WithLogAtHome(rocksdb::DBOptions options,
@@ -160,44 +208,7 @@ rocksdb::DBOptions WithLogAtHome(rocksdb::DBOptions options,
 
 Status CheckWalDir(const rocksdb::DBOptions& options,
                    const std::string& directory) {
-  Places places;
-  Status status = Look(options.env, directory, &places);
-  if (!status.ok()) return status;
-  const std::string wal_dir = options.wal_dir.empty()
-                                  ? places.directory
-                                  : AbsolutePath(options.env, options.wal_dir);
-  if (places.at_home) {
-    status = CheckLogIsThere(options.env, places.marker, places.directory,
-                             wal_dir, /*may_be_lost=*/false);
-  }
-  if (status.ok()) {
-    status = CheckFilesLeft(options.env, places.marker, directory,
-                            wal_dir.empty() ? directory : wal_dir,
-                            CurrentManifest(options.env, directory));
-  }
-  if (!status.ok() || places.at_home) return status;
-  // A copy, a database that was moved, or one that the library never opened.
-  std::set<std::string> logs;
-  status = ListLogFiles(options.env, wal_dir, &logs);
-  if (!status.ok() || !logs.empty()) return status;
-  // A checkpoint need not have any; of one it has to be said, as its OPTIONS
-  // file is that of its original.
-  if (!options.wal_dir.empty() && wal_dir == places.directory) return status;
-  rocksdb::DBOptions last;
-  std::vector<ColumnFamilyDescriptor> families;
-  status = LoadLatest(options.env, directory, &last, &families);
-  if (status.IsNotFound()) return Status::OK();
-  if (!status.ok()) return status;
-  const std::string by_options = last.wal_dir.empty()
-                                     ? places.directory
-                                     : AbsolutePath(options.env, last.wal_dir);
-  if (by_options == wal_dir) return status;
-  status = ListLogFiles(options.env, by_options, &logs);
-  if (!status.ok() || logs.empty()) return status;
-  return Status::InvalidArgument(
-      "rocksync: " + wal_dir + " holds no log (*.log) of " + directory +
-          ", and by its OPTIONS file that is in " + by_options,
-      SayWalDir(places.given));
+  return CheckLog(options, directory, DamagedLog::kRefused);
 }
 
 }  // namespace rocksync

@@ -19,6 +19,12 @@ struct OwnOptions {
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
 };
 
+// What is made of a log of which a part is lost or damaged.
+enum class DamagedLog {
+  kRefused,
+  kReadAround,  // as much of it as there is
+};
+
 // By the newest OPTIONS file in `directory`. Where the log is, `wal_dir` says
 // if it is not empty; else that file, whose word counts only where it cannot be
 // that of another database: a copy has the file of its original. Refused with
@@ -27,7 +33,8 @@ struct OwnOptions {
 // (comparators, merge operators and filters of an application) is left at
 // RocksDB's default; RocksDB refuses what then does not fit.
 rocksdb::Status LoadOwnOptions(rocksdb::Env* env, const std::string& directory,
-                               const std::string& wal_dir, OwnOptions* options);
+                               const std::string& wal_dir, OwnOptions* options,
+                               DamagedLog damaged_log = DamagedLog::kRefused);
 
 // `options`, without a wal_dir that is the database's own directory: RocksDB
 // would write it into the OPTIONS file, and a copy of the database that is

@@ -181,6 +181,11 @@ Status Opening::OpenDatabase(
   // reads it again, and unless it flushes it, a later loss of power takes it
   // and, since the log then ends there, all that was synced after it.
   options_.avoid_flush_during_recovery = false;
+  // A new replica goes on from what there is of the log.
+  if (traces_.files_lost) {
+    options_.wal_recovery_mode =
+        rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  }
   opened_.indexed.memtable =
       NewIndexMemtable(replication_, options_.write_buffer_manager);
   index_options_ = IndexFamilyOptions(replication_, opened_.indexed.memtable,

@@ -90,6 +90,11 @@ TEST_F(FilesLeftTest, OneOfSeveralLogsIsShorter) {
     fs::resize_file(whole_, left);
     ExpectSaid(whole_.string() + " has " + std::to_string(left) +
                " bytes, and was closed with " + std::to_string(size));
+    // The remedy is one, whatever is left.
+    replication_.open_copy_as_new_replica = true;
+    ASSERT_ROCKS_OK(Open());
+    EXPECT_NE(db_->Identity().replica_id, original_);
+    replication_.open_copy_as_new_replica = false;
   }
 }
 

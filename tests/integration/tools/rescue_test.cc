@@ -182,9 +182,13 @@ TEST_F(RescueTest, OfADamagedLogTheRestIsExported) {
   a_->Put("damaged", std::string(10'000, 'x'));
   a_->Close();
   size_t damaged = 0;
+  std::filesystem::path log_of_it;
+  size_t begin = 0;
   for (const auto& [file, bytes] : Files(a_->setting().directory)) {
     const size_t value = bytes.find(std::string(1'000, 'x'));
     if (!file.ends_with(".log") || value == std::string::npos) continue;
+    log_of_it = a_->setting().directory + "/" + file;
+    begin = value;
     std::fstream log(a_->setting().directory + "/" + file,
                      std::ios::in | std::ios::out | std::ios::binary);
     log.seekp(static_cast<std::streamoff>(value));
@@ -193,6 +197,12 @@ TEST_F(RescueTest, OfADamagedLogTheRestIsExported) {
   }
   ASSERT_EQ(damaged, 1u);
   EXPECT_TRUE(ReplicatedDB::Detach({}, a_->setting().directory).IsCorruption());
+  ASSERT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
+  EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
+  // Of a log that ends there, too.
+  std::filesystem::resize_file(log_of_it, begin);
+  std::filesystem::remove_all(directory_ / "rescued");
+  EXPECT_TRUE(ReplicatedDB::Detach({}, a_->setting().directory).IsAborted());
   ASSERT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
   EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
 }
