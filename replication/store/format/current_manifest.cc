@@ -26,6 +26,11 @@ rocksdb::Status CurrentManifest(rocksdb::Env* env, const std::string& name,
                      : status;
 }
 
+std::string ManifestFile(std::string manifest) {
+  while (manifest.ends_with('\n')) manifest.pop_back();
+  return manifest;
+}
+
 uint64_t ManifestNumber(const std::string& manifest) {
   const size_t dash = manifest.rfind('-');
   if (dash == std::string::npos) return 0;

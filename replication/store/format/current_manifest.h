@@ -20,6 +20,9 @@ std::string CurrentManifest(rocksdb::Env* env, const std::string& name);
 rocksdb::Status CurrentManifest(rocksdb::Env* env, const std::string& name,
                                 std::string* manifest);
 
+// The name of that file: CURRENT ends with a line feed.
+std::string ManifestFile(std::string manifest);
+
 // The number of a MANIFEST that CurrentManifest named. Numbers of files that
 // are made later are larger. 0: none.
 uint64_t ManifestNumber(const std::string& manifest);

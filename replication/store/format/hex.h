@@ -6,17 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/escaping.h"
+
 namespace rocksync {
 
 // 0x, and two lower-case digits for each byte.
 inline std::string HexOf(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "0x";
-  for (const char byte : bytes) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 0xf];
-  }
-  return text;
+  return "0x" + absl::BytesToHexString({bytes.data(), bytes.size()});
 }
 
 }  // namespace rocksync

@@ -12,6 +12,7 @@
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/open/all_families.h"
 #include "rocksdb/metadata.h"
+#include "rocksync/replicated_db.h"
 
 namespace rocksync {
 namespace {
@@ -48,13 +49,6 @@ bool EndsWithinRecord(std::string_view block) {
   return more;
 }
 
-// The file's name without the line feed that CURRENT has.
-std::string ManifestFile(Env* env, const std::string& name) {
-  std::string manifest = CurrentManifest(env, name);
-  while (manifest.ends_with('\n')) manifest.pop_back();
-  return manifest;
-}
-
 // Of the records that an opening writes in one batch a close writes one again,
 // so one alone may be in the log.
 bool HasIndexRecords(rocksdb::DB* db,
@@ -89,7 +83,8 @@ std::string UnlistedTable(rocksdb::DB* db) {
 }  // namespace
 
 bool ManifestEndsWithinRecord(Env* env, const std::string& name) {
-  const std::string path = name + "/" + ManifestFile(env, name);
+  const std::string path =
+      name + "/" + ManifestFile(CurrentManifest(env, name));
   uint64_t size = 0;
   std::unique_ptr<rocksdb::RandomAccessFile> file;
   if (!env->GetFileSize(path, &size).ok() || size == 0 ||
@@ -124,7 +119,7 @@ Status CheckManifest(const rocksdb::DBOptions& options, const std::string& name,
     }
   }
   if (has_records || (unlisted.empty() && !cut)) return Status::OK();
-  const std::string manifest = ManifestFile(options.env, name);
+  const std::string manifest = ManifestFile(CurrentManifest(options.env, name));
   return DamagedManifest(name,
                          cut ? manifest + " ends within a record"
                              : manifest + " does not list " + unlisted +

@@ -15,12 +15,6 @@ namespace {
 using rocksdb::Env;
 using rocksdb::Status;
 
-// CURRENT ends with a line feed.
-std::string FileNamed(std::string manifest) {
-  while (manifest.ends_with('\n')) manifest.pop_back();
-  return manifest;
-}
-
 std::string Bytes(uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
 
 std::string WalDirOf(const rocksdb::DB& db) {
@@ -68,7 +62,7 @@ Status LostLog(const std::string& directory, const std::string& wrong) {
 }  // namespace
 
 std::vector<FileLeft> ManifestLeft(rocksdb::DB* db) {
-  FileLeft file = {FileNamed(CurrentManifest(db->GetEnv(), db->GetName()))};
+  FileLeft file = {ManifestFile(CurrentManifest(db->GetEnv(), db->GetName()))};
   const std::string path = db->GetName() + "/" + file.name;
   if (file.name.empty() ||
       !db->GetEnv()->GetFileSize(path, &file.least_bytes).ok()) {
@@ -115,7 +109,7 @@ std::vector<FileLeft> FilesLeft(rocksdb::DB* db) {
 
 bool IsManifestLeft(const Marker& marker, const std::string& manifest) {
   return !marker.files.empty() &&
-         marker.files.front().name == FileNamed(manifest);
+         marker.files.front().name == ManifestFile(manifest);
 }
 
 Status CheckFilesLeft(Env* env, const Marker& marker,

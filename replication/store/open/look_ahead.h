@@ -2,7 +2,7 @@
 // for reading only. RocksDB writes when it opens a database for writing: it
 // begins a MANIFEST and flushes what was in the log, after which nobody can
 // tell that the last close was a clean one. It takes as long as an opening, so
-// whoever opens a database with the options of the last time does without.
+// an opening with the options of the last time does without.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
