@@ -223,7 +223,7 @@ IndexStats Store::stats() const {
   return stats;
 }
 
-void Store::FlushIndex() {
+bool Store::FlushIndex() {
   std::vector<rocksdb::ColumnFamilyHandle*> families = {
       indexed_.reader().index()};
   // A budget of memtables that may stall writes (write_buffer_budget.h): what
@@ -237,7 +237,7 @@ void Store::FlushIndex() {
   // never: a family may stay at that limit with nothing to compact.
   rocksdb::FlushOptions options;
   options.allow_write_stall = true;
-  indexed_.db()->Flush(options, families).PermitUncheckedError();
+  return indexed_.db()->Flush(options, families).ok();
 }
 
 Status Store::Seal() {
@@ -260,7 +260,7 @@ Status Store::Seal() {
   if (!status.ok()) return status;
   // The next opening replays next to nothing of the index. Before the seal,
   // after which nothing is flushed.
-  FlushIndex();
+  const bool flushed = FlushIndex();
   batch.Clear();
   status = batch.Put(index, MetaKey(kLeaseRecord),
                      EncodeLease(indexed_.LastReading() + 1));
@@ -281,6 +281,7 @@ Status Store::Seal() {
   if (!status.ok() || !marked) return status;
   marker_.marks = {mark};
   marker_.files = FilesLeft(db);
+  marker_.index_in_tables = flushed;
   // Else it goes on listing both.
   WriteMarker(db->GetEnv(), db->GetName(), marker_).PermitUncheckedError();
   return status;

@@ -85,7 +85,9 @@ class Store {
   rocksdb::Status Close();
 
  private:
-  void FlushIndex();
+  // Whether the index is in tables alone. Of what is written later says
+  // nothing.
+  bool FlushIndex();
   rocksdb::Status Seal();
 
   // In this order: each part holds pointers to those before it.

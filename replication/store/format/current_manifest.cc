@@ -37,6 +37,17 @@ uint64_t ManifestNumber(const std::string& manifest) {
   return std::strtoull(manifest.c_str() + dash + 1, nullptr, 10);
 }
 
+uint64_t NewestManifest(rocksdb::Env* env, const std::string& name) {
+  std::vector<std::string> files;
+  env->GetChildren(name, &files).PermitUncheckedError();  // then none is known
+  uint64_t newest = 0;
+  for (const std::string& file : files) {
+    if (!file.starts_with("MANIFEST-")) continue;
+    newest = std::max(newest, ManifestNumber(file));
+  }
+  return newest;
+}
+
 uint64_t FilesOf(rocksdb::DB* db,
                  const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                  uint64_t last_file, uint64_t* largest) {

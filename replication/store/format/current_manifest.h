@@ -27,6 +27,10 @@ std::string ManifestFile(std::string manifest);
 // are made later are larger. 0: none.
 uint64_t ManifestNumber(const std::string& manifest);
 
+// The largest number of a MANIFEST that is there. Larger than that of the one
+// in use: an opening was interrupted, or an older state was put over a newer.
+uint64_t NewestManifest(rocksdb::Env* env, const std::string& name);
+
 // What stands for the files of `families` with numbers up to `last_file`: which
 // they are, of which family, and how long. `*largest` is the largest number.
 uint64_t FilesOf(rocksdb::DB* db,

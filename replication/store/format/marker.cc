@@ -15,12 +15,14 @@ using rocksdb::Env;
 using rocksdb::Status;
 
 constexpr std::string_view kMagic = "rocksync";
-constexpr uint8_t kFormat = 2;
+constexpr uint8_t kFormat = 3;
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kMaxPath = 1 << 16;
 constexpr size_t kMaxMarks = 2;
 constexpr size_t kMaxFiles = 1 << 16;
 constexpr size_t kMaxFileName = 256;
+constexpr uint8_t kIndexInTables = 1;
+constexpr uint8_t kRest = 2;
 
 std::string NameIn(const std::string& directory) {
   return directory + "/" + kMarkerFileName;
@@ -56,8 +58,19 @@ bool GetFiles(std::string_view* bytes, std::vector<FileLeft>* files) {
   files->assign(count, {});
   return std::all_of(files->begin(), files->end(), [&](FileLeft& file) {
     return GetText(bytes, kMaxFileName, &file.name) &&
-           GetFixed64(bytes, &file.least_bytes);
+           GetFixed64(bytes, &file.least_bytes) &&
+           GetFixed64(bytes, &file.hash);
   });
+}
+
+bool GetFlags(std::string_view* bytes, Marker* marker) {
+  uint8_t flags = 0;
+  if (!GetFixed8(bytes, &flags) || flags > (kIndexInTables | kRest)) {
+    return false;
+  }
+  marker->index_in_tables = (flags & kIndexInTables) != 0;
+  marker->rest = (flags & kRest) != 0;
+  return true;
 }
 
 }  // namespace
@@ -89,7 +102,10 @@ std::string Encode(const Marker& marker) {
     if (too_many) break;
     PutLengthPrefixed(&out, file.name);
     PutFixed64(&out, file.least_bytes);
+    PutFixed64(&out, file.hash);
   }
+  PutFixed8(&out, (marker.index_in_tables ? kIndexInTables : 0) |
+                      (marker.rest ? kRest : 0));
   out.append(Checksum(out));
   return out;
 }
@@ -108,7 +124,8 @@ bool Decode(std::string_view bytes, Marker* marker) {
          GetText(&bytes, kMaxPath, &marker->wal_dir) &&
          GetMarks(&bytes, &marker->marks) &&
          GetText(&bytes, kMarkBytes, &marker->opened_as) &&
-         GetFiles(&bytes, &marker->files) && bytes.empty();
+         GetFiles(&bytes, &marker->files) && GetFlags(&bytes, marker) &&
+         bytes.empty();
 }
 
 Status ReadMarker(Env* env, const std::string& directory, Marker* marker) {

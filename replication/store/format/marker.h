@@ -31,10 +31,12 @@ namespace rocksync {
 inline constexpr char kMarkerFileName[] = "ROCKSYNC";
 inline constexpr size_t kMarkBytes = 16;
 
-// A file that the next opening needs, and how long it is at least.
+// A file that the next opening needs, how long it is at least, and XXH3-64 of
+// those bytes; 0: it is not known, and not compared.
 struct FileLeft {
   std::string name;
   uint64_t least_bytes = 0;
+  uint64_t hash = 0;
 };
 
 struct Marker {
@@ -48,6 +50,13 @@ struct Marker {
   // still. Whoever opens the database begins another MANIFEST, after which they
   // say nothing.
   std::vector<FileLeft> files;
+  // No entry of the index is in these logs alone: the close wrote all of it to
+  // tables.
+  bool index_in_tables = false;
+  // An opening as a new replica began on what is left after a loss, and did not
+  // come to its end. RocksDB may have written by then, after which the files no
+  // longer show the loss.
+  bool rest = false;
 
   bool Lists(std::string_view mark) const;
 };

@@ -16,6 +16,9 @@ constexpr size_t kMaxName = 1 << 20;
 constexpr size_t kMaxFamilies = 1 << 20;
 // In the byte of a family's work.
 constexpr uint8_t kFamilyMayBeAbsent = 0x04;
+// What the index pass of a WorkRecord is for.
+constexpr uint8_t kIndexPass = 0x01;
+constexpr uint8_t kLogLost = 0x02;
 // Flags of a PlaceRecord.
 constexpr uint8_t kPlaceSuperseded = 0x01;
 constexpr uint8_t kPlaceMoved = 0x02;
@@ -198,7 +201,8 @@ bool Decode(std::string_view bytes, std::vector<FamilyRecord>* record) {
 std::string Encode(const WorkRecord& record) {
   std::string out = Start();
   PutFixed8(&out, record.purge ? 1 : 0);
-  PutFixed8(&out, record.index_pass ? 1 : 0);
+  PutFixed8(&out, (record.index_pass ? kIndexPass : 0) |
+                      (record.log_lost ? kLogLost : 0));
   PutFixed64(&out, record.sealed_sequence);
   PutFixed8(&out, record.step);
   PutVarint64(&out, record.family_id);
@@ -210,14 +214,17 @@ std::string Encode(const WorkRecord& record) {
 
 bool Decode(std::string_view bytes, WorkRecord* record) {
   uint64_t size = 0;
+  uint8_t pass = 0;
   if (!Begin(&bytes) || !GetFlag(&bytes, &record->purge) ||
-      !GetFlag(&bytes, &record->index_pass) ||
+      !GetFixed8(&bytes, &pass) || pass > (kIndexPass | kLogLost) ||
       !GetFixed64(&bytes, &record->sealed_sequence) ||
       !GetFixed8(&bytes, &record->step) || !GetId(&bytes, &record->family_id) ||
       !GetVarint64(&bytes, &record->pairs_read) ||
       !GetVarint64(&bytes, &size) || size != bytes.size()) {
     return false;
   }
+  record->index_pass = (pass & kIndexPass) != 0;
+  record->log_lost = (pass & kLogLost) != 0;
   record->cursor.assign(bytes);
   return true;
 }

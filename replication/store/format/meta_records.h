@@ -92,6 +92,9 @@ struct FamilyRecord {
 struct WorkRecord {
   bool purge = false;       // entries of families that are gone
   bool index_pass = false;  // entries whose pair may be gone
+  // A part of the log was lost, which no entry was in alone: what an entry says
+  // was deleted was.
+  bool log_lost = false;
   // What has a larger sequence number was written by somebody else.
   uint64_t sealed_sequence = 0;
   // How far: the step (0 purge, 1 families, 2 index pass), its family, its

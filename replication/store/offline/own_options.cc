@@ -114,9 +114,10 @@ Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
                              wal_dir, may_be_lost);
   }
   if (status.ok() && !may_be_lost) {
+    Loss loss = Loss::kNone;
     status = CheckFilesLeft(options.env, places.marker, directory,
                             wal_dir.empty() ? directory : wal_dir,
-                            CurrentManifest(options.env, directory));
+                            CurrentManifest(options.env, directory), &loss);
   }
   if (!status.ok() || places.at_home) return status;
   // A copy, a database that was moved, or one that the library never opened.

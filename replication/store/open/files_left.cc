@@ -1,8 +1,11 @@
 #include "replication/store/open/files_left.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -22,14 +25,43 @@ std::string WalDirOf(const rocksdb::DB& db) {
   return wal_dir.empty() ? db.GetName() : wal_dir;
 }
 
-// Empty: the file is there, and not shorter.
+// XXH3-64 of the first `size` bytes of a file; 0: it does not read, or is
+// shorter. (The hash of one file in 2^64 is 0, too: it is not compared.)
+uint64_t HashOfFile(Env* env, const std::string& path, uint64_t size) {
+  constexpr size_t kBlock = 1 << 20;
+  std::unique_ptr<rocksdb::SequentialFile> file;
+  if (!env->NewSequentialFile(path, &file, rocksdb::EnvOptions()).ok()) {
+    return 0;
+  }
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(
+      XXH3_createState(), XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  std::string scratch(kBlock, '\0');
+  while (size > 0) {
+    rocksdb::Slice block;
+    const size_t wanted = std::min<uint64_t>(kBlock, size);
+    if (!file->Read(wanted, &block, scratch.data()).ok() || block.empty()) {
+      return 0;
+    }
+    XXH3_64bits_update(state.get(), block.data(), block.size());
+    size -= block.size();
+  }
+  return XXH3_64bits_digest(state.get());
+}
+
+// Empty: the file is there, and begins as it did.
 std::string WhatIsWrong(Env* env, const std::string& path,
-                        uint64_t least_bytes) {
+                        const FileLeft& file) {
   if (env->FileExists(path).IsNotFound()) return path + " is not there";
   uint64_t bytes = 0;
-  if (!env->GetFileSize(path, &bytes).ok() || bytes >= least_bytes) return "";
-  return path + " has " + Bytes(bytes) + ", and was closed with " +
-         Bytes(least_bytes);
+  if (!env->GetFileSize(path, &bytes).ok()) return "";
+  if (bytes < file.least_bytes) {
+    return path + " has " + Bytes(bytes) + ", and was closed with " +
+           Bytes(file.least_bytes);
+  }
+  const bool same =
+      file.hash == 0 || HashOfFile(env, path, file.least_bytes) == file.hash;
+  return same ? "" : path + " is damaged: its bytes have changed";
 }
 
 constexpr char kOpenAsNew[] =
@@ -57,6 +89,16 @@ Status LostLog(const std::string& directory, const std::string& wrong) {
                   "replica by a new, empty one that peers fill; or, if this "
                   "one may hold something alone, ") +
           kOpenAsNew);
+}
+
+Status Interrupted(const std::string& directory) {
+  return Status::Aborted(
+      "rocksync: " + directory +
+          " has lost a part of its files, and an opening of what is left was "
+          "interrupted",
+      std::string(kOpenAsNew) +
+          ", again; or replace the replica by a new, empty one that peers "
+          "fill");
 }
 
 }  // namespace
@@ -91,16 +133,17 @@ std::vector<FileLeft> FilesLeft(rocksdb::DB* db) {
     if (number >= least) needed.emplace_back(number, log);
   }
   std::sort(needed.begin(), needed.end());
-  // A file that is used again keeps its old size for a while.
-  const bool sizes_count = db->GetDBOptions().recycle_log_file_num == 0;
+  // A file that is used again keeps its old size for a while; one that is
+  // mapped is cut to its size when it is closed. The seal is synced, so else
+  // all of the last one is there.
+  const bool sizes_count = db->GetDBOptions().recycle_log_file_num == 0 &&
+                           !db->GetDBOptions().allow_mmap_writes;
   for (const auto& [number, log] : needed) {
     FileLeft file = {log};
-    const bool last = number == needed.back().first;
-    if (sizes_count && !last &&
-        !db->GetEnv()
-             ->GetFileSize(wal_dir + "/" + log, &file.least_bytes)
-             .ok()) {
-      continue;
+    const std::string path = wal_dir + "/" + log;
+    if (sizes_count) {
+      if (!db->GetEnv()->GetFileSize(path, &file.least_bytes).ok()) continue;
+      file.hash = HashOfFile(db->GetEnv(), path, file.least_bytes);
     }
     files.push_back(std::move(file));
   }
@@ -114,18 +157,33 @@ bool IsManifestLeft(const Marker& marker, const std::string& manifest) {
 
 Status CheckFilesLeft(Env* env, const Marker& marker,
                       const std::string& directory, const std::string& wal_dir,
-                      const std::string& manifest) {
+                      const std::string& manifest, Loss* loss) {
+  const Loss of_log = marker.index_in_tables ? Loss::kLog : Loss::kState;
+  *loss = Loss::kNone;
+  if (marker.rest) {
+    *loss = of_log;
+    return Interrupted(directory);
+  }
   if (!IsManifestLeft(marker, manifest)) return Status::OK();
   for (const FileLeft& file : marker.files) {
     const bool is_manifest = &file == &marker.files.front();
     const std::string& place = is_manifest ? directory : wal_dir;
-    const std::string wrong =
-        WhatIsWrong(env, place + "/" + file.name, file.least_bytes);
+    const std::string wrong = WhatIsWrong(env, place + "/" + file.name, file);
     if (wrong.empty()) continue;
+    *loss = is_manifest ? Loss::kState : of_log;
     return is_manifest ? ShorterManifest(directory, wrong)
                        : LostLog(directory, wrong);
   }
   return Status::OK();
+}
+
+Status NoteRest(Env* env, const std::string& directory, Loss loss) {
+  Marker marker;
+  const Status status = ReadMarker(env, directory, &marker);
+  if (!status.ok()) return status;
+  marker.rest = true;
+  marker.index_in_tables = loss == Loss::kLog;
+  return WriteMarker(env, directory, marker);
 }
 
 }  // namespace rocksync

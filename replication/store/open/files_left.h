@@ -1,6 +1,7 @@
 // Files without which RocksDB opens a database all the same: a log that is not
-// there it takes for one that never was, and a MANIFEST that is cut short for
-// an earlier state. The marker names them as the last close left them.
+// there it takes for one that never was, one that is damaged for one that ends
+// there, and a MANIFEST that is cut short for an earlier state. The marker
+// names them as the last close left them.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_FILES_LEFT_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_FILES_LEFT_H_
@@ -18,24 +19,34 @@ namespace rocksync {
 // The MANIFEST of an open database, none if it cannot be read.
 std::vector<FileLeft> ManifestLeft(rocksdb::DB* db);
 
-// The MANIFEST and the files of the log that the next opening needs. Of the
-// last one that it is there: how far it goes the seal says. REQUIRES: the
-// database is sealed (seal.h).
+// The MANIFEST and the files of the log that the next opening needs. Reads the
+// log. REQUIRES: the database is sealed (seal.h).
 std::vector<FileLeft> FilesLeft(rocksdb::DB* db);
+
+// What is lost of the files that the marker names.
+enum class Loss {
+  kNone,
+  kLog,    // of the log alone, and the index has all that it said
+  kState,  // of the MANIFEST, or nothing is known of the index
+};
 
 // Whether the files that the marker names are as they were left. Says nothing,
 // and OK, once somebody else has opened the database. `manifest` is what
-// CURRENT holds.
+// CURRENT holds. Reads the log.
 //
-// Corruption: the MANIFEST is shorter. Aborted: a part of the log is lost,
-// which only a new replica may go on from.
+// Aborted: they are not, or an opening of such a rest was interrupted. Only a
+// new replica may go on from there.
 rocksdb::Status CheckFilesLeft(rocksdb::Env* env, const Marker& marker,
                                const std::string& directory,
                                const std::string& wal_dir,
-                               const std::string& manifest);
+                               const std::string& manifest, Loss* loss);
 
 // Whether the current MANIFEST is the one that the marker names.
 bool IsManifestLeft(const Marker& marker, const std::string& manifest);
+
+// Notes in the marker that what is left is gone on with, before RocksDB writes.
+rocksdb::Status NoteRest(rocksdb::Env* env, const std::string& directory,
+                         Loss loss);
 
 }  // namespace rocksync
 

@@ -6,15 +6,16 @@
 #include <optional>
 #include <utility>
 
+#include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/index/index_reader.h"
+#include "replication/store/open/directory_hold.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/opened.h"
-#include "rocksdb/env.h"
 #include "rocksdb/memtablerep.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
@@ -26,25 +27,6 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::DB;
 using rocksdb::Status;
-
-// RocksDB's lock of the directory, while nobody has the database open.
-class Lock {
- public:
-  Lock(rocksdb::Env* env, const std::string& name) : env_(env) {
-    if (!env->LockFile(name + "/LOCK", &lock_).ok()) lock_ = nullptr;
-  }
-  ~Lock() {
-    if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
-  bool held() const { return lock_ != nullptr; }
-
- private:
-  rocksdb::Env* const env_;
-  rocksdb::FileLock* lock_ = nullptr;
-};
 
 class NoLog final : public rocksdb::Logger {
  public:
@@ -77,8 +59,11 @@ rocksdb::DBOptions OptionsToLook(rocksdb::DBOptions options) {
 
 class Look {
  public:
-  Look(const ReplicatedDBOptions& replication, const std::string& name)
-      : replication_(replication), name_(name) {}
+  Look(const ReplicatedDBOptions& replication, const std::string& name,
+       const BeforeLooking& before)
+      : replication_(replication), name_(name), before_(before) {
+    traces_.loss = before.loss;
+  }
   ~Look() {
     for (ColumnFamilyHandle* handle : handles_) {
       db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
@@ -91,18 +76,19 @@ class Look {
   Look& operator=(const Look&) = delete;
 
   Status Open(const rocksdb::DBOptions& options,
-              const std::vector<std::string>& names,
               const std::vector<ColumnFamilyDescriptor>& families);
   // After Open was OK.
-  Status Judge(const std::string& manifest, bool cloned,
-               Provenance* provenance);
+  Status Judge(LookedAt* result);
 
  private:
   bool IsEmpty(ColumnFamilyHandle* handle) const;
-  Status JudgeFamilies(const std::string& manifest);
+  bool IsSealed() const;
+  bool IsPutOverNewer() const;
+  Status JudgeFamilies();
 
   const ReplicatedDBOptions& replication_;
   const std::string& name_;
+  const BeforeLooking& before_;
   std::unique_ptr<DB> db_;
   std::vector<ColumnFamilyDescriptor> families_;  // that are there
   std::vector<ColumnFamilyHandle*> handles_;      // of these
@@ -113,7 +99,6 @@ class Look {
 };
 
 Status Look::Open(const rocksdb::DBOptions& options,
-                  const std::vector<std::string>& names,
                   const std::vector<ColumnFamilyDescriptor>& families) {
   Marker marker;
   const Status read = ReadMarker(options.env, name_, &marker);
@@ -121,8 +106,8 @@ Status Look::Open(const rocksdb::DBOptions& options,
   if (!read.ok() && !read.IsNotFound()) return read;
   std::copy_if(families.begin(), families.end(), std::back_inserter(families_),
                [&](const ColumnFamilyDescriptor& family) {
-                 return std::find(names.begin(), names.end(), family.name) !=
-                        names.end();
+                 return std::find(before_.names.begin(), before_.names.end(),
+                                  family.name) != before_.names.end();
                });
   std::vector<ColumnFamilyDescriptor> all = families_;
   all.emplace_back(kIndexFamilyName,
@@ -149,8 +134,23 @@ bool Look::IsEmpty(ColumnFamilyHandle* handle) const {
   return !iterator->Valid() && iterator->status().ok();
 }
 
-Status Look::Judge(const std::string& manifest, bool cloned,
-                   Provenance* provenance) {
+// Nothing was written since the last close, which was a clean one.
+bool Look::IsSealed() const {
+  return seal_.has_value() && before_.manifest == seal_->manifest &&
+         db_->GetLatestSequenceNumber() == seal_->sequence;
+}
+
+// The state of a clean close, and a log that goes on from a later opening, the
+// MANIFEST of which is there as well. An opening that was interrupted before
+// its MANIFEST was in use wrote nothing to a log.
+bool Look::IsPutOverNewer() const {
+  return seal_.has_value() && before_.manifest == seal_->manifest &&
+         db_->GetLatestSequenceNumber() != seal_->sequence &&
+         NewestManifest(db_->GetEnv(), name_) >
+             ManifestNumber(before_.manifest);
+}
+
+Status Look::Judge(LookedAt* result) {
   traces_.has_index = !IsEmpty(index_);
   Status status;
   if (traces_.has_index) {
@@ -162,19 +162,20 @@ Status Look::Judge(const std::string& manifest, bool cloned,
   if (!status.ok()) return status;
   traces_.same_db_identity =
       records_.indexed.identity.db_identity == db_identity;
-  *provenance = rocksync::Judge(traces_);
-  status = CheckProvenance(*provenance, replication_, cloned, name_);
-  const bool index_stays = *provenance != Provenance::kPlain &&
-                           *provenance != Provenance::kIndexLost;
-  return status.ok() && index_stays ? JudgeFamilies(manifest) : status;
+  if (IsPutOverNewer()) traces_.loss = Loss::kState;
+  result->loss = traces_.loss;
+  result->provenance = rocksync::Judge(traces_);
+  status =
+      CheckProvenance(result->provenance, replication_, before_.cloned, name_);
+  const bool index_stays = result->provenance != Provenance::kPlain &&
+                           result->provenance != Provenance::kIndexLost;
+  return status.ok() && index_stays ? JudgeFamilies() : status;
 }
 
-Status Look::JudgeFamilies(const std::string& manifest) {
+Status Look::JudgeFamilies() {
   const Status status = CheckKnownFamilies(
       replication_, name_, records_.family_records, families_, handles_);
-  const bool untouched = seal_.has_value() && manifest == seal_->manifest &&
-                         db_->GetLatestSequenceNumber() == seal_->sequence;
-  if (!status.ok() || !untouched) return status;
+  if (!status.ok() || !IsSealed()) return status;
   const ElementHasher hasher(replication_.cluster_secret);
   const IndexReader reader(db_.get(), index_, &hasher,
                            records_.indexed.identity.home_id);
@@ -210,18 +211,16 @@ std::string OpenedAs(const rocksdb::DBOptions& options,
 
 LookedAt LookAhead(const rocksdb::DBOptions& options,
                    const ReplicatedDBOptions& replication,
-                   const std::string& name, const std::string& manifest,
-                   const std::vector<std::string>& names,
-                   const std::vector<ColumnFamilyDescriptor>& families,
-                   bool cloned) {
-  LookedAt result;
+                   const std::string& name, const BeforeLooking& before,
+                   const std::vector<ColumnFamilyDescriptor>& families) {
+  LookedAt result = {.loss = before.loss};
   // RocksDB goes back to the latest state that it can read, whichever that is.
   if (options.best_efforts_recovery) return result;
-  const Lock lock(options.env, name);
+  const DirectoryHold lock(options.env, name);
   if (!lock.held()) return result;
-  Look look(replication, name);
-  if (!look.Open(options, names, families).ok()) return result;
-  result.status = look.Judge(manifest, cloned, &result.provenance);
+  Look look(replication, name, before);
+  if (!look.Open(options, families).ok()) return result;
+  result.status = look.Judge(&result);
   return result;
 }
 

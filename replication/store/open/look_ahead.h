@@ -16,11 +16,20 @@
 
 namespace rocksync {
 
+struct BeforeLooking {
+  const std::string& manifest;            // what CURRENT holds
+  const std::vector<std::string>& names;  // of the families that are there, the
+                                          // index among them
+  bool cloned = false;      // the directory is a clone's, never opened
+  Loss loss = Loss::kNone;  // what is known to be lost
+};
+
 struct LookedAt {
   // OK: the opening may go on, which looks again with RocksDB's lock held. Also
   // if the database is in use or cannot be read: the opening says that.
   rocksdb::Status status;
   Provenance provenance = Provenance::kOwn;
+  Loss loss = Loss::kNone;  // kState also: an older state was put over a newer
 };
 
 // What stands for the options and the identity with which `name` is opened: 16
@@ -30,16 +39,11 @@ std::string OpenedAs(
     const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
-// `manifest` is what CURRENT holds, `names` are the families that are there,
-// the index among them. `cloned`: the directory is a clone's that was never
-// opened. Writes nothing, but makes the file LOCK if it is not there. Reads the
-// log.
-LookedAt LookAhead(const rocksdb::DBOptions& options,
-                   const ReplicatedDBOptions& replication,
-                   const std::string& name, const std::string& manifest,
-                   const std::vector<std::string>& names,
-                   const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-                   bool cloned);
+// Writes nothing, but makes the file LOCK if it is not there. Reads the log.
+LookedAt LookAhead(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+    const std::string& name, const BeforeLooking& before,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
 }  // namespace rocksync
 

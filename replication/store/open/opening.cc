@@ -16,6 +16,7 @@
 #include "replication/store/index/index_options.h"
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_files.h"
+#include "replication/store/open/directory_hold.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/forked.h"
 #include "replication/store/open/index_records.h"
@@ -56,6 +57,7 @@ class Opening {
   void Release(std::vector<ColumnFamilyHandle*>* handles, Opened* opened);
 
  private:
+  Status BeginOnRest();
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
   Status JudgeProvenance();
@@ -126,8 +128,9 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   // Nothing goes before it that writes.
   if (status.ok() && predecessor_ == nullptr) {
     status =
-        CheckBeforeWriting(options_, replication_, name_, before_, families);
+        CheckBeforeWriting(options_, replication_, name_, families, &before_);
   }
+  if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();
@@ -162,6 +165,14 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   return status;
 }
 
+// Once RocksDB has opened what is left, the files do not show the loss any
+// more.
+Status Opening::BeginOnRest() {
+  const DirectoryHold hold(options_.env, name_);
+  return hold.held() ? NoteRest(options_.env, name_, traces_.loss)
+                     : Status::OK();  // OpenDatabase says who has it open
+}
+
 Status Opening::OpenDatabase(
     const std::vector<ColumnFamilyDescriptor>& families) {
   std::vector<ColumnFamilyDescriptor> all = families;
@@ -182,7 +193,7 @@ Status Opening::OpenDatabase(
   // and, since the log then ends there, all that was synced after it.
   options_.avoid_flush_during_recovery = false;
   // A new replica goes on from what there is of the log.
-  if (traces_.files_lost) {
+  if (traces_.loss != Loss::kNone) {
     options_.wal_recovery_mode =
         rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   }
@@ -350,7 +361,10 @@ Status Opening::CheckIdentity() {
                     .wal_dir = before_.wal_dir,
                     .marks = {NewMark()},
                     .opened_as = {},
-                    .files = ManifestLeft(db_)};
+                    .files = ManifestLeft(db_),
+                    // Until the index says that it is another replica.
+                    .index_in_tables = traces_.loss == Loss::kLog,
+                    .rest = traces_.loss != Loss::kNone};
   return Status::OK();
 }
 
@@ -460,6 +474,7 @@ Status Opening::RecordFamilies(
             ? std::min(work->sealed_sequence, foreign_.last_known_sequence)
             : foreign_.last_known_sequence;
     work->index_pass = true;
+    work->log_lost = work->log_lost || traces_.loss == Loss::kLog;
     work->step = 0;
     work->cursor.clear();
     work->pairs_read = 0;
@@ -503,7 +518,9 @@ Status Opening::WriteMark() {
   if (status.ok()) {
     status = WriteIndexRecords(db_, index_, replication_, opened_);
   }
-  if (status.ok() && !renewed_) status = NoteMarks({mark});
+  const bool rest = std::exchange(opened_.marker.rest, false);
+  opened_.marker.index_in_tables = false;
+  if (status.ok() && (!renewed_ || rest)) status = NoteMarks({mark});
   return status;
 }
 

@@ -23,7 +23,7 @@ Provenance Judge(const Traces& traces) {
                                                  : Provenance::kIndexLost;
   }
   if (!traces.marker.has_value()) return Provenance::kCopy;
-  if (traces.files_lost || !traces.marker->Lists(traces.mark)) {
+  if (traces.loss != Loss::kNone || !traces.marker->Lists(traces.mark)) {
     return Provenance::kPutBack;
   }
   return traces.same_db_identity ? Provenance::kOwn : Provenance::kRepaired;

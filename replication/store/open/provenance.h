@@ -9,6 +9,7 @@
 #include <string>
 
 #include "replication/store/format/marker.h"
+#include "replication/store/open/files_left.h"
 #include "rocksdb/status.h"
 #include "rocksync/options.h"
 
@@ -29,7 +30,7 @@ struct Traces {
   bool index_complete = false;  // with all records that an opening writes
   std::string mark;             // the index's; empty: none
   bool same_db_identity = true;
-  bool files_lost = false;  // of those that were left (files_left.h)
+  Loss loss = Loss::kNone;  // of the files that were left
 };
 
 Provenance Judge(const Traces& traces);

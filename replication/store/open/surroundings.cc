@@ -63,10 +63,8 @@ Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
   if (!status.ok()) return status;
   status = CheckFilesLeft(env, marker, name,
                           around->wal_dir.empty() ? name : around->wal_dir,
-                          around->manifest);
-  if (!status.IsAborted() || !may_be_lost) return status;
-  around->traces.files_lost = true;
-  return Status::OK();
+                          around->manifest, &around->traces.loss);
+  return may_be_lost ? Status::OK() : status;
 }
 
 Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
@@ -126,25 +124,33 @@ Status LookForMarker(Env* env, const std::string& name, Traces* traces) {
 
 Status CheckBeforeWriting(const rocksdb::DBOptions& options,
                           const ReplicatedDBOptions& replication,
-                          const std::string& name, const Surroundings& around,
-                          const std::vector<ColumnFamilyDescriptor>& families) {
-  const Traces& traces = around.traces;
-  const bool as_last_time = traces.marker.has_value() && !traces.files_lost &&
-                            IsManifestLeft(*traces.marker, around.manifest) &&
-                            traces.marker->opened_as ==
-                                OpenedAs(options, replication, name, families);
-  if (around.has_index && as_last_time) return Status::OK();
+                          const std::string& name,
+                          const std::vector<ColumnFamilyDescriptor>& families,
+                          Surroundings* around) {
+  Traces& traces = around->traces;
+  const bool as_last_time =
+      traces.marker.has_value() && traces.loss == Loss::kNone &&
+      IsManifestLeft(*traces.marker, around->manifest) &&
+      NewestManifest(options.env, name) == ManifestNumber(around->manifest) &&
+      traces.marker->opened_as ==
+          OpenedAs(options, replication, name, families);
+  if (around->has_index && as_last_time) return Status::OK();
   LookedAt looked;
-  if (around.has_index) {
-    looked = LookAhead(options, replication, name, around.manifest,
-                       around.names, families, around.clone.has_value());
+  if (around->has_index) {
+    looked = LookAhead(options, replication, name,
+                       {.manifest = around->manifest,
+                        .names = around->names,
+                        .cloned = around->clone.has_value(),
+                        .loss = traces.loss},
+                       families);
     if (!looked.status.ok()) return looked.status;
+    traces.loss = looked.loss;
   } else {
     looked.provenance =
-        around.has_database ? Judge(traces) : Provenance::kPlain;
+        around->has_database ? Judge(traces) : Provenance::kPlain;
   }
   const bool stays = looked.provenance == Provenance::kOwn ||
-                     (around.clone.has_value() && around.has_index);
+                     (around->clone.has_value() && around->has_index);
   uint64_t id = 0;
   return stays ? Status::OK()
                : NewReplicaId(options.env, replication, name,

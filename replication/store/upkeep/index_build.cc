@@ -404,7 +404,7 @@ Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
   if (changed > work_.sealed_sequence && changed > indexed) {
     return Evidence::kWritten;
   }
-  Evidence evidence = Evidence::kNone;
+  Evidence evidence = work_.log_lost ? Evidence::kLogLost : Evidence::kNone;
   for (const ForeignRange& range : foreign_) {
     if (range.family_id == family.id && range.untold && changed == 0) {
       return Evidence::kWritten;

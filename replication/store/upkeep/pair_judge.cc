@@ -63,8 +63,11 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
     if (!status.ok()) return status;
   }
   StoredEntry judged;
-  if (evidence == Evidence::kFileGone && known && entry.tombstone) {
-    // The deletion went with a file, and what it covered shows again.
+  const bool lost = evidence == Evidence::kFileGone ||
+                    (evidence == Evidence::kLogLost && !entry.quarantined);
+  if (evidence == Evidence::kLogLost) evidence = Evidence::kNone;
+  if (lost && known && entry.tombstone) {
+    // What the deletion covered shows again.
     status = batch->Delete(family.handle(), candidate.key);
     if (!status.ok()) return status;
     judged = entry;
@@ -110,7 +113,7 @@ Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
   Evidence evidence = Evidence::kNone;
   status = Look(family, key, /*there=*/false, &evidence);
   if (!status.ok()) return status;
-  if (evidence != Evidence::kNone) {
+  if (evidence == Evidence::kWritten || evidence == Evidence::kFileGone) {
     entry = IssuedEntry({}, nullptr);
     status = indexed_->DrawVersion(&entry.version);
     if (!status.ok()) return status;

@@ -40,6 +40,8 @@ enum class Evidence : uint8_t {
   kWritten,   // later than all of ours, with a file that was ingested, or
               // nothing tells any more when, and somebody wrote
   kFileGone,  // the file that it was in was deleted by a call
+  kLogLost,   // nobody's write: the log that it was in is lost, and the index
+              // knows of it
 };
 
 // Judging a pair of the data:
@@ -53,7 +55,9 @@ enum class Evidence : uint8_t {
 // Judging an entry without its pair: the same, a deletion being the evidence.
 //
 // Evidence also is that the key lies where somebody ingested a file, or deleted
-// one by a call, see FileWatch.
+// one by a call, see FileWatch. A deletion that is lost, be it with such a file
+// or with a log, is made again: the entry, its tombstone, has the version of
+// it.
 //
 // A pair whose value does not read ends nothing: one that RocksDB reports
 // corrupt, or whose blob file is not there, is quarantined (pair_check.h). Any

@@ -2,12 +2,16 @@
 // the database all the same, without the writes that it held, and the index
 // would still have them.
 
+#include "replication/store/open/files_left.h"
+
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "replication/store/format/current_manifest.h"
@@ -47,6 +51,12 @@ class FilesLeftTest : public StoreTest {
     db_.reset();
     fs::remove_all(Dir());
     fs::copy(Dir("whole"), Dir(), fs::copy_options::recursive);
+  }
+
+  static void Damage(const fs::path& log) {
+    std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(fs::file_size(log) / 2));
+    file.put('~');
   }
 
   rocksdb::Status CheckOffline() {
@@ -98,13 +108,47 @@ TEST_F(FilesLeftTest, OneOfSeveralLogsIsShorter) {
   }
 }
 
-// RocksDB finds the index's tables to have more than the log up to there.
-TEST_F(FilesLeftTest, ADamagedLogIsNamed) {
+// RocksDB would end the replay there, and remove the file.
+TEST_F(FilesLeftTest, ALogIsDamaged) {
   MakeOfflineReplica();
-  std::fstream file(whole_, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(static_cast<std::streamoff>(fs::file_size(whole_) / 2));
-  file.put('~');
-  file.close();
+  for (const fs::path& log : logs_) {
+    Renew();
+    Damage(log);
+    ExpectSaid("has lost a part of its log: " + log.string() +
+               " is damaged: its bytes have changed");
+    ExpectSaid("has lost a part of its log");
+    replication_.open_copy_as_new_replica = true;
+    ASSERT_ROCKS_OK(Open());
+    EXPECT_NE(db_->Identity().replica_id, original_);
+    replication_.open_copy_as_new_replica = false;
+  }
+}
+
+TEST_F(FilesLeftTest, TheLastLogIsShorter) {
+  MakeOfflineReplica();
+  const fs::path last = logs_.back();
+  for (const uintmax_t left : {uintmax_t{0}, fs::file_size(last) - 1}) {
+    Renew();
+    fs::resize_file(last, left);
+    ExpectSaid("has lost a part of its log: " + last.string());
+    // It is brought back.
+    fs::copy_file(fs::path(Dir("whole")) / last.filename(), last,
+                  fs::copy_options::overwrite_existing);
+    ASSERT_ROCKS_OK(Open());
+    EXPECT_EQ(db_->Identity().replica_id, original_);
+    EXPECT_EQ(Get("key99"), "value");
+  }
+}
+
+// After a kill no log is listed. RocksDB finds the index's tables to have more
+// than the log up to there.
+TEST_F(FilesLeftTest, ADamagedLogThatIsNotListedIsNamed) {
+  MakeOfflineReplica();
+  Damage(whole_);
+  Marker marker;
+  ASSERT_ROCKS_OK(ReadMarker(rocksdb::Env::Default(), Dir(), &marker));
+  marker.files.resize(1);
+  ASSERT_ROCKS_OK(WriteMarker(rocksdb::Env::Default(), Dir(), marker));
   const rocksdb::Status status = Open();
   EXPECT_TRUE(status.IsCorruption());
   for (const char* part :
@@ -124,6 +168,98 @@ TEST_F(FilesLeftTest, TheRestIsANewReplicaWhoseIndexIsCompared) {
   EXPECT_EQ(Get("key99"), "-");
   // What it lost it does not claim to have.
   CloseAndCheck();
+}
+
+// The delete was in the lost log, what it covers is in a table, and the index,
+// which a close writes to tables, says that it was deleted.
+class LostDeleteTest : public FilesLeftTest {
+ protected:
+  void LoseADelete() {
+    ASSERT_ROCKS_OK(Open());
+    ASSERT_ROCKS_OK(Put("deleted", "old"));
+    ASSERT_ROCKS_OK(Put("changed", "old"));
+    ASSERT_ROCKS_OK(Put("kept", "value"));
+    ASSERT_ROCKS_OK(db_->Flush({}));
+    ASSERT_ROCKS_OK(db_->Delete({}, "deleted"));
+    ASSERT_ROCKS_OK(Put("changed", "new"));
+    original_ = db_->Identity().replica_id;
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+    for (const auto& file : fs::directory_iterator(Dir())) {
+      if (file.path().extension() == ".log") logs_.push_back(file.path());
+    }
+    std::sort(logs_.begin(), logs_.end());
+    ASSERT_GE(logs_.size(), 2u);
+    fs::remove(logs_.front());
+    replication_.open_copy_as_new_replica = true;
+  }
+  void ExpectMadeAgain(const std::string& name = "db") {
+    ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+    EXPECT_EQ(Get("kept"), "value");
+    EXPECT_EQ(Get("deleted"), "-");
+    Total();  // counts them
+    // The value that replaced it is lost; peers have it.
+    EXPECT_EQ(db_->GetIndexStats().quarantined_now, 1u);
+    EXPECT_EQ(db_->GetTombstoneGcStats().tombstones, 1u);
+    CloseAndCheck(nullptr, name);
+  }
+};
+
+TEST_F(LostDeleteTest, IsMadeAgain) {
+  LoseADelete();
+  ASSERT_ROCKS_OK(Open());
+  ExpectMadeAgain();
+}
+
+// A kill once RocksDB has opened what is left, and removed the logs.
+TEST_F(LostDeleteTest, IsMadeAgainAfterAnInterruptedOpening) {
+  LoseADelete();
+  ASSERT_ROCKS_OK(NoteRest(rocksdb::Env::Default(), Dir(), Loss::kLog));
+  Plain("db", [](rocksdb::DB*) {});
+  replication_.open_copy_as_new_replica = false;
+  ExpectSaid("an opening of what is left was interrupted");
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(Open());
+  ExpectMadeAgain();
+}
+
+// Copies a directory before and after each file in it gets its name.
+class CopyingEnv final : public rocksdb::EnvWrapper {
+ public:
+  explicit CopyingEnv(std::function<void()> copy)
+      : EnvWrapper(rocksdb::Env::Default()), copy_(std::move(copy)) {}
+  const char* Name() const override { return "CopyingEnv"; }
+  rocksdb::Status RenameFile(const std::string& from,
+                             const std::string& to) override {
+    copy_();
+    const rocksdb::Status status = target()->RenameFile(from, to);
+    copy_();
+    return status;
+  }
+
+ private:
+  const std::function<void()> copy_;
+};
+
+// The marker, CURRENT and OPTIONS are renamed; what is written in between is in
+// one copy or the other.
+TEST_F(LostDeleteTest, IsMadeAgainAfterAKillInTheOpening) {
+  LoseADelete();
+  int copies = 0;
+  CopyingEnv env(
+      [&] { CopyAsKilled("db", "killed" + std::to_string(copies++)); });
+  options_.env = &env;
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  options_.env = rocksdb::Env::Default();
+  ASSERT_GT(copies, 6);
+  for (int i = 0; i < copies; ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_ROCKS_OK(Open("killed" + std::to_string(i)));
+    EXPECT_NE(db_->Identity().replica_id, original_);
+    ExpectMadeAgain("killed" + std::to_string(i));
+  }
 }
 
 // Whoever opens the database reads the log, and removes it.
@@ -180,13 +316,14 @@ class CountingEnv final : public rocksdb::EnvWrapper {
   std::atomic<int> logs_read = 0;
 };
 
-// A restart with the same options takes as long as RocksDB's.
+// A restart with the same options takes as long as RocksDB's, and the time to
+// read the log of a clean close once.
 TEST_F(FilesLeftTest, AnOpeningAsTheLastOneReadsTheLogOnce) {
   MakeOfflineReplica();
   CountingEnv env;
   options_.env = &env;
   ASSERT_ROCKS_OK(Open());
-  EXPECT_EQ(env.logs_read, 2);
+  EXPECT_EQ(env.logs_read, 2 * 2);  // two logs, which are compared first
   // As after a kill.
   ASSERT_ROCKS_OK(Put("more", "value"));
   db_->FlushWAL(true).PermitUncheckedError();
@@ -202,7 +339,7 @@ TEST_F(FilesLeftTest, AnOpeningAsTheLastOneReadsTheLogOnce) {
   replication_.cluster_name = "other";
   env.logs_read = 0;
   EXPECT_TRUE(Open().IsInvalidArgument());
-  EXPECT_EQ(env.logs_read, 1);
+  EXPECT_EQ(env.logs_read, 2);
   db_.reset();
   options_.env = rocksdb::Env::Default();
 }

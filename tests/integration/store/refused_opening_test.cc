@@ -203,6 +203,45 @@ TEST_F(RefusedOpeningTest, OfAnOlderStateWritesNothing) {
   ExpectClosedCleanly();
 }
 
+// RocksDB would take away the tables that the older MANIFEST does not list.
+TEST_F(RefusedOpeningTest, OfAnOlderStatePutOverANewerOneWritesNothing) {
+  ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
+  fs::copy(Dir(), Dir("older"));
+  for (const bool killed : {false, true}) {
+    SCOPED_TRACE(killed);
+    // With the index in tables nothing in the log tells of the later opening.
+    options_.atomic_flush = true;
+    ASSERT_ROCKS_OK(OpenFamilies({"default", "orders"}, replication_));
+    ASSERT_ROCKS_OK(Put("newer", "3"));
+    ASSERT_ROCKS_OK(
+        db_->Flush(rocksdb::FlushOptions(), db_->DefaultColumnFamily()));
+    ASSERT_ROCKS_OK(Put("newest", "4"));
+    if (killed) {
+      CopyAsKilled("db", "newer");
+      db_.reset();
+      fs::remove_all(Dir());
+      fs::rename(Dir("newer"), Dir());
+    } else {
+      ASSERT_ROCKS_OK(db_->Close());
+      db_.reset();
+    }
+    fs::copy(Dir("older"), Dir(),
+             fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+    const Files before = Contents();
+    ExpectUntouched(before, OpenFamilies({"default", "orders"}, replication_),
+                    "an older one was put");
+    // What is left of both is a new replica.
+    ReplicatedDBOptions as_new = replication_;
+    as_new.open_copy_as_new_replica = true;
+    ASSERT_ROCKS_OK(OpenFamilies({"default", "orders"}, as_new));
+    ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+    fs::remove_all(Dir());
+    fs::copy(Dir("older"), Dir());
+  }
+}
+
 TEST_F(RefusedOpeningTest, OfAnEmptyIndexWritesNothing) {
   ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
   std::vector<rocksdb::ColumnFamilyHandle*> handles;

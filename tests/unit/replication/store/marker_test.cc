@@ -142,7 +142,7 @@ TEST(ProvenanceTest, APartOfAnIndex) {
 
 TEST(ProvenanceTest, APartOfTheLog) {
   Traces traces = Of({kNew}, kNew);
-  traces.files_lost = true;
+  traces.loss = Loss::kLog;
   EXPECT_EQ(Judge(traces), Provenance::kPutBack);
 }
 
