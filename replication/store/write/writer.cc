@@ -46,6 +46,29 @@ bool OnlyDeletes(const PlannedBatch& plan) {
       });
 }
 
+size_t VarintBytes(uint64_t value) {
+  size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+// Whether the batch is one Put or Delete and nothing else, not even a record
+// that is only logged: by its length in RocksDB's format (write_batch.cc), a
+// header of 12 bytes and a record of a tag, the family's id unless it is 0, the
+// key and the value.
+bool IsOneOperation(const rocksdb::WriteBatch& batch,
+                    const PlannedBatch& plan) {
+  if (!plan.verbatim || plan.operations.size() != 1) return false;
+  constexpr size_t kHeaderAndTag = 12 + 1;
+  const PlannedOperation& only = plan.operations.front();
+  size_t bytes = kHeaderAndTag + VarintBytes(only.key.size()) + only.key.size();
+  if (only.family->id != 0) bytes += VarintBytes(only.family->id);
+  if (only.kind == PlannedOperation::Kind::kPut) {
+    bytes += VarintBytes(only.value.size()) + only.value.size();
+  }
+  return batch.GetDataSize() == bytes;
+}
+
 // The changes of one batch: of a key that it changes several times, at one
 // version, the last one alone. The others are no pairs that a replica may hold.
 class LastChanges {
@@ -106,14 +129,16 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
     status = indexed_->space()->Check(indexed_->WallMs(), bytes,
                                       /*deletes=*/value == nullptr);
   }
-  return status.ok() ? CommitOne(options, handle, *family, key, value) : status;
+  if (!status.ok()) return status;
+  const uint64_t position =
+      indexed_->hasher().Position(family->name, key.ToStringView());
+  return CommitOne(options, handle, *family, position, key, value);
 }
 
 Status Writer::CommitOne(const WriteOptions& options,
                          ColumnFamilyHandle* handle, const Family& family,
-                         const Slice& key, const Slice* value) {
-  const uint64_t position =
-      indexed_->hasher().Position(family.name, key.ToStringView());
+                         uint64_t position, const Slice& key,
+                         const Slice* value) {
   indexed_->memtable().FetchBucket(position);
   rocksdb::WriteBatch* const batch = ScratchBatch();
   StoredEntry entry;
@@ -162,6 +187,13 @@ Status Writer::WriteMany(const WriteOptions& options,
   }
   status = CheckBatch(options, *batch, &plan);
   if (!status.ok()) return status;
+  // What most applications write: a batch of one.
+  if (IsOneOperation(*batch, plan)) {
+    const PlannedOperation& only = plan.operations.front();
+    const bool put = only.kind == PlannedOperation::Kind::kPut;
+    return CommitOne(options, only.family->handle(), *only.family,
+                     only.position, only.key, put ? &only.value : nullptr);
+  }
   if (plan.has_range) {
     // Which keys it deletes is known only once nobody writes.
     AllStripesGuard guard(indexed_->locks());

@@ -51,7 +51,8 @@ class Writer {
                                 const PlannedBatch& plan);
   rocksdb::Status CommitOne(const rocksdb::WriteOptions& options,
                             rocksdb::ColumnFamilyHandle* handle,
-                            const Family& family, const rocksdb::Slice& key,
+                            const Family& family, uint64_t position,
+                            const rocksdb::Slice& key,
                             const rocksdb::Slice* value);
   rocksdb::Status CommitVerbatim(const rocksdb::WriteOptions& options,
                                  const rocksdb::WriteBatch& batch,

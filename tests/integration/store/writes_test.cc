@@ -10,6 +10,7 @@
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 #include "rocksdb/wal_filter.h"
+#include "tests/integration/store/read_log.h"
 #include "tests/integration/store/store_fixture.h"
 #include "tests/support/open_plain.h"
 
@@ -139,6 +140,55 @@ TEST_F(WritesTest, BatchesApplyInOrderAndStayUnaltered) {
 }
 
 // Of keys that are there, and of keys that its own batch puts.
+// A batch of one operation is written without a copy of it, unless there is
+// something else in it.
+TEST_F(WritesTest, BatchesOfOneOperation) {
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* orders = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "orders", &orders));
+  const uint64_t from = db_->GetLatestSequenceNumber() + 1;
+  for (auto* family : {db_->DefaultColumnFamily(), orders}) {
+    for (const size_t size : {0, 1, 127, 128, 16383, 16384}) {
+      const std::string key = "key" + std::string(size, 'k');
+      for (const bool comment : {false, true}) {
+        rocksdb::WriteBatch put;
+        if (comment) ASSERT_ROCKS_OK(put.PutLogData("before"));
+        ASSERT_ROCKS_OK(put.Put(family, key, std::string(size, 'v')));
+        if (comment) ASSERT_ROCKS_OK(put.PutLogData("after"));
+        ASSERT_ROCKS_OK(db_->Write({}, &put));
+        std::string value;
+        ASSERT_ROCKS_OK(db_->Get({}, family, key, &value));
+        EXPECT_EQ(value, std::string(size, 'v'));
+      }
+      if (size < 128) continue;
+      rocksdb::WriteBatch removed;
+      ASSERT_ROCKS_OK(removed.Delete(family, key));
+      ASSERT_ROCKS_OK(db_->Write({}, &removed));
+      std::string value;
+      EXPECT_TRUE(db_->Get({}, family, key, &value).IsNotFound());
+    }
+  }
+  struct Comments final : rocksdb::WriteBatch::Handler {
+    using Handler::LogData;
+    rocksdb::Status PutCF(uint32_t, const rocksdb::Slice&,
+                          const rocksdb::Slice&) override {
+      return rocksdb::Status::OK();
+    }
+    rocksdb::Status DeleteCF(uint32_t, const rocksdb::Slice&) override {
+      return rocksdb::Status::OK();
+    }
+    void LogData(const rocksdb::Slice& blob) override {
+      ++seen[blob.ToString()];
+    }
+    std::map<std::string, int> seen;
+  } comments;
+  ASSERT_ROCKS_OK(ReadLog(db_.get(), from, &comments));
+  EXPECT_EQ(comments.seen,
+            (std::map<std::string, int>{{"after", 12}, {"before", 12}}));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(orders));
+  CloseAndCheck();
+}
+
 TEST_F(WritesTest, ARangeEndsBeforeItsEnd) {
   ASSERT_ROCKS_OK(Open());
   for (const char* key : {"a", "b", "c"}) ASSERT_ROCKS_OK(Put(key, "before"));
