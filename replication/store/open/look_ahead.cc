@@ -213,7 +213,8 @@ LookedAt LookAhead(const rocksdb::DBOptions& options,
                    const ReplicatedDBOptions& replication,
                    const std::string& name, const BeforeLooking& before,
                    const std::vector<ColumnFamilyDescriptor>& families) {
-  LookedAt result = {.loss = before.loss};
+  LookedAt result;
+  result.loss = before.loss;
   // RocksDB goes back to the latest state that it can read, whichever that is.
   if (options.best_efforts_recovery) return result;
   const DirectoryHold lock(options.env, name);
