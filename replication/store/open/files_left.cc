@@ -64,6 +64,42 @@ std::string WhatIsWrong(Env* env, const std::string& path,
   return same ? "" : path + " is damaged: its bytes have changed";
 }
 
+uint64_t LogNumber(const std::string& log) {
+  return std::strtoull(log.c_str(), nullptr, 10);
+}
+
+// A log that goes on from a later opening than the one whose close the marker
+// tells of; empty: there is none. An opening that was interrupted before its
+// MANIFEST was in use leaves one log with a smaller number than that, and an
+// empty batch in it at most. The first log of one that was not has the index's
+// records, and those that follow have larger numbers.
+std::string LaterLog(Env* env, const Marker& marker,
+                     const std::string& directory, const std::string& wal_dir) {
+  constexpr uint64_t kMostWithoutBatch = 128;
+  const FileLeft& last = marker.files.back();
+  std::set<std::string> logs;
+  // Nothing is known of logs after a kill, and of their sizes where RocksDB
+  // uses them again or maps them.
+  if (last.least_bytes == 0 || marker.files.size() == 1 ||
+      !ListLogFiles(env, wal_dir, &logs).ok()) {
+    return "";
+  }
+  const uint64_t newest = NewestManifest(env, directory);
+  const bool newer_manifest =
+      newest > ManifestNumber(marker.files.front().name);
+  for (const std::string& log : logs) {
+    const std::string path = wal_dir + "/" + log;
+    uint64_t bytes = 0;
+    if (LogNumber(log) > LogNumber(last.name) &&
+        env->GetFileSize(path, &bytes).ok() &&
+        (bytes > kMostWithoutBatch ||
+         (newer_manifest && LogNumber(log) > newest))) {
+      return path;
+    }
+  }
+  return "";
+}
+
 constexpr char kOpenAsNew[] =
     "open it once with the option open_copy_as_new_replica (rocksync-store: "
     "--as-new-replica), as a new replica";
@@ -80,6 +116,17 @@ Status ShorterManifest(const std::string& directory, const std::string& wrong) {
           "peers fill, or, if this one may hold something alone, run RocksDB's "
           "RepairDB (`ldb repair`), which makes a new list, on a copy of the "
           "directory, and open that");
+}
+
+Status PutOverNewer(const std::string& directory, const std::string& log) {
+  return Status::Aborted(
+      "rocksync: " + directory +
+          " is not in the state that it was left in: an older one was put over "
+          "a newer one, whose log is there: " +
+          log,
+      std::string("put the whole of one state there, into an empty directory; "
+                  "or ") +
+          kOpenAsNew);
 }
 
 Status LostLog(const std::string& directory, const std::string& wrong) {
@@ -129,7 +176,7 @@ std::vector<FileLeft> FilesLeft(rocksdb::DB* db) {
   // Names have leading zeros, up to some number of digits.
   std::vector<std::pair<uint64_t, std::string>> needed;
   for (const std::string& log : logs) {
-    const uint64_t number = std::strtoull(log.c_str(), nullptr, 10);
+    const uint64_t number = LogNumber(log);
     if (number >= least) needed.emplace_back(number, log);
   }
   std::sort(needed.begin(), needed.end());
@@ -174,7 +221,10 @@ Status CheckFilesLeft(Env* env, const Marker& marker,
     return is_manifest ? ShorterManifest(directory, wrong)
                        : LostLog(directory, wrong);
   }
-  return Status::OK();
+  const std::string later = LaterLog(env, marker, directory, wal_dir);
+  if (later.empty()) return Status::OK();
+  *loss = Loss::kState;
+  return PutOverNewer(directory, later);
 }
 
 Status NoteRest(Env* env, const std::string& directory, Loss loss) {

@@ -27,7 +27,8 @@ std::vector<FileLeft> FilesLeft(rocksdb::DB* db);
 enum class Loss {
   kNone,
   kLog,    // of the log alone, and the index has all that it said
-  kState,  // of the MANIFEST, or nothing is known of the index
+  kState,  // of the MANIFEST, or of a newer state over which this one was put;
+           // or nothing is known of the index
 };
 
 // Whether the files that the marker names are as they were left. Says nothing,

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/rocksdb_version.h"
@@ -83,7 +82,6 @@ class Look {
  private:
   bool IsEmpty(ColumnFamilyHandle* handle) const;
   bool IsSealed() const;
-  bool IsPutOverNewer() const;
   Status JudgeFamilies();
 
   const ReplicatedDBOptions& replication_;
@@ -140,16 +138,6 @@ bool Look::IsSealed() const {
          db_->GetLatestSequenceNumber() == seal_->sequence;
 }
 
-// The state of a clean close, and a log that goes on from a later opening, the
-// MANIFEST of which is there as well. An opening that was interrupted before
-// its MANIFEST was in use wrote nothing to a log.
-bool Look::IsPutOverNewer() const {
-  return seal_.has_value() && before_.manifest == seal_->manifest &&
-         db_->GetLatestSequenceNumber() != seal_->sequence &&
-         NewestManifest(db_->GetEnv(), name_) >
-             ManifestNumber(before_.manifest);
-}
-
 Status Look::Judge(LookedAt* result) {
   traces_.has_index = !IsEmpty(index_);
   Status status;
@@ -162,8 +150,6 @@ Status Look::Judge(LookedAt* result) {
   if (!status.ok()) return status;
   traces_.same_db_identity =
       records_.indexed.identity.db_identity == db_identity;
-  if (IsPutOverNewer()) traces_.loss = Loss::kState;
-  result->loss = traces_.loss;
   result->provenance = rocksync::Judge(traces_);
   status =
       CheckProvenance(result->provenance, replication_, before_.cloned, name_);
@@ -214,7 +200,6 @@ LookedAt LookAhead(const rocksdb::DBOptions& options,
                    const std::string& name, const BeforeLooking& before,
                    const std::vector<ColumnFamilyDescriptor>& families) {
   LookedAt result;
-  result.loss = before.loss;
   // RocksDB goes back to the latest state that it can read, whichever that is.
   if (options.best_efforts_recovery) return result;
   const DirectoryHold lock(options.env, name);

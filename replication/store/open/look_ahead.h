@@ -29,7 +29,6 @@ struct LookedAt {
   // if the database is in use or cannot be read: the opening says that.
   rocksdb::Status status;
   Provenance provenance = Provenance::kOwn;
-  Loss loss = Loss::kNone;  // kState also: an older state was put over a newer
 };
 
 // What stands for the options and the identity with which `name` is opened: 16

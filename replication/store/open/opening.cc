@@ -128,7 +128,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   // Nothing goes before it that writes.
   if (status.ok() && predecessor_ == nullptr) {
     status =
-        CheckBeforeWriting(options_, replication_, name_, families, &before_);
+        CheckBeforeWriting(options_, replication_, name_, before_, families);
   }
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();
   if (status.ok()) status = OpenDatabase(families);

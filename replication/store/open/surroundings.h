@@ -40,13 +40,12 @@ rocksdb::Status LookAround(
 rocksdb::Status LookForMarker(rocksdb::Env* env, const std::string& name,
                               Traces* traces);
 
-// What else can be known to be refused, or to be lost (`around->traces`). It
-// can change until RocksDB has its lock, so the opening looks again.
+// What else can be known to be refused. It can change until RocksDB has its
+// lock, so the opening looks again.
 rocksdb::Status CheckBeforeWriting(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
-    const std::string& name,
-    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-    Surroundings* around);
+    const std::string& name, const Surroundings& around,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
 // The id of what becomes a replica: the one that is intended for it here
 // (intended_id.h), that the options give, or random bits. `first`: it never was

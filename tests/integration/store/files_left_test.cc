@@ -170,6 +170,48 @@ TEST_F(FilesLeftTest, TheRestIsANewReplicaWhoseIndexIsCompared) {
   CloseAndCheck();
 }
 
+// Copies a directory before and after each file in it gets its name.
+class CopyingEnv final : public rocksdb::EnvWrapper {
+ public:
+  explicit CopyingEnv(std::function<void()> copy)
+      : EnvWrapper(rocksdb::Env::Default()), copy_(std::move(copy)) {}
+  const char* Name() const override { return "CopyingEnv"; }
+  rocksdb::Status RenameFile(const std::string& from,
+                             const std::string& to) override {
+    copy_();
+    const rocksdb::Status status = target()->RenameFile(from, to);
+    copy_();
+    return status;
+  }
+
+ private:
+  const std::function<void()> copy_;
+};
+
+// A kill in an opening leaves a log, and a MANIFEST, that are not yet in use.
+// It is no newer state.
+TEST_F(FilesLeftTest, AKillInAnOpeningLosesNothing) {
+  MakeOfflineReplica();
+  int copies = 0;
+  CopyingEnv env(
+      [&] { CopyAsKilled("db", "killed" + std::to_string(copies++)); });
+  options_.env = &env;
+  ASSERT_ROCKS_OK(Open());
+  db_.reset();
+  options_.env = rocksdb::Env::Default();
+  ASSERT_GT(copies, 6);
+  for (int i = 0; i < copies; ++i) {
+    SCOPED_TRACE(i);
+    const std::string killed = "killed" + std::to_string(i);
+    OwnOptions own;
+    EXPECT_ROCKS_OK(
+        LoadOwnOptions(rocksdb::Env::Default(), Dir(killed), "", &own));
+    ASSERT_ROCKS_OK(Open(killed));
+    EXPECT_EQ(db_->Identity().replica_id, original_);
+    EXPECT_EQ(Get("key99"), "value");
+  }
+}
+
 // The delete was in the lost log, what it covers is in a table, and the index,
 // which a close writes to tables, says that it was deleted.
 class LostDeleteTest : public FilesLeftTest {
@@ -222,24 +264,6 @@ TEST_F(LostDeleteTest, IsMadeAgainAfterAnInterruptedOpening) {
   ASSERT_ROCKS_OK(Open());
   ExpectMadeAgain();
 }
-
-// Copies a directory before and after each file in it gets its name.
-class CopyingEnv final : public rocksdb::EnvWrapper {
- public:
-  explicit CopyingEnv(std::function<void()> copy)
-      : EnvWrapper(rocksdb::Env::Default()), copy_(std::move(copy)) {}
-  const char* Name() const override { return "CopyingEnv"; }
-  rocksdb::Status RenameFile(const std::string& from,
-                             const std::string& to) override {
-    copy_();
-    const rocksdb::Status status = target()->RenameFile(from, to);
-    copy_();
-    return status;
-  }
-
- private:
-  const std::function<void()> copy_;
-};
 
 // The marker, CURRENT and OPTIONS are renamed; what is written in between is in
 // one copy or the other.
