@@ -111,7 +111,7 @@ Status OfflineDB::Lock(const std::string& directory) {
   // A copied database may have none, and need not be writable.
   if (!status.ok() || !env->FileExists(directory + "/LOCK").ok()) return status;
   if (OnReadOnlyFileSystem(directory)) return CheckFreeToRead(directory);
-  return DirectoryLock::Take(env, directory, &lock_);
+  return LockDirectory(env, directory, &lock_);
 }
 
 Status OfflineDB::OpenLocked(const std::string& directory,

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/store/offline/directory_lock.h"
+#include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/own_options.h"
 #include "rocksdb/db.h"
 #include "rocksdb/status.h"

@@ -28,7 +28,7 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/status.h"
-#include "replication/store/offline/directory_lock.h"
+#include "replication/store/offline/directory_access.h"
 #include "replication/store/open/directory_switch.h"
 #include "replication/store/open/predecessor.h"
 #include "replication/store/store_access.h"
@@ -272,7 +272,7 @@ Status Resyncing::CarryOverWhatIsMissing() {
 Status Resyncing::Switch() {
   Status s = old_.Close();
   std::unique_ptr<DirectoryLock> lock;
-  if (s.ok()) s = DirectoryLock::Take(options_.env, name_, &lock);
+  if (s.ok()) s = LockDirectory(options_.env, name_, &lock);
   if (!s.ok()) return s;
   // Each opening for writing makes a new one.
   if (CurrentManifest(options_.env, name_) != manifest_) {

@@ -12,7 +12,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/offline/directory_lock.h"
+#include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/damaged_files.h"

@@ -19,7 +19,7 @@
 #include "replication/store/index/hash_completion.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/index/plain_value.h"
-#include "replication/store/offline/directory_lock.h"
+#include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/offline_replica.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
@@ -183,7 +183,7 @@ Status CheckReadOnly(
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   std::unique_ptr<DirectoryLock> lock;
   Status status = AllFamilies(options, name, column_families, {}, &families);
-  if (status.ok()) status = DirectoryLock::Take(options.env, name, &lock);
+  if (status.ok()) status = LockDirectory(options.env, name, &lock);
   if (status.ok()) status = CheckMayWrite(name + "/");
   if (!status.ok()) return status;
   std::vector<ColumnFamilyHandle*> handles;

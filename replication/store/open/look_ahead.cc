@@ -6,12 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "replication/store/format/directory_lock.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/index/index_reader.h"
-#include "replication/store/open/directory_hold.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/opened.h"
@@ -202,8 +202,8 @@ LookedAt LookAhead(const rocksdb::DBOptions& options,
   LookedAt result;
   // RocksDB goes back to the latest state that it can read, whichever that is.
   if (options.best_efforts_recovery) return result;
-  const DirectoryHold lock(options.env, name);
-  if (!lock.held()) return result;
+  const DirectoryLock lock(options.env, name);
+  if (!lock.status().ok()) return result;
   Look look(replication, name, before);
   if (!look.Open(options, families).ok()) return result;
   result.status = look.Judge(&result);

@@ -7,6 +7,7 @@
 
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
+#include "replication/store/format/directory_lock.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/lock_held.h"
 #include "replication/store/format/make_directory.h"
@@ -16,7 +17,6 @@
 #include "replication/store/index/index_options.h"
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_files.h"
-#include "replication/store/open/directory_hold.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/forked.h"
 #include "replication/store/open/index_records.h"
@@ -168,9 +168,10 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
 // Once RocksDB has opened what is left, the files do not show the loss any
 // more.
 Status Opening::BeginOnRest() {
-  const DirectoryHold hold(options_.env, name_);
-  return hold.held() ? NoteRest(options_.env, name_, traces_.loss)
-                     : Status::OK();  // OpenDatabase says who has it open
+  const DirectoryLock lock(options_.env, name_);
+  return lock.status().ok()
+             ? NoteRest(options_.env, name_, traces_.loss)
+             : Status::OK();  // OpenDatabase says who has it open
 }
 
 Status Opening::OpenDatabase(

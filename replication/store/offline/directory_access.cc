@@ -1,9 +1,10 @@
-#include "replication/store/offline/directory_lock.h"
+#include "replication/store/offline/directory_access.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "replication/store/format/lock_held.h"
 
@@ -66,32 +67,28 @@ Status CheckFreeToRead(const std::string& directory) {
              : Status::OK();
 }
 
-Status DirectoryLock::Take(rocksdb::Env* env, const std::string& directory,
-                           std::unique_ptr<DirectoryLock>* lock) {
-  lock->reset(new DirectoryLock(env));
-  const std::string name = LockFileOf(directory);
-  Status status = CheckMayWrite(name);
-  if (status.ok()) {
-    status = env->LockFile(name, &(*lock)->lock_);
-    if (status.ok()) return status;
-    status = Status::IOError(
+Status LockDirectory(rocksdb::Env* env, const std::string& directory,
+                     std::unique_ptr<DirectoryLock>* lock) {
+  lock->reset();
+  const Status allowed = CheckMayWrite(LockFileOf(directory));
+  if (!allowed.ok()) return allowed;
+  auto taken = std::make_unique<DirectoryLock>(env, directory);
+  const Status& status = taken->status();
+  if (!status.ok()) {
+    return Status::IOError(
         directory, (IsLockHeld(status) ? "is in use, stop its program first: "
                                        : "cannot be locked: ") +
                        status.ToString());
   }
-  lock->reset();
-  return status;
-}
-
-DirectoryLock::~DirectoryLock() {
-  if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
+  *lock = std::move(taken);
+  return Status::OK();
 }
 
 Status CheckFreeToWrite(rocksdb::Env* env, const std::string& directory) {
   Status status = CheckMayWrite(LockFileOf(directory));
   if (status.ok()) status = CheckMayWrite(directory + "/");
   std::unique_ptr<DirectoryLock> lock;
-  return status.ok() ? DirectoryLock::Take(env, directory, &lock) : status;
+  return status.ok() ? LockDirectory(env, directory, &lock) : status;
 }
 
 }  // namespace rocksync
