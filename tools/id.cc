@@ -59,7 +59,7 @@ Status ReadIdentity(const OfflineDB& offline, const std::string& directory,
                     IdentityRecord* identity) {
   const Status lost = Status::Corruption(
       "rocksync: the index of " + directory + " does not say the replica's id",
-      "see docs/operating.md, \"A database that does not open\"");
+      "see operating.md, \"A database that does not open\"");
   for (rocksdb::ColumnFamilyHandle* handle : offline.handles()) {
     if (handle->GetName() != kIndexFamilyName) continue;
     std::string bytes;

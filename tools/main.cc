@@ -24,6 +24,7 @@
 #include "tools/exporter.h"
 #include "tools/help/help_formatter.h"
 #include "tools/id.h"
+#include "tools/repair.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
 #include "tools/resync.h"
@@ -39,8 +40,9 @@ constexpr uint64_t kCentury = uint64_t{100} * 365 * 24 * 3600 * 1000;
 // the trial cluster of replicated_store. Returns that option.
 CLI::Option* AddSecret(CLI::App* tool, rocksync::Credentials* credentials) {
   tool->add_option("--cluster", credentials->cluster,
-                   "name of the cluster; with --certificates: trial, unless it "
-                   "is given");
+                   "name of the cluster; required, also where a directory is "
+                   "read, but with --certificates (then trial, unless it is "
+                   "given)");
   tool->add_option(
       "--secret", credentials->secret_file,
       "file of the cluster's secret: 32 raw bytes, not hex, no newline");
@@ -320,6 +322,16 @@ int main(int argc, char** argv) {
   AddWalDirs(rescue, &rescue_options.wal_dirs);
   AddCredentials(rescue, &rescue_options.credentials);
 
+  rocksync::RepairToolOptions repair_options;
+  CLI::App* const repair = app.add_subcommand(
+      "repair",
+      "Makes a new directory of what can be read of a damaged replica. Exit "
+      "code 0: all, 1: tables were left out, 2: error");
+  repair->add_option("DIR", repair_options.directory, "of the replica")
+      ->required();
+  repair->add_option("COPY", repair_options.copy, "new directory")->required();
+  AddWalDirs(repair, &repair_options.wal_dirs);
+
   rocksync::RestampToolOptions restamp_options;
   CLI::App* const restamp =
       app.add_subcommand("restamp",
@@ -409,6 +421,10 @@ int main(int argc, char** argv) {
   }
   if (*rescue) {
     return Ended(rocksync::RunRescue(rescue_options, std::cout, std::cerr));
+  }
+  if (*repair) {
+    ActAsOwnerOf(repair_options.directory);
+    return Ended(rocksync::RunRepair(repair_options, std::cout, std::cerr));
   }
   if (*restamp) {
     ActAsOwnerOf(restamp_options.directory);

@@ -85,6 +85,7 @@ Status OpenDatabase(const Settings& settings,
   const size_t memory = static_cast<size_t>(settings.memory_mib) << 20;
   replication.cluster_name = settings.cluster;
   replication.open_copy_as_new_replica = settings.as_new_replica;
+  replication.adopt_after_index_loss = settings.adopt_after_index_loss;
   replication.index_filter_policy = NewFilterPolicy(10);
   replication.index_write_buffer_bytes = std::min(memory / 2, kMostWriteBuffer);
 

@@ -44,7 +44,11 @@ void AddDatabaseOptions(CLI::App* app, Settings* settings) {
                   "Name of the cluster; replicas of another are refused")
       ->capture_default_str();
   app->add_flag("--as-new-replica", settings->as_new_replica,
-                "Let a copy of another replica's directory be a new replica");
+                "Let a copy of another replica's directory, or what is left "
+                "after a loss, be a new replica");
+  app->add_flag("--adopt-after-index-loss", settings->adopt_after_index_loss,
+                "Make the index anew after it was lost: a new replica, whose "
+                "pairs lose to any that a peer has");
   app->add_flag("--sync-writes", settings->sync_writes,
                 "Sync every write to disk before acknowledging it");
   app->add_option("--memory-mib", settings->memory_mib,

@@ -18,6 +18,7 @@ struct Settings {
   std::string directory;
   std::string cluster = "trial";
   bool as_new_replica = false;
+  bool adopt_after_index_loss = false;
   bool sync_writes = false;
   bool no_stream = false;
   bool no_clones = false;

@@ -58,11 +58,13 @@ struct IndexStats {
   uint64_t quarantined_now = 0;
   uint64_t pairs_repaired = 0;  // quarantined ones that a peer's pair replaced
   uint64_t pairs_released = 0;  // quarantined ones that matched when read again
-  uint64_t entries_repaired = 0;   // of the index, with one bit flipped
-  uint64_t entries_removed = 0;    // of the index, that were no key's
-  uint64_t pairs_held_back = 0;    // from peers, too far in the future
-  uint64_t held_back_replica = 0;  // which issued the latest of them
-  uint64_t pairs_too_large = 0;    // met, too large to send or take
+  uint64_t entries_repaired = 0;  // of the index, with one bit flipped
+  uint64_t entries_removed = 0;   // of the index, that were no key's
+  uint64_t pairs_held_back = 0;   // from peers, too far in the future
+  // Which issued the latest of them, if one was held back within the last
+  // minute.
+  uint64_t held_back_replica = 0;
+  uint64_t pairs_too_large = 0;  // met, too large to send or take
   // Digests that were not those of the entries, which happens only after damage
   // to the index. A session that meets such ones may fail; they are read anew.
   uint64_t wrong_digests = 0;
@@ -120,6 +122,9 @@ struct RestampResult {
 //    would end the process at FlushWAL if built with assertions.
 //  * Keys and values above ReplicatedDBOptions::max_key_bytes and
 //    max_value_bytes are refused.
+//  * Handles of column families go back by DestroyColumnFamilyHandle, before
+//    Close or the end of the database. `delete handle`, which RocksDB takes as
+//    well, ends the process at Close.
 //  * Wide-column entities that are there already, or bypass rocksync (see
 //    below), are not replicated, and no peer is equal to a replica that has
 //    one: GetIndexBuildProgress() does not end, its status is NotSupported and

@@ -40,6 +40,7 @@ MeetingVerdict BehindWithData(uint64_t id) {
                    " did. Export what the one that joined with data alone"
                    " holds (`rocksync rescue`) and replace it by an empty"
                    " replica or a recent copy of a member;"
+                   " once it has a member list,"
                    " tombstone_gc.may_hold_deleted_pairs in `rocksync status`"
                    " (TombstoneGcStats) is true at such members")};
 }

@@ -94,7 +94,6 @@ std::string Encode(const Marker& marker) {
   PutLengthPrefixed(&out, marker.wal_dir);
   PutFixed8(&out, static_cast<uint8_t>(marker.marks.size()));
   for (const std::string& mark : marker.marks) PutLengthPrefixed(&out, mark);
-  PutLengthPrefixed(&out, marker.opened_as);
   // Fewer than all would not be noticed to be fewer.
   const bool too_many = marker.files.size() > kMaxFiles;
   PutFixed32(&out, too_many ? 0 : static_cast<uint32_t>(marker.files.size()));
@@ -122,10 +121,8 @@ bool Decode(std::string_view bytes, Marker* marker) {
          GetFixed8(&bytes, &format) && format == kFormat &&
          GetText(&bytes, kMaxPath, &marker->directory) &&
          GetText(&bytes, kMaxPath, &marker->wal_dir) &&
-         GetMarks(&bytes, &marker->marks) &&
-         GetText(&bytes, kMarkBytes, &marker->opened_as) &&
-         GetFiles(&bytes, &marker->files) && GetFlags(&bytes, marker) &&
-         bytes.empty();
+         GetMarks(&bytes, &marker->marks) && GetFiles(&bytes, &marker->files) &&
+         GetFlags(&bytes, marker) && bytes.empty();
 }
 
 Status ReadMarker(Env* env, const std::string& directory, Marker* marker) {

@@ -44,8 +44,6 @@ struct Marker {
   std::string wal_dir;    // the same of where its log is
   // One or two; empty: no index.
   std::vector<std::string> marks;
-  // 16 bytes that stand for the options of the last opening (look_ahead.h).
-  std::string opened_as;
   // The MANIFEST; and of a clean close the files of the log that are needed
   // still. Whoever opens the database begins another MANIFEST, after which they
   // say nothing.
@@ -53,9 +51,8 @@ struct Marker {
   // No entry of the index is in these logs alone: the close wrote all of it to
   // tables.
   bool index_in_tables = false;
-  // An opening as a new replica began on what is left after a loss, and did not
-  // come to its end. RocksDB may have written by then, after which the files no
-  // longer show the loss.
+  // What is left after a loss, by a repair, or by an opening as a new replica
+  // that did not come to its end: the files no longer show the loss.
   bool rest = false;
 
   bool Lists(std::string_view mark) const;

@@ -12,12 +12,14 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/forked.h"
+#include "replication/store/open/provenance.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
@@ -35,6 +37,32 @@ ColumnFamilyHandle* FindIndex(const std::vector<ColumnFamilyHandle*>& handles) {
         return handle->GetName() == kIndexFamilyName;
       });
   return index == handles.end() ? nullptr : *index;
+}
+
+// Of what is not in the state that it was left in, which Open refuses, a part
+// may be lost, and nobody would know of a plain database. An index that does
+// not read keeps nobody from taking it away.
+Status CheckMark(const rocksdb::DBOptions& options, const std::string& name,
+                 const std::vector<ColumnFamilyDescriptor>& families,
+                 const Marker& marker) {
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  const Status opened =
+      OpenPlainForReadOnly(options, name, families, &handles, &db);
+  if (!opened.ok()) return Status::OK();  // who opens it for writing says why
+  std::string bytes;
+  std::string mark;
+  ColumnFamilyHandle* const index = FindIndex(handles);
+  const bool found = index != nullptr &&
+                     db->Get({}, index, MetaKey(kMarkRecord), &bytes).ok() &&
+                     DecodeMark(bytes, &mark);
+  const Status repaired = CheckRepaired(db.get(), name);
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  if (!repaired.ok()) return repaired;
+  return found && !marker.Lists(mark) ? Refusal(Provenance::kPutBack, name)
+                                      : Status::OK();
 }
 
 // The one that the index holds stays listed, if it was; a copy stays a copy.
@@ -100,6 +128,9 @@ Status ReplicatedDB::Detach(
       (!has_index || ManifestEndsWithinRecord(options.env, name))) {
     status = NameDamagedFile(CheckManifest(options, name, column_families),
                              options.env, name);
+  }
+  if (status.ok() && index_due) {
+    status = CheckMark(options, name, families, found);
   }
   if (!status.ok()) return status;
   std::vector<ColumnFamilyHandle*> handles;

@@ -26,35 +26,6 @@ std::string SayWalDir(const std::string& directory) {
          "=LOGDIR (in a program: DBOptions::wal_dir)";
 }
 
-// NotFound: it has no OPTIONS file.
-Status LoadLatest(Env* env, const std::string& directory,
-                  rocksdb::DBOptions* options,
-                  std::vector<ColumnFamilyDescriptor>* families) {
-  std::string file;
-  const Status found = rocksdb::GetLatestOptionsFileName(directory, env, &file);
-  if (!found.ok()) {
-    return found.IsNotFound() || found.IsPathNotFound()
-               ? Status::NotFound(
-                     "rocksync: " + directory + " has no OPTIONS file",
-                     "what its bytes mean and where its log is, only the "
-                     "program knows that uses it; open it by that once, or "
-                     "use ReplicatedDB::Detach or Restamp with its options")
-               : found;
-  }
-  rocksdb::ConfigOptions config;
-  config.env = env;
-  config.ignore_unknown_options = true;
-  config.ignore_unsupported_options = true;
-  const Status read = rocksdb::LoadOptionsFromFile(
-      config, directory + "/" + file, options, families);
-  if (!read.IsInvalidArgument() && !read.IsCorruption()) return read;
-  return Status::Corruption(
-      "rocksync: " + directory + "/" + file + " is damaged",
-      "open the database once by the program that uses it, which writes a new "
-      "one: " +
-          read.ToString());
-}
-
 // Facts on where a log may be.
 struct Places {
   std::string given;      // the directory, as the caller calls it
@@ -129,7 +100,7 @@ Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
   if (!options.wal_dir.empty() && wal_dir == places.directory) return status;
   rocksdb::DBOptions last;
   std::vector<ColumnFamilyDescriptor> families;
-  status = LoadLatest(options.env, directory, &last, &families);
+  status = LoadOptionsFile(options.env, directory, &last, &families);
   if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
   const std::string by_options = last.wal_dir.empty()
@@ -146,6 +117,34 @@ Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
 
 }  // namespace
 
+Status LoadOptionsFile(Env* env, const std::string& directory,
+                       rocksdb::DBOptions* options,
+                       std::vector<ColumnFamilyDescriptor>* families) {
+  std::string file;
+  const Status found = rocksdb::GetLatestOptionsFileName(directory, env, &file);
+  if (!found.ok()) {
+    return found.IsNotFound() || found.IsPathNotFound()
+               ? Status::NotFound(
+                     "rocksync: " + directory + " has no OPTIONS file",
+                     "what its bytes mean and where its log is, only the "
+                     "program knows that uses it; open it by that once, or "
+                     "use ReplicatedDB::Detach or Restamp with its options")
+               : found;
+  }
+  rocksdb::ConfigOptions config;
+  config.env = env;
+  config.ignore_unknown_options = true;
+  config.ignore_unsupported_options = true;
+  const Status read = rocksdb::LoadOptionsFromFile(
+      config, directory + "/" + file, options, families);
+  if (!read.IsInvalidArgument() && !read.IsCorruption()) return read;
+  return Status::Corruption(
+      "rocksync: " + directory + "/" + file + " is damaged",
+      "open the database once by the program that uses it, which writes a new "
+      "one: " +
+          read.ToString());
+}
+
 Status LoadOwnOptions(Env* env, const std::string& directory,
                       const std::string& wal_dir, OwnOptions* own,
                       DamagedLog damaged_log) {
@@ -156,7 +155,7 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
       NameDamagedFile(rocksdb::DB::ListColumnFamilies(plain, directory, &names),
                       env, directory);
   std::vector<ColumnFamilyDescriptor> known;
-  if (status.ok()) status = LoadLatest(env, directory, &own->db, &known);
+  if (status.ok()) status = LoadOptionsFile(env, directory, &own->db, &known);
   if (!status.ok()) return status;
   own->db.env = env;
   own->families.clear();

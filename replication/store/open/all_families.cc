@@ -5,6 +5,7 @@
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/write/free_space.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -55,12 +56,23 @@ rocksdb::Status AllFamilies(const rocksdb::DBOptions& options,
   return status;
 }
 
+rocksdb::Status CheckRoomToOpen(const rocksdb::DBOptions& options,
+                                const std::string& name) {
+  // For a MANIFEST, a WAL, and what RocksDB writes of the last one.
+  constexpr uint64_t kLeast = uint64_t{2} << 20;
+  return CheckRoom(options.env, DirectoriesOf(options, name), kLeast,
+                   "an opening writes that much; make room on that disk and "
+                   "open again");
+}
+
 rocksdb::Status OpenExisting(
     rocksdb::DBOptions options, const std::string& name,
     const std::vector<ColumnFamilyDescriptor>& families,
     std::vector<rocksdb::ColumnFamilyHandle*>* handles,
     std::unique_ptr<rocksdb::DB>* db) {
   options.create_if_missing = false;
+  const rocksdb::Status room = CheckRoomToOpen(options, name);
+  if (!room.ok()) return room;
   return NameDamagedFile(OpenPlain(options, name, families, handles, db),
                          options.env, name);
 }

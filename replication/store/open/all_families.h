@@ -21,9 +21,14 @@ rocksdb::Status AllFamilies(
     const rocksdb::ColumnFamilyOptions& index_options,
     std::vector<rocksdb::ColumnFamilyDescriptor>* all);
 
+// NoSpace: there is no room for what RocksDB writes when it opens a database,
+// which could end the process.
+rocksdb::Status CheckRoomToOpen(const rocksdb::DBOptions& options,
+                                const std::string& name);
+
 // Opens a database that is there, with these families; one that is not is not
-// made. Corruption names the file and the remedy. The handles are destroyed by
-// the caller, before the database.
+// made. NoSpace: as above. Corruption names the file and the remedy. The
+// handles are destroyed by the caller, before the database.
 rocksdb::Status OpenExisting(
     rocksdb::DBOptions options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,

@@ -59,9 +59,8 @@ Status DamagedTable(const std::string& text, rocksdb::Env* env,
   std::string what = "rocksync: a file of " + name + " does not read";
   std::string remedy =
       "replace the replica by a new, empty one that peers fill; if this one "
-      "may hold something alone, run RocksDB's RepairDB (`ldb repair`), which "
-      "leaves the file out, on a copy of the directory, and `rocksync rescue` "
-      "on that";
+      "may hold something alone, `rocksync repair`, which leaves the file out "
+      "of a copy of the directory, and open that, or `rocksync rescue` on it";
   if (family == kIndexFamilyName) {
     what = "rocksync: the index of " + name + " does not read";
     remedy =
@@ -90,9 +89,8 @@ Status MissingTable(const std::string& table, const std::string& text,
   return Status::Corruption(
       "rocksync: " + name + " has lost a table, " + table,
       "bring the file back; or replace the replica by a new, empty one that "
-      "peers fill; if this one may hold something alone, run RocksDB's "
-      "RepairDB (`ldb repair`), which leaves the table out, on a copy of the "
-      "directory, and open that: " +
+      "peers fill; if this one may hold something alone, `rocksync repair`, "
+      "which makes a copy of the directory without the table, and open that: " +
           text);
 }
 

@@ -80,6 +80,13 @@ std::string UnlistedTable(rocksdb::DB* db) {
   return unlisted == there.end() ? "" : *unlisted;
 }
 
+Status DoesNotList(Env* env, const std::string& name,
+                   const std::string& table) {
+  return DamagedManifest(name, ManifestFile(CurrentManifest(env, name)) +
+                                   " does not list " + table +
+                                   ", which is there and would be deleted");
+}
+
 }  // namespace
 
 bool ManifestEndsWithinRecord(Env* env, const std::string& name) {
@@ -119,11 +126,17 @@ Status CheckManifest(const rocksdb::DBOptions& options, const std::string& name,
     }
   }
   if (has_records || (unlisted.empty() && !cut)) return Status::OK();
-  const std::string manifest = ManifestFile(CurrentManifest(options.env, name));
+  if (!cut) return DoesNotList(options.env, name, unlisted);
   return DamagedManifest(name,
-                         cut ? manifest + " ends within a record"
-                             : manifest + " does not list " + unlisted +
-                                   ", which is there and would be deleted");
+                         ManifestFile(CurrentManifest(options.env, name)) +
+                             " ends within a record");
+}
+
+Status CheckRepaired(rocksdb::DB* db, const std::string& name) {
+  if (!db->GetEnv()->FileExists(name + "/lost").ok()) return Status::OK();
+  const std::string unlisted = UnlistedTable(db);
+  return unlisted.empty() ? Status::OK()
+                          : DoesNotList(db->GetEnv(), name, unlisted);
 }
 
 Status DamagedManifest(const std::string& name, const std::string& why) {
@@ -131,8 +144,8 @@ Status DamagedManifest(const std::string& name, const std::string& why) {
       "rocksync: the MANIFEST of " + name +
           ", RocksDB's list of the files of a database, is damaged or missing",
       "replace the replica by a new, empty one that peers fill; or, if this "
-      "one may hold something alone, run RocksDB's RepairDB (`ldb repair`), "
-      "which makes a new list, on a copy of the directory, and open that: " +
+      "one may hold something alone, `rocksync repair`, which makes a new list "
+      "in a copy of the directory, and open that: " +
           why);
 }
 

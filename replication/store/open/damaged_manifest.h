@@ -21,12 +21,18 @@ bool ManifestEndsWithinRecord(rocksdb::Env* env, const std::string& name);
 
 // Of a database whose index is due (by its marker) and is not listed, or whose
 // MANIFEST ends within a record: whether the MANIFEST is why the index is not
-// there. Corruption: it is, or RocksDB reports corruption of its own; OK: it is
-// not, as far as this can tell. Changes nothing. Opens the database for
-// reading, which reads its log. `families`: options where the caller has them.
+// there. Corruption: it is, or
+// RocksDB reports corruption of its own; OK: it is not, as far as this can
+// tell. Changes nothing. Opens the database for reading, which reads its log.
+// `families`: options where the caller has them.
 rocksdb::Status CheckManifest(
     const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
+
+// Of a database that is not in the state that it was left in: Corruption if a
+// RepairDB that did not come to its end left a list without some of the tables.
+// It leaves a folder `lost`, too.
+rocksdb::Status CheckRepaired(rocksdb::DB* db, const std::string& name);
 
 // The corruption of the MANIFEST, with the remedy; `why` goes behind both.
 rocksdb::Status DamagedManifest(const std::string& name,

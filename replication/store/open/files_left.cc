@@ -113,9 +113,9 @@ Status ShorterManifest(const std::string& directory, const std::string& wrong) {
       std::string("if a checkpoint or backup was put back over it, ") +
           kOpenAsNew +
           "; else it is damaged: replace the replica by a new, empty one that "
-          "peers fill, or, if this one may hold something alone, run RocksDB's "
-          "RepairDB (`ldb repair`), which makes a new list, on a copy of the "
-          "directory, and open that");
+          "peers fill, or, if this one may hold something alone, `rocksync "
+          "repair`, which makes a new list in a copy of the directory, and "
+          "open that");
 }
 
 Status PutOverNewer(const std::string& directory, const std::string& log) {
@@ -138,14 +138,13 @@ Status LostLog(const std::string& directory, const std::string& wrong) {
           kOpenAsNew);
 }
 
-Status Interrupted(const std::string& directory) {
+Status LeftAfterLoss(const std::string& directory) {
   return Status::Aborted(
       "rocksync: " + directory +
-          " has lost a part of its files, and an opening of what is left was "
-          "interrupted",
+          " is what was left after a loss of files, and has not become a new "
+          "replica since",
       std::string(kOpenAsNew) +
-          ", again; or replace the replica by a new, empty one that peers "
-          "fill");
+          "; or replace the replica by a new, empty one that peers fill");
 }
 
 }  // namespace
@@ -209,7 +208,7 @@ Status CheckFilesLeft(Env* env, const Marker& marker,
   *loss = Loss::kNone;
   if (marker.rest) {
     *loss = of_log;
-    return Interrupted(directory);
+    return LeftAfterLoss(directory);
   }
   if (!IsManifestLeft(marker, manifest)) return Status::OK();
   for (const FileLeft& file : marker.files) {

@@ -35,8 +35,8 @@ enum class Loss {
 // and OK, once somebody else has opened the database. `manifest` is what
 // CURRENT holds. Reads the log.
 //
-// Aborted: they are not, or an opening of such a rest was interrupted. Only a
-// new replica may go on from there.
+// Aborted: they are not, or this is the rest of one of which they were not.
+// Only a new replica may go on from there.
 rocksdb::Status CheckFilesLeft(rocksdb::Env* env, const Marker& marker,
                                const std::string& directory,
                                const std::string& wal_dir,
@@ -44,6 +44,10 @@ rocksdb::Status CheckFilesLeft(rocksdb::Env* env, const Marker& marker,
 
 // Whether the current MANIFEST is the one that the marker names.
 bool IsManifestLeft(const Marker& marker, const std::string& manifest);
+
+// How a new replica goes on from what there is of the log.
+inline constexpr rocksdb::WALRecoveryMode kRestRecovery =
+    rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
 
 // Notes in the marker that what is left is gone on with, before RocksDB writes.
 rocksdb::Status NoteRest(rocksdb::Env* env, const std::string& directory,

@@ -2,22 +2,27 @@
 
 #include <algorithm>
 #include <cstdarg>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "replication/store/format/directory_lock.h"
+#include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/index/index_reader.h"
+#include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/opened.h"
 #include "rocksdb/memtablerep.h"
-#include "sketch/element/coding.h"
-#include "sketch/element/sha256.h"
+#include "rocksdb/wal_filter.h"
+#include "rocksdb/write_batch.h"
 
 namespace rocksync {
 namespace {
@@ -25,7 +30,9 @@ namespace {
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::DB;
+using rocksdb::Slice;
 using rocksdb::Status;
+using WalProcessingOption = rocksdb::WalFilter::WalProcessingOption;
 
 class NoLog final : public rocksdb::Logger {
  public:
@@ -33,8 +40,74 @@ class NoLog final : public rocksdb::Logger {
   void Logv(const char*, va_list) override {}
 };
 
+// Looks for a change of the index's meta records in a batch.
+class MetaRecordFinder final : public BatchHandler {
+ public:
+  explicit MetaRecordFinder(uint32_t index_id) : index_id_(index_id) {}
+
+  bool found() const { return found_; }
+
+  Status PutCF(uint32_t id, const Slice& key, const Slice&) override {
+    return See(id, key);
+  }
+  Status DeleteCF(uint32_t id, const Slice& key) override {
+    return See(id, key);
+  }
+  // The library does neither of these to the index.
+  Status SingleDeleteCF(uint32_t id, const Slice& key) override {
+    return See(id, key);
+  }
+  Status MergeCF(uint32_t id, const Slice& key, const Slice&) override {
+    return See(id, key);
+  }
+  Status DeleteRangeCF(uint32_t id, const Slice&, const Slice&) override {
+    found_ = found_ || id == index_id_;
+    return {};
+  }
+  Status OtherPutCF(uint32_t, const char*) override { return {}; }
+  void LogData(const Slice&) override {}
+  Status MarkNoop(bool) override { return {}; }
+  bool Continue() override { return !found_; }
+
+ private:
+  Status See(uint32_t id, const Slice& key) {
+    found_ = found_ || (id == index_id_ && key.starts_with(MetaKey({})));
+    return {};
+  }
+
+  const uint32_t index_id_;
+  bool found_ = false;
+};
+
+// Replays of the log what has a meta record of the index. All of it would have
+// to fit into memory, since a database that is open for reading cannot flush.
+class MetaRecordsOnly final : public rocksdb::WalFilter {
+ public:
+  const char* Name() const override { return "rocksync.MetaRecordsOnly"; }
+
+  void ColumnFamilyLogNumberMap(
+      const std::map<uint32_t, uint64_t>&,
+      const std::map<std::string, uint32_t>& ids) override {
+    const auto index = ids.find(kIndexFamilyName);
+    if (index != ids.end()) index_id_ = index->second;
+  }
+
+  WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
+                                     const rocksdb::WriteBatch& batch,
+                                     rocksdb::WriteBatch*, bool*) override {
+    MetaRecordFinder finder(index_id_);
+    const bool read = batch.Iterate(&finder).ok();
+    return read && !finder.found() ? WalProcessingOption::kIgnoreCurrentRecord
+                                   : WalProcessingOption::kContinueProcessing;
+  }
+
+ private:
+  uint32_t index_id_ = UINT32_MAX;
+};
+
 // The application's, without what of it would notice or be charged.
-rocksdb::DBOptions OptionsToLook(rocksdb::DBOptions options) {
+rocksdb::DBOptions OptionsToLook(rocksdb::DBOptions options,
+                                 rocksdb::WalFilter* filter) {
   constexpr int kOpenFiles = 64;  // RocksDB reads those when it opens
   options.info_log = std::make_shared<NoLog>();
   options.create_if_missing = false;
@@ -46,7 +119,7 @@ rocksdb::DBOptions OptionsToLook(rocksdb::DBOptions options) {
   options.db_write_buffer_size = 0;
   options.sst_file_manager.reset();
   options.row_cache.reset();
-  options.wal_filter = nullptr;
+  options.wal_filter = filter;
   options.persist_stats_to_disk = false;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
@@ -87,6 +160,7 @@ class Look {
   const ReplicatedDBOptions& replication_;
   const std::string& name_;
   const BeforeLooking& before_;
+  MetaRecordsOnly filter_;
   std::unique_ptr<DB> db_;
   std::vector<ColumnFamilyDescriptor> families_;  // that are there
   std::vector<ColumnFamilyHandle*> handles_;      // of these
@@ -112,8 +186,10 @@ Status Look::Open(const rocksdb::DBOptions& options,
                    IndexFamilyOptions(replication_, nullptr, nullptr));
   all.back().options.memtable_factory =
       std::make_shared<rocksdb::SkipListFactory>();
+  rocksdb::DBOptions looking = OptionsToLook(options, &filter_);
+  if (traces_.loss != Loss::kNone) looking.wal_recovery_mode = kRestRecovery;
   const Status status =
-      OpenPlainForReadOnly(OptionsToLook(options), name_, all, &handles_, &db_);
+      OpenPlainForReadOnly(looking, name_, all, &handles_, &db_);
   if (!status.ok()) {
     handles_.clear();
     return status;
@@ -151,6 +227,10 @@ Status Look::Judge(LookedAt* result) {
   traces_.same_db_identity =
       records_.indexed.identity.db_identity == db_identity;
   result->provenance = rocksync::Judge(traces_);
+  if (result->provenance != Provenance::kOwn) {
+    status = CheckRepaired(db_.get(), name_);
+    if (!status.ok()) return status;
+  }
   status =
       CheckProvenance(result->provenance, replication_, before_.cloned, name_);
   const bool index_stays = result->provenance != Provenance::kPlain &&
@@ -161,7 +241,11 @@ Status Look::Judge(LookedAt* result) {
 Status Look::JudgeFamilies() {
   const Status status = CheckKnownFamilies(
       replication_, name_, records_.family_records, families_, handles_);
-  if (!status.ok() || !IsSealed()) return status;
+  // Entries that are in the log alone were left out.
+  if (!status.ok() || !IsSealed() || !traces_.marker.has_value() ||
+      !traces_.marker->index_in_tables) {
+    return status;
+  }
   const ElementHasher hasher(replication_.cluster_secret);
   const IndexReader reader(db_.get(), index_, &hasher,
                            records_.indexed.identity.home_id);
@@ -171,29 +255,6 @@ Status Look::JudgeFamilies() {
 }
 
 }  // namespace
-
-std::string OpenedAs(const rocksdb::DBOptions& options,
-                     const ReplicatedDBOptions& replication,
-                     const std::string& name,
-                     const std::vector<ColumnFamilyDescriptor>& families) {
-  // RocksDB's; copied files may come with another one.
-  std::string identity;
-  rocksdb::ReadFileToString(options.env, name + "/IDENTITY", &identity)
-      .PermitUncheckedError();
-  std::string bytes;
-  PutLengthPrefixed(&bytes, identity);
-  PutLengthPrefixed(&bytes, replication.cluster_name);
-  PutLengthPrefixed(&bytes, SecretCheck(replication.cluster_secret));
-  PutFixed32(&bytes, static_cast<uint32_t>(replication.families.size()));
-  for (const std::string& family : replication.families) {
-    PutLengthPrefixed(&bytes, family);
-  }
-  for (const ColumnFamilyDescriptor& family : families) {
-    PutLengthPrefixed(&bytes, family.name);
-  }
-  const Sha256Digest digest = Sha256({bytes});
-  return std::string(AsPiece(digest).substr(0, kMarkBytes));
-}
 
 LookedAt LookAhead(const rocksdb::DBOptions& options,
                    const ReplicatedDBOptions& replication,
@@ -205,8 +266,12 @@ LookedAt LookAhead(const rocksdb::DBOptions& options,
   const DirectoryLock lock(options.env, name);
   if (!lock.status().ok()) return result;
   Look look(replication, name, before);
-  if (!look.Open(options, families).ok()) return result;
-  result.status = look.Judge(&result);
+  result.status = look.Open(options, families);
+  if (result.status.ok()) {
+    result.status = look.Judge(&result);
+  } else if (!result.status.IsCorruption()) {
+    result.status = Status::OK();
+  }
   return result;
 }
 

@@ -15,6 +15,7 @@
 #include "replication/store/format/random_bits.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
+#include "replication/store/open/all_families.h"
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/files_left.h"
@@ -23,7 +24,6 @@
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
-#include "replication/store/open/look_ahead.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/surroundings.h"
 #include "replication/store/open/write_buffer_budget.h"
@@ -37,9 +37,6 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::DB;
 using rocksdb::Status;
-
-// For a MANIFEST, a WAL, and what RocksDB writes of the last one.
-constexpr uint64_t kLeastRoomToOpen = uint64_t{2} << 20;
 
 // One opening, step by step. Destroys what it opened unless it is released.
 class Opening {
@@ -139,7 +136,6 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
                                 families, handles_);
   }
   if (status.ok()) status = CheckIdentity();
-  opened_.marker.opened_as = OpenedAs(options_, replication_, name_, families);
   if (status.ok()) status = LookForForeignWrites();
   if (status.ok() && !fresh_index_ && !foreign_.changed)
     status = LookForEntries();
@@ -180,10 +176,7 @@ Status Opening::OpenDatabase(
   Status status = FitWriteBufferBudget(families.size(), &options_);
   opened_.indexed.directories = DirectoriesOf(options_, name_);
   if (status.ok() && replication_.min_free_bytes > 0) {
-    status =
-        CheckRoom(options_.env, opened_.indexed.directories, kLeastRoomToOpen,
-                  "an opening writes that much; make room on that disk "
-                  "and open again");
+    status = CheckRoomToOpen(options_, name_);
   }
   if (!status.ok()) return status;
   if (options_.info_log == nullptr) {
@@ -193,11 +186,7 @@ Status Opening::OpenDatabase(
   // reads it again, and unless it flushes it, a later loss of power takes it
   // and, since the log then ends there, all that was synced after it.
   options_.avoid_flush_during_recovery = false;
-  // A new replica goes on from what there is of the log.
-  if (traces_.loss != Loss::kNone) {
-    options_.wal_recovery_mode =
-        rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
-  }
+  if (traces_.loss != Loss::kNone) options_.wal_recovery_mode = kRestRecovery;
   opened_.indexed.memtable =
       NewIndexMemtable(replication_, options_.write_buffer_manager);
   index_options_ = IndexFamilyOptions(replication_, opened_.indexed.memtable,
@@ -265,8 +254,9 @@ Status Opening::JudgeProvenance() {
     case Provenance::kRepaired:
       fresh_index_ = false;
       renewed_ = true;
-      // A checkpoint or backup is of one moment. Else a part may be newer.
-      recheck_ = provenance != Provenance::kCopy;
+      // A clone is of one moment. Else data and index may not be, as in a
+      // backup without logs.
+      recheck_ = !before_.clone.has_value();
       break;
   }
   if (!fresh_index_) return status;
@@ -361,7 +351,6 @@ Status Opening::CheckIdentity() {
   opened_.marker = {.directory = before_.directory,
                     .wal_dir = before_.wal_dir,
                     .marks = {NewMark()},
-                    .opened_as = {},
                     .files = ManifestLeft(db_),
                     // Until the index says that it is another replica.
                     .index_in_tables = traces_.loss == Loss::kLog,

@@ -39,8 +39,9 @@ Status Refusal(Provenance provenance, const std::string& name) {
               "is not known any more",
           "replace it by a new, empty replica that peers fill; or, if what it "
           "alone holds is wanted, open it once with the option "
-          "adopt_after_index_loss as a new "
-          "replica whose pairs lose to any that a peer has; or, only if "
+          "adopt_after_index_loss (rocksync-store: --adopt-after-index-loss) "
+          "as "
+          "a new replica whose pairs lose to any that a peer has; or, only if "
           "another program made this database anew after DestroyDB, remove "
           "the file ROCKSYNC, which DestroyDB leaves");
     case Provenance::kCopy:

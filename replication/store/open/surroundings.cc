@@ -61,9 +61,17 @@ Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
   Status status = CheckLogIsThere(env, marker, around->directory,
                                   around->wal_dir, may_be_lost);
   if (!status.ok()) return status;
+  const bool all_is_lost =
+      CheckLogIsThere(env, marker, around->directory, around->wal_dir,
+                      /*may_be_lost=*/false)
+          .IsAborted();
   status = CheckFilesLeft(env, marker, name,
                           around->wal_dir.empty() ? name : around->wal_dir,
                           around->manifest, &around->traces.loss);
+  // Of a clean close more is known.
+  if (all_is_lost && around->traces.loss == Loss::kNone) {
+    around->traces.loss = Loss::kState;
+  }
   return may_be_lost ? Status::OK() : status;
 }
 
@@ -127,13 +135,6 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
                           const std::string& name, const Surroundings& around,
                           const std::vector<ColumnFamilyDescriptor>& families) {
   const Traces& traces = around.traces;
-  const bool as_last_time =
-      traces.marker.has_value() && traces.loss == Loss::kNone &&
-      IsManifestLeft(*traces.marker, around.manifest) &&
-      NewestManifest(options.env, name) == ManifestNumber(around.manifest) &&
-      traces.marker->opened_as ==
-          OpenedAs(options, replication, name, families);
-  if (around.has_index && as_last_time) return Status::OK();
   LookedAt looked;
   if (around.has_index) {
     looked = LookAhead(options, replication, name,

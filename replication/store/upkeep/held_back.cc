@@ -27,8 +27,9 @@ bool HeldBack::Holds(const Version& version) {
 }
 
 void HeldBack::Name(const Version& version) {
-  replica_ = version.replica;
   const uint64_t now_ms = indexed_->WallMs();
+  named_ms_ = now_ms;
+  replica_ = version.replica;
   if (!names_.Over(now_ms)) return;
   rocksdb::Warn(
       indexed_->db()->GetDBOptions().info_log,
@@ -37,6 +38,10 @@ void HeldBack::Name(const Version& version) {
       "`rocksync restamp` there",
       static_cast<unsigned long long>(version.replica),
       static_cast<unsigned long long>((WallMs(version) - now_ms) / 1000));
+}
+
+bool HeldBack::NamedLately() const {
+  return indexed_->WallMs() < named_ms_ + kBetweenLinesMs;
 }
 
 void HeldBack::NoteOversized(const std::string& family, std::string_view key) {

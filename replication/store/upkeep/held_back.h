@@ -30,11 +30,14 @@ class HeldBack {
   void NoteOversized(const std::string& family, std::string_view key);
   void AddTo(IndexStats* stats) const {
     stats->pairs_held_back = pairs_;
-    stats->held_back_replica = replica_;
+    stats->held_back_replica = NamedLately() ? replica_.load() : 0;
     stats->pairs_too_large = pairs_too_large_;
   }
 
  private:
+  // Each session names it again, for as long as pairs are held back.
+  bool NamedLately() const;
+
   // At most one line a minute of each kind.
   class Pause {
    public:
@@ -47,6 +50,7 @@ class HeldBack {
   const IndexedDB* const indexed_;
   std::atomic<uint64_t> pairs_{0};
   std::atomic<uint64_t> replica_{0};  // the last one that was named
+  std::atomic<uint64_t> named_ms_{0};
   std::atomic<uint64_t> pairs_too_large_{0};
   Pause names_;
   Pause oversized_names_;

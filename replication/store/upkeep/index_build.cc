@@ -404,7 +404,13 @@ Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
   if (changed > work_.sealed_sequence && changed > indexed) {
     return Evidence::kWritten;
   }
-  Evidence evidence = work_.log_lost ? Evidence::kLogLost : Evidence::kNone;
+  // Each entry is written after its pair, so a pair with the smaller number was
+  // replaced, and what replaced it was lost. Where somebody else may have
+  // written, the numbers do not tell.
+  const bool entry_is_later =
+      work_.sealed_sequence == UINT64_MAX && there && changed < indexed;
+  Evidence evidence =
+      work_.log_lost || entry_is_later ? Evidence::kLogLost : Evidence::kNone;
   for (const ForeignRange& range : foreign_) {
     if (range.family_id == family.id && range.untold && changed == 0) {
       return Evidence::kWritten;

@@ -334,6 +334,9 @@ Status Writer::DeleteRangeInChunks(const WriteOptions& options,
                                    std::to_string(bound.size()) +
                                    " bytes, and no key is as long");
   }
+  // An iterator on a family that was dropped finds nothing to delete.
+  Status status = families_->CheckKnown(handle);
+  if (!status.ok()) return status;
   std::string from = begin.ToString();
   bool more = true;
   while (more) {
@@ -342,7 +345,7 @@ Status Writer::DeleteRangeInChunks(const WriteOptions& options,
     std::string last;
     // Deleting a key that somebody deletes or puts meanwhile does no harm:
     // each chunk is a write of its own.
-    Status status =
+    status =
         ForEachKeyInRange(indexed_->db(), handle, from, end,
                           indexed_->options().max_delete_range_keys, &more,
                           [&](const Slice& key) {

@@ -321,9 +321,12 @@ TEST_F(ApplyTroubleTest, WhoseClockIsAheadIsLoggedOnceAMinute) {
   EXPECT_EQ(OutcomeOf({0, "k", far, false, "v"}), ApplyOutcome::kHeldBack);
   EXPECT_TRUE(view_->HoldsBack(far));
   EXPECT_EQ(lines(), 1);
+  EXPECT_EQ(db_->GetIndexStats().held_back_replica, kPeer);
   env_.ahead_micros = 61'000'000;
+  EXPECT_EQ(db_->GetIndexStats().held_back_replica, 0u) << "not lately";
   EXPECT_TRUE(view_->HoldsBack(far));
   EXPECT_EQ(lines(), 2);
+  EXPECT_EQ(db_->GetIndexStats().held_back_replica, kPeer);
 }
 
 // RocksDB would refuse such writes as long as there is anything to compact.

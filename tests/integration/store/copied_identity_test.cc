@@ -35,6 +35,7 @@ TEST_F(CopiedIdentityTest, CheckpointIsRecognisedAsACopy) {
   ASSERT_ROCKS_OK(OpenOther("copy", &copy));
   EXPECT_NE(copy->Identity().replica_id, original.replica_id);
   EXPECT_EQ(copy->Identity().incarnation, 1u);
+  ASSERT_ROCKS_OK(copy->WaitForIndexBuild(60000));
   EXPECT_EQ(Total(copy.get()), Total());
   ASSERT_ROCKS_OK(copy->Put({}, "k", "of the copy"));
   ASSERT_ROCKS_OK(copy->Close());
@@ -61,6 +62,7 @@ TEST_F(CopiedIdentityTest, RestoredBackupIsRecognisedAsACopy) {
   EXPECT_TRUE(OpenOther("restored", &copy).IsAborted());
   replication_.open_copy_as_new_replica = true;
   ASSERT_ROCKS_OK(OpenOther("restored", &copy));
+  ASSERT_ROCKS_OK(copy->WaitForIndexBuild(60000));
   EXPECT_EQ(Total(copy.get()), Total());
 }
 

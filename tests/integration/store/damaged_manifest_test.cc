@@ -95,7 +95,7 @@ TEST_F(DamagedManifestTest, CutBeforeItListsTheIndex) {
     SCOPED_TRACE(length);
     Renew();
     fs::resize_file(Manifest(), length);
-    ExpectSaid(Open(), {"the MANIFEST of " + Dir(), "ldb repair",
+    ExpectSaid(Open(), {"the MANIFEST of " + Dir(), "rocksync repair",
                         Manifest().filename()});
   }
   // Nor does an option let it pass, with which the tables would go.
@@ -146,7 +146,7 @@ TEST_F(DamagedManifestTest, DetachDeletesNothing) {
 
 TEST_F(DamagedManifestTest, Missing) {
   fs::remove(Manifest());
-  ExpectSaid(Open(), {"the MANIFEST of " + Dir(), "ldb repair",
+  ExpectSaid(Open(), {"the MANIFEST of " + Dir(), "rocksync repair",
                       Manifest().filename(), "No such file"});
   ExpectSaid(ReplicatedDB::Detach({}, Dir()), {"the MANIFEST of " + Dir()});
 }
@@ -158,7 +158,8 @@ TEST_F(DamagedManifestTest, FlippedByte) {
   bytes[bytes.size() / 2] ^= 1;
   ASSERT_ROCKS_OK(
       rocksdb::WriteStringToFile(rocksdb::Env::Default(), bytes, Manifest()));
-  ExpectSaid(Open(), {"the MANIFEST of " + Dir(), "ldb repair", "checksum"});
+  ExpectSaid(Open(),
+             {"the MANIFEST of " + Dir(), "rocksync repair", "checksum"});
 }
 
 TEST_F(DamagedManifestTest, CurrentIsDamaged) {

@@ -225,8 +225,9 @@ TEST_F(RefusedOpeningTest, OfAnOlderStatePutOverANewerOneWritesNothing) {
       ASSERT_ROCKS_OK(db_->Close());
       db_.reset();
     }
-    fs::copy(Dir("older"), Dir(),
-             fs::copy_options::overwrite_existing | fs::copy_options::recursive);
+    fs::copy(
+        Dir("older"), Dir(),
+        fs::copy_options::overwrite_existing | fs::copy_options::recursive);
     const Files before = Contents();
     ExpectUntouched(before, OpenFamilies({"default", "orders"}, replication_),
                     "an older one was put");

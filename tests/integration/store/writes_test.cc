@@ -227,6 +227,17 @@ TEST_F(WritesTest, RangesAreLimitedAndChunked) {
 
 // Random writes, snapshots in between: what is added up from differences must
 // be what a scan of everything gives.
+TEST_F(WritesTest, NoRangeOfADroppedFamilyIsDeleted) {
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "other", &other));
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(other));
+  uint64_t deleted = 0;
+  EXPECT_TRUE(db_->DeleteRangeInChunks({}, other, "a", "z", &deleted)
+                  .IsInvalidArgument());
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
+}
+
 TEST_F(WritesTest, DigestsFollowRandomWrites) {
   options_.write_buffer_size = 64 << 10;
   replication_.index_write_buffer_bytes = 64 << 10;

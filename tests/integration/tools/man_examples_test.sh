@@ -75,6 +75,7 @@ page rocksync-status
 page rocksync-verify
 page rocksync-rescue
 page rocksync-restamp
+page rocksync-repair
 page rocksync-detach
 page rocksync-diff
 page rocksync-exporter

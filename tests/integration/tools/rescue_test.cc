@@ -196,7 +196,7 @@ TEST_F(RescueTest, OfADamagedLogTheRestIsExported) {
     ++damaged;
   }
   ASSERT_EQ(damaged, 1u);
-  EXPECT_TRUE(ReplicatedDB::Detach({}, a_->setting().directory).IsCorruption());
+  EXPECT_TRUE(ReplicatedDB::Detach({}, a_->setting().directory).IsAborted());
   ASSERT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
   EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
   // Of a log that ends there, too.

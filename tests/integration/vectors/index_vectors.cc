@@ -122,8 +122,8 @@ void AddIndexVectors(Vectors* vectors) {
   marker.directory = "/data/orders";
   marker.wal_dir = "/log/orders";
   marker.marks = {std::string(16, 'm'), std::string(16, 'n')};
-  marker.opened_as = std::string(16, 'a');
-  marker.files = {{"MANIFEST-000005", 300}, {"000007.log", 70'000}};
+  marker.files = {{"MANIFEST-000005", 300}, {"000007.log", 70'000, 5}};
+  marker.index_in_tables = true;
   vectors->push_back({"marker", Encode(marker)});
 }
 

@@ -28,26 +28,26 @@ Marker Listing(std::vector<std::string> marks) {
 
 TEST(MarkerTest, Bytes) {
   Marker marker = Listing({"", kNew});
-  marker.opened_as = "as";
-  marker.files = {{"M", 258}};
+  marker.files = {{"M", 258, 3}};
+  marker.rest = true;
   const std::string bytes = Encode(marker);
-  const std::string body = std::string("rocksync\x02\x02/d\x02/w\x02", 16) +
+  const std::string body = std::string("rocksync\x03\x02/d\x02/w\x02", 16) +
                            std::string("\x00\x10", 2) + kNew +
-                           "\x02"
-                           "as" +
                            std::string("\x00\x00\x00\x01\x01M", 6) +
-                           std::string("\x00\x00\x00\x00\x00\x00\x01\x02", 8);
+                           std::string("\x00\x00\x00\x00\x00\x00\x01\x02", 8) +
+                           std::string("\x00\x00\x00\x00\x00\x00\x00\x03", 8) +
+                           "\x02";
   EXPECT_EQ(bytes.substr(0, bytes.size() - 8), body);
   EXPECT_EQ(rocksdb::Slice(bytes.substr(bytes.size() - 8)).ToString(true),
-            "A9CB35ECB83C2DF3");
+            "B51BC2FD6011E6B0");
 }
 
 TEST(MarkerTest, ComesBackAndDamageIsSeen) {
   for (const auto& marks :
        {std::vector<std::string>{kOld}, {kOld, kNew}, {"", kNew}, {kOld, ""}}) {
     Marker marker = Listing(marks);
-    marker.opened_as = kOld;
-    marker.files = {{"MANIFEST-000001", 7}, {"000002.log", 0}};
+    marker.files = {{"MANIFEST-000001", 7}, {"000002.log", 5, 99}};
+    marker.index_in_tables = true;
     const std::string bytes = Encode(marker);
     Marker parsed;
     ASSERT_TRUE(Decode(bytes, &parsed));

@@ -1,0 +1,48 @@
+// A database whose list of files, or a part of whose files, is lost or damaged,
+// made anew in another directory from the files that read.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_REPAIR_H_
+#define ROCKSYNC_REPLICATION_STORE_OFFLINE_REPAIR_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+struct Repaired {
+  // Names of tables that do not read; they are in the folder `lost`.
+  std::vector<std::string> left_out;
+  uint64_t pairs = 0;      // of the application's families, an estimate
+  bool has_index = false;  // with its records
+};
+
+// Runs RocksDB's RepairDB on `copy`, which must not be there, with hard links
+// to the tables of `directory`; merges the tables, so that none stands beside
+// another; and replays copies of the logs onto that. RepairDB on all of it
+// fails where a family is in tables up to a later point than the log begins: it
+// puts the tables that it makes of the log beside those, and RocksDB refuses
+// tables side by side whose sequence numbers overlap. Options are those of the
+// OPTIONS file. `wal_dir` empty: the log is in `directory`.
+// `progress` is told what is being done. `directory` is locked, and not
+// changed.
+//
+// Open takes `copy` for what was left after a loss: with the option
+// open_copy_as_new_replica, or without an index adopt_after_index_loss.
+//
+// Takes as long as reading and writing the whole database, and as much room on
+// the disk. After an error `copy` is gone. NotSupported: blob files, which
+// RepairDB leaves out; tables in other directories; comparators that RocksDB
+// cannot make by name. NotFound: `directory` was never a replica.
+rocksdb::Status Repair(rocksdb::Env* env, const std::string& directory,
+                       const std::string& wal_dir, const std::string& copy,
+                       const std::function<void(const std::string&)>& progress,
+                       Repaired* repaired);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OFFLINE_REPAIR_H_

@@ -1,0 +1,245 @@
+// rocksync repair: a replica that has lost its list of files, or some of its
+// files, made anew from the rest.
+
+#include "tools/repair.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "replication/store/format/current_manifest.h"
+#include "rocksdb/env.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/table_properties.h"
+#include "tests/integration/store/store_fixture.h"
+
+namespace rocksync {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class RepairTest : public StoreTest {
+ protected:
+  // Three openings, each of which overwrites and deletes some: closes leave the
+  // data in the log and the index in tables, openings the data in tables.
+  void MakeReplica() {
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_ROCKS_OK(Open());
+      const std::string number = std::to_string(i);
+      for (int k = 0; k < 50; ++k) {
+        ASSERT_ROCKS_OK(Put("key" + std::to_string(k), "value" + number));
+        ASSERT_ROCKS_OK(Put("only" + number + std::to_string(k), number));
+      }
+      ASSERT_ROCKS_OK(db_->Delete({}, "key" + number));
+      original_ = db_->Identity().replica_id;
+      ASSERT_ROCKS_OK(db_->Close());
+      db_.reset();
+    }
+  }
+
+  std::vector<fs::path> TablesOf(const std::string& family) const {
+    std::vector<fs::path> tables;
+    for (const auto& file : fs::directory_iterator(Dir())) {
+      if (file.path().extension() != ".sst") continue;
+      rocksdb::SstFileReader reader{rocksdb::Options()};
+      EXPECT_TRUE(reader.Open(file.path()).ok());
+      if (reader.GetTableProperties()->column_family_name == family) {
+        tables.push_back(file.path());
+      }
+    }
+    std::sort(tables.begin(), tables.end());
+    return tables;
+  }
+  fs::path Manifest() const {
+    return fs::path(Dir()) /
+           ManifestFile(CurrentManifest(rocksdb::Env::Default(), Dir()));
+  }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& file : fs::directory_iterator(Dir())) {
+      names.push_back(file.path().filename());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  int Repair() {
+    out_.str("");
+    err_.str("");
+    return RunRepair({Dir(), Dir("copy")}, out_, err_);
+  }
+  // As the output says.
+  rocksdb::Status OpenAsNew() {
+    const rocksdb::Status refused = Open("copy");
+    EXPECT_THAT(refused.ToString(), HasSubstr("what was left after a loss"));
+    replication_.open_copy_as_new_replica = true;
+    const rocksdb::Status status = Open("copy");
+    replication_.open_copy_as_new_replica = false;
+    return status;
+  }
+  void ExpectWhole() {
+    ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+    EXPECT_NE(db_->Identity().replica_id, original_);
+    EXPECT_EQ(Get("key49"), "value2");
+    EXPECT_EQ(Get("key2"), "-");
+    EXPECT_EQ(Get("only049"), "0");
+    EXPECT_EQ(Get("only249"), "2") << "was in the log";
+    Total();
+    EXPECT_EQ(db_->GetIndexStats().quarantined_now, 0u);
+    CloseAndCheck(nullptr, "copy");
+  }
+
+  std::ostringstream out_;
+  std::ostringstream err_;
+  uint64_t original_ = 0;
+};
+
+TEST_F(RepairTest, OfALostManifest) {
+  MakeReplica();
+  fs::remove(Manifest());
+  const std::vector<std::string> before = Names();
+  EXPECT_FALSE(Open().ok());
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("--as-new-replica"));
+  EXPECT_EQ(Names(), before);
+  ASSERT_ROCKS_OK(OpenAsNew());
+  ExpectWhole();
+  // It is a database like any other then.
+  ASSERT_ROCKS_OK(Open("copy"));
+}
+
+TEST_F(RepairTest, OfNothingLostFindsTheNewestValues) {
+  MakeReplica();
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  ASSERT_ROCKS_OK(OpenAsNew());
+  ExpectWhole();
+}
+
+TEST_F(RepairTest, OfAReplicaThatWasKilled) {
+  MakeReplica();
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("last", "write"));
+  ASSERT_ROCKS_OK(db_->FlushWAL(true));
+  CopyAsKilled("db", "killed");
+  db_.reset();
+  fs::remove_all(Dir());
+  fs::rename(Dir("killed"), Dir());
+  fs::remove(Dir() + "/CURRENT");
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  ASSERT_ROCKS_OK(OpenAsNew());
+  EXPECT_EQ(Get("last"), "write");
+  ExpectWhole();
+}
+
+TEST_F(RepairTest, OfATableThatIsLostOrDamaged) {
+  MakeReplica();
+  const std::vector<fs::path> tables = TablesOf("default");
+  ASSERT_FALSE(tables.empty());
+  for (const bool lost : {true, false}) {
+    SCOPED_TRACE(lost);
+    if (lost) {
+      fs::copy(Dir(), Dir("whole"));
+      fs::remove(tables.front());
+    } else {
+      fs::resize_file(tables.front(), fs::file_size(tables.front()) / 2);
+    }
+    ASSERT_EQ(Repair(), lost ? 0 : 1) << err_.str();
+    const std::string name = tables.front().filename();
+    EXPECT_EQ(out_.str().find(name + " does not read") != std::string::npos,
+              !lost)
+        << out_.str();
+    EXPECT_EQ(fs::exists(Dir("copy") + "/lost/" + name), !lost);
+    ASSERT_ROCKS_OK(OpenAsNew());
+    ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+    EXPECT_EQ(Get("only249"), "2");
+    EXPECT_EQ(Get("only049"), "-");
+    Total();
+    EXPECT_GT(db_->GetIndexStats().quarantined_now, 0u) << "peers have them";
+    CloseAndCheck(nullptr, "copy");
+    fs::remove_all(Dir("copy"));
+    if (lost) {
+      fs::remove_all(Dir());
+      fs::rename(Dir("whole"), Dir());
+    }
+  }
+}
+
+TEST_F(RepairTest, OfALostIndex) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  for (const fs::path& table : TablesOf(kIndexFamilyName)) fs::remove(table);
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("--adopt-after-index-loss"));
+  EXPECT_FALSE(Open("copy").ok());
+  replication_.adopt_after_index_loss = true;
+  ASSERT_ROCKS_OK(Open("copy"));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(Get("key"), "value");
+  CloseAndCheck(nullptr, "copy");
+}
+
+TEST_F(RepairTest, BadInput) {
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr(Dir()));
+  MakeReplica();
+  fs::create_directory(Dir("copy"));
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("is there already"));
+  EXPECT_TRUE(fs::exists(Dir("copy"))) << "it is not ours";
+  fs::remove(Dir("copy"));
+  std::ofstream(Dir() + "/000999.blob") << "blob";
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("blob files"));
+  EXPECT_FALSE(fs::exists(Dir("copy")));
+  fs::remove(Dir() + "/000999.blob");
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("is in use"));
+  EXPECT_FALSE(fs::exists(Dir("copy")));
+  db_.reset();
+  fs::remove_all(Dir());
+  Plain("db",
+        [](rocksdb::DB* db) { ASSERT_ROCKS_OK(db->Put({}, "key", "value")); });
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("is no replica"));
+  EXPECT_FALSE(fs::exists(Dir("copy")));
+}
+
+// RepairDB refuses tables side by side whose sequence numbers overlap, and has
+// made a list without any by then.
+TEST_F(RepairTest, AfterARepairThatFailedNothingIsDeleted) {
+  MakeReplica();
+  fs::remove(Manifest());
+  ASSERT_FALSE(rocksdb::RepairDB(Dir(), rocksdb::Options()).ok());
+  std::vector<fs::path> tables;
+  for (const auto& file : fs::directory_iterator(Dir())) {
+    if (file.path().extension() == ".sst") tables.push_back(file.path());
+  }
+  ASSERT_FALSE(tables.empty());
+  replication_.open_copy_as_new_replica = true;
+  replication_.adopt_after_index_loss = true;
+  const rocksdb::Status opened = Open();
+  const rocksdb::Status detached = ReplicatedDB::Detach(options_, Dir());
+  replication_.open_copy_as_new_replica = false;
+  replication_.adopt_after_index_loss = false;
+  EXPECT_FALSE(Open().ok());
+  EXPECT_THAT(opened.ToString(), HasSubstr("the MANIFEST of " + Dir()));
+  EXPECT_FALSE(detached.ok());
+  for (const fs::path& table : tables) EXPECT_TRUE(fs::exists(table)) << table;
+  // Nor is anything made of it: which tables stand beside others RocksDB does
+  // not tell.
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_FALSE(fs::exists(Dir("copy")));
+}
+
+}  // namespace
+}  // namespace rocksync

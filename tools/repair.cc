@@ -1,0 +1,50 @@
+#include "tools/repair.h"
+
+#include <ostream>
+
+#include "replication/store/offline/repair.h"
+#include "rocksdb/env.h"
+#include "tools/offline_db.h"
+
+namespace rocksync {
+namespace {
+
+constexpr char kOpenAsNew[] =
+    "open it once with the option open_copy_as_new_replica (rocksync-store: "
+    "--as-new-replica): it becomes a new replica, all of which is compared "
+    "with its index";
+constexpr char kAdopt[] =
+    "its index is lost: open it once with the option adopt_after_index_loss "
+    "(rocksync-store: --adopt-after-index-loss): it becomes a new replica "
+    "whose pairs lose to any that a peer has";
+
+}  // namespace
+
+int RunRepair(const RepairToolOptions& options, std::ostream& out,
+              std::ostream& err) {
+  Repaired repaired;
+  rocksdb::Status status = CheckWalDirs(options.wal_dirs, {options.directory});
+  if (status.ok()) {
+    status = Repair(
+        rocksdb::Env::Default(), options.directory,
+        WalDirOf(options.wal_dirs, options.directory), options.copy,
+        [&](const std::string& step) {
+          err << "rocksync repair " << options.directory << ": " << step
+              << std::endl;
+        },
+        &repaired);
+  }
+  if (!status.ok()) {
+    err << "rocksync repair " << options.directory << ": " << status.ToString()
+        << '\n';
+    return 2;
+  }
+  for (const std::string& table : repaired.left_out) {
+    out << table << " does not read and was left out\n";
+  }
+  out << options.copy << " holds about " << repaired.pairs << " pairs; "
+      << (repaired.has_index ? kOpenAsNew : kAdopt) << '\n';
+  return repaired.left_out.empty() ? 0 : 1;
+}
+
+}  // namespace rocksync
