@@ -186,7 +186,11 @@ Status Opening::OpenDatabase(
   // reads it again, and unless it flushes it, a later loss of power takes it
   // and, since the log then ends there, all that was synced after it.
   options_.avoid_flush_during_recovery = false;
-  if (traces_.loss != Loss::kNone) options_.wal_recovery_mode = kRestRecovery;
+  if (traces_.loss != Loss::kNone) {
+    options_.wal_recovery_mode = kRestRecovery;
+    // In that mode RocksDB cannot tell old records in such a file.
+    options_.recycle_log_file_num = 0;
+  }
   opened_.indexed.memtable =
       NewIndexMemtable(replication_, options_.write_buffer_manager);
   index_options_ = IndexFamilyOptions(replication_, opened_.indexed.memtable,

@@ -156,6 +156,28 @@ TEST_F(LostAfterKillTest, TheFirstLogIsMissedBeforeTheOthersAreReplayed) {
   EXPECT_EQ(Get(Key(0)), "value");
 }
 
+// RocksDB ends the process, if it has assertions, where a MANIFEST that tracks
+// the log is opened for reading with the option off.
+TEST_F(LostAfterKillTest, NothingIsWithTheLogTrackedOnceAndThenNot) {
+  options_.track_and_verify_wals_in_manifest = true;
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  ASSERT_ROCKS_OK(db_->Put(synced, "key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->Put(synced, "last", "value"));
+  ASSERT_ROCKS_OK(db_->SyncWAL());
+  CopyAsKilled("db", "killed");
+  CopyAsKilled("db", "again");
+  options_.track_and_verify_wals_in_manifest = false;
+  ASSERT_ROCKS_OK(Open("killed"));
+  EXPECT_EQ(Get("last"), "value");
+  CloseAndCheck(nullptr, "killed");
+  options_.track_and_verify_wals_in_manifest = true;
+  ASSERT_ROCKS_OK(Open("again"));
+  EXPECT_EQ(Get("last"), "value");
+}
+
 // Commands read the rest of the index, as long as nobody has written since.
 TEST_F(LostAfterKillTest, ADamagedIndexIsRefusedBeforeTheLogIsReplayed) {
   ASSERT_ROCKS_OK(Open());
