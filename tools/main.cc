@@ -326,7 +326,7 @@ int main(int argc, char** argv) {
   CLI::App* const repair = app.add_subcommand(
       "repair",
       "Makes a new directory of what can be read of a damaged replica. Exit "
-      "code 0: all, 1: tables were left out, 2: error");
+      "code 0: all, 1: something was left out, 2: error");
   repair->add_option("DIR", repair_options.directory, "of the replica")
       ->required();
   repair->add_option("COPY", repair_options.copy, "new directory")->required();

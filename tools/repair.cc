@@ -40,11 +40,19 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
     return 2;
   }
   for (const std::string& table : repaired.left_out) {
-    out << table << " does not read and was left out\n";
+    out << table
+        << " was left out: it does not read, or RocksDB's RepairDB does not "
+           "take it, as a file that was ingested\n";
+  }
+  for (const std::string& family : repaired.without_table) {
+    out << "the column family '" << family
+        << "' had no table, and what of it is in the log was left out; it is "
+           "whole in "
+        << options.directory << ", should that open\n";
   }
   out << options.copy << " holds about " << repaired.pairs << " pairs; "
       << (repaired.has_index ? kOpenAsNew : kAdopt) << '\n';
-  return repaired.left_out.empty() ? 0 : 1;
+  return repaired.left_out.empty() && repaired.without_table.empty() ? 0 : 1;
 }
 
 }  // namespace rocksync

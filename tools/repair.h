@@ -17,8 +17,8 @@ struct RepairToolOptions {
   std::vector<std::string> wal_dirs = {};
 };
 
-// See offline/repair.h. Says what to do with the copy. Returns 0; 1 if files
-// were left out; 2 with the reason on `err`, and there is no copy.
+// See offline/repair.h. Says what to do with the copy. Returns 0; 1 if
+// anything was left out; 2 with the reason on `err`, and there is no copy.
 int RunRepair(const RepairToolOptions& options, std::ostream& out,
               std::ostream& err);
 

@@ -181,20 +181,29 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
   own->db.best_efforts_recovery = false;
   own->db.paranoid_checks = true;
 
-  Places places;
-  status = Look(env, directory, &places);
+  status = ChooseLogDirectory(env, directory, own->db.wal_dir, wal_dir,
+                              &own->db.wal_dir);
   if (!status.ok()) return status;
-  std::string chosen = wal_dir;
-  if (chosen.empty()) {
-    status = ChooseWalDir(places, own->db.wal_dir, env, &chosen);
-    if (!status.ok()) return status;
-  }
-  own->db.wal_dir = AbsolutePath(env, chosen);
   if (damaged_log == DamagedLog::kReadAround) {
     own->db.wal_recovery_mode =
         rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   }
   return CheckLog(own->db, directory, damaged_log);
+}
+
+Status ChooseLogDirectory(Env* env, const std::string& directory,
+                          const std::string& by_options,
+                          const std::string& given, std::string* wal_dir) {
+  Places places;
+  const Status status = Look(env, directory, &places);
+  if (!status.ok()) return status;
+  std::string chosen = given;
+  if (chosen.empty()) {
+    const Status choice = ChooseWalDir(places, by_options, env, &chosen);
+    if (!choice.ok()) return choice;
+  }
+  *wal_dir = AbsolutePath(env, chosen);
+  return Status::OK();
 }
 
 rocksdb::DBOptions WithLogAtHome(rocksdb::DBOptions options,

@@ -43,6 +43,14 @@ rocksdb::Status LoadOwnOptions(rocksdb::Env* env, const std::string& directory,
                                const std::string& wal_dir, OwnOptions* options,
                                DamagedLog damaged_log = DamagedLog::kRefused);
 
+// Where the log of `directory` is, as LoadOwnOptions finds it: `given`, or if
+// that is empty `by_options`, the OPTIONS file's word.
+rocksdb::Status ChooseLogDirectory(rocksdb::Env* env,
+                                   const std::string& directory,
+                                   const std::string& by_options,
+                                   const std::string& given,
+                                   std::string* wal_dir);
+
 // `options`, without a wal_dir that is the database's own directory: RocksDB
 // would write it into the OPTIONS file, and a copy of the database that is
 // opened with that file would then write into the log of its original.

@@ -14,12 +14,13 @@
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/offline/directory_access.h"
+#include "replication/store/offline/needed_log.h"
 #include "replication/store/offline/own_options.h"
+#include "replication/store/offline/table_files.h"
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/log_files.h"
 #include "rocksdb/db.h"
-#include "rocksdb/sst_file_reader.h"
-#include "rocksdb/table_properties.h"
+#include "rocksdb/metadata.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -38,34 +39,26 @@ constexpr char kByTheProgram[] =
 
 Status CopyFile(Env* env, const std::string& from, const std::string& to) {
   std::string bytes;
-  Status status = rocksdb::ReadFileToString(env, from, &bytes);
+  const Status status = rocksdb::ReadFileToString(env, from, &bytes);
   if (!status.ok()) return status;
   return rocksdb::WriteStringToFile(env, bytes, to, /*should_sync=*/true);
 }
 
-Status Look(rocksdb::DB* db, ColumnFamilyHandle* family, Repaired* repaired) {
-  if (family->GetName() == kIndexFamilyName) {
-    std::string bytes;
-    repaired->has_index =
-        db->Get({}, family, MetaKey(kFormatRecord), &bytes).ok();
-    return Status::OK();
-  }
-  uint64_t keys = 0;
-  db->GetIntProperty(family, rocksdb::DB::Properties::kEstimateNumKeys, &keys);
-  repaired->pairs += keys;
-  return Status::OK();
-}
-
-// One repair. Removes what it made unless all of it succeeds.
+// One repair. All is made beside `copy`, which gets its name last; removes what
+// it made unless all of it succeeds.
 class Repairing {
  public:
   Repairing(Env* env, const std::string& directory, const std::string& copy,
             const std::function<void(const std::string&)>& progress)
-      : env_(env), directory_(directory), copy_(copy), progress_(progress) {}
+      : env_(env),
+        directory_(directory),
+        copy_(copy),
+        unfinished_(copy + ".unfinished"),
+        progress_(progress) {}
   ~Repairing() {
     if (!made_ || done_) return;
     std::error_code error;
-    std::filesystem::remove_all(copy_, error);
+    std::filesystem::remove_all(unfinished_, error);
   }
   Repairing(const Repairing&) = delete;
   Repairing& operator=(const Repairing&) = delete;
@@ -73,24 +66,33 @@ class Repairing {
   Status Run(const std::string& wal_dir, Repaired* repaired);
 
  private:
-  Status LoadOptions();
-  Status CheckTables() const;
+  using Visit = std::function<Status(rocksdb::DB*, ColumnFamilyHandle*)>;
+
+  Status LoadOptions(const std::string& wal_dir);
+  Status CheckPlace() const;
   Status Make();
   Status LinkTables();
   Status WriteRest();
   Status MakeList(Repaired* repaired);
-  Status CopyLogs(const std::string& wal_dir);
-  using Visit = std::function<Status(rocksdb::DB*, ColumnFamilyHandle*)>;
-  Status WithEachFamily(const Visit& visit);
+  Status MergeTables();
+  Status CopyLogs();
+  Status ReplayLogs();
+  Status Look(Repaired* repaired);
+  Status Finish();
+  Status WithEachFamily(const rocksdb::DBOptions& options, bool as_they_are,
+                        const Visit& visit);
 
   Env* const env_;
   const std::string directory_;
   const std::string copy_;
+  const std::string unfinished_;
   const std::function<void(const std::string&)>& progress_;
 
   std::vector<std::string> names_;  // of the files of `directory_`
+  std::string wal_dir_;
   rocksdb::DBOptions options_;
   std::vector<ColumnFamilyDescriptor> families_;
+  SequencesInTables in_tables_;
   bool made_ = false;
   bool done_ = false;
 };
@@ -104,30 +106,20 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
                  ? CheckFreeToRead(directory_)
                  : LockDirectory(env_, directory_, &lock);
   }
-  if (status.ok()) status = LoadOptions();
-  if (status.ok()) status = CheckTables();
+  if (status.ok()) status = LoadOptions(wal_dir);
+  if (status.ok()) status = CheckPlace();
   if (status.ok()) status = Make();
   if (status.ok()) status = LinkTables();
   if (status.ok()) status = WriteRest();
   if (status.ok()) status = MakeList(repaired);
-  if (status.ok()) {
-    progress_("merges the tables");
-    status = WithEachFamily([](rocksdb::DB* db, ColumnFamilyHandle* family) {
-      return db->CompactRange({}, family, nullptr, nullptr);
-    });
-  }
-  if (status.ok()) status = CopyLogs(wal_dir);
-  if (status.ok()) {
-    progress_("replays the log");
-    status = WithEachFamily([&](rocksdb::DB* db, ColumnFamilyHandle* family) {
-      return Look(db, family, repaired);
-    });
-  }
-  done_ = status.ok();
-  return status;
+  if (status.ok()) status = MergeTables();
+  if (status.ok()) status = CopyLogs();
+  if (status.ok()) status = ReplayLogs();
+  if (status.ok()) status = Look(repaired);
+  return status.ok() ? Finish() : status;
 }
 
-Status Repairing::LoadOptions() {
+Status Repairing::LoadOptions(const std::string& wal_dir) {
   Status status = LoadOptionsFile(env_, directory_, &options_, &families_);
   if (!status.ok()) return status;
   const bool was_replica =
@@ -141,91 +133,74 @@ Status Repairing::LoadOptions() {
     return Status::NotFound("rocksync: " + directory_ + " is no replica",
                             "use RocksDB's RepairDB (`ldb repair`)");
   }
+  status = ChooseLogDirectory(env_, directory_, options_.wal_dir, wal_dir,
+                              &wal_dir_);
   options_.env = env_;
   options_.create_if_missing = false;
   options_.create_missing_column_families = false;
   options_.error_if_exists = false;
-  options_.avoid_flush_during_recovery = false;
   options_.wal_dir.clear();
-  // As much of the log as reads.
-  options_.wal_recovery_mode =
-      rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   bool elsewhere = std::any_of(
       options_.db_paths.begin(), options_.db_paths.end(),
       [&](const rocksdb::DbPath& path) {
         return AbsolutePath(env_, path.path) != AbsolutePath(env_, directory_);
       });
   options_.db_paths.clear();
-  for (ColumnFamilyDescriptor& family : families_) {
+  for (const ColumnFamilyDescriptor& family : families_) {
     elsewhere = elsewhere || !family.options.cf_paths.empty();
-    family.options.force_consistency_checks = false;
-    family.options.disable_auto_compactions = true;
   }
-  return elsewhere ? Status::NotSupported(
-                         "rocksync: tables of " + directory_ +
-                             " are in other directories (db_paths, cf_paths)",
-                         kByTheProgram)
-                   : status;
+  if (!status.ok() || !elsewhere) return status;
+  return Status::NotSupported("rocksync: tables of " + directory_ +
+                                  " are in other directories (db_paths, "
+                                  "cf_paths)",
+                              kByTheProgram);
 }
 
-// RepairDB takes tables as they are: with the wrong order of keys it would
-// succeed.
-Status Repairing::CheckTables() const {
-  rocksdb::Options options;
-  options.env = env_;
+Status Repairing::CheckPlace() const {
   for (const std::string& name : names_) {
-    if (name.ends_with(".blob")) {
-      return Status::NotSupported(
-          "rocksync: " + directory_ +
-              " has blob files, which RocksDB's RepairDB leaves out",
-          "replace the replica by a new, empty one that peers fill");
-    }
-    if (!name.ends_with(".sst")) continue;
-    rocksdb::SstFileReader reader(options);
-    if (!reader.Open(directory_ + "/" + name).ok()) continue;
-    const auto properties = reader.GetTableProperties();
-    const auto family =
-        std::find_if(families_.begin(), families_.end(),
-                     [&](const ColumnFamilyDescriptor& known) {
-                       return properties != nullptr &&
-                              known.name == properties->column_family_name;
-                     });
-    if (family == families_.end() ||
-        properties->comparator_name == family->options.comparator->Name()) {
-      continue;
-    }
+    if (!name.ends_with(".blob")) continue;
     return Status::NotSupported(
-        "rocksync: the column family '" + family->name + "' of " + directory_ +
-            " is ordered by the comparator " + properties->comparator_name +
-            ", which RocksDB cannot make by its name",
-        kByTheProgram);
+        "rocksync: " + directory_ +
+            " has blob files, which RocksDB's RepairDB leaves out",
+        "replace the replica by a new, empty one that peers fill");
+  }
+  const std::string within = AbsolutePath(env_, directory_) + "/";
+  if (AbsolutePath(env_, copy_).starts_with(within)) {
+    return Status::InvalidArgument(
+        "rocksync: " + copy_ + " is in " + directory_,
+        "name a directory outside of it");
+  }
+  if (!env_->FileExists(copy_).IsNotFound()) {
+    return Status::InvalidArgument("rocksync: " + copy_ + " is there already",
+                                   "name a directory that is not there");
+  }
+  if (!env_->FileExists(unfinished_).IsNotFound()) {
+    return Status::InvalidArgument(
+        "rocksync: " + unfinished_ +
+            " is there: an earlier repair was interrupted, or is going on",
+        "if none is, remove it");
   }
   return Status::OK();
 }
 
 Status Repairing::Make() {
-  if (!env_->FileExists(copy_).IsNotFound()) {
-    return Status::InvalidArgument("rocksync: " + copy_ + " is there already",
-                                   "name a directory that is not there");
-  }
-  const Status status = NameMissingParent(env_->CreateDir(copy_), copy_);
+  const Status status =
+      NameMissingParent(env_->CreateDir(unfinished_), unfinished_);
   made_ = status.ok();
   return status;
 }
 
+// Tables are never written to again; anything else may be.
 Status Repairing::LinkTables() {
   progress_("links the tables");
-  Status status;
-  for (const std::string& name : names_) {
+  std::vector<std::string> tables;
+  Status status = TablesToKeep(env_, directory_, names_, families_, &tables);
+  for (const std::string& name : tables) {
     if (!status.ok()) return status;
     const std::string from = directory_ + "/" + name;
-    const std::string to = copy_ + "/" + name;
-    if (name.ends_with(".sst")) {
-      status = env_->LinkFile(from, to);
-      if (!status.ok()) status = CopyFile(env_, from, to);
-    } else if (name.starts_with("OPTIONS-")) {
-      status = CopyFile(env_, from, to);
-    }
+    const std::string to = unfinished_ + "/" + name;
+    status = env_->LinkFile(from, to);
+    if (!status.ok()) status = CopyFile(env_, from, to);
   }
   return status;
 }
@@ -241,39 +216,72 @@ Status Repairing::WriteRest() {
   marker.files.clear();
   marker.index_in_tables = false;
   marker.rest = true;
-  return WriteMarker(env_, copy_, marker);
+  return WriteMarker(env_, unfinished_, marker);
 }
 
 Status Repairing::MakeList(Repaired* repaired) {
   progress_("lets RocksDB's RepairDB read the tables");
+  std::vector<ColumnFamilyDescriptor> known = families_;
+  for (ColumnFamilyDescriptor& family : known) {
+    family.options.force_consistency_checks = false;
+  }
   rocksdb::ColumnFamilyOptions unknown;
   unknown.force_consistency_checks = false;
-  const Status status = rocksdb::RepairDB(copy_, options_, families_, unknown);
+  Status status = rocksdb::RepairDB(unfinished_, options_, known, unknown);
+  if (!status.ok()) return status;
   std::vector<std::string> lost;
-  env_->GetChildren(copy_ + kLostFolder, &lost)
+  env_->GetChildren(unfinished_ + kLostFolder, &lost)
       .PermitUncheckedError();  // nothing was
   for (const std::string& name : lost) {
     if (name.ends_with(".sst")) repaired->left_out.push_back(name);
   }
   std::sort(repaired->left_out.begin(), repaired->left_out.end());
+  // RepairDB knows families by their tables.
+  std::vector<std::string> there;
+  status = rocksdb::DB::ListColumnFamilies(options_, unfinished_, &there);
+  for (const ColumnFamilyDescriptor& family : families_) {
+    if (std::find(there.begin(), there.end(), family.name) == there.end()) {
+      repaired->without_table.push_back(family.name);
+    }
+  }
   return status;
 }
 
-// In place of the log of the openings here, in which there is nothing. Under
+Status Repairing::MergeTables() {
+  progress_("merges the tables");
+  rocksdb::DBOptions options = options_;
+  options.recycle_log_file_num = 0;
+  return WithEachFamily(options, /*as_they_are=*/false,
+                        [&](rocksdb::DB* db, ColumnFamilyHandle* family) {
+                          // Before they are merged, which may take the numbers
+                          // away.
+                          rocksdb::ColumnFamilyMetaData tables;
+                          db->GetColumnFamilyMetaData(family, &tables);
+                          uint64_t* const largest =
+                              &in_tables_[family->GetID()];
+                          for (const auto& level : tables.levels) {
+                            for (const auto& file : level.files) {
+                              *largest = std::max(*largest, file.largest_seqno);
+                            }
+                          }
+                          return db->CompactRange({}, family, nullptr, nullptr);
+                        });
+}
+
+// In place of the log of the opening here, in which there is nothing. Under
 // larger numbers than any that are in use: RocksDB passes over those that it
 // takes to be in tables.
-Status Repairing::CopyLogs(const std::string& wal_dir) {
-  const std::string place = wal_dir.empty() ? directory_ : wal_dir;
+Status Repairing::CopyLogs() {
   std::set<std::string> logs;
   std::set<std::string> ours;
-  Status status = ListLogFiles(env_, place, &logs);
-  if (status.ok()) status = ListLogFiles(env_, copy_, &ours);
+  Status status = ListLogFiles(env_, wal_dir_, &logs);
+  if (status.ok()) status = ListLogFiles(env_, unfinished_, &ours);
   for (const std::string& log : ours) {
-    if (status.ok()) status = env_->DeleteFile(copy_ + "/" + log);
+    if (status.ok()) status = env_->DeleteFile(unfinished_ + "/" + log);
   }
   std::vector<std::string> used;
-  if (status.ok()) status = env_->GetChildren(copy_, &used);
-  uint64_t number = NewestManifest(env_, copy_);
+  if (status.ok()) status = env_->GetChildren(unfinished_, &used);
+  uint64_t number = NewestManifest(env_, unfinished_);
   for (const std::string& name : used) {
     number =
         std::max<uint64_t>(number, std::strtoull(name.c_str(), nullptr, 10));
@@ -287,25 +295,81 @@ Status Repairing::CopyLogs(const std::string& wal_dir) {
     if (!status.ok()) return status;
     std::string fresh = std::to_string(++number);
     fresh.insert(0, fresh.size() < 6 ? 6 - fresh.size() : 0, '0');
-    status = CopyFile(env_, place + "/" + log, copy_ + "/" + fresh + ".log");
+    status = CopyFile(env_, wal_dir_ + "/" + log,
+                      unfinished_ + "/" + fresh + ".log");
   }
   return status;
 }
 
+Status Repairing::ReplayLogs() {
+  progress_("replays the log");
+  NeededLog needed(in_tables_);
+  rocksdb::DBOptions options = options_;
+  // As much of the log as reads.
+  options.wal_recovery_mode =
+      rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  options.recycle_log_file_num = 0;
+  options.avoid_flush_during_recovery = false;
+  options.wal_filter = &needed;
+  return WithEachFamily(
+      options, /*as_they_are=*/false,
+      [](rocksdb::DB*, ColumnFamilyHandle*) { return Status::OK(); });
+}
+
+// With the options of the OPTIONS file, which RocksDB writes anew here.
+Status Repairing::Look(Repaired* repaired) {
+  return WithEachFamily(
+      options_, /*as_they_are=*/true,
+      [&](rocksdb::DB* db, ColumnFamilyHandle* family) {
+        if (family->GetName() == kIndexFamilyName) {
+          std::string bytes;
+          repaired->has_index =
+              db->Get({}, family, MetaKey(kFormatRecord), &bytes).ok();
+          return Status::OK();
+        }
+        uint64_t keys = 0;
+        db->GetIntProperty(family, rocksdb::DB::Properties::kEstimateNumKeys,
+                           &keys);
+        repaired->pairs += keys;
+        return Status::OK();
+      });
+}
+
+Status Repairing::Finish() {
+  // Unless there is anything in it.
+  env_->DeleteDir(unfinished_ + kLostFolder).PermitUncheckedError();
+  Status status = SyncDirectory(env_, unfinished_);
+  if (status.ok()) status = env_->RenameFile(unfinished_, copy_);
+  done_ = status.ok();
+  const std::string parent =
+      std::filesystem::path(AbsolutePath(env_, copy_)).parent_path();
+  return status.ok() ? SyncDirectory(env_, parent) : status;
+}
+
 // Opens the database, which replays its log.
-Status Repairing::WithEachFamily(const Visit& visit) {
+Status Repairing::WithEachFamily(const rocksdb::DBOptions& options,
+                                 bool as_they_are, const Visit& visit) {
   std::vector<ColumnFamilyDescriptor> all;
   rocksdb::ColumnFamilyOptions index;
   for (const ColumnFamilyDescriptor& family : families_) {
     if (family.name == kIndexFamilyName) index = family.options;
   }
-  Status status = AllFamilies(options_, copy_, families_, index, &all);
+  Status status = AllFamilies(options, unfinished_, families_, index, &all);
   for (ColumnFamilyDescriptor& family : all) {
-    family.options.force_consistency_checks = false;
+    const auto known = std::find_if(
+        families_.begin(), families_.end(),
+        [&](const ColumnFamilyDescriptor& f) { return f.name == family.name; });
+    if (!as_they_are) {
+      family.options.force_consistency_checks = false;
+    } else if (known != families_.end()) {
+      family.options = known->options;
+    }
   }
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  if (status.ok()) status = OpenExisting(options_, copy_, all, &handles, &db);
+  if (status.ok()) {
+    status = OpenExisting(options, unfinished_, all, &handles, &db);
+  }
   if (!status.ok()) return status;
   for (ColumnFamilyHandle* handle : handles) {
     if (status.ok()) status = visit(db.get(), handle);

@@ -15,8 +15,12 @@
 namespace rocksync {
 
 struct Repaired {
-  // Names of tables that do not read; they are in the folder `lost`.
+  // Names of tables that RepairDB left out, as they do not read, or are of a
+  // file that was ingested; they are in the folder `lost`.
   std::vector<std::string> left_out;
+  // Families that had no table, of which nothing is there: RepairDB knows
+  // families by their tables alone.
+  std::vector<std::string> without_table;
   uint64_t pairs = 0;      // of the application's families, an estimate
   bool has_index = false;  // with its records
 };
@@ -27,7 +31,8 @@ struct Repaired {
 // fails where a family is in tables up to a later point than the log begins: it
 // puts the tables that it makes of the log beside those, and RocksDB refuses
 // tables side by side whose sequence numbers overlap. Options are those of the
-// OPTIONS file. `wal_dir` empty: the log is in `directory`.
+// OPTIONS file. `wal_dir` empty: where the log is the
+// OPTIONS file says, as for other commands.
 // `progress` is told what is being done. `directory` is locked, and not
 // changed.
 //
@@ -35,7 +40,8 @@ struct Repaired {
 // open_copy_as_new_replica, or without an index adopt_after_index_loss.
 //
 // Takes as long as reading and writing the whole database, and as much room on
-// the disk. After an error `copy` is gone. NotSupported: blob files, which
+// the disk. After an error there is no `copy`; all is made
+// in `copy`.unfinished, which a kill leaves. NotSupported: blob files, which
 // RepairDB leaves out; tables in other directories; comparators that RocksDB
 // cannot make by name. NotFound: `directory` was never a replica.
 rocksdb::Status Repair(rocksdb::Env* env, const std::string& directory,

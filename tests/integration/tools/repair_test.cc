@@ -16,6 +16,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table_properties.h"
+#include "rocksdb/utilities/options_util.h"
 #include "tests/integration/store/store_fixture.h"
 
 namespace rocksync {
@@ -151,7 +152,7 @@ TEST_F(RepairTest, OfATableThatIsLostOrDamaged) {
     }
     ASSERT_EQ(Repair(), lost ? 0 : 1) << err_.str();
     const std::string name = tables.front().filename();
-    EXPECT_EQ(out_.str().find(name + " does not read") != std::string::npos,
+    EXPECT_EQ(out_.str().find(name + " was left out") != std::string::npos,
               !lost)
         << out_.str();
     EXPECT_EQ(fs::exists(Dir("copy") + "/lost/" + name), !lost);
@@ -177,7 +178,7 @@ TEST_F(RepairTest, OfALostIndex) {
   ASSERT_ROCKS_OK(db_->Close());
   db_.reset();
   for (const fs::path& table : TablesOf(kIndexFamilyName)) fs::remove(table);
-  ASSERT_EQ(Repair(), 0) << err_.str();
+  ASSERT_EQ(Repair(), 1) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("--adopt-after-index-loss"));
   EXPECT_FALSE(Open("copy").ok());
   replication_.adopt_after_index_loss = true;
@@ -185,6 +186,93 @@ TEST_F(RepairTest, OfALostIndex) {
   ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(Get("key"), "value");
   CloseAndCheck(nullptr, "copy");
+}
+
+TEST_F(RepairTest, OfALogInADirectoryOfItsOwn) {
+  options_.wal_dir = Dir("wal");
+  MakeReplica();
+  fs::remove(Manifest());
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  options_.wal_dir.clear();
+  ASSERT_ROCKS_OK(OpenAsNew());
+  ExpectWhole();
+}
+
+// As an opening leaves it that was killed while it removed logs.
+TEST_F(RepairTest, OfALogThatIsNotNeededAnyMore) {
+  ASSERT_ROCKS_OK(Open());
+  for (int k = 0; k < 50; ++k) {
+    ASSERT_ROCKS_OK(Put("key" + std::to_string(k), "old"));
+  }
+  std::vector<fs::path> logs;
+  for (const auto& file : fs::directory_iterator(Dir())) {
+    if (file.path().extension() == ".log") logs.push_back(file.path());
+  }
+  ASSERT_EQ(logs.size(), 1u);
+  ASSERT_ROCKS_OK(db_->FlushWAL(true));
+  fs::copy(logs.front(), Dir("old"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  MakeReplica();
+  fs::copy(Dir("old"), logs.front());
+  fs::remove(Manifest());
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  ASSERT_ROCKS_OK(OpenAsNew());
+  ExpectWhole();
+}
+
+// As two openings leave it that were killed before their tables were listed.
+TEST_F(RepairTest, OfATableThatIsThereTwice) {
+  MakeReplica();
+  for (const char* family : {"default", kIndexFamilyName}) {
+    fs::copy(TablesOf(family).back(),
+             Dir() + (family == std::string("default") ? "/000998.sst"
+                                                       : "/000999.sst"));
+  }
+  fs::remove(Manifest());
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  ASSERT_ROCKS_OK(OpenAsNew());
+  ExpectWhole();
+}
+
+TEST_F(RepairTest, AFamilyWithoutATableIsNamed) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "other", &other));
+  ASSERT_ROCKS_OK(db_->Put({}, other, "key", "value"));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  ASSERT_EQ(Repair(), 1) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("the column family 'other' had no table"));
+}
+
+// What the repair opens the database with is its own affair.
+TEST_F(RepairTest, TheOptionsFileIsTheDatabases) {
+  options_.wal_dir = Dir("wal");
+  options_.recycle_log_file_num = 3;
+  MakeReplica();
+  fs::remove(Manifest());
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  rocksdb::DBOptions options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  ASSERT_ROCKS_OK(
+      rocksdb::LoadLatestOptions({}, Dir("copy"), &options, &families));
+  EXPECT_EQ(options.wal_dir, "");
+  EXPECT_EQ(options.wal_recovery_mode,
+            rocksdb::WALRecoveryMode::kPointInTimeRecovery);
+  for (const auto& family : families) {
+    EXPECT_FALSE(family.options.disable_auto_compactions) << family.name;
+    EXPECT_TRUE(family.options.force_consistency_checks) << family.name;
+  }
+  options_.wal_dir.clear();
+  ASSERT_ROCKS_OK(OpenAsNew());
+  ASSERT_ROCKS_OK(Put("more", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->Delete({}, "more"));
+  ExpectWhole();
 }
 
 TEST_F(RepairTest, BadInput) {
@@ -196,6 +284,13 @@ TEST_F(RepairTest, BadInput) {
   EXPECT_THAT(err_.str(), HasSubstr("is there already"));
   EXPECT_TRUE(fs::exists(Dir("copy"))) << "it is not ours";
   fs::remove(Dir("copy"));
+  fs::create_directory(Dir("copy.unfinished"));
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("an earlier repair was interrupted"));
+  EXPECT_TRUE(fs::exists(Dir("copy.unfinished")));
+  fs::remove(Dir("copy.unfinished"));
+  EXPECT_EQ(RunRepair({Dir(), Dir() + "/copy"}, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("/copy is in "));
   std::ofstream(Dir() + "/000999.blob") << "blob";
   EXPECT_EQ(Repair(), 2);
   EXPECT_THAT(err_.str(), HasSubstr("blob files"));
@@ -205,6 +300,7 @@ TEST_F(RepairTest, BadInput) {
   EXPECT_EQ(Repair(), 2);
   EXPECT_THAT(err_.str(), HasSubstr("is in use"));
   EXPECT_FALSE(fs::exists(Dir("copy")));
+  EXPECT_FALSE(fs::exists(Dir("copy.unfinished")));
   db_.reset();
   fs::remove_all(Dir());
   Plain("db",

@@ -1,0 +1,69 @@
+#include "replication/store/offline/needed_log.h"
+
+#include <set>
+
+#include "replication/store/format/rocksdb_version.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+
+class FamiliesOf final : public BatchHandler {
+ public:
+  const std::set<uint32_t>& ids() const { return ids_; }
+
+  Status PutCF(uint32_t id, const Slice&, const Slice&) override {
+    return See(id);
+  }
+  Status DeleteCF(uint32_t id, const Slice&) override { return See(id); }
+  Status SingleDeleteCF(uint32_t id, const Slice&) override { return See(id); }
+  Status MergeCF(uint32_t id, const Slice&, const Slice&) override {
+    return See(id);
+  }
+  Status DeleteRangeCF(uint32_t id, const Slice&, const Slice&) override {
+    return See(id);
+  }
+  Status OtherPutCF(uint32_t id, const char*) override { return See(id); }
+  void LogData(const Slice&) override {}
+  Status MarkNoop(bool) override { return Status::OK(); }
+
+ private:
+  Status See(uint32_t id) {
+    ids_.insert(id);
+    return Status::OK();
+  }
+
+  std::set<uint32_t> ids_;
+};
+
+// RocksDB's format of a batch begins with it, little-endian.
+uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
+  uint64_t sequence = 0;
+  for (size_t i = 0; i < sizeof(sequence) && i < batch.Data().size(); ++i) {
+    sequence |= uint64_t{static_cast<uint8_t>(batch.Data()[i])} << (8 * i);
+  }
+  return sequence;
+}
+
+}  // namespace
+
+rocksdb::WalFilter::WalProcessingOption NeededLog::LogRecordFound(
+    unsigned long long, const std::string&, const rocksdb::WriteBatch& batch,
+    rocksdb::WriteBatch*, bool*) {
+  FamiliesOf families;
+  if (!batch.Iterate(&families).ok() || batch.Count() == 0) {
+    return WalProcessingOption::kContinueProcessing;
+  }
+  const uint64_t last = SequenceOf(batch) + batch.Count() - 1;
+  for (const uint32_t id : families.ids()) {
+    const auto in_tables = in_tables_.find(id);
+    if (in_tables == in_tables_.end() || in_tables->second < last) {
+      return WalProcessingOption::kContinueProcessing;
+    }
+  }
+  return WalProcessingOption::kIgnoreCurrentRecord;
+}
+
+}  // namespace rocksync

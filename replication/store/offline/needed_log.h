@@ -1,0 +1,42 @@
+// What of a log is not in tables yet, where no MANIFEST says it.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_NEEDED_LOG_H_
+#define ROCKSYNC_REPLICATION_STORE_OFFLINE_NEEDED_LOG_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "rocksdb/wal_filter.h"
+#include "rocksdb/write_batch.h"
+
+namespace rocksync {
+
+// The largest sequence number in tables, by the id of the family. A table has
+// all that was written to its family up to then.
+using SequencesInTables = std::map<uint32_t, uint64_t>;
+
+// Passes over batches all of which is in tables: replayed above those they
+// would hide what came later. A file of the log that is not needed any more may
+// be there, as its removal was interrupted.
+class NeededLog final : public rocksdb::WalFilter {
+ public:
+  explicit NeededLog(SequencesInTables in_tables)
+      : in_tables_(std::move(in_tables)) {}
+
+  const char* Name() const override { return "rocksync.NeededLog"; }
+
+  WalProcessingOption LogRecordFound(unsigned long long log,
+                                     const std::string& file,
+                                     const rocksdb::WriteBatch& batch,
+                                     rocksdb::WriteBatch* changed,
+                                     bool* is_changed) override;
+
+ private:
+  const SequencesInTables in_tables_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OFFLINE_NEEDED_LOG_H_

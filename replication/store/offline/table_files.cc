@@ -1,0 +1,115 @@
+#include "replication/store/offline/table_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "rocksdb/comparator.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/table_properties.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::Env;
+using rocksdb::Status;
+using Properties = std::shared_ptr<const rocksdb::TableProperties>;
+
+// Null: it does not read.
+Properties PropertiesOf(Env* env, const std::string& table) {
+  rocksdb::Options options;
+  options.env = env;
+  rocksdb::SstFileReader reader(options);
+  return reader.Open(table).ok() ? reader.GetTableProperties() : nullptr;
+}
+
+// RepairDB takes tables as they are: with the wrong order of keys it would
+// succeed.
+Status CheckComparator(const std::string& directory,
+                       const rocksdb::TableProperties& properties,
+                       const std::vector<ColumnFamilyDescriptor>& families) {
+  const auto family =
+      std::find_if(families.begin(), families.end(),
+                   [&](const ColumnFamilyDescriptor& known) {
+                     return known.name == properties.column_family_name;
+                   });
+  if (family == families.end() ||
+      properties.comparator_name == family->options.comparator->Name()) {
+    return Status::OK();
+  }
+  return Status::NotSupported(
+      "rocksync: the column family '" + family->name + "' of " + directory +
+          " is ordered by the comparator " + properties.comparator_name +
+          ", which RocksDB cannot make by its name",
+      "call RocksDB's RepairDB from the program that uses the database, with "
+      "its own options, on a copy of the directory");
+}
+
+// Tables begin with their blocks of data, which are the same if the content is;
+// what follows has the time when each was made.
+bool SameData(Env* env, const std::string& left, const std::string& right,
+              uint64_t bytes) {
+  std::unique_ptr<rocksdb::SequentialFile> files[2];
+  const rocksdb::EnvOptions options;
+  if (!env->NewSequentialFile(left, &files[0], options).ok() ||
+      !env->NewSequentialFile(right, &files[1], options).ok()) {
+    return false;
+  }
+  constexpr uint64_t kBlock = 1 << 20;
+  std::string scratch[2] = {std::string(kBlock, '\0'),
+                            std::string(kBlock, '\0')};
+  while (bytes > 0) {
+    const size_t wanted = std::min(bytes, kBlock);
+    rocksdb::Slice read[2];
+    for (int i = 0; i < 2; ++i) {
+      if (!files[i]->Read(wanted, &read[i], scratch[i].data()).ok() ||
+          read[i].size() != wanted) {
+        return false;
+      }
+    }
+    if (read[0] != read[1]) return false;
+    bytes -= wanted;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status TablesToKeep(Env* env, const std::string& directory,
+                    const std::vector<std::string>& names,
+                    const std::vector<ColumnFamilyDescriptor>& families,
+                    std::vector<std::string>* tables) {
+  using Shape = std::array<uint64_t, 5>;
+  std::map<Shape, std::vector<std::string>> kept;
+  std::vector<std::string> sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  for (const std::string& name : sorted) {
+    if (!name.ends_with(".sst")) continue;
+    const std::string table = directory + "/" + name;
+    const Properties properties = PropertiesOf(env, table);
+    if (properties == nullptr) {
+      tables->push_back(name);  // RepairDB says so
+      continue;
+    }
+    const Status status = CheckComparator(directory, *properties, families);
+    if (!status.ok()) return status;
+    std::vector<std::string>* const alike =
+        &kept[{properties->column_family_id, properties->num_entries,
+               properties->raw_key_size, properties->raw_value_size,
+               properties->data_size}];
+    const bool there = std::any_of(
+        alike->begin(), alike->end(), [&](const std::string& other) {
+          return SameData(env, directory + "/" + other, table,
+                          properties->data_size);
+        });
+    if (there) continue;
+    alike->push_back(name);
+    tables->push_back(name);
+  }
+  return Status::OK();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,26 @@
+// The tables in the directory of a database, by what they say of themselves.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_TABLE_FILES_H_
+#define ROCKSYNC_REPLICATION_STORE_OFFLINE_TABLE_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// Which of the files `names` in `directory` are tables to be kept: of two with
+// the same content, as openings that were interrupted leave, one. NotSupported:
+// one is ordered by another comparator than that of its family.
+rocksdb::Status TablesToKeep(
+    rocksdb::Env* env, const std::string& directory,
+    const std::vector<std::string>& names,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    std::vector<std::string>* tables);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OFFLINE_TABLE_FILES_H_
