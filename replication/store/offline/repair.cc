@@ -18,6 +18,7 @@
 #include "replication/store/offline/own_options.h"
 #include "replication/store/offline/table_files.h"
 #include "replication/store/open/all_families.h"
+#include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
@@ -33,15 +34,23 @@ using rocksdb::Status;
 
 constexpr char kLostFolder[] = "/lost";  // RepairDB's
 
-constexpr char kByTheProgram[] =
-    "call RocksDB's RepairDB from the program that uses the database, with its "
-    "own options, on a copy of the directory";
-
+// Block by block: a table or a log may be larger than the memory.
 Status CopyFile(Env* env, const std::string& from, const std::string& to) {
-  std::string bytes;
-  const Status status = rocksdb::ReadFileToString(env, from, &bytes);
-  if (!status.ok()) return status;
-  return rocksdb::WriteStringToFile(env, bytes, to, /*should_sync=*/true);
+  constexpr size_t kBlock = 1 << 20;
+  const rocksdb::EnvOptions options;
+  std::unique_ptr<rocksdb::SequentialFile> source;
+  std::unique_ptr<rocksdb::WritableFile> target;
+  Status status = env->NewSequentialFile(from, &source, options);
+  if (status.ok()) status = env->NewWritableFile(to, &target, options);
+  std::string scratch(kBlock, '\0');
+  rocksdb::Slice block;
+  while (status.ok()) {
+    status = source->Read(kBlock, &block, scratch.data());
+    if (!status.ok() || block.empty()) break;
+    status = target->Append(block);
+  }
+  if (status.ok()) status = target->Sync();
+  return status.ok() ? target->Close() : status;
 }
 
 // One repair. All is made beside `copy`, which gets its name last; removes what
@@ -153,7 +162,7 @@ Status Repairing::LoadOptions(const std::string& wal_dir) {
   return Status::NotSupported("rocksync: tables of " + directory_ +
                                   " are in other directories (db_paths, "
                                   "cf_paths)",
-                              kByTheProgram);
+                              kRepairByItsProgram);
 }
 
 Status Repairing::CheckPlace() const {
@@ -286,10 +295,9 @@ Status Repairing::CopyLogs() {
     number =
         std::max<uint64_t>(number, std::strtoull(name.c_str(), nullptr, 10));
   }
-  // By number; names have leading zeros up to some number of digits.
   std::map<uint64_t, std::string> in_order;
   for (const std::string& log : logs) {
-    in_order[std::strtoull(log.c_str(), nullptr, 10)] = log;
+    in_order[LogNumber(log)] = log;
   }
   for (const auto& [old_number, log] : in_order) {
     if (!status.ok()) return status;
@@ -306,8 +314,7 @@ Status Repairing::ReplayLogs() {
   NeededLog needed(in_tables_);
   rocksdb::DBOptions options = options_;
   // As much of the log as reads.
-  options.wal_recovery_mode =
-      rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  options.wal_recovery_mode = kRestRecovery;
   options.recycle_log_file_num = 0;
   options.avoid_flush_during_recovery = false;
   options.wal_filter = &needed;

@@ -44,8 +44,7 @@ Status CheckComparator(const std::string& directory,
       "rocksync: the column family '" + family->name + "' of " + directory +
           " is ordered by the comparator " + properties.comparator_name +
           ", which RocksDB cannot make by its name",
-      "call RocksDB's RepairDB from the program that uses the database, with "
-      "its own options, on a copy of the directory");
+      kRepairByItsProgram);
 }
 
 // Tables begin with their blocks of data, which are the same if the content is;

@@ -12,6 +12,11 @@
 
 namespace rocksync {
 
+// The remedy where the OPTIONS file alone does not do.
+inline constexpr char kRepairByItsProgram[] =
+    "call RocksDB's RepairDB from the program that uses the database, with its "
+    "own options, on a copy of the directory";
+
 // Which of the files `names` in `directory` are tables to be kept: of two with
 // the same content, as openings that were interrupted leave, one. NotSupported:
 // one is ordered by another comparator than that of its family.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <set>
 #include <utility>
@@ -62,10 +61,6 @@ std::string WhatIsWrong(Env* env, const std::string& path,
   const bool same =
       file.hash == 0 || HashOfFile(env, path, file.least_bytes) == file.hash;
   return same ? "" : path + " is damaged: its bytes have changed";
-}
-
-uint64_t LogNumber(const std::string& log) {
-  return std::strtoull(log.c_str(), nullptr, 10);
 }
 
 // A log that goes on from a later opening than the one whose close the marker
@@ -172,7 +167,6 @@ std::vector<FileLeft> FilesLeft(rocksdb::DB* db) {
       !ListLogFiles(db->GetEnv(), wal_dir, &logs).ok()) {
     return files;
   }
-  // Names have leading zeros, up to some number of digits.
   std::vector<std::pair<uint64_t, std::string>> needed;
   for (const std::string& log : logs) {
     const uint64_t number = LogNumber(log);

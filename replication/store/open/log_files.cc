@@ -1,6 +1,7 @@
 #include "replication/store/open/log_files.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@ Status ListLogFiles(Env* env, const std::string& directory,
     if (IsLog(name)) names->insert(std::move(name));
   }
   return status;
+}
+
+uint64_t LogNumber(const std::string& log) {
+  return std::strtoull(log.c_str(), nullptr, 10);
 }
 
 Status CheckLogIsThere(Env* env, const Marker& marker,

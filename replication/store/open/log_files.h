@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FILES_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FILES_H_
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -17,6 +18,10 @@ namespace rocksync {
 // Names of the write-ahead log's files in a directory; none if it is not there.
 rocksdb::Status ListLogFiles(rocksdb::Env* env, const std::string& directory,
                              std::set<std::string>* names);
+
+// Of a name that ListLogFiles found. Names have leading zeros, up to some
+// number of digits, so they do not sort as numbers.
+uint64_t LogNumber(const std::string& log);
 
 // Refused: `wal_dir` lacks log files that are where the last opening had them;
 // or has none at all, and `may_be_lost` is not set. Of a directory that was

@@ -58,21 +58,19 @@ Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
   const Marker& marker = *around->traces.marker;
   const bool may_be_lost = replication.open_copy_as_new_replica ||
                            replication.adopt_after_index_loss;
-  Status status = CheckLogIsThere(env, marker, around->directory,
-                                  around->wal_dir, may_be_lost);
-  if (!status.ok()) return status;
-  const bool all_is_lost =
+  const Status there =
       CheckLogIsThere(env, marker, around->directory, around->wal_dir,
-                      /*may_be_lost=*/false)
-          .IsAborted();
-  status = CheckFilesLeft(env, marker, name,
-                          around->wal_dir.empty() ? name : around->wal_dir,
-                          around->manifest, &around->traces.loss);
+                      /*may_be_lost=*/false);
+  const bool all_is_lost = there.IsAborted();
+  if (!there.ok() && !(all_is_lost && may_be_lost)) return there;
+  const Status left = CheckFilesLeft(
+      env, marker, name, around->wal_dir.empty() ? name : around->wal_dir,
+      around->manifest, &around->traces.loss);
   // Of a clean close more is known.
   if (all_is_lost && around->traces.loss == Loss::kNone) {
     around->traces.loss = Loss::kState;
   }
-  return may_be_lost ? Status::OK() : status;
+  return may_be_lost ? Status::OK() : left;
 }
 
 Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
