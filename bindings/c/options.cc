@@ -228,6 +228,11 @@ void rocksync_replicator_options_set_interval_ms(
   Set(options, &rocksync::ReplicatorOptions::interval, rocksync::Duration(ms));
 }
 
+void rocksync_replicator_options_set_max_peers_per_interval(
+    rocksync_replicator_options_t* options, size_t peers) {
+  Set(options, &rocksync::ReplicatorOptions::max_peers_per_interval, peers);
+}
+
 void rocksync_replicator_options_set_scrub_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms) {
   Set(options, &rocksync::ReplicatorOptions::scrub_interval,

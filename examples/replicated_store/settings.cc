@@ -112,6 +112,12 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
       ->capture_default_str()
       ->check(CLI::Range(0, 86'400'000))
       ->group("Replication");
+  app->add_option("--max-peers-per-interval",
+                  settings->replicator.max_peers_per_interval,
+                  "Of more peers than this so many have a session in each "
+                  "interval, in turns; 0: all")
+      ->capture_default_str()
+      ->group("Replication");
 
   app->add_flag("--no-stream", settings->no_stream,
                 "Sessions only: writes are at peers after an interval, and not "

@@ -340,6 +340,9 @@ void rocksync_replicator_options_set_shared_listener(
 /* 0: sessions only by rocksync_replicator_sync. */
 void rocksync_replicator_options_set_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms);
+/* Of more peers than this so many at each interval, in turns. 0: all. */
+void rocksync_replicator_options_set_max_peers_per_interval(
+    rocksync_replicator_options_t* options, size_t peers);
 /* 0: only by rocksync_replicator_scrub. */
 void rocksync_replicator_options_set_scrub_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms);

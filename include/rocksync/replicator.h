@@ -54,9 +54,18 @@ struct ReplicatorOptions {
   // (rocksync/shared_listener.h). The replicator keeps it.
   std::shared_ptr<SharedListener> shared_listener;
 
-  // A session with each peer about this often, +-25 % jitter. Zero: only when
-  // SyncNow is called.
+  // A session with each peer about this often, +-25 % jitter; with many peers
+  // see max_peers_per_interval. Zero: only when SyncNow is called.
   std::chrono::milliseconds interval{10'000};
+
+  // With more peers than this, so many of them at each interval and not all: in
+  // a random order in which each has its turn, so that a round of all `n` takes
+  // n / max_peers_per_interval intervals; a peer that came here meanwhile has
+  // had its turn. What was changed is at all of some hundreds of replicas after
+  // two or three intervals all the same, since who has got it takes it along.
+  // SyncNow, and repairs after a stream's gap, go to any peer at once. Between
+  // its turns no connection to a peer is kept. 0: all.
+  size_t max_peers_per_interval = 8;
 
   // Beside the sessions a stream to each peer, and from it: what is written
   // here is at every connected peer within milliseconds. What a stream misses
@@ -240,11 +249,12 @@ class Replicator {
   virtual rocksdb::Status ScrubNow() = 0;
 
   // From now on these are the peers, as if the options had named them: a
-  // session with each new one begins at once, and a stream; streams to the
-  // others are closed, a session that is under way with one ends by itself.
-  // Peers that stay are not disturbed. Any thread, callbacks too; does not
-  // wait. The list is not stored. It says where this replica goes to, not who
-  // belongs to the cluster: whom it does not name may still come here, see
+  // session with each new one begins at once (with more than
+  // max_peers_per_interval: the next turns are theirs), and a stream; streams
+  // to the others are closed, a session that is under way with one ends by
+  // itself. Peers that stay are not disturbed. Any thread, callbacks too; does
+  // not wait. The list is not stored. It says where this replica goes to, not
+  // who belongs to the cluster: whom it does not name may still come here, see
   // ReplicatedDB::SetMembers.
   //
   // InvalidArgument: an address that Transport::CheckAddress refuses; nothing

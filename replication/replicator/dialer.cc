@@ -72,6 +72,11 @@ SessionResult Dialer::Compare(const VerifyTask& task, SessionReport* report) {
   return Run([&] { return link_->Compare(task, report); });
 }
 
+void Dialer::HangUp() {
+  const std::lock_guard lock(mutex_);
+  if (!meeting_) link_.reset();
+}
+
 SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
   std::unique_lock lock(mutex_);
   const auto free = [this] { return !meeting_; };

@@ -30,6 +30,9 @@ class Dialer {
   // The same, but only to compare: see Link::Compare.
   SessionResult Compare(const VerifyTask& task, SessionReport* report);
 
+  // Closes the link that is kept open, unless somebody uses it.
+  void HangUp();
+
   // Its address was taken from the list of peers: an attempt to connect is
   // given up, no session begins, and what becomes of it is neither counted nor
   // logged.

@@ -18,6 +18,7 @@ ScheduleOptions ToScheduleOptions(const ReplicatorOptions& options) {
   schedule.first_backoff_ms =
       std::min(schedule.first_backoff_ms, schedule.interval_ms);
   schedule.max_backoff_ms = schedule.interval_ms;
+  schedule.max_peers_per_interval = options.max_peers_per_interval;
   return schedule;
 }
 
@@ -52,7 +53,7 @@ PeerList::Change PeerList::Set(const std::vector<std::string>& addresses,
       ++it;
       continue;
     }
-    schedule_.Remove(it->first);
+    schedule_.Remove(it->first, now_ms);
     change.removed.push_back({it->first, std::move(it->second)});
     it = dialers_.erase(it);
   }
@@ -75,6 +76,7 @@ std::vector<PeerList::Peer> PeerList::peers() const {
 }
 
 std::optional<PeerList::Peer> PeerList::BeginDue(uint64_t now_ms) {
+  schedule_.GiveTurn(now_ms);
   const std::optional<size_t> due = schedule_.Due(now_ms, met_now_);
   if (!due.has_value()) return std::nullopt;
   schedule_.Begins(*due);

@@ -57,6 +57,11 @@ class PeerList {
   void Ended(size_t number, SessionOutcome outcome, uint64_t now_ms) {
     schedule_.Ended(number, outcome, now_ms);
   }
+  // Others have their turns before somebody goes to this peer again, so that a
+  // connection to it would be idle for long.
+  bool WaitsForItsTurn(size_t number) const {
+    return schedule_.WaitsForItsTurn(number);
+  }
   // A replica came here, and is proven equal: no need to go to it so soon.
   void Came(uint64_t replica_id, uint64_t now_ms);
 

@@ -148,6 +148,8 @@ class ReplicatorImpl : public Replicator {
   SessionResult MeetOnceFree(const std::string& peer,
                              const std::function<SessionResult()>& meet);
   void DialLoop();
+  // One session with a peer that is due.
+  void Meet(const PeerList::Peer& peer);
   rocksdb::Status OpenStreams(const std::vector<PeerList::Peer>& peers);
   // Sleeps until a peer is due; nullopt: look again.
   std::optional<PeerList::Peer> AwaitDue();
@@ -329,11 +331,19 @@ void ReplicatorImpl::DialLoop() {
   while (!replica_.stopping) {
     const std::optional<PeerList::Peer> due = AwaitDue();
     if (!due.has_value()) continue;
-    if (!replica_.stopping) Ended(due->number, due->dialer->Meet());
+    if (!replica_.stopping) Meet(*due);
     const std::lock_guard lock(mutex_);
     peers_.Met(due->number);
     ++free_dialers_;
   }
+}
+
+void ReplicatorImpl::Meet(const PeerList::Peer& peer) {
+  Ended(peer.number, peer.dialer->Meet());
+  std::unique_lock lock(mutex_);
+  const bool idle = peers_.WaitsForItsTurn(peer.number);
+  lock.unlock();
+  if (idle) peer.dialer->HangUp();
 }
 
 void ReplicatorImpl::KeepADialerFree() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 namespace rocksync {
 
@@ -20,6 +21,11 @@ struct ScheduleOptions {
   // After "busy": this long, doubled with each further one, +-50 %, but never
   // longer than the interval.
   uint64_t busy_ms = 50;
+  // With more peers than this they take turns, and so many have theirs within
+  // an interval; 0: all are met at each interval. A round of turns is a random
+  // order of all. Who fails, or is busy, is tried again as above until the
+  // pause has grown to the interval; then it waits for its next turn.
+  size_t max_peers_per_interval = 0;
 };
 
 enum class SessionOutcome : uint8_t {
@@ -39,9 +45,13 @@ class Schedule {
   Schedule(const ScheduleOptions& options, size_t peers, uint64_t seed,
            uint64_t now_ms);
 
-  // One more peer, which is due now; its number.
+  // One more peer, which is due now, or has one of the next turns; its number.
   size_t Add(uint64_t now_ms);
-  void Remove(size_t peer) { peers_.erase(peer); }
+  void Remove(size_t peer, uint64_t now_ms);
+
+  // The peer whose turn it is by now, if it is anybody's, becomes due. Turns
+  // that nobody asked for in time are not made up for. Before each Due.
+  void GiveTurn(uint64_t now_ms);
 
   // Makes a peer due now, whatever went before; again once the session that is
   // under way is over, since its snapshot may be older than what was asked for.
@@ -53,12 +63,15 @@ class Schedule {
   // of `except` are met by somebody already.
   std::optional<size_t> Due(uint64_t now_ms,
                             const std::set<size_t>& except = {}) const;
-  // When the next one is due; nullopt: not before somebody asks.
+  // When the next one is due, or a turn is; nullopt: not before somebody asks.
   std::optional<uint64_t> NextDueMs(const std::set<size_t>& except = {}) const;
 
   // A session with `peer` ended. It makes no difference who began it: a peer
   // that came by itself need not be visited so soon.
   void Ended(size_t peer, SessionOutcome outcome, uint64_t now_ms);
+
+  // Nobody goes to this peer before its next turn, unless somebody asks.
+  bool WaitsForItsTurn(size_t peer) const;
 
   uint32_t failures_in_a_row(size_t peer) const {
     return peers_.at(peer).failures;
@@ -77,11 +90,24 @@ class Schedule {
   uint64_t NextRandom();
   std::optional<uint64_t> After(Peer* peer, SessionOutcome outcome,
                                 uint64_t now_ms);
+  // When to try again, `ms` from now or so; nullopt: at its next turn.
+  std::optional<uint64_t> Retry(uint64_t ms, double spread, uint64_t now_ms);
+  bool TakesTurns() const {
+    return options_.interval_ms > 0 && options_.max_peers_per_interval > 0 &&
+           peers_.size() > options_.max_peers_per_interval;
+  }
+  // Removes one of `peers` by chance, and returns it.
+  size_t TakeAny(std::vector<size_t>* peers);
+  void HadItsTurn(size_t peer);
 
   const ScheduleOptions options_;
   uint64_t random_;
   std::map<size_t, Peer> peers_;
   size_t next_ = 0;  // number
+  // Who has not had its turn in this round.
+  std::vector<size_t> turns_;
+  std::vector<size_t> newcomers_;  // these first
+  uint64_t next_turn_ms_ = 0;
 };
 
 }  // namespace rocksync

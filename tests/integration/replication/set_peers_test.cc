@@ -89,6 +89,38 @@ TEST_F(SetPeers, WhoIsRemovedGetsNothingMore) {
       Eventually([&] { return Joined(*b_) && b_->Scan() == a_->Scan(); }));
 }
 
+// Of three one in an hour, which is the newcomer; and no connection to it is
+// left that would keep others out.
+TEST_F(SetPeers, OfManyThoseWhoseTurnItIsAreMetAndWhoIsAskedFor) {
+  c_->Stop();
+  ReplicatorOptions one_visitor = TestReplica::Hourly();
+  one_visitor.max_accepted = 1;
+  ASSERT_TRUE(IsOk(c_->Start(one_visitor)));
+  const std::unique_ptr<TestReplica> d = NewReplica("d");
+  ASSERT_TRUE(IsOk(d->Start(TestReplica::Hourly())));
+  a_->Stop();
+  ReplicatorOptions one_by_one = TestReplica::Hourly();
+  one_by_one.max_peers_per_interval = 1;
+  one_by_one.stream = false;
+  one_by_one.peers = {b_->address()};
+  ASSERT_TRUE(IsOk(a_->Start(one_by_one)));
+  ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
+  const auto sessions_with = [&](const TestReplica& peer) {
+    for (const PeerStats& of : a_->replicator()->stats().peers) {
+      if (of.address == peer.address()) return of.sessions;
+    }
+    return uint64_t{0};
+  };
+  ASSERT_TRUE(IsOk(Set({b_->address(), c_->address()})));
+  ASSERT_TRUE(Eventually([&] { return sessions_with(*c_) == 1; }));
+  EXPECT_TRUE(Eventually(
+      [&] { return b_->replicator()->SyncNow(c_->address()).ok(); }));
+  ASSERT_TRUE(IsOk(Set({b_->address(), c_->address(), d->address()})));
+  ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(d->address())));
+  EXPECT_EQ(sessions_with(*d), 1u) << "that which was asked for";
+  EXPECT_EQ(sessions_with(*c_), 1u);
+}
+
 TEST_F(SetPeers, WhatTheTransportRefusesChangesNothing) {
   ASSERT_TRUE(IsOk(Set({b_->address()})));
   EXPECT_TRUE(Mentions(Set({c_->address(), "nowhere"}), "nowhere"));

@@ -1,6 +1,9 @@
 #include "replication/session/schedule.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -92,7 +95,7 @@ TEST(ScheduleTest, TheLongestOverdueGoesFirst) {
 
 TEST(ScheduleTest, PeersComeAndGo) {
   Schedule schedule({.interval_ms = 1000}, 2, 7, 0);
-  schedule.Remove(0);
+  schedule.Remove(0, 0);
   schedule.Ask(0, 10);
   schedule.Begins(0);
   schedule.Ended(0, SessionOutcome::kExpired, 10);
@@ -100,8 +103,8 @@ TEST(ScheduleTest, PeersComeAndGo) {
   EXPECT_EQ(schedule.Due(20), std::nullopt) << "of a peer that is gone";
   EXPECT_EQ(schedule.Add(30), 2u) << "and not 0 again";
   EXPECT_THAT(schedule.Due(30), Optional(2u));
-  schedule.Remove(1);
-  schedule.Remove(2);
+  schedule.Remove(1, 30);
+  schedule.Remove(2, 30);
   EXPECT_EQ(schedule.NextDueMs(), std::nullopt);
 }
 
@@ -141,6 +144,172 @@ TEST(ScheduleTest, WhoAsksDuringASessionGetsAnother) {
   schedule.Begins(0);
   schedule.Ended(0, SessionOutcome::kProven, 200);
   EXPECT_THAT(schedule.NextDueMs(), Optional(Ge(950u)));
+}
+
+// Whoever is due is met at once, with this outcome.
+class Turns {
+ public:
+  explicit Turns(size_t peers, uint64_t seed = 7)
+      : schedule({.interval_ms = 1000,
+                  .first_backoff_ms = 100,
+                  .max_backoff_ms = 1000,
+                  .max_peers_per_interval = 4},
+                 peers, seed, 0) {}
+
+  // Those who were met, in their order.
+  std::vector<size_t> Run(uint64_t ms) {
+    std::vector<size_t> met;
+    for (const uint64_t end = now_ms + ms; now_ms < end; ++now_ms) {
+      schedule.GiveTurn(now_ms);
+      while (const auto due = schedule.Due(now_ms)) {
+        met.push_back(*due);
+        schedule.Begins(*due);
+        schedule.Ended(*due,
+                       down.count(*due) > 0 ? SessionOutcome::kFailed
+                                            : SessionOutcome::kProven,
+                       now_ms);
+      }
+    }
+    return met;
+  }
+
+  Schedule schedule;
+  std::set<size_t> down;
+  uint64_t now_ms = 0;
+};
+
+std::map<size_t, int> Counted(const std::vector<size_t>& met) {
+  std::map<size_t, int> times;
+  for (const size_t peer : met) ++times[peer];
+  return times;
+}
+
+TEST(ScheduleTurnsTest, SoManyAreMetInEachInterval) {
+  Turns turns(20);
+  for (int interval = 0; interval < 100; ++interval) {
+    EXPECT_THAT(turns.Run(1000).size(), AllOf(Ge(3u), Le(5u)));
+  }
+}
+
+TEST(ScheduleTurnsTest, EachHasItsTurnOnceInARoundAndRoundsDiffer) {
+  Turns turns(20);
+  const std::vector<size_t> met = turns.Run(100'000);
+  ASSERT_GE(met.size(), 300u);
+  std::set<std::vector<size_t>> rounds;
+  for (size_t i = 0; i + 20 <= met.size(); i += 20) {
+    const std::vector<size_t> round(
+        met.begin() + static_cast<ptrdiff_t>(i),
+        met.begin() + static_cast<ptrdiff_t>(i + 20));
+    EXPECT_EQ(std::set<size_t>(round.begin(), round.end()).size(), 20u);
+    rounds.insert(round);
+  }
+  EXPECT_EQ(rounds.size(), met.size() / 20);
+}
+
+TEST(ScheduleTurnsTest, TwoReplicasHaveDifferentOrders) {
+  EXPECT_NE(Turns(20, 1).Run(5000), Turns(20, 2).Run(5000));
+}
+
+TEST(ScheduleTurnsTest, WithNoMorePeersAllAreMetAtEachInterval) {
+  Turns turns(4);
+  const std::map<size_t, int> times = Counted(turns.Run(10'000));
+  ASSERT_EQ(times.size(), 4u);
+  for (const auto& [peer, count] : times) EXPECT_THAT(count, Ge(8));
+}
+
+TEST(ScheduleTurnsTest, WhoCameHasHadItsTurn) {
+  Turns turns(20);
+  std::vector<size_t> met;
+  for (int i = 0; i < 1'000; ++i) {
+    for (size_t came = 0; came < 10; ++came) {
+      turns.schedule.Ended(came, SessionOutcome::kProven, turns.now_ms);
+    }
+    for (const size_t peer : turns.Run(100)) met.push_back(peer);
+  }
+  // 400 turns, of which those who never come have nearly all.
+  std::map<size_t, int> times = Counted(met);
+  for (size_t other = 10; other < 20; ++other) {
+    EXPECT_THAT(times[other], Ge(30)) << other;
+  }
+}
+
+TEST(ScheduleTurnsTest, WhoIsAskedForIsMetAtOnceAndOthersKeepTheirTurns) {
+  Turns turns(20);
+  turns.Run(100);
+  for (int i = 0; i < 100; ++i) {
+    turns.schedule.Ask(3, turns.now_ms);
+    EXPECT_EQ(turns.schedule.Due(turns.now_ms), 3u);
+    turns.Run(100);
+  }
+  EXPECT_EQ(Counted(turns.Run(10'000)).size(), 20u);
+}
+
+TEST(ScheduleTurnsTest, NewcomersHaveTheNextTurns) {
+  Turns turns(20);
+  turns.Run(3'500);
+  const size_t first = turns.schedule.Add(turns.now_ms);
+  const size_t second = turns.schedule.Add(turns.now_ms);
+  turns.schedule.Remove(5, turns.now_ms);
+  const std::vector<size_t> met = turns.Run(20'000);
+  ASSERT_GE(met.size(), 50u);
+  EXPECT_EQ(std::set<size_t>(met.begin(), met.begin() + 2),
+            (std::set<size_t>{first, second}));
+  const std::map<size_t, int> times = Counted(met);
+  EXPECT_EQ(times.size(), 21u);
+  EXPECT_EQ(times.count(5), 0u);
+}
+
+TEST(ScheduleTurnsTest, OnceFewAreLeftNobodyWaitsForATurn) {
+  Turns turns(20);
+  turns.Run(3'500);
+  for (size_t peer = 0; peer < 16; ++peer) {
+    turns.schedule.Remove(peer, turns.now_ms);
+  }
+  EXPECT_EQ(Counted(turns.Run(1'000)).size(), 4u);
+  // And once there are more again they do.
+  turns.schedule.Add(turns.now_ms);
+  turns.Run(2'000);
+  EXPECT_THAT(turns.Run(10'000).size(), AllOf(Ge(30u), Le(50u)));
+}
+
+TEST(ScheduleTurnsTest, WhoIsDownIsTriedAFewTimesAndThenAtItsTurns) {
+  Turns turns(20);
+  for (int i = 0; i < 5; ++i) {  // after 100, 200, 400 and 800 ms
+    EXPECT_FALSE(turns.schedule.WaitsForItsTurn(0) && i > 0) << i;
+    turns.schedule.Ended(0, SessionOutcome::kFailed, 0);
+  }
+  EXPECT_TRUE(turns.schedule.WaitsForItsTurn(0));
+  turns.down = {0};
+  std::map<size_t, int> times = Counted(turns.Run(100'000));
+  EXPECT_THAT(times[0], AllOf(Ge(times[1] - 1), Le(times[1] + 1)));
+  turns.down = {};
+  turns.Run(10'000);
+  EXPECT_EQ(turns.schedule.failures_in_a_row(0), 0u);
+}
+
+TEST(ScheduleTurnsTest, ThoseBusyForLongWaitForTheirTurns) {
+  Turns turns(20);
+  for (int i = 0; i < 20; ++i) {
+    turns.schedule.Ended(3, SessionOutcome::kBusy, 0);
+    EXPECT_EQ(turns.schedule.WaitsForItsTurn(3), i >= 5) << i;
+  }
+}
+
+TEST(ScheduleTurnsTest, NoTurnsAreMadeUpFor) {
+  Turns turns(20);
+  turns.Run(100);
+  turns.now_ms += 50'000;  // paused
+  EXPECT_THAT(turns.Run(1'000).size(), Le(6u));
+}
+
+TEST(ScheduleTurnsTest, TheNextTurnIsWaitedFor) {
+  Turns turns(20);
+  EXPECT_THAT(turns.schedule.NextDueMs(), Optional(Le(250u)));
+  const uint64_t next = *turns.schedule.NextDueMs();
+  EXPECT_EQ(turns.Run(next).size(), 0u);
+  EXPECT_EQ(turns.Run(1).size(), 1u);
+  EXPECT_THAT(turns.schedule.NextDueMs(),
+              Optional(AllOf(Ge(next + 187), Le(next + 313))));
 }
 
 TEST(ScheduleTest, ASeedReplays) {
