@@ -80,7 +80,9 @@ struct ReplicatorOptions {
   size_t stream_buffer_bytes = size_t{8} << 20;
   // Where this replica is. Between two zones a stream carries each change once,
   // within a zone everybody sends to everybody. At most 64 bytes; the name says
-  // nothing.
+  // nothing. The replicas of a zone have to be connected with one another, if
+  // only by way of others of it, or what one writes reaches some at the
+  // interval alone.
   std::string zone;
   // What travels is durable here first: one sync of the WAL for all that was
   // written since the last. False: it is sent as it is; to measure what the

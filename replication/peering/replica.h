@@ -34,7 +34,8 @@ struct Replica {
         indexed(StoreAccess::IndexedOf(d)),
         stats(identity.replica_id, o.peers,
               InScope(o.progress, Callback::kProgress)),
-        streams(identity.replica_id, o.zone, StoreAccess::ChangesOf(d)) {}
+        streams(identity.replica_id, {.zone = o.zone}, FreshStreamSeed(),
+                StoreAccess::ChangesOf(d)) {}
 
   const ReplicatorOptions options;
   ReplicatedDB* const db;

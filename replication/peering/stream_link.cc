@@ -36,14 +36,21 @@ StreamLink::StreamLink(Replica* replica, Link* link,
                        std::function<void()> repair)
     : replica_(replica),
       link_(link),
-      context_{replica, link,   std::move(repair), [this] { return ended(); },
-               {},      nullptr},
-      sender_(&context_, StoreAccess::ChangesOf(replica->db)),
-      receiver_(&context_, &sender_) {}
+      stream_(replica, link, std::move(repair), [this] { return ended(); }),
+      sender_(&stream_),
+      receiver_(&stream_) {}
 
 StreamLink::~StreamLink() { replica_->streams.Leave(link_->peer_id(), this); }
 
 void StreamLink::Close() { link_->connection()->Close(); }
+
+void StreamLink::AskFor(const std::vector<ShortHash>& hashes) {
+  stream_.WithDues([&](StreamDues* dues) {
+    std::vector<ShortHash>& to_ask_for = dues->lists.to_ask_for;
+    to_ask_for.insert(to_ask_for.end(), hashes.begin(), hashes.end());
+  });
+  Wake();
+}
 
 bool StreamLink::ended() const {
   const std::lock_guard lock(mutex_);
@@ -66,44 +73,52 @@ Status StreamLink::Run(const std::string& first) {
 
 Status StreamLink::Open(const std::string& first) {
   const bool dialed = first.empty();
-  const std::string mine = EncodeStreamOpen(
-      {StreamSender::kWindowBytes,
-       static_cast<uint64_t>(replica_->options.io_timeout.count()),
-       replica_->options.zone});
-  Status status = dialed ? Ask(mine) : Answer(first, mine);
+  StreamFacts facts{
+      .peer_id = link_->peer_id(),
+      .peer_name = link_->peer_name(),
+      .dialed = dialed,
+      .mine = {kWindowBytes,
+               static_cast<uint64_t>(replica_->options.io_timeout.count()),
+               replica_->options.zone},
+      .theirs = {}};
+  const std::string mine = EncodeStreamOpen(facts.mine);
+  const Status status =
+      dialed ? Ask(mine, &facts.theirs) : Answer(first, mine, &facts.theirs);
   if (!status.ok()) return status;
-  context_.theirs.window_bytes =
-      std::min(context_.theirs.window_bytes, kMostWindowBytes);
-  context_.line = replica_->stats.BeginStream(
-      link_->peer_name(), link_->peer_id(), link_->open(),
-      dialed ? Role::kInitiator : Role::kResponder);
-  if (context_.repair != nullptr) context_.repair();
+  facts.theirs.window_bytes =
+      std::min(facts.theirs.window_bytes, kMostWindowBytes);
+  stream_.Open(std::move(facts),
+               replica_->stats.BeginStream(
+                   link_->peer_name(), link_->peer_id(), link_->open(),
+                   dialed ? Role::kInitiator : Role::kResponder));
+  if (dialed) stream_.BeginRepair();
   return status;
 }
 
-bool StreamLink::Enter(bool dialed) {
+bool StreamLink::Enter(bool dialed, const std::string& zone) {
   const uint64_t self = replica_->identity.replica_id;
   const uint64_t peer = link_->peer_id();
-  return replica_->streams.Enter({peer, context_.theirs.zone},
+  return replica_->streams.Enter({peer, zone},
                                  dialed ? self < peer : peer < self, this);
 }
 
-Status StreamLink::Ask(const std::string& mine) {
+Status StreamLink::Ask(const std::string& mine, StreamOpen* theirs) {
   const auto timeout = replica_->options.io_timeout;
-  std::string theirs;
+  std::string answer;
   Status status = link_->connection()->Send(mine, timeout);
-  if (status.ok()) status = link_->connection()->Receive(&theirs, timeout);
+  if (status.ok()) status = link_->connection()->Receive(&answer, timeout);
   if (!status.ok()) return status;
-  status = ToRocksDb(DecodeStreamOpen(theirs, &context_.theirs));
+  status = ToRocksDb(DecodeStreamOpen(answer, theirs));
   if (!status.ok()) return Status::Busy("the peer opens no stream now");
-  return Enter(/*dialed=*/true) ? status : AnotherIsOpen();
+  return Enter(/*dialed=*/true, theirs->zone) ? status : AnotherIsOpen();
 }
 
-Status StreamLink::Answer(const std::string& first, const std::string& mine) {
+Status StreamLink::Answer(const std::string& first, const std::string& mine,
+                          StreamOpen* theirs) {
   const auto timeout = replica_->options.io_timeout;
-  const Status status = ToRocksDb(DecodeStreamOpen(first, &context_.theirs));
+  const Status status = ToRocksDb(DecodeStreamOpen(first, theirs));
   if (!status.ok()) return status;
-  if (!replica_->takes_streams() || !Enter(/*dialed=*/false)) {
+  if (!replica_->takes_streams() || !Enter(/*dialed=*/false, theirs->zone)) {
     (void)link_->connection()->Send(NoStreamNow(), timeout);
     return AnotherIsOpen();
   }

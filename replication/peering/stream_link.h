@@ -16,21 +16,23 @@
 
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
-#include "replication/peering/stream_context.h"
+#include "replication/peering/replica_stream.h"
 #include "replication/peering/stream_receiver.h"
 #include "replication/peering/stream_sender.h"
+#include "replication/peering/streams.h"
 #include "replication/stream/spread.h"
+#include "replication/stream/stream_messages.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
 
-class StreamLink {
+class StreamLink final : public OpenStream {
  public:
   // Over `link`, whose connection no session uses any more. `repair` has an
   // exact session run with this peer soon: what the stream does not bring must
   // be found. Empty at the side that was dialed; the other one does it.
   StreamLink(Replica* replica, Link* link, std::function<void()> repair);
-  ~StreamLink();
+  ~StreamLink() override;
   StreamLink(const StreamLink&) = delete;
   StreamLink& operator=(const StreamLink&) = delete;
 
@@ -43,27 +45,30 @@ class StreamLink {
   // Once Run has returned: changes were taken, here or by the peer.
   bool carried() const { return receiver_.carried(); }
 
-  // From any thread: makes Run return.
-  void Close();
-  // Has the thread that sends look whether there is something to be said.
-  void Wake() { sender_.Wake(); }
-  // The peer has announced these, and they did not come.
-  void AskFor(const std::vector<ShortHash>& hashes) { sender_.AskFor(hashes); }
+  // OpenStream. Close makes Run return.
+  void Close() override;
+  void Wake() override { stream_.Wake(); }
+  void AskFor(const std::vector<ShortHash>& hashes) override;
+
+  // What a peer may have under way: more than a round trip's worth, and little
+  // memory.
+  static constexpr uint64_t kWindowBytes = uint64_t{1} << 20;
 
  private:
   rocksdb::Status Open(const std::string& first);
   // Of a stream that this replica dialed, or of one that it was asked for.
-  rocksdb::Status Ask(const std::string& mine);
-  rocksdb::Status Answer(const std::string& first, const std::string& mine);
+  rocksdb::Status Ask(const std::string& mine, StreamOpen* theirs);
+  rocksdb::Status Answer(const std::string& first, const std::string& mine,
+                         StreamOpen* theirs);
   // The stream is one of the replica's; false: another one is to be kept.
-  bool Enter(bool dialed);
+  bool Enter(bool dialed, const std::string& zone);
   rocksdb::Status Carry();
   bool ended() const;
   void End(const rocksdb::Status& why);
 
   Replica* const replica_;
   Link* const link_;
-  StreamContext context_;
+  ReplicaStream stream_;
   StreamSender sender_;
   StreamReceiver receiver_;
 

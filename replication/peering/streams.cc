@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/peering/stream_link.h"
 #include "replication/store/format/random_bits.h"
 
 namespace rocksync {
-namespace {
-
-// Without random bytes the mappings are those of an earlier start, which costs
-// no more than an unlucky one does.
-MappingSeed FreshSeed() {
+MappingSeed FreshStreamSeed() {
   MappingSeed seed{};
   (void)RandomBytes(seed.data(), seed.size());
   return seed;
 }
-
-}  // namespace
 
 rocksdb::Status GroupSync::Cover(uint64_t number,
                                  const std::function<uint64_t()>& end,
@@ -42,10 +35,11 @@ rocksdb::Status GroupSync::Cover(uint64_t number,
   return rocksdb::Status::OK();
 }
 
-Streams::Streams(uint64_t self, const std::string& zone, ChangeLog* log)
-    : log_(log), spread_(self, {.zone = zone}, FreshSeed()) {}
+Streams::Streams(uint64_t self, const SpreadOptions& options,
+                 const MappingSeed& seed, ChangeLog* log)
+    : log_(log), spread_(self, options, seed) {}
 
-bool Streams::Enter(const Neighbour& peer, bool preferred, StreamLink* link) {
+bool Streams::Enter(const Neighbour& peer, bool preferred, OpenStream* link) {
   const std::lock_guard lock(mutex_);
   if (!allowed_) return false;
   Entry& entry = open_[peer.id];
@@ -60,7 +54,7 @@ bool Streams::Enter(const Neighbour& peer, bool preferred, StreamLink* link) {
   return true;
 }
 
-void Streams::Leave(uint64_t peer_id, StreamLink* link) {
+void Streams::Leave(uint64_t peer_id, OpenStream* link) {
   const std::lock_guard lock(mutex_);
   const auto entry = open_.find(peer_id);
   if (entry == open_.end() || entry->second.link != link) return;

@@ -19,7 +19,17 @@
 
 namespace rocksync {
 
-class StreamLink;
+// One of them, as the others see it. Thread-safe.
+class OpenStream {
+ public:
+  virtual ~OpenStream() = default;
+  // Has it end soon.
+  virtual void Close() = 0;
+  // Has it look whether there is something to be said.
+  virtual void Wake() = 0;
+  // The peer has announced these, and they did not come.
+  virtual void AskFor(const std::vector<ShortHash>& hashes) = 0;
+};
 
 // One sync for all who wait: who comes while one runs waits for the next.
 // Thread-safe.
@@ -38,19 +48,24 @@ class GroupSync {
   uint64_t covered_ = 0;
 };
 
+// For Streams. Without random bytes the mappings are those of an earlier start,
+// which costs no more than an unlucky one does.
+MappingSeed FreshStreamSeed();
+
 // The streams that are open: one with each peer. Thread-safe.
 class Streams {
  public:
-  // `log` must outlive it.
-  Streams(uint64_t self, const std::string& zone, ChangeLog* log);
+  // `log` must outlive it; `seed` must be fresh.
+  Streams(uint64_t self, const SpreadOptions& options, const MappingSeed& seed,
+          ChangeLog* log);
 
   // `link` is a stream with this peer from now on; another one is closed.
   // False: there is one that is to be kept, or none may begin now. Of two that
   // the replicas dialed at once both keep the one (`preferred`) that the
   // smaller replica id dialed.
-  bool Enter(const Neighbour& peer, bool preferred, StreamLink* link);
+  bool Enter(const Neighbour& peer, bool preferred, OpenStream* link);
   // Before `link` goes.
-  void Leave(uint64_t peer_id, StreamLink* link);
+  void Leave(uint64_t peer_id, OpenStream* link);
 
   bool Has(uint64_t peer_id) const;
 
@@ -80,7 +95,7 @@ class Streams {
 
  private:
   struct Entry {
-    StreamLink* link = nullptr;
+    OpenStream* link = nullptr;
     bool preferred = false;
   };
 

@@ -56,6 +56,8 @@ absl::Status DecodeStreamOpen(std::string_view message, StreamOpen* open);
 
 // Of one message of kChanges.
 inline constexpr size_t kMostChangesInMessage = 4096;
+// Key and value of a change; a larger one is left to a session.
+inline constexpr size_t kMostStreamedBytes = size_t{64} << 10;
 
 // Builds messages of kChanges, one after the other.
 class ChangesEncoder {

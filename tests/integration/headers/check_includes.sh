@@ -36,6 +36,7 @@ box plugin 9 '^(plugin|sketch|rocksync|rocksdb)/|^(util/)?xxhash\.h$'
 pure='^(thread|mutex|shared_mutex|chrono|ctime|random|iostream)$'
 box replication/reconcile 9 '^(replication/reconcile|sketch|absl)/' "$pure"
 box replication/session 9 '^(replication/(session|reconcile)|sketch|absl)/' "$pure"
+box replication/stream 9 '^(replication/(stream|session)|sketch|absl)/' "$pure"
 # How a replica's id is written is the one thing they take of the front door.
 box replication/membership 9 '^(replication/(membership|session|reconcile)|sketch|absl)/|^rocksync/replica_id\.h$' "$pure"
 box replication/store 9 '^(replication/(store|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'

@@ -1,8 +1,8 @@
 // Changes that a peer was told of without having got them, so that they can be
 // sent if it asks for them.
 
-#ifndef ROCKSYNC_REPLICATION_PEERING_ANNOUNCED_CHANGES_H_
-#define ROCKSYNC_REPLICATION_PEERING_ANNOUNCED_CHANGES_H_
+#ifndef ROCKSYNC_REPLICATION_STREAM_ANNOUNCED_CHANGES_H_
+#define ROCKSYNC_REPLICATION_STREAM_ANNOUNCED_CHANGES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -47,4 +47,4 @@ class AnnouncedChanges {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_PEERING_ANNOUNCED_CHANGES_H_
+#endif  // ROCKSYNC_REPLICATION_STREAM_ANNOUNCED_CHANGES_H_

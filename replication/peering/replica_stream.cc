@@ -1,0 +1,135 @@
+#include "replication/peering/replica_stream.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "replication/peering/streams.h"
+#include "replication/store/format/status.h"
+#include "replication/store/store_access.h"
+
+namespace rocksync {
+
+static_assert(kMostStreamedBytes == ChangeLog::kMostChangeBytes);
+
+ReplicaStream::ReplicaStream(Replica* replica, Link* link,
+                             std::function<void()> repair,
+                             std::function<bool()> ended)
+    : replica_(replica),
+      link_(link),
+      repair_(std::move(repair)),
+      ended_(std::move(ended)),
+      log_(StoreAccess::ChangesOf(replica->db)),
+      reader_(log_, replica->options.stream_buffer_bytes) {}
+
+void ReplicaStream::Open(StreamFacts facts, std::unique_ptr<StreamLine> line) {
+  facts_ = std::move(facts);
+  line_ = std::move(line);
+  wire_sent_ = connection()->bytes_sent();
+}
+
+void ReplicaStream::Wait(uint64_t due_ms, bool ignore_changes) {
+  reader_.Wait(FromMs(due_ms), ignore_changes);
+}
+
+void ReplicaStream::NoteLag() {
+  const ChangeLog::Reader::Backlog backlog = reader_.backlog();
+  uint64_t changes = backlog.changes;
+  StreamClock::time_point oldest = backlog.oldest;
+  {
+    const std::lock_guard lock(mutex_);
+    const uint64_t under_way = dues_.changes_under_way();
+    if (dues_.bytes_under_way() > 0) {
+      oldest = FromMs(dues_.oldest_under_way_ms());
+    }
+    changes += under_way;
+  }
+  line_->Behind(changes, oldest);
+}
+
+rocksdb::Status ReplicaStream::WhySendingEnds(
+    const absl::Status& status) const {
+  return failed_.ok() ? ToRocksDb(status) : failed_;
+}
+
+absl::Status ReplicaStream::Failed(const rocksdb::Status& status) {
+  failed_ = status;
+  return ToAbsl(status);
+}
+
+absl::Status ReplicaStream::Take(size_t most_bytes, TakenChanges* taken) {
+  const ChangeLog::Reader::Taken& read = reader_.Take(most_bytes);
+  taken->lost = read.lost;
+  taken->last = read.last;
+  taken->oldest_ms = ToMs(read.oldest);
+  taken->changes.clear();
+  for (const Change& change : read.changes) {
+    const std::optional<uint32_t> family =
+        link_->view()->OrdinalOf(change.family_id);
+    if (!family.has_value()) return absl::UnavailableError("reconnecting");
+    taken->changes.push_back({*family, change.key, change.version,
+                              change.tombstone, change.value, change.source,
+                              change.left_out});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplicaStream::MakeDurable(uint64_t number) {
+  if (!replica_->options.stream_syncs) return absl::OkStatus();
+  return Failed(replica_->streams.sync()->Cover(
+      number, [this] { return log_->end(); },
+      [this] { return ToRocksDb(link_->view()->Sync()); }));
+}
+
+absl::Status ReplicaStream::MakeAllDurable() {
+  if (!replica_->options.stream_syncs) return absl::OkStatus();
+  return link_->view()->Sync();
+}
+
+absl::Status ReplicaStream::Send(std::string_view message) {
+  const auto timeout = replica_->options.io_timeout;
+  if (!replica_->bytes.Pay(message.size(), timeout / 4, replica_->stopped)) {
+    return Failed(rocksdb::Status::Aborted("the replicator stops"));
+  }
+  const rocksdb::Status status = connection()->Send(message, timeout);
+  const uint64_t wire = connection()->bytes_sent();
+  line_->Sent(0, wire - std::exchange(wire_sent_, wire));
+  return Failed(status);
+}
+
+absl::Status ReplicaStream::Apply(std::vector<Pair>* pairs,
+                                  std::vector<ApplyOutcome>* outcomes) {
+  const ReplicatedDBOptions& options = replica_->db->replication_options();
+  std::erase_if(*pairs, [&](const Pair& pair) {
+    const bool too_large =
+        !pair.tombstone && (pair.key.size() > options.max_key_bytes ||
+                            pair.value.size() > options.max_value_bytes);
+    if (too_large) link_->view()->NoteOversized(pair.family, pair.key);
+    return too_large;
+  });
+  return link_->view()->Apply(
+      *pairs, [this] { return replica_->stopping || ended_(); }, outcomes);
+}
+
+void ReplicaStream::WithDues(absl::FunctionRef<void(StreamDues*)> use) {
+  const std::lock_guard lock(mutex_);
+  use(&dues_);
+}
+
+void ReplicaStream::WithSpread(absl::FunctionRef<void(Spread*)> use) {
+  replica_->streams.With(use);
+}
+
+std::vector<Neighbour> ReplicaStream::Neighbours(uint64_t* number) const {
+  return replica_->streams.neighbours(number);
+}
+
+bool ReplicaStream::SetNeighbours(std::vector<Neighbour> neighbours) {
+  return replica_->streams.SetNeighbours(facts_.peer_id, std::move(neighbours));
+}
+
+bool ReplicaStream::AskForMissing(uint64_t now_ms) {
+  return replica_->streams.AskForMissing(now_ms);
+}
+
+}  // namespace rocksync

@@ -1,0 +1,122 @@
+// What a stream needs of the replica at which it runs (stream/stream_host.h):
+// its database, the log of changes, and the connection.
+
+#ifndef ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_H_
+#define ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "replication/peering/link.h"
+#include "replication/peering/replica.h"
+#include "replication/peering/stats_board.h"
+#include "replication/session/storage_view.h"
+#include "replication/store/write/change_log.h"
+#include "replication/stream/spread.h"
+#include "replication/stream/stream_dues.h"
+#include "replication/stream/stream_host.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+using StreamClock = std::chrono::steady_clock;
+
+inline uint64_t ToMs(StreamClock::time_point time) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          time.time_since_epoch())
+          .count());
+}
+inline StreamClock::time_point FromMs(uint64_t ms) {
+  return StreamClock::time_point(
+      std::chrono::milliseconds(static_cast<int64_t>(ms)));
+}
+
+// See StreamHost for which thread may call what.
+class ReplicaStream final : public StreamHost {
+ public:
+  // Takes what the replica's log is told from now on. `repair` has an exact
+  // session run with this peer soon; `ended`: the stream is to end, from any
+  // thread. All must outlive it.
+  ReplicaStream(Replica* replica, Link* link, std::function<void()> repair,
+                std::function<bool()> ended);
+
+  // Before the threads start: the stream is open.
+  void Open(StreamFacts facts, std::unique_ptr<StreamLine> line);
+
+  // Of the sending half's thread. Sleeps until there is a change that was not
+  // taken (unless `ignore_changes`), Wake was called, or it is `due_ms`.
+  void Wait(uint64_t due_ms, bool ignore_changes);
+  // How far the peer is behind, for statistics.
+  void NoteLag();
+  // As the application sees an error of the sending half.
+  rocksdb::Status WhySendingEnds(const absl::Status& status) const;
+
+  bool ended() const { return ended_(); }
+  Replica* replica() const { return replica_; }
+  Connection* connection() const { return link_->connection(); }
+  StreamLine* line() const { return line_.get(); }
+
+  // StreamHost.
+  const StreamFacts& facts() const override { return facts_; }
+  uint64_t NowMs() const override { return ToMs(StreamClock::now()); }
+  absl::Status Take(size_t most_bytes, TakenChanges* taken) override;
+  absl::Status MakeDurable(uint64_t number) override;
+  absl::Status MakeAllDurable() override;
+  absl::Status Send(std::string_view message) override;
+  bool TermsHold() const override { return !link_->stale(); }
+  uint32_t FamilyCount() const override { return link_->view()->FamilyCount(); }
+  ElementHash HashOf(const Pair& pair) const override {
+    return link_->view()->HashOf(pair);
+  }
+  absl::Status ReadPair(uint32_t family, std::string_view key,
+                        Pair* pair) const override {
+    return link_->view()->ReadPair(family, key, pair);
+  }
+  absl::Status Apply(std::vector<Pair>* pairs,
+                     std::vector<ApplyOutcome>* outcomes) override;
+  void BeginRepair() override { repair_(); }
+  void Wake() override { reader_.Interrupt(); }
+  void WithDues(absl::FunctionRef<void(StreamDues*)> use) override;
+  void WithSpread(absl::FunctionRef<void(Spread*)> use) override;
+  std::vector<Neighbour> Neighbours(uint64_t* number) const override;
+  bool SetNeighbours(std::vector<Neighbour> neighbours) override;
+  bool AskForMissing(uint64_t now_ms) override;
+  void NoteSent(uint64_t pairs) override { line_->Sent(pairs, 0); }
+  void NoteGivenUp(uint64_t changes) override { line_->GaveUp(changes); }
+  void NoteTook(uint64_t pairs, uint64_t applied,
+                uint64_t duplicates) override {
+    line_->Took(pairs, applied, duplicates);
+  }
+
+ private:
+  absl::Status Failed(const rocksdb::Status& status);
+
+  Replica* const replica_;
+  Link* const link_;
+  const std::function<void()> repair_;
+  const std::function<bool()> ended_;
+  ChangeLog* const log_;
+  ChangeLog::Reader reader_;
+  StreamFacts facts_;
+  std::unique_ptr<StreamLine> line_;
+
+  // Of the thread that sends:
+  uint64_t wire_sent_ = 0;  // by the connection, as counted so far
+  rocksdb::Status failed_;
+
+  std::mutex mutex_;
+  StreamDues dues_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_H_

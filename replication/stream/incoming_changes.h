@@ -1,0 +1,54 @@
+// The half of a stream that receives, as a protocol: applies what comes, and
+// leaves to the sending half what the peer is to be told of it.
+
+#ifndef ROCKSYNC_REPLICATION_STREAM_INCOMING_CHANGES_H_
+#define ROCKSYNC_REPLICATION_STREAM_INCOMING_CHANGES_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/session/storage_view.h"
+#include "replication/stream/stream_host.h"
+#include "replication/stream/stream_messages.h"
+
+namespace rocksync {
+
+// For one thread.
+class IncomingChanges {
+ public:
+  // `host` must outlive it.
+  explicit IncomingChanges(StreamHost* host) : host_(host) {}
+  IncomingChanges(const IncomingChanges&) = delete;
+  IncomingChanges& operator=(const IncomingChanges&) = delete;
+
+  // Takes the next message of an open stream, which is not empty. An error ends
+  // the stream. InvalidArgument: the peer says what it must not; Unavailable:
+  // what the two agreed upon holds no longer, they should meet again; others
+  // are of Apply.
+  absl::Status Receive(std::string_view message);
+
+  // Changes were taken, here or by the peer.
+  bool carried() const { return carried_; }
+
+ private:
+  absl::Status TakeChanges(std::string_view message);
+  absl::Status TakeTaken(std::string_view body);
+  absl::Status TakeGap(std::string_view body);
+  absl::Status TakeNeighbours(std::string_view body);
+  absl::Status TakeList(StreamMessageType type, std::string_view body);
+  absl::Status TakeGraft(const std::vector<ShortHash>& hashes);
+  absl::Status Apply();
+  void NoteArrived();
+  absl::Status Refusal(std::string_view what) const;
+
+  StreamHost* const host_;
+  bool carried_ = false;
+  std::vector<Pair> pairs_;
+  std::vector<ApplyOutcome> outcomes_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STREAM_INCOMING_CHANGES_H_

@@ -1,0 +1,70 @@
+// The half of a stream that sends, as a protocol: what is written at this
+// replica, as it is written, and what the peer has to be told of what it sends.
+// What is sent when, and what holds before: threads and clocks are its host's.
+
+#ifndef ROCKSYNC_REPLICATION_STREAM_OUTGOING_CHANGES_H_
+#define ROCKSYNC_REPLICATION_STREAM_OUTGOING_CHANGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/stream/announced_changes.h"
+#include "replication/stream/spread.h"
+#include "replication/stream/stream_host.h"
+#include "replication/stream/stream_messages.h"
+
+namespace rocksync {
+
+// For one thread.
+class OutgoingChanges {
+ public:
+  // `host` must outlive it.
+  explicit OutgoingChanges(StreamHost* host) : host_(host) {}
+  OutgoingChanges(const OutgoingChanges&) = delete;
+  OutgoingChanges& operator=(const OutgoingChanges&) = delete;
+
+  // Once the stream is open: silence begins here.
+  void Begin() { last_sent_ms_ = host_->NowMs(); }
+
+  // Says what is due, and sends the next changes if the window is open. To be
+  // called at NextDueMs(), when woken, and as long as there are changes that
+  // the window has room for. An error ends the stream; Unavailable: what the
+  // two agreed upon holds no longer, they should meet again.
+  absl::Status Step();
+
+  // When something is due to be said, whatever is written.
+  uint64_t NextDueMs() const;
+  // Bytes of kChanges that the peer has room for.
+  size_t Window() const;
+
+ private:
+  absl::Status SayWhatIsDue();
+  absl::Status SendChanges(size_t most_bytes);
+  absl::Status Encode(uint64_t* left_out);
+  absl::Status EncodeOne(const LoggedChange& change, ShortHash hash,
+                         Spread::Way way);
+  absl::Status SendLists();
+  absl::Status SendList(StreamMessageType type, std::vector<uint64_t> list);
+  absl::Status SendAskedFor(const std::vector<ShortHash>& hashes);
+  absl::Status SendPair(const AnnouncedChange& announced, ShortHash hash);
+  absl::Status SendMessage(uint64_t changes);
+  absl::Status SendGap(uint64_t changes);
+  absl::Status Send(std::string_view message);
+  uint64_t SilentUntilMs() const;
+
+  StreamHost* const host_;
+  TakenChanges taken_;
+  ChangesEncoder encoder_;
+  uint64_t last_sent_ms_ = 0;
+  uint64_t oldest_ms_ = 0;        // change of those taken last
+  uint64_t told_neighbours_ = 0;  // number of those that the peer was told
+  std::vector<ShortHash> to_announce_;
+  AnnouncedChanges announced_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STREAM_OUTGOING_CHANGES_H_

@@ -1,0 +1,70 @@
+// What the two halves of a stream have in common: what is under way to the
+// peer, and what is due to be said to it.
+
+#ifndef ROCKSYNC_REPLICATION_STREAM_STREAM_DUES_H_
+#define ROCKSYNC_REPLICATION_STREAM_STREAM_DUES_H_
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/stream/spread.h"
+
+namespace rocksync {
+
+// Not thread-safe.
+class StreamDues {
+ public:
+  // A message of kChanges of so many bytes is sent, which deals with so many
+  // changes of the log, the oldest made at `oldest_ms`.
+  void Sent(uint64_t bytes, uint64_t changes, uint64_t oldest_ms);
+  // The peer has taken so many bytes. False: more than is under way.
+  bool Taken(uint64_t bytes);
+  uint64_t bytes_under_way() const { return bytes_sent_ - bytes_taken_; }
+  // Changes of the log that are under way, and when the oldest was made.
+  uint64_t changes_under_way() const;
+  uint64_t oldest_under_way_ms() const;  // UINT64_MAX: none is
+
+  // So many bytes were taken here. True: a time at which that is told is set.
+  bool Took(uint64_t bytes, uint64_t now_ms);
+  uint64_t bytes_to_tell() const { return bytes_to_tell_; }
+  // When they are to be told at the latest; UINT64_MAX: there are none.
+  uint64_t TellAtMs() const {
+    return bytes_to_tell_ > 0 ? tell_at_ms_ : kNever;
+  }
+  // Those that are due now, be it by time or since they are `most` or more; 0:
+  // none are. They count as told.
+  uint64_t TakeDueToTell(uint64_t now_ms, uint64_t most);
+
+  // Lists for the sending half, which takes all at once.
+  struct Lists {
+    bool wants_repair = false;          // and the peer is to begin it
+    std::set<uint64_t> to_prune;        // origins that come by another way
+    std::vector<ShortHash> to_ask_for;  // of the peer, which announced them
+    std::vector<ShortHash> asked_for;   // by the peer
+  };
+  Lists lists;
+
+ private:
+  static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+
+  struct UnderWay {
+    uint64_t bytes_until = 0;  // those of all until this one
+    uint64_t changes = 0;
+    uint64_t oldest_ms = 0;
+  };
+
+  std::deque<UnderWay> under_way_;
+  uint64_t bytes_sent_ = 0;   // of messages of kChanges
+  uint64_t bytes_taken_ = 0;  // of these, by the peer
+  // Taken here, and the peer was not told.
+  uint64_t bytes_to_tell_ = 0;
+  uint64_t tell_at_ms_ = 0;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STREAM_STREAM_DUES_H_

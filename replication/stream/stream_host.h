@@ -1,0 +1,115 @@
+// What a stream needs of the replica at which it runs, and of its connection.
+// The replicator's threads and the simulation both fit.
+
+#ifndef ROCKSYNC_REPLICATION_STREAM_STREAM_HOST_H_
+#define ROCKSYNC_REPLICATION_STREAM_STREAM_HOST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "replication/session/storage_view.h"
+#include "replication/stream/spread.h"
+#include "replication/stream/stream_dues.h"
+#include "replication/stream/stream_messages.h"
+#include "sketch/element/element.h"
+#include "sketch/element/version.h"
+
+namespace rocksync {
+
+// What does not change once a stream is open.
+struct StreamFacts {
+  uint64_t peer_id = 0;
+  std::string peer_name;
+  bool dialed = false;  // by this side, which begins the sessions that repair
+  StreamOpen mine;
+  StreamOpen theirs;
+};
+
+// A change of the log. Views do not own.
+struct LoggedChange {
+  uint32_t family = 0;  // ordinal in the family list agreed at set-up
+  std::string_view key;
+  Version version;
+  bool tombstone = false;
+  std::string_view value;
+  uint64_t source = 0;    // the peer that it came from; 0: written here
+  bool left_out = false;  // too large: its value, or its key too, is not here
+};
+
+struct TakenChanges {
+  std::vector<LoggedChange> changes;
+  uint64_t lost = 0;       // changes before these that the log had to let go
+  uint64_t last = 0;       // number of the last change
+  uint64_t oldest_ms = 0;  // when the first was made
+};
+
+// Two threads may use it, one with the sending half of the stream and one with
+// the receiving half; what is said of neither is for both.
+class StreamHost {
+ public:
+  virtual ~StreamHost() = default;
+
+  virtual const StreamFacts& facts() const = 0;
+  // Monotonic.
+  virtual uint64_t NowMs() const = 0;
+
+  // Of the sending half. The next changes of the log, about `most_bytes` of
+  // keys and values, at least one if there is any; valid until the next call.
+  // Unavailable: one is of a family that the set-up did not know.
+  virtual absl::Status Take(size_t most_bytes, TakenChanges* taken) = 0;
+  // Of the sending half. Returns once all changes up to this number are
+  // durable; or everything that is there. Not at all if that is not wanted.
+  virtual absl::Status MakeDurable(uint64_t number) = 0;
+  virtual absl::Status MakeAllDurable() = 0;
+  // Of the sending half. In order, each a frame of its own.
+  virtual absl::Status Send(std::string_view message) = 0;
+
+  // What the two agreed upon in the set-up still holds: the member list, the
+  // stable time, the families, and who the peer is.
+  virtual bool TermsHold() const = 0;
+  virtual uint32_t FamilyCount() const = 0;
+  virtual ElementHash HashOf(const Pair& pair) const = 0;
+  // The pair of a key as it is now. NotFound: there is none, or none that may
+  // be shown.
+  virtual absl::Status ReadPair(uint32_t family, std::string_view key,
+                                Pair* pair) const = 0;
+  // Of the receiving half. As StorageView::Apply, by what the set-up agreed
+  // upon; takes those out of `pairs` that are too large to be kept here.
+  virtual absl::Status Apply(std::vector<Pair>* pairs,
+                             std::vector<ApplyOutcome>* outcomes) = 0;
+
+  // Has an exact session with the peer begin, behind this call. Only asked of
+  // who dialed.
+  virtual void BeginRepair() = 0;
+  // Has the sending half look soon whether there is something to be said.
+  virtual void Wake() = 0;
+
+  // What the halves have in common, and what all streams of the replica have:
+  // for the length of the call nobody else uses it.
+  virtual void WithDues(absl::FunctionRef<void(StreamDues*)> use) = 0;
+  virtual void WithSpread(absl::FunctionRef<void(Spread*)> use) = 0;
+  // As Streams has them.
+  virtual std::vector<Neighbour> Neighbours(uint64_t* number) const = 0;
+  virtual bool SetNeighbours(std::vector<Neighbour> neighbours) = 0;
+  virtual bool AskForMissing(uint64_t now_ms) = 0;
+
+  // For statistics: pairs that are sent, changes that are left to a session,
+  // pairs that came.
+  virtual void NoteSent(uint64_t pairs) {}
+  virtual void NoteGivenUp(uint64_t changes) {}
+  virtual void NoteTook(uint64_t pairs, uint64_t applied, uint64_t duplicates) {
+  }
+
+  // A session is to find what the stream did not bring. Whoever dialed begins
+  // it; the other side has to tell it.
+  void Repair();
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STREAM_STREAM_HOST_H_
