@@ -105,7 +105,14 @@ class RocksDBView final : public ReplicaView {
     options.snapshot = snapshot.snapshot();
     status = db->Get(options, of.handle(),
                      rocksdb::Slice(key.data(), key.size()), &pair->value);
-    return ToAbsl(status);
+    if (!status.ok() ||
+        HashOf(*pair) == CompleteHash(reader.hasher(), of.name, key, entry)) {
+      return ToAbsl(status);
+    }
+    std::string index_key;
+    AppendIndexKey(&index_key, {PositionOf(family, key), of.id, key});
+    store_->Reexamine(index_key);
+    return absl::NotFoundError("the value is not what the index says");
   }
   uint64_t PositionOf(uint32_t family, std::string_view key) const override {
     return store_->indexed()->reader().hasher().Position(

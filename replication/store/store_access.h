@@ -44,7 +44,7 @@ class ReplicaView : public StorageView {
   // Which of the families of the view has this id of RocksDB's; nullopt: none.
   virtual std::optional<uint32_t> OrdinalOf(uint32_t family_id) const = 0;
   // The pair of a key as it is now. NotFound: there is none, or none that may
-  // be shown.
+  // be shown; one whose value does not match its entry's hash is quarantined.
   virtual absl::Status ReadPair(uint32_t family, std::string_view key,
                                 Pair* pair) const = 0;
 };

@@ -172,9 +172,12 @@ Status OutgoingChanges::SendLists() {
 }
 
 // What was announced is read as it is now: later versions are welcome, too.
-Status OutgoingChanges::SendAskedFor(const std::vector<ShortHash>& hashes) {
+// What the window has no room for waits.
+Status OutgoingChanges::SendAskedFor(std::span<const ShortHash> hashes) {
   uint64_t forgotten = 0;
-  for (const ShortHash hash : hashes) {
+  while (!hashes.empty() && Window() > 0) {
+    const ShortHash hash = hashes.front();
+    hashes = hashes.subspan(1);
     const AnnouncedChange* const announced = announced_.Find(hash);
     if (announced == nullptr) {
       ++forgotten;
@@ -183,6 +186,10 @@ Status OutgoingChanges::SendAskedFor(const std::vector<ShortHash>& hashes) {
     const Status status = SendPair(*announced, hash);
     if (!status.ok()) return status;
   }
+  host_->WithDues([&](StreamDues* dues) {
+    std::vector<ShortHash>& asked_for = dues->lists.asked_for;
+    asked_for.insert(asked_for.begin(), hashes.begin(), hashes.end());
+  });
   return forgotten > 0 ? SendGap(forgotten) : absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -48,7 +49,7 @@ class OutgoingChanges {
                          Spread::Way way);
   absl::Status SendLists();
   absl::Status SendList(StreamMessageType type, std::vector<uint64_t> list);
-  absl::Status SendAskedFor(const std::vector<ShortHash>& hashes);
+  absl::Status SendAskedFor(std::span<const ShortHash> hashes);
   absl::Status SendPair(const AnnouncedChange& announced, ShortHash hash);
   absl::Status SendMessage(uint64_t changes);
   absl::Status SendGap(uint64_t changes);

@@ -60,6 +60,22 @@ class QuarantineTest : public TroubleTest {
   }
 };
 
+// A stream reads what it was asked for by the key.
+TEST_F(QuarantineTest, WhatIsReadByItsKeyIsWhatTheIndexSays) {
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("fine", "value"));
+  ASSERT_ROCKS_OK(Put("damaged", "value"));
+  Corrupt("damaged", "valuf");
+  Pair pair;
+  EXPECT_TRUE(view_->ReadPair(0, "fine", &pair).ok());
+  EXPECT_EQ(pair.value, "value");
+  EXPECT_TRUE(absl::IsNotFound(view_->ReadPair(0, "damaged", &pair)));
+  EXPECT_TRUE(EntryOf("damaged").quarantined);
+  ASSERT_ROCKS_OK(Put("damaged", "written"));
+  EXPECT_TRUE(view_->ReadPair(0, "damaged", &pair).ok());
+  EXPECT_EQ(pair.value, "written");
+}
+
 TEST_F(QuarantineTest, AreCountedAsTheyComeAndGo) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("fine", "value"));
