@@ -41,26 +41,12 @@ ClusterResult Cluster::Run() {
   awake_ms_ = now_ms_ + held_ms;
   longest_session_ms_ = 0;
   RunUntil(awake_ms_);
-  const uint64_t enough_expired = expired_ + kMaxExpired * replicas_.size();
-  const auto intervals_until = [&](uint64_t most, const auto& done) {
-    uint64_t intervals = 0;
-    while (truth_.violations().empty() && !done() && intervals < most) {
-      const uint64_t expired = expired_;
-      RunUntil(now_ms_ + IntervalMs());
-      if (expired_ == expired || expired_ > enough_expired) ++intervals;
-    }
-    return intervals;
-  };
-  const auto equal = [this] {
-    // What a disk has damaged may have been on its way to somebody.
-    if (shape_.corrupt_every_ms > 0) Settle();
-    return truth_.Equal(Storages());
-  };
-  result_.intervals_to_equal = intervals_until(kIntervalsToEqual, equal);
+  result_.intervals_to_equal =
+      IntervalsUntil(kIntervalsToEqual, [this] { return IsEqual(); });
   if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
   const uint64_t joined = result_.joined;
   result_.intervals_to_collect =
-      intervals_until(kIntervalsToCollect, [this] { return Collected(); });
+      IntervalsUntil(kIntervalsToCollect, [this] { return Collected(); });
   if (truth_.violations().empty() && !Collected()) {
     for (const auto& replica : replicas_) {
       if (replica->gone) continue;
@@ -74,7 +60,9 @@ ClusterResult Cluster::Run() {
     truth_.Broke("equal, but tombstones do not go");
   }
   // Whoever was refused only now began anew, and bootstraps.
-  if (result_.joined != joined) intervals_until(kIntervalsToEqual, equal);
+  if (result_.joined != joined) {
+    IntervalsUntil(kIntervalsToEqual, [this] { return IsEqual(); });
+  }
   if (truth_.violations().empty()) truth_.ExpectEqual(Storages());
   // Being equal, they also find out, once what hangs has timed out.
   const uint64_t proofs = result_.proofs;
@@ -87,7 +75,29 @@ ClusterResult Cluster::Run() {
   if (result_.violations.empty() && result_.proofs == proofs) {
     result_.violations.emplace_back("equal, but no session proves it");
   }
+  if (!result_.violations.empty() || !streams()) return std::move(result_);
+  StreamAlone();
+  result_.violations = truth_.violations();
   return std::move(result_);
+}
+
+// Those in which a session expired do not count, as long as these get on.
+template <typename Done>
+uint64_t Cluster::IntervalsUntil(uint64_t most, const Done& done) {
+  const uint64_t enough_expired = expired_ + kMaxExpired * replicas_.size();
+  uint64_t intervals = 0;
+  while (truth_.violations().empty() && !done() && intervals < most) {
+    const uint64_t expired = expired_;
+    RunUntil(now_ms_ + IntervalMs());
+    if (expired_ == expired || expired_ > enough_expired) ++intervals;
+  }
+  return intervals;
+}
+
+bool Cluster::IsEqual() {
+  // What a disk has damaged may have been on its way to somebody.
+  if (shape_.corrupt_every_ms > 0) Settle();
+  return truth_.Equal(Storages());
 }
 
 void Cluster::RunUntil(uint64_t end_ms) {
@@ -201,16 +211,18 @@ void Cluster::StartReplica(Replica* replica) {
   Trace(replica->name(), " starts, id ", replica->id, ", incarnation ",
         replica->incarnation.counter);
   if (replica->storage->stable_time() > 0) SweepSoon(replica);
+  if (streams()) StartStreams(replica);
   StartSchedule(replica);
 }
 
 void Cluster::StartSchedule(Replica* replica) {
   ScheduleOptions options;
-  options.interval_ms = shape_.interval_ms;
+  options.interval_ms = interval_ms_;
   options.max_backoff_ms = 2 * shape_.interval_ms;
   replica->schedule.emplace(options, replica->peers.size(), random_.Next(),
                             now_ms_);
   ++replica->schedules;
+  if (streams()) StartDialingStreams(replica);
   Tick(replica);
 }
 
@@ -231,12 +243,15 @@ void Cluster::Stop(Replica* replica) {
                        link->sides[1].replica == replica)) {
       Break(link, "crash");
     }
-    for (Side& side : link->sides) {
+    for (const int number : {0, 1}) {
+      Side& side = link->sides[number];
       if (side.replica != replica) continue;
       side.session.reset();
+      DropStream(link, number);
       side.view.reset();
     }
   }
+  StopStreams(replica);
 }
 
 void Cluster::WriteSomething() {
@@ -244,17 +259,21 @@ void Cluster::WriteSomething() {
   At(now_ms_ + random_.Between(1, 2 * shape_.write_every_ms),
      [this] { WriteSomething(); });
   Replica& replica = Somebody();
-  if (!replica.up) return;
+  if (replica.up) Write(&replica);
+}
+
+void Cluster::Write(Replica* writer) {
+  Replica& replica = *writer;
   const auto family = static_cast<uint32_t>(random_.Below(shape_.families));
   const std::string key = absl::StrCat("k", random_.Below(shape_.keys));
   if (random_.OneIn(20)) {
     const std::string end = absl::StrCat("k", random_.Below(shape_.keys), "~");
     for (const auto& deleted : replica.storage->DeleteRange(family, key, end)) {
-      NoteWrite(replica, deleted);
+      NoteWrite(writer, deleted);
     }
   } else if (random_.OneIn(4)) {
     replica.storage->Delete(family, key);
-    NoteWrite(replica, {family, key});
+    NoteWrite(writer, {family, key});
   } else {
     std::string value = absl::StrCat("v", ++result_.writes);
     value.resize(std::max(value.size(), shape_.value_bytes), 'x');
@@ -262,14 +281,19 @@ void Cluster::WriteSomething() {
       value.resize(shape_.large_value, 'x');
     }
     replica.storage->Put(family, key, value);
-    NoteWrite(replica, {family, key});
+    NoteWrite(writer, {family, key});
   }
   if (random_.OneIn(10)) replica.storage->Sync().IgnoreError();
   NoteSyncs(&replica);
 }
 
-void Cluster::NoteWrite(const Replica& replica, const MemoryStorage::Key& key) {
+void Cluster::NoteWrite(Replica* writer, const MemoryStorage::Key& key) {
+  const Replica& replica = *writer;
   const MemoryStorage::Record& record = replica.storage->records().at(key);
+  AppendChange(writer,
+               {key.first, key.second, record.version, record.tombstone,
+                record.tombstone ? "" : *record.value},
+               0);
   truth_.Wrote(key, record, replica.shares_id);
   Trace(replica.name(), record.tombstone ? " deletes " : " puts ", key.first,
         "/", key.second, " @", record.version.time >> 16, ".",

@@ -27,6 +27,11 @@ enum class ClusterFault : uint8_t {
   kActOnDecode,     // what a sketch decodes to counts as all there is
   kForgetMemory,    // sessions are not bounded by the memory they may hold
   kShipUnsynced,    // pairs travel before their sender has synced them
+  // Of streams:
+  kStreamUnsynced,   // changes travel before their sender has synced them
+  kRelayAnyEpoch,    // nobody looks whether what was agreed upon still holds
+  kWindowNeverAges,  // the filters of what a peer knows never forget
+  kIgnoreGap,        // no session repairs a gap
 };
 
 struct ClusterOptions {
@@ -34,6 +39,7 @@ struct ClusterOptions {
   PlantedFault storage_fault = PlantedFault::kNone;  // in replica 0
   ClusterFault cluster_fault = ClusterFault::kNone;
   MemberFault member_fault = MemberFault::kNone;  // in all
+  bool streams = true;  // where the seed has them; false: nowhere
   // Called with each line of the trace; empty: no trace is made.
   std::function<void(std::string_view)> trace;
 };
@@ -54,11 +60,23 @@ struct ClusterResult {
   uint64_t removed = 0;     // from the member list
   uint64_t collected = 0;   // tombstones, counted on each replica
   uint64_t corruption = 0;  // pairs that a disk damaged
+  // Of streams:
+  uint64_t streams = 0;           // opened
+  uint64_t changes_streamed = 0;  // sent
+  uint64_t changes_relayed = 0;   // of these, written elsewhere
+  uint64_t changes_given_up = 0;  // to a session
+  uint64_t gaps = 0;              // messages that tell of it
+  uint64_t announced = 0;         // changes
+  uint64_t prunes = 0;            // messages
+  uint64_t grafts = 0;            // changes asked for
   // From the end of the faults, or from equality, until no more tombstones are
   // left than a member list keeps.
   uint64_t intervals_to_collect = 0;
   // From the end of the faults (and of what they held back) to equality.
   uint64_t intervals_to_equal = 0;
+  // With streams, and no session that nobody asked for, from some last writes
+  // to equality.
+  uint64_t intervals_by_streams = 0;
 };
 
 ClusterResult RunCluster(const ClusterOptions& options);
@@ -72,6 +90,10 @@ ClusterResult RunCluster(const ClusterOptions& options);
 inline constexpr uint64_t kIntervalsToEqual = 20;
 // Once they are, all collect what was deleted within so many.
 inline constexpr uint64_t kIntervalsToCollect = 20;
+// With streams on, what is written then is everywhere within so many, although
+// the schedule has no session: streams bring it, or a session that they ask
+// for.
+inline constexpr uint64_t kIntervalsByStreams = 10;
 
 }  // namespace rocksync
 

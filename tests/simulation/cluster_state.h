@@ -20,11 +20,15 @@
 #include "absl/strings/str_cat.h"
 #include "replication/membership/announcement.h"
 #include "replication/membership/setup.h"
+#include "replication/peering/streams.h"
+#include "replication/replicator/redial_pause.h"
 #include "replication/session/schedule.h"
 #include "replication/session/session.h"
+#include "replication/store/write/change_log.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_storage.h"
+#include "tests/simulation/memory_stream.h"
 #include "tests/simulation/random.h"
 #include "tests/simulation/recording_view.h"
 #include "tests/simulation/shape.h"
@@ -46,14 +50,16 @@ inline constexpr uint64_t kMaxExpired = uint64_t{2} << kLeafBitsHere;
 
 // See cluster.h. Time, writes and faults are in cluster.cc, lost disks and
 // copies in disasters.cc, bad ones in corruption.cc, how replicas meet in
-// meeting.cc, who is a member and what is collected in members.cc.
+// meeting.cc, streams in streaming.cc, who is a member and what is collected in
+// members.cc.
 class Cluster {
  public:
   explicit Cluster(const ClusterOptions& options)
       : options_(options),
         shape_(ShapeOf(options.seed)),
         random_(options.seed ^ 0x5eed),
-        hasher_(ClusterSecret{42}) {
+        hasher_(ClusterSecret{42}),
+        interval_ms_(shape_.interval_ms) {
     lines_.push_back({});
   }
 
@@ -77,6 +83,13 @@ class Cluster {
     std::map<uint64_t, Incarnation> remembered;
     std::map<uint64_t, Encounter> met;
     size_t line = 0;
+  };
+  struct Link;
+  // Of the stream to a peer, by the schedule's numbers.
+  struct StreamDialing {
+    const Link* link = nullptr;  // the last one
+    RedialPause pause;
+    uint64_t next_ms = 0;  // not before
   };
   struct Replica {
     size_t number = 0;
@@ -113,6 +126,11 @@ class Cluster {
     int sessions = 0;  // it is in right now
     uint64_t syncs_seen = 0;
     uint64_t ticks = 0;  // only the last one asked for counts
+    // With streams, as long as it is up:
+    std::unique_ptr<ChangeLog> log;
+    std::unique_ptr<Streams> streams;
+    std::vector<StreamDialing> stream_dialing;
+    std::vector<std::pair<Link*, int>> open_streams;  // and which side it is
     std::string name() const { return absl::StrCat("r", number); }
   };
   struct Side {
@@ -130,6 +148,11 @@ class Cluster {
     bool met = false;         // the set-up is over and both agreed
     bool counted = false;     // in replica->sessions
     uint64_t arrives_ms = 0;  // of the last frame sent to this side
+    // Of a stream; `view` is of it.
+    std::unique_ptr<MemoryStream> stream;
+    bool streaming = false;               // it is open
+    uint64_t steps_ms = UINT64_MAX;       // when it steps next
+    uint64_t stream_bytes_under_way = 0;  // from this side
   };
   struct Link {
     uint64_t number = 0;
@@ -138,6 +161,8 @@ class Cluster {
     uint64_t schedule = 0;  // which has this number
     int attempt = 0;        // in a row, since member lists were taken over
     bool open = true;
+    bool is_stream = false;
+    uint64_t opened_ms = 0;
     bool hangs = false;  // no frame arrives any more
     SketchRounds rounds;
     uint64_t last_frame_ms = 0;
@@ -170,14 +195,18 @@ class Cluster {
   Replica* AddReplica(std::vector<size_t> peers);
   void StartReplica(Replica* replica);
   void StartSchedule(Replica* replica);
+  template <typename Done>
+  uint64_t IntervalsUntil(uint64_t most, const Done& done);
+  bool IsEqual();
   void Stop(Replica* replica);
   void Restart(Replica* replica, uint64_t after_ms);
   void WriteSomething();
-  void NoteWrite(const Replica& replica, const MemoryStorage::Key& key);
+  void Write(Replica* replica);
+  void NoteWrite(Replica* replica, const MemoryStorage::Key& key);
   void CrashSomebody();
   void PartSomebody();
   void Part(size_t a, size_t b, uint64_t for_ms);
-  void CrashShipper(Link* link, int to, const std::string& message);
+  void CrashShipper(Link* link, int to);
   void FailSomebody();
   void SkewSomebody();
   void StopFaults();
@@ -228,6 +257,7 @@ class Cluster {
 
   Replica& Somebody() { return *replicas_[random_.Below(replicas_.size())]; }
   uint64_t IntervalMs() const;
+  bool streams() const { return shape_.streams && options_.streams; }
   void Settle();
   void NoteSyncs(Replica* replica);
   // Of all that belong to the cluster; without one of them.
@@ -236,6 +266,7 @@ class Cluster {
   // Meeting.
   void Tick(Replica* replica);
   void Dial(Replica* replica, size_t peer, int attempt = 0);
+  Link* NewLink(Replica* replica, size_t peer, int attempt);
   void Open(Side* side, Role role);
   bool LetIn(Link* link, int side);
   bool Remember(Link* link, int side);
@@ -244,11 +275,15 @@ class Cluster {
                const Announcement& theirs);
   void GoOn(Link* link);
   void ReceiveAnnouncement(Link* link, int side, const std::string& message);
+  std::unique_ptr<RecordingView> NewView(const Side& side, Terms terms,
+                                         const RecordingView::Faults& faults);
   void BeginSession(Link* link, int side);
   SessionOptions OptionsOfSession() const;
   void CheckMemory(const Link& link, const Side& side);
   void Pump(Link* link, int side);
   void Send(Link* link, int to, std::string message);
+  bool Lose(Link* link);
+  void Carry(Link* link, int to, std::string message);
   void Deliver(Link* link, int to, const std::string& message);
   void Refused(Link* link, int side);
   void ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
@@ -259,6 +294,30 @@ class Cluster {
   void Break(Link* link, std::string_view why);
   void Close(Link* link, SessionOutcome outcome);
   void Watch(Link* link);
+
+  // Streams.
+  void StartStreams(Replica* replica);
+  void StopStreams(Replica* replica);
+  void StartDialingStreams(Replica* replica);
+  void LookForStreams(Replica* replica, uint64_t schedule);
+  void DialStream(Replica* replica, size_t peer, int attempt = 0);
+  void NewStream(Link* link, int side);
+  void AskForStream(Link* link);
+  void AnswerStream(Link* link, const std::string& message);
+  void StreamAnswered(Link* link, const std::string& message);
+  void BeginStream(Link* link, int side);
+  void DropStream(Link* link, int side);
+  void NoteStreamEnd(Link* link);
+  void WakeStream(Link* link, int side, uint64_t at_ms);
+  void StepStream(Link* link, int side);
+  absl::Status SendOnStream(Link* link, int to, std::string_view message);
+  void CountStreamed(const Side& from, std::string_view message);
+  void CheckStreamed(Link* link, int from, std::string_view message);
+  void DeliverOnStream(Link* link, int to, const std::string& message);
+  void Repair(Link* link);
+  void AppendChange(Replica* replica, const Pair& pair, uint64_t source);
+  void StreamAlone();
+  void CheckForgotten();
   bool Parted(const Replica& a, const Replica& b) const {
     return parted_.count(std::minmax(a.number, b.number)) > 0;
   }
@@ -283,6 +342,7 @@ class Cluster {
   std::vector<std::unique_ptr<Link>> links_;
   std::set<uint64_t> to_part_;  // ids known in two incarnations
   std::set<std::pair<size_t, size_t>> parted_;
+  uint64_t interval_ms_ = 0;         // of schedules that start now
   uint64_t expired_ = 0;             // sessions that did
   uint64_t longest_session_ms_ = 0;  // of those begun since awake_ms_
   uint64_t epoch_ = 0;               // of the newest member list

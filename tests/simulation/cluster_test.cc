@@ -41,6 +41,40 @@ TEST(ClusterTest, ATraceIsReadable) {
   EXPECT_NE(lines[0].find("replicas in a"), std::string::npos);
 }
 
+// What streams are checked for did happen.
+TEST(ClusterTest, StreamsCarryRelayPruneAndLoseChanges) {
+  ClusterResult sum;
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    const ClusterResult result = RunSeed(seed);
+    sum.streams += result.streams;
+    sum.changes_streamed += result.changes_streamed;
+    sum.changes_relayed += result.changes_relayed;
+    sum.changes_given_up += result.changes_given_up;
+    sum.gaps += result.gaps;
+    sum.announced += result.announced;
+    sum.prunes += result.prunes;
+    sum.grafts += result.grafts;
+  }
+  EXPECT_GT(sum.streams, 100u);
+  EXPECT_GT(sum.changes_streamed, 3000u);
+  EXPECT_GT(sum.changes_relayed, 1000u);
+  EXPECT_GT(sum.changes_given_up, 1000u);
+  EXPECT_GT(sum.gaps, 100u);
+  EXPECT_GT(sum.announced, 100u);
+  EXPECT_GT(sum.prunes, 50u);
+  EXPECT_GT(sum.grafts, 50u);
+}
+
+TEST(ClusterTest, WithoutStreamsNoneIsOpened) {
+  ClusterOptions options;
+  options.streams = false;
+  for (options.seed = 1; options.seed <= 5; ++options.seed) {
+    const ClusterResult result = RunCluster(options);
+    EXPECT_TRUE(result.violations.empty()) << result.violations[0];
+    EXPECT_EQ(result.streams, 0u);
+  }
+}
+
 // A planted fault, from which seed on it is looked for, and how far. Those that
 // show in one seed of some hundred have one that is near; when seeds come to
 // mean something else, another will be found.
@@ -70,19 +104,27 @@ TEST_P(PlantedFaultTest, IsCaught) {
   RecordProperty("caught", caught);
 }
 
-Planted With(PlantedFault fault, uint64_t first_seed = 1, uint64_t seeds = 40) {
-  Planted planted{{}, first_seed, seeds};
+Planted With(PlantedFault fault, uint64_t first_seed = 1) {
+  Planted planted{{}, first_seed};
   planted.options.storage_fault = fault;
   return planted;
 }
-Planted With(ClusterFault fault, uint64_t first_seed = 1, uint64_t seeds = 40) {
-  Planted planted{{}, first_seed, seeds};
+Planted With(ClusterFault fault, uint64_t first_seed = 1) {
+  Planted planted{{}, first_seed};
   planted.options.cluster_fault = fault;
   return planted;
 }
-Planted With(MemberFault fault, uint64_t first_seed = 1, uint64_t seeds = 40) {
-  Planted planted{{}, first_seed, seeds};
+Planted With(MemberFault fault, uint64_t first_seed = 1) {
+  Planted planted{{}, first_seed};
   planted.options.member_fault = fault;
+  return planted;
+}
+
+// What shows in few seeds of sessions alone is looked for in those: with
+// streams each seed would be another run, and take longer.
+Planted Rare(Planted planted) {
+  planted.options.streams = false;
+  planted.seeds = kMany;
   return planted;
 }
 
@@ -95,23 +137,28 @@ INSTANTIATE_TEST_SUITE_P(
                     With(PlantedFault::kAcceptStaleVersion),
                     With(PlantedFault::kForgetLimit),
                     With(PlantedFault::kSyncLies),
-                    With(PlantedFault::kOfferCorrupt, 190, kMany)));
+                    Rare(With(PlantedFault::kOfferCorrupt, 190))));
 INSTANTIATE_TEST_SUITE_P(
     OfTheCluster, PlantedFaultTest,
     testing::Values(With(ClusterFault::kBelieveFilter),
                     With(ClusterFault::kIgnoreRollback),
                     With(ClusterFault::kReuseMapping),
                     With(ClusterFault::kActOnDecode),
-                    With(ClusterFault::kForgetMemory, 175, kMany),
-                    With(ClusterFault::kApplyLate, 720, kMany)));
+                    Rare(With(ClusterFault::kForgetMemory, 175)),
+                    Rare(With(ClusterFault::kApplyLate, 720))));
+INSTANTIATE_TEST_SUITE_P(OfStreams, PlantedFaultTest,
+                         testing::Values(With(ClusterFault::kStreamUnsynced),
+                                         With(ClusterFault::kRelayAnyEpoch),
+                                         With(ClusterFault::kWindowNeverAges),
+                                         With(ClusterFault::kIgnoreGap)));
 INSTANTIATE_TEST_SUITE_P(
     OfGcState, PlantedFaultTest,
     testing::Values(With(MemberFault::kCollectLocally),
                     With(MemberFault::kNewMemberCounts),
                     With(MemberFault::kKeepProofs, 41),
                     With(MemberFault::kTakeRemovedBack),
-                    With(MemberFault::kLetOldDataIn, 1040, kMany),
-                    With(MemberFault::kTakeClonesForOne, 27'998, kMany)));
+                    Rare(With(MemberFault::kLetOldDataIn, 1040)),
+                    Rare(With(MemberFault::kTakeClonesForOne, 27'998))));
 
 }  // namespace
 }  // namespace rocksync

@@ -45,6 +45,7 @@ void Cluster::Dial(Replica* replica, size_t peer, int attempt) {
   // Until it ends the peer is not due again, but now and then the dialer
   // forgets that and dials twice.
   const bool twice = faulty() && random_.OneIn(20);
+  replica->schedule->Begins(peer);
   replica->schedule->Ended(peer, SessionOutcome::kNotProven,
                            twice ? now_ms_ - shape_.interval_ms : now_ms_);
   if (!listener->up || Parted(*replica, *listener)) {
@@ -52,6 +53,16 @@ void Cluster::Dial(Replica* replica, size_t peer, int attempt) {
     replica->schedule->Ended(peer, SessionOutcome::kFailed, now_ms_);
     return;
   }
+  Link* const link = NewLink(replica, peer, attempt);
+  Trace(replica->name(), " dials ", listener->name(), ", link ", link->number);
+  Open(&link->sides[0], Role::kInitiator);
+  // Else once the first frame is there; what is said then may have changed.
+  if (random_.OneIn(2)) Open(&link->sides[1], Role::kResponder);
+  Watch(link);
+  Pump(link, 0);
+}
+
+Cluster::Link* Cluster::NewLink(Replica* replica, size_t peer, int attempt) {
   links_.push_back(std::make_unique<Link>());
   Link* const link = links_.back().get();
   link->number = links_.size();
@@ -59,14 +70,9 @@ void Cluster::Dial(Replica* replica, size_t peer, int attempt) {
   link->schedule = replica->schedules;
   link->attempt = attempt;
   link->sides[0].replica = replica;
-  link->sides[1].replica = listener;
+  link->sides[1].replica = replicas_[replica->peers[peer]].get();
   link->last_frame_ms = now_ms_;
-  Trace(replica->name(), " dials ", listener->name(), ", link ", link->number);
-  Open(&link->sides[0], Role::kInitiator);
-  // Else once the first frame is there; what is said then may have changed.
-  if (random_.OneIn(2)) Open(&link->sides[1], Role::kResponder);
-  Watch(link);
-  Pump(link, 0);
+  return link;
 }
 
 void Cluster::Open(Side* side, Role role) {
@@ -157,7 +163,11 @@ bool Cluster::Meet(Link* link, int number) {
   Replica* const dialer = link->sides[0].replica;
   if (status.ok() && link->attempt < kMeetings && dialer->up &&
       link->schedule == dialer->schedules) {
-    Dial(dialer, link->peer, link->attempt + 1);
+    if (link->is_stream) {
+      DialStream(dialer, link->peer, link->attempt + 1);
+    } else {
+      Dial(dialer, link->peer, link->attempt + 1);
+    }
   }
   return false;
 }
@@ -227,6 +237,34 @@ void Cluster::ReceiveAnnouncement(Link* link, int number,
   Pump(link, 0);
 }
 
+// Of one connection, by what was agreed upon there.
+std::unique_ptr<RecordingView> Cluster::NewView(
+    const Side& side, Terms terms, const RecordingView::Faults& faults) {
+  Replica* const replica = side.replica;
+  const uint64_t peer = side.setup->peer().replica_id;
+  auto view =
+      std::make_unique<RecordingView>(replica->storage.get(), terms, faults);
+  view->set_on_apply([this, replica, peer](const Pair& pair) {
+    truth_.Applied(pair, WallMs(*replica), kMaxAheadMs, IsFenced(*replica));
+    if (replica->log && replica->log->passes_on()) {
+      AppendChange(replica, pair, peer);
+    }
+  });
+  view->set_before_apply(
+      [replica, peer, incarnation = side.setup->peer().incarnation](
+          std::span<const Pair> pairs) {
+        uint64_t latest = 0;
+        for (const Pair& pair : pairs) {
+          if (pair.version.replica == peer &&
+              !replica->storage->HoldsBack(pair.version)) {
+            latest = std::max(latest, pair.version.time);
+          }
+        }
+        return replica->membership->TakeFrom(peer, incarnation, latest);
+      });
+  return view;
+}
+
 void Cluster::BeginSession(Link* link, int number) {
   Side& side = link->sides[number];
   Replica* const replica = side.replica;
@@ -237,26 +275,9 @@ void Cluster::BeginSession(Link* link, int number) {
                               " uses the mappings of an earlier session"));
   }
   side.session_started_ms = now_ms_;
-  side.view = std::make_unique<RecordingView>(
-      replica->storage.get(), side.terms,
-      RecordingView::Faults{
-          options_.cluster_fault == ClusterFault::kApplyLate,
-          options_.cluster_fault == ClusterFault::kShipUnsynced});
-  side.view->set_on_apply([this, replica](const Pair& pair) {
-    truth_.Applied(pair, WallMs(*replica), kMaxAheadMs, IsFenced(*replica));
-  });
-  side.view->set_before_apply([replica, peer = side.setup->peer().replica_id,
-                               incarnation = side.setup->peer().incarnation](
-                                  std::span<const Pair> pairs) {
-    uint64_t latest = 0;
-    for (const Pair& pair : pairs) {
-      if (pair.version.replica == peer &&
-          !replica->storage->HoldsBack(pair.version)) {
-        latest = std::max(latest, pair.version.time);
-      }
-    }
-    return replica->membership->TakeFrom(peer, incarnation, latest);
-  });
+  side.view = NewView(side, side.terms,
+                      {options_.cluster_fault == ClusterFault::kApplyLate,
+                       options_.cluster_fault == ClusterFault::kShipUnsynced});
   SessionContext context;
   context.storage = side.view.get();
   context.now_ms = [this] { return now_ms_; };
@@ -298,7 +319,10 @@ void Cluster::Pump(Link* link, int number) {
   if (!link->open || !side.setup->done() || !side.setup->status().ok()) return;
   if (!side.met) {
     if (!LetIn(link, number)) return;
-    if (number == 0) BeginSession(link, 0);
+    if (number == 0) {
+      if (link->is_stream) return AskForStream(link);
+      BeginSession(link, 0);
+    }
   }
   const auto next = [&side, &message] {
     const Charging charging(side.memory.get());
@@ -325,16 +349,7 @@ void Cluster::Send(Link* link, int to, std::string message) {
         now_ms_ - kStartMs, " link ", link->number, " ", from.replica->name(),
         "->", link->sides[to].replica->name(), " ", Describe(message)));
   }
-  if (faulty()) {
-    if (shape_.break_one_in > 0 && random_.OneIn(shape_.break_one_in)) {
-      return Break(link, "broken");
-    }
-    if (shape_.lose_one_in > 0 && random_.OneIn(shape_.lose_one_in)) {
-      Trace("link ", link->number, " hangs");
-      link->hangs = true;
-    }
-  }
-  if (link->hangs) return;
+  if (Lose(link)) return;
   const bool differs =
       (message[0] & kTypeMask) == static_cast<int>(MessageType::kDiffers);
   const bool after_sketches = link->rounds.Denies(message);
@@ -343,6 +358,25 @@ void Cluster::Send(Link* link, int to, std::string message) {
        after_sketches)) {
     message = "\x82";
   }
+  Carry(link, to, std::move(message));
+}
+
+// True: the frame does not arrive.
+bool Cluster::Lose(Link* link) {
+  if (faulty()) {
+    if (shape_.break_one_in > 0 && random_.OneIn(shape_.break_one_in)) {
+      Break(link, "broken");
+      return true;
+    }
+    if (shape_.lose_one_in > 0 && random_.OneIn(shape_.lose_one_in)) {
+      Trace("link ", link->number, " hangs");
+      link->hangs = true;
+    }
+  }
+  return link->hangs;
+}
+
+void Cluster::Carry(Link* link, int to, std::string message) {
   uint64_t delay_ms = random_.Between(1, 30);
   if (faulty() && shape_.slow_one_in > 0 && random_.OneIn(shape_.slow_one_in)) {
     delay_ms += random_.Below(4000);
@@ -365,6 +399,8 @@ void Cluster::Deliver(Link* link, int to, const std::string& message) {
   if (!side.setup) Open(&side, Role::kResponder);
   if (!side.setup->done()) {
     status = side.setup->Receive(message);
+  } else if (link->is_stream) {
+    return DeliverOnStream(link, to, message);
   } else if (message[0] == static_cast<char>(MessageType::kAnnouncement) &&
              (to == 1 || side.announced)) {
     return ReceiveAnnouncement(link, to, message);
@@ -395,16 +431,17 @@ void Cluster::Deliver(Link* link, int to, const std::string& message) {
     return Break(link, "refused");
   }
   Pump(link, to);
-  CrashShipper(link, to, message);
+  const int type = message[0] & kTypeMask;
+  if (type == static_cast<int>(MessageType::kPairs) ||
+      type == static_cast<int>(MessageType::kValues)) {
+    CrashShipper(link, to);
+  }
 }
 
 // Whoever just handed a pair on loses power, and is out of reach of the one
 // that has it for long enough to meet all others.
-void Cluster::CrashShipper(Link* link, int to, const std::string& message) {
-  const int type = message[0] & kTypeMask;
+void Cluster::CrashShipper(Link* link, int to) {
   if (!faulty() || shape_.crash_shipper_one_in == 0 ||
-      (type != static_cast<int>(MessageType::kPairs) &&
-       type != static_cast<int>(MessageType::kValues)) ||
       !random_.OneIn(shape_.crash_shipper_one_in)) {
     return;
   }
@@ -488,7 +525,9 @@ void Cluster::SessionEnded(Link* link, int number) {
     longest_session_ms_ =
         std::max(longest_session_ms_, now_ms_ - side.session_started_ms);
   }
-  if (report.proven_equal && shape_.keeps_links && !random_.OneIn(3)) {
+  const bool at_intervals = interval_ms_ == shape_.interval_ms;
+  if (report.proven_equal && shape_.keeps_links && at_intervals &&
+      !random_.OneIn(3)) {
     At(now_ms_ + random_.Between(1, shape_.interval_ms),
        [this, link] { GoOn(link); });
     return;
@@ -511,15 +550,20 @@ void Cluster::Close(Link* link, SessionOutcome outcome) {
   link->open = false;
   Replica* const dialer = link->sides[0].replica;
   // A dialer whose peers have changed meanwhile has another schedule.
-  if (dialer->up && link->schedule == dialer->schedules) {
+  const bool is_scheduled = dialer->up && link->schedule == dialer->schedules;
+  if (link->is_stream) {
+    if (is_scheduled) NoteStreamEnd(link);
+  } else if (is_scheduled) {
     dialer->schedule->Ended(link->peer, outcome, now_ms_);
     Tick(dialer);
   }
-  At(now_ms_, [link] {
-    for (Side& side : link->sides) {
+  At(now_ms_, [this, link] {
+    for (const int number : {0, 1}) {
+      Side& side = link->sides[number];
       if (side.counted) --side.replica->sessions;
       side.counted = false;
       side.session.reset();
+      DropStream(link, number);
       side.view.reset();
     }
   });

@@ -155,6 +155,26 @@ std::optional<std::string> MemoryStorage::Get(uint32_t family,
   return *it->second.value;
 }
 
+absl::Status MemoryStorage::ReadPair(uint32_t family, std::string_view key,
+                                     Pair* pair) {
+  const auto it = current_->find({family, std::string(key)});
+  if (it == current_->end() || !it->second.Counts(stable_time()) ||
+      it->second.damage == Damage::kNoPair) {
+    return absl::NotFoundError("no pair that may be shown");
+  }
+  const Record& record = it->second;
+  *pair = {family, std::string(key), record.version, record.tombstone, {}};
+  if (record.tombstone) return absl::OkStatus();
+  pair->value = record.damage == Damage::kValue ? Corrupted(*record.value)
+                                                : *record.value;
+  if (HashOf(*pair) == record.hash ||
+      options_.fault == PlantedFault::kOfferCorrupt) {
+    return absl::OkStatus();
+  }
+  MarkQuarantined({family, pair->key}, record.version);
+  return absl::NotFoundError("the value is not what the index says");
+}
+
 // --- Tombstone garbage collection --------------------------------------------
 
 void MemoryStorage::SetGcState(GcState gc, bool sync) {

@@ -84,6 +84,8 @@ class MemoryStorage final : public StorageView {
   void FollowClock(uint64_t reading);
   // The value of a live pair.
   std::optional<std::string> Get(uint32_t family, std::string_view key) const;
+  // The pair of a key as it is now, as ReplicaView::ReadPair has it.
+  absl::Status ReadPair(uint32_t family, std::string_view key, Pair* pair);
   const Records& records() const { return *current_; }
   std::shared_ptr<const Records> shared_records() const { return current_; }
   // What a crash would leave.

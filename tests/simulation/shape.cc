@@ -38,15 +38,33 @@ void DrawGc(uint64_t seed, ClusterShape* shape) {
   }
 }
 
-// Of its own chance too.
-void DrawStreams(uint64_t seed, SessionOptions* session) {
+// Of its own chance too. Values in answers, without being asked for.
+void DrawStreamedValues(uint64_t seed, SessionOptions* session) {
   Random random(seed ^ 0x57e3a9);
   if (random.OneIn(3)) session->max_streamed_bytes = random.Between(0, 20'000);
 }
 
-}  // namespace
+// Of its own chance too. Small enough for windows to close, and for logs to
+// overflow.
+void DrawStreams(uint64_t seed, ClusterShape* shape) {
+  Random random(seed ^ 0x57e4b1);
+  shape->streams = !random.OneIn(4);
+  shape->zones = random.OneIn(3);
+  shape->stream_window =
+      random.OneIn(2) ? uint64_t{1} << 20 : random.Between(100, 5000);
+  shape->stream_buffer_bytes =
+      random.OneIn(3) ? size_t{8} << 20 : random.Between(500, 8000);
+}
 
-ClusterShape ShapeOf(uint64_t seed) {
+// The replicas of a zone must be connected with one another. Who joins and
+// copies are connected with few, and who is left by others with one.
+bool MayHaveZones(const ClusterShape& shape) {
+  return shape.links == ClusterShape::Links::kMesh &&
+         shape.copy_every_ms == 0 && shape.join_every_ms == 0 &&
+         shape.old_copy_every_ms == 0 && shape.remove_every_ms == 0;
+}
+
+ClusterShape Drawn(uint64_t seed) {
   Random random(seed);
   ClusterShape shape;
   shape.replicas = random.Between(2, 7);
@@ -83,7 +101,8 @@ ClusterShape ShapeOf(uint64_t seed) {
   shape.keeps_links = random.OneIn(2);
   if (random.OneIn(5)) shape.corrupt_every_ms = random.Between(1000, 20'000);
   DrawMemory(seed, &shape);
-  DrawStreams(seed, &session);
+  DrawStreamedValues(seed, &session);
+  DrawStreams(seed, &shape);
   shape.members = !random.OneIn(3);
   if (!shape.members) return shape;
   // Time for tombstones to go while writes go on.
@@ -94,6 +113,14 @@ ClusterShape ShapeOf(uint64_t seed) {
   if (random.OneIn(3)) shape.remove_every_ms = random.Between(10'000, 40'000);
   if (random.OneIn(3)) shape.absent_every_ms = random.Between(10'000, 40'000);
   DrawGc(seed, &shape);
+  return shape;
+}
+
+}  // namespace
+
+ClusterShape ShapeOf(uint64_t seed) {
+  ClusterShape shape = Drawn(seed);
+  shape.zones &= MayHaveZones(shape);
   return shape;
 }
 
@@ -116,7 +143,12 @@ std::string Describe(const ClusterShape& shape) {
       shape.join_every_ms, " ms, one goes every ", shape.remove_every_ms,
       " ms, one is absent every ", shape.absent_every_ms,
       " ms, an old copy every ", shape.old_copy_every_ms,
-      " ms, a crash after one in ", shape.crash_shipper_one_in, " pairs");
+      " ms, a crash after one in ", shape.crash_shipper_one_in, " pairs, ",
+      !shape.streams
+          ? "no streams"
+          : absl::StrCat("streams with ", shape.stream_window,
+                         " bytes under way and ", shape.stream_buffer_bytes,
+                         " kept", shape.zones ? ", two zones" : ""));
 }
 
 }  // namespace rocksync

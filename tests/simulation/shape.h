@@ -45,6 +45,11 @@ struct ClusterShape {
   size_t large_value = 0;             // bytes of one value in 20
   size_t value_bytes = 0;             // of every value, at least
   size_t session_bytes = 0;           // that a session may hold; 0: not bounded
+  // Streams beside the sessions.
+  bool streams = false;
+  bool zones = false;              // two, in turns
+  uint64_t stream_window = 0;      // bytes that a peer may have under way
+  size_t stream_buffer_bytes = 0;  // of the log of changes
   SessionOptions session;
 };
 ClusterShape ShapeOf(uint64_t seed);

@@ -30,6 +30,10 @@ const std::map<std::string, ClusterFault> kClusterFaults = {
     {"act-on-decode", ClusterFault::kActOnDecode},
     {"forget-memory", ClusterFault::kForgetMemory},
     {"ship-before-sync", ClusterFault::kShipUnsynced},
+    {"stream-before-sync", ClusterFault::kStreamUnsynced},
+    {"relay-any-epoch", ClusterFault::kRelayAnyEpoch},
+    {"window-never-ages", ClusterFault::kWindowNeverAges},
+    {"ignore-gap", ClusterFault::kIgnoreGap},
 };
 const std::map<std::string, MemberFault> kMemberFaults = {
     {"collect-locally", MemberFault::kCollectLocally},
@@ -92,7 +96,14 @@ struct Totals {
   uint64_t removed = 0;
   uint64_t collected = 0;
   uint64_t corruption = 0;
+  uint64_t streams = 0;
+  uint64_t streamed = 0;
+  uint64_t relayed = 0;
+  uint64_t gaps = 0;
+  uint64_t prunes = 0;
+  uint64_t grafts = 0;
   uint64_t slowest = 0;
+  uint64_t slowest_by_streams = 0;
   uint64_t slowest_to_collect = 0;
 };
 
@@ -111,6 +122,14 @@ void Add(const ClusterResult& result, Totals* totals) {
   totals->removed += result.removed;
   totals->collected += result.collected;
   totals->corruption += result.corruption;
+  totals->streams += result.streams;
+  totals->streamed += result.changes_streamed;
+  totals->relayed += result.changes_relayed;
+  totals->gaps += result.gaps;
+  totals->prunes += result.prunes;
+  totals->grafts += result.grafts;
+  totals->slowest_by_streams =
+      std::max(totals->slowest_by_streams, result.intervals_by_streams);
   totals->slowest = std::max(totals->slowest, result.intervals_to_equal);
   totals->slowest_to_collect =
       std::max(totals->slowest_to_collect, result.intervals_to_collect);
@@ -124,12 +143,18 @@ void Print(const Totals& totals, uint64_t first, uint64_t seeds) {
               " refusals, %" PRIu64 " tombstones collected, %" PRIu64
               " pairs damaged, %" PRIu64
               " connections broken; equal after at most %" PRIu64
-              " intervals, all collected after %" PRIu64 " more\n",
+              " intervals, all collected after %" PRIu64 " more; %" PRIu64
+              " streams, %" PRIu64 " changes over them, %" PRIu64
+              " of them passed on, %" PRIu64 " gaps, %" PRIu64
+              " prunes, %" PRIu64 " grafts, equal by streams after %" PRIu64
+              " intervals\n",
               seeds, first, totals.failed, totals.sessions, totals.proofs,
               totals.pairs, totals.writes, totals.crashes, totals.rollbacks,
               totals.clones, totals.joined, totals.removed, totals.refused,
               totals.collected, totals.corruption, totals.broken,
-              totals.slowest, totals.slowest_to_collect);
+              totals.slowest, totals.slowest_to_collect, totals.streams,
+              totals.streamed, totals.relayed, totals.gaps, totals.prunes,
+              totals.grafts, totals.slowest_by_streams);
   std::fflush(stdout);
 }
 
@@ -138,10 +163,12 @@ int Main(int argc, char** argv) {
   uint64_t seed = 1;
   uint64_t seeds = 1;
   bool trace = false;
+  bool no_streams = false;
   std::string fault;
   app.add_option("--seed", seed, "the first seed");
   app.add_option("--seeds", seeds, "how many seeds, one after the other");
   app.add_flag("--trace", trace, "print what happens, line by line");
+  app.add_flag("--no-streams", no_streams, "sessions alone");
   app.add_option("--fault", fault,
                  "plant a fault that must be caught: " + AllFaults());
   CLI11_PARSE(app, argc, argv);
@@ -152,6 +179,7 @@ int Main(int argc, char** argv) {
                  fault.c_str());
     return 2;
   }
+  options.streams = !no_streams;
   if (trace) {
     options.trace = [](std::string_view line) {
       std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
@@ -168,8 +196,9 @@ int Main(int argc, char** argv) {
       std::printf("seed %" PRIu64 ": %s\n", options.seed, violation.c_str());
     }
     if (!result.violations.empty()) {
-      std::printf("replay with: ./dev simulate --seed %" PRIu64 " --trace%s\n",
-                  options.seed,
+      std::printf("replay with: ./dev simulate --seed %" PRIu64
+                  " --trace%s%s\n",
+                  options.seed, no_streams ? " --no-streams" : "",
                   fault.empty() ? "" : (" --fault " + fault).c_str());
     }
   }
