@@ -82,8 +82,8 @@ ClusterResult Cluster::Run() {
 }
 
 // Those in which a session expired do not count, as long as these get on.
-template <typename Done>
-uint64_t Cluster::IntervalsUntil(uint64_t most, const Done& done) {
+uint64_t Cluster::IntervalsUntil(uint64_t most,
+                                 const std::function<bool()>& done) {
   const uint64_t enough_expired = expired_ + kMaxExpired * replicas_.size();
   uint64_t intervals = 0;
   while (truth_.violations().empty() && !done() && intervals < most) {

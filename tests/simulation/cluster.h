@@ -93,7 +93,7 @@ inline constexpr uint64_t kIntervalsToCollect = 20;
 // With streams on, what is written then is everywhere within so many, although
 // the schedule has no session: streams bring it, or a session that they ask
 // for.
-inline constexpr uint64_t kIntervalsByStreams = 10;
+inline constexpr uint64_t kIntervalsByStreams = 5;
 
 }  // namespace rocksync
 

@@ -195,8 +195,7 @@ class Cluster {
   Replica* AddReplica(std::vector<size_t> peers);
   void StartReplica(Replica* replica);
   void StartSchedule(Replica* replica);
-  template <typename Done>
-  uint64_t IntervalsUntil(uint64_t most, const Done& done);
+  uint64_t IntervalsUntil(uint64_t most, const std::function<bool()>& done);
   bool IsEqual();
   void Stop(Replica* replica);
   void Restart(Replica* replica, uint64_t after_ms);

@@ -51,7 +51,7 @@ class FakeHost final : public StreamHost {
     taken->changes.clear();
     taken_ = std::exchange(written_, {});
     for (const std::string& key : taken_) {
-      taken->changes.push_back({.key = key, .version = {5, 1}});
+      taken->changes.push_back({0, key, {5, 1}, false, "value"});
     }
     taken->lost = std::exchange(lost, 0);
     taken->last = last_;
@@ -211,7 +211,7 @@ TEST(OutgoingChanges, WhatIsAskedForWaitsForTheWindow) {
   std::vector<uint64_t> hashes;
   for (const char* key : {"a", "b", "c"}) {
     host.Write(key);
-    hashes.push_back(host.HashOf({.key = key}).high);
+    hashes.push_back(host.HashOf({0, key, {5, 1}, false, ""}).high);
   }
   ASSERT_TRUE(outgoing.Step().ok());
   EXPECT_EQ(host.events, (Events{"durable up to 3", "sends 7"}));
