@@ -294,6 +294,11 @@ void rocksync_replicator_options_set_stream(
   Set(options, &rocksync::ReplicatorOptions::stream, stream != 0);
 }
 
+void rocksync_replicator_options_set_max_stream_peers(
+    rocksync_replicator_options_t* options, size_t peers) {
+  Set(options, &rocksync::ReplicatorOptions::max_stream_peers, peers);
+}
+
 void rocksync_replicator_options_set_stream_buffer_bytes(
     rocksync_replicator_options_t* options, size_t bytes) {
   Set(options, &rocksync::ReplicatorOptions::stream_buffer_bytes, bytes);

@@ -123,6 +123,11 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
                 "Sessions only: writes are at peers after an interval, and not "
                 "at once")
       ->group("Replication");
+  app->add_option("--max-stream-peers", settings->replicator.max_stream_peers,
+                  "With more peers than this, streams to so many of them, "
+                  "which pass on what comes; 0: to all")
+      ->capture_default_str()
+      ->group("Replication");
   app->add_flag("--no-clones", settings->no_clones,
                 "Refuse `rocksync clone` from this replica, which otherwise "
                 "takes a certificate of the CA and the secret")

@@ -366,6 +366,9 @@ void rocksync_replicator_options_set_prefer_round_trips(
 /* 0: no streams; what is written travels at the next session. */
 void rocksync_replicator_options_set_stream(
     rocksync_replicator_options_t* options, unsigned char stream);
+/* With more peers than this streams to so many of them. 0: to all. */
+void rocksync_replicator_options_set_max_stream_peers(
+    rocksync_replicator_options_t* options, size_t peers);
 void rocksync_replicator_options_set_stream_buffer_bytes(
     rocksync_replicator_options_t* options, size_t bytes);
 void rocksync_replicator_options_set_stream_syncs(

@@ -75,14 +75,24 @@ struct ReplicatorOptions {
   // want streams. Without an interval there are none. A connection for each
   // stream counts in max_accepted.
   bool stream = true;
+  // With more peers than this, streams to so many of them, drawn by chance.
+  // These pass on what comes, so that all the same it is everywhere within
+  // milliseconds; each change still comes to each replica about once. A
+  // neighbour to which there is no stream for ten seconds is replaced by
+  // another, and the oldest is every five minutes. Others may open streams to
+  // here as well, about as many in all. With a `zone` so many in the own zone,
+  // and one in each other; the zones of peers are found out by trying. Below 3
+  // some replicas may be apart, so that sessions alone bring them what is
+  // written. 0: all.
+  size_t max_stream_peers = 8;
   // Memory for changes that some peer has not taken yet, in all; what does not
   // fit is left to sessions. Writers never wait for it. At least 64 KiB.
   size_t stream_buffer_bytes = size_t{8} << 20;
-  // Where this replica is. Between two zones a stream carries each change once,
-  // within a zone everybody sends to everybody. At most 64 bytes; the name says
-  // nothing. The replicas of a zone have to be connected with one another, if
-  // only by way of others of it, or what one writes reaches some at the
-  // interval alone.
+  // Where this replica is; to be given to all replicas or to none. Between two
+  // zones a stream carries each change once, within a zone everybody sends to
+  // everybody. At most 64 bytes; the name says nothing. The replicas of a zone
+  // have to be connected with one another, if only by way of others of it, or
+  // what one writes reaches some at the interval alone.
   std::string zone;
   // What travels is durable here first: one sync of the WAL for all that was
   // written since the last. False: it is sent as it is; to measure what the
@@ -252,12 +262,12 @@ class Replicator {
 
   // From now on these are the peers, as if the options had named them: a
   // session with each new one begins at once (with more than
-  // max_peers_per_interval: the next turns are theirs), and a stream; streams
-  // to the others are closed, a session that is under way with one ends by
-  // itself. Peers that stay are not disturbed. Any thread, callbacks too; does
-  // not wait. The list is not stored. It says where this replica goes to, not
-  // who belongs to the cluster: whom it does not name may still come here, see
-  // ReplicatedDB::SetMembers.
+  // max_peers_per_interval: the next turns are theirs), and a stream (with more
+  // than max_stream_peers: perhaps); streams to the others are closed, a
+  // session that is under way with one ends by itself. Peers that stay are not
+  // disturbed. Any thread, callbacks too; does not wait. The list is not
+  // stored. It says where this replica goes to, not who belongs to the cluster:
+  // whom it does not name may still come here, see ReplicatedDB::SetMembers.
   //
   // InvalidArgument: an address that Transport::CheckAddress refuses; nothing
   // is changed. Busy: it was called so often that 256 streams to removed peers

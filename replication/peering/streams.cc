@@ -47,7 +47,7 @@ bool Streams::Enter(const Neighbour& peer, bool preferred, OpenStream* link) {
     if (entry.preferred && !preferred) return false;
     entry.link->Close();
   }
-  entry = {link, preferred};
+  entry = {link, preferred, peer.zone};
   spread_.Connect(peer);
   ++topology_number_;
   TopologyChanged();
@@ -71,9 +71,11 @@ void Streams::TopologyChanged() {
   for (auto& [peer_id, entry] : open_) entry.link->Wake();
 }
 
-bool Streams::Has(uint64_t peer_id) const {
+std::optional<std::string> Streams::ZoneOf(uint64_t peer_id) const {
   const std::lock_guard lock(mutex_);
-  return open_.count(peer_id) > 0;
+  const auto entry = open_.find(peer_id);
+  if (entry == open_.end()) return std::nullopt;
+  return entry->second.zone;
 }
 
 void Streams::Allow(bool allowed) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,7 +68,9 @@ class Streams {
   // Before `link` goes.
   void Leave(uint64_t peer_id, OpenStream* link);
 
-  bool Has(uint64_t peer_id) const;
+  bool Has(uint64_t peer_id) const { return ZoneOf(peer_id).has_value(); }
+  // Of a peer that there is a stream with.
+  std::optional<std::string> ZoneOf(uint64_t peer_id) const;
 
   // While not allowed none begins; those that are open are closed.
   void Allow(bool allowed);
@@ -97,6 +100,7 @@ class Streams {
   struct Entry {
     OpenStream* link = nullptr;
     bool preferred = false;
+    std::string zone;  // of the peer
   };
 
   void TopologyChanged();

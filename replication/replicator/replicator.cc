@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -204,7 +205,8 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
       replica_(options, db, std::move(transport)),
       peers_(&replica_, std::random_device{}(), NowMs()),
       scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
-      stream_dialers_(&replica_, [this](size_t peer) { Repair(peer); }),
+      stream_dialers_(&replica_, std::random_device{}(),
+                      [this](size_t peer) { Repair(peer); }),
       acceptor_(
           &replica_,
           [this](uint64_t id, const SessionResult& result) {
@@ -295,11 +297,11 @@ void ReplicatorImpl::StopAll() {
 
 rocksdb::Status ReplicatorImpl::OpenStreams(
     const std::vector<PeerList::Peer>& peers) {
-  rocksdb::Status s;
+  std::map<size_t, std::string> addresses;
   for (const PeerList::Peer& peer : peers) {
-    if (s.ok()) s = stream_dialers_.Add(peer.number, peer.dialer->address());
+    addresses.emplace(peer.number, peer.dialer->address());
   }
-  return s;
+  return stream_dialers_.Add(addresses);
 }
 
 std::optional<PeerList::Peer> ReplicatorImpl::AwaitDue() {

@@ -1,8 +1,13 @@
 #include "replication/replicator/stream_dialers.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "replication/peering/log.h"
 #include "replication/peering/stream_link.h"
@@ -21,25 +26,74 @@ constexpr int kSetups = 3;
 constexpr milliseconds kLasting{1'000};
 // How often is looked whether the peer's stream, or a pause, is over.
 constexpr milliseconds kLookAgain{200};
+// And whether a neighbour is to be replaced.
+constexpr milliseconds kLookForSilent{1'000};
 
-}  // namespace
-
-Status StreamDialers::Add(size_t number, const std::string& address) {
-  if (!replica_->takes_streams()) return Status::OK();
-  const std::lock_guard lock(mutex_);
-  if (peers_.count(number) != 0) return Status::OK();
-  auto peer = std::make_unique<Peer>(number, address);
+Status StartThread(std::thread* thread, std::function<void()> body) {
   try {
-    peer->thread = std::thread([this, raw = peer.get()] { Run(raw); });
+    *thread = std::thread(std::move(body));
   } catch (const std::system_error& error) {
     return Status::Aborted("cannot start a thread", error.what());
   }
-  peers_.emplace(number, std::move(peer));
   return Status::OK();
+}
+
+}  // namespace
+
+StreamDialers::StreamDialers(Replica* replica, uint64_t seed,
+                             std::function<void(size_t peer)> repair)
+    : replica_(replica),
+      repair_(std::move(repair)),
+      choice_({.most = replica->options.max_stream_peers,
+               .zone = replica->options.zone},
+              seed) {}
+
+Status StreamDialers::Add(const std::map<size_t, std::string>& addresses) {
+  if (!replica_->takes_streams()) return Status::OK();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, address] : addresses) {
+    if (addresses_.emplace(number, address).second) choice_.Add(number);
+  }
+  const Status status = Choose();
+  if (!status.ok() || !choice_.limited() || replacing_.joinable()) {
+    return status;
+  }
+  return StartThread(&replacing_, [this] { ReplaceLoop(); });
 }
 
 void StreamDialers::Remove(size_t number) {
   const std::lock_guard lock(mutex_);
+  addresses_.erase(number);
+  choice_.Remove(number);
+  End(number);
+}
+
+Status StreamDialers::Choose() {
+  const std::set<size_t>& chosen = choice_.Choose(MonotonicMs());
+  std::vector<size_t> replaced;
+  for (const auto& [number, peer] : peers_) {
+    if (chosen.count(number) == 0) replaced.push_back(number);
+  }
+  for (const size_t number : replaced) {
+    peers_.at(number)->replaced = true;
+    End(number);
+  }
+  Status status;
+  for (const size_t number : chosen) {
+    if (status.ok() && peers_.count(number) == 0) status = Begin(number);
+  }
+  return status;
+}
+
+Status StreamDialers::Begin(size_t number) {
+  auto peer = std::make_unique<Peer>(number, addresses_.at(number));
+  const Status status =
+      StartThread(&peer->thread, [this, raw = peer.get()] { Run(raw); });
+  if (status.ok()) peers_.emplace(number, std::move(peer));
+  return status;
+}
+
+void StreamDialers::End(size_t number) {
   const auto found = peers_.find(number);
   if (found == peers_.end()) return;
   found->second->removed = true;
@@ -47,6 +101,39 @@ void StreamDialers::Remove(size_t number) {
   removed_.push_back(std::move(found->second));
   peers_.erase(found);
   changed_.notify_all();
+}
+
+void StreamDialers::ReplaceLoop() {
+  std::unique_lock lock(mutex_);
+  while (!replica_->stopping) {
+    JoinEnded();
+    // Without a thread for somebody there may be one the next time.
+    Choose().PermitUncheckedError();
+    look_.wait_for(lock, kLookForSilent);
+  }
+}
+
+// Not one that was replaced, and perhaps is a neighbour anew.
+bool StreamDialers::IsCurrent(const Peer& peer) const {
+  const auto found = peers_.find(peer.number);
+  return found != peers_.end() && found->second.get() == &peer;
+}
+
+void StreamDialers::NoteOpen(const Peer& peer, const std::string& zone) {
+  const std::lock_guard lock(mutex_);
+  if (IsCurrent(peer)) choice_.Open(peer.number, zone);
+  // With the zone known it may be one too many there.
+  look_.notify_all();
+}
+
+void StreamDialers::NoteClosed(const Peer& peer) {
+  const std::lock_guard lock(mutex_);
+  if (IsCurrent(peer)) choice_.Closed(peer.number, MonotonicMs());
+}
+
+void StreamDialers::NoteNoneWanted(const Peer& peer) {
+  const std::lock_guard lock(mutex_);
+  if (IsCurrent(peer)) choice_.NoneWanted(peer.number, MonotonicMs());
 }
 
 size_t StreamDialers::ending() {
@@ -66,10 +153,12 @@ void StreamDialers::JoinEnded() {
 void StreamDialers::Wake() {
   const std::lock_guard lock(mutex_);
   changed_.notify_all();
+  look_.notify_all();
 }
 
 void StreamDialers::Join() {
   Wake();
+  if (replacing_.joinable()) replacing_.join();
   for (auto& [number, peer] : peers_) peer->thread.join();
   for (const std::unique_ptr<Peer>& peer : removed_) peer->thread.join();
   peers_.clear();
@@ -89,8 +178,11 @@ void StreamDialers::Run(Peer* peer) {
   constexpr Clock::time_point kNever = Clock::time_point::max();
   Clock::time_point theirs = kNever;
   while (!Over(*peer)) {
-    if (!replica_->streams.allowed() || replica_->streams.Has(peer_id)) {
+    const bool allowed = replica_->streams.allowed();
+    const std::optional<std::string> zone = replica_->streams.ZoneOf(peer_id);
+    if (!allowed || zone.has_value()) {
       theirs = std::min(theirs, Clock::now());
+      allowed ? NoteOpen(*peer, *zone) : NoteNoneWanted(*peer);
       Sleep(*peer, kLookAgain);
       continue;
     }
@@ -100,6 +192,7 @@ void StreamDialers::Run(Peer* peer) {
     theirs = kNever;
     const Status status = Stream(peer, &peer_id, &streamed);
     if (Over(*peer)) break;
+    NoteClosed(*peer);
     streamed |= Clock::now() - began >= kLasting;
     const std::string error = OneLine(status.ToString());
     if (!status.IsBusy() && !status.IsTryAgain() && error != last_error) {
@@ -146,8 +239,11 @@ Status StreamDialers::Stream(Peer* peer, uint64_t* peer_id, bool* streamed) {
   if (replica_->streams.Has(*peer_id)) {
     return Status::Busy("the peer has opened one");
   }
-  StreamLink stream(replica_, link.get(),
-                    [this, peer] { repair_(peer->number); });
+  StreamLink stream(replica_, link.get(), [this, peer, id = *peer_id] {
+    const std::optional<std::string> zone = replica_->streams.ZoneOf(id);
+    if (zone.has_value()) NoteOpen(*peer, *zone);
+    repair_(peer->number);
+  });
   {
     const std::lock_guard lock(mutex_);
     if (Over(*peer)) return Status::Aborted("the peer was removed");
@@ -155,8 +251,12 @@ Status StreamDialers::Stream(Peer* peer, uint64_t* peer_id, bool* streamed) {
   }
   status = stream.Run("");
   *streamed |= stream.carried();
-  const std::lock_guard lock(mutex_);
-  peer->stream = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    peer->stream = nullptr;
+  }
+  // What it had not sent yet.
+  if (peer->replaced && !replica_->stopping) repair_(peer->number);
   return status;
 }
 

@@ -1,5 +1,5 @@
-// Opens a stream to each peer and opens it again when it has ended, unless the
-// peer has opened one.
+// Opens a stream to each peer, or of many to a few (stream/neighbour_choice.h),
+// and opens it again when it has ended, unless the peer has opened one.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_STREAM_DIALERS_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_STREAM_DIALERS_H_
@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,27 +20,30 @@
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
 #include "replication/peering/stream_link.h"
+#include "replication/stream/neighbour_choice.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
 
-// Owns a thread for each peer, which receives as long as a stream is open.
-// Thread-safe but for Join.
+// Owns a thread for each peer that it opens streams to, which receives as long
+// as one is open; and if there are more peers, one that replaces those to which
+// there is none. Thread-safe but for Join.
 class StreamDialers {
  public:
   // `repair` has a session run with the peer of this number soon.
-  StreamDialers(Replica* replica, std::function<void(size_t peer)> repair)
-      : replica_(replica), repair_(std::move(repair)) {}
+  StreamDialers(Replica* replica, uint64_t seed,
+                std::function<void(size_t peer)> repair);
   ~StreamDialers() { Join(); }
 
-  // A stream to this peer, unless it has one; a number that was removed is not
-  // used again. Aborted: there is no thread for it.
-  rocksdb::Status Add(size_t number, const std::string& address);
+  // These are peers, by their numbers, beside those that are; a number that was
+  // removed is not used again. Aborted: there is no thread for one of them.
+  rocksdb::Status Add(const std::map<size_t, std::string>& addresses);
   // No stream to this peer any more: one that is open is closed. Does not wait
   // for its thread.
   void Remove(size_t number);
 
-  // Of peers that were removed, how many are still to end.
+  // Of streams to peers that were removed or replaced, how many are still to
+  // end.
   size_t ending();
 
   // Streams may be open from now on, or not; after Replica::streams was told.
@@ -57,14 +61,27 @@ class StreamDialers {
     const size_t number;
     const std::string address;
     std::atomic<bool> removed{false};
-    std::atomic<bool> ended{false};  // its thread only has to be joined
-    StreamLink* stream = nullptr;    // that is open; under mutex_
-    std::thread thread;              // only used by who adds and joins
+    std::atomic<bool> replaced{false};  // and removed for that
+    std::atomic<bool> ended{false};     // its thread only has to be joined
+    StreamLink* stream = nullptr;       // that is open; under mutex_
+    std::thread thread;                 // only used by who adds and joins
   };
 
   bool Over(const Peer& peer) const {
     return replica_->stopping || peer.removed;
   }
+  // With mutex_ held:
+  rocksdb::Status Choose();
+  rocksdb::Status Begin(size_t number);
+  void End(size_t number);
+  bool IsCurrent(const Peer& peer) const;
+
+  void ReplaceLoop();
+  // A stream with this neighbour is open, of whichever side, in this zone.
+  void NoteOpen(const Peer& peer, const std::string& zone);
+  void NoteClosed(const Peer& peer);
+  void NoteNoneWanted(const Peer& peer);
+
   void Run(Peer* peer);
   // One stream from its opening to its end; `streamed` becomes true if it
   // carried something.
@@ -78,8 +95,12 @@ class StreamDialers {
   const std::function<void(size_t peer)> repair_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<size_t, std::unique_ptr<Peer>> peers_;
+  std::map<size_t, std::string> addresses_;  // of all peers
+  NeighbourChoice choice_;
+  std::map<size_t, std::unique_ptr<Peer>> peers_;  // that are neighbours
   std::vector<std::unique_ptr<Peer>> removed_;
+  std::condition_variable look_;  // whether somebody is to be replaced
+  std::thread replacing_;         // if there ever were more peers than may be
 };
 
 }  // namespace rocksync

@@ -31,11 +31,11 @@ Schedule::Schedule(const ScheduleOptions& options, size_t peers, uint64_t seed,
   while (next_ < peers) peers_[next_++];
   if (options_.interval_ms == 0) return;
   if (TakesTurns()) {
-    next_turn_ms_ = now_ms + NextRandom() % TurnMs(options_);
+    next_turn_ms_ = now_ms + random_.Next() % TurnMs(options_);
     return;
   }
   for (auto& [number, peer] : peers_) {
-    peer.due_ms = now_ms + NextRandom() % options_.interval_ms;
+    peer.due_ms = now_ms + random_.Next() % options_.interval_ms;
   }
 }
 
@@ -56,7 +56,7 @@ void Schedule::Remove(size_t peer, uint64_t now_ms) {
   // So few are left that nobody waits for a turn any more.
   for (auto& [number, left] : peers_) {
     if (!left.due_ms)
-      left.due_ms = now_ms + NextRandom() % options_.interval_ms;
+      left.due_ms = now_ms + random_.Next() % options_.interval_ms;
   }
 }
 
@@ -74,7 +74,7 @@ void Schedule::GiveTurn(uint64_t now_ms) {
 }
 
 size_t Schedule::TakeAny(std::vector<size_t>* peers) {
-  std::swap((*peers)[NextRandom() % peers->size()], peers->back());
+  std::swap((*peers)[random_.Next() % peers->size()], peers->back());
   const size_t taken = peers->back();
   peers->pop_back();
   return taken;
@@ -164,18 +164,9 @@ std::optional<uint64_t> Schedule::Retry(uint64_t ms, double spread,
 }
 
 uint64_t Schedule::Jitter(uint64_t ms, double spread) {
-  const double unit = static_cast<double>(NextRandom() >> 11) * 0x1p-53;
+  const double unit = static_cast<double>(random_.Next() >> 11) * 0x1p-53;
   return static_cast<uint64_t>(static_cast<double>(ms) *
                                (1 - spread + 2 * spread * unit));
-}
-
-// SplitMix64.
-uint64_t Schedule::NextRandom() {
-  random_ += 0x9e3779b97f4a7c15u;
-  uint64_t z = random_;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
 }
 
 }  // namespace rocksync

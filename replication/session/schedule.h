@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+#include "replication/session/split_mix.h"
+
 namespace rocksync {
 
 struct ScheduleOptions {
@@ -87,7 +89,6 @@ class Schedule {
 
   // Between (1 - spread) and (1 + spread) times `ms`.
   uint64_t Jitter(uint64_t ms, double spread);
-  uint64_t NextRandom();
   std::optional<uint64_t> After(Peer* peer, SessionOutcome outcome,
                                 uint64_t now_ms);
   // When to try again, `ms` from now or so; nullopt: at its next turn.
@@ -101,7 +102,7 @@ class Schedule {
   void HadItsTurn(size_t peer);
 
   const ScheduleOptions options_;
-  uint64_t random_;
+  SplitMix random_;
   std::map<size_t, Peer> peers_;
   size_t next_ = 0;  // number
   // Who has not had its turn in this round.

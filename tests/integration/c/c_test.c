@@ -1125,6 +1125,7 @@ static void TestNull(void) {
   rocksync_replicator_options_set_stream(NULL, 0);
   rocksync_replicator_options_set_zone(NULL, "x");
   rocksync_replicator_options_set_max_peers_per_interval(NULL, 1);
+  rocksync_replicator_options_set_max_stream_peers(NULL, 1);
   rocksync_replicator_options_set_progress(NULL, NULL, NULL);
   rocksync_replicator_options_add_peer(NULL, "x");
   rocksync_replicator_options_set_interval_ms(NULL, 1);

@@ -243,8 +243,10 @@ TEST_F(SetPeers, ThreadsOfRemovedPeersAreBounded) {
   a_->Stop();
   const auto transport = std::make_shared<StuckTransport>();
   std::unique_ptr<Replicator> replicator;
-  ASSERT_TRUE(IsOk(Replicator::Start(TestReplica::Hourly(), a_->db(), transport,
-                                     &replicator)));
+  ReplicatorOptions streams_to_all = TestReplica::Hourly();
+  streams_to_all.max_stream_peers = 0;
+  ASSERT_TRUE(IsOk(
+      Replicator::Start(streams_to_all, a_->db(), transport, &replicator)));
   std::vector<std::string> many;
   for (int i = 0; i < 256; ++i) many.push_back(Numbered("peer", i));
   ASSERT_TRUE(IsOk(replicator->SetPeers(many)));
