@@ -5,11 +5,15 @@
 #ifndef ROCKSYNC_TESTS_SIMULATION_MEMORY_STREAM_H_
 #define ROCKSYNC_TESTS_SIMULATION_MEMORY_STREAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "replication/peering/streams.h"
 #include "replication/store/write/change_log.h"
 #include "replication/stream/incoming_changes.h"
