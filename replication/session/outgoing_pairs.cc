@@ -8,6 +8,10 @@
 namespace rocksync {
 namespace {
 
+// Of the entries that are sorted, for each element that the session may hold
+// (BoundMemory): less than what an exchange took for it, which is over.
+constexpr size_t kEntryBytesPerElement = 48;
+
 // A value that cannot be read now keeps nothing else from going.
 bool UnreadableValue(const absl::Status& status) {
   return !status.ok() && !absl::IsCancelled(status) &&
@@ -32,7 +36,9 @@ OutgoingPairs::OutgoingPairs(const RoundContext& context,
                              std::vector<uint32_t> candidates)
     : context_(context),
       options_(options),
-      candidates_(context, options->max_turn_bytes, std::move(candidates)) {}
+      candidates_(context, options->max_turn_bytes,
+                  kEntryBytesPerElement * options->max_batch_elements,
+                  std::move(candidates)) {}
 
 absl::Status OutgoingPairs::ReceiveWants(std::string_view body) {
   if (offered_.empty()) {
@@ -137,7 +143,9 @@ absl::StatusOr<bool> OutgoingPairs::NextPair(const CandidateTerms& terms,
       contested = winners_.front().contested;
       winners_.pop_front();
     } else if (terms.as_pairs) {
-      ordinal = candidates_.Next(terms.before);
+      // Nothing that has to be in order of position comes after pairs.
+      ordinal = terms.before ? candidates_.Next(terms.before)
+                             : candidates_.NextByKey();
       contested = true;
     }
     if (!ordinal) return false;
@@ -253,7 +261,7 @@ absl::StatusOr<bool> OutgoingPairs::Offer(uint32_t ordinal,
 
 absl::StatusOr<bool> OutgoingPairs::Fetch(uint32_t ordinal, Outgoing* out) {
   *out = Outgoing();  // nothing of one that was left out
-  StorageSnapshot::Found found = candidates_.Find(ordinal);
+  CandidateReader::Found found = candidates_.Find(ordinal);
   if (Unreadable(found.entry.status())) return Unread();
   if (!found.entry.ok()) return found.entry.status();
   out->entry = *std::move(found.entry);

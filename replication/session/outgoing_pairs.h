@@ -34,7 +34,9 @@ struct CandidateTerms {
 };
 
 // Memory: the offers and values of one piece of a turn, as much that is read
-// ahead, and four bytes for each candidate and winner.
+// ahead, four bytes for each candidate and winner, and entries of as many
+// candidates as the memory lets that their exchange took (see
+// CandidateReader::NextByKey).
 class OutgoingPairs {
  public:
   // `candidates`: ordinals of the leaf batch, in order of position. `options`

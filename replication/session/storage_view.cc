@@ -1,27 +1,38 @@
 #include "replication/session/storage_view.h"
 
-#include <utility>
-
 namespace rocksync {
+namespace {
 
-std::vector<StorageSnapshot::Found> StorageSnapshot::FindPairs(
+class OneByOne final : public StorageSnapshot::ValueReader {
+ public:
+  explicit OneByOne(const StorageSnapshot* snapshot) : snapshot_(snapshot) {}
+  absl::StatusOr<std::string> Read(const IndexEntry& entry) override {
+    return snapshot_->ReadValue(entry);
+  }
+
+ private:
+  const StorageSnapshot* const snapshot_;
+};
+
+}  // namespace
+
+std::vector<absl::StatusOr<IndexEntry>> StorageSnapshot::FindElements(
     std::span<const PlacedElement> elements, size_t max_bytes,
     const std::function<bool()>& cancelled) const {
-  std::vector<Found> pairs;
-  pairs.reserve(elements.size());
-  size_t key_bytes = 0;
+  std::vector<absl::StatusOr<IndexEntry>> entries;
+  entries.reserve(elements.size());
   size_t bytes = 0;
   for (const PlacedElement& element : elements) {
-    if (key_bytes > max_bytes || (cancelled && cancelled())) break;
-    Found found{FindElement(element.position, element.hash), std::nullopt};
-    if (found.entry.ok() && !found.entry->tombstone && bytes <= max_bytes) {
-      found.value = ReadValue(*found.entry);
-      if (found.value->ok()) bytes += (*found.value)->size();
-    }
-    if (found.entry.ok()) key_bytes += found.entry->key.size();
-    pairs.push_back(std::move(found));
+    if (bytes > max_bytes || (cancelled && cancelled())) break;
+    entries.push_back(FindElement(element.position, element.hash));
+    if (entries.back().ok()) bytes += entries.back()->key.size();
   }
-  return pairs;
+  return entries;
+}
+
+std::unique_ptr<StorageSnapshot::ValueReader> StorageSnapshot::NewValueReader(
+    size_t /*values*/) const {
+  return std::make_unique<OneByOne>(this);
 }
 
 }  // namespace rocksync

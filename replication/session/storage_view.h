@@ -118,17 +118,23 @@ class StorageSnapshot {
   virtual absl::StatusOr<std::string> ReadValue(
       const IndexEntry& entry) const = 0;
 
-  // The same for many elements, in ascending order of position: what
-  // FindElement and, of a live entry, ReadValue return, of the first ones if
-  // `cancelled` turns true or their keys have more than `max_bytes`. Once the
-  // values have more than that, no more of them are read.
-  struct Found {
-    absl::StatusOr<IndexEntry> entry;
-    std::optional<absl::StatusOr<std::string>> value;  // nullopt: not read
-  };
-  virtual std::vector<Found> FindPairs(
+  // What FindElement returns of many elements, in ascending order of position:
+  // of the first ones, if `cancelled` turns true or their keys have more than
+  // `max_bytes`.
+  virtual std::vector<absl::StatusOr<IndexEntry>> FindElements(
       std::span<const PlacedElement> elements, size_t max_bytes,
       const std::function<bool()>& cancelled) const;
+
+  // Reads values of live entries, each as ReadValue does. Not thread-safe; must
+  // not outlive the snapshot.
+  class ValueReader {
+   public:
+    virtual ~ValueReader() = default;
+    virtual absl::StatusOr<std::string> Read(const IndexEntry& entry) = 0;
+  };
+  // For about `values` of them. Fastest in ascending order of family and key,
+  // since what lies together is then read once.
+  virtual std::unique_ptr<ValueReader> NewValueReader(size_t values) const;
 };
 
 // What FindElement and ReadValue return of a pair that is damaged or gone.

@@ -44,6 +44,31 @@ Pairs Overwritten(const HealCase& heal) {
           .generation = 1};
 }
 
+// A replica of its own in `to`, with what the one in `from` holds. They have met
+// once: what is measured is a replica that was away, and no copy that is new.
+bool CopyReplica(const std::string& certificates, const std::string& from,
+                 const std::string& to) {
+  std::error_code error;
+  fs::copy(from, to, fs::copy_options::recursive, error);
+  if (error) {
+    std::fprintf(stderr, "%s\n", error.message().c_str());
+    return false;
+  }
+  std::unique_ptr<ReplicatedDB> one;
+  std::unique_ptr<ReplicatedDB> other;
+  std::unique_ptr<Replicator> dialing;
+  std::unique_ptr<Replicator> listening;
+  const bool met =
+      OpenReplica(from, &one) && OpenReplica(to, &other) &&
+      Check(other->WaitForIndexBuild(600'000)) &&
+      StartReplicator(certificates, one.get(), &dialing) &&
+      StartReplicator(certificates, other.get(), &listening) &&
+      Check(dialing->SyncNow(listening->listen_address()));
+  dialing.reset();
+  listening.reset();
+  return met && Check(one->Close()) && Check(other->Close());
+}
+
 // A whole replica in directory/whole, and one that lacks something of it in
 // directory/behind.
 bool MakeReplicas(const HealCase& heal, const std::string& directory) {
@@ -54,12 +79,9 @@ bool MakeReplicas(const HealCase& heal, const std::string& directory) {
     return false;
   }
   db.reset();
-  std::error_code error;
-  if (Both(heal).count > 0) {  // else it is new
-    fs::copy(whole, directory + "/behind", fs::copy_options::recursive, error);
-  }
-  if (error) {
-    std::fprintf(stderr, "%s\n", error.message().c_str());
+  const bool is_new = Both(heal).count == 0;
+  if (!is_new && !CopyReplica(directory + "/certificates", whole,
+                              directory + "/behind")) {
     return false;
   }
   return OpenReplica(whole, &db) && Write(db.get(), Missing(heal)) &&
@@ -123,15 +145,13 @@ bool MeasureResync(const HealCase& heal, const std::string& directory,
   if (!OpenReplica(behind, &db)) return false;
   const uint64_t id = db->Identity().replica_id;
   if (!Check(db->Close())) return false;
-  std::error_code error;
-  fs::copy(behind, directory + "/copy", fs::copy_options::recursive, error);
   ServingProcess whole;
   ResyncOptions resync;
   resync.copy_from_share = 0;
-  if (error ||
-      !whole.Start(directory + "/whole", directory + "/certificates") ||
-      !Check(NewTrialTransport(directory + "/certificates", id,
-                               &resync.copy.transport))) {
+  const std::string certificates = directory + "/certificates";
+  if (!CopyReplica(certificates, behind, directory + "/copy") ||
+      !whole.Start(directory + "/whole", certificates) ||
+      !Check(NewTrialTransport(certificates, id, &resync.copy.transport))) {
     return false;
   }
   resync.copy.source = whole.address();

@@ -43,6 +43,19 @@ class StorageViewContract : public testing::Test {
     return total;
   }
 
+  // All of them, in order of position.
+  std::vector<PlacedElement> ElementsOf(const StorageSnapshot& snapshot) {
+    std::vector<PlacedElement> all;
+    for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+      if (snapshot.LeafDigests()[leaf].count == 0) continue;
+      const auto add = [&](uint64_t position, const ElementHash& hash) {
+        all.push_back({position, hash});
+      };
+      EXPECT_TRUE(snapshot.ScanLeaf(leaf, add).ok());
+    }
+    return all;
+  }
+
   ApplyOutcome Apply(const Pair& pair) {
     std::vector<ApplyOutcome> outcomes;
     const absl::Status status = view()->Apply({&pair, 1}, nullptr, &outcomes);
@@ -119,63 +132,76 @@ TYPED_TEST_P(StorageViewContract, AnEntryIsFoundByKeyAndByElement) {
   EXPECT_EQ(*value, "value");
 }
 
-TYPED_TEST_P(StorageViewContract, ManyPairsAreFoundAtOnce) {
+TYPED_TEST_P(StorageViewContract, ManyElementsAreFoundAtOnce) {
   for (int i = 0; i < 300; ++i) {
     this->fixture_.Put("key" + std::to_string(i), std::string(i, 'v'));
   }
   this->fixture_.Delete("key7");
   const auto snapshot = this->Snapshot();
-  std::vector<PlacedElement> all;
-  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
-    if (snapshot->LeafDigests()[leaf].count == 0) continue;
-    const auto add = [&](uint64_t position, const ElementHash& hash) {
-      all.push_back({position, hash});
-    };
-    ASSERT_TRUE(snapshot->ScanLeaf(leaf, add).ok());
-  }
+  std::vector<PlacedElement> all = this->ElementsOf(*snapshot);
   all[5].hash.high ^= 1;  // is not there
   // All, some, and few of them.
   for (const size_t step : {1, 3, 100}) {
     std::vector<PlacedElement> elements;
     for (size_t i = 5; i < all.size(); i += step) elements.push_back(all[i]);
-    const auto pairs = snapshot->FindPairs(elements, size_t{1} << 20, {});
-    ASSERT_EQ(pairs.size(), elements.size());
-    EXPECT_TRUE(absl::IsNotFound(pairs[0].entry.status()));
-    EXPECT_FALSE(pairs[0].value.has_value());
-    for (size_t i = 1; i < pairs.size(); ++i) {
-      ASSERT_TRUE(pairs[i].entry.ok()) << pairs[i].entry.status();
-      EXPECT_EQ(pairs[i].entry->hash, elements[i].hash);
-      ASSERT_EQ(pairs[i].value.has_value(), !pairs[i].entry->tombstone);
-      if (!pairs[i].value) continue;
-      ASSERT_TRUE(pairs[i].value->ok()) << pairs[i].value->status();
-      EXPECT_EQ(**pairs[i].value, this->fixture_.Get(pairs[i].entry->key));
+    const auto entries =
+        snapshot->FindElements(elements, size_t{1} << 20, {});
+    ASSERT_EQ(entries.size(), elements.size());
+    EXPECT_TRUE(absl::IsNotFound(entries[0].status()));
+    const auto values = snapshot->NewValueReader(entries.size());
+    for (size_t i = 1; i < entries.size(); ++i) {
+      ASSERT_TRUE(entries[i].ok()) << entries[i].status();
+      EXPECT_EQ(entries[i]->hash, elements[i].hash);
+      if (entries[i]->tombstone) continue;
+      const auto value = values->Read(*entries[i]);
+      ASSERT_TRUE(value.ok()) << value.status();
+      EXPECT_EQ(*value, this->fixture_.Get(entries[i]->key));
     }
   }
 }
 
-TYPED_TEST_P(StorageViewContract, FindingManyPairsIsBounded) {
-  for (int i = 0; i < 20; ++i) {
-    this->fixture_.Put("key" + std::to_string(i), std::string(1000, 'v'));
+TYPED_TEST_P(StorageViewContract, ValuesAreReadInAnyOrderAsOfTheSnapshot) {
+  for (int i = 0; i < 1000; ++i) {
+    this->fixture_.Put("key" + std::to_string(i), "v" + std::to_string(i));
   }
   const auto snapshot = this->Snapshot();
-  std::vector<PlacedElement> all;
-  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
-    if (snapshot->LeafDigests()[leaf].count == 0) continue;
-    const auto add = [&](uint64_t position, const ElementHash& hash) {
-      all.push_back({position, hash});
-    };
-    ASSERT_TRUE(snapshot->ScanLeaf(leaf, add).ok());
+  std::vector<IndexEntry> entries;
+  for (const auto& entry : snapshot->FindElements(
+           this->ElementsOf(*snapshot), size_t{1} << 20, {})) {
+    ASSERT_TRUE(entry.ok()) << entry.status();
+    entries.push_back(*entry);
   }
-  const auto values = [](const std::vector<StorageSnapshot::Found>& pairs) {
-    return std::count_if(pairs.begin(), pairs.end(), [](const auto& pair) {
-      return pair.value.has_value();
-    });
+  ASSERT_EQ(entries.size(), 1000u);
+  for (int i = 0; i < 1000; i += 2) {
+    this->fixture_.Put("key" + std::to_string(i), "later");
+  }
+  this->fixture_.Delete("key1");
+  const auto expect_all = [&] {
+    const auto values = snapshot->NewValueReader(entries.size());
+    for (const IndexEntry& entry : entries) {
+      const auto value = values->Read(entry);
+      ASSERT_TRUE(value.ok()) << entry.key << ": " << value.status();
+      EXPECT_EQ(*value, "v" + entry.key.substr(3));
+    }
   };
-  EXPECT_EQ(values(snapshot->FindPairs(all, 4500, {})), 5);
-  EXPECT_EQ(snapshot->FindPairs(all, 10, {}).size(), 3u);  // of their keys
+  expect_all();  // of positions, and so scattered over the keys
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& a, const auto& b) { return a.key < b.key; });
+  expect_all();
+  std::reverse(entries.begin(), entries.end());
+  expect_all();
+}
+
+TYPED_TEST_P(StorageViewContract, FindingManyElementsIsBounded) {
+  for (int i = 0; i < 20; ++i) {
+    this->fixture_.Put("key" + std::to_string(i), "value");
+  }
+  const auto snapshot = this->Snapshot();
+  const std::vector<PlacedElement> all = this->ElementsOf(*snapshot);
+  EXPECT_EQ(snapshot->FindElements(all, 10, {}).size(), 3u);  // of their keys
   int looks = 0;
   const auto cancelled = [&looks] { return ++looks > 4; };
-  EXPECT_EQ(snapshot->FindPairs(all, 4500, cancelled).size(), 4u);
+  EXPECT_EQ(snapshot->FindElements(all, 4500, cancelled).size(), 4u);
 }
 
 TYPED_TEST_P(StorageViewContract, WhatIsNotThereIsNotFound) {
@@ -376,8 +402,9 @@ TYPED_TEST_P(StorageViewContract, PositionsAreSpreadAndFixed) {
 
 REGISTER_TYPED_TEST_SUITE_P(
     StorageViewContract, ElementsAgreeWithTheirDigests,
-    AnEntryIsFoundByKeyAndByElement, ManyPairsAreFoundAtOnce,
-    FindingManyPairsIsBounded, WhatIsNotThereIsNotFound, ATombstoneIsAnElement,
+    AnEntryIsFoundByKeyAndByElement, ManyElementsAreFoundAtOnce,
+    ValuesAreReadInAnyOrderAsOfTheSnapshot, FindingManyElementsIsBounded,
+    WhatIsNotThereIsNotFound, ATombstoneIsAnElement,
     ASnapshotDoesNotChange, ApplyKeepsTheWinner, ALocalWriteBeatsWhatWasApplied,
     EqualVersionsAreOrderedByHash, VersionsFarAheadAreHeldBack,
     ABatchHasAnOutcomeForEach, ABatchMayHoldAKeyManyTimes, WhatIsSyncedSurvives,
