@@ -41,6 +41,7 @@ class Conversation {
       if (s.ok()) s = said;
       if (failed && spoke && said.ok()) LetPeerRead();
       if (!s.ok() || session_->done()) break;
+      session_->ReadAhead();
       std::string message;
       s = Listen(&message);
       if (s.ok()) s = Take(std::move(message));

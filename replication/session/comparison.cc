@@ -147,6 +147,15 @@ absl::Status Comparison::Build(Turn* turn) {
   return absl::OkStatus();
 }
 
+// A failure shows again when the batch is read for good.
+void Comparison::ReadAhead() {
+  if (stage_ != Stage::kBatchSaid || peer_narrows_ || read_ahead_) return;
+  absl::StatusOr<LeafBatch> batch =
+      LeafBatch::Load(snapshot_.storage(), leaves_, location_.changes(),
+                      context_.session->cancelled);
+  if (batch.ok()) read_ahead_ = *std::move(batch);
+}
+
 absl::Status Comparison::BuildSecondLook(Turn* turn) {
   if (snapshot_.Expired()) return End(EndReason::kExpired);
   const absl::Status status = second_look_->Build(turn);
@@ -444,6 +453,9 @@ absl::Status Comparison::ReceiveBatch(std::string_view body) {
   const absl::Status status = DecodeBatch(body, &head);
   if (!status.ok()) return status;
   if (stage_ == Stage::kFindsSaid) found_.Drop();
+  // The batch that was read ahead has more leaves, and so would the next.
+  peer_narrows_ |= read_ahead_.has_value();
+  read_ahead_.reset();
   if (stage_ == Stage::kBatchSaid && head.leaves.size() >= leaves_.size()) {
     return Malformed(MessageType::kBatch, "not narrower than the one proposed");
   }
@@ -548,6 +560,8 @@ void Comparison::OpenRounds() {
                                 .exchanges = &exchanges_,
                                 .verify = &verify_},
                   leaves_, &location_.changes());
+  if (read_ahead_)
+    rounds_->TakeBatch(*std::exchange(read_ahead_, std::nullopt));
 }
 
 absl::Status Comparison::BuildRound(Turn* turn) {
@@ -591,6 +605,7 @@ void Comparison::CloseBatch() {
   location_.Close(leaves_, BatchDigest());
   leaves_.clear();
   rounds_.reset();
+  read_ahead_.reset();
   stage_ = Stage::kChoosing;
 }
 

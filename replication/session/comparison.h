@@ -50,6 +50,9 @@ class Comparison {
   absl::Status Receive(MessageType type, uint8_t flags, std::string_view body);
   absl::Status EndTurn(MessageType last, bool idle);
   absl::Status Build(Turn* turn);
+  // While the peer has its turn: the leaves of a batch that was proposed most
+  // likely differ, and are read then.
+  void ReadAhead();
 
   // The peer summarised, and it is for this side to answer.
   bool answering() const {
@@ -197,6 +200,8 @@ class Comparison {
   FoundBySearch found_;        // between finds and the answer to them
   std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
   Expectation expected_;          // of them
+  std::optional<LeafBatch> read_ahead_;  // of a batch that is proposed
+  bool peer_narrows_ = false;            // one that was read ahead
   std::optional<Rounds> rounds_;  // of the batch, once it is known to differ
   std::unique_ptr<Listing> second_look_;
 };

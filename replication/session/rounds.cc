@@ -15,6 +15,9 @@ namespace {
 // differ. A filter of rate 1/2 hides one difference so often with probability
 // 2^-20. If a side has refused something, one such round is enough.
 constexpr uint32_t kMaxIdleRounds = 20;
+// Of what is missing on one side, a share that an exact exchange may have
+// hidden.
+constexpr double kMostHidden = 0.01;
 
 }  // namespace
 
@@ -69,11 +72,15 @@ absl::Status Rounds::Prepare() {
     batch_.Compact();
     return absl::OkStatus();
   }
-  absl::StatusOr<LeafBatch> batch =
-      LeafBatch::Load(context_.snapshot->storage(), std::move(leaves_),
-                      *changes_, context_.part.session->cancelled);
-  if (!batch.ok()) return batch.status();
-  batch_ = *std::move(batch);
+  if (read_) {
+    batch_ = *std::exchange(read_, std::nullopt);
+  } else {
+    absl::StatusOr<LeafBatch> batch =
+        LeafBatch::Load(context_.snapshot->storage(), std::move(leaves_),
+                        *changes_, context_.part.session->cancelled);
+    if (!batch.ok()) return batch.status();
+    batch_ = *std::move(batch);
+  }
   context_.part.report->elements_compared += batch_.hashes().size();
   ++context_.part.report->batches;
   if (!found_) return absl::OkStatus();
@@ -120,13 +127,19 @@ void Rounds::BeginWork(Candidates candidates) {
   exchanging_ = false;
 }
 
-// What is missing there makes up for all by which this side has more: then it
-// replaces nothing, and nothing there beats it. Bloom filters hide elements.
+// What is missing there makes up for no more than that by which this side has
+// more: then it replaces nothing, and nothing there beats it. A little less of
+// it is what ids of a sketch that met have hidden, and at most as many elements
+// that only the peer has could be hidden behind that. Bloom filters hide many.
 bool Rounds::OneSided(const Candidates& candidates) const {
-  const uint64_t mine = found_ ? found_->total.count : batch_.hashes().size();
-  const uint64_t theirs = found_ ? found_->peer_total : peer_count_;
+  const double mine = static_cast<double>(found_ ? found_->total.count
+                                                 : batch_.hashes().size());
+  const double theirs =
+      static_cast<double>(found_ ? found_->peer_total : peer_count_);
+  const auto missing = static_cast<double>(candidates.missing_there.size());
   return context_.exchanges->searches() && candidates.exact &&
-         mine == theirs + candidates.missing_there.size();
+         mine - theirs >= missing &&
+         mine - theirs - missing <= kMostHidden * missing;
 }
 
 void Rounds::AddFound(Candidates* candidates) const {

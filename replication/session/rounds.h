@@ -54,6 +54,9 @@ class Rounds {
          const MergedChanges* changes)
       : context_(context), leaves_(std::move(leaves)), changes_(changes) {}
 
+  // Before the first round: the leaves as read ahead.
+  void TakeBatch(LeafBatch batch) { read_ = std::move(batch); }
+
   // Before the first round: the batch is the whole set, of this digest; the
   // peer's has `peer_total` elements, of which no more than `peer_count`
   // differ. An exchange, if there is one, compares the leaves; the peer lacks
@@ -112,6 +115,7 @@ class Rounds {
 
   const RoundsContext context_;
   std::vector<uint32_t> leaves_;  // until the first round reads them
+  std::optional<LeafBatch> read_;
   const MergedChanges* changes_;
   struct Found {
     Digest total;

@@ -102,6 +102,9 @@ class SessionImpl final : public Session {
         opening_({&context_, &options_, &report_}, seed) {}
 
   bool NextMessage(std::string* out) override;
+  void ReadAhead() override {
+    if (comparison_ && !over() && !my_turn_) comparison_->ReadAhead();
+  }
   absl::Status Receive(std::string_view message) override;
   bool done() const override { return over() && (!turn_ || turn_->empty()); }
   absl::Status status() const override { return status_; }

@@ -137,6 +137,11 @@ class Session {
   // error surfaces from the next Receive or as status().
   virtual bool NextMessage(std::string* out) = 0;
 
+  // To be called once all that NextMessage gave is sent, before waiting for the
+  // peer: reads what its answer will most likely call for, while the peer reads
+  // the same on its side. May be left out.
+  virtual void ReadAhead() = 0;
+
   // InvalidArgument: the peer broke the protocol, the message says how. Other
   // codes: storage failed here; NextMessage then returns what the peer is to be
   // told, even in the peer's turn. Either way the session is over and nothing

@@ -224,6 +224,7 @@ class Talk {
           from == Role::kInitiator ? "-> " : "<- ", Describe(message)));
       if (!listener->Receive(message).ok()) return false;
     }
+    speaker->ReadAhead();
     return spoke;
   }
 

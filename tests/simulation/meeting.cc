@@ -336,6 +336,10 @@ void Cluster::Pump(Link* link, int number) {
     }
     Send(link, 1 - number, message);
   }
+  if (link->open && side.session) {
+    const Charging charging(side.memory.get());
+    side.session->ReadAhead();
+  }
   if (link->open && side.session && side.session->done()) {
     SessionEnded(link, number);
   }

@@ -33,16 +33,22 @@ class IndexSnapshot final : public StorageSnapshot {
       const std::function<void(uint64_t position, const ElementHash&)>& visit)
       const override {
     IndexCursor* const cursor = ScanCursor();
-    // No entry has position 0.
-    const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
+    // Behind a leaf that was scanned the cursor stands where the next begins.
+    if (scanned_ > leaf || !cursor->status().ok()) {
+      // No entry has position 0.
+      const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
+      cursor->Seek(first == 0 ? 1 : first);
+    } else if (cursor->Valid() && LeafOf(cursor->key().position) < leaf) {
+      cursor->Seek(uint64_t{leaf} << (64 - kLeafBits));
+    }
     uint64_t scanned = 0;
-    for (cursor->Seek(first == 0 ? 1 : first);
-         cursor->Valid() && LeafOf(cursor->key().position) == leaf;
+    for (; cursor->Valid() && LeafOf(cursor->key().position) == leaf;
          cursor->Next()) {
       if (!cursor->Counts()) continue;
       visit(cursor->key().position, cursor->Hash());
       ++scanned;
     }
+    scanned_ = leaf + 1;
     Read(scanned);
     return ToAbsl(cursor->status());
   }
@@ -68,7 +74,10 @@ class IndexSnapshot final : public StorageSnapshot {
     entries.reserve(elements.size());
     const bool dense = AreDense(elements);
     IndexCursor* const cursor = dense ? ScanCursor() : LookupCursor();
-    if (dense) cursor->Seek(elements.front().position);
+    if (dense) {
+      cursor->Seek(elements.front().position);
+      scanned_ = kNothingScanned;
+    }
     size_t bytes = 0;
     for (const PlacedElement& element : elements) {
       if (bytes > max_bytes || (cancelled && cancelled())) break;
@@ -143,6 +152,8 @@ class IndexSnapshot final : public StorageSnapshot {
   }
 
  private:
+  static constexpr uint32_t kNothingScanned = kLeafCount + 1;
+
   // Goes on from value to value where that is faster than a look-up each.
   class InKeyOrder final : public ValueReader {
    public:
@@ -308,6 +319,8 @@ class IndexSnapshot final : public StorageSnapshot {
   const DigestsWrong wrong_;
   const ReadsDone read_;
   mutable std::unique_ptr<IndexCursor> scan_;
+  // scan_ stands at the first entry that is not in a leaf before this one.
+  mutable uint32_t scanned_ = kNothingScanned;
   mutable std::unique_ptr<IndexCursor> lookup_;
   mutable std::map<uint32_t, bool> blobs_;  // by family id
 };

@@ -36,8 +36,8 @@ bool KeyWalk::Find(const Family& family, std::string_view key,
   const rocksdb::Slice target(key.data(), key.size());
   pays_ = MoveTo(*family.handle()->GetComparator(), target) &&
           (all_finds_ < kTrial || 2 * seeks_ < all_finds_);
-  const bool found = iterator_->Valid() && iterator_->key() == target &&
-                     IsPlain(*iterator_);
+  const bool found =
+      iterator_->Valid() && iterator_->key() == target && IsPlain(*iterator_);
   if (!found) return false;
   *value = {iterator_->value().data(), iterator_->value().size()};
   bytes_ += value->size();

@@ -44,8 +44,9 @@ Pairs Overwritten(const HealCase& heal) {
           .generation = 1};
 }
 
-// A replica of its own in `to`, with what the one in `from` holds. They have met
-// once: what is measured is a replica that was away, and no copy that is new.
+// A replica of its own in `to`, with what the one in `from` holds. They have
+// met once: what is measured is a replica that was away, and no copy that is
+// new.
 bool CopyReplica(const std::string& certificates, const std::string& from,
                  const std::string& to) {
   std::error_code error;
@@ -58,12 +59,11 @@ bool CopyReplica(const std::string& certificates, const std::string& from,
   std::unique_ptr<ReplicatedDB> other;
   std::unique_ptr<Replicator> dialing;
   std::unique_ptr<Replicator> listening;
-  const bool met =
-      OpenReplica(from, &one) && OpenReplica(to, &other) &&
-      Check(other->WaitForIndexBuild(600'000)) &&
-      StartReplicator(certificates, one.get(), &dialing) &&
-      StartReplicator(certificates, other.get(), &listening) &&
-      Check(dialing->SyncNow(listening->listen_address()));
+  const bool met = OpenReplica(from, &one) && OpenReplica(to, &other) &&
+                   Check(other->WaitForIndexBuild(600'000)) &&
+                   StartReplicator(certificates, one.get(), &dialing) &&
+                   StartReplicator(certificates, other.get(), &listening) &&
+                   Check(dialing->SyncNow(listening->listen_address()));
   dialing.reset();
   listening.reset();
   return met && Check(one->Close()) && Check(other->Close());
@@ -80,8 +80,8 @@ bool MakeReplicas(const HealCase& heal, const std::string& directory) {
   }
   db.reset();
   const bool is_new = Both(heal).count == 0;
-  if (!is_new && !CopyReplica(directory + "/certificates", whole,
-                              directory + "/behind")) {
+  if (!is_new &&
+      !CopyReplica(directory + "/certificates", whole, directory + "/behind")) {
     return false;
   }
   return OpenReplica(whole, &db) && Write(db.get(), Missing(heal)) &&

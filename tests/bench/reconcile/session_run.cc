@@ -114,6 +114,7 @@ class Run {
   bool Next(int side, std::string* message) {
     const double start = ThreadCpuMs();
     const bool more = sessions_[side]->NextMessage(message);
+    if (!more) sessions_[side]->ReadAhead();
     cost_.cpu_ms[side] += ThreadCpuMs() - start;
     return more;
   }

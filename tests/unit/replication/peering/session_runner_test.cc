@@ -24,6 +24,7 @@ class ScriptedSession : public Session {
     mine_ = false;
     return true;
   }
+  void ReadAhead() override { ++read_ahead_; }
   absl::Status Receive(std::string_view message) override {
     received_.emplace_back(message);
     if (message == "nonsense") {
@@ -40,11 +41,13 @@ class ScriptedSession : public Session {
   const SessionReport& report() const override { return report_; }
 
   const std::deque<std::string>& received() const { return received_; }
+  int read_ahead() const { return read_ahead_; }
 
  private:
   bool mine_;
   int left_;
   std::deque<std::string> received_;
+  int read_ahead_ = 0;
   absl::Status status_;
   SessionReport report_;
 };
@@ -85,6 +88,9 @@ TEST_F(SessionRunnerTest, TakesTurnsUntilBothAreDone) {
             (std::deque<std::string>{"turn 6", "turn 4", "turn 2"}));
   EXPECT_EQ(near_.received(),
             (std::deque<std::string>{"turn 5", "turn 3", "turn 1"}));
+  // Whenever it waits for the peer.
+  EXPECT_EQ(near_.read_ahead(), 3);
+  EXPECT_EQ(far.read_ahead(), 2);
 }
 
 TEST_F(SessionRunnerTest, LargeFramesBelongToSessions) {

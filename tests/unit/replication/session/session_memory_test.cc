@@ -34,6 +34,10 @@ class Side {
     const Charging charging(&account_);
     return session_->NextMessage(message);
   }
+  void ReadAhead() {
+    const Charging charging(&account_);
+    session_->ReadAhead();
+  }
   absl::Status Receive(const std::string& message) {
     const Charging charging(&account_);
     return session_->Receive(message);
@@ -65,6 +69,7 @@ size_t PeakOf(const SessionOptions& options, MemoryStorage* a,
         return 0;
       }
     }
+    speaker->ReadAhead();
     std::swap(speaker, listener);
   }
   EXPECT_TRUE(initiator.proven() && responder.proven());

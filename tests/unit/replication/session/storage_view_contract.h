@@ -132,6 +132,46 @@ TYPED_TEST_P(StorageViewContract, AnEntryIsFoundByKeyAndByElement) {
   EXPECT_EQ(*value, "value");
 }
 
+TYPED_TEST_P(StorageViewContract, LeavesAreScannedInAnyOrder) {
+  for (int i = 0; i < 500; ++i) {
+    this->fixture_.Put("key" + std::to_string(i), "value");
+  }
+  const auto snapshot = this->Snapshot();
+  const auto digests = snapshot->LeafDigests();
+  std::vector<uint32_t> held;
+  for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+    if (digests[leaf].count > 0) held.push_back(leaf);
+  }
+  ASSERT_GT(held.size(), 400u);
+  const auto scan = [&](uint32_t leaf) {
+    Digest digest;
+    EXPECT_TRUE(snapshot
+                    ->ScanLeaf(leaf,
+                               [&digest](uint64_t, const ElementHash& hash) {
+                                 digest.Add(hash);
+                               })
+                    .ok());
+    EXPECT_EQ(digest, digests[leaf]) << leaf;
+  };
+  for (size_t i = 0; i < held.size(); i += 3) scan(held[i]);  // skips some
+  for (size_t i = held.size(); i-- > 0;) scan(held[i]);
+  scan(held[7]);
+  scan(held[7]);
+  scan(held[7] + 1);
+  scan(held.back());
+  scan(kLeafCount - 1);
+  scan(kLeafCount - 1);
+  scan(0);
+  scan(held[20]);
+  // Whoever looks elements up in between changes nothing.
+  const std::vector<PlacedElement> all = this->ElementsOf(*snapshot);
+  scan(held[30]);
+  ASSERT_EQ(snapshot->FindElements(all, size_t{1} << 20, {}).size(),
+            all.size());
+  scan(held[31]);
+  scan(held[32]);
+}
+
 TYPED_TEST_P(StorageViewContract, ManyElementsAreFoundAtOnce) {
   for (int i = 0; i < 300; ++i) {
     this->fixture_.Put("key" + std::to_string(i), std::string(i, 'v'));
@@ -144,8 +184,7 @@ TYPED_TEST_P(StorageViewContract, ManyElementsAreFoundAtOnce) {
   for (const size_t step : {1, 3, 100}) {
     std::vector<PlacedElement> elements;
     for (size_t i = 5; i < all.size(); i += step) elements.push_back(all[i]);
-    const auto entries =
-        snapshot->FindElements(elements, size_t{1} << 20, {});
+    const auto entries = snapshot->FindElements(elements, size_t{1} << 20, {});
     ASSERT_EQ(entries.size(), elements.size());
     EXPECT_TRUE(absl::IsNotFound(entries[0].status()));
     const auto values = snapshot->NewValueReader(entries.size());
@@ -166,8 +205,8 @@ TYPED_TEST_P(StorageViewContract, ValuesAreReadInAnyOrderAsOfTheSnapshot) {
   }
   const auto snapshot = this->Snapshot();
   std::vector<IndexEntry> entries;
-  for (const auto& entry : snapshot->FindElements(
-           this->ElementsOf(*snapshot), size_t{1} << 20, {})) {
+  for (const auto& entry : snapshot->FindElements(this->ElementsOf(*snapshot),
+                                                  size_t{1} << 20, {})) {
     ASSERT_TRUE(entry.ok()) << entry.status();
     entries.push_back(*entry);
   }
@@ -402,12 +441,13 @@ TYPED_TEST_P(StorageViewContract, PositionsAreSpreadAndFixed) {
 
 REGISTER_TYPED_TEST_SUITE_P(
     StorageViewContract, ElementsAgreeWithTheirDigests,
-    AnEntryIsFoundByKeyAndByElement, ManyElementsAreFoundAtOnce,
-    ValuesAreReadInAnyOrderAsOfTheSnapshot, FindingManyElementsIsBounded,
-    WhatIsNotThereIsNotFound, ATombstoneIsAnElement,
-    ASnapshotDoesNotChange, ApplyKeepsTheWinner, ALocalWriteBeatsWhatWasApplied,
-    EqualVersionsAreOrderedByHash, VersionsFarAheadAreHeldBack,
-    ABatchHasAnOutcomeForEach, ABatchMayHoldAKeyManyTimes, WhatIsSyncedSurvives,
+    AnEntryIsFoundByKeyAndByElement, LeavesAreScannedInAnyOrder,
+    ManyElementsAreFoundAtOnce, ValuesAreReadInAnyOrderAsOfTheSnapshot,
+    FindingManyElementsIsBounded, WhatIsNotThereIsNotFound,
+    ATombstoneIsAnElement, ASnapshotDoesNotChange, ApplyKeepsTheWinner,
+    ALocalWriteBeatsWhatWasApplied, EqualVersionsAreOrderedByHash,
+    VersionsFarAheadAreHeldBack, ABatchHasAnOutcomeForEach,
+    ABatchMayHoldAKeyManyTimes, WhatIsSyncedSurvives,
     ACrashLeavesPairsAndIndexAgreeing, PositionsAreSpreadAndFixed);
 
 }  // namespace rocksync

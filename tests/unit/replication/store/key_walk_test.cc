@@ -30,8 +30,8 @@ class KeyWalkTest : public testing::Test {
     options_.statistics = rocksdb::CreateDBStatistics();
     ASSERT_TRUE(OpenPlain(options_, directory_.path(), &db_).ok());
     family_.name = "default";
-    family_.shared = std::make_shared<SharedHandle>(db_.get(),
-                                                    db_->DefaultColumnFamily());
+    family_.shared =
+        std::make_shared<SharedHandle>(db_.get(), db_->DefaultColumnFamily());
   }
   void Fill(int keys) {
     for (int i = 0; i < keys; ++i) {
@@ -140,8 +140,8 @@ TEST_F(KeyWalkTest, LeavesTheBlockCacheAlone) {
   ASSERT_TRUE(db_->Flush({}).ok());
   KeyWalk walk(db_.get(), nullptr, 1000);
   EXPECT_EQ(Found(&walk, 1000, 1), 1000);
-  EXPECT_EQ(
-      options_.statistics->getTickerCount(rocksdb::BLOCK_CACHE_DATA_ADD), 0u);
+  EXPECT_EQ(options_.statistics->getTickerCount(rocksdb::BLOCK_CACHE_DATA_ADD),
+            0u);
 }
 
 }  // namespace
