@@ -155,6 +155,31 @@ TEST_F(SessionStreamsTest, PairsThatOnlyAddAreNotOffered) {
   }
 }
 
+// Where ids of a sketch meet an exchange hides what differs; that is no sign of
+// anything newer there.
+TEST_F(SessionStreamsTest, WhatAnExchangeHidMakesNoOffers) {
+  uint32_t rounds = 0;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    for (int i = 0; i < 10'000; ++i) {
+      a.Put(0, "both" + std::to_string(i), "value");
+    }
+    ExpectProven(DriveSession(&a, &b));
+    for (int i = 0; i < 15'000; ++i) {
+      a.Put(0, "new" + std::to_string(i), "value");
+    }
+    SessionRunOptions options;
+    options.seed.session_number = seed;
+    const SessionRunResult result = DriveSession(&a, &b, options);
+    ExpectProven(result);
+    ExpectEqual(a, b);
+    EXPECT_EQ(result.initiator.offer_bytes, 0u);
+    rounds += result.initiator.rounds;
+  }
+  EXPECT_GT(rounds, 4u) << "nothing was hidden";
+}
+
 // One newer pair there, and all are offered: it may be of one of these keys.
 TEST_F(SessionStreamsTest, ALoserAmongPairsThatAddDoesNotTravel) {
   MemoryStorage a = Replica(1);
