@@ -161,7 +161,7 @@ CandidateReader::Found CandidateReader::FindByKey(uint32_t ordinal) {
 // --- By position ------------------------------------------------------------
 
 void CandidateReader::ReadAhead() {
-  constexpr size_t kMostPairs = size_t{1} << 13;
+  constexpr size_t kMostPairs = size_t{1} << 15;
   const LeafBatch& batch = *context_.batch;
   std::vector<uint32_t> ordinals = {candidates_[next_ - 1]};
   for (size_t i = next_;

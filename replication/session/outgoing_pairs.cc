@@ -11,6 +11,9 @@ namespace {
 // Of the entries that are sorted, for each element that the session may hold
 // (BoundMemory): less than what an exchange took for it, which is over.
 constexpr size_t kEntryBytesPerElement = 48;
+// Likewise of values that are read ahead of offers, and of those that are kept
+// until the peer says which it wants.
+constexpr size_t kValueBytesPerElement = 16;
 
 // A value that cannot be read now keeps nothing else from going.
 bool UnreadableValue(const absl::Status& status) {
@@ -36,7 +39,9 @@ OutgoingPairs::OutgoingPairs(const RoundContext& context,
                              std::vector<uint32_t> candidates)
     : context_(context),
       options_(options),
-      candidates_(context, options->max_turn_bytes,
+      most_kept_(std::max(options->max_turn_bytes,
+                          kValueBytesPerElement * options->max_batch_elements)),
+      candidates_(context, most_kept_,
                   kEntryBytesPerElement * options->max_batch_elements,
                   std::move(candidates)) {}
 
@@ -246,8 +251,7 @@ absl::StatusOr<bool> OutgoingPairs::Offer(uint32_t ordinal,
   encoder->Add(wire);
   ++entries_;
   awaits_answer_ = true;
-  if (out.on_request &&
-      cached_bytes_ + out.value.size() > options_->max_turn_bytes) {
+  if (out.on_request && cached_bytes_ + out.value.size() > most_kept_) {
     std::string().swap(out.value);  // an assignment would keep its memory
     out.cached = false;
   } else {

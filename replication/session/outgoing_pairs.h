@@ -33,10 +33,10 @@ struct CandidateTerms {
   std::optional<uint64_t> before;  // only those at positions before this
 };
 
-// Memory: the offers and values of one piece of a turn, as much that is read
-// ahead, four bytes for each candidate and winner, and entries of as many
-// candidates as the memory lets that their exchange took (see
-// CandidateReader::NextByKey).
+// Memory: the offers and values of one piece of a turn, four bytes for each
+// candidate and winner, and, less than their exchange took, either values that
+// are read ahead and kept until they are wanted, or entries in order of their
+// keys (CandidateReader::NextByKey).
 class OutgoingPairs {
  public:
   // `candidates`: ordinals of the leaf batch, in order of position. `options`
@@ -114,6 +114,7 @@ class OutgoingPairs {
 
   const RoundContext context_;
   const SessionOptions* const options_;
+  const size_t most_kept_;  // bytes of values in offered_ and owed_
   CandidateReader candidates_;
   std::deque<Winner> winners_;
   std::deque<Outgoing> offered_;   // in the last turn, unanswered

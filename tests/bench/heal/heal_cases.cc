@@ -38,6 +38,12 @@ Pairs Missing(const HealCase& heal) {
           .count = heal.pairs - both,
           .value_bytes = heal.value_bytes};
 }
+// What only the one behind holds.
+Pairs Own(const HealCase& heal) {
+  return {.first = heal.pairs,
+          .count = Share(heal.own, heal.pairs),
+          .value_bytes = heal.value_bytes};
+}
 Pairs Overwritten(const HealCase& heal) {
   return {.count = Share(heal.overwritten, heal.pairs),
           .value_bytes = heal.value_bytes,
@@ -80,9 +86,16 @@ bool MakeReplicas(const HealCase& heal, const std::string& directory) {
   }
   db.reset();
   const bool is_new = Both(heal).count == 0;
-  if (!is_new &&
-      !CopyReplica(directory + "/certificates", whole, directory + "/behind")) {
+  const std::string behind = directory + "/behind";
+  if (!is_new && !CopyReplica(directory + "/certificates", whole, behind)) {
     return false;
+  }
+  if (heal.own > 0) {
+    if (!OpenReplica(behind, &db) || !Write(db.get(), Own(heal)) ||
+        !Check(db->Close())) {
+      return false;
+    }
+    db.reset();
   }
   return OpenReplica(whole, &db) && Write(db.get(), Missing(heal)) &&
          Write(db.get(), Overwritten(heal)) && Check(db->Close());
@@ -178,7 +191,8 @@ bool MeasureResync(const HealCase& heal, const std::string& directory,
 bool Measure(const HealCase& heal, const std::string& directory,
              Measured* measured) {
   measured->name = heal.name;
-  measured->pairs = Missing(heal).count + Overwritten(heal).count;
+  measured->pairs =
+      Missing(heal).count + Own(heal).count + Overwritten(heal).count;
   measured->value_bytes = heal.value_bytes;
   measured->bytes_needed =
       measured->pairs * (kKeyBytes + heal.value_bytes + kVersionBytes);
@@ -198,8 +212,8 @@ bool Measure(const HealCase& heal, const std::string& directory,
                                heal.link->bytes_per_second;
     return true;
   }
-  const Pairs written =
-      heal.overwritten > 0 ? Overwritten(heal) : Missing(heal);
+  Pairs written = heal.overwritten > 0 ? Overwritten(heal) : Missing(heal);
+  written.count += Own(heal).count;  // which follow on them
   measured->anchor_seconds =
       SecondsOfPlainWrites(directory + "/plain", Both(heal), written);
   return measured->anchor_seconds >= 0;
@@ -223,6 +237,11 @@ std::vector<HealCase> HealCases(double scale) {
        .pairs = 1'000'000,
        .value_bytes = 100,
        .missing = .6},
+      {.name = "heal_both",
+       .pairs = 1'000'000,
+       .value_bytes = 100,
+       .missing = .15,
+       .own = .15},
       {.name = "heal_all",
        .pairs = 1'000'000,
        .value_bytes = 100,

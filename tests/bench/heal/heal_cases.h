@@ -18,6 +18,7 @@ struct HealCase {
   uint64_t pairs = 0;  // of the replica that is whole
   uint64_t value_bytes = 0;
   double missing = 0;      // share of them that the other lacks
+  double own = 0;          // as a share of them, what the other alone has
   double overwritten = 0;  // share of them that it has older versions of
   // Empty: loopback. The anchor is then plain RocksDB that writes the pairs
   // that differ, in batches, on one thread; else the link at its rate.
