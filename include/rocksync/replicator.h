@@ -119,8 +119,12 @@ struct ReplicatorOptions {
   // complete does not go on from here then.
   bool allow_clones = true;
 
-  // Accepted connections at once, each with a thread that mostly sleeps; more
-  // are closed.
+  // Accepted connections at once; more are closed. A peer's that is idle
+  // between sessions holds no thread, if the transport can tell when something
+  // comes (Connection::WhenReceivable; the bundled one can): else each has one,
+  // which mostly sleeps. At most 64 sessions are answered at once, those that
+  // are told to come back later too. The bundled transport has a limit of its
+  // own, SocketLimits::max_connections.
   size_t max_accepted = 64;
 
   ReplicatorLimits limits;

@@ -69,6 +69,18 @@ class Connection {
   virtual uint64_t bytes_received() const = 0;
 
   virtual void Close() = 0;
+
+  // Has `come` called once, on a thread of the transport, as soon as Receive
+  // would not have to wait: a whole frame has come, also before this call, or
+  // the connection has ended. Part of a frame is nothing yet. `come` must
+  // return soon, and may be called before this returns and after the connection
+  // is gone. Not while a Receive is under way, and no Receive until it was
+  // called; Close is allowed, and has it called.
+  //
+  // False: this transport cannot tell, and `come` is not called. Then each
+  // connection that a replicator accepts costs it a thread that waits in
+  // Receive; else those that are idle cost none.
+  virtual bool WhenReceivable(std::function<void()> /*come*/) { return false; }
 };
 
 // The certificate that a transport shows to peers.

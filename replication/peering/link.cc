@@ -178,32 +178,39 @@ rocksdb::Status Link::SetUp(std::string first) {
 }
 
 rocksdb::Status Link::AwaitSession(std::string* first) {
-  while (true) {
-    rocksdb::Status s = connection_->Receive(first, kBetweenSessions);
-    if (!s.ok()) return s;
-    // Or a copy and its original would both go on for as long as their
-    // connections last.
-    if (!PeerIncarnationsOn()) {
-      return rocksdb::Status::TryAgain(
-          "reconnecting",
-          "the peer was opened again since this connection was set up");
-    }
-    const bool announces =
-        !first->empty() &&
-        (*first)[0] == static_cast<char>(MessageType::kAnnouncement);
-    if (!announces) {
-      return stale() ? rocksdb::Status::TryAgain(
-                           "reconnecting",
-                           "membership or families changed since this "
-                           "connection was set up")
-                     : s;
-    }
-    const Announcement mine =
-        StoreAccess::MembershipOf(replica_->db)->Announce();
-    s = connection_->Send(mine.Encode(), replica_->options.io_timeout);
-    if (s.ok()) s = TakeAnnouncement(mine, *first);
-    if (!s.ok()) return s;
+  rocksdb::Status s;
+  do {
+    s = Await(first, kBetweenSessions);
+  } while (s.ok() && first->empty());
+  return s;
+}
+
+rocksdb::Status Link::Await(std::string* first,
+                            std::chrono::milliseconds patience) {
+  rocksdb::Status s = connection_->Receive(first, patience);
+  if (!s.ok()) return s;
+  // Or a copy and its original would both go on for as long as their
+  // connections last.
+  if (!PeerIncarnationsOn()) {
+    return rocksdb::Status::TryAgain(
+        "reconnecting",
+        "the peer was opened again since this connection was set up");
   }
+  const bool announces =
+      !first->empty() &&
+      (*first)[0] == static_cast<char>(MessageType::kAnnouncement);
+  if (!announces) {
+    return stale() ? rocksdb::Status::TryAgain(
+                         "reconnecting",
+                         "membership or families changed since this "
+                         "connection was set up")
+                   : s;
+  }
+  const Announcement mine = StoreAccess::MembershipOf(replica_->db)->Announce();
+  s = connection_->Send(mine.Encode(), replica_->options.io_timeout);
+  if (s.ok()) s = TakeAnnouncement(mine, *first);
+  first->clear();
+  return s;
 }
 
 bool Link::PeerIncarnationsOn() const {

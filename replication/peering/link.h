@@ -65,6 +65,9 @@ class Link {
   // Waits for the peer to open a session (responder), and answers what it
   // announces meanwhile. An error: the link is of no use any more.
   rocksdb::Status AwaitSession(std::string* first);
+  // The same, but returns, with `first` empty, after each announcement. With a
+  // patience of 0 TimedOut: nothing has come, or the link has ended so.
+  rocksdb::Status Await(std::string* first, std::chrono::milliseconds patience);
 
   // Member list, stable time or families have changed since the two agreed, or
   // another incarnation of this peer was met: a new set-up is due.

@@ -32,6 +32,7 @@ constexpr size_t kMostLeaving = 128;
 void Acceptor::Join() {
   for (Visit& visit : visits_) visit.thread.join();
   visits_.clear();
+  idle_links_->Join();
   clones_.Stop();
 }
 
@@ -39,6 +40,11 @@ size_t Acceptor::Count(Visit::State state) const {
   return static_cast<size_t>(
       std::count_if(visits_.begin(), visits_.end(),
                     [state](const Visit& v) { return v.state == state; }));
+}
+
+bool Acceptor::Full() const {
+  return Count(Visit::State::kAuthenticated) + idle_links_->size() >=
+         replica_->options.max_accepted;
 }
 
 void Acceptor::DropUnauthenticated() {
@@ -59,8 +65,7 @@ void Acceptor::DropUnauthenticated() {
 void Acceptor::Receive(std::unique_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
   ForgetThoseOver(&visits_);
-  if (replica_->stopping ||
-      Count(Visit::State::kAuthenticated) >= replica_->options.max_accepted ||
+  if (replica_->stopping || Full() ||
       Count(Visit::State::kLeaving) >= kMostLeaving) {
     return;
   }
@@ -84,8 +89,7 @@ bool Acceptor::Conclude(bool proven, Visit* visit) {
   const std::lock_guard lock(mutex_);
   visit->connection = nullptr;
   const bool stays =
-      proven && visit->state == Visit::State::kAuthenticating &&
-      Count(Visit::State::kAuthenticated) < replica_->options.max_accepted;
+      proven && visit->state == Visit::State::kAuthenticating && !Full();
   visit->state = stays ? Visit::State::kAuthenticated : Visit::State::kLeaving;
   return stays;
 }
@@ -110,7 +114,7 @@ void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
   } else if (s.ok() && IsCloneMessage(first)) {
     s = clones_.Serve(connection.get(), admission, first);
   } else if (s.ok()) {
-    s = ServeReplica(std::move(connection), std::move(first));
+    s = ServeReplica(std::move(connection), std::move(first), visit);
   }
   if (!s.ok() && !replica_->stopping) {
     refusals_.Write(replica_->log, peer, s);
@@ -118,26 +122,39 @@ void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
 }
 
 rocksdb::Status Acceptor::ServeReplica(ListedConnection connection,
-                                       std::string first) {
+                                       std::string first, Visit* visit) {
   std::unique_ptr<Link> link;
   rocksdb::Status s =
       Link::Accept(replica_, std::move(connection), std::move(first), &link);
-  if (!s.ok()) return s;
-  while (!replica_->stopping && link->AwaitSession(&first).ok()) {
-    if (first[0] == static_cast<char>(MessageType::kStreamOpen)) {
-      const rocksdb::Status ended =
-          StreamLink(replica_, link.get(), nullptr).Run(first);
-      // How a stream ends is for who dialed it to say.
-      ended.PermitUncheckedError();
-      break;
-    }
-    const SessionSlot slot = SlotFor(link->peer_id());
-    const SessionResult result =
-        link->RunSession(std::move(first), static_cast<bool>(slot));
-    if (slot) met_(link->peer_id(), result);
-    if (!result.link_usable) break;
+  if (!s.ok() || LeaveIdle(&link, visit)) return s;
+  while (!replica_->stopping && link->AwaitSession(&first).ok() &&
+         ServeOne(link.get(), std::move(first))) {
   }
   return s;
+}
+
+// Counted once at any moment: no other connection takes its place, nor is it
+// taken for one too many.
+bool Acceptor::LeaveIdle(std::unique_ptr<Link>* link, Visit* visit) {
+  const std::lock_guard lock(mutex_);
+  if (!idle_links_->Add(link)) return false;
+  visit->state = Visit::State::kLeaving;
+  return true;
+}
+
+bool Acceptor::ServeOne(Link* link, std::string first) {
+  if (first[0] == static_cast<char>(MessageType::kStreamOpen)) {
+    const rocksdb::Status ended =
+        StreamLink(replica_, link, nullptr).Run(first);
+    // How a stream ends is for who dialed it to say.
+    ended.PermitUncheckedError();
+    return false;
+  }
+  const SessionSlot slot = SlotFor(link->peer_id());
+  const SessionResult result =
+      link->RunSession(std::move(first), static_cast<bool>(slot));
+  if (slot) met_(link->peer_id(), result);
+  return result.link_usable;
 }
 
 SessionSlot Acceptor::SlotFor(uint64_t peer_id) {

@@ -1,6 +1,7 @@
 // Serves the connections that peers and operators' tools open to this replica:
-// a bounded number of threads, one for each accepted connection, which answer
-// what is asked over it. Connections that have not proven the cluster's secret
+// a bounded number of threads, one for each accepted connection but for those
+// of peers that are idle (idle_links.h), which answer what is asked over it.
+// Connections that have not proven the cluster's secret
 // yet are few and have little time, and they never keep a later one out.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_ACCEPTOR_H_
@@ -22,6 +23,7 @@
 #include "replication/peering/log.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/replica.h"
+#include "replication/replicator/idle_links.h"
 #include "rocksync/transport.h"
 
 namespace rocksync {
@@ -36,7 +38,11 @@ class Acceptor {
       : replica_(replica),
         met_(std::move(met)),
         clones_(replica),
-        admin_server_(replica, &clones_, std::move(verify)) {}
+        admin_server_(replica, &clones_, std::move(verify)),
+        idle_links_(std::make_shared<IdleLinks>(
+            replica, [this](Link* link, std::string first) {
+              return ServeOne(link, std::move(first));
+            })) {}
 
   ~Acceptor() { Join(); }
 
@@ -66,6 +72,7 @@ class Acceptor {
 
   // With the lock held.
   size_t Count(Visit::State state) const;
+  bool Full() const;
   // Makes room for one more that has not proven the secret, by OldestOfMost.
   void DropUnauthenticated();
 
@@ -73,7 +80,12 @@ class Acceptor {
   // it has to leave.
   bool Conclude(bool proven, Visit* visit);
   void Serve(std::unique_ptr<Connection> incoming, Visit* visit);
-  rocksdb::Status ServeReplica(ListedConnection connection, std::string first);
+  rocksdb::Status ServeReplica(ListedConnection connection, std::string first,
+                               Visit* visit);
+  // The link goes on without the visit's thread. False: it cannot.
+  bool LeaveIdle(std::unique_ptr<Link>* link, Visit* visit);
+  // A session or a stream. True: the link may be kept.
+  bool ServeOne(Link* link, std::string first);
   SessionSlot SlotFor(uint64_t peer_id);
 
   Replica* const replica_;
@@ -81,6 +93,7 @@ class Acceptor {
   CloneSource clones_;
   AdminServer admin_server_;
   RefusalLog refusals_;
+  const std::shared_ptr<IdleLinks> idle_links_;
   std::mutex mutex_;
   std::list<Visit> visits_;
 };

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -49,6 +50,12 @@ rocksdb::Status IncomingConnection::Receive(std::string* frame,
   if (put_back_.empty()) return connection_->Receive(frame, timeout);
   *frame = std::exchange(put_back_, {});
   return rocksdb::Status::OK();
+}
+
+bool IncomingConnection::WhenReceivable(std::function<void()> come) {
+  if (put_back_.empty()) return connection_->WhenReceivable(std::move(come));
+  come();
+  return true;
 }
 
 void IncomingConnection::SetFrameLimit(size_t bytes) {

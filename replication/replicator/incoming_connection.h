@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -64,6 +65,7 @@ class IncomingConnection : public Connection {
     return connection_->bytes_received();
   }
   void Close() override { connection_->Close(); }
+  bool WhenReceivable(std::function<void()> come) override;
 
  private:
   const std::unique_ptr<Connection> connection_;

@@ -2,6 +2,7 @@
 
 #include <asio/post.hpp>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ struct Mailbox {
   bool reading = false;            // a read is under way
   std::optional<std::string> frame;
   bool writing = false;
-  std::string spare;  // memory of what was sent before
+  std::string spare;           // memory of what was sent before
+  std::function<void()> come;  // see WhenReceivable; waited for
 
   void Close(const rocksdb::Status& why) {
     {
@@ -31,6 +33,34 @@ struct Mailbox {
       if (closed_because.ok()) closed_because = why;
     }
     changed.notify_all();
+  }
+
+  // On the transport's thread, what a read came to. Who is told is who waits
+  // now: once the frame is there somebody may take it, and wait for the next.
+  void Arrived(const rocksdb::Status& status, std::string whole) {
+    std::function<void()> told;
+    {
+      const std::lock_guard lock(mutex);
+      if (status.ok()) {
+        reading = false;
+        frame = std::move(whole);
+      } else if (closed_because.ok()) {
+        closed_because = status;
+      }
+      told.swap(come);
+    }
+    changed.notify_all();
+    if (told != nullptr) told();
+  }
+
+  // On the transport's thread, when there is something to be received.
+  void TellWhoWaits() {
+    std::function<void()> told;
+    {
+      const std::lock_guard lock(mutex);
+      told.swap(come);
+    }
+    if (told != nullptr) told();
   }
 
   void DropFrame() {
@@ -49,6 +79,7 @@ class SocketConnection : public Connection {
         peer_replica_id_(peer_replica_id) {
     stream_->OnClose([mailbox = mailbox_](const rocksdb::Status& why) {
       mailbox->Close(why);
+      mailbox->TellWhoWaits();
     });
   }
 
@@ -57,6 +88,8 @@ class SocketConnection : public Connection {
   rocksdb::Status Send(const rocksdb::Slice& frame,
                        milliseconds timeout) override;
   rocksdb::Status Receive(std::string* frame, milliseconds timeout) override;
+
+  bool WhenReceivable(std::function<void()> come) override;
 
   // Reads are posted too, so those that come later know the limit.
   void SetFrameLimit(size_t bytes) override {
@@ -89,13 +122,7 @@ class SocketConnection : public Connection {
                            spare = std::move(spare)]() mutable {
       stream->Read(std::move(spare),
                    [mailbox](const rocksdb::Status& status, std::string frame) {
-                     if (!status.ok()) return mailbox->Close(status);
-                     {
-                       const std::lock_guard lock(mailbox->mutex);
-                       mailbox->reading = false;
-                       mailbox->frame = std::move(frame);
-                     }
-                     mailbox->changed.notify_all();
+                     mailbox->Arrived(status, std::move(frame));
                    });
     });
   }
@@ -160,6 +187,21 @@ rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
                                 std::to_string(timeout.count()) + " ms");
   Break(late);
   return late;
+}
+
+// What TLS has decoded already is part of what a read begins with.
+bool SocketConnection::WhenReceivable(std::function<void()> come) {
+  std::unique_lock lock(mailbox_->mutex);
+  mailbox_->come = std::move(come);
+  if (mailbox_->frame.has_value() || !mailbox_->closed_because.ok()) {
+    lock.unlock();
+    asio::post(*context_, [mailbox = mailbox_] { mailbox->TellWhoWaits(); });
+    return true;
+  }
+  const bool reading = std::exchange(mailbox_->reading, true);
+  lock.unlock();
+  if (!reading) StartRead({});
+  return true;
 }
 
 rocksdb::Status SocketConnection::Receive(std::string* frame,

@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -114,6 +115,31 @@ class Acceptor {
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Connection>> connections_;
   std::deque<rocksdb::Status> refusals_;
+};
+
+// How often WhenReceivable has told.
+class Told {
+ public:
+  std::function<void()> Come() {
+    return [this] {
+      const std::lock_guard lock(mutex_);
+      ++times_;
+      changed_.notify_all();
+    };
+  }
+  int times() {
+    const std::lock_guard lock(mutex_);
+    return times_;
+  }
+  bool Await(int times) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kGenerous, [&] { return times_ >= times; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int times_ = 0;
 };
 
 inline testing::AssertionResult Mentions(const rocksdb::Status& status,

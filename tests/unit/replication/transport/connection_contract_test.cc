@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -254,6 +255,63 @@ TEST_P(ConnectionContract, TakenAddress) {
   const rocksdb::Status s = two_.dialer->Listen(address, [](auto) {});
   EXPECT_TRUE(s.IsIOError()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "cannot listen on " + address));
+}
+
+// A transport that cannot tell says so, and Receive goes on as before.
+TEST_P(ConnectionContract, WhenReceivableTellsOnceThatAFrameHasCome) {
+  Meet();
+  Told told;
+  std::string frame;
+  if (!far_->WhenReceivable(told.Come())) {
+    EXPECT_EQ(GetParam(), Kind::kMemory);
+    ASSERT_TRUE(near_->Send("one", kGenerous).ok());
+    EXPECT_TRUE(far_->Receive(&frame, kGenerous).ok());
+    EXPECT_EQ(told.times(), 0);
+    return;
+  }
+  EXPECT_EQ(told.times(), 0);
+  ASSERT_TRUE(near_->Send("one", kGenerous).ok());
+  ASSERT_TRUE(told.Await(1));
+  EXPECT_TRUE(far_->Receive(&frame, milliseconds(0)).ok());
+  EXPECT_EQ(frame, "one");
+  // Several that are there already, in one record of TLS or in several.
+  for (const char* each : {"two", "three", "four"}) {
+    ASSERT_TRUE(near_->Send(each, kGenerous).ok());
+  }
+  int times = 1;
+  for (const char* each : {"two", "three", "four"}) {
+    ASSERT_TRUE(far_->WhenReceivable(told.Come()));
+    ASSERT_TRUE(told.Await(++times)) << each;
+    EXPECT_TRUE(far_->Receive(&frame, milliseconds(0)).ok());
+    EXPECT_EQ(frame, each);
+  }
+  // One that has come since somebody looked for it, and so is read already.
+  EXPECT_TRUE(far_->Receive(&frame, milliseconds(0)).IsTimedOut());
+  const uint64_t before = far_->bytes_received();
+  ASSERT_TRUE(near_->Send("five", kGenerous).ok());
+  while (far_->bytes_received() == before) std::this_thread::yield();
+  ASSERT_TRUE(far_->WhenReceivable(told.Come()));
+  ASSERT_TRUE(told.Await(++times));
+  EXPECT_TRUE(far_->Receive(&frame, milliseconds(0)).ok());
+  EXPECT_EQ(frame, "five");
+  EXPECT_EQ(told.times(), times);
+}
+
+TEST_P(ConnectionContract, WhenReceivableTellsThatTheConnectionHasEnded) {
+  for (const bool peer_closes : {true, false}) {
+    Meet();
+    two_.listener->StopListening();
+    Told told;
+    if (!far_->WhenReceivable(told.Come())) return;
+    (peer_closes ? near_ : far_)->Close();
+    ASSERT_TRUE(told.Await(1)) << peer_closes;
+    std::string frame;
+    const rocksdb::Status s = far_->Receive(&frame, milliseconds(0));
+    EXPECT_TRUE(peer_closes ? s.IsIOError() : s.IsAborted()) << s.ToString();
+    // And so to who asks later.
+    ASSERT_TRUE(far_->WhenReceivable(told.Come()));
+    ASSERT_TRUE(told.Await(2)) << peer_closes;
+  }
 }
 
 std::string KindName(const ::testing::TestParamInfo<Kind>& kind) {

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <cstdint>
+#include <thread>
 
 #include "tests/unit/replication/transport/cluster.h"
 #include "tests/unit/replication/transport/raw_peer.h"
@@ -69,6 +71,29 @@ TEST_F(HostilePeer, FrameTruncatedAtEveryOffset) {
     const rocksdb::Status s = far_->Receive(&frame_, kGenerous);
     EXPECT_TRUE(s.IsIOError()) << size << ": " << s.ToString();
   }
+}
+
+TEST_F(HostilePeer, HalfAFrameIsNothingYet) {
+  Meet();
+  Told told;
+  ASSERT_TRUE(far_->WhenReceivable(told.Come()));
+  const uint64_t before = far_->bytes_received();
+  ASSERT_TRUE(
+      near_->Write("\x05"
+                   "ab"));
+  while (far_->bytes_received() == before) std::this_thread::yield();
+  EXPECT_EQ(told.times(), 0);
+  ASSERT_TRUE(near_->Write("cde"));
+  ASSERT_TRUE(told.Await(1));
+  EXPECT_TRUE(far_->Receive(&frame_, milliseconds(0)).ok());
+  EXPECT_EQ(frame_, "abcde");
+  ASSERT_TRUE(far_->WhenReceivable(told.Come()));
+  ASSERT_TRUE(
+      near_->Write("\x05"
+                   "ab"));
+  near_.reset();
+  ASSERT_TRUE(told.Await(2));
+  EXPECT_TRUE(far_->Receive(&frame_, milliseconds(0)).IsIOError());
 }
 
 TEST_F(HostilePeer, HalfAFrameAndThenSilence) {
