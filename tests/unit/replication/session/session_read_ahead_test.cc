@@ -109,8 +109,11 @@ class ReadAheadTest : public SessionTest {
     Side* listener = &responder;
     Scans scans;
     std::string message;
-    while (!speaker->session->done() || !listener->session->done()) {
+    bool spoke = true;
+    while (spoke) {
+      spoke = false;
       while (speaker->session->NextMessage(&message)) {
+        spoke = true;
         EXPECT_TRUE(listener->session->Receive(message).ok());
       }
       const int before = speaker->view.scans();
