@@ -129,6 +129,7 @@ bool CandidateReader::SortMore() {
     }
     count += taken;
     full = taken < ordinals.size() || ordinals.empty() || bytes > most_bytes;
+    if (taken == ordinals.size()) continue;
     next_ = before;
     NextOrdinals(taken);
   }

@@ -1,7 +1,6 @@
 #include "replication/session/entries_by_key.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace rocksync {
 namespace {

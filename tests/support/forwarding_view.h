@@ -1,18 +1,59 @@
-// A storage view that hands every call on to another one: what views that
-// watch or fail a few calls build on.
+// A storage view, and a snapshot, that hand every call on to another one: what
+// those that watch or fail a few calls build on.
 
 #ifndef ROCKSYNC_TESTS_SUPPORT_FORWARDING_VIEW_H_
 #define ROCKSYNC_TESTS_SUPPORT_FORWARDING_VIEW_H_
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "replication/session/storage_view.h"
 
 namespace rocksync {
+
+// Many elements and values are asked for one by one, so that whoever overrides
+// those calls sees each.
+class ForwardingSnapshot : public StorageSnapshot {
+ public:
+  explicit ForwardingSnapshot(std::unique_ptr<StorageSnapshot> snapshot)
+      : snapshot_(std::move(snapshot)) {}
+
+  std::span<const Digest> LeafDigests() const override {
+    return snapshot_->LeafDigests();
+  }
+  absl::Status ScanLeaf(
+      uint32_t leaf,
+      const std::function<void(uint64_t position, const ElementHash&)>& visit)
+      const override {
+    return snapshot_->ScanLeaf(leaf, visit);
+  }
+  uint64_t LeftOut() const override { return snapshot_->LeftOut(); }
+  absl::StatusOr<bool> LeavesOut(uint32_t family,
+                                 std::string_view key) const override {
+    return snapshot_->LeavesOut(family, key);
+  }
+  absl::StatusOr<IndexEntry> FindElement(
+      uint64_t position, const ElementHash& hash) const override {
+    return snapshot_->FindElement(position, hash);
+  }
+  absl::StatusOr<std::optional<IndexEntry>> FindKey(
+      uint32_t family, std::string_view key) const override {
+    return snapshot_->FindKey(family, key);
+  }
+  absl::StatusOr<std::string> ReadValue(
+      const IndexEntry& entry) const override {
+    return snapshot_->ReadValue(entry);
+  }
+
+ private:
+  const std::unique_ptr<StorageSnapshot> snapshot_;
+};
 
 // As thread-safe as the view behind it.
 class ForwardingView : public StorageView {

@@ -11,46 +11,37 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Snapshots that count what is read of the index.
-class CountingSnapshot final : public StorageSnapshot {
+class CountingSnapshot final : public ForwardingSnapshot {
  public:
   CountingSnapshot(std::unique_ptr<StorageSnapshot> snapshot, uint64_t* read)
-      : snapshot_(std::move(snapshot)), read_(read) {}
-  std::span<const Digest> LeafDigests() const override {
-    return snapshot_->LeafDigests();
-  }
+      : ForwardingSnapshot(std::move(snapshot)), read_(read) {}
   absl::Status ScanLeaf(
       uint32_t leaf,
       const std::function<void(uint64_t position, const ElementHash&)>& visit)
       const override {
-    return snapshot_->ScanLeaf(leaf,
-                               [&](uint64_t position, const ElementHash& hash) {
-                                 ++*read_;
-                                 visit(position, hash);
-                               });
+    return ForwardingSnapshot::ScanLeaf(
+        leaf, [&](uint64_t position, const ElementHash& hash) {
+          ++*read_;
+          visit(position, hash);
+        });
   }
-  uint64_t LeftOut() const override { return snapshot_->LeftOut(); }
   absl::StatusOr<bool> LeavesOut(uint32_t family,
                                  std::string_view key) const override {
     ++*read_;
-    return snapshot_->LeavesOut(family, key);
+    return ForwardingSnapshot::LeavesOut(family, key);
   }
   absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const override {
     ++*read_;
-    return snapshot_->FindElement(position, hash);
+    return ForwardingSnapshot::FindElement(position, hash);
   }
   absl::StatusOr<std::optional<IndexEntry>> FindKey(
       uint32_t family, std::string_view key) const override {
     ++*read_;
-    return snapshot_->FindKey(family, key);
-  }
-  absl::StatusOr<std::string> ReadValue(
-      const IndexEntry& entry) const override {
-    return snapshot_->ReadValue(entry);
+    return ForwardingSnapshot::FindKey(family, key);
   }
 
  private:
-  const std::unique_ptr<StorageSnapshot> snapshot_;
   uint64_t* const read_;
 };
 

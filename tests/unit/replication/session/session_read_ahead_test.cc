@@ -14,41 +14,20 @@ namespace rocksync {
 namespace {
 
 // Counts the leaves that are scanned.
-class CountingSnapshot final : public StorageSnapshot {
+class CountingSnapshot final : public ForwardingSnapshot {
  public:
   CountingSnapshot(std::unique_ptr<StorageSnapshot> snapshot, int* scans)
-      : snapshot_(std::move(snapshot)), scans_(scans) {}
+      : ForwardingSnapshot(std::move(snapshot)), scans_(scans) {}
 
-  std::span<const Digest> LeafDigests() const override {
-    return snapshot_->LeafDigests();
-  }
   absl::Status ScanLeaf(
       uint32_t leaf,
       const std::function<void(uint64_t position, const ElementHash&)>& visit)
       const override {
     ++*scans_;
-    return snapshot_->ScanLeaf(leaf, visit);
-  }
-  uint64_t LeftOut() const override { return snapshot_->LeftOut(); }
-  absl::StatusOr<bool> LeavesOut(uint32_t family,
-                                 std::string_view key) const override {
-    return snapshot_->LeavesOut(family, key);
-  }
-  absl::StatusOr<IndexEntry> FindElement(
-      uint64_t position, const ElementHash& hash) const override {
-    return snapshot_->FindElement(position, hash);
-  }
-  absl::StatusOr<std::optional<IndexEntry>> FindKey(
-      uint32_t family, std::string_view key) const override {
-    return snapshot_->FindKey(family, key);
-  }
-  absl::StatusOr<std::string> ReadValue(
-      const IndexEntry& entry) const override {
-    return snapshot_->ReadValue(entry);
+    return ForwardingSnapshot::ScanLeaf(leaf, visit);
   }
 
  private:
-  const std::unique_ptr<StorageSnapshot> snapshot_;
   int* const scans_;
 };
 
