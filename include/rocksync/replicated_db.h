@@ -124,7 +124,9 @@ struct RestampResult {
 //    max_value_bytes are refused.
 //  * Handles of column families go back by DestroyColumnFamilyHandle, before
 //    Close or the end of the database. `delete handle`, which RocksDB takes as
-//    well, ends the process at Close.
+//    well, ends the process at Close. Calls that write to a family, or drop it,
+//    refuse a handle of another database (InvalidArgument); of a batch they
+//    cannot tell, since a WriteBatch notes a family's number alone.
 //  * Wide-column entities that are there already, or bypass rocksync (see
 //    below), are not replicated, and no peer is equal to a replica that has
 //    one: GetIndexBuildProgress() does not end, its status is NotSupported and

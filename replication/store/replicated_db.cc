@@ -259,7 +259,7 @@ Status ReplicatedDB::Delete(const WriteOptions& options,
 Status ReplicatedDB::SingleDelete(const WriteOptions& options,
                                   ColumnFamilyHandle* family,
                                   const Slice& key) {
-  if (store_->families()->IsReplicated(family->GetID())) {
+  if (store_->families()->Find(family) != nullptr) {
     return store_->writer()->WriteOne(options, family, key, nullptr);
   }
   const Status known = store_->families()->CheckKnown(family);
@@ -271,16 +271,18 @@ Status ReplicatedDB::SingleDelete(const WriteOptions& options,
 Status ReplicatedDB::DeleteRange(const WriteOptions& options,
                                  ColumnFamilyHandle* family,
                                  const Slice& begin_key, const Slice& end_key) {
+  Status status = store_->families()->CheckKnown(family);
   rocksdb::WriteBatch batch;
-  const Status status = batch.DeleteRange(family, begin_key, end_key);
+  if (status.ok()) status = batch.DeleteRange(family, begin_key, end_key);
   return status.ok() ? store_->writer()->WriteMany(options, &batch) : status;
 }
 
 Status ReplicatedDB::Merge(const WriteOptions& options,
                            ColumnFamilyHandle* family, const Slice& key,
                            const Slice& value) {
+  Status status = store_->families()->CheckKnown(family);
   rocksdb::WriteBatch batch;
-  const Status status = batch.Merge(family, key, value);
+  if (status.ok()) status = batch.Merge(family, key, value);
   return status.ok() ? store_->writer()->WriteMany(options, &batch) : status;
 }
 
@@ -294,7 +296,7 @@ Status ReplicatedDB::Write(const WriteOptions& options,
 Status ReplicatedDB::MayPass(ColumnFamilyHandle* family,
                              const std::string& call,
                              const std::string& remedy) const {
-  return store_->families()->IsReplicated(family->GetID())
+  return store_->families()->Find(family) != nullptr
              ? Refuse(call, remedy)
              : store_->families()->CheckKnown(family);
 }

@@ -51,17 +51,33 @@ void Families::SetRecords(std::vector<FamilyRecord> records) {
   records_ = std::move(records);
 }
 
+// An application has a handle for each family, and RocksDB's own of the default
+// one.
+bool Families::IsHandleOf(rocksdb::ColumnFamilyHandle* handle,
+                          const Family* family) const {
+  return family != nullptr &&
+         (handle == family->handle() ||
+          handle == indexed_->db()->DefaultColumnFamily());
+}
+
+const Family* Families::Find(rocksdb::ColumnFamilyHandle* handle) const {
+  const Family* const family = indexed_->table().Find(handle->GetID());
+  return IsHandleOf(handle, family) ? family : nullptr;
+}
+
 Status Families::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
   const Status open = indexed_->CheckOpen();
   if (!open.ok()) return open;
   const uint32_t id = handle->GetID();
   const FamilyTable& table = indexed_->table();
-  if (table.Find(id) != nullptr || table.FindOther(id) != nullptr) {
+  if (IsHandleOf(handle, table.Find(id)) ||
+      IsHandleOf(handle, table.FindOther(id))) {
     return Status::OK();
   }
   return Status::InvalidArgument(
       "rocksync: column family " + handle->GetName() +
-          " was dropped, or not created by ReplicatedDB",
+          " was dropped, or not created by ReplicatedDB, or its handle is of "
+          "another database",
       "create families with ReplicatedDB::CreateColumnFamily, or open the "
       "database anew");
 }
@@ -185,6 +201,8 @@ Status Families::Drop(rocksdb::ColumnFamilyHandle* handle, bool* purge) {
   *purge = false;
   const uint32_t id = handle->GetID();
   std::lock_guard lock(mutex_);
+  const Status known = CheckKnown(handle);
+  if (!known.ok()) return known;
   ++drops_;
   const Status status = DropLocked(id, handle, purge);
   ++drops_;

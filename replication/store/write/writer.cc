@@ -112,7 +112,7 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
                         const Slice& key, const Slice* value) {
   // RocksDB's default handle is gone, too.
   if (indexed_->closed()) return indexed_->CheckOpen();
-  const Family* const family = indexed_->table().Find(handle->GetID());
+  const Family* const family = families_->Find(handle);
   if (family == nullptr) {
     const Status known = families_->CheckKnown(handle);
     if (!known.ok()) return known;
@@ -374,8 +374,7 @@ Status Writer::Update(const WriteOptions& options,
   std::set<std::pair<uint32_t, std::string>> distinct;
   StripeSet stripes;
   for (const UpdatedKey& updated : keys) {
-    const Family* const family =
-        indexed_->table().Find(updated.family->GetID());
+    const Family* const family = families_->Find(updated.family);
     if (family == nullptr) {
       status = families_->CheckKnown(updated.family);
       return !status.ok() ? status
