@@ -21,6 +21,7 @@ import os
 import secrets
 import threading
 import time
+import weakref
 
 from ._calls import Calls
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
@@ -61,7 +62,7 @@ def detach(path):
     """Takes the index out of a database that is not open: a plain one is left."""
     options = library.rocksdb_options_create()
     try:
-        call("rocksync_detach", options, _text(path))
+        call("rocksync_detach", options, _text(path, "path"))
     finally:
         library.rocksdb_options_destroy(options)
 
@@ -79,11 +80,11 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     Returns None if the two were proven equal, else why they are not yet: the
     first session with a peer goes on."""
     # For which an earlier call copied; only that one resumes.
-    id = call("rocksync_clone_replica_id", _text(path)) or secrets.randbits(64) or 1
+    id = call("rocksync_clone_replica_id", _text(path, "path")) or secrets.randbits(64) or 1
     because = ctypes.c_void_p()
     with _options(cluster, secret) as (options, replication), \
             _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
-        call("rocksync_clone", options, replication, _text(path), 0, None, None, given, ctypes.byref(because))
+        call("rocksync_clone", options, replication, _text(path, "path"), 0, None, None, given, ctypes.byref(because))
     return take_text(because.value) if because.value else None
 
 
@@ -109,7 +110,7 @@ def resync(path, *, source, cluster, secret, certificates=None, ca=None, certifi
     carried_over, because = ctypes.c_uint64(), ctypes.c_void_p()
     with _options(cluster, secret) as (options, replication), \
             _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
-        call("rocksync_resync", options, replication, _text(path), 0, None, None, given, copy_from_share,
+        call("rocksync_resync", options, replication, _text(path, "path"), 0, None, None, given, copy_from_share,
              ctypes.byref(carried_over), ctypes.byref(because))
     return Resynced(carried_over.value, take_text(because.value) if because.value else None)
 
@@ -147,7 +148,7 @@ def _copying(source, transport, progress):
 
     callback = CLONE(tell)
     with transport as opened:
-        given = library.rocksync_clone_options_create(opened, _text(source))
+        given = library.rocksync_clone_options_create(opened, _text(source, "source"))
         try:
             library.rocksync_clone_options_set_progress(given, None, callback)
             yield given
@@ -190,12 +191,22 @@ def _bytes(*texts):
             raise TypeError(f"keys and values are bytes, not {type(text).__name__}")
 
 
-def _text(text):
+def _text(text, name):
     """As C takes it; a zero byte would end it early."""
-    encoded = os.fsencode(text)
+    try:
+        encoded = os.fsencode(text)
+    except TypeError:
+        raise TypeError(f"{name} is a string, bytes or a path, not {text!r}") from None
     if b"\0" in encoded:
-        raise ValueError(f"a zero byte in {text!r}")
+        raise ValueError(f"a zero byte in {name}, {text!r}")
     return encoded
+
+
+def _flag(flag, name):
+    """As C takes it; any string would be true."""
+    if not isinstance(flag, bool):
+        raise TypeError(f"{name} is True or False, not {flag!r}")
+    return flag
 
 
 def _number(number, name, least=0):
@@ -217,11 +228,11 @@ def _options(cluster, secret):
     """RocksDB's options and those of replication."""
     options, replication = library.rocksdb_options_create(), library.rocksync_options_create()
     try:
-        library.rocksync_options_set_cluster_name(replication, _text(cluster))
+        library.rocksync_options_set_cluster_name(replication, _text(cluster, "cluster"))
         if isinstance(secret, (bytes, bytearray)):
             call("rocksync_options_set_cluster_secret", replication, bytes(secret), len(secret))
         else:
-            call("rocksync_options_read_cluster_secret", replication, _text(secret))
+            call("rocksync_options_read_cluster_secret", replication, _text(secret, "secret"))
         yield options, replication
     finally:
         library.rocksync_options_destroy(replication)
@@ -232,12 +243,13 @@ def _options(cluster, secret):
 def _transport(replica_id, certificates, ca, certificate, private_key):
     if certificates is not None:
         paths = [ctypes.c_void_p() for _ in range(3)]
-        call("rocksync_make_trial_certificate", _text(certificates), replica_id,
+        call("rocksync_make_trial_certificate", _text(certificates, "certificates"), replica_id,
              *(ctypes.byref(path) for path in paths))
         ca, certificate, private_key = (take_text(path.value) for path in paths)
     elif None in (ca, certificate, private_key):
         raise Error("give certificates, or ca, certificate and private_key")
-    transport = call("rocksync_tls_transport_create", _text(ca), _text(certificate), _text(private_key))
+    transport = call("rocksync_tls_transport_create", _text(ca, "ca"), _text(certificate, "certificate"),
+                     _text(private_key, "private_key"))
     try:
         yield transport
     finally:
@@ -261,7 +273,8 @@ class _Closable:
     """What holds an object of the library: one holder closes it once."""
 
     def __enter__(self):
-        return self
+        with self._calls:  # Error, if it is closed
+            return self
 
     def __exit__(self, *_):
         self.close()
@@ -292,11 +305,12 @@ class Database(_Closable, collections.abc.MutableMapping):
 
         self._hook = BEFORE_APPLY(hook)  # lives as long as the database
         with _options(cluster, secret) as (options, replication):
-            library.rocksdb_options_set_create_if_missing(options, create)
-            library.rocksync_options_set_open_copy_as_new_replica(replication, open_copy_as_new_replica)
+            library.rocksdb_options_set_create_if_missing(options, _flag(create, "create"))
+            library.rocksync_options_set_open_copy_as_new_replica(
+                replication, _flag(open_copy_as_new_replica, "open_copy_as_new_replica"))
             if apply_hook is not None:
                 library.rocksync_options_set_apply_hook(replication, None, NO_DESTRUCTOR, self._hook)
-            self._db = call("rocksync_open", options, replication, _text(path))
+            self._db = call("rocksync_open", options, replication, _text(path, "path"))
             self._way = call("rocksync_rocksdb", self._db)
         _open_databases.add(self)
 
@@ -355,9 +369,13 @@ class Database(_Closable, collections.abc.MutableMapping):
                 iterator = library.rocksdb_create_iterator(self._way, self._read)
                 self._iterators.add(iterator)
             library.rocksdb_iter_seek(iterator, begin, len(begin))
-        return self._pairs_of(iterator, end)
+        held = [iterator]
+        pairs = self._pairs_of(iterator, end, held)
+        # Of a generator that nobody ever asks for a pair, no line runs.
+        weakref.finalize(pairs, self._end_iteration, held).atexit = False
+        return pairs
 
-    def _pairs_of(self, iterator, end):
+    def _pairs_of(self, iterator, end, held):
         size = ctypes.c_size_t()
         try:
             while True:
@@ -374,11 +392,15 @@ class Database(_Closable, collections.abc.MutableMapping):
                     library.rocksdb_iter_next(iterator)
                 yield key, value
         finally:
-            # Close ends those that are under way.
-            with contextlib.suppress(Error), self._calls, self._iterating:
-                if iterator in self._iterators:
-                    self._iterators.remove(iterator)
-                    library.rocksdb_iter_destroy(iterator)
+            self._end_iteration(held)
+
+    def _end_iteration(self, held):
+        """Once, as the next iterator may have the address of one that is gone."""
+        # Close ends those that are under way.
+        with contextlib.suppress(Error), self._calls, self._iterating:
+            if held and (iterator := held.pop()) in self._iterators:
+                self._iterators.remove(iterator)
+                library.rocksdb_iter_destroy(iterator)
 
     def write(self, puts=(), deletes=()):
         """Writes pairs and deletes keys in one atomic batch. `puts`: a mapping
@@ -620,12 +642,12 @@ class Replicator(_Closable):
         options = library.rocksync_replicator_options_create()
         try:
             for peer in _several(peers):
-                library.rocksync_replicator_options_add_peer(options, _text(peer))
-            library.rocksync_replicator_options_set_listen_address(options, _text(listen))
+                library.rocksync_replicator_options_add_peer(options, _text(peer, "peer"))
+            library.rocksync_replicator_options_set_listen_address(options, _text(listen, "listen"))
             library.rocksync_replicator_options_set_interval_ms(options, _milliseconds(interval, "an interval"))
-            library.rocksync_replicator_options_set_stream(options, stream)
-            library.rocksync_replicator_options_set_allow_clones(options, allow_clones)
-            library.rocksync_replicator_options_set_zone(options, _text(zone))
+            library.rocksync_replicator_options_set_stream(options, _flag(stream, "stream"))
+            library.rocksync_replicator_options_set_allow_clones(options, _flag(allow_clones, "allow_clones"))
+            library.rocksync_replicator_options_set_zone(options, _text(zone, "zone"))
             if progress is not None:
                 library.rocksync_replicator_options_set_progress(options, None, self._progress)
             with _transport(database.replica_id, *credentials) as transport:
@@ -641,7 +663,7 @@ class Replicator(_Closable):
         itself, but for a replicator that is paused; "Result incomplete" does
         not, unless it names quarantined pairs alone."""
         with self._calls:
-            call("rocksync_replicator_sync", self._replicator, _text(peer))
+            call("rocksync_replicator_sync", self._replicator, _text(peer, "peer"))
 
     def verify(self, peer, *, max_keys=1000, wait=15.0):
         """Compares with `peer` and ships nothing: a Verification."""
@@ -654,8 +676,9 @@ class Replicator(_Closable):
         result = ctypes.c_void_p()
         try:
             with self._calls:
-                equal = call("rocksync_replicator_verify", self._replicator, _text(peer), _number(max_keys, "max_keys"),
-                             _milliseconds(wait, "a wait"), None, DIFFERS(differs), ctypes.byref(result))
+                equal = call("rocksync_replicator_verify", self._replicator, _text(peer, "peer"),
+                             _number(max_keys, "max_keys"), _milliseconds(wait, "a wait"), None, DIFFERS(differs),
+                             ctypes.byref(result))
         finally:
             stats = take_text(result.value) if result.value else "{}"
         return Verification(bool(equal), differences, json.loads(stats))
@@ -668,7 +691,7 @@ class Replicator(_Closable):
     def set_peers(self, peers):
         """From now on these addresses are the peers; sessions and streams with new
         ones begin at once."""
-        texts = [_text(peer) for peer in _several(peers)]
+        texts = [_text(peer, "peer") for peer in _several(peers)]
         with self._calls:
             call("rocksync_replicator_set_peers", self._replicator, (ctypes.c_char_p * len(texts))(*texts), len(texts))
 

@@ -86,6 +86,12 @@ Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
       "set ReplicatedDBOptions::adopt_existing to take it over");
 }
 
+Status NoDatabase(const std::string& directory) {
+  return Status::InvalidArgument(
+      "rocksync: there is no database in " + directory,
+      "give the directory of one; or have it made (create_if_missing)");
+}
+
 }  // namespace
 
 Status LookAround(const rocksdb::DBOptions& options,
@@ -102,7 +108,12 @@ Status LookAround(const rocksdb::DBOptions& options,
                         ? around->directory
                         : AbsolutePath(env, options.wal_dir);
   status = CurrentManifest(env, name, &around->manifest);
-  if (status.IsNotFound()) return CheckNothingIsThere(env, name);
+  if (status.IsNotFound()) {
+    status = CheckNothingIsThere(env, name);
+    // RocksDB would leave a LOCK and a LOG there.
+    return status.ok() && !options.create_if_missing ? NoDatabase(name)
+                                                     : status;
+  }
   if (!status.ok()) return status;
   if (IsUnfinishedClone(around->manifest)) return UnfinishedCopy(env, name);
   around->has_database = true;

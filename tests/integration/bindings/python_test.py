@@ -251,8 +251,15 @@ class DatabaseTest(unittest.TestCase):
             with a.replicate(certificates=trial, interval=0) as replicator:
                 with self.assertRaisesRegex(TypeError, "addresses are a list"):
                     replicator.set_peers("127.0.0.1:1")
+            with self.assertRaisesRegex(TypeError, "listen is a string, bytes or a path, not None"):
+                a.replicate(certificates=trial, listen=None)
+            with self.assertRaisesRegex(TypeError, "stream is True or False, not 'no'"):
+                a.replicate(certificates=trial, stream="no")
         with self.assertRaisesRegex(TypeError, "apply_hook is to be called"):
             self.open("b", apply_hook="print")
+        for name, wrong in (("cluster", None), ("secret", 5), ("create", "no")):
+            with self.assertRaisesRegex(TypeError, f"{name} is .*, not {wrong!r}"):
+                rocksync.open(self.path("b"), **{"cluster": "test", "secret": SECRET, name: wrong})
         with self.assertRaisesRegex(TypeError, "progress is to be called"):
             rocksync.clone(self.path("c"), source="127.0.0.1:1", cluster="test", secret=SECRET, certificates=trial, progress=5)
 
@@ -304,6 +311,8 @@ class DatabaseTest(unittest.TestCase):
         next(begun)
         db.close()
         db.close()
+        with self.assertRaisesRegex(rocksync.Error, "the database is closed"), db:
+            self.fail("it is entered")
         with self.assertRaisesRegex(rocksync.Error, "closed"):
             next(begun)
         with self.assertRaisesRegex(rocksync.Error, "closed"):
@@ -314,6 +323,8 @@ class DatabaseTest(unittest.TestCase):
             replicator = db.replicate(certificates=self.path("trial"))
             replicator.close()
             replicator.close()
+            with self.assertRaisesRegex(rocksync.Error, "the replicator is closed"), replicator:
+                self.fail("it is entered")
             with self.assertRaisesRegex(rocksync.Error, "closed"):
                 replicator.sync("127.0.0.1:1")
             with self.assertRaisesRegex(rocksync.Error, "certificate"):
@@ -338,6 +349,28 @@ for i in range(1000):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         with self.open() as db:
             self.assertEqual(len(db), 1000)
+
+    def test_no_iteration_outlives_its_reader(self):
+        with self.open() as db:
+            db[b"a"] = db[b"b"] = b""
+            for begin in (db.scan, db.__iter__, lambda: iter(db.values())):
+                for _ in range(3):
+                    begin()  # and nobody asks for a pair
+                next(iter(begin()))
+                ended = begin()
+                list(ended)
+                other = db.scan()  # perhaps where the ended one was
+                del ended
+                self.assertEqual(len(list(other)), 2)
+                self.assertEqual(db._iterators, set())
+
+    def test_nothing_is_made_where_a_database_should_be(self):
+        for missing in (lambda path: self.open("typo", create=False),
+                        lambda path: rocksync.resync(path, source="127.0.0.1:1", cluster="test", secret=SECRET,
+                                                     certificates=self.path("trial"))):
+            with self.assertRaisesRegex(rocksync.Error, "there is no database in .*typo"):
+                missing(self.path("typo"))
+            self.assertFalse(os.path.exists(self.path("typo")))
 
     def test_views_see_one_moment(self):
         with self.open() as db:
