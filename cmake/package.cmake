@@ -56,13 +56,13 @@ rocksync_package(runtime librocksync0 libs
   "A RocksDB database that can be made equal to its replicas, for programs that\nreach RocksDB by its C interface.")
 rocksync_package(dev librocksync-dev libdevel
   "replicated RocksDB databases, headers and static libraries"
-  "Headers, static libraries and a CMake package for C++, what it takes to link\nwith librocksync0, the documents, examples, and packages for Go, Rust and\nPython as sources.")
+  "Headers, static libraries and a CMake package for C++, the files to link with\nlibrocksync0, the documents, examples, and packages for Go, Rust and Python as\nsources.")
 rocksync_package(tools rocksync-tools database
   "tools for replicated RocksDB databases"
-  "The program rocksync tells how replicas are, compares them, serves their\nstatistics to Prometheus, and repairs offline databases.")
+  "The program rocksync shows the status of replicas, compares them, serves their\nstatistics to Prometheus, and repairs offline databases.")
 rocksync_package(store rocksync-store database
   "replicated key-value store with a Redis port"
-  "Replicas of a key-value store that all take writes, may be apart, and become\nequal when they meet. It runs as a service with a user of its own.")
+  "Replicas of a key-value store that all take writes, may be disconnected, and\nbecome equal when they connect again. Runs as a service with its own user.")
 
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 set(ROCKSYNC_PACKAGE_DATE ${date})

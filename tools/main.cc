@@ -40,9 +40,8 @@ constexpr uint64_t kCentury = uint64_t{100} * 365 * 24 * 3600 * 1000;
 // the trial cluster of replicated_store. Returns that option.
 CLI::Option* AddSecret(CLI::App* tool, rocksync::Credentials* credentials) {
   tool->add_option("--cluster", credentials->cluster,
-                   "name of the cluster; required, also where a directory is "
-                   "read, but with --certificates (then trial, unless it is "
-                   "given)");
+                   "name of the cluster; required. With --certificates it "
+                   "defaults to \"trial\"");
   tool->add_option(
       "--secret", credentials->secret_file,
       "file of the cluster's secret: 32 raw bytes, not hex, no newline");
@@ -92,8 +91,8 @@ std::function<std::string(const std::string&)> AtLeast(uint64_t least) {
 void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {
   tool->add_option("--wal-dir", *wal_dirs,
                    "DIR=LOGDIR: the log of DIR is in LOGDIR "
-                   "(DBOptions::wal_dir), where its own files do not say it; "
-                   "DIR as it is given to the command")
+                   "(DBOptions::wal_dir); needed if the OPTIONS file of DIR "
+                   "does not name it. Write DIR as in the command")
       ->allow_extra_args(false);
 }
 
@@ -160,7 +159,7 @@ int main(int argc, char** argv) {
   rocksync::DetachOptions detach_options;
   CLI::App* const detach = app.add_subcommand(
       "detach",
-      "Takes the index out of a database and leaves it a plain one; exit code "
+      "Removes the index from a database and leaves it a plain one; exit code "
       "2: error");
   detach->add_option("DIR", detach_options.directory, "directory")->required();
   AddWalDirs(detach, &detach_options.wal_dirs);
@@ -172,7 +171,7 @@ int main(int argc, char** argv) {
       "error");
   id->add_option("DIR", id_options.directory, "directory")->required();
   id->add_flag("--make", id_options.make,
-               "where there is no replica yet, make the id that it will have");
+               "if there is no replica yet, make the id that it will have");
   AddWalDirs(id, &id_options.wal_dirs);
 
   rocksync::CertificateOptions certificate_options;
@@ -192,17 +191,17 @@ int main(int argc, char** argv) {
                           "make the CA, under this name");
   certificate
       ->add_option("--output", certificate_options.stem,
-                   "make STEM.pem and STEM.key; or renew STEM.pem, if it is "
-                   "this replica's, for the key there")
+                   "make STEM.pem and STEM.key; or, if they are there and the "
+                   "replica's, renew STEM.pem for the same key")
       ->type_name("STEM");
   certificate->add_option("--id", certificate_options.replica_id,
-                          "the replica's, as `rocksync id` prints it; without "
-                          "it that of the certificate which is renewed, or a "
-                          "random one, for an operator");
+                          "the replica's id, as `rocksync id` prints it. "
+                          "Without it: the id of the certificate that is "
+                          "renewed, or a random one, for an operator");
   certificate->add_option(
       "--days", certificate_options.days,
-      "how long what is made is valid, 1 to 36500: a CA for "
-      "3650, else 365 unless this is given");
+      "for how many days what is made is valid, 1 to 36500; by default 3650 "
+      "for a CA, 365 for a certificate");
 
   rocksync::CloneToolOptions clone_options;
   CLI::App* const clone = app.add_subcommand(
@@ -225,10 +224,9 @@ int main(int argc, char** argv) {
   AddCredentials(clone, &clone_options.credentials);
   clone->get_option("--certificate")
       ->description(
-          "PEM file of the new replica's own certificate: the clone gets the "
+          "PEM file of the new replica's own certificate. The clone gets the "
           "id that it names, so give neither an operator's nor another "
-          "replica's; which id that is, a warning says before anything is "
-          "copied");
+          "replica's; a warning prints the id before anything is copied");
   clone->get_option("--certificates")
       ->description(
           "for trials: the directory that the replicas use; a certificate for "
@@ -238,17 +236,16 @@ int main(int argc, char** argv) {
   CLI::App* const resync = app.add_subcommand(
       "resync",
       "Brings a stopped replica that is far behind up to date by a copy of a "
-      "running one. It stays the replica that it is and keeps what it alone "
-      "holds. Exit code 0: up to date and proven equal, 1: up to date and not "
-      "proven equal, 2: error");
+      "running one. It keeps its id and what it alone holds. Exit code 0: up "
+      "to date and proven equal, 1: up to date and not proven equal, 2: error");
   resync
       ->add_option("SOURCE", resync_options.source,
                    "host:port of the running replica")
       ->required();
   resync
       ->add_option("DIR", resync_options.directory,
-                   "of the stopped replica; the copy is made in DIR.resync "
-                   "first")
+                   "directory of the stopped replica; the copy is made in "
+                   "DIR.resync first")
       ->required();
   resync
       ->add_option("--connections", resync_options.connections,
@@ -257,8 +254,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 16));
   resync
       ->add_option("--copy-from-share", resync_options.copy_from_share,
-                   "copy if at least this share of the pairs is to come, else "
-                   "a session brings them; 0: copy in any case")
+                   "copy if at least this share of the pairs is missing; "
+                   "otherwise a session brings them. 0: copy in any case")
       ->capture_default_str()
       ->check([](const std::string& given) -> std::string {
         char* end = nullptr;
@@ -286,7 +283,7 @@ int main(int argc, char** argv) {
       ->required();
   verify
       ->add_option("RIGHT", verify_options.right,
-                   "host:port of a running replica, as LEFT reaches it; or a "
+                   "host:port of a running replica, as seen from LEFT; or a "
                    "directory, if LEFT is one")
       ->required();
   verify
@@ -307,9 +304,10 @@ int main(int argc, char** argv) {
   rocksync::RescueOptions rescue_options;
   CLI::App* const rescue = app.add_subcommand(
       "rescue",
-      "Exports what an offline replica alone holds. Exit code 0: nothing to "
+      "Exports what only an offline replica holds. Exit code 0: nothing to "
       "export, 1: exported, 2: error, or DIR could not be read completely");
-  rescue->add_option("DIR", rescue_options.directory, "of the replica")
+  rescue
+      ->add_option("DIR", rescue_options.directory, "directory of the replica")
       ->required();
   rescue
       ->add_option("--against", rescue_options.against,
@@ -325,9 +323,10 @@ int main(int argc, char** argv) {
   rocksync::RepairToolOptions repair_options;
   CLI::App* const repair = app.add_subcommand(
       "repair",
-      "Makes a new directory of what can be read of a damaged replica. Exit "
+      "Makes a new database of what can be read of a damaged replica. Exit "
       "code 0: all, 1: something was left out, 2: error");
-  repair->add_option("DIR", repair_options.directory, "of the replica")
+  repair
+      ->add_option("DIR", repair_options.directory, "directory of the replica")
       ->required();
   repair->add_option("COPY", repair_options.copy, "new directory")->required();
   AddWalDirs(repair, &repair_options.wal_dirs);
@@ -335,13 +334,15 @@ int main(int argc, char** argv) {
   rocksync::RestampToolOptions restamp_options;
   CLI::App* const restamp =
       app.add_subcommand("restamp",
-                         "Re-dates pairs that an offline replica wrote "
-                         "while its clock was ahead. Exit code 2: error");
-  restamp->add_option("DIR", restamp_options.directory, "of the replica")
+                         "Gives new versions to pairs that an offline replica "
+                         "wrote while its clock was ahead. Exit code 2: error");
+  restamp
+      ->add_option("DIR", restamp_options.directory, "directory of the replica")
       ->required();
   restamp
       ->add_option("--max-ahead-ms", restamp_options.max_ahead_ms,
-                   "what peers accept: ReplicatedDBOptions::max_clock_ahead_ms")
+                   "how far ahead peers accept versions: their "
+                   "ReplicatedDBOptions::max_clock_ahead_ms")
       ->capture_default_str()
       ->check(CLI::Range(uint64_t{0}, kCentury));
   AddWalDirs(restamp, &restamp_options.wal_dirs);
@@ -366,12 +367,12 @@ int main(int argc, char** argv) {
       ->required();
   exporter
       ->add_option("--listen", exporter_options.listen,
-                   "host:port of http://.../metrics, which does not "
-                   "authenticate its clients")
+                   "host:port of the page http://.../metrics, which does not "
+                   "authenticate clients")
       ->capture_default_str();
   exporter->add_flag("--once", exporter_options.once,
-                     "print the page once instead; a replica that does not "
-                     "answer is an error then");
+                     "print the page once instead; then a replica that does "
+                     "not answer is an error");
   exporter
       ->add_option("--timeout-ms", exporter_options.timeout_ms,
                    "how long to wait for the answer of a replica")

@@ -37,23 +37,23 @@ std::string IsPage(const std::string& text) {
 
 void AddDatabaseOptions(CLI::App* app, Settings* settings) {
   app->add_option("--dir", settings->directory,
-                  "Directory of the database; made if it is not there")
+                  "Directory of the database; it is made if it does not exist")
       ->required()
       ->check(IsNotEmpty);
   app->add_option("--cluster", settings->cluster,
                   "Name of the cluster; replicas of another are refused")
       ->capture_default_str();
   app->add_flag("--as-new-replica", settings->as_new_replica,
-                "Let a copy of another replica's directory, or what is left "
-                "after a loss, be a new replica");
+                "Open a copy of another replica's directory, or what is left "
+                "after a loss of files, as a new replica");
   app->add_flag("--adopt-after-index-loss", settings->adopt_after_index_loss,
-                "Make the index anew after it was lost: a new replica, whose "
-                "pairs lose to any that a peer has");
+                "Make a new index after it was lost: a new replica, whose "
+                "pairs lose to any version that a peer has");
   app->add_flag("--sync-writes", settings->sync_writes,
                 "Sync every write to disk before acknowledging it");
   app->add_option("--memory-mib", settings->memory_mib,
-                  "MiB for the block cache, and as much, at most 512, for "
-                  "write buffers")
+                  "MiB for the block cache, and the same again (at most 512) "
+                  "for write buffers")
       ->capture_default_str()
       ->check(CLI::Range(4, 1 << 20));
 }
@@ -76,7 +76,7 @@ void AddPageOptions(CLI::App* app, Settings* settings) {
       app->add_option(
              "--http-port", settings->page_port,
              "Port of the status page and of /metrics; 0: any. Without "
-             "it there is none")
+             "this option there is no page")
           ->check(CLI::Range(0, 65535))
           ->group("Status page");
   app->add_option(
@@ -87,13 +87,13 @@ void AddPageOptions(CLI::App* app, Settings* settings) {
       ->group("Status page");
   app->add_option("--http-name", settings->page.names,
                   "A name of this host under which browsers may ask for the "
-                  "page, beside localhost; once for each")
+                  "page, besides localhost; may be repeated")
       ->needs(page)
       ->check(IsHostName)
       ->group("Status page");
   app->add_option("--http-peer", settings->page.peers,
                   "host:port of another replica's status page, to be shown on "
-                  "this one; once for each")
+                  "this one; may be repeated")
       ->needs(page)
       ->check(IsPage)
       ->group("Status page");
@@ -114,27 +114,27 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
       ->group("Replication");
   app->add_option("--max-peers-per-interval",
                   settings->replicator.max_peers_per_interval,
-                  "Of more peers than this so many have a session in each "
-                  "interval, in turns; 0: all")
+                  "With more peers than this, sessions with so many of them "
+                  "in each interval, in turns; 0: all")
       ->capture_default_str()
       ->group("Replication");
 
   app->add_flag("--no-stream", settings->no_stream,
-                "Sessions only: writes are at peers after an interval, and not "
+                "Sessions only: writes reach peers after an interval, and not "
                 "at once")
       ->group("Replication");
   app->add_option("--max-stream-peers", settings->replicator.max_stream_peers,
                   "With more peers than this, streams to so many of them, "
-                  "which pass on what comes; 0: to all")
+                  "which pass changes on; 0: to all")
       ->capture_default_str()
       ->group("Replication");
   app->add_flag("--no-clones", settings->no_clones,
-                "Refuse `rocksync clone` from this replica, which otherwise "
-                "takes a certificate of the CA and the secret")
+                "Refuse `rocksync clone` from this replica. Without this, a "
+                "certificate of the CA and the secret are enough for it")
       ->group("Replication");
   app->add_option("--zone", settings->replicator.zone,
-                  "Name of where this replica is; between two zones each write "
-                  "crosses once")
+                  "Name of the place where this replica is; each write is "
+                  "sent once between two zones")
       ->group("Replication");
 
   app->add_option("--peer-timeout-ms", settings->peer_timeout_ms,
@@ -162,7 +162,8 @@ void AddIdentityOptions(CLI::App* app, Settings* settings) {
   auto* trial =
       app->add_option("--certificates", settings->trial_directory,
                       "For trials: directory of a CA, certificates and a "
-                      "secret, made as needed; the same for all replicas")
+                      "secret, which are made as needed; give all replicas "
+                      "the same")
           ->group("Identity");
   auto* ca = app->add_option("--ca", settings->tls.ca_file,
                              "PEM file of the cluster's CA")

@@ -58,11 +58,12 @@ struct ReplicatorOptions {
   // see max_peers_per_interval. Zero: only when SyncNow is called.
   std::chrono::milliseconds interval{10'000};
 
-  // With more peers than this, so many of them at each interval and not all: in
-  // a random order in which each has its turn, so that a round of all `n` takes
-  // n / max_peers_per_interval intervals; a peer that came here meanwhile has
-  // had its turn. What was changed is at all of some hundreds of replicas after
-  // two or three intervals all the same, since who has got it takes it along.
+  // With more peers than this, sessions with so many of them in each interval:
+  // in a random order in which each has its turn, so that a round of all `n`
+  // takes n / max_peers_per_interval intervals; a peer that has called this
+  // replica meanwhile has had its turn. Each replica passes on what it has got:
+  // if each meets 8 others in an interval, a change is at some hundreds of
+  // replicas after two or three intervals (a calculation; tests go up to 12).
   // SyncNow, and repairs after a stream's gap, go to any peer at once. Between
   // its turns no connection to a peer is kept. 0: all.
   size_t max_peers_per_interval = 8;

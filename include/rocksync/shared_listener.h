@@ -38,10 +38,10 @@ struct SharedListenerOptions {
 
   // Accepted connections, of all databases, that have not proven their
   // cluster's secret yet, each with a thread that mostly sleeps. If one more
-  // comes, the oldest one of the certificate that has most of them is closed,
-  // so that silent ones keep nobody out; the peer that was closed comes again.
-  // Raise it if many databases have peers over long links. At least 1, and well
-  // below SocketLimits::max_connections.
+  // comes, the certificate with most of them loses its oldest one, so that
+  // silent callers keep nobody out; a peer whose connection was closed dials
+  // again. Raise it if many databases have peers over long links. At least 1,
+  // and well below SocketLimits::max_connections.
   size_t max_unauthenticated = 16;
 };
 

@@ -1,4 +1,4 @@
-# Two replicas on one machine, for a trial:
+# Two replicas on one computer, for a trial:
 rocksync-store --dir first --certificates trial --redis-port 6401 \
     --listen 127.0.0.1:7401 --peer 127.0.0.1:7402 &
 rocksync-store --dir second --certificates trial --redis-port 6402 \
