@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "examples/replicated_store/page_fetch.h"
 #include "examples/replicated_store/page_files.h"
 #include "httplib.h"
 #include "nlohmann/json.hpp"
@@ -21,10 +22,6 @@ using rocksdb::Status;
 
 constexpr char kJson[] = "application/json";
 constexpr char kBytes[] = "application/octet-stream";
-
-// Of a peer's page: more than a picture of leaves has, or a status needs.
-constexpr size_t kMostPeerBytes = size_t{1} << 20;
-constexpr std::chrono::seconds kPeerTimeout(2);
 
 uint64_t NowMs() {
   return static_cast<uint64_t>(
@@ -160,20 +157,13 @@ class HttpPageServer : public PageServer {
       response->status = 404;
       return;
     }
-    httplib::Client client(host, port);
-    client.set_connection_timeout(kPeerTimeout);
-    client.set_read_timeout(kPeerTimeout);
     std::string body;
-    const httplib::Result result =
-        client.Get(path.c_str(), [&body](const char* data, size_t size) {
-          body.append(data, size);
-          return body.size() <= kMostPeerBytes;
-        });
-    if (!result || result->status != 200) {
+    const Status status =
+        FetchPage(host, static_cast<uint16_t>(port), path, {}, &body);
+    if (!status.ok()) {
       response->status = 502;
-      response->set_content(
-          "the page of " + options_.peers[number] + " does not answer\n",
-          "text/plain; charset=utf-8");
+      response->set_content(status.ToString() + "\n",
+                            "text/plain; charset=utf-8");
       return;
     }
     // Its words, but not its word for what they are.

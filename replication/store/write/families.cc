@@ -55,9 +55,8 @@ void Families::SetRecords(std::vector<FamilyRecord> records) {
 // one.
 bool Families::IsHandleOf(rocksdb::ColumnFamilyHandle* handle,
                           const Family* family) const {
-  return family != nullptr &&
-         (handle == family->handle() ||
-          handle == indexed_->db()->DefaultColumnFamily());
+  return family != nullptr && (handle == family->handle() ||
+                               handle == indexed_->db()->DefaultColumnFamily());
 }
 
 const Family* Families::Find(rocksdb::ColumnFamilyHandle* handle) const {

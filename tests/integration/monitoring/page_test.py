@@ -10,6 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from hostile_page import HostilePage  # noqa: E402
 from replicas import Cluster, get, wait_for  # noqa: E402
 
 STORE = sys.argv[1]
@@ -145,6 +146,24 @@ class PageTest(unittest.TestCase):
         status, body, _ = get(f"http://{other.replicas[1].page}/peers/0/status.json")
         self.assertEqual(status, 502)
         self.assertIn(other.replicas[0].page.encode(), body)
+
+    def test_a_hostile_peer_page_takes_neither_memory_nor_time(self):
+        with HostilePage() as page:
+            cluster = Cluster(STORE, 1, page=True, options=["--http-peer", page.address])
+            self.addCleanup(cluster.close)
+            store, = cluster.replicas
+            for kind in page.KINDS:
+                page.kind = kind
+                status, body, _ = get(f"http://{store.page}/peers/0/leaves")
+                self.assertEqual(status, 502, kind)
+                self.assertIn(page.address.encode(), body)
+            # Each answer that does not end could fill gigabytes meanwhile.
+            self.assertLess(store.peak_bytes(), 200 << 20)
+            page.kind = "drip"
+            host, port = store.page.split(":")
+            with socket.create_connection((host, int(port))) as asking:
+                asking.sendall(b"GET /peers/0/leaves HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertEqual(store.stop(), 0)
 
     def test_a_taken_port_and_a_wrong_peer_are_named(self):
         taken = self.cluster.replicas[0].page.split(":")[1]

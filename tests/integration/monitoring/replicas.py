@@ -53,6 +53,11 @@ class Process:
             raise AssertionError(f"{self.process.args[0]} ended: {text}")
         return found and found.group(1)
 
+    def peak_bytes(self):
+        """The most memory that it had."""
+        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as status:
+            return int(re.search(r"VmHWM:\s+(\d+) kB", status.read()).group(1)) << 10
+
     def stop(self):
         self.process.terminate()
         return self.process.wait(30)
@@ -64,16 +69,17 @@ class Process:
 
 class Cluster:
     """Replicas a, b, ... in a directory of their own; with `page`, each has a
-    status page that shows the others. Without an interval there are no streams."""
+    status page that shows the others. Without an interval there are no streams.
+    `options` are further ones of each."""
 
-    def __init__(self, store, count, page=False, interval_ms=0):
+    def __init__(self, store, count, page=False, interval_ms=0, options=()):
         self.directory = tempfile.mkdtemp(prefix="rocksync_replicas_")
         self.certificates = os.path.join(self.directory, "trial")
         self.replicas = []
         for number in range(count):
             name = chr(ord("a") + number)
             command = [store, "--dir", os.path.join(self.directory, name), "--certificates", self.certificates,
-                       "--redis-port", "0", "--listen", "127.0.0.1:0", "--sync-interval-ms", str(interval_ms)]
+                       "--redis-port", "0", "--listen", "127.0.0.1:0", "--sync-interval-ms", str(interval_ms), *options]
             for earlier in self.replicas:
                 command += ["--peer", earlier.address]
             if page:

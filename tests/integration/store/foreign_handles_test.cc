@@ -1,5 +1,5 @@
-// Handles of column families that belong to another database, whose number may be
-// that of any family here.
+// Handles of column families that belong to another database, whose number may
+// be that of any family here.
 
 #include <memory>
 #include <optional>
@@ -13,8 +13,8 @@ namespace {
 
 class ForeignHandlesTest : public StoreTest {
  protected:
-  // The other database was a plain one with a family, so that the number of this
-  // family is that of the index here.
+  // The other database was a plain one with a family, so that the number of
+  // this family is that of the index here.
   void OpenBoth() {
     ASSERT_ROCKS_OK(Open());
     ASSERT_ROCKS_OK(Put("kept", "1"));
@@ -26,8 +26,8 @@ class ForeignHandlesTest : public StoreTest {
     ReplicatedDB* raw = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     ASSERT_ROCKS_OK(ReplicatedDB::Open(options_, replication_, Dir("other"),
-                                       {{"default", {}}, {"fam", {}}},
-                                       &handles, &raw));
+                                       {{"default", {}}, {"fam", {}}}, &handles,
+                                       &raw));
     other_.reset(raw);
     ASSERT_ROCKS_OK(other_->DestroyColumnFamilyHandle(handles[0]));
     foreign_ = handles[1];
