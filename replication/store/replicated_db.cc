@@ -105,6 +105,8 @@ ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
 ReplicatedDB::~ReplicatedDB() {
   store_->claim()->StopHolder();
   store_->Close().PermitUncheckedError();
+  // Until it has given its lock back nobody else takes it.
+  db_->Close().PermitUncheckedError();
 }
 
 Status ReplicatedDB::Open(const rocksdb::Options& options,
@@ -138,6 +140,7 @@ Status ReplicatedDB::Close() {
   if (!closable.ok()) return closable;
   const Status sealed = store_->Close();
   const Status closed = db_->Close();
+  if (!closed.IsAborted()) store_->ReleaseDirectory();  // else it goes on
   return closed.ok() ? sealed : closed;
 }
 

@@ -96,7 +96,8 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       peers_(&indexed_, std::move(opened.place)),
       applier_(&indexed_, &index_build_, &membership_, &quarantine_,
                &held_back_),
-      marker_(std::move(opened.marker)) {
+      marker_(std::move(opened.marker)),
+      directory_(std::move(opened.claim)) {
   indexed_.SetStableTime(opened.gc.stable_time);
   if (opened.leaves != nullptr) {
     indexed_.digests()->Trust(std::move(*opened.leaves),

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "replication/store/applier.h"
+#include "replication/store/format/directory_claim.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/open/opened.h"
@@ -83,6 +84,8 @@ class Store {
   // Stops background work, writes the seal and gives the handles back. The
   // database itself is closed by the caller. From then on no family is known.
   rocksdb::Status Close();
+  // Once RocksDB is closed: the process may open the directory again.
+  void ReleaseDirectory() { directory_.reset(); }
 
  private:
   // Whether the index is in tables alone. Of what is written later says
@@ -103,6 +106,7 @@ class Store {
   PeerMemory peers_;
   Applier applier_;
   Marker marker_;  // changed by Close alone
+  std::unique_ptr<DirectoryClaim> directory_;
   const std::shared_ptr<ReplicatorClaim> claim_ =
       std::make_shared<ReplicatorClaim>();
   std::atomic<uint64_t> wrong_digests_{0};

@@ -4,8 +4,11 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_LOCK_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_LOCK_H_
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "replication/store/format/directory_claim.h"
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
 
@@ -16,8 +19,13 @@ namespace rocksync {
 // so end it first.
 class DirectoryLock {
  public:
-  DirectoryLock(rocksdb::Env* env, const std::string& directory)
-      : env_(env), status_(env->LockFile(directory + "/LOCK", &lock_)) {}
+  // Without a claim, one that somebody else in this process has on the
+  // directory would lose RocksDB's lock when this one ends.
+  DirectoryLock(rocksdb::Env* env, const std::string& directory,
+                std::unique_ptr<DirectoryClaim> claim = nullptr)
+      : claim_(std::move(claim)),
+        env_(env),
+        status_(env->LockFile(directory + "/LOCK", &lock_)) {}
   ~DirectoryLock() {
     if (status_.ok()) env_->UnlockFile(lock_).PermitUncheckedError();
   }
@@ -28,6 +36,7 @@ class DirectoryLock {
   const rocksdb::Status& status() const { return status_; }
 
  private:
+  const std::unique_ptr<DirectoryClaim> claim_;
   rocksdb::Env* const env_;
   rocksdb::FileLock* lock_ = nullptr;
   const rocksdb::Status status_;

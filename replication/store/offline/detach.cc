@@ -132,6 +132,8 @@ Status ReplicatedDB::Detach(
   if (status.ok() && index_due) {
     status = CheckMark(options, name, families, found);
   }
+  std::unique_ptr<DirectoryClaim> claim;
+  if (status.ok()) status = DirectoryClaim::Take(options.env, name, &claim);
   if (!status.ok()) return status;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;

@@ -72,7 +72,11 @@ Status LockDirectory(rocksdb::Env* env, const std::string& directory,
   lock->reset();
   const Status allowed = CheckMayWrite(LockFileOf(directory));
   if (!allowed.ok()) return allowed;
-  auto taken = std::make_unique<DirectoryLock>(env, directory);
+  std::unique_ptr<DirectoryClaim> claim;
+  const Status claimed = DirectoryClaim::Take(env, directory, &claim);
+  if (!claimed.ok()) return claimed;
+  auto taken =
+      std::make_unique<DirectoryLock>(env, directory, std::move(claim));
   const Status& status = taken->status();
   if (!status.ok()) {
     return Status::IOError(

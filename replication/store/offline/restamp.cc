@@ -226,6 +226,8 @@ Status ReplicatedDB::Restamp(
   if (status.ok()) {
     status = CheckReadOnly(options, replication, name, column_families);
   }
+  std::unique_ptr<DirectoryClaim> claim;
+  if (status.ok()) status = DirectoryClaim::Take(options.env, name, &claim);
   if (!status.ok()) return status;
   const std::string manifest = CurrentManifest(options.env, name);
   std::vector<ColumnFamilyHandle*> handles;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "replication/membership/tombstone_gc.h"
+#include "replication/store/format/directory_claim.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/index/family_table.h"
@@ -26,6 +27,7 @@ struct Opened {
   std::shared_ptr<HashCompletionFactory> completion;
   PlaceRecord place;
   Marker marker;  // as it is now
+  std::unique_ptr<DirectoryClaim> claim;
   WorkRecord work;
   std::vector<ForeignRange> foreign;  // of a re-check that is not done
   std::shared_ptr<FileWatch> files;   // a listener of the database

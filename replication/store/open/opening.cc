@@ -119,8 +119,13 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
       std::make_unique<ElementHasher>(replication_.cluster_secret);
   opened_.completion =
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
-  Status status = LookAround(options_, replication_, name_, predecessor_,
-                             families, &before_);
+  // Before anything takes RocksDB's lock: to give it back would take it from
+  // another opening in this process.
+  Status status = DirectoryClaim::Take(options_.env, name_, &opened_.claim);
+  if (status.ok()) {
+    status = LookAround(options_, replication_, name_, predecessor_, families,
+                        &before_);
+  }
   if (status.ok()) status = CheckLogCanBeSynced(options_, name_);
   // Nothing goes before it that writes.
   if (status.ok() && predecessor_ == nullptr) {
@@ -210,6 +215,7 @@ Status Opening::OpenDatabase(
                           : Status::IOError("rocksync: " + name_ + " " + who,
                                             status.ToString());
   }
+  opened_.claim->LookAgain();
   if (before_.has_index) {
     index_ = handles_.back();
     handles_.pop_back();

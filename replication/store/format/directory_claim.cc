@@ -1,0 +1,115 @@
+#include "replication/store/format/directory_claim.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "replication/store/format/marker.h"
+
+namespace rocksync {
+
+using rocksdb::Env;
+using rocksdb::Status;
+
+struct DirectoryClaim::Claimed {
+  Env* env;
+  std::string path;  // absolute, without links as far as it is there
+  // Device and inode; none: it is not there, or not known to the system.
+  std::optional<std::pair<dev_t, ino_t>> file;
+};
+
+namespace {
+
+std::string CanonicalPath(Env* env, const std::string& directory) {
+  const std::string path = AbsolutePath(env, directory);
+  if (env != Env::Default()) return path;
+  std::error_code error;
+  const auto canonical = std::filesystem::weakly_canonical(path, error);
+  return error ? path : canonical.string();
+}
+
+std::optional<std::pair<dev_t, ino_t>> FileOf(Env* env,
+                                              const std::string& path) {
+  struct stat found;
+  if (env != Env::Default() || ::stat(path.c_str(), &found) != 0) {
+    return std::nullopt;
+  }
+  return std::pair(found.st_dev, found.st_ino);
+}
+
+}  // namespace
+
+class DirectoryClaim::Claims {
+ public:
+  // Never destroyed: a database may be closed while the process ends.
+  static Claims* Get() {
+    static Claims* const claims = new Claims();
+    return claims;
+  }
+
+  // False: somebody has it.
+  bool Add(Claimed* claimed) {
+    const std::lock_guard lock(mutex_);
+    const bool taken = std::any_of(
+        all_.begin(), all_.end(),
+        [&](const Claimed* other) { return IsSame(*claimed, *other); });
+    if (!taken) all_.push_back(claimed);
+    return !taken;
+  }
+  void LookAgain(Claimed* claimed) {
+    const std::lock_guard lock(mutex_);
+    claimed->file = FileOf(claimed->env, claimed->path);
+  }
+  void Remove(const Claimed* claimed) {
+    const std::lock_guard lock(mutex_);
+    all_.erase(std::find(all_.begin(), all_.end(), claimed));
+  }
+
+ private:
+  static bool IsSame(const Claimed& left, const Claimed& right) {
+    if (left.env != right.env) return false;
+    if (left.file.has_value() && right.file.has_value()) {
+      return left.file == right.file;
+    }
+    bool same = left.path == right.path;
+    if (!same && left.env != Env::Default() &&
+        !left.env->AreFilesSame(left.path, right.path, &same).ok()) {
+      return false;
+    }
+    return same;
+  }
+
+  std::mutex mutex_;
+  std::vector<const Claimed*> all_;
+};
+
+DirectoryClaim::DirectoryClaim(std::unique_ptr<Claimed> claimed)
+    : claimed_(std::move(claimed)) {}
+
+DirectoryClaim::~DirectoryClaim() { Claims::Get()->Remove(claimed_.get()); }
+
+void DirectoryClaim::LookAgain() { Claims::Get()->LookAgain(claimed_.get()); }
+
+Status DirectoryClaim::Take(Env* env, const std::string& directory,
+                            std::unique_ptr<DirectoryClaim>* claim) {
+  claim->reset();
+  const std::string path = CanonicalPath(env, directory);
+  auto claimed =
+      std::make_unique<Claimed>(Claimed{env, path, FileOf(env, path)});
+  if (!Claims::Get()->Add(claimed.get())) {
+    return Status::IOError(
+        "rocksync: " + directory +
+            " is open in this process already, close it first",
+        path);
+  }
+  claim->reset(new DirectoryClaim(std::move(claimed)));
+  return Status::OK();
+}
+
+}  // namespace rocksync

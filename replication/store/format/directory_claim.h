@@ -1,0 +1,43 @@
+// Which directories this process has open. RocksDB compares the texts of paths
+// alone: it would open "x" and "./x" both, and as POSIX has it the end of
+// either one ends the other's lock, so that a second process may write to it,
+// too.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_CLAIM_H_
+#define ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_CLAIM_H_
+
+#include <memory>
+#include <string>
+
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// While it lives nobody else in this process gets a claim on the directory,
+// whatever he calls it; through the same Env, as names of different ones may be
+// of different places. Thread-safe.
+class DirectoryClaim {
+ public:
+  // The directory need not be there. IOError: another claim is on it.
+  static rocksdb::Status Take(rocksdb::Env* env, const std::string& directory,
+                              std::unique_ptr<DirectoryClaim>* claim);
+  ~DirectoryClaim();
+  DirectoryClaim(const DirectoryClaim&) = delete;
+  DirectoryClaim& operator=(const DirectoryClaim&) = delete;
+
+  // The directory was made, or put in the place of another one.
+  void LookAgain();
+
+ private:
+  struct Claimed;
+  class Claims;
+
+  explicit DirectoryClaim(std::unique_ptr<Claimed> claimed);
+
+  const std::unique_ptr<Claimed> claimed_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_CLAIM_H_
