@@ -13,6 +13,11 @@ constexpr char kOpenAsNew[] =
     "open it once with the option open_copy_as_new_replica (rocksync-store: "
     "--as-new-replica): it becomes a new replica, all of which is compared "
     "with its index";
+constexpr char kOpenAsNewAndAdopt[] =
+    "open it once with both options open_copy_as_new_replica and "
+    "adopt_after_index_loss (rocksync-store: --as-new-replica "
+    "--adopt-after-index-loss): it becomes a new replica, and pairs without an "
+    "entry lose to any that a peer has";
 constexpr char kAdopt[] =
     "its index is lost: open it once with the option adopt_after_index_loss "
     "(rocksync-store: --adopt-after-index-loss): it becomes a new replica "
@@ -50,9 +55,24 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
            "whole in "
         << options.directory << ", should that open\n";
   }
+  if (!repaired.missing_table.empty()) {
+    out << repaired.missing_table
+        << " is not there, and perhaps others: what they held is left out\n";
+  }
+  for (const std::string& family : repaired.without_entries) {
+    out << "the index has lost all that it knew of the column family '"
+        << family << "'\n";
+  }
   out << options.copy << " holds about " << repaired.pairs << " pairs; "
-      << (repaired.has_index ? kOpenAsNew : kAdopt) << '\n';
-  return repaired.left_out.empty() && repaired.without_table.empty() ? 0 : 1;
+      << (!repaired.has_index                 ? kAdopt
+          : !repaired.without_entries.empty() ? kOpenAsNewAndAdopt
+                                              : kOpenAsNew)
+      << '\n';
+  return repaired.left_out.empty() && repaired.without_table.empty() &&
+                 repaired.missing_table.empty() &&
+                 repaired.without_entries.empty()
+             ? 0
+             : 1;
 }
 
 }  // namespace rocksync

@@ -87,6 +87,10 @@ struct ReplicatedDBOptions {
   // undone. Better is a new, empty replica, which peers fill. For the one
   // opening that needs it.
   //
+  // Where the index has lost all entries of one family, and not those of
+  // others, it stays, the pairs of that family alone are adopted, and the
+  // replica remains what it is.
+  //
   // RepairDB(name, options, families) drops the families that it is not told
   // of, the index too. RepairDB(name, options) keeps those of which it finds a
   // table file: after it the index may be lost, or be there and older than the

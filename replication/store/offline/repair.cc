@@ -13,12 +13,15 @@
 #include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/needed_log.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/offline/table_files.h"
 #include "replication/store/open/all_families.h"
+#include "replication/store/open/damaged_files.h"
 #include "replication/store/open/files_left.h"
+#include "replication/store/open/info_log.h"
 #include "replication/store/open/log_files.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
@@ -53,6 +56,30 @@ Status CopyFile(Env* env, const std::string& from, const std::string& to) {
   return status.ok() ? target->Close() : status;
 }
 
+// Those that the index knows by name alone.
+Status FamiliesWithoutEntries(rocksdb::DB* db, ColumnFamilyHandle* index,
+                              std::vector<FamilyRecord>* families) {
+  std::string bytes;
+  const Status status = db->Get({}, index, MetaKey(kFamiliesRecord), &bytes);
+  if (!status.ok() || !Decode(bytes, families)) return Status::OK();
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> entries(
+      db->NewIterator(options, index));
+  for (entries->SeekToFirst(); entries->Valid() && !families->empty();
+       entries->Next()) {
+    IndexKey key;
+    if (!ParseIndexKey(entries->key().ToStringView(), &key)) continue;
+    families->erase(std::remove_if(families->begin(), families->end(),
+                                   [&](const FamilyRecord& family) {
+                                     return family.id == key.family_id;
+                                   }),
+                    families->end());
+  }
+  return entries->status();
+}
+
 // One repair. All is made beside `copy`, which gets its name last; removes what
 // it made unless all of it succeeds.
 class Repairing {
@@ -80,6 +107,7 @@ class Repairing {
   Status LoadOptions(const std::string& wal_dir);
   Status CheckPlace() const;
   Status Make();
+  void FindMissingTable(Repaired* repaired);
   Status LinkTables();
   Status WriteRest();
   Status MakeList(Repaired* repaired);
@@ -108,7 +136,12 @@ class Repairing {
 
 Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   std::unique_ptr<DirectoryLock> lock;
-  Status status = CheckMayRead(directory_ + "/");
+  Status status = env_->FileExists(directory_);
+  if (status.IsNotFound()) {
+    return Status::PathNotFound("rocksync: " + directory_ + " is not there",
+                                "give the directory of an offline database");
+  }
+  if (status.ok()) status = CheckMayRead(directory_ + "/");
   if (status.ok()) status = env_->GetChildren(directory_, &names_);
   if (status.ok()) {
     status = OnReadOnlyFileSystem(directory_)
@@ -118,6 +151,7 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   if (status.ok()) status = LoadOptions(wal_dir);
   if (status.ok()) status = CheckPlace();
   if (status.ok()) status = Make();
+  if (status.ok()) FindMissingTable(repaired);
   if (status.ok()) status = LinkTables();
   if (status.ok()) status = WriteRest();
   if (status.ok()) status = MakeList(repaired);
@@ -197,6 +231,34 @@ Status Repairing::Make() {
       NameMissingParent(env_->CreateDir(unfinished_), unfinished_);
   made_ = status.ok();
   return status;
+}
+
+// RocksDB opens no database that lacks a table, and names the first.
+void Repairing::FindMissingTable(Repaired* repaired) {
+  rocksdb::DBOptions options = options_;
+  options.info_log = std::make_shared<NoLog>();
+  options.max_open_files = -1;  // else it looks at some of them
+  // Where no log is, which would be read into memory.
+  options.wal_dir = unfinished_;
+  options.track_and_verify_wals_in_manifest = false;
+  std::vector<std::string> names;
+  std::vector<ColumnFamilyDescriptor> all;
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  Status status = rocksdb::DB::ListColumnFamilies(options, directory_, &names);
+  for (const std::string& name : names) {
+    const auto known = std::find_if(
+        families_.begin(), families_.end(),
+        [&](const ColumnFamilyDescriptor& f) { return f.name == name; });
+    if (known != families_.end()) all.push_back(*known);
+  }
+  if (status.ok()) {
+    status = OpenPlainForReadOnly(options, directory_, all, &handles, &db);
+  }
+  repaired->missing_table = MissingTableOf(status, directory_);
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
 }
 
 // Tables are never written to again; anything else may be.
@@ -325,21 +387,33 @@ Status Repairing::ReplayLogs() {
 
 // With the options of the OPTIONS file, which RocksDB writes anew here.
 Status Repairing::Look(Repaired* repaired) {
-  return WithEachFamily(
+  std::vector<FamilyRecord> unindexed;
+  std::set<uint32_t> filled;
+  const Status status = WithEachFamily(
       options_, /*as_they_are=*/true,
       [&](rocksdb::DB* db, ColumnFamilyHandle* family) {
         if (family->GetName() == kIndexFamilyName) {
           std::string bytes;
           repaired->has_index =
               db->Get({}, family, MetaKey(kFormatRecord), &bytes).ok();
-          return Status::OK();
+          return FamiliesWithoutEntries(db, family, &unindexed);
         }
         uint64_t keys = 0;
         db->GetIntProperty(family, rocksdb::DB::Properties::kEstimateNumKeys,
                            &keys);
         repaired->pairs += keys;
-        return Status::OK();
+        const std::unique_ptr<rocksdb::Iterator> pairs(
+            db->NewIterator({}, family));
+        pairs->SeekToFirst();
+        if (pairs->Valid()) filled.insert(family->GetID());
+        return pairs->status();
       });
+  for (const FamilyRecord& family : unindexed) {
+    if (filled.contains(family.id)) {
+      repaired->without_entries.push_back(family.name);
+    }
+  }
+  return status;
 }
 
 Status Repairing::Finish() {

@@ -21,6 +21,11 @@ struct Repaired {
   // Families that had no table, of which nothing is there: RepairDB knows
   // families by their tables alone.
   std::vector<std::string> without_table;
+  // A table that the database lists and that is not there, as RocksDB names the
+  // first one; empty: there is none, or the list (the MANIFEST) does not read.
+  std::string missing_table;
+  // Replicated families that have pairs, and of which the index has no entry.
+  std::vector<std::string> without_entries;
   uint64_t pairs = 0;      // of the application's families, an estimate
   bool has_index = false;  // with its records
 };

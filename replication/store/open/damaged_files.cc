@@ -126,6 +126,13 @@ bool IsOfManifest(const std::string& text, rocksdb::Env* env,
 
 }  // namespace
 
+std::string MissingTableOf(const Status& status, const std::string& name) {
+  const std::string text = status.ToString();
+  return !status.ok() && Mentions(text, "No such file")
+             ? MissingTableIn(text, name)
+             : "";
+}
+
 Status NameDamagedFile(const Status& status, rocksdb::Env* env,
                        const std::string& name) {
   const std::string text = status.ToString();

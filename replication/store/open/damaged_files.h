@@ -17,6 +17,11 @@ namespace rocksync {
 rocksdb::Status NameDamagedFile(const rocksdb::Status& status,
                                 rocksdb::Env* env, const std::string& name);
 
+// The path of the table that is not there, if that is what an opening failed
+// with; else empty.
+std::string MissingTableOf(const rocksdb::Status& status,
+                           const std::string& name);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_STORE_OPEN_DAMAGED_FILES_H_

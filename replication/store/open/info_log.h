@@ -3,6 +3,7 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_INFO_LOG_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_INFO_LOG_H_
 
+#include <cstdarg>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,13 @@ namespace rocksync {
 // process.
 std::shared_ptr<rocksdb::Logger> NewInfoLog(const rocksdb::DBOptions& options,
                                             const std::string& name);
+
+// Of an opening that is to leave nothing behind.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
 
 }  // namespace rocksync
 

@@ -118,13 +118,15 @@ Status LookForMissingEntries(const ReplicatedDBOptions& replication,
         holds ? Status::OK() : HoldsEntriesOf(reader, record.id, &holds);
     if (!status.ok()) return status;
     if (holds) continue;
-    if (!MayDiscard(replication, record.name)) {
+    if (!MayDiscard(replication, record.name) &&
+        !replication.adopt_after_index_loss) {
       return Status::Corruption(
           "rocksync: the index of " + name + " has no entry of the family '" +
               record.name + "', which holds pairs: it is lost",
-          "replace the database by a new, empty replica that peers fill; or "
-          "name the family in ReplicatedDBOptions::discard_history_of, if its "
-          "pairs may lose to any that a peer has");
+          "replace the database by a new, empty replica that peers fill; or, "
+          "if what it alone holds is wanted, open it once with the option "
+          "adopt_after_index_loss (rocksync-store: --adopt-after-index-loss), "
+          "with which its pairs lose to any that a peer has");
     }
     missing->lost_families.insert(record.id);
   }

@@ -32,8 +32,8 @@ struct MissingEntries {
 };
 
 // Reads the first pairs of each family and their entries. A family of which the
-// index has no entry at all is refused, unless discard_history_of names it.
-// REQUIRES: there was no foreign write.
+// index has no entry at all is refused, unless discard_history_of names it or
+// adopt_after_index_loss is set. REQUIRES: there was no foreign write.
 rocksdb::Status LookForMissingEntries(
     const ReplicatedDBOptions& replication, const std::string& name,
     const IndexReader& reader, const std::vector<FamilyRecord>& known,

@@ -107,6 +107,17 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
   return status;
 }
 
+Status CheckNoLogIsThere(Env* env, const std::string& wal_dir) {
+  std::set<std::string> logs;
+  const Status status = ListLogFiles(env, wal_dir, &logs);
+  if (!status.ok() || logs.empty()) return status;
+  return Status::InvalidArgument(
+      "rocksync: wal_dir " + wal_dir + " holds the log of another database (" +
+          *logs.begin() + ")",
+      "give each database its own; or, if that database is gone, remove its "
+      "log");
+}
+
 Status CheckLogCanBeSynced(const rocksdb::DBOptions& options,
                            const std::string& directory) {
   if (options.env == Env::Default()) return Status::OK();

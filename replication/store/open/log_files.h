@@ -35,6 +35,12 @@ rocksdb::Status CheckLogIsThere(rocksdb::Env* env, const Marker& marker,
 rocksdb::Status CheckNothingIsThere(rocksdb::Env* env,
                                     const std::string& directory);
 
+// Refused: there are log files, for a database that is new. RocksDB refuses
+// them as well, but has made the database by then, and the next opening would
+// take the log of another database for its own.
+rocksdb::Status CheckNoLogIsThere(rocksdb::Env* env,
+                                  const std::string& wal_dir);
+
 // NotSupported: the file system of `options` makes log files that cannot be
 // synced while they are written to (NewMemEnv). RocksDB opens a database there,
 // and a sync fails later. Makes a file in the log's directory and takes it away

@@ -34,12 +34,6 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using WalProcessingOption = rocksdb::WalFilter::WalProcessingOption;
 
-class NoLog final : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char*, va_list) override {}
-};
-
 // Looks for a change of the index's meta records in a batch.
 class MetaRecordFinder final : public BatchHandler {
  public:

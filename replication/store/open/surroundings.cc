@@ -110,6 +110,9 @@ Status LookAround(const rocksdb::DBOptions& options,
   status = CurrentManifest(env, name, &around->manifest);
   if (status.IsNotFound()) {
     status = CheckNothingIsThere(env, name);
+    if (status.ok() && around->wal_dir != around->directory) {
+      status = CheckNoLogIsThere(env, around->wal_dir);
+    }
     // RocksDB would leave a LOCK and a LOG there.
     return status.ok() && !options.create_if_missing ? NoDatabase(name)
                                                      : status;

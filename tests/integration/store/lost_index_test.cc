@@ -255,5 +255,18 @@ TEST_F(LostIndexTest, TheLogIsLostOrElsewhere) {
   EXPECT_EQ(Get("key7"), "v");
 }
 
+// Opened again, one that was refused by RocksDB alone replayed that log, and
+// deleted it.
+TEST_F(LostIndexTest, ANewDatabaseTakesNobodysLog) {
+  options_.wal_dir = Dir("log");
+  ASSERT_NO_FATAL_FAILURE(MakeOfflineReplica());
+  for (int i = 0; i < 2; ++i) {
+    ExpectRefused("new", "holds the log of another database");
+    EXPECT_FALSE(fs::exists(Dir("new")));
+  }
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key7"), "v");
+}
+
 }  // namespace
 }  // namespace rocksync

@@ -150,8 +150,11 @@ TEST_F(RepairTest, OfATableThatIsLostOrDamaged) {
     } else {
       fs::resize_file(tables.front(), fs::file_size(tables.front()) / 2);
     }
-    ASSERT_EQ(Repair(), lost ? 0 : 1) << err_.str();
+    ASSERT_EQ(Repair(), 1) << err_.str();
     const std::string name = tables.front().filename();
+    EXPECT_EQ(out_.str().find(name + " is not there") != std::string::npos,
+              lost)
+        << out_.str();
     EXPECT_EQ(out_.str().find(name + " was left out") != std::string::npos,
               !lost)
         << out_.str();
@@ -186,6 +189,38 @@ TEST_F(RepairTest, OfALostIndex) {
   ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(Get("key"), "value");
   CloseAndCheck(nullptr, "copy");
+}
+
+// The table that is lost had the entries, and a later one has what the index
+// says of itself: what the tool says to do works.
+TEST_F(RepairTest, OfAnIndexWithoutEntries) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(Open());  // closed before, which flushes the index
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  const std::vector<fs::path> tables = TablesOf(kIndexFamilyName);
+  ASSERT_GE(tables.size(), 2u);
+  fs::remove(tables.front());
+  ASSERT_EQ(Repair(), 1) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("lost all that it knew of the column "
+                                    "family 'default'"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("--as-new-replica --adopt-after-index-loss"));
+  const rocksdb::Status refused = OpenAsNew();
+  EXPECT_THAT(refused.ToString(), HasSubstr("--adopt-after-index-loss"));
+  replication_.open_copy_as_new_replica = true;
+  replication_.adopt_after_index_loss = true;
+  ASSERT_ROCKS_OK(Open("copy"));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(Get("key"), "value");
+  CloseAndCheck(nullptr, "copy");
+}
+
+TEST_F(RepairTest, OfNothing) {
+  fs::remove_all(Dir());
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr(Dir() + " is not there"));
 }
 
 TEST_F(RepairTest, OfALogInADirectoryOfItsOwn) {
@@ -298,7 +333,7 @@ TEST_F(RepairTest, BadInput) {
   fs::remove(Dir() + "/000999.blob");
   ASSERT_ROCKS_OK(Open());
   EXPECT_EQ(Repair(), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("is in use"));
+  EXPECT_THAT(err_.str(), HasSubstr("is open in this process already"));
   EXPECT_FALSE(fs::exists(Dir("copy")));
   EXPECT_FALSE(fs::exists(Dir("copy.unfinished")));
   db_.reset();
