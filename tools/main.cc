@@ -91,8 +91,8 @@ std::function<std::string(const std::string&)> AtLeast(uint64_t least) {
 void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {
   tool->add_option("--wal-dir", *wal_dirs,
                    "DIR=LOGDIR: the log of DIR is in LOGDIR "
-                   "(DBOptions::wal_dir); needed if the OPTIONS file of DIR "
-                   "does not name it. Write DIR as in the command")
+                   "(DBOptions::wal_dir); needed if the command cannot tell, "
+                   "and asks for it. Write DIR as in the command")
       ->allow_extra_args(false);
 }
 
@@ -144,8 +144,8 @@ int main(int argc, char** argv) {
   rocksync::DiffOptions diff_options;
   CLI::App* const diff = app.add_subcommand(
       "diff",
-      "How two offline databases differ; exit code 0: equal, 1: "
-      "different, 2: error");
+      "Lists the pairs that differ between two offline databases; exit code "
+      "0: equal, 1: different, 2: error");
   diff->add_option("LEFT", diff_options.left, "directory")->required();
   diff->add_option("RIGHT", diff_options.right, "directory")->required();
   diff->add_option("--max-keys", diff_options.max_keys,
@@ -283,8 +283,8 @@ int main(int argc, char** argv) {
       ->required();
   verify
       ->add_option("RIGHT", verify_options.right,
-                   "host:port of a running replica, as seen from LEFT; or a "
-                   "directory, if LEFT is one")
+                   "host:port of a running replica, at which LEFT can reach "
+                   "it; or a directory, if LEFT is one")
       ->required();
   verify
       ->add_option("--max-keys", verify_options.max_keys,
