@@ -74,7 +74,11 @@ Status LockDirectory(rocksdb::Env* env, const std::string& directory,
   if (!allowed.ok()) return allowed;
   std::unique_ptr<DirectoryClaim> claim;
   const Status claimed = DirectoryClaim::Take(env, directory, &claim);
-  if (!claimed.ok()) return claimed;
+  if (!claimed.ok()) {
+    return Status::IOError(
+        directory, "is in use, stop its program first: it is open in this "
+                   "process already");
+  }
   auto taken =
       std::make_unique<DirectoryLock>(env, directory, std::move(claim));
   const Status& status = taken->status();

@@ -126,7 +126,8 @@ Status LookForMissingEntries(const ReplicatedDBOptions& replication,
           "replace the database by a new, empty replica that peers fill; or, "
           "if what it alone holds is wanted, open it once with the option "
           "adopt_after_index_loss (rocksync-store: --adopt-after-index-loss), "
-          "with which its pairs lose to any that a peer has");
+          "or with the family in discard_history_of: its pairs then lose to "
+          "any that a peer has");
     }
     missing->lost_families.insert(record.id);
   }

@@ -107,13 +107,14 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
   return status;
 }
 
-Status CheckNoLogIsThere(Env* env, const std::string& wal_dir) {
+Status CheckNoLogIsThere(Env* env, const std::string& directory,
+                         const std::string& wal_dir) {
   std::set<std::string> logs;
   const Status status = ListLogFiles(env, wal_dir, &logs);
   if (!status.ok() || logs.empty()) return status;
   return Status::InvalidArgument(
-      "rocksync: wal_dir " + wal_dir + " holds the log of another database (" +
-          *logs.begin() + ")",
+      "rocksync: " + directory + " is to be made with wal_dir " + wal_dir +
+          ", which holds the log of another database (" + *logs.begin() + ")",
       "give each database its own; or, if that database is gone, remove its "
       "log");
 }

@@ -39,6 +39,7 @@ rocksdb::Status CheckNothingIsThere(rocksdb::Env* env,
 // them as well, but has made the database by then, and the next opening would
 // take the log of another database for its own.
 rocksdb::Status CheckNoLogIsThere(rocksdb::Env* env,
+                                  const std::string& directory,
                                   const std::string& wal_dir);
 
 // NotSupported: the file system of `options` makes log files that cannot be

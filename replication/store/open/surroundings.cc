@@ -111,7 +111,7 @@ Status LookAround(const rocksdb::DBOptions& options,
   if (status.IsNotFound()) {
     status = CheckNothingIsThere(env, name);
     if (status.ok() && around->wal_dir != around->directory) {
-      status = CheckNoLogIsThere(env, around->wal_dir);
+      status = CheckNoLogIsThere(env, name, around->wal_dir);
     }
     // RocksDB would leave a LOCK and a LOG there.
     return status.ok() && !options.create_if_missing ? NoDatabase(name)

@@ -333,7 +333,7 @@ TEST_F(RepairTest, BadInput) {
   fs::remove(Dir() + "/000999.blob");
   ASSERT_ROCKS_OK(Open());
   EXPECT_EQ(Repair(), 2);
-  EXPECT_THAT(err_.str(), HasSubstr("is open in this process already"));
+  EXPECT_THAT(err_.str(), HasSubstr("is in use"));
   EXPECT_FALSE(fs::exists(Dir("copy")));
   EXPECT_FALSE(fs::exists(Dir("copy.unfinished")));
   db_.reset();
