@@ -76,8 +76,9 @@ Status LockDirectory(rocksdb::Env* env, const std::string& directory,
   const Status claimed = DirectoryClaim::Take(env, directory, &claim);
   if (!claimed.ok()) {
     return Status::IOError(
-        directory, "is in use, stop its program first: it is open in this "
-                   "process already");
+        directory,
+        "is in use, stop its program first: it is open in this "
+        "process already");
   }
   auto taken =
       std::make_unique<DirectoryLock>(env, directory, std::move(claim));

@@ -12,6 +12,7 @@
 #include "rocksync/clone.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/replication/version_of.h"
+#include "tests/sanitized.h"
 #include "tests/support/forgetful_disk.h"
 
 namespace rocksync {
@@ -215,13 +216,16 @@ class ResyncCrashTest : public ReplicationTest {
   std::mt19937_64 random_{39};
 };
 
-TEST_F(ResyncCrashTest, WhileItCopies) { DieAllOver(Stage::kCopying, 8); }
+TEST_F(ResyncCrashTest, WhileItCopies) {
+  DieAllOver(Stage::kCopying, kSanitized ? 4 : 8);
+}
 
 TEST_F(ResyncCrashTest, FromTheOpeningOfTheCopyToTheEnd) {
-  DieAllOver(Stage::kCarryingOver, 24);
+  constexpr int kTimes = kSanitized ? 12 : 24;
+  DieAllOver(Stage::kCarryingOver, kTimes);
   // The switch is in it.
   EXPECT_GT(resynced_, 0);
-  EXPECT_LT(resynced_, 24);
+  EXPECT_LT(resynced_, kTimes);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/sanitized.h"
 #include "tests/simulation/store/machine.h"
 
 namespace rocksync::store_simulation {
@@ -66,6 +67,7 @@ class PlantedStoreFaultTest : public testing::TestWithParam<Planted> {};
 
 // In one of a few seeds, and in these words.
 TEST_P(PlantedStoreFaultTest, IsCaught) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer sees nothing more in it";
   constexpr uint64_t kSeeds = 20;
   StoreClusterOptions options;
   options.fault = GetParam().fault;
