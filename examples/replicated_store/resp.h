@@ -49,6 +49,13 @@ class RespParser {
   // returns kError.
   Outcome Next(std::string_view* input, RespRequest* request);
 
+  // Of the request in progress: what of it came.
+  uint64_t held_bytes() const {
+    return state_ == State::kStart
+               ? 0
+               : request_bytes_ - bytes_left_ + line_.size();
+  }
+
   // What was wrong, for an error reply.
   const std::string& error() const { return error_; }
 

@@ -21,6 +21,9 @@ constexpr size_t kReadBytes = size_t{64} << 10;
 // client that asks without reading holds up itself and not our memory.
 constexpr size_t kFlushBytes = size_t{1} << 20;
 
+// Of an unfinished request, whatever others hold.
+constexpr uint64_t kFreeBytes = uint64_t{64} << 10;
+
 class AsioServer : public Server {
  public:
   AsioServer(const ServerOptions& options, Commands* commands)
@@ -102,13 +105,23 @@ class AsioServer : public Server {
       socket.set_option(tcp::no_delay(true), error);
       RespParser parser(options_.limits);
       std::vector<char> buffer(kReadBytes);
+      uint64_t held = 0;
       for (;;) {
         const size_t size = co_await socket.async_read_some(
             asio::buffer(buffer),
             asio::redirect_error(asio::use_awaitable, error));
         if (error) break;
         if (!co_await Answer(&socket, &parser, {buffer.data(), size})) break;
+        unfinished_ += parser.held_bytes() - held;  // or less: it wraps around
+        held = parser.held_bytes();
+        if (held > kFreeBytes && unfinished_ > options_.max_unfinished_bytes) {
+          AppendError(&reply, "ERR unfinished requests hold " +
+                                  std::to_string(unfinished_) + " bytes");
+          co_await Send(&socket, &reply);
+          break;
+        }
       }
+      unfinished_ -= held;
     }
     --connections_;
   }
@@ -156,6 +169,7 @@ class AsioServer : public Server {
   const ServerOptions options_;
   Commands* const commands_;
   std::atomic<size_t> connections_{0};
+  std::atomic<uint64_t> unfinished_{0};  // bytes
   uint16_t port_ = 0;
   asio::io_context io_;
   tcp::acceptor acceptor_;

@@ -20,6 +20,9 @@ struct ServerOptions {
   size_t threads = 2;
   size_t slow_threads = 3;  // for Commands::IsSlow
   size_t max_connections = 1000;
+  // Of the requests that have come in part, on all connections together. Beyond
+  // it a connection that holds more than 64 KiB of one is ended, with an error.
+  uint64_t max_unfinished_bytes = uint64_t{256} << 20;
   RespLimits limits;
 };
 

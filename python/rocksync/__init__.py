@@ -310,7 +310,9 @@ class Database(_Closable, collections.abc.MutableMapping):
                 replication, _flag(open_copy_as_new_replica, "open_copy_as_new_replica"))
             if apply_hook is not None:
                 library.rocksync_options_set_apply_hook(replication, None, NO_DESTRUCTOR, self._hook)
-            self._db = call("rocksync_open", options, replication, _text(path, "path"))
+            # RocksDB goes on to open files there, wherever the process is by then.
+            absolute = os.path.abspath(_text(path, "path"))
+            self._db = call("rocksync_open", options, replication, absolute)
             self._way = call("rocksync_rocksdb", self._db)
         _open_databases.add(self)
 

@@ -372,6 +372,17 @@ for i in range(1000):
                 missing(self.path("typo"))
             self.assertFalse(os.path.exists(self.path("typo")))
 
+    def test_a_relative_path_stays_where_it_was(self):
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.directory.name)
+        with rocksync.open("a", cluster="test", secret=SECRET) as db:
+            os.chdir("/")
+            for i in range(70):  # more than a memtable takes
+                db[b"%d" % i] = bytes(1 << 20)
+        with self.open("a") as db:
+            self.assertEqual(len(db), 70)
+
     def test_views_see_one_moment(self):
         with self.open() as db:
             db.write({b"a": b"1", b"b": b"2"})

@@ -21,6 +21,7 @@
 namespace rocksync {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -70,6 +71,20 @@ class Client {
     return bytes;
   }
   std::string ReceiveAll() { return Receive(std::string::npos); }
+  // All, unless the connection ends meanwhile.
+  void SendAnyhow(std::string_view bytes) {
+    ssize_t sent = 1;
+    while (!bytes.empty() && sent > 0) {
+      sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent > 0) bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+  // The one that is told something, or whose connection ends; null: neither.
+  static Client* FirstToHear(Client* left, Client* right) {
+    pollfd polls[] = {{left->fd_, POLLIN, 0}, {right->fd_, POLLIN, 0}};
+    if (::poll(polls, 2, 10'000) < 1) return nullptr;
+    return polls[0].revents != 0 ? left : right;
+  }
 
  private:
   int fd_;
@@ -161,6 +176,34 @@ TEST_F(ServerTest, LargeValues) {
   const std::string reply =
       "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n";
   EXPECT_TRUE(client.Receive(reply.size()) == reply);
+}
+
+TEST_F(ServerTest, UnfinishedRequestsAreBoundedTogether) {
+  options_.max_unfinished_bytes = size_t{3} << 20;
+  Start();
+  const std::string head = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4000000\r\n";
+  const std::string part(size_t{2} << 20, 'v');
+  {
+    Client first(server_->port()), second(server_->port());
+    for (Client* client : {&first, &second}) client->SendAnyhow(head + part);
+    // The one whose bytes came last; it may be cut before it has read why.
+    Client* const ended = Client::FirstToHear(&first, &second);
+    ASSERT_NE(ended, nullptr);
+    EXPECT_THAT(ended->ReceiveAll(),
+                AnyOf("", HasSubstr("unfinished requests hold")));
+    Client small(server_->port());
+    small.Send("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$4\r\nca");
+    small.Send("fe\r\n");
+    EXPECT_EQ(small.Receive(5), "+OK\r\n");
+  }
+  // What they held is given back.
+  Client third(server_->port());
+  const std::string value(size_t{2} << 20, 'w');
+  for (int i = 0; i < 3; ++i) {
+    third.Send("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$" +
+               std::to_string(value.size()) + "\r\n" + value + "\r\n");
+    EXPECT_EQ(third.Receive(5), "+OK\r\n");
+  }
 }
 
 // A client that asks and never reads holds up itself: its replies do not pile
