@@ -5,11 +5,12 @@
 //! Cargo.toml: `rocksync = { path = "../rocksync/bindings/rust" }`. A crate that wraps `rocksdb_t` takes
 //! [`Database::rocksdb`]; it must be linked with the system's RocksDB. What of rocksync/c.h this crate lacks is called with
 //! [`Database::handle`] and [`Replicator::handle`].
+use std::any::Any;
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::os::raw::{c_char, c_int, c_uchar, c_void};
 use std::os::unix::ffi::OsStrExt;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::sync::Mutex;
@@ -147,14 +148,18 @@ impl Database {
 
     /// Writes what `change` makes of a value, while no other thread and no session with a peer writes the key. `None` is
     /// a key that is not there, and deletes one that is. `change` must not write to the database, and be quick; if it
-    /// panics the program ends.
+    /// panics nothing is written, and the caller panics.
     pub fn update(&self, key: impl AsRef<[u8]>, change: impl FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>) -> Result<()> {
         let (key, size) = (key.as_ref().as_ptr(), key.as_ref().len());
-        let mut change = Some(change);
-        call(|e| unsafe {
-            let state = &mut change as *mut Option<_> as Handle;
+        let mut change = ChangeOne { change: Some(change), panic: None };
+        let done = call(|e| unsafe {
+            let state = &mut change as *mut ChangeOne<_> as Handle;
             c::rocksync_update(self.db, self.write, 1, null(), &key, &size, state, change_one_of(&change), e)
-        })
+        });
+        match change.panic {
+            Some(panic) => resume_unwind(panic),
+            None => done,
+        }
     }
 
     /// Sets the list of all replicas of the cluster, on one of them; others take it over. Without a list tombstones are
@@ -419,17 +424,27 @@ unsafe extern "C" fn differs(state: Handle, kind: c_int, family: *const u8, n: u
     ));
 }
 
+/// A closure, and what it panicked with: a panic must not pass through C.
+struct ChangeOne<F> {
+    change: Option<F>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
 /// The C function that calls a closure of this one's type.
-fn change_one_of<F: FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>>(_: &Option<F>) -> c::Change {
+fn change_one_of<F: FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>>(_: &ChangeOne<F>) -> c::Change {
     unsafe extern "C" fn change<F: FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>>(state: Handle, values: Handle) -> c_uchar {
         let mut size = 0;
         let before = c::rocksync_values_get(values, 0, &mut size);
         let before = copied(before as Handle, size);
-        let closure = (*(state as *mut Option<F>)).take().expect("called once");
-        // A panic must not pass through C; the hook has told it by then.
-        match catch_unwind(AssertUnwindSafe(|| closure(before))).unwrap_or_else(|_| std::process::abort()) {
-            Some(after) => c::rocksync_values_set(values, 0, after.as_ptr(), after.len()),
-            None => c::rocksync_values_set(values, 0, null(), 0),
+        let state = &mut *(state as *mut ChangeOne<F>);
+        let closure = state.change.take();
+        match catch_unwind(AssertUnwindSafe(|| closure.expect("called once")(before))) {
+            Ok(Some(after)) => c::rocksync_values_set(values, 0, after.as_ptr(), after.len()),
+            Ok(None) => c::rocksync_values_set(values, 0, null(), 0),
+            Err(panic) => {
+                state.panic = Some(panic);
+                return 0; // the update fails
+            }
         }
         1
     }

@@ -49,6 +49,9 @@ fn update() {
         }
     });
     assert_eq!(db.get("n").unwrap().unwrap(), b"400");
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| db.update("n", |_| panic!("on purpose"))));
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"on purpose"));
+    assert_eq!(db.get("n").unwrap().unwrap(), b"400");
     db.update("n", |_| None).unwrap();
     assert_eq!(db.get("n").unwrap(), None);
 }
