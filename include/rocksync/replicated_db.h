@@ -122,6 +122,10 @@ struct RestampResult {
 //    would end the process at FlushWAL if built with assertions.
 //  * Keys and values above ReplicatedDBOptions::max_key_bytes and
 //    max_value_bytes are refused.
+//  * A directory that this process has open as a ReplicatedDB, through the same
+//    Env: IOError, whatever name it is given. RocksDB itself knows directories
+//    by the text of their paths; so open it as a plain one, by another name,
+//    and both lose writes.
 //  * Handles of column families go back by DestroyColumnFamilyHandle, before
 //    Close or the end of the database. `delete handle`, which RocksDB takes as
 //    well, ends the process at Close. Calls that write to a family, or drop it,

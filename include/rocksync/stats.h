@@ -63,8 +63,9 @@ struct StreamStats {
   // Sessions have brought them, or do so at once.
   uint64_t gaps = 0;
   uint64_t pairs_given_up = 0;
-  // Changes made here, or passed on, that the peer has not said it took, and
-  // how old the oldest is. Of the sums: the largest.
+  // Changes made here, or passed on, that the peer has not said it took on the
+  // stream that is open, and how old the oldest is. What an earlier stream had
+  // under way when it ended is left to sessions. Of the sums: the largest.
   uint64_t lag_pairs = 0;
   uint64_t lag_ms = 0;
 };
