@@ -261,9 +261,49 @@ type Replication struct {
 	NoStream bool          // writes travel by sessions only
 	NoClones bool          // who asks for a clone is refused
 	Zone     string        // between two zones each change travels once
+	// Of more peers so many have a session in each interval, in turns; 0: 8.
+	MaxPeersPerInterval int
+	// With more peers streams to so many of them, which pass on what comes;
+	// 0: 8.
+	MaxStreamPeers int
+	// Connections that others open to here; 0: 64.
+	MaxAccepted int
 	// A directory for certificates of trials, or else three PEM files.
 	Certificates                string
 	CA, Certificate, PrivateKey string
+}
+
+// All is no bound, of MaxPeersPerInterval and MaxStreamPeers.
+const All = -1
+
+// checkBounds refuses what C would take for a huge number.
+func (replication Replication) checkBounds() error {
+	if replication.MaxPeersPerInterval < All || replication.MaxStreamPeers < All || replication.MaxAccepted < 0 {
+		return fmt.Errorf("rocksync: a negative bound: MaxPeersPerInterval %d, MaxStreamPeers %d, MaxAccepted %d",
+			replication.MaxPeersPerInterval, replication.MaxStreamPeers, replication.MaxAccepted)
+	}
+	return nil
+}
+
+// setBounds leaves what is 0 at the library's default.
+func (replication Replication) setBounds(options *C.rocksync_replicator_options_t) {
+	if most := replication.MaxPeersPerInterval; most != 0 {
+		C.rocksync_replicator_options_set_max_peers_per_interval(options, toBound(most))
+	}
+	if most := replication.MaxStreamPeers; most != 0 {
+		C.rocksync_replicator_options_set_max_stream_peers(options, toBound(most))
+	}
+	if most := replication.MaxAccepted; most != 0 {
+		C.rocksync_replicator_options_set_max_accepted(options, C.size_t(most))
+	}
+}
+
+// toBound: 0 is no bound in C.
+func toBound(most int) C.size_t {
+	if most == All {
+		return 0
+	}
+	return C.size_t(most)
 }
 
 // Replicator keeps a database equal to its peers until it is closed.
@@ -278,6 +318,9 @@ func (db *Database) Replicate(replication Replication) (*Replicator, error) {
 	if failed == nil {
 		failed = noZeroByte(append([]string{replication.Listen, replication.Zone, replication.Certificates, replication.CA,
 			replication.Certificate, replication.PrivateKey}, replication.Peers...)...)
+	}
+	if failed == nil {
+		failed = replication.checkBounds()
 	}
 	if failed != nil {
 		return nil, failed
@@ -300,6 +343,7 @@ func (db *Database) Replicate(replication Replication) (*Replicator, error) {
 	withText(replication.Zone, func(zone *C.char) { C.rocksync_replicator_options_set_zone(options, zone) })
 	C.rocksync_replicator_options_set_stream(options, toByte(!replication.NoStream))
 	C.rocksync_replicator_options_set_allow_clones(options, toByte(!replication.NoClones))
+	replication.setBounds(options)
 	if replication.OnDemand {
 		C.rocksync_replicator_options_set_interval_ms(options, 0)
 	} else if replication.Interval != 0 {

@@ -133,6 +133,12 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
                 "certificate of the CA and the secret are enough for it")
       ->group("Replication");
   app->add_option("--zone", settings->replicator.zone,
+  app->add_option("--max-accepted", settings->replicator.max_accepted,
+                  "Connections of peers and tools to --listen; one more is "
+                  "refused")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->group("Replication");
                   "Name of the place where this replica is; each write is "
                   "sent once between two zones")
       ->group("Replication");

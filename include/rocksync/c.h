@@ -348,6 +348,8 @@ void rocksync_replicator_options_set_scrub_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms);
 void rocksync_replicator_options_set_io_timeout_ms(
     rocksync_replicator_options_t* options, uint64_t ms);
+/* Connections that peers and tools open to here. The transports of this header
+   take as many; a shared listener's the sum of those of its databases. */
 void rocksync_replicator_options_set_max_accepted(
     rocksync_replicator_options_t* options, size_t connections);
 void rocksync_replicator_options_set_max_sessions(

@@ -124,8 +124,8 @@ struct ReplicatorOptions {
   // between sessions holds no thread, if the transport can tell when something
   // comes (Connection::WhenReceivable; the bundled one can): else each has one,
   // which mostly sleeps. At most 64 sessions are answered at once, those that
-  // are told to come back later too. The bundled transport has a limit of its
-  // own, SocketLimits::max_connections.
+  // are told to come back later too. The bundled transport's own limit
+  // follows this one, unless SocketLimits::max_connections says another.
   size_t max_accepted = 64;
 
   ReplicatorLimits limits;

@@ -41,7 +41,7 @@ struct SharedListenerOptions {
   // comes, the certificate with most of them loses its oldest one, so that
   // silent callers keep nobody out; a peer whose connection was closed dials
   // again. Raise it if many databases have peers over long links. At least 1,
-  // and well below SocketLimits::max_connections.
+  // and well below SocketLimits::max_connections, if that is set.
   size_t max_unauthenticated = 16;
 };
 
@@ -53,10 +53,10 @@ struct SharedListenerOptions {
 // replicator running here is told so, without the names of those that have,
 // and the logs of all of them have a line about it, one a second at most.
 //
-// Each replicator's max_accepted holds for its database. The transport's
-// SocketLimits::max_connections holds for all together: with less than the sum
-// of these and max_unauthenticated, peers of one cluster may take the places of
-// another's.
+// Each replicator's max_accepted holds for its database. The bundled transport
+// takes the sum of these and max_unauthenticated, unless
+// SocketLimits::max_connections says another number: with a smaller one peers
+// of one cluster may take the places of another's.
 class SharedListener {
  public:
   // Listens over `transport`, which then serves this alone: neither Listen nor

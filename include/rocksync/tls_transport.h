@@ -35,8 +35,10 @@ struct SocketLimits {
   // closed. Must be longer than the silence the application allows itself.
   std::chrono::milliseconds idle_timeout{300'000};
 
-  // Accepted connections alive at once; more are told so and closed.
-  size_t max_connections = 64;
+  // Accepted connections alive at once; more are told so and closed. 0: as many
+  // as whoever listens says that it keeps (Transport::SetMaxAccepted), which of
+  // a replicator is its max_accepted; 64 where nobody says.
+  size_t max_connections = 0;
 
   // Accepted connections that have not finished their handshake; if one more
   // comes, the oldest of them is dropped, so that silent ones do not keep

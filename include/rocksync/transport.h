@@ -131,6 +131,13 @@ class Transport {
   // StopListening. IOError names an address that is taken or is not ours.
   virtual rocksdb::Status Listen(
       const std::string& address,
+  // How many accepted connections whoever listens here keeps at once: a bound
+  // of the transport's own may follow it, so that it neither takes in vain what
+  // would be closed, nor keeps out what is wanted. Before Listen and, with a
+  // shared listener, again as databases come and go; a replicator says its
+  // max_accepted. A transport that has no such bound does nothing.
+  virtual void SetMaxAccepted(size_t /*connections*/) {}
+
       std::function<void(std::unique_ptr<Connection>)> accept) = 0;
 
   // The address listened on, with the port the system chose if 0 was asked

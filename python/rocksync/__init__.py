@@ -497,18 +497,25 @@ class Database(_Closable, collections.abc.MutableMapping):
         with self._calls:
             return ChangeFeed(self, buffer_bytes)
 
-    def replicate(self, *, peers=(), listen="", interval=10.0, stream=True, zone="", allow_clones=True, progress=None,
+    def replicate(self, *, peers=(), listen="", interval=10.0, stream=True, zone="", allow_clones=True,
+                  max_peers_per_interval=8, max_stream_peers=8, max_accepted=64, progress=None,
                   certificates=None, ca=None, certificate=None, private_key=None):
         """Starts a replicator: sessions with each of `peers` (host:port) about
         every `interval` seconds (0: only by sync), and between them what is
         written travels by streams, unless `stream` is false. Peers connect to
         `listen`. `certificates` names a directory for trials; else the three
         PEM files. Who asks for a clone is refused if `allow_clones` is false.
+        Of more peers than `max_peers_per_interval` so many have a session in
+        each interval, in turns; with more than `max_stream_peers` streams go to
+        so many of them, which pass on what comes; 0: all. At most
+        `max_accepted` connections that others open to here are kept.
         `progress` is called with a dict that tells of a session, on
         a thread of the library's, while it runs and when it ends."""
         with self._calls:
-            return Replicator(self, peers, listen, interval, stream, zone, allow_clones, progress,
-                              (certificates, ca, certificate, private_key))
+            return Replicator(self, peers, listen, interval, stream, zone, allow_clones,
+                              {"max_peers_per_interval": max_peers_per_interval, "max_stream_peers": max_stream_peers,
+                               "max_accepted": max_accepted},
+                              progress, (certificates, ca, certificate, private_key))
 
     @property
     def rocksdb(self):
@@ -631,7 +638,7 @@ class Verification:
 class Replicator(_Closable):
     """Keeps a database equal to its peers until it is closed."""
 
-    def __init__(self, database, peers, listen, interval, stream, zone, allow_clones, progress, credentials):
+    def __init__(self, database, peers, listen, interval, stream, zone, allow_clones, numbers, progress, credentials):
         self._database, self._replicator = database, None
         self._calls = Calls("replicator")
         _callable("progress", progress)
@@ -650,6 +657,8 @@ class Replicator(_Closable):
             library.rocksync_replicator_options_set_stream(options, _flag(stream, "stream"))
             library.rocksync_replicator_options_set_allow_clones(options, _flag(allow_clones, "allow_clones"))
             library.rocksync_replicator_options_set_zone(options, _text(zone, "zone"))
+            for name, number in numbers.items():
+                getattr(library, f"rocksync_replicator_options_set_{name}")(options, _number(number, name))
             if progress is not None:
                 library.rocksync_replicator_options_set_progress(options, None, self._progress)
             with _transport(database.replica_id, *credentials) as transport:

@@ -17,6 +17,7 @@ constexpr size_t kMostEnding = 128;
 ClusterSwitch::ClusterSwitch(std::shared_ptr<Transport> transport,
                              size_t max_unauthenticated)
     : transport_(std::move(transport)),
+      max_unauthenticated_(max_unauthenticated),
       most_visits_(max_unauthenticated + kMostEnding),
       unauthenticated_(
           std::make_shared<UnauthenticatedConnections>(max_unauthenticated)) {}
@@ -40,11 +41,22 @@ rocksdb::Status ClusterSwitch::Listen(const std::string& address) {
   return s;
 }
 
-rocksdb::Status ClusterSwitch::Add(const std::string& cluster, Accept accept) {
+void ClusterSwitch::SumMaxAccepted() {
+  size_t most = max_unauthenticated_;
+  for (const auto& [name, door] : doors_) most += door->max_accepted;
+  transport_->SetMaxAccepted(most);
+}
+
+rocksdb::Status ClusterSwitch::Add(const std::string& cluster,
+                                   size_t max_accepted, Accept accept) {
   const auto door = std::make_shared<Door>();
+  door->max_accepted = max_accepted;
   door->accept = std::move(accept);
   const std::lock_guard lock(mutex_);
-  if (doors_.emplace(cluster, door).second) return rocksdb::Status::OK();
+  if (doors_.emplace(cluster, door).second) {
+    SumMaxAccepted();
+    return rocksdb::Status::OK();
+  }
   return rocksdb::Status::InvalidArgument(
       "another database of the cluster \"" + cluster + "\" listens on " +
           transport_->listen_address() + " already",
@@ -60,6 +72,7 @@ void ClusterSwitch::Remove(const std::string& cluster) {
     if (found == doors_.end()) return;
     door = std::move(found->second);
     doors_.erase(found);
+    SumMaxAccepted();
   }
   const std::lock_guard lock(door->mutex);
   door->accept = nullptr;

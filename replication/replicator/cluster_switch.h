@@ -36,9 +36,10 @@ class ClusterSwitch {
   rocksdb::Status Listen(const std::string& address);
 
   // From now on `accept` is called, one call at a time and on any thread, with
-  // each connection for this cluster; it must return soon. InvalidArgument:
-  // somebody accepts them already.
-  rocksdb::Status Add(const std::string& cluster, Accept accept);
+  // each connection for this cluster, of which it keeps `max_accepted`; it must
+  // return soon. InvalidArgument: somebody accepts them already.
+  rocksdb::Status Add(const std::string& cluster, size_t max_accepted,
+                      Accept accept);
   // `accept` is not called any more once this returns.
   void Remove(const std::string& cluster);
   std::vector<std::string> Clusters() const;
@@ -48,6 +49,7 @@ class ClusterSwitch {
 
  private:
   struct Door {
+    size_t max_accepted = 0;
     std::mutex mutex;  // held while calling
     Accept accept;     // empty: removed
   };
@@ -56,6 +58,9 @@ class ClusterSwitch {
     std::atomic<bool> over{false};
   };
 
+  // Tells the transport how many connections all databases keep. REQUIRES:
+  // mutex_ is held.
+  void SumMaxAccepted();
   void Receive(std::unique_ptr<Connection> connection);
   void Serve(std::unique_ptr<IncomingConnection> connection);
   // False: nobody accepts it, and it is still there.
@@ -64,6 +69,7 @@ class ClusterSwitch {
 
   const std::shared_ptr<Transport> transport_;
   const std::shared_ptr<SharedLog> log_ = std::make_shared<SharedLog>();
+  const size_t max_unauthenticated_;
   const size_t most_visits_;
   const std::shared_ptr<UnauthenticatedConnections> unauthenticated_;
   bool listening_ = false;

@@ -1,6 +1,7 @@
 #include "replication/replicator/cluster_transport.h"
 
 #include <atomic>
+#include <cstddef>
 #include <utility>
 
 namespace rocksync {
@@ -27,9 +28,13 @@ class ClusterTransport : public Transport {
   rocksdb::Status Listen(
       const std::string& /*address*/,
       std::function<void(std::unique_ptr<Connection>)> accept) override {
-    rocksdb::Status s = clusters_->Add(cluster_, std::move(accept));
+    rocksdb::Status s =
+        clusters_->Add(cluster_, max_accepted_, std::move(accept));
     if (s.ok()) listening_ = true;
     return s;
+  }
+  void SetMaxAccepted(size_t connections) override {
+    max_accepted_ = connections;
   }
   void StopListening() override {
     if (listening_.exchange(false)) clusters_->Remove(cluster_);
@@ -50,6 +55,7 @@ class ClusterTransport : public Transport {
 
   const std::shared_ptr<ClusterSwitch> clusters_;
   const std::string cluster_;
+  std::atomic<size_t> max_accepted_{0};
   std::atomic<bool> listening_{false};
 };
 

@@ -230,6 +230,7 @@ rocksdb::Status ReplicatorImpl::Begin() {
   rocksdb::Status s = SetLimits(replica_.options.limits);
   if (s.ok() && (replica_.options.shared_listener != nullptr ||
                  !replica_.options.listen_address.empty())) {
+    replica_.transport->SetMaxAccepted(replica_.options.max_accepted);
     s = replica_.transport->Listen(
         replica_.options.listen_address,
         [this](std::unique_ptr<Connection> connection) {

@@ -7,6 +7,7 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <list>
@@ -30,6 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kCancelPoll{50};
 constexpr milliseconds kAcceptRetry{100};  // e.g. out of descriptors
+constexpr size_t kMaxAccepted = 64;        // where nobody says another number
 
 using AcceptCallback = std::function<void(std::unique_ptr<Connection>)>;
 
@@ -80,6 +82,9 @@ class SocketTransport : public Transport {
   void SetLogger(std::shared_ptr<rocksdb::Logger> logger) override {
     if (options_.set_logger) options_.set_logger(std::move(logger));
   }
+  void SetMaxAccepted(size_t connections) override {
+    max_accepted_ = connections;
+  }
   void StopListening() override;
 
  private:
@@ -105,6 +110,7 @@ class SocketTransport : public Transport {
   void Shut();
 
   const SocketTransportOptions options_;
+  std::atomic<size_t> max_accepted_{kMaxAccepted};
   const std::shared_ptr<asio::io_context> context_ =
       std::make_shared<asio::io_context>(1);
   asio::executor_work_guard<asio::io_context::executor_type> work_;
@@ -207,12 +213,13 @@ rocksdb::Status SocketTransport::Admit(uint64_t replica_id,
 rocksdb::Status SocketTransport::AdmitAccepted(uint64_t replica_id,
                                                const std::string& peer) {
   if (rocksdb::Status s = Admit(replica_id, peer); !s.ok()) return s;
-  if (live_.CountAccepted() < options_.limits.max_connections) {
-    return rocksdb::Status::OK();
-  }
+  const size_t fixed = options_.limits.max_connections;
+  const size_t most = fixed > 0 ? fixed : max_accepted_.load();
+  if (live_.CountAccepted() < most) return rocksdb::Status::OK();
   return rocksdb::Status::Busy(
-      "all " + std::to_string(options_.limits.max_connections) +
-      " connections are taken; raise SocketLimits::max_connections");
+      "all " + std::to_string(most) + " connections are taken; raise " +
+      (fixed > 0 ? "SocketLimits::max_connections" : "max_accepted") +
+      " of the replica that says so");
 }
 
 rocksdb::Status SocketTransport::Connect(
@@ -452,7 +459,6 @@ rocksdb::Status CheckLimits(const SocketLimits& limits) {
     return rocksdb::Status::InvalidArgument(std::string("SocketLimits::") +
                                             name + " must be above 0");
   };
-  if (limits.max_connections == 0) return wrong("max_connections");
   if (limits.max_handshakes == 0) return wrong("max_handshakes");
   rocksdb::Status s =
       CheckDuration("handshake_timeout", limits.handshake_timeout);

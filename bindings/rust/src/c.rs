@@ -67,7 +67,10 @@ extern "C" {
     pub fn rocksync_replicator_options_add_peer(options: Handle, address: *const c_char);
     pub fn rocksync_replicator_options_set_listen_address(options: Handle, address: *const c_char);
     pub fn rocksync_replicator_options_set_interval_ms(options: Handle, ms: u64);
+    pub fn rocksync_replicator_options_set_max_peers_per_interval(options: Handle, peers: usize);
+    pub fn rocksync_replicator_options_set_max_accepted(options: Handle, connections: usize);
     pub fn rocksync_replicator_options_set_stream(options: Handle, stream: c_uchar);
+    pub fn rocksync_replicator_options_set_max_stream_peers(options: Handle, peers: usize);
     pub fn rocksync_replicator_options_set_allow_clones(options: Handle, allow: c_uchar);
     pub fn rocksync_replicator_options_set_zone(options: Handle, zone: *const c_char);
     pub fn rocksync_replicator_start(db: Handle, options: Handle, transport: Handle, error: Error) -> Handle;

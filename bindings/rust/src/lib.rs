@@ -179,7 +179,7 @@ impl Database {
     }
 
     /// Starts a replicator, which ends before the database does.
-    pub fn replicate(&self, replication: &Replication) -> Result<Replicator> {
+    pub fn replicate(&self, replication: &Replication) -> Result<Replicator<'_>> {
         let (listen, zone) = (text(&replication.listen)?, text(&replication.zone)?);
         let peers = replication.peers.iter().map(|peer| text(peer)).collect::<Result<Vec<_>>>()?;
         let transport = replication.certificates.transport(self.replica_id())?;
@@ -193,13 +193,16 @@ impl Database {
             c::rocksync_replicator_options_set_interval_ms(options.0, milliseconds(replication.interval));
             c::rocksync_replicator_options_set_stream(options.0, replication.stream as c_uchar);
             c::rocksync_replicator_options_set_allow_clones(options.0, replication.allow_clones as c_uchar);
+            c::rocksync_replicator_options_set_max_peers_per_interval(options.0, replication.max_peers_per_interval);
+            c::rocksync_replicator_options_set_max_stream_peers(options.0, replication.max_stream_peers);
+            c::rocksync_replicator_options_set_max_accepted(options.0, replication.max_accepted);
             let replicator = call(|e| c::rocksync_replicator_start(self.db, options.0, transport.0, e))?;
             self.running().push(replicator);
             Ok(Replicator { replicator, database: self })
         }
     }
 
-    fn running(&self) -> std::sync::MutexGuard<Vec<Handle>> {
+    fn running(&self) -> std::sync::MutexGuard<'_, Vec<Handle>> {
         self.replicators.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -260,13 +263,23 @@ pub struct Replication {
     pub stream: bool,
     /// Who asks for a clone is served, and not refused.
     pub allow_clones: bool,
+    /// Of more peers so many have a session in each interval, in turns; 0: all.
+    pub max_peers_per_interval: usize,
+    /// With more peers streams to so many of them, which pass on what comes; 0: to all.
+    pub max_stream_peers: usize,
+    /// Connections that others open to here, at most.
+    pub max_accepted: usize,
 }
 
 impl Replication {
     pub fn new(certificates: Certificates) -> Replication {
         let interval = Duration::from_secs(10);
         let (peers, listen, zone) = (Vec::new(), String::new(), String::new());
-        Replication { certificates, peers, listen, interval, zone, stream: true, allow_clones: true }
+        let (max_peers_per_interval, max_stream_peers, max_accepted) = (8, 8, 64);
+        let (stream, allow_clones) = (true, true);
+        Replication {
+            certificates, peers, listen, interval, zone, stream, allow_clones, max_peers_per_interval, max_stream_peers, max_accepted,
+        }
     }
     pub fn listen(mut self, address: &str) -> Replication {
         self.listen = address.into();

@@ -287,6 +287,45 @@ class DatabaseTest(unittest.TestCase):
             # Nothing is to come.
             self.assertEqual(rocksync.resync(self.path("b"), **given), (0, None))
 
+    def test_connections_are_bounded(self):
+        trial = self.path("trial")
+        with self.open("a") as a, self.open("b") as b, self.open("c") as c:
+            with self.assertRaisesRegex(rocksync.Error, "max_accepted must be above 0"):
+                a.replicate(certificates=trial, max_accepted=0)
+            with self.assertRaisesRegex(ValueError, "max_accepted"):
+                a.replicate(certificates=trial, max_accepted=-1)
+            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0, max_accepted=1) as of_a:
+                with b.replicate(certificates=trial, interval=0) as of_b, c.replicate(certificates=trial, interval=0) as of_c:
+                    of_b.sync(of_a.listen_address)  # which keeps its connection
+                    with self.assertRaisesRegex(rocksync.Error, "all 1 connections are taken; raise max_accepted"):
+                        of_c.sync(of_a.listen_address)
+
+    def test_of_many_peers_some(self):
+        trial = self.path("trial")
+        of_all = dict(certificates=trial, listen="127.0.0.1:0")
+        with self.open("a") as a, self.open("b") as b, self.open("c") as c:
+            with a.replicate(**of_all) as of_a, b.replicate(**of_all) as of_b:
+                peers = [of_a.listen_address, of_b.listen_address]
+
+                def of_each(replicator, figure):
+                    return sorted(map(figure, replicator.stats["peers"]))
+
+                with c.replicate(certificates=trial, peers=peers, interval=0.05, max_stream_peers=1) as of_c:
+                    def streams():
+                        return of_each(of_c, lambda peer: peer["stream"]["open"])
+
+                    while min(of_each(of_c, lambda peer: peer["sessions"])) < 3 or streams() == [0, 0]:
+                        time.sleep(0.01)
+                    self.assertEqual(streams(), [0, 1])
+                with c.replicate(certificates=trial, interval=3600, stream=False, max_peers_per_interval=1) as of_c:
+                    of_c.set_peers(peers)
+                    while min(of_each(of_c, lambda peer: peer["last_proven_equal_ms"])) == 0:
+                        time.sleep(0.01)
+                    of_c.set_peers(peers + ["127.0.0.1:1"])  # whose turn comes within the hour
+                    for _ in range(50):
+                        of_c.sync(peers[0])
+                    self.assertEqual(of_c.stats["sessions_failed"], 0)
+
     def test_a_clone_may_be_refused(self):
         trial = self.path("trial")
         with self.open("a") as a, a.replicate(certificates=trial, listen="127.0.0.1:0", allow_clones=False) as of_a:

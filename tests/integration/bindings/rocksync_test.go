@@ -242,6 +242,61 @@ func TestZeroValues(t *testing.T) {
 	replicator.Close()
 }
 
+func TestBounds(t *testing.T) {
+	trial := rocksync.Replication{Certificates: filepath.Join(t.TempDir(), "trial"), OnDemand: true}
+	start := func(replication rocksync.Replication) (*rocksync.Database, *rocksync.Replicator) {
+		db := open(t, filepath.Join(t.TempDir(), "db"))
+		return db, rocksync.Must(db.Replicate(replication))
+	}
+	one := trial
+	one.Listen, one.MaxAccepted = "127.0.0.1:0", 1
+	a, ofA := start(one)
+	b, ofB := start(trial)
+	c, ofC := start(trial)
+	rocksync.Check(ofB.Sync(ofA.ListenAddress())) // which keeps its connection
+	fails(t, ofC.Sync(ofA.ListenAddress()), "all 1 connections are taken; raise max_accepted")
+	ofC.Close()
+
+	listening := trial
+	listening.Listen, listening.OnDemand = "127.0.0.1:0", false
+	d, ofD := start(listening)
+	e, ofE := start(listening)
+	few := trial
+	few.Peers, few.OnDemand = []string{ofD.ListenAddress(), ofE.ListenAddress()}, false
+	few.Interval, few.MaxStreamPeers = 50*time.Millisecond, 1
+	ofC = rocksync.Must(c.Replicate(few))
+	// That of all streams, and that of a peer.
+	for strings.Contains(ofC.StatsJSON(), `"last_proven_equal_ms":0,`) || !strings.Contains(ofC.StatsJSON(), `"open":1,`) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if stats := ofC.StatsJSON(); strings.Contains(stats, `"open":2,`) {
+		t.Errorf("two streams: %s", stats)
+	}
+	ofC.Close()
+	few.Interval, few.MaxStreamPeers, few.MaxPeersPerInterval, few.NoStream = time.Hour, rocksync.All, 1, true
+	few.Peers = nil
+	ofC = rocksync.Must(c.Replicate(few))
+	rocksync.Check(ofC.SetPeers(ofD.ListenAddress(), ofE.ListenAddress()))
+	for strings.Contains(ofC.StatsJSON(), `"last_proven_equal_ms":0,`) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	// The turn of the third one comes within the hour.
+	rocksync.Check(ofC.SetPeers(ofD.ListenAddress(), ofE.ListenAddress(), "127.0.0.1:1"))
+	for i := 0; i < 50; i++ {
+		rocksync.Check(ofC.Sync(ofD.ListenAddress()))
+	}
+	if stats := ofC.StatsJSON(); strings.Count(stats, `"sessions_failed":0,`) != 4 {
+		t.Errorf("a peer was met before its turn: %s", stats)
+	}
+	for _, replicator := range []*rocksync.Replicator{ofA, ofB, ofC, ofD, ofE} {
+		replicator.Close()
+	}
+	few.MaxAccepted = -1
+	_, err := c.Replicate(few)
+	fails(t, err, "negative bound")
+	rocksync.Check(a.Close(), b.Close(), c.Close(), d.Close(), e.Close())
+}
+
 func TestMembers(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "a"))
 	rocksync.Check(db.WaitForIndexBuild(time.Minute))

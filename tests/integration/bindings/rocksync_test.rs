@@ -24,7 +24,7 @@ fn values() {
     assert_eq!(db.get("empty").unwrap().unwrap(), b"");
     assert_eq!(db.get("gone").unwrap(), None);
     let locked = Database::open(place("values"), &Options::new("test", [7; 32])).err().unwrap();
-    assert!(locked.to_string().contains("lock"), "{locked}");
+    assert!(locked.to_string().contains("in this process already"), "{locked}");
     drop(db);
     let other = Database::open(place("values"), &Options::new("test", [8; 32])).err().unwrap();
     assert!(other.to_string().contains("secret"), "{other}");
@@ -158,6 +158,53 @@ fn a_forgotten_replicator() {
     db.close().unwrap();
     assert!(std::net::TcpStream::connect(&address).is_err());
     open("forgotten").close().unwrap();
+}
+
+#[test]
+fn bounds() {
+    let (a, b, c) = (open("bounds_a"), open("bounds_b"), open("bounds_c"));
+    let mut trial = Replication::new(Certificates::Trial(place("trial_bounds").to_string_lossy().into()));
+    trial.interval = Duration::ZERO;
+    let mut one = trial.clone().listen("127.0.0.1:0");
+    one.max_accepted = 1;
+    let of_a = a.replicate(&one).unwrap();
+    let of_b = b.replicate(&trial.clone().listen("127.0.0.1:0")).unwrap();
+    of_b.sync(&of_a.listen_address()).unwrap(); // which keeps its connection
+    {
+        let of_c = c.replicate(&trial).unwrap();
+        let full = of_c.sync(&of_a.listen_address()).err().unwrap();
+        assert!(full.to_string().contains("all 1 connections are taken; raise max_accepted"), "{full}");
+    }
+    drop(of_a);
+    drop(of_b);
+    trial.interval = Duration::from_secs(10);
+    let of_a = a.replicate(&trial.clone().listen("127.0.0.1:0")).unwrap();
+    let of_b = b.replicate(&trial.clone().listen("127.0.0.1:0")).unwrap();
+    let not_met = |stats: String| stats.matches("\"last_proven_equal_ms\":0,").count();
+    let mut few = trial.clone().peer(&of_a.listen_address()).peer(&of_b.listen_address());
+    few.interval = Duration::from_millis(50);
+    few.max_stream_peers = 1;
+    {
+        let of_c = c.replicate(&few).unwrap();
+        // That of all streams, and that of a peer.
+        while not_met(of_c.stats_json()) > 0 || !of_c.stats_json().contains("\"open\":1,") {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(!of_c.stats_json().contains("\"open\":2,"), "{}", of_c.stats_json());
+    }
+    few.interval = Duration::from_secs(3600);
+    few.max_peers_per_interval = 1;
+    few.stream = false;
+    few.peers.clear();
+    let of_c = c.replicate(&few).unwrap();
+    of_c.set_peers(&[&of_a.listen_address(), &of_b.listen_address()]).unwrap();
+    while not_met(of_c.stats_json()) > 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The turn of the third one comes within the hour.
+    of_c.set_peers(&[&of_a.listen_address(), &of_b.listen_address(), "127.0.0.1:1"]).unwrap();
+    (0..50).for_each(|_| of_c.sync(&of_a.listen_address()).unwrap());
+    assert_eq!(of_c.stats_json().matches("\"sessions_failed\":0,").count(), 4, "{}", of_c.stats_json());
 }
 
 // Under a millisecond is no 0, which would be on demand.

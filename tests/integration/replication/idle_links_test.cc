@@ -22,6 +22,7 @@ namespace rocksync {
 namespace {
 
 constexpr size_t kLinks = 300;
+constexpr size_t kMoreThanByDefault = 100;  // ReplicatorOptions::max_accepted
 constexpr size_t kFewThreads = 8;
 
 size_t Threads() {
@@ -50,7 +51,7 @@ class IdleLinksTest : public ReplicationTest {
     tls.ca_file = files.ca_file;
     tls.certificate_file = files.certificate_file;
     tls.private_key_file = files.private_key_file;
-    tls.limits.max_connections = 2 * kLinks;
+    tls.limits.max_connections = max_connections_;
     ASSERT_TRUE(IsOk(NewTlsTransport(tls, &accepting_)));
     Share();
     ASSERT_TRUE(IsOk(Replicator::Start(
@@ -85,14 +86,19 @@ class IdleLinksTest : public ReplicationTest {
     StartA();
     for (size_t i = 0; i < links; ++i) ASSERT_TRUE(IsOk(Join())) << i;
   }
+  // The slot of the session before may not be free there yet.
   rocksdb::Status Session(size_t i) {
-    return links_[i]->RunSession("", /*slot=*/true).status;
+    for (;;) {
+      const SessionResult result = links_[i]->RunSession("", /*slot=*/true);
+      if (!result.busy || !result.link_usable) return result.status;
+    }
   }
 
   const std::unique_ptr<TestReplica> a_;
   const std::unique_ptr<TestReplica> b_;
   ReplicatorOptions options_;
   bool share_ = false;
+  size_t max_connections_ = 0;  // as many as max_accepted
   std::shared_ptr<Transport> accepting_;
   std::unique_ptr<Replicator> replicator_;
   std::string address_;
@@ -118,8 +124,18 @@ TEST_F(IdleLinksTest, HundredsHoldNoThreads) {
       << before << " before, " << Threads() << " now";
 }
 
+// Whoever is one too many is told whose number it is.
+TEST_F(IdleLinksTest, TheTransportTakesAsManyAsTheReplicatorKeeps) {
+  options_.max_accepted = 3;
+  JoinAll(3);
+  const rocksdb::Status s = Join();
+  EXPECT_TRUE(s.IsBusy()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "all 3 connections are taken; raise max_accepted"));
+}
+
 TEST_F(IdleLinksTest, CountInMaxAcceptedUntilTheirPeersGo) {
   options_.max_accepted = 5;
+  max_connections_ = 2 * kLinks;  // the transport does not help
   JoinAll(5);
   EXPECT_FALSE(Join().ok());
   links_.erase(links_.begin(), links_.begin() + 2);
@@ -158,7 +174,7 @@ TEST_F(IdleLinksTest, BehindASharedListenerToo) {
   share_ = true;
   JoinAll(1);
   const size_t before = Threads();
-  while (links_.size() < 60) ASSERT_TRUE(IsOk(Join()));
+  while (links_.size() < kMoreThanByDefault) ASSERT_TRUE(IsOk(Join()));
   EXPECT_TRUE(Eventually([&] { return Threads() <= before + kFewThreads; }))
       << before << " before, " << Threads() << " now";
   a_->Put("k", "v");

@@ -76,8 +76,33 @@ TEST_F(SocketLimitsTest, ConnectionsAreBoundedAndFreedOnesCountNoMore) {
   const rocksdb::Status s = Dial(&third);
   EXPECT_TRUE(s.IsBusy()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "all 2 connections are taken"));
+  EXPECT_TRUE(Mentions(s, "raise SocketLimits::max_connections"));
   acceptor_.Next().reset();
   EXPECT_TRUE(Dial(&third).ok());
+}
+
+TEST_F(SocketLimitsTest, ConnectionsAreAsManyAsWhoListensSays) {
+  Listen({});
+  listener_->SetMaxAccepted(1);
+  std::unique_ptr<Connection> first;
+  std::unique_ptr<Connection> second;
+  ASSERT_TRUE(Dial(&first).ok());
+  const rocksdb::Status s = Dial(&second);
+  EXPECT_TRUE(s.IsBusy()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "all 1 connections are taken; raise max_accepted"));
+  listener_->SetMaxAccepted(2);
+  EXPECT_TRUE(Dial(&second).ok());
+}
+
+TEST_F(SocketLimitsTest, WhatIsSetIsNotRaised) {
+  SocketLimits limits;
+  limits.max_connections = 1;
+  Listen(limits);
+  listener_->SetMaxAccepted(100);
+  std::unique_ptr<Connection> first;
+  std::unique_ptr<Connection> second;
+  ASSERT_TRUE(Dial(&first).ok());
+  EXPECT_TRUE(Dial(&second).IsBusy());
 }
 
 TEST_F(SocketLimitsTest, SilentHandshakesEndAfterTheirTime) {

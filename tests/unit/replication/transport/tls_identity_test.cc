@@ -312,8 +312,8 @@ TEST_F(TlsFiles, MissingOptionsAreNamed) {
   options.certificate_file = "x";
   EXPECT_TRUE(Mentions(New(options), "private_key_file"));
   options = cluster_.Options(1);
-  options.limits.max_connections = 0;
-  EXPECT_TRUE(Mentions(New(options), "SocketLimits::max_connections"));
+  options.limits.max_handshakes = 0;
+  EXPECT_TRUE(Mentions(New(options), "SocketLimits::max_handshakes"));
 }
 
 TEST_F(TlsFiles, UnreadablePathsAreNamed) {
