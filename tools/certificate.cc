@@ -226,7 +226,17 @@ Status ReadCa(const CertificateOptions& options, CertificateAndKey* ca) {
                      : status;
 }
 
-Status Issue(const CertificateOptions& options, uint64_t* id) {
+// Until then the CA is valid, from now; not after that is what it signs.
+std::chrono::seconds LeftOf(const CertificateAndKey& ca) {
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  return std::chrono::seconds(ExpiresMs(ca.certificate.get()) / 1000) - now;
+}
+
+// `*ends`: when the certificate does, if its CA ends before the days are over,
+// and it with it; else empty.
+Status Issue(const CertificateOptions& options, uint64_t* id,
+             std::string* ends) {
   CertificateAndKey ca;
   Status status = ReadCa(options, &ca);
   CertificatesLock lock;
@@ -241,6 +251,10 @@ Status Issue(const CertificateOptions& options, uint64_t* id) {
   request.common_name = "rocksync replica " + ReplicaIdHex(*id);
   request.uri = ReplicaUri(*id);
   request.not_after = Days(options, kDaysOfReplica);
+  if (status.ok() && LeftOf(ca) < request.not_after) {
+    request.not_after = LeftOf(ca);
+    *ends = UtcText(ExpiresMs(ca.certificate.get()));
+  }
   if (status.ok()) status = IssueCertificate(ca, request, &made);
   return status.ok() ? WriteBoth(made, has_key, CertificateFile(options),
                                  KeyFile(options), if_there)
@@ -259,7 +273,8 @@ int RunCertificate(const CertificateOptions& options, std::ostream& out,
     out << options.ca_file << " and " << options.ca_key_file << ": CA "
         << options.make_ca << "\n";
   }
-  if (status.ok() && !options.stem.empty()) status = Issue(options, &id);
+  std::string ends;
+  if (status.ok() && !options.stem.empty()) status = Issue(options, &id, &ends);
   if (!status.ok()) {
     err << "rocksync certificate: " << status.ToString() << "\n";
     return 2;
@@ -267,6 +282,12 @@ int RunCertificate(const CertificateOptions& options, std::ostream& out,
   if (!options.stem.empty()) {
     out << options.stem << ".pem and " << options.stem << ".key: id "
         << ReplicaIdHex(id) << "\n";
+  }
+  if (!ends.empty()) {
+    err << "rocksync certificate: warning: " << options.stem
+        << ".pem ends with its CA " << options.ca_file << ", on " << ends
+        << "; replace the CA of all replicas before: \"Renewal\" in "
+           "docs/operating.md\n";
   }
   return 0;
 }

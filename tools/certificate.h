@@ -26,8 +26,10 @@ struct CertificateOptions {
   std::optional<uint64_t> days;
 };
 
-// Says what it made. Returns 0, or 2 with the reason on `err`; then no file was
-// replaced or removed that was there before.
+// Says what it made. A certificate that would outlive its CA, which nobody
+// would accept any more, ends with it; a warning on `err` says so. Returns 0,
+// or 2 with the reason on `err`; then no file was replaced or removed that was
+// there before.
 int RunCertificate(const CertificateOptions& options, std::ostream& out,
                    std::ostream& err);
 

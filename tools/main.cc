@@ -201,7 +201,7 @@ int main(int argc, char** argv) {
   certificate->add_option(
       "--days", certificate_options.days,
       "for how many days what is made is valid, 1 to 36500; by default 3650 "
-      "for a CA, 365 for a certificate");
+      "for a CA, 365 for a certificate, which ends with its CA at the latest");
 
   rocksync::CloneToolOptions clone_options;
   CLI::App* const clone = app.add_subcommand(

@@ -176,6 +176,8 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.elements = fields.Number("elements");
   stats.paused = fields.Flag("paused");
   stats.certificate_expires_ms = fields.Number("certificate_expires_ms");
+  stats.certificate_first_to_expire =
+      fields.Text("certificate_first_to_expire");
   stats.certificate_renewals = fields.Number("certificate_renewals");
   stats.certificate_error = fields.Text("certificate_error");
   stats.callers_refused = fields.Number("callers_refused");

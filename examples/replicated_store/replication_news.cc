@@ -82,7 +82,8 @@ void ReplicationNews::LogCertificates(const ReplicationStats& stats) {
   }
   if (stats.certificate_renewals == certificate_renewals_) return;
   certificate_renewals_ = stats.certificate_renewals;
-  spdlog::info("renewed certificate files are in use; they expire on {}",
+  spdlog::info("renewed certificate files are in use; {} expires on {}",
+               stats.certificate_first_to_expire,
                UtcText(stats.certificate_expires_ms));
 }
 

@@ -200,11 +200,14 @@ struct ReplicationStats {
   uint64_t callers_refused = 0;
   std::string last_refusal;
   bool paused = false;
-  // When this replica's certificate ends to be valid, milliseconds since the
-  // Unix epoch: the one that new connections show. 0: the transport has none.
+  // When peers accept this replica's certificate, the one that new connections
+  // show, no more, milliseconds since the Unix epoch: it ends to be valid, or
+  // its CA does, whichever is first. 0: the transport has none.
   uint64_t certificate_expires_ms = 0;
   uint64_t certificate_renewals = 0;  // taken into use since the process began
   // Why the certificate files that are on disk now are not in use, and earlier
+  // Which of the two that is, and its file; see CertificateState.
+  std::string certificate_first_to_expire;
   // ones are; empty: they are in use.
   std::string certificate_error;
   StreamStats stream;  // of all peers, those forgotten too

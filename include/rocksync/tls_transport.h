@@ -81,10 +81,11 @@ struct TlsTransportOptions {
 // fit one another, or if they name another replica, the earlier ones stay in
 // use. Replace them whole (rename), or write the certificate last.
 // InvalidArgument: a missing option, or a file that is not what it should be,
-// e.g. a key that belongs to another certificate; IOError: a file that cannot
-// be read. The message names the file. No thread, socket or signal of the
-// application is touched; SIGPIPE is never raised. Connections may outlive the
-// transport, but are closed when it goes.
+// e.g. a key that belongs to another certificate; Expired: the certificate or
+// its CA is no longer valid; IOError: a file that cannot be read. The message
+// names the file. No thread, socket or signal of the application is touched;
+// SIGPIPE is never raised. Connections may outlive the transport, but are
+// closed when it goes.
 rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
                                 std::shared_ptr<Transport>* transport);
 

@@ -85,9 +85,14 @@ class Connection {
 
 // The certificate that a transport shows to peers.
 struct CertificateState {
-  // When it ends to be valid, milliseconds since the Unix epoch; 0: there is
+  // When peers do not accept it any more, milliseconds since the Unix epoch:
+  // the earliest end of validity in its chain, its own or its CA's. 0: there is
   // none.
   uint64_t expires_ms = 0;
+  // Which of them that is: "the certificate in FILE", or "the CA in FILE
+  // (NAME)", with which the certificates of all peers end. Empty: there is
+  // none.
+  std::string first_to_expire;
   // How often files that were changed on disk were taken into use.
   uint64_t renewals = 0;
   // Why the files that are on disk now are not in use, and earlier ones are;
@@ -126,11 +131,6 @@ class Transport {
                                             "write the peer's address");
   }
 
-  // Starts to listen; `accept` is called on a thread of the transport for each
-  // authenticated connection and must return soon. Again only after
-  // StopListening. IOError names an address that is taken or is not ours.
-  virtual rocksdb::Status Listen(
-      const std::string& address,
   // How many accepted connections whoever listens here keeps at once: a bound
   // of the transport's own may follow it, so that it neither takes in vain what
   // would be closed, nor keeps out what is wanted. Before Listen and, with a
@@ -138,6 +138,11 @@ class Transport {
   // max_accepted. A transport that has no such bound does nothing.
   virtual void SetMaxAccepted(size_t /*connections*/) {}
 
+  // Starts to listen; `accept` is called on a thread of the transport for each
+  // authenticated connection and must return soon. Again only after
+  // StopListening. IOError names an address that is taken or is not ours.
+  virtual rocksdb::Status Listen(
+      const std::string& address,
       std::function<void(std::unique_ptr<Connection>)> accept) = 0;
 
   // The address listened on, with the port the system chose if 0 was asked

@@ -59,6 +59,7 @@ ReplicationStats StatsOf(const Replica& replica,
   stats.paused = replica.slots.paused();
   const CertificateState certificate = replica.transport->certificate();
   stats.certificate_expires_ms = certificate.expires_ms;
+  stats.certificate_first_to_expire = certificate.first_to_expire;
   stats.certificate_renewals = certificate.renewals;
   stats.certificate_error = certificate.error;
   stats.disk = disk;

@@ -89,7 +89,8 @@ const Row<ReplicationStats> kOfReplica[] = {
     {"rocksync_paused", kGauge, "1 while no session begins here.",
      [](const ReplicationStats& s) { return std::to_string(s.paused); }},
     {"rocksync_certificate_expiry_timestamp_seconds", kGauge,
-     "When the replica's certificate ends to be valid; 0: it has none.",
+     "When the replica's certificate ends to be valid, or its CA if that is "
+     "earlier; 0: it has none.",
      [](const ReplicationStats& s) {
        return Seconds(s.certificate_expires_ms);
      }},

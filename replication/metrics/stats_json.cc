@@ -129,6 +129,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("elements", stats.elements)
       .Add("paused", stats.paused)
       .Add("certificate_expires_ms", stats.certificate_expires_ms)
+      .Add("certificate_first_to_expire", stats.certificate_first_to_expire)
       .Add("certificate_renewals", stats.certificate_renewals)
       .Add("certificate_error", stats.certificate_error)
       .Add("callers_refused", stats.callers_refused)

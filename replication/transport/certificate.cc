@@ -286,6 +286,23 @@ rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate) {
                                           TakeOpenSslError());
 }
 
+uint64_t ExpiresMs(const X509* certificate) {
+  std::tm utc = {};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &utc) != 1) return 0;
+  const time_t seconds = timegm(&utc);
+  return seconds > 0 ? static_cast<uint64_t>(seconds) * 1000 : 0;
+}
+
+std::string UtcText(uint64_t unix_ms) {
+  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
+  std::tm utc = {};
+  char text[32] = "";
+  if (gmtime_r(&seconds, &utc) != nullptr) {
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
+  }
+  return text;
+}
+
 bool HoldsIssuerOf(const std::string& path, X509* certificate) {
   BioPtr file;
   bool found = false;
@@ -329,8 +346,10 @@ rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
         key_file + " is not the private key of the CA " + file);
   }
   if (X509_cmp_current_time(X509_get0_notAfter(ca.certificate.get())) < 0) {
-    return rocksdb::Status::InvalidArgument("the CA " + file + " has expired",
-                                            "make a new one");
+    return rocksdb::Status::InvalidArgument(
+        "the CA " + file + " has expired",
+        "make a new one, and certificates of it: \"Renewal\" in "
+        "docs/operating.md");
   }
   return rocksdb::Status::OK();
 }

@@ -4,6 +4,7 @@
 #define ROCKSYNC_REPLICATION_TRANSPORT_CERTIFICATE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "replication/transport/openssl.h"
@@ -56,6 +57,13 @@ void RemoveDraft(const std::string& path);
 // type the passphrase.
 rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate);
 rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key);
+
+// When it ends to be valid, milliseconds since the Unix epoch; 0: before 1970,
+// or not a time.
+uint64_t ExpiresMs(const X509* certificate);
+
+// As "2026-11-26 21:45:00 UTC".
+std::string UtcText(uint64_t unix_ms);
 
 // A certificate of the file, which may hold several CAs, signed this one.
 bool HoldsIssuerOf(const std::string& path, X509* certificate);

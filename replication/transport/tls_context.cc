@@ -1,7 +1,5 @@
 #include "replication/transport/tls_context.h"
 
-#include <ctime>
-
 #include "replication/transport/certificate.h"
 #include "replication/transport/identity.h"
 
@@ -20,10 +18,17 @@ std::string NameText(const X509_NAME* name) {
   return std::string(data, static_cast<size_t>(size));
 }
 
+// It is not the own certificate, or the peer's, that failed verification.
+bool IsOfCa(X509_STORE_CTX* store) {
+  return X509_STORE_CTX_get_error(store) == X509_V_ERR_CERT_HAS_EXPIRED &&
+         X509_STORE_CTX_get_error_depth(store) > 0;
+}
+
 // Which certificate failed verification, and why.
 std::string VerificationText(X509_STORE_CTX* store) {
   std::string text =
       X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+  if (IsOfCa(store)) text = "of the CA: " + text;
   const X509* at = X509_STORE_CTX_get_current_cert(store);
   if (at == nullptr) return text;
   return text + " (subject " + NameText(X509_get_subject_name(at)) +
@@ -50,14 +55,6 @@ rocksdb::Status Missing(const char* option) {
       std::string("TlsTransportOptions::") + option + " is empty",
       "TLS needs a CA, a certificate and its key; `rocksync certificate` makes "
       "them");
-}
-
-// 0: before 1970, or not a time.
-uint64_t ExpiresMs(const X509* certificate) {
-  std::tm utc = {};
-  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &utc) != 1) return 0;
-  const time_t seconds = timegm(&utc);
-  return seconds > 0 ? static_cast<uint64_t>(seconds) * 1000 : 0;
 }
 
 }  // namespace
@@ -135,7 +132,6 @@ rocksdb::Status TlsContext::CheckOwnCertificate() {
   if (!s.ok()) {
     return rocksdb::Status::InvalidArgument(certificate_file_, s.getState());
   }
-  expires_ms_ = ExpiresMs(own);
   s = VerifyOwnCertificateAs("ssl_client");
   return s.ok() ? VerifyOwnCertificateAs("ssl_server") : s;
 }
@@ -151,20 +147,52 @@ rocksdb::Status TlsContext::VerifyOwnCertificateAs(const char* side) {
       X509_STORE_CTX_set_default(store.get(), side) != 1) {
     return rocksdb::Status::Aborted("OpenSSL", TakeOpenSslError());
   }
-  if (X509_verify_cert(store.get()) == 1) return rocksdb::Status::OK();
+  if (X509_verify_cert(store.get()) != 1) return Unfit(store.get());
+  NoteFirstToExpire(X509_STORE_CTX_get0_chain(store.get()));
+  return rocksdb::Status::OK();
+}
+
+void TlsContext::NoteFirstToExpire(const STACK_OF(X509) * chain) {
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    const X509* const at = sk_X509_value(chain, i);
+    const uint64_t expires_ms = ExpiresMs(at);
+    if (i > 0 && expires_ms >= expires_ms_) continue;
+    expires_ms_ = expires_ms;
+    first_to_expire_ = i == 0 ? "the certificate in " + certificate_file_
+                              : "the CA in " + ca_file_ + " (" +
+                                    NameText(X509_get_subject_name(at)) + ")";
+  }
+}
+
+// Expired: time alone brought it about, and a renewal alone mends it.
+rocksdb::Status TlsContext::Unfit(X509_STORE_CTX* store) const {
   ERR_clear_error();
-  if (X509_STORE_CTX_get_error(store.get()) == X509_V_ERR_INVALID_PURPOSE) {
+  const std::string why = VerificationText(store);
+  const int error = X509_STORE_CTX_get_error(store);
+  if (IsOfCa(store)) {
+    return rocksdb::Status::Expired(
+        "the CA in " + ca_file_ + " has expired, and with it certificate " +
+            certificate_file_ + " and all others of it: " + why,
+        "make a new CA and certificates of it, for all replicas: \"Renewal\" "
+        "in docs/operating.md");
+  }
+  if (error == X509_V_ERR_CERT_HAS_EXPIRED) {
+    return rocksdb::Status::Expired(
+        "certificate " + certificate_file_ + " has expired: " + why,
+        "renew it: `rocksync certificate --output NAME`, where NAME.pem is the "
+        "file");
+  }
+  if (error == X509_V_ERR_INVALID_PURPOSE) {
     return rocksdb::Status::InvalidArgument(
         "certificate " + certificate_file_ +
-            " does not let a replica both dial and listen: " +
-            VerificationText(store.get()),
+            " does not let a replica both dial and listen: " + why,
         "issue one with extendedKeyUsage = serverAuth, clientAuth and keyUsage "
         "= digitalSignature, or without them");
   }
   return rocksdb::Status::InvalidArgument("certificate " + certificate_file_ +
                                               " is not valid under the CA in " +
                                               ca_file_,
-                                          VerificationText(store.get()));
+                                          why);
 }
 
 void TlsContext::RecordVerification(SSL* ssl, std::string* reason) {

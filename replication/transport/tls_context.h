@@ -31,8 +31,10 @@ class TlsContext {
   // OpenSSL counts references: a stream keeps the SSL_CTX alive by itself.
   SSL_CTX* native() const { return ctx_.get(); }
   uint64_t replica_id() const { return replica_id_; }
-  // Of the own certificate, milliseconds since the Unix epoch.
+  // The earliest end in the chain of the own certificate, and of what it is: as
+  // CertificateState.
   uint64_t expires_ms() const { return expires_ms_; }
+  const std::string& first_to_expire() const { return first_to_expire_; }
   const std::string& ca_file() const { return ca_file_; }
   const std::string& certificate_file() const { return certificate_file_; }
 
@@ -47,12 +49,16 @@ class TlsContext {
   rocksdb::Status CheckOwnCertificate();
   // As a peer will, which is the other side: "ssl_client" or "ssl_server".
   rocksdb::Status VerifyOwnCertificateAs(const char* side);
+  // `chain`: the own certificate first, that which is trusted last.
+  void NoteFirstToExpire(const STACK_OF(X509) * chain);
+  rocksdb::Status Unfit(X509_STORE_CTX* store) const;
 
   SslCtxPtr ctx_;
   std::string ca_file_;
   std::string certificate_file_;
   uint64_t replica_id_ = 0;
   uint64_t expires_ms_ = 0;
+  std::string first_to_expire_;
 };
 
 }  // namespace rocksync

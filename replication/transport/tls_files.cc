@@ -2,26 +2,12 @@
 
 #include <sys/stat.h>
 
-#include <ctime>
 #include <utility>
 
+#include "replication/transport/certificate.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
-namespace {
-
-std::string UtcText(uint64_t unix_ms) {
-  const auto seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm utc = {};
-  char text[32] = "";
-  if (gmtime_r(&seconds, &utc) != nullptr) {
-    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
-  }
-  return text;
-}
-
-}  // namespace
-
 rocksdb::Status TlsFiles::Load(const std::string& ca_file,
                                const std::string& certificate_file,
                                const std::string& private_key_file,
@@ -63,14 +49,14 @@ std::shared_ptr<const TlsContext> TlsFiles::Current() {
     error_ = renewed.ok() ? "" : renewed.ToString();
     context = context_;
   }
-  Tell(renewed, context->expires_ms());
+  Tell(renewed, *context);
   return context;
 }
 
 CertificateState TlsFiles::State() {
-  const uint64_t expires_ms = Current()->expires_ms();
+  const std::shared_ptr<const TlsContext> context = Current();
   const std::lock_guard lock(mutex_);
-  return {expires_ms, renewals_, error_};
+  return {context->expires_ms(), context->first_to_expire(), renewals_, error_};
 }
 
 void TlsFiles::SetLogger(std::shared_ptr<rocksdb::Logger> logger) {
@@ -86,12 +72,14 @@ void TlsFiles::Tell(const rocksdb::Status& renewed, uint64_t expires_ms) const {
     rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, logger_,
                  "rocksync: renewed certificate files are in use; %s expires "
                  "on %s",
-                 certificate_file_.c_str(), UtcText(expires_ms).c_str());
+                 used.first_to_expire().c_str(),
+                 UtcText(used.expires_ms()).c_str());
   } else {
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, logger_,
                  "rocksync: the certificate files were changed and are not "
                  "used; the earlier ones stay in use, and expire on %s: %s",
-                 UtcText(expires_ms).c_str(), renewed.ToString().c_str());
+                 UtcText(used.expires_ms()).c_str(),
+                 renewed.ToString().c_str());
   }
 }
 

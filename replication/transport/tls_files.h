@@ -55,8 +55,8 @@ class TlsFiles {
   static Signature SignatureOf(const std::string& path);
   Signatures Look() const;
   rocksdb::Status Read(std::shared_ptr<const TlsContext>* context) const;
-  // The files were changed; OK: they are in use now.
-  void Tell(const rocksdb::Status& renewed, uint64_t expires_ms) const;
+  // The files were changed; OK: they are in use now. `used`: what is.
+  void Tell(const rocksdb::Status& renewed, const TlsContext& used) const;
 
   std::string ca_file_;
   std::string certificate_file_;

@@ -41,7 +41,7 @@ mv "$certificate" "$certificate.away"
 wait_until "the log telling of it" grep -q '\[warning\] the certificate files were changed and are not used' "$work/a.log"
 expect "files unused" 1 "$(metric rocksync_certificate_files_unused)"
 mv "$certificate.away" "$certificate"
-wait_until "the log telling of the renewal" grep -qE '\[info\] renewed certificate files are in use; they expire on [0-9-]+ [0-9:]+ UTC' "$work/a.log"
+wait_until "the log telling of the renewal" grep -qE '\[info\] renewed certificate files are in use; the certificate in .+ expires on [0-9-]+ [0-9:]+ UTC' "$work/a.log"
 expect "files unused" 0 "$(metric rocksync_certificate_files_unused)"
 expect "renewals" 1 "$(metric rocksync_certificate_renewals_total)"
 # In the database's own log, too, for programs that are not the store.

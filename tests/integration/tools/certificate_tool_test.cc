@@ -339,6 +339,30 @@ TEST_F(CertificateToolTest, OnlyACaWithItsOwnKeySigns) {
   EXPECT_FALSE(fs::exists(root_ / "b.key"));
 }
 
+// A certificate of a CA that is over is accepted by nobody.
+TEST_F(CertificateToolTest, NoneOutlivesItsCa) {
+  CertificateOptions options = options_;
+  options.make_ca = "short CA";
+  options.days = 30;
+  ASSERT_EQ(Run(options), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0);
+  EXPECT_THAT(err_.str(), HasSubstr("a.pem ends with its CA"));
+  const auto ends = [this](const std::string& name) {
+    X509Ptr certificate;
+    EXPECT_TRUE(ReadCertificate(root_ / name, &certificate).ok());
+    return ExpiresMs(certificate.get());
+  };
+  // Two readings of the clock, each cut to seconds.
+  EXPECT_LE(ends("a.pem"), ends("ca.pem") + 1000);
+  EXPECT_GE(ends("a.pem"), ends("ca.pem") - 1000);
+  options = options_;
+  options.stem = root_ / "b";
+  options.days = 29;
+  ASSERT_EQ(Run(options), 0);
+  EXPECT_EQ(err_.str(), "");
+  EXPECT_LT(ends("b.pem"), ends("ca.pem"));
+}
+
 TEST_F(CertificateToolTest, DaysHaveBounds) {
   CertificateOptions options = options_;
   options.make_ca = "orders CA";

@@ -493,6 +493,9 @@ TEST_F(ToolTest, Status) {
       out_.str(),
       ContainsRegex("certificate_expires_ms +[0-9]{4}-[0-9]{2}-[0-9]{2} "
                     "[0-9:]{8} UTC \\(in [0-9]+ days\\)\n"));
+  EXPECT_THAT(
+      out_.str(),
+      ContainsRegex("certificate_first_to_expire +the certificate in /.+\n"));
   EXPECT_THAT(out_.str(), ContainsRegex("scrub.last_finished_ms +[0-9-]{10} "
                                         "[0-9:]{8} UTC \\([0-9]+ s ago\\)\n"));
   EXPECT_THAT(out_.str(), ContainsRegex("tombstone_gc.stable_ms +never\n"));

@@ -48,6 +48,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.certificate_expires_ms = 1'800'000'000'009;
   stats.certificate_renewals = 115;
   stats.certificate_error = "of the certificate";
+  stats.certificate_first_to_expire = "of the CA";
   stats.callers_refused = 116;
   stats.last_refusal = "of the caller";
   stats.stream = {2, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511};
@@ -315,9 +316,9 @@ void ExpectSame(const PeerStats& peer, const PeerStats& was) {
 void ExpectSame(const ReplicationStats& stats, const ReplicationStats& was) {
   const auto fields = [](const ReplicationStats& s) {
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u, v,
-                 stream, index, disk, scrub, gc, peers] = s;
+                 w, stream, index, disk, scrub, gc, peers] = s;
     return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r,
-                           t, u, v, peers.size());
+                           t, u, v, w, peers.size());
   };
   EXPECT_EQ(fields(stats), fields(was));
   ExpectSame(stats.stream, was.stream);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -26,8 +27,15 @@ inline constexpr milliseconds kGenerous{10'000};
 
 class TestCluster {
  public:
-  TestCluster() {
-    EXPECT_TRUE(MakeCa({.common_name = "cluster CA", .uri = ""}, &ca_).ok());
+  static constexpr std::chrono::seconds kThirtyDays{30 * 24 * 3600};
+
+  // The CA lasts so long from now.
+  explicit TestCluster(std::chrono::seconds ca_not_after = kThirtyDays) {
+    EXPECT_TRUE(
+        MakeCa(
+            {.common_name = "cluster CA", .uri = "", .not_after = ca_not_after},
+            &ca_)
+            .ok());
     EXPECT_TRUE(WriteCertificate(ca_.certificate.get(), ca_file()).ok());
   }
 

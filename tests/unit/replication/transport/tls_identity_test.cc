@@ -164,17 +164,20 @@ TEST_F(TlsIdentity, TellsWhenItsCertificateExpires) {
             .count());
   };
   constexpr uint64_t kDayMs = 86'400'000;
-  const TlsTransportOptions options = cluster_.Options(0x11);
-  const auto transport = cluster_.NewTransport(options);
+  const TestCluster long_lived(std::chrono::hours(24 * 90));
+  const TlsTransportOptions options = long_lived.Options(0x11);
+  const auto transport = long_lived.NewTransport(options);
   const uint64_t expires = transport->certificate().expires_ms;
   EXPECT_GT(expires, now_ms() + 29 * kDayMs);
   EXPECT_LE(expires, now_ms() + 30 * kDayMs);
+  EXPECT_EQ(transport->certificate().first_to_expire,
+            "the certificate in " + options.certificate_file);
   // The renewed one, before anybody connects.
   const TestCluster elsewhere;
   const TlsTransportOptions renewed = elsewhere.Files(
-      cluster_.Issue({.common_name = "renewed",
-                      .uri = ReplicaUri(0x11),
-                      .not_after = std::chrono::hours(24 * 60)}));
+      long_lived.Issue({.common_name = "renewed",
+                        .uri = ReplicaUri(0x11),
+                        .not_after = std::chrono::hours(24 * 60)}));
   for (const auto& [from, to] :
        {std::pair(renewed.private_key_file, options.private_key_file),
         {renewed.certificate_file, options.certificate_file}}) {
@@ -185,6 +188,17 @@ TEST_F(TlsIdentity, TellsWhenItsCertificateExpires) {
   std::shared_ptr<Transport> plain;
   ASSERT_TRUE(NewInsecurePlaintextTransport({}, &plain).ok());
   EXPECT_EQ(plain->certificate().expires_ms, 0u);
+  EXPECT_EQ(plain->certificate().first_to_expire, "");
+}
+
+TEST_F(TlsIdentity, TellsOfTheCaIfThatExpiresFirst) {
+  const TestCluster ending(std::chrono::hours(24 * 7));
+  X509Ptr ca;
+  ASSERT_TRUE(ReadCertificate(ending.ca_file(), &ca).ok());
+  const CertificateState state = ending.NewTransport(0x11)->certificate();
+  EXPECT_EQ(state.expires_ms, ExpiresMs(ca.get()));
+  EXPECT_EQ(state.first_to_expire,
+            "the CA in " + ending.ca_file() + " (CN=cluster CA)");
 }
 
 TEST_F(TlsIdentity, ADialerThatTrustsUsButIsNotOfUs) {
@@ -358,8 +372,11 @@ TEST_F(TlsFiles, OwnCertificateExpiredOrOfAnotherCaOrNameless) {
       cluster_.Files(cluster_.Issue({.common_name = "old",
                                      .uri = ReplicaUri(1),
                                      .not_after = std::chrono::seconds(-60)}));
-  EXPECT_TRUE(Mentions(New(options), "certificate has expired"));
-  EXPECT_TRUE(Mentions(New(options), options.certificate_file));
+  rocksdb::Status s = New(options);
+  EXPECT_EQ(s.code(), rocksdb::Status::kExpired) << s.ToString();
+  EXPECT_TRUE(
+      Mentions(s, "certificate " + options.certificate_file + " has expired"));
+  EXPECT_TRUE(Mentions(s, "`rocksync certificate --output NAME`"));
 
   const TestCluster other;
   options = cluster_.Files(other.Issue(1));
@@ -387,3 +404,11 @@ TEST_F(TlsFiles, OwnCertificateMustBeForClientsAndServers) {
 
 }  // namespace
 }  // namespace rocksync
+TEST_F(TlsFiles, TheCaHasExpired) {
+  const TestCluster over(std::chrono::seconds(-60));
+  const rocksdb::Status s = New(over.Options(1));
+  EXPECT_EQ(s.code(), rocksdb::Status::kExpired) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "the CA in " + over.ca_file() + " has expired"));
+  EXPECT_TRUE(Mentions(s, "make a new CA"));
+}
+
