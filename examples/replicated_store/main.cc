@@ -124,6 +124,7 @@ Status MakeTransport(const Settings& settings, uint64_t replica_id,
 }
 
 uint64_t NowMs() {
+  tls.refused = LogRefusedCertificates();
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(
           std::chrono::system_clock::now().time_since_epoch())

@@ -1,5 +1,6 @@
 #include "examples/replicated_store/replication_news.h"
 
+#include <chrono>
 #include <ctime>
 #include <utility>
 
@@ -37,6 +38,17 @@ void LogSession(const SessionProgress& session) {
     spdlog::debug("session with {}: {}", session.peer,
                   session.proven_equal ? "proven equal" : "not yet equal");
   }
+}
+
+// On the one thread of the transport.
+std::function<void(const rocksdb::Status&)> LogRefusedCertificates() {
+  using Clock = std::chrono::steady_clock;
+  return [logged = Clock::time_point()](const rocksdb::Status& why) mutable {
+    constexpr std::chrono::seconds kBetween{10};
+    if (Clock::now() - logged < kBetween) return;
+    logged = Clock::now();
+    spdlog::warn("no connection with a caller: {}", why.ToString());
+  };
 }
 
 void ReplicationNews::Log(const ReplicationStats& stats) {

@@ -4,15 +4,20 @@
 #define EXAMPLES_REPLICATED_STORE_REPLICATION_NEWS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
+#include "rocksdb/status.h"
 #include "rocksync/stats.h"
 
 namespace rocksync {
 
 // For ReplicatorOptions::progress.
 void LogSession(const SessionProgress& session);
+
+// For TlsTransportOptions::refused: a line, at most one each ten seconds.
+std::function<void(const rocksdb::Status&)> LogRefusedCertificates();
 
 // Not thread-safe.
 class ReplicationNews {

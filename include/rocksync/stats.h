@@ -193,10 +193,12 @@ struct ReplicationStats {
   uint64_t bytes_values = 0;
   uint64_t bytes_total = 0;
   uint64_t rounds = 0;  // exchanges run, see SessionProgress
-  // How often a replica that is no peer dialed this one and was refused: its
-  // families differ, say, or the member list does not name it; or asked for a
-  // clone, and ReplicatorOptions::allow_clones is false. Who came last, and why
-  // it was refused; empty: nobody.
+  // How often a caller that is no peer was refused: it names another cluster,
+  // or does not know the secret; its families differ, say, or the member list
+  // does not name it; or it asked for a clone, and
+  // ReplicatorOptions::allow_clones is false. Who came last, and why it was
+  // refused; empty: nobody. Who has no certificate of the CA is not counted, as
+  // anybody can be that: see TlsTransportOptions::refused.
   uint64_t callers_refused = 0;
   std::string last_refusal;
   bool paused = false;

@@ -61,8 +61,10 @@ struct TlsTransportOptions {
   std::function<bool(uint64_t replica_id, const std::string& address)> allow;
 
   // Told, on a thread of the transport, of each accepted connection that was
-  // turned away before it reached the application, and why. Empty: no call. For
-  // a log; it must return soon, and an attacker can cause many calls.
+  // turned away before it reached the application, and why: its certificate is
+  // of another CA, say. Empty: no call. For a log; it must return soon, and an
+  // attacker can cause many calls. The database's info log has a line, too, one
+  // a second at most.
   std::function<void(const rocksdb::Status& why)> refused;
 
   // Told, on a thread of the transport, of Connect or of a replicator's

@@ -29,7 +29,9 @@ absl::Status Take(MessageType type, std::string_view* message) {
   if (head == static_cast<char>(MessageType::kFarewell) &&
       message->size() <= kMaxTextBytes) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the peer refuses: ",
+        absl::StrCat(type == MessageType::kChallenge
+                         ? "the replica that was dialed refuses: "
+                         : "the one that dialed refuses: ",
                      absl::string_view(message->data(), message->size())));
   }
   return absl::InvalidArgumentError(

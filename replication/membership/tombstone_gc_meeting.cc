@@ -11,13 +11,16 @@
 namespace rocksync {
 namespace {
 
-MeetingVerdict NotMember(uint64_t id, uint64_t epoch) {
-  return {Meeting::kNotMember,
-          absl::StrCat("replica ", ReplicaIdHex(id),
-                       " is not in the member list of epoch ", epoch,
-                       "; add it by a newer list, or, if it was removed, export"
-                       " what it alone holds (`rocksync rescue`) and start it"
-                       " anew")};
+// `holder`: whose list that is; both replicas read the text.
+MeetingVerdict NotMember(uint64_t id, uint64_t epoch, uint64_t holder) {
+  return {
+      Meeting::kNotMember,
+      absl::StrCat("replica ", ReplicaIdHex(id),
+                   " is not in the member list of epoch ", epoch,
+                   ", which replica ", ReplicaIdHex(holder),
+                   " has; add it by a newer list, or, if it was removed, export"
+                   " what it alone holds (`rocksync rescue`) and start it"
+                   " anew")};
 }
 
 MeetingVerdict AcknowledgedMore(uint64_t id) {
@@ -107,7 +110,8 @@ MeetingVerdict JudgeOneEpoch(const GcState& mine, uint64_t my_id,
                          mine.epoch, "; set a newer list on one member")};
   }
   for (const uint64_t id : {my_id, peer_id}) {
-    if (mine.Find(id) == nullptr) return NotMember(id, mine.epoch);
+    if (mine.Find(id) != nullptr) continue;
+    return NotMember(id, mine.epoch, id == my_id ? peer_id : my_id);
   }
   if (const auto back = RolledBack(mine, mine, my_id, peer, peer_id, said)) {
     return AcknowledgedMore(*back);
@@ -174,9 +178,10 @@ MeetingVerdict GcState::JudgeMeeting(uint64_t my_id, const GcState& peer,
   const bool learn = epoch < peer.epoch;
   const GcState& newer = learn ? peer : *this;
   const GcState& older = learn ? *this : peer;
+  const uint64_t newer_id = learn ? peer_id : my_id;
   const uint64_t older_id = learn ? my_id : peer_id;
   for (const uint64_t id : {my_id, peer_id}) {
-    if (newer.Find(id) == nullptr) return NotMember(id, newer.epoch);
+    if (newer.Find(id) == nullptr) return NotMember(id, newer.epoch, newer_id);
   }
   if (auto refused = WhyNotFollowing(older, older_id, newer)) return *refused;
   // Nothing is known of one that was in no list, nor does it know anything of

@@ -106,7 +106,7 @@ const Row<ReplicationStats> kOfReplica[] = {
        return std::to_string(!s.certificate_error.empty());
      }},
     {"rocksync_callers_refused_total", kCounter,
-     "How often a replica that is no peer dialed this one and was refused.",
+     "How often a caller that is no peer was refused.",
      [](const ReplicationStats& s) {
        return std::to_string(s.callers_refused);
      }},

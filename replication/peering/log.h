@@ -26,8 +26,8 @@ void LogSession(rocksdb::Logger* log, const std::string& peer,
                 const rocksdb::Status& status,
                 std::chrono::steady_clock::duration took);
 
-// Connections that were refused, a line a second at most: a peer that connects
-// again and again must not fill the log. Thread-safe.
+// Accepted connections that one of the two refused, a line a second at most: a
+// peer that connects again and again must not fill the log. Thread-safe.
 class RefusalLog {
  public:
   // `log` may be null.

@@ -375,9 +375,21 @@ void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
     ++totals_.sessions_failed;
     return;
   }
+  CountRefusal(peer, replica_id, why);
+}
+
+void StatsBoard::RefusedStranger(const std::string& peer, uint64_t replica_id,
+                                 const rocksdb::Status& status) {
+  const std::lock_guard lock(mutex_);
+  CountRefusal(peer, replica_id, OneLine(status.ToString()));
+}
+
+void StatsBoard::CountRefusal(const std::string& peer, uint64_t replica_id,
+                              const std::string& why) {
   ++totals_.callers_refused;
   totals_.last_refusal =
-      "replica " + ReplicaIdHex(replica_id) + " at " + peer + ": " + why;
+      (replica_id == 0 ? "a caller" : "replica " + ReplicaIdHex(replica_id)) +
+      " at " + peer + ": " + why;
 }
 
 void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {

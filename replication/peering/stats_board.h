@@ -124,6 +124,11 @@ class StatsBoard {
   void Refused(const std::string& peer, uint64_t replica_id, Standing standing,
                const rocksdb::Status& status);
 
+  // Whoever came here has not proven the cluster's secret, and is refused; its
+  // certificate is of `replica_id`, 0: it has none. Changes no peer's figures.
+  void RefusedStranger(const std::string& peer, uint64_t replica_id,
+                       const rocksdb::Status& status);
+
   ReplicationStats stats() const;
 
  private:
@@ -159,6 +164,9 @@ class StatsBoard {
                        const std::weak_ptr<const void>& connection, Role role);
 
   void Count(const SessionReport& now, const SessionReport& before);
+  // With the lock held.
+  void CountRefusal(const std::string& peer, uint64_t replica_id,
+                    const std::string& why);
 
   const ProgressCallback progress_;
   mutable std::mutex mutex_;

@@ -101,6 +101,10 @@ void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
   rocksdb::Status s =
       AnswerAuthHello(TermsOf(*replica_), connection.get(), &admission);
   const bool stays = Conclude(s.ok(), visit);
+  // Not one that was silent, or went.
+  if (s.IsInvalidArgument()) {
+    replica_->stats.RefusedStranger(peer, connection->peer_replica_id(), s);
+  }
   if (s.ok() && !stays)
     s = rocksdb::Status::Busy(
         "too many connections; raise ReplicatorOptions::max_accepted");

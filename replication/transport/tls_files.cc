@@ -64,7 +64,19 @@ void TlsFiles::SetLogger(std::shared_ptr<rocksdb::Logger> logger) {
   logger_ = std::move(logger);
 }
 
-void TlsFiles::Tell(const rocksdb::Status& renewed, uint64_t expires_ms) const {
+void TlsFiles::LogRefusal(const rocksdb::Status& why) {
+  constexpr std::chrono::seconds kBetween{1};
+  const std::lock_guard lock(log_mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (logger_ == nullptr || now - refusal_logged_ < kBetween) return;
+  refusal_logged_ = now;
+  rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, logger_,
+               "rocksync: no connection with a caller: %s",
+               why.ToString().c_str());
+}
+
+void TlsFiles::Tell(const rocksdb::Status& renewed,
+                    const TlsContext& used) const {
   if (told_) told_(renewed);
   const std::lock_guard lock(log_mutex_);
   if (logger_ == nullptr) return;

@@ -4,6 +4,7 @@
 #define ROCKSYNC_REPLICATION_TRANSPORT_TLS_FILES_H_
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,6 +40,10 @@ class TlsFiles {
   // Where each change of the files is told, too; null: nowhere.
   void SetLogger(std::shared_ptr<rocksdb::Logger> logger);
 
+  // An accepted connection was turned away, before anybody else heard of it: a
+  // line there, one a second at most.
+  void LogRefusal(const rocksdb::Status& why);
+
  private:
   // Changes when a file is written or replaced.
   struct Signature {
@@ -70,6 +75,7 @@ class TlsFiles {
   std::string error_;             // why what was read last is not in use
   mutable std::mutex log_mutex_;  // held while writing there
   std::shared_ptr<rocksdb::Logger> logger_;
+  std::chrono::steady_clock::time_point refusal_logged_{};
 };
 
 }  // namespace rocksync

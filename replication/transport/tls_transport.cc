@@ -28,7 +28,10 @@ rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
     files->SetLogger(std::move(logger));
   };
   socket.allow = options.allow;
-  socket.refused = options.refused;
+  socket.refused = [files, told = options.refused](const rocksdb::Status& why) {
+    files->LogRefusal(why);
+    if (told != nullptr) told(why);
+  };
   socket.limits = options.limits;
   return NewSocketTransport(socket, transport);
 }

@@ -32,6 +32,15 @@ expect "failing peers" "" "$(metrics | grep '^rocksync_peer_failing' || true)"
 wait_until "the log naming it" grep -q "refused replica $b_id at .*not in the member list" "$work/a.log"
 expect "lines about it" 1 "$(grep -c 'refused replica' "$work/a.log")"
 
+# --- A caller of another CA --------------------------------------------------
+
+mkdir "$work/elsewhere"
+"$STORE" --dir "$work/x" --certificates "$work/elsewhere" --redis-port 0 --peer "${peer_address[a]}" >"$work/x.log" 2>&1 &
+stranger=$!
+wait_until "the log telling of it" grep -q '\[warning\] no connection with a caller: ' "$work/a.log"
+kill "$stranger"
+wait "$stranger" || true
+
 # --- Certificate files -------------------------------------------------------
 
 certificate=$work/certificates/replica-$(replication a replica_id).pem

@@ -167,10 +167,40 @@ TEST_F(Manners, SessionsAndFailuresAreInTheDatabasesLog) {
     const std::string log = LogOf(a.get());
     return log.find("rocksync: session with " + b->address()) !=
                std::string::npos &&
-           log.find("refused connection from") != std::string::npos;
+           log.find("no connection with the caller at") != std::string::npos;
   }));
   EXPECT_NE(LogOf(&c).find("rocksync: no session with " + a->address()),
             std::string::npos);
+}
+
+// Whoever refuses: the listener by the cluster's name, the dialer by the
+// secret.
+TEST_F(Manners, StrangersAreCounted) {
+  const auto a = NewReplica("a");
+  ASSERT_TRUE(IsOk(a->Start()));
+  const auto refused = [&] { return a->replicator()->stats(); };
+  TestReplica::Setting setting = SettingOf("c");
+  setting.cluster = "other";
+  TestReplica c(setting);
+  ASSERT_TRUE(c.Open());
+  ASSERT_TRUE(IsOk(c.Start()));
+  EXPECT_FALSE(c.replicator()->SyncNow(a->address()).ok());
+  ASSERT_TRUE(Eventually([&] { return refused().callers_refused == 1; }));
+  EXPECT_NE(refused().last_refusal.find("\"other\""), std::string::npos)
+      << refused().last_refusal;
+  setting = SettingOf("d");
+  ++setting.secret;
+  TestReplica d(setting);
+  ASSERT_TRUE(d.Open());
+  ASSERT_TRUE(IsOk(d.Start()));
+  EXPECT_FALSE(d.replicator()->SyncNow(a->address()).ok());
+  ASSERT_TRUE(Eventually([&] { return refused().callers_refused == 2; }));
+  EXPECT_NE(refused().last_refusal.find("the one that dialed refuses: the "
+                                        "cluster secret differs"),
+            std::string::npos)
+      << refused().last_refusal;
+  EXPECT_TRUE(refused().peers.empty());
+  EXPECT_EQ(refused().sessions_failed, 0u);
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ TEST(MeetingTest, TheNewerListIsLearned) {
   ExpectVerdicts(newer, 1, Meeting::kTeach, first, 2, Meeting::kLearn);
   ExpectVerdicts(newer, 1, Meeting::kTeach, {}, 2, Meeting::kLearn);
   ExpectVerdicts(newer, 1, Meeting::kNotMember, first, 3, Meeting::kNotMember,
+                 "epoch 2, which replica 0000000000000001 has; ");
+  ExpectVerdicts(newer, 1, Meeting::kNotMember, first, 3, Meeting::kNotMember,
                  "rocksync rescue");
   ExpectVerdicts(newer, 1, Meeting::kNotMember, {}, 4, Meeting::kNotMember,
                  "add it by a newer list");

@@ -187,6 +187,25 @@ TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
   EXPECT_TRUE(board.Failed("a:1", down, kStays));
 }
 
+// It may name a peer's id, and changes nothing of that one.
+TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  board.Begin("a:1", 0xa)->Finish(Report(1), rocksdb::Status::OK());
+  const auto why = rocksdb::Status::InvalidArgument("another\nsecret");
+  board.RefusedStranger("10.0.0.9:50000", 0xa, why);
+  ReplicationStats stats = board.stats();
+  EXPECT_EQ(stats.callers_refused, 1u);
+  EXPECT_EQ(stats.last_refusal,
+            "replica 000000000000000a at 10.0.0.9:50000: Invalid argument: "
+            "another\\x0asecret");
+  ASSERT_EQ(stats.peers.size(), 1u);
+  EXPECT_EQ(stats.peers[0].last_error, "");
+  EXPECT_EQ(stats.sessions_failed, 0u);
+  board.RefusedStranger("10.0.0.9:50000", 0, why);
+  EXPECT_EQ(board.stats().last_refusal.find("a caller at 10.0.0.9:50000: "),
+            0u);
+}
+
 TEST(StatsBoard, ACallerThatIsRefusedIsNoPeer) {
   using Standing = StatsBoard::Standing;
   StatsBoard board(7, {"a:1"}, nullptr);

@@ -127,9 +127,9 @@ TEST_F(TlsIdentity, RenewedFilesAreTakenUpByTheNextConnection) {
   EXPECT_FALSE(Dial(old_transport).ok());
   EXPECT_EQ(listener_->certificate().error, "");
   EXPECT_EQ(listener_->certificate().renewals, 1u);
-  const std::string last = log->lines().back();
-  EXPECT_NE(last.find("are in use"), std::string::npos) << last;
-  EXPECT_NE(last.find(" UTC"), std::string::npos) << last;
+  const std::string renewed = log->lines()[1];
+  EXPECT_NE(renewed.find("are in use"), std::string::npos) << renewed;
+  EXPECT_NE(renewed.find(" UTC"), std::string::npos) << renewed;
   {
     const std::lock_guard lock(mutex);
     ASSERT_EQ(told.size(), 2u);
@@ -215,6 +215,23 @@ TEST_F(TlsIdentity, ADialerThatTrustsUsButIsNotOfUs) {
   EXPECT_TRUE(Mentions(s, "refused our certificate"));
   EXPECT_TRUE(Mentions(s, options.certificate_file));
   EXPECT_TRUE(Mentions(acceptor_.NextRefusal(), cluster_.ca_file()));
+}
+
+// In the database's log, too: whose transport has no `refused` hears of it.
+TEST_F(TlsIdentity, ACallerOfAnotherCaIsLogged) {
+  Listen();
+  const auto log = std::make_shared<KeptLog>();
+  listener_->SetLogger(log);
+  const TestCluster other;
+  EXPECT_FALSE(Dial(other.NewTransport(0xd1)).ok());
+  EXPECT_FALSE(acceptor_.NextRefusal().ok());
+  EXPECT_FALSE(Dial(other.NewTransport(0xd1)).ok());
+  EXPECT_FALSE(acceptor_.NextRefusal().ok());
+  ASSERT_GE(log->lines().size(), 1u);
+  EXPECT_NE(log->lines()[0].find("no connection with a caller: "),
+            std::string::npos)
+      << log->lines()[0];
+  listener_->SetLogger(nullptr);
 }
 
 TEST_F(TlsIdentity, ExpiredCertificate) {
