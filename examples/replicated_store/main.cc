@@ -17,6 +17,7 @@
 #include "CLI/CLI.hpp"
 #include "examples/replicated_store/commands.h"
 #include "examples/replicated_store/log_lines.h"
+#include "examples/replicated_store/new_database.h"
 #include "examples/replicated_store/page_server.h"
 #include "examples/replicated_store/replication_news.h"
 #include "examples/replicated_store/secret.h"
@@ -73,15 +74,17 @@ void WarnThatItStaysItself(const Settings& settings,
       identity.replica_id, settings.directory);
 }
 
-Status OpenDatabase(const Settings& settings,
-                    std::unique_ptr<ReplicatedDB>* database) {
+Status ReadSecret(const Settings& settings, ClusterSecret* secret) {
+  return settings.trial_directory.empty()
+             ? ReadSecretFile(settings.secret_file, secret)
+             : MakeTrialSecret(settings.trial_directory, secret);
+}
+
+// `may_be_made`: if it is not there.
+Status OpenDatabase(const Settings& settings, const ClusterSecret& secret,
+                    bool may_be_made, std::unique_ptr<ReplicatedDB>* database) {
   ReplicatedDBOptions replication;
-  Status status =
-      settings.trial_directory.empty()
-          ? ReadSecretFile(settings.secret_file, &replication.cluster_secret)
-          : MakeTrialSecret(settings.trial_directory,
-                            &replication.cluster_secret);
-  if (!status.ok()) return status;
+  replication.cluster_secret = secret;
   const size_t memory = static_cast<size_t>(settings.memory_mib) << 20;
   replication.cluster_name = settings.cluster;
   replication.open_copy_as_new_replica = settings.as_new_replica;
@@ -93,11 +96,11 @@ Status OpenDatabase(const Settings& settings,
   table.filter_policy = NewFilterPolicy(10);
   table.block_cache = rocksdb::NewLRUCache(memory);
   rocksdb::Options options;
-  options.create_if_missing = true;
+  options.create_if_missing = may_be_made;
   options.write_buffer_size = std::min(memory / 2, kMostWriteBuffer);
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   ReplicatedDB* opened = nullptr;
-  status =
+  const Status status =
       ReplicatedDB::Open(options, replication, settings.directory, &opened);
   database->reset(opened);
   return status;
@@ -157,12 +160,35 @@ void WarnOfOpenFiles(const Settings& settings) {
   }
 }
 
-Status StartReplicator(const Settings& settings, Parts* parts) {
-  std::shared_ptr<Transport> transport;
-  Status status = MakeTransport(
-      settings, parts->database->Identity().replica_id, &transport);
+// Certificates come before the database, so that none is made whose id they do
+// not name; those for trials are made for the id that it has. `*in_vain`: it is
+// the same when it is tried again.
+Status Open(const Settings& settings, std::shared_ptr<Transport>* transport,
+            std::unique_ptr<ReplicatedDB>* database, bool* in_vain) {
+  ClusterSecret secret;
+  bool may_be_made = true;
+  const bool of_trial = !settings.trial_directory.empty();
+  Status status = ReadSecret(settings, &secret);
+  if (status.ok() && !of_trial) {
+    status = MakeTransport(settings, /*replica_id=*/0, transport);
+    if (status.ok()) {
+      status =
+          CheckNewDatabase(settings.directory, settings.tls.certificate_file,
+                           (*transport)->replica_id(), &may_be_made);
+    }
+  }
   if (!status.ok()) return status;
   ReplicatorOptions options = settings.replicator;
+  status = OpenDatabase(settings, secret, may_be_made, database);
+  // A copy, an unfinished clone, a lost index, a damaged file.
+  *in_vain = status.IsAborted() || status.IsCorruption();
+  if (!status.ok() || !of_trial) return status;
+  return MakeTransport(settings, (*database)->Identity().replica_id, transport);
+}
+
+Status StartReplicator(const Settings& settings,
+                       const std::shared_ptr<Transport>& transport,
+                       Parts* parts) {
   options.interval = std::chrono::milliseconds(settings.sync_interval_ms);
   options.io_timeout = std::chrono::milliseconds(settings.peer_timeout_ms);
   options.stream = !settings.no_stream;
@@ -170,8 +196,8 @@ Status StartReplicator(const Settings& settings, Parts* parts) {
   options.limits.scrub_bytes_per_second = settings.scrub_mib_per_second << 20;
   options.allow_clones = !settings.no_clones;
   options.progress = LogSession;
-  status = Replicator::Start(options, parts->database.get(), transport,
-                             &parts->replicator);
+  const Status status = Replicator::Start(options, parts->database.get(),
+                                          transport, &parts->replicator);
   if (status.ok() && !parts->replicator->listen_address().empty()) {
     spdlog::info("peers connect to {}", parts->replicator->listen_address());
   }
@@ -250,15 +276,14 @@ Status Run(const Settings& settings, const sigset_t& signals, bool* in_vain) {
   Status status = CheckAddresses(settings.replicator);
   if (!status.ok()) return status;
   Parts parts;
-  status = OpenDatabase(settings, &parts.database);
-  // A copy, an unfinished clone, a lost index, a damaged file.
-  *in_vain = status.IsAborted() || status.IsCorruption();
+  std::shared_ptr<Transport> transport;
+  status = Open(settings, &transport, &parts.database, in_vain);
   if (!status.ok()) return status;
   const ReplicaIdentity identity = parts.database->Identity();
   spdlog::info("replica {:016x} in {}", identity.replica_id,
                settings.directory);
   WarnThatItStaysItself(settings, identity);
-  status = StartReplicator(settings, &parts);
+  status = StartReplicator(settings, transport, &parts);
   if (status.ok()) status = StartServer(settings, &parts);
   if (!status.ok()) return status;
   parts.traffic.Add(NowMs(), parts.replicator->stats());

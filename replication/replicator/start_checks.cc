@@ -77,7 +77,12 @@ rocksdb::Status CheckTransport(const Transport& transport,
   return rocksdb::Status::InvalidArgument(
       "the transport's certificate is of another replica",
       "it names replica " + ReplicaIdHex(shown) + ", the database is replica " +
-          ReplicaIdHex(ours) + "; give it the database's own certificate");
+          ReplicaIdHex(ours) +
+          ": give it the database's own certificate (`rocksync certificate "
+          "--output NAME --id " +
+          ReplicaIdHex(ours) +
+          "`), or open the database of the certificate, whose disk may not be "
+          "mounted");
 }
 
 }  // namespace

@@ -66,6 +66,23 @@ refused "a secret that is not there" "$work/nosuch, is not there: give by --secr
 refused "a secret of another size" "file has 5 bytes: 32 raw bytes are needed" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
   --certificate x --private-key x --secret "$work/file"
 
+# A disk that is lost or not mounted: nothing is made, and trying again may help.
+id=$(replication a replica_id)
+own=(--ca "$work/certificates/trial-ca.pem" --certificate "$work/certificates/replica-$id.pem"
+  --private-key "$work/certificates/replica-$id.key" --secret "$work/certificates/trial-secret")
+mkdir -p "$work/mount_point/lost+found"
+code=1
+for place in "$work/mount_point" "$work/not_there/"; do
+  refused "an empty $place" "holds no database, and certificate $work/certificates/replica-$id.pem names replica $id" \
+    --dir "$place" --redis-port 0 "${own[@]}"
+done
+expect "what is made" "lost+found" "$(ls -A "$work/mount_point")"
+[[ ! -e $work/not_there ]] || fail "a directory is made on a disk that is not mounted"
+code=2
+echo 0123456789abcdef >"$work/mount_point/ROCKSYNC.id"
+refused "an id of another certificate" "is to be replica 0123456789abcdef" --dir "$work/mount_point" --redis-port 0 "${own[@]}"
+[[ ! -e $work/mount_point/CURRENT ]] || fail "a database is made that cannot be used"
+
 # What somebody else has.
 code=1
 refused "a directory in use" "$work/a is in use by another process, stop that one first" --dir "$work/a" --redis-port 0 \
