@@ -17,9 +17,11 @@ constexpr uint64_t kTrialOperatorId = 0x6f70657261746f72;
 
 // A certificate of a CA that no replica knows helps nobody, so none is made.
 rocksdb::Status CheckTrialDirectory(const std::string& directory) {
-  if (directory.empty() ||
-      rocksdb::Env::Default()->FileExists(directory + "/trial-ca.pem").ok()) {
-    return rocksdb::Status::OK();
+  if (directory.empty()) return rocksdb::Status::OK();
+  const std::string ca = directory + "/trial-ca.pem";
+  const rocksdb::Status status = CheckUserMayRead(ca);
+  if (!status.ok() || rocksdb::Env::Default()->FileExists(ca).ok()) {
+    return status;
   }
   return rocksdb::Status::InvalidArgument(
       directory + " holds no trial-ca.pem",

@@ -6,6 +6,7 @@
 
 #include "replication/metrics/json.h"
 #include "rocksdb/comparator.h"
+#include "tools/counted.h"
 #include "tools/difference_line.h"
 #include "tools/offline_db.h"
 
@@ -68,11 +69,15 @@ class Diff {
     if (differences() > options_.max_keys) {
       out_ << "... and " << differences() - options_.max_keys << " more\n";
     }
-    out_ << (equal() ? "equal: " : "different: ") << same_ << " pairs the same";
+    out_ << (equal() ? "equal: " : "different: ") << Counted(same_, "pair")
+         << " the same";
     if (!equal()) {
       out_ << ", " << only_left_ << " only on the left, " << only_right_
-           << " only on the right, " << differ_ << " with different values, "
-           << families_ << " families on one side only";
+           << " only on the right, " << differ_ << " with different values";
+    }
+    if (families_ > 0) {
+      out_ << ", " << Counted(families_, "family", "families")
+           << " on one side only";
     }
     out_ << "\n";
   }

@@ -173,13 +173,15 @@ int Serve(const ExporterOptions& options, const AdminTarget& target,
         "<p><a href=\"/metrics\">metrics</a>",
         "text/html; charset=utf-8");
   });
-  const int port = server.Start(where.host, where.port);
+  std::string why;
+  const int port = server.Start(where.host, where.port, &why);
   if (port < 0) {
-    err << "rocksync exporter: cannot listen on " << options.listen
-        << ": is the port taken? choose another --listen\n";
+    err << "rocksync exporter: cannot listen on " << options.listen << ": "
+        << why << "; choose another --listen\n";
     return 2;
   }
-  out << "http://" << where.host << ":" << port << "/metrics" << std::endl;
+  out << "http://" << FormatAddress({where.host, static_cast<uint16_t>(port)})
+      << "/metrics" << std::endl;
   while (!stop || !stop()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

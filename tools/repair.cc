@@ -4,6 +4,7 @@
 
 #include "replication/store/offline/repair.h"
 #include "rocksdb/env.h"
+#include "tools/counted.h"
 #include "tools/offline_db.h"
 
 namespace rocksync {
@@ -63,7 +64,8 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
     out << "the index has lost all that it knew of the column family '"
         << family << "'\n";
   }
-  out << options.copy << " holds about " << repaired.pairs << " pairs; "
+  out << options.copy << " holds about " << Counted(repaired.pairs, "pair")
+      << "; "
       << (!repaired.has_index                 ? kAdopt
           : !repaired.without_entries.empty() ? kOpenAsNewAndAdopt
                                               : kOpenAsNew)

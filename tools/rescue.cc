@@ -18,6 +18,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksync/replica_id.h"
+#include "tools/counted.h"
 #include "tools/counterpart.h"
 #include "tools/difference_line.h"
 #include "tools/offline_db.h"
@@ -340,10 +341,6 @@ Status OpenReplica(const RescueOptions& options, std::unique_ptr<OfflineDB>* db,
   if (!status.ok()) return status;
   return OfflineReplica::Open((*db)->db(), (*db)->handles(),
                               options.credentials.cluster, secret, replica);
-}
-
-std::string Counted(uint64_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 void Tell(const Export& exported, const std::string& output,

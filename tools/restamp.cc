@@ -4,6 +4,7 @@
 
 #include "replication/store/offline/own_options.h"
 #include "rocksync/replicated_db.h"
+#include "tools/counted.h"
 #include "tools/offline_db.h"
 
 namespace rocksync {
@@ -33,15 +34,17 @@ int RunRestamp(const RestampToolOptions& options, std::ostream& out,
         << "\n";
     return 2;
   }
-  out << result.restamped << " of " << result.entries_read
-      << " pairs and tombstones restamped";
+  out << result.restamped << " of " << CountedElements(result.entries_read)
+      << " restamped";
   if (result.furthest_ahead_ms > 0) {
     out << ", the furthest was " << result.furthest_ahead_ms / 1000
         << " s ahead";
   }
   if (result.damaged > 0) {
-    out << "; " << result.damaged << " do not match their index entries and"
-        << " were left";
+    out << "; " << result.damaged
+        << (result.damaged == 1 ? " does not match its index entry and was left"
+                                : " do not match their index entries and were "
+                                  "left");
   }
   out << "\n";
   return 0;

@@ -9,6 +9,7 @@
 
 #include "nlohmann/json.hpp"
 #include "replication/admin/admin_client.h"
+#include "tools/counted.h"
 
 namespace rocksync {
 namespace {
@@ -84,15 +85,16 @@ void PrintPeers(const Json& status, std::ostream& out) {
   for (const Json& peer : status.value("peers", Json::array())) {
     out << "peer " << peer.value("address", "") << " ("
         << peer.value("replica_id", "") << "): proven equal "
-        << Ago(peer, now_ms) << ", " << peer.value("sessions", uint64_t{0})
-        << " sessions, " << peer.value("sessions_failed", uint64_t{0})
-        << " failed";
+        << Ago(peer, now_ms) << ", "
+        << Counted(peer.value("sessions", uint64_t{0}), "session") << ", "
+        << peer.value("sessions_failed", uint64_t{0}) << " failed";
     if (!peer.value("configured", true)) out << ", not configured";
     if (peer.value("in_session", false)) out << ", in session";
     const Json stream = peer.value("stream", Json::object());
     if (stream.value("open", uint64_t{0}) > 0) {
       out << ", stream " << stream.value("lag_ms", uint64_t{0}) << " ms and "
-          << stream.value("lag_pairs", uint64_t{0}) << " changes behind";
+          << Counted(stream.value("lag_pairs", uint64_t{0}), "change")
+          << " behind";
     }
     const std::string error = peer.value("last_error", "");
     if (!error.empty()) out << "; last error: " << error;

@@ -12,6 +12,7 @@
 #include "replication/peering/verification.h"
 #include "replication/store/offline/offline_replica.h"
 #include "rocksync/metrics.h"
+#include "tools/counted.h"
 #include "tools/counterpart.h"
 #include "tools/difference_line.h"
 #include "tools/offline_db.h"
@@ -49,12 +50,12 @@ class Printer {
     if (as_json_) {
       out_ << text << "\n";
     } else if (equal) {
-      out_ << "equal: " << result.value("elements", uint64_t{0})
-           << " pairs and tombstones";
+      out_ << "equal: "
+           << CountedElements(result.value("elements", uint64_t{0}));
     } else {
       out_ << "different: "
            << (result.value("complete", false) ? "" : "at least ")
-           << result.value("differences", uint64_t{0}) << " keys";
+           << Counted(result.value("differences", uint64_t{0}), "key");
     }
     const uint64_t in_flight = result.value("in_flight", uint64_t{0});
     if (!as_json_ && in_flight > 0) out_ << ", " << in_flight << " on the way";

@@ -24,6 +24,17 @@ void Set(rocksync_options_t* options,
   if (options != nullptr) options->rep.*field = value;
 }
 
+Status CannotReadSecret(const std::string& file) {
+  const int error = errno;
+  if (error != ENOENT) {
+    return Status::IOError("cannot read " + file, std::strerror(error));
+  }
+  return Status::IOError(
+      "the file of the cluster's secret, " + file + ", is not there",
+      "give the file that all replicas of the cluster have; for a new cluster "
+      "make it once: head -c 32 /dev/urandom > FILE");
+}
+
 void AddName(rocksync_options_t* options,
              std::vector<std::string> rocksync::ReplicatedDBOptions::*names,
              const char* name) {
@@ -85,9 +96,7 @@ void rocksync_options_read_cluster_secret(rocksync_options_t* options,
   }
   std::ifstream in(file, std::ios::binary);
   if (!in) {
-    rocksync::SaveError(errptr,
-                        Status::IOError(std::string("cannot read ") + file,
-                                        std::strerror(errno)));
+    rocksync::SaveError(errptr, CannotReadSecret(file));
     return;
   }
   // One byte more than a secret tells a file that is too long.

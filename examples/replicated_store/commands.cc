@@ -82,7 +82,7 @@ const std::vector<Commands::Command>& Commands::Table() {
       {"command", -1, "fast", 0, 0, 0, false, &Commands::Describe},
       {"config", -2, "admin", 0, 0, 0, false, &Commands::Config},
       {"quit", -1, "fast", 0, 0, 0, false, &Commands::Quit},
-      {"replication", -2, "admin", 0, 0, 0, true, &Commands::Replication},
+      {"replication", -1, "admin", 0, 0, 0, true, &Commands::Replication},
   };
   return table;
 }
@@ -444,8 +444,8 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
   if (replicator_ == nullptr) {
     return AppendError(reply, "ERR this store runs without replication");
   }
-  const std::string what = Lower(request[1]);
   const size_t words = request.size();
+  const std::string what = words > 1 ? Lower(request[1]) : "";
   if (what == "status" && words == 2) {
     return Info({"info", "replication"}, reply);
   }

@@ -89,6 +89,7 @@ Status OpenDatabase(const Settings& settings, const ClusterSecret& secret,
   replication.cluster_name = settings.cluster;
   replication.open_copy_as_new_replica = settings.as_new_replica;
   replication.adopt_after_index_loss = settings.adopt_after_index_loss;
+  replication.min_free_bytes = settings.min_free_mib << 20;
   replication.index_filter_policy = NewFilterPolicy(10);
   replication.index_write_buffer_bytes = std::min(memory / 2, kMostWriteBuffer);
 
@@ -123,11 +124,11 @@ Status MakeTransport(const Settings& settings, uint64_t replica_id,
     const Status status = CheckUserMayRead(file);
     if (!status.ok()) return status;
   }
+  tls.refused = LogRefusedCertificates();
   return NewTlsTransport(tls, transport);
 }
 
 uint64_t NowMs() {
-  tls.refused = LogRefusedCertificates();
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(
           std::chrono::system_clock::now().time_since_epoch())
@@ -178,7 +179,6 @@ Status Open(const Settings& settings, std::shared_ptr<Transport>* transport,
     }
   }
   if (!status.ok()) return status;
-  ReplicatorOptions options = settings.replicator;
   status = OpenDatabase(settings, secret, may_be_made, database);
   // A copy, an unfinished clone, a lost index, a damaged file.
   *in_vain = status.IsAborted() || status.IsCorruption();
@@ -189,6 +189,7 @@ Status Open(const Settings& settings, std::shared_ptr<Transport>* transport,
 Status StartReplicator(const Settings& settings,
                        const std::shared_ptr<Transport>& transport,
                        Parts* parts) {
+  ReplicatorOptions options = settings.replicator;
   options.interval = std::chrono::milliseconds(settings.sync_interval_ms);
   options.io_timeout = std::chrono::milliseconds(settings.peer_timeout_ms);
   options.stream = !settings.no_stream;
@@ -242,7 +243,9 @@ Status StartPage(const Settings& settings, Parts* parts) {
   source.traffic = &parts->traffic;
   const Status status = PageServer::Start(options, source, &parts->page);
   if (status.ok()) {
-    spdlog::info("status page: http://{}:{}/", options.host,
+    const bool is_ipv6 = options.host.find(':') != std::string::npos;
+    spdlog::info("status page: http://{}:{}/",
+                 is_ipv6 ? "[" + options.host + "]" : options.host,
                  parts->page->port());
   }
   return status;

@@ -58,11 +58,13 @@ class HttpPageServer : public PageServer {
       }
     }
     Route();
-    const int port = server_.Start(options_.host, options_.port);
+    std::string why;
+    const int port = server_.Start(options_.host, options_.port, &why);
     if (port < 0) {
-      return Status::IOError("cannot listen on " + options_.host + ":" +
-                                 std::to_string(options_.port),
-                             "choose another --http-port or --http-host");
+      return Status::IOError(
+          "cannot listen on " + options_.host + ":" +
+              std::to_string(options_.port),
+          why + "; choose another --http-port or --http-host");
     }
     port_ = static_cast<uint16_t>(port);
     return Status::OK();

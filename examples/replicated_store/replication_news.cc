@@ -29,9 +29,9 @@ void LogSession(const SessionProgress& session) {
   if (!session.finished) return;
   if (session.pairs_sent + session.pairs_received > 0) {
     spdlog::info(
-        "session with {}: {} pairs sent, {} received, {} bytes of protocol, "
-        "{}",
-        session.peer, session.pairs_sent, session.pairs_received,
+        "session with {}: {} {} sent, {} received, {} bytes of protocol, {}",
+        session.peer, session.pairs_sent,
+        session.pairs_sent == 1 ? "pair" : "pairs", session.pairs_received,
         session.bytes_total - session.bytes_keys - session.bytes_values,
         session.proven_equal ? "proven equal" : "not yet equal");
   } else {

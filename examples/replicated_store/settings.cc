@@ -51,6 +51,11 @@ void AddDatabaseOptions(CLI::App* app, Settings* settings) {
                 "pairs lose to any version that a peer has");
   app->add_flag("--sync-writes", settings->sync_writes,
                 "Sync every write to disk before acknowledging it");
+  app->add_option("--min-free-mib", settings->min_free_mib,
+                  "MiB of the disk that stay free: writes are refused before; "
+                  "0: none")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 30));
   app->add_option("--memory-mib", settings->memory_mib,
                   "MiB for the block cache, and the same again (at most 512) "
                   "for write buffers")
@@ -128,17 +133,17 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
                   "which pass changes on; 0: to all")
       ->capture_default_str()
       ->group("Replication");
-  app->add_flag("--no-clones", settings->no_clones,
-                "Refuse `rocksync clone` from this replica. Without this, a "
-                "certificate of the CA and the secret are enough for it")
-      ->group("Replication");
-  app->add_option("--zone", settings->replicator.zone,
   app->add_option("--max-accepted", settings->replicator.max_accepted,
                   "Connections of peers and tools to --listen; one more is "
                   "refused")
       ->capture_default_str()
       ->check(CLI::PositiveNumber)
       ->group("Replication");
+  app->add_flag("--no-clones", settings->no_clones,
+                "Refuse `rocksync clone` from this replica. Without this, a "
+                "certificate of the CA and the secret are enough for it")
+      ->group("Replication");
+  app->add_option("--zone", settings->replicator.zone,
                   "Name of the place where this replica is; each write is "
                   "sent once between two zones")
       ->group("Replication");

@@ -9,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "examples/replicated_store/page_server.h"
 #include "examples/replicated_store/server.h"
+#include "rocksync/options.h"
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
 
@@ -22,6 +23,7 @@ struct Settings {
   bool sync_writes = false;
   bool no_stream = false;
   bool no_clones = false;
+  uint64_t min_free_mib = ReplicatedDBOptions().min_free_bytes >> 20;
   uint64_t memory_mib = 64;
 
   ServerOptions redis;

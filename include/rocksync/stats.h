@@ -206,10 +206,10 @@ struct ReplicationStats {
   // show, no more, milliseconds since the Unix epoch: it ends to be valid, or
   // its CA does, whichever is first. 0: the transport has none.
   uint64_t certificate_expires_ms = 0;
-  uint64_t certificate_renewals = 0;  // taken into use since the process began
-  // Why the certificate files that are on disk now are not in use, and earlier
   // Which of the two that is, and its file; see CertificateState.
   std::string certificate_first_to_expire;
+  uint64_t certificate_renewals = 0;  // taken into use since the process began
+  // Why the certificate files that are on disk now are not in use, and earlier
   // ones are; empty: they are in use.
   std::string certificate_error;
   StreamStats stream;  // of all peers, those forgotten too

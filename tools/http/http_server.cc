@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <list>
@@ -378,13 +379,20 @@ HttpServer::~HttpServer() {
   if (listener_.joinable()) listener_.join();
 }
 
-int HttpServer::Start(const std::string& host, uint16_t port) {
+int HttpServer::Start(const std::string& host, uint16_t port,
+                      std::string* why) {
+  errno = 0;  // the library looks a name up and tells no error of that
   const int bound = port == 0                  ? bind_to_any_port(host)
                     : bind_to_port(host, port) ? static_cast<int>(port)
                                                : -1;
   // The library's backlog is 5: of more that come at once, some would wait a
   // second to be heard.
-  if (bound < 0 || ::listen(svr_sock_, SOMAXCONN) != 0) return -1;
+  if (bound < 0 || ::listen(svr_sock_, SOMAXCONN) != 0) {
+    if (why != nullptr) {
+      *why = errno != 0 ? std::strerror(errno) : "no address of this machine";
+    }
+    return -1;
+  }
   listener_ = std::thread([this] {
     listen_after_bind();
     ended_ = true;

@@ -43,8 +43,8 @@ class HttpServer : public httplib::Server {
   HttpServer& operator=(const HttpServer&) = delete;
 
   // Serves in threads of its own. Port 0: any. Returns the port, or -1: it
-  // cannot be listened on.
-  int Start(const std::string& host, uint16_t port);
+  // cannot be listened on, and `*why` says why, as far as the system does.
+  int Start(const std::string& host, uint16_t port, std::string* why = nullptr);
 
   // Called by nobody but the server and its threads.
   class Clients;

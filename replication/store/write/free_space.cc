@@ -47,7 +47,7 @@ Room LeastRoom(rocksdb::Env* env, const std::vector<std::string>& directories) {
 
 constexpr char kWritesGoOn[] =
     "make room on that disk, then writes go on by themselves; "
-    "ReplicatedDBOptions::min_free_bytes is what is kept free";
+    "min_free_bytes (rocksync-store: --min-free-mib) is what is kept free";
 
 }  // namespace
 

@@ -1007,7 +1007,7 @@ static void TestSecrets(void) {
   rocksync_options_set_cluster_secret(replication, "short", 5, &error);
   FAILS("32 bytes, not 5");
   rocksync_options_read_cluster_secret(replication, Path("secret"), &error);
-  FAILS("cannot read");
+  FAILS("is not there: give the file that all replicas of the cluster have");
   file = fopen(Path("secret"), "wb");
   CHECK(fwrite("0123456789abcdef0123456789abcdef\n", 1, 33, file) == 33);
   fclose(file);

@@ -99,6 +99,9 @@ refused "a Redis port that is taken" "127.0.0.1:${redis_port[a]}" \
 refused "a peer port that is taken" "${peer_address[a]}" \
   "${new[@]}" "${trial[@]}" --listen "${peer_address[a]}"
 
+refused "a port of the page that is taken" "${peer_address[a]}: Address already in use; choose another --http-port" \
+  "${new[@]}" "${trial[@]}" --http-port "${peer_address[a]#*:}"
+
 # logged NAME PART: a line of its log.
 logged() { grep -qi -- "$2" "$work/$1.log"; }
 
@@ -118,6 +121,11 @@ start_replica copy --as-new-replica --peer "${peer_address[a]}" --sync-interval-
 sync_pair copy a
 expect "GET from the copy" value "$(cli copy GET key)"
 ! logged copy "has no effect" || fail "a copy that has become a new replica is said to remain itself"
+
+# A disk with less than is to stay free: the remedy is an option of the store.
+start_replica full --min-free-mib $((1 << 30))
+expect_in "a write to a full disk" "--min-free-mib" "$(cli full SET key value)"
+stop_replica full
 
 # One that cannot be told from the original by itself is by those who know both.
 start_replica clone --sync-interval-ms 200 --peer "${peer_address[copy]}"

@@ -519,6 +519,25 @@ TEST_F(OfflineCommandsTest, AFileThatTheUserMayNotReadIsNamedWithTheRemedy) {
   }
 }
 
+// It is not said to hold no files.
+TEST_F(OfflineCommandsTest, ATrialDirectoryThatTheUserMayNotEnterIsNamed) {
+  Close();
+  if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+  Credentials credentials;
+  credentials.trial_directory = fs::absolute("trial");
+  fs::create_directory("trial");
+  fs::permissions("trial", fs::perms::owner_all);
+  ASSERT_EQ(seteuid(65534), 0);
+  AdminTarget target;
+  const rocksdb::Status status = MakeTarget(credentials, &target);
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_TRUE(status.IsIOError()) << status.ToString();
+  EXPECT_THAT(status.ToString(),
+              HasSubstr("trial-ca.pem: permission denied: let user nobody "
+                        "enter " +
+                        credentials.trial_directory));
+}
+
 TEST_F(OfflineCommandsTest, ASecretWithoutAnEndIsRefused) {
   Close();
   Credentials credentials = Right();

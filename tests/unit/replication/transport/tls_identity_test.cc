@@ -404,6 +404,14 @@ TEST_F(TlsFiles, OwnCertificateExpiredOrOfAnotherCaOrNameless) {
   EXPECT_TRUE(Mentions(New(options), "rocksync:replica:<16 hex digits>"));
 }
 
+TEST_F(TlsFiles, TheCaHasExpired) {
+  const TestCluster over(std::chrono::seconds(-60));
+  const rocksdb::Status s = New(over.Options(1));
+  EXPECT_EQ(s.code(), rocksdb::Status::kExpired) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "the CA in " + over.ca_file() + " has expired"));
+  EXPECT_TRUE(Mentions(s, "make a new CA"));
+}
+
 TEST_F(TlsFiles, OwnCertificateMustBeForClientsAndServers) {
   CertificateRequest request{.common_name = "x", .uri = ReplicaUri(1)};
   for (const char* usage : {"serverAuth", "clientAuth", "emailProtection"}) {
@@ -421,11 +429,3 @@ TEST_F(TlsFiles, OwnCertificateMustBeForClientsAndServers) {
 
 }  // namespace
 }  // namespace rocksync
-TEST_F(TlsFiles, TheCaHasExpired) {
-  const TestCluster over(std::chrono::seconds(-60));
-  const rocksdb::Status s = New(over.Options(1));
-  EXPECT_EQ(s.code(), rocksdb::Status::kExpired) << s.ToString();
-  EXPECT_TRUE(Mentions(s, "the CA in " + over.ca_file() + " has expired"));
-  EXPECT_TRUE(Mentions(s, "make a new CA"));
-}
-
