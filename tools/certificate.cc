@@ -286,7 +286,7 @@ int RunCertificate(const CertificateOptions& options, std::ostream& out,
   if (!ends.empty()) {
     err << "rocksync certificate: warning: " << options.stem
         << ".pem ends with its CA " << options.ca_file << ", on " << ends
-        << "; replace the CA of all replicas before: \"Renewal\" in "
+        << "; replace the CA of all replicas before: \"Another CA\" in "
            "docs/operating.md\n";
   }
   return 0;

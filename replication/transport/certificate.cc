@@ -348,7 +348,7 @@ rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
   if (X509_cmp_current_time(X509_get0_notAfter(ca.certificate.get())) < 0) {
     return rocksdb::Status::InvalidArgument(
         "the CA " + file + " has expired",
-        "make a new one, and certificates of it: \"Renewal\" in "
+        "make a new one, and certificates of it: \"Another CA\" in "
         "docs/operating.md");
   }
   return rocksdb::Status::OK();

@@ -156,7 +156,8 @@ void TlsContext::NoteFirstToExpire(const STACK_OF(X509) * chain) {
   for (int i = 0; i < sk_X509_num(chain); ++i) {
     const X509* const at = sk_X509_value(chain, i);
     const uint64_t expires_ms = ExpiresMs(at);
-    if (i > 0 && expires_ms >= expires_ms_) continue;
+    // Of two that end together it is the CA: a renewal alone does not help.
+    if (i > 0 && expires_ms > expires_ms_) continue;
     expires_ms_ = expires_ms;
     first_to_expire_ = i == 0 ? "the certificate in " + certificate_file_
                               : "the CA in " + ca_file_ + " (" +
@@ -173,7 +174,8 @@ rocksdb::Status TlsContext::Unfit(X509_STORE_CTX* store) const {
     return rocksdb::Status::Expired(
         "the CA in " + ca_file_ + " has expired, and with it certificate " +
             certificate_file_ + " and all others of it: " + why,
-        "make a new CA and certificates of it, for all replicas: \"Renewal\" "
+        "make a new CA and certificates of it, for all replicas: \"Another "
+        "CA\" "
         "in docs/operating.md");
   }
   if (error == X509_V_ERR_CERT_HAS_EXPIRED) {

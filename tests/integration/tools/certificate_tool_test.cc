@@ -355,6 +355,11 @@ TEST_F(CertificateToolTest, NoneOutlivesItsCa) {
   // Two readings of the clock, each cut to seconds.
   EXPECT_LE(ends("a.pem"), ends("ca.pem") + 1000);
   EXPECT_GE(ends("a.pem"), ends("ca.pem") - 1000);
+  std::shared_ptr<Transport> transport;
+  const rocksdb::Status made = NewTransport("a", &transport);
+  ASSERT_TRUE(made.ok()) << made.ToString();
+  EXPECT_THAT(transport->certificate().first_to_expire,
+              HasSubstr("the CA in "));
   options = options_;
   options.stem = root_ / "b";
   options.days = 29;
