@@ -109,7 +109,9 @@ Status LookAround(const rocksdb::DBOptions& options,
                         : AbsolutePath(env, options.wal_dir);
   status = CurrentManifest(env, name, &around->manifest);
   if (status.IsNotFound()) {
-    status = CheckNothingIsThere(env, name);
+    // One that was interrupted before it had written its CURRENT.
+    status = CheckNoUnfinishedClone(env, name);
+    if (status.ok()) status = CheckNothingIsThere(env, name);
     if (status.ok() && around->wal_dir != around->directory) {
       status = CheckNoLogIsThere(env, name, around->wal_dir);
     }

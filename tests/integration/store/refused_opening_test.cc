@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/format/clone_record.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
@@ -241,6 +242,20 @@ TEST_F(RefusedOpeningTest, OfAnOlderStatePutOverANewerOneWritesNothing) {
     fs::remove_all(Dir());
     fs::copy(Dir("older"), Dir());
   }
+}
+
+// A clone that was killed before it wrote anything else.
+TEST_F(RefusedOpeningTest, OfAnUnfinishedCloneWritesNothing) {
+  fs::create_directory(Dir());
+  CloneRecord record;
+  record.replica_id = 7;
+  ASSERT_ROCKS_OK(WriteCloneRecord(rocksdb::Env::Default(), Dir(), record));
+  const Files before = Contents();
+  ExpectUntouched(before, OpenFamilies({"default"}, replication_),
+                  "rocksync clone");
+  std::vector<std::string> names;
+  ASSERT_ROCKS_OK(rocksdb::Env::Default()->GetChildren(Dir(), &names));
+  EXPECT_EQ(names, Names{kCloneRecordFileName});
 }
 
 TEST_F(RefusedOpeningTest, OfAnEmptyIndexWritesNothing) {
