@@ -66,7 +66,9 @@ std::string Refusals(const SessionReport& report) {
   };
   add(report.pairs_held_back,
       " too far in the future (max_clock_ahead_ms; correct the clock of "
-      "held_back_replica in `rocksync status`, then `rocksync restamp` there)");
+      "held_back_replica in `rocksync status`, then `rocksync restamp` there; "
+      "if pairs of all other replicas are, the clock of this one is behind: "
+      "correct that, and restamp nothing)");
   add(report.pairs_too_large,
       " above the size limits (enlarge max_key_bytes or max_value_bytes on all "
       "replicas, or delete the pair)");
