@@ -67,6 +67,7 @@ class BrowserTest(unittest.TestCase):
 
     def keep(self, name):
         if PICTURES:
+            os.makedirs(PICTURES, exist_ok=True)
             self.browser.screenshot(os.path.join(PICTURES, name))
 
     def told(self, expected):
