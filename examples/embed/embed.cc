@@ -64,9 +64,7 @@ int main(int argc, char** argv) {
   std::unique_ptr<rocksync::Replicator> replicator;
   Check(rocksync::Replicator::Start(peers, db.get(), transport, &replicator));
 
-  // The program goes on as before: "key" reads a pair, "key value" writes one.
-  std::cerr << argv[1] << " is a replica at " << replicator->listen_address()
-            << "; type \"key value\" to write a pair, \"key\" to read one\n";
+  std::cerr << "type \"key value\" to write a pair, \"key\" to read one\n";
   for (std::string line; std::getline(std::cin, line);) {
     const size_t space = line.find(' ');
     const std::string key = line.substr(0, space);
