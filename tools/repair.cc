@@ -60,6 +60,10 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
     out << repaired.missing_table
         << " is not there, and perhaps others: what they held is left out\n";
   }
+  if (!repaired.lost_log.empty()) {
+    out << "a part of the log is lost: " << repaired.lost_log
+        << "; what only it held is left out\n";
+  }
   for (const std::string& family : repaired.without_entries) {
     out << "the index has lost all that it knew of the column family '"
         << family << "'\n";
@@ -71,7 +75,7 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
                                               : kOpenAsNew)
       << '\n';
   return repaired.left_out.empty() && repaired.without_table.empty() &&
-                 repaired.missing_table.empty() &&
+                 repaired.missing_table.empty() && repaired.lost_log.empty() &&
                  repaired.without_entries.empty()
              ? 0
              : 1;

@@ -551,6 +551,12 @@ class ReplicatedDB : public VersionSpecificDB {
 
   // With DBOptions::atomic_flush the index is flushed with the families.
   using StackableDB::Flush;
+  // Of another database's family RocksDB would write files that neither finds.
+  using StackableDB::CompactRange;
+  rocksdb::Status CompactRange(const rocksdb::CompactRangeOptions& options,
+                               rocksdb::ColumnFamilyHandle* family,
+                               const rocksdb::Slice* begin,
+                               const rocksdb::Slice* end) override;
   rocksdb::Status Flush(const rocksdb::FlushOptions& options,
                         rocksdb::ColumnFamilyHandle* family) override;
   rocksdb::Status Flush(

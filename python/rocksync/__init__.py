@@ -311,6 +311,8 @@ class Database(_Closable, collections.abc.MutableMapping):
             if apply_hook is not None:
                 library.rocksync_options_set_apply_hook(replication, None, NO_DESTRUCTOR, self._hook)
             # RocksDB goes on to open files there, wherever the process is by then.
+            if not os.fspath(path):
+                raise ValueError("path is empty")
             absolute = os.path.abspath(_text(path, "path"))
             self._db = call("rocksync_open", options, replication, absolute)
             self._way = call("rocksync_rocksdb", self._db)

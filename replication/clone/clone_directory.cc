@@ -88,6 +88,12 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
   if (status.ok() && directory->empty_) directory->NoteWhatIsMissing();
   if (status.ok()) status = MakeDirectory(env, path);
   if (!status.ok()) return status;
+  status = DirectoryClaim::Take(env, path, &directory->claim_);
+  if (!status.ok()) {
+    directory->made_.clear();
+    return Status::Busy("rocksync: this process works in " + path + " already",
+                        status.ToString());
+  }
   // RocksDB's own, so that no program opens a database here meanwhile.
   status = env->LockFile(path + "/" + kLockFile, &directory->lock_);
   if (!status.ok()) {

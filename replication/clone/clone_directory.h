@@ -14,6 +14,7 @@
 
 #include "replication/clone/clone_messages.h"
 #include "replication/store/format/clone_record.h"
+#include "replication/store/format/directory_claim.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {
@@ -79,6 +80,7 @@ class CloneDirectory {
 
   rocksdb::Env* const env_;
   const std::string path_;
+  std::unique_ptr<DirectoryClaim> claim_;
   rocksdb::FileLock* lock_ = nullptr;
   CloneRecord record_;
   bool empty_ = false;  // there was nothing when Prepare looked

@@ -430,6 +430,8 @@ Status ReplicatedDB::CompactFiles(
     const std::vector<std::string>& input_file_names, int output_level,
     int output_path_id, std::vector<std::string>* output_file_names,
     rocksdb::CompactionJobInfo* info) {
+  const Status known = store_->families()->CheckKnown(family);
+  if (!known.ok()) return known;
   rocksdb::CompactionJobInfo scratch;
   if (info == nullptr) info = &scratch;
   FileWatch::Compacting compacting(store_->files());
@@ -446,6 +448,13 @@ Status ReplicatedDB::CompactFiles(
 
 // Not data.
 
+Status ReplicatedDB::CompactRange(const rocksdb::CompactRangeOptions& options,
+                                  ColumnFamilyHandle* family,
+                                  const Slice* begin, const Slice* end) {
+  const Status known = store_->families()->CheckKnown(family);
+  return known.ok() ? db_->CompactRange(options, family, begin, end) : known;
+}
+
 Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
                            ColumnFamilyHandle* family) {
   return Flush(options, std::vector<ColumnFamilyHandle*>{family});
@@ -456,6 +465,10 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
   // RocksDB would try to change the log, and give up recovering when it fails.
   const Status writable = Counted()->LogStatus();
   if (!writable.ok()) return writable;
+  for (ColumnFamilyHandle* family : families) {
+    const Status known = store_->families()->CheckKnown(family);
+    if (!known.ok()) return known;
+  }
   if (!db_->GetDBOptions().atomic_flush) return db_->Flush(options, families);
   std::vector<ColumnFamilyHandle*> all = families;
   all.push_back(store_->indexed()->reader().index());

@@ -107,7 +107,7 @@ class Repairing {
   Status LoadOptions(const std::string& wal_dir);
   Status CheckPlace() const;
   Status Make();
-  void FindMissingTable(Repaired* repaired);
+  void FindMissingFiles(Repaired* repaired);
   Status LinkTables();
   Status WriteRest();
   Status MakeList(Repaired* repaired);
@@ -151,7 +151,7 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   if (status.ok()) status = LoadOptions(wal_dir);
   if (status.ok()) status = CheckPlace();
   if (status.ok()) status = Make();
-  if (status.ok()) FindMissingTable(repaired);
+  if (status.ok()) FindMissingFiles(repaired);
   if (status.ok()) status = LinkTables();
   if (status.ok()) status = WriteRest();
   if (status.ok()) status = MakeList(repaired);
@@ -233,8 +233,9 @@ Status Repairing::Make() {
   return status;
 }
 
-// RocksDB opens no database that lacks a table, and names the first.
-void Repairing::FindMissingTable(Repaired* repaired) {
+// RocksDB opens no database that lacks a table, and names the first. A log that
+// is lost the marker knows of.
+void Repairing::FindMissingFiles(Repaired* repaired) {
   rocksdb::DBOptions options = options_;
   options.info_log = std::make_shared<NoLog>();
   options.max_open_files = -1;  // else it looks at some of them
@@ -256,6 +257,11 @@ void Repairing::FindMissingTable(Repaired* repaired) {
     status = OpenPlainForReadOnly(options, directory_, all, &handles, &db);
   }
   repaired->missing_table = MissingTableOf(status, directory_);
+  Marker marker;
+  if (ReadMarker(env_, directory_, &marker).ok()) {
+    repaired->lost_log =
+        LostLogOf(env_, marker, wal_dir_, CurrentManifest(env_, directory_));
+  }
   for (ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }

@@ -195,6 +195,18 @@ bool IsManifestLeft(const Marker& marker, const std::string& manifest) {
          marker.files.front().name == ManifestFile(manifest);
 }
 
+std::string LostLogOf(Env* env, const Marker& marker,
+                      const std::string& wal_dir, const std::string& manifest) {
+  // Without a MANIFEST nobody has opened it since.
+  if (!manifest.empty() && !IsManifestLeft(marker, manifest)) return "";
+  for (size_t i = 1; i < marker.files.size(); ++i) {
+    const FileLeft& file = marker.files[i];
+    const std::string wrong = WhatIsWrong(env, wal_dir + "/" + file.name, file);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
 Status CheckFilesLeft(Env* env, const Marker& marker,
                       const std::string& directory, const std::string& wal_dir,
                       const std::string& manifest, Loss* loss) {

@@ -42,6 +42,11 @@ rocksdb::Status CheckFilesLeft(rocksdb::Env* env, const Marker& marker,
                                const std::string& wal_dir,
                                const std::string& manifest, Loss* loss);
 
+// A file of the log that the marker names and that is not as it was left, and
+// why; empty: there is none, or nothing is known.
+std::string LostLogOf(rocksdb::Env* env, const Marker& marker,
+                      const std::string& wal_dir, const std::string& manifest);
+
 // Whether the current MANIFEST is the one that the marker names.
 bool IsManifestLeft(const Marker& marker, const std::string& manifest);
 

@@ -109,12 +109,18 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
 
 Status CheckNoLogIsThere(Env* env, const std::string& directory,
                          const std::string& wal_dir) {
-  std::set<std::string> logs;
-  const Status status = ListLogFiles(env, wal_dir, &logs);
-  if (!status.ok() || logs.empty()) return status;
+  std::vector<std::string> names;
+  const Status status = List(env, wal_dir, &names);
+  const auto found =
+      std::find_if(names.begin(), names.end(), [](const std::string& name) {
+        return IsLog(name) || name == "CURRENT" || name.ends_with(".sst") ||
+               name.starts_with("MANIFEST-");
+      });
+  if (!status.ok() || found == names.end()) return status;
   return Status::InvalidArgument(
       "rocksync: " + directory + " is to be made with wal_dir " + wal_dir +
-          ", which holds the log of another database (" + *logs.begin() + ")",
+          ", which holds the log of another database, or all of it (" + *found +
+          ")",
       "give each database its own; or, if that database is gone, remove its "
       "log");
 }

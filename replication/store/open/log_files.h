@@ -37,7 +37,8 @@ rocksdb::Status CheckNothingIsThere(rocksdb::Env* env,
 
 // Refused: there are log files, for a database that is new. RocksDB refuses
 // them as well, but has made the database by then, and the next opening would
-// take the log of another database for its own.
+// take the log of another database for its own. Tables, too: RocksDB would
+// delete them there.
 rocksdb::Status CheckNoLogIsThere(rocksdb::Env* env,
                                   const std::string& directory,
                                   const std::string& wal_dir);

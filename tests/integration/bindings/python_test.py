@@ -257,6 +257,8 @@ class DatabaseTest(unittest.TestCase):
                 a.replicate(certificates=trial, stream="no")
         with self.assertRaisesRegex(TypeError, "apply_hook is to be called"):
             self.open("b", apply_hook="print")
+        with self.assertRaisesRegex(ValueError, "path is empty"):
+            rocksync.open("", cluster="test", secret=SECRET)
         for name, wrong in (("cluster", None), ("secret", 5), ("create", "no")):
             with self.assertRaisesRegex(TypeError, f"{name} is .*, not {wrong!r}"):
                 rocksync.open(self.path("b"), **{"cluster": "test", "secret": SECRET, name: wrong})

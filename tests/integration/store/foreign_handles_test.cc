@@ -79,6 +79,11 @@ TEST_F(ForeignHandlesTest, WriteNothingHere) {
     EXPECT_TRUE(db_->SingleDelete({}, handle, "k").IsInvalidArgument());
     EXPECT_TRUE(db_->DeleteRange({}, handle, "a", "z").IsInvalidArgument());
     EXPECT_TRUE(db_->Merge({}, handle, "k", "1").IsInvalidArgument());
+    EXPECT_TRUE(db_->Flush({}, handle).IsInvalidArgument());
+    EXPECT_TRUE(
+        db_->CompactRange({}, handle, nullptr, nullptr).IsInvalidArgument());
+    EXPECT_TRUE(db_->CompactFiles({}, handle, {}, 1, -1, nullptr, nullptr)
+                    .IsInvalidArgument());
     EXPECT_TRUE(db_->Update({}, handle, "k",
                             [](std::optional<std::string>*) {
                               return rocksdb::Status::OK();

@@ -266,6 +266,10 @@ TEST_F(LostIndexTest, ANewDatabaseTakesNobodysLog) {
   }
   ASSERT_ROCKS_OK(Open());
   EXPECT_EQ(Get("key7"), "v");
+  db_.reset();
+  // Of which RocksDB would delete what it does not know, which is all.
+  options_.wal_dir = Dir();
+  ExpectRefused("new", "holds the log of another database, or all of it");
 }
 
 }  // namespace

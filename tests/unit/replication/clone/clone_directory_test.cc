@@ -175,8 +175,10 @@ TEST_F(CloneDirectoryTest, WantsRoomFirst) {
 TEST_F(CloneDirectoryTest, IsOneClonesAtATime) {
   ASSERT_TRUE(Prepare().ok());
   std::unique_ptr<CloneDirectory> second;
-  const Status s = CloneDirectory::Prepare(Env::Default(), Dir(), 6, &second);
-  EXPECT_TRUE(s.IsBusy()) << s.ToString();
+  for (const std::string& name : {Dir(), Dir() + "/", Dir() + "/."}) {
+    const Status s = CloneDirectory::Prepare(Env::Default(), name, 6, &second);
+    EXPECT_TRUE(s.IsBusy()) << name << ": " << s.ToString();
+  }
 }
 
 // As in a file system that is read-only.
