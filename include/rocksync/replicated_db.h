@@ -128,9 +128,9 @@ struct RestampResult {
 //    and both lose writes.
 //  * Handles of column families go back by DestroyColumnFamilyHandle, before
 //    Close or the end of the database. `delete handle`, which RocksDB takes as
-//    well, ends the process at Close. Calls that write to a family, or drop it,
-//    refuse a handle of another database (InvalidArgument); of a batch they
-//    cannot tell, since a WriteBatch notes a family's number alone.
+//    well, ends the process at Close. Calls that write to a family, flush,
+//    compact or drop it refuse a handle of another database (InvalidArgument);
+//    of a batch they cannot tell, since a WriteBatch notes a family's number.
 //  * Wide-column entities that are there already, or bypass rocksync (see
 //    below), are not replicated, and no peer is equal to a replica that has
 //    one: GetIndexBuildProgress() does not end, its status is NotSupported and
@@ -549,14 +549,14 @@ class ReplicatedDB : public VersionSpecificDB {
   rocksdb::Status FlushWAL(bool sync) override;
   rocksdb::Status SyncWAL() override;
 
-  // With DBOptions::atomic_flush the index is flushed with the families.
-  using StackableDB::Flush;
   // Of another database's family RocksDB would write files that neither finds.
   using StackableDB::CompactRange;
   rocksdb::Status CompactRange(const rocksdb::CompactRangeOptions& options,
                                rocksdb::ColumnFamilyHandle* family,
                                const rocksdb::Slice* begin,
                                const rocksdb::Slice* end) override;
+  // With DBOptions::atomic_flush the index is flushed with the families.
+  using StackableDB::Flush;
   rocksdb::Status Flush(const rocksdb::FlushOptions& options,
                         rocksdb::ColumnFamilyHandle* family) override;
   rocksdb::Status Flush(

@@ -217,14 +217,16 @@ Status CheckFilesLeft(Env* env, const Marker& marker,
     return LeftAfterLoss(directory);
   }
   if (!IsManifestLeft(marker, manifest)) return Status::OK();
-  for (const FileLeft& file : marker.files) {
-    const bool is_manifest = &file == &marker.files.front();
-    const std::string& place = is_manifest ? directory : wal_dir;
-    const std::string wrong = WhatIsWrong(env, place + "/" + file.name, file);
-    if (wrong.empty()) continue;
-    *loss = is_manifest ? Loss::kState : of_log;
-    return is_manifest ? ShorterManifest(directory, wrong)
-                       : LostLog(directory, wrong);
+  const FileLeft& list = marker.files.front();
+  const std::string wrong = WhatIsWrong(env, directory + "/" + list.name, list);
+  if (!wrong.empty()) {
+    *loss = Loss::kState;
+    return ShorterManifest(directory, wrong);
+  }
+  const std::string lost = LostLogOf(env, marker, wal_dir, manifest);
+  if (!lost.empty()) {
+    *loss = of_log;
+    return LostLog(directory, lost);
   }
   const std::string later = LaterLog(env, marker, directory, wal_dir);
   if (later.empty()) return Status::OK();
