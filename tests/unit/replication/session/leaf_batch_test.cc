@@ -58,7 +58,9 @@ TEST_F(LeafBatchTest, ChangesOfABatchBeforeCountOnce) {
     Digest total = total_;
     total.Remove(own_[0].hash);
     total.Add(gained.hash);
-    if (compared) EXPECT_EQ(batch.merged(), total);
+    if (compared) {
+      EXPECT_EQ(batch.merged(), total);
+    }
     batch.Widen(total);
     EXPECT_FALSE(batch.Find(own_[0].position, own_[0].hash).has_value());
     batch.Gain(gained);
