@@ -430,7 +430,7 @@ class ReplicatedDB : public VersionSpecificDB {
 
   // The Aborted with which Close would refuse now, or OK, and changes nothing.
   // `iterators` of those that are held do not count: the caller deletes them
-  // before Close. For callers that give up something of their own for it.
+  // before Close. For callers that have to release something before Close.
   rocksdb::Status CheckClose(uint64_t iterators = 0) const;
 
   // As RocksDB's; Close knows how many iterators are held.

@@ -80,8 +80,8 @@ struct ReplicatorOptions {
   // These pass on what comes, so that all the same it is everywhere within
   // milliseconds; each change still comes to each replica about once. A
   // neighbour to which there is no stream for ten seconds is replaced by
-  // another, and the oldest is every five minutes. Others may open streams to
-  // here as well, about as many in all. With a `zone` so many in the own zone,
+  // another, and the oldest is every five minutes. About as many other
+  // replicas open a stream to this one. With a `zone` so many in the own zone,
   // and one in each other; the zones of peers are found out by trying. Below 3
   // some replicas may be apart, so that sessions alone bring them what is
   // written. 0: all.
@@ -91,7 +91,8 @@ struct ReplicatorOptions {
   size_t stream_buffer_bytes = size_t{8} << 20;
   // Where this replica is; to be given to all replicas or to none. Between two
   // zones a stream carries each change once, within a zone everybody sends to
-  // everybody. At most 64 bytes; the name says nothing. The replicas of a zone
+  // everybody. At most 64 bytes; two names are equal or not, and mean nothing
+  // else. The replicas of a zone
   // have to be connected with one another, if only by way of others of it, or
   // what one writes reaches some at the interval alone.
   std::string zone;
@@ -208,8 +209,8 @@ class Replicator {
   //               peer is paused, or it or this replica was in other sessions
   //               all the time. Or RocksDB stalls writes here, and what has to
   //               be remembered of the peer waits. The message says which
-  //   TryAgain    not now, and sooner or later it goes by itself, so call it
-  //               again (the interval's sessions do): one side still reads an
+  //   TryAgain    not possible now, but later without help, so call it again
+  //               (the interval's sessions do): one side still reads an
   //               existing database, or what foreign writes changed
   //               (ReplicatedDB::GetIndexBuildProgress tells how far it is);
   //               one of the two has just taken over a newer member list from
@@ -220,8 +221,8 @@ class Replicator {
   //               itself: the message names the remedy; or the digests are
   //               equal and quarantined pairs are left out of them
   //               (SessionProgress::quarantined_here and quarantined_there;
-  //               each replica resolves its own once that was so with all its
-  //               peers, in the background); stats() tell
+  //               each replica resolves its own, in the background, once its
+  //               digests were equal with those of all its peers); stats() tell
   //   InvalidArgument
   //               one of the two refuses the other: another cluster, secret,
   //               certificate, member list or set of families, an older state

@@ -75,7 +75,12 @@ std::string Refusals(const SessionReport& report) {
   add(report.pairs_unreadable,
       " unreadable (scrub this replica; what a peer has is brought back, else "
       "write or delete the key)");
-  if (text.empty()) return "none; the log and status of the peer tell which";
+  if (text.empty()) {
+    return "none, so the peer refuses pairs of this one; its status tells why: "
+           "too far in the future (the clock of this machine is ahead: correct "
+           "it, then `rocksync restamp` here), or above its size limits "
+           "(max_key_bytes, max_value_bytes: enlarge them there)";
+  }
   return text + "; the log names one";
 }
 

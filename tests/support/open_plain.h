@@ -45,6 +45,23 @@ inline rocksdb::Status OpenAllPlain(
   return OpenPlain(options, name, families, handles, db);
 }
 
+// Puts a pair into the default family of a replicated database that is closed,
+// as a program that knows nothing of rocksync would.
+inline rocksdb::Status PutByPlainProgram(const std::string& name,
+                                         const std::string& key,
+                                         const std::string& value) {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  rocksdb::Status status = OpenAllPlain({}, name, &handles, &db);
+  if (!status.ok()) return status;
+  status = db->Put({}, key, value);
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    const rocksdb::Status destroyed = db->DestroyColumnFamilyHandle(handle);
+    if (status.ok()) status = destroyed;
+  }
+  return status;
+}
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_TESTS_SUPPORT_OPEN_PLAIN_H_

@@ -1,12 +1,14 @@
 #include "replication/store/offline/offline_replica.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/status.h"
 #include "replication/store/index/index_snapshot.h"
+#include "replication/store/open/closed_writes.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -84,6 +86,42 @@ class OfflineView final : public StorageView {
   const FamilyTable& families_;
 };
 
+// Of an offline database. Where the log holds records, a kill and then another
+// program's opening are taken for writes of it: an opening tells more.
+Status CheckNoForeignWrites(rocksdb::DB* db,
+                            const std::vector<ColumnFamilyHandle*>& handles,
+                            const OfflineReplica& replica) {
+  std::vector<ColumnFamilyHandle*> families;
+  std::vector<FamilyRecord> records;
+  for (const Family& family : replica.families()) {
+    families.push_back(family.handle());
+    FamilyRecord record;
+    record.id = family.id;
+    records.push_back(std::move(record));
+  }
+  SealRecord seal;
+  bool sealed = false;
+  Status status =
+      Read(db, replica.reader().index(), kSealRecord, &seal, &sealed);
+  if (!status.ok()) return status;
+  std::vector<ForeignRange> ranges;
+  ClosedWrites found;
+  const ReplicatedDBOptions all;
+  status =
+      ClosedWritesSearch(db, all, families, records)
+          .Find(sealed ? std::optional<SealRecord>(seal) : std::nullopt,
+                replica.identity().manifest,
+                CurrentManifest(db->GetEnv(), db->GetName()), &ranges, &found);
+  if (!status.ok() || !found.any) return status;
+  return Status::InvalidArgument(
+      "rocksync: the database " + db->GetName() +
+          (sealed ? " was written to since its last clean close, and its index "
+                    "was not compared with it since"
+                  : " was not closed cleanly, and another program may have "
+                    "written to it since"),
+      "open it once with its program");
+}
+
 }  // namespace
 
 Status OfflineReplica::Open(rocksdb::DB* db,
@@ -91,16 +129,17 @@ Status OfflineReplica::Open(rocksdb::DB* db,
                             const std::string& cluster,
                             const ClusterSecret& secret,
                             std::unique_ptr<OfflineReplica>* replica) {
-  return Open(db, handles, cluster, secret,
-              CurrentManifest(db->GetEnv(), db->GetName()), replica);
+  std::unique_ptr<OfflineReplica> opened;
+  Status status = OpenToWrite(db, handles, cluster, secret, &opened);
+  if (status.ok()) status = CheckNoForeignWrites(db, handles, *opened);
+  if (status.ok()) *replica = std::move(opened);
+  return status;
 }
 
-Status OfflineReplica::Open(rocksdb::DB* db,
-                            const std::vector<ColumnFamilyHandle*>& handles,
-                            const std::string& cluster,
-                            const ClusterSecret& secret,
-                            const std::string& manifest,
-                            std::unique_ptr<OfflineReplica>* replica) {
+Status OfflineReplica::OpenToWrite(
+    rocksdb::DB* db, const std::vector<ColumnFamilyHandle*>& handles,
+    const std::string& cluster, const ClusterSecret& secret,
+    std::unique_ptr<OfflineReplica>* replica) {
   const auto index = std::find_if(
       handles.begin(), handles.end(), [](ColumnFamilyHandle* handle) {
         return handle->GetName() == kIndexFamilyName;
@@ -113,7 +152,7 @@ Status OfflineReplica::Open(rocksdb::DB* db,
   std::unique_ptr<OfflineReplica> opened(new OfflineReplica);
   std::vector<FamilyRecord> records;
   const Status status =
-      opened->ReadRecords(db, *index, cluster, secret, manifest, &records);
+      opened->ReadRecords(db, *index, cluster, secret, &records);
   if (!status.ok()) return status;
   std::vector<Family> families;
   for (ColumnFamilyHandle* handle : handles) {
@@ -141,16 +180,13 @@ Status OfflineReplica::Open(rocksdb::DB* db,
 Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
                                    const std::string& cluster_name,
                                    const ClusterSecret& secret,
-                                   const std::string& manifest,
                                    std::vector<FamilyRecord>* families) {
   ClusterRecord cluster;
   WorkRecord work;
-  SealRecord seal;
   bool has_cluster = false;
   bool has_identity = false;
   bool has_families = false;
   bool has_work = false;
-  bool has_seal = false;
   bool has_gc = false;
   Status status = Read(db, index, kClusterRecord, &cluster, &has_cluster);
   if (status.ok()) {
@@ -160,7 +196,6 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
     status = Read(db, index, kFamiliesRecord, families, &has_families);
   }
   if (status.ok()) status = Read(db, index, kWorkRecord, &work, &has_work);
-  if (status.ok()) status = Read(db, index, kSealRecord, &seal, &has_seal);
   if (status.ok()) {
     status = Read(db, index, kGcStateRecord, &gc_, &has_gc);
   }
@@ -185,19 +220,12 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
       work.purge || work.index_pass ||
       std::any_of(families->begin(), families->end(),
                   [](const FamilyRecord& record) { return record.work != 0; });
-  const bool foreign =
-      has_seal && (db->GetLatestSequenceNumber() != seal.sequence ||
-                   manifest != seal.manifest);
-  if (unread || foreign) {
+  if (unread) {
     return Status::InvalidArgument(
         "rocksync: the database " + db->GetName() +
-            (unread ? " is not compared with its index to the end (the index "
-                      "build "
-                      "is not done)"
-                    : " was written to since its last clean close, and its "
-                      "index was not compared with it since"),
-        unread ? "let its program open it until that is done"
-               : "open it once with its program");
+            " is not compared with its index to the end (the index build is "
+            "not done)",
+        "let its program open it until that is done");
   }
   std::string bytes;
   status = db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);

@@ -25,12 +25,13 @@ class OfflineReplica {
       rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
       const std::string& cluster, const ClusterSecret& secret,
       std::unique_ptr<OfflineReplica>* replica);
-  // The same for a `db` that is open for writing: `manifest` is what CURRENT
-  // held before it was opened (current_manifest.h).
-  static rocksdb::Status Open(
+  // The same for a `db` that is open for writing, without a look for foreign
+  // writes, of which this opening has taken traces away: those are for Open on
+  // the offline database.
+  static rocksdb::Status OpenToWrite(
       rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
       const std::string& cluster, const ClusterSecret& secret,
-      const std::string& manifest, std::unique_ptr<OfflineReplica>* replica);
+      std::unique_ptr<OfflineReplica>* replica);
 
   // The view of a session; Apply is refused. TakeSnapshot reads the whole
   // index. Must not outlive this.
@@ -51,7 +52,6 @@ class OfflineReplica {
                               rocksdb::ColumnFamilyHandle* index,
                               const std::string& cluster,
                               const ClusterSecret& secret,
-                              const std::string& manifest,
                               std::vector<FamilyRecord>* families);
 
   std::unique_ptr<const ElementHasher> hasher_;

@@ -23,6 +23,7 @@
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/write/free_space.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
 #include "rocksync/replicated_db.h"
@@ -107,6 +108,7 @@ class Repairing {
   Status LoadOptions(const std::string& wal_dir);
   Status CheckPlace() const;
   Status Make();
+  Status CheckRoomForAll() const;
   void FindMissingFiles(Repaired* repaired);
   Status LinkTables();
   Status WriteRest();
@@ -151,6 +153,7 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   if (status.ok()) status = LoadOptions(wal_dir);
   if (status.ok()) status = CheckPlace();
   if (status.ok()) status = Make();
+  if (status.ok()) status = CheckRoomForAll();
   if (status.ok()) FindMissingFiles(repaired);
   if (status.ok()) status = LinkTables();
   if (status.ok()) status = WriteRest();
@@ -231,6 +234,30 @@ Status Repairing::Make() {
       NameMissingParent(env_->CreateDir(unfinished_), unfinished_);
   made_ = status.ok();
   return status;
+}
+
+// Tables may be linked, but what is in them is written anew, and so are the
+// logs. Beforehand, as RepairDB may end the process where a disk is full.
+Status Repairing::CheckRoomForAll() const {
+  uint64_t needed = 0;
+  std::vector<std::string> files;
+  for (const std::string& name : names_) {
+    files.push_back(directory_ + "/" + name);
+  }
+  std::set<std::string> logs;
+  Status status;
+  if (AbsolutePath(env_, wal_dir_) != AbsolutePath(env_, directory_)) {
+    status = ListLogFiles(env_, wal_dir_, &logs);
+  }
+  if (!status.ok()) return status;
+  for (const std::string& name : logs) files.push_back(wal_dir_ + "/" + name);
+  for (const std::string& file : files) {
+    uint64_t bytes = 0;
+    if (env_->GetFileSize(file, &bytes).ok()) needed += bytes;
+  }
+  return CheckRoom(env_, {unfinished_}, needed,
+                   "name a directory on a disk with as much room as " +
+                       directory_ + " takes");
 }
 
 // RocksDB opens no database that lacks a table, and names the first. A log that

@@ -15,6 +15,7 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
+#include "replication/store/format/meta_records.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/hash_completion.h"
 #include "replication/store/index/index_options.h"
@@ -50,6 +51,7 @@ class Restamping {
 
   Status Run() {
     Status status = ChooseVersion();
+    if (status.ok()) status = NoteOpening();
     if (status.ok()) status = RestampEntries();
     return status.ok() ? Finish() : status;
   }
@@ -78,6 +80,22 @@ class Restamping {
     }
     fresh_ = {.time = latest + 1, .replica = replica_.identity().replica_id};
     return cursor.status();
+  }
+
+  // Before the first write, in one batch: a database that is left amid this is
+  // one that its own program left so, and whoever comes next goes on.
+  Status NoteOpening() {
+    IdentityRecord identity = replica_.identity();
+    identity.manifest = CurrentManifest(db_->GetEnv(), db_->GetName());
+    rocksdb::WriteBatch batch;
+    Status status = batch.Put(replica_.reader().index(),
+                              MetaKey(kIdentityRecord), Encode(identity));
+    if (status.ok()) {
+      status = batch.Delete(replica_.reader().index(), MetaKey(kSealRecord));
+    }
+    rocksdb::WriteOptions synced;
+    synced.sync = true;
+    return status.ok() ? db_->Write(synced, &batch) : status;
   }
 
   Status RestampEntries() {
@@ -175,17 +193,19 @@ Status CheckMark(rocksdb::Env* env, const std::string& name,
 }
 
 // Whether it may be restamped, found out without a change: an opening for
-// writing leaves traces, by which the next one takes all for written to.
+// writing takes traces of others away. `manifest` is what CURRENT holds.
 Status CheckReadOnly(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
-    const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families) {
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+    std::string* manifest) {
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   std::unique_ptr<DirectoryLock> lock;
   Status status = AllFamilies(options, name, column_families, {}, &families);
   if (status.ok()) status = LockDirectory(options.env, name, &lock);
   if (status.ok()) status = CheckMayWrite(name + "/");
   if (!status.ok()) return status;
+  *manifest = CurrentManifest(options.env, name);
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
   status = OpenPlainForReadOnly(options, name, families, &handles, &db);
@@ -223,20 +243,26 @@ Status ReplicatedDB::Restamp(
         &families);
   }
   if (status.ok()) status = CheckWalDir(given, name);
+  std::string manifest;
   if (status.ok()) {
-    status = CheckReadOnly(options, replication, name, column_families);
+    status =
+        CheckReadOnly(options, replication, name, column_families, &manifest);
   }
   std::unique_ptr<DirectoryClaim> claim;
   if (status.ok()) status = DirectoryClaim::Take(options.env, name, &claim);
+  if (status.ok() && CurrentManifest(options.env, name) != manifest) {
+    status = Status::Busy("rocksync: another program has opened " + name,
+                          "stop it, then try again");
+  }
   if (!status.ok()) return status;
-  const std::string manifest = CurrentManifest(options.env, name);
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
   status = OpenExisting(options, name, families, &handles, &db);
   if (!status.ok()) return status;
   std::unique_ptr<OfflineReplica> replica;
-  status = OfflineReplica::Open(db.get(), handles, replication.cluster_name,
-                                replication.cluster_secret, manifest, &replica);
+  status =
+      OfflineReplica::OpenToWrite(db.get(), handles, replication.cluster_name,
+                                  replication.cluster_secret, &replica);
   if (status.ok()) status = CheckMark(options.env, name, *replica);
   if (status.ok()) {
     completion->Start(replica->table(), replica->identity().home_id);

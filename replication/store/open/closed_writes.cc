@@ -43,13 +43,6 @@ Status ClosedWritesSearch::Find(const std::optional<SealRecord>& seal,
   }
   found->written = found->any && latest != found->last_known_sequence;
   found->changed = found->written || (found->any && !foreign->empty());
-  if (found->any) {
-    rocksdb::Warn(
-        db_->GetDBOptions().info_log,
-        "rocksync: the database was written to by a program that does not "
-        "use rocksync, after sequence number %llu; re-checking",
-        static_cast<unsigned long long>(found->last_known_sequence));
-  }
   return Status::OK();
 }
 

@@ -376,6 +376,13 @@ Status Opening::LookForForeignWrites() {
       search.Find(seal_, opened_.indexed.identity.manifest, before_.manifest,
                   &opened_.foreign, &foreign_);
   if (!status.ok()) return status;
+  if (foreign_.any) {
+    rocksdb::Warn(
+        db_->GetDBOptions().info_log,
+        "rocksync: the database was written to by a program that does not "
+        "use rocksync, after sequence number %llu; re-checking",
+        static_cast<unsigned long long>(foreign_.last_known_sequence));
+  }
   const bool unfinished =
       opened_.work.index_pass && opened_.work.sealed_sequence != UINT64_MAX;
   // Where data and index may be of different moments, nothing of this holds.

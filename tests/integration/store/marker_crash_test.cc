@@ -10,6 +10,7 @@
 #include "tests/integration/store/store_fixture.h"
 #include "tests/sanitized.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/wrong_clock.h"
 
 namespace rocksync {
 namespace {
@@ -290,6 +291,39 @@ TEST_F(MarkerCrashTest, AnIndexThatIsLostAndMadeAnew) {
         ExpectValues();
       });
   EXPECT_GT(dropped, 0);
+}
+
+// Whoever comes next goes on: restamps again, and then opens it, which finds
+// nothing that others wrote.
+TEST_F(MarkerCrashTest, Restamping) {
+  WrongClock clock;
+  clock.ahead_ms = 7'200'000;
+  options_.env = &clock;
+  MakeReplica();
+  options_.env = rocksdb::Env::Default();
+  bool done = false;
+  RestampResult result;
+  AtEveryStep(
+      [&](const rocksdb::Options& options) {
+        done = ReplicatedDB::Restamp(options, replication_, Dir(),
+                                     {{"default", options}}, &result)
+                   .ok();
+      },
+      [&] {
+        ASSERT_ROCKS_OK(ReplicatedDB::Restamp(
+            options_, replication_, Dir(), {{"default", options_}}, &result));
+        EXPECT_EQ(result.entries_read, 2u);
+        if (done) {
+          EXPECT_EQ(result.restamped, 0u);
+        }
+        ASSERT_ROCKS_OK(ReplicatedDB::Restamp(
+            options_, replication_, Dir(), {{"default", options_}}, &result));
+        EXPECT_EQ(result.restamped, 0u);
+        ASSERT_ROCKS_OK(Open());
+        EXPECT_TRUE(db_->GetIndexBuildProgress().done) << InfoLog();
+        EXPECT_EQ(db_->Identity().replica_id, original_);
+        ExpectValues();
+      });
 }
 
 }  // namespace

@@ -231,18 +231,9 @@ TEST_F(OfflineCommandsTest, ARefusedRestampLeavesTheReplicaAsItWas) {
 }
 
 TEST_F(OfflineCommandsTest, OneThatSomebodyWroteToIsDescribed) {
+  fs::copy("db", "killed");
   Close();
-  {
-    rocksdb::DB* raw = nullptr;
-    std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    ASSERT_TRUE(Ok(OpenPlain(
-        {}, "db", {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw)));
-    const std::unique_ptr<rocksdb::DB> plain(raw);
-    ASSERT_TRUE(Ok(plain->Put({}, "k", "v")));
-    for (auto* handle : handles) {
-      ASSERT_TRUE(Ok(plain->DestroyColumnFamilyHandle(handle)));
-    }
-  }
+  ASSERT_TRUE(Ok(PutByPlainProgram("db", "k", "v")));
   const std::vector<std::string> before = Files("db");
   EXPECT_EQ(Restamp("db", Right()), 2);
   EXPECT_THAT(err_.str(),
@@ -250,6 +241,14 @@ TEST_F(OfflineCommandsTest, OneThatSomebodyWroteToIsDescribed) {
                         "close, and its index was not compared with it since"));
   EXPECT_THAT(err_.str(), HasSubstr("open it once with its program"));
   EXPECT_EQ(Files("db"), before);
+
+  ASSERT_TRUE(Ok(PutByPlainProgram("killed", "k", "v")));
+  const std::vector<std::string> killed = Files("killed");
+  EXPECT_EQ(Restamp("killed", Right()), 2);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("the database killed was not closed cleanly, and "
+                        "another program may have written to it since"));
+  EXPECT_EQ(Files("killed"), killed);
 }
 
 TEST_F(OfflineCommandsTest, TheIdOfACopyIsNotItsOwn) {

@@ -4,12 +4,15 @@
 #include "tools/repair.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "replication/store/format/current_manifest.h"
@@ -343,6 +346,26 @@ TEST_F(RepairTest, BadInput) {
   EXPECT_EQ(Repair(), 2);
   EXPECT_THAT(err_.str(), HasSubstr("is no replica"));
   EXPECT_FALSE(fs::exists(Dir("copy")));
+}
+
+// RepairDB would end the process there.
+TEST_F(RepairTest, OnASmallDiskNothingIsBegun) {
+  MakeReplica();
+  const std::string disk = Dir("disk");
+  fs::create_directory(disk);
+  // Of this thread alone, which ends with the mount.
+  std::thread([&] {
+    if (unshare(CLONE_FS | CLONE_NEWNS) != 0 ||
+        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", disk.c_str(), "tmpfs", 0, "size=16k") != 0) {
+      GTEST_SKIP() << "this process may mount nothing";
+    }
+    EXPECT_EQ(RunRepair({Dir(), disk + "/copy"}, out_, err_), 2);
+    EXPECT_THAT(err_.str(), HasSubstr(disk + "/copy.unfinished has "));
+    EXPECT_THAT(err_.str(), HasSubstr("bytes free"));
+    EXPECT_THAT(err_.str(), HasSubstr("name a directory on a disk with"));
+    EXPECT_TRUE(fs::is_empty(disk));
+  }).join();
 }
 
 // RepairDB refuses tables side by side whose sequence numbers overlap, and has

@@ -6,30 +6,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <fstream>
 #include <sstream>
 #include <string>
 
-#include "rocksdb/env.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/store/index_equals_data.h"
+#include "tests/support/wrong_clock.h"
 
 namespace rocksync {
 namespace {
 
 using testing::HasSubstr;
-
-// The machine's clock, wrong by a number of milliseconds.
-class WrongClock : public rocksdb::EnvWrapper {
- public:
-  WrongClock() : EnvWrapper(rocksdb::Env::Default()) {}
-  uint64_t NowMicros() override {
-    return target()->NowMicros() + ahead_ms.load() * 1000;
-  }
-  const char* Name() const override { return "WrongClock"; }
-  std::atomic<uint64_t> ahead_ms{0};
-};
 
 class RestampTest : public ReplicationTest {
  protected:

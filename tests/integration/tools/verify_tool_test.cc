@@ -425,20 +425,26 @@ TEST_F(ToolTest, WhichOfTwoDirectoriesWasWrittenToIsSaid) {
   b->Close();
   const std::string left = a->setting().directory;
   const std::string right = b->setting().directory;
-  {
-    rocksdb::DB* raw = nullptr;
-    std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    ASSERT_TRUE(IsOk(OpenPlain(
-        {}, right, {{"default", {}}, {kIndexFamilyName, {}}}, &handles, &raw)));
-    const std::unique_ptr<rocksdb::DB> plain(raw);
-    EXPECT_TRUE(IsOk(plain->Put({}, "k", "v")));
-    for (auto* handle : handles) {
-      EXPECT_TRUE(IsOk(plain->DestroyColumnFamilyHandle(handle)));
-    }
-  }
+  ASSERT_TRUE(IsOk(PutByPlainProgram(right, "k", "v")));
   EXPECT_EQ(Verify(left, right), kVerifyError);
   EXPECT_THAT(err_.str(),
               HasSubstr(right + " was written to since its last clean close"));
+}
+
+// What is compared are the indexes, and that of a killed replica knows nothing
+// of what others did since.
+TEST_F(ToolTest, AKilledReplicaThatOthersOpenedSinceIsNotCompared) {
+  const auto a = NewReplica("a");
+  a->Put("k", "value");
+  const std::string left = a->setting().directory;
+  const std::string killed = directory_ / "killed";
+  std::filesystem::copy(left, killed, std::filesystem::copy_options::recursive);
+  a->Close();
+  EXPECT_EQ(Verify(left, killed), kVerifyEqual) << err_.str();
+  ASSERT_TRUE(IsOk(PutByPlainProgram(killed, "k", "of another program")));
+  EXPECT_EQ(Verify(left, killed), kVerifyError);
+  EXPECT_THAT(err_.str(), HasSubstr(killed + " was not closed cleanly, and "));
+  EXPECT_THAT(err_.str(), HasSubstr("open it once with its program"));
 }
 
 TEST_F(ToolTest, Status) {
