@@ -16,6 +16,7 @@ import contextlib
 import ctypes
 import json
 import math
+import numbers
 import operator
 import os
 import secrets
@@ -218,6 +219,8 @@ def _number(number, name, least=0):
 
 def _milliseconds(seconds, name):
     """Rounded up, as 0 has a meaning of its own."""
+    if not isinstance(seconds, numbers.Real):
+        raise TypeError(f"{name} is a number of seconds, not {seconds!r}")
     if not 0 <= seconds < 1 << 50:
         raise ValueError(f"{name} of {seconds} seconds")
     return math.ceil(seconds * 1000)

@@ -5,6 +5,7 @@
 
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/intended_id.h"
+#include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/open/damaged_manifest.h"
@@ -115,9 +116,14 @@ Status LookAround(const rocksdb::DBOptions& options,
     if (status.ok() && around->wal_dir != around->directory) {
       status = CheckNoLogIsThere(env, name, around->wal_dir);
     }
+    if (!status.ok()) return status;
     // RocksDB would leave a LOCK and a LOG there.
-    return status.ok() && !options.create_if_missing ? NoDatabase(name)
-                                                     : status;
+    if (!options.create_if_missing) return NoDatabase(name);
+    // Before the database's own directory, which would be left behind if this
+    // one cannot be made.
+    return around->wal_dir.starts_with(around->directory + "/")
+               ? Status::OK()
+               : MakeDirectory(env, around->wal_dir);
   }
   if (!status.ok()) return status;
   if (IsUnfinishedClone(around->manifest)) return UnfinishedCopy(env, name);

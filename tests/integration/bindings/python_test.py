@@ -253,6 +253,8 @@ class DatabaseTest(unittest.TestCase):
                     replicator.set_peers("127.0.0.1:1")
             with self.assertRaisesRegex(TypeError, "listen is a string, bytes or a path, not None"):
                 a.replicate(certificates=trial, listen=None)
+            with self.assertRaisesRegex(TypeError, "interval is a number of seconds, not 'x'"):
+                a.replicate(interval="x", certificates=trial)
             with self.assertRaisesRegex(TypeError, "stream is True or False, not 'no'"):
                 a.replicate(certificates=trial, stream="no")
         with self.assertRaisesRegex(TypeError, "apply_hook is to be called"):

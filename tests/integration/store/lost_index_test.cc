@@ -2,6 +2,7 @@
 // takes that for a plain database.
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "replication/store/format/index_key.h"
@@ -270,6 +271,22 @@ TEST_F(LostIndexTest, ANewDatabaseTakesNobodysLog) {
   // Of which RocksDB would delete what it does not know, which is all.
   options_.wal_dir = Dir();
   ExpectRefused("new", "holds the log of another database, or all of it");
+}
+
+TEST_F(LostIndexTest, ALogDirectoryThatCannotBeMadeLeavesNothingBehind) {
+  std::ofstream(Dir("file")) << "of a user";
+  for (const std::string& log : {Dir("no") + "/such/log", Dir("file")}) {
+    options_.wal_dir = log;
+    std::unique_ptr<ReplicatedDB> db;
+    const rocksdb::Status refused = OpenOther("new", &db);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.ToString().find(log), std::string::npos)
+        << refused.ToString();
+    EXPECT_FALSE(fs::exists(Dir("new")));
+  }
+  options_.wal_dir = Dir("log");
+  std::unique_ptr<ReplicatedDB> db;
+  ASSERT_ROCKS_OK(OpenOther("new", &db));
 }
 
 }  // namespace
