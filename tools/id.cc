@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <ostream>
+#include <string_view>
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/intended_id.h"
@@ -80,12 +81,40 @@ bool HasReplica(const std::string& directory) {
          !CheckHasIndex(directory, kNoReplica).IsNotFound();
 }
 
+// In a directory in which there is no database yet. RocksDB's log and lock are
+// left there by an opening that may not make one.
+bool MayBeThere(std::string_view name) {
+  return name == "." || name == ".." || name == "lost+found" ||
+         name == "LOCK" || name == "LOG" || name.starts_with("LOG.old.") ||
+         name.starts_with(kIntendedIdFileName);
+}
+
+// Not the directory above it, say: a certificate would name an id that no
+// database gets.
+Status CheckIsADatabases(rocksdb::Env* env, const std::string& directory) {
+  if (env->FileExists(directory + "/CURRENT").ok()) return Status::OK();
+  std::vector<std::string> names;
+  const Status status = env->GetChildren(directory, &names);
+  if (status.IsNotFound()) return Status::OK();
+  for (const std::string& name : names) {
+    if (MayBeThere(name)) continue;
+    return Status::InvalidArgument(
+        "rocksync: " + directory +
+            " is neither empty nor a RocksDB database, as " + name +
+            " is in it",
+        "give the directory of the database, or the one that it will be in, "
+        "which is made if it is not there");
+  }
+  return status;
+}
+
 // Of a replica to come.
 Status IntendedId(const IdOptions& options, uint64_t* id) {
   rocksdb::Env* const env = rocksdb::Env::Default();
   Status status = ReadIntendedId(env, options.directory, id);
   if (!options.make || !status.IsNotFound()) return status;
   status = CheckNoSwitchIsLeft(env, options.directory);
+  if (status.ok()) status = CheckIsADatabases(env, options.directory);
   if (!status.ok()) return status;
   *id = RandomBits();
   return WriteIntendedId(env, options.directory, *id);

@@ -16,7 +16,8 @@ struct IdOptions {
   std::string directory;
   // "DIR=LOGDIR" each, see offline_db.h.
   std::vector<std::string> wal_dirs = {};
-  // Where there is no replica, makes the id that the first opening gives it.
+  // Where there is no replica, makes the id that the first opening gives it: in
+  // a plain database, an empty directory, or one that it makes.
   bool make = false;
 };
 

@@ -1,0 +1,60 @@
+// `rocksync id --make`: for which directories it makes an id.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tests/support/temporary_directory.h"
+#include "tools/id.h"
+
+namespace rocksync {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+
+class IdToolTest : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directory(Path()); }
+
+  std::string Path() const { return root_ / "db"; }
+  void Make(const std::string& file) const {
+    std::ofstream(Path() + "/" + file) << "x";
+  }
+  int MakeId() { return RunId({Path(), {}, /*make=*/true}, out_, err_); }
+
+  const TemporaryDirectory root_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+// The directory above the database, say.
+TEST_F(IdToolTest, NoneIsMadeAmongOtherFiles) {
+  Make("main.cc");
+  EXPECT_EQ(MakeId(), 2);
+  EXPECT_EQ(out_.str(), "");
+  EXPECT_THAT(err_.str(),
+              HasSubstr(Path() + " is neither empty nor a RocksDB database, "
+                                 "as main.cc is in it: give the directory"));
+  EXPECT_FALSE(fs::exists(Path() + "/ROCKSYNC.id"));
+}
+
+// What a disk begins with, a kill while the id was written, and an opening that
+// may not make the database.
+TEST_F(IdToolTest, OneIsMadeAmongWhatIsNobodys) {
+  fs::create_directory(Path() + "/lost+found");
+  for (const char* file : {"ROCKSYNC.id.new", "LOCK", "LOG", "LOG.old.17"}) {
+    Make(file);
+  }
+  EXPECT_EQ(MakeId(), 0) << err_.str();
+  EXPECT_EQ(out_.str().size(), 17u);
+  EXPECT_TRUE(fs::exists(Path() + "/ROCKSYNC.id"));
+}
+
+}  // namespace
+}  // namespace rocksync
