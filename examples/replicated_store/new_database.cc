@@ -48,7 +48,8 @@ Status CheckNewDatabase(const std::string& directory,
     return Status::InvalidArgument(names + ", and the database in " +
                                        directory + " is to be replica " +
                                        intended,
-                                   "`rocksync certificate --output NAME --id " +
+                                   "`rocksync certificate --ca ca.pem --ca-key "
+                                   "ca.key --output NAME --id " +
                                        intended + "` makes its own");
   }
   if (!status.IsNotFound()) return status;
@@ -58,8 +59,9 @@ Status CheckNewDatabase(const std::string& directory,
       "if its disk is not mounted, mount it; if it was lost, or this replica "
       "is new, `rocksync id --make " +
           directory +
-          "` gives it an id of its own, and `rocksync certificate --output "
-          "NAME --id ID` the certificate; peers fill it");
+          "` gives it an id of its own, and `rocksync certificate --ca ca.pem "
+          "--ca-key ca.key --output NAME --id ID` the certificate; peers fill "
+          "it");
 }
 
 }  // namespace rocksync

@@ -79,7 +79,7 @@ rocksdb::Status CheckTransport(const Transport& transport,
       "it names replica " + ReplicaIdHex(shown) + ", the database is replica " +
           ReplicaIdHex(ours) +
           ": give it the database's own certificate (`rocksync certificate "
-          "--output NAME --id " +
+          "--ca ca.pem --ca-key ca.key --output NAME --id " +
           ReplicaIdHex(ours) +
           "`), or open the database of the certificate, whose disk may not be "
           "mounted");

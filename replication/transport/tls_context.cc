@@ -181,8 +181,8 @@ rocksdb::Status TlsContext::Unfit(X509_STORE_CTX* store) const {
   if (error == X509_V_ERR_CERT_HAS_EXPIRED) {
     return rocksdb::Status::Expired(
         "certificate " + certificate_file_ + " has expired: " + why,
-        "renew it: `rocksync certificate --output NAME`, where NAME.pem is the "
-        "file");
+        "renew it: `rocksync certificate --ca ca.pem --ca-key ca.key --output "
+        "NAME`, where NAME.pem is the file");
   }
   if (error == X509_V_ERR_INVALID_PURPOSE) {
     return rocksdb::Status::InvalidArgument(

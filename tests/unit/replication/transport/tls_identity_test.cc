@@ -393,7 +393,9 @@ TEST_F(TlsFiles, OwnCertificateExpiredOrOfAnotherCaOrNameless) {
   EXPECT_EQ(s.code(), rocksdb::Status::kExpired) << s.ToString();
   EXPECT_TRUE(
       Mentions(s, "certificate " + options.certificate_file + " has expired"));
-  EXPECT_TRUE(Mentions(s, "`rocksync certificate --output NAME`"));
+  EXPECT_TRUE(Mentions(s,
+                       "`rocksync certificate --ca ca.pem --ca-key ca.key "
+                       "--output NAME`"));
 
   const TestCluster other;
   options = cluster_.Files(other.Issue(1));
