@@ -257,7 +257,7 @@ void ServeUntilSignal(const sigset_t& signals, Parts* parts) {
   const timespec second{1, 0};
   while (sigtimedwait(&signals, nullptr, &second) < 0) {
     const ReplicationStats stats = parts->replicator->stats();
-    news.Log(stats);
+    news.Log(stats, parts->database->GetIndexStats());
     parts->traffic.Add(NowMs(), stats);
   }
 }

@@ -51,11 +51,13 @@ std::function<void(const rocksdb::Status&)> LogRefusedCertificates() {
   };
 }
 
-void ReplicationNews::Log(const ReplicationStats& stats) {
+void ReplicationNews::Log(const ReplicationStats& stats,
+                          const IndexStats& index) {
   LogPeerErrors(stats);
   LogRefusedCallers(stats);
   LogCertificates(stats);
   LogDiskSpace(stats);
+  LogHeldBack(index);
 }
 
 void ReplicationNews::LogPeerErrors(const ReplicationStats& stats) {
@@ -114,6 +116,23 @@ void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
   } else {
     spdlog::info("there is room on the disk again, writes go on");
   }
+}
+
+void ReplicationNews::LogHeldBack(const IndexStats& index) {
+  const uint64_t replica = index.held_back_replica;
+  const uint64_t before = std::exchange(held_back_replica_, replica);
+  // Where this clock is behind, each session names another replica.
+  if ((replica == 0) == (before == 0)) return;
+  if (replica == 0) {
+    spdlog::info("no pair was held back for a minute");
+    return;
+  }
+  spdlog::warn(
+      "holding back pairs of replica {:016x}, as they are too far ahead of "
+      "this machine's clock; if that replica's clock is ahead, correct it and "
+      "run `rocksync restamp` there; if pairs of all others are held back, "
+      "correct this machine's clock, and restamp nothing",
+      replica);
 }
 
 }  // namespace rocksync

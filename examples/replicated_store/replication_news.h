@@ -9,6 +9,7 @@
 #include <string>
 
 #include "rocksdb/status.h"
+#include "rocksync/replicated_db.h"
 #include "rocksync/stats.h"
 
 namespace rocksync {
@@ -22,7 +23,7 @@ std::function<void(const rocksdb::Status&)> LogRefusedCertificates();
 // Not thread-safe.
 class ReplicationNews {
  public:
-  void Log(const ReplicationStats& stats);
+  void Log(const ReplicationStats& stats, const IndexStats& index);
 
  private:
   // What went wrong with a peer when it is something new, also where no session
@@ -35,12 +36,15 @@ class ReplicationNews {
   void LogCertificates(const ReplicationStats& stats);
   // That writes are refused, since the disk is full, and that they go on.
   void LogDiskSpace(const ReplicationStats& stats);
+  // That pairs of a replica are held back, and that they are no longer.
+  void LogHeldBack(const IndexStats& index);
 
   std::map<std::string, std::string> peer_errors_;  // by address
   std::string refusal_;
   std::string certificate_error_;
   uint64_t certificate_renewals_ = 0;
   bool writes_refused_ = false;
+  uint64_t held_back_replica_ = 0;
 };
 
 }  // namespace rocksync

@@ -81,7 +81,7 @@ std::string Refusals(const SessionReport& report) {
            "it, then `rocksync restamp` here), or above its size limits "
            "(max_key_bytes, max_value_bytes: enlarge them there)";
   }
-  return text + "; the log names one";
+  return text + "; the database's file LOG tells more";
 }
 
 // What a session that both sides saw through means for who began it.
