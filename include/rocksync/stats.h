@@ -196,8 +196,10 @@ struct ReplicationStats {
   // How often a caller that is no peer was refused: it names another cluster,
   // or does not know the secret; its families differ, say, or the member list
   // does not name it; or it asked for a clone, and
-  // ReplicatorOptions::allow_clones is false. Who came last, and why it was
-  // refused; empty: nobody. Who has no certificate of the CA is not counted, as
+  // ReplicatorOptions::allow_clones is false. Each try counts, so one caller
+  // with wrong settings counts many times; a replica whose own address is among
+  // its peers counts itself. Who came last, and why it was refused; empty:
+  // nobody. Who has no certificate of the CA is not counted, as
   // anybody can be that: see TlsTransportOptions::refused.
   uint64_t callers_refused = 0;
   std::string last_refusal;
