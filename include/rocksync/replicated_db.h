@@ -177,9 +177,13 @@ class ReplicatedDB : public VersionSpecificDB {
   // Errors beside RocksDB's own: InvalidArgument or NotSupported name the
   // option that replication cannot live with and what to do; an index written
   // by a newer version of the library is refused; a copy of another replica is
-  // refused with Aborted (no subcode), see open_copy_as_new_replica. A child of
-  // fork whose parent had opened a database before is refused with
-  // NotSupported: RocksDB's threads are not in it.
+  // refused with Aborted (no subcode), see open_copy_as_new_replica.
+  //
+  // A child of fork whose parent had opened a database before opens none, and
+  // does not write to that of its parent: NotSupported, and Aborted from Close.
+  // RocksDB's threads are not in it, and both would write to one log. Deleting
+  // the database there only leaks it; what RocksDB writes around this class
+  // (GetRootDB) is not looked at.
   static rocksdb::Status Open(const rocksdb::Options& options,
                               const ReplicatedDBOptions& replication,
                               const std::string& name, ReplicatedDB** db);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/store/format/forked.h"
 #include "replication/store/open/opening.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
@@ -103,6 +104,13 @@ ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
     : VersionSpecificDB(db), store_(std::move(store)) {}
 
 ReplicatedDB::~ReplicatedDB() {
+  if (InForkedChild()) {
+    // Its threads are not here, and its files are the parent's: nothing of it
+    // can be given back.
+    (void)store_.release();
+    db_ = nullptr;
+    return;
+  }
   store_->claim()->StopHolder();
   store_->Close().PermitUncheckedError();
   // Until it has given its lock back nobody else takes it.
@@ -477,9 +485,15 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
 
 Status ReplicatedDB::Resume() { return db_->Resume(); }
 
-Status ReplicatedDB::FlushWAL(bool sync) { return Counted()->FlushWAL(sync); }
+Status ReplicatedDB::FlushWAL(bool sync) {
+  const Status open = store_->indexed()->CheckOpen();
+  return open.ok() ? Counted()->FlushWAL(sync) : open;
+}
 
-Status ReplicatedDB::SyncWAL() { return Counted()->SyncWAL(); }
+Status ReplicatedDB::SyncWAL() {
+  const Status open = store_->indexed()->CheckOpen();
+  return open.ok() ? Counted()->SyncWAL() : open;
+}
 
 void ReplicatedDB::GetAllColumnFamilyMetaData(
     std::vector<rocksdb::ColumnFamilyMetaData>* metadata) {
@@ -517,6 +531,7 @@ Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
                                         ColumnFamilyHandle** handle) {
   *handle = nullptr;
   Status status = CheckNotInCallback(store_->indexed());
+  if (status.ok()) status = store_->indexed()->CheckOpen();
   if (status.ok()) status = store_->families()->CheckNew(name, options);
   if (!status.ok()) return status;
   *handle = store_->families()->Unfinished(name);
@@ -556,7 +571,8 @@ Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
     return Status::InvalidArgument("rocksync: the index is in use",
                                    "close the database and detach it");
   }
-  const Status status = CheckNotInCallback(store_->indexed());
+  Status status = CheckNotInCallback(store_->indexed());
+  if (status.ok()) status = store_->indexed()->CheckOpen();
   return status.ok() ? store_->DropFamily(family) : status;
 }
 

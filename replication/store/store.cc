@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/store/format/forked.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/status.h"
 #include "replication/store/open/files_left.h"
@@ -308,6 +309,13 @@ std::unique_ptr<rocksdb::TransactionLogIterator> Store::Hold(
 }
 
 Status Store::CheckClosable(uint64_t iterators) const {
+  if (InForkedChild()) {
+    return Status::Aborted("rocksync: cannot close " +
+                               indexed_.db()->GetName() +
+                               " in a child of the process that opened it",
+                           "close it there; a child may exec, or leave by "
+                           "_exit");
+  }
   if (const char* const callback = CallbackHere(&indexed_)) {
     return Status::Aborted("rocksync: cannot close " +
                                indexed_.db()->GetName() + " in " + callback,

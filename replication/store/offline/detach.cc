@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "replication/store/format/clone_record.h"
+#include "replication/store/format/forked.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
@@ -18,7 +19,6 @@
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/damaged_manifest.h"
-#include "replication/store/open/forked.h"
 #include "replication/store/open/provenance.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"

@@ -18,6 +18,7 @@
 #include "replication/store/index/index_reader.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/index_records.h"
+#include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/opened.h"
 #include "rocksdb/memtablerep.h"

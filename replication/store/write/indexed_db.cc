@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replication/session/conflict.h"
+#include "replication/store/format/forked.h"
 #include "rocksdb/env.h"
 #include "rocksync/limits.h"
 
@@ -125,6 +126,13 @@ void IndexedDB::RemoveEntry(rocksdb::WriteBatch* batch,
 }
 
 Status IndexedDB::CheckOpen() const {
+  // Before any lock is taken, which a thread of the parent may have held.
+  if (InForkedChild()) {
+    return Status::NotSupported(
+        "rocksync: this process was forked from the one that opened the "
+        "database, and shares its files",
+        "write from that one; a child may exec, or leave by _exit");
+  }
   return closed_
              ? Status::ShutdownInProgress("rocksync: the database is closed")
              : Status::OK();

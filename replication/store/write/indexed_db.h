@@ -134,7 +134,8 @@ class IndexedDB {
                 const StoredEntry& entry) const;
   void RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) const;
 
-  // ShutdownInProgress once it is closed, or being closed.
+  // ShutdownInProgress once it is closed, or being closed. NotSupported in a
+  // child of fork.
   rocksdb::Status CheckOpen() const;
   bool closed() const { return closed_; }
   void SetClosed() { closed_ = true; }

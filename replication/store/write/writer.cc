@@ -110,8 +110,9 @@ class LastChanges {
 
 Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
                         const Slice& key, const Slice* value) {
-  // RocksDB's default handle is gone, too.
-  if (indexed_->closed()) return indexed_->CheckOpen();
+  // Of one that is closed RocksDB's default handle is gone, too.
+  Status open = indexed_->CheckOpen();
+  if (!open.ok()) return open;
   const Family* const family = families_->Find(handle);
   if (family == nullptr) {
     const Status known = families_->CheckKnown(handle);
@@ -176,11 +177,12 @@ Status Writer::CommitOne(const WriteOptions& options,
 Status Writer::WriteMany(const WriteOptions& options,
                          rocksdb::WriteBatch* batch) {
   if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
+  Status status = indexed_->CheckOpen();
   PlannedBatch plan;
-  Status status = PlanBatch(indexed_->options(), *batch, indexed_->table(),
-                            indexed_->hasher(), &plan);
-  // Of one that is closed all families are unknown.
-  if (status.ok() && plan.has_unknown) status = indexed_->CheckOpen();
+  if (status.ok()) {
+    status = PlanBatch(indexed_->options(), *batch, indexed_->table(),
+                       indexed_->hasher(), &plan);
+  }
   if (!status.ok()) return status;
   if (plan.operations.empty() && !plan.has_unknown) {
     return indexed_->db()->Write(options, batch);

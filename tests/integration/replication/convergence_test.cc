@@ -23,6 +23,7 @@ TEST_F(Convergence, TwoReplicasOneAsks) {
   for (int i = 0; i < 500; ++i) a->Put(Numbered("a", i), "from a");
   for (int i = 0; i < 300; ++i) b->Put(Numbered("b", i), "from b");
   a->Put("both", "older");
+  std::this_thread::sleep_for(milliseconds(5));  // else one clock reading
   b->Put("both", "newer");
   b->Delete("a17");  // not there yet, and older than nothing
   ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));

@@ -1,5 +1,6 @@
-#include "replication/store/open/forked.h"
+#include "replication/store/format/forked.h"
 
+#include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -10,20 +11,28 @@ namespace {
 
 // That opened the first database; 0: none yet.
 std::atomic<pid_t> first_process{0};
+std::atomic<bool> in_forked_child{false};
+
+void NoteFork() { in_forked_child.store(true, std::memory_order_relaxed); }
 
 }  // namespace
 
 rocksdb::Status CheckNotForked() {
   const pid_t here = ::getpid();
   pid_t first = 0;
-  if (first_process.compare_exchange_strong(first, here) || first == here) {
+  if (first_process.compare_exchange_strong(first, here)) {
+    // Fails for want of memory alone; then only openings are refused there.
+    ::pthread_atfork(nullptr, nullptr, &NoteFork);
     return rocksdb::Status::OK();
   }
+  if (first == here) return rocksdb::Status::OK();
   return rocksdb::Status::NotSupported(
       "rocksync: this process was forked from one that had opened a database, "
       "and RocksDB's threads are not in it",
       "fork before the first opening, or let the child call exec (in Python: "
       "the start method \"spawn\" of multiprocessing)");
 }
+
+bool InForkedChild() { return in_forked_child.load(std::memory_order_relaxed); }
 
 }  // namespace rocksync
