@@ -54,7 +54,8 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
     out << "the column family '" << family
         << "' had no table, and what of it is in the log was left out; it is "
            "whole in "
-        << options.directory << ", should that open\n";
+        << options.directory << ", should that open; else, if it is a "
+        << "replicated one, name it in discard_history_of as well\n";
   }
   if (!repaired.missing_table.empty()) {
     out << repaired.missing_table

@@ -1,59 +1,16 @@
 #include "tools/stats_from_json.h"
 
-#include <charconv>
 #include <cstdint>
 #include <set>
 #include <string_view>
-#include <system_error>
 
 #include "nlohmann/json.hpp"
+#include "tools/json_fields.h"
 
 namespace rocksync {
 namespace {
 
-// The members of an object; every getter has an answer, whatever is there.
-class Fields {
- public:
-  explicit Fields(const nlohmann::json& json) : json_(json) {}
-
-  uint64_t Number(std::string_view name) const {
-    const nlohmann::json* const value = Find(name);
-    return value != nullptr && value->is_number_unsigned()
-               ? value->get<uint64_t>()
-               : 0;
-  }
-  bool Flag(std::string_view name) const {
-    const nlohmann::json* const value = Find(name);
-    return value != nullptr && value->is_boolean() && value->get<bool>();
-  }
-  std::string Text(std::string_view name) const {
-    const nlohmann::json* const value = Find(name);
-    return value != nullptr && value->is_string() ? value->get<std::string>()
-                                                  : std::string();
-  }
-  // 16 hex digits.
-  uint64_t Id(std::string_view name) const {
-    const std::string text = Text(name);
-    uint64_t id = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, id, 16);
-    return text.size() == 16 && error == std::errc() && rest == end ? id : 0;
-  }
-  // An object or array, empty if there is none.
-  const nlohmann::json& Part(std::string_view name) const {
-    static const nlohmann::json none = nlohmann::json::object();
-    const nlohmann::json* const value = Find(name);
-    return value != nullptr ? *value : none;
-  }
-
- private:
-  const nlohmann::json* Find(std::string_view name) const {
-    if (!json_.is_object()) return nullptr;
-    const auto found = json_.find(name);
-    return found == json_.end() ? nullptr : &*found;
-  }
-  const nlohmann::json& json_;
-};
+using Fields = JsonFields<nlohmann::json>;
 
 SessionProgress Session(const Fields& fields) {
   SessionProgress session;
@@ -167,8 +124,7 @@ TombstoneGcStats Gc(const Fields& fields) {
 }  // namespace
 
 std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
-  const nlohmann::json json =
-      nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = ParseJson<nlohmann::json>(text);
   const Fields fields(json);
   ReplicationStats stats;
   stats.replica_id = fields.Id("replica_id");

@@ -10,11 +10,13 @@
 #include "nlohmann/json.hpp"
 #include "replication/admin/admin_client.h"
 #include "tools/counted.h"
+#include "tools/json_fields.h"
 
 namespace rocksync {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using StatusFields = JsonFields<Json>;
 
 // Two days and more in days, less in seconds.
 std::string Length(uint64_t ms) {
@@ -74,46 +76,57 @@ void PrintFields(const std::string& prefix, const Json& object, uint64_t now_ms,
   }
 }
 
-std::string Ago(const Json& peer, uint64_t now_ms) {
-  const uint64_t at = peer.value("last_proven_equal_ms", uint64_t{0});
+std::string Ago(uint64_t at, uint64_t now_ms) {
   if (at == 0) return "never";
   return std::to_string((now_ms - std::min(at, now_ms)) / 1000) + " s ago";
 }
 
-void PrintPeers(const Json& status, std::ostream& out) {
-  const uint64_t now_ms = status.value("wall_clock_ms", uint64_t{0});
-  for (const Json& peer : status.value("peers", Json::array())) {
-    out << "peer " << peer.value("address", "") << " ("
-        << peer.value("replica_id", "") << "): proven equal "
-        << Ago(peer, now_ms) << ", "
-        << Counted(peer.value("sessions", uint64_t{0}), "session") << ", "
-        << peer.value("sessions_failed", uint64_t{0}) << " failed";
-    if (!peer.value("configured", true)) out << ", not configured";
-    if (peer.value("in_session", false)) out << ", in session";
-    const Json stream = peer.value("stream", Json::object());
-    if (stream.value("open", uint64_t{0}) > 0) {
-      out << ", stream " << stream.value("lag_ms", uint64_t{0}) << " ms and "
-          << Counted(stream.value("lag_pairs", uint64_t{0}), "change")
-          << " behind";
+void PrintPeers(const StatusFields& status, std::ostream& out) {
+  const uint64_t now_ms = status.Number("wall_clock_ms");
+  for (const Json& object : status.Part("peers")) {
+    const StatusFields peer(object);
+    out << "peer " << peer.Text("address") << " (" << peer.Text("replica_id")
+        << "): proven equal "
+        << Ago(peer.Number("last_proven_equal_ms"), now_ms) << ", "
+        << Counted(peer.Number("sessions"), "session") << ", "
+        << peer.Number("sessions_failed") << " failed";
+    if (!peer.Flag("configured", true)) out << ", not configured";
+    if (peer.Flag("in_session")) out << ", in session";
+    const StatusFields stream(peer.Part("stream"));
+    if (stream.Number("open") > 0) {
+      out << ", stream " << stream.Number("lag_ms") << " ms and "
+          << Counted(stream.Number("lag_pairs"), "change") << " behind";
     }
-    const std::string error = peer.value("last_error", "");
+    const std::string error = peer.Text("last_error");
     if (!error.empty()) out << "; last error: " << error;
     out << "\n";
   }
 }
 
-void PrintClones(const Json& status, std::ostream& out) {
-  for (const Json& clone : status.value("clones", Json::array())) {
-    out << "clone " << clone.value("replica_id", "") << " ("
-        << clone.value("address", "")
-        << "): " << clone.value("bytes_there", uint64_t{0}) / 1'000'000
-        << " of " << clone.value("bytes", uint64_t{0}) / 1'000'000 << " MB, "
-        << clone.value("bytes_per_second", uint64_t{0}) / 1'000'000 << " MB/s, "
-        << clone.value("seconds_left", uint64_t{0}) << " s left\n";
+void PrintClones(const StatusFields& status, std::ostream& out) {
+  for (const Json& object : status.Part("clones")) {
+    const StatusFields clone(object);
+    out << "clone " << clone.Text("replica_id") << " (" << clone.Text("address")
+        << "): " << clone.Number("bytes_there") / 1'000'000 << " of "
+        << clone.Number("bytes") / 1'000'000 << " MB, "
+        << clone.Number("bytes_per_second") / 1'000'000 << " MB/s, "
+        << clone.Number("seconds_left") << " s left\n";
   }
 }
 
 }  // namespace
+
+rocksdb::Status PrintStatus(const std::string& text, std::ostream& out) {
+  const Json json = ParseJson<Json>(text);
+  if (!json.is_object()) {
+    return rocksdb::Status::Corruption("the answer is no JSON object");
+  }
+  const StatusFields fields(json);
+  PrintFields("", json, fields.Number("wall_clock_ms"), out);
+  PrintPeers(fields, out);
+  PrintClones(fields, out);
+  return rocksdb::Status::OK();
+}
 
 int RunStatus(const StatusToolOptions& options, std::ostream& out,
               std::ostream& err) {
@@ -126,21 +139,15 @@ int RunStatus(const StatusToolOptions& options, std::ostream& out,
   if (status.ok()) status = AdminClient::Open(target, Request(), &admin_client);
   std::string text;
   if (status.ok()) status = admin_client->Answer(target.timeout, {}, &text);
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (status.ok() && !json.is_object()) {
+  if (status.ok() && options.json && !ParseJson<Json>(text).is_object()) {
     status = rocksdb::Status::Corruption("the answer is no JSON object");
   }
+  if (status.ok() && !options.json) status = PrintStatus(text, out);
   if (!status.ok()) {
     err << "rocksync status: " << status.ToString() << "\n";
     return 2;
   }
-  if (options.json) {
-    out << text << "\n";
-    return 0;
-  }
-  PrintFields("", json, json.value("wall_clock_ms", uint64_t{0}), out);
-  PrintPeers(json, out);
-  PrintClones(json, out);
+  if (options.json) out << text << "\n";
   return 0;
 }
 

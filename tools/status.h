@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <string>
 
+#include "rocksdb/status.h"
 #include "tools/credentials.h"
 
 namespace rocksync {
@@ -16,7 +17,12 @@ struct StatusToolOptions {
   bool json = false;  // as the replica says it, one JSON object
 };
 
-// A table of the fields, then one of the peers. Returns 0, or 2 with the reason
+// A table of the fields, then one of the peers. `text` is what a replica
+// answered, and may be anything; Corruption: no JSON object, or one that is
+// nested deeply.
+rocksdb::Status PrintStatus(const std::string& text, std::ostream& out);
+
+// Asks a replica, and prints that. Returns 0, or 2 with the reason
 // on `err`.
 int RunStatus(const StatusToolOptions& options, std::ostream& out,
               std::ostream& err);

@@ -15,6 +15,7 @@
 #include "tools/counted.h"
 #include "tools/counterpart.h"
 #include "tools/difference_line.h"
+#include "tools/json_fields.h"
 #include "tools/offline_db.h"
 
 namespace rocksync {
@@ -37,30 +38,35 @@ class Printer {
       out_ << text << "\n";
       return;
     }
-    const json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    PrintDifference(out_, line.value("difference", ""),
-                    line.value("family", ""),
-                    line.value("key", "0x" + line.value("key_hex", "")));
+    const json object = ParseJson<json>(text);
+    const JsonFields line(object);
+    PrintDifference(
+        out_, line.Text("difference"), line.Text("family"),
+        line.HasText("key") ? line.Text("key") : "0x" + line.Text("key_hex"));
   }
 
-  // True if the two are equal.
-  bool Result(const std::string& text) {
-    const json result = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    const bool equal = result.value("equal", false);
+  // Corruption: `text` is no object of status_report.h.
+  Status Result(const std::string& text, bool* equal) {
+    const json object = ParseJson<json>(text);
+    const JsonFields result(object);
+    if (!result.HasFlag("equal")) {
+      return Status::Corruption("the answer is no result of a comparison");
+    }
+    *equal = result.Flag("equal");
     if (as_json_) {
       out_ << text << "\n";
-    } else if (equal) {
-      out_ << "equal: "
-           << CountedElements(result.value("elements", uint64_t{0}));
-    } else {
-      out_ << "different: "
-           << (result.value("complete", false) ? "" : "at least ")
-           << Counted(result.value("differences", uint64_t{0}), "key");
+      return Status::OK();
     }
-    const uint64_t in_flight = result.value("in_flight", uint64_t{0});
-    if (!as_json_ && in_flight > 0) out_ << ", " << in_flight << " on the way";
-    if (!as_json_) out_ << "\n";
-    return equal;
+    if (*equal) {
+      out_ << "equal: " << CountedElements(result.Number("elements"));
+    } else {
+      out_ << "different: " << (result.Flag("complete") ? "" : "at least ")
+           << Counted(result.Number("differences"), "key");
+    }
+    const uint64_t in_flight = result.Number("in_flight");
+    if (in_flight > 0) out_ << ", " << in_flight << " on the way";
+    out_ << "\n";
+    return Status::OK();
   }
 
  private:
@@ -98,8 +104,7 @@ Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
         kPatience + milliseconds(options.wait_ms),
         [&](const std::string& line) { printer->Difference(line); }, &last);
   }
-  if (status.ok()) *equal = printer->Result(last);
-  return status;
+  return status.ok() ? printer->Result(last, equal) : status;
 }
 
 Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
@@ -149,8 +154,7 @@ Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
         printer->Difference(ToJson(difference).Text());
       },
       &result);
-  if (status.ok()) *equal = printer->Result(VerifyJson(result));
-  return status;
+  return status.ok() ? printer->Result(VerifyJson(result), equal) : status;
 }
 
 }  // namespace

@@ -35,6 +35,8 @@
      and what uses the options judges that: an empty address of a peer, for
      example, is refused by rocksync_replicator_start.
    - Booleans are unsigned char, 0 or 1. Times are milliseconds.
+   - A child of fork must not use what its parent opened; writes and
+     rocksync_close are refused there. It may exec, or leave by _exit.
    - A callback gets the `state` that was given with it. It must return: no
      longjmp, no exception.
 

@@ -80,7 +80,12 @@ rocksdb::Status AdminClient::Answer(
         *last = std::move(reply.text);
         return s;
       case Reply::Kind::kLine:
-        if (line != nullptr) line(reply.text);
+        // Else lines without end would keep the caller.
+        if (line == nullptr) {
+          return rocksdb::Status::Corruption(
+              target_.address, "sends lines where one answer is due");
+        }
+        line(reply.text);
         break;
     }
   }

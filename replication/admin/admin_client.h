@@ -34,7 +34,8 @@ class AdminClient {
   static rocksdb::Status Open(const AdminTarget& target, const Request& request,
                               std::unique_ptr<AdminClient>* admin_client);
 
-  // The answer, line by line, at most `patience` apart; `line` may be null.
+  // The answer, line by line, at most `patience` apart. Without `line` it has
+  // one, and more are Corruption.
   // OK: `*last` is the text of the last one. What the replica says instead of
   // an answer has the kind of the replica's own status.
   rocksdb::Status Answer(std::chrono::milliseconds patience,

@@ -285,6 +285,12 @@ TEST_F(RepairTest, AFamilyWithoutATableIsNamed) {
   db_.reset();
   ASSERT_EQ(Repair(), 1) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("the column family 'other' had no table"));
+  EXPECT_THAT(out_.str(), HasSubstr("name it in discard_history_of as well"));
+  replication_.open_copy_as_new_replica = true;
+  EXPECT_FALSE(Open("copy").ok());
+  replication_.discard_history_of = {"other"};
+  ASSERT_ROCKS_OK(Open("copy"));
+  EXPECT_EQ(Get("key"), "value");
 }
 
 // What the repair opens the database with is its own affair.

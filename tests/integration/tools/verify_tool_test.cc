@@ -447,6 +447,33 @@ TEST_F(ToolTest, AKilledReplicaThatOthersOpenedSinceIsNotCompared) {
   EXPECT_THAT(err_.str(), HasSubstr("open it once with its program"));
 }
 
+// A peer that holds the secret may answer anything.
+TEST(StatusOfAnybodyTest, IsPrintedOrRefused) {
+  const std::vector<std::string> values = {
+      "null", "5",   "-1",   "1.5", "true", "\"x\"",
+      "[]",   "[5]", "[[]]", "{}",  "[{}]", "{\"peers\":5}"};
+  for (const char* name : {"peers", "clones", "wall_clock_ms", "cluster"}) {
+    for (const std::string& value : values) {
+      const std::string field = std::string("\"") + name + "\":" + value;
+      std::ostringstream out;
+      EXPECT_TRUE(IsOk(PrintStatus("{" + field + "}", out))) << field;
+      EXPECT_TRUE(IsOk(PrintStatus(
+          "{\"peers\":[{\"stream\":" + value + ",\"address\":" + value +
+              ",\"sessions\":" + value + ",\"in_session\":" + value + "}]}",
+          out)))
+          << value;
+    }
+  }
+  std::string deep;
+  for (int i = 0; i < 200'000; ++i) deep += "{\"a\":";
+  for (const std::string& text :
+       {std::string(), std::string("[]"), std::string("x"), deep,
+        deep + "1" + std::string(200'000, '}')}) {
+    std::ostringstream out;
+    EXPECT_TRUE(PrintStatus(text, out).IsCorruption());
+  }
+}
+
 TEST_F(ToolTest, Status) {
   TestReplica::Setting setting = SettingOf("a");
   setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
