@@ -116,10 +116,15 @@ void PrintClones(const StatusFields& status, std::ostream& out) {
 
 }  // namespace
 
-rocksdb::Status PrintStatus(const std::string& text, std::ostream& out) {
+rocksdb::Status PrintStatus(const std::string& text, bool as_json,
+                            std::ostream& out) {
   const Json json = ParseJson<Json>(text);
   if (!json.is_object()) {
     return rocksdb::Status::Corruption("the answer is no JSON object");
+  }
+  if (as_json) {
+    out << text << "\n";
+    return rocksdb::Status::OK();
   }
   const StatusFields fields(json);
   PrintFields("", json, fields.Number("wall_clock_ms"), out);
@@ -139,15 +144,11 @@ int RunStatus(const StatusToolOptions& options, std::ostream& out,
   if (status.ok()) status = AdminClient::Open(target, Request(), &admin_client);
   std::string text;
   if (status.ok()) status = admin_client->Answer(target.timeout, {}, &text);
-  if (status.ok() && options.json && !ParseJson<Json>(text).is_object()) {
-    status = rocksdb::Status::Corruption("the answer is no JSON object");
-  }
-  if (status.ok() && !options.json) status = PrintStatus(text, out);
+  if (status.ok()) status = PrintStatus(text, options.json, out);
   if (!status.ok()) {
     err << "rocksync status: " << status.ToString() << "\n";
     return 2;
   }
-  if (options.json) out << text << "\n";
   return 0;
 }
 

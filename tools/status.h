@@ -17,10 +17,11 @@ struct StatusToolOptions {
   bool json = false;  // as the replica says it, one JSON object
 };
 
-// A table of the fields, then one of the peers. `text` is what a replica
-// answered, and may be anything; Corruption: no JSON object, or one that is
-// nested deeply.
-rocksdb::Status PrintStatus(const std::string& text, std::ostream& out);
+// A table of the fields, then one of the peers; or `text` itself. `text` is
+// what a replica answered, and may be anything; Corruption: no JSON object, or
+// one that is nested deeply.
+rocksdb::Status PrintStatus(const std::string& text, bool as_json,
+                            std::ostream& out);
 
 // Asks a replica, and prints that. Returns 0, or 2 with the reason
 // on `err`.

@@ -88,9 +88,7 @@ class OfflineView final : public StorageView {
 
 // Of an offline database. Where the log holds records, a kill and then another
 // program's opening are taken for writes of it: an opening tells more.
-Status CheckNoForeignWrites(rocksdb::DB* db,
-                            const std::vector<ColumnFamilyHandle*>& handles,
-                            const OfflineReplica& replica) {
+Status CheckNoForeignWrites(rocksdb::DB* db, const OfflineReplica& replica) {
   std::vector<ColumnFamilyHandle*> families;
   std::vector<FamilyRecord> records;
   for (const Family& family : replica.families()) {
@@ -131,7 +129,7 @@ Status OfflineReplica::Open(rocksdb::DB* db,
                             std::unique_ptr<OfflineReplica>* replica) {
   std::unique_ptr<OfflineReplica> opened;
   Status status = OpenToWrite(db, handles, cluster, secret, &opened);
-  if (status.ok()) status = CheckNoForeignWrites(db, handles, *opened);
+  if (status.ok()) status = CheckNoForeignWrites(db, *opened);
   if (status.ok()) *replica = std::move(opened);
   return status;
 }

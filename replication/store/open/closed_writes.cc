@@ -6,7 +6,6 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/write/refusals.h"
 #include "rocksdb/comparator.h"
-#include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {

@@ -22,6 +22,7 @@
 #include "tests/integration/replication/version_of.h"
 #include "tests/integration/store/index_equals_data.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/wrong_clock.h"
 
 namespace rocksync {
 namespace {
@@ -269,14 +270,8 @@ TEST_F(ResyncTest, FromASourceWhoseClockIsAhead) {
   PartFarBehind();
   source_->Stop();
   source_->Close();
-  class Ahead : public rocksdb::EnvWrapper {
-   public:
-    Ahead() : EnvWrapper(rocksdb::Env::Default()) {}
-    const char* Name() const override { return "Ahead"; }
-    uint64_t NowMicros() override {
-      return EnvWrapper::NowMicros() + uint64_t{7200} * 1'000'000;
-    }
-  } ahead;
+  WrongClock ahead;
+  ahead.ahead_ms = 7'200'000;
   TestReplica::Setting setting = source_->setting();
   setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
     options->env = &ahead;

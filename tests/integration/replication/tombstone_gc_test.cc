@@ -21,6 +21,7 @@
 #include "replication/store/upkeep/membership.h"
 #include "rocksync/transport.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/wrong_clock.h"
 
 namespace rocksync {
 namespace {
@@ -467,16 +468,9 @@ TEST_F(TombstoneGc, WhoAcknowledgedMoreThanItKnowsOpensAsANewReplica) {
   EXPECT_EQ(back.Scan().count("of the older state"), 1u);
 }
 
-class ClockAhead final : public rocksdb::EnvWrapper {
- public:
-  ClockAhead() : EnvWrapper(rocksdb::Env::Default()) {}
-  uint64_t NowMicros() override {
-    return EnvWrapper::NowMicros() + uint64_t{600'000'000};
-  }
-};
-
 TEST_F(TombstoneGc, WhyAListIsNotTakenOverIsSaidToWhoHandsItOn) {
-  ClockAhead env;
+  WrongClock env;
+  env.ahead_ms = 600'000;
   TestReplica::Setting setting = SettingOf("ahead");
   setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
     options->env = &env;

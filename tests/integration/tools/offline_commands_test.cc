@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -26,6 +25,7 @@
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/own_mounts.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/credentials.h"
 #include "tools/detach.h"
@@ -415,8 +415,7 @@ TEST_F(OfflineCommandsTest, OnAReadOnlyFileSystemItIsRead) {
   const fs::path db = fs::absolute("db");
   // Of this thread alone, which ends with the mounts.
   std::thread([&] {
-    if (unshare(CLONE_FS | CLONE_NEWNS) != 0 ||
-        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+    if (!HasOwnMounts() ||
         mount(db.c_str(), db.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
         mount("none", db.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY,
               nullptr) != 0) {

@@ -4,7 +4,6 @@
 #include "tools/repair.h"
 
 #include <gmock/gmock.h>
-#include <sched.h>
 #include <sys/mount.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "rocksdb/table_properties.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/own_mounts.h"
 
 namespace rocksync {
 namespace {
@@ -361,8 +361,7 @@ TEST_F(RepairTest, OnASmallDiskNothingIsBegun) {
   fs::create_directory(disk);
   // Of this thread alone, which ends with the mount.
   std::thread([&] {
-    if (unshare(CLONE_FS | CLONE_NEWNS) != 0 ||
-        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+    if (!HasOwnMounts() ||
         mount("none", disk.c_str(), "tmpfs", 0, "size=16k") != 0) {
       GTEST_SKIP() << "this process may mount nothing";
     }

@@ -456,11 +456,11 @@ TEST(StatusOfAnybodyTest, IsPrintedOrRefused) {
     for (const std::string& value : values) {
       const std::string field = std::string("\"") + name + "\":" + value;
       std::ostringstream out;
-      EXPECT_TRUE(IsOk(PrintStatus("{" + field + "}", out))) << field;
+      EXPECT_TRUE(IsOk(PrintStatus("{" + field + "}", false, out))) << field;
       EXPECT_TRUE(IsOk(PrintStatus(
           "{\"peers\":[{\"stream\":" + value + ",\"address\":" + value +
               ",\"sessions\":" + value + ",\"in_session\":" + value + "}]}",
-          out)))
+          false, out)))
           << value;
     }
   }
@@ -470,7 +470,7 @@ TEST(StatusOfAnybodyTest, IsPrintedOrRefused) {
        {std::string(), std::string("[]"), std::string("x"), deep,
         deep + "1" + std::string(200'000, '}')}) {
     std::ostringstream out;
-    EXPECT_TRUE(PrintStatus(text, out).IsCorruption());
+    EXPECT_TRUE(PrintStatus(text, false, out).IsCorruption());
   }
 }
 
