@@ -7,6 +7,8 @@ STORE=$1
 source "$(dirname "${BASH_SOURCE[0]}")/replica.sh"
 
 start_replica a --http-port 0 --sync-interval-ms 200
+has_page() { grep -q "status page: http" "$work/a.log"; }
+wait_until "the line of the status page" has_page
 page=$(sed -nE 's|.*status page: http://([^/]+)/.*|\1|p' "$work/a.log")
 metrics() { curl -sS "http://$page/metrics"; }
 metric() { metrics | sed -nE "s/^$1(\{.*\})? ([0-9.]+)$/\2/p"; }

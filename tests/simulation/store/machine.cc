@@ -238,6 +238,13 @@ ColumnFamilyHandle* Machine::Handle(const std::string& family) const {
   return nullptr;
 }
 
+bool Machine::HasStopped() const {
+  uint64_t errors = 0;
+  return db_->GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors,
+                             &errors) &&
+         errors > 0;
+}
+
 GcState Machine::gc() const {
   return StoreAccess::MembershipOf(db_.get())->Now();
 }

@@ -70,6 +70,9 @@ class Machine {
   void SetReadsFail(bool fail);
   bool reads_fail() const { return reads_fail_; }
 
+  // Whether RocksDB takes no more writes after an error in the background.
+  bool HasStopped() const;
+
   // Every pair and every entry, collected ones too; what disagrees is appended
   // to `wrong`.
   rocksdb::Status Read(Holdings* holdings, std::vector<std::string>* wrong);

@@ -226,6 +226,8 @@ void StoreCluster::Tidy() {
       node->machine->Settle();
       Watch(node);
     }
+    // As its operator reads in the errors of its sessions.
+    if (node->up() && node->machine->HasStopped()) node->sick = true;
     if (node->up() && node->sick) CloseCleanly(node);
     if (!node->machine->up() && (!faulty_ || random_.OneIn(3))) Open(node);
   }
