@@ -12,17 +12,19 @@ namespace {
 
 constexpr char kOpenAsNew[] =
     "open it once with the option open_copy_as_new_replica (rocksync-store: "
-    "--as-new-replica): it becomes a new replica, all of which is compared "
-    "with its index";
+    "--as-new-replica): it becomes a new replica, with an id and so a "
+    "certificate of its own, and all of it is compared with its index";
 constexpr char kOpenAsNewAndAdopt[] =
     "open it once with both options open_copy_as_new_replica and "
     "adopt_after_index_loss (rocksync-store: --as-new-replica "
-    "--adopt-after-index-loss): it becomes a new replica, and pairs without an "
-    "entry lose to any that a peer has";
+    "--adopt-after-index-loss): it becomes a new replica, with an id and so a "
+    "certificate of its own, and pairs without an entry lose to any that a "
+    "peer has";
 constexpr char kAdopt[] =
     "its index is lost: open it once with the option adopt_after_index_loss "
-    "(rocksync-store: --adopt-after-index-loss): it becomes a new replica "
-    "whose pairs lose to any that a peer has";
+    "(rocksync-store: --adopt-after-index-loss): it becomes a new replica, "
+    "with an id and so a certificate of its own, whose pairs lose to any that "
+    "a peer has";
 
 }  // namespace
 

@@ -3,6 +3,9 @@
 #ifndef BINDINGS_C_OBJECTS_H_
 #define BINDINGS_C_OBJECTS_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -104,6 +107,8 @@ struct rocksync_changes_t {
 struct rocksync_replicator_t {
   std::shared_ptr<rocksync::OpenDatabase> open;  // outlives rep
   std::unique_ptr<rocksync::Replicator> rep;
+  // Its threads are there alone: a child of fork can give nothing back.
+  const pid_t process = ::getpid();
 };
 
 #endif  // BINDINGS_C_OBJECTS_H_

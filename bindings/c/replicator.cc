@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -57,11 +59,12 @@ rocksync_replicator_t* rocksync_replicator_start(
 }
 
 void rocksync_replicator_stop(rocksync_replicator_t* replicator) {
-  if (replicator != nullptr) replicator->rep->Stop();
+  if (replicator == nullptr || replicator->process != ::getpid()) return;
+  replicator->rep->Stop();
 }
 
 void rocksync_replicator_destroy(rocksync_replicator_t* replicator) {
-  if (replicator == nullptr) return;
+  if (replicator == nullptr || replicator->process != ::getpid()) return;
   replicator->rep.reset();
   --replicator->open->replicators;
   delete replicator;

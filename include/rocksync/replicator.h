@@ -121,12 +121,14 @@ struct ReplicatorOptions {
   // complete does not go on from here then.
   bool allow_clones = true;
 
-  // Accepted connections at once; more are closed. A peer's that is idle
-  // between sessions holds no thread, if the transport can tell when something
-  // comes (Connection::WhenReceivable; the bundled one can): else each has one,
-  // which mostly sleeps. At most 64 sessions are answered at once, those that
-  // are told to come back later too. The bundled transport's own limit
-  // follows this one, unless SocketLimits::max_connections says another.
+  // Accepted connections at once; more are closed. A peer that dials here has
+  // two, one for sessions and one for its stream, so that 64 are enough for 32
+  // such peers. One that is idle between sessions holds no thread, if the
+  // transport can tell when something comes (Connection::WhenReceivable; the
+  // bundled one can): else each has one, which mostly sleeps. At most 64
+  // sessions are answered at once, those that are told to come back later too.
+  // The bundled transport's own limit follows this one, unless
+  // SocketLimits::max_connections says another.
   size_t max_accepted = 64;
 
   ReplicatorLimits limits;
@@ -196,8 +198,9 @@ class Replicator {
   // is writing pairs while the application holds DB::LockWAL, it waits for
   // UnlockWAL. Permanent: start a new replicator to continue. Any thread; a
   // second call waits for the first. In a callback (progress, `differs` of
-  // Verify, the hook, the function of an Update) it would wait for itself: the
-  // process ends with a message.
+  // Verify, the hook, the function of an Update) it would wait for itself, and
+  // in a child of fork for threads of the parent: the process ends with a
+  // message. SyncNow, Verify and ScrubNow are NotSupported in such a child.
   virtual void Stop() = 0;
 
   // Runs sessions with `peer` (an address of the options, or any other) until

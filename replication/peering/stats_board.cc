@@ -93,7 +93,7 @@ void SessionLine::Update(const SessionReport& report) {
   const SessionProgress progress = ToProgress(peer_, report);
   {
     const std::lock_guard lock(board_->mutex_);
-    if (begun) board_->Find(peer_, replica_id_)->stats.last = progress;
+    if (begun) board_->FindForLine(peer_, replica_id_)->stats.last = progress;
     board_->Count(report, counted_);
     counted_ = report;
   }
@@ -109,7 +109,7 @@ void SessionLine::Finish(const SessionReport& last,
   if (!status.ok()) progress.error = OneLine(status.ToString());
   {
     const std::lock_guard lock(board_->mutex_);
-    PeerStats* peer = &board_->Find(peer_, replica_id_)->stats;
+    PeerStats* peer = &board_->FindForLine(peer_, replica_id_)->stats;
     peer->last = progress;
     peer->last_error = progress.error;
     ++peer->sessions;
@@ -141,7 +141,7 @@ void SessionLine::GiveUp(const SessionReport& last) {
 template <typename Change>
 void StreamLine::Count(const Change& change) {
   const std::lock_guard lock(board_->mutex_);
-  change(&board_->Find(peer_, replica_id_)->stats.stream);
+  change(&board_->FindForLine(peer_, replica_id_)->stats.stream);
   change(&board_->totals_.stream);
 }
 
@@ -178,7 +178,7 @@ void StreamLine::GaveUp(uint64_t pairs) {
 
 void StreamLine::Behind(uint64_t pairs, Clock::time_point since) {
   const std::lock_guard lock(board_->mutex_);
-  StatsBoard::Entry* const entry = board_->Find(peer_, replica_id_);
+  StatsBoard::Entry* const entry = board_->FindForLine(peer_, replica_id_);
   entry->stats.stream.lag_pairs = pairs;
   entry->behind_since = since;
 }
@@ -214,6 +214,11 @@ void StatsBoard::SetPeers(const std::vector<std::string>& addresses) {
   }
 }
 
+bool StatsBoard::MayBe(const Entry& entry, uint64_t replica_id) {
+  const uint64_t known = entry.stats.replica_id;
+  return replica_id == 0 || known == 0 || known == replica_id;
+}
+
 bool StatsBoard::IsOther(const Entry& entry) {
   return !entry.stats.configured &&
          std::all_of(
@@ -223,9 +228,10 @@ bool StatsBoard::IsOther(const Entry& entry) {
 
 StatsBoard::Entry* StatsBoard::Known(const std::string& address,
                                      uint64_t replica_id) {
-  auto found = std::find_if(
-      peers_.begin(), peers_.end(),
-      [&](const Entry& entry) { return entry.stats.address == address; });
+  auto found =
+      std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
+        return entry.stats.address == address && MayBe(entry, replica_id);
+      });
   if (found == peers_.end() && replica_id != 0) {
     found = std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
       return entry.stats.replica_id == replica_id;
@@ -259,6 +265,16 @@ StatsBoard::Entry* StatsBoard::Find(const std::string& address,
   return known != nullptr ? known : Add(address, replica_id);
 }
 
+StatsBoard::Entry* StatsBoard::FindForLine(const std::string& address,
+                                           uint64_t replica_id) {
+  Entry* const known = Known(address, replica_id);
+  if (known != nullptr) return known;
+  const bool has_moved = std::any_of(
+      peers_.begin(), peers_.end(),
+      [&](const Entry& entry) { return entry.stats.address == address; });
+  return has_moved ? &replaced_ : Add(address, replica_id);
+}
+
 StatsBoard::Entry* StatsBoard::FindIncoming(const std::string& peer,
                                             uint64_t replica_id) {
   Entry* entry = Known(peer, replica_id);
@@ -266,6 +282,17 @@ StatsBoard::Entry* StatsBoard::FindIncoming(const std::string& peer,
   entry = Add(peer, replica_id);
   entry->incoming = true;
   return entry;
+}
+
+// Nothing that was proven of the replica which was at the address before, and
+// nothing that was counted of it, holds of the one that is there now.
+void StatsBoard::BeginAnew(Entry* entry) {
+  PeerStats anew;
+  anew.address = entry->stats.address;
+  anew.configured = entry->stats.configured;
+  entry->stats = std::move(anew);
+  entry->behind_since = {};
+  entry->connections.clear();
 }
 
 bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
@@ -286,6 +313,7 @@ bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
     peers_.erase(incoming);
   }
   Entry* const entry = Find(address, 0);
+  if (!MayBe(*entry, replica_id)) BeginAnew(entry);
   entry->connections.insert(entry->connections.end(), connections.begin(),
                             connections.end());
   AddConnection(connection, &entry->connections);

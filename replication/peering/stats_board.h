@@ -151,17 +151,25 @@ class StatsBoard {
     return entry.leaving && IsOther(entry);
   }
 
-  // The entry of an address or else of a replica; null if there is none.
+  // Whether it is, or may be, that replica's; `replica_id` 0: not known whose.
+  static bool MayBe(const Entry& entry, uint64_t replica_id);
+
+  // The entry of an address at which no other replica is, or else of a replica;
+  // null if there is none.
   Entry* Known(const std::string& address, uint64_t replica_id);
   // Makes one, for which the others that were not used for the longest have to
   // go if they are too many.
   Entry* Add(const std::string& address, uint64_t replica_id);
   // The one that is known, or else a new one.
   Entry* Find(const std::string& address, uint64_t replica_id);
+  // As Find, for what began when the replica was at the address.
+  Entry* FindForLine(const std::string& address, uint64_t replica_id);
   // As Find, of a peer that came here: `peer` is where from.
   Entry* FindIncoming(const std::string& peer, uint64_t replica_id);
   Entry* FindConnected(const std::string& peer, uint64_t replica_id,
                        const std::weak_ptr<const void>& connection, Role role);
+
+  static void BeginAnew(Entry* entry);
 
   void Count(const SessionReport& now, const SessionReport& before);
   // With the lock held.
@@ -172,6 +180,9 @@ class StatsBoard {
   mutable std::mutex mutex_;
   ReplicationStats totals_;  // without peers
   std::vector<Entry> peers_;
+  // Takes what sessions and streams still tell of a replica at whose address
+  // another one is now. Not shown.
+  Entry replaced_;
   uint64_t uses_ = 0;
 };
 

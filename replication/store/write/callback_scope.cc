@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "replication/store/format/forked.h"
+
 namespace rocksync {
 namespace {
 
@@ -65,6 +67,13 @@ const char* CallbackHere(const IndexedDB* indexed) {
 bool IsInCallback() { return innermost != nullptr; }
 
 rocksdb::Status CheckMayWait(const IndexedDB* indexed, const char* call) {
+  if (InForkedChild()) {
+    return rocksdb::Status::NotSupported(
+        std::string("rocksync: ") + call +
+            " in a child of the process that opened the database, whose "
+            "threads are not here",
+        "call it there; a child may exec, or leave by _exit");
+  }
   const char* const here = CallbackHere(indexed);
   return here == nullptr ? rocksdb::Status::OK()
                          : rocksdb::Status::InvalidArgument(

@@ -49,6 +49,7 @@ const char* CallbackHere(const IndexedDB* indexed);
 // It runs one of any database.
 bool IsInCallback();
 // InvalidArgument if it runs one: `call` might wait for its own thread.
+// NotSupported in a child of fork: it would wait for threads of the parent.
 rocksdb::Status CheckMayWait(const IndexedDB* indexed, const char* call);
 
 }  // namespace rocksync

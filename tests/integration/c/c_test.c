@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define CHECK(condition)                                            \
   do {                                                              \
@@ -835,6 +838,43 @@ static void TestSharedListener(void) {
   rocksync_free(address);
 }
 
+/* What would wait for threads that are the parent's alone. */
+static void InChild(rocksync_t* db, rocksync_replicator_t* replicator,
+                    const char* address) {
+  alarm(60); /* the child would wait without end */
+  rocksync_replicator_sync(replicator, address, &error);
+  FAILS("call it there; a child may exec");
+  rocksync_replicator_scrub(replicator, &error);
+  FAILS("threads are not here");
+  rocksync_replicator_stop(replicator);
+  rocksync_replicator_destroy(replicator);
+  rocksync_close(db, &error);
+  CHECK(error != NULL);
+  _exit(0);
+}
+
+static void TestChildOfFork(void) {
+  rocksync_t* db;
+  rocksync_replicator_t* replicator;
+  char* address;
+  pid_t child;
+  int status = 0;
+
+  phase = "child of fork";
+  db = Open("forked");
+  replicator = Start(db, "127.0.0.1:0");
+  address = rocksync_replicator_listen_address(replicator);
+  child = fork();
+  CHECK(child >= 0);
+  if (child == 0) InChild(db, replicator, address);
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  rocksync_free(address);
+  rocksync_replicator_destroy(replicator);
+  rocksync_close(db, &error);
+  OK();
+}
+
 static void TestIteratorHoldsUpClose(void) {
   rocksync_t* db = Open("a");
   rocksdb_t* way = rocksync_rocksdb(db, &error);
@@ -1156,6 +1196,7 @@ int main(void) {
   TestClone();
   TestSharedListener();
   TestSnapshotHoldsUpClose();
+  TestChildOfFork();
   TestIteratorHoldsUpClose();
   TestCallsInCallbacks();
   TestFamilies();

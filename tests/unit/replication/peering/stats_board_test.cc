@@ -80,6 +80,58 @@ TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
   EXPECT_EQ(board.stats().peers[0].sessions, 3u);
 }
 
+TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  SessionReport proven = Report(1);
+  proven.proven_equal = true;
+  proven.digests_equal = true;
+  board.Met("a:1", 0xa, {}, kStays);
+  board.Begin("a:1", 0xa)->Finish(proven, rocksdb::Status::OK());
+  const auto running = board.Begin("a:1", 0xa);
+  auto stream = board.BeginStream("a:1", 0xa);
+  EXPECT_GT(board.stats().peers.at(0).last_proven_equal_ms, 0u);
+
+  board.Met("a:1", 0xb, {}, kStays);
+  const auto expect_new = [&board] {
+    const ReplicationStats stats = board.stats();
+    ASSERT_EQ(stats.peers.size(), 1u);
+    const PeerStats& peer = stats.peers[0];
+    EXPECT_EQ(peer.address, "a:1");
+    EXPECT_EQ(peer.replica_id, 0xbu);
+    EXPECT_TRUE(peer.configured);
+    EXPECT_EQ(peer.sessions, 0u);
+    EXPECT_EQ(peer.last_proven_equal_ms, 0u);
+    EXPECT_EQ(peer.equal_as_of_ms, 0u);
+    EXPECT_EQ(peer.digests_equal_as_of_ms, 0u);
+    EXPECT_EQ(peer.stream.open, 0u);
+    EXPECT_EQ(peer.stream.pairs_sent, 0u);
+    EXPECT_FALSE(peer.last.proven_equal);
+  };
+  expect_new();
+  // What the first one was in the middle of ends.
+  running->Finish(proven, rocksdb::Status::OK());
+  stream->Sent(1, 10);
+  stream->Behind(1, StreamLine::Clock::now());
+  stream.reset();
+  expect_new();
+  EXPECT_EQ(board.stats().sessions, 2u);
+  EXPECT_EQ(board.stats().stream.open, 0u);
+}
+
+TEST(StatsBoard, TwoReplicasFromOnePortAreTwoPeers) {
+  StatsBoard board(7, {}, nullptr);
+  SessionReport proven = Report(1);
+  proven.proven_equal = true;
+  board.Begin("10.0.0.1:50000", 0xc)->Finish(proven, rocksdb::Status::OK());
+  board.Begin("10.0.0.1:50000", 0xd)
+      ->Finish(Report(1), rocksdb::Status::IOError("cut"));
+  const ReplicationStats stats = board.stats();
+  ASSERT_EQ(stats.peers.size(), 2u);
+  EXPECT_GT(stats.peers[0].last_proven_equal_ms, 0u);
+  EXPECT_EQ(stats.peers[1].replica_id, 0xdu);
+  EXPECT_EQ(stats.peers[1].last_proven_equal_ms, 0u);
+}
+
 TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
   StatsBoard board(7, {"a:1", "localhost:1"}, nullptr);
   board.Met("a:1", 0xa, {}, kStays);
