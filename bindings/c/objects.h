@@ -3,9 +3,6 @@
 #ifndef BINDINGS_C_OBJECTS_H_
 #define BINDINGS_C_OBJECTS_H_
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -108,7 +105,7 @@ struct rocksync_replicator_t {
   std::shared_ptr<rocksync::OpenDatabase> open;  // outlives rep
   std::unique_ptr<rocksync::Replicator> rep;
   // Its threads are there alone: a child of fork can give nothing back.
-  const pid_t process = ::getpid();
+  int64_t process = 0;
 };
 
 #endif  // BINDINGS_C_OBJECTS_H_

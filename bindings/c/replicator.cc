@@ -55,6 +55,7 @@ rocksync_replicator_t* rocksync_replicator_start(
   }
   if (rocksync::SaveError(errptr, status)) return nullptr;
   ++replicator->open->replicators;
+  replicator->process = ::getpid();
   return replicator.release();
 }
 
