@@ -73,8 +73,8 @@ struct StreamStats {
 // Counts run since Replicator::Start. Use replica_id as the key of a metric.
 // The address of a peer that is in the options is the one given there; a peer
 // that only dials this replica has the address that it came from, whose port is
-// ephemeral. If another replica is met at an address, all figures begin anew
-// there: nothing that was proven of the earlier one is told of it.
+// ephemeral. If another replica answers at an address, its figures start from
+// zero: nothing that was proven of the earlier one is said of it.
 struct PeerStats {
   std::string address;
   uint64_t replica_id = 0;  // 0 until first met
