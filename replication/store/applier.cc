@@ -30,6 +30,20 @@ StoredEntry EntryOf(const ElementHasher& hasher, const Pair& pair) {
   return PendingEntry(hasher, pair.version, pair.tombstone ? nullptr : &value);
 }
 
+// What a pair from a peer replaces.
+struct Replaced {
+  bool any = false;
+  bool tombstone = false;
+  Version version;
+};
+
+// A pair, by its place in the batch, that is written.
+struct Winner {
+  size_t i = 0;
+  StoredEntry entry;
+  Replaced replaced;
+};
+
 }  // namespace
 
 struct Applier::Batch {
@@ -55,10 +69,7 @@ struct Applier::Batch {
   // Contend.
   // The data, and then the entries.
   rocksdb::WriteBatch written = rocksdb::WriteBatch();
-  std::vector<std::pair<size_t, StoredEntry>> applied{};
-  // For the hook and the feeds, if there were any when it began.
-  bool lists_changes = false;
-  std::vector<AppliedChange> changes{};  // of the same
+  std::vector<Winner> applied{};
   std::vector<std::pair<size_t, StoredEntry>> releases{};
   uint64_t repaired = 0;
 
@@ -226,8 +237,6 @@ Status Applier::ReadCurrent(Batch* batch) {
 }
 
 Status Applier::Contend(Batch* batch) {
-  batch->lists_changes =
-      indexed_->options().hook != nullptr || indexed_->feeds()->any();
   for (size_t i = 0; i < batch->pairs.size(); ++i) {
     if ((*batch->outcomes)[i] != ApplyOutcome::kHeldBack) {
       const Status status = ContendOne(batch, i);
@@ -243,7 +252,7 @@ Status Applier::Contend(Batch* batch) {
     indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
     indexed_->digests()->Note(batch->positions[i]);
   }
-  for (const auto& [i, entry] : batch->applied) {
+  for (const auto& [i, entry, replaced] : batch->applied) {
     if (IsCollected(entry, indexed_->reader().stable_time())) {
       indexed_->RemoveEntry(&batch->written, batch->KeyOf(i));
     } else {
@@ -286,20 +295,17 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
   }
   (*batch->outcomes)[i] = ApplyOutcome::kApplied;
   batch->current[i] = EntryOf(indexed_->hasher(), pair);
-  batch->applied.emplace_back(i, *batch->current[i]);
-  if (!batch->lists_changes) return status;
-  batch->changes.push_back(
-      {family.name, pair.key, pair.tombstone ? rocksdb::Slice() : pair.value,
-       pair.tombstone, Public(pair.version), known, known && current.tombstone,
-       Public(current.version)});
+  batch->applied.push_back(
+      {i, *batch->current[i], {known, current.tombstone, current.version}});
   return status;
 }
 
 Status Applier::Commit(Batch* batch) {
   const ReplicatedDBOptions& options = indexed_->options();
-  if (options.hook != nullptr && !batch->changes.empty()) {
+  if (options.hook != nullptr && !batch->applied.empty()) {
+    const std::vector<AppliedChange> changes = ListChanges(*batch);
     const CallbackScope scope(indexed_, Callback::kApplyHook);
-    options.hook->BeforeApply(batch->changes);
+    options.hook->BeforeApply(changes);
   }
   rocksdb::WriteOptions write = options.apply_write_options;
   write.no_slowdown = true;
@@ -313,24 +319,31 @@ Status Applier::Commit(Batch* batch) {
   if (indexed_->changes()->attached() && indexed_->changes()->passes_on()) {
     PassOn(*batch);
   }
-  if (indexed_->feeds()->any()) Feed(*batch);
+  // Asked after the write, so that who subscribes before it misses nothing.
+  if (indexed_->feeds()->any()) {
+    indexed_->feeds()->Publish(ListChanges(*batch), batch->sender.replica_id);
+  }
   return status;
 }
 
-// To those who subscribe.
-void Applier::Feed(const Batch& batch) {
-  if (batch.lists_changes) {
-    indexed_->feeds()->Publish(batch.changes, batch.sender.replica_id);
-  } else if (!batch.applied.empty()) {
-    // The first one subscribed after this batch had begun.
-    indexed_->feeds()->Miss(batch.applied.size());
+std::vector<AppliedChange> Applier::ListChanges(const Batch& batch) {
+  std::vector<AppliedChange> changes;
+  changes.reserve(batch.applied.size());
+  for (const auto& [i, entry, replaced] : batch.applied) {
+    const Pair& pair = batch.pairs[i];
+    changes.push_back({batch.FamilyOf(i).name, pair.key,
+                       pair.tombstone ? rocksdb::Slice() : pair.value,
+                       pair.tombstone, Public(pair.version), replaced.any,
+                       replaced.any && replaced.tombstone,
+                       Public(replaced.version)});
   }
+  return changes;
 }
 
 // To peers that the sender does not send it to.
 void Applier::PassOn(const Batch& batch) {
   std::vector<Change> changes;
-  for (const auto& [i, entry] : batch.applied) {
+  for (const auto& [i, entry, replaced] : batch.applied) {
     const Pair& pair = batch.pairs[i];
     changes.push_back({batch.FamilyOf(i).id, pair.key, pair.version,
                        pair.tombstone, pair.value, batch.sender.replica_id});

@@ -65,7 +65,8 @@ class Applier {
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status Commit(Batch* batch);
   void PassOn(const Batch& batch);
-  void Feed(const Batch& batch);
+  // What the batch applies, for the hook and the feeds.
+  static std::vector<AppliedChange> ListChanges(const Batch& batch);
 
   // Whether `pair` beats what is stored. May release the stored entry, which
   // then is to be written if it stays.

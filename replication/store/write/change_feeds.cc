@@ -105,12 +105,6 @@ void ChangeFeeds::Publish(std::span<const AppliedChange> changes,
   shared_->changed.notify_all();
 }
 
-void ChangeFeeds::Miss(uint64_t changes) {
-  const std::lock_guard lock(shared_->mutex);
-  for (Queue* queue : shared_->queues) queue->missed += changes;
-  shared_->changed.notify_all();
-}
-
 void ChangeFeeds::Close() {
   const std::lock_guard lock(shared_->mutex);
   shared_->closed = true;

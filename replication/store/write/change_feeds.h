@@ -40,8 +40,6 @@ class ChangeFeeds {
   // These are committed, with their keys' stripes still held, so that those of
   // one key come in order. Never waits for a subscriber.
   void Publish(std::span<const AppliedChange> changes, uint64_t source);
-  // So many are committed, and nobody listed them.
-  void Miss(uint64_t changes);
 
   // Nothing comes any more.
   void Close();

@@ -2,10 +2,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <random>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
+#include "rocksync/change_feed.h"
 #include "tests/integration/store/store_fixture.h"
 #include "tests/integration/store/version_order.h"
 
@@ -54,6 +61,60 @@ TEST_F(ApplyTest, LaterVersionsWinAndLocalWritesBeatAllTheyHaveSeen) {
   EXPECT_EQ(Apply({0, "k", {ahead + (1 << 20), kPeer}, true, ""}),
             ApplyOutcome::kApplied);
   EXPECT_EQ(Get("k"), "-");
+  CloseAndCheck();
+}
+
+// Calls `once` when keys are compared first, which for a pair that is applied
+// is in the write itself.
+class ComparatorThatTells : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return Bytewise()->Name(); }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    if (armed.exchange(false)) once();
+    return Bytewise()->Compare(a, b);
+  }
+  void FindShortestSeparator(std::string* start,
+                             const rocksdb::Slice& limit) const override {
+    Bytewise()->FindShortestSeparator(start, limit);
+  }
+  void FindShortSuccessor(std::string* key) const override {
+    Bytewise()->FindShortSuccessor(key);
+  }
+
+  bool CanKeysWithDifferentByteContentsBeEqual() const override {
+    return false;
+  }
+
+  mutable std::atomic<bool> armed{false};
+  std::function<void()> once;
+
+ private:
+  static const rocksdb::Comparator* Bytewise() {
+    return rocksdb::BytewiseComparator();
+  }
+};
+
+// The earliest at which nothing is missed: before the pair can be read.
+TEST_F(ApplyTest, WhoSubscribesWhileAPairIsWrittenIsToldOfIt) {
+  static ComparatorThatTells comparator;  // longer than the database
+  options_.comparator = &comparator;
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("j", "mine"));
+  ASSERT_ROCKS_OK(Put("k", "mine"));
+  std::unique_ptr<ChangeFeed> feed;
+  comparator.once = [&] { EXPECT_ROCKS_OK(db_->Subscribe({}, &feed)); };
+  comparator.armed = true;
+  const uint64_t later = Now() + (uint64_t{30000} << 16);
+  EXPECT_EQ(Apply({0, "k", {later, kPeer}, false, "peer"}),
+            ApplyOutcome::kApplied);
+  ASSERT_NE(feed, nullptr);
+  std::vector<FeedChange> changes;
+  uint64_t missed = 0;
+  ASSERT_ROCKS_OK(feed->Next(std::chrono::seconds(60), &changes, &missed));
+  EXPECT_EQ(missed, 0u);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].key, "k");
+  EXPECT_TRUE(changes[0].replaces);
   CloseAndCheck();
 }
 

@@ -93,15 +93,6 @@ TEST_F(ChangeFeedsTest, OneLargerThanTheBufferIsMissed) {
   EXPECT_EQ(missed_, 1u);
 }
 
-TEST_F(ChangeFeedsTest, WhatNobodyListedIsMissed) {
-  const auto feed = Subscribe();
-  Publish({"a"});
-  feeds_->Miss(2);
-  Publish({"b"});
-  EXPECT_THAT(Fetch(feed.get(), kNow), ElementsAre("a"));
-  EXPECT_EQ(missed_, 3u);
-}
-
 TEST_F(ChangeFeedsTest, WaitsForAChangeAndForTheEnd) {
   const auto feed = Subscribe();
   std::thread publisher([this] { Publish({"late"}); });
