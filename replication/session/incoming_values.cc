@@ -8,6 +8,7 @@ namespace rocksync {
 
 absl::Status IncomingValues::ReceiveChunk(std::string_view body) {
   if (body.empty()) return Malformed(MessageType::kChunk, "empty");
+  came_ = true;
   chunk_bytes_ += body.size();
   context_.report->value_bytes += body.size();
   if (chunk_bytes_ <= options_->max_value_bytes) {
@@ -20,6 +21,7 @@ absl::Status IncomingValues::ReceiveChunk(std::string_view body) {
 
 absl::Status IncomingValues::ReceiveValues(std::string_view body) {
   if (body.empty()) return Malformed(MessageType::kValues, "empty");
+  came_ = true;
   while (!body.empty()) {
     uint64_t size = 0;
     std::string_view rest;
@@ -70,6 +72,17 @@ absl::Status IncomingValues::Complete(WirePair* pair, std::string* value) {
   *value = TakeChunks();
   value->append(pair->value);
   pair->value = *value;
+  return absl::OkStatus();
+}
+
+absl::Status IncomingValues::EndTurn() {
+  // Otherwise two sides, one of which sends nothing, would go on without end.
+  if (earlier_to_come() && !came_) {
+    return Malformed(MessageType::kValues,
+                     "missing: none of those wanted came");
+  }
+  came_ = false;
+  awaited_before_turn_ = awaited_.size();
   return absl::OkStatus();
 }
 

@@ -41,7 +41,8 @@ class IncomingValues {
   // then holds what pair->value refers to.
   absl::Status Complete(WirePair* pair, std::string* value);
 
-  void EndTurn() { awaited_before_turn_ = awaited_.size(); }
+  // InvalidArgument: the peer owed values, and the turn had none.
+  absl::Status EndTurn();
 
   // Values of earlier turns' offers are to come, or the rest of one.
   bool earlier_to_come() const {
@@ -66,6 +67,7 @@ class IncomingValues {
   IncomingPairs* const pairs_;
   std::deque<Awaited> awaited_;
   size_t awaited_before_turn_ = 0;
+  bool came_ = false;  // in this turn
   std::string chunks_;
   uint64_t chunk_bytes_ = 0;  // those that were thrown away included
 };

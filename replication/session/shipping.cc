@@ -154,8 +154,8 @@ absl::Status Shipping::EndTurn(bool idle) {
   if (idle && part_ == Part::kUndecided) part_ = Part::kFollows;
   peer_idle_ = idle;
   peer_done_offering_ |= idle;
-  values_.EndTurn();
-  return incoming_.Apply();
+  const absl::Status status = values_.EndTurn();
+  return status.ok() ? incoming_.Apply() : status;
 }
 
 // --- What goes --------------------------------------------------------------

@@ -124,6 +124,8 @@ TEST_F(LiesTest, AreNamed) {
   EXPECT_EQ(LieBody(MessageType::kValues, "\x80"), "Values: truncated size");
   EXPECT_EQ(LieBody(MessageType::kValues, std::string(500, '\0')),
             "Values: a value nobody asked for");
+  EXPECT_EQ(Lie(MessageType::kValues, replaced_by("\xc8")),
+            "Values: missing: none of those wanted came");
   EXPECT_EQ(LieBody(MessageType::kWants, "\x02"), "Wants: unknown form");
   EXPECT_EQ(Lie(MessageType::kWants, replaced_by("\x88")),
             "Wants: missing: offers went unanswered");
