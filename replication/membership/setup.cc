@@ -326,7 +326,7 @@ absl::Status Setup::CheckPeer() {
                                "\"; correct the peer's address, or the cluster"
                                " name"));
   }
-  if (peer_.replica_id == mine_.replica_id) return RefuseOwnIdentity();
+  // Before the next rule: what a caller only says shows no copy.
   if (policy_.authenticated_id != 0 &&
       policy_.authenticated_id != peer_.replica_id) {
     return Refuse(RefusalReason::kIdentity,
@@ -336,6 +336,7 @@ absl::Status Setup::CheckPeer() {
                                ReplicaIdHex(peer_.replica_id),
                                "; give each replica its own certificate"));
   }
+  if (peer_.replica_id == mine_.replica_id) return RefuseOwnIdentity();
   const absl::Status status = CheckMembership();
   return status.ok() ? CheckFamilies() : status;
 }

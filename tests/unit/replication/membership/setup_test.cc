@@ -183,6 +183,12 @@ TEST_F(SetupTest, ACertificateOfAnother) {
   ExpectRefused("the certificate is of replica 0000000000000009");
 }
 
+TEST_F(SetupTest, WhoOnlySaysThatItIsThisReplicaIsNoCopyOfIt) {
+  listener_facts_.replica_id = 1;
+  listener_policy_.authenticated_id = 9;
+  ExpectRefused("the certificate is of replica 0000000000000009");
+}
+
 TEST_F(SetupTest, TheDialerChecksToo) {
   dialer_policy_.authenticated_id = 9;
   ExpectRefused("the certificate is of replica 0000000000000009");
