@@ -11,16 +11,20 @@
 namespace rocksync {
 namespace {
 
-// `holder`: whose list that is; both replicas read the text.
-MeetingVerdict NotMember(uint64_t id, uint64_t epoch, uint64_t holder) {
+// `holder`: whose list that is; both replicas read the text. `was_member`: of
+// an earlier list, which the replica itself still has.
+MeetingVerdict NotMember(uint64_t id, uint64_t epoch, uint64_t holder,
+                         bool was_member) {
   return {
       Meeting::kNotMember,
       absl::StrCat("replica ", ReplicaIdHex(id),
                    " is not in the member list of epoch ", epoch,
-                   ", which replica ", ReplicaIdHex(holder),
-                   " has; add it by a newer list, or, if it was removed, export"
-                   " what it alone holds (`rocksync rescue`) and start it"
-                   " anew")};
+                   ", which replica ", ReplicaIdHex(holder), " has; ",
+                   was_member ? "it was removed:"
+                              : "if it is new, add it by a newer list; if it "
+                                "was removed,",
+                   " export what it alone holds (`rocksync rescue`) and start"
+                   " it anew, as a new replica")};
 }
 
 MeetingVerdict AcknowledgedMore(uint64_t id) {
@@ -111,7 +115,7 @@ MeetingVerdict JudgeOneEpoch(const GcState& mine, uint64_t my_id,
   }
   for (const uint64_t id : {my_id, peer_id}) {
     if (mine.Find(id) != nullptr) continue;
-    return NotMember(id, mine.epoch, id == my_id ? peer_id : my_id);
+    return NotMember(id, mine.epoch, id == my_id ? peer_id : my_id, false);
   }
   if (const auto back = RolledBack(mine, mine, my_id, peer, peer_id, said)) {
     return AcknowledgedMore(*back);
@@ -181,7 +185,10 @@ MeetingVerdict GcState::JudgeMeeting(uint64_t my_id, const GcState& peer,
   const uint64_t newer_id = learn ? peer_id : my_id;
   const uint64_t older_id = learn ? my_id : peer_id;
   for (const uint64_t id : {my_id, peer_id}) {
-    if (newer.Find(id) == nullptr) return NotMember(id, newer.epoch, newer_id);
+    if (newer.Find(id) == nullptr) {
+      return NotMember(id, newer.epoch, newer_id,
+                       id == older_id && older.Find(id) != nullptr);
+    }
   }
   if (auto refused = WhyNotFollowing(older, older_id, newer)) return *refused;
   // Nothing is known of one that was in no list, nor does it know anything of

@@ -39,9 +39,12 @@ TEST(MeetingTest, TheNewerListIsLearned) {
   ExpectVerdicts(newer, 1, Meeting::kNotMember, first, 3, Meeting::kNotMember,
                  "epoch 2, which replica 0000000000000001 has; ");
   ExpectVerdicts(newer, 1, Meeting::kNotMember, first, 3, Meeting::kNotMember,
-                 "rocksync rescue");
-  ExpectVerdicts(newer, 1, Meeting::kNotMember, {}, 4, Meeting::kNotMember,
-                 "add it by a newer list");
+                 "has; it was removed: export what it alone holds (`rocksync "
+                 "rescue`)");
+  ExpectVerdicts(
+      newer, 1, Meeting::kNotMember, {}, 4, Meeting::kNotMember,
+      "has; if it is new, add it by a newer list; if it was removed, "
+      "export");
 }
 
 TEST(MeetingTest, WhoWasRemovedInBetweenIsNotTakenBack) {
