@@ -1,11 +1,9 @@
 #include "tools/certificate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <ostream>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -111,7 +109,9 @@ Status CheckRenewal(const CertificateOptions& options, const std::string& file,
   if (*id != named) {
     return Status::InvalidArgument(
         file + " is there, the certificate of replica " + ReplicaIdHex(named),
-        "choose another --output for replica " + ReplicaIdHex(*id));
+        "choose another --output for replica " + ReplicaIdHex(*id) +
+            ", or, if it takes the place of the former one, move this "
+            "certificate and its key away");
   }
   if (HoldsIssuerOf(options.ca_file, there)) return Status::OK();
   return Status::InvalidArgument(
@@ -158,13 +158,11 @@ Status ParseId(const std::string& text, uint64_t* id) {
     *id = 0;
     return Status::OK();
   }
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, *id, 16);
-  return text.size() == 16 && error == std::errc() && rest == end && *id != 0
-             ? Status::OK()
-             : Status::InvalidArgument(
-                   "'" + text + "' is no replica id",
-                   "16 hex digits, as `rocksync id` prints them");
+  *id = ParseReplicaId(text).value_or(0);
+  return *id != 0 ? Status::OK()
+                  : Status::InvalidArgument(
+                        "'" + text + "' is no replica id",
+                        "16 hex digits, as `rocksync id` prints them");
 }
 
 // A key that is there stays, so that readers find a pair at every moment. A new

@@ -3,11 +3,11 @@
 #ifndef ROCKSYNC_TOOLS_JSON_FIELDS_H_
 #define ROCKSYNC_TOOLS_JSON_FIELDS_H_
 
-#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
+
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 
@@ -59,13 +59,9 @@ class JsonFields {
                ? value->template get<std::string>()
                : std::string();
   }
-  // 16 hex digits.
+  // 0: it is none.
   uint64_t Id(std::string_view name) const {
-    const std::string text = Text(name);
-    uint64_t id = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, id, 16);
-    return text.size() == 16 && error == std::errc() && rest == end ? id : 0;
+    return ParseReplicaId(Text(name)).value_or(0);
   }
   // An object or array, empty if there is none.
   const Json& Part(std::string_view name) const {

@@ -12,6 +12,7 @@
 #include "examples/replicated_store/info.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/write_batch.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -407,23 +408,18 @@ void Commands::Quit(const RespRequest& request, std::string* reply) {
 
 // REPLICATION MEMBERS epoch id [id ...], ids as INFO shows them.
 void Commands::SetMembers(const RespRequest& request, std::string* reply) {
-  const auto number = [](const std::string& text, int base, uint64_t* value) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, *value, base);
-    return error == std::errc() && stop == end;
-  };
-  uint64_t epoch = 0;
-  std::vector<uint64_t> ids(request.size() - 3);
-  bool valid = number(request[2], 10, &epoch);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    valid = valid && number(request[i + 3], 16, &ids[i]);
+  const std::optional<uint64_t> epoch = ParseCount(request[2]);
+  std::vector<uint64_t> ids;
+  for (size_t i = 3; i < request.size(); ++i) {
+    const std::optional<uint64_t> id = ParseReplicaId(request[i]);
+    if (id.has_value()) ids.push_back(*id);
   }
-  if (!valid) {
+  if (!epoch.has_value() || ids.size() != request.size() - 3) {
     return AppendError(reply,
                        "ERR REPLICATION MEMBERS takes an epoch and replica ids"
-                       " as INFO shows them");
+                       " of 16 hex digits, as INFO shows them");
   }
-  const Status status = options_.set_members(epoch, ids);
+  const Status status = options_.set_members(*epoch, ids);
   if (!status.ok()) return AppendError(reply, "ERR " + status.ToString());
   AppendSimple(reply, "OK");
 }

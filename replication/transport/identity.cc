@@ -1,6 +1,6 @@
 #include "replication/transport/identity.h"
 
-#include <charconv>
+#include <optional>
 #include <string_view>
 
 #include "replication/transport/openssl.h"
@@ -10,18 +10,11 @@ namespace rocksync {
 namespace {
 
 constexpr std::string_view kPrefix = "rocksync:replica:";
-constexpr size_t kIdDigits = 16;
 
 rocksdb::Status Bad(const std::string& what) {
   return rocksdb::Status::InvalidArgument(
       "certificate " + what,
       "expected one subjectAltName URI:rocksync:replica:<16 hex digits>");
-}
-
-bool ParseId(std::string_view digits, uint64_t* id) {
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, *id, 16);
-  return digits.size() == kIdDigits && error == std::errc() && stop == end;
 }
 
 std::string_view UriOf(const GENERAL_NAME* name) {
@@ -47,7 +40,9 @@ rocksdb::Status ReplicaIdOf(const X509* certificate, uint64_t* replica_id) {
     if (!uri.starts_with(kPrefix)) continue;
     if (found != 0) return Bad("names more than one replica");
     uri.remove_prefix(kPrefix.size());
-    if (!ParseId(uri, &found)) return Bad("names a malformed replica id");
+    const std::optional<uint64_t> id = ParseReplicaId(uri);
+    if (!id.has_value()) return Bad("names a malformed replica id");
+    found = *id;
     if (found == 0) return Bad("names replica id 0, which no replica has");
   }
   if (found == 0) return Bad("names no replica");

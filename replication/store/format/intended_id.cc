@@ -1,8 +1,5 @@
 #include "replication/store/format/intended_id.h"
 
-#include <charconv>
-#include <system_error>
-
 #include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
 #include "rocksync/replica_id.h"
@@ -12,8 +9,6 @@ namespace {
 
 using rocksdb::Env;
 using rocksdb::Status;
-
-constexpr size_t kDigits = 16;
 
 std::string IntendedIn(const std::string& directory) {
   return directory + "/" + kIntendedIdFileName;
@@ -28,10 +23,10 @@ Status ReadIntendedId(Env* env, const std::string& directory, uint64_t* id) {
   std::string text;
   status = rocksdb::ReadFileToString(env, name, &text);
   if (!status.ok()) return status;
-  const char* const end = text.data() + kDigits;
-  if (text.size() == kDigits + 1 && text.back() == '\n') {
-    const auto [rest, error] = std::from_chars(text.data(), end, *id, 16);
-    if (error == std::errc() && rest == end && *id != 0) return status;
+  if (text.ends_with('\n')) {
+    text.pop_back();
+    *id = ParseReplicaId(text).value_or(0);
+    if (*id != 0) return status;
   }
   return Status::Corruption("rocksync: " + name + " holds no replica id",
                             "remove it, and run `rocksync id --make` again");

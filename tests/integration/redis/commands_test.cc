@@ -272,16 +272,22 @@ TEST_F(CommandsTest, Members) {
     commands.Execute(request, &reply);
     return reply;
   };
-  EXPECT_EQ(say({"REPLICATION", "MEMBERS", "3", "00000000000000ff", "a"}),
-            "+OK\r\n");
+  const std::string ff = "00000000000000ff";
+  const std::string ten = "000000000000000a";
+  EXPECT_EQ(say({"REPLICATION", "MEMBERS", "3", ff, ten}), "+OK\r\n");
   EXPECT_EQ(epoch, 3u);
   EXPECT_THAT(members, ElementsAre(255u, 10u));
-  EXPECT_EQ(say({"REPLICATION", "MEMBERS", "3", "1", "2", "3"}),
+  EXPECT_EQ(say({"REPLICATION", "MEMBERS", "3", ff, ten, ff}),
             "-ERR Invalid argument: too many\r\n");
-  EXPECT_THAT(say({"REPLICATION", "MEMBERS", "x", "1"}),
+  EXPECT_THAT(say({"REPLICATION", "MEMBERS", "x", ff}),
               StartsWith("-ERR REPLICATION MEMBERS takes an epoch"));
-  EXPECT_THAT(say({"REPLICATION", "MEMBERS", "3", "1x"}),
-              StartsWith("-ERR REPLICATION MEMBERS takes an epoch"));
+  for (const std::string& id :
+       {std::string("a"), ff.substr(1), ff + "0", "x" + ff.substr(1)}) {
+    EXPECT_THAT(say({"REPLICATION", "MEMBERS", "3", ff, id}),
+                StartsWith("-ERR REPLICATION MEMBERS takes an epoch"))
+        << id << " is a part of an id, or none";
+  }
+  EXPECT_EQ(epoch, 3u);
   EXPECT_EQ(say({"REPLICATION", "COLLECT"}), "+OK\r\n");
   EXPECT_EQ(collections, 1);
 }
