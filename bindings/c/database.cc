@@ -39,6 +39,8 @@ rocksdb_column_family_handle_t* AddHandle(rocksync_t* db,
 
 // What has to go first, but for so many of the caller's.
 Status CheckUnused(const rocksync::OpenDatabase& open, size_t own_rocksdbs) {
+  // The database itself refuses, and says why.
+  if (open.process != rocksync::ThisProcess()) return Status::OK();
   const int replicators = open.replicators;
   if (replicators > 0) {
     return Status::Aborted("rocksync: " + std::to_string(replicators) +

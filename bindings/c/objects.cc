@@ -1,5 +1,7 @@
 #include "bindings/c/objects.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +10,8 @@
 #include "rocksync/c.h"
 
 namespace rocksync {
+
+int64_t ThisProcess() { return ::getpid(); }
 
 bool SaveError(char** errptr, const rocksdb::Status& status) {
   if (status.ok()) return false;

@@ -24,11 +24,16 @@
 
 namespace rocksync {
 
+// The id of this process, a child of fork's own.
+int64_t ThisProcess();
+
 // A database, for all that lives on it.
 struct OpenDatabase {
   std::unique_ptr<ReplicatedDB> db;
   std::atomic<int> rocksdbs{0};     // rocksdb_t not closed yet
   std::atomic<int> replicators{0};  // not destroyed yet
+  // Its threads are there alone: a child of fork can give nothing back.
+  const int64_t process = ThisProcess();
 };
 
 // Puts an error into *errptr, in place of one that is there, as RocksDB's C
@@ -104,8 +109,6 @@ struct rocksync_changes_t {
 struct rocksync_replicator_t {
   std::shared_ptr<rocksync::OpenDatabase> open;  // outlives rep
   std::unique_ptr<rocksync::Replicator> rep;
-  // Its threads are there alone: a child of fork can give nothing back.
-  int64_t process = 0;
 };
 
 #endif  // BINDINGS_C_OBJECTS_H_

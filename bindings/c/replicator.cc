@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -19,6 +17,11 @@ static_assert(static_cast<int>(Kind::kMissingHere) == rocksync_missing_here);
 static_assert(static_cast<int>(Kind::kMissingThere) == rocksync_missing_there);
 static_assert(static_cast<int>(Kind::kVersion) == rocksync_version_differs);
 static_assert(static_cast<int>(Kind::kContent) == rocksync_content_differs);
+
+// In a child of fork it is not.
+bool IsHere(const rocksync_replicator_t& replicator) {
+  return replicator.open->process == rocksync::ThisProcess();
+}
 
 }  // namespace
 
@@ -55,17 +58,16 @@ rocksync_replicator_t* rocksync_replicator_start(
   }
   if (rocksync::SaveError(errptr, status)) return nullptr;
   ++replicator->open->replicators;
-  replicator->process = ::getpid();
   return replicator.release();
 }
 
 void rocksync_replicator_stop(rocksync_replicator_t* replicator) {
-  if (replicator == nullptr || replicator->process != ::getpid()) return;
+  if (replicator == nullptr || !IsHere(*replicator)) return;
   replicator->rep->Stop();
 }
 
 void rocksync_replicator_destroy(rocksync_replicator_t* replicator) {
-  if (replicator == nullptr || replicator->process != ::getpid()) return;
+  if (replicator == nullptr || !IsHere(*replicator)) return;
   replicator->rep.reset();
   --replicator->open->replicators;
   delete replicator;
