@@ -276,6 +276,27 @@ install_from newer --reinstall
 inside systemctl start rocksync-store.service
 answers
 
+# One that was started by hand and still opens its database runs the old program,
+# too.
+inside systemctl stop rocksync-store.service
+inside systemctl disable rocksync-store.service
+inside mkdir -p /run/systemd/system/rocksync-store.service.d
+inside sh -c 'printf "[Service]\nExecStartPre=/bin/sleep 600\n" >/run/systemd/system/rocksync-store.service.d/slow.conf'
+inside systemctl daemon-reload
+inside systemctl start --no-block rocksync-store.service
+for _ in {1..50}; do [[ $(unit ActiveState) != activating ]] || break; sleep 0.2; done
+[[ $(unit ActiveState) == activating ]] || fail "the store does not take long to start: $(unit ActiveState)"
+before=$(unit InvocationID)
+install_from newer --reinstall
+for _ in {1..50}; do [[ $(unit InvocationID) == "$before" ]] || break; sleep 0.2; done
+[[ $(unit InvocationID) != "$before" ]] || fail "an upgrade left a store alone that was still starting"
+inside rm -r /run/systemd/system/rocksync-store.service.d
+inside systemctl daemon-reload
+inside systemctl restart rocksync-store.service
+inside systemctl enable rocksync-store.service
+answers
+step "upgraded while it was stopped, and while it started"
+
 # --- The end -----------------------------------------------------------------
 
 # Removed, it is stopped, and data stay.
@@ -303,8 +324,13 @@ inside adduser --system --quiet --group --no-create-home later >>"$packages/inst
 inside runuser -u later -- cat /etc/rocksync/secret >/dev/null 2>&1 && fail "a later user reads the secret"
 inside deluser --quiet --system later 2>/dev/null
 rm -r "$root/etc/rocksync" "$root/root/outside"
-# And where there never were any.
+# And where there never were any. A database on a disk of its own goes, too.
 install_from newer
+inside mount -t tmpfs tmpfs /var/lib/rocksync-store
+inside sh -c 'mkdir /var/lib/rocksync-store/db && echo 1 >/var/lib/rocksync-store/db/CURRENT'
 purge
+[[ -z $(inside ls -A /var/lib/rocksync-store) ]] || fail "the purge left a database on its own disk"
+inside umount /var/lib/rocksync-store
+inside rmdir /var/lib/rocksync-store
 files_there | diff "$packages/files.before" - || fail "something stays"
 step "purged without a trace"
