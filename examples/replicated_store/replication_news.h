@@ -32,7 +32,7 @@ class ReplicationNews {
   // Which replica was turned away and why, once for as long as no other is: it
   // may come again and again.
   void LogRefusedCallers(const ReplicationStats& stats);
-  // That renewed certificates are in use, or that the files do not fit.
+  // That renewed certificates are in use, or that the files cannot be used.
   void LogCertificates(const ReplicationStats& stats);
   // That writes are refused, since the disk is full, and that they go on.
   void LogDiskSpace(const ReplicationStats& stats);

@@ -69,10 +69,12 @@ function health(replica) {
   if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
   if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
   if (stats.paused) return ["warn", "paused"];
-  if (stats.certificate_error) return ["warn", "certificate files do not fit"];
+  if (stats.certificate_error) return ["warn", "certificate files cannot be used"];
   // An address that was given to a REPLICATION SYNC, and answered by nobody, is no peer.
   if (stats.peers.some((p) => p.last_error && (p.configured || wasMet(p)))) return ["warn", "a peer fails"];
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
+  const met = stats.peers.filter(wasMet);
+  if (met.length && met.every((p) => !p.last_proven_equal_ms)) return ["warn", "not proven equal yet"];
   return ["good", "fine"];
 }
 
@@ -120,9 +122,23 @@ function drawReplicas() {
   at("replicas").replaceChildren(...byName.map(card));
   at("tombstones").replaceChildren(...byName.filter((r) => r.status).map((r) => {
     const gc = r.status.stats.tombstone_gc;
-    const why = gc.held_up_by ? nameOf(gc.held_up_by) : gc.epoch ? "nobody" : "no member list: kept permanently";
-    return element("tr", "", element("td", "", r.name), element("td", "number", count(gc.tombstones)), element("td", "", why));
+    return element("tr", "", element("td", "", r.name), element("td", "number", count(gc.tombstones)), element("td", "", holder(gc)));
   }));
+}
+
+// Of the two whose leaves are shown.
+function whoDiffers() {
+  const pair = [replicas[at("left").selectedIndex], replicas[at("right").selectedIndex]];
+  const named = (some) => some.map((r) => r.name).join(" and ");
+  const paused = pair.filter((r) => r.status.stats.paused);
+  return `${named(pair)} differ; ${paused.length ? `paused: ${named(paused)}` : "their sessions heal it"}`;
+}
+
+// Why tombstones are kept.
+function holder(gc) {
+  if (gc.held_up_by) return nameOf(gc.held_up_by);
+  if (!gc.epoch) return "no member list: kept permanently";
+  return gc.tombstones ? "nobody: collected once they are 1 in 50 elements" : "nobody";
 }
 
 function drawVerdict() {
@@ -133,7 +149,7 @@ function drawVerdict() {
   };
   const lost = replicas.filter((r) => !r.status);
   if (lost.length) return say("bad", `${lost.map((r) => r.name).join(", ")}: not reached`);
-  if (picture.differing > 0) return say("warn", "Two replicas differ; their sessions heal it");
+  if (picture.differing > 0) return say("warn", whoDiffers());
   const unwell = replicas.filter((r) => health(r)[0] !== "good");
   if (unwell.length) return say("warn", unwell.map((r) => `${r.name}: ${health(r)[1]}`).join("; "));
   say("good", replicas.length > 1 ? `All ${replicas.length} replicas are fine` : "This replica is fine");
