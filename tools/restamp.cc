@@ -3,6 +3,8 @@
 #include <ostream>
 
 #include "replication/store/offline/own_options.h"
+#include "replication/transport/certificate.h"
+#include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
 #include "tools/counted.h"
 #include "tools/offline_db.h"
@@ -39,6 +41,12 @@ int RunRestamp(const RestampToolOptions& options, std::ostream& out,
   if (result.furthest_ahead_ms > 0) {
     out << ", the furthest was " << result.furthest_ahead_ms / 1000
         << " s ahead";
+  }
+  if (result.restamped == 0) {
+    out << "; no version is more than " << options.max_ahead_ms / 1000
+        << " s ahead of this computer's clock, "
+        << UtcText(rocksdb::Env::Default()->NowMicros() / 1000)
+        << ": correct it first if it is wrong";
   }
   if (result.damaged > 0) {
     out << "; " << result.damaged

@@ -1,7 +1,6 @@
 #include "tools/status.h"
 
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "nlohmann/json.hpp"
 #include "replication/admin/admin_client.h"
+#include "replication/transport/certificate.h"
 #include "tools/counted.h"
 #include "tools/json_fields.h"
 
@@ -28,16 +28,10 @@ std::string Length(uint64_t ms) {
 // A time since the Unix epoch: as a date, and how long ago or ahead it is.
 std::string Moment(uint64_t ms, uint64_t now_ms) {
   if (ms == 0) return "never";
-  const auto seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm date{};
-  char text[64];
-  if (gmtime_r(&seconds, &date) == nullptr ||
-      std::strftime(text, sizeof text, "%F %T UTC", &date) == 0) {
-    return std::to_string(ms);
-  }
-  return std::string(text) + (ms > now_ms
-                                  ? " (in " + Length(ms - now_ms) + ")"
-                                  : " (" + Length(now_ms - ms) + " ago)");
+  const std::string date = UtcText(ms);
+  if (date.empty()) return std::to_string(ms);
+  return date + (ms > now_ms ? " (in " + Length(ms - now_ms) + ")"
+                             : " (" + Length(now_ms - ms) + " ago)");
 }
 
 // Of the fields in milliseconds, a lag is a duration.

@@ -60,7 +60,8 @@ struct IndexStats {
   uint64_t pairs_released = 0;  // quarantined ones that matched when read again
   uint64_t entries_repaired = 0;  // of the index, with one bit flipped
   uint64_t entries_removed = 0;   // of the index, that were no key's
-  uint64_t pairs_held_back = 0;   // from peers, too far in the future
+  // How often a pair came that is too far in the future. Each try counts.
+  uint64_t pairs_held_back = 0;
   // Which issued the latest of them, if one was held back within the last
   // minute.
   uint64_t held_back_replica = 0;

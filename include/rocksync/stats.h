@@ -206,8 +206,8 @@ struct ReplicationStats {
   std::string last_refusal;
   bool paused = false;
   // When peers accept this replica's certificate, the one that new connections
-  // show, no more, milliseconds since the Unix epoch: it ends to be valid, or
-  // its CA does, whichever is first. 0: the transport has none.
+  // show, no more, milliseconds since the Unix epoch: it expires, or its CA
+  // does, whichever is first. 0: the transport has none.
   uint64_t certificate_expires_ms = 0;
   // Which of the two that is, and its file; see CertificateState.
   std::string certificate_first_to_expire;

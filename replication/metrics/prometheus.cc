@@ -89,7 +89,7 @@ const Row<ReplicationStats> kOfReplica[] = {
     {"rocksync_paused", kGauge, "1 while no session begins here.",
      [](const ReplicationStats& s) { return std::to_string(s.paused); }},
     {"rocksync_certificate_expiry_timestamp_seconds", kGauge,
-     "When the replica's certificate ends to be valid, or its CA if that is "
+     "When the replica's certificate expires, or its CA if that is "
      "earlier; 0: it has none.",
      [](const ReplicationStats& s) {
        return Seconds(s.certificate_expires_ms);
@@ -137,7 +137,8 @@ const Row<ReplicationStats> kOfReplica[] = {
        return std::to_string(s.pairs_superseded);
      }},
     {"rocksync_pairs_held_back_total", kCounter,
-     "Pairs and tombstones received that are too far in the future.",
+     "How often a pair or tombstone was received that is too far in the "
+     "future.",
      [](const ReplicationStats& s) {
        return std::to_string(s.pairs_held_back);
      }},

@@ -56,8 +56,8 @@ rocksdb::Status LeftOut(const SessionReport& report) {
       QuarantineRemedy());
 }
 
-// What this side refuses or cannot read, and what to do about it.
-std::string Refusals(const SessionReport& report) {
+// Which pairs one side refuses or cannot read, and what to do about it.
+rocksdb::Status Refused(const SessionReport& report) {
   std::string text;
   const auto add = [&text](uint64_t pairs, const char* what) {
     if (pairs == 0) return;
@@ -76,12 +76,17 @@ std::string Refusals(const SessionReport& report) {
       " unreadable (scrub this replica; what a peer has is brought back, else "
       "write or delete the key)");
   if (text.empty()) {
-    return "none, so the peer refuses pairs of this one; its status tells why: "
-           "too far in the future (the clock of this machine is ahead: correct "
-           "it, then `rocksync restamp` here), or above its size limits "
-           "(max_key_bytes, max_value_bytes: enlarge them there)";
+    return rocksdb::Status::Incomplete(
+        "all pairs were replicated but those that the peer refuses",
+        "if its `rocksync status` names this replica as held_back_replica, the "
+        "clock of this machine is ahead: correct it, then `rocksync restamp` "
+        "here; else they are above the peer's size limits (max_key_bytes, "
+        "max_value_bytes): enlarge them there");
   }
-  return text + "; the database's file LOG tells more";
+  return rocksdb::Status::Incomplete(
+      "all pairs were replicated but those that this side refuses or cannot "
+      "read",
+      text + "; the database's file LOG tells more");
 }
 
 // What a session that both sides saw through means for who began it.
@@ -90,12 +95,7 @@ rocksdb::Status StatusOf(const SessionReport& report) {
     return rocksdb::Status::OK();
   }
   if (report.digests_equal) return LeftOut(report);
-  if (report.refused) {
-    return rocksdb::Status::Incomplete(
-        "everything was replicated but pairs that one side refuses or cannot "
-        "read; on this side",
-        Refusals(report));
-  }
+  if (report.refused) return Refused(report);
   return rocksdb::Status::TryAgain("the session ended without a proof",
                                    report.why);
 }

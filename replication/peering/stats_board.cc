@@ -328,6 +328,8 @@ bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
   if (known.last_proven_equal_ms > peer->last_proven_equal_ms) {
     peer->last_proven_equal_ms = known.last_proven_equal_ms;
     peer->equal_as_of_ms = known.equal_as_of_ms;
+    // Of a session after the one that failed at this address.
+    peer->last_error = std::move(known.last_error);
     peer->last = std::move(known.last);
     peer->last.peer = address;
   }

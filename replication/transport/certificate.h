@@ -58,11 +58,11 @@ void RemoveDraft(const std::string& path);
 rocksdb::Status ReadCertificate(const std::string& path, X509Ptr* certificate);
 rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key);
 
-// When it ends to be valid, milliseconds since the Unix epoch; 0: before 1970,
+// When it expires, milliseconds since the Unix epoch; 0: before 1970,
 // or not a time.
 uint64_t ExpiresMs(const X509* certificate);
 
-// As "2026-11-26 21:45:00 UTC".
+// As "2026-11-26 21:45:00 UTC". Empty: later than any date.
 std::string UtcText(uint64_t unix_ms);
 
 // A certificate of the file, which may hold several CAs, signed this one.

@@ -66,6 +66,7 @@ TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
   proven.proven_equal = true;
   board.Begin("10.0.0.1:50000", 0xa)->Finish(proven, rocksdb::Status::OK());
   board.Begin("10.0.0.1:50001", 0xa)->Finish(proven, rocksdb::Status::OK());
+  board.Failed("a:1", rocksdb::Status::IOError("refused"), kStays);
   ASSERT_EQ(board.stats().peers.size(), 3u);
   EXPECT_EQ(board.stats().peers[2].address, "10.0.0.1:50000");
   EXPECT_EQ(board.stats().peers[2].sessions, 2u);
@@ -76,6 +77,7 @@ TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
   EXPECT_EQ(stats.peers[0].replica_id, 0xau);
   EXPECT_EQ(stats.peers[0].sessions, 2u);
   EXPECT_EQ(stats.peers[0].last.peer, "a:1");
+  EXPECT_EQ(stats.peers[0].last_error, "") << "it can be reached after all";
   board.Begin("10.0.0.1:50002", 0xa)->Finish(proven, rocksdb::Status::OK());
   EXPECT_EQ(board.stats().peers[0].sessions, 3u);
 }
