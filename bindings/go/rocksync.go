@@ -237,8 +237,8 @@ func (db *Database) SetMembers(epoch uint64, replicaIDs ...uint64) error {
 	})
 }
 
-// CollectTombstones collects those that all members hold, without waiting for
-// the next session.
+// CollectTombstones collects those that all members hold, without waiting until
+// they are 1 in 50 of all elements.
 func (db *Database) CollectTombstones() error {
 	return db.call(func(err **C.char) { C.rocksync_collect_tombstones(db.db, err) })
 }

@@ -491,8 +491,8 @@ class Database(_Closable, collections.abc.MutableMapping):
             call("rocksync_set_members", self._db, _number(epoch, "epoch"), (ctypes.c_uint64 * len(ids))(*ids), len(ids))
 
     def collect_tombstones(self):
-        """Collects those that all members hold, without waiting for the next
-        session."""
+        """Collects those that all members hold, without waiting until they are 1
+        in 50 of all elements."""
         with self._calls:
             call("rocksync_collect_tombstones", self._db)
 

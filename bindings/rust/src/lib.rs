@@ -168,7 +168,7 @@ impl Database {
         call(|e| unsafe { c::rocksync_set_members(self.db, epoch, replica_ids.as_ptr(), replica_ids.len(), e) })
     }
 
-    /// Collects the tombstones that all members hold, without waiting for the next session.
+    /// Collects the tombstones that all members hold, without waiting until they are 1 in 50 of all elements.
     pub fn collect_tombstones(&self) -> Result<()> {
         call(|e| unsafe { c::rocksync_collect_tombstones(self.db, e) })
     }
