@@ -30,23 +30,23 @@ StoredEntry EntryOf(const ElementHasher& hasher, const Pair& pair) {
   return PendingEntry(hasher, pair.version, pair.tombstone ? nullptr : &value);
 }
 
-// What a pair from a peer replaces.
-struct Replaced {
-  bool any = false;
-  bool tombstone = false;
-  Version version;
-};
-
-// A pair, by its place in the batch, that is written.
-struct Winner {
-  size_t i = 0;
-  StoredEntry entry;
-  Replaced replaced;
-};
-
 }  // namespace
 
 struct Applier::Batch {
+  // What a pair from a peer replaces.
+  struct Replaced {
+    bool any = false;
+    bool tombstone = false;
+    Version version;
+  };
+
+  // A pair, by its place in the batch, that is written.
+  struct Winner {
+    size_t i = 0;
+    StoredEntry entry;
+    Replaced replaced;
+  };
+
   std::span<const Pair> pairs;
   const FamilyTable& families;  // whose ordinals the pairs name
   const Sender& sender;
