@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "replication/membership/announcement.h"
 #include "replication/membership/tombstone_gc.h"
 #include "tests/unit/replication/membership/gc_states.h"
 
