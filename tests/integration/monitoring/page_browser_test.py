@@ -93,6 +93,10 @@ class BrowserTest(unittest.TestCase):
         # Apart: writes at a that c does not have.
         self.load(0, 60000, 75000)
         browser.wait_for_text("#verdict", "c and a differ; their sessions heal it")
+        self.cluster.redis(2, "REPLICATION", "PAUSE")
+        browser.wait_for_text("#verdict", "c and a differ; paused: c")
+        self.cluster.redis(2, "REPLICATION", "RESUME")
+        browser.wait_for_text("#verdict", "c and a differ; their sessions heal it")
         # 15 000 keys in 65 536 leaves; the page may have looked while they were written.
         told = wait_for("all leaves that differ", lambda: self.told(range(13000, 13900)))
         self.assertEqual(browser.run(SQUARES, "--differs"), told)
