@@ -15,6 +15,7 @@
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/directory_access.h"
+#include "replication/store/offline/log_records.h"
 #include "replication/store/offline/needed_log.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/offline/table_files.h"
@@ -114,7 +115,7 @@ class Repairing {
   Status WriteRest();
   Status MakeList(Repaired* repaired);
   Status MergeTables();
-  Status CopyLogs();
+  Status CopyLogs(Repaired* repaired);
   Status ReplayLogs();
   Status Look(Repaired* repaired);
   Status Finish();
@@ -159,7 +160,7 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   if (status.ok()) status = WriteRest();
   if (status.ok()) status = MakeList(repaired);
   if (status.ok()) status = MergeTables();
-  if (status.ok()) status = CopyLogs();
+  if (status.ok()) status = CopyLogs(repaired);
   if (status.ok()) status = ReplayLogs();
   if (status.ok()) status = Look(repaired);
   return status.ok() ? Finish() : status;
@@ -375,7 +376,7 @@ Status Repairing::MergeTables() {
 // In place of the log of the opening here, in which there is nothing. Under
 // larger numbers than any that are in use: RocksDB passes over those that it
 // takes to be in tables.
-Status Repairing::CopyLogs() {
+Status Repairing::CopyLogs(Repaired* repaired) {
   std::set<std::string> logs;
   std::set<std::string> ours;
   Status status = ListLogFiles(env_, wal_dir_, &logs);
@@ -395,7 +396,17 @@ Status Repairing::CopyLogs() {
     in_order[LogNumber(log)] = log;
   }
   for (const auto& [old_number, log] : in_order) {
+    bool named = false;
+    if (status.ok()) {
+      status = RecordsNameTheLog(env_, wal_dir_ + "/" + log, &named);
+    }
     if (!status.ok()) return status;
+    if (named) {
+      repaired->lost_log = log +
+                           " was written with recycle_log_file_num, and can be "
+                           "read in its database alone";
+      continue;
+    }
     std::string fresh = std::to_string(++number);
     fresh.insert(0, fresh.size() < 6 ? 6 - fresh.size() : 0, '0');
     status = CopyFile(env_, wal_dir_ + "/" + log,
