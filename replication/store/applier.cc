@@ -302,8 +302,9 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
 
 Status Applier::Commit(Batch* batch) {
   const ReplicatedDBOptions& options = indexed_->options();
+  std::vector<AppliedChange> changes;
   if (options.hook != nullptr && !batch->applied.empty()) {
-    const std::vector<AppliedChange> changes = ListChanges(*batch);
+    changes = ListChanges(*batch);
     const CallbackScope scope(indexed_, Callback::kApplyHook);
     options.hook->BeforeApply(changes);
   }
@@ -321,7 +322,8 @@ Status Applier::Commit(Batch* batch) {
   }
   // Asked after the write, so that who subscribes before it misses nothing.
   if (indexed_->feeds()->any()) {
-    indexed_->feeds()->Publish(ListChanges(*batch), batch->sender.replica_id);
+    if (changes.empty()) changes = ListChanges(*batch);
+    indexed_->feeds()->Publish(changes, batch->sender.replica_id);
   }
   return status;
 }

@@ -402,9 +402,11 @@ Status Repairing::CopyLogs(Repaired* repaired) {
     }
     if (!status.ok()) return status;
     if (named) {
-      repaired->lost_log = log +
-                           " was written with recycle_log_file_num, and can be "
-                           "read in its database alone";
+      if (repaired->lost_log.empty()) {
+        repaired->lost_log = log +
+                             " was written with recycle_log_file_num, and can "
+                             "be read in its database alone";
+      }
       continue;
     }
     std::string fresh = std::to_string(++number);

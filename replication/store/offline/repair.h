@@ -24,8 +24,9 @@ struct Repaired {
   // A table that the database lists and that is not there, as RocksDB names the
   // first one; empty: there is none, or the list (the MANIFEST) does not read.
   std::string missing_table;
-  // A file of the log that is not as the last close left it, and why; empty:
-  // there is none, or nothing is known, as after a kill.
+  // A file of the log that is not as the last close left it, or cannot be read
+  // in a copy, the first one, and why; empty: there is none, or nothing is
+  // known, as after a kill.
   std::string lost_log;
   // Replicated families that have pairs, and of which the index has no entry.
   std::vector<std::string> without_entries;
