@@ -79,8 +79,10 @@ void PrintPeers(const StatusFields& status, std::ostream& out) {
   const uint64_t now_ms = status.Number("wall_clock_ms");
   for (const Json& object : status.Part("peers")) {
     const StatusFields peer(object);
-    out << "peer " << peer.Text("address") << " (" << peer.Text("replica_id")
-        << "): proven equal "
+    const std::string id = peer.Text("replica_id");
+    const bool met = id.find_first_not_of('0') != std::string::npos;
+    out << "peer " << peer.Text("address") << " ("
+        << (met ? id : std::string("not met yet")) << "): proven equal "
         << Ago(peer.Number("last_proven_equal_ms"), now_ms) << ", "
         << Counted(peer.Number("sessions"), "session") << ", "
         << peer.Number("sessions_failed") << " failed";

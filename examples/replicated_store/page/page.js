@@ -53,9 +53,13 @@ async function refreshStatus(replica) {
   }
 }
 
-function nameOf(id) {
+// The name of a replica whose page answered once; before, what a status that names
+// it knows: its id, and its address if it is a peer there.
+function nameOf(id, stats) {
   const known = replicas.find((r) => r.id === id);
-  return known ? known.name : id;
+  if (known) return known.name;
+  const peer = stats.peers.find((p) => p.replica_id === id && p.configured);
+  return peer ? `${id} at ${peer.address}` : id;
 }
 
 function wasMet(peer) {
@@ -105,7 +109,7 @@ function card(replica) {
     const met = wasMet(peer);
     const equal = ago(peer.last_proven_equal_ms, now);
     peers.append(element("li", "",
-      element("span", "", `${met ? `equal to ${nameOf(peer.replica_id)}` : `not met yet: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
+      element("span", "", `${met ? `equal to ${nameOf(peer.replica_id, stats)}` : `not met yet: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
       element("span", "number", peer.in_session ? "in session …" : met ? equal : "")));
     if (peer.stream.open) {
       peers.append(element("li", "", element("span", "", "its stream is behind by"),
@@ -122,7 +126,7 @@ function drawReplicas() {
   at("replicas").replaceChildren(...byName.map(card));
   at("tombstones").replaceChildren(...byName.filter((r) => r.status).map((r) => {
     const gc = r.status.stats.tombstone_gc;
-    return element("tr", "", element("td", "", r.name), element("td", "number", count(gc.tombstones)), element("td", "", holder(gc)));
+    return element("tr", "", element("td", "", r.name), element("td", "number", count(gc.tombstones)), element("td", "", holder(r.status.stats)));
   }));
 }
 
@@ -135,8 +139,9 @@ function whoDiffers() {
 }
 
 // Why tombstones are kept.
-function holder(gc) {
-  if (gc.held_up_by) return nameOf(gc.held_up_by);
+function holder(stats) {
+  const gc = stats.tombstone_gc;
+  if (gc.held_up_by) return nameOf(gc.held_up_by, stats);
   if (!gc.epoch) return "no member list: kept permanently";
   return gc.tombstones ? "nobody: collected once they are 1 in 50 elements" : "nobody";
 }
@@ -280,7 +285,7 @@ async function refresh() {
     const pages = replicas[0].status ? replicas[0].status.peer_pages : [];
     while (replicas.length <= pages.length) {
       const number = replicas.length - 1;
-      replicas.push({ name: pages[number], base: `/peers/${number}` });
+      replicas.push({ name: `page ${pages[number]}`, base: `/peers/${number}` });
     }
     await Promise.all(replicas.slice(1).map(refreshStatus));
     for (const replica of replicas) replica.id = replica.status ? replica.status.stats.replica_id : replica.id;

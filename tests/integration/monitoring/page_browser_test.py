@@ -127,11 +127,16 @@ class BrowserTest(unittest.TestCase):
         wait_for("dark squares", lambda: browser.run(SQUARES, "--equal") > 30000)
         self.keep("status-page-dark.png")
 
-        # One is gone, and said to be.
+        # One is gone, and said to be; by its name, and in a page that never met it by
+        # the address of its own page there, and its id and address in others' cards.
         self.assertEqual(browser.messages(), [])
-        self.cluster.replicas[1].kill()
-        browser.wait_for_text("#verdict", "not reached")
+        gone = self.cluster.replicas[1]
+        gone.kill()
+        browser.wait_for_text("#verdict", f"{gone.name}: not reached")
         browser.wait_for_text("#replicas", "does not answer")
+        browser.go(f"http://{self.cluster.replicas[2].page}/")
+        browser.wait_for_text("#verdict", "page 127.0.0.1:[0-9]+: not reached")
+        browser.wait_for_text("#replicas", "equal to [0-9a-f]{16} at 127.0.0.1:[0-9]+")
 
 
 if __name__ == "__main__":

@@ -474,6 +474,16 @@ TEST(StatusOfAnybodyTest, IsPrintedOrRefused) {
   }
 }
 
+TEST_F(ToolTest, StatusNamesAPeerByItsIdOrSaysThatItIsNotMetYet) {
+  std::ostringstream out;
+  ASSERT_TRUE(IsOk(PrintStatus(
+      R"({"peers":[{"address":"a:1","replica_id":"0000000000000000"},)"
+      R"({"address":"b:2","replica_id":"0000000000000012"}]})",
+      false, out)));
+  EXPECT_THAT(out.str(), HasSubstr("peer a:1 (not met yet): "));
+  EXPECT_THAT(out.str(), HasSubstr("peer b:2 (0000000000000012): "));
+}
+
 TEST_F(ToolTest, Status) {
   TestReplica::Setting setting = SettingOf("a");
   setting.adjust = [](rocksdb::Options*, ReplicatedDBOptions* options) {
