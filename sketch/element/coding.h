@@ -19,18 +19,20 @@ namespace rocksync {
 
 template <typename T>
 void PutFixed(std::string* out, T value) {
-  for (int shift = 8 * static_cast<int>(sizeof(T)) - 8; shift >= 0;
-       shift -= 8) {
-    out->push_back(static_cast<char>((value >> shift) & 0xff));
+  char bytes[sizeof(T)];
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    bytes[i] = static_cast<char>(value >> (8 * (sizeof(T) - 1 - i)) & 0xff);
   }
+  out->append(bytes, sizeof(T));
 }
 
 template <typename T>
 [[nodiscard]] bool GetFixed(std::string_view* input, T* value) {
   if (input->size() < sizeof(T)) return false;
+  const char* const bytes = input->data();
   uint64_t result = 0;
   for (size_t i = 0; i < sizeof(T); ++i) {
-    result = result << 8 | static_cast<uint8_t>((*input)[i]);
+    result = result << 8 | static_cast<uint8_t>(bytes[i]);
   }
   *value = static_cast<T>(result);
   input->remove_prefix(sizeof(T));
@@ -62,11 +64,14 @@ inline void PutFixed64(std::string* out, uint64_t value) {
 }
 
 inline void PutVarint64(std::string* out, uint64_t value) {
+  char bytes[10];
+  size_t size = 0;
   while (value >= 0x80) {
-    out->push_back(static_cast<char>(value | 0x80));
+    bytes[size++] = static_cast<char>(value | 0x80);
     value >>= 7;
   }
-  out->push_back(static_cast<char>(value));
+  bytes[size++] = static_cast<char>(value);
+  out->append(bytes, size);
 }
 
 [[nodiscard]] inline bool GetVarint64(std::string_view* input,

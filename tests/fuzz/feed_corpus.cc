@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "tests/support/file_content.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -22,8 +22,7 @@ int main(int argc, char** argv) {
   std::error_code error;
   for (const auto& entry :
        std::filesystem::directory_iterator(argv[1], error)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string bytes(std::istreambuf_iterator<char>(file), {});
+    const std::string bytes = rocksync::FileContent(entry.path());
     // Not bytes.data() of the string itself: a copy without the terminator
     // lets AddressSanitizer see a read past the end.
     auto* copy = new uint8_t[bytes.size()];

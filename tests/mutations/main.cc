@@ -6,10 +6,8 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -23,6 +21,7 @@
 #include "tests/mutations/finding.h"
 #include "tests/mutations/mutation.h"
 #include "tests/mutations/tree.h"
+#include "tests/support/file_content.h"
 
 namespace rocksync::mutations {
 namespace {
@@ -88,9 +87,7 @@ class Mutating {
     }
     std::sort(lists.begin(), lists.end());
     for (const fs::path& list : lists) {
-      std::ifstream in(list);
-      const std::string text{std::istreambuf_iterator<char>(in), {}};
-      const std::string wrong = ParseList(text, &mutations_);
+      const std::string wrong = ParseList(FileContent(list), &mutations_);
       if (!wrong.empty()) return list.string() + ": " + wrong;
     }
     return Choose();

@@ -10,6 +10,7 @@
 #include "tests/mutations/finding.h"
 #include "tests/mutations/mutation.h"
 #include "tests/mutations/tree.h"
+#include "tests/support/file_content.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rocksync::mutations {
@@ -92,10 +93,6 @@ TEST(Tree, MutatesItsCopyAndTakesThatBack) {
   const TemporaryDirectory directory;
   const std::filesystem::path root = directory.path();
   std::filesystem::create_directories(root / "sources/build");
-  const auto read = [](const std::filesystem::path& path) {
-    std::ifstream in(path);
-    return std::string{std::istreambuf_iterator<char>(in), {}};
-  };
   std::ofstream(root / "sources/a.cc") << "one two";
   std::ofstream(root / "sources/build/b.cc") << "built";
   std::filesystem::create_directories(root / "copy");
@@ -107,12 +104,12 @@ TEST(Tree, MutatesItsCopyAndTakesThatBack) {
 
   const Mutation mutation{"m", "", {{"a.cc", "one", "three"}}, {}, false};
   ASSERT_EQ(tree.Mutate(mutation, /*dry=*/true), "");
-  EXPECT_EQ(read(root / "copy/a.cc"), "one two");
+  EXPECT_EQ(FileContent(root / "copy/a.cc"), "one two");
   ASSERT_EQ(tree.Mutate(mutation, /*dry=*/false), "");
-  EXPECT_EQ(read(root / "copy/a.cc"), "three two");
-  EXPECT_EQ(read(root / "sources/a.cc"), "one two");
+  EXPECT_EQ(FileContent(root / "copy/a.cc"), "three two");
+  EXPECT_EQ(FileContent(root / "sources/a.cc"), "one two");
   tree.Restore();
-  EXPECT_EQ(read(root / "copy/a.cc"), "one two");
+  EXPECT_EQ(FileContent(root / "copy/a.cc"), "one two");
 }
 
 TEST(Command, TellsFailuresFromHangs) {

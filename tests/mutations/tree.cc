@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "tests/mutations/command.h"
+#include "tests/support/file_content.h"
 
 namespace rocksync::mutations {
 namespace {
@@ -18,13 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kBuildPatience{60};
-
-std::string Read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
-}
 
 bool Write(const fs::path& path, const std::string& bytes) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
@@ -63,7 +56,8 @@ std::string Tree::Copy() {
   }
   for (const fs::path& file : wanted) {
     const fs::path to = copy_ / file;
-    if (fs::exists(to) && Read(to) == Read(sources_ / file)) continue;
+    if (fs::exists(to) && FileContent(to) == FileContent(sources_ / file))
+      continue;
     fs::create_directories(to.parent_path(), error);
     fs::copy_file(sources_ / file, to, fs::copy_options::overwrite_existing,
                   error);
@@ -76,7 +70,7 @@ std::string Tree::Mutate(const Mutation& mutation, bool dry) {
   std::map<fs::path, std::string> texts;
   for (const Edit& edit : mutation.edits) {
     const auto [text, first] = texts.try_emplace(edit.file);
-    if (first) text->second = Read(sources_ / edit.file);
+    if (first) text->second = FileContent(sources_ / edit.file);
     const std::string wrong = Apply(edit, &text->second);
     if (!wrong.empty()) return wrong;
   }
@@ -90,7 +84,7 @@ std::string Tree::Mutate(const Mutation& mutation, bool dry) {
 
 void Tree::Restore() {
   for (const fs::path& file : changed_) {
-    Write(copy_ / file, Read(sources_ / file));
+    Write(copy_ / file, FileContent(sources_ / file));
   }
   changed_.clear();
 }

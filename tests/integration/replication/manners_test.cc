@@ -4,13 +4,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/file_content.h"
 #include "tests/support/memory_transport.h"
 
 namespace rocksync {
@@ -146,8 +145,7 @@ TEST_F(Manners, WhoeverSyncsAllTheTimeLeavesRoomForOthers) {
 
 // What the LOG file of a database holds.
 std::string LogOf(TestReplica* replica) {
-  std::ifstream log(replica->setting().directory + "/LOG");
-  return {std::istreambuf_iterator<char>(log), {}};
+  return FileContent(replica->setting().directory + "/LOG");
 }
 
 TEST_F(Manners, SessionsAndFailuresAreInTheDatabasesLog) {

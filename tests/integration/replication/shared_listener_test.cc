@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +17,7 @@
 #include "rocksync/clone.h"
 #include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/file_content.h"
 #include "tests/support/trial_transport.h"
 #include "tests/unit/replication/transport/raw_peer.h"
 
@@ -89,8 +88,7 @@ class Host {
     return replicator(cluster).SyncNow(with.address());
   }
   std::string Log(const std::string& cluster) {
-    std::ifstream file(replica(cluster).setting().directory + "/LOG");
-    return {std::istreambuf_iterator<char>(file), {}};
+    return FileContent(replica(cluster).setting().directory + "/LOG");
   }
   const std::shared_ptr<SharedListener>& listener() const { return listener_; }
   std::string address() const { return listener_->address(); }

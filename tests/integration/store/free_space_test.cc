@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/file_content.h"
 
 namespace rocksync {
 namespace {
@@ -172,8 +172,7 @@ TEST_F(FreeSpaceTest, LinesOfTheLogThatFindNoRoomAreLeftOut) {
   *disk.state = DiskState::kGood;
   rocksdb::Warn(log, "there again");
   db_.reset();
-  std::ifstream file(Dir() + "/LOG");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = FileContent(Dir() + "/LOG");
   EXPECT_EQ(text.find("left out"), std::string::npos);
   EXPECT_NE(text.find("[WARN] there again"), std::string::npos);
 }

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table_properties.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/file_content.h"
 
 namespace rocksync {
 namespace {
@@ -61,17 +60,6 @@ class LostAfterKillTest : public StoreTest {
     }
     std::sort(logs.begin(), logs.end());
     return logs;
-  }
-  // All but RocksDB's info log and its lock.
-  std::map<std::string, std::string> Contents() const {
-    std::map<std::string, std::string> files;
-    for (const auto& file : fs::directory_iterator(Dir())) {
-      const std::string base = file.path().filename();
-      if (base.starts_with("LOG") || base == "LOCK") continue;
-      std::ifstream bytes(file.path(), std::ios::binary);
-      files[base] = {std::istreambuf_iterator<char>(bytes), {}};
-    }
-    return files;
   }
   // What the index says was deleted is; it does not know of the rest.
   void ExpectNoDeletedPairShows() {
@@ -129,7 +117,7 @@ TEST_F(LostAfterKillTest, TheFirstLogIsMissedBeforeTheOthersAreReplayed) {
   const std::vector<fs::path> logs = Logs();
   ASSERT_GT(logs.size(), 2u);
   fs::rename(logs.front(), Dir("first"));
-  const auto before = Contents();
+  const auto before = ContentOfFiles(Dir());
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {"default", {}}, {"other", {}}};
   const auto open = [&] {
@@ -145,10 +133,10 @@ TEST_F(LostAfterKillTest, TheFirstLogIsMissedBeforeTheOthersAreReplayed) {
     return status;
   };
   EXPECT_THAT(open().ToString(), HasSubstr("or its log is lost"));
-  EXPECT_TRUE(Contents() == before);
+  EXPECT_TRUE(ContentOfFiles(Dir()) == before);
   EXPECT_THAT(ReplicatedDB::Detach(options_, Dir()).ToString(),
               HasSubstr("or its log is lost"));
-  EXPECT_TRUE(Contents() == before);
+  EXPECT_TRUE(ContentOfFiles(Dir()) == before);
   // It is brought back.
   fs::rename(Dir("first"), logs.front());
   ASSERT_ROCKS_OK(open());
@@ -200,12 +188,13 @@ TEST_F(LostAfterKillTest, ADamagedIndexIsRefusedBeforeTheLogIsReplayed) {
       bytes.seekp(at);
       bytes.put(static_cast<char>(was ^ 1));
       bytes.flush();
-      const auto before = Contents();
+      const auto before = ContentOfFiles(Dir());
       const rocksdb::Status status = Open();
       if (!status.ok()) {
         ++refused;
         EXPECT_TRUE(status.IsCorruption()) << status.ToString();
-        EXPECT_TRUE(Contents() == before) << file.path() << ' ' << at;
+        EXPECT_TRUE(ContentOfFiles(Dir()) == before)
+            << file.path() << ' ' << at;
       }
       db_.reset();
       bytes.seekp(at);

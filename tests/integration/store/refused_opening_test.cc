@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +16,7 @@
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/offline_replica.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/file_content.h"
 
 namespace rocksync {
 namespace {
@@ -58,17 +58,7 @@ class RefusedOpeningTest : public StoreTest {
     db_.reset();
   }
 
-  // All that is in the directory but RocksDB's info log and its lock.
-  Files Contents(const std::string& name = "db") const {
-    Files files;
-    for (const auto& file : fs::directory_iterator(Dir(name))) {
-      const std::string base = file.path().filename();
-      if (base.starts_with("LOG") || base == "LOCK") continue;
-      std::ifstream bytes(file.path(), std::ios::binary);
-      files[base] = {std::istreambuf_iterator<char>(bytes), {}};
-    }
-    return files;
-  }
+  Files Contents() const { return ContentOfFiles(Dir()); }
 
   static Names NamesOf(const Files& files) {
     Names names;

@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -20,6 +18,7 @@
 #include "replication/store/upkeep/peer_memory.h"
 #include "rocksync/replicated_db.h"
 #include "tests/integration/store/index_equals_data.h"
+#include "tests/support/file_content.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
 
@@ -100,8 +99,7 @@ class StoreTest : public ::testing::Test {
 
   // What RocksDB and the library noted of the latest opening.
   std::string InfoLog(const std::string& name = "db") const {
-    std::ifstream file(Dir(name) + "/LOG");
-    return {std::istreambuf_iterator<char>(file), {}};
+    return FileContent(Dir(name) + "/LOG");
   }
 
   rocksdb::Status Put(const std::string& key, const std::string& value) {

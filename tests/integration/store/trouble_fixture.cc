@@ -1,11 +1,10 @@
 #include "tests/integration/store/trouble_fixture.h"
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "replication/store/upkeep/membership.h"
+#include "tests/support/file_content.h"
 
 namespace rocksync {
 
@@ -120,9 +119,6 @@ bool TroubleTest::Eventually(const std::function<bool()>& condition) {
   return false;
 }
 
-std::string TroubleTest::Log() const {
-  std::ifstream log(Dir() + "/LOG");
-  return {std::istreambuf_iterator<char>(log), {}};
-}
+std::string TroubleTest::Log() const { return FileContent(Dir() + "/LOG"); }
 
 }  // namespace rocksync

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -21,6 +19,7 @@
 #include "replication/transport/certificate.h"
 #include "replication/transport/openssl.h"
 #include "rocksync/tls_transport.h"
+#include "tests/support/file_content.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/certificate.h"
 
@@ -112,24 +111,13 @@ TEST_F(CertificateToolTest, WhatIsRefused) {
   EXPECT_THAT(err_.str(), HasSubstr("mkdir -p"));
 }
 
-// All of it stays as it was.
-std::map<std::string, std::string> Contents(const fs::path& directory) {
-  std::map<std::string, std::string> contents;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    contents[entry.path().filename()] = {std::istreambuf_iterator<char>(file),
-                                         std::istreambuf_iterator<char>()};
-  }
-  return contents;
-}
-
 TEST_F(CertificateToolTest, NeitherTheCaNorAnotherReplicaIsOverwritten) {
   ASSERT_EQ(MakeCa(), 0) << err_.str();
   ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
   fs::create_symlink(root_ / "ca.key", root_ / "link.key");
   std::ofstream(root_ / "lone.key") << "somebody's key";
   std::ofstream(root_ / "text.pem") << "somebody's text";
-  const auto before = Contents(root_.path());
+  const auto before = ContentOfFiles(root_.path());
   for (const auto& [name, id, why] : std::vector<std::array<std::string, 3>>{
            {"ca", "00000000000000bb", "are one file"},
            {"./ca", "", "are one file"},
@@ -139,7 +127,7 @@ TEST_F(CertificateToolTest, NeitherTheCaNorAnotherReplicaIsOverwritten) {
            {"text", "", "no replica's certificate"}}) {
     EXPECT_EQ(Issue(name, id), 2) << name;
     EXPECT_THAT(err_.str(), HasSubstr(why));
-    EXPECT_EQ(Contents(root_.path()), before) << name;
+    EXPECT_EQ(ContentOfFiles(root_.path()), before) << name;
   }
   // A CA whose certificate would lie in its key's place, or in another CA's.
   CertificateOptions options;
@@ -150,15 +138,15 @@ TEST_F(CertificateToolTest, NeitherTheCaNorAnotherReplicaIsOverwritten) {
   options.ca_key_file = root_ / "lone.key";
   EXPECT_EQ(Run(options), 2);
   EXPECT_THAT(err_.str(), HasSubstr("there already"));
-  EXPECT_EQ(Contents(root_.path()), before);
+  EXPECT_EQ(ContentOfFiles(root_.path()), before);
 }
 
 TEST_F(CertificateToolTest, RenewsWhatIsTheReplicasOwn) {
   ASSERT_EQ(MakeCa(), 0) << err_.str();
   ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
-  const auto before = Contents(root_.path());
+  const auto before = ContentOfFiles(root_.path());
   ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
-  EXPECT_NE(Contents(root_.path()), before);
+  EXPECT_NE(ContentOfFiles(root_.path()), before);
   ASSERT_EQ(Issue("a", ""), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr(".key: id 00000000000000aa"));
   std::shared_ptr<Transport> a;
@@ -190,9 +178,9 @@ TEST_F(CertificateToolTest, RenewalKeepsModesAndOwners) {
 TEST_F(CertificateToolTest, RenewalKeepsTheKey) {
   ASSERT_EQ(MakeCa(), 0) << err_.str();
   ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
-  auto before = Contents(root_.path());
+  auto before = ContentOfFiles(root_.path());
   ASSERT_EQ(Issue("a", ""), 0) << err_.str();
-  auto after = Contents(root_.path());
+  auto after = ContentOfFiles(root_.path());
   EXPECT_NE(after["a.pem"], before["a.pem"]);
   EXPECT_EQ(after["a.key"], before["a.key"]);
 
@@ -252,11 +240,11 @@ TEST_F(CertificateToolTest, OnlyACertificateOfThisCaIsRenewed) {
   fs::rename(root_ / "ca.pem", root_ / "old.pem");
   fs::rename(root_ / "ca.key", root_ / "old.key");
   ASSERT_EQ(MakeCa(), 0) << err_.str();
-  const auto before = Contents(root_.path());
+  const auto before = ContentOfFiles(root_.path());
   EXPECT_EQ(Issue("a", ""), 2);
   EXPECT_THAT(err_.str(), HasSubstr("a.pem is there, of another CA than"));
   EXPECT_THAT(err_.str(), HasSubstr("append that CA to"));
-  EXPECT_EQ(Contents(root_.path()), before);
+  EXPECT_EQ(ContentOfFiles(root_.path()), before);
 
   std::ofstream(root_ / "ca.pem", std::ios::app)
       << std::ifstream(root_ / "old.pem").rdbuf();
@@ -270,16 +258,16 @@ TEST_F(CertificateToolTest, AKeyOfAnotherCertificateStays) {
   ASSERT_EQ(Issue("b", ""), 0) << err_.str();
   fs::copy_file(root_ / "b.key", root_ / "a.key",
                 fs::copy_options::overwrite_existing);
-  auto before = Contents(root_.path());
+  auto before = ContentOfFiles(root_.path());
   EXPECT_EQ(Issue("a", ""), 2);
   EXPECT_THAT(err_.str(), HasSubstr("a.key is not the private key of"));
   EXPECT_THAT(err_.str(), HasSubstr("a.key away, and a new one is made"));
-  EXPECT_EQ(Contents(root_.path()), before);
+  EXPECT_EQ(ContentOfFiles(root_.path()), before);
   std::ofstream(root_ / "a.key") << "no key";
-  before = Contents(root_.path());
+  before = ContentOfFiles(root_.path());
   EXPECT_EQ(Issue("a", ""), 2);
   EXPECT_THAT(err_.str(), HasSubstr("a.key holds no"));
-  EXPECT_EQ(Contents(root_.path()), before);
+  EXPECT_EQ(ContentOfFiles(root_.path()), before);
 }
 
 TEST_F(CertificateToolTest, ASymbolicLinkStaysOne) {
@@ -288,11 +276,11 @@ TEST_F(CertificateToolTest, ASymbolicLinkStaysOne) {
   ASSERT_EQ(Issue("store/a", "00000000000000aa"), 0) << err_.str();
   fs::create_symlink("store/a.pem", root_ / "a.pem");
   fs::create_symlink("store/a.key", root_ / "a.key");
-  const auto before = Contents(root_ / "store");
+  const auto before = ContentOfFiles(root_ / "store");
   ASSERT_EQ(Issue("a", ""), 0) << err_.str();
   EXPECT_TRUE(fs::is_symlink(root_ / "a.pem"));
   EXPECT_TRUE(fs::is_symlink(root_ / "a.key"));
-  EXPECT_NE(Contents(root_ / "store"), before);
+  EXPECT_NE(ContentOfFiles(root_ / "store"), before);
   std::shared_ptr<Transport> a;
   EXPECT_TRUE(NewTransport("a", &a).ok());
 }

@@ -19,6 +19,7 @@
 #include "replication/store/write/indexed_db.h"
 #include "rocksdb/sst_file_reader.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/file_content.h"
 
 namespace rocksync {
 namespace {
@@ -104,10 +105,7 @@ class RescueTest : public ReplicationTest {
   Contents Files(const std::string& directory) const {
     Contents files;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-      std::ifstream in(entry.path(), std::ios::binary);
-      std::ostringstream bytes;
-      bytes << in.rdbuf();
-      files[entry.path().filename()] = bytes.str();
+      files[entry.path().filename()] = FileContent(entry.path());
     }
     return files;
   }

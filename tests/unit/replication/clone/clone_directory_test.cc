@@ -9,6 +9,7 @@
 
 #include "replication/store/format/clone_record.h"
 #include "rocksdb/db.h"
+#include "tests/support/file_content.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
 
@@ -55,15 +56,13 @@ TEST_F(CloneDirectoryTest, NothingOpensItBeforeItsEnd) {
         Append(file, 0,
                current ? "MANIFEST-000005\n" : std::string(file.size, 'x'))
             .ok());
-    std::ifstream in(Dir() + "/CURRENT");
-    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    const std::string text = FileContent(Dir() + "/CURRENT");
     EXPECT_TRUE(IsUnfinishedClone(text)) << text;
   }
   EXPECT_FALSE(directory_->finished());
   ASSERT_TRUE(directory_->Finish().ok());
   EXPECT_TRUE(directory_->finished());
-  std::ifstream in(Dir() + "/CURRENT");
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::string text = FileContent(Dir() + "/CURRENT");
   EXPECT_EQ(text, "MANIFEST-000005\n");
   CloneRecord record;
   ASSERT_TRUE(ReadCloneRecord(Env::Default(), Dir(), &record).ok());

@@ -11,6 +11,7 @@
 #include "rocksync/replica_id.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/trial_certificates.h"
+#include "tests/support/file_content.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rocksync {
@@ -20,11 +21,6 @@ mode_t ModeOf(const std::string& path) {
   struct stat info {};
   EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
   return info.st_mode & 0777;
-}
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(TrialCertificates, NameTheReplicaAndGuardTheKeys) {
@@ -52,10 +48,10 @@ TEST(TrialCertificates, OneCaPerDirectoryWhoeverComesFirst) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const std::string ca = Contents(scratch / "trial-ca.pem");
+  const std::string ca = FileContent(scratch / "trial-ca.pem");
   TrialCertificate made;
   ASSERT_TRUE(MakeTrialCertificate(scratch.path(), 1, &made).ok());
-  EXPECT_EQ(Contents(made.ca_file), ca);
+  EXPECT_EQ(FileContent(made.ca_file), ca);
   for (uint64_t id = 1; id <= 4; ++id) {
     TlsTransportOptions options;
     options.ca_file = made.ca_file;
@@ -73,11 +69,11 @@ TEST(TrialCertificates, AReplacedCertificateKeepsItsKey) {
   const TemporaryDirectory scratch;
   TrialCertificate made;
   ASSERT_TRUE(MakeTrialCertificate(scratch.path(), 1, &made).ok());
-  const std::string certificate = Contents(made.certificate_file);
-  const std::string key = Contents(made.private_key_file);
+  const std::string certificate = FileContent(made.certificate_file);
+  const std::string key = FileContent(made.private_key_file);
   ASSERT_TRUE(MakeTrialCertificate(scratch.path(), 1, &made).ok());
-  EXPECT_NE(Contents(made.certificate_file), certificate);
-  EXPECT_EQ(Contents(made.private_key_file), key);
+  EXPECT_NE(FileContent(made.certificate_file), certificate);
+  EXPECT_EQ(FileContent(made.private_key_file), key);
 }
 
 TEST(TrialCertificates, ErrorsNameTheFile) {
