@@ -177,11 +177,11 @@ function(rocksync_program name)
 endfunction()
 
 # rocksync_program_parts(NAME): what a program and its tests share, a library that
-# is compiled like a program.
+# is compiled like a program, position-independent in a program's way.
 function(rocksync_program_parts name)
-  rocksync_target_defaults(${name})
-  rocksync_optimize(${name} program)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
+  rocksync_target_defaults(${name} program)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIE)
 endfunction()
 
 # rocksync_test(NAME [LONG] [SHARDS n] SOURCES ... LINKS ... [LABELS ...]

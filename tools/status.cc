@@ -82,7 +82,8 @@ void PrintPeers(const StatusFields& status, std::ostream& out) {
     const std::string id = peer.Text("replica_id");
     const bool met = id.find_first_not_of('0') != std::string::npos;
     out << "peer " << peer.Text("address") << " ("
-        << (met ? id : std::string("not met yet")) << "): proven equal "
+        << (met ? id : std::string("not met since its start"))
+        << "): proven equal "
         << Ago(peer.Number("last_proven_equal_ms"), now_ms) << ", "
         << Counted(peer.Number("sessions"), "session") << ", "
         << peer.Number("sessions_failed") << " failed";

@@ -165,7 +165,8 @@ const char* rocksync_changes_family(const rocksync_changes_t* changes, size_t i,
                                     size_t* size);
 const char* rocksync_changes_key(const rocksync_changes_t* changes, size_t i,
                                  size_t* size);
-/* NULL: the key is deleted. In a feed, which has no values, else empty. */
+/* NULL: the key was deleted. A feed has no values: there a key that was written
+   has an empty one. */
 const char* rocksync_changes_value(const rocksync_changes_t* changes, size_t i,
                                    size_t* size);
 /* When it was written (milliseconds since 1970), and by which replica. Both 0:
@@ -214,8 +215,8 @@ rocksync_t* rocksync_open_column_families(
 unsigned char rocksync_close(rocksync_t* db, char** errptr);
 
 /* The error with which rocksync_close would refuse now, and 0; 1: there is
-   none. Changes nothing. Not counted are what the caller is going to release
-   before the close: `rocksdbs` many rocksdb_t and `iterators` many iterators.
+   none. Changes nothing. `rocksdbs` and `iterators`: how many rocksdb_t and
+   iterators the caller will release before the close; so many are not counted.
  */
 unsigned char rocksync_check_close(const rocksync_t* db, size_t rocksdbs,
                                    size_t iterators, char** errptr);
@@ -251,15 +252,15 @@ void rocksync_set_members(rocksync_t* db, uint64_t epoch,
                           char** errptr);
 void rocksync_collect_tombstones(rocksync_t* db, char** errptr);
 /* A feed of what peers change from now on, for which `buffer_bytes` are kept:
-   4 KiB to 64 GiB. See rocksync::ChangeFeed. It may be destroyed after the
-   database. */
+   4 KiB to 64 GiB, usually 1 MiB. See rocksync::ChangeFeed. It may be destroyed
+   after the database. */
 rocksync_change_feed_t* rocksync_subscribe(rocksync_t* db, size_t buffer_bytes,
                                            char** errptr);
 /* Waits until there are changes, and returns all there are; they are the
    feed's, until its next call. NULL without an error: none came within
-   `timeout_ms`. `*missed` (may be NULL): so many more came behind them, for
-   which there was no room; then there may be none. "Operation aborted": the
-   database was closed, and all was returned. */
+   `timeout_ms`. `*missed` (may be NULL) gets the number of later changes
+   that did not fit the buffer; if it is not 0, the list may be empty.
+   "Operation aborted": the database was closed, and all was returned. */
 const rocksync_changes_t* rocksync_change_feed_next(
     rocksync_change_feed_t* feed, uint64_t timeout_ms, uint64_t* missed,
     char** errptr);

@@ -160,7 +160,8 @@ struct TombstoneGcStats {
   // older state of its disk. No more tombstones are collected (and held_up_by
   // may name others) until a newer list is set; set it once one of the two was
   // opened as a new replica. 0: none was reported since opening and since the
-  // present list came.
+  // present list came. In ReplicationStats also, for ten minutes, the id of one
+  // that this replica has refused for that itself.
   uint64_t identity_conflict = 0;
   // True: this replica may hold pairs that other members have deleted. It
   // joined the member list with data, or joined empty and was filled by such a
@@ -196,11 +197,11 @@ struct ReplicationStats {
   uint64_t rounds = 0;  // exchanges run, see SessionProgress
   // How often a caller that is no peer was refused: it names another cluster,
   // or does not know the secret; its families differ, say, or the member list
-  // does not name it; or it asked for a clone, and
-  // ReplicatorOptions::allow_clones is false. Each try counts, so one caller
-  // with wrong settings counts many times; a replica whose own address is among
-  // its peers counts itself. Who came last, and why it was refused; empty:
-  // nobody. Who has no certificate of the CA is not counted, as
+  // does not name it; it is a copy of a peer that was met; or it asked for a
+  // clone, and ReplicatorOptions::allow_clones is false. Each try counts, so
+  // one caller with wrong settings counts many times; a replica whose own
+  // address is among its peers counts itself. Who came last, and why it was
+  // refused; empty: nobody. Who has no certificate of the CA is not counted, as
   // anybody can be that: see TlsTransportOptions::refused.
   uint64_t callers_refused = 0;
   std::string last_refusal;

@@ -40,8 +40,15 @@ _open_replicators, _open_databases = set(), set()
 
 @atexit.register
 def _close_all():
+    """Each that can be closed, whatever keeps others open; then raises the first error."""
+    first = None
     for each in [*_open_replicators, *_open_databases]:
-        each.close()
+        try:
+            each.close()
+        except Exception as error:  # noqa: BLE001
+            first = first or error
+    if first:
+        raise first
 
 
 def open(path, *, cluster, secret, create=True, open_copy_as_new_replica=False, apply_hook=None):  # noqa: A001

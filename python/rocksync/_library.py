@@ -14,8 +14,10 @@ def _load():
     try:
         # RocksDB's functions are found through it: it is linked with RocksDB,
         # and any other copy of RocksDB would not do.
-        return ctypes.CDLL(name)
-    except OSError as error:
+        loaded = ctypes.CDLL(name)
+        loaded.rocksync_open  # noqa: B018
+        return loaded
+    except (AttributeError, OSError) as error:
         raise ImportError(
             f"cannot load {name}: {error}; install librocksync0, or set "
             "ROCKSYNC_LIBRARY to its file"

@@ -65,6 +65,9 @@ ReplicationStats StatsOf(const Replica& replica,
   stats.disk = disk;
   stats.scrub = scrub;
   stats.gc = gc;
+  if (gc.identity_conflict == 0) {
+    stats.gc.identity_conflict = replica.stats.RecentCopy();
+  }
   LeaveOutThoseRemoved(&stats);
   return stats;
 }

@@ -401,6 +401,7 @@ absl::Status Setup::CheckIncarnation(const Incarnation& known) {
                            peer_.past};
   const Succession succession = Compare(known, now);
   if (succession == Succession::kFollows) return absl::OkStatus();
+  met_copy_ = true;
   return Refuse(RefusalReason::kRolledBack,
                 absl::StrCat("replica ", ReplicaIdHex(peer_.replica_id), " ",
                              Describe(succession, known, now),

@@ -116,6 +116,10 @@ class Setup {
   // (authentication.h).
   bool met_itself() const { return met_itself_; }
 
+  // This side refuses the peer, since it is a copy of a replica that was met,
+  // or an older state of it.
+  bool met_copy() const { return met_copy_; }
+
   // The peer has heard this replica acknowledge more than it now knows of, as
   // one of the two has found. Proven as above. This may pass: two set-ups of
   // one incarnation may cross on two connections.
@@ -156,6 +160,7 @@ class Setup {
   absl::Status status_;
   std::optional<RefusalReason> refused_;
   bool met_itself_ = false;
+  bool met_copy_ = false;
   bool acknowledged_more_ = false;
   SetupFacts peer_;
   Meeting meeting_ = Meeting::kAlike;

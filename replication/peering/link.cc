@@ -161,6 +161,9 @@ rocksdb::Status Link::SetUp(std::string first) {
   }
   SetupResult met;
   s = PerformSetup(replica_, role_, connection_.get(), std::move(first), &met);
+  if (met.peer_is_copy) {
+    replica_->stats.RefusedCopy(peer_name(), met.peer_id, role_, s);
+  }
   // The dialer's failures are counted by who dials. TryAgain: the two meet
   // again at once.
   if (!s.ok() && !s.IsTryAgain() && role_ == Role::kResponder) {

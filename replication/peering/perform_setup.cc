@@ -238,6 +238,7 @@ rocksdb::Status PerformSetup(Replica* replica, Role role,
   met->peer_id = setup.peer().replica_id;
   met->peer_incarnation = setup.peer().incarnation;
   met->peer_capabilities = setup.peer().capabilities;
+  met->peer_is_copy = setup.met_copy();
   met->seed = setup.seed();
   met->theirs = {setup.peer().clock, setup.peer().gc};
   if (!s.ok()) return s;

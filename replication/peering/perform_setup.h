@@ -21,6 +21,7 @@ struct SetupResult {
   uint64_t peer_id = 0;
   IncarnationId peer_incarnation;
   uint64_t peer_capabilities = 0;
+  bool peer_is_copy = false;  // and was refused; or an older state of a replica
   SessionSeed seed{};
   // Of the families, member list and stable time that both agreed upon.
   std::unique_ptr<ReplicaView> view;

@@ -109,7 +109,9 @@ void SessionLine::Finish(const SessionReport& last,
   if (!status.ok()) progress.error = OneLine(status.ToString());
   {
     const std::lock_guard lock(board_->mutex_);
-    PeerStats* peer = &board_->FindForLine(peer_, replica_id_)->stats;
+    StatsBoard::Entry* const entry = board_->FindForLine(peer_, replica_id_);
+    PeerStats* const peer = &entry->stats;
+    entry->not_reached = false;
     peer->last = progress;
     peer->last_error = progress.error;
     ++peer->sessions;
@@ -293,6 +295,11 @@ void StatsBoard::BeginAnew(Entry* entry) {
   entry->stats = std::move(anew);
   entry->behind_since = {};
   entry->connections.clear();
+  entry->not_reached = false;
+}
+
+void StatsBoard::Reached(Entry* entry) {
+  if (std::exchange(entry->not_reached, false)) entry->stats.last_error.clear();
 }
 
 bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
@@ -302,6 +309,7 @@ bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
   if (removed) return false;
   // It may have come to us before we knew whose address this is.
   PeerStats known;
+  bool known_not_reached = false;
   std::vector<std::weak_ptr<const void>> connections;
   const auto incoming =
       std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
@@ -310,10 +318,15 @@ bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
   if (incoming != peers_.end()) {
     known = std::move(incoming->stats);
     connections = std::move(incoming->connections);
+    known_not_reached = incoming->not_reached;
     peers_.erase(incoming);
   }
   Entry* const entry = Find(address, 0);
   if (!MayBe(*entry, replica_id)) BeginAnew(entry);
+  if (std::any_of(connections.begin(), connections.end(),
+                  [](const auto& open) { return !open.expired(); })) {
+    Reached(entry);
+  }
   entry->connections.insert(entry->connections.end(), connections.begin(),
                             connections.end());
   AddConnection(connection, &entry->connections);
@@ -330,6 +343,7 @@ bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
     peer->equal_as_of_ms = known.equal_as_of_ms;
     // Of a session after the one that failed at this address.
     peer->last_error = std::move(known.last_error);
+    entry->not_reached = known_not_reached;
     peer->last = std::move(known.last);
     peer->last.peer = address;
   }
@@ -341,6 +355,7 @@ StatsBoard::Entry* StatsBoard::FindConnected(
     const std::weak_ptr<const void>& connection, Role role) {
   Entry* const entry = FindIncoming(peer, replica_id);
   AddConnection(connection, &entry->connections);
+  Reached(entry);
   // Whom this replica went to, it may have been on its way to when the peer was
   // removed.
   if (role == Role::kResponder) entry->leaving = false;
@@ -386,6 +401,7 @@ bool StatsBoard::Failed(const std::string& address,
     ++peer->sessions_failed;
     ++totals_.sessions_failed;
     news = std::exchange(peer->last_error, progress.error) != progress.error;
+    entry->not_reached = true;
   }
   if (progress_ != nullptr) progress_(progress);
   return news;
@@ -402,10 +418,27 @@ void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
   if (entry != nullptr) {
     ++entry->stats.sessions_failed;
     entry->stats.last_error = why;
+    entry->not_reached = true;
     ++totals_.sessions_failed;
     return;
   }
   CountRefusal(peer, replica_id, why);
+}
+
+void StatsBoard::RefusedCopy(const std::string& peer, uint64_t replica_id,
+                             Role role, const rocksdb::Status& status) {
+  const std::lock_guard lock(mutex_);
+  copy_of_ = replica_id;
+  met_copy_at_ = StreamLine::Clock::now();
+  // Where a caller runs is known from nothing else.
+  if (role == Role::kResponder) {
+    CountRefusal(peer, replica_id, OneLine(status.ToString()));
+  }
+}
+
+uint64_t StatsBoard::RecentCopy(StreamLine::Clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  return copy_of_ != 0 && now - met_copy_at_ < kCopyIsRecent ? copy_of_ : 0;
 }
 
 void StatsBoard::RefusedStranger(const std::string& peer, uint64_t replica_id,

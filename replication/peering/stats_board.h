@@ -124,6 +124,15 @@ class StatsBoard {
   void Refused(const std::string& peer, uint64_t replica_id, Standing standing,
                const rocksdb::Status& status);
 
+  // A copy of a replica, or an older state of one, was met and refused. It has
+  // that one's id, so that what was met of the two comes and goes among the
+  // peers; this stays for a while. `role` is this side's.
+  void RefusedCopy(const std::string& peer, uint64_t replica_id, Role role,
+                   const rocksdb::Status& status);
+  // The replica of which that was met last, and not long ago; else 0.
+  uint64_t RecentCopy(
+      StreamLine::Clock::time_point now = StreamLine::Clock::now()) const;
+
   // Whoever came here has not proven the cluster's secret, and is refused; its
   // certificate is of `replica_id`, 0: it has none. Changes no peer's figures.
   void RefusedStranger(const std::string& peer, uint64_t replica_id,
@@ -142,8 +151,15 @@ class StatsBoard {
     uint64_t used = 0;      // the later, the larger
     std::vector<std::weak_ptr<const void>> connections;
     StreamLine::Clock::time_point behind_since{};
+    // last_error is of an attempt to reach the peer. One of a session stays
+    // until the next session has ended well; this one is refuted by any that
+    // begins.
+    bool not_reached = false;
   };
 
+  // Longer than it takes to be scraped, and to be met again: one that is
+  // refused tries once in each interval.
+  static constexpr std::chrono::minutes kCopyIsRecent{10};
   // Those neither configured nor connected that are kept.
   static constexpr size_t kMostOthers = 64;
   static bool IsOther(const Entry& entry);
@@ -170,6 +186,7 @@ class StatsBoard {
                        const std::weak_ptr<const void>& connection, Role role);
 
   static void BeginAnew(Entry* entry);
+  static void Reached(Entry* entry);
 
   void Count(const SessionReport& now, const SessionReport& before);
   // With the lock held.
@@ -183,6 +200,8 @@ class StatsBoard {
   // Takes what sessions and streams still tell of a replica at whose address
   // another one is now. Not shown.
   Entry replaced_;
+  uint64_t copy_of_ = 0;
+  StreamLine::Clock::time_point met_copy_at_{};
   uint64_t uses_ = 0;
 };
 

@@ -7,7 +7,9 @@
 namespace rocksync {
 
 absl::Status IncomingValues::ReceiveChunk(std::string_view body) {
-  if (body.empty()) return Malformed(MessageType::kChunk, "empty");
+  if (body.size() < kLeastChunkBytes) {
+    return Malformed(MessageType::kChunk, "of fewer than 64 KiB");
+  }
   came_ = true;
   chunk_bytes_ += body.size();
   context_.report->value_bytes += body.size();

@@ -26,6 +26,7 @@ namespace rocksync {
 
 // Larger values are cut into chunks of this size.
 inline constexpr size_t kChunkBytes = size_t{256} << 10;
+static_assert(kChunkBytes >= kLeastChunkBytes);
 
 // How candidates may go now.
 struct CandidateTerms {

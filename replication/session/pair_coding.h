@@ -29,6 +29,9 @@
 namespace rocksync {
 
 inline constexpr size_t kMaxKeyBytes = size_t{8} << 20;
+// A chunk, the beginning of a value, has this many bytes at least: with fewer
+// in each turn, a peer could keep a session busy for days over one value.
+inline constexpr size_t kLeastChunkBytes = size_t{64} << 10;
 
 // What travels of one pair. Views do not own.
 struct WirePair {

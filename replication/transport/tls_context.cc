@@ -28,11 +28,14 @@ bool IsOfCa(X509_STORE_CTX* store) {
 std::string VerificationText(X509_STORE_CTX* store) {
   std::string text =
       X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+  const bool expired =
+      X509_STORE_CTX_get_error(store) == X509_V_ERR_CERT_HAS_EXPIRED;
   if (IsOfCa(store)) text = "of the CA: " + text;
   const X509* at = X509_STORE_CTX_get_current_cert(store);
   if (at == nullptr) return text;
-  return text + " (subject " + NameText(X509_get_subject_name(at)) +
-         ", issuer " + NameText(X509_get_issuer_name(at)) + ")";
+  text += " (subject " + NameText(X509_get_subject_name(at)) + ", issuer " +
+          NameText(X509_get_issuer_name(at)) + ")";
+  return expired ? text + "; renew it there, by `rocksync certificate`" : text;
 }
 
 int ReasonIndex() {

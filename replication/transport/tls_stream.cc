@@ -159,7 +159,10 @@ rocksdb::Status TlsStream::DescribeTlsError(int reason, const std::string& text,
   }
   if (IsCertificateAlert(reason)) {
     return rocksdb::Status::InvalidArgument(
-        peer + " refused our certificate " + tls_->certificate_file(), text);
+        peer + " refused our certificate " + tls_->certificate_file(),
+        reason == SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED
+            ? text + "; renew it, by `rocksync certificate`"
+            : text);
   }
   if (IsNotTls(reason)) {
     return rocksdb::Status::NotSupported(

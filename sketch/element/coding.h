@@ -17,12 +17,19 @@
 
 namespace rocksync {
 
+// To `sizeof(T)` bytes that are there; returns what follows them.
+template <typename T>
+char* EncodeFixed(char* out, T value) {
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    out[i] = static_cast<char>(value >> (8 * (sizeof(T) - 1 - i)) & 0xff);
+  }
+  return out + sizeof(T);
+}
+
 template <typename T>
 void PutFixed(std::string* out, T value) {
   char bytes[sizeof(T)];
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    bytes[i] = static_cast<char>(value >> (8 * (sizeof(T) - 1 - i)) & 0xff);
-  }
+  EncodeFixed(bytes, value);
   out->append(bytes, sizeof(T));
 }
 

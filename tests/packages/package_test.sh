@@ -259,6 +259,8 @@ answers
 count=$(wc -l <"$packages/acknowledged")
 for _ in {1..150}; do (($(wc -l <"$packages/acknowledged") <= count)) || break; sleep 0.2; done
 (($(wc -l <"$packages/acknowledged") > count)) || fail "writes do not go on"
+for _ in {1..150}; do [[ $(unit MainPID) == "$before" ]] || break; sleep 0.2; done
+answers
 kill "$writer"; wait "$writer" || true; writer=''
 [[ $(unit MainPID) != "$before" ]] || fail "the old program still runs"
 [[ $(unit Result)/$(unit NRestarts) == success/0 ]] || fail "not a clean restart: $(unit Result), $(unit NRestarts)"
@@ -293,6 +295,29 @@ for _ in {1..50}; do [[ $(unit InvocationID) == "$before" ]] || break; sleep 0.2
 inside rm -r /run/systemd/system/rocksync-store.service.d
 inside systemctl daemon-reload
 inside systemctl restart rocksync-store.service
+answers
+
+# Its removal was begun, and given up: it runs again, as it did. One that was
+# stopped stays so.
+maintainer() { inside "/var/lib/dpkg/info/rocksync-store.$1" "${@:2}" >>"$packages/install.log" 2>&1 || fail "$*"; }
+maintainer prerm remove
+[[ $(unit ActiveState) == inactive ]] || fail "prerm left the store running"
+maintainer postinst abort-remove
+answers
+inside systemctl stop rocksync-store.service
+maintainer prerm remove
+maintainer postinst abort-remove
+[[ $(unit ActiveState) == inactive ]] || fail "a store was started that its operator had stopped"
+
+# Its database is on a disk that is not mounted: an upgrade goes through, and says so.
+inside mv /var/lib/rocksync-store /var/lib/rocksync-elsewhere
+inside ln -s /var/lib/no-such-disk /var/lib/rocksync-store
+install_from newer --reinstall
+tail -n 30 "$packages/install.log" | grep 'symbolic link to /var/lib/no-such-disk' >/dev/null ||
+  fail "an upgrade does not say that the disk of the database is not mounted"
+inside rm /var/lib/rocksync-store
+inside mv /var/lib/rocksync-elsewhere /var/lib/rocksync-store
+inside systemctl start rocksync-store.service
 inside systemctl enable rocksync-store.service
 answers
 step "upgraded while it was stopped, and while it started"

@@ -42,11 +42,17 @@ async function ask(url) {
   return response;
 }
 
+// Which replica a page is of, as this browser saw it last: one that is down when this
+// page is opened is still called by its name.
+const seen = (page) => JSON.parse(localStorage.getItem(`replica at ${page}`) || "{}");
+
 async function refreshStatus(replica) {
   try {
     replica.status = await (await ask(`${replica.base}/status.json`)).json();
     replica.name = replica.status.name;
+    replica.id = replica.status.stats.replica_id;
     replica.error = "";
+    if (replica.page) localStorage.setItem(`replica at ${replica.page}`, JSON.stringify({ name: replica.name, id: replica.id }));
   } catch (error) {
     replica.status = null;
     replica.error = error.message;
@@ -72,6 +78,8 @@ function health(replica) {
   const stats = replica.status.stats;
   if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
   if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
+  if (stats.index?.error) return ["bad", "index build stopped"];
+  if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
   if (stats.paused) return ["warn", "paused"];
   if (stats.certificate_error) return ["warn", "certificate files cannot be used"];
   // An address that was given to a REPLICATION SYNC, and answered by nobody, is no peer.
@@ -109,10 +117,10 @@ function card(replica) {
     const met = wasMet(peer);
     const equal = ago(peer.last_proven_equal_ms, now);
     peers.append(element("li", "",
-      element("span", "", `${met ? `equal to ${nameOf(peer.replica_id, stats)}` : `not met yet: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
+      element("span", "", `${met ? `equal to ${nameOf(peer.replica_id, stats)}` : `not met since its start: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
       element("span", "number", peer.in_session ? "in session …" : met ? equal : "")));
     if (peer.stream.open) {
-      peers.append(element("li", "", element("span", "", "its stream is behind by"),
+      peers.append(element("li", "", element("span", "", "of new writes, its stream is behind by"),
         element("span", "number", `${count(peer.stream.lag_pairs)} changes, ${count(peer.stream.lag_ms)} ms`)));
     }
     if (peer.last_error) peers.append(element("li", "", element("p", "error warn", peer.last_error)));
@@ -133,9 +141,7 @@ function drawReplicas() {
 // Of the two whose leaves are shown.
 function whoDiffers() {
   const pair = [replicas[at("left").selectedIndex], replicas[at("right").selectedIndex]];
-  const named = (some) => some.map((r) => r.name).join(" and ");
-  const paused = pair.filter((r) => r.status.stats.paused);
-  return `${named(pair)} differ; ${paused.length ? `paused: ${named(paused)}` : "their sessions heal it"}`;
+  return `${pair.map((r) => r.name).join(" and ")} differ`;
 }
 
 // Why tombstones are kept.
@@ -152,11 +158,13 @@ function drawVerdict() {
     verdict.className = `verdict ${level}`;
     if (verdict.textContent !== text) verdict.textContent = text;
   };
-  const lost = replicas.filter((r) => !r.status);
-  if (lost.length) return say("bad", `${lost.map((r) => r.name).join(", ")}: not reached`);
-  if (picture.differing > 0) return say("warn", whoDiffers());
-  const unwell = replicas.filter((r) => health(r)[0] !== "good");
-  if (unwell.length) return say("warn", unwell.map((r) => `${r.name}: ${health(r)[1]}`).join("; "));
+  const unwell = replicas.map((r) => [r.name, ...health(r)]).filter(([, level]) => level !== "good");
+  const told = unwell.map(([name, , word]) => `${name}: ${word}`);
+  if (picture.differing > 0) {
+    told.unshift(whoDiffers());
+    if (!unwell.length) told.push("their sessions heal it");
+  }
+  if (told.length) return say(unwell.some(([, level]) => level === "bad") ? "bad" : "warn", told.join("; "));
   say("good", replicas.length > 1 ? `All ${replicas.length} replicas are fine` : "This replica is fine");
 }
 
@@ -251,7 +259,7 @@ function drawTraffic() {
   const samples = replica.status.traffic.slice(-120);
   const [left, right, top, bottom] = [56, 592, 12, 214];
   const total = (s) => KINDS.reduce((sum, kind) => sum + s[kind], 0);
-  const peak = Math.max(1, ...samples.map(total));
+  const peak = Math.max(2, ...samples.map(total));
   const step = 10 ** Math.floor(Math.log10(peak));
   const most = Math.ceil(peak / step) * step;
   const y = (value) => bottom - (bottom - top) * value / most;
@@ -285,10 +293,10 @@ async function refresh() {
     const pages = replicas[0].status ? replicas[0].status.peer_pages : [];
     while (replicas.length <= pages.length) {
       const number = replicas.length - 1;
-      replicas.push({ name: `page ${pages[number]}`, base: `/peers/${number}` });
+      const page = pages[number];
+      replicas.push({ name: `page ${page}`, ...seen(page), page, base: `/peers/${number}` });
     }
     await Promise.all(replicas.slice(1).map(refreshStatus));
-    for (const replica of replicas) replica.id = replica.status ? replica.status.stats.replica_id : replica.id;
     fill(at("left"), 0);
     fill(at("right"), 1);
     fill(at("traffic-of"), 0);

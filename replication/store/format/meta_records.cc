@@ -347,11 +347,13 @@ std::string DigestKey(uint32_t chunk) {
 
 std::string EncodeDigests(const Digest* digests, size_t count) {
   std::string out = Start();
-  out.reserve(1 + 24 * count);
+  const size_t start = out.size();
+  out.resize(start + 24 * count);
+  char* place = out.data() + start;
   for (size_t i = 0; i < count; ++i) {
-    PutFixed64(&out, digests[i].count);
-    PutFixed64(&out, digests[i].high);
-    PutFixed64(&out, digests[i].low);
+    place = EncodeFixed<uint64_t>(place, digests[i].count);
+    place = EncodeFixed<uint64_t>(place, digests[i].high);
+    place = EncodeFixed<uint64_t>(place, digests[i].low);
   }
   return out;
 }

@@ -121,7 +121,12 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
   // Before anything takes RocksDB's lock: to give it back would take it from
   // another opening in this process.
-  Status status = DirectoryClaim::Take(options_.env, name_, &opened_.claim);
+  Status status =
+      name_.empty() ? Status::InvalidArgument(
+                          "rocksync: the name of the database is "
+                          "empty",
+                          "give its directory")
+                    : DirectoryClaim::Take(options_.env, name_, &opened_.claim);
   if (status.ok()) {
     status = LookAround(options_, replication_, name_, predecessor_, families,
                         &before_);

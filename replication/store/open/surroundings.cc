@@ -87,6 +87,26 @@ Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
       "set ReplicatedDBOptions::adopt_existing to take it over");
 }
 
+// As RocksDB itself would say; but before a family that was left out is taken
+// for one that is gone.
+Status CheckAllAreNamed(
+    const std::string& name, const Surroundings& around,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+  std::string left_out;
+  for (const std::string& there : around.names) {
+    const bool named =
+        there == kIndexFamilyName ||
+        std::any_of(families.begin(), families.end(),
+                    [&](const auto& family) { return family.name == there; });
+    if (!named) left_out += (left_out.empty() ? "" : ", ") + there;
+  }
+  if (left_out.empty()) return Status::OK();
+  return Status::InvalidArgument(
+      "rocksync: Column families not opened: " + left_out,
+      "name all families of " + name +
+          "; rocksdb::DB::ListColumnFamilies lists them");
+}
+
 Status NoDatabase(const std::string& directory) {
   return Status::InvalidArgument(
       "rocksync: there is no database in " + directory,
@@ -137,6 +157,7 @@ Status LookAround(const rocksdb::DBOptions& options,
   status = LookForMarker(env, name, &around->traces);
   if (status.ok()) status = LookAtManifest(options, name, *around, families);
   if (status.ok()) status = CheckIndexIsThere(replication, name, *around);
+  if (status.ok()) status = CheckAllAreNamed(name, *around, families);
   return status.ok() && around->traces.marker.has_value()
              ? LookForLog(env, replication, name, around)
              : status;

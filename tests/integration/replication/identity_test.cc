@@ -243,6 +243,11 @@ TEST_F(RolledBack, ComesAndIsRefusedByName) {
   EXPECT_TRUE(Mentions(s,
                        "option open_copy_as_new_replica, of rocksync-store "
                        "--as-new-replica"));
+  // The one that refuses it says so for a while, and from where it called.
+  const ReplicationStats stats = a_->replicator()->stats();
+  EXPECT_EQ(stats.gc.identity_conflict, b_->id());
+  EXPECT_NE(stats.last_refusal.find("rolled back"), std::string::npos)
+      << stats.last_refusal;
   // What it recommends works, though nothing here but a's word tells that
   // these data are old.
   const uint64_t rolled_back = b_->id();
@@ -264,6 +269,7 @@ TEST_F(RolledBack, IsVisitedAndRefusedByName) {
   const rocksdb::Status s = a_->replicator()->SyncNow(b_->address());
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "rolled back"));
+  EXPECT_EQ(a_->replicator()->stats().gc.identity_conflict, b_->id());
 }
 
 // `cp -a` of a replica that lives on: the copy is refused, says what to do, and

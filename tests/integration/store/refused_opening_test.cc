@@ -116,8 +116,8 @@ TEST_F(RefusedOpeningTest, WritesNothing) {
        [](auto* r) { r->cluster_name = "other"; }},
       {"cluster_secret", both, [](auto* r) { r->cluster_secret.fill(8); }},
       {"discard_history_of", both, [](auto* r) { r->families = {"default"}; }},
-      // RocksDB's own refusal.
-      {"orders", {"default"}, [](auto*) {}},
+      // It is there, and was not dropped.
+      {"Column families not opened: orders", {"default"}, [](auto*) {}},
       // Families that the opening would make first.
       {"belongs to cluster 'test'",
        {"default", "orders", "new"},
@@ -133,6 +133,14 @@ TEST_F(RefusedOpeningTest, WritesNothing) {
   }
   ASSERT_ROCKS_OK(OpenFamilies(both, replication_));
   EXPECT_EQ(Get("logged"), "2");
+}
+
+TEST_F(RefusedOpeningTest, WithoutAName) {
+  ReplicatedDB* raw = nullptr;
+  const rocksdb::Status status =
+      ReplicatedDB::Open(options_, replication_, "", &raw);
+  EXPECT_NE(status.ToString().find("is empty"), std::string::npos)
+      << status.ToString();
 }
 
 TEST_F(RefusedOpeningTest, OfAFamilyThatWasDroppedWritesNothing) {

@@ -474,13 +474,13 @@ TEST(StatusOfAnybodyTest, IsPrintedOrRefused) {
   }
 }
 
-TEST_F(ToolTest, StatusNamesAPeerByItsIdOrSaysThatItIsNotMetYet) {
+TEST_F(ToolTest, StatusNamesAPeerByItsIdOrSaysThatItWasNotMet) {
   std::ostringstream out;
   ASSERT_TRUE(IsOk(PrintStatus(
       R"({"peers":[{"address":"a:1","replica_id":"0000000000000000"},)"
       R"({"address":"b:2","replica_id":"0000000000000012"}]})",
       false, out)));
-  EXPECT_THAT(out.str(), HasSubstr("peer a:1 (not met yet): "));
+  EXPECT_THAT(out.str(), HasSubstr("peer a:1 (not met since its start): "));
   EXPECT_THAT(out.str(), HasSubstr("peer b:2 (0000000000000012): "));
 }
 

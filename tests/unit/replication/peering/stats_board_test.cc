@@ -241,6 +241,37 @@ TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
   EXPECT_TRUE(board.Failed("a:1", down, kStays));
 }
 
+// A session or a stream that begins refutes it; what a session failed of, only
+// the end of another one does.
+TEST(StatsBoard, AnAttemptThatFailedIsForgottenOnceTheyAreConnected) {
+  StatsBoard board(7, {"a:1", "b:2"}, nullptr);
+  const auto down = rocksdb::Status::IOError("refused");
+  const auto error = [&](size_t peer) {
+    return board.stats().peers.at(peer).last_error;
+  };
+  board.Failed("a:1", down, kStays);
+  auto session = board.Begin("a:1", 0xa);
+  EXPECT_EQ(error(0), "");
+  const auto broken = rocksdb::Status::Corruption("a pair");
+  session->Finish(Report(1), broken);
+  session = board.Begin("a:1", 0xa);
+  EXPECT_EQ(error(0), broken.ToString());
+  session->Finish(Report(1), rocksdb::Status::OK());
+  EXPECT_EQ(error(0), "");
+  board.Failed("a:1", down, kStays);
+  EXPECT_EQ(error(0), down.ToString());
+  const auto stream = board.BeginStream("a:1", 0xa);
+  EXPECT_EQ(error(0), "");
+
+  // It called in before this side knew that it is the one at b:2.
+  board.Failed("b:2", down, kStays);
+  const auto connection = std::make_shared<int>();
+  const auto called = board.Begin("10.0.0.1:50000", 0xb, connection);
+  EXPECT_EQ(error(1), down.ToString());
+  board.Met("b:2", 0xb, {}, kStays);
+  EXPECT_EQ(error(1), "");
+}
+
 // It may name a peer's id, and changes nothing of that one.
 TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
   StatsBoard board(7, {"a:1"}, nullptr);
@@ -258,6 +289,23 @@ TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
   board.RefusedStranger("10.0.0.9:50000", 0, why);
   EXPECT_EQ(board.stats().last_refusal.find("a caller at 10.0.0.9:50000: "),
             0u);
+}
+
+TEST(StatsBoard, ACopyIsRememberedForAWhile) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const auto now = StreamLine::Clock::now();
+  EXPECT_EQ(board.RecentCopy(), 0u);
+  const auto why = rocksdb::Status::InvalidArgument("one of two");
+  board.RefusedCopy("a:1", 0xa, Role::kInitiator, why);
+  EXPECT_EQ(board.RecentCopy(), 0xau);
+  EXPECT_EQ(board.stats().callers_refused, 0u);
+  board.RefusedCopy("10.0.0.9:50000", 0xa, Role::kResponder, why);
+  EXPECT_EQ(board.stats().callers_refused, 1u);
+  EXPECT_EQ(board.stats().last_refusal,
+            "replica 000000000000000a at 10.0.0.9:50000: " + why.ToString());
+  board.Begin("a:1", 0xa)->Finish(Report(1), rocksdb::Status::OK());
+  EXPECT_EQ(board.RecentCopy(now + std::chrono::minutes(9)), 0xau);
+  EXPECT_EQ(board.RecentCopy(now + std::chrono::minutes(11)), 0u);
 }
 
 TEST(StatsBoard, ACallerThatIsRefusedIsNoPeer) {

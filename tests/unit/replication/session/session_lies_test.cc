@@ -126,6 +126,11 @@ TEST_F(LiesTest, AreNamed) {
             "Values: a value nobody asked for");
   EXPECT_EQ(Lie(MessageType::kValues, replaced_by("\xc8")),
             "Values: missing: none of those wanted came");
+  for (const size_t bytes : {size_t{0}, size_t{1}, kLeastChunkBytes - 1}) {
+    EXPECT_EQ(Lie(MessageType::kValues,
+                  replaced_by("\x8c" + std::string(bytes, 'x'))),
+              "Chunk: of fewer than 64 KiB");
+  }
   EXPECT_EQ(LieBody(MessageType::kWants, "\x02"), "Wants: unknown form");
   EXPECT_EQ(Lie(MessageType::kWants, replaced_by("\x88")),
             "Wants: missing: offers went unanswered");

@@ -245,6 +245,7 @@ TEST_F(TlsIdentity, ExpiredCertificate) {
   const rocksdb::Status s = acceptor_.NextRefusal();
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "certificate has expired"));
+  EXPECT_TRUE(Mentions(s, "renew it"));
   EXPECT_TRUE(Mentions(s, "CN=old"));
 }
 
