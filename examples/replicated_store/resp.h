@@ -68,7 +68,7 @@ class RespParser {
   void SplitInline();
   void Fail(std::string error);
 
-  const RespLimits limits_;
+  RespLimits limits_;
   State state_ = State::kStart;
   std::string line_;             // of a header or an inline request, so far
   RespRequest arguments_;        // so far

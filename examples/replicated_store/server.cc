@@ -21,6 +21,10 @@ constexpr size_t kReadBytes = size_t{64} << 10;
 // client that asks without reading holds up itself and not our memory.
 constexpr size_t kFlushBytes = size_t{1} << 20;
 
+// Of what a client still sends when its connection ends; above the largest
+// request.
+constexpr uint64_t kDrainBytes = uint64_t{256} << 20;
+
 // Of an unfinished request, whatever others hold.
 constexpr uint64_t kFreeBytes = uint64_t{64} << 10;
 
@@ -111,19 +115,38 @@ class AsioServer : public Server {
             asio::buffer(buffer),
             asio::redirect_error(asio::use_awaitable, error));
         if (error) break;
-        if (!co_await Answer(&socket, &parser, {buffer.data(), size})) break;
+        if (!co_await Answer(&socket, &parser, {buffer.data(), size})) {
+          co_await Drain(&socket, &buffer);
+          break;
+        }
         unfinished_ += parser.held_bytes() - held;  // or less: it wraps around
         held = parser.held_bytes();
         if (held > kFreeBytes && unfinished_ > options_.max_unfinished_bytes) {
           AppendError(&reply, "ERR unfinished requests hold " +
                                   std::to_string(unfinished_) + " bytes");
           co_await Send(&socket, &reply);
+          parser = RespParser(options_.limits);
+          unfinished_ -= std::exchange(held, 0);
+          co_await Drain(&socket, &buffer);
           break;
         }
       }
       unfinished_ -= held;
     }
     --connections_;
+  }
+
+  // Ends a connection whose last reply is sent. A connection that is closed
+  // with bytes unread is reset, and a client that still sends would see that
+  // and no reply.
+  asio::awaitable<void> Drain(tcp::socket* socket, std::vector<char>* buffer) {
+    asio::error_code error;
+    socket->shutdown(tcp::socket::shutdown_send, error);
+    for (uint64_t drained = 0; !error && drained < kDrainBytes;) {
+      drained += co_await socket->async_read_some(
+          asio::buffer(*buffer),
+          asio::redirect_error(asio::use_awaitable, error));
+    }
   }
 
   // Executes the requests that `input` completes. False: end the connection.

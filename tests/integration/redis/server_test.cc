@@ -142,6 +142,17 @@ TEST_F(ServerTest, ProtocolErrorsEndTheConnection) {
   EXPECT_EQ(other.Receive(7), "+PONG\r\n");
 }
 
+// It hears why, although it sends all of the request before it listens.
+TEST_F(ServerTest, AValueThatIsTooLargeIsRefusedByName) {
+  Start();
+  Client client(server_->port());
+  const size_t size = options_.limits.max_argument_bytes + 1;
+  client.Send("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$" + std::to_string(size) +
+              "\r\n");
+  client.Send(std::string(size, 'x'));
+  EXPECT_THAT(client.ReceiveAll(), StartsWith("-ERR Protocol error"));
+}
+
 TEST_F(ServerTest, ExecutesNothingOfAnHttpRequest) {
   Start();
   Client browser(server_->port());
