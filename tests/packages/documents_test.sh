@@ -53,7 +53,7 @@ check programmers 17
 for place in examples/embed examples/bindings/two_replicas.{c,go,py,rs} bindings/{go,rust} python/README.md; do
   grep -F "]($place)" "$packaged/README.md" >/dev/null || fail "the README does not lead to $place"
 done
-grep -F '](../bindings/go/rocksync.go)' "$packaged/bindings/README.md" >/dev/null || fail "the table does not lead to the Go package"
+grep -F '](../bindings/go)' "$packaged/bindings/README.md" >/dev/null || fail "the table does not lead to the Go package"
 # What operators are sent to is there, or they are told where it is.
 tutorial=$work/packaged/operators/tutorial.md
 for sent in '[changelog](CHANGELOG.md)' 'the twenty lines (in the package librocksync-dev)' \

@@ -87,6 +87,10 @@ Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
       "set ReplicatedDBOptions::adopt_existing to take it over");
 }
 
+// That RocksDB opens itself (DBOptions::persist_stats_to_disk), and nobody
+// names.
+constexpr char kStatisticsFamilyName[] = "___rocksdb_stats_history___";
+
 // As RocksDB itself would say; but before a family that was left out is taken
 // for one that is gone.
 Status CheckAllAreNamed(
@@ -95,7 +99,7 @@ Status CheckAllAreNamed(
   std::string left_out;
   for (const std::string& there : around.names) {
     const bool named =
-        there == kIndexFamilyName ||
+        there == kIndexFamilyName || there == kStatisticsFamilyName ||
         std::any_of(families.begin(), families.end(),
                     [&](const auto& family) { return family.name == there; });
     if (!named) left_out += (left_out.empty() ? "" : ", ") + there;
