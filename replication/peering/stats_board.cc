@@ -350,6 +350,19 @@ bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
   return true;
 }
 
+void StatsBoard::Identified(const std::string& address, uint64_t replica_id,
+                            const std::atomic<bool>& removed) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool configured =
+        std::any_of(peers_.begin(), peers_.end(), [&](const Entry& entry) {
+          return entry.stats.configured && entry.stats.address == address;
+        });
+    if (!configured) return;
+  }
+  Met(address, replica_id, {}, removed);
+}
+
 StatsBoard::Entry* StatsBoard::FindConnected(
     const std::string& peer, uint64_t replica_id,
     const std::weak_ptr<const void>& connection, Role role) {

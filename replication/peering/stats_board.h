@@ -99,6 +99,12 @@ class StatsBoard {
            const std::weak_ptr<const void>& connection,
            const std::atomic<bool>& removed);
 
+  // No session with the replica at a configured peer's address came about, but
+  // its certificate told which one it is. As Met; nothing at another address,
+  // at which somebody may have asked for a session by mistake.
+  void Identified(const std::string& address, uint64_t replica_id,
+                  const std::atomic<bool>& removed);
+
   // A session with a replica begins; `peer` is its address, or for an accepted
   // connection (`role` is kResponder) its name, used if no address of it is
   // known. `connection` as above.

@@ -41,10 +41,17 @@ rocksdb::Status Dialer::ConnectOnce() {
   rocksdb::Status s = replica_->transport->Connect(
       address_, std::min(kConnectTimeout, replica_->options.io_timeout),
       [this] { return replica_->stopping || retired_; }, &connection);
+  uint64_t shown_id = 0;
   if (s.ok()) {
+    shown_id = connection->peer_replica_id();
     s = Link::Open(replica_, std::move(connection), &link_);
   }
-  if (!s.ok()) return s;
+  if (!s.ok()) {
+    if (shown_id != 0 && shown_id != replica_->identity.replica_id) {
+      replica_->stats.Identified(address_, shown_id, retired_);
+    }
+    return s;
+  }
   peer_id_ = link_->peer_id();
   return replica_->stats.Met(address_, peer_id_, link_->open(), retired_)
              ? s

@@ -28,9 +28,10 @@ bool IsOfCa(X509_STORE_CTX* store) {
 std::string VerificationText(X509_STORE_CTX* store) {
   std::string text =
       X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+  const bool of_ca = IsOfCa(store);
   const bool expired =
-      X509_STORE_CTX_get_error(store) == X509_V_ERR_CERT_HAS_EXPIRED;
-  if (IsOfCa(store)) text = "of the CA: " + text;
+      !of_ca && X509_STORE_CTX_get_error(store) == X509_V_ERR_CERT_HAS_EXPIRED;
+  if (of_ca) text = "of the CA: " + text;
   const X509* at = X509_STORE_CTX_get_current_cert(store);
   if (at == nullptr) return text;
   text += " (subject " + NameText(X509_get_subject_name(at)) + ", issuer " +

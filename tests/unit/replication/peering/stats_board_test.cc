@@ -291,6 +291,26 @@ TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
             0u);
 }
 
+// It refuses this side at its address, and is refused when it calls: one peer.
+TEST(StatsBoard, APeerThatRefusesIsKnownByItsCertificate) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const auto why = rocksdb::Status::InvalidArgument("removed");
+  board.Refused("10.0.0.1:50000", 0xa, StatsBoard::Standing::kMember, why);
+  board.Failed("a:1", why, kStays);
+  ASSERT_EQ(board.stats().peers.size(), 2u);
+  board.Identified("a:1", 0xa, kStays);
+  const ReplicationStats stats = board.stats();
+  ASSERT_EQ(stats.peers.size(), 1u);
+  EXPECT_EQ(stats.peers[0].address, "a:1");
+  EXPECT_EQ(stats.peers[0].replica_id, 0xau);
+  EXPECT_EQ(stats.peers[0].last_error, why.ToString());
+  EXPECT_EQ(stats.peers[0].sessions_failed, 2u);
+  // Asked for by name, and no peer.
+  board.Failed("x:9", why, kStays);
+  board.Identified("x:9", 0xb, kStays);
+  EXPECT_EQ(board.stats().peers.at(1).replica_id, 0u);
+}
+
 TEST(StatsBoard, ACopyIsRememberedForAWhile) {
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto now = StreamLine::Clock::now();
