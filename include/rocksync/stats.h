@@ -82,7 +82,9 @@ struct PeerStats {
   uint64_t sessions = 0;    // that began and ended, well or not
   // Failed sessions, plus attempts that ended before a session began.
   uint64_t sessions_failed = 0;
-  std::string last_error;  // of the latest session; empty if it was fine
+  // Of the latest session, or of an attempt to reach the peer since; empty if
+  // that was fine, or a session or a stream has begun since the attempt.
+  std::string last_error;
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
   // When the last session began that found the digests equal, quarantined pairs

@@ -44,7 +44,21 @@ async function ask(url) {
 
 // Which replica a page is of, as this browser saw it last: one that is down when this
 // page is opened is still called by its name.
-const seen = (page) => JSON.parse(localStorage.getItem(`replica at ${page}`) || "{}");
+// Browsers may deny storage: then nothing is kept.
+function seen(page) {
+  try {
+    return JSON.parse(localStorage.getItem(`replica at ${page}`) || "{}");
+  } catch {
+    return {};
+  }
+}
+
+function remember({ page, name, id }) {
+  if (!page) return;
+  try {
+    localStorage.setItem(`replica at ${page}`, JSON.stringify({ name, id }));
+  } catch { /* see above */ }
+}
 
 async function refreshStatus(replica) {
   try {
@@ -52,7 +66,7 @@ async function refreshStatus(replica) {
     replica.name = replica.status.name;
     replica.id = replica.status.stats.replica_id;
     replica.error = "";
-    if (replica.page) localStorage.setItem(`replica at ${replica.page}`, JSON.stringify({ name: replica.name, id: replica.id }));
+    remember(replica);
   } catch (error) {
     replica.status = null;
     replica.error = error.message;
