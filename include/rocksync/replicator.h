@@ -109,11 +109,12 @@ struct ReplicatorOptions {
   // where it was. Zero: only when ScrubNow is called.
   std::chrono::milliseconds scrub_interval = std::chrono::hours(7 * 24);
 
-  // A peer of which no whole message comes for this long is dropped; so is one
-  // that cannot be reached. A large value comes in messages of 256 KiB, so that
-  // a link has to carry 9 KB/s at 30 s. A peer that sends heartbeats, for
-  // example while it readies the digests of a large database, gets twenty times
-  // as long.
+  // A peer of which nothing comes, or which takes nothing, for this long is
+  // dropped; so is one that cannot be reached. While bytes of a message come,
+  // or heartbeats of a peer that readies the digests of a large database, say,
+  // the message may take twenty times as long. A large value comes in messages
+  // of 256 KiB, and TLS shows progress each 16 KiB, so that a link has to carry
+  // 550 B/s at 30 s.
   std::chrono::milliseconds io_timeout{30'000};
 
   // Whoever has a certificate of the cluster's CA and its secret may clone this

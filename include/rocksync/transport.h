@@ -38,15 +38,15 @@ class Connection {
   virtual ~Connection() = default;
 
   // Sends one frame of 1 to kMaxFrameBytes bytes. Blocks while the peer is
-  // slow. TimedOut after `timeout`; IOError names the peer and the cause. After
-  // an error the connection is of no more use.
+  // slow. TimedOut after `timeout`, see also SetFrameTimeout; IOError names the
+  // peer and the cause. After an error the connection is of no more use.
   virtual rocksdb::Status Send(const rocksdb::Slice& frame,
                                std::chrono::milliseconds timeout) = 0;
 
-  // Waits for one frame. TimedOut: none came within `timeout`, and the
-  // connection is still good if no part of one had come. With a timeout of 0 it
-  // only looks whether one has come, and the connection is good in any case;
-  // what has come of it is not lost. Corruption: the peer
+  // Waits for one frame. TimedOut: none came within `timeout`, see also
+  // SetFrameTimeout; the connection is still good if no part of one had come.
+  // With a timeout of 0 it only looks whether one has come, and the connection
+  // is good in any case; what has come of it is not lost. Corruption: the peer
   // sent what is not a frame, or one that is too large; nothing is allocated
   // for that one, and the connection is of no more use.
   virtual rocksdb::Status Receive(std::string* frame,
@@ -56,6 +56,14 @@ class Connection {
   // a new connection kMaxUnauthenticatedFrameBytes. Not while a Receive is
   // under way. No limit for what is sent.
   virtual void SetFrameLimit(size_t bytes) = 0;
+
+  // How long a frame may take in all, from now on, while some of its bytes come
+  // or go in each `timeout` that Receive or Send was given: over a slow link a
+  // large frame takes longer than a peer may be silent. 0, as on a new
+  // connection: no longer than that `timeout`. Not while a Receive or Send is
+  // under way. A transport that cannot tell how far a frame has come does
+  // nothing.
+  virtual void SetFrameTimeout(std::chrono::milliseconds /*time*/) {}
 
   // The replica id that the transport authenticated, or 0 if it does not
   // authenticate.

@@ -165,7 +165,7 @@ class CloneConnection {
     s = AuthHelloAt({.cluster = credentials.cluster,
                      .secret = credentials.secret,
                      .shown_id = options_.transport->replica_id(),
-                     .timeout = std::min(kProveTimeout, options_.io_timeout)},
+                     .io_timeout = options_.io_timeout},
                     connection_->get(), &admission);
     if (!s.ok()) return s;
     connection()->SetFrameLimit(kMaxFrameBytes);  // for the list

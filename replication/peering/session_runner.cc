@@ -4,13 +4,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "replication/peering/admission.h"
 #include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {
-
-// Times io_timeout, for one message of a peer that says that it works.
-constexpr int kMostPatience = 20;
 
 // Of what a peer had under way when this side failed: a frame that it is
 // sending, and another that the network holds.

@@ -56,6 +56,9 @@ class IncomingConnection : public Connection {
   rocksdb::Status Receive(std::string* frame,
                           std::chrono::milliseconds timeout) override;
   void SetFrameLimit(size_t bytes) override;
+  void SetFrameTimeout(std::chrono::milliseconds time) override {
+    connection_->SetFrameTimeout(time);
+  }
   uint64_t peer_replica_id() const override {
     return connection_->peer_replica_id();
   }

@@ -44,7 +44,7 @@ class ByteStream {
                                        uint64_t* replica_id) const = 0;
 
   virtual void ReadSome(asio::mutable_buffer buffer, Handler handler) = 0;
-  virtual void WriteAll(asio::const_buffer bytes, Handler handler) = 0;
+  virtual void WriteSome(asio::const_buffer bytes, Handler handler) = 0;
 
   // Bytes that crossed the wire so far, those of TLS included.
   virtual uint64_t wire_bytes_sent() const = 0;

@@ -61,17 +61,25 @@ void FrameStream::Write(std::string wire, StatusHandler handler) {
   assert(write_handler_ == nullptr);
   if (closed()) return handler(closed_because_);
   writing_ = std::move(wire);
+  unwritten_ = writing_;
   write_handler_ = std::move(handler);
-  bytes_->WriteAll(
-      asio::buffer(writing_),
-      [self = shared_from_this()](const std::error_code& error, size_t) {
-        self->OnWritten(error);
+  WriteOn();
+}
+
+// Piece by piece, so that it shows whether the peer takes any.
+void FrameStream::WriteOn() {
+  bytes_->WriteSome(
+      asio::buffer(unwritten_),
+      [self = shared_from_this()](const std::error_code& error, size_t size) {
+        self->OnWritten(error, size);
       });
 }
 
-void FrameStream::OnWritten(const std::error_code& error) {
+void FrameStream::OnWritten(const std::error_code& error, size_t size) {
   NoteTraffic();
+  unwritten_.remove_prefix(size);
   if (error) Close(bytes_->Describe(error, peer_name_));
+  if (!closed() && !unwritten_.empty()) return WriteOn();
   std::exchange(write_handler_, nullptr)(closed_because_);
 }
 

@@ -61,7 +61,8 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
  private:
   void Advance();
   void OnBytes(const std::error_code& error, size_t size);
-  void OnWritten(const std::error_code& error);
+  void WriteOn();
+  void OnWritten(const std::error_code& error, size_t size);
   void FinishRead(const rocksdb::Status& status, std::string frame);
   void NoteTraffic();
 
@@ -77,6 +78,7 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   ReadHandler read_handler_;
 
   std::string writing_;
+  std::string_view unwritten_;  // what of it has not been sent
   StatusHandler write_handler_;
 
   std::atomic<bool> in_frame_{false};

@@ -25,7 +25,12 @@ class PlainStream : public ByteStream {
   void Handshake(Side side, Handler handler) override {
     if (side == Side::kDialer) {
       preamble_ok_ = true;
-      WriteAll(asio::buffer(kPlaintextPreamble), std::move(handler));
+      asio::async_write(socket_, asio::buffer(kPlaintextPreamble),
+                        [this, handler = std::move(handler)](
+                            const std::error_code& error, size_t size) {
+                          sent_ += size;
+                          handler(error, size);
+                        });
       return;
     }
     asio::async_read(socket_, asio::buffer(preamble_),
@@ -57,13 +62,13 @@ class PlainStream : public ByteStream {
                             });
   }
 
-  void WriteAll(asio::const_buffer bytes, Handler handler) override {
-    asio::async_write(socket_, bytes,
-                      [this, handler = std::move(handler)](
-                          const std::error_code& error, size_t size) {
-                        sent_ += size;
-                        handler(error, size);
-                      });
+  void WriteSome(asio::const_buffer bytes, Handler handler) override {
+    socket_.async_write_some(bytes,
+                             [this, handler = std::move(handler)](
+                                 const std::error_code& error, size_t size) {
+                               sent_ += size;
+                               handler(error, size);
+                             });
   }
 
   uint64_t wire_bytes_sent() const override { return sent_; }

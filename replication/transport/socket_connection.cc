@@ -1,6 +1,8 @@
 #include "replication/transport/socket_connection.h"
 
 #include <asio/post.hpp>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -97,6 +99,8 @@ class SocketConnection : public Connection {
                [stream = stream_, bytes] { stream->SetFrameLimit(bytes); });
   }
 
+  void SetFrameTimeout(milliseconds time) override { frame_timeout_ = time; }
+
   uint64_t peer_replica_id() const override { return peer_replica_id_; }
   std::string peer_name() const override { return stream_->peer_name(); }
   uint64_t bytes_sent() const override { return stream_->wire_bytes_sent(); }
@@ -115,6 +119,20 @@ class SocketConnection : public Connection {
     mailbox_->Close(why);
     mailbox_->DropFrame();
     asio::post(*context_, [stream = stream_, why] { stream->Close(why); });
+  }
+
+  // Waits for `timeout` until `ended`, and goes on for as long as `moved` grows
+  // in each, up to the time that a frame may take.
+  template <typename Moved, typename Ended>
+  void Wait(std::unique_lock<std::mutex>* lock, milliseconds timeout,
+            const Moved& moved, const Ended& ended) {
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + frame_timeout_.load();
+    uint64_t before = 0;
+    do {
+      before = moved();
+      mailbox_->changed.wait_for(*lock, timeout, ended);
+    } while (!ended() && moved() != before && Clock::now() < until);
   }
 
   void StartRead(std::string spare) {
@@ -151,6 +169,7 @@ class SocketConnection : public Connection {
   const std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
   const std::shared_ptr<FrameStream> stream_;
   const uint64_t peer_replica_id_;
+  std::atomic<milliseconds> frame_timeout_{milliseconds(0)};
 };
 
 rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
@@ -176,9 +195,9 @@ rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
   lock.unlock();
   StartWrite(std::move(wire));
   lock.lock();
-  mailbox_->changed.wait_for(lock, timeout, [this] {
-    return !mailbox_->writing || !mailbox_->closed_because.ok();
-  });
+  Wait(
+      &lock, timeout, [this] { return bytes_sent(); },
+      [this] { return !mailbox_->writing || !mailbox_->closed_because.ok(); });
   if (!mailbox_->closed_because.ok()) return mailbox_->closed_because;
   if (!mailbox_->writing) return rocksdb::Status::OK();
   lock.unlock();
@@ -216,7 +235,8 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
     StartRead(std::move(*frame));
     lock.lock();
   }
-  mailbox_->changed.wait_for(lock, timeout, ended);
+  Wait(
+      &lock, timeout, [this] { return bytes_received(); }, ended);
   if (mailbox_->frame.has_value()) {
     *frame = *std::exchange(mailbox_->frame, std::nullopt);
     lock.unlock();

@@ -5,7 +5,6 @@
 
 #include <asio/error.hpp>
 #include <asio/ssl.hpp>
-#include <asio/write.hpp>
 #include <utility>
 
 #include "replication/transport/byte_stream.h"
@@ -103,8 +102,8 @@ class TlsStream : public ByteStream {
     stream_.async_read_some(buffer, std::move(handler));
   }
 
-  void WriteAll(asio::const_buffer bytes, Handler handler) override {
-    asio::async_write(stream_, bytes, std::move(handler));
+  void WriteSome(asio::const_buffer bytes, Handler handler) override {
+    stream_.async_write_some(bytes, std::move(handler));
   }
 
   // The BIO between OpenSSL and Asio counts what passes.

@@ -51,6 +51,9 @@ class WatchedConnection : public Connection {
   rocksdb::Status Receive(std::string* frame, milliseconds timeout) override {
     return connection_->Receive(frame, timeout);
   }
+  void SetFrameTimeout(std::chrono::milliseconds time) override {
+    connection_->SetFrameTimeout(time);
+  }
   void SetFrameLimit(size_t bytes) override {
     connection_->SetFrameLimit(bytes);
   }

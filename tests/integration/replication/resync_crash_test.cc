@@ -33,6 +33,9 @@ class MortalConnection : public Connection {
   Status Receive(std::string* frame, milliseconds timeout) override {
     return disk_->killed() ? Dead() : base_->Receive(frame, timeout);
   }
+  void SetFrameTimeout(std::chrono::milliseconds time) override {
+    base_->SetFrameTimeout(time);
+  }
   void SetFrameLimit(size_t bytes) override { base_->SetFrameLimit(bytes); }
   uint64_t peer_replica_id() const override { return base_->peer_replica_id(); }
   std::string peer_name() const override { return base_->peer_name(); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -106,6 +107,61 @@ TEST_F(HostilePeer, HalfAFrameAndThenSilence) {
   EXPECT_TRUE(Mentions(s, "part of a frame"));
   EXPECT_TRUE(near_->ClosedByPeer());
   EXPECT_TRUE(far_->Receive(&frame_, kGenerous).IsTimedOut());
+}
+
+// A byte each 20 ms, for more than `timeout` in all.
+TEST_F(HostilePeer, AFrameOfASlowLinkMayTakeItsTime) {
+  constexpr milliseconds kTimeout(1500);
+  const std::string frame = "\x64" + std::string(100, 'x');
+  const auto drip = [&] {
+    for (const char byte : frame) {
+      std::this_thread::sleep_for(milliseconds(20));
+      if (!near_->Write({&byte, 1})) return;
+    }
+  };
+  for (const bool patient : {false, true}) {
+    Meet();
+    if (patient) far_->SetFrameTimeout(20 * kTimeout);
+    std::thread dripping(drip);
+    const rocksdb::Status s = far_->Receive(&frame_, kTimeout);
+    dripping.join();
+    EXPECT_EQ(s.ok(), patient) << s.ToString();
+    EXPECT_EQ(s.IsTimedOut(), !patient) << s.ToString();
+  }
+}
+
+TEST_F(HostilePeer, AFrameToASlowReaderMayTakeItsTime) {
+  Meet();
+  constexpr milliseconds kTimeout(1000);
+  far_->SetFrameTimeout(60 * kTimeout);
+  std::thread reading([this] {
+    for (size_t bytes = 0; bytes < kMaxFrameBytes;) {
+      std::this_thread::sleep_for(milliseconds(80));
+      const size_t read = near_->Read(size_t{256} << 10).size();
+      if (read == 0) return;
+      bytes += read;
+    }
+  });
+  const rocksdb::Status s =
+      far_->Send(std::string(kMaxFrameBytes, 'x'), kTimeout);
+  reading.join();
+  EXPECT_TRUE(s.ok()) << s.ToString();
+}
+
+TEST_F(HostilePeer, AFrameThatDripsForeverEnds) {
+  Meet();
+  far_->SetFrameTimeout(milliseconds(300));
+  ASSERT_TRUE(near_->Write("\x82\x01"));
+  std::atomic<bool> ended{false};
+  std::thread dripping([&] {
+    while (!ended && near_->Write("x")) {
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+  const rocksdb::Status s = far_->Receive(&frame_, milliseconds(150));
+  ended = true;
+  dripping.join();
+  EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
 }
 
 TEST_F(HostilePeer, HalfAFrameDoesNoHarmToWhoOnlyLooks) {
