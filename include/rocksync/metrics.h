@@ -20,9 +20,11 @@ inline constexpr char kPrometheusContentType[] =
 // Prometheus' text format, version 0.0.4. Every name begins with "rocksync_";
 // units are seconds and bytes; counters end in "_total" and start at 0 when the
 // replicator or the database is opened. Each sample has the label `replica`,
-// 16 hex digits. What concerns a peer has the label `peer`: its replica id, or
-// until it was met the address of the options, written as in StatsJson; never
-// the address that it came from, whose port changes. docs/monitoring.md lists
+// 16 hex digits. What concerns a peer has the label `peer`: its address in the
+// options, the first if several are the same replica's, written as in
+// StatsJson; for a peer that only dials this replica its id, as the port that
+// it comes from changes. So the label is the same after a restart;
+// rocksync_peer_info has the id that belongs to it. docs/monitoring.md lists
 // all metrics.
 //
 // Takes several replicas, as a page must not name a metric twice. A replica

@@ -70,11 +70,11 @@ struct StreamStats {
   uint64_t lag_ms = 0;
 };
 
-// Counts run since Replicator::Start. Use replica_id as the key of a metric.
-// The address of a peer that is in the options is the one given there; a peer
-// that only dials this replica has the address that it came from, whose port is
-// ephemeral. If another replica answers at an address, its figures start from
-// zero: nothing that was proven of the earlier one is said of it.
+// Counts run since Replicator::Start. The address of a peer that is in the
+// options is the one given there; a peer that only dials this replica has the
+// address that it came from, whose port is ephemeral, so that replica_id is
+// what it is known by. If another replica answers at an address, its figures
+// start from zero: nothing that was proven of the earlier one is said of it.
 struct PeerStats {
   std::string address;
   uint64_t replica_id = 0;  // 0 until first met

@@ -37,7 +37,8 @@ struct Row {
 // One peer of a replica. Where several addresses turned out to be one replica,
 // their counts are added.
 struct Peer {
-  std::string name;  // the label
+  std::string name;         // the label
+  uint64_t replica_id = 0;  // 0: not met
   uint64_t sessions = 0;
   uint64_t sessions_failed = 0;
   uint64_t proven_ms = 0;
@@ -50,16 +51,31 @@ struct Peer {
   bool failing = true;
 };
 
+// What a peer is called over restarts, whether it was met since or not: by its
+// address in the options, the first that is this replica's; by its id if it
+// only dials this replica, as the port that it comes from changes.
+std::string NameOf(const PeerStats& peer, const ReplicationStats& stats) {
+  const PeerStats* named = &peer;
+  if (peer.replica_id != 0) {
+    const auto first = std::find_if(
+        stats.peers.begin(), stats.peers.end(), [&](const PeerStats& other) {
+          return other.configured && other.replica_id == peer.replica_id;
+        });
+    if (first != stats.peers.end()) named = &*first;
+  }
+  return named->configured ? PrintableAscii(named->address)
+                           : ReplicaIdHex(named->replica_id);
+}
+
 std::vector<Peer> PeersOf(const ReplicationStats& stats) {
   std::map<std::string, Peer> peers;
   for (const PeerStats& from : stats.peers) {
     // An address that SyncNow was given, where nobody was met.
     if (!from.configured && from.replica_id == 0) continue;
-    const std::string name = from.replica_id != 0
-                                 ? ReplicaIdHex(from.replica_id)
-                                 : PrintableAscii(from.address);
+    const std::string name = NameOf(from, stats);
     Peer& peer = peers[name];
     peer.name = name;
+    peer.replica_id = from.replica_id;
     peer.sessions += from.sessions;
     peer.sessions_failed += from.sessions_failed;
     peer.proven_ms = std::max(peer.proven_ms, from.last_proven_equal_ms);
@@ -320,6 +336,25 @@ std::string ReplicaLabel(const ReplicationStats& stats) {
   return PrometheusLabel("replica", ReplicaIdHex(stats.replica_id));
 }
 
+std::string PeerLabels(const ReplicationStats& stats, const Peer& peer) {
+  return ReplicaLabel(stats) + "," + PrometheusLabel("peer", peer.name);
+}
+
+void AddPeerIds(const std::vector<const ReplicationStats*>& replicas,
+                std::string* page) {
+  Metric metric("rocksync_peer_info", kGauge,
+                "1 for a peer that was met; peer_id is its replica id.", page);
+  for (const ReplicationStats* stats : replicas) {
+    for (const Peer& peer : PeersOf(*stats)) {
+      if (peer.replica_id == 0) continue;
+      metric.Sample(
+          PeerLabels(*stats, peer) + "," +
+              PrometheusLabel("peer_id", ReplicaIdHex(peer.replica_id)),
+          "1");
+    }
+  }
+}
+
 void AddBytes(const std::vector<const ReplicationStats*>& replicas,
               std::string* page) {
   Metric metric("rocksync_message_bytes_total", kCounter,
@@ -378,13 +413,12 @@ std::string PrometheusText(const std::vector<ReplicationStats>& replicas) {
     }
   }
   AddBytes(told, &page);
+  AddPeerIds(told, &page);
   for (const auto& row : kOfPeer) {
     Metric metric(row.name, row.type, row.help, &page);
     for (const ReplicationStats* stats : told) {
       for (const Peer& peer : PeersOf(*stats)) {
-        metric.Sample(
-            ReplicaLabel(*stats) + "," + PrometheusLabel("peer", peer.name),
-            row.value(peer));
+        metric.Sample(PeerLabels(*stats, peer), row.value(peer));
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "replication/peering/stats_board.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "replication/peering/log.h"
@@ -302,51 +303,66 @@ void StatsBoard::Reached(Entry* entry) {
   if (std::exchange(entry->not_reached, false)) entry->stats.last_error.clear();
 }
 
+// What was counted of the replica under another name.
+void StatsBoard::Absorb(Entry other, Entry* entry) {
+  if (!IsOther(other)) Reached(entry);
+  entry->connections.insert(entry->connections.end(), other.connections.begin(),
+                            other.connections.end());
+  PeerStats* const peer = &entry->stats;
+  PeerStats* const known = &other.stats;
+  peer->sessions += known->sessions;
+  peer->sessions_failed += known->sessions_failed;
+  Join(known->stream, &peer->stream);
+  peer->digests_equal_as_of_ms =
+      std::max(peer->digests_equal_as_of_ms, known->digests_equal_as_of_ms);
+  if (known->last_proven_equal_ms > peer->last_proven_equal_ms) {
+    peer->last_proven_equal_ms = known->last_proven_equal_ms;
+    peer->equal_as_of_ms = known->equal_as_of_ms;
+    // Of a session after the one that failed at this address.
+    peer->last_error = std::move(known->last_error);
+    entry->not_reached = other.not_reached;
+    peer->last = std::move(known->last);
+    peer->last.peer = peer->address;
+  }
+}
+
+StatsBoard::Entry StatsBoard::TakeOut(Entry* entry) {
+  Entry taken = std::move(*entry);
+  peers_.erase(peers_.begin() + (entry - peers_.data()));
+  return taken;
+}
+
+template <typename Which>
+StatsBoard::Entry* StatsBoard::FindOf(uint64_t replica_id, const Which& which) {
+  const auto found =
+      std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
+        return entry.stats.replica_id == replica_id && which(entry);
+      });
+  return found == peers_.end() ? nullptr : &*found;
+}
+
 bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
                      const std::weak_ptr<const void>& connection,
                      const std::atomic<bool>& removed) {
   const std::lock_guard lock(mutex_);
   if (removed) return false;
   // It may have come to us before we knew whose address this is.
-  PeerStats known;
-  bool known_not_reached = false;
-  std::vector<std::weak_ptr<const void>> connections;
-  const auto incoming =
-      std::find_if(peers_.begin(), peers_.end(), [&](const Entry& entry) {
-        return entry.incoming && entry.stats.replica_id == replica_id;
-      });
-  if (incoming != peers_.end()) {
-    known = std::move(incoming->stats);
-    connections = std::move(incoming->connections);
-    known_not_reached = incoming->not_reached;
-    peers_.erase(incoming);
-  }
-  Entry* const entry = Find(address, 0);
+  std::optional<Entry> known;
+  Entry* const incoming =
+      FindOf(replica_id, [](const Entry& entry) { return entry.incoming; });
+  if (incoming != nullptr) known = TakeOut(incoming);
+  Entry* entry = Find(address, 0);
   if (!MayBe(*entry, replica_id)) BeginAnew(entry);
-  if (std::any_of(connections.begin(), connections.end(),
-                  [](const auto& open) { return !open.expired(); })) {
-    Reached(entry);
+  // Another name of a configured peer, at which somebody asked for a session.
+  if (!entry->stats.configured && FindOf(replica_id, IsConfigured) != nullptr) {
+    Entry alias = TakeOut(entry);
+    entry = FindOf(replica_id, IsConfigured);
+    Absorb(std::move(alias), entry);
   }
-  entry->connections.insert(entry->connections.end(), connections.begin(),
-                            connections.end());
+  if (known.has_value()) Absorb(*std::move(known), entry);
   AddConnection(connection, &entry->connections);
   entry->leaving = false;
-  PeerStats* peer = &entry->stats;
-  peer->replica_id = replica_id;
-  peer->sessions += known.sessions;
-  peer->sessions_failed += known.sessions_failed;
-  Join(known.stream, &peer->stream);
-  peer->digests_equal_as_of_ms =
-      std::max(peer->digests_equal_as_of_ms, known.digests_equal_as_of_ms);
-  if (known.last_proven_equal_ms > peer->last_proven_equal_ms) {
-    peer->last_proven_equal_ms = known.last_proven_equal_ms;
-    peer->equal_as_of_ms = known.equal_as_of_ms;
-    // Of a session after the one that failed at this address.
-    peer->last_error = std::move(known.last_error);
-    entry->not_reached = known_not_reached;
-    peer->last = std::move(known.last);
-    peer->last.peer = address;
-  }
+  entry->stats.replica_id = replica_id;
   return true;
 }
 

@@ -91,7 +91,8 @@ class StatsBoard {
   // connected, is forgotten.
   void SetPeers(const std::vector<std::string>& addresses);
 
-  // A configured or dialed peer turned out to be this replica. While
+  // A configured or dialed peer turned out to be this replica. An address that
+  // is not configured becomes one with the configured one of it. While
   // `connection` lives, the replica is not forgotten. False, and nothing is
   // noted, if `removed`: who takes an address from the list of peers sets that
   // before SetPeers, so that nobody who was on his way adds it again.
@@ -173,6 +174,10 @@ class StatsBoard {
     return entry.leaving && IsOther(entry);
   }
 
+  static bool IsConfigured(const Entry& entry) {
+    return entry.stats.configured;
+  }
+
   // Whether it is, or may be, that replica's; `replica_id` 0: not known whose.
   static bool MayBe(const Entry& entry, uint64_t replica_id);
 
@@ -191,6 +196,11 @@ class StatsBoard {
   Entry* FindConnected(const std::string& peer, uint64_t replica_id,
                        const std::weak_ptr<const void>& connection, Role role);
 
+  // The first entry of the replica of which `which` holds, or null.
+  template <typename Which>
+  Entry* FindOf(uint64_t replica_id, const Which& which);
+  Entry TakeOut(Entry* entry);
+  static void Absorb(Entry other, Entry* entry);
   static void BeginAnew(Entry* entry);
   static void Reached(Entry* entry);
 

@@ -141,6 +141,28 @@ TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
   EXPECT_EQ(board.stats().peers.size(), 2u);
 }
 
+TEST(StatsBoard, AnotherNameOfAConfiguredPeerIsThatPeer) {
+  StatsBoard board(7, {"a:1", "b:2"}, nullptr);
+  board.Met("a:1", 0xa, {}, kStays);
+  // SyncNow was given a name that is not in the options.
+  board.Failed("localhost:1", rocksdb::Status::IOError("not yet"), kStays);
+  EXPECT_EQ(board.stats().peers.size(), 3u);
+  const auto connection = std::make_shared<int>();
+  ASSERT_TRUE(board.Met("localhost:1", 0xa, connection, kStays));
+  SessionReport proven = Report(1);
+  proven.proven_equal = true;
+  board.Begin("localhost:1", 0xa, connection, Role::kInitiator)
+      ->Finish(proven, rocksdb::Status::OK());
+  const ReplicationStats stats = board.stats();
+  ASSERT_EQ(stats.peers.size(), 2u);
+  EXPECT_EQ(stats.peers[0].address, "a:1");
+  EXPECT_EQ(stats.peers[0].sessions, 1u);
+  EXPECT_EQ(stats.peers[0].sessions_failed, 1u);
+  EXPECT_EQ(stats.peers[0].last_error, "");
+  EXPECT_GT(stats.peers[0].last_proven_equal_ms, 0u);
+  EXPECT_EQ(stats.peers[1].address, "b:2");
+}
+
 TEST(StatsBoard, WhoIsNoPeerAnyMoreIsForgottenUnlessConnected) {
   StatsBoard board(7, {"a:1", "b:2", "c:3"}, nullptr);
   auto connection = std::make_shared<int>();
