@@ -330,9 +330,9 @@ class ReplicatedDB : public VersionSpecificDB {
   //
   // A member that is absent keeps tombstones from going, for as long as it is
   // away (TombstoneGcStats::held_up_by). One that will not come back is removed
-  // by a list without it; it is then refused, and may be started anew, empty. A
-  // new replica joins empty, or from a recent copy of a member. Recipes are in
-  // docs/operating.md.
+  // by a list without it; it is then refused, also if a later list names its id
+  // again, and may be started anew, empty, with another id. A new replica joins
+  // empty, or from a recent copy of a member. Recipes are in docs/operating.md.
   //
   // InvalidArgument names what is wrong with the list. Busy: RocksDB stalls
   // writes, and nothing is set; call it again. Cost: a synced write; writers
