@@ -12,7 +12,8 @@ namespace rocksync {
 
 class WrongClock : public rocksdb::EnvWrapper {
  public:
-  WrongClock() : EnvWrapper(rocksdb::Env::Default()) {}
+  explicit WrongClock(rocksdb::Env* base = rocksdb::Env::Default())
+      : EnvWrapper(base) {}
   uint64_t NowMicros() override {
     return target()->NowMicros() + ahead_ms.load() * 1000;
   }

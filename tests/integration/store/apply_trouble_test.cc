@@ -290,7 +290,7 @@ TEST_F(ApplyTroubleTest, CorruptionIsAFactOnceItHasLasted) {
 
   *disk_.state = DiskState::kShortReads;
   EXPECT_EQ(OutcomeOf(older), ApplyOutcome::kDeferred);
-  env_.ahead_micros = UnreadableKeys::kLastsMs * 1000;
+  env_.ahead_ms = UnreadableKeys::kLastsMs;
   EXPECT_EQ(OutcomeOf(older), ApplyOutcome::kApplied);
   *disk_.state = DiskState::kGood;
   EXPECT_EQ(Get("k"), "older");
@@ -322,7 +322,7 @@ TEST_F(ApplyTroubleTest, WhoseClockIsAheadIsLoggedOnceAMinute) {
   EXPECT_TRUE(view_->HoldsBack(far));
   EXPECT_EQ(lines(), 1);
   EXPECT_EQ(db_->GetIndexStats().held_back_replica, kPeer);
-  env_.ahead_micros = 61'000'000;
+  env_.ahead_ms = 61'000;
   EXPECT_EQ(db_->GetIndexStats().held_back_replica, 0u) << "not lately";
   EXPECT_TRUE(view_->HoldsBack(far));
   EXPECT_EQ(lines(), 2);

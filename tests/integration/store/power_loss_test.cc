@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,7 @@
 #include "rocksdb/env.h"
 #include "tests/crash/lost_power.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/wrong_clock.h"
 
 namespace rocksync {
 namespace {
@@ -25,15 +25,6 @@ class PowerLossTest : public StoreTest {
  protected:
   static constexpr uint64_t kPeer = 99;
   static constexpr uint64_t kSeconds = uint64_t{1000} << 16;
-
-  class SetClock final : public rocksdb::EnvWrapper {
-   public:
-    using EnvWrapper::EnvWrapper;
-    uint64_t NowMicros() override {
-      return EnvWrapper::NowMicros() + ahead_micros;
-    }
-    std::atomic<uint64_t> ahead_micros{0};
-  };
 
   void SetUp() override {
     StoreTest::SetUp();
@@ -114,7 +105,7 @@ class PowerLossTest : public StoreTest {
         const std::lock_guard lock(mutex_);
         files_.Note(line);
       });
-  SetClock env_{telling_.get()};
+  WrongClock env_{telling_.get()};
 };
 
 TEST_F(PowerLossTest, WhatIsNotSyncedIsLostAndWhatIsSyncedIsNot) {
@@ -136,10 +127,10 @@ TEST_F(PowerLossTest, WhatIsNotSyncedIsLostAndWhatIsSyncedIsNot) {
 
 TEST_F(PowerLossTest, NoVersionIsIssuedTwice) {
   ASSERT_ROCKS_OK(Put("before", "1"));
-  env_.ahead_micros = 60'000'000;
+  env_.ahead_ms = 60'000;
   ASSERT_ROCKS_OK(Put("key", "lost"));
   const Version lost = VersionOf("key");
-  env_.ahead_micros = 0;
+  env_.ahead_ms = 0;
   LosePower();
   ASSERT_ROCKS_OK(Put("key", "later"));
   EXPECT_GT(VersionOf("key"), lost);

@@ -4,7 +4,6 @@
 #ifndef ROCKSYNC_TESTS_INTEGRATION_STORE_TROUBLE_FIXTURE_H_
 #define ROCKSYNC_TESTS_INTEGRATION_STORE_TROUBLE_FIXTURE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,22 +15,13 @@
 #include "rocksdb/env.h"
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/wrong_clock.h"
 
 namespace rocksync {
 
 class TroubleTest : public StoreTest {
  protected:
   static constexpr uint64_t kPeer = 99;
-
-  // Runs ahead of the system's clock by as much as it is told.
-  class SetClock final : public rocksdb::EnvWrapper {
-   public:
-    using EnvWrapper::EnvWrapper;
-    uint64_t NowMicros() override {
-      return EnvWrapper::NowMicros() + ahead_micros;
-    }
-    std::atomic<uint64_t> ahead_micros{0};
-  };
 
   TroubleTest();
   void OpenWithView();
@@ -68,7 +58,7 @@ class TroubleTest : public StoreTest {
   std::string Log() const;
 
   FailingDisk disk_ = MakeFailingDisk();
-  SetClock env_{disk_.env.get()};
+  WrongClock env_{disk_.env.get()};
   std::unique_ptr<ReplicaView> view_;
 };
 
