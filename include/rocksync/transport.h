@@ -58,8 +58,9 @@ class Connection {
   virtual void SetFrameLimit(size_t bytes) = 0;
 
   // How long a frame may take in all, from now on, while some of its bytes come
-  // or go in each `timeout` that Receive or Send was given: over a slow link a
-  // large frame takes longer than a peer may be silent. 0, as on a new
+  // or go, or some that were sent before arrive, in each `timeout` that Receive
+  // or Send was given: over a slow link a large frame takes longer than a peer
+  // may be silent, and so does the answer to one that is still on its way. 0, as on a new
   // connection: no longer than that `timeout`. Not while a Receive or Send is
   // under way. A transport that cannot tell how far a frame has come does
   // nothing.

@@ -1,5 +1,9 @@
 #include "replication/transport/frame_stream.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -85,11 +89,25 @@ void FrameStream::OnWritten(const std::error_code& error, size_t size) {
 
 void FrameStream::Close(const rocksdb::Status& why) {
   if (closed()) return;
-  closed_because_ = why;
-  std::error_code ignored;
-  bytes_->socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-  bytes_->socket().close(ignored);
+  {
+    const std::lock_guard lock(closing_);
+    closed_because_ = why;
+    std::error_code ignored;
+    bytes_->socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+    bytes_->socket().close(ignored);
+  }
   if (on_close_) std::exchange(on_close_, nullptr)(why);
+}
+
+uint64_t FrameStream::wire_bytes_taken() const {
+  const std::lock_guard lock(closing_);
+  const uint64_t sent = wire_sent_;
+  int waiting = 0;
+  if (closed() ||
+      ::ioctl(bytes_->socket().native_handle(), SIOCOUTQ, &waiting) != 0) {
+    return 0;
+  }
+  return sent - std::min(sent, static_cast<uint64_t>(waiting));
 }
 
 void FrameStream::OnClose(StatusHandler handler) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,8 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   bool in_frame() const { return in_frame_; }
   uint64_t wire_bytes_sent() const { return wire_sent_; }
   uint64_t wire_bytes_received() const { return wire_received_; }
+  // Of the bytes sent, those that the peer's machine has acknowledged.
+  uint64_t wire_bytes_taken() const;
 
  private:
   void Advance();
@@ -81,6 +84,7 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   std::string_view unwritten_;  // what of it has not been sent
   StatusHandler write_handler_;
 
+  mutable std::mutex closing_;  // held while the socket is closed, or asked
   std::atomic<bool> in_frame_{false};
   std::atomic<uint64_t> wire_sent_{0};
   std::atomic<uint64_t> wire_received_{0};

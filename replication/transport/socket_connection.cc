@@ -235,8 +235,10 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
     StartRead(std::move(*frame));
     lock.lock();
   }
+  // A peer that still takes what was sent to it has had no time to answer.
   Wait(
-      &lock, timeout, [this] { return bytes_received(); }, ended);
+      &lock, timeout,
+      [this] { return bytes_received() + stream_->wire_bytes_taken(); }, ended);
   if (mailbox_->frame.has_value()) {
     *frame = *std::exchange(mailbox_->frame, std::nullopt);
     lock.unlock();

@@ -22,8 +22,9 @@ class HostilePeer : public ::testing::Test {
     acceptor_.ListenOn(listener_.get());
   }
   // An authenticated raw connection, welcomed, and our end of it.
-  void Meet() {
-    near_ = std::make_unique<RawPeer>(listener_->listen_address());
+  void Meet(int receive_buffer = 0) {
+    near_ =
+        std::make_unique<RawPeer>(listener_->listen_address(), receive_buffer);
     ASSERT_TRUE(near_->StartTls(own_));
     ASSERT_EQ(near_->Read(1), std::string(1, '\0'));
     far_ = acceptor_.Next();
@@ -146,6 +147,33 @@ TEST_F(HostilePeer, AFrameToASlowReaderMayTakeItsTime) {
       far_->Send(std::string(kMaxFrameBytes, 'x'), kTimeout);
   reading.join();
   EXPECT_TRUE(s.ok()) << s.ToString();
+}
+
+// What is on its way when Send returns takes longer to be read than a peer may
+// be silent.
+TEST_F(HostilePeer, ASlowReaderMayAnswerOnceItHasRead) {
+  constexpr int kBuffer = 64 << 10;
+  constexpr size_t kFrame = size_t{4} << 20;
+  Meet(kBuffer);
+  constexpr milliseconds kTimeout(1000);
+  far_->SetFrameTimeout(60 * kTimeout);
+  std::thread reading([this] {
+    for (size_t bytes = 0; bytes < kFrame;) {
+      std::this_thread::sleep_for(milliseconds(60));
+      const size_t read = near_->Read(kBuffer).size();
+      if (read == 0) return;
+      bytes += read;
+    }
+    (void)near_->Write(
+        "\x06"
+        "answer");
+  });
+  rocksdb::Status s = far_->Send(std::string(kFrame, 'x'), kTimeout);
+  EXPECT_TRUE(s.ok()) << s.ToString();
+  s = far_->Receive(&frame_, kTimeout);
+  reading.join();
+  EXPECT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(frame_, "answer");
 }
 
 TEST_F(HostilePeer, AFrameThatDripsForeverEnds) {

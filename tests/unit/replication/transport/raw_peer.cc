@@ -55,12 +55,16 @@ class WithoutSigpipe {
 
 }  // namespace
 
-RawPeer::RawPeer(const std::string& address) {
+RawPeer::RawPeer(const std::string& address, int receive_buffer) {
   HostPort parsed;
   if (!ParseAddress(address, &parsed).ok()) return;
   const sockaddr_in to = Loopback(parsed.port);
   fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   LimitWaiting(fd_);
+  if (receive_buffer > 0) {
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer,
+                 sizeof receive_buffer);
+  }
   if (::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
     ::close(fd_);
     fd_ = -1;

@@ -18,8 +18,9 @@ namespace rocksync {
 // Every call gives up after 5 s.
 class RawPeer {
  public:
-  // Connects to an address of 127.0.0.1, "127.0.0.1:port".
-  explicit RawPeer(const std::string& address);
+  // Connects to an address of 127.0.0.1, "127.0.0.1:port". Of what it has not
+  // read the system takes `receive_buffer` bytes or so; 0: as many as it likes.
+  explicit RawPeer(const std::string& address, int receive_buffer = 0);
   ~RawPeer();
 
   // The client's part of TLS with these credentials (key null: none); false
