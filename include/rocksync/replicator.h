@@ -109,12 +109,15 @@ struct ReplicatorOptions {
   // where it was. Zero: only when ScrubNow is called.
   std::chrono::milliseconds scrub_interval = std::chrono::hours(7 * 24);
 
-  // A peer of which nothing comes, or which takes nothing, for this long is
-  // dropped; so is one that cannot be reached. While bytes of a message come,
-  // or heartbeats of a peer that readies the digests of a large database, say,
-  // the message may take twenty times as long. A large value comes in messages
-  // of 256 KiB, and TLS shows progress each 16 KiB, so that a link has to carry
-  // 550 B/s at 30 s.
+  // A connection without progress for this long is closed, and so is an attempt
+  // to connect. Progress is a byte that comes, that goes, or that the peer's
+  // machine acknowledges; one message may take twenty times as long in all. A
+  // peer that sends heartbeats, for example while it readies the digests of a
+  // large database, gets as much. A large value comes in messages of 256 KiB,
+  // and TLS shows progress each 16 KiB, so that a link has to carry 600 B/s at
+  // 30 s. If a proxy between the two takes more than it passes on within this
+  // time, the peer seems silent: the session fails, and the next one goes on
+  // with what had arrived.
   std::chrono::milliseconds io_timeout{30'000};
 
   // Whoever has a certificate of the cluster's CA and its secret may clone this

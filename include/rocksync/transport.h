@@ -57,13 +57,12 @@ class Connection {
   // under way. No limit for what is sent.
   virtual void SetFrameLimit(size_t bytes) = 0;
 
-  // How long a frame may take in all, from now on, while some of its bytes come
-  // or go, or some that were sent before arrive, in each `timeout` that Receive
-  // or Send was given: over a slow link a large frame takes longer than a peer
-  // may be silent, and so does the answer to one that is still on its way. 0, as on a new
-  // connection: no longer than that `timeout`. Not while a Receive or Send is
-  // under way. A transport that cannot tell how far a frame has come does
-  // nothing.
+  // The longest time for one frame, from now on. Send and Receive return
+  // TimedOut after `timeout` without progress, or after this time in all, if it
+  // is longer. Progress is a byte of the frame, or of earlier frames that the
+  // peer's machine acknowledges. 0, as on a new connection: `timeout` counts
+  // alone. Not while a Receive or Send is under way. A transport that cannot
+  // tell how far a frame has come does nothing.
   virtual void SetFrameTimeout(std::chrono::milliseconds /*time*/) {}
 
   // The replica id that the transport authenticated, or 0 if it does not

@@ -53,7 +53,7 @@ rocksdb::Status AdminClient::Ask(const Request& request) {
       AuthHelloAt({.cluster = target_.cluster,
                    .secret = target_.secret,
                    .shown_id = target_.transport->replica_id(),
-                   .io_timeout = target_.timeout},
+                   .timeout = std::min(kProveTimeout, target_.timeout)},
                   connection_.get(), &admission);
   if (!s.ok()) return s;
   seed_.dialer_nonce = admission.dialer_nonce;

@@ -18,6 +18,7 @@
 
 #include "replication/clone/clone_messages.h"
 #include "replication/peering/admission.h"
+#include "replication/peering/heartbeat.h"
 #include "replication/peering/open_connections.h"
 #include "replication/store/format/status.h"
 
@@ -165,7 +166,7 @@ class CloneConnection {
     s = AuthHelloAt({.cluster = credentials.cluster,
                      .secret = credentials.secret,
                      .shown_id = options_.transport->replica_id(),
-                     .io_timeout = options_.io_timeout},
+                     .timeout = std::min(kProveTimeout, options_.io_timeout)},
                     connection_->get(), &admission);
     if (!s.ok()) return s;
     connection()->SetFrameLimit(kMaxFrameBytes);  // for the list
@@ -178,7 +179,9 @@ class CloneConnection {
     }
     if (s.ok()) s = Expect(CloneMessage::kFiles, message);
     if (s.ok()) s = ToRocksDb(ReadFiles(message, files));
-    if (s.ok()) connection()->SetFrameLimit(kDataHeadBytes + kCloneChunkBytes);
+    if (!s.ok()) return s;
+    connection()->SetFrameLimit(kDataHeadBytes + kCloneChunkBytes);
+    connection()->SetFrameTimeout(kMostPatience * options_.io_timeout);
     return s;
   }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "replication/peering/heartbeat.h"
 #include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/peer_memory.h"
@@ -367,6 +368,7 @@ Status CloneSource::Serve(Connection* connection, const Admission& admission,
                static_cast<unsigned long long>(connection->peer_replica_id()),
                connection->peer_name().c_str(), use->list.files.size(),
                static_cast<unsigned long long>(use->bytes));
+  connection->SetFrameTimeout(kMostPatience * timeout);
   s = connection->Send(FilesMessage(use->list), timeout);
   if (!s.ok()) return s;
   const uint64_t ticket = use->list.ticket;

@@ -40,9 +40,8 @@ class Doorstep {
     }
     return s;
   }
-  rocksdb::Status LetIn(milliseconds io_timeout) {
+  rocksdb::Status LetIn() {
     connection_->SetFrameLimit(kMaxSetupFrameBytes);
-    connection_->SetFrameTimeout(kMostPatience * io_timeout);
     return rocksdb::Status::OK();
   }
 
@@ -73,12 +72,12 @@ AdmissionTerms TermsOf(const Replica& replica) {
   return {.cluster = options.cluster_name,
           .secret = options.cluster_secret,
           .shown_id = replica.transport->replica_id(),
-          .io_timeout = replica.options.io_timeout};
+          .timeout = std::min(kProveTimeout, replica.options.io_timeout)};
 }
 
 rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
                             Admission* admission) {
-  Doorstep door(connection, std::min(kProveTimeout, terms.io_timeout));
+  Doorstep door(connection, terms.timeout);
   const AuthIds ids = {terms.shown_id, connection->peer_replica_id()};
   rocksdb::Status s = Draw(&admission->dialer_nonce);
   if (!s.ok()) return s;
@@ -95,12 +94,12 @@ rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
     s = door.Send(ProofMessage(terms.secret, ids, admission->auth_hello,
                                admission->challenge));
   }
-  return s.ok() ? door.LetIn(terms.io_timeout) : s;
+  return s.ok() ? door.LetIn() : s;
 }
 
 rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
                                 Connection* connection, Admission* admission) {
-  Doorstep door(connection, std::min(kProveTimeout, terms.io_timeout));
+  Doorstep door(connection, terms.timeout);
   const AuthIds ids = {connection->peer_replica_id(), terms.shown_id};
   rocksdb::Status s = door.Receive(&admission->auth_hello);
   AuthHello auth_hello;
@@ -118,7 +117,7 @@ rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
     s = door.Judge(ReadProof(terms.secret, ids, admission->auth_hello,
                              admission->challenge, proof));
   }
-  return s.ok() ? door.LetIn(terms.io_timeout) : s;
+  return s.ok() ? door.LetIn() : s;
 }
 
 rocksdb::Status HearCluster(Connection* connection, milliseconds timeout,

@@ -19,16 +19,11 @@ namespace rocksync {
 // From the first message to the last one.
 inline constexpr std::chrono::milliseconds kProveTimeout{10'000};
 
-// Times io_timeout, for one message of a peer that has proven the secret, while
-// some of it moves within each, or the peer says that it works on it.
-inline constexpr int kMostPatience = 20;
-
 struct AdmissionTerms {
   std::string cluster;  // its name
   ClusterSecret secret{};
   uint64_t shown_id = 0;  // Transport::replica_id() of this side
-  // Of who asks. The proof may take kProveTimeout, or this if it is less.
-  std::chrono::milliseconds io_timeout = kProveTimeout;
+  std::chrono::milliseconds timeout = kProveTimeout;
 };
 
 struct Admission {
@@ -42,8 +37,7 @@ struct Admission {
 AdmissionTerms TermsOf(const Replica& replica);
 
 // OK: both have proven the secret; frames of up to kMaxSetupFrameBytes are
-// received from now on, and may take kMostPatience times io_timeout.
-// InvalidArgument: one of the two does not let the other
+// received from now on. InvalidArgument: one of the two does not let the other
 // in, the message says why, and the peer has been told. Others: the connection
 // failed. AuthHelloAt is the dialer's side, AnswerAuthHello the listener's.
 rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,

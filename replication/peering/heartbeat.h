@@ -13,6 +13,10 @@
 
 namespace rocksync {
 
+// Times io_timeout, for one message of a peer that shows in each that it is
+// alive: by heartbeats, or by bytes of the message.
+inline constexpr int kMostPatience = 20;
+
 // One for each session. The session polls it while it works, as the
 // `cancelled` of its context, on the thread that sends; so a heartbeat never
 // comes between the bytes of another frame. Not thread-safe.

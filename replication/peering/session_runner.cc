@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "replication/peering/admission.h"
+#include "replication/peering/heartbeat.h"
 #include "replication/store/format/status.h"
 
 namespace rocksync {
@@ -20,11 +20,14 @@ class Conversation {
                Connection* connection)
       : options_(options), session_(session), connection_(connection) {}
 
-  // Only who is in a session may send large frames: there are few at once.
+  // Only who is in a session may send large frames, and take long for them:
+  // there are few at once.
   SessionRunEnd Run(std::string first) {
     connection_->SetFrameLimit(kMaxFrameBytes);
+    connection_->SetFrameTimeout(kMostPatience * options_.io_timeout);
     SessionRunEnd end = Talk(std::move(first));
     connection_->SetFrameLimit(kMaxSetupFrameBytes);
+    connection_->SetFrameTimeout(std::chrono::milliseconds(0));
     return end;
   }
 

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "replication/peering/heartbeat.h"
 #include "replication/peering/streams.h"
 #include "replication/session/messages.h"
 #include "replication/store/format/status.h"
@@ -68,7 +69,10 @@ void StreamLink::End(const Status& why) {
 
 Status StreamLink::Run(const std::string& first) {
   const Status status = Open(first);
-  return status.ok() ? Carry() : status;
+  if (!status.ok()) return status;
+  link_->connection()->SetFrameTimeout(kMostPatience *
+                                       replica_->options.io_timeout);
+  return Carry();
 }
 
 Status StreamLink::Open(const std::string& first) {

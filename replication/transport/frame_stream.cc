@@ -1,6 +1,5 @@
 #include "replication/transport/frame_stream.h"
 
-#include <linux/sockios.h>
 #include <sys/ioctl.h>
 
 #include <algorithm>
@@ -87,13 +86,17 @@ void FrameStream::OnWritten(const std::error_code& error, size_t size) {
   std::exchange(write_handler_, nullptr)(closed_because_);
 }
 
-void FrameStream::Close(const rocksdb::Status& why) {
+void FrameStream::Close(const rocksdb::Status& why, Unsent unsent) {
   if (closed()) return;
   {
     const std::lock_guard lock(closing_);
     closed_because_ = why;
     std::error_code ignored;
-    bytes_->socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+    if (unsent == Unsent::kDropped) {
+      bytes_->socket().set_option(asio::socket_base::linger(true, 0), ignored);
+    } else {
+      bytes_->socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+    }
     bytes_->socket().close(ignored);
   }
   if (on_close_) std::exchange(on_close_, nullptr)(why);
@@ -104,7 +107,7 @@ uint64_t FrameStream::wire_bytes_taken() const {
   const uint64_t sent = wire_sent_;
   int waiting = 0;
   if (closed() ||
-      ::ioctl(bytes_->socket().native_handle(), SIOCOUTQ, &waiting) != 0) {
+      ::ioctl(bytes_->socket().native_handle(), TIOCOUTQ, &waiting) != 0) {
     return 0;
   }
   return sent - std::min(sent, static_cast<uint64_t>(waiting));

@@ -43,8 +43,10 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   // What was written last, for its memory; once for each Write.
   std::string TakeWritten() { return std::exchange(writing_, {}); }
 
+  // What becomes of bytes that the system has not sent yet.
+  enum class Unsent { kArrives, kDropped };
   // Idempotent; `why` is what reads and writes from now on return.
-  void Close(const rocksdb::Status& why);
+  void Close(const rocksdb::Status& why, Unsent unsent = Unsent::kArrives);
 
   // Called once, when Close is, or at once if it has been.
   void OnClose(StatusHandler handler);

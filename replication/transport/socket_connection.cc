@@ -1,5 +1,6 @@
 #include "replication/transport/socket_connection.h"
 
+#include <algorithm>
 #include <asio/post.hpp>
 #include <atomic>
 #include <chrono>
@@ -115,24 +116,34 @@ class SocketConnection : public Connection {
 
  private:
   // Wakes who waits here, then closes the socket on the transport's thread.
-  void Break(const rocksdb::Status& why) {
+  void Break(const rocksdb::Status& why,
+             FrameStream::Unsent unsent = FrameStream::Unsent::kArrives) {
     mailbox_->Close(why);
     mailbox_->DropFrame();
-    asio::post(*context_, [stream = stream_, why] { stream->Close(why); });
+    asio::post(*context_,
+               [stream = stream_, why, unsent] { stream->Close(why, unsent); });
   }
 
-  // Waits for `timeout` until `ended`, and goes on for as long as `moved` grows
-  // in each, up to the time that a frame may take.
-  template <typename Moved, typename Ended>
-  void Wait(std::unique_lock<std::mutex>* lock, milliseconds timeout,
-            const Moved& moved, const Ended& ended) {
-    using Clock = std::chrono::steady_clock;
-    const auto until = Clock::now() + frame_timeout_.load();
-    uint64_t before = 0;
-    do {
-      before = moved();
+  // Waits until `ended`. Gives up after `timeout` in which `progress` does not
+  // grow, or after the time that a frame may take, if that is longer: then the
+  // result is that one.
+  template <typename Progress, typename Ended>
+  milliseconds Wait(std::unique_lock<std::mutex>* lock, milliseconds timeout,
+                    const Progress& progress, const Ended& ended) {
+    const milliseconds in_all = frame_timeout_;
+    if (timeout <= milliseconds(0) || in_all <= timeout) {
       mailbox_->changed.wait_for(*lock, timeout, ended);
-    } while (!ended() && moved() != before && Clock::now() < until);
+      return timeout;
+    }
+    const auto until = std::chrono::steady_clock::now() + in_all;
+    for (;;) {
+      const uint64_t before = progress();
+      const auto silent_until = std::chrono::steady_clock::now() + timeout;
+      mailbox_->changed.wait_until(*lock, std::min(silent_until, until), ended);
+      if (ended()) return timeout;
+      if (std::chrono::steady_clock::now() >= until) return in_all;
+      if (progress() == before) return timeout;
+    }
   }
 
   void StartRead(std::string spare) {
@@ -195,16 +206,19 @@ rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
   lock.unlock();
   StartWrite(std::move(wire));
   lock.lock();
-  Wait(
-      &lock, timeout, [this] { return bytes_sent(); },
+  const milliseconds waited = Wait(
+      &lock, timeout, [this] { return stream_->wire_bytes_taken(); },
       [this] { return !mailbox_->writing || !mailbox_->closed_because.ok(); });
   if (!mailbox_->closed_because.ok()) return mailbox_->closed_because;
   if (!mailbox_->writing) return rocksdb::Status::OK();
   lock.unlock();
-  const rocksdb::Status late =
-      rocksdb::Status::TimedOut(peer_name() + " took no data for " +
-                                std::to_string(timeout.count()) + " ms");
-  Break(late);
+  const rocksdb::Status late = rocksdb::Status::TimedOut(
+      peer_name() +
+      (waited > timeout ? " took only part of a frame within "
+                        : " took no data for ") +
+      std::to_string(waited.count()) + " ms");
+  // What is on its way would delay who connects next.
+  Break(late, FrameStream::Unsent::kDropped);
   return late;
 }
 
@@ -236,7 +250,7 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
     lock.lock();
   }
   // A peer that still takes what was sent to it has had no time to answer.
-  Wait(
+  const milliseconds waited = Wait(
       &lock, timeout,
       [this] { return bytes_received() + stream_->wire_bytes_taken(); }, ended);
   if (mailbox_->frame.has_value()) {
@@ -254,8 +268,10 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
   const rocksdb::Status late = rocksdb::Status::TimedOut(
       peer_name() +
       (half ? " sent only part of a frame within " : " sent nothing for ") +
-      std::to_string(timeout.count()) + " ms");
-  if (half && timeout > milliseconds(0)) Break(late);
+      std::to_string(waited.count()) + " ms");
+  if (half && timeout > milliseconds(0)) {
+    Break(late, FrameStream::Unsent::kDropped);
+  }
   return late;
 }
 

@@ -1,5 +1,8 @@
 #include "replication/transport/socket_opening.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 #include <asio/connect.hpp>
 #include <asio/error.hpp>
 #include <asio/ip/address.hpp>
@@ -9,6 +12,32 @@
 
 namespace rocksync {
 namespace {
+
+// Asio's form of an option. How much the system takes that TCP cannot send yet:
+// else it is megabytes, which a slow link carries for minutes, and an answer
+// that a peer waits for is behind them.
+class UnsentLimit {
+ public:
+  template <typename Protocol>
+  int level(const Protocol&) const {
+    return IPPROTO_TCP;
+  }
+  template <typename Protocol>
+  int name(const Protocol&) const {
+    return TCP_NOTSENT_LOWAT;
+  }
+  template <typename Protocol>
+  const void* data(const Protocol&) const {
+    return &bytes_;
+  }
+  template <typename Protocol>
+  size_t size(const Protocol&) const {
+    return sizeof bytes_;
+  }
+
+ private:
+  int bytes_ = 256 << 10;
+};
 
 rocksdb::Status DescribeConnectError(const std::error_code& error,
                                      const std::string& peer) {
@@ -90,8 +119,9 @@ void SocketOpening::Accept() {
 
 void SocketOpening::Handshake(Side side) {
   if (done_ == nullptr) return;
-  std::error_code ignored;  // both only make things better
+  std::error_code ignored;  // all only make things better
   stream_->bytes().socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  stream_->bytes().socket().set_option(UnsentLimit(), ignored);
   stream_->bytes().socket().set_option(asio::socket_base::keep_alive(true),
                                        ignored);
   stream_->bytes().Handshake(side, [self = shared_from_this(), side](
