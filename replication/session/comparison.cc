@@ -205,7 +205,7 @@ absl::Status Comparison::AnswerTotal(Turn* turn) {
   }
   if (abandoned_) return End(EndReason::kRefused);
   if (snapshot_.Expired()) return End(EndReason::kExpired);
-  if (locator_.locations() > kMaxRounds) return End(EndReason::kGaveUp);
+  if (!locator_.may_locate()) return End(EndReason::kGaveUp);
   Locate(0, turn);
   return absl::OkStatus();
 }
@@ -394,6 +394,7 @@ absl::Status Comparison::LocateAgain(Turn* turn) {
   const double expected = LeavesLeft();
   CloseWideRounds();
   if (snapshot_.Expired()) return End(EndReason::kExpired);
+  if (!locator_.may_locate()) return End(EndReason::kGaveUp);
   Locate(expected, turn);
   return absl::OkStatus();
 }

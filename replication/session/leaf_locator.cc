@@ -53,6 +53,7 @@ bool LeafLocator::Locate(bool first, double expected, Turn* turn) {
 
 absl::Status LeafLocator::Receive(std::string_view body, uint8_t flags,
                                   bool first, bool* everything) {
+  if (!may_locate()) return Malformed(MessageType::kLocate, "too often");
   *everything = (flags & kFlagEverything) != 0;
   if (*everything && !first) {
     return Malformed(MessageType::kLocate, "too late for everything");
@@ -63,12 +64,13 @@ absl::Status LeafLocator::Receive(std::string_view body, uint8_t flags,
   }
   const absl::Status status =
       DecodeCount(MessageType::kLocate, body, &peer_total_);
-  if (status.ok()) searching_ = search;
+  if (!status.ok()) return status;
+  searching_ = search;
+  ++locations_;
   return status;
 }
 
 void LeafLocator::Answer(bool everything) {
-  ++locations_;
   if (everything) {
     FindAll();
   } else {

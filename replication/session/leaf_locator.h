@@ -24,6 +24,9 @@ namespace rocksync {
 // of that again.
 class LeafLocator {
  public:
+  // Of a session, by both sides.
+  static constexpr uint32_t kMostLocations = 64;
+
   // Both are used as long as this lives.
   LeafLocator(const PartContext& context, Location* location,
               ExchangeSeries* exchanges)
@@ -32,7 +35,10 @@ class LeafLocator {
   // How many elements the peer said that it has.
   uint64_t peer_total() const { return peer_total_; }
   void set_peer_total(uint64_t elements) { peer_total_ = elements; }
+  // Said by either side.
   uint32_t locations() const { return locations_; }
+  // Either side may say Locate still: each finds some leaf, or little is left.
+  bool may_locate() const { return locations_ < kMostLocations; }
   // While an exchange runs: it searches, and exchanges no hashes of leaves.
   bool searching() const { return searching_; }
 
