@@ -39,6 +39,7 @@ struct Row {
 struct Peer {
   std::string name;         // the label
   uint64_t replica_id = 0;  // 0: not met
+  bool configured = false;
   uint64_t sessions = 0;
   uint64_t sessions_failed = 0;
   uint64_t proven_ms = 0;
@@ -76,6 +77,7 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
     Peer& peer = peers[name];
     peer.name = name;
     peer.replica_id = from.replica_id;
+    peer.configured |= from.configured;
     peer.sessions += from.sessions;
     peer.sessions_failed += from.sessions_failed;
     peer.proven_ms = std::max(peer.proven_ms, from.last_proven_equal_ms);
@@ -290,6 +292,9 @@ const Row<ReplicationStats> kOfReplica[] = {
 };
 
 const Row<Peer> kOfPeer[] = {
+    {"rocksync_peer_configured", kGauge,
+     "1 for a peer of the options; 0: it came here, or was met once.",
+     [](const Peer& p) { return std::to_string(p.configured); }},
     {"rocksync_peer_sessions_total", kCounter,
      "Sessions with the peer that began and ended.",
      [](const Peer& p) { return std::to_string(p.sessions); }},

@@ -57,6 +57,8 @@ SessionProgress ToProgress(const std::string& peer,
   progress.quarantined_there = report.peer_left_out;
   progress.elements = report.elements;
   progress.elements_compared = report.elements_compared;
+  progress.pairs_to_send = report.pairs_to_send;
+  progress.pairs_to_receive = report.pairs_to_receive;
   progress.pairs_sent = report.pairs_sent;
   progress.pairs_received = report.pairs_received;
   progress.pairs_applied = report.pairs_applied;
@@ -382,13 +384,21 @@ void StatsBoard::Identified(const std::string& address, uint64_t replica_id,
 StatsBoard::Entry* StatsBoard::FindConnected(
     const std::string& peer, uint64_t replica_id,
     const std::weak_ptr<const void>& connection, Role role) {
-  Entry* const entry = FindIncoming(peer, replica_id);
+  // Whom this replica went to, another one may have replaced at its address
+  // since.
+  Entry* const entry = role == Role::kInitiator
+                           ? FindForLine(peer, replica_id)
+                           : FindIncoming(peer, replica_id);
   AddConnection(connection, &entry->connections);
   Reached(entry);
   // Whom this replica went to, it may have been on its way to when the peer was
   // removed.
   if (role == Role::kResponder) entry->leaving = false;
   return entry;
+}
+
+std::string StatsBoard::NameOf(const Entry& entry, const std::string& peer) {
+  return entry.stats.address.empty() ? peer : entry.stats.address;
 }
 
 std::unique_ptr<StreamLine> StatsBoard::BeginStream(
@@ -401,7 +411,7 @@ std::unique_ptr<StreamLine> StatsBoard::BeginStream(
     ++stream->opened;
   }
   return std::unique_ptr<StreamLine>(
-      new StreamLine(this, entry->stats.address, replica_id));
+      new StreamLine(this, NameOf(*entry, peer), replica_id));
 }
 
 std::unique_ptr<SessionLine> StatsBoard::Begin(
@@ -410,7 +420,7 @@ std::unique_ptr<SessionLine> StatsBoard::Begin(
   const std::lock_guard lock(mutex_);
   Entry* const entry = FindConnected(peer, replica_id, connection, role);
   return std::unique_ptr<SessionLine>(
-      new SessionLine(this, entry->stats.address, replica_id));
+      new SessionLine(this, NameOf(*entry, peer), replica_id));
 }
 
 bool StatsBoard::Failed(const std::string& address,
@@ -424,13 +434,17 @@ bool StatsBoard::Failed(const std::string& address,
   {
     const std::lock_guard lock(mutex_);
     if (removed) return false;
-    Entry* const entry = Find(address, 0);
-    entry->leaving = false;
-    PeerStats* const peer = &entry->stats;
-    ++peer->sessions_failed;
     ++totals_.sessions_failed;
-    news = std::exchange(peer->last_error, progress.error) != progress.error;
-    entry->not_reached = true;
+    Entry* const entry = Known(address, 0);
+    // An address that a caller gave, at which nobody was met, is no peer.
+    news = entry == nullptr;
+    if (entry != nullptr) {
+      entry->leaving = false;
+      PeerStats* const peer = &entry->stats;
+      ++peer->sessions_failed;
+      news = std::exchange(peer->last_error, progress.error) != progress.error;
+      entry->not_reached = true;
+    }
   }
   if (progress_ != nullptr) progress_(progress);
   return news;
@@ -441,6 +455,8 @@ void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
   if (replica_id == 0) return;  // whose it was is not known
   const std::string why = OneLine(status.ToString());
   const std::lock_guard lock(mutex_);
+  // An address led back to this replica: it is a member, and no peer of itself.
+  if (replica_id == totals_.replica_id) standing = Standing::kNotNamed;
   Entry* entry = nullptr;
   if (standing == Standing::kMember) entry = FindIncoming(peer, replica_id);
   if (standing == Standing::kNoList) entry = Known(peer, replica_id);

@@ -193,6 +193,9 @@ class StatsBoard {
   Entry* FindForLine(const std::string& address, uint64_t replica_id);
   // As Find, of a peer that came here: `peer` is where from.
   Entry* FindIncoming(const std::string& peer, uint64_t replica_id);
+  // What a line finds the entry by: the address, or of one that is not shown,
+  // `peer`.
+  static std::string NameOf(const Entry& entry, const std::string& peer);
   Entry* FindConnected(const std::string& peer, uint64_t replica_id,
                        const std::weak_ptr<const void>& connection, Role role);
 

@@ -116,7 +116,13 @@ TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
   stream->Behind(1, StreamLine::Clock::now());
   stream.reset();
   expect_new();
-  EXPECT_EQ(board.stats().sessions, 2u);
+  // A connection with the first one that was kept is used once more.
+  const auto link = std::make_shared<int>();
+  board.Begin("a:1", 0xa, link, Role::kInitiator)
+      ->Finish(proven, rocksdb::Status::OK());
+  board.BeginStream("a:1", 0xa, link, Role::kInitiator)->Sent(1, 10);
+  expect_new();
+  EXPECT_EQ(board.stats().sessions, 3u);
   EXPECT_EQ(board.stats().stream.open, 0u);
 }
 
@@ -143,10 +149,11 @@ TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
 
 TEST(StatsBoard, AnotherNameOfAConfiguredPeerIsThatPeer) {
   StatsBoard board(7, {"a:1", "b:2"}, nullptr);
-  board.Met("a:1", 0xa, {}, kStays);
   // SyncNow was given a name that is not in the options.
-  board.Failed("localhost:1", rocksdb::Status::IOError("not yet"), kStays);
+  board.Met("localhost:1", 0xa, {}, kStays);
+  board.Failed("localhost:1", rocksdb::Status::IOError("cut"), kStays);
   EXPECT_EQ(board.stats().peers.size(), 3u);
+  board.Met("a:1", 0xa, {}, kStays);
   const auto connection = std::make_shared<int>();
   ASSERT_TRUE(board.Met("localhost:1", 0xa, connection, kStays));
   SessionReport proven = Report(1);
@@ -211,12 +218,13 @@ TEST(StatsBoard, WhoIsOnTheWayToARemovedPeerDoesNotAddItAgain) {
 
 TEST(StatsBoard, TheOldestOfManyOtherAddressesIsForgotten) {
   StatsBoard board(7, {"a:1"}, nullptr);
-  for (int i = 0; i < 64; ++i) {
-    board.Failed("x:" + std::to_string(i), rocksdb::Status::IOError("refused"),
-                 kStays);
-  }
-  board.Failed("x:0", rocksdb::Status::IOError("refused"), kStays);
-  board.Failed("x:64", rocksdb::Status::IOError("refused"), kStays);
+  const auto fail = [&board](uint64_t i) {
+    board.Begin("x:" + std::to_string(i), 0x100 + i)
+        ->Finish(Report(1), rocksdb::Status::IOError("cut"));
+  };
+  for (uint64_t i = 0; i < 64; ++i) fail(i);
+  fail(0);
+  fail(64);
   const std::vector<PeerStats> peers = board.stats().peers;
   ASSERT_EQ(peers.size(), 1u + 64);
   EXPECT_EQ(peers[0].address, "a:1");
@@ -229,10 +237,11 @@ TEST(StatsBoard, TheOldestOfManyOtherAddressesIsForgotten) {
 TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
   StatsBoard board(7, {}, nullptr);
   auto connection = std::make_shared<int>();
+  uint64_t others = 0x100;
   const auto fail_at_others = [&](const std::string& prefix) {
     for (int i = 0; i < 100; ++i) {
-      board.Failed(prefix + std::to_string(i),
-                   rocksdb::Status::IOError("refused"), kStays);
+      board.Begin(prefix + std::to_string(i), others++)
+          ->Finish(Report(1), rocksdb::Status::IOError("cut"));
     }
   };
   board.Begin("10.0.0.1:50000", 0xa, connection)
@@ -248,6 +257,25 @@ TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
   fail_at_others("z:");
   ASSERT_EQ(board.stats().peers.size(), 64u);
   EXPECT_EQ(board.stats().peers[0].address, "z:36");
+}
+
+TEST(StatsBoard, AnAddressAtWhichNobodyWasMetIsNoPeer) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const auto down = rocksdb::Status::IOError("refused");
+  EXPECT_TRUE(board.Failed("mistyped:1", down, kStays));
+  EXPECT_TRUE(board.Failed("mistyped:1", down, kStays));
+  EXPECT_EQ(board.stats().peers.size(), 1u);
+  EXPECT_EQ(board.stats().sessions_failed, 2u);
+}
+
+TEST(StatsBoard, AReplicaIsNoPeerOfItself) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  // By an address of its own, as a member.
+  board.Refused("10.0.0.1:50000", 7, StatsBoard::Standing::kMember,
+                rocksdb::Status::InvalidArgument("leads back"));
+  EXPECT_EQ(board.stats().peers.size(), 1u);
+  EXPECT_EQ(board.stats().callers_refused, 1u);
+  EXPECT_NE(board.stats().last_refusal.find("leads back"), std::string::npos);
 }
 
 TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
@@ -330,7 +358,7 @@ TEST(StatsBoard, APeerThatRefusesIsKnownByItsCertificate) {
   // Asked for by name, and no peer.
   board.Failed("x:9", why, kStays);
   board.Identified("x:9", 0xb, kStays);
-  EXPECT_EQ(board.stats().peers.at(1).replica_id, 0u);
+  EXPECT_EQ(board.stats().peers.size(), 1u);
 }
 
 TEST(StatsBoard, ACopyIsRememberedForAWhile) {
