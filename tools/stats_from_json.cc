@@ -18,6 +18,8 @@ SessionProgress Session(const Fields& fields) {
   session.proven_equal = fields.Flag("proven_equal");
   session.quarantined_here = fields.Number("quarantined_here");
   session.elements_compared = fields.Number("elements_compared");
+  session.pairs_to_send = fields.Number("pairs_to_send");
+  session.pairs_to_receive = fields.Number("pairs_to_receive");
   session.pairs_sent = fields.Number("pairs_sent");
   session.pairs_received = fields.Number("pairs_received");
   session.pairs_applied = fields.Number("pairs_applied");

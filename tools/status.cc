@@ -34,6 +34,17 @@ std::string Moment(uint64_t ms, uint64_t now_ms) {
                              : " (" + Length(now_ms - ms) + " ago)");
 }
 
+// What the running session has done of what it found so far.
+std::string InSession(const StatusFields& session) {
+  const auto part = [&session](const char* done, const char* found) {
+    return std::to_string(session.Number(done)) + " of " +
+           std::to_string(
+               std::max(session.Number(done), session.Number(found)));
+  };
+  return "in session: " + part("pairs_sent", "pairs_to_send") + " sent, " +
+         part("pairs_received", "pairs_to_receive") + " received";
+}
+
 // Of the fields in milliseconds, a lag is a duration.
 bool IsMoment(std::string_view name, const Json& value) {
   return value.is_number_unsigned() && name.ends_with("_ms") &&
@@ -88,7 +99,9 @@ void PrintPeers(const StatusFields& status, std::ostream& out) {
         << Counted(peer.Number("sessions"), "session") << ", "
         << peer.Number("sessions_failed") << " failed";
     if (!peer.Flag("configured", true)) out << ", not configured";
-    if (peer.Flag("in_session")) out << ", in session";
+    if (peer.Flag("in_session")) {
+      out << ", " << InSession(StatusFields(peer.Part("last_session")));
+    }
     const StatusFields stream(peer.Part("stream"));
     if (stream.Number("open") > 0) {
       out << ", stream " << stream.Number("lag_ms") << " ms and "

@@ -45,6 +45,8 @@ void AddSession(const SessionProgress& session, Lines* lines) {
   lines->Add("quarantined_there", session.quarantined_there);
   lines->Add("elements", session.elements);
   lines->Add("elements_compared", session.elements_compared);
+  lines->Add("pairs_to_send", session.pairs_to_send);
+  lines->Add("pairs_to_receive", session.pairs_to_receive);
   lines->Add("pairs_sent", session.pairs_sent);
   lines->Add("pairs_received", session.pairs_received);
   lines->Add("pairs_applied", session.pairs_applied);

@@ -24,6 +24,12 @@ struct SessionProgress {
   uint64_t quarantined_there = 0;
   uint64_t elements = 0;  // in this replica's snapshot
   uint64_t elements_compared = 0;
+  // How many pairs and tombstones the parts that were compared so far call for,
+  // those that went included; what this replica's own count and the peer's
+  // tell. Of keys that differ on both sides one of two pairs goes, so a few
+  // less may go in the end; a large difference is worked off part by part.
+  uint64_t pairs_to_send = 0;
+  uint64_t pairs_to_receive = 0;
   uint64_t pairs_sent = 0;
   uint64_t pairs_received = 0;
   uint64_t pairs_applied = 0;
@@ -224,9 +230,8 @@ struct ReplicationStats {
   ScrubStats scrub;
   TombstoneGcStats gc;
   // In the order of the options, or of SetPeers, then others: those connected,
-  // and the 64 met or tried last, so that addresses given to SyncNow do not
-  // pile up. Where there is a member list, replicas that it does not name are
-  // left out, unless the options name their addresses.
+  // and the 64 met last. Where there is a member list, replicas that it does
+  // not name are left out, unless the options name their addresses.
   std::vector<PeerStats> peers;
 };
 

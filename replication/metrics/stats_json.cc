@@ -15,6 +15,8 @@ JsonObject ToJson(const SessionProgress& session) {
       .Add("proven_equal", session.proven_equal)
       .Add("quarantined_here", session.quarantined_here)
       .Add("elements_compared", session.elements_compared)
+      .Add("pairs_to_send", session.pairs_to_send)
+      .Add("pairs_to_receive", session.pairs_to_receive)
       .Add("pairs_sent", session.pairs_sent)
       .Add("pairs_received", session.pairs_received)
       .Add("pairs_applied", session.pairs_applied)

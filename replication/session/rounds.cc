@@ -121,10 +121,24 @@ void Rounds::BeginWork(Candidates candidates) {
     work_ = std::make_unique<Listing>(round, context_.verify,
                                       std::move(candidates.missing_there));
   } else {
+    Foresee(candidates);
     work_ = std::make_unique<Shipping>(round, context_.part.options,
                                        std::move(candidates));
   }
   exchanging_ = false;
+}
+
+// What later rounds bring to light was hidden from the first one, and is
+// counted there for the peer.
+void Rounds::Foresee(const Candidates& candidates) {
+  const uint64_t missing_there = candidates.missing_there.size();
+  SessionReport* const report = context_.part.report;
+  report->pairs_to_send += missing_there;
+  if (rounds_ > 1) return;
+  const uint64_t mine = found_ ? found_->total.count : batch_.hashes().size();
+  const uint64_t theirs = found_ ? found_->peer_total : peer_count_;
+  const uint64_t both = theirs + missing_there;
+  report->pairs_to_receive += both - std::min(both, mine);
 }
 
 // What is missing there makes up for no more than that by which this side has

@@ -112,6 +112,7 @@ class Rounds {
                      std::optional<uint64_t> own_count);
   void BeginWork();
   void BeginWork(Candidates candidates);
+  void Foresee(const Candidates& candidates);
 
   const RoundsContext context_;
   std::vector<uint32_t> leaves_;  // until the first round reads them

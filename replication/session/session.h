@@ -89,6 +89,9 @@ struct SessionReport {
   uint64_t peer_left_out = 0;
   uint64_t elements = 0;  // in this side's snapshot
   uint64_t elements_compared = 0;
+  // Found so far, those that went included: see SessionProgress.
+  uint64_t pairs_to_send = 0;
+  uint64_t pairs_to_receive = 0;
   uint64_t pairs_sent = 0;
   uint64_t pairs_received = 0;
   uint64_t pairs_applied = 0;

@@ -86,15 +86,11 @@ function wasMet(peer) {
   return !/^0+$/.test(peer.replica_id);
 }
 
-// An address that was given to a REPLICATION SYNC, and answered by nobody, is no peer.
-function isPeer(peer) {
-  return peer.configured || wasMet(peer);
-}
-
-// What a session has done so far. An empty replica knows no whole to compare it with.
-function progress({ elements_compared: compared, pairs_sent: sent, pairs_received: received }, elements) {
-  const done = elements ? `${Math.floor(100 * Math.min(compared / elements, 1))} % compared, ` : "";
-  return `in session: ${done}${count(sent)} sent, ${count(received)} received`;
+// What a session has done of what it found so far.
+function progress(session) {
+  const part = (done, found) => `${count(done)} of ${count(Math.max(done, found))}`;
+  return `in session: ${part(session.pairs_sent, session.pairs_to_send)} sent, ` +
+         `${part(session.pairs_received, session.pairs_to_receive)} received, ${bytes(session.bytes_total)}`;
 }
 
 // "good", "warn" or "bad", and a word for it.
@@ -107,7 +103,7 @@ function health(replica) {
   if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
   if (stats.paused) return ["warn", "paused"];
   if (stats.certificate_error) return ["warn", "certificate files cannot be used"];
-  if (stats.peers.some((p) => p.last_error && isPeer(p))) return ["warn", "a peer fails"];
+  if (stats.peers.some((p) => p.last_error)) return ["warn", "a peer fails"];
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
   const met = stats.peers.filter(wasMet);
   if (met.length && met.every((p) => !p.last_proven_equal_ms)) return ["warn", "not proven equal yet"];
@@ -137,12 +133,12 @@ function card(replica) {
   made.append(list);
   if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");
-  for (const peer of stats.peers.filter(isPeer)) {
+  for (const peer of stats.peers) {
     const met = wasMet(peer);
     const equal = ago(peer.last_proven_equal_ms, now);
     peers.append(element("li", "",
-      element("span", "", `${met ? `equal to ${nameOf(peer.replica_id, stats)}` : `not met since its start: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
-      element("span", "number", peer.in_session ? progress(peer.last_session, stats.elements) : met ? equal : "")));
+      element("span", "", `${met ? `${peer.in_session ? "with" : "equal to"} ${nameOf(peer.replica_id, stats)}` : `not met since its start: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
+      element("span", "number", peer.in_session ? progress(peer.last_session) : met ? equal : "")));
     if (peer.stream.open) {
       peers.append(element("li", "", element("span", "", "of new writes, its stream is behind by"),
         element("span", "number", `${count(peer.stream.lag_pairs)} changes, ${count(peer.stream.lag_ms)} ms`)));

@@ -86,6 +86,8 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   peer.last.proven_equal = true;
   peer.last.quarantined_here = 404;
   peer.last.elements_compared = 412;
+  peer.last.pairs_to_send = 421;
+  peer.last.pairs_to_receive = 422;
   peer.last.pairs_sent = 413;
   peer.last.pairs_received = 414;
   peer.last.pairs_applied = 415;
@@ -162,6 +164,7 @@ TEST(PrometheusTextTest, TellsEveryFigureOnceInUnitsOfTheFormat) {
   const std::string peer = replica + ",peer=\"10.0.0.2:7400\"";
   EXPECT_EQ(metrics["rocksync_peer_failing"][0].labels, peer);
   EXPECT_EQ(metrics["rocksync_peer_failing"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_peer_configured"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_peer_in_session"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_peer_stream_open"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_peer_stream_lag_seconds"][0].value, "6.110");
@@ -233,6 +236,8 @@ TEST(PrometheusTextTest, APeerIsCalledByOneNameOverRestarts) {
   peer->configured = false;
   EXPECT_THAT(label_of_failing(), HasSubstr("peer=\"00000000000000b2\""));
   EXPECT_THAT(PrometheusText({stats}), Not(HasSubstr("b:7400")));
+  EXPECT_THAT(PrometheusText({stats}), HasSubstr("rocksync_peer_configured{" +
+                                                 label_of_failing() + "} 0\n"));
   peer->configured = true;
   peer->replica_id = 0;
   EXPECT_EQ(label_of_failing(), met);
@@ -303,9 +308,9 @@ void ExpectSame(const TombstoneGcStats& gc, const TombstoneGcStats& was) {
 // those are the peer's and the replica's own, or not for operators.
 void ExpectSame(const SessionProgress& session, const SessionProgress& was) {
   const auto fields = [](const SessionProgress& s) {
-    const auto& [peer, a, b, c, d, elements, e, f, g, h, i, j, k, l, m, n, o,
-                 plan, error] = s;
-    return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+    const auto& [peer, a, b, c, d, elements, e, f, g, h, i, j, k, l, m, n, o, p,
+                 q, plan, error] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
   };
   EXPECT_EQ(fields(session), fields(was));
 }

@@ -47,8 +47,14 @@ TEST_P(BatchesTest, NothingInCommon) {
   MemoryStorage b = Replica(2);
   for (int i = 0; i < 1500; ++i) a.Put(0, absl::StrCat("a", i), "of a");
   for (int i = 0; i < 1200; ++i) b.Put(0, absl::StrCat("b", i), "of b");
-  ExpectProven(Meet(&a, &b));
+  const SessionRunResult result = Meet(&a, &b);
+  ExpectProven(result);
   ExpectEqual(a, b);
+  EXPECT_EQ(result.initiator.pairs_to_send, 1500u);
+  EXPECT_EQ(result.responder.pairs_to_send, 1200u);
+  // Without what the first filter of Bloom filters hid.
+  EXPECT_GT(result.initiator.pairs_to_receive, 300u);
+  EXPECT_LE(result.initiator.pairs_to_receive, 1200u);
 }
 
 TEST_P(BatchesTest, AnEmptySide) {
@@ -62,6 +68,13 @@ TEST_P(BatchesTest, AnEmptySide) {
     ExpectEqual(a, b);
     EXPECT_EQ(result.initiator.pairs_sent + result.responder.pairs_sent, 2000u);
     EXPECT_EQ(result.initiator.rounds, 0u);  // no exchange for that
+    const auto& [sender, receiver] =
+        initiator_empty ? std::tie(result.responder, result.initiator)
+                        : std::tie(result.initiator, result.responder);
+    EXPECT_EQ(sender.pairs_to_send, 2000u);
+    EXPECT_EQ(sender.pairs_to_receive, 0u);
+    EXPECT_EQ(receiver.pairs_to_send, 0u);
+    EXPECT_EQ(receiver.pairs_to_receive, 2000u);
   }
 }
 
