@@ -76,8 +76,9 @@ rocksdb::Status CheckAddress(const std::string& where, bool or_directory) {
     if (!status.ok()) return status;
   }
   return rocksdb::Status::InvalidArgument(
-      where, or_directory ? "is neither a directory nor host:port"
-                          : "is not host:port");
+      "\"" + where + "\"",
+      or_directory ? "is neither a directory nor host:port, as 10.0.0.1:7400"
+                   : "is not host:port, as 10.0.0.1:7400");
 }
 
 rocksdb::Status UseTrialCertificate(const std::string& directory,

@@ -82,6 +82,7 @@ IndexBuildStats IndexBuild(const Fields& fields) {
 DiskSpaceStats Disk(const Fields& fields) {
   DiskSpaceStats disk;
   disk.writes_refused = fields.Flag("writes_refused");
+  disk.write_error = fields.Text("write_error");
   disk.free_bytes = fields.Number("free_bytes");
   disk.min_free_bytes = fields.Number("min_free_bytes");
   return disk;

@@ -18,11 +18,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using StatusFields = JsonFields<Json>;
 
-// Two days and more in days, less in seconds.
+// In the largest unit of which there are two.
 std::string Length(uint64_t ms) {
-  constexpr uint64_t kDayMs = 86'400'000;
-  return ms >= 2 * kDayMs ? std::to_string(ms / kDayMs) + " days"
-                          : std::to_string(ms / 1000) + " s";
+  const uint64_t s = ms / 1000;
+  if (s >= 2 * 86'400) return std::to_string(s / 86'400) + " days";
+  if (s >= 2 * 3600) return std::to_string(s / 3600) + " h";
+  if (s >= 2 * 60) return std::to_string(s / 60) + " min";
+  return std::to_string(s) + " s";
 }
 
 // A time since the Unix epoch: as a date, and how long ago or ahead it is.

@@ -459,6 +459,11 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
   } else if (what == "sync" && words <= 3) {
     std::vector<std::string> peers = options_.peers;
     if (words == 3) peers = {request[2]};
+    if (peers.empty()) {
+      return AppendError(reply,
+                         "ERR no --peer is configured: name an address, as in "
+                         "REPLICATION SYNC host:port");
+    }
     for (const std::string& peer : peers) {
       const Status status = replicator_->SyncNow(peer);
       if (!status.ok()) {

@@ -118,6 +118,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("rounds", stats.rounds);
   lines->Add("paused", stats.paused);
   lines->Add("disk_writes_refused", stats.disk.writes_refused);
+  lines->Add("disk_write_error", stats.disk.write_error);
   lines->Add("disk_free_bytes", stats.disk.free_bytes);
   lines->Add("disk_min_free_bytes", stats.disk.min_free_bytes);
   lines->Add("scrub_running", stats.scrub.running);

@@ -5,6 +5,8 @@
 //   replicated_store --dir a --redis-port 6401 --listen 127.0.0.1:7401
 //                    --peer 127.0.0.1:7402 --certificates trial
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -152,6 +154,14 @@ struct Parts {
   std::unique_ptr<PageServer> page;
 };
 
+// A shell's limit is often 1024, which clients and RocksDB use up together.
+void AllowOpenFiles() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 void WarnOfOpenFiles(const Settings& settings) {
   for (const std::string& file :
        {settings.tls.private_key_file, settings.secret_file}) {
@@ -275,6 +285,7 @@ Status Stop(Parts* parts) {
 // Everything between the start and the signal that ends it. `*in_vain`: it is
 // the same when it is tried again.
 Status Run(const Settings& settings, const sigset_t& signals, bool* in_vain) {
+  AllowOpenFiles();
   WarnOfOpenFiles(settings);
   Status status = CheckAddresses(settings.replicator);
   if (!status.ok()) return status;

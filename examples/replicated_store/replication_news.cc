@@ -103,6 +103,16 @@ void ReplicationNews::LogCertificates(const ReplicationStats& stats) {
 
 void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
   const DiskSpaceStats& disk = stats.disk;
+  if (std::exchange(write_error_, disk.write_error) != disk.write_error) {
+    if (disk.write_error.empty()) {
+      spdlog::info("RocksDB has recovered, writes go on");
+    } else {
+      spdlog::error(
+          "RocksDB takes no writes: {}; after a full disk they go on once "
+          "there is room, else remove the cause and start this store again",
+          disk.write_error);
+    }
+  }
   if (std::exchange(writes_refused_, disk.writes_refused) ==
       disk.writes_refused) {
     return;

@@ -44,6 +44,7 @@ class ReplicationNews {
   std::string certificate_error_;
   uint64_t certificate_renewals_ = 0;
   bool writes_refused_ = false;
+  std::string write_error_;
   uint64_t held_back_replica_ = 0;
 };
 

@@ -1,5 +1,8 @@
 #include "examples/replicated_store/server.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <array>
 #include <asio.hpp>
 #include <atomic>
@@ -12,6 +15,14 @@
 
 namespace rocksync {
 namespace {
+
+// Of the files that the process may open, a quarter is for clients: RocksDB
+// takes no writes any more once it cannot open one.
+size_t WithinOpenFiles(size_t connections) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return connections;
+  return std::clamp<size_t>(files.rlim_cur / 4, 1, connections);
+}
 
 using asio::ip::tcp;
 
@@ -49,7 +60,7 @@ class AsioServer : public Server {
     asio::error_code error;
     const auto address = asio::ip::make_address(options_.host, error);
     if (error) {
-      return rocksdb::Status::InvalidArgument("not an IP address",
+      return rocksdb::Status::InvalidArgument("--redis-host: not an IP address",
                                               options_.host);
     }
     const tcp::endpoint endpoint(address, options_.port);
@@ -101,7 +112,7 @@ class AsioServer : public Server {
   asio::awaitable<void> Serve(tcp::socket socket) {
     const size_t connections = ++connections_;
     std::string reply;
-    if (connections > options_.max_connections) {
+    if (connections > max_connections_) {
       AppendError(&reply, "ERR max number of clients reached");
       co_await Send(&socket, &reply);
     } else {
@@ -190,6 +201,7 @@ class AsioServer : public Server {
   }
 
   const ServerOptions options_;
+  const size_t max_connections_ = WithinOpenFiles(options_.max_connections);
   Commands* const commands_;
   std::atomic<size_t> connections_{0};
   std::atomic<uint64_t> unfinished_{0};  // bytes

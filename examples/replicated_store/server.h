@@ -19,6 +19,7 @@ struct ServerOptions {
   uint16_t port = 6379;            // 0: any
   size_t threads = 2;
   size_t slow_threads = 3;  // for Commands::IsSlow
+  // Fewer where the process may open less than four times as many files.
   size_t max_connections = 1000;
   // Of the requests that have come in part, on all connections together. Beyond
   // it a connection that holds more than 64 KiB of one is ended, with an error.

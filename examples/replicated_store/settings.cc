@@ -136,8 +136,9 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
   app->add_option("--max-accepted", settings->replicator.max_accepted,
                   "Connections of peers and tools to --listen; one more is "
                   "refused")
+      ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(size_t{1}, size_t{1} << 20))
       ->group("Replication");
   app->add_flag("--no-clones", settings->no_clones,
                 "Refuse `rocksync clone` from this replica. Without this, a "

@@ -41,7 +41,7 @@ struct AppliedChange {
 // and derived data can be kept right.
 //
 // Called on whichever thread runs the session: one of the replicator's, or the
-// thread that called SyncNow; by several at once if max_sessions is above 1.
+// thread that called SyncNow; by several at once, see max_sessions.
 // Do not hold a lock around SyncNow that the hook takes. The locks of the
 // batch's keys are held: local writes to these keys wait meanwhile, so be
 // brief. The hook may read the database, but not write to it: Put, Delete,

@@ -21,11 +21,10 @@ inline constexpr char kPrometheusContentType[] =
 // units are seconds and bytes; counters end in "_total" and start at 0 when the
 // replicator or the database is opened. Each sample has the label `replica`,
 // 16 hex digits. What concerns a peer has the label `peer`: its address in the
-// options, the first if several are the same replica's, written as in
-// StatsJson; for a peer that only dials this replica its id, as the port that
-// it comes from changes. So the label is the same after a restart;
-// rocksync_peer_info has the id that belongs to it. docs/monitoring.md lists
-// all metrics.
+// options, written as in StatsJson, or its replica id if it has none there, as
+// the port that it comes from changes. So the label is the same after a
+// restart; rocksync_peer_info has the id that belongs to it. docs/monitoring.md
+// lists all metrics.
 //
 // Takes several replicas, as a page must not name a metric twice. A replica
 // that is in the list twice is told once, as the first of the two.

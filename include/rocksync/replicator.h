@@ -37,7 +37,9 @@ struct ReplicatorLimits {
 
   // Sessions that this replica is in at once, dialed and accepted. One is
   // enough unless there are many peers: two peers in sessions with us at once
-  // may ship us the same pairs. At least 1.
+  // may ship us the same pairs. Sessions over slow links, of less than 1 MiB/s,
+  // do not count, up to three of them; each holds up to max_session_bytes, as
+  // any other. At least 1.
   size_t max_sessions = 1;
 };
 
@@ -166,7 +168,7 @@ struct ReplicatorOptions {
   // side refuses the other: then `error` says why and all figures are 0. Called
   // on whichever thread runs the session: one of the replicator's, or the
   // thread that called SyncNow. Several calls may overlap, of sessions with
-  // several peers (max_sessions > 1) and of attempts that failed. Do not hold a
+  // several peers (see max_sessions) and of attempts that failed. Do not hold a
   // lock around SyncNow that this function takes. SyncNow, Verify and ScrubNow
   // return InvalidArgument in it, and Close of the database Aborted: they would
   // wait for it. Stop, and deleting the replicator or the database, ends the

@@ -137,6 +137,10 @@ struct DiskSpaceStats {
   // Env does not know.
   uint64_t free_bytes = 0;
   uint64_t min_free_bytes = 0;  // the option; 0: no write is refused
+  // Why RocksDB takes no writes, the application's or those of peers; empty: it
+  // takes them. It recovers from a full disk by itself, once there is room;
+  // after other errors remove the cause, and open the database anew.
+  std::string write_error;
 };
 
 // A member of the cluster, as far as this replica knows (see

@@ -113,7 +113,8 @@ rocksdb::Status AdminClient::Compare(StorageView* mine, const VerifyTask& task,
     *report = session->report();
     if (!end.status.ok() || !report->busy) return end.status;
   }
-  return rocksdb::Status::Busy("the replica is in sessions with others");
+  return rocksdb::Status::Busy("peer busy: the replica is in another session",
+                               "try again");
 }
 
 }  // namespace rocksync

@@ -34,8 +34,7 @@ struct Row {
   std::string (*value)(const Stats& stats);
 };
 
-// One peer of a replica. Where several addresses turned out to be one replica,
-// their counts are added.
+// One peer of a replica, by the address in the options or by its id.
 struct Peer {
   std::string name;         // the label
   uint64_t replica_id = 0;  // 0: not met
@@ -53,19 +52,11 @@ struct Peer {
 };
 
 // What a peer is called over restarts, whether it was met since or not: by its
-// address in the options, the first that is this replica's; by its id if it
-// only dials this replica, as the port that it comes from changes.
-std::string NameOf(const PeerStats& peer, const ReplicationStats& stats) {
-  const PeerStats* named = &peer;
-  if (peer.replica_id != 0) {
-    const auto first = std::find_if(
-        stats.peers.begin(), stats.peers.end(), [&](const PeerStats& other) {
-          return other.configured && other.replica_id == peer.replica_id;
-        });
-    if (first != stats.peers.end()) named = &*first;
-  }
-  return named->configured ? PrintableAscii(named->address)
-                           : ReplicaIdHex(named->replica_id);
+// address in the options; by its id if it only dials this replica, as the port
+// that it comes from changes.
+std::string NameOf(const PeerStats& peer) {
+  return peer.configured ? PrintableAscii(peer.address)
+                         : ReplicaIdHex(peer.replica_id);
 }
 
 std::vector<Peer> PeersOf(const ReplicationStats& stats) {
@@ -73,7 +64,7 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
   for (const PeerStats& from : stats.peers) {
     // An address that SyncNow was given, where nobody was met.
     if (!from.configured && from.replica_id == 0) continue;
-    const std::string name = NameOf(from, stats);
+    const std::string name = NameOf(from);
     Peer& peer = peers[name];
     peer.name = name;
     peer.replica_id = from.replica_id;
@@ -219,6 +210,11 @@ const Row<ReplicationStats> kOfReplica[] = {
      "1 while writes are refused, as the disk has too little room.",
      [](const ReplicationStats& s) {
        return std::to_string(s.disk.writes_refused);
+     }},
+    {"rocksync_writes_stopped", kGauge,
+     "1 while RocksDB takes no writes because of an error.",
+     [](const ReplicationStats& s) {
+       return std::to_string(!s.disk.write_error.empty());
      }},
     {"rocksync_disk_free_bytes", kGauge,
      "Free on the disk that the database writes to; of several: the least.",

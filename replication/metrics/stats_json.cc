@@ -78,6 +78,7 @@ JsonObject ToJson(const IndexBuildStats& index) {
 JsonObject ToJson(const DiskSpaceStats& disk) {
   JsonObject json;
   json.Add("writes_refused", disk.writes_refused)
+      .Add("write_error", disk.write_error)
       .Add("free_bytes", disk.free_bytes)
       .Add("min_free_bytes", disk.min_free_bytes);
   return json;

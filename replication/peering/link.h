@@ -80,6 +80,10 @@ class Link {
   // For a stream in place of sessions. Valid as long as this.
   Connection* connection() const { return connection_.get(); }
   ReplicaView* view() const { return view_.get(); }
+  // Both ways; from any thread.
+  uint64_t bytes_carried() const {
+    return connection_->bytes_sent() + connection_->bytes_received();
+  }
   std::string peer_name() const { return connection_->peer_name(); }
 
  private:

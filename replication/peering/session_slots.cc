@@ -1,11 +1,57 @@
 #include "replication/peering/session_slots.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rocksync {
 
+namespace {
+
+// Over which time a link is judged.
+constexpr std::chrono::seconds kWindow{5};
+// A session of which less comes and goes is one over a slow link.
+constexpr uint64_t kSlowBytesPerSecond = uint64_t{1} << 20;
+// Less are heartbeats: one side readies its digests, and then ships at a speed
+// that is not known yet.
+constexpr uint64_t kHeartbeatBytes = 1024;
+
+}  // namespace
+
 SessionSlot::~SessionSlot() {
-  if (slots_ != nullptr) slots_->Release();
+  if (slots_ != nullptr) slots_->Release(number_);
+}
+
+void SessionSlot::Watch(std::function<uint64_t()> carried) const {
+  if (slots_ != nullptr) slots_->Watch(number_, std::move(carried));
+}
+
+void SessionSlots::Watch(uint64_t number, std::function<uint64_t()> carried) {
+  const std::lock_guard lock(mutex_);
+  Holder* const holder = &holders_.at(number);
+  holder->bytes = carried();
+  holder->since = now_();
+  holder->carried = std::move(carried);
+}
+
+void SessionSlots::Judge(Clock::time_point now, Holder* holder) {
+  const auto elapsed =
+      std::chrono::duration_cast<std::chrono::seconds>(now - holder->since);
+  if (holder->carried == nullptr || elapsed < kWindow) return;
+  const uint64_t bytes = holder->carried();
+  const uint64_t moved = bytes - std::exchange(holder->bytes, bytes);
+  holder->since = now;
+  holder->slow =
+      moved > kHeartbeatBytes &&
+      moved / static_cast<uint64_t>(elapsed.count()) < kSlowBytesPerSecond;
+}
+
+bool SessionSlots::HasRoom() {
+  size_t slow = 0;
+  for (auto& [number, holder] : holders_) {
+    Judge(now_(), &holder);
+    if (holder.slow) ++slow;
+  }
+  return holders_.size() - std::min(slow, kMostSlow) < capacity_;
 }
 
 void SessionSlots::SetCapacity(size_t capacity) {
@@ -62,17 +108,16 @@ SessionSlot SessionSlots::AcquireForIncoming(std::chrono::milliseconds wait) {
 
 SessionSlot SessionSlots::Take(std::unique_lock<std::mutex>* lock,
                                Clock::time_point until) {
-  changed_.wait_until(*lock, until,
-                      [this] { return never() || used_ < capacity_; });
-  if (never() || used_ >= capacity_) return SessionSlot();
-  ++used_;
-  return SessionSlot(this);
+  changed_.wait_until(*lock, until, [this] { return never() || HasRoom(); });
+  if (never() || !HasRoom()) return SessionSlot();
+  holders_.try_emplace(++last_number_);
+  return SessionSlot(this, last_number_);
 }
 
-void SessionSlots::Release() {
+void SessionSlots::Release(uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
-    --used_;
+    holders_.erase(number);
   }
   changed_.notify_all();
 }

@@ -1,8 +1,9 @@
 // How many sessions a replica is in at once, one by default: a replica takes
 // partitions from one peer at a time, or two peers would both ship it the same
-// pairs. An incoming peer that is refused has to come again, and finds a slot
-// then only if this replica's own sessions leave a gap: they wait a moment for
-// it.
+// pairs. A session over a slow link, which may take hours, does not keep the
+// others out: up to three of those do not count. An incoming peer that is
+// refused has to come again, and finds a slot then only if this replica's own
+// sessions leave a gap: they wait a moment for it.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_SESSION_SLOTS_H_
 #define ROCKSYNC_REPLICATION_PEERING_SESSION_SLOTS_H_
@@ -10,6 +11,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -21,28 +25,38 @@ class SessionSlots;
 class SessionSlot {
  public:
   SessionSlot() = default;
-  explicit SessionSlot(SessionSlots* slots) : slots_(slots) {}
+  SessionSlot(SessionSlots* slots, uint64_t number)
+      : slots_(slots), number_(number) {}
   SessionSlot(SessionSlot&& other) noexcept
-      : slots_(std::exchange(other.slots_, nullptr)) {}
+      : slots_(std::exchange(other.slots_, nullptr)), number_(other.number_) {}
   SessionSlot& operator=(SessionSlot&& other) noexcept {
     std::swap(slots_, other.slots_);
+    std::swap(number_, other.number_);
     return *this;
   }
   ~SessionSlot();
+
+  // How many bytes the session's connection has carried: tells whether it is
+  // slow. Called on any thread until the slot goes.
+  void Watch(std::function<uint64_t()> carried) const;
 
   explicit operator bool() const { return slots_ != nullptr; }
 
  private:
   SessionSlots* slots_ = nullptr;
+  uint64_t number_ = 0;
 };
 
 // Thread-safe. Must outlive its slots.
 class SessionSlots {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // `courtesy`: how long after a refusal the incoming peer is expected back;
-  // more than the pause after which replicas try again.
-  explicit SessionSlots(std::chrono::milliseconds courtesy = kCourtesy)
-      : courtesy_(courtesy) {}
+  // more than the pause after which replicas try again. `now`: of what is slow.
+  explicit SessionSlots(std::chrono::milliseconds courtesy = kCourtesy,
+                        std::function<Clock::time_point()> now = Clock::now)
+      : courtesy_(courtesy), now_(std::move(now)) {}
 
   // Takes effect for sessions that begin from now on.
   void SetCapacity(size_t capacity);
@@ -62,19 +76,33 @@ class SessionSlots {
 
  private:
   friend class SessionSlot;
-  using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kCourtesy{300};
+  static constexpr size_t kMostSlow = 3;
+
+  struct Holder {
+    std::function<uint64_t()> carried;
+    // Since then, what it had carried by then, and what was so before.
+    Clock::time_point since{};
+    uint64_t bytes = 0;
+    bool slow = false;
+  };
+
+  static void Judge(Clock::time_point now, Holder* holder);
+  bool HasRoom();
+  void Watch(uint64_t number, std::function<uint64_t()> carried);
 
   bool never() const { return stopped_ || paused_; }
   SessionSlot Take(std::unique_lock<std::mutex>* lock, Clock::time_point until);
-  void Release();
+  void Release(uint64_t number);
 
   const std::chrono::milliseconds courtesy_;
+  const std::function<Clock::time_point()> now_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   size_t capacity_ = 1;
-  size_t used_ = 0;
+  std::map<uint64_t, Holder> holders_;  // by the slot's number
+  uint64_t last_number_ = 0;
   Clock::time_point incoming_expected_until_;  // in the past: none is
   bool paused_ = false;
   bool stopped_ = false;

@@ -284,9 +284,7 @@ StatsBoard::Entry* StatsBoard::FindIncoming(const std::string& peer,
                                             uint64_t replica_id) {
   Entry* entry = Known(peer, replica_id);
   if (entry != nullptr) return entry;
-  entry = Add(peer, replica_id);
-  entry->incoming = true;
-  return entry;
+  return Add(peer, replica_id);
 }
 
 // Nothing that was proven of the replica which was at the address before, and
@@ -348,11 +346,13 @@ bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
                      const std::atomic<bool>& removed) {
   const std::lock_guard lock(mutex_);
   if (removed) return false;
-  // It may have come to us before we knew whose address this is.
+  // It may have come to us before we knew whose address this is, or was met at
+  // another one.
   std::optional<Entry> known;
-  Entry* const incoming =
-      FindOf(replica_id, [](const Entry& entry) { return entry.incoming; });
-  if (incoming != nullptr) known = TakeOut(incoming);
+  Entry* const other = FindOf(replica_id, [&](const Entry& entry) {
+    return !entry.stats.configured && entry.stats.address != address;
+  });
+  if (other != nullptr) known = TakeOut(other);
   Entry* entry = Find(address, 0);
   if (!MayBe(*entry, replica_id)) BeginAnew(entry);
   // Another name of a configured peer, at which somebody asked for a session.

@@ -153,9 +153,8 @@ class StatsBoard {
 
   struct Entry {
     PeerStats stats;
-    bool incoming = false;  // came to us; its address is only a name
-    bool leaving = false;   // was configured: goes once nothing connects it
-    uint64_t used = 0;      // the later, the larger
+    bool leaving = false;  // was configured: goes once nothing connects it
+    uint64_t used = 0;     // the later, the larger
     std::vector<std::weak_ptr<const void>> connections;
     StreamLine::Clock::time_point behind_since{};
     // last_error is of an attempt to reach the peer. One of a session stays

@@ -155,6 +155,7 @@ bool Acceptor::ServeOne(Link* link, std::string first) {
     return false;
   }
   const SessionSlot slot = SlotFor(link->peer_id());
+  slot.Watch([link] { return link->bytes_carried(); });
   const SessionResult result =
       link->RunSession(std::move(first), static_cast<bool>(slot));
   if (slot) met_(link->peer_id(), result);

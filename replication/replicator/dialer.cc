@@ -101,6 +101,18 @@ SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
   return result;
 }
 
+// The slot goes before the link that it watches.
+SessionResult Dialer::RunInSlot(const std::function<SessionResult()>& session) {
+  const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
+  if (!slot) {
+    SessionResult result = Busy();
+    result.no_slot = true;
+    return result;
+  }
+  slot.Watch([link = link_.get()] { return link->bytes_carried(); });
+  return session();
+}
+
 SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
   for (;;) {
     if (link_ != nullptr && link_->stale()) link_.reset();
@@ -108,13 +120,8 @@ SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
     rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
     if (retired_) s = Removed();
     if (!s.ok()) return Fail(s);
-    const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
-    if (!slot) {
-      SessionResult result = Busy();
-      result.no_slot = true;
-      return result;
-    }
-    SessionResult result = session();
+    SessionResult result = RunInSlot(session);
+    if (result.no_slot) return result;
     if (result.link_usable) return result;
     if (result.heard || result.expired) {
       link_.reset();

@@ -45,6 +45,7 @@ class Dialer {
 
  private:
   SessionResult Run(const std::function<SessionResult()>& session);
+  SessionResult RunInSlot(const std::function<SessionResult()>& session);
   SessionResult RunAlone(const std::function<SessionResult()>& session);
   rocksdb::Status Connect();
   rocksdb::Status ConnectOnce();

@@ -434,8 +434,10 @@ SessionResult ReplicatorImpl::MeetOnceFree(
     if (Clock::now() >= patience) {
       result.status =
           result.why.empty()
-              ? rocksdb::Status::Busy("in sessions with others all the time: " +
-                                      peer + " or this replica")
+              ? rocksdb::Status::Busy("peer busy: " + peer +
+                                          ", or this replica, is in another "
+                                          "session",
+                                      "try again")
               : rocksdb::Status::Busy(peer, result.why);
       return result;
     }

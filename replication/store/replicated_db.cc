@@ -217,7 +217,10 @@ TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
 
 DiskSpaceStats ReplicatedDB::GetDiskSpaceStats() const {
   IndexedDB* const indexed = store_->indexed();
-  return indexed->space()->Now(indexed->WallMs());
+  DiskSpaceStats stats = indexed->space()->Now(indexed->WallMs());
+  const Status stopped = indexed->counted()->WritesStopped();
+  if (!stopped.ok()) stats.write_error = stopped.ToString();
+  return stats;
 }
 
 IndexBuildProgress ReplicatedDB::GetIndexBuildProgress() const {

@@ -136,9 +136,9 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
   const uint64_t drops = families_.drops();
   const IndexBuildProgress progress = index_build_.Progress();
   if (!progress.done) {
-    std::string text = "this replica is still " + progress.activity + ": " +
+    std::string text = "index build in progress (" + progress.activity + ", " +
                        std::to_string(static_cast<int>(progress.percent)) +
-                       " % done";
+                       " %)";
     if (!progress.status.ok()) text += "; " + ToldToPeer(progress.status);
     return absl::UnavailableError(text);
   }
@@ -147,7 +147,8 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
     index_build_.NoticeForeignWrites();
   }
   if (status.ok() && index_build_.generation() != checks) {
-    return absl::UnavailableError("this replica has begun re-checking");
+    return absl::UnavailableError(
+        "index build in progress (re-checking has begun)");
   }
   // The digests count what the family held until that is dropped from them,
   // too.

@@ -67,6 +67,7 @@ async function refreshStatus(replica) {
     replica.id = replica.status.stats.replica_id;
     replica.error = "";
     remember(replica);
+    drawAlone(replica);
   } catch (error) {
     replica.status = null;
     replica.error = error.message;
@@ -99,6 +100,7 @@ function health(replica) {
   const stats = replica.status.stats;
   if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
   if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
+  if (stats.disk?.write_error) return ["bad", "takes no writes"];
   if (stats.index?.error) return ["bad", "index build stopped"];
   if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
   if (stats.paused) return ["warn", "paused"];
@@ -131,6 +133,7 @@ function card(replica) {
   if (stats.callers_refused) row("Callers refused", count(stats.callers_refused));
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
   made.append(list);
+  if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));
   if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");
   for (const peer of stats.peers) {
@@ -140,13 +143,21 @@ function card(replica) {
       element("span", "", `${met ? `${peer.in_session ? "with" : "equal to"} ${nameOf(peer.replica_id, stats)}` : `not met since its start: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
       element("span", "number", peer.in_session ? progress(peer.last_session) : met ? equal : "")));
     if (peer.stream.open) {
-      peers.append(element("li", "", element("span", "", "of new writes, its stream is behind by"),
-        element("span", "number", `${count(peer.stream.lag_pairs)} changes, ${count(peer.stream.lag_ms)} ms`)));
+      peers.append(element("li", "", element("span", "", `stream of new writes to ${met ? nameOf(peer.replica_id, stats) : peer.address}`),
+        element("span", "number", `${count(peer.stream.lag_pairs)}\u00a0changes, ${count(peer.stream.lag_ms)}\u00a0ms behind`)));
     }
     if (peer.last_error) peers.append(element("li", "", element("p", "error warn", peer.last_error)));
   }
   if (peers.childElementCount) made.append(peers);
   return made;
+}
+
+// What another version of the store leaves out must not keep the others from being
+// drawn: throws here, where it makes that replica alone one that was not reached.
+function drawAlone(replica) {
+  card(replica);
+  holder(replica.status.stats);
+  if (!Array.isArray(replica.status.traffic)) throw new Error("the page there is of another version");
 }
 
 function drawReplicas() {

@@ -42,6 +42,7 @@ class CountedDB final : public rocksdb::StackableDB {
 
   // Whether the log can be written; if not, writes and syncs end with this.
   rocksdb::Status LogStatus() const { return log_->status(); }
+  rocksdb::Status WritesStopped() const { return log_->writes_stopped(); }
 
   // How many sequence numbers foreign writes took. Writers wait only if some
   // write is under way just now. False: not known, since `cancelled` said so

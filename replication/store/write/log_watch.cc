@@ -5,7 +5,17 @@ namespace rocksync {
 using rocksdb::BackgroundErrorReason;
 using rocksdb::Status;
 
+Status LogWatch::writes_stopped() const {
+  const std::lock_guard lock(mutex_);
+  return failed_ ? error_ : stopped_;
+}
+
 void LogWatch::OnBackgroundError(BackgroundErrorReason reason, Status* error) {
+  // With less RocksDB goes on.
+  if (!error->ok() && error->severity() >= Status::Severity::kHardError) {
+    const std::lock_guard lock(mutex_);
+    stopped_ = *error;
+  }
   // The second is also said of a log that could not be changed for a new one.
   if (reason != BackgroundErrorReason::kWriteCallback &&
       reason != BackgroundErrorReason::kMemTable) {
@@ -33,7 +43,9 @@ void LogWatch::OnMemTableSealed(const rocksdb::MemTableInfo&) {
 void LogWatch::OnErrorRecoveryEnd(
     const rocksdb::BackgroundErrorRecoveryInfo& info) {
   const std::lock_guard lock(mutex_);
-  if (!failed_ || !info.new_bg_error.ok()) return;
+  if (!info.new_bg_error.ok()) return;
+  stopped_ = Status::OK();
+  if (!failed_) return;
   if (new_log_) {
     error_ = Status::OK();
     failed_.store(false, std::memory_order_release);

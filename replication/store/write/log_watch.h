@@ -1,4 +1,5 @@
-// Watches for a write to RocksDB's log that fails.
+// Watches for a write to RocksDB's log that fails, and for errors with which
+// RocksDB takes no writes any more.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_LOG_WATCH_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_LOG_WATCH_H_
@@ -36,6 +37,10 @@ class LogWatch final : public rocksdb::EventListener {
     return error_;
   }
 
+  // Why RocksDB refuses writes, of the application and of peers; OK: it takes
+  // them.
+  rocksdb::Status writes_stopped() const;
+
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason,
                          rocksdb::Status* error) override;
   void OnMemTableSealed(const rocksdb::MemTableInfo& info) override;
@@ -46,7 +51,8 @@ class LogWatch final : public rocksdb::EventListener {
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
   rocksdb::Status error_;
-  bool new_log_ = false;  // since it failed
+  bool new_log_ = false;     // since it failed
+  rocksdb::Status stopped_;  // until RocksDB says that it has recovered
 };
 
 }  // namespace rocksync

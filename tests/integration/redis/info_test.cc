@@ -34,7 +34,7 @@ TEST(Info, Replication) {
   stats.callers_refused = 6;
   stats.last_refusal = "replica 9";
   stats.paused = true;
-  stats.disk = {true, 21, 22};
+  stats.disk = {true, 21, 22, ""};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 31;
   stats.gc.epoch = 7;
@@ -53,6 +53,7 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\nlast_refusal:replica 9\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npaused:1\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\ndisk_writes_refused:1\r\n"
+                              "disk_write_error:\r\n"
                               "disk_free_bytes:21\r\n"
                               "disk_min_free_bytes:22\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nscrub_running:1\r\n"

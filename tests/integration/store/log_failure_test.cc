@@ -37,8 +37,10 @@ class LogFailureTest : public TroubleTest {
     expect(db_->SetMembers(1, {db_->Identity().replica_id}).ToString());
     EXPECT_EQ(Get("before"), "1");
     EXPECT_EQ(Get("refused"), "-");
+    expect(db_->GetDiskSpaceStats().write_error);
   }
   void ExpectThatItGoesOn() {
+    EXPECT_EQ(db_->GetDiskSpaceStats().write_error, "");
     ASSERT_ROCKS_OK(Put("after", "3"));
     EXPECT_TRUE(view_->Sync().ok());
     EXPECT_ROCKS_OK(db_->SyncWAL());

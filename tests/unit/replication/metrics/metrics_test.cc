@@ -53,7 +53,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.last_refusal = "of the caller";
   stats.stream = {2, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511};
   stats.index = {false, "adopting", 41, 208, "of the index"};
-  stats.disk = {true, 701, 702};
+  stats.disk = {true, 701, 702, "no files left"};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 201;
   stats.scrub.last_finished_ms = 1'700'000'000'007;
@@ -193,6 +193,7 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   EXPECT_EQ(metrics["rocksync_certificate_files_unused"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_callers_refused_total"][0].value, "116");
   EXPECT_EQ(metrics["rocksync_disk_writes_refused"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_writes_stopped"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_disk_free_bytes"][0].value, "701");
   EXPECT_EQ(metrics["rocksync_disk_min_free_bytes"][0].value, "702");
   EXPECT_EQ(metrics["rocksync_index_building"][0].value, "1");
@@ -200,21 +201,23 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   EXPECT_EQ(metrics["rocksync_index_build_failing"][0].value, "1");
 }
 
-TEST(PrometheusTextTest, AReplicaIsToldOnceAndSoIsAPeer) {
+TEST(PrometheusTextTest, AReplicaIsToldOnceAndEachOfItsAddresses) {
   ReplicationStats stats = Stats();
   // Two addresses of one replica, of which one is down.
   stats.peers.push_back(stats.peers[0]);
   stats.peers[1].address = "10.0.0.3:7400";
   stats.peers[1].last_error.clear();
-  stats.peers[1].last_proven_equal_ms = 0;
   auto metrics = Parse(PrometheusText({stats, Stats(), Stats(0xa2)}));
   EXPECT_EQ(metrics["rocksync_elements"].size(), 2U);
-  EXPECT_EQ(metrics["rocksync_peer_sessions_total"].size(), 2U);
+  EXPECT_EQ(metrics["rocksync_peer_sessions_total"].size(), 3U);
+  EXPECT_EQ(metrics["rocksync_peer_failing"][0].value, "1");
+  EXPECT_EQ(metrics["rocksync_peer_failing"][1].value, "0");
+  // Two connections of a replica that only dials here.
+  for (PeerStats& peer : stats.peers) peer.configured = false;
+  metrics = Parse(PrometheusText({stats}));
+  EXPECT_EQ(metrics["rocksync_peer_sessions_total"].size(), 1U);
   EXPECT_EQ(metrics["rocksync_peer_sessions_total"][0].value, "802");
   EXPECT_EQ(metrics["rocksync_peer_failing"][0].value, "0");
-  EXPECT_EQ(
-      metrics["rocksync_peer_last_proven_equal_timestamp_seconds"][0].value,
-      "1700000000.500");
 }
 
 TEST(PrometheusTextTest, APeerIsCalledByOneNameOverRestarts) {
@@ -325,8 +328,8 @@ void ExpectSame(const IndexBuildStats& index, const IndexBuildStats& was) {
 
 void ExpectSame(const DiskSpaceStats& disk, const DiskSpaceStats& was) {
   const auto fields = [](const DiskSpaceStats& s) {
-    const auto& [a, b, c] = s;
-    return std::make_tuple(a, b, c);
+    const auto& [a, b, c, d] = s;
+    return std::make_tuple(a, b, c, d);
   };
   EXPECT_EQ(fields(disk), fields(was));
 }

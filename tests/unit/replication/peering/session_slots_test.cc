@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <thread>
+#include <vector>
 
 namespace rocksync {
 namespace {
@@ -33,6 +36,56 @@ TEST(SessionSlots, MovingDoesNotGiveBackTwice) {
   const SessionSlot second = slots.Acquire(kNow);
   EXPECT_TRUE(second);
   EXPECT_FALSE(slots.Acquire(kNow));
+}
+
+// Each session is of a link that carries so much in a second.
+class SlowLinks : public ::testing::Test {
+ protected:
+  SessionSlot Begin(const uint64_t* bytes) {
+    SessionSlot slot = slots_.Acquire(kNow);
+    slot.Watch([bytes] { return *bytes; });
+    return slot;
+  }
+  void Pass(std::chrono::seconds time) { now_ += time; }
+
+  SessionSlots::Clock::time_point now_{std::chrono::hours(1)};
+  SessionSlots slots_{kNow, [this] { return now_; }};
+};
+
+TEST_F(SlowLinks, KeepNobodyOut) {
+  uint64_t bytes = 1'000'000;
+  const SessionSlot slow = Begin(&bytes);
+  bytes += 40'000;
+  Pass(std::chrono::seconds(4));
+  EXPECT_FALSE(slots_.Acquire(kNow)) << "too soon to tell";
+  Pass(std::chrono::seconds(1));
+  const SessionSlot other = slots_.Acquire(kNow);
+  EXPECT_TRUE(other);
+  EXPECT_FALSE(slots_.Acquire(kNow)) << "that one is not known to be slow";
+}
+
+TEST_F(SlowLinks, AreThreeAtMost) {
+  uint64_t bytes = 0;
+  std::vector<SessionSlot> slow;
+  for (int i = 0; i < 4; ++i) {
+    slow.push_back(Begin(&bytes));
+    EXPECT_TRUE(slow.back());
+    bytes += 40'000;
+    Pass(std::chrono::seconds(6));
+  }
+  EXPECT_FALSE(slots_.Acquire(kNow));
+  slow.pop_back();
+  EXPECT_TRUE(slots_.Acquire(kNow));
+}
+
+TEST_F(SlowLinks, AreNeitherFastNorSilent) {
+  uint64_t bytes = 0;
+  const SessionSlot session = Begin(&bytes);
+  for (const uint64_t moved : {uint64_t{20} << 20, uint64_t{100}}) {
+    bytes += moved;
+    Pass(std::chrono::seconds(10));
+    EXPECT_FALSE(slots_.Acquire(kNow)) << moved;
+  }
 }
 
 TEST(SessionSlots, WaitsForOneToComeBack) {
