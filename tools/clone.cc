@@ -158,7 +158,12 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
   }
   if (!status.ok()) {
     if (watched) ClearProgress();
-    err << "rocksync clone: " << status.ToString() << "\n";
+    err << "rocksync clone: " << status.ToString();
+    // Of what came, nothing comes again.
+    if (status.IsIOError() || status.IsTimedOut()) {
+      err << "; the same command goes on where this one ended";
+    }
+    err << "\n";
     return 2;
   }
   clone.progress = watched ? ShowProgress : nullptr;

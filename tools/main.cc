@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -129,6 +130,327 @@ int Export(const rocksync::ExporterOptions& options) {
       options, [] { return g_stop != 0; }, std::cout, std::cerr);
 }
 
+// One of the tool's commands, once it is declared.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+  const rocksync::Credentials* credentials = nullptr;  // of `run`; may be null
+};
+
+Command AddDiff(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::DiffOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "diff",
+      "Lists the pairs that differ between two offline databases; exit code "
+      "0: equal, 1: different, 2: error");
+  command->add_option("LEFT", options->left, "directory")->required();
+  command->add_option("RIGHT", options->right, "directory")->required();
+  command
+      ->add_option("--max-keys", options->max_keys,
+                   "list at most this many differing keys; all are counted")
+      ->capture_default_str()
+      ->check(AtLeast(0));
+  command->add_flag("--json", options->json, "one JSON object a line");
+
+  AddWalDirs(command, &options->wal_dirs);
+  return {
+      command,
+      [options] { return rocksync::RunDiff(*options, std::cout, std::cerr); },
+      nullptr};
+}
+
+Command AddDetach(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::DetachOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "detach",
+      "Removes the index from a database and leaves it a plain one; exit code "
+      "2: error");
+  command->add_option("DIR", options->directory, "directory")->required();
+  AddWalDirs(command, &options->wal_dirs);
+  return {command,
+          [options] {
+            ActAsOwnerOf(options->directory);
+            return rocksync::RunDetach(*options, std::cout, std::cerr);
+          },
+          nullptr};
+}
+
+Command AddId(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::IdOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "id",
+      "The id of an offline replica, which its certificate names; exit code 2: "
+      "error");
+  command->add_option("DIR", options->directory, "directory")->required();
+  command->add_flag(
+      "--make", options->make,
+      "if there is no replica yet, make the id that it will have");
+  AddWalDirs(command, &options->wal_dirs);
+  return {command,
+          [options] {
+            if (options->make) ActAsOwnerOf(options->directory);
+            return rocksync::RunId(*options, std::cout, std::cerr);
+          },
+          nullptr};
+}
+
+Command AddCertificate(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::CertificateOptions>();
+  CLI::App* const command =
+      app->add_subcommand("certificate",
+                          "Makes a cluster's CA, and certificates for replicas "
+                          "and operators; exit code 2: error");
+  command
+      ->add_option("--ca", options->ca_file, "PEM file of the CA's certificate")
+      ->required();
+  command
+      ->add_option("--ca-key", options->ca_key_file,
+                   "PEM file of its key; keep it off the replicas")
+      ->required();
+  command->add_option("--make-ca", options->make_ca,
+                      "make the CA, under this name");
+  command
+      ->add_option("--output", options->stem,
+                   "make STEM.pem and STEM.key; or, if they are there and the "
+                   "replica's, renew STEM.pem for the same key")
+      ->type_name("STEM");
+  command->add_option("--id", options->replica_id,
+                      "the replica's id, as `rocksync id` prints it. "
+                      "Without it: the id of the certificate that is "
+                      "renewed, or a random one, for an operator");
+  command->add_option(
+      "--days", options->days,
+      "for how many days what is made is valid, 1 to 36500; by default 3650 "
+      "for a CA, 365 for a certificate, which ends with its CA at the latest");
+  return {command,
+          [options] {
+            return rocksync::RunCertificate(*options, std::cout, std::cerr);
+          },
+          nullptr};
+}
+
+Command AddClone(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::CloneToolOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "clone",
+      "Makes a new replica as a copy of a running one; run it again to resume "
+      "an interrupted clone. Exit code 0: the clone is complete and proven "
+      "equal, 1: complete and not proven equal, 2: error");
+  command->add_option("SOURCE", options->source, "host:port of the replica")
+      ->required();
+  command
+      ->add_option("DIR", options->directory,
+                   "new or empty directory, or that of an interrupted clone")
+      ->required();
+  command
+      ->add_option("--connections", options->connections,
+                   "how many connections carry files at once")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
+  command->add_flag("--json", options->json, "one JSON object");
+  AddCredentials(command, &options->credentials);
+  command->get_option("--certificate")
+      ->description(
+          "PEM file of the new replica's own certificate. The clone gets the "
+          "id that it names, so give neither an operator's nor another "
+          "replica's; a warning prints the id before anything is copied");
+  command->get_option("--certificates")
+      ->description(
+          "for trials: the directory that the replicas use; a certificate for "
+          "the new replica is made in it");
+  return {
+      command,
+      [options] { return rocksync::RunClone(*options, std::cout, std::cerr); },
+      &options->credentials};
+}
+
+Command AddResync(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::ResyncToolOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "resync",
+      "Brings a stopped replica that is far behind up to date by a copy of a "
+      "running one. It keeps its id and what it alone holds. Exit code 0: up "
+      "to date and proven equal, 1: up to date and not proven equal, 2: error");
+  command
+      ->add_option("SOURCE", options->source,
+                   "host:port of the running replica")
+      ->required();
+  command
+      ->add_option("DIR", options->directory,
+                   "directory of the stopped replica; the copy is made in "
+                   "DIR.resync first")
+      ->required();
+  command
+      ->add_option("--connections", options->connections,
+                   "how many connections carry files at once")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
+  command
+      ->add_option("--copy-from-share", options->copy_from_share,
+                   "copy if at least this share of the pairs is missing; "
+                   "otherwise a session brings them. 0: copy in any case")
+      ->capture_default_str()
+      ->check([](const std::string& given) -> std::string {
+        char* end = nullptr;
+        const double share = std::strtod(given.c_str(), &end);
+        const bool in_range = *end == '\0' && share >= 0 && share <= 1;
+        return in_range ? "" : given + " is not between 0 and 1";
+      });
+  command->add_flag("--json", options->json, "one JSON object");
+  AddCredentials(command, &options->credentials);
+  command->get_option("--certificate")
+      ->description("PEM file of the stopped replica's own certificate");
+  command->get_option("--certificates")
+      ->description("for trials: the directory that the replicas use");
+  return {command,
+          [options] {
+            ActAsOwnerOf(options->directory);
+            return rocksync::RunResync(*options, std::cout, std::cerr);
+          },
+          &options->credentials};
+}
+
+Command AddVerify(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::VerifyToolOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "verify",
+      "Lists the keys that differ between two replicas; ships and writes "
+      "nothing. Exit code 0: equal, 1: different, 2: error, or quarantined "
+      "pairs could not be compared");
+  command
+      ->add_option("LEFT", options->left,
+                   "host:port of a running replica, or the directory of an "
+                   "offline one")
+      ->required();
+  command
+      ->add_option("RIGHT", options->right,
+                   "host:port of a running replica, at which LEFT can reach "
+                   "it; or a directory, if LEFT is one")
+      ->required();
+  command
+      ->add_option("--max-keys", options->max_keys,
+                   "list at most this many differing keys, and stop there")
+      ->capture_default_str()
+      ->check(AtLeast(1));
+  command
+      ->add_option("--wait-ms", options->wait_ms,
+                   "wait this long for writes in flight before reporting a "
+                   "difference")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 3'600'000));
+  command->add_flag("--json", options->json, "one JSON object a line");
+  AddWalDirs(command, &options->wal_dirs);
+  AddCredentials(command, &options->credentials);
+  return {
+      command,
+      [options] { return rocksync::RunVerify(*options, std::cout, std::cerr); },
+      &options->credentials};
+}
+
+Command AddRescue(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::RescueOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "rescue",
+      "Exports what only an offline replica holds. Exit code 0: nothing to "
+      "export, 1: exported, 2: error, or DIR could not be read completely");
+  command->add_option("DIR", options->directory, "directory of the replica")
+      ->required();
+  command
+      ->add_option("--against", options->against,
+                   "host:port or directory of the replica to compare with")
+      ->required();
+  command
+      ->add_option("--output", options->output, "new directory for the export")
+      ->required();
+  AddWalDirs(command, &options->wal_dirs);
+  AddCredentials(command, &options->credentials);
+  return {
+      command,
+      [options] { return rocksync::RunRescue(*options, std::cout, std::cerr); },
+      &options->credentials};
+}
+
+Command AddRepair(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::RepairToolOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "repair",
+      "Makes a new database of what can be read of a damaged replica. Exit "
+      "code 0: all, 1: something was left out, 2: error");
+  command->add_option("DIR", options->directory, "directory of the replica")
+      ->required();
+  command->add_option("COPY", options->copy, "new directory")->required();
+  AddWalDirs(command, &options->wal_dirs);
+  return {command,
+          [options] {
+            ActAsOwnerOf(options->directory);
+            return rocksync::RunRepair(*options, std::cout, std::cerr);
+          },
+          nullptr};
+}
+
+Command AddRestamp(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::RestampToolOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "restamp",
+      "Gives new versions to pairs that an offline replica "
+      "wrote while its clock was ahead. Exit code 2: error");
+  command->add_option("DIR", options->directory, "directory of the replica")
+      ->required();
+  command
+      ->add_option("--max-ahead-ms", options->max_ahead_ms,
+                   "how far ahead peers accept versions: their "
+                   "ReplicatedDBOptions::max_clock_ahead_ms")
+      ->capture_default_str()
+      ->check(CLI::Range(uint64_t{0}, kCentury));
+  AddWalDirs(command, &options->wal_dirs);
+  AddSecret(command, &options->credentials);
+  return {command,
+          [options] {
+            ActAsOwnerOf(options->directory);
+            return rocksync::RunRestamp(*options, std::cout, std::cerr);
+          },
+          &options->credentials};
+}
+
+Command AddStatus(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::StatusToolOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "status", "Shows the status of a running replica. Exit code 2: error");
+  command->add_option("REPLICA", options->replica, "host:port")->required();
+  command->add_flag("--json", options->json, "one JSON object");
+  AddCredentials(command, &options->credentials);
+  return {
+      command,
+      [options] { return rocksync::RunStatus(*options, std::cout, std::cerr); },
+      &options->credentials};
+}
+
+Command AddExporter(CLI::App* app) {
+  const auto options = std::make_shared<rocksync::ExporterOptions>();
+  CLI::App* const command = app->add_subcommand(
+      "exporter",
+      "Serves statistics of running replicas to Prometheus, until SIGINT or "
+      "SIGTERM; exit code 2: error");
+  command->add_option("REPLICA", options->replicas, "host:port of each replica")
+      ->required();
+  command
+      ->add_option("--listen", options->listen,
+                   "host:port of the page http://.../metrics, which does not "
+                   "authenticate clients")
+      ->capture_default_str();
+  command->add_flag("--once", options->once,
+                    "print the page once instead; then a replica that does "
+                    "not answer is an error");
+  command
+      ->add_option("--timeout-ms", options->timeout_ms,
+                   "how long to wait for the answer of a replica")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 600'000));
+  AddCredentials(command, &options->credentials);
+  return {command, [options] { return Export(*options); },
+          &options->credentials};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -141,245 +463,12 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
   app.set_help_all_flag("--help-all", "Print the help of all commands");
 
-  rocksync::DiffOptions diff_options;
-  CLI::App* const diff = app.add_subcommand(
-      "diff",
-      "Lists the pairs that differ between two offline databases; exit code "
-      "0: equal, 1: different, 2: error");
-  diff->add_option("LEFT", diff_options.left, "directory")->required();
-  diff->add_option("RIGHT", diff_options.right, "directory")->required();
-  diff->add_option("--max-keys", diff_options.max_keys,
-                   "list at most this many differing keys; all are counted")
-      ->capture_default_str()
-      ->check(AtLeast(0));
-  diff->add_flag("--json", diff_options.json, "one JSON object a line");
-
-  AddWalDirs(diff, &diff_options.wal_dirs);
-
-  rocksync::DetachOptions detach_options;
-  CLI::App* const detach = app.add_subcommand(
-      "detach",
-      "Removes the index from a database and leaves it a plain one; exit code "
-      "2: error");
-  detach->add_option("DIR", detach_options.directory, "directory")->required();
-  AddWalDirs(detach, &detach_options.wal_dirs);
-
-  rocksync::IdOptions id_options;
-  CLI::App* const id = app.add_subcommand(
-      "id",
-      "The id of an offline replica, which its certificate names; exit code 2: "
-      "error");
-  id->add_option("DIR", id_options.directory, "directory")->required();
-  id->add_flag("--make", id_options.make,
-               "if there is no replica yet, make the id that it will have");
-  AddWalDirs(id, &id_options.wal_dirs);
-
-  rocksync::CertificateOptions certificate_options;
-  CLI::App* const certificate =
-      app.add_subcommand("certificate",
-                         "Makes a cluster's CA, and certificates for replicas "
-                         "and operators; exit code 2: error");
-  certificate
-      ->add_option("--ca", certificate_options.ca_file,
-                   "PEM file of the CA's certificate")
-      ->required();
-  certificate
-      ->add_option("--ca-key", certificate_options.ca_key_file,
-                   "PEM file of its key; keep it off the replicas")
-      ->required();
-  certificate->add_option("--make-ca", certificate_options.make_ca,
-                          "make the CA, under this name");
-  certificate
-      ->add_option("--output", certificate_options.stem,
-                   "make STEM.pem and STEM.key; or, if they are there and the "
-                   "replica's, renew STEM.pem for the same key")
-      ->type_name("STEM");
-  certificate->add_option("--id", certificate_options.replica_id,
-                          "the replica's id, as `rocksync id` prints it. "
-                          "Without it: the id of the certificate that is "
-                          "renewed, or a random one, for an operator");
-  certificate->add_option(
-      "--days", certificate_options.days,
-      "for how many days what is made is valid, 1 to 36500; by default 3650 "
-      "for a CA, 365 for a certificate, which ends with its CA at the latest");
-
-  rocksync::CloneToolOptions clone_options;
-  CLI::App* const clone = app.add_subcommand(
-      "clone",
-      "Makes a new replica as a copy of a running one; run it again to resume "
-      "an interrupted clone. Exit code 0: the clone is complete and proven "
-      "equal, 1: complete and not proven equal, 2: error");
-  clone->add_option("SOURCE", clone_options.source, "host:port of the replica")
-      ->required();
-  clone
-      ->add_option("DIR", clone_options.directory,
-                   "new or empty directory, or that of an interrupted clone")
-      ->required();
-  clone
-      ->add_option("--connections", clone_options.connections,
-                   "how many connections carry files at once")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 16));
-  clone->add_flag("--json", clone_options.json, "one JSON object");
-  AddCredentials(clone, &clone_options.credentials);
-  clone->get_option("--certificate")
-      ->description(
-          "PEM file of the new replica's own certificate. The clone gets the "
-          "id that it names, so give neither an operator's nor another "
-          "replica's; a warning prints the id before anything is copied");
-  clone->get_option("--certificates")
-      ->description(
-          "for trials: the directory that the replicas use; a certificate for "
-          "the new replica is made in it");
-
-  rocksync::ResyncToolOptions resync_options;
-  CLI::App* const resync = app.add_subcommand(
-      "resync",
-      "Brings a stopped replica that is far behind up to date by a copy of a "
-      "running one. It keeps its id and what it alone holds. Exit code 0: up "
-      "to date and proven equal, 1: up to date and not proven equal, 2: error");
-  resync
-      ->add_option("SOURCE", resync_options.source,
-                   "host:port of the running replica")
-      ->required();
-  resync
-      ->add_option("DIR", resync_options.directory,
-                   "directory of the stopped replica; the copy is made in "
-                   "DIR.resync first")
-      ->required();
-  resync
-      ->add_option("--connections", resync_options.connections,
-                   "how many connections carry files at once")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 16));
-  resync
-      ->add_option("--copy-from-share", resync_options.copy_from_share,
-                   "copy if at least this share of the pairs is missing; "
-                   "otherwise a session brings them. 0: copy in any case")
-      ->capture_default_str()
-      ->check([](const std::string& given) -> std::string {
-        char* end = nullptr;
-        const double share = std::strtod(given.c_str(), &end);
-        const bool in_range = *end == '\0' && share >= 0 && share <= 1;
-        return in_range ? "" : given + " is not between 0 and 1";
-      });
-  resync->add_flag("--json", resync_options.json, "one JSON object");
-  AddCredentials(resync, &resync_options.credentials);
-  resync->get_option("--certificate")
-      ->description("PEM file of the stopped replica's own certificate");
-  resync->get_option("--certificates")
-      ->description("for trials: the directory that the replicas use");
-
-  rocksync::VerifyToolOptions verify_options;
-  CLI::App* const verify = app.add_subcommand(
-      "verify",
-      "Lists the keys that differ between two replicas; ships and writes "
-      "nothing. Exit code 0: equal, 1: different, 2: error, or quarantined "
-      "pairs could not be compared");
-  verify
-      ->add_option("LEFT", verify_options.left,
-                   "host:port of a running replica, or the directory of an "
-                   "offline one")
-      ->required();
-  verify
-      ->add_option("RIGHT", verify_options.right,
-                   "host:port of a running replica, at which LEFT can reach "
-                   "it; or a directory, if LEFT is one")
-      ->required();
-  verify
-      ->add_option("--max-keys", verify_options.max_keys,
-                   "list at most this many differing keys, and stop there")
-      ->capture_default_str()
-      ->check(AtLeast(1));
-  verify
-      ->add_option("--wait-ms", verify_options.wait_ms,
-                   "wait this long for writes in flight before reporting a "
-                   "difference")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 3'600'000));
-  verify->add_flag("--json", verify_options.json, "one JSON object a line");
-  AddWalDirs(verify, &verify_options.wal_dirs);
-  AddCredentials(verify, &verify_options.credentials);
-
-  rocksync::RescueOptions rescue_options;
-  CLI::App* const rescue = app.add_subcommand(
-      "rescue",
-      "Exports what only an offline replica holds. Exit code 0: nothing to "
-      "export, 1: exported, 2: error, or DIR could not be read completely");
-  rescue
-      ->add_option("DIR", rescue_options.directory, "directory of the replica")
-      ->required();
-  rescue
-      ->add_option("--against", rescue_options.against,
-                   "host:port or directory of the replica to compare with")
-      ->required();
-  rescue
-      ->add_option("--output", rescue_options.output,
-                   "new directory for the export")
-      ->required();
-  AddWalDirs(rescue, &rescue_options.wal_dirs);
-  AddCredentials(rescue, &rescue_options.credentials);
-
-  rocksync::RepairToolOptions repair_options;
-  CLI::App* const repair = app.add_subcommand(
-      "repair",
-      "Makes a new database of what can be read of a damaged replica. Exit "
-      "code 0: all, 1: something was left out, 2: error");
-  repair
-      ->add_option("DIR", repair_options.directory, "directory of the replica")
-      ->required();
-  repair->add_option("COPY", repair_options.copy, "new directory")->required();
-  AddWalDirs(repair, &repair_options.wal_dirs);
-
-  rocksync::RestampToolOptions restamp_options;
-  CLI::App* const restamp =
-      app.add_subcommand("restamp",
-                         "Gives new versions to pairs that an offline replica "
-                         "wrote while its clock was ahead. Exit code 2: error");
-  restamp
-      ->add_option("DIR", restamp_options.directory, "directory of the replica")
-      ->required();
-  restamp
-      ->add_option("--max-ahead-ms", restamp_options.max_ahead_ms,
-                   "how far ahead peers accept versions: their "
-                   "ReplicatedDBOptions::max_clock_ahead_ms")
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{0}, kCentury));
-  AddWalDirs(restamp, &restamp_options.wal_dirs);
-  AddSecret(restamp, &restamp_options.credentials);
-
-  rocksync::StatusToolOptions status_options;
-  CLI::App* const status = app.add_subcommand(
-      "status", "Shows the status of a running replica. Exit code 2: error");
-  status->add_option("REPLICA", status_options.replica, "host:port")
-      ->required();
-  status->add_flag("--json", status_options.json, "one JSON object");
-  AddCredentials(status, &status_options.credentials);
-
-  rocksync::ExporterOptions exporter_options;
-  CLI::App* const exporter = app.add_subcommand(
-      "exporter",
-      "Serves statistics of running replicas to Prometheus, until SIGINT or "
-      "SIGTERM; exit code 2: error");
-  exporter
-      ->add_option("REPLICA", exporter_options.replicas,
-                   "host:port of each replica")
-      ->required();
-  exporter
-      ->add_option("--listen", exporter_options.listen,
-                   "host:port of the page http://.../metrics, which does not "
-                   "authenticate clients")
-      ->capture_default_str();
-  exporter->add_flag("--once", exporter_options.once,
-                     "print the page once instead; then a replica that does "
-                     "not answer is an error");
-  exporter
-      ->add_option("--timeout-ms", exporter_options.timeout_ms,
-                   "how long to wait for the answer of a replica")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 600'000));
-  AddCredentials(exporter, &exporter_options.credentials);
-
+  std::vector<Command> commands;
+  for (const auto& add :
+       {AddDiff, AddDetach, AddId, AddCertificate, AddClone, AddResync,
+        AddVerify, AddRescue, AddRepair, AddRestamp, AddStatus, AddExporter}) {
+    commands.push_back(add(&app));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -393,51 +482,12 @@ int main(int argc, char** argv) {
     // 1 means "different".
     return Ended(app.exit(error) == 0 ? 0 : 2);
   }
-  for (const rocksync::Credentials* credentials :
-       {&clone_options.credentials, &resync_options.credentials,
-        &verify_options.credentials, &rescue_options.credentials,
-        &restamp_options.credentials, &status_options.credentials,
-        &exporter_options.credentials}) {
-    rocksync::WarnOfOpenFiles(*credentials, std::cerr);
+  const auto given = std::find_if(
+      commands.begin(), commands.end(),
+      [](const Command& command) { return command.app->parsed(); });
+  if (given == commands.end()) return 2;
+  if (given->credentials != nullptr) {
+    rocksync::WarnOfOpenFiles(*given->credentials, std::cerr);
   }
-  if (*diff)
-    return Ended(rocksync::RunDiff(diff_options, std::cout, std::cerr));
-  if (*clone) {
-    return Ended(rocksync::RunClone(clone_options, std::cout, std::cerr));
-  }
-  if (*resync) {
-    ActAsOwnerOf(resync_options.directory);
-    return Ended(rocksync::RunResync(resync_options, std::cout, std::cerr));
-  }
-  if (*id) {
-    if (id_options.make) ActAsOwnerOf(id_options.directory);
-    return Ended(rocksync::RunId(id_options, std::cout, std::cerr));
-  }
-  if (*certificate) {
-    return Ended(
-        rocksync::RunCertificate(certificate_options, std::cout, std::cerr));
-  }
-  if (*verify) {
-    return Ended(rocksync::RunVerify(verify_options, std::cout, std::cerr));
-  }
-  if (*rescue) {
-    return Ended(rocksync::RunRescue(rescue_options, std::cout, std::cerr));
-  }
-  if (*repair) {
-    ActAsOwnerOf(repair_options.directory);
-    return Ended(rocksync::RunRepair(repair_options, std::cout, std::cerr));
-  }
-  if (*restamp) {
-    ActAsOwnerOf(restamp_options.directory);
-    return Ended(rocksync::RunRestamp(restamp_options, std::cout, std::cerr));
-  }
-  if (*status) {
-    return Ended(rocksync::RunStatus(status_options, std::cout, std::cerr));
-  }
-  if (*exporter) return Ended(Export(exporter_options));
-  if (*detach) {
-    ActAsOwnerOf(detach_options.directory);
-    return Ended(rocksync::RunDetach(detach_options, std::cout, std::cerr));
-  }
-  return 2;
+  return Ended(given->run());
 }

@@ -156,6 +156,18 @@ void Commands::Echo(const RespRequest& request, std::string* reply) {
   AppendBulk(reply, request[1]);
 }
 
+void Commands::AppendWriteStatus(const Status& status,
+                                 std::string* reply) const {
+  std::string text = "ERR " + status.ToString();
+  if (replicator_ != nullptr &&
+      !replicator_->stats().disk.write_error.empty()) {
+    text +=
+        "; RocksDB takes no writes any more: after a full disk it does once "
+        "there is room, else remove the cause and start this store again";
+  }
+  AppendError(reply, text);
+}
+
 void Commands::Set(const RespRequest& request, std::string* reply) {
   if (request.size() != 3) {
     AppendError(reply, "ERR SET takes a key and a value, no options");
@@ -163,7 +175,7 @@ void Commands::Set(const RespRequest& request, std::string* reply) {
   }
   if (!CheckKey(request[1], reply)) return;
   const Status status = db_->Put(write_options_, request[1], request[2]);
-  if (!status.ok()) return AppendStatus(status, reply);
+  if (!status.ok()) return AppendWriteStatus(status, reply);
   AppendSimple(reply, "OK");
 }
 
@@ -191,7 +203,7 @@ void Commands::MultiSet(const RespRequest& request, std::string* reply) {
     if (!status.ok()) return AppendStatus(status, reply);
   }
   const Status status = db_->Write(write_options_, &batch);
-  if (!status.ok()) return AppendStatus(status, reply);
+  if (!status.ok()) return AppendWriteStatus(status, reply);
   AppendSimple(reply, "OK");
 }
 
@@ -238,7 +250,7 @@ void Commands::Delete(const RespRequest& request, std::string* reply) {
   }
   if (count > 0) {
     const Status status = db_->Write(write_options_, &batch);
-    if (!status.ok()) return AppendStatus(status, reply);
+    if (!status.ok()) return AppendWriteStatus(status, reply);
   }
   AppendInteger(reply, count);
 }
@@ -338,7 +350,7 @@ void Commands::FlushAll(const RespRequest& request, std::string* reply) {
       if (!status.ok()) return AppendStatus(status, reply);
     }
     const Status status = db_->Write(write_options_, &batch);
-    if (!status.ok()) return AppendStatus(status, reply);
+    if (!status.ok()) return AppendWriteStatus(status, reply);
   }
   if (!it->status().ok()) return AppendStatus(it->status(), reply);
   AppendSimple(reply, "OK");

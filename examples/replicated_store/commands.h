@@ -89,6 +89,9 @@ class Commands {
 
   // Whether `key` can be a key; appends an error if not.
   bool CheckKey(const std::string& key, std::string* reply) const;
+  // Why a write failed, and what to do if all do.
+  void AppendWriteStatus(const rocksdb::Status& status,
+                         std::string* reply) const;
   rocksdb::Status Read(const std::string& key, rocksdb::PinnableSlice* value);
 
   rocksdb::DB* const db_;

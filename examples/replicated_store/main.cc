@@ -54,14 +54,20 @@ constexpr size_t kMostWriteBuffer = size_t{256} << 20;
 // Before a database is made that belongs to this cluster. Port 0, any, is for
 // who listens alone.
 Status CheckAddresses(const ReplicatorOptions& options) {
-  std::vector<std::string> addresses = options.peers;
-  const std::string& listen = options.listen_address;
-  if (!listen.empty() && !listen.ends_with(":0")) addresses.push_back(listen);
-  for (const std::string& address : addresses) {
+  const auto check = [](const char* option, const std::string& address) {
     const Status status = CheckHostPort(address);
-    if (!status.ok()) return status;
+    return status.ok() ? status
+                       : Status::InvalidArgument(option, status.getState());
+  };
+  Status status;
+  for (const std::string& peer : options.peers) {
+    if (status.ok()) status = check("--peer", peer);
   }
-  return Status::OK();
+  const std::string& listen = options.listen_address;
+  if (status.ok() && !listen.empty() && !listen.ends_with(":0")) {
+    status = check("--listen", listen);
+  }
+  return status;
 }
 
 // Of an identity that has been in use the option changes nothing, and whoever

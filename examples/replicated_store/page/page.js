@@ -152,12 +152,16 @@ function card(replica) {
   return made;
 }
 
-// What another version of the store leaves out must not keep the others from being
-// drawn: throws here, where it makes that replica alone one that was not reached.
+// What the page of another version leaves out must not keep the others from being
+// drawn: an error here makes that replica alone one that was not reached.
 function drawAlone(replica) {
-  card(replica);
-  holder(replica.status.stats);
-  if (!Array.isArray(replica.status.traffic)) throw new Error("the page there is of another version");
+  try {
+    card(replica);
+    holder(replica.status.stats);
+    replica.status.traffic.slice(0);
+  } catch (error) {
+    throw new Error(`the page there is of another version: ${error.message}`);
+  }
 }
 
 function drawReplicas() {

@@ -54,12 +54,12 @@ Status CheckLimit(std::string_view option, size_t limit, size_t most) {
 }
 
 Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
+  if (options.cluster_name.empty()) {
+    return Refuse("cluster_name is empty", "name the cluster");
+  }
   if (options.cluster_secret == std::array<uint8_t, 32>{}) {
     return Refuse("cluster_secret is all zero",
                   "give the cluster's 32 secret bytes");
-  }
-  if (options.cluster_name.empty()) {
-    return Refuse("cluster_name is empty", "name the cluster");
   }
   Status status = CheckName("cluster_name", options.cluster_name);
   if (status.ok()) {

@@ -8,7 +8,7 @@ import threading
 
 class HostilePage:
     """`with HostilePage() as page`: at page.address, in threads that end with it.
-    page.kind, one of KINDS, says how it answers from then on."""
+    page.kind, one of ANSWERS, says how it answers from then on."""
 
     OK = b"HTTP/1.1 200 OK\r\n"
     KINDS = {
@@ -23,6 +23,11 @@ class HostilePage:
         "nothing": lambda: [],
         "drip": lambda: itertools.chain([HostilePage.OK + b"Content-Length: 1000\r\n\r\n"], itertools.repeat(None)),
     }
+
+    # Well-formed, and not what a page of this version says.
+    OLD = b'{"name":"old","wall_clock_ms":1,"stats":{"replica_id":"00000000000000ff"}}'
+    ANSWERS = {**KINDS, "another version": lambda: [HostilePage.OK, b"Content-Length: %d\r\n\r\n" % len(HostilePage.OLD),
+                                                    HostilePage.OLD]}
 
     def __init__(self):
         self.kind = "nothing"
@@ -55,7 +60,7 @@ class HostilePage:
         with client, contextlib.suppress(OSError):
             client.settimeout(20)
             client.recv(1000)
-            for part in self.KINDS[kind]():
+            for part in self.ANSWERS[kind]():
                 if self._ended.is_set():
                     return
                 if part is None:  # a byte now and then

@@ -9,6 +9,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser  # noqa: E402
+from hostile_page import HostilePage  # noqa: E402
 from replicas import Cluster, wait_for  # noqa: E402
 
 STORE = sys.argv[1]
@@ -75,6 +76,18 @@ class BrowserTest(unittest.TestCase):
         text = self.browser.wait_for_text("#leaves-text", r"([\d\u202f]+) of 65\u202f536 leaves of c and a differ").group(1)
         leaves = int(text.replace("\u202f", ""))
         return leaves if leaves in expected else None
+
+    def test_a_page_of_another_version_keeps_nobody_from_being_shown(self):
+        with HostilePage() as page:
+            page.kind = "another version"
+            cluster = Cluster(STORE, 1, page=True, options=["--http-peer", page.address])
+            self.addCleanup(cluster.close)
+            self.browser.go(f"http://{cluster.replicas[0].page}/")
+            self.browser.wait_for_text("#verdict", "old: not reached")
+            cards = self.browser.run("return [...document.querySelectorAll('.card')].map((card) => card.innerText)")
+            self.assertEqual(len(cards), 2)
+            self.assertEqual([("Elements" in card) for card in sorted(cards)].count(True), 1, cards)
+            self.assertEqual([("another version" in card) for card in cards].count(True), 1, cards)
 
     def test_the_story(self):
         browser = self.browser
