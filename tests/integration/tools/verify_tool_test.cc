@@ -338,18 +338,19 @@ TEST_F(ToolTest, NeitherADirectoryNorAnAddress) {
   ASSERT_TRUE(IsOk(a->Start()));
   const std::string directory = a->setting().directory;
   EXPECT_EQ(Verify(directory + "x", a->address()), kVerifyError);
-  EXPECT_THAT(err_.str(),
-              HasSubstr(directory + "x: is neither a directory nor host:port"));
+  EXPECT_THAT(
+      err_.str(),
+      HasSubstr(directory + "x\": is neither a directory nor host:port"));
   EXPECT_EQ(Verify(a->address(), "nodirr"), kVerifyError);
   EXPECT_THAT(err_.str(),
-              HasSubstr("nodirr: is neither a directory nor host:port"));
+              HasSubstr("\"nodirr\": is neither a directory nor host:port"));
   EXPECT_EQ(Verify(a->address(), directory), kVerifyError);
   EXPECT_THAT(err_.str(), HasSubstr("give it first"));
   a->Stop();
   a->Close();
   EXPECT_EQ(Verify(directory, "nodirr"), kVerifyError);
   EXPECT_THAT(err_.str(),
-              HasSubstr("nodirr: is neither a directory nor host:port"));
+              HasSubstr("\"nodirr\": is neither a directory nor host:port"));
 }
 
 TEST_F(ToolTest, WhatIsMissingIsNamedAsTheCommandNamesIt) {
