@@ -88,6 +88,9 @@ class BrowserTest(unittest.TestCase):
             self.assertEqual(len(cards), 2)
             self.assertEqual([("Elements" in card) for card in sorted(cards)].count(True), 1, cards)
             self.assertEqual([("another version" in card) for card in cards].count(True), 1, cards)
+            # Before the store goes, of which the page would complain in the next test.
+            self.browser.go("about:blank")
+            self.assertEqual(self.browser.messages(), [])
 
     def test_the_story(self):
         browser = self.browser
