@@ -207,8 +207,15 @@ Command AddCertificate(CLI::App* app) {
       ->add_option("--ca-key", options->ca_key_file,
                    "PEM file of its key; keep it off the replicas")
       ->required();
-  command->add_option("--make-ca", options->make_ca,
-                      "make the CA, under this name");
+  command
+      ->add_option("--make-ca", options->make_ca,
+                   "make the CA, under this name")
+      ->type_name("NAME")
+      ->check([](const std::string& name) -> std::string {
+        return name.starts_with("--")
+                   ? "--make-ca takes a NAME for the CA, and got " + name
+                   : "";
+      });
   command
       ->add_option("--output", options->stem,
                    "make STEM.pem and STEM.key; or, if they are there and the "

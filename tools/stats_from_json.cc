@@ -28,7 +28,7 @@ SessionProgress Session(const Fields& fields) {
   session.bytes_keys = fields.Number("bytes_keys");
   session.bytes_values = fields.Number("bytes_values");
   session.bytes_total = fields.Number("bytes_total");
-  session.rounds = static_cast<uint32_t>(fields.Number("rounds"));
+  session.exchanges = static_cast<uint32_t>(fields.Number("exchanges"));
   session.round_trips = static_cast<uint32_t>(fields.Number("round_trips"));
   return session;
 }
@@ -153,7 +153,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.bytes_keys = fields.Number("bytes_keys");
   stats.bytes_values = fields.Number("bytes_values");
   stats.bytes_total = fields.Number("bytes_total");
-  stats.rounds = fields.Number("rounds");
+  stats.exchanges = fields.Number("exchanges");
   stats.stream = Stream(Fields(fields.Part("stream")));
   stats.index = IndexBuild(Fields(fields.Part("index")));
   stats.disk = Disk(Fields(fields.Part("disk")));

@@ -360,6 +360,9 @@ func (db *Database) Replicate(replication Replication) (*Replicator, error) {
 func (db *Database) transport(replication Replication) (*C.rocksync_transport_t, error) {
 	var err, ca, certificate, key *C.char
 	if replication.Certificates != "" {
+		if replication.CA != "" || replication.Certificate != "" || replication.PrivateKey != "" {
+			return nil, errors.New("rocksync: give Certificates, for trials, or CA, Certificate and PrivateKey, not both")
+		}
 		withText(replication.Certificates, func(directory *C.char) {
 			C.rocksync_make_trial_certificate(directory, C.rocksync_replica_id(db.db), &ca, &certificate, &key, &err)
 		})

@@ -290,7 +290,7 @@ class Story {
       sum->bytes_keys += Number(fields, "bytes_keys");
       sum->bytes_values += Number(fields, "bytes_values");
       sum->bytes_total += Number(fields, "bytes_total");
-      sum->rounds += Number(fields, "rounds");
+      sum->rounds += Number(fields, "exchanges");
     }
     sum->bytes_filters /= 2;
     sum->bytes_offers /= 2;

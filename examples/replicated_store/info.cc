@@ -55,7 +55,7 @@ void AddSession(const SessionProgress& session, Lines* lines) {
   lines->Add("bytes_keys", session.bytes_keys);
   lines->Add("bytes_values", session.bytes_values);
   lines->Add("bytes_total", session.bytes_total);
-  lines->Add("rounds", session.rounds);
+  lines->Add("exchanges", session.exchanges);
   lines->Add("round_trips", session.round_trips);
   lines->Add("plan", session.plan);
   lines->Add("session_error", session.error);
@@ -115,7 +115,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("bytes_keys", stats.bytes_keys);
   lines->Add("bytes_values", stats.bytes_values);
   lines->Add("bytes_total", stats.bytes_total);
-  lines->Add("rounds", stats.rounds);
+  lines->Add("exchanges", stats.exchanges);
   lines->Add("paused", stats.paused);
   lines->Add("disk_writes_refused", stats.disk.writes_refused);
   lines->Add("disk_write_error", stats.disk.write_error);

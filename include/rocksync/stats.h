@@ -42,7 +42,7 @@ struct SessionProgress {
   // Everything, both directions; offers once they are answered.
   uint64_t bytes_total = 0;
   // Exchanges and leaf searches run, each of which finds differing elements.
-  uint32_t rounds = 0;
+  uint32_t exchanges = 0;
   // A message sent and the next one received, over the whole session: its price
   // in latency is about this many times the ping.
   uint32_t round_trips = 0;
@@ -206,7 +206,7 @@ struct ReplicationStats {
   uint64_t bytes_keys = 0;
   uint64_t bytes_values = 0;
   uint64_t bytes_total = 0;
-  uint64_t rounds = 0;  // exchanges run, see SessionProgress
+  uint64_t exchanges = 0;  // see SessionProgress
   // How often a caller that is no peer was refused: it names another cluster,
   // or does not know the secret; its families differ, say, or the member list
   // does not name it; it is a copy of a peer that was met; or it asked for a

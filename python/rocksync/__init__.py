@@ -252,6 +252,8 @@ def _options(cluster, secret):
 @contextlib.contextmanager
 def _transport(replica_id, certificates, ca, certificate, private_key):
     if certificates is not None:
+        if not (ca is certificate is private_key is None):
+            raise Error("give certificates, for trials, or ca, certificate and private_key, not both")
         paths = [ctypes.c_void_p() for _ in range(3)]
         call("rocksync_make_trial_certificate", _text(certificates, "certificates"), replica_id,
              *(ctypes.byref(path) for path in paths))

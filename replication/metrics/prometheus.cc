@@ -129,7 +129,7 @@ const Row<ReplicationStats> kOfReplica[] = {
      }},
     {"rocksync_exchanges_total", kCounter,
      "Exchanges of sessions, each of which finds differing elements.",
-     [](const ReplicationStats& s) { return std::to_string(s.rounds); }},
+     [](const ReplicationStats& s) { return std::to_string(s.exchanges); }},
     {"rocksync_pairs_sent_total", kCounter, "Pairs and tombstones sent.",
      [](const ReplicationStats& s) { return std::to_string(s.pairs_sent); }},
     {"rocksync_pairs_received_total", kCounter,

@@ -25,7 +25,7 @@ JsonObject ToJson(const SessionProgress& session) {
       .Add("bytes_keys", session.bytes_keys)
       .Add("bytes_values", session.bytes_values)
       .Add("bytes_total", session.bytes_total)
-      .Add("rounds", uint64_t{session.rounds})
+      .Add("exchanges", uint64_t{session.exchanges})
       .Add("round_trips", uint64_t{session.round_trips});
   return json;
 }
@@ -149,7 +149,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("bytes_keys", stats.bytes_keys)
       .Add("bytes_values", stats.bytes_values)
       .Add("bytes_total", stats.bytes_total)
-      .Add("rounds", stats.rounds)
+      .Add("exchanges", stats.exchanges)
       .Add("stream", ToJson(stats.stream))
       .Add("index", ToJson(stats.index))
       .Add("disk", ToJson(stats.disk))

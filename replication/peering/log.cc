@@ -46,11 +46,11 @@ void LogSession(rocksdb::Logger* log, const std::string& peer,
       "rocksync: session with %s (replica %016" PRIx64
       "): %s; pairs sent %" PRIu64 ", received %" PRIu64 ", applied %" PRIu64
       ", superseded %" PRIu64 ", held back %" PRIu64 "; bytes %" PRIu64
-      "; rounds %" PRIu32 "; took %" PRId64 " ms",
+      "; exchanges %" PRIu32 "; took %" PRId64 " ms",
       peer.c_str(), replica_id, verdict.c_str(), report.pairs_sent,
       report.pairs_received, report.pairs_applied, report.pairs_superseded,
       report.pairs_held_back, report.bytes_sent + report.bytes_received,
-      report.rounds,
+      report.exchanges,
       static_cast<int64_t>(
           std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
 }

@@ -67,7 +67,7 @@ SessionProgress ToProgress(const std::string& peer,
   progress.bytes_keys = report.key_bytes;
   progress.bytes_values = report.value_bytes;
   progress.bytes_total = BytesOf(report);
-  progress.rounds = report.rounds;
+  progress.exchanges = report.exchanges;
   progress.round_trips = report.round_trips;
   progress.plan = report.plan;
   return progress;
@@ -512,7 +512,7 @@ void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
   totals_.bytes_keys += now.key_bytes - before.key_bytes;
   totals_.bytes_values += now.value_bytes - before.value_bytes;
   totals_.bytes_total += BytesOf(now) - BytesOf(before);
-  totals_.rounds += now.rounds - before.rounds;
+  totals_.exchanges += now.exchanges - before.exchanges;
 }
 
 ReplicationStats StatsBoard::stats() const {

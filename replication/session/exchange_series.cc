@@ -65,7 +65,7 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
     std::iota(known_->missing_there.begin(), known_->missing_there.end(), 0);
     return;
   }
-  ++report_->rounds;
+  ++report_->exchanges;
   if (searched_) options.passes = kPassesAfterSearch;
   if (!again) overwritten_share_ = 0;
   if (again) {
@@ -81,7 +81,7 @@ void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
                                  const std::vector<bool>& closed,
                                  uint64_t initiator, double expected,
                                  double most) {
-  ++report_->rounds;
+  ++report_->exchanges;
   searched_ = true;
   const LeafSearchOptions options{.prefer = options_.prefer,
                                   .per_leaf = initiator / leaves.size(),

@@ -86,7 +86,8 @@ std::string_view WhyNotNow(MessageType type) {
 std::string KindOf(const absl::Status& status) {
   return status.GetPayload(kNoSpacePayload)
              ? kNoSpaceThere
-             : absl::StatusCodeToString(status.code());
+             : absl::StrCat(absl::StatusCodeToString(status.code()),
+                            "; its log and `rocksync status` of it say why");
 }
 
 // Whose turn it is, what a turn may hold, and how the session ends. What is

@@ -110,7 +110,7 @@ struct SessionReport {
   // and values of pairs that go.
   uint64_t unanswered_bytes = 0;
   uint32_t round_trips = 0;
-  uint32_t rounds = 0;  // exchanges run
+  uint32_t exchanges = 0;  // run, leaf searches included
   uint32_t batches = 0;
   std::string plan;  // the exchanges' explanations (Explain in exchange.h)
 

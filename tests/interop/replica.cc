@@ -79,7 +79,7 @@ void Stats(const rocksync::Replicator& replicator) {
   out << "elements=" << stats.elements << " sessions=" << stats.sessions
       << " failed=" << stats.sessions_failed << " sent=" << stats.pairs_sent
       << " received=" << stats.pairs_received
-      << " applied=" << stats.pairs_applied << " rounds=" << stats.rounds
+      << " applied=" << stats.pairs_applied << " exchanges=" << stats.exchanges
       << " bytes=" << stats.bytes_total;
   for (const auto& peer : stats.peers) {
     std::cout << "peer " << peer.address << " id=" << std::hex

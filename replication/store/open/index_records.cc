@@ -126,7 +126,8 @@ Status ReadIndexRecords(DB* db, ColumnFamilyHandle* index,
     return Status::InvalidArgument(
         "rocksync: " + name + " belongs to cluster '" + cluster.name +
             "', not '" + replication.cluster_name + "'",
-        "correct cluster_name, or detach the database first");
+        "correct cluster_name (rocksync-store: --cluster), or detach the "
+        "database first");
   }
   if (cluster.secret_check != SecretCheck(replication.cluster_secret)) {
     return Status::InvalidArgument(

@@ -76,7 +76,8 @@ Outcome RunSessionOnce(const Settings& s, uint64_t seed, Workload* workload) {
   outcome.missing_after = CountMissing(*workload);
   outcome.false_pairs = cost.offered - cost.report[0].pairs_applied -
                         cost.report[1].pairs_applied;
-  outcome.retries = cost.report[0].rounds > 0 ? cost.report[0].rounds - 1 : 0;
+  outcome.retries =
+      cost.report[0].exchanges > 0 ? cost.report[0].exchanges - 1 : 0;
   outcome.plan = cost.report[0].plan + " | " + cost.report[1].plan;
   outcome.failed = !cost.proven;
   return outcome;

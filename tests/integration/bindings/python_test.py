@@ -84,6 +84,9 @@ class DatabaseTest(unittest.TestCase):
                     of_b.resume()
                     with self.assertRaisesRegex(rocksync.Error, "close them first"):
                         b.close()
+            with self.assertRaisesRegex(rocksync.Error, "not both"):
+                with a.replicate(certificates=trial, ca="ca.pem", listen="127.0.0.1:0"):
+                    pass
             a.set_members(1, [a.replica_id, b.replica_id])
             a.collect_tombstones()
             for wrong in ([-1], [0], [1 << 64], [a.replica_id + (1 << 64)]):

@@ -177,6 +177,8 @@ func TestWhatIsRefused(t *testing.T) {
 	fails(t, err, "zero byte")
 	_, err = db.Replicate(rocksync.Replication{Certificates: directory, Interval: -time.Second})
 	fails(t, err, "duration of -1s")
+	_, err = db.Replicate(rocksync.Replication{Certificates: directory, CA: "ca.pem"})
+	fails(t, err, "not both")
 	// Under a millisecond is no 0, which would be on demand.
 	replicator := rocksync.Must(db.Replicate(rocksync.Replication{Certificates: directory, Interval: time.Microsecond, Peers: []string{"127.0.0.1:1"}}))
 	for tries := 0; !strings.Contains(replicator.StatsJSON(), "\"sessions_failed\":1"); tries++ {

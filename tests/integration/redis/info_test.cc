@@ -45,7 +45,7 @@ TEST(Info, Replication) {
   stats.peers.resize(2);
   stats.peers[1].address = "127.0.0.1:7400";
   stats.peers[1].last_error = "two\r\nlines";
-  stats.peers[1].last.rounds = 3;
+  stats.peers[1].last.exchanges = 3;
   const std::string text = FormatInfo("replication", {}, &stats);
   EXPECT_THAT(text, HasSubstr("\r\nreplica_id:0000000000000abc\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npairs_sent:7\r\n"));
@@ -67,7 +67,7 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\npeers:2\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeer1_address:127.0.0.1:7400\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeer1_last_error:two  lines\r\n"));
-  EXPECT_THAT(text, HasSubstr("\r\npeer1_last_rounds:3\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npeer1_last_exchanges:3\r\n"));
   EXPECT_THAT(text, Not(HasSubstr("peer2")));
 }
 

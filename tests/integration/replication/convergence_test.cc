@@ -149,7 +149,7 @@ TEST_F(Convergence, BloomOnly) {
   for (int i = 0; i < 2000; ++i) (i % 2 ? a : b)->Put(Numbered("k", i), "x");
   ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
   EXPECT_EQ(a->Scan(), b->Scan());
-  EXPECT_GT(a->replicator()->stats().rounds, 1u);
+  EXPECT_GT(a->replicator()->stats().exchanges, 1u);
 }
 
 TEST_F(Convergence, ProgressAndStatistics) {

@@ -43,7 +43,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.bytes_keys = 1110;
   stats.bytes_values = 1120;
   stats.bytes_total = 5000;
-  stats.rounds = 114;
+  stats.exchanges = 114;
   stats.paused = true;
   stats.certificate_expires_ms = 1'800'000'000'009;
   stats.certificate_renewals = 115;
@@ -95,7 +95,7 @@ ReplicationStats Stats(uint64_t id = 0xa1) {
   peer.last.bytes_offers = 417;
   peer.last.bytes_keys = 418;
   peer.last.bytes_values = 419;
-  peer.last.rounds = 3;
+  peer.last.exchanges = 3;
   peer.last.round_trips = 4;
   peer.last.bytes_total = 407;
   stats.peers.push_back(peer);

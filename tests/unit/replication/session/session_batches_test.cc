@@ -67,7 +67,7 @@ TEST_P(BatchesTest, AnEmptySide) {
     ExpectProven(result);
     ExpectEqual(a, b);
     EXPECT_EQ(result.initiator.pairs_sent + result.responder.pairs_sent, 2000u);
-    EXPECT_EQ(result.initiator.rounds, 0u);  // no exchange for that
+    EXPECT_EQ(result.initiator.exchanges, 0u);  // no exchange for that
     const auto& [sender, receiver] =
         initiator_empty ? std::tie(result.responder, result.initiator)
                         : std::tie(result.initiator, result.responder);

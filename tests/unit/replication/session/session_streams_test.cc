@@ -175,7 +175,7 @@ TEST_F(SessionStreamsTest, WhatAnExchangeHidMakesNoOffers) {
     ExpectProven(result);
     ExpectEqual(a, b);
     EXPECT_EQ(result.initiator.offer_bytes, 0u);
-    rounds += result.initiator.rounds;
+    rounds += result.initiator.exchanges;
   }
   EXPECT_GT(rounds, 4u) << "nothing was hidden";
 }

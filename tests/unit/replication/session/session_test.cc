@@ -82,7 +82,7 @@ TEST_F(SessionTest, ARetryKnowsWhatIsLeft) {
     }
     const SessionRunResult result = DriveSession(&a, &b);
     ExpectProven(result);
-    if (result.initiator.rounds == 1) continue;
+    if (result.initiator.exchanges == 1) continue;
     ++retries;
     // The plan of the second exchange, on the side that planned it.
     const std::string plan = result.initiator.plan + result.responder.plan;

@@ -91,7 +91,8 @@ TEST_F(SessionTest, WhoseStorageFailsIsToldAtTheOtherSide) {
         initiator_fails ? result.initiator_status : result.responder_status;
     EXPECT_EQ(failed, absl::ResourceExhaustedError("no space left"));
     EXPECT_EQ(told, absl::AbortedError(
-                        "the peer's storage failed: RESOURCE_EXHAUSTED"));
+                        "the peer's storage failed: RESOURCE_EXHAUSTED; its "
+                        "log and `rocksync status` of it say why"));
   }
 }
 
