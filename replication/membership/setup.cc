@@ -90,10 +90,9 @@ RefusalReason ReasonOf(Meeting meeting) {
   switch (meeting) {
     case Meeting::kNotMember:
       return RefusalReason::kNotMember;
-    // Not kRolledBack, which would mark the replica as superseded for good: two
-    // set-ups of one incarnation may cross on two connections, and then the
-    // next attempt goes through.
-    case Meeting::kRolledBack:
+    // Marks no replica as superseded for good: two set-ups of one incarnation
+    // may cross on two connections, and then the next attempt goes through.
+    case Meeting::kAcknowledgedMore:
       return RefusalReason::kAcknowledgedMore;
     case Meeting::kOutOfReach:
       return RefusalReason::kOutOfReach;
@@ -371,7 +370,7 @@ absl::Status Setup::CheckMembership() {
   meeting_ = verdict.meeting;
   // What is known of the peer's incarnation explains better why it acknowledged
   // too much.
-  if (!verdict.why.empty() && meeting_ != Meeting::kRolledBack) {
+  if (!verdict.why.empty() && meeting_ != Meeting::kAcknowledgedMore) {
     return Refuse(ReasonOf(meeting_), verdict.why);
   }
   const absl::Status status = CheckIncarnations();

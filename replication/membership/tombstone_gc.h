@@ -97,13 +97,13 @@ enum class Meeting : uint8_t {
   kNotMember,   // one of the two is not in the newer list
   kConflict,    // two lists that cannot follow one another
   kOutOfReach,  // one may hold pairs that the other has deleted and collected
-  kRolledBack,  // one acknowledged more than it now knows of: an older state of
-                // its disk is back
+  kAcknowledgedMore,  // one acknowledged more than it now knows of: an older
+                      // state of its disk is back
 };
 struct MeetingVerdict {
   Meeting meeting = Meeting::kAlike;
   std::string why;           // and the remedy, if they may not talk
-  uint64_t rolled_back = 0;  // kRolledBack: which of the two
+  uint64_t rolled_back = 0;  // kAcknowledgedMore: which of the two
 };
 
 // What a replica is known to have said of itself in its present incarnation

@@ -28,7 +28,7 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch, uint64_t holder,
 }
 
 MeetingVerdict AcknowledgedMore(uint64_t id) {
-  return {Meeting::kRolledBack,
+  return {Meeting::kAcknowledgedMore,
           absl::StrCat("replica ", ReplicaIdHex(id),
                        " has lost state that it had acknowledged; if this goes"
                        " on, an older state of its disk is back: export what"

@@ -14,10 +14,10 @@ namespace {
 // sending, and another that the network holds.
 constexpr size_t kMostDiscarded = 2 * kMaxFrameBytes;
 
-class Conversation {
+class SessionDriver {
  public:
-  Conversation(const SessionRunOptions& options, Session* session,
-               Connection* connection)
+  SessionDriver(const SessionRunOptions& options, Session* session,
+                Connection* connection)
       : options_(options), session_(session), connection_(connection) {}
 
   // Only who is in a session may send large frames, and take long for them:
@@ -139,7 +139,7 @@ class Conversation {
 
 SessionRunEnd DriveSession(const SessionRunOptions& options, std::string first,
                            Session* session, Connection* connection) {
-  return Conversation(options, session, connection).Run(std::move(first));
+  return SessionDriver(options, session, connection).Run(std::move(first));
 }
 
 }  // namespace rocksync

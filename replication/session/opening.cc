@@ -36,7 +36,8 @@ ExchangeOptions Agreed(const Hello& hello, ExchangeOptions own) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Comparison>> Opening::SayHello(Turn* turn) {
+absl::StatusOr<std::unique_ptr<Comparison>> SessionOpening::SayHello(
+    Turn* turn) {
   Hello hello = WishesOf(context_);
   absl::StatusOr<std::unique_ptr<Comparison>> comparison =
       Compare(Role::kInitiator, hello);
@@ -51,7 +52,8 @@ absl::StatusOr<std::unique_ptr<Comparison>> Opening::SayHello(Turn* turn) {
   return comparison;
 }
 
-absl::Status Opening::ReceiveHello(std::string_view body, uint8_t flags) {
+absl::Status SessionOpening::ReceiveHello(std::string_view body,
+                                          uint8_t flags) {
   Hello hello;
   const absl::Status status = DecodeHello(body, flags, &hello);
   if (!status.ok()) return status;
@@ -65,11 +67,12 @@ absl::Status Opening::ReceiveHello(std::string_view body, uint8_t flags) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Comparison>> Opening::AcceptHello() const {
+absl::StatusOr<std::unique_ptr<Comparison>> SessionOpening::AcceptHello()
+    const {
   return Compare(Role::kResponder, *received_);
 }
 
-absl::StatusOr<std::unique_ptr<Comparison>> Opening::Compare(
+absl::StatusOr<std::unique_ptr<Comparison>> SessionOpening::Compare(
     Role role, const Hello& hello) const {
   absl::StatusOr<SessionSnapshot> snapshot = SessionSnapshot::Take(context_);
   if (!snapshot.ok()) return snapshot.status();

@@ -21,9 +21,9 @@
 namespace rocksync {
 
 // Grammar of use: SayHello | ReceiveHello AcceptHello
-class Opening {
+class SessionOpening {
  public:
-  Opening(const PartContext& context, const SessionSeed& seed)
+  SessionOpening(const PartContext& context, const SessionSeed& seed)
       : context_(context), seed_(seed) {}
 
   // Unavailable: storage cannot take a snapshot now, and says why.

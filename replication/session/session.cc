@@ -143,7 +143,7 @@ class SessionImpl final : public Session {
   size_t peer_turn_messages_ = 0;
   size_t peer_turn_bytes_ = 0;  // but for what is shipped
 
-  Opening opening_;
+  SessionOpening opening_;
   std::unique_ptr<Comparison> comparison_;  // once the session is open
   bool over_ = false;  // by an End or a failure, wherever the comparison is
 };

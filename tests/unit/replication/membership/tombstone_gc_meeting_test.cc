@@ -140,8 +140,8 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItCollected) {
   member.max_acknowledged = 5;
   ASSERT_EQ(copy.InstallList(member, 3, true).meeting, Meeting::kAlike);
   EXPECT_EQ(copy.stable(), (StableTime{5, 2}));
-  ExpectVerdicts(copy, 3, Meeting::kRolledBack, first, 2, Meeting::kRolledBack,
-                 "has lost state");
+  ExpectVerdicts(copy, 3, Meeting::kAcknowledgedMore, first, 2,
+                 Meeting::kAcknowledgedMore, "has lost state");
   // In another cluster, say, with younger lists: not in this epoch.
   GcState elsewhere;
   Reach({5, 9}, &elsewhere);
@@ -161,7 +161,8 @@ TEST(MeetingTest, WhoAcknowledgedMoreThanItKnowsWasRolledBack) {
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
   SetAcknowledged(&back, {3, 7});
   back.max_acknowledged = 7;
-  ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
+  ExpectVerdicts(kept, 1, Meeting::kAcknowledgedMore, back, 2,
+                 Meeting::kAcknowledgedMore,
                  "replica 0000000000000002 has lost state");
   // To have heard less of others is no fault.
   SetAcknowledged(&back, {2, 9});
@@ -178,7 +179,8 @@ TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
   kept.max_acknowledged = 8;
   GcState back = Of(2, {1, 2}, first);
   back.max_acknowledged = 7;
-  ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack,
+  ExpectVerdicts(kept, 1, Meeting::kAcknowledgedMore, back, 2,
+                 Meeting::kAcknowledgedMore,
                  "replica 0000000000000002 has lost state");
   back.max_acknowledged = 8;
   ExpectVerdicts(kept, 1, Meeting::kLearn, back, 2, Meeting::kTeach);
@@ -188,7 +190,8 @@ TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
   back.max_acknowledged = 7;
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
   kept.reached = {8, 1};
-  ExpectVerdicts(kept, 1, Meeting::kRolledBack, back, 2, Meeting::kRolledBack);
+  ExpectVerdicts(kept, 1, Meeting::kAcknowledgedMore, back, 2,
+                 Meeting::kAcknowledgedMore);
   // Of one that came later nobody expects that it was in that epoch.
   back.members[1].since = kept.members[1].since = 2;
   ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
@@ -238,8 +241,8 @@ TEST(MeetingTest, WhatWasOvertakenIsNotHeldAgainstAnybody) {
     return ahead.JudgeMeeting(1, old, 2, {mine, theirs}).meeting;
   };
   EXPECT_EQ(verdict({}, {.max_acknowledged = 8}), Meeting::kAlike);
-  EXPECT_EQ(verdict({}, {.max_acknowledged = 7}), Meeting::kRolledBack);
-  EXPECT_EQ(verdict({.max_acknowledged = 8}, {}), Meeting::kRolledBack);
+  EXPECT_EQ(verdict({}, {.max_acknowledged = 7}), Meeting::kAcknowledgedMore);
+  EXPECT_EQ(verdict({.max_acknowledged = 8}, {}), Meeting::kAcknowledgedMore);
   EXPECT_EQ(
       old.JudgeMeeting(2, ahead, 1, {{.max_acknowledged = 8}, {}}).meeting,
       Meeting::kAlike);
@@ -255,7 +258,8 @@ TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
   ExpectVerdicts(newer, 1, Meeting::kTeach, older, 2, Meeting::kLearn);
   SetAcknowledged(&older, {8, 7});
   older.max_acknowledged = 7;
-  ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2, Meeting::kRolledBack,
+  ExpectVerdicts(newer, 1, Meeting::kAcknowledgedMore, older, 2,
+                 Meeting::kAcknowledgedMore,
                  "replica 0000000000000002 has lost state");
   EXPECT_EQ(
       newer.JudgeMeeting(1, older, 2, {{}, {.max_acknowledged = 8}}).meeting,
@@ -263,8 +267,8 @@ TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
   // It was in epoch 2 too, if that collected something.
   newer.reached.epoch = 2;
   older.max_acknowledged = 9;
-  ExpectVerdicts(newer, 1, Meeting::kRolledBack, older, 2,
-                 Meeting::kRolledBack);
+  ExpectVerdicts(newer, 1, Meeting::kAcknowledgedMore, older, 2,
+                 Meeting::kAcknowledgedMore);
   // Nothing is expected of a replica that was in no list.
   ExpectVerdicts(newer, 1, Meeting::kTeach, {}, 2, Meeting::kLearn);
 }
@@ -374,8 +378,8 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheStableTimeDoes) {
   }
   // A member of the first list that has not heard of it, and missed nothing.
   GcState older = first;
-  ExpectVerdicts(acknowledged, 3, Meeting::kRolledBack, older, 2,
-                 Meeting::kRolledBack);
+  ExpectVerdicts(acknowledged, 3, Meeting::kAcknowledgedMore, older, 2,
+                 Meeting::kAcknowledgedMore);
   SetAcknowledged(&older, {0, 5, 0});
   older.max_acknowledged = 5;
   ExpectVerdicts(acknowledged, 3, Meeting::kTeach, older, 2, Meeting::kLearn);
