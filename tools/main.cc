@@ -24,6 +24,7 @@
 #include "tools/diff.h"
 #include "tools/exporter.h"
 #include "tools/help/help_formatter.h"
+#include "tools/help/standard_descriptors.h"
 #include "tools/id.h"
 #include "tools/repair.h"
 #include "tools/rescue.h"
@@ -461,6 +462,7 @@ Command AddExporter(CLI::App* app) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  rocksync::OpenStandardDescriptors();
   // A limit of files' size (ulimit -f) is an error of the write, as a full disk
   // is, and not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);

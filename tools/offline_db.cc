@@ -9,6 +9,7 @@
 #include "replication/store/format/rocksdb_version.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/directory_switch.h"
+#include "replication/store/open/log_files.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -36,6 +37,8 @@ Status CheckIsDatabase(const std::string& directory) {
   }
   std::string manifest;
   if (!CurrentManifest(rocksdb::Env::Default(), directory, &manifest).ok()) {
+    const Status lost = CheckNothingIsThere(rocksdb::Env::Default(), directory);
+    if (!lost.ok()) return lost;
     return Status::IOError(directory,
                            "is not a RocksDB database; give the directory of "
                            "an offline database");

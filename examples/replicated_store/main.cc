@@ -40,6 +40,7 @@
 #include "rocksync/trial_certificates.h"
 #include "spdlog/spdlog.h"
 #include "tools/help/help_formatter.h"
+#include "tools/help/standard_descriptors.h"
 #include "tools/secret/may_read.h"
 #include "tools/secret/secret_file.h"
 
@@ -372,6 +373,7 @@ sigset_t BlockSignals() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  rocksync::OpenStandardDescriptors();
   rocksync::Settings settings;
   int code = kError;
   if (!ParseArguments(argc, argv, &settings, &code)) return code;

@@ -6,6 +6,7 @@
 #include <array>
 #include <asio.hpp>
 #include <atomic>
+#include <chrono>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -91,6 +92,9 @@ class AsioServer : public Server {
 
  private:
   asio::awaitable<void> Accept() {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::seconds kBetweenWarnings{10};
+    Clock::time_point warned{};
     for (;;) {
       asio::error_code error;
       tcp::socket socket(asio::make_strand(io_));
@@ -98,7 +102,10 @@ class AsioServer : public Server {
           socket, asio::redirect_error(asio::use_awaitable, error));
       if (error) {
         // Out of descriptors, say; the clients we have go on.
-        spdlog::warn("cannot accept a client: {}", error.message());
+        if (Clock::now() - warned >= kBetweenWarnings) {
+          warned = Clock::now();
+          spdlog::warn("cannot accept a client: {}", error.message());
+        }
         asio::steady_timer pause(io_, std::chrono::milliseconds(100));
         co_await pause.async_wait(
             asio::redirect_error(asio::use_awaitable, error));

@@ -133,6 +133,13 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
                   "which pass changes on; 0: to all")
       ->capture_default_str()
       ->group("Replication");
+  app->add_option("--max-sessions", settings->replicator.limits.max_sessions,
+                  "Sessions at once. More than 1: a slow peer keeps no other "
+                  "one out, and pairs that several have may come from each")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{1}, size_t{1024}))
+      ->group("Replication");
   app->add_option("--max-accepted", settings->replicator.max_accepted,
                   "Connections of peers and tools to --listen; one more is "
                   "refused")

@@ -102,7 +102,8 @@ rocksdb::Status AdminServer::Compare(Connection* connection,
     std::string first;
     // The tool ends it by closing the connection.
     if (!connection->Receive(&first, kBetweenLooks).ok()) break;
-    const SessionSlot slot = replica_->slots.AcquireForIncoming(kAdminSlotWait);
+    const SessionSlot slot = replica_->slots.AcquireForIncoming(
+        connection->peer_replica_id(), kAdminSlotWait);
     Heartbeat heartbeat(connection, replica_->options.io_timeout,
                         replica_->stopped);
     SessionContext context;

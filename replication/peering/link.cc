@@ -339,7 +339,9 @@ SessionResult Link::RunSession(std::string first, bool slot) {
       replica_->stats.Begin(peer_name(), peer_id_, open_, role_);
   Heartbeat heartbeat = NewHeartbeat();
   SessionContext context = NewContext(/*busy=*/!slot, &heartbeat);
+  only_sends_ = false;
   context.progress = [&](const SessionReport& report) {
+    only_sends_ = report.pairs_to_send > 0 && report.pairs_to_receive == 0;
     if (!report.busy && slot && !report.verifying) line->Update(report);
   };
   const std::unique_ptr<Session> session =

@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_REPLICATION_PEERING_LINK_H_
 #define ROCKSYNC_REPLICATION_PEERING_LINK_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/replica.h"
+#include "replication/peering/session_slots.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/session/session.h"
 #include "replication/store/store_access.h"
@@ -80,9 +82,10 @@ class Link {
   // For a stream in place of sessions. Valid as long as this.
   Connection* connection() const { return connection_.get(); }
   ReplicaView* view() const { return view_.get(); }
-  // Both ways; from any thread.
-  uint64_t bytes_carried() const {
-    return connection_->bytes_sent() + connection_->bytes_received();
+  // Of the session that runs; from any thread.
+  SessionSlot::Progress progress() const {
+    return {connection_->bytes_sent() + connection_->bytes_received(),
+            only_sends_};
   }
   std::string peer_name() const { return connection_->peer_name(); }
 
@@ -121,6 +124,7 @@ class Link {
   IncarnationId peer_incarnation_;
   bool peer_takes_streams_ = false;
   SessionSeed seed_{};
+  std::atomic<bool> only_sends_{false};
 };
 
 }  // namespace rocksync

@@ -11,9 +11,6 @@ namespace {
 constexpr std::chrono::seconds kWindow{5};
 // A session of which less comes and goes is one over a slow link.
 constexpr uint64_t kSlowBytesPerSecond = uint64_t{1} << 20;
-// Less are heartbeats: one side readies its digests, and then ships at a speed
-// that is not known yet.
-constexpr uint64_t kHeartbeatBytes = 1024;
 
 }  // namespace
 
@@ -21,33 +18,36 @@ SessionSlot::~SessionSlot() {
   if (slots_ != nullptr) slots_->Release(number_);
 }
 
-void SessionSlot::Watch(std::function<uint64_t()> carried) const {
-  if (slots_ != nullptr) slots_->Watch(number_, std::move(carried));
+void SessionSlot::Watch(std::function<Progress()> progress) const {
+  if (slots_ != nullptr) slots_->Watch(number_, std::move(progress));
 }
 
-void SessionSlots::Watch(uint64_t number, std::function<uint64_t()> carried) {
+void SessionSlots::Watch(uint64_t number,
+                         std::function<SessionSlot::Progress()> progress) {
   const std::lock_guard lock(mutex_);
   Holder* const holder = &holders_.at(number);
-  holder->bytes = carried();
+  holder->bytes = progress().bytes;
   holder->since = now_();
-  holder->carried = std::move(carried);
+  holder->progress = std::move(progress);
 }
 
 void SessionSlots::Judge(Clock::time_point now, Holder* holder) {
   const auto elapsed =
       std::chrono::duration_cast<std::chrono::seconds>(now - holder->since);
-  if (holder->carried == nullptr || elapsed < kWindow) return;
-  const uint64_t bytes = holder->carried();
-  const uint64_t moved = bytes - std::exchange(holder->bytes, bytes);
+  if (holder->progress == nullptr || elapsed < kWindow) return;
+  const SessionSlot::Progress progress = holder->progress();
+  const uint64_t moved =
+      progress.bytes - std::exchange(holder->bytes, progress.bytes);
   holder->since = now;
   holder->slow =
-      moved > kHeartbeatBytes &&
+      progress.only_sends &&
       moved / static_cast<uint64_t>(elapsed.count()) < kSlowBytesPerSecond;
 }
 
-bool SessionSlots::HasRoom() {
+bool SessionSlots::HasRoom(uint64_t peer_id) {
   size_t slow = 0;
   for (auto& [number, holder] : holders_) {
+    if (holder.peer_id == peer_id) return false;
     Judge(now_(), &holder);
     if (holder.slow) ++slow;
   }
@@ -83,7 +83,8 @@ void SessionSlots::Stop() {
   changed_.notify_all();
 }
 
-SessionSlot SessionSlots::Acquire(std::chrono::milliseconds wait) {
+SessionSlot SessionSlots::Acquire(uint64_t peer_id,
+                                  std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   const Clock::time_point until = Clock::now() + wait;
   // Once for each session, whoever else is refused meanwhile.
@@ -91,12 +92,13 @@ SessionSlot SessionSlots::Acquire(std::chrono::milliseconds wait) {
     return never() || Clock::now() >= incoming_expected_until_;
   });
   if (until < incoming_expected_until_) return SessionSlot();
-  return Take(&lock, until);
+  return Take(peer_id, &lock, until);
 }
 
-SessionSlot SessionSlots::AcquireForIncoming(std::chrono::milliseconds wait) {
+SessionSlot SessionSlots::AcquireForIncoming(uint64_t peer_id,
+                                             std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
-  SessionSlot slot = Take(&lock, Clock::now() + wait);
+  SessionSlot slot = Take(peer_id, &lock, Clock::now() + wait);
   if (slot) {
     incoming_expected_until_ = Clock::time_point();
   } else if (!never()) {
@@ -106,11 +108,13 @@ SessionSlot SessionSlots::AcquireForIncoming(std::chrono::milliseconds wait) {
   return slot;
 }
 
-SessionSlot SessionSlots::Take(std::unique_lock<std::mutex>* lock,
+SessionSlot SessionSlots::Take(uint64_t peer_id,
+                               std::unique_lock<std::mutex>* lock,
                                Clock::time_point until) {
-  changed_.wait_until(*lock, until, [this] { return never() || HasRoom(); });
-  if (never() || !HasRoom()) return SessionSlot();
-  holders_.try_emplace(++last_number_);
+  changed_.wait_until(*lock, until,
+                      [&] { return never() || HasRoom(peer_id); });
+  if (never() || !HasRoom(peer_id)) return SessionSlot();
+  holders_[++last_number_].peer_id = peer_id;
   return SessionSlot(this, last_number_);
 }
 

@@ -1,9 +1,11 @@
 // How many sessions a replica is in at once, one by default: a replica takes
 // partitions from one peer at a time, or two peers would both ship it the same
-// pairs. A session over a slow link, which may take hours, does not keep the
-// others out: up to three of those do not count. An incoming peer that is
-// refused has to come again, and finds a slot then only if this replica's own
-// sessions leave a gap: they wait a moment for it.
+// pairs. Nor is it in two sessions with one peer. A session over a slow link,
+// which may take hours, does not keep the others out if this replica only sends
+// in it, so that no other session could bring the same: up to three of those do
+// not count. An incoming peer that is refused has to come again, and finds a
+// slot then only if this replica's own sessions leave a gap: they wait a moment
+// for it.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_SESSION_SLOTS_H_
 #define ROCKSYNC_REPLICATION_PEERING_SESSION_SLOTS_H_
@@ -36,9 +38,13 @@ class SessionSlot {
   }
   ~SessionSlot();
 
-  // How many bytes the session's connection has carried: tells whether it is
-  // slow. Called on any thread until the slot goes.
-  void Watch(std::function<uint64_t()> carried) const;
+  struct Progress {
+    uint64_t bytes = 0;       // that the connection has carried
+    bool only_sends = false;  // this side ships pairs, and is to receive none
+  };
+  // Tells whether the session is slow. Called on any thread until the slot
+  // goes.
+  void Watch(std::function<Progress()> progress) const;
 
   explicit operator bool() const { return slots_ != nullptr; }
 
@@ -68,11 +74,13 @@ class SessionSlots {
   // No slot any more; wakes the threads that wait.
   void Stop();
 
-  // Both wait for a slot at most this long, and not at all while paused. The
-  // first is for sessions of this replica's own: an incoming peer that was
-  // refused is let in before them, if it comes in time.
-  SessionSlot Acquire(std::chrono::milliseconds wait);
-  SessionSlot AcquireForIncoming(std::chrono::milliseconds wait);
+  // Both wait for a slot for a session with that peer at most this long, and
+  // not at all while paused. The first is for sessions of this replica's own:
+  // an incoming peer that was refused is let in before them, if it comes in
+  // time.
+  SessionSlot Acquire(uint64_t peer_id, std::chrono::milliseconds wait);
+  SessionSlot AcquireForIncoming(uint64_t peer_id,
+                                 std::chrono::milliseconds wait);
 
  private:
   friend class SessionSlot;
@@ -80,7 +88,8 @@ class SessionSlots {
   static constexpr size_t kMostSlow = 3;
 
   struct Holder {
-    std::function<uint64_t()> carried;
+    uint64_t peer_id = 0;
+    std::function<SessionSlot::Progress()> progress;
     // Since then, what it had carried by then, and what was so before.
     Clock::time_point since{};
     uint64_t bytes = 0;
@@ -88,11 +97,12 @@ class SessionSlots {
   };
 
   static void Judge(Clock::time_point now, Holder* holder);
-  bool HasRoom();
-  void Watch(uint64_t number, std::function<uint64_t()> carried);
+  bool HasRoom(uint64_t peer_id);
+  void Watch(uint64_t number, std::function<SessionSlot::Progress()> progress);
 
   bool never() const { return stopped_ || paused_; }
-  SessionSlot Take(std::unique_lock<std::mutex>* lock, Clock::time_point until);
+  SessionSlot Take(uint64_t peer_id, std::unique_lock<std::mutex>* lock,
+                   Clock::time_point until);
   void Release(uint64_t number);
 
   const std::chrono::milliseconds courtesy_;

@@ -155,7 +155,7 @@ bool Acceptor::ServeOne(Link* link, std::string first) {
     return false;
   }
   const SessionSlot slot = SlotFor(link->peer_id());
-  slot.Watch([link] { return link->bytes_carried(); });
+  slot.Watch([link] { return link->progress(); });
   const SessionResult result =
       link->RunSession(std::move(first), static_cast<bool>(slot));
   if (slot) met_(link->peer_id(), result);
@@ -165,7 +165,7 @@ bool Acceptor::ServeOne(Link* link, std::string first) {
 SessionSlot Acceptor::SlotFor(uint64_t peer_id) {
   const bool yields = replica_->identity.replica_id > peer_id;
   return replica_->slots.AcquireForIncoming(
-      yields ? kYield : std::chrono::milliseconds(0));
+      peer_id, yields ? kYield : std::chrono::milliseconds(0));
 }
 
 }  // namespace rocksync

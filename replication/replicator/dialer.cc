@@ -103,13 +103,13 @@ SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
 
 // The slot goes before the link that it watches.
 SessionResult Dialer::RunInSlot(const std::function<SessionResult()>& session) {
-  const SessionSlot slot = replica_->slots.Acquire(kSlotWait);
+  const SessionSlot slot = replica_->slots.Acquire(link_->peer_id(), kSlotWait);
   if (!slot) {
     SessionResult result = Busy();
     result.no_slot = true;
     return result;
   }
-  slot.Watch([link = link_.get()] { return link->bytes_carried(); });
+  slot.Watch([link = link_.get()] { return link->progress(); });
   return session();
 }
 

@@ -156,7 +156,10 @@ bool SessionImpl::NextMessage(std::string* out) {
     if (!my_turn_ || over()) return false;
     turn_.emplace(options_.max_turn_bytes);
   }
+  const bool begins = turn_->pieces() == 0;
   while (!turn_->Ready() && !turn_->closed() && !over()) BuildPiece();
+  // Before what may take long to be sent.
+  if (begins && report_.bytes_received > 0) ShowProgress();
   PairBytes pairs;
   if (!turn_->Pop(out, &pairs)) return false;
   report_.bytes_sent += out->size();

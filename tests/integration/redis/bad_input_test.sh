@@ -83,6 +83,17 @@ echo 0123456789abcdef >"$work/mount_point/ROCKSYNC.id"
 refused "an id of another certificate" "is to be replica 0123456789abcdef" --dir "$work/mount_point" --redis-port 0 "${own[@]}"
 [[ ! -e $work/mount_point/CURRENT ]] || fail "a database is made that cannot be used"
 
+# What it would print goes to no file of the database.
+"$STORE" --dir "$work/silent" --redis-port 0 "${trial[@]}" <&- >&- 2>&- &
+replica_pid[silent]=$!
+wait_until "a database of a store without descriptors" test -e "$work/silent/CURRENT"
+for descriptor in 0 1 2; do
+  expect "descriptor $descriptor" /dev/null "$(readlink "/proc/${replica_pid[silent]}/fd/$descriptor")"
+done
+kill "${replica_pid[silent]}"
+wait "${replica_pid[silent]}" || fail "a store without descriptors ended with $?"
+unset "replica_pid[silent]"
+
 # What somebody else has.
 code=1
 refused "a directory in use" "$work/a is in use by another process, stop that one first" --dir "$work/a" --redis-port 0 \

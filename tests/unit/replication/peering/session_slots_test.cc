@@ -18,84 +18,101 @@ constexpr milliseconds kLong{60'000};
 TEST(SessionSlots, OneByDefaultAndBackWhenItGoes) {
   SessionSlots slots;
   {
-    const SessionSlot first = slots.Acquire(kNow);
+    const SessionSlot first = slots.Acquire(1, kNow);
     EXPECT_TRUE(first);
-    EXPECT_FALSE(slots.Acquire(kNow));
+    EXPECT_FALSE(slots.Acquire(2, kNow));
   }
-  EXPECT_TRUE(slots.Acquire(kNow));
+  EXPECT_TRUE(slots.Acquire(3, kNow));
 }
 
 TEST(SessionSlots, MovingDoesNotGiveBackTwice) {
   SessionSlots slots;
   slots.SetCapacity(2);
-  SessionSlot first = slots.Acquire(kNow);
+  SessionSlot first = slots.Acquire(4, kNow);
   SessionSlot moved = std::move(first);
   SessionSlot empty;
   empty = std::move(moved);
   EXPECT_TRUE(empty);
-  const SessionSlot second = slots.Acquire(kNow);
+  const SessionSlot second = slots.Acquire(5, kNow);
   EXPECT_TRUE(second);
-  EXPECT_FALSE(slots.Acquire(kNow));
+  EXPECT_FALSE(slots.Acquire(6, kNow));
 }
 
-// Each session is of a link that carries so much in a second.
 class SlowLinks : public ::testing::Test {
  protected:
-  SessionSlot Begin(const uint64_t* bytes) {
-    SessionSlot slot = slots_.Acquire(kNow);
-    slot.Watch([bytes] { return *bytes; });
+  SessionSlot Begin(const SessionSlot::Progress* progress) {
+    SessionSlot slot = slots_.Acquire(++peer_, kNow);
+    slot.Watch([progress] { return *progress; });
     return slot;
+  }
+  bool AnotherMayBegin() {
+    return static_cast<bool>(slots_.Acquire(++peer_, kNow));
   }
   void Pass(std::chrono::seconds time) { now_ += time; }
 
+  uint64_t peer_ = 0;
   SessionSlots::Clock::time_point now_{std::chrono::hours(1)};
   SessionSlots slots_{kNow, [this] { return now_; }};
+  SessionSlot::Progress progress_{1'000'000, true};
 };
 
 TEST_F(SlowLinks, KeepNobodyOut) {
-  uint64_t bytes = 1'000'000;
-  const SessionSlot slow = Begin(&bytes);
-  bytes += 40'000;
+  const SessionSlot slow = Begin(&progress_);
+  progress_.bytes += 40'000;
   Pass(std::chrono::seconds(4));
-  EXPECT_FALSE(slots_.Acquire(kNow)) << "too soon to tell";
+  EXPECT_FALSE(AnotherMayBegin()) << "too soon to tell";
   Pass(std::chrono::seconds(1));
-  const SessionSlot other = slots_.Acquire(kNow);
+  EXPECT_FALSE(slots_.Acquire(peer_ - 1, kNow)) << "nor a second with the peer";
+  const SessionSlot other = slots_.Acquire(++peer_, kNow);
   EXPECT_TRUE(other);
-  EXPECT_FALSE(slots_.Acquire(kNow)) << "that one is not known to be slow";
+  EXPECT_FALSE(AnotherMayBegin()) << "that one is not known to be slow";
 }
 
 TEST_F(SlowLinks, AreThreeAtMost) {
-  uint64_t bytes = 0;
   std::vector<SessionSlot> slow;
   for (int i = 0; i < 4; ++i) {
-    slow.push_back(Begin(&bytes));
+    slow.push_back(Begin(&progress_));
     EXPECT_TRUE(slow.back());
-    bytes += 40'000;
     Pass(std::chrono::seconds(6));
   }
-  EXPECT_FALSE(slots_.Acquire(kNow));
+  EXPECT_FALSE(AnotherMayBegin());
   slow.pop_back();
-  EXPECT_TRUE(slots_.Acquire(kNow));
+  EXPECT_TRUE(AnotherMayBegin());
 }
 
-TEST_F(SlowLinks, AreNeitherFastNorSilent) {
-  uint64_t bytes = 0;
-  const SessionSlot session = Begin(&bytes);
-  for (const uint64_t moved : {uint64_t{20} << 20, uint64_t{100}}) {
-    bytes += moved;
-    Pass(std::chrono::seconds(10));
-    EXPECT_FALSE(slots_.Acquire(kNow)) << moved;
-  }
+TEST_F(SlowLinks, AreNotFast) {
+  const SessionSlot session = Begin(&progress_);
+  progress_.bytes += uint64_t{20} << 20;
+  Pass(std::chrono::seconds(10));
+  EXPECT_FALSE(AnotherMayBegin());
+}
+
+// Others might bring the same.
+TEST_F(SlowLinks, KeepOthersOutWhereThisSideReceives) {
+  progress_.only_sends = false;
+  const SessionSlot session = Begin(&progress_);
+  progress_.bytes += 40'000;
+  Pass(std::chrono::seconds(10));
+  EXPECT_FALSE(AnotherMayBegin());
+}
+
+TEST(SessionSlots, OneWithEachPeer) {
+  SessionSlots slots;
+  slots.SetCapacity(3);
+  const SessionSlot first = slots.Acquire(7, kNow);
+  EXPECT_TRUE(first);
+  EXPECT_FALSE(slots.Acquire(7, kNow));
+  EXPECT_FALSE(slots.AcquireForIncoming(7, kNow));
 }
 
 TEST(SessionSlots, WaitsForOneToComeBack) {
   SessionSlots slots;
-  auto first = std::make_unique<SessionSlot>(slots.Acquire(kNow));
+  auto first = std::make_unique<SessionSlot>(slots.Acquire(7, kNow));
   std::thread other([&] {
     std::this_thread::sleep_for(milliseconds(20));
     first.reset();
   });
-  EXPECT_TRUE(slots.Acquire(kLong));
+  EXPECT_TRUE(slots.Acquire(8, kLong));
   other.join();
 }
 
@@ -103,62 +120,62 @@ TEST(SessionSlots, NoneWhilePausedAndNoWaiting) {
   SessionSlots slots;
   slots.SetPaused(true);
   EXPECT_TRUE(slots.paused());
-  EXPECT_FALSE(slots.Acquire(kLong));
+  EXPECT_FALSE(slots.Acquire(9, kLong));
   slots.SetPaused(false);
-  EXPECT_TRUE(slots.Acquire(kNow));
+  EXPECT_TRUE(slots.Acquire(10, kNow));
 }
 
 TEST(SessionSlots, StopWakesWhoWaits) {
   SessionSlots slots;
-  const SessionSlot first = slots.Acquire(kNow);
+  const SessionSlot first = slots.Acquire(11, kNow);
   std::thread stopper([&] {
     std::this_thread::sleep_for(milliseconds(20));
     slots.Stop();
   });
   // One that is not woken waits until CTest ends the program.
-  EXPECT_FALSE(slots.Acquire(std::chrono::hours(24)));
+  EXPECT_FALSE(slots.Acquire(12, std::chrono::hours(24)));
   stopper.join();
 }
 
 TEST(SessionSlots, LessCapacityDoesNotInterrupt) {
   SessionSlots slots;
   slots.SetCapacity(3);
-  const SessionSlot first = slots.Acquire(kNow);
-  const SessionSlot second = slots.Acquire(kNow);
+  const SessionSlot first = slots.Acquire(13, kNow);
+  const SessionSlot second = slots.Acquire(14, kNow);
   slots.SetCapacity(1);
-  EXPECT_FALSE(slots.Acquire(kNow));
+  EXPECT_FALSE(slots.Acquire(15, kNow));
   slots.SetCapacity(3);
-  EXPECT_TRUE(slots.Acquire(kNow));
+  EXPECT_TRUE(slots.Acquire(16, kNow));
 }
 
 TEST(SessionSlots, ARefusedPeerGoesFirst) {
   SessionSlots slots(/*courtesy=*/kLong);
   {
-    const SessionSlot own = slots.Acquire(kNow);
-    EXPECT_FALSE(slots.AcquireForIncoming(kNow));
+    const SessionSlot own = slots.Acquire(17, kNow);
+    EXPECT_FALSE(slots.AcquireForIncoming(18, kNow));
   }
-  EXPECT_FALSE(slots.Acquire(kNow));
-  std::thread own([&] { EXPECT_TRUE(slots.Acquire(2 * kLong)); });
-  EXPECT_TRUE(slots.AcquireForIncoming(kNow));
+  EXPECT_FALSE(slots.Acquire(19, kNow));
+  std::thread own([&] { EXPECT_TRUE(slots.Acquire(20, 2 * kLong)); });
+  EXPECT_TRUE(slots.AcquireForIncoming(21, kNow));
   own.join();  // in its turn, long before the courtesy ends
-  EXPECT_TRUE(slots.Acquire(kNow));
+  EXPECT_TRUE(slots.Acquire(22, kNow));
 }
 
 TEST(SessionSlots, AnIncomingPeerThatStaysAwayIsNotWaitedForLong) {
   SessionSlots slots(/*courtesy=*/milliseconds(20));
   {
-    const SessionSlot own = slots.Acquire(kNow);
-    EXPECT_FALSE(slots.AcquireForIncoming(kNow));
+    const SessionSlot own = slots.Acquire(23, kNow);
+    EXPECT_FALSE(slots.AcquireForIncoming(24, kNow));
   }
-  EXPECT_TRUE(slots.Acquire(kLong));
+  EXPECT_TRUE(slots.Acquire(25, kLong));
 }
 
 TEST(SessionSlots, WhoIsRefusedWhilePausedIsNotExpected) {
   SessionSlots slots(/*courtesy=*/kLong);
   slots.SetPaused(true);
-  EXPECT_FALSE(slots.AcquireForIncoming(kNow));
+  EXPECT_FALSE(slots.AcquireForIncoming(26, kNow));
   slots.SetPaused(false);
-  EXPECT_TRUE(slots.Acquire(kNow));
+  EXPECT_TRUE(slots.Acquire(27, kNow));
 }
 
 }  // namespace
