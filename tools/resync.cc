@@ -91,7 +91,8 @@ void PrintResync(const ResyncToolOptions& options, const ResyncResult& result,
   }
   if (!result.copied) {
     out << options.directory << " is replica " << ReplicaIdHex(copy.replica_id)
-        << "; little was missing, and a session with replica "
+        << "; less was missing than the share for a copy, and a session with "
+           "replica "
         << ReplicaIdHex(copy.source_id) << " brought it\n";
   } else {
     out << options.directory << " is replica " << ReplicaIdHex(copy.replica_id)

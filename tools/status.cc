@@ -9,6 +9,7 @@
 #include "nlohmann/json.hpp"
 #include "replication/admin/admin_client.h"
 #include "replication/transport/certificate.h"
+#include "tools/copy_progress.h"
 #include "tools/counted.h"
 #include "tools/json_fields.h"
 
@@ -44,7 +45,8 @@ std::string InSession(const StatusFields& session) {
                std::max(session.Number(done), session.Number(found)));
   };
   return "in session: " + part("pairs_sent", "pairs_to_send") + " sent, " +
-         part("pairs_received", "pairs_to_receive") + " received";
+         part("pairs_received", "pairs_to_receive") + " received, " +
+         InUnits(session.Number("bytes_total"));
 }
 
 // Of the fields in milliseconds, a lag is a duration.

@@ -108,7 +108,11 @@ Commands::Commands(rocksdb::DB* db, Replicator* replicator,
 
 bool Commands::IsSlow(const RespRequest& request) {
   const Command* command = Lookup(request[0]);
-  return command != nullptr && command->slow;
+  if (command == nullptr || !command->slow) return false;
+  // Of the replicator, those that are asked for while others wait.
+  const std::string what = request.size() > 1 ? Lower(request[1]) : "";
+  return command->execute != &Commands::Replication ||
+         (what != "status" && what != "pause" && what != "resume");
 }
 
 bool Commands::Execute(const RespRequest& request, std::string* reply) {
@@ -342,18 +346,21 @@ void Commands::Info(const RespRequest& request, std::string* reply) {
 
 void Commands::FlushAll(const RespRequest& request, std::string* reply) {
   const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(WholeScan()));
-  it->SeekToFirst();
-  while (it->Valid()) {
+  uint64_t deleted = 0;
+  Status status;
+  for (it->SeekToFirst(); status.ok() && it->Valid();) {
     rocksdb::WriteBatch batch;
-    for (; it->Valid() && batch.Count() < kFlushBatchKeys; it->Next()) {
-      const Status status = batch.Delete(it->key());
-      if (!status.ok()) return AppendStatus(status, reply);
+    for (; status.ok() && it->Valid() && batch.Count() < kFlushBatchKeys;
+         it->Next()) {
+      status = batch.Delete(it->key());
     }
-    const Status status = db_->Write(write_options_, &batch);
-    if (!status.ok()) return AppendWriteStatus(status, reply);
+    if (status.ok()) status = db_->Write(write_options_, &batch);
+    if (status.ok()) deleted += batch.Count();
   }
-  if (!it->status().ok()) return AppendStatus(it->status(), reply);
-  AppendSimple(reply, "OK");
+  if (status.ok()) status = it->status();
+  if (status.ok()) return AppendSimple(reply, "OK");
+  AppendError(reply, "ERR " + std::to_string(deleted) +
+                         " keys were deleted, then: " + status.ToString());
 }
 
 void Commands::Describe(const RespRequest& request, std::string* reply) {
@@ -448,6 +455,26 @@ void Commands::Scrub(std::string* reply) {
   AppendSimple(reply, "OK");
 }
 
+// A peer that is slow or silent keeps a thread for long; one is left to other
+// slow commands.
+void Commands::Sync(const std::vector<std::string>& peers, std::string* reply) {
+  constexpr int kMostSyncs = 2;
+  if (++syncs_ > kMostSyncs) {
+    --syncs_;
+    return AppendError(reply,
+                       "ERR two clients wait for a REPLICATION SYNC already");
+  }
+  Status status;
+  for (const std::string& peer : peers) {
+    status = replicator_->SyncNow(peer);
+    if (status.ok()) continue;
+    AppendError(reply, "ERR no sync with " + peer + ": " + status.ToString());
+    break;
+  }
+  --syncs_;
+  if (status.ok()) AppendSimple(reply, "OK");
+}
+
 void Commands::Replication(const RespRequest& request, std::string* reply) {
   if (replicator_ == nullptr) {
     return AppendError(reply, "ERR this store runs without replication");
@@ -476,13 +503,7 @@ void Commands::Replication(const RespRequest& request, std::string* reply) {
                          "ERR no --peer is configured: name an address, as in "
                          "REPLICATION SYNC host:port");
     }
-    for (const std::string& peer : peers) {
-      const Status status = replicator_->SyncNow(peer);
-      if (!status.ok()) {
-        return AppendError(
-            reply, "ERR no sync with " + peer + ": " + status.ToString());
-      }
-    }
+    return Sync(peers, reply);
   } else {
     return AppendError(reply,
                        "ERR REPLICATION takes STATUS, PAUSE, RESUME, SYNC "

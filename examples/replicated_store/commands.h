@@ -86,6 +86,7 @@ class Commands {
   void Replication(const RespRequest& request, std::string* reply);
   void SetMembers(const RespRequest& request, std::string* reply);
   void Scrub(std::string* reply);
+  void Sync(const std::vector<std::string>& peers, std::string* reply);
 
   // Whether `key` can be a key; appends an error if not.
   bool CheckKey(const std::string& key, std::string* reply) const;
@@ -102,6 +103,7 @@ class Commands {
   Cursors cursors_;
   std::atomic<uint64_t> executed_{0};
   std::atomic<bool> scrub_awaited_{false};
+  std::atomic<int> syncs_{0};
 };
 
 }  // namespace rocksync

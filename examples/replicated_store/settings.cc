@@ -121,7 +121,9 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
                   settings->replicator.max_peers_per_interval,
                   "With more peers than this, sessions with so many of them "
                   "in each interval, in turns; 0: all")
+      ->type_name("N")
       ->capture_default_str()
+      ->check(CLI::Range(size_t{0}, size_t{1} << 20))
       ->group("Replication");
 
   app->add_flag("--no-stream", settings->no_stream,
@@ -131,7 +133,9 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
   app->add_option("--max-stream-peers", settings->replicator.max_stream_peers,
                   "With more peers than this, streams to so many of them, "
                   "which pass changes on; 0: to all")
+      ->type_name("N")
       ->capture_default_str()
+      ->check(CLI::Range(size_t{0}, size_t{1} << 20))
       ->group("Replication");
   app->add_option("--max-sessions", settings->replicator.limits.max_sessions,
                   "Sessions at once. More than 1: a slow peer keeps no other "

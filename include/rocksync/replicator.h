@@ -120,7 +120,7 @@ struct ReplicatorOptions {
   // and TLS shows progress each 16 KiB, so that a link has to carry 600 B/s at
   // 30 s. If a proxy between the two takes more than it passes on within this
   // time, the peer seems silent: the session fails, and the next one goes on
-  // with what had arrived.
+  // with the pairs that had arrived.
   std::chrono::milliseconds io_timeout{30'000};
 
   // Whoever has a certificate of the cluster's CA and its secret may clone this

@@ -301,6 +301,9 @@ TEST_F(CommandsTest, WithoutReplication) {
 
 TEST(CommandsSlow, WhatTakesLong) {
   EXPECT_TRUE(Commands::IsSlow({"replication", "sync"}));
+  for (const char* quick : {"status", "pause", "resume"}) {
+    EXPECT_FALSE(Commands::IsSlow({"replication", quick})) << quick;
+  }
   EXPECT_TRUE(Commands::IsSlow({"FLUSHALL"}));
   EXPECT_FALSE(Commands::IsSlow({"GET", "k"}));
   EXPECT_FALSE(Commands::IsSlow({"nosuch"}));

@@ -74,7 +74,7 @@ TEST_F(ResyncToolTest, SaysWhatBecameOfTheReplica) {
   options_.json = false;
   options_.copy_from_share = 0.5;
   ASSERT_EQ(Run(), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("little was missing"));
+  EXPECT_THAT(out_.str(), HasSubstr("less was missing"));
   EXPECT_THAT(out_.str(), HasSubstr("proven equal to its source"));
   ASSERT_TRUE(old->Open());
   EXPECT_EQ(old->Scan(), source_->Scan());
