@@ -49,8 +49,8 @@ struct ReplicatedDBOptions {
   // (or dropped and made anew under the same name) without rocksync. Their
   // data stay. If such a family is replicated later, or was made anew, its
   // pairs are adopted: any version that a peer has of a key beats them, and
-  // what was deleted comes back. A name that is not needed does no harm; still,
-  // this is for the one opening.
+  // what was deleted comes back. A name that is not needed is ignored. Clear
+  // this after the opening.
   std::vector<std::string> discard_history_of;
 
   // Sees every batch from peers before it is applied; may be null.

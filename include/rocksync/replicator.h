@@ -95,9 +95,8 @@ struct ReplicatorOptions {
   // Where this replica is; to be given to all replicas or to none. Between two
   // zones a stream carries each change once, within a zone everybody sends to
   // everybody. At most 64 bytes; two names are equal or not, and mean nothing
-  // else. The replicas of a zone
-  // have to be connected with one another, if only by way of others of it, or
-  // what one writes reaches some at the interval alone.
+  // else. The replicas of a zone must form a connected graph; otherwise some of
+  // them receive changes by sessions only.
   std::string zone;
   // What travels is durable here first: one sync of the WAL for all that was
   // written since the last. False: it is sent as it is; to measure what the
@@ -228,9 +227,9 @@ class Replicator {
   //               one of the two has just taken over a newer member list from
   //               the other, by which they meet next; a disk is full; or the
   //               session gave up after many rounds
-  //   Incomplete  all went across but pairs that one side refuses (too large,
-  //               too far in the future, unreadable), which does not pass by
-  //               itself: the message names the remedy; or the digests are
+  //   Incomplete  all pairs were replicated except those that one side refuses
+  //               (too large, too far in the future, unreadable). Retrying does
+  //               not help; the message names the remedy. Or the digests are
   //               equal and quarantined pairs are left out of them
   //               (SessionProgress::quarantined_here and quarantined_there;
   //               each replica resolves its own, in the background, once its

@@ -77,9 +77,9 @@ struct StreamStats {
 };
 
 // Counts run since Replicator::Start. The address of a peer that is in the
-// options is the one given there; a peer that only dials this replica has the
-// address that it came from, whose port is ephemeral, so that replica_id is
-// what it is known by. If another replica answers at an address, its figures
+// options is the one given there; a peer that only dials this replica is listed
+// by the address that it came from, whose port is ephemeral: identify it by
+// replica_id. If another replica answers at an address, its figures
 // start from zero: nothing that was proven of the earlier one is said of it.
 struct PeerStats {
   std::string address;
@@ -88,8 +88,9 @@ struct PeerStats {
   uint64_t sessions = 0;    // that began and ended, well or not
   // Failed sessions, plus attempts that ended before a session began.
   uint64_t sessions_failed = 0;
-  // Of the latest session, or of an attempt to reach the peer since; empty if
-  // that was fine, or a session or a stream has begun since the attempt.
+  // The error of the latest session, or of a later attempt to connect. Empty
+  // after a success, and once a session or a stream has begun after an attempt
+  // that failed.
   std::string last_error;
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
