@@ -73,6 +73,22 @@ class FilesLeftTest : public StoreTest {
     EXPECT_EQ(db_, nullptr);
   }
 
+  void ExpectTheManifestIsNamedWhereverItIsCut() {
+    std::string name = CurrentManifest(rocksdb::Env::Default(), Dir());
+    name.pop_back();  // the line feed
+    const fs::path manifest = fs::path(Dir()) / name;
+    const uintmax_t size = fs::file_size(manifest);
+    for (uintmax_t left = size - 1; left > size / 2; --left) {
+      Renew();
+      fs::resize_file(manifest, left);
+      ExpectSaid("MANIFEST of " + Dir());
+      for (const auto& file : fs::directory_iterator(Dir("whole"))) {
+        EXPECT_TRUE(fs::exists(fs::path(Dir()) / file.path().filename()))
+            << file.path();
+      }
+    }
+  }
+
   std::vector<fs::path> logs_;
   fs::path whole_;  // the log that has the pairs
   uint64_t original_ = 0;
@@ -310,20 +326,21 @@ TEST_F(FilesLeftTest, WhatDoesNotComeAfterACleanCloseIsNotLost) {
 // It may end between two records, at each of which RocksDB finds a state.
 TEST_F(FilesLeftTest, AManifestIsShorter) {
   MakeOfflineReplica();
-  std::string name = CurrentManifest(rocksdb::Env::Default(), Dir());
-  name.pop_back();  // the line feed
-  const fs::path manifest = fs::path(Dir()) / name;
-  const uintmax_t size = fs::file_size(manifest);
-  std::vector<std::string> before;
-  for (uintmax_t left = size - 1; left > size / 2; --left) {
-    Renew();
-    fs::resize_file(manifest, left);
-    ExpectSaid("MANIFEST of " + Dir());
-    for (const auto& file : fs::directory_iterator(Dir("whole"))) {
-      EXPECT_TRUE(fs::exists(fs::path(Dir()) / file.path().filename()))
-          << file.path();
-    }
+  ExpectTheManifestIsNamedWhereverItIsCut();
+}
+
+TEST_F(FilesLeftTest, AManifestIsCutBackToATableThatIsGone) {
+  ASSERT_ROCKS_OK(Open());
+  for (const char* key : {"a", "b"}) {
+    ASSERT_ROCKS_OK(Put(key, "value"));
+    ASSERT_ROCKS_OK(db_->Flush({}));
   }
+  ASSERT_ROCKS_OK(db_->CompactRange({}, nullptr, nullptr));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::rename(Dir(), Dir("whole"));
+  Renew();
+  ExpectTheManifestIsNamedWhereverItIsCut();
 }
 
 // Counts how often a log is opened to be read.
