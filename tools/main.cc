@@ -138,6 +138,25 @@ struct Command {
   const rocksync::Credentials* credentials = nullptr;  // of `run`; may be null
 };
 
+template <typename Options>
+using Run = int (*)(const Options&, std::ostream&, std::ostream&);
+
+template <typename Options>
+std::function<int()> Running(Run<Options> run,
+                             const std::shared_ptr<Options>& options) {
+  return [=] { return run(*options, std::cout, std::cerr); };
+}
+
+// For what may leave files in the directory.
+template <typename Options>
+std::function<int()> RunningAsOwner(Run<Options> run,
+                                    const std::shared_ptr<Options>& options) {
+  return [=] {
+    ActAsOwnerOf(options->directory);
+    return run(*options, std::cout, std::cerr);
+  };
+}
+
 Command AddDiff(CLI::App* app) {
   const auto options = std::make_shared<rocksync::DiffOptions>();
   CLI::App* const command = app->add_subcommand(
@@ -154,10 +173,7 @@ Command AddDiff(CLI::App* app) {
   command->add_flag("--json", options->json, "one JSON object a line");
 
   AddWalDirs(command, &options->wal_dirs);
-  return {
-      command,
-      [options] { return rocksync::RunDiff(*options, std::cout, std::cerr); },
-      nullptr};
+  return {command, Running(rocksync::RunDiff, options), nullptr};
 }
 
 Command AddDetach(CLI::App* app) {
@@ -168,12 +184,7 @@ Command AddDetach(CLI::App* app) {
       "2: error");
   command->add_option("DIR", options->directory, "directory")->required();
   AddWalDirs(command, &options->wal_dirs);
-  return {command,
-          [options] {
-            ActAsOwnerOf(options->directory);
-            return rocksync::RunDetach(*options, std::cout, std::cerr);
-          },
-          nullptr};
+  return {command, RunningAsOwner(rocksync::RunDetach, options), nullptr};
 }
 
 Command AddId(CLI::App* app) {
@@ -230,11 +241,7 @@ Command AddCertificate(CLI::App* app) {
       "--days", options->days,
       "for how many days what is made is valid, 1 to 36500; by default 3650 "
       "for a CA, 365 for a certificate, which ends with its CA at the latest");
-  return {command,
-          [options] {
-            return rocksync::RunCertificate(*options, std::cout, std::cerr);
-          },
-          nullptr};
+  return {command, Running(rocksync::RunCertificate, options), nullptr};
 }
 
 Command AddClone(CLI::App* app) {
@@ -266,10 +273,7 @@ Command AddClone(CLI::App* app) {
       ->description(
           "for trials: the directory that the replicas use; a certificate for "
           "the new replica is made in it");
-  return {
-      command,
-      [options] { return rocksync::RunClone(*options, std::cout, std::cerr); },
-      &options->credentials};
+  return {command, Running(rocksync::RunClone, options), &options->credentials};
 }
 
 Command AddResync(CLI::App* app) {
@@ -310,11 +314,7 @@ Command AddResync(CLI::App* app) {
       ->description("PEM file of the stopped replica's own certificate");
   command->get_option("--certificates")
       ->description("for trials: the directory that the replicas use");
-  return {command,
-          [options] {
-            ActAsOwnerOf(options->directory);
-            return rocksync::RunResync(*options, std::cout, std::cerr);
-          },
+  return {command, RunningAsOwner(rocksync::RunResync, options),
           &options->credentials};
 }
 
@@ -349,10 +349,8 @@ Command AddVerify(CLI::App* app) {
   command->add_flag("--json", options->json, "one JSON object a line");
   AddWalDirs(command, &options->wal_dirs);
   AddCredentials(command, &options->credentials);
-  return {
-      command,
-      [options] { return rocksync::RunVerify(*options, std::cout, std::cerr); },
-      &options->credentials};
+  return {command, Running(rocksync::RunVerify, options),
+          &options->credentials};
 }
 
 Command AddRescue(CLI::App* app) {
@@ -372,10 +370,8 @@ Command AddRescue(CLI::App* app) {
       ->required();
   AddWalDirs(command, &options->wal_dirs);
   AddCredentials(command, &options->credentials);
-  return {
-      command,
-      [options] { return rocksync::RunRescue(*options, std::cout, std::cerr); },
-      &options->credentials};
+  return {command, Running(rocksync::RunRescue, options),
+          &options->credentials};
 }
 
 Command AddRepair(CLI::App* app) {
@@ -388,12 +384,7 @@ Command AddRepair(CLI::App* app) {
       ->required();
   command->add_option("COPY", options->copy, "new directory")->required();
   AddWalDirs(command, &options->wal_dirs);
-  return {command,
-          [options] {
-            ActAsOwnerOf(options->directory);
-            return rocksync::RunRepair(*options, std::cout, std::cerr);
-          },
-          nullptr};
+  return {command, RunningAsOwner(rocksync::RunRepair, options), nullptr};
 }
 
 Command AddRestamp(CLI::App* app) {
@@ -412,11 +403,7 @@ Command AddRestamp(CLI::App* app) {
       ->check(CLI::Range(uint64_t{0}, kCentury));
   AddWalDirs(command, &options->wal_dirs);
   AddSecret(command, &options->credentials);
-  return {command,
-          [options] {
-            ActAsOwnerOf(options->directory);
-            return rocksync::RunRestamp(*options, std::cout, std::cerr);
-          },
+  return {command, RunningAsOwner(rocksync::RunRestamp, options),
           &options->credentials};
 }
 
@@ -427,10 +414,8 @@ Command AddStatus(CLI::App* app) {
   command->add_option("REPLICA", options->replica, "host:port")->required();
   command->add_flag("--json", options->json, "one JSON object");
   AddCredentials(command, &options->credentials);
-  return {
-      command,
-      [options] { return rocksync::RunStatus(*options, std::cout, std::cerr); },
-      &options->credentials};
+  return {command, Running(rocksync::RunStatus, options),
+          &options->credentials};
 }
 
 Command AddExporter(CLI::App* app) {

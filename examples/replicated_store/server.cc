@@ -1,7 +1,5 @@
 #include "examples/replicated_store/server.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <asio.hpp>
@@ -13,17 +11,10 @@
 #include <vector>
 
 #include "spdlog/spdlog.h"
+#include "tools/http/open_files.h"
 
 namespace rocksync {
 namespace {
-
-// Of the files that the process may open, a quarter is for clients: RocksDB
-// takes no writes any more once it cannot open one.
-size_t WithinOpenFiles(size_t connections) {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return connections;
-  return std::clamp<size_t>(files.rlim_cur / 4, 1, connections);
-}
 
 using asio::ip::tcp;
 
@@ -208,7 +199,8 @@ class AsioServer : public Server {
   }
 
   const ServerOptions options_;
-  const size_t max_connections_ = WithinOpenFiles(options_.max_connections);
+  const size_t max_connections_ =
+      std::min(options_.max_connections, QuarterOfOpenFiles());
   Commands* const commands_;
   std::atomic<size_t> connections_{0};
   std::atomic<uint64_t> unfinished_{0};  // bytes

@@ -79,8 +79,8 @@ struct StreamStats {
 // Counts run since Replicator::Start. The address of a peer that is in the
 // options is the one given there; a peer that only dials this replica is listed
 // by the address that it came from, whose port is ephemeral: identify it by
-// replica_id. If another replica answers at an address, its figures
-// start from zero: nothing that was proven of the earlier one is said of it.
+// replica_id. If another replica answers at an address, its figures start from
+// zero: nothing that was proven of the earlier one is said of it.
 struct PeerStats {
   std::string address;
   uint64_t replica_id = 0;  // 0 until first met

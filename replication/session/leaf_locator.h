@@ -37,7 +37,7 @@ class LeafLocator {
   void set_peer_total(uint64_t elements) { peer_total_ = elements; }
   // Said by either side.
   uint32_t locations() const { return locations_; }
-  // Either side may say Locate still: each finds some leaf, or little is left.
+  // Whether either side may say Locate once more.
   bool may_locate() const { return locations_ < kMostLocations; }
   // While an exchange runs: it searches, and exchanges no hashes of leaves.
   bool searching() const { return searching_; }

@@ -26,11 +26,7 @@ class PlainStream : public ByteStream {
     if (side == Side::kDialer) {
       preamble_ok_ = true;
       asio::async_write(socket_, asio::buffer(kPlaintextPreamble),
-                        [this, handler = std::move(handler)](
-                            const std::error_code& error, size_t size) {
-                          sent_ += size;
-                          handler(error, size);
-                        });
+                        Counting(&sent_, std::move(handler)));
       return;
     }
     asio::async_read(socket_, asio::buffer(preamble_),
@@ -54,21 +50,11 @@ class PlainStream : public ByteStream {
   }
 
   void ReadSome(asio::mutable_buffer buffer, Handler handler) override {
-    socket_.async_read_some(buffer,
-                            [this, handler = std::move(handler)](
-                                const std::error_code& error, size_t size) {
-                              received_ += size;
-                              handler(error, size);
-                            });
+    socket_.async_read_some(buffer, Counting(&received_, std::move(handler)));
   }
 
   void WriteSome(asio::const_buffer bytes, Handler handler) override {
-    socket_.async_write_some(bytes,
-                             [this, handler = std::move(handler)](
-                                 const std::error_code& error, size_t size) {
-                               sent_ += size;
-                               handler(error, size);
-                             });
+    socket_.async_write_some(bytes, Counting(&sent_, std::move(handler)));
   }
 
   uint64_t wire_bytes_sent() const override { return sent_; }
@@ -84,6 +70,14 @@ class PlainStream : public ByteStream {
   }
 
  private:
+  static Handler Counting(uint64_t* bytes, Handler handler) {
+    return [bytes, handler = std::move(handler)](const std::error_code& error,
+                                                 size_t size) {
+      *bytes += size;
+      handler(error, size);
+    };
+  }
+
   Socket socket_;
   std::array<char, kPlaintextPreamble.size()> preamble_{};
   bool preamble_ok_ = false;

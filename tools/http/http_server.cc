@@ -1,7 +1,6 @@
 #include "tools/http/http_server.h"
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +18,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "tools/http/open_files.h"
 
 namespace rocksync {
 
@@ -347,10 +348,7 @@ std::string RefusalOfSeveral(const httplib::Request& request) {
 
 // Half of the files that the process may open are left to it.
 HttpLimits WithinOpenFiles(HttpLimits limits) {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits;
-  const size_t quarter =
-      std::max<size_t>(2, static_cast<size_t>(files.rlim_cur) / 4);
+  const size_t quarter = QuarterOfOpenFiles();
   limits.connections = std::min(limits.connections, quarter);
   limits.waiting = std::min(limits.waiting, quarter);
   return limits;
