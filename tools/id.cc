@@ -10,6 +10,7 @@
 #include "replication/store/format/meta_records.h"
 #include "replication/store/format/random_bits.h"
 #include "replication/store/open/directory_switch.h"
+#include "replication/store/open/log_files.h"
 #include "replication/store/open/provenance.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
@@ -120,6 +121,25 @@ Status IntendedId(const IdOptions& options, uint64_t* id) {
   return WriteIntendedId(env, options.directory, *id);
 }
 
+// A replica has no id before its first opening, unless one was made.
+Status WhyThereIsNone(const IdOptions& options) {
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  const std::string& directory = options.directory;
+  uint64_t id = 0;
+  if (env->FileExists(directory + "/CURRENT").ok() ||
+      !CheckNothingIsThere(env, directory).ok() ||
+      !CheckIsADatabases(env, directory).ok()) {
+    return ReadReplicaId(directory, options.wal_dirs, &id);
+  }
+  const bool there = env->FileExists(directory).ok();
+  return Status::NotFound(
+      "rocksync: no database is in " + directory +
+          (there ? "" : ", which is not there"),
+      "give the directory of an offline database; for a replica to be, "
+      "`rocksync id --make " +
+          directory + "` makes its id beforehand");
+}
+
 }  // namespace
 
 Status ReadReplicaId(const std::string& directory,
@@ -139,9 +159,7 @@ int RunId(const IdOptions& options, std::ostream& out, std::ostream& err) {
   Status status = CheckWalDirs(options.wal_dirs, {directory});
   if (status.ok() && !HasReplica(directory)) {
     status = IntendedId(options, &id);
-    // Says why there is none.
-    if (status.IsNotFound())
-      status = ReadReplicaId(directory, options.wal_dirs, &id);
+    if (status.IsNotFound()) status = WhyThereIsNone(options);
   } else if (status.ok()) {
     status = ReadReplicaId(directory, options.wal_dirs, &id);
   }

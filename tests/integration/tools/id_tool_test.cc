@@ -27,6 +27,7 @@ class IdToolTest : public testing::Test {
     std::ofstream(Path() + "/" + file) << "x";
   }
   int MakeId() { return RunId({Path(), {}, /*make=*/true}, out_, err_); }
+  int PrintId() { return RunId({Path(), {}}, out_, err_); }
 
   const TemporaryDirectory root_;
   std::ostringstream out_;
@@ -54,6 +55,24 @@ TEST_F(IdToolTest, OneIsMadeAmongWhatIsNobodys) {
   EXPECT_EQ(MakeId(), 0) << err_.str();
   EXPECT_EQ(out_.str().size(), 17u);
   EXPECT_TRUE(fs::exists(Path() + "/ROCKSYNC.id"));
+}
+
+TEST_F(IdToolTest, WithoutADatabaseTheErrorNamesBothRemedies) {
+  for (const char* where : {"an empty directory", "none"}) {
+    SCOPED_TRACE(where);
+    err_.str("");
+    EXPECT_EQ(PrintId(), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("give the directory of an offline"));
+    EXPECT_THAT(err_.str(), HasSubstr("`rocksync id --make " + Path() + "`"));
+    fs::remove(Path());
+  }
+  EXPECT_FALSE(fs::exists(Path()));
+}
+
+TEST_F(IdToolTest, OtherFilesAreNoDatabase) {
+  Make("main.cc");
+  EXPECT_EQ(PrintId(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("is not a RocksDB database"));
 }
 
 }  // namespace
