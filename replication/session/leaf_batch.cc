@@ -90,8 +90,8 @@ absl::StatusOr<LeafBatch> LeafBatch::Load(
   return batch;
 }
 
-void LeafBatch::Widen(const Digest& total) {
-  wide_ = true;
+void LeafBatch::CoverWholeSet(const Digest& total) {
+  whole_set_ = true;
   in_order_ = own_;
   own_ = positions_.size();
   read_ = own_;
@@ -109,12 +109,12 @@ uint32_t LeafBatch::Insert(const PlacedElement& element) {
 }
 
 bool LeafBatch::Covers(uint64_t position) const {
-  return wide_ || std::binary_search(leaves_.begin(), leaves_.end(),
-                                     LeafOf(position, leaf_bits_));
+  return whole_set_ || std::binary_search(leaves_.begin(), leaves_.end(),
+                                          LeafOf(position, leaf_bits_));
 }
 
 bool LeafBatch::MayHold(uint64_t position) {
-  if (wide_ || !as_read_) return true;
+  if (whole_set_ || !as_read_) return true;
   const auto begin = positions_.begin();
   auto first = begin;
   if (last_ < own_ && positions_[last_] < position) {
@@ -135,14 +135,14 @@ bool LeafBatch::MayHold(uint64_t position) {
 
 std::optional<uint32_t> LeafBatch::Find(uint64_t position,
                                         const ElementHash& hash) {
-  const auto end =
-      positions_.begin() + static_cast<ptrdiff_t>(wide_ ? in_order_ : own_);
+  const auto end = positions_.begin() +
+                   static_cast<ptrdiff_t>(whole_set_ ? in_order_ : own_);
   const auto range = std::equal_range(positions_.begin(), end, position);
   for (auto it = range.first; it != range.second; ++it) {
     const auto ordinal = static_cast<size_t>(it - positions_.begin());
     if (hashes_[ordinal] == hash) return static_cast<uint32_t>(ordinal);
   }
-  if (!wide_) return std::nullopt;
+  if (!whole_set_) return std::nullopt;
   const auto inserted = inserted_.equal_range(position);
   for (auto it = inserted.first; it != inserted.second; ++it) {
     if (hashes_[it->second] == hash) return it->second;

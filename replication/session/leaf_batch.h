@@ -60,7 +60,7 @@ class LeafBatch {
   // From now on the batch is the whole set, of this digest, though the elements
   // of other leaves are not read: an exchange does not compare them, and those
   // that matter are inserted. For one round.
-  void Widen(const Digest& total);
+  void CoverWholeSet(const Digest& total);
   // An element of the snapshot in such a batch: its ordinal.
   uint32_t Insert(const PlacedElement& element);
 
@@ -71,7 +71,7 @@ class LeafBatch {
 
   // What an exchange compares: the merged set as of the last Compact.
   std::span<const ElementHash> hashes() const {
-    return wide_ ? std::span(hashes_).first(read_) : std::span(hashes_);
+    return whole_set_ ? std::span(hashes_).first(read_) : std::span(hashes_);
   }
 
   // Of their keys, in the same order.
@@ -121,8 +121,8 @@ class LeafBatch {
   size_t own_ = 0;
   bool as_read_ = false;  // all elements of the snapshot in leaves_ are here
   size_t last_ = 0;       // where MayHold looked last
-  bool wide_ = false;
-  // Of a wide batch: elements of leaves_, and of these the ones of the
+  bool whole_set_ = false;
+  // Of such a batch: elements of leaves_, and of these the ones of the
   // snapshot, which come first.
   size_t read_ = 0;
   size_t in_order_ = 0;

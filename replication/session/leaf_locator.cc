@@ -111,9 +111,12 @@ bool LeafLocator::TakeLeaves() {
   return true;
 }
 
-void LeafLocator::Stop() {
+void LeafLocator::Stop(const std::vector<uint32_t>& batch) {
   exchanges_->Stop();
-  location_->FoundLeaves({}, {});
+  const bool all = location_->AreMany(batch.size()) &&
+                   batch.size() == batch.back() - batch.front() + size_t{1};
+  location_->FoundLeaves(all ? location_->AllLeaves() : std::vector<uint32_t>(),
+                         {});
 }
 
 }  // namespace rocksync

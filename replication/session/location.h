@@ -34,6 +34,8 @@ class Location {
   uint32_t leaf_count() const { return static_cast<uint32_t>(leaves_.size()); }
   bool IsClosed(uint32_t leaf) const { return closed_.Contains(leaf); }
   uint32_t closed_leaves() const { return closed_leaves_; }
+  // More than an eighth of all.
+  bool AreMany(size_t leaves) const { return leaves > leaf_count() / 8; }
   // All leaves, ascending.
   std::vector<uint32_t> AllLeaves() const;
 

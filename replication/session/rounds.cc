@@ -19,12 +19,35 @@ constexpr uint32_t kMaxIdleRounds = 20;
 // hidden.
 constexpr double kMostHidden = 0.01;
 
+// The elements found join the candidates, all in order of position.
+void AddFound(const LeafBatch& batch, const std::vector<uint32_t>& found,
+              std::vector<uint32_t>* candidates) {
+  if (found.empty()) return;
+  candidates->insert(candidates->end(), found.begin(), found.end());
+  std::sort(candidates->begin(), candidates->end(),
+            [&batch](uint32_t a, uint32_t b) {
+              return std::pair(batch.PositionAt(a), a) <
+                     std::pair(batch.PositionAt(b), b);
+            });
+}
+
+// What is missing there makes up for no more than that by which this side has
+// more: then it replaces nothing, and nothing there beats it. A little less of
+// it is what ids of a sketch that met have hidden, and at most as many elements
+// that only the peer has could be hidden behind that. Bloom filters hide many.
+bool OneSided(const Candidates& candidates, double mine, double theirs) {
+  const auto missing = static_cast<double>(candidates.missing_there.size());
+  return candidates.exact && mine - theirs >= missing &&
+         mine - theirs - missing <= kMostHidden * missing;
+}
+
 }  // namespace
 
 // --- How a round begins -----------------------------------------------------
 
-void Rounds::Widen(const Digest& total, uint64_t peer_total,
-                   uint64_t peer_count, std::vector<PlacedElement> found) {
+void Rounds::CoverWholeSet(const Digest& total, uint64_t peer_total,
+                           uint64_t peer_count,
+                           std::vector<PlacedElement> found) {
   found_.emplace(Found{total, peer_total, peer_count, std::move(found)});
 }
 
@@ -84,7 +107,7 @@ absl::Status Rounds::Prepare() {
   context_.part.report->elements_compared += batch_.hashes().size();
   ++context_.part.report->batches;
   if (!found_) return absl::OkStatus();
-  batch_.Widen(found_->total);
+  batch_.CoverWholeSet(found_->total);
   for (const PlacedElement& one : found_->elements) {
     found_ordinals_.push_back(batch_.Insert(one));
   }
@@ -113,8 +136,10 @@ void Rounds::BeginWork() {
 }
 
 void Rounds::BeginWork(Candidates candidates) {
-  AddFound(&candidates);
-  candidates.one_sided = OneSided(candidates);
+  AddFound(batch_, found_ordinals_, &candidates.missing_there);
+  candidates.one_sided = context_.exchanges->searches() &&
+                         OneSided(candidates, static_cast<double>(mine()),
+                                  static_cast<double>(theirs()));
   const RoundContext round = context_.snapshot->ForRound(
       &batch_, found_ ? found_->peer_count : peer_count_);
   if (context_.part.report->verifying) {
@@ -135,35 +160,8 @@ void Rounds::Foresee(const Candidates& candidates) {
   SessionReport* const report = context_.part.report;
   report->pairs_to_send += missing_there;
   if (rounds_ > 1) return;
-  const uint64_t mine = found_ ? found_->total.count : batch_.hashes().size();
-  const uint64_t theirs = found_ ? found_->peer_total : peer_count_;
-  const uint64_t both = theirs + missing_there;
-  report->pairs_to_receive += both - std::min(both, mine);
-}
-
-// What is missing there makes up for no more than that by which this side has
-// more: then it replaces nothing, and nothing there beats it. A little less of
-// it is what ids of a sketch that met have hidden, and at most as many elements
-// that only the peer has could be hidden behind that. Bloom filters hide many.
-bool Rounds::OneSided(const Candidates& candidates) const {
-  const double mine = static_cast<double>(found_ ? found_->total.count
-                                                 : batch_.hashes().size());
-  const double theirs =
-      static_cast<double>(found_ ? found_->peer_total : peer_count_);
-  const auto missing = static_cast<double>(candidates.missing_there.size());
-  return context_.exchanges->searches() && candidates.exact &&
-         mine - theirs >= missing &&
-         mine - theirs - missing <= kMostHidden * missing;
-}
-
-void Rounds::AddFound(Candidates* candidates) const {
-  if (found_ordinals_.empty()) return;
-  std::vector<uint32_t>& all = candidates->missing_there;
-  all.insert(all.end(), found_ordinals_.begin(), found_ordinals_.end());
-  std::sort(all.begin(), all.end(), [this](uint32_t a, uint32_t b) {
-    return std::pair(batch_.PositionAt(a), a) <
-           std::pair(batch_.PositionAt(b), b);
-  });
+  const uint64_t both = theirs() + missing_there;
+  report->pairs_to_receive += both - std::min(both, mine());
 }
 
 // --- Within a round ---------------------------------------------------------

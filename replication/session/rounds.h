@@ -61,9 +61,8 @@ class Rounds {
   // peer's has `peer_total` elements, of which no more than `peer_count`
   // differ. An exchange, if there is one, compares the leaves; the peer lacks
   // `found`. For one round, whatever Decide says.
-  void Widen(const Digest& total, uint64_t peer_total, uint64_t peer_count,
-             std::vector<PlacedElement> found);
-  bool wide() const { return found_.has_value(); }
+  void CoverWholeSet(const Digest& total, uint64_t peer_total,
+                     uint64_t peer_count, std::vector<PlacedElement> found);
 
   // Begins a round and says so. The peer has `peer_count` elements in the
   // batch. `failed`: what is said, instead of a count, of finds that failed.
@@ -89,7 +88,7 @@ class Rounds {
   bool more() const { return work_ && work_->more(); }
   // After Build.
   bool complete() const { return work_ && work_->complete(); }
-  // Once a wide batch is over.
+  // Once a whole-set round is over.
   MergedChanges Changes() const { return batch_.Changes(); }
   void EndRound();
 
@@ -105,14 +104,16 @@ class Rounds {
 
  private:
   absl::Status Prepare();
-  // The elements found join the candidates, all in order of position.
-  void AddFound(Candidates* candidates) const;
-  bool OneSided(const Candidates& candidates) const;
   void BeginExchange(Role role, uint64_t peer_count,
                      std::optional<uint64_t> own_count);
   void BeginWork();
   void BeginWork(Candidates candidates);
   void Foresee(const Candidates& candidates);
+  // Elements that this side and the peer compare: of the batch, or of all.
+  uint64_t mine() const {
+    return found_ ? found_->total.count : batch_.hashes().size();
+  }
+  uint64_t theirs() const { return found_ ? found_->peer_total : peer_count_; }
 
   const RoundsContext context_;
   std::vector<uint32_t> leaves_;  // until the first round reads them
@@ -124,7 +125,7 @@ class Rounds {
     uint64_t peer_count = 0;
     std::vector<PlacedElement> elements;
   };
-  std::optional<Found> found_;  // of a wide batch
+  std::optional<Found> found_;  // of a whole-set round
   std::vector<uint32_t> found_ordinals_;
   LeafBatch batch_;
   bool exchanging_ = false;

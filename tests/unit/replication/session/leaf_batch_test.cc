@@ -61,7 +61,7 @@ TEST_F(LeafBatchTest, ChangesOfABatchBeforeCountOnce) {
     if (compared) {
       EXPECT_EQ(batch.merged(), total);
     }
-    batch.Widen(total);
+    batch.CoverWholeSet(total);
     EXPECT_FALSE(batch.Find(own_[0].position, own_[0].hash).has_value());
     batch.Gain(gained);
     EXPECT_EQ(batch.merged(), total);

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "replication/session/comparison.h"
 #include "replication/session/messages.h"
+#include "replication/session/whole_set_round.h"
 #include "tests/sanitized.h"
 #include "tests/unit/replication/session/session_fixture.h"
 

@@ -1,0 +1,52 @@
+// What the stages of a comparison share: this side's set as of a snapshot, the
+// leaves in which it differs from the peer's, and the exchanges over both.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_COMPARISON_PARTS_H_
+#define ROCKSYNC_REPLICATION_SESSION_COMPARISON_PARTS_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "replication/session/exchange_series.h"
+#include "replication/session/leaf_locator.h"
+#include "replication/session/listing.h"
+#include "replication/session/location.h"
+#include "replication/session/rounds.h"
+#include "replication/session/session_snapshot.h"
+
+namespace rocksync {
+
+struct ComparisonParts {
+  ComparisonParts(const PartContext& part_context, ExchangeSeries series,
+                  SessionSnapshot session_snapshot)
+      : context(part_context),
+        exchanges(std::move(series)),
+        snapshot(std::move(session_snapshot)),
+        location(snapshot.storage().LeafDigests()),
+        locator(context, &location, &exchanges) {}
+  ComparisonParts(const ComparisonParts&) = delete;
+  ComparisonParts& operator=(const ComparisonParts&) = delete;
+
+  // For the rounds of a batch, which this outlives.
+  RoundsContext ForRounds() {
+    return {.part = context,
+            .snapshot = &snapshot,
+            .exchanges = &exchanges,
+            .verify = &verify};
+  }
+  // More than this side compares at once.
+  bool TooLarge(uint64_t elements) const {
+    return elements > context.options->max_batch_elements;
+  }
+
+  const PartContext context;
+  ExchangeSeries exchanges;
+  SessionSnapshot snapshot;
+  Location location;
+  LeafLocator locator;
+  VerifyProgress verify;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_COMPARISON_PARTS_H_

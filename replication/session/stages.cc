@@ -1,0 +1,100 @@
+#include "replication/session/stages.h"
+
+namespace rocksync {
+namespace {
+
+// Messages as bits, told apart by the flags that make other ones of them.
+enum Kind : uint32_t {
+  kEqual = 1 << 0,
+  kDiffers = 1 << 1,
+  kFailedFinds = 1 << 2,
+  kLocate = 1 << 3,
+  kBatch = 1 << 4,
+  kFinds = 1 << 5,
+  kRoundSummary = 1 << 6,
+  kTotalSummary = 1 << 7,
+  kPayload = 1 << 8,
+  kPass = 1 << 9,
+  kAbandon = 1 << 10,
+  kWork = 1 << 11,
+};
+
+uint32_t KindOf(MessageType type, uint8_t flags) {
+  switch (type) {
+    case MessageType::kEqual:
+      return kEqual;
+    case MessageType::kDiffers:
+      return (flags & kFlagFailed) != 0 ? kFailedFinds : kDiffers;
+    case MessageType::kLocate:
+      return kLocate;
+    case MessageType::kBatch:
+      return (flags & kFlagFinds) != 0 ? kFinds : kBatch;
+    case MessageType::kSummary:
+      return (flags & kFlagTotal) != 0 ? kTotalSummary : kRoundSummary;
+    case MessageType::kPayload:
+      return kPayload;
+    case MessageType::kPass:
+      return kPass;
+    case MessageType::kAbandon:
+      return kAbandon;
+    default:
+      return IsOfWork(type) ? kWork : 0;
+  }
+}
+
+uint32_t Expected(Stage stage, const StageTerms& terms) {
+  switch (stage) {
+    case Stage::kHelloSaid:
+      return kEqual | kDiffers | kLocate;
+    case Stage::kTotalSaid:
+      return kEqual | kBatch | kLocate;
+    case Stage::kLocating:
+      return kPayload | kPass;
+    case Stage::kSearching:
+      return kPayload | kPass | kBatch | kTotalSummary |
+             (terms.may_find ? kFinds : 0);
+    case Stage::kChoosing:
+      return kBatch | kTotalSummary;
+    case Stage::kBatchSaid:  // a batch: not so many leaves at once
+      return kEqual | kDiffers | kBatch;
+    case Stage::kFindsSaid:
+      return kDiffers | kFailedFinds | kBatch;
+    case Stage::kRound:
+      if (!terms.works) return kPayload | kPass;
+      return kWork | kPass | kRoundSummary | (terms.whole_set ? kLocate : 0);
+    case Stage::kRoundSaid:
+      if (terms.whole_set) return kEqual | kLocate;
+      return kEqual | kDiffers | (terms.only ? 0 : kAbandon);
+    case Stage::kListing:
+      return kWork | kPass;
+    case Stage::kHelloReceived:
+    case Stage::kTotalReceived:
+    case Stage::kBatchReceived:
+    case Stage::kFindsReceived:
+    case Stage::kRoundReceived:
+    case Stage::kOver:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool Awaits(Stage stage) {
+  return stage == Stage::kHelloSaid || stage == Stage::kTotalSaid ||
+         stage == Stage::kBatchSaid || stage == Stage::kFindsSaid ||
+         stage == Stage::kRoundSaid;
+}
+
+bool Answers(Stage stage) {
+  return stage == Stage::kHelloReceived || stage == Stage::kTotalReceived ||
+         stage == Stage::kBatchReceived || stage == Stage::kFindsReceived ||
+         stage == Stage::kRoundReceived;
+}
+
+bool MayCome(Stage stage, const StageTerms& terms, MessageType type,
+             uint8_t flags) {
+  return (Expected(stage, terms) & KindOf(type, flags)) != 0;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,63 @@
+// What both sides say that they hold, in Summary and Equal, and what that
+// proves. Whether a summary is of a batch or of everything follows from the
+// rounds that are open.
+
+#ifndef ROCKSYNC_REPLICATION_SESSION_SUMMARIES_H_
+#define ROCKSYNC_REPLICATION_SESSION_SUMMARIES_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "replication/session/batches.h"
+#include "replication/session/comparison_parts.h"
+#include "replication/session/turn.h"
+#include "replication/session/whole_set_round.h"
+#include "sketch/element/digest.h"
+
+namespace rocksync {
+
+// Grammar of use: ( Say ReceiveEqual? | ( set_peer | Receive ) SayEqual? )*
+class Summaries {
+ public:
+  // All must outlive it.
+  Summaries(ComparisonParts* parts, const Batches* batches,
+            const WholeSetRound* whole_set)
+      : parts_(parts), batches_(batches), whole_set_(whole_set) {}
+
+  // A Summary or an Equal is of everything now: no batch is in rounds, or one
+  // that tells of everything.
+  bool of_all() const { return !batches_->rounds() || batches_->last(); }
+
+  // Of the open rounds, else of everything. What it says is durable before.
+  absl::Status Say(Turn* turn);
+  absl::Status Receive(std::string_view body, uint8_t flags);
+  // What the peer summarised last: of the batch, if one is in rounds.
+  const Digest& peer() const { return peer_; }
+  void set_peer(const Digest& digest) { peer_ = digest; }
+  // It refused or could not read a pair of the rounds that are open.
+  bool peer_refuses() const { return peer_refuses_; }
+
+  // The answer that ends the session.
+  absl::Status SayEqual(Turn* turn);
+  // `of_all`: it ends the session, too.
+  absl::Status ReceiveEqual(std::string_view body, bool of_all);
+
+ private:
+  const Rounds* rounds() const {
+    return whole_set_->rounds() ? whole_set_->rounds() : batches_->rounds();
+  }
+  // What this side holds by now, as a summary of it says.
+  Digest Held() const;
+  absl::Status Prove();
+
+  ComparisonParts* const parts_;
+  const Batches* const batches_;
+  const WholeSetRound* const whole_set_;
+  Digest peer_;
+  bool peer_refuses_ = false;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_SESSION_SUMMARIES_H_

@@ -1,0 +1,117 @@
+#include "replication/session/whole_set_round.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "replication/session/messages.h"
+
+namespace rocksync {
+
+absl::Status WholeSetRound::Propose(
+    const std::vector<LeafDifference>& differences, bool* proposed,
+    Turn* turn) {
+  std::string body;
+  const absl::Status status =
+      found_.Propose(differences, parts_->context.options->max_batch_elements,
+                     proposed, &body);
+  if (!status.ok() || !*proposed) return status;
+  turn->Add(MessageType::kBatch, body, kFlagFinds);
+  return found_.exchange_follows() ? status : BeginWithoutExchange();
+}
+
+absl::Status WholeSetRound::ReceiveProposal(std::string_view body) {
+  const absl::Status status = found_.Receive(body);
+  if (!status.ok() || found_.exchange_follows()) return status;
+  return BeginWithoutExchange();
+}
+
+bool WholeSetRound::TooLarge() const {
+  const std::vector<uint32_t> leaves = found_.LeavesToExchange();
+  return parts_->TooLarge(parts_->location.Sum(leaves).count) ||
+         parts_->TooLarge(found_.peer_count());
+}
+
+std::vector<uint32_t> WholeSetRound::TakeFewer() {
+  std::vector<uint32_t> leaves =
+      parts_->location.Narrow(found_.LeavesToExchange(), found_.peer_count(),
+                              parts_->context.options->max_batch_elements);
+  found_.Drop();
+  return leaves;
+}
+
+absl::Status WholeSetRound::Differ(Turn* turn) {
+  const std::string failed =
+      found_.all_were_found() ? "" : found_.EncodeFailed();
+  const Expectation expected = found_.expected();
+  Open(found_.LeavesToExchange());
+  if (parts_->locator.locations() > 1) {
+    parts_->exchanges.ExpectFew(expected);
+  } else {
+    parts_->exchanges.ExpectFound(expected);
+  }
+  return rounds_->Differ(found_.peer_count(), failed, turn);
+}
+
+absl::Status WholeSetRound::ReceiveDiffers(std::string_view body,
+                                           uint8_t flags) {
+  absl::Status status;
+  if ((flags & kFlagFailed) != 0) {
+    status = found_.ReceiveFailed(body);
+  } else {
+    uint64_t peer_count = 0;
+    status = DecodeCount(MessageType::kDiffers, body, &peer_count);
+    found_.set_peer_count(peer_count);
+  }
+  if (!status.ok()) return status;
+  const std::vector<uint32_t> leaves = found_.LeavesToExchange();
+  if (parts_->TooLarge(parts_->location.Sum(leaves).count / 4)) {
+    return absl::ResourceExhaustedError(
+        "the peer compares more elements at once than this replica can hold; "
+        "set ReplicatorOptions::max_session_bytes to similar values on both "
+        "replicas");
+  }
+  const std::optional<uint64_t> own_count = found_.own_count();
+  Open(leaves);
+  return rounds_->ReceiveDiffers(found_.peer_count(), own_count);
+}
+
+absl::Status WholeSetRound::BeginWithoutExchange() {
+  Open({});
+  return rounds_->BeginFound();
+}
+
+void WholeSetRound::Open(std::vector<uint32_t> leaves) {
+  rounds_ = std::make_unique<Rounds>(parts_->ForRounds(), std::move(leaves),
+                                     &parts_->location.changes());
+  const uint64_t peer_total = parts_->locator.peer_total();
+  // The peer has found one element in a leaf, at most, or exchanges them: so a
+  // peer that lies cannot make the batch grow without bounds.
+  const uint64_t differing =
+      std::min(peer_total, found_.peer_count() + parts_->location.leaf_count());
+  rounds_->CoverWholeSet(parts_->location.total(), peer_total, differing,
+                         found_.TakeElements());
+}
+
+absl::Status WholeSetRound::ReceiveEnd() {
+  const absl::Status status = rounds_->EndTurn(/*idle=*/true);
+  if (!status.ok()) return status;
+  if (!rounds_->work()->may_end()) {
+    return Malformed(MessageType::kLocate, "before all was sent");
+  }
+  rounds_->EndRound();
+  return absl::OkStatus();
+}
+
+double WholeSetRound::leaves_left() const {
+  return found_.leaves_left() +
+         (rounds_->exchanged() ? parts_->exchanges.PlacesLeft() : 0);
+}
+
+void WholeSetRound::Close() {
+  parts_->location.Merge(rounds_->Changes());
+  rounds_.reset();
+}
+
+}  // namespace rocksync

@@ -1,0 +1,89 @@
+#include "replication/session/whole_set_round.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/unit/replication/session/comparison_fixture.h"
+
+namespace rocksync {
+namespace {
+
+class WholeSetRoundTest : public ComparisonTest {
+ protected:
+  // The peer says Locate, and searches.
+  void Search() {
+    std::string count;
+    EncodeCount(1000, &count);
+    bool everything = false;
+    ASSERT_TRUE(
+        parts_.locator.Receive(count, kFlagSearch, false, &everything).ok());
+  }
+  // Finds in these leaves are left to an exchange.
+  std::string Unknown(std::vector<uint32_t> leaves, uint64_t elements) {
+    FindsHead head;
+    head.elements = elements;
+    head.expected = 2;
+    head.unknown = std::move(leaves);
+    std::string body;
+    EncodeFinds(head, parts_.exchanges.symbol_key().bits, &body);
+    return body;
+  }
+
+  WholeSetRound round_{&parts_};
+};
+
+TEST_F(WholeSetRoundTest, AfterTheFirstSearchesOnly) {
+  for (uint32_t i = 0; i < kMaxSearchesWithFinds; ++i) {
+    Search();
+    EXPECT_TRUE(round_.may_propose());
+  }
+  Search();
+  EXPECT_FALSE(round_.may_propose());
+}
+
+TEST_F(WholeSetRoundTest, NotOnceALeafIsClosed) {
+  Search();
+  parts_.location.Close({1}, parts_.location.Sum({1}));
+  EXPECT_FALSE(round_.may_propose());
+}
+
+TEST_F(WholeSetRoundTest, NoExchangeIfNothingIsUnknown) {
+  bool proposed = false;
+  ASSERT_TRUE(round_.Propose({}, &proposed, &turn_).ok());
+  EXPECT_TRUE(proposed);
+  EXPECT_EQ(Said(MessageType::kBatch), "");
+  ASSERT_NE(round_.rounds(), nullptr);
+  EXPECT_FALSE(round_.rounds()->exchanging());
+  EXPECT_EQ(round_.rounds()->merged(), parts_.location.total());
+  round_.Close();
+  EXPECT_EQ(round_.rounds(), nullptr);
+}
+
+TEST_F(WholeSetRoundTest, AnExchangeTellsOfTheUnknownLeaves) {
+  std::vector<uint32_t> leaves;
+  for (const uint32_t leaf : parts_.location.AllLeaves()) {
+    if (parts_.location.leaves()[leaf].count > 0) leaves.push_back(leaf);
+  }
+  leaves.resize(2);
+  ASSERT_TRUE(round_.ReceiveProposal(Unknown(leaves, 3)).ok());
+  EXPECT_EQ(round_.rounds(), nullptr);
+  EXPECT_FALSE(round_.TooLarge());
+  ASSERT_TRUE(round_.Differ(&turn_).ok());
+  ASSERT_NE(round_.rounds(), nullptr);
+  EXPECT_TRUE(round_.rounds()->exchanging());
+}
+
+TEST_F(WholeSetRoundTest, FewerLeavesIfTheExchangeIsTooLarge) {
+  const std::vector<uint32_t> leaves = parts_.location.AllLeaves();
+  ASSERT_TRUE(round_.ReceiveProposal(Unknown(leaves, 3)).ok());
+  EXPECT_TRUE(round_.TooLarge());
+  const std::vector<uint32_t> fewer = round_.TakeFewer();
+  EXPECT_LT(fewer.size(), leaves.size());
+  EXPECT_LE(parts_.location.Sum(fewer).count, options_.max_batch_elements);
+  EXPECT_EQ(round_.rounds(), nullptr);
+}
+
+}  // namespace
+}  // namespace rocksync
