@@ -20,9 +20,9 @@ namespace rocksync::crash {
 uint64_t StableTimeInList(const GcState& gc);
 
 // Of all replicas of a cluster, by what their children say:
-//   said EPOCH HORIZON FORGOTTEN VOUCHED READING INCARNATION   of itself
+//   said EPOCH STABLE COLLECTED ACKNOWLEDGED READING INCARNATION   of itself
 //   came KEY TIME REPLICA WRITER         from a peer; WRITER 0: a deletion
-// HORIZON is what was reached by the present list, FORGOTTEN by any.
+// STABLE is the stable time that the present list reached, COLLECTED any.
 class Promises {
  public:
   explicit Promises(size_t replicas) : said_(replicas) {}

@@ -93,9 +93,9 @@ TEST_F(SetPeers, WhoIsRemovedGetsNothingMore) {
 // left that would keep others out.
 TEST_F(SetPeers, OfManyThoseWhoseTurnItIsAreMetAndWhoIsAskedFor) {
   c_->Stop();
-  ReplicatorOptions one_visitor = TestReplica::Hourly();
-  one_visitor.max_accepted = 1;
-  ASSERT_TRUE(IsOk(c_->Start(one_visitor)));
+  ReplicatorOptions one_dialer = TestReplica::Hourly();
+  one_dialer.max_accepted = 1;
+  ASSERT_TRUE(IsOk(c_->Start(one_dialer)));
   const std::unique_ptr<TestReplica> d = NewReplica("d");
   ASSERT_TRUE(IsOk(d->Start(TestReplica::Hourly())));
   a_->Stop();

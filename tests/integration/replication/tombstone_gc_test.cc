@@ -252,7 +252,7 @@ TEST_F(TombstoneGc, AProofCountsForWhatBothSnapshotsHold) {
 }
 
 // b meets only the copy of c, a only c itself, so neither can tell that there
-// are two; when a and b meet, their stories of c do not go together.
+// are two; when a and b meet, what they know of c conflicts.
 TEST_F(TombstoneGc, ACopyIsNotTakenForItsOriginal) {
   Fill();
   ASSERT_TRUE(IsOk(a().db()->SetMembers(1, {a().id(), b().id(), c().id()})));

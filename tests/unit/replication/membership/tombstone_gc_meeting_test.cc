@@ -248,7 +248,7 @@ TEST(MeetingTest, WhatWasOvertakenIsNotHeldAgainstAnybody) {
       Meeting::kAlike);
 }
 
-TEST(MeetingTest, WhoMissesItsPartInAHorizonWasRolledBack) {
+TEST(MeetingTest, WhoMissesItsPartInAStableTimeWasRolledBack) {
   const GcState first = Of(1, {1, 2});
   GcState newer = Of(3, {1, 2}, first);
   newer.reached = {8, 1};

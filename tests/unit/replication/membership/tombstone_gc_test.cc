@@ -226,7 +226,7 @@ TEST(KnowledgeTest, StableTimesAreAgreedUpon) {
   EXPECT_EQ(Agree({9, 1}, {5, 0}, 2), (StableTime{5, 0}));
 }
 
-TEST(KnowledgeTest, AHorizonThatOthersMovedMeanwhileStays) {
+TEST(KnowledgeTest, AStableTimeThatOthersMovedMeanwhileStays) {
   const GcState said = Of(1, {1, 2});
   GcState peer = said;
   Reach({5, 1}, &peer);
