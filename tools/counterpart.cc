@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "replication/admin/admin_client.h"
-#include "replication/peering/link.h"
+#include "replication/peering/monotonic_ms.h"
 #include "replication/store/format/status.h"
 #include "replication/store/offline/offline_replica.h"
 #include "tools/offline_db.h"

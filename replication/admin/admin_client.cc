@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "replication/peering/admission.h"
-#include "replication/peering/link.h"
 #include "replication/peering/session_runner.h"
 #include "replication/session/messages.h"
 #include "replication/store/format/status.h"
@@ -95,22 +94,18 @@ rocksdb::Status AdminClient::Compare(StorageView* mine, const VerifyTask& task,
                                      SessionReport* report) {
   TokenBucket unlimited;
   for (int attempt = 0; attempt < kBusyTries; ++attempt) {
-    Heartbeat heartbeat(connection_.get(), target_.timeout, NeverCancelled);
     SessionContext context;
-    context.cancelled = [&heartbeat] { return heartbeat.Poll(); };
     context.storage = mine;
-    context.now_ms = MonotonicMs;
     context.verify = &task;
-    const std::unique_ptr<Session> session =
-        NewSession(Role::kInitiator, SessionOptions(), seed_, context);
-    ++seed_.session_number;
-    const SessionRunEnd end =
-        DriveSession({.io_timeout = target_.timeout,
-                      .cancelled = NeverCancelled,
-                      .heartbeat = &heartbeat,
-                      .bytes = &unlimited},
-                     "", session.get(), connection_.get());
-    *report = session->report();
+    SessionRunEnd end = RunOneSession({.role = Role::kInitiator,
+                                       .options = {},
+                                       .context = std::move(context),
+                                       .first = {}},
+                                      {.io_timeout = target_.timeout,
+                                       .cancelled = NeverCancelled,
+                                       .bytes = &unlimited},
+                                      &seed_, connection_.get());
+    *report = std::move(end.report);
     if (!end.status.ok() || !report->busy) return end.status;
   }
   return rocksdb::Status::Busy("peer busy: the replica is in another session",

@@ -104,23 +104,16 @@ rocksdb::Status AdminServer::Compare(Connection* connection,
     if (!connection->Receive(&first, kBetweenLooks).ok()) break;
     const SessionSlot slot = replica_->slots.AcquireForIncoming(
         connection->peer_replica_id(), kAdminSlotWait);
-    Heartbeat heartbeat(connection, replica_->options.io_timeout,
-                        replica_->stopped);
     SessionContext context;
     context.storage = view.get();
-    context.now_ms = MonotonicMs;
-    context.cancelled = [&heartbeat] { return heartbeat.Poll(); };
     context.busy = !slot;
     context.verify_only = true;
-    const std::unique_ptr<Session> session = NewSession(
-        Role::kResponder, ToSessionOptions(*replica_), seed, context);
-    ++seed.session_number;
     const SessionRunEnd end =
-        DriveSession({.io_timeout = replica_->options.io_timeout,
-                      .cancelled = replica_->stopped,
-                      .heartbeat = &heartbeat,
-                      .bytes = &replica_->bytes},
-                     std::move(first), session.get(), connection);
+        RunOneSession({.role = Role::kResponder,
+                       .options = ToSessionOptions(*replica_),
+                       .context = std::move(context),
+                       .first = std::move(first)},
+                      DriveOptionsOf(replica_), &seed, connection);
     if (!end.connection_usable) return end.status;
   }
   return s;

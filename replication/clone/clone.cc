@@ -9,6 +9,7 @@
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/clone_receiver.h"
 #include "replication/clone/open_replica.h"
+#include "replication/peering/dial_link.h"
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
 #include "replication/store/format/clone_record.h"
@@ -56,7 +57,7 @@ Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
     } else if (!s.ok() || (!met.busy && !met.expired)) {
       return s;
     } else if (met.busy) {
-      s = Status::Busy("the source is in sessions with others", met.why);
+      s = Status::Busy("peer busy: the source is in another session", met.why);
       if (std::chrono::steady_clock::now() >= patience) return s;
       std::this_thread::sleep_for(kBusyPause);
     }
@@ -111,17 +112,13 @@ Status CheckPlaces(const rocksdb::DBOptions& options, const std::string& name,
 
 Status MeetSource(const CloneOptions& clone, Replica* replica,
                   std::unique_ptr<Link>* link) {
-  Status s;
-  for (int meetings = 0; meetings < kMostMeetings; ++meetings) {
-    std::unique_ptr<Connection> connection;
-    s = clone.transport->Connect(
-        clone.source, clone.io_timeout, [&clone] { return Cancelled(clone); },
-        &connection);
-    if (s.ok()) s = Link::Open(replica, std::move(connection), link);
-    if (!s.IsTryAgain()) return s;
-    if (Cancelled(clone)) return WasCancelled();
-  }
-  return s;
+  const auto cancelled = [&clone] { return Cancelled(clone); };
+  const Status s = DialLink(replica,
+                            {.address = clone.source,
+                             .connect_timeout = clone.io_timeout,
+                             .cancelled = cancelled},
+                            link);
+  return s.IsTryAgain() && cancelled() ? WasCancelled() : s;
 }
 
 Status CheckCloneOptions(const CloneOptions& clone) {

@@ -19,9 +19,8 @@ Heartbeat::Heartbeat(Connection* connection,
       interval_(std::min(io_timeout / 4, kInterval)),
       cancelled_(std::move(cancelled)) {}
 
-bool Heartbeat::Poll() {
+bool Heartbeat::Poll(Clock::time_point now) {
   if (cancelled_()) return true;
-  const Clock::time_point now = Clock::now();
   if (now < due_) return false;
   PeerWaits(now);
   // Whoever has gone is found out by the next message, with a better error.

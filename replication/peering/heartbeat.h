@@ -30,7 +30,7 @@ class Heartbeat {
             std::function<bool()> cancelled);
 
   // Sends a heartbeat if one is due; true if the session is to end.
-  bool Poll();
+  bool Poll(Clock::time_point now);
 
   // From now on the peer waits for this side. Until it is first called nobody
   // waits, and nothing is sent.

@@ -8,7 +8,6 @@
 #include "replication/peering/admission.h"
 #include "replication/peering/log.h"
 #include "replication/peering/perform_setup.h"
-#include "replication/peering/session_runner.h"
 #include "replication/peering/verification.h"
 #include "replication/session/messages.h"
 #include "replication/session/session.h"
@@ -102,13 +101,6 @@ rocksdb::Status StatusOf(const SessionReport& report) {
 
 }  // namespace
 
-uint64_t MonotonicMs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(
-          std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
-
 SessionOptions ToSessionOptions(const Replica& replica) {
   const ReplicatorOptions& options = replica.options;
   SessionOptions session;
@@ -124,6 +116,12 @@ SessionOptions ToSessionOptions(const Replica& replica) {
   session.max_value_bytes = replica.db->replication_options().max_value_bytes;
   Bound(options, replica.index_reads.rate(), &session);
   return session;
+}
+
+SessionDriveOptions DriveOptionsOf(Replica* replica) {
+  return {.io_timeout = replica->options.io_timeout,
+          .cancelled = replica->stopped,
+          .bytes = &replica->bytes};
 }
 
 Link::Link(Replica* replica, Role role, ListedConnection connection)
@@ -282,50 +280,32 @@ void Link::NoteProof() {
                peer_name().c_str(), s.ToString().c_str());
 }
 
-Heartbeat Link::NewHeartbeat() {
-  return Heartbeat(connection_.get(), replica_->options.io_timeout,
-                   replica_->stopped);
-}
-
-SessionContext Link::NewContext(bool busy, Heartbeat* heartbeat) const {
-  SessionContext context;
+SessionResult Link::RunToEnd(std::string first, SessionContext context,
+                             SessionReport* report) {
   context.storage = view_.get();
-  context.now_ms = MonotonicMs;
-  context.cancelled = [heartbeat] { return heartbeat->Poll(); };
-  context.busy = busy;
   if (replica_->slots.paused()) context.busy_why = kPaused;
-  return context;
-}
-
-SessionResult Link::Carry(std::string first, Session* session,
-                          Heartbeat* heartbeat) {
-  ++seed_.session_number;
-  const SessionRunEnd end =
-      DriveSession({.io_timeout = replica_->options.io_timeout,
-                    .cancelled = replica_->stopped,
-                    .heartbeat = heartbeat,
-                    .bytes = &replica_->bytes},
-                   std::move(first), session, connection_.get());
-  const SessionReport& report = session->report();
+  SessionRunEnd end =
+      RunOneSession({.role = role_,
+                     .options = ToSessionOptions(*replica_),
+                     .context = std::move(context),
+                     .first = std::move(first)},
+                    DriveOptionsOf(replica_), &seed_, connection_.get());
+  *report = std::move(end.report);
   SessionResult result;
   result.status = end.status;
-  result.busy = report.busy;
-  result.why = report.why;
-  result.expired = report.expired;
-  result.heard = report.bytes_received > 0;
+  result.busy = report->busy;
+  result.why = report->why;
+  result.expired = report->expired;
+  result.heard = report->bytes_received > 0;
   result.link_usable = end.connection_usable;
   return result;
 }
 
 SessionResult Link::Compare(const VerifyTask& task, SessionReport* report) {
   const auto started = std::chrono::steady_clock::now();
-  Heartbeat heartbeat = NewHeartbeat();
-  SessionContext context = NewContext(/*busy=*/false, &heartbeat);
+  SessionContext context;
   context.verify = &task;
-  const std::unique_ptr<Session> session =
-      NewSession(role_, ToSessionOptions(*replica_), seed_, context);
-  const SessionResult result = Carry("", session.get(), &heartbeat);
-  *report = session->report();
+  const SessionResult result = RunToEnd("", std::move(context), report);
   if (result.heard && !result.busy) {
     LogSession(replica_->log.get(), peer_name(), peer_id_, *report,
                result.status, std::chrono::steady_clock::now() - started);
@@ -337,17 +317,16 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   const auto started = std::chrono::steady_clock::now();
   const std::unique_ptr<SessionLine> line =
       replica_->stats.Begin(peer_name(), peer_id_, open_, role_);
-  Heartbeat heartbeat = NewHeartbeat();
-  SessionContext context = NewContext(/*busy=*/!slot, &heartbeat);
   only_sends_ = false;
-  context.progress = [&](const SessionReport& report) {
-    only_sends_ = report.pairs_to_send > 0 && report.pairs_to_receive == 0;
-    if (!report.busy && slot && !report.verifying) line->Update(report);
+  SessionContext context;
+  context.busy = !slot;
+  context.progress = [&](const SessionReport& so_far) {
+    only_sends_ = so_far.pairs_to_send > 0 && so_far.pairs_to_receive == 0;
+    if (!so_far.busy && slot && !so_far.verifying) line->Update(so_far);
   };
-  const std::unique_ptr<Session> session =
-      NewSession(role_, ToSessionOptions(*replica_), seed_, context);
-  SessionResult result = Carry(std::move(first), session.get(), &heartbeat);
-  const SessionReport& report = session->report();
+  SessionReport report;
+  SessionResult result =
+      RunToEnd(std::move(first), std::move(context), &report);
   result.busy |= !slot;
   // Whatever becomes of the turn that says so: both sides hold the same as of
   // their snapshots, which the announcement below may speak of already.

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "replication/membership/announcement.h"
-#include "replication/peering/heartbeat.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/replica.h"
+#include "replication/peering/session_runner.h"
 #include "replication/peering/session_slots.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/session/session.h"
@@ -25,9 +25,7 @@ namespace rocksync {
 
 // What the replicator's options and limits mean for a session.
 SessionOptions ToSessionOptions(const Replica& replica);
-
-// The monotonic clock of sessions, in milliseconds.
-uint64_t MonotonicMs();
+SessionDriveOptions DriveOptionsOf(Replica* replica);
 
 // What came of a session.
 struct SessionResult {
@@ -95,11 +93,10 @@ class Link {
                               ListedConnection connection, std::string first,
                               std::unique_ptr<Link>* link);
   rocksdb::Status SetUp(std::string first);
-  Heartbeat NewHeartbeat();
-  SessionContext NewContext(bool busy, Heartbeat* heartbeat) const;
-  // Carries a session to its end and says what came of it.
-  SessionResult Carry(std::string first, Session* session,
-                      Heartbeat* heartbeat);
+  // Runs a session to its end and says what came of it. `context`: what is
+  // particular to this one.
+  SessionResult RunToEnd(std::string first, SessionContext context,
+                         SessionReport* report);
 
   Replica* const replica_;
   const Role role_;

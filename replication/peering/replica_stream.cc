@@ -29,18 +29,18 @@ void ReplicaStream::Open(StreamFacts facts, std::unique_ptr<StreamLine> line) {
 }
 
 void ReplicaStream::Wait(uint64_t due_ms, bool ignore_changes) {
-  reader_.Wait(FromMs(due_ms), ignore_changes);
+  reader_.Wait(FromMonotonicMs(due_ms), ignore_changes);
 }
 
 void ReplicaStream::NoteLag() {
   const ChangeLog::Reader::Backlog backlog = reader_.backlog();
   uint64_t changes = backlog.changes;
-  StreamClock::time_point oldest = backlog.oldest;
+  MonotonicClock::time_point oldest = backlog.oldest;
   {
     const std::lock_guard lock(mutex_);
     const uint64_t under_way = dues_.changes_under_way();
     if (dues_.bytes_under_way() > 0) {
-      oldest = FromMs(dues_.oldest_under_way_ms());
+      oldest = FromMonotonicMs(dues_.oldest_under_way_ms());
     }
     changes += under_way;
   }
@@ -61,7 +61,7 @@ absl::Status ReplicaStream::Take(size_t most_bytes, TakenChanges* taken) {
   const ChangeLog::Reader::Taken& read = reader_.Take(most_bytes);
   taken->lost = read.lost;
   taken->last = read.last;
-  taken->oldest_ms = ToMs(read.oldest);
+  taken->oldest_ms = ToMonotonicMs(read.oldest);
   taken->changes.clear();
   for (const Change& change : read.changes) {
     const std::optional<uint32_t> family =

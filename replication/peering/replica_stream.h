@@ -4,7 +4,6 @@
 #ifndef ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_H_
 #define ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +15,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "replication/peering/link.h"
+#include "replication/peering/monotonic_ms.h"
 #include "replication/peering/replica.h"
 #include "replication/peering/stats_board.h"
 #include "replication/session/storage_view.h"
@@ -26,19 +26,6 @@
 #include "rocksdb/status.h"
 
 namespace rocksync {
-
-using StreamClock = std::chrono::steady_clock;
-
-inline uint64_t ToMs(StreamClock::time_point time) {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(
-          time.time_since_epoch())
-          .count());
-}
-inline StreamClock::time_point FromMs(uint64_t ms) {
-  return StreamClock::time_point(
-      std::chrono::milliseconds(static_cast<int64_t>(ms)));
-}
 
 // See StreamHost for which thread may call what.
 class ReplicaStream final : public StreamHost {
@@ -60,14 +47,11 @@ class ReplicaStream final : public StreamHost {
   // As the application sees an error of the sending half.
   rocksdb::Status WhySendingEnds(const absl::Status& status) const;
 
-  bool ended() const { return ended_(); }
-  Replica* replica() const { return replica_; }
-  Connection* connection() const { return link_->connection(); }
   StreamLine* line() const { return line_.get(); }
 
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
-  uint64_t NowMs() const override { return ToMs(StreamClock::now()); }
+  uint64_t NowMs() const override { return MonotonicMs(); }
   absl::Status Take(size_t most_bytes, TakenChanges* taken) override;
   absl::Status MakeDurable(uint64_t number) override;
   absl::Status MakeAllDurable() override;
@@ -98,6 +82,7 @@ class ReplicaStream final : public StreamHost {
   }
 
  private:
+  Connection* connection() const { return link_->connection(); }
   absl::Status Failed(const rocksdb::Status& status);
 
   Replica* const replica_;

@@ -1,10 +1,12 @@
 #include "replication/peering/session_runner.h"
 
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "replication/peering/heartbeat.h"
+#include "replication/peering/monotonic_ms.h"
 #include "replication/store/format/status.h"
 
 namespace rocksync {
@@ -16,9 +18,12 @@ constexpr size_t kMostDiscarded = 2 * kMaxFrameBytes;
 
 class SessionDriver {
  public:
-  SessionDriver(const SessionRunOptions& options, Session* session,
-                Connection* connection)
-      : options_(options), session_(session), connection_(connection) {}
+  SessionDriver(const SessionDriveOptions& options, Session* session,
+                Heartbeat* heartbeat, Connection* connection)
+      : options_(options),
+        session_(session),
+        heartbeat_(heartbeat),
+        connection_(connection) {}
 
   // Only who is in a session may send large frames, and take long for them:
   // there are few at once.
@@ -28,6 +33,7 @@ class SessionDriver {
     SessionRunEnd end = Talk(std::move(first));
     connection_->SetFrameLimit(kMaxSetupFrameBytes);
     connection_->SetFrameTimeout(std::chrono::milliseconds(0));
+    end.report = session_->report();
     return end;
   }
 
@@ -48,7 +54,10 @@ class SessionDriver {
       if (s.ok()) s = Take(std::move(message));
     }
     if (s.ok()) s = ToRocksDb(session_->status());
-    return {s, s.ok()};
+    SessionRunEnd end;
+    end.status = s;
+    end.connection_usable = s.ok();
+    return end;
   }
 
   // This side's turn, or as much of it as is known; the last words of a
@@ -67,7 +76,7 @@ class SessionDriver {
         return heard ? why : s;
       }
       *spoke = true;
-      options_.heartbeat->PeerWaits(Heartbeat::Clock::now());
+      heartbeat_->PeerWaits(Heartbeat::Clock::now());
     }
     return rocksdb::Status::OK();
   }
@@ -115,7 +124,7 @@ class SessionDriver {
   }
 
   rocksdb::Status Take(std::string message) {
-    options_.heartbeat->PeerWaits(Heartbeat::Clock::now());
+    heartbeat_->PeerWaits(Heartbeat::Clock::now());
     rocksdb::Status s = Pace(message.size());
     if (s.ok()) s = ToRocksDb(session_->Receive(message));
     return s;
@@ -130,16 +139,34 @@ class SessionDriver {
                : rocksdb::Status::Aborted("the replicator stops");
   }
 
-  const SessionRunOptions& options_;
+  const SessionDriveOptions& options_;
   Session* const session_;
+  Heartbeat* const heartbeat_;
   Connection* const connection_;
 };
 
 }  // namespace
 
-SessionRunEnd DriveSession(const SessionRunOptions& options, std::string first,
-                           Session* session, Connection* connection) {
-  return SessionDriver(options, session, connection).Run(std::move(first));
+SessionRunEnd DriveSession(const SessionDriveOptions& options,
+                           std::string first, Session* session,
+                           Heartbeat* heartbeat, Connection* connection) {
+  return SessionDriver(options, session, heartbeat, connection)
+      .Run(std::move(first));
+}
+
+SessionRunEnd RunOneSession(SessionStart start,
+                            const SessionDriveOptions& options,
+                            SessionSeed* seed, Connection* connection) {
+  Heartbeat heartbeat(connection, options.io_timeout, options.cancelled);
+  start.context.now_ms = MonotonicMs;
+  start.context.cancelled = [&heartbeat] {
+    return heartbeat.Poll(Heartbeat::Clock::now());
+  };
+  const std::unique_ptr<Session> session =
+      NewSession(start.role, start.options, *seed, start.context);
+  ++seed->session_number;
+  return DriveSession(options, std::move(start.first), session.get(),
+                      &heartbeat, connection);
 }
 
 }  // namespace rocksync

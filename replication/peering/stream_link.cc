@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/streams.h"
 #include "replication/session/messages.h"
@@ -38,8 +39,8 @@ StreamLink::StreamLink(Replica* replica, Link* link,
     : replica_(replica),
       link_(link),
       stream_(replica, link, std::move(repair), [this] { return ended(); }),
-      sender_(&stream_),
-      receiver_(&stream_) {}
+      outgoing_(&stream_),
+      incoming_(&stream_) {}
 
 StreamLink::~StreamLink() { replica_->streams.Leave(link_->peer_id(), this); }
 
@@ -133,15 +134,46 @@ Status StreamLink::Carry() {
   std::thread sender;
   try {
     sender = std::thread([this] {
-      const Status status = sender_.Run();
+      const Status status = SendChanges();
       if (!status.ok()) End(status);
     });
   } catch (const std::system_error& error) {
     return Status::Aborted("cannot start a thread", error.what());
   }
-  End(receiver_.Run());
+  End(ReceiveChanges());
   sender.join();
   return end_;
+}
+
+Status StreamLink::SendChanges() {
+  outgoing_.Begin();
+  while (!ended()) {
+    stream_.Wait(outgoing_.NextDueMs(),
+                 /*ignore_changes=*/outgoing_.Window() == 0);
+    if (ended()) break;
+    const absl::Status status = outgoing_.Step();
+    stream_.NoteLag();
+    if (!status.ok()) return stream_.WhySendingEnds(status);
+  }
+  return Status::OK();
+}
+
+Status StreamLink::ReceiveChanges() {
+  Connection* const connection = link_->connection();
+  const auto timeout = replica_->options.io_timeout;
+  uint64_t counted = connection->bytes_received();
+  std::string message;
+  while (true) {
+    Status status = connection->Receive(&message, timeout);
+    if (!status.ok()) return status;
+    const uint64_t wire = connection->bytes_received();
+    stream_.line()->Received(wire - std::exchange(counted, wire));
+    if (!replica_->bytes.Pay(message.size(), timeout / 4, replica_->stopped)) {
+      return Status::Aborted("the replicator stops");
+    }
+    status = ToRocksDb(incoming_.Receive(message));
+    if (!status.ok()) return status;
+  }
 }
 
 }  // namespace rocksync

@@ -17,9 +17,9 @@
 #include "replication/peering/link.h"
 #include "replication/peering/replica.h"
 #include "replication/peering/replica_stream.h"
-#include "replication/peering/stream_receiver.h"
-#include "replication/peering/stream_sender.h"
 #include "replication/peering/streams.h"
+#include "replication/stream/incoming_changes.h"
+#include "replication/stream/outgoing_changes.h"
 #include "replication/stream/spread.h"
 #include "replication/stream/stream_messages.h"
 #include "rocksdb/status.h"
@@ -43,7 +43,7 @@ class StreamLink final : public OpenStream {
   rocksdb::Status Run(const std::string& first);
 
   // Once Run has returned: changes were taken, here or by the peer.
-  bool carried() const { return receiver_.carried(); }
+  bool carried() const { return incoming_.carried(); }
 
   // OpenStream. Close makes Run return.
   void Close() override;
@@ -63,14 +63,18 @@ class StreamLink final : public OpenStream {
   // The stream is one of the replica's; false: another one is to be kept.
   bool Enter(bool dialed, const std::string& zone);
   rocksdb::Status Carry();
+  // Each on its thread, once the stream is open. SendChanges: OK once the
+  // stream has ended. ReceiveChanges: until receiving or applying fails.
+  rocksdb::Status SendChanges();
+  rocksdb::Status ReceiveChanges();
   bool ended() const;
   void End(const rocksdb::Status& why);
 
   Replica* const replica_;
   Link* const link_;
   ReplicaStream stream_;
-  StreamSender sender_;
-  StreamReceiver receiver_;
+  OutgoingChanges outgoing_;  // of the thread that sends
+  IncomingChanges incoming_;  // of the thread that receives
 
   mutable std::mutex mutex_;
   rocksdb::Status end_;  // not OK: it has ended

@@ -4,17 +4,14 @@
 #include <chrono>
 #include <utility>
 
+#include "replication/peering/dial_link.h"
 #include "replication/peering/log.h"
 #include "replication/store/write/callback_scope.h"
 
 namespace rocksync {
 namespace {
 
-// A few threads dial all peers, so those that do not answer must not hold up
-// the others for long.
-constexpr std::chrono::milliseconds kConnectTimeout{5'000};
 constexpr std::chrono::milliseconds kSlotWait{1'000};
-constexpr int kMeetings = 3;
 
 SessionResult Busy() {
   SessionResult busy;
@@ -29,23 +26,14 @@ rocksdb::Status Removed() {
 }  // namespace
 
 rocksdb::Status Dialer::Connect() {
-  rocksdb::Status s = ConnectOnce();
-  // One of the two has learned of a newer member list. A few lists may have
-  // been missed, but each meeting takes over the newest that is there.
-  for (int i = 0; i < kMeetings && s.IsTryAgain(); ++i) s = ConnectOnce();
-  return s;
-}
-
-rocksdb::Status Dialer::ConnectOnce() {
-  std::unique_ptr<Connection> connection;
-  rocksdb::Status s = replica_->transport->Connect(
-      address_, std::min(kConnectTimeout, replica_->options.io_timeout),
-      [this] { return replica_->stopping || retired_; }, &connection);
   uint64_t shown_id = 0;
-  if (s.ok()) {
-    shown_id = connection->peer_replica_id();
-    s = Link::Open(replica_, std::move(connection), &link_);
-  }
+  const rocksdb::Status s =
+      DialLink(replica_,
+               {.address = address_,
+                .connect_timeout =
+                    std::min(kConnectTimeout, replica_->options.io_timeout),
+                .cancelled = [this] { return replica_->stopping || retired_; }},
+               &link_, &shown_id);
   if (!s.ok()) {
     if (shown_id != 0 && shown_id != replica_->identity.replica_id) {
       replica_->stats.Identified(address_, shown_id, retired_);

@@ -48,7 +48,6 @@ class Dialer {
   SessionResult RunInSlot(const std::function<SessionResult()>& session);
   SessionResult RunAlone(const std::function<SessionResult()>& session);
   rocksdb::Status Connect();
-  rocksdb::Status ConnectOnce();
   SessionResult Fail(const rocksdb::Status& status);
 
   Replica* const replica_;

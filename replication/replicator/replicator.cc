@@ -19,6 +19,7 @@
 #include "replication/admin/status_report.h"
 #include "replication/metrics/json.h"
 #include "replication/metrics/stats_json.h"
+#include "replication/peering/monotonic_ms.h"
 #include "replication/peering/replica.h"
 #include "replication/peering/verification.h"
 #include "replication/replicator/acceptor.h"
@@ -64,12 +65,6 @@ using std::chrono::milliseconds;
 
 // Of the pause before a peer that is paused is asked again: up to 2 s.
 constexpr int kMostDoublings = 4;
-
-uint64_t NowMs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<milliseconds>(Clock::now().time_since_epoch())
-          .count());
-}
 
 // Threads that dial. One is enough while peers answer; each peer that does not
 // keeps one for seconds.
@@ -203,7 +198,7 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
                                std::shared_ptr<Transport> transport)
     : claim_(StoreAccess::ClaimOf(db)),
       replica_(options, db, std::move(transport)),
-      peers_(&replica_, std::random_device{}(), NowMs()),
+      peers_(&replica_, std::random_device{}(), MonotonicMs()),
       scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
       stream_dialers_(&replica_, std::random_device{}(),
                       [this](size_t peer) { Repair(peer); }),
@@ -314,7 +309,7 @@ std::optional<PeerList::Peer> ReplicatorImpl::AwaitDue() {
         lock, [this] { return replica_.stopping || !replica_.slots.paused(); });
     return std::nullopt;
   }
-  const std::optional<PeerList::Peer> due = peers_.BeginDue(NowMs());
+  const std::optional<PeerList::Peer> due = peers_.BeginDue(MonotonicMs());
   if (due.has_value()) {
     --free_dialers_;
     KeepADialerFree();
@@ -324,8 +319,7 @@ std::optional<PeerList::Peer> ReplicatorImpl::AwaitDue() {
   if (!next.has_value()) {
     changed_.wait(lock);
   } else {
-    changed_.wait_until(
-        lock, Clock::time_point(milliseconds(static_cast<int64_t>(*next))));
+    changed_.wait_until(lock, FromMonotonicMs(*next));
   }
   return std::nullopt;
 }
@@ -369,13 +363,13 @@ void ReplicatorImpl::Ended(std::optional<size_t> number,
     return;
   }
   const std::lock_guard lock(mutex_);
-  peers_.Ended(*number, ToOutcome(result), NowMs());
+  peers_.Ended(*number, ToOutcome(result), MonotonicMs());
   changed_.notify_all();
 }
 
 void ReplicatorImpl::Repair(size_t peer) {
   const std::lock_guard lock(mutex_);
-  peers_.Ask(peer, NowMs());
+  peers_.Ask(peer, MonotonicMs());
   changed_.notify_all();
 }
 
@@ -384,7 +378,7 @@ void ReplicatorImpl::NoteSession(uint64_t replica_id,
                                  const SessionResult& result) {
   if (!result.status.ok()) return;
   const std::lock_guard lock(mutex_);
-  peers_.Came(replica_id, NowMs());
+  peers_.Came(replica_id, MonotonicMs());
 }
 
 SessionResult ReplicatorImpl::WithDialer(
@@ -543,7 +537,7 @@ rocksdb::Status ReplicatorImpl::SetPeers(
           "SetPeers was called too often",
           "streams to peers that were removed still end; try again");
     }
-    change = peers_.Set(peers, NowMs());
+    change = peers_.Set(peers, MonotonicMs());
     for (const PeerList::Peer& peer : change.removed) peer.dialer->Retire();
     // Under the lock, since Stop joins these threads once it has held it.
     for (const PeerList::Peer& peer : change.removed) {

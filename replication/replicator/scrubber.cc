@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "replication/peering/link.h"
+#include "replication/peering/monotonic_ms.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 

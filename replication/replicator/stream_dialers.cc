@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "replication/peering/dial_link.h"
 #include "replication/peering/log.h"
+#include "replication/peering/monotonic_ms.h"
 #include "replication/peering/stream_link.h"
 #include "replication/peering/streams.h"
 #include "replication/replicator/redial_pause.h"
@@ -20,8 +22,6 @@ namespace {
 using rocksdb::Status;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kConnectPatience{5'000};
-constexpr int kSetups = 3;
 // A stream that lasted so long was one.
 constexpr milliseconds kLasting{1'000};
 // How often is looked whether the peer's stream, or a pause, is over.
@@ -206,26 +206,14 @@ void StreamDialers::Run(Peer* peer) {
   peer->ended = true;
 }
 
-Status StreamDialers::Connect(const Peer& peer, std::unique_ptr<Link>* link) {
-  const std::function<bool()> over = [this, &peer] { return Over(peer); };
-  Status status;
-  // Each of a few set-ups may take over a newer member list.
-  for (int i = 0; i < kSetups; ++i) {
-    std::unique_ptr<Connection> connection;
-    status = replica_->transport->Connect(
-        peer.address, std::min(kConnectPatience, replica_->options.io_timeout),
-        over, &connection);
-    if (status.ok()) {
-      status = Link::Open(replica_, std::move(connection), link);
-    }
-    if (!status.IsTryAgain()) break;
-  }
-  return status;
-}
-
 Status StreamDialers::Stream(Peer* peer, uint64_t* peer_id, bool* streamed) {
   std::unique_ptr<Link> link;
-  Status status = Connect(*peer, &link);
+  Status status = DialLink(replica_,
+                           {.address = peer->address,
+                            .connect_timeout = std::min(
+                                kConnectTimeout, replica_->options.io_timeout),
+                            .cancelled = [this, peer] { return Over(*peer); }},
+                           &link);
   if (!status.ok()) return status;
   *peer_id = link->peer_id();
   if (!replica_->stats.Met(peer->address, *peer_id, link->open(),

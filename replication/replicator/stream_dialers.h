@@ -86,7 +86,6 @@ class StreamDialers {
   // One stream from its opening to its end; `streamed` becomes true if it
   // carried something.
   rocksdb::Status Stream(Peer* peer, uint64_t* peer_id, bool* streamed);
-  rocksdb::Status Connect(const Peer& peer, std::unique_ptr<Link>* link);
   void Sleep(const Peer& peer, std::chrono::milliseconds time);
   // Joins the threads of removed peers that have ended; under mutex_.
   void JoinEnded();

@@ -59,9 +59,8 @@ class SessionRunnerTest : public ::testing::Test {
     Heartbeat heartbeat(connection, timeout_, [this] { return cancelled_; });
     return DriveSession({.io_timeout = timeout_,
                          .cancelled = [this] { return cancelled_; },
-                         .heartbeat = &heartbeat,
                          .bytes = &bytes_},
-                        std::move(first), session, connection);
+                        std::move(first), session, &heartbeat, connection);
   }
   milliseconds timeout_{10'000};
   bool cancelled_ = false;
@@ -146,22 +145,26 @@ TEST_F(SessionRunnerTest, HeartbeatsAreNoExcuseForEver) {
 }
 
 TEST_F(SessionRunnerTest, NoHeartbeatWhileNobodyWaits) {
-  timeout_ = milliseconds(4);
   Heartbeat heartbeat(pipe_.dialer.get(), timeout_,
                       [this] { return cancelled_; });
-  std::this_thread::sleep_for(milliseconds(10));
-  EXPECT_FALSE(heartbeat.Poll());
+  const auto now = Heartbeat::Clock::now();
+  EXPECT_FALSE(heartbeat.Poll(now + std::chrono::hours(24)));
   std::string message;
-  EXPECT_TRUE(pipe_.listener->Receive(&message, timeout_).IsTimedOut());
+  const milliseconds at_once(0);
+  EXPECT_TRUE(pipe_.listener->Receive(&message, at_once).IsTimedOut());
 
-  heartbeat.PeerWaits(Heartbeat::Clock::now());
-  std::this_thread::sleep_for(milliseconds(10));
-  EXPECT_FALSE(heartbeat.Poll());
-  ASSERT_TRUE(pipe_.listener->Receive(&message, milliseconds(1'000)).ok());
+  heartbeat.PeerWaits(now);
+  EXPECT_FALSE(heartbeat.Poll(now + milliseconds(999)));
+  EXPECT_TRUE(pipe_.listener->Receive(&message, at_once).IsTimedOut());
+  EXPECT_FALSE(heartbeat.Poll(now + milliseconds(1'000)));
+  ASSERT_TRUE(pipe_.listener->Receive(&message, timeout_).ok());
   EXPECT_EQ(message, "\x1a");
   EXPECT_TRUE(Heartbeat::Is(message));
+  // The next one is due a second later.
+  EXPECT_FALSE(heartbeat.Poll(now + milliseconds(1'999)));
+  EXPECT_TRUE(pipe_.listener->Receive(&message, at_once).IsTimedOut());
   cancelled_ = true;
-  EXPECT_TRUE(heartbeat.Poll());
+  EXPECT_TRUE(heartbeat.Poll(now));
 }
 
 TEST_F(SessionRunnerTest, NonsenseIsAnsweredByLastWords) {
