@@ -10,7 +10,6 @@
 namespace rocksync {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 rocksdb::Status Draw(AuthNonce* nonce) {
@@ -20,10 +19,10 @@ rocksdb::Status Draw(AuthNonce* nonce) {
 }
 
 // A connection whose messages share one deadline.
-class Doorstep {
+class TimedConnection {
  public:
-  Doorstep(Connection* connection, milliseconds timeout)
-      : connection_(connection), deadline_(Clock::now() + timeout) {}
+  TimedConnection(Connection* connection, AdmissionClock::time_point deadline)
+      : connection_(connection), deadline_(deadline) {}
 
   rocksdb::Status Send(const std::string& message) {
     return connection_->Send(message, Left());
@@ -40,7 +39,7 @@ class Doorstep {
     }
     return s;
   }
-  rocksdb::Status LetIn() {
+  rocksdb::Status Admit() {
     connection_->SetFrameLimit(kMaxSetupFrameBytes);
     return rocksdb::Status::OK();
   }
@@ -48,11 +47,11 @@ class Doorstep {
  private:
   milliseconds Left() const {
     return std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(
-                                         deadline_ - Clock::now()));
+                                         deadline_ - AdmissionClock::now()));
   }
 
   Connection* const connection_;
-  const Clock::time_point deadline_;
+  const AdmissionClock::time_point deadline_;
 };
 
 // Both sides read the text.
@@ -77,63 +76,67 @@ AdmissionTerms TermsOf(const Replica& replica) {
 
 rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
                             Admission* admission) {
-  Doorstep door(connection, terms.timeout);
+  TimedConnection peer(connection, AdmissionClock::now() + terms.timeout);
   const AuthIds ids = {terms.shown_id, connection->peer_replica_id()};
   rocksdb::Status s = Draw(&admission->dialer_nonce);
   if (!s.ok()) return s;
   admission->auth_hello =
       AuthHelloMessage({terms.cluster, admission->dialer_nonce});
-  s = door.Send(admission->auth_hello);
-  if (s.ok()) s = door.Receive(&admission->challenge);
+  s = peer.Send(admission->auth_hello);
+  if (s.ok()) s = peer.Receive(&admission->challenge);
   if (s.ok()) {
-    s = door.Judge(ReadChallenge(terms.secret, ids, admission->auth_hello,
+    s = peer.Judge(ReadChallenge(terms.secret, ids, admission->auth_hello,
                                  admission->challenge,
                                  &admission->listener_nonce));
   }
   if (s.ok()) {
-    s = door.Send(ProofMessage(terms.secret, ids, admission->auth_hello,
+    s = peer.Send(ProofMessage(terms.secret, ids, admission->auth_hello,
                                admission->challenge));
   }
-  return s.ok() ? door.LetIn() : s;
+  return s.ok() ? peer.Admit() : s;
 }
 
 rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
+                                AdmissionClock::time_point began,
                                 Connection* connection, Admission* admission) {
-  Doorstep door(connection, terms.timeout);
+  TimedConnection peer(connection, began + terms.timeout);
   const AuthIds ids = {connection->peer_replica_id(), terms.shown_id};
-  rocksdb::Status s = door.Receive(&admission->auth_hello);
+  rocksdb::Status s;
+  if (admission->auth_hello.empty()) s = peer.Receive(&admission->auth_hello);
   AuthHello auth_hello;
-  if (s.ok()) s = door.Judge(ReadAuthHello(admission->auth_hello, &auth_hello));
-  if (s.ok()) s = door.Judge(CheckCluster(terms.cluster, auth_hello.cluster));
+  if (s.ok()) s = peer.Judge(ReadAuthHello(admission->auth_hello, &auth_hello));
+  if (s.ok()) s = peer.Judge(CheckCluster(terms.cluster, auth_hello.cluster));
   if (s.ok()) s = Draw(&admission->listener_nonce);
   if (!s.ok()) return s;
   admission->dialer_nonce = auth_hello.nonce;
   admission->challenge = ChallengeMessage(
       terms.secret, ids, admission->auth_hello, admission->listener_nonce);
-  s = door.Send(admission->challenge);
+  s = peer.Send(admission->challenge);
   std::string proof;
-  if (s.ok()) s = door.Receive(&proof);
+  if (s.ok()) s = peer.Receive(&proof);
   if (s.ok()) {
-    s = door.Judge(ReadProof(terms.secret, ids, admission->auth_hello,
+    s = peer.Judge(ReadProof(terms.secret, ids, admission->auth_hello,
                              admission->challenge, proof));
   }
-  return s.ok() ? door.LetIn() : s;
+  return s.ok() ? peer.Admit() : s;
 }
 
-rocksdb::Status HearCluster(Connection* connection, milliseconds timeout,
+rocksdb::Status HearCluster(Connection* connection,
+                            AdmissionClock::time_point began,
                             std::string* auth_hello, std::string* cluster) {
-  Doorstep door(connection, timeout);
+  TimedConnection peer(connection, began + kProveTimeout);
   AuthHello heard;
-  rocksdb::Status s = door.Receive(auth_hello);
-  if (s.ok()) s = door.Judge(ReadAuthHello(*auth_hello, &heard));
+  rocksdb::Status s = peer.Receive(auth_hello);
+  if (s.ok()) s = peer.Judge(ReadAuthHello(*auth_hello, &heard));
   *cluster = std::move(heard.cluster);
   return s;
 }
 
-rocksdb::Status RefuseCluster(Connection* connection, milliseconds timeout,
+rocksdb::Status RefuseCluster(Connection* connection,
+                              AdmissionClock::time_point began,
                               const std::string& cluster) {
-  Doorstep door(connection, timeout);
-  return door.Judge(absl::FailedPreconditionError(
+  TimedConnection peer(connection, began + kProveTimeout);
+  return peer.Judge(absl::FailedPreconditionError(
       "another cluster: the one that dials names \"" + cluster +
       "\", of which no replica listens on this port at present; correct the "
       "address or the cluster's name, or start that replica"));

@@ -16,6 +16,8 @@
 
 namespace rocksync {
 
+using AdmissionClock = std::chrono::steady_clock;
+
 // From the first message to the last one.
 inline constexpr std::chrono::milliseconds kProveTimeout{10'000};
 
@@ -42,20 +44,25 @@ AdmissionTerms TermsOf(const Replica& replica);
 // failed. AuthHelloAt is the dialer's side, AnswerAuthHello the listener's.
 rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
                             Admission* admission);
+//
+// AnswerAuthHello: `began` is when this side began to wait for the first
+// message, from which the time counts; `admission->auth_hello` is that message
+// if HearCluster has received it, else empty.
 rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
+                                AdmissionClock::time_point began,
                                 Connection* connection, Admission* admission);
 
 // Where several clusters are listened for, before AnswerAuthHello: the dialer's
 // first message, whole, and the cluster that it names. An error: it is none;
 // the peer has been told, as there.
 rocksdb::Status HearCluster(Connection* connection,
-                            std::chrono::milliseconds timeout,
+                            AdmissionClock::time_point began,
                             std::string* auth_hello, std::string* cluster);
 
 // Tells a peer that nobody here is of the cluster that it named; which ones
 // are, it does not learn. InvalidArgument, with the text that it is told.
 rocksdb::Status RefuseCluster(Connection* connection,
-                              std::chrono::milliseconds timeout,
+                              AdmissionClock::time_point began,
                               const std::string& cluster);
 
 }  // namespace rocksync

@@ -5,12 +5,10 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "replication/peering/admission.h"
 #include "replication/peering/stream_link.h"
-#include "replication/replicator/oldest_of_most.h"
-#include "replication/replicator/visits.h"
+#include "replication/replicator/connection_threads.h"
 #include "replication/session/messages.h"
 
 namespace rocksync {
@@ -22,85 +20,70 @@ namespace {
 constexpr std::chrono::milliseconds kYield{500};
 // A peer that has proven the secret says at once what it wants.
 constexpr std::chrono::milliseconds kFirstFrame{10'000};
-// Connections that have not proven the secret.
-constexpr size_t kMaxUnauthenticated = 16;
 // Threads that are about to end. More of them, and the machine cannot keep up.
 constexpr size_t kMostLeaving = 128;
 
 }  // namespace
 
 void Acceptor::Join() {
-  for (Visit& visit : visits_) visit.thread.join();
-  visits_.clear();
+  for (Server& server : servers_) server.thread.join();
+  servers_.clear();
   idle_links_->Join();
   clones_.Stop();
 }
 
-size_t Acceptor::Count(Visit::State state) const {
+size_t Acceptor::CountAuthenticated() const {
   return static_cast<size_t>(
-      std::count_if(visits_.begin(), visits_.end(),
-                    [state](const Visit& v) { return v.state == state; }));
+      std::count_if(servers_.begin(), servers_.end(),
+                    [](const Server& s) { return s.authenticated; }));
 }
 
 bool Acceptor::Full() const {
-  return Count(Visit::State::kAuthenticated) + idle_links_->size() >=
+  return CountAuthenticated() + idle_links_->size() >=
          replica_->options.max_accepted;
 }
 
-void Acceptor::DropUnauthenticated() {
-  while (Count(Visit::State::kAuthenticating) >= kMaxUnauthenticated) {
-    std::vector<Visit*> authenticating;
-    std::vector<uint64_t> ids;
-    for (Visit& visit : visits_) {
-      if (visit.state != Visit::State::kAuthenticating) continue;
-      authenticating.push_back(&visit);
-      ids.push_back(visit.peer_id);
-    }
-    Visit* const oldest = authenticating[OldestOfMost(ids)];
-    oldest->state = Visit::State::kLeaving;
-    oldest->connection->Close();
-  }
-}
-
-void Acceptor::Receive(std::unique_ptr<Connection> connection) {
+void Acceptor::Receive(IncomingConnection incoming) {
   const std::lock_guard lock(mutex_);
-  ForgetThoseOver(&visits_);
-  if (replica_->stopping || Full() ||
-      Count(Visit::State::kLeaving) >= kMostLeaving) {
-    return;
+  JoinThoseOver(&servers_);
+  if (replica_->stopping || Full()) return;
+  const size_t most =
+      incoming.place != nullptr ? incoming.place->most() : kMaxUnauthenticated;
+  if (servers_.size() - CountAuthenticated() >= most + kMostLeaving) return;
+  if (incoming.place == nullptr) {
+    incoming.place = std::make_unique<UnauthenticatedPlace>(
+        unauthenticated_, incoming.connection.get());
   }
-  DropUnauthenticated();
-  Visit& visit = visits_.emplace_back();
-  visit.connection = connection.get();
-  visit.peer_id = connection->peer_replica_id();
+  Server& server = servers_.emplace_back();
   try {
-    visit.thread = std::thread(
-        [this, &visit](std::unique_ptr<Connection> incoming) {
-          Serve(std::move(incoming), &visit);
-          visit.over = true;
+    server.thread = std::thread(
+        [this, &server](IncomingConnection one) {
+          Serve(std::move(one), &server);
+          server.over = true;
         },
-        std::move(connection));
+        std::move(incoming));
   } catch (const std::system_error&) {  // no more threads: the peer comes again
-    visits_.pop_back();
+    servers_.pop_back();
   }
 }
 
-bool Acceptor::Conclude(bool proven, Visit* visit) {
+bool Acceptor::Conclude(bool proven, UnauthenticatedPlace* place,
+                        Server* server) {
   const std::lock_guard lock(mutex_);
-  visit->connection = nullptr;
-  const bool stays =
-      proven && visit->state == Visit::State::kAuthenticating && !Full();
-  visit->state = stays ? Visit::State::kAuthenticated : Visit::State::kLeaving;
-  return stays;
+  const bool was_kept = place->Leave();
+  server->authenticated = proven && was_kept && !Full();
+  return server->authenticated;
 }
 
-void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
-  ListedConnection connection(&replica_->connections, std::move(incoming));
+void Acceptor::Serve(IncomingConnection incoming, Server* server) {
+  ListedConnection connection(&replica_->connections,
+                              std::move(incoming.connection));
   const std::string peer = connection->peer_name();
   Admission admission;
-  rocksdb::Status s =
-      AnswerAuthHello(TermsOf(*replica_), connection.get(), &admission);
-  const bool stays = Conclude(s.ok(), visit);
+  admission.auth_hello = std::move(incoming.auth_hello);
+  rocksdb::Status s = AnswerAuthHello(TermsOf(*replica_), incoming.began,
+                                      connection.get(), &admission);
+  const bool stays = Conclude(s.ok(), incoming.place.get(), server);
   // Not one that was silent, or went.
   if (s.IsInvalidArgument()) {
     replica_->stats.RefusedStranger(peer, connection->peer_replica_id(), s);
@@ -118,7 +101,7 @@ void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
   } else if (s.ok() && IsCloneMessage(first)) {
     s = clones_.Serve(connection.get(), admission, first);
   } else if (s.ok()) {
-    s = ServeReplica(std::move(connection), std::move(first), visit);
+    s = ServeReplica(std::move(connection), std::move(first), server);
   }
   if (!s.ok() && !replica_->stopping) {
     refusals_.Write(replica_->log, peer, s);
@@ -126,11 +109,11 @@ void Acceptor::Serve(std::unique_ptr<Connection> incoming, Visit* visit) {
 }
 
 rocksdb::Status Acceptor::ServeReplica(ListedConnection connection,
-                                       std::string first, Visit* visit) {
+                                       std::string first, Server* server) {
   std::unique_ptr<Link> link;
   rocksdb::Status s =
       Link::Accept(replica_, std::move(connection), std::move(first), &link);
-  if (!s.ok() || LeaveIdle(&link, visit)) return s;
+  if (!s.ok() || LeaveIdle(&link, server)) return s;
   while (!replica_->stopping && link->AwaitSession(&first).ok() &&
          ServeOne(link.get(), std::move(first))) {
   }
@@ -139,10 +122,10 @@ rocksdb::Status Acceptor::ServeReplica(ListedConnection connection,
 
 // Counted once at any moment: no other connection takes its place, nor is it
 // taken for one too many.
-bool Acceptor::LeaveIdle(std::unique_ptr<Link>* link, Visit* visit) {
+bool Acceptor::LeaveIdle(std::unique_ptr<Link>* link, Server* server) {
   const std::lock_guard lock(mutex_);
   if (!idle_links_->Add(link)) return false;
-  visit->state = Visit::State::kLeaving;
+  server->authenticated = false;
   return true;
 }
 

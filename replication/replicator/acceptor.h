@@ -24,6 +24,8 @@
 #include "replication/peering/open_connections.h"
 #include "replication/peering/replica.h"
 #include "replication/replicator/idle_links.h"
+#include "replication/replicator/incoming_connection.h"
+#include "replication/replicator/unauthenticated_connections.h"
 #include "rocksync/transport.h"
 
 namespace rocksync {
@@ -40,9 +42,13 @@ class Acceptor {
         clones_(replica),
         admin_server_(replica, &clones_, std::move(verify)),
         idle_links_(std::make_shared<IdleLinks>(
-            replica, [this](Link* link, std::string first) {
+            replica,
+            [this](Link* link, std::string first) {
               return ServeOne(link, std::move(first));
-            })) {}
+            })),
+        unauthenticated_(
+            std::make_shared<UnauthenticatedConnections>(kMaxUnauthenticated)) {
+  }
 
   ~Acceptor() { Join(); }
 
@@ -50,7 +56,7 @@ class Acceptor {
   void Start() { clones_.Start(); }
 
   // From any thread; returns at once.
-  void Receive(std::unique_ptr<Connection> connection);
+  void Receive(IncomingConnection incoming);
 
   std::vector<ServedClone> ServedClones() const { return clones_.Served(); }
 
@@ -60,30 +66,28 @@ class Acceptor {
   void Join();
 
  private:
-  struct Visit {
+  // Connections that have not proven the secret, of a port of its own.
+  static constexpr size_t kMaxUnauthenticated = 16;
+
+  // Serves one connection.
+  struct Server {
     std::thread thread;
     std::atomic<bool> over{false};
-    // Under the lock:
-    enum class State { kAuthenticating, kAuthenticated, kLeaving };
-    State state = State::kAuthenticating;
-    Connection* connection = nullptr;  // while authenticating
-    uint64_t peer_id = 0;              // by its certificate
+    // Under the lock; false: authenticating, or about to end.
+    bool authenticated = false;
   };
 
   // With the lock held.
-  size_t Count(Visit::State state) const;
+  size_t CountAuthenticated() const;
   bool Full() const;
-  // Makes room for one more that has not proven the secret, by OldestOfMost.
-  void DropUnauthenticated();
 
-  // The incoming peer of `visit` has proven the secret, or has to leave. False:
-  // it has to leave.
-  bool Conclude(bool proven, Visit* visit);
-  void Serve(std::unique_ptr<Connection> incoming, Visit* visit);
+  // The peer has proven the secret, or has to leave. False: it has to leave.
+  bool Conclude(bool proven, UnauthenticatedPlace* place, Server* server);
+  void Serve(IncomingConnection incoming, Server* server);
   rocksdb::Status ServeReplica(ListedConnection connection, std::string first,
-                               Visit* visit);
-  // The link goes on without the visit's thread. False: it cannot.
-  bool LeaveIdle(std::unique_ptr<Link>* link, Visit* visit);
+                               Server* server);
+  // The link goes on without the server's thread. False: it cannot.
+  bool LeaveIdle(std::unique_ptr<Link>* link, Server* server);
   // A session or a stream. True: the link may be kept.
   bool ServeOne(Link* link, std::string first);
   SessionSlot SlotFor(uint64_t peer_id);
@@ -94,8 +98,10 @@ class Acceptor {
   AdminServer admin_server_;
   RefusalLog refusals_;
   const std::shared_ptr<IdleLinks> idle_links_;
+  // Those that did not come over a shared port.
+  const std::shared_ptr<UnauthenticatedConnections> unauthenticated_;
   std::mutex mutex_;
-  std::list<Visit> visits_;
+  std::list<Server> servers_;
 };
 
 }  // namespace rocksync

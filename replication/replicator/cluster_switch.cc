@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "replication/peering/admission.h"
-#include "replication/replicator/visits.h"
+#include "replication/replicator/connection_threads.h"
 
 namespace rocksync {
 namespace {
@@ -18,7 +18,7 @@ ClusterSwitch::ClusterSwitch(std::shared_ptr<Transport> transport,
                              size_t max_unauthenticated)
     : transport_(std::move(transport)),
       max_unauthenticated_(max_unauthenticated),
-      most_visits_(max_unauthenticated + kMostEnding),
+      most_servers_(max_unauthenticated + kMostEnding),
       unauthenticated_(
           std::make_shared<UnauthenticatedConnections>(max_unauthenticated)) {}
 
@@ -27,7 +27,7 @@ ClusterSwitch::~ClusterSwitch() {
   closing_ = true;
   transport_->StopListening();
   unauthenticated_->CloseAll();
-  for (Visit& visit : visits_) visit.thread.join();
+  for (Server& server : servers_) server.thread.join();
   transport_->SetLogger(nullptr);
 }
 
@@ -43,17 +43,18 @@ rocksdb::Status ClusterSwitch::Listen(const std::string& address) {
 
 void ClusterSwitch::SumMaxAccepted() {
   size_t most = max_unauthenticated_;
-  for (const auto& [name, door] : doors_) most += door->max_accepted;
+  for (const auto& [name, listener] : listeners_)
+    most += listener->max_accepted;
   transport_->SetMaxAccepted(most);
 }
 
 rocksdb::Status ClusterSwitch::Add(const std::string& cluster,
                                    size_t max_accepted, Accept accept) {
-  const auto door = std::make_shared<Door>();
-  door->max_accepted = max_accepted;
-  door->accept = std::move(accept);
+  const auto listener = std::make_shared<Listener>();
+  listener->max_accepted = max_accepted;
+  listener->accept = std::move(accept);
   const std::lock_guard lock(mutex_);
-  if (doors_.emplace(cluster, door).second) {
+  if (listeners_.emplace(cluster, listener).second) {
     SumMaxAccepted();
     return rocksdb::Status::OK();
   }
@@ -65,71 +66,70 @@ rocksdb::Status ClusterSwitch::Add(const std::string& cluster,
 }
 
 void ClusterSwitch::Remove(const std::string& cluster) {
-  std::shared_ptr<Door> door;
+  std::shared_ptr<Listener> listener;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = doors_.find(cluster);
-    if (found == doors_.end()) return;
-    door = std::move(found->second);
-    doors_.erase(found);
+    const auto found = listeners_.find(cluster);
+    if (found == listeners_.end()) return;
+    listener = std::move(found->second);
+    listeners_.erase(found);
     SumMaxAccepted();
   }
-  const std::lock_guard lock(door->mutex);
-  door->accept = nullptr;
+  const std::lock_guard lock(listener->mutex);
+  listener->accept = nullptr;
 }
 
 std::vector<std::string> ClusterSwitch::Clusters() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> names;
-  for (const auto& [name, door] : doors_) names.push_back(name);
+  for (const auto& [name, listener] : listeners_) names.push_back(name);
   return names;
 }
 
 void ClusterSwitch::Receive(std::unique_ptr<Connection> connection) {
-  auto incoming = std::make_unique<IncomingConnection>(std::move(connection),
-                                                       unauthenticated_);
+  IncomingConnection incoming(std::move(connection));
+  incoming.place = std::make_unique<UnauthenticatedPlace>(
+      unauthenticated_, incoming.connection.get());
   const std::lock_guard lock(mutex_);
-  ForgetThoseOver(&visits_);
-  if (visits_.size() >= most_visits_) return;
-  Visit& visit = visits_.emplace_back();
+  JoinThoseOver(&servers_);
+  if (servers_.size() >= most_servers_) return;
+  Server& server = servers_.emplace_back();
   try {
-    visit.thread = std::thread(
-        [this, &visit](std::unique_ptr<IncomingConnection> arrived) {
-          Serve(std::move(arrived));
-          visit.over = true;
+    server.thread = std::thread(
+        [this, &server](IncomingConnection one) {
+          Serve(std::move(one));
+          server.over = true;
         },
         std::move(incoming));
   } catch (const std::system_error&) {  // no more threads: the peer comes again
-    visits_.pop_back();
+    servers_.pop_back();
   }
 }
 
-void ClusterSwitch::Serve(std::unique_ptr<IncomingConnection> connection) {
-  const std::string peer = connection->peer_name();
-  std::string auth_hello;
+void ClusterSwitch::Serve(IncomingConnection incoming) {
+  const std::string peer = incoming.connection->peer_name();
   std::string cluster;
-  rocksdb::Status s =
-      HearCluster(connection.get(), kProveTimeout, &auth_hello, &cluster);
+  rocksdb::Status s = HearCluster(incoming.connection.get(), incoming.began,
+                                  &incoming.auth_hello, &cluster);
   if (s.ok()) {
-    connection->PutBack(std::move(auth_hello));
-    if (HandOver(cluster, &connection)) return;
-    s = RefuseCluster(connection.get(), kProveTimeout, cluster);
+    if (HandOver(cluster, &incoming)) return;
+    s = RefuseCluster(incoming.connection.get(), incoming.began, cluster);
   }
   if (!closing_) refusals_.Write(log_, peer, s);
 }
 
 bool ClusterSwitch::HandOver(const std::string& cluster,
-                             std::unique_ptr<IncomingConnection>* connection) {
-  std::shared_ptr<Door> door;
+                             IncomingConnection* incoming) {
+  std::shared_ptr<Listener> listener;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = doors_.find(cluster);
-    if (found == doors_.end()) return false;
-    door = found->second;
+    const auto found = listeners_.find(cluster);
+    if (found == listeners_.end()) return false;
+    listener = found->second;
   }
-  const std::lock_guard lock(door->mutex);
-  if (door->accept == nullptr) return false;
-  door->accept(std::move(*connection));
+  const std::lock_guard lock(listener->mutex);
+  if (listener->accept == nullptr) return false;
+  listener->accept(std::move(*incoming));
   return true;
 }
 

@@ -18,6 +18,7 @@
 #include "replication/peering/log.h"
 #include "replication/replicator/incoming_connection.h"
 #include "replication/replicator/shared_log.h"
+#include "replication/replicator/unauthenticated_connections.h"
 #include "rocksdb/status.h"
 #include "rocksync/transport.h"
 
@@ -26,7 +27,7 @@ namespace rocksync {
 // Thread-safe.
 class ClusterSwitch {
  public:
-  using Accept = std::function<void(std::unique_ptr<Connection>)>;
+  using Accept = std::function<void(IncomingConnection)>;
 
   ClusterSwitch(std::shared_ptr<Transport> transport,
                 size_t max_unauthenticated);
@@ -48,12 +49,14 @@ class ClusterSwitch {
   SharedLog* log() const { return log_.get(); }
 
  private:
-  struct Door {
+  // The database of one cluster.
+  struct Listener {
     size_t max_accepted = 0;
     std::mutex mutex;  // held while calling
     Accept accept;     // empty: removed
   };
-  struct Visit {
+  // Serves one connection, until it is known whose it is.
+  struct Server {
     std::thread thread;
     std::atomic<bool> over{false};
   };
@@ -62,23 +65,22 @@ class ClusterSwitch {
   // mutex_ is held.
   void SumMaxAccepted();
   void Receive(std::unique_ptr<Connection> connection);
-  void Serve(std::unique_ptr<IncomingConnection> connection);
+  void Serve(IncomingConnection incoming);
   // False: nobody accepts it, and it is still there.
-  bool HandOver(const std::string& cluster,
-                std::unique_ptr<IncomingConnection>* connection);
+  bool HandOver(const std::string& cluster, IncomingConnection* incoming);
 
   const std::shared_ptr<Transport> transport_;
   const std::shared_ptr<SharedLog> log_ = std::make_shared<SharedLog>();
   const size_t max_unauthenticated_;
-  const size_t most_visits_;
+  const size_t most_servers_;
   const std::shared_ptr<UnauthenticatedConnections> unauthenticated_;
   bool listening_ = false;
   std::atomic<bool> closing_{false};
   RefusalLog refusals_;
 
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Door>> doors_;  // by cluster
-  std::list<Visit> visits_;
+  std::map<std::string, std::shared_ptr<Listener>> listeners_;  // by cluster
+  std::list<Server> servers_;
 };
 
 }  // namespace rocksync

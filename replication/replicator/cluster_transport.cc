@@ -1,7 +1,5 @@
 #include "replication/replicator/cluster_transport.h"
 
-#include <atomic>
-#include <cstddef>
 #include <utility>
 
 namespace rocksync {
@@ -9,12 +7,9 @@ namespace {
 
 class ClusterTransport : public Transport {
  public:
-  ClusterTransport(std::shared_ptr<ClusterSwitch> clusters, std::string cluster)
-      : clusters_(std::move(clusters)), cluster_(std::move(cluster)) {}
-  ~ClusterTransport() override {
-    StopListening();
-    SetLogger(nullptr);
-  }
+  explicit ClusterTransport(std::shared_ptr<ClusterSwitch> clusters)
+      : clusters_(std::move(clusters)) {}
+  ~ClusterTransport() override { clusters_->log()->Set(this, nullptr); }
 
   rocksdb::Status Connect(const std::string& address,
                           std::chrono::milliseconds timeout,
@@ -25,22 +20,17 @@ class ClusterTransport : public Transport {
   rocksdb::Status CheckAddress(const std::string& address) const override {
     return below().CheckAddress(address);
   }
+  // Whoever accepts connections is given more than a Connection: see
+  // ClusterSwitch::Add.
   rocksdb::Status Listen(
       const std::string& /*address*/,
-      std::function<void(std::unique_ptr<Connection>)> accept) override {
-    rocksdb::Status s =
-        clusters_->Add(cluster_, max_accepted_, std::move(accept));
-    if (s.ok()) listening_ = true;
-    return s;
+      std::function<void(std::unique_ptr<Connection>)> /*accept*/) override {
+    return rocksdb::Status::NotSupported(
+        "a shared listener listens for all databases of its port");
   }
-  void SetMaxAccepted(size_t connections) override {
-    max_accepted_ = connections;
-  }
-  void StopListening() override {
-    if (listening_.exchange(false)) clusters_->Remove(cluster_);
-  }
+  void StopListening() override {}
   std::string listen_address() const override {
-    return listening_ ? below().listen_address() : "";
+    return below().listen_address();
   }
   uint64_t replica_id() const override { return below().replica_id(); }
   CertificateState certificate() const override {
@@ -54,16 +44,13 @@ class ClusterTransport : public Transport {
   Transport& below() const { return *clusters_->transport(); }
 
   const std::shared_ptr<ClusterSwitch> clusters_;
-  const std::string cluster_;
-  std::atomic<size_t> max_accepted_{0};
-  std::atomic<bool> listening_{false};
 };
 
 }  // namespace
 
 std::shared_ptr<Transport> NewClusterTransport(
-    std::shared_ptr<ClusterSwitch> clusters, const std::string& cluster) {
-  return std::make_shared<ClusterTransport>(std::move(clusters), cluster);
+    std::shared_ptr<ClusterSwitch> clusters) {
+  return std::make_shared<ClusterTransport>(std::move(clusters));
 }
 
 }  // namespace rocksync

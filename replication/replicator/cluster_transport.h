@@ -1,20 +1,18 @@
-// What a database's replicator sees of a shared listener: a transport.
+// With what a database's replicator dials that shares a listener: the
+// listener's transport, with a log of its own. It does not listen.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_CLUSTER_TRANSPORT_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_CLUSTER_TRANSPORT_H_
 
 #include <memory>
-#include <string>
 
 #include "replication/replicator/cluster_switch.h"
 #include "rocksync/transport.h"
 
 namespace rocksync {
 
-// Listen takes those who name `cluster`, wherever its address says;
-// InvalidArgument: somebody takes them already.
 std::shared_ptr<Transport> NewClusterTransport(
-    std::shared_ptr<ClusterSwitch> clusters, const std::string& cluster);
+    std::shared_ptr<ClusterSwitch> clusters);
 
 }  // namespace rocksync
 

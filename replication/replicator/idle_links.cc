@@ -3,7 +3,7 @@
 #include <chrono>
 #include <system_error>
 
-#include "replication/replicator/visits.h"
+#include "replication/replicator/connection_threads.h"
 #include "replication/session/messages.h"
 
 namespace rocksync {
@@ -65,7 +65,7 @@ bool IdleLinks::HaveItServed(uint64_t number) {
 
 bool IdleLinks::StartWorker() {
   if (serving_ >= kMostServing) return false;
-  ForgetThoseOver(&workers_);
+  JoinThoseOver(&workers_);
   Worker* const worker = &workers_.emplace_back();
   try {
     worker->thread = std::thread([this, worker] {

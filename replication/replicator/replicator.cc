@@ -38,9 +38,8 @@
 namespace rocksync {
 namespace {
 
-// With a shared listener the database's part of it is the transport.
+// With a shared listener its transport is used, and no other may be given.
 rocksdb::Status ShareListener(const ReplicatorOptions& options,
-                              const ReplicatedDB& db,
                               std::shared_ptr<Transport>* transport) {
   if (options.shared_listener == nullptr) return rocksdb::Status::OK();
   if (!options.listen_address.empty()) {
@@ -55,8 +54,7 @@ rocksdb::Status ShareListener(const ReplicatorOptions& options,
         "ReplicatorOptions::shared_listener",
         "give none");
   }
-  *transport = SharedListenerAccess::TransportOf(
-      *options.shared_listener, db.replication_options().cluster_name);
+  *transport = SharedListenerAccess::TransportOf(*options.shared_listener);
   return rocksdb::Status::OK();
 }
 
@@ -126,6 +124,12 @@ class ReplicatorImpl : public Replicator {
     ReplicatorImpl* const replicator_;
   };
 
+  // At a port of its own, or for its cluster at a shared one, or not at all.
+  rocksdb::Status Listen();
+  void StopListening();
+  const std::string& cluster_name() const {
+    return replica_.db->replication_options().cluster_name;
+  }
   void StopAll();
   // Aborted once it is stopped: from then on the database may be gone.
   rocksdb::Status CheckRunning() const;
@@ -169,6 +173,7 @@ class ReplicatorImpl : public Replicator {
 
   const std::shared_ptr<ReplicatorClaim> claim_;
   Replica replica_;
+  const std::shared_ptr<ClusterSwitch> shared_port_;  // may be null
   std::atomic<bool> listening_{false};
 
   mutable std::mutex mutex_;
@@ -198,6 +203,10 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
                                std::shared_ptr<Transport> transport)
     : claim_(StoreAccess::ClaimOf(db)),
       replica_(options, db, std::move(transport)),
+      shared_port_(
+          options.shared_listener == nullptr
+              ? nullptr
+              : SharedListenerAccess::SwitchOf(*options.shared_listener)),
       peers_(&replica_, std::random_device{}(), MonotonicMs()),
       scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
       stream_dialers_(&replica_, std::random_device{}(),
@@ -223,16 +232,7 @@ rocksdb::Status ReplicatorImpl::Begin() {
   replica_.transport->SetLogger(replica_.log);
   acceptor_.Start();
   rocksdb::Status s = SetLimits(replica_.options.limits);
-  if (s.ok() && (replica_.options.shared_listener != nullptr ||
-                 !replica_.options.listen_address.empty())) {
-    replica_.transport->SetMaxAccepted(replica_.options.max_accepted);
-    s = replica_.transport->Listen(
-        replica_.options.listen_address,
-        [this](std::unique_ptr<Connection> connection) {
-          acceptor_.Receive(std::move(connection));
-        });
-    listening_ = s.ok();
-  }
+  if (s.ok()) s = Listen();
   if (s.ok()) s = scrubber_.Start();
   if (!s.ok()) return s;
   s = OpenStreams(peers_.peers());
@@ -242,6 +242,36 @@ rocksdb::Status ReplicatorImpl::Begin() {
   return dial_threads_.empty()
              ? rocksdb::Status::Aborted("cannot start a thread that dials")
              : s;
+}
+
+rocksdb::Status ReplicatorImpl::Listen() {
+  rocksdb::Status s;
+  if (shared_port_ != nullptr) {
+    s = shared_port_->Add(cluster_name(), replica_.options.max_accepted,
+                          [this](IncomingConnection incoming) {
+                            acceptor_.Receive(std::move(incoming));
+                          });
+  } else if (!replica_.options.listen_address.empty()) {
+    replica_.transport->SetMaxAccepted(replica_.options.max_accepted);
+    s = replica_.transport->Listen(
+        replica_.options.listen_address,
+        [this](std::unique_ptr<Connection> connection) {
+          acceptor_.Receive(IncomingConnection(std::move(connection)));
+        });
+  } else {
+    return s;
+  }
+  listening_ = s.ok();
+  return s;
+}
+
+void ReplicatorImpl::StopListening() {
+  if (!listening_.exchange(false)) return;
+  if (shared_port_ != nullptr) {
+    shared_port_->Remove(cluster_name());
+  } else {
+    replica_.transport->StopListening();
+  }
 }
 
 // Threads are woken from whatever they wait for: connections are closed, slots
@@ -269,7 +299,7 @@ void ReplicatorImpl::StopAll() {
   }
   changed_.notify_all();
   replica_.slots.Stop();
-  if (listening_.exchange(false)) replica_.transport->StopListening();
+  StopListening();
   replica_.connections.CloseAll();
   for (std::thread& thread : dial_threads_) thread.join();
   dial_threads_.clear();
@@ -634,7 +664,7 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
   // threads.
   rocksdb::Status s =
       CheckMayWait(StoreAccess::IndexedOf(db), "Replicator::Start");
-  if (s.ok()) s = ShareListener(options, *db, &transport);
+  if (s.ok()) s = ShareListener(options, &transport);
   if (s.ok()) s = CheckBeforeStart(options, *db, *transport);
   if (!s.ok()) return s;
   auto started =

@@ -44,8 +44,13 @@ std::vector<std::string> SharedListener::clusters() const {
 }
 
 std::shared_ptr<Transport> SharedListenerAccess::TransportOf(
-    const SharedListener& listener, const std::string& cluster) {
-  return NewClusterTransport(listener.switch_, cluster);
+    const SharedListener& listener) {
+  return NewClusterTransport(listener.switch_);
+}
+
+std::shared_ptr<ClusterSwitch> SharedListenerAccess::SwitchOf(
+    const SharedListener& listener) {
+  return listener.switch_;
 }
 
 }  // namespace rocksync

@@ -136,8 +136,8 @@ class End final : public Connection {
 // As Acceptor does it.
 Status Serve(Replica* replica, std::unique_ptr<Connection> connection) {
   Admission admission;
-  Status status =
-      AnswerAuthHello(TermsOf(*replica), connection.get(), &admission);
+  Status status = AnswerAuthHello(TermsOf(*replica), AdmissionClock::now(),
+                                  connection.get(), &admission);
   if (!status.ok()) return status;
   ListedConnection listed(&replica->connections, std::move(connection));
   std::string first;

@@ -1,0 +1,26 @@
+// Threads that serve one accepted connection each.
+
+#ifndef ROCKSYNC_REPLICATION_REPLICATOR_CONNECTION_THREADS_H_
+#define ROCKSYNC_REPLICATION_REPLICATOR_CONNECTION_THREADS_H_
+
+#include <list>
+
+namespace rocksync {
+
+// Joins and removes the threads that are over. `Thread` has a `thread`, and
+// sets `over` as the last thing in it.
+template <typename Thread>
+void JoinThoseOver(std::list<Thread>* threads) {
+  for (auto one = threads->begin(); one != threads->end();) {
+    if (!one->over) {
+      ++one;
+      continue;
+    }
+    one->thread.join();
+    one = threads->erase(one);
+  }
+}
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_REPLICATOR_CONNECTION_THREADS_H_

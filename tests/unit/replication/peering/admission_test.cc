@@ -1,0 +1,61 @@
+#include "replication/peering/admission.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "tests/support/memory_transport.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+class AdmissionTest : public ::testing::Test {
+ protected:
+  const milliseconds timeout_{10'000};
+  const AdmissionTerms terms_{
+      .cluster = "c", .secret = {}, .shown_id = 0, .timeout = timeout_};
+  MemoryPipe pipe_ = NewMemoryPipe();
+  std::string auth_hello_ = AuthHelloMessage({"c", AuthNonce{}});
+};
+
+// A shared port has received the first message, and a database goes on.
+TEST_F(AdmissionTest, TheFirstMessageIsNotReceivedTwice) {
+  ASSERT_TRUE(pipe_.dialer->Send(auth_hello_, timeout_).ok());
+  const auto began = AdmissionClock::now();
+  Admission admission;
+  std::string cluster;
+  ASSERT_TRUE(
+      HearCluster(pipe_.listener.get(), began, &admission.auth_hello, &cluster)
+          .ok());
+  EXPECT_EQ(cluster, "c");
+  EXPECT_EQ(admission.auth_hello, auth_hello_);
+  ASSERT_TRUE(pipe_.dialer->Send("no proof", timeout_).ok());
+  EXPECT_FALSE(
+      AnswerAuthHello(terms_, began, pipe_.listener.get(), &admission).ok());
+  std::string challenge;
+  ASSERT_TRUE(pipe_.dialer->Receive(&challenge, timeout_).ok());
+  EXPECT_EQ(challenge, admission.challenge);
+}
+
+// Both share the time of one authentication: what was spent on the first
+// message is gone.
+TEST_F(AdmissionTest, TheWholeAuthenticationHasOneTimeLimit) {
+  const auto long_ago = AdmissionClock::now() - kProveTimeout;
+  Admission admission;
+  std::string cluster;
+  EXPECT_TRUE(HearCluster(pipe_.listener.get(), long_ago, &admission.auth_hello,
+                          &cluster)
+                  .IsTimedOut());
+  admission.auth_hello = auth_hello_;
+  const auto asked = AdmissionClock::now();
+  EXPECT_TRUE(
+      AnswerAuthHello(terms_, long_ago, pipe_.listener.get(), &admission)
+          .IsTimedOut());
+  EXPECT_LT(AdmissionClock::now() - asked, kProveTimeout / 2);
+}
+
+}  // namespace
+}  // namespace rocksync
