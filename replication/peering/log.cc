@@ -2,6 +2,8 @@
 
 #include <cinttypes>
 
+#include "replication/statistics/one_line.h"
+
 namespace rocksync {
 namespace {
 
@@ -14,21 +16,6 @@ rocksdb::InfoLogLevel LevelOf(const SessionReport& report,
 }
 
 }  // namespace
-
-std::string OneLine(const std::string& text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string line;
-  line.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      line.push_back(c);
-    } else {
-      line += {'\\', 'x', kHex[byte >> 4], kHex[byte & 0xf]};
-    }
-  }
-  return line;
-}
 
 void LogSession(rocksdb::Logger* log, const std::string& peer,
                 uint64_t replica_id, const SessionReport& report,

@@ -15,10 +15,6 @@
 
 namespace rocksync {
 
-// `text`, in which a peer or a client may have a say, on one line: control
-// characters become \xNN. So no text looks like two entries of a log.
-std::string OneLine(const std::string& text);
-
 // A session that ended: at level INFO if pairs moved, WARN if it failed, else
 // DEBUG. `log` may be null.
 void LogSession(rocksdb::Logger* log, const std::string& peer,

@@ -11,9 +11,9 @@
 
 #include "replication/peering/open_connections.h"
 #include "replication/peering/session_slots.h"
-#include "replication/peering/stats_board.h"
 #include "replication/peering/streams.h"
 #include "replication/peering/token_bucket.h"
+#include "replication/statistics/stats_board.h"
 #include "replication/store/store_access.h"
 #include "replication/store/write/callback_scope.h"
 #include "rocksdb/env.h"

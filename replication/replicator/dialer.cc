@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "replication/peering/dial_link.h"
-#include "replication/peering/log.h"
+#include "replication/statistics/one_line.h"
 #include "replication/store/write/callback_scope.h"
 
 namespace rocksync {

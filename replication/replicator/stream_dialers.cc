@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "replication/peering/dial_link.h"
-#include "replication/peering/log.h"
 #include "replication/peering/monotonic_ms.h"
 #include "replication/peering/stream_link.h"
 #include "replication/peering/streams.h"
 #include "replication/replicator/redial_pause.h"
+#include "replication/statistics/one_line.h"
 
 namespace rocksync {
 namespace {

@@ -41,6 +41,7 @@ box replication/stream 9 '^(replication/(stream|session)|sketch|absl)/' "$pure"
 box replication/membership 9 '^(replication/(membership|session|reconcile)|sketch|absl)/|^rocksync/replica_id\.h$' "$pure"
 box replication/store 9 '^(replication/(store|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
 # Floor 3, the shell.
+box replication/statistics 9 '^(replication/(statistics|session)|rocksync|rocksdb)/'
 box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|openssl|absl|sys|netinet|arpa)/|^asio\.hpp$'
 for room in metrics peering admin replicator; do
   box replication/$room 9 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/' '^replication/transport/'

@@ -1,4 +1,4 @@
-#include "replication/peering/stats_board.h"
+#include "replication/statistics/stats_board.h"
 
 #include <gtest/gtest.h>
 

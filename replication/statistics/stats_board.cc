@@ -1,0 +1,190 @@
+#include "replication/statistics/stats_board.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "replication/statistics/one_line.h"
+#include "rocksync/replica_id.h"
+
+namespace rocksync {
+
+StatsBoard::StatsBoard(uint64_t replica_id,
+                       const std::vector<std::string>& peers,
+                       ProgressCallback progress)
+    : progress_(std::move(progress)) {
+  totals_.replica_id = replica_id;
+  SetPeers(peers);
+}
+
+void StatsBoard::SetPeers(const std::vector<std::string>& addresses) {
+  const std::lock_guard lock(mutex_);
+  table_.SetConfigured(addresses);
+}
+
+bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
+                     const std::weak_ptr<const void>& connection,
+                     const std::atomic<bool>& removed) {
+  const std::lock_guard lock(mutex_);
+  if (removed) return false;
+  table_.SetReplicaAt(address, replica_id)->AddConnection(connection);
+  return true;
+}
+
+void StatsBoard::Identified(const std::string& address, uint64_t replica_id,
+                            const std::atomic<bool>& removed) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!table_.IsConfigured(address)) return;
+  }
+  Met(address, replica_id, {}, removed);
+}
+
+PeerEntry* StatsBoard::FindConnected(
+    const std::string& peer, uint64_t replica_id,
+    const std::weak_ptr<const void>& connection, Role role) {
+  // Whom this replica went to, another one may have replaced at its address
+  // since.
+  PeerEntry* const entry = role == Role::kInitiator
+                               ? table_.FindForLine(peer, replica_id)
+                               : table_.Find(peer, replica_id);
+  entry->AddConnection(connection);
+  entry->NoteReached();
+  // Whom this replica went to, it may have been on its way to when the peer was
+  // removed.
+  if (role == Role::kResponder) entry->leaving = false;
+  return entry;
+}
+
+std::unique_ptr<StreamLine> StatsBoard::BeginStream(
+    const std::string& peer, uint64_t replica_id,
+    const std::weak_ptr<const void>& connection, Role role) {
+  const std::lock_guard lock(mutex_);
+  PeerEntry* const entry = FindConnected(peer, replica_id, connection, role);
+  for (StreamStats* stream : {&entry->stats.stream, &totals_.stream}) {
+    ++stream->open;
+    ++stream->opened;
+  }
+  return std::unique_ptr<StreamLine>(
+      new StreamLine(this, entry->NameOr(peer), replica_id));
+}
+
+std::unique_ptr<SessionLine> StatsBoard::Begin(
+    const std::string& peer, uint64_t replica_id,
+    const std::weak_ptr<const void>& connection, Role role) {
+  const std::lock_guard lock(mutex_);
+  PeerEntry* const entry = FindConnected(peer, replica_id, connection, role);
+  return std::unique_ptr<SessionLine>(
+      new SessionLine(this, entry->NameOr(peer), replica_id));
+}
+
+bool StatsBoard::Failed(const std::string& address,
+                        const rocksdb::Status& status,
+                        const std::atomic<bool>& removed) {
+  SessionProgress progress;
+  progress.peer = address;
+  progress.finished = true;
+  progress.error = OneLine(status.ToString());
+  bool news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (removed) return false;
+    ++totals_.sessions_failed;
+    PeerEntry* const entry = table_.Known(address, 0);
+    // An address that a caller gave, at which nobody was met, is no peer.
+    news = entry == nullptr;
+    if (entry != nullptr) {
+      entry->leaving = false;
+      PeerStats* const peer = &entry->stats;
+      ++peer->sessions_failed;
+      news = std::exchange(peer->last_error, progress.error) != progress.error;
+      entry->not_reached = true;
+    }
+  }
+  if (progress_ != nullptr) progress_(progress);
+  return news;
+}
+
+void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
+                         Standing standing, const rocksdb::Status& status) {
+  if (replica_id == 0) return;  // whose it was is not known
+  const std::string why = OneLine(status.ToString());
+  const std::lock_guard lock(mutex_);
+  // An address led back to this replica: it is a member, and no peer of itself.
+  if (replica_id == totals_.replica_id) standing = Standing::kNotNamed;
+  PeerEntry* entry = nullptr;
+  if (standing == Standing::kMember) entry = table_.Find(peer, replica_id);
+  if (standing == Standing::kNoList) entry = table_.Known(peer, replica_id);
+  if (entry != nullptr) {
+    ++entry->stats.sessions_failed;
+    entry->stats.last_error = why;
+    entry->not_reached = true;
+    ++totals_.sessions_failed;
+    return;
+  }
+  CountRefusal(peer, replica_id, why);
+}
+
+void StatsBoard::RefusedCopy(const std::string& peer, uint64_t replica_id,
+                             Role role, const rocksdb::Status& status) {
+  const std::lock_guard lock(mutex_);
+  copy_of_ = replica_id;
+  met_copy_at_ = StreamLine::Clock::now();
+  // Where a caller runs is known from nothing else.
+  if (role == Role::kResponder) {
+    CountRefusal(peer, replica_id, OneLine(status.ToString()));
+  }
+}
+
+uint64_t StatsBoard::RecentCopy(StreamLine::Clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  return copy_of_ != 0 && now - met_copy_at_ < kCopyIsRecent ? copy_of_ : 0;
+}
+
+void StatsBoard::RefusedStranger(const std::string& peer, uint64_t replica_id,
+                                 const rocksdb::Status& status) {
+  const std::lock_guard lock(mutex_);
+  CountRefusal(peer, replica_id, OneLine(status.ToString()));
+}
+
+void StatsBoard::CountRefusal(const std::string& peer, uint64_t replica_id,
+                              const std::string& why) {
+  ++totals_.callers_refused;
+  totals_.last_refusal =
+      (replica_id == 0 ? "a caller" : "replica " + ReplicaIdHex(replica_id)) +
+      " at " + peer + ": " + why;
+}
+
+void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
+  if (now.elements != 0) totals_.elements = now.elements;
+  totals_.pairs_sent += now.pairs_sent - before.pairs_sent;
+  totals_.pairs_received += now.pairs_received - before.pairs_received;
+  totals_.pairs_applied += now.pairs_applied - before.pairs_applied;
+  totals_.pairs_superseded += now.pairs_superseded - before.pairs_superseded;
+  totals_.pairs_held_back += now.pairs_held_back - before.pairs_held_back;
+  totals_.bytes_filters += now.filter_bytes - before.filter_bytes;
+  totals_.bytes_offers += now.offer_bytes - before.offer_bytes;
+  totals_.bytes_keys += now.key_bytes - before.key_bytes;
+  totals_.bytes_values += now.value_bytes - before.value_bytes;
+  totals_.bytes_total += CountedBytes(now) - CountedBytes(before);
+  totals_.exchanges += now.exchanges - before.exchanges;
+}
+
+ReplicationStats StatsBoard::stats() const {
+  const std::lock_guard lock(mutex_);
+  ReplicationStats all = totals_;
+  const auto now = StreamLine::Clock::now();
+  for (const PeerEntry& entry : table_.entries()) {
+    if (entry.HasLeft()) continue;
+    StreamStats* const stream = &all.peers.emplace_back(entry.stats).stream;
+    if (stream->lag_pairs == 0) continue;
+    stream->lag_ms = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(
+            now - entry.behind_since)
+            .count());
+    all.stream.lag_pairs = std::max(all.stream.lag_pairs, stream->lag_pairs);
+    all.stream.lag_ms = std::max(all.stream.lag_ms, stream->lag_ms);
+  }
+  return all;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,122 @@
+// Keeps the figures of stats.h while sessions run, and tells the application
+// of their progress.
+
+#ifndef ROCKSYNC_REPLICATION_STATISTICS_STATS_BOARD_H_
+#define ROCKSYNC_REPLICATION_STATISTICS_STATS_BOARD_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "replication/session/session.h"
+#include "replication/statistics/peer_table.h"
+#include "replication/statistics/stats_lines.h"
+#include "rocksdb/status.h"
+#include "rocksync/stats.h"
+
+namespace rocksync {
+
+// Thread-safe. `progress` is called with no lock held. Who is one peer, and
+// which ones are kept, is for PeerTable to say.
+class StatsBoard {
+ public:
+  using ProgressCallback = std::function<void(const SessionProgress&)>;
+
+  StatsBoard(uint64_t replica_id, const std::vector<std::string>& peers,
+             ProgressCallback progress);
+
+  // What the member list says of a replica.
+  enum class Standing { kNoList, kMember, kNotNamed };
+
+  // From now on these are the peers. Who is none any more, and is not
+  // connected, is forgotten.
+  void SetPeers(const std::vector<std::string>& addresses);
+
+  // A configured or dialed peer turned out to be this replica. An address that
+  // is not configured becomes one with the configured one of it. While
+  // `connection` lives, the replica is not forgotten. False, and nothing is
+  // noted, if `removed`: who takes an address from the list of peers sets that
+  // before SetPeers, so that nobody who was on his way adds it again.
+  bool Met(const std::string& address, uint64_t replica_id,
+           const std::weak_ptr<const void>& connection,
+           const std::atomic<bool>& removed);
+
+  // No session with the replica at a configured peer's address came about, but
+  // its certificate told which one it is. As Met; nothing at another address,
+  // at which somebody may have asked for a session by mistake.
+  void Identified(const std::string& address, uint64_t replica_id,
+                  const std::atomic<bool>& removed);
+
+  // A session with a replica begins; `peer` is its address, or for an accepted
+  // connection (`role` is kResponder) its name, used if no address of it is
+  // known. `connection` as above.
+  std::unique_ptr<SessionLine> Begin(
+      const std::string& peer, uint64_t replica_id,
+      const std::weak_ptr<const void>& connection = {},
+      Role role = Role::kResponder);
+
+  // A stream with a replica begins; as above.
+  std::unique_ptr<StreamLine> BeginStream(
+      const std::string& peer, uint64_t replica_id,
+      const std::weak_ptr<const void>& connection = {},
+      Role role = Role::kResponder);
+
+  // An attempt at `address` failed before a session could begin; the
+  // application is told. True if the error is not the same as the last one
+  // there, so worth a line in the log. `removed` as above.
+  bool Failed(const std::string& address, const rocksdb::Status& status,
+              const std::atomic<bool>& removed);
+  // A replica that came here and this one refused each other, or one the other,
+  // before a session could begin. That makes no stranger a peer: its one
+  // attempt would be shown as a failing peer from then on.
+  void Refused(const std::string& peer, uint64_t replica_id, Standing standing,
+               const rocksdb::Status& status);
+
+  // A copy of a replica, or an older state of one, was met and refused. It has
+  // that one's id, so that what was met of the two comes and goes among the
+  // peers; this stays for a while. `role` is this side's.
+  void RefusedCopy(const std::string& peer, uint64_t replica_id, Role role,
+                   const rocksdb::Status& status);
+  // The replica of which that was met last, and not long ago; else 0.
+  uint64_t RecentCopy(
+      StreamLine::Clock::time_point now = StreamLine::Clock::now()) const;
+
+  // Whoever came here has not proven the cluster's secret, and is refused; its
+  // certificate is of `replica_id`, 0: it has none. Changes no peer's figures.
+  void RefusedStranger(const std::string& peer, uint64_t replica_id,
+                       const rocksdb::Status& status);
+
+  ReplicationStats stats() const;
+
+ private:
+  friend class SessionLine;
+  friend class StreamLine;
+
+  // Longer than it takes to be scraped, and to be met again: one that is
+  // refused tries once in each interval.
+  static constexpr std::chrono::minutes kCopyIsRecent{10};
+
+  PeerEntry* FindConnected(const std::string& peer, uint64_t replica_id,
+                           const std::weak_ptr<const void>& connection,
+                           Role role);
+  void Count(const SessionReport& now, const SessionReport& before);
+  // With the lock held.
+  void CountRefusal(const std::string& peer, uint64_t replica_id,
+                    const std::string& why);
+
+  const ProgressCallback progress_;
+  mutable std::mutex mutex_;
+  ReplicationStats totals_;  // without peers
+  PeerTable table_;
+  uint64_t copy_of_ = 0;
+  StreamLine::Clock::time_point met_copy_at_{};
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STATISTICS_STATS_BOARD_H_

@@ -1,0 +1,166 @@
+#include "replication/statistics/stats_lines.h"
+
+#include <mutex>
+
+#include "replication/statistics/one_line.h"
+#include "replication/statistics/peer_table.h"
+#include "replication/statistics/stats_board.h"
+
+namespace rocksync {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenProgress{100};
+
+uint64_t WallClockMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+SessionProgress ToProgress(const std::string& peer,
+                           const SessionReport& report) {
+  SessionProgress progress;
+  progress.peer = peer;
+  progress.proven_equal = report.proven_equal;
+  progress.quarantined_here = report.left_out;
+  progress.quarantined_there = report.peer_left_out;
+  progress.elements = report.elements;
+  progress.elements_compared = report.elements_compared;
+  progress.pairs_to_send = report.pairs_to_send;
+  progress.pairs_to_receive = report.pairs_to_receive;
+  progress.pairs_sent = report.pairs_sent;
+  progress.pairs_received = report.pairs_received;
+  progress.pairs_applied = report.pairs_applied;
+  progress.bytes_filters = report.filter_bytes;
+  progress.bytes_offers = report.offer_bytes;
+  progress.bytes_keys = report.key_bytes;
+  progress.bytes_values = report.value_bytes;
+  progress.bytes_total = CountedBytes(report);
+  progress.exchanges = report.exchanges;
+  progress.round_trips = report.round_trips;
+  progress.plan = report.plan;
+  return progress;
+}
+
+}  // namespace
+
+uint64_t CountedBytes(const SessionReport& report) {
+  return report.bytes_sent + report.bytes_received - report.unanswered_bytes;
+}
+
+SessionLine::SessionLine(StatsBoard* board, std::string peer,
+                         uint64_t replica_id)
+    : board_(board),
+      peer_(std::move(peer)),
+      replica_id_(replica_id),
+      began_ms_(WallClockMs()) {}
+
+void SessionLine::Tell(const SessionProgress& progress) {
+  const auto now = std::chrono::steady_clock::now();
+  if (board_->progress_ == nullptr) return;
+  if (!progress.finished && now - told_ < kBetweenProgress) return;
+  told_ = now;
+  board_->progress_(progress);
+}
+
+void SessionLine::Update(const SessionReport& report) {
+  // Before the peer has answered there is no session to tell of.
+  const bool begun = report.bytes_received > 0;
+  const SessionProgress progress = ToProgress(peer_, report);
+  {
+    const std::lock_guard lock(board_->mutex_);
+    if (begun)
+      board_->table_.FindForLine(peer_, replica_id_)->stats.last = progress;
+    board_->Count(report, counted_);
+    counted_ = report;
+  }
+  if (begun) Tell(progress);
+}
+
+void SessionLine::Finish(const SessionReport& last,
+                         const rocksdb::Status& status) {
+  SessionReport report = last;
+  report.unanswered_bytes = 0;  // no answer comes any more
+  SessionProgress progress = ToProgress(peer_, report);
+  progress.finished = true;
+  if (!status.ok()) progress.error = OneLine(status.ToString());
+  {
+    const std::lock_guard lock(board_->mutex_);
+    PeerEntry* const entry = board_->table_.FindForLine(peer_, replica_id_);
+    PeerStats* const peer = &entry->stats;
+    entry->not_reached = false;
+    peer->last = progress;
+    peer->last_error = progress.error;
+    ++peer->sessions;
+    ++board_->totals_.sessions;
+    if (report.digests_equal) peer->digests_equal_as_of_ms = began_ms_;
+    if (report.proven_equal) {
+      peer->last_proven_equal_ms = WallClockMs();
+      peer->equal_as_of_ms = began_ms_;
+    }
+    if (!status.ok()) {
+      ++peer->sessions_failed;
+      ++board_->totals_.sessions_failed;
+    }
+    board_->Count(report, counted_);
+    counted_ = report;
+  }
+  Tell(progress);
+}
+
+void SessionLine::GiveUp(const SessionReport& last) {
+  SessionReport report = last;
+  report.unanswered_bytes = 0;  // no answer comes any more
+  const std::lock_guard lock(board_->mutex_);
+  board_->Count(report, counted_);
+  counted_ = report;
+}
+
+// `change` is applied to the figures of the peer and to the sums.
+template <typename Change>
+void StreamLine::Count(const Change& change) {
+  const std::lock_guard lock(board_->mutex_);
+  change(&board_->table_.FindForLine(peer_, replica_id_)->stats.stream);
+  change(&board_->totals_.stream);
+}
+
+StreamLine::~StreamLine() {
+  Behind(0, {});
+  Count([](StreamStats* stream) { --stream->open; });
+}
+
+void StreamLine::Sent(uint64_t pairs, uint64_t bytes) {
+  Count([=](StreamStats* stream) {
+    stream->pairs_sent += pairs;
+    stream->bytes_sent += bytes;
+  });
+}
+
+void StreamLine::Received(uint64_t bytes) {
+  Count([=](StreamStats* stream) { stream->bytes_received += bytes; });
+}
+
+void StreamLine::Took(uint64_t pairs, uint64_t applied, uint64_t duplicates) {
+  Count([=](StreamStats* stream) {
+    stream->pairs_received += pairs;
+    stream->pairs_applied += applied;
+    stream->duplicates += duplicates;
+  });
+}
+
+void StreamLine::GaveUp(uint64_t pairs) {
+  Count([=](StreamStats* stream) {
+    ++stream->gaps;
+    stream->pairs_given_up += pairs;
+  });
+}
+
+void StreamLine::Behind(uint64_t pairs, Clock::time_point since) {
+  const std::lock_guard lock(board_->mutex_);
+  PeerEntry* const entry = board_->table_.FindForLine(peer_, replica_id_);
+  entry->stats.stream.lag_pairs = pairs;
+  entry->behind_since = since;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,80 @@
+// What one session, and one stream, tells the board of statistics while it
+// runs. Whose figures these are the board finds out anew each time, since
+// another replica may be at the peer's address meanwhile.
+
+#ifndef ROCKSYNC_REPLICATION_STATISTICS_STATS_LINES_H_
+#define ROCKSYNC_REPLICATION_STATISTICS_STATS_LINES_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "replication/session/session.h"
+#include "rocksdb/status.h"
+#include "rocksync/stats.h"
+
+namespace rocksync {
+
+class StatsBoard;
+
+// What is offered counts once the answer tells what it is, so that each kind,
+// and what is of none, only grows.
+uint64_t CountedBytes(const SessionReport& report);
+
+// One session's line on the board. Used by one thread; ended once at most.
+class SessionLine {
+ public:
+  // After each turn.
+  void Update(const SessionReport& report);
+  // At the end, `status` being how it went.
+  void Finish(const SessionReport& report, const rocksdb::Status& status);
+  // At the end of what is no session, since one of the two is busy, or they
+  // have to agree anew first: the messages count, as they do at the peer.
+  void GiveUp(const SessionReport& report);
+
+ private:
+  friend class StatsBoard;
+  SessionLine(StatsBoard* board, std::string peer, uint64_t replica_id);
+  void Tell(const SessionProgress& progress);
+
+  StatsBoard* const board_;
+  const std::string peer_;
+  const uint64_t replica_id_;
+  const uint64_t began_ms_;  // wall clock
+  SessionReport counted_;    // what the totals contain of this session
+  std::chrono::steady_clock::time_point told_{};
+};
+
+// One stream's line on the board. Thread-safe.
+class StreamLine {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  ~StreamLine();
+  StreamLine(const StreamLine&) = delete;
+  StreamLine& operator=(const StreamLine&) = delete;
+
+  void Sent(uint64_t pairs, uint64_t bytes);
+  void Received(uint64_t bytes);
+  void Took(uint64_t pairs, uint64_t applied, uint64_t duplicates);
+  void GaveUp(uint64_t pairs);
+  // So many changes, the oldest made at `since`, are not taken by the peer yet.
+  void Behind(uint64_t pairs, Clock::time_point since);
+
+ private:
+  friend class StatsBoard;
+  StreamLine(StatsBoard* board, std::string peer, uint64_t replica_id)
+      : board_(board), peer_(std::move(peer)), replica_id_(replica_id) {}
+
+  template <typename Change>
+  void Count(const Change& change);
+
+  StatsBoard* const board_;
+  const std::string peer_;
+  const uint64_t replica_id_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STATISTICS_STATS_LINES_H_
