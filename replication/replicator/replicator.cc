@@ -12,20 +12,17 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "replication/admin/status_report.h"
 #include "replication/metrics/json.h"
 #include "replication/metrics/stats_json.h"
-#include "replication/peering/monotonic_ms.h"
 #include "replication/peering/replica.h"
 #include "replication/peering/verification.h"
 #include "replication/replicator/acceptor.h"
 #include "replication/replicator/dialer.h"
-#include "replication/replicator/peer_list.h"
 #include "replication/replicator/scrubber.h"
+#include "replication/replicator/session_dialers.h"
 #include "replication/replicator/shared_listener_access.h"
 #include "replication/replicator/start_checks.h"
 #include "replication/replicator/stream_dialers.h"
@@ -64,22 +61,8 @@ using std::chrono::milliseconds;
 // Of the pause before a peer that is paused is asked again: up to 2 s.
 constexpr int kMostDoublings = 4;
 
-// Threads that dial. One is enough while peers answer; each peer that does not
-// keeps one for seconds.
-constexpr size_t kMostDialThreads = 16;
 // Of streams that are to end since SetPeers removed their peers.
 constexpr size_t kMostEndingStreams = 256;
-
-SessionOutcome ToOutcome(const SessionResult& result) {
-  // The wait for a slot goes on at once.
-  if (result.no_slot) return SessionOutcome::kExpired;
-  if (result.busy) return SessionOutcome::kBusy;
-  if (!result.status.ok()) {
-    return result.status.IsIncomplete() ? SessionOutcome::kNotProven
-                                        : SessionOutcome::kFailed;
-  }
-  return result.expired ? SessionOutcome::kExpired : SessionOutcome::kProven;
-}
 
 class ReplicatorImpl : public Replicator {
  public:
@@ -147,27 +130,12 @@ class ReplicatorImpl : public Replicator {
   // Runs sessions until one is refused by nobody for being busy.
   SessionResult MeetOnceFree(const std::string& peer,
                              const std::function<SessionResult()>& meet);
-  void DialLoop();
-  // One session with a peer that is due.
-  void Meet(const PeerList::Peer& peer);
   rocksdb::Status OpenStreams(const std::vector<PeerList::Peer>& peers);
-  // Sleeps until a peer is due; nullopt: look again.
-  std::optional<PeerList::Peer> AwaitDue();
-  // Has somebody look for the next peer that is due. REQUIRES: mutex_ is held.
-  void KeepADialerFree();
-  void NoteSession(uint64_t replica_id, const SessionResult& result);
-  // A stream with this peer has missed something.
-  void Repair(size_t peer);
   // The digests of every configured peer were found equal, in a session
   // that began after this reading of the wall clock; and there is one. Nobody
   // holds more than is in the digests by which a quarantined pair could be
   // resolved, so what is left out of them must not count here.
   bool AllEqualSince(uint64_t wall_ms) const;
-  // Meets a peer that a call names, and which may be in the list or not.
-  SessionResult WithDialer(
-      const std::string& address,
-      const std::function<SessionResult(Dialer*, std::optional<size_t>)>& meet);
-  void Ended(std::optional<size_t> number, const SessionResult& result);
   void SleepOrStop(milliseconds time);
   milliseconds BusyPause();
 
@@ -180,7 +148,6 @@ class ReplicatorImpl : public Replicator {
   std::condition_variable changed_;
   ReplicatorLimits limits_;
   std::minstd_rand random_{std::random_device{}()};
-  PeerList peers_;
   int calls_ = 0;  // of SyncNow, Verify and ScrubNow, under way
   // What statistics of the database were when it stopped.
   mutable std::mutex last_mutex_;
@@ -190,10 +157,9 @@ class ReplicatorImpl : public Replicator {
   DiskSpaceStats last_disk_;
   ScrubStats last_scrub_;
   TombstoneGcStats last_gc_;
-  std::mutex stop_;                        // held while stopping
-  std::vector<std::thread> dial_threads_;  // under mutex_, until stopping
-  size_t free_dialers_ = 0;                // of them, under mutex_
+  std::mutex stop_;  // held while stopping
   Scrubber scrubber_;
+  SessionDialers session_dialers_;
   StreamDialers stream_dialers_;
   Acceptor acceptor_;  // last: its threads use the rest
 };
@@ -207,14 +173,15 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
           options.shared_listener == nullptr
               ? nullptr
               : SharedListenerAccess::SwitchOf(*options.shared_listener)),
-      peers_(&replica_, std::random_device{}(), MonotonicMs()),
       scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
-      stream_dialers_(&replica_, std::random_device{}(),
-                      [this](size_t peer) { Repair(peer); }),
+      session_dialers_(&replica_, std::random_device{}()),
+      stream_dialers_(
+          &replica_, std::random_device{}(),
+          [this](size_t peer) { session_dialers_.AskForSession(peer); }),
       acceptor_(
           &replica_,
           [this](uint64_t id, const SessionResult& result) {
-            NoteSession(id, result);
+            session_dialers_.RecordIncomingSession(id, result);
           },
           [this](const std::string& peer, const VerifyOptions& how,
                  const DifferenceCallback& differs, VerifyResult* result) {
@@ -235,13 +202,8 @@ rocksdb::Status ReplicatorImpl::Begin() {
   if (s.ok()) s = Listen();
   if (s.ok()) s = scrubber_.Start();
   if (!s.ok()) return s;
-  s = OpenStreams(peers_.peers());
-  if (!s.ok()) return s;
-  const std::lock_guard lock(mutex_);
-  KeepADialerFree();
-  return dial_threads_.empty()
-             ? rocksdb::Status::Aborted("cannot start a thread that dials")
-             : s;
+  s = OpenStreams(session_dialers_.peers());
+  return s.ok() ? session_dialers_.Start() : s;
 }
 
 rocksdb::Status ReplicatorImpl::Listen() {
@@ -301,8 +263,7 @@ void ReplicatorImpl::StopAll() {
   replica_.slots.Stop();
   StopListening();
   replica_.connections.CloseAll();
-  for (std::thread& thread : dial_threads_) thread.join();
-  dial_threads_.clear();
+  session_dialers_.Join();
   stream_dialers_.Join();
   acceptor_.Join();
   scrubber_.Stop();
@@ -328,105 +289,6 @@ rocksdb::Status ReplicatorImpl::OpenStreams(
     addresses.emplace(peer.number, peer.dialer->address());
   }
   return stream_dialers_.Add(addresses);
-}
-
-std::optional<PeerList::Peer> ReplicatorImpl::AwaitDue() {
-  std::unique_lock lock(mutex_);
-  // Whoever stopped the replicator before this has notified nobody.
-  if (replica_.stopping) return std::nullopt;
-  if (replica_.slots.paused()) {
-    changed_.wait(
-        lock, [this] { return replica_.stopping || !replica_.slots.paused(); });
-    return std::nullopt;
-  }
-  const std::optional<PeerList::Peer> due = peers_.BeginDue(MonotonicMs());
-  if (due.has_value()) {
-    --free_dialers_;
-    KeepADialerFree();
-    return due;
-  }
-  const std::optional<uint64_t> next = peers_.NextDueMs();
-  if (!next.has_value()) {
-    changed_.wait(lock);
-  } else {
-    changed_.wait_until(lock, FromMonotonicMs(*next));
-  }
-  return std::nullopt;
-}
-
-void ReplicatorImpl::DialLoop() {
-  while (!replica_.stopping) {
-    const std::optional<PeerList::Peer> due = AwaitDue();
-    if (!due.has_value()) continue;
-    if (!replica_.stopping) Meet(*due);
-    const std::lock_guard lock(mutex_);
-    peers_.Met(due->number);
-    ++free_dialers_;
-  }
-}
-
-void ReplicatorImpl::Meet(const PeerList::Peer& peer) {
-  Ended(peer.number, peer.dialer->Meet());
-  std::unique_lock lock(mutex_);
-  const bool idle = peers_.WaitsForItsTurn(peer.number);
-  lock.unlock();
-  if (idle) peer.dialer->HangUp();
-}
-
-void ReplicatorImpl::KeepADialerFree() {
-  if (free_dialers_ > 0 || dial_threads_.size() >= kMostDialThreads ||
-      replica_.stopping) {
-    return;
-  }
-  try {
-    dial_threads_.emplace_back([this] { DialLoop(); });
-    ++free_dialers_;
-  } catch (const std::system_error&) {
-    // Those that there are go on.
-  }
-}
-
-void ReplicatorImpl::Ended(std::optional<size_t> number,
-                           const SessionResult& result) {
-  // Without an interval nobody but SyncNow tries again.
-  if (!number.has_value() || replica_.options.interval == milliseconds(0)) {
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  peers_.Ended(*number, ToOutcome(result), MonotonicMs());
-  changed_.notify_all();
-}
-
-void ReplicatorImpl::Repair(size_t peer) {
-  const std::lock_guard lock(mutex_);
-  peers_.Ask(peer, MonotonicMs());
-  changed_.notify_all();
-}
-
-// A peer came to us: no need to go to it so soon.
-void ReplicatorImpl::NoteSession(uint64_t replica_id,
-                                 const SessionResult& result) {
-  if (!result.status.ok()) return;
-  const std::lock_guard lock(mutex_);
-  peers_.Came(replica_id, MonotonicMs());
-}
-
-SessionResult ReplicatorImpl::WithDialer(
-    const std::string& address,
-    const std::function<SessionResult(Dialer*, std::optional<size_t>)>& meet) {
-  for (;;) {
-    std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
-    std::optional<size_t> number;
-    std::unique_lock lock(mutex_);
-    const std::shared_ptr<Dialer> dialer =
-        peers_.DialerOf(address, &number, &dropped);
-    lock.unlock();
-    SessionResult result = meet(dialer.get(), number);
-    // SetPeers may have taken it away; the call is not about the list.
-    if (result.status.ok() || !dialer->retired() || replica_.stopping) {
-      return result;
-    }
-  }
 }
 
 void ReplicatorImpl::SleepOrStop(milliseconds time) {
@@ -484,12 +346,14 @@ rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
   SessionResult result;
   do {
     result = MeetOnceFree(peer, [&] {
-      return WithDialer(peer,
-                        [this](Dialer* dialer, std::optional<size_t> number) {
-                          const SessionResult met = dialer->Meet();
-                          if (!replica_.stopping) Ended(number, met);
-                          return met;
-                        });
+      return session_dialers_.WithDialer(
+          peer, [this](Dialer* dialer, std::optional<size_t> number) {
+            const SessionResult met = dialer->Meet();
+            if (number.has_value() && !replica_.stopping) {
+              session_dialers_.RecordSession(*number, met);
+            }
+            return met;
+          });
     });
   } while (result.status.ok() && result.expired);
   return result.status;
@@ -511,7 +375,7 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
   steps.session = [&](const VerifyTask& task, SessionReport* report) {
     return MeetOnceFree(peer,
                         [&] {
-                          return WithDialer(
+                          return session_dialers_.WithDialer(
                               peer, [&](Dialer* dialer, std::optional<size_t>) {
                                 return dialer->Compare(task, report);
                               });
@@ -567,8 +431,7 @@ rocksdb::Status ReplicatorImpl::SetPeers(
           "SetPeers was called too often",
           "streams to peers that were removed still end; try again");
     }
-    change = peers_.Set(peers, MonotonicMs());
-    for (const PeerList::Peer& peer : change.removed) peer.dialer->Retire();
+    change = session_dialers_.SetPeers(peers);
     // Under the lock, since Stop joins these threads once it has held it.
     for (const PeerList::Peer& peer : change.removed) {
       stream_dialers_.Remove(peer.number);
@@ -577,9 +440,8 @@ rocksdb::Status ReplicatorImpl::SetPeers(
     // he adds it to the statistics.
     replica_.stats.SetPeers(peers);
     // Those that had no thread before, too.
-    s = OpenStreams(peers_.peers());
+    s = OpenStreams(session_dialers_.peers());
   }
-  changed_.notify_all();
   return s;
 }
 
@@ -589,12 +451,9 @@ void ReplicatorImpl::Pause() {
 }
 
 void ReplicatorImpl::Resume() {
-  {
-    const std::lock_guard lock(mutex_);
-    replica_.slots.SetPaused(false);
-  }
+  replica_.slots.SetPaused(false);
   replica_.streams.Allow(true);
-  changed_.notify_all();
+  session_dialers_.Wake();
   stream_dialers_.Wake();
 }
 

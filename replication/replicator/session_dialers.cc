@@ -1,0 +1,167 @@
+#include "replication/replicator/session_dialers.h"
+
+#include <chrono>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "replication/peering/monotonic_ms.h"
+#include "replication/session/schedule.h"
+
+namespace rocksync {
+namespace {
+
+// One is enough while peers answer; each peer that does not keeps one for
+// seconds.
+constexpr size_t kMostThreads = 16;
+
+SessionOutcome ToOutcome(const SessionResult& result) {
+  // The wait for a slot goes on at once.
+  if (result.no_slot) return SessionOutcome::kExpired;
+  if (result.busy) return SessionOutcome::kBusy;
+  if (!result.status.ok()) {
+    return result.status.IsIncomplete() ? SessionOutcome::kNotProven
+                                        : SessionOutcome::kFailed;
+  }
+  return result.expired ? SessionOutcome::kExpired : SessionOutcome::kProven;
+}
+
+}  // namespace
+
+SessionDialers::SessionDialers(Replica* replica, uint64_t seed)
+    : replica_(replica), peers_(replica, seed, MonotonicMs()) {}
+
+rocksdb::Status SessionDialers::Start() {
+  const std::lock_guard lock(mutex_);
+  KeepOneFree();
+  return threads_.empty()
+             ? rocksdb::Status::Aborted("cannot start a thread that dials")
+             : rocksdb::Status::OK();
+}
+
+PeerList::Change SessionDialers::SetPeers(
+    const std::vector<std::string>& addresses) {
+  const std::lock_guard lock(mutex_);
+  PeerList::Change change = peers_.Set(addresses, MonotonicMs());
+  for (const PeerList::Peer& peer : change.removed) peer.dialer->Retire();
+  changed_.notify_all();
+  return change;
+}
+
+std::vector<PeerList::Peer> SessionDialers::peers() const {
+  const std::lock_guard lock(mutex_);
+  return peers_.peers();
+}
+
+void SessionDialers::AskForSession(size_t number) {
+  const std::lock_guard lock(mutex_);
+  peers_.Ask(number, MonotonicMs());
+  changed_.notify_all();
+}
+
+void SessionDialers::RecordSession(size_t number, const SessionResult& result) {
+  // Without an interval nobody but SyncNow tries again.
+  if (replica_->options.interval == std::chrono::milliseconds(0)) return;
+  const std::lock_guard lock(mutex_);
+  peers_.Ended(number, ToOutcome(result), MonotonicMs());
+  changed_.notify_all();
+}
+
+void SessionDialers::RecordIncomingSession(uint64_t replica_id,
+                                           const SessionResult& result) {
+  if (!result.status.ok()) return;
+  const std::lock_guard lock(mutex_);
+  peers_.Came(replica_id, MonotonicMs());
+}
+
+SessionResult SessionDialers::WithDialer(
+    const std::string& address,
+    const std::function<SessionResult(Dialer*, std::optional<size_t>)>& meet) {
+  for (;;) {
+    std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
+    std::optional<size_t> number;
+    std::unique_lock lock(mutex_);
+    const std::shared_ptr<Dialer> dialer =
+        peers_.DialerOf(address, &number, &dropped);
+    lock.unlock();
+    SessionResult result = meet(dialer.get(), number);
+    // SetPeers may have taken it away; the call is not about the list.
+    if (result.status.ok() || !dialer->retired() || replica_->stopping) {
+      return result;
+    }
+  }
+}
+
+void SessionDialers::Wake() {
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+void SessionDialers::Join() {
+  std::vector<std::thread> threads;
+  {
+    // Under the lock, since a thread may just be beginning another one.
+    const std::lock_guard lock(mutex_);
+    threads.swap(threads_);
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::optional<PeerList::Peer> SessionDialers::AwaitDue() {
+  std::unique_lock lock(mutex_);
+  // Whoever stopped the replicator before this has notified nobody.
+  if (replica_->stopping) return std::nullopt;
+  if (replica_->slots.paused()) {
+    changed_.wait(lock, [this] {
+      return replica_->stopping || !replica_->slots.paused();
+    });
+    return std::nullopt;
+  }
+  const std::optional<PeerList::Peer> due = peers_.BeginDue(MonotonicMs());
+  if (due.has_value()) {
+    --free_;
+    KeepOneFree();
+    return due;
+  }
+  const std::optional<uint64_t> next = peers_.NextDueMs();
+  if (!next.has_value()) {
+    changed_.wait(lock);
+  } else {
+    changed_.wait_until(lock, FromMonotonicMs(*next));
+  }
+  return std::nullopt;
+}
+
+void SessionDialers::Loop() {
+  while (!replica_->stopping) {
+    const std::optional<PeerList::Peer> due = AwaitDue();
+    if (!due.has_value()) continue;
+    if (!replica_->stopping) Meet(*due);
+    const std::lock_guard lock(mutex_);
+    peers_.Met(due->number);
+    ++free_;
+  }
+}
+
+void SessionDialers::Meet(const PeerList::Peer& peer) {
+  RecordSession(peer.number, peer.dialer->Meet());
+  std::unique_lock lock(mutex_);
+  const bool idle = peers_.WaitsForItsTurn(peer.number);
+  lock.unlock();
+  if (idle) peer.dialer->HangUp();
+}
+
+void SessionDialers::KeepOneFree() {
+  if (free_ > 0 || threads_.size() >= kMostThreads || replica_->stopping) {
+    return;
+  }
+  try {
+    threads_.emplace_back([this] { Loop(); });
+    ++free_;
+  } catch (const std::system_error&) {
+    // Those that there are go on.
+  }
+}
+
+}  // namespace rocksync
