@@ -17,13 +17,19 @@ cli b SET from_b 2 >/dev/null
 wait_until "a's pair being on b" has b from_a 1
 wait_until "b's pair being on a" has a from_b 2
 
-# Not while paused.
+# Not while paused. Replica c, which is not, is the clock: meanwhile it has as
+# many sessions with a as b would have had.
+start_replica c --sync-interval-ms 200 --peer "${peer_address[a]}"
 expect PAUSE OK "$(cli b REPLICATION PAUSE)"
 expect paused 1 "$(replication b paused)"
 cli a MSET x a y a >/dev/null
 cli b MSET x b z b >/dev/null
 cli a DEL from_b >/dev/null
-sleep 1
+wait_until "a's pair being on c" has c x a
+sessions=$(replication c sessions)
+more_sessions() { (( $(replication c sessions) >= sessions + 5 )); }
+wait_until "five more sessions of c" more_sessions
+stop_replica c
 expect "b's x while apart" b "$(cli b GET x)"
 expect "b's y while apart" "" "$(cli b GET y)"
 expect "b's from_b while apart" 2 "$(cli b GET from_b)"

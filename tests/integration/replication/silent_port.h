@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ class SilentPort {
   SilentPort& operator=(const SilentPort&) = delete;
 
   const std::string& address() const { return address_; }
+
+  // Somebody has connected, or does within half a minute.
+  bool IsDialed() const {
+    pollfd waiting{socket_, POLLIN, 0};
+    return ::poll(&waiting, 1, 30'000) == 1;
+  }
 
  private:
   const int socket_;

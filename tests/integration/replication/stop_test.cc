@@ -217,7 +217,11 @@ TEST_F(Stop, WhileAPeerDoesNotAnswer) {
   const SilentPort silent;
   options.peers = {b->address(), silent.address(), "127.0.0.1:1"};
   ASSERT_TRUE(IsOk(a->Start(options)));
-  std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_TRUE(silent.IsDialed());
+  EXPECT_TRUE(Eventually([&] {
+    const ReplicationStats stats = a->replicator()->stats();
+    return stats.sessions > 0 && stats.sessions_failed > 0;
+  }));
   StopNow(a.get());
 }
 
