@@ -52,8 +52,8 @@ void RefusalLog::Write(const std::shared_ptr<rocksdb::Logger>& log,
     written_ = now;
   }
   rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, log,
-               "rocksync: no connection with the caller at %s: %s",
-               peer.c_str(), OneLine(why.ToString()).c_str());
+               "rocksync: refused connection from %s: %s", peer.c_str(),
+               OneLine(why.ToString()).c_str());
 }
 
 }  // namespace rocksync

@@ -71,8 +71,7 @@ void TlsFiles::LogRefusal(const rocksdb::Status& why) {
   if (logger_ == nullptr || now - refusal_logged_ < kBetween) return;
   refusal_logged_ = now;
   rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, logger_,
-               "rocksync: no connection with a caller: %s",
-               why.ToString().c_str());
+               "rocksync: refused connection: %s", why.ToString().c_str());
 }
 
 void TlsFiles::Tell(const rocksdb::Status& renewed,

@@ -165,7 +165,7 @@ TEST_F(Manners, SessionsAndFailuresAreInTheDatabasesLog) {
     const std::string log = LogOf(a.get());
     return log.find("rocksync: session with " + b->address()) !=
                std::string::npos &&
-           log.find("no connection with the caller at") != std::string::npos;
+           log.find("refused connection from ") != std::string::npos;
   }));
   EXPECT_NE(LogOf(&c).find("rocksync: no session with " + a->address()),
             std::string::npos);

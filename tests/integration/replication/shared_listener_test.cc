@@ -419,7 +419,7 @@ TEST_F(HostilePeersOfASharedListener, AnUnknownClusterIsToldSoAndNoMore) {
   for (const char* cluster : kClusters) {
     EXPECT_EQ(answer.find(cluster), std::string::npos) << answer;
     EXPECT_TRUE(Eventually([&] {
-      return a_->Log(cluster).find("no connection with the caller at") !=
+      return a_->Log(cluster).find("refused connection from ") !=
              std::string::npos;
     })) << cluster;
   }

@@ -228,7 +228,7 @@ TEST_F(TlsIdentity, ACallerOfAnotherCaIsLogged) {
   EXPECT_FALSE(Dial(other.NewTransport(0xd1)).ok());
   EXPECT_FALSE(acceptor_.NextRefusal().ok());
   ASSERT_GE(log->lines().size(), 1u);
-  EXPECT_NE(log->lines()[0].find("no connection with a caller: "),
+  EXPECT_NE(log->lines()[0].find("rocksync: refused connection: "),
             std::string::npos)
       << log->lines()[0];
   listener_->SetLogger(nullptr);
