@@ -11,7 +11,7 @@
 #include "replication/admin/admin_messages.h"
 #include "replication/clone/clone_source.h"
 #include "replication/peering/admission.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/session/session.h"
 #include "rocksync/transport.h"
 #include "rocksync/verify.h"
@@ -26,7 +26,8 @@ using VerifyCall = std::function<rocksdb::Status(
 // Thread-safe. `replica` and `clones` must outlive it.
 class AdminServer {
  public:
-  AdminServer(Replica* replica, const CloneSource* clones, VerifyCall verify)
+  AdminServer(ReplicatorContext* replica, const CloneSource* clones,
+              VerifyCall verify)
       : replica_(replica), clones_(clones), verify_(std::move(verify)) {}
 
   // Answers one request, `message`, of a client that was admitted. Not OK: what
@@ -43,7 +44,7 @@ class AdminServer {
   rocksdb::Status Send(Connection* connection, Reply::Kind kind,
                        const std::string& text);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   const CloneSource* const clones_;
   const VerifyCall verify_;
 };

@@ -48,7 +48,7 @@ void LeaveOutThoseRemoved(ReplicationStats* stats) {
 
 }  // namespace
 
-ReplicationStats StatsOf(const Replica& replica,
+ReplicationStats StatsOf(const ReplicatorContext& replica,
                          const IndexBuildProgress& index,
                          const DiskSpaceStats& disk, const ScrubStats& scrub,
                          const TombstoneGcStats& gc) {
@@ -72,7 +72,7 @@ ReplicationStats StatsOf(const Replica& replica,
   return stats;
 }
 
-JsonObject DatabaseReport(const Replica& replica,
+JsonObject DatabaseReport(const ReplicatorContext& replica,
                           const std::vector<ServedClone>& served) {
   const IndexStats index = replica.db->GetIndexStats();
   std::vector<std::string> families;
@@ -111,7 +111,7 @@ JsonObject DatabaseReport(const Replica& replica,
   return json.Add("clones", clones);
 }
 
-JsonObject StatusReport(const Replica& replica,
+JsonObject StatusReport(const ReplicatorContext& replica,
                         const std::vector<ServedClone>& served) {
   JsonObject json = DatabaseReport(replica, served);
   AddStats(StatsOf(replica, replica.db->GetIndexBuildProgress(),

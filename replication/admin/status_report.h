@@ -7,24 +7,24 @@
 
 #include "replication/clone/clone_source.h"
 #include "replication/metrics/json.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "rocksync/stats.h"
 #include "rocksync/verify.h"
 
 namespace rocksync {
 
 // What a program in this process and an operator from outside are told alike.
-ReplicationStats StatsOf(const Replica& replica,
+ReplicationStats StatsOf(const ReplicatorContext& replica,
                          const IndexBuildProgress& index,
                          const DiskSpaceStats& disk, const ScrubStats& scrub,
                          const TombstoneGcStats& gc);
 
 // What only the open database, and the clones that it serves, tell.
-JsonObject DatabaseReport(const Replica& replica,
+JsonObject DatabaseReport(const ReplicatorContext& replica,
                           const std::vector<ServedClone>& served);
 
 // How this replica is: DatabaseReport, and all of StatsOf.
-JsonObject StatusReport(const Replica& replica,
+JsonObject StatusReport(const ReplicatorContext& replica,
                         const std::vector<ServedClone>& served);
 
 // One line of a comparison; VerifyJson makes its last.

@@ -11,7 +11,7 @@
 #include "replication/clone/open_replica.h"
 #include "replication/peering/dial_link.h"
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/write/refusals.h"
 #include "rocksync/limits.h"
@@ -43,7 +43,7 @@ Status WasCancelled() { return Status::Aborted("the copy was cancelled"); }
 
 // Not OK: why it is not proven.
 Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
-  Replica replica(ReplicatorOptionsOf(clone), db, clone.transport);
+  ReplicatorContext replica(ReplicatorOptionsOf(clone), db, clone.transport);
   const auto patience = std::chrono::steady_clock::now() + clone.io_timeout;
   Status s;
   for (int overtaken = 0; overtaken < kMostMeetings;) {
@@ -110,7 +110,7 @@ Status CheckPlaces(const rocksdb::DBOptions& options, const std::string& name,
       "the pairs");
 }
 
-Status MeetSource(const CloneOptions& clone, Replica* replica,
+Status MeetSource(const CloneOptions& clone, ReplicatorContext* replica,
                   std::unique_ptr<Link>* link) {
   const auto cancelled = [&clone] { return Cancelled(clone); };
   const Status s = DialLink(replica,

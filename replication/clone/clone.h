@@ -17,7 +17,7 @@ namespace rocksync {
 class CloneDirectory;
 class Link;
 class ReplicatedDB;
-struct Replica;
+struct ReplicatorContext;
 
 // What is copied is there, and this stage begins.
 void TellStage(const CloneOptions& clone, CloneProgress::Stage stage,
@@ -36,7 +36,8 @@ rocksdb::Status CheckPlaces(
 
 // A new connection with the source, over which it and `replica` have met with
 // one member list. TryAgain: the list keeps changing.
-rocksdb::Status MeetSource(const CloneOptions& clone, Replica* replica,
+rocksdb::Status MeetSource(const CloneOptions& clone,
+                           ReplicatorContext* replica,
                            std::unique_ptr<Link>* link);
 
 // A session with the source, of a replica that is open, in as many attempts as

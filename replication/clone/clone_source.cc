@@ -60,7 +60,7 @@ uint64_t PerSecond(uint64_t count, std::chrono::steady_clock::duration time) {
 // reading the index.
 class CloneSource::Readying {
  public:
-  explicit Readying(Replica* replica) {
+  explicit Readying(ReplicatorContext* replica) {
     try {
       thread_ = std::thread([replica] {
         const auto stops = [replica] { return replica->stopping.load(); };
@@ -238,7 +238,7 @@ Status CloneSource::Conversation::ReadChunk(uint64_t offset, char* to,
 }
 
 Status CloneSource::Conversation::Send(const rocksdb::Slice& message) {
-  Replica* const replica = source_->replica_;
+  ReplicatorContext* const replica = source_->replica_;
   // As in a session: never so long that the peer takes us for dead.
   if (!replica->bytes.Pay(message.size(), replica->options.io_timeout / 4,
                           replica->stopped)) {
@@ -335,8 +335,8 @@ Status CloneSource::CheckAsk(const CloneAsk& ask, Connection* connection) {
                    "missing"
                  : "clone another replica, or begin with an empty one, which "
                    "sessions fill");
-  replica_->stats.Refused(connection->peer_name(), ask.replica_id,
-                          StatsBoard::Standing::kNotNamed, refused);
+  replica_->stats.RecordRefusal(connection->peer_name(), ask.replica_id,
+                                StatsBoard::Standing::kNotNamed, refused);
   return refused;
 }
 

@@ -15,7 +15,7 @@
 
 #include "replication/clone/checkpoints.h"
 #include "replication/peering/admission.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "rocksync/transport.h"
 
 namespace rocksync {
@@ -34,7 +34,7 @@ struct ServedClone {
 // Thread-safe. `replica` must outlive it.
 class CloneSource {
  public:
-  explicit CloneSource(Replica* replica)
+  explicit CloneSource(ReplicatorContext* replica)
       : replica_(replica), checkpoints_(replica->db) {}
 
   // Serves a peer that was admitted and whose first message is `message`, until
@@ -72,7 +72,7 @@ class CloneSource {
   void Leave(uint64_t ticket);
   void Count(uint64_t ticket, uint64_t there, uint64_t sent);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   Checkpoints checkpoints_;
   mutable std::mutex mutex_;
   std::map<uint64_t, Counted> served_;  // by ticket

@@ -22,7 +22,7 @@
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/open_replica.h"
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/session/difference.h"
 #include "replication/session/session.h"
 #include "replication/store/format/current_manifest.h"
@@ -168,7 +168,7 @@ Status Resyncing::Meet() {
   ReplicatorOptions options = ReplicatorOptionsOf(clone_);
   // So that few leaves are compared at once.
   options.max_session_bytes = size_t{8} << 20;
-  Replica replica(options, old_.db(), clone_.transport);
+  ReplicatorContext replica(options, old_.db(), clone_.transport);
   std::unique_ptr<Link> link;
   const Status s = MeetSource(clone_, &replica, &link);
   if (!s.ok()) return s;
@@ -180,7 +180,8 @@ Status Resyncing::Meet() {
 }
 
 Status Resyncing::MeetAgain() {
-  Replica replica(ReplicatorOptionsOf(clone_), old_.db(), clone_.transport);
+  ReplicatorContext replica(ReplicatorOptionsOf(clone_), old_.db(),
+                            clone_.transport);
   std::unique_ptr<Link> link;
   const Status s = MeetSource(clone_, &replica, &link);
   if (!s.ok()) return s;

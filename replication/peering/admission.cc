@@ -66,7 +66,7 @@ absl::Status CheckCluster(const std::string& listeners,
 
 }  // namespace
 
-AdmissionTerms TermsOf(const Replica& replica) {
+AdmissionTerms TermsOf(const ReplicatorContext& replica) {
   const ReplicatedDBOptions& options = replica.db->replication_options();
   return {.cluster = options.cluster_name,
           .secret = options.cluster_secret,

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "replication/membership/authentication.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "rocksdb/status.h"
 #include "rocksync/transport.h"
 
@@ -36,7 +36,7 @@ struct Admission {
   AuthNonce listener_nonce{};
 };
 
-AdmissionTerms TermsOf(const Replica& replica);
+AdmissionTerms TermsOf(const ReplicatorContext& replica);
 
 // OK: both have proven the secret; frames of up to kMaxSetupFrameBytes are
 // received from now on. InvalidArgument: one of the two does not let the other

@@ -13,7 +13,7 @@ constexpr int kMostSetups = 4;
 
 }  // namespace
 
-rocksdb::Status DialLink(Replica* replica, const DialTarget& target,
+rocksdb::Status DialLink(ReplicatorContext* replica, const DialTarget& target,
                          std::unique_ptr<Link>* link, uint64_t* shown_id) {
   if (shown_id != nullptr) *shown_id = 0;
   rocksdb::Status s;

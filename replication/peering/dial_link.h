@@ -12,7 +12,7 @@
 #include <string>
 
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
@@ -30,7 +30,7 @@ struct DialTarget {
 // TryAgain: they did not agree in any of the attempts, or it was cancelled
 // meanwhile. Others as Transport::Connect and Link::Open. `*shown_id`, if not
 // null: the replica id of the last certificate that was seen there; 0: none.
-rocksdb::Status DialLink(Replica* replica, const DialTarget& target,
+rocksdb::Status DialLink(ReplicatorContext* replica, const DialTarget& target,
                          std::unique_ptr<Link>* link,
                          uint64_t* shown_id = nullptr);
 

@@ -101,7 +101,7 @@ rocksdb::Status StatusOf(const SessionReport& report) {
 
 }  // namespace
 
-SessionOptions ToSessionOptions(const Replica& replica) {
+SessionOptions ToSessionOptions(const ReplicatorContext& replica) {
   const ReplicatorOptions& options = replica.options;
   SessionOptions session;
   session.exchange.mode = options.mode == ReplicatorOptions::Mode::kBloomOnly
@@ -118,16 +118,16 @@ SessionOptions ToSessionOptions(const Replica& replica) {
   return session;
 }
 
-SessionDriveOptions DriveOptionsOf(Replica* replica) {
+SessionDriveOptions DriveOptionsOf(ReplicatorContext* replica) {
   return {.io_timeout = replica->options.io_timeout,
           .cancelled = replica->stopped,
           .bytes = &replica->bytes};
 }
 
-Link::Link(Replica* replica, Role role, ListedConnection connection)
+Link::Link(ReplicatorContext* replica, Role role, ListedConnection connection)
     : replica_(replica), role_(role), connection_(std::move(connection)) {}
 
-rocksdb::Status Link::Open(Replica* replica,
+rocksdb::Status Link::Open(ReplicatorContext* replica,
                            std::unique_ptr<Connection> connection,
                            std::unique_ptr<Link>* link) {
   return Open(replica, Role::kInitiator,
@@ -135,13 +135,14 @@ rocksdb::Status Link::Open(Replica* replica,
               "", link);
 }
 
-rocksdb::Status Link::Accept(Replica* replica, ListedConnection connection,
-                             std::string first, std::unique_ptr<Link>* link) {
+rocksdb::Status Link::Accept(ReplicatorContext* replica,
+                             ListedConnection connection, std::string first,
+                             std::unique_ptr<Link>* link) {
   return Open(replica, Role::kResponder, std::move(connection),
               std::move(first), link);
 }
 
-rocksdb::Status Link::Open(Replica* replica, Role role,
+rocksdb::Status Link::Open(ReplicatorContext* replica, Role role,
                            ListedConnection connection, std::string first,
                            std::unique_ptr<Link>* link) {
   std::unique_ptr<Link> opened(new Link(replica, role, std::move(connection)));
@@ -160,7 +161,7 @@ rocksdb::Status Link::SetUp(std::string first) {
   SetupResult met;
   s = PerformSetup(replica_, role_, connection_.get(), std::move(first), &met);
   if (met.peer_is_copy) {
-    replica_->stats.RefusedCopy(peer_name(), met.peer_id, role_, s);
+    replica_->stats.RecordRefusedCopy(peer_name(), met.peer_id, role_, s);
   }
   // The dialer's failures are counted by who dials. TryAgain: the two meet
   // again at once.
@@ -171,7 +172,7 @@ rocksdb::Status Link::SetUp(std::string first) {
                      ? StatsBoard::Standing::kMember
                      : StatsBoard::Standing::kNotNamed;
     }
-    replica_->stats.Refused(peer_name(), met.peer_id, standing, s);
+    replica_->stats.RecordRefusal(peer_name(), met.peer_id, standing, s);
   }
   if (!s.ok()) return s;
   peer_id_ = met.peer_id;

@@ -12,7 +12,7 @@
 
 #include "replication/membership/announcement.h"
 #include "replication/peering/open_connections.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/peering/session_runner.h"
 #include "replication/peering/session_slots.h"
 #include "replication/reconcile/exchange.h"
@@ -24,8 +24,8 @@
 namespace rocksync {
 
 // What the replicator's options and limits mean for a session.
-SessionOptions ToSessionOptions(const Replica& replica);
-SessionDriveOptions DriveOptionsOf(Replica* replica);
+SessionOptions ToSessionOptions(const ReplicatorContext& replica);
+SessionDriveOptions DriveOptionsOf(ReplicatorContext* replica);
 
 // What came of a session.
 struct SessionResult {
@@ -46,13 +46,14 @@ class Link {
   // Authenticates over a new connection and runs the set-up, as initiator.
   // InvalidArgument: one of the two refuses the other, the message says why and
   // what to do.
-  static rocksdb::Status Open(Replica* replica,
+  static rocksdb::Status Open(ReplicatorContext* replica,
                               std::unique_ptr<Connection> connection,
                               std::unique_ptr<Link>* link);
 
   // As responder, to a peer that has been admitted. `first`: what it then said.
-  static rocksdb::Status Accept(Replica* replica, ListedConnection connection,
-                                std::string first, std::unique_ptr<Link>* link);
+  static rocksdb::Status Accept(ReplicatorContext* replica,
+                                ListedConnection connection, std::string first,
+                                std::unique_ptr<Link>* link);
 
   // Runs one session. Responder: `first` is the message that opened it, and
   // without a `slot` it is told to come back later. Initiator: holds a slot.
@@ -88,8 +89,8 @@ class Link {
   std::string peer_name() const { return connection_->peer_name(); }
 
  private:
-  Link(Replica* replica, Role role, ListedConnection connection);
-  static rocksdb::Status Open(Replica* replica, Role role,
+  Link(ReplicatorContext* replica, Role role, ListedConnection connection);
+  static rocksdb::Status Open(ReplicatorContext* replica, Role role,
                               ListedConnection connection, std::string first,
                               std::unique_ptr<Link>* link);
   rocksdb::Status SetUp(std::string first);
@@ -98,7 +99,7 @@ class Link {
   SessionResult RunToEnd(std::string first, SessionContext context,
                          SessionReport* report);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   const Role role_;
   ListedConnection connection_;
   // Tells the peer what has changed since the set-up that tombstones may wait

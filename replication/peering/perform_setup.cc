@@ -22,8 +22,8 @@ namespace {
 // A set-up of a few members is some hundred bytes.
 constexpr std::chrono::milliseconds kSetupTimeout{10'000};
 
-rocksdb::Status FactsOf(const Replica& replica, const Announcement& announced,
-                        SetupFacts* facts) {
+rocksdb::Status FactsOf(const ReplicatorContext& replica,
+                        const Announcement& announced, SetupFacts* facts) {
   facts->cluster = replica.db->replication_options().cluster_name;
   facts->replica_id = replica.identity.replica_id;
   Incarnation incarnation = StoreAccess::IncarnationOf(replica.db);
@@ -60,7 +60,8 @@ void SayWhyNot(EndReason reason, const rocksdb::Status& why,
 // One set-up, to its end.
 class SetupTalk {
  public:
-  SetupTalk(Replica* replica, Role role, Connection* connection, Setup* setup)
+  SetupTalk(ReplicatorContext* replica, Role role, Connection* connection,
+            Setup* setup)
       : replica_(replica),
         role_(role),
         connection_(connection),
@@ -147,7 +148,7 @@ class SetupTalk {
                  s.ToString().c_str());
   }
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   const Role role_;
   Connection* const connection_;
   Setup* const setup_;
@@ -180,7 +181,7 @@ rocksdb::Status NotTakenOver(std::string_view message) {
 
 // The side with the older list takes over the newer one. The other waits for it
 // to close the connection, having done so, or to say why not.
-rocksdb::Status HandOnList(Replica* replica, const SetupResult& met,
+rocksdb::Status HandOnList(ReplicatorContext* replica, const SetupResult& met,
                            Meeting meeting, Connection* connection,
                            std::chrono::milliseconds timeout) {
   if (meeting == Meeting::kLearn) {
@@ -202,7 +203,7 @@ rocksdb::Status HandOnList(Replica* replica, const SetupResult& met,
 
 }  // namespace
 
-rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
+rocksdb::Status AgreeWith(ReplicatorContext* replica, uint64_t peer_id,
                           const IncarnationId& peer_incarnation,
                           const Announcement& mine, const Announcement& theirs,
                           ReplicaView* view) {
@@ -216,7 +217,7 @@ rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
   return s;
 }
 
-rocksdb::Status PerformSetup(Replica* replica, Role role,
+rocksdb::Status PerformSetup(ReplicatorContext* replica, Role role,
                              Connection* connection, std::string first,
                              SetupResult* met) {
   met->view = StoreAccess::NewView(replica->db, replica->pay_for_reads);

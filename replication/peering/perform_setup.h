@@ -9,7 +9,7 @@
 #include <string>
 
 #include "replication/membership/announcement.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/session/session.h"
 #include "replication/store/store_access.h"
 #include "rocksdb/status.h"
@@ -35,13 +35,13 @@ struct SetupResult {
 // over the other's member list, or what one said was overtaken on another
 // connection; connect anew. Others: the connection failed. `first`: of the
 // peer's messages, if it was received before; else empty.
-rocksdb::Status PerformSetup(Replica* replica, Role role,
+rocksdb::Status PerformSetup(ReplicatorContext* replica, Role role,
                              Connection* connection, std::string first,
                              SetupResult* met);
 
 // Agrees on the stable time with a peer that may be met. `mine`, `theirs`: what
 // the two said of themselves.
-rocksdb::Status AgreeWith(Replica* replica, uint64_t peer_id,
+rocksdb::Status AgreeWith(ReplicatorContext* replica, uint64_t peer_id,
                           const IncarnationId& peer_incarnation,
                           const Announcement& mine, const Announcement& theirs,
                           ReplicaView* view);

@@ -12,7 +12,7 @@ namespace rocksync {
 
 static_assert(kMostStreamedBytes == ChangeLog::kMostChangeBytes);
 
-ReplicaStream::ReplicaStream(Replica* replica, Link* link,
+ReplicaStream::ReplicaStream(ReplicatorContext* replica, Link* link,
                              std::function<void()> repair,
                              std::function<bool()> ended)
     : replica_(replica),
@@ -44,7 +44,7 @@ void ReplicaStream::NoteLag() {
     }
     changes += under_way;
   }
-  line_->Behind(changes, oldest);
+  line_->SetLag(changes, oldest);
 }
 
 rocksdb::Status ReplicaStream::WhySendingEnds(
@@ -93,7 +93,7 @@ absl::Status ReplicaStream::Send(std::string_view message) {
   }
   const rocksdb::Status status = connection()->Send(message, timeout);
   const uint64_t wire = connection()->bytes_sent();
-  line_->Sent(0, wire - std::exchange(wire_sent_, wire));
+  line_->AddSent(0, wire - std::exchange(wire_sent_, wire));
   return Failed(status);
 }
 

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "replication/peering/link.h"
 #include "replication/peering/monotonic_ms.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/session/storage_view.h"
 #include "replication/statistics/stats_lines.h"
 #include "replication/store/write/change_log.h"
@@ -33,8 +33,8 @@ class ReplicaStream final : public StreamHost {
   // Takes what the replica's log is told from now on. `repair` has an exact
   // session run with this peer soon; `ended`: the stream is to end, from any
   // thread. All must outlive it.
-  ReplicaStream(Replica* replica, Link* link, std::function<void()> repair,
-                std::function<bool()> ended);
+  ReplicaStream(ReplicatorContext* replica, Link* link,
+                std::function<void()> repair, std::function<bool()> ended);
 
   // Before the threads start: the stream is open.
   void Open(StreamFacts facts, std::unique_ptr<StreamLine> line);
@@ -74,18 +74,18 @@ class ReplicaStream final : public StreamHost {
   std::vector<Neighbour> Neighbours(uint64_t* number) const override;
   bool SetNeighbours(std::vector<Neighbour> neighbours) override;
   bool AskForMissing(uint64_t now_ms) override;
-  void NoteSent(uint64_t pairs) override { line_->Sent(pairs, 0); }
-  void NoteGivenUp(uint64_t changes) override { line_->GaveUp(changes); }
+  void NoteSent(uint64_t pairs) override { line_->AddSent(pairs, 0); }
+  void NoteGivenUp(uint64_t changes) override { line_->AddGap(changes); }
   void NoteTook(uint64_t pairs, uint64_t applied,
                 uint64_t duplicates) override {
-    line_->Took(pairs, applied, duplicates);
+    line_->AddTaken(pairs, applied, duplicates);
   }
 
  private:
   Connection* connection() const { return link_->connection(); }
   absl::Status Failed(const rocksdb::Status& status);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   Link* const link_;
   const std::function<void()> repair_;
   const std::function<bool()> ended_;

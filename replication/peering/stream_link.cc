@@ -34,7 +34,7 @@ std::string NoStreamNow() {
 
 }  // namespace
 
-StreamLink::StreamLink(Replica* replica, Link* link,
+StreamLink::StreamLink(ReplicatorContext* replica, Link* link,
                        std::function<void()> repair)
     : replica_(replica),
       link_(link),
@@ -167,7 +167,7 @@ Status StreamLink::ReceiveChanges() {
     Status status = connection->Receive(&message, timeout);
     if (!status.ok()) return status;
     const uint64_t wire = connection->bytes_received();
-    stream_.line()->Received(wire - std::exchange(counted, wire));
+    stream_.line()->AddReceived(wire - std::exchange(counted, wire));
     if (!replica_->bytes.Pay(message.size(), timeout / 4, replica_->stopped)) {
       return Status::Aborted("the replicator stops");
     }

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
 #include "replication/peering/replica_stream.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/peering/streams.h"
 #include "replication/stream/incoming_changes.h"
 #include "replication/stream/outgoing_changes.h"
@@ -31,7 +31,8 @@ class StreamLink final : public OpenStream {
   // Over `link`, whose connection no session uses any more. `repair` has an
   // exact session run with this peer soon: what the stream does not bring must
   // be found. Empty at the side that was dialed; the other one does it.
-  StreamLink(Replica* replica, Link* link, std::function<void()> repair);
+  StreamLink(ReplicatorContext* replica, Link* link,
+             std::function<void()> repair);
   ~StreamLink() override;
   StreamLink(const StreamLink&) = delete;
   StreamLink& operator=(const StreamLink&) = delete;
@@ -70,7 +71,7 @@ class StreamLink final : public OpenStream {
   bool ended() const;
   void End(const rocksdb::Status& why);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   Link* const link_;
   ReplicaStream stream_;
   OutgoingChanges outgoing_;  // of the thread that sends

@@ -86,7 +86,7 @@ void Acceptor::Serve(IncomingConnection incoming, Server* server) {
   const bool stays = Conclude(s.ok(), incoming.place.get(), server);
   // Not one that was silent, or went.
   if (s.IsInvalidArgument()) {
-    replica_->stats.RefusedStranger(peer, connection->peer_replica_id(), s);
+    replica_->stats.RecordRefusedDialer(peer, connection->peer_replica_id(), s);
   }
   if (s.ok() && !stays)
     s = rocksdb::Status::Busy(

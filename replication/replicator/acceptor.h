@@ -22,7 +22,7 @@
 #include "replication/peering/link.h"
 #include "replication/peering/log.h"
 #include "replication/peering/open_connections.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/replicator/idle_links.h"
 #include "replication/replicator/incoming_connection.h"
 #include "replication/replicator/unauthenticated_connections.h"
@@ -34,7 +34,7 @@ class Acceptor {
  public:
   // `met` is called after each session, with the peer's replica id. `replica`
   // must outlive this.
-  Acceptor(Replica* replica,
+  Acceptor(ReplicatorContext* replica,
            std::function<void(uint64_t, const SessionResult&)> met,
            VerifyCall verify)
       : replica_(replica),
@@ -92,7 +92,7 @@ class Acceptor {
   bool ServeOne(Link* link, std::string first);
   SessionSlot SlotFor(uint64_t peer_id);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   const std::function<void(uint64_t, const SessionResult&)> met_;
   CloneSource clones_;
   AdminServer admin_server_;

@@ -36,12 +36,13 @@ rocksdb::Status Dialer::Connect() {
                &link_, &shown_id);
   if (!s.ok()) {
     if (shown_id != 0 && shown_id != replica_->identity.replica_id) {
-      replica_->stats.Identified(address_, shown_id, retired_);
+      replica_->stats.RecordIdentity(address_, shown_id, retired_);
     }
     return s;
   }
   peer_id_ = link_->peer_id();
-  return replica_->stats.Met(address_, peer_id_, link_->open(), retired_)
+  return replica_->stats.RecordMeeting(address_, peer_id_, link_->open(),
+                                       retired_)
              ? s
              : Removed();
 }
@@ -49,7 +50,7 @@ rocksdb::Status Dialer::Connect() {
 SessionResult Dialer::Fail(const rocksdb::Status& status) {
   link_.reset();
   if (!replica_->stopping &&
-      replica_->stats.Failed(address_, status, retired_)) {
+      replica_->stats.RecordFailure(address_, status, retired_)) {
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
                  "rocksync: no session with %s: %s", address_.c_str(),
                  OneLine(status.ToString()).c_str());

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 
 namespace rocksync {
 
@@ -22,7 +22,7 @@ namespace rocksync {
 // the callback holds up. `replica` must outlive it.
 class Dialer {
  public:
-  Dialer(Replica* replica, std::string address)
+  Dialer(ReplicatorContext* replica, std::string address)
       : replica_(replica), address_(std::move(address)) {}
 
   // One session with the peer, connecting first if there is no link.
@@ -50,7 +50,7 @@ class Dialer {
   rocksdb::Status Connect();
   SessionResult Fail(const rocksdb::Status& status);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   const std::string address_;
   std::atomic<uint64_t> peer_id_{0};
   std::atomic<bool> retired_{false};

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 
 namespace rocksync {
 
@@ -39,7 +39,7 @@ class IdleLinks : public std::enable_shared_from_this<IdleLinks> {
   static constexpr size_t kMostServing = 64;
 
   // `replica` must live until Join has returned.
-  IdleLinks(Replica* replica, Serve serve)
+  IdleLinks(ReplicatorContext* replica, Serve serve)
       : replica_(replica), serve_(std::move(serve)) {}
 
   // Keeps the link until it fails. False, and `*link` is as it was: its
@@ -81,7 +81,7 @@ class IdleLinks : public std::enable_shared_from_this<IdleLinks> {
   void ServeStream(Link* link, std::string first);
   void Forget(uint64_t number);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   const Serve serve_;
   mutable std::mutex mutex_;
   std::map<uint64_t, Kept> kept_;  // by numbers that are not used again

@@ -34,7 +34,7 @@ std::vector<std::string> Once(const std::vector<std::string>& addresses) {
 
 }  // namespace
 
-PeerList::PeerList(Replica* replica, uint64_t seed, uint64_t now_ms)
+PeerList::PeerList(ReplicatorContext* replica, uint64_t seed, uint64_t now_ms)
     : replica_(replica),
       schedule_(ToScheduleOptions(replica->options),
                 Once(replica->options.peers).size(), seed, now_ms) {
@@ -84,7 +84,7 @@ std::optional<PeerList::Peer> PeerList::BeginDue(uint64_t now_ms) {
   return Peer{*due, dialers_.at(*due)};
 }
 
-void PeerList::Came(uint64_t replica_id, uint64_t now_ms) {
+void PeerList::RecordIncomingProof(uint64_t replica_id, uint64_t now_ms) {
   for (const auto& [number, dialer] : dialers_) {
     if (dialer->peer_id() == replica_id) {
       schedule_.Ended(number, SessionOutcome::kProven, now_ms);

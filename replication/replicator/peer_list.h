@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/replicator/dialer.h"
 #include "replication/session/schedule.h"
 
@@ -36,7 +36,7 @@ class PeerList {
 
   // With the peers of the options, each address once. `replica` must outlive
   // it.
-  PeerList(Replica* replica, uint64_t seed, uint64_t now_ms);
+  PeerList(ReplicatorContext* replica, uint64_t seed, uint64_t now_ms);
 
   // From now on these, each address once. Who stays keeps number and schedule;
   // who is new is due now.
@@ -44,13 +44,13 @@ class PeerList {
 
   std::vector<Peer> peers() const;
 
-  // The peer that is due, and that somebody goes to it, until Met; nullopt if
-  // none is.
+  // The peer that is due, and that somebody goes to it, until EndMeeting;
+  // nullopt if none is.
   std::optional<Peer> BeginDue(uint64_t now_ms);
   std::optional<uint64_t> NextDueMs() const {
     return schedule_.NextDueMs(met_now_);
   }
-  void Met(size_t number) { met_now_.erase(number); }
+  void EndMeeting(size_t number) { met_now_.erase(number); }
 
   // A session with this peer is wanted soon.
   void Ask(size_t number, uint64_t now_ms) { schedule_.Ask(number, now_ms); }
@@ -63,7 +63,7 @@ class PeerList {
     return schedule_.WaitsForItsTurn(number);
   }
   // A replica came here, and is proven equal: no need to go to it so soon.
-  void Came(uint64_t replica_id, uint64_t now_ms);
+  void RecordIncomingProof(uint64_t replica_id, uint64_t now_ms);
 
   // The dialer of an address, and its number if it is a peer's. A new one for
   // an address that is none; `*dropped`: one that had to go for it.
@@ -72,7 +72,7 @@ class PeerList {
                                    std::shared_ptr<Dialer>* dropped);
 
  private:
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   Schedule schedule_;
   std::map<size_t, std::shared_ptr<Dialer>> dialers_;  // by number
   std::set<size_t> met_now_;                           // numbers

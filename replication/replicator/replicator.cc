@@ -17,7 +17,7 @@
 #include "replication/admin/status_report.h"
 #include "replication/metrics/json.h"
 #include "replication/metrics/stats_json.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/peering/verification.h"
 #include "replication/replicator/acceptor.h"
 #include "replication/replicator/dialer.h"
@@ -140,7 +140,7 @@ class ReplicatorImpl : public Replicator {
   milliseconds BusyPause();
 
   const std::shared_ptr<ReplicatorClaim> claim_;
-  Replica replica_;
+  ReplicatorContext replica_;
   const std::shared_ptr<ClusterSwitch> shared_port_;  // may be null
   std::atomic<bool> listening_{false};
 

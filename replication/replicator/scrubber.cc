@@ -30,7 +30,7 @@ rocksdb::Status NotGoingOn(const rocksdb::Status& why) {
 
 }  // namespace
 
-Scrubber::Scrubber(Replica* replica,
+Scrubber::Scrubber(ReplicatorContext* replica,
                    std::function<bool(uint64_t ms)> all_equal_since)
     : replica_(replica),
       all_equal_since_(std::move(all_equal_since)),

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <thread>
 
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/peering/token_bucket.h"
 #include "replication/replicator/clock_watch.h"
 #include "replication/store/upkeep/scrub.h"
@@ -27,7 +27,8 @@ class Scrubber {
  public:
   // `all_equal_since(ms)`: the digests of every configured peer were equal in
   // a session that began after this reading of the wall clock.
-  Scrubber(Replica* replica, std::function<bool(uint64_t ms)> all_equal_since);
+  Scrubber(ReplicatorContext* replica,
+           std::function<bool(uint64_t ms)> all_equal_since);
   ~Scrubber() { Stop(); }
 
   rocksdb::Status Start();
@@ -58,7 +59,7 @@ class Scrubber {
   // Tells who waits in ScrubNow.
   void Fail(const rocksdb::Status& why);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   const std::function<bool(uint64_t ms)> all_equal_since_;
   const std::unique_ptr<Scrub> scrub_;
   TokenBucket bytes_;

@@ -28,7 +28,7 @@ SessionOutcome ToOutcome(const SessionResult& result) {
 
 }  // namespace
 
-SessionDialers::SessionDialers(Replica* replica, uint64_t seed)
+SessionDialers::SessionDialers(ReplicatorContext* replica, uint64_t seed)
     : replica_(replica), peers_(replica, seed, MonotonicMs()) {}
 
 rocksdb::Status SessionDialers::Start() {
@@ -71,7 +71,7 @@ void SessionDialers::RecordIncomingSession(uint64_t replica_id,
                                            const SessionResult& result) {
   if (!result.status.ok()) return;
   const std::lock_guard lock(mutex_);
-  peers_.Came(replica_id, MonotonicMs());
+  peers_.RecordIncomingProof(replica_id, MonotonicMs());
 }
 
 SessionResult SessionDialers::WithDialer(
@@ -139,7 +139,7 @@ void SessionDialers::Loop() {
     if (!due.has_value()) continue;
     if (!replica_->stopping) Meet(*due);
     const std::lock_guard lock(mutex_);
-    peers_.Met(due->number);
+    peers_.EndMeeting(due->number);
     ++free_;
   }
 }

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/replicator/dialer.h"
 #include "replication/replicator/peer_list.h"
 #include "rocksdb/status.h"
@@ -26,7 +26,7 @@ namespace rocksync {
 // Thread-safe but for Start and Join. `replica` must outlive it.
 class SessionDialers {
  public:
-  SessionDialers(Replica* replica, uint64_t seed);
+  SessionDialers(ReplicatorContext* replica, uint64_t seed);
   ~SessionDialers() { Join(); }
 
   // Aborted: there is no thread for it.
@@ -66,7 +66,7 @@ class SessionDialers {
   // One session with a peer that is due.
   void Meet(const PeerList::Peer& peer);
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   PeerList peers_;

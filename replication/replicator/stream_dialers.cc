@@ -40,7 +40,7 @@ Status StartThread(std::thread* thread, std::function<void()> body) {
 
 }  // namespace
 
-StreamDialers::StreamDialers(Replica* replica, uint64_t seed,
+StreamDialers::StreamDialers(ReplicatorContext* replica, uint64_t seed,
                              std::function<void(size_t peer)> repair)
     : replica_(replica),
       repair_(std::move(repair)),
@@ -216,8 +216,8 @@ Status StreamDialers::Stream(Peer* peer, uint64_t* peer_id, bool* streamed) {
                            &link);
   if (!status.ok()) return status;
   *peer_id = link->peer_id();
-  if (!replica_->stats.Met(peer->address, *peer_id, link->open(),
-                           peer->removed)) {
+  if (!replica_->stats.RecordMeeting(peer->address, *peer_id, link->open(),
+                                     peer->removed)) {
     return Status::Aborted("the peer was removed");
   }
   if (!link->peer_takes_streams()) {

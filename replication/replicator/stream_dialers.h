@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "replication/peering/stream_link.h"
 #include "replication/stream/neighbour_choice.h"
 #include "rocksdb/status.h"
@@ -31,7 +31,7 @@ namespace rocksync {
 class StreamDialers {
  public:
   // `repair` has a session run with the peer of this number soon.
-  StreamDialers(Replica* replica, uint64_t seed,
+  StreamDialers(ReplicatorContext* replica, uint64_t seed,
                 std::function<void(size_t peer)> repair);
   ~StreamDialers() { Join(); }
 
@@ -46,7 +46,8 @@ class StreamDialers {
   // end.
   size_t ending();
 
-  // Streams may be open from now on, or not; after Replica::streams was told.
+  // Streams may be open from now on, or not; after ReplicatorContext::streams
+  // was told.
   void Wake();
 
   // Waits for the threads, which end when connections are closed and
@@ -90,7 +91,7 @@ class StreamDialers {
   // Joins the threads of removed peers that have ended; under mutex_.
   void JoinEnded();
 
-  Replica* const replica_;
+  ReplicatorContext* const replica_;
   const std::function<void(size_t peer)> repair_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -21,22 +21,22 @@ void StatsBoard::SetPeers(const std::vector<std::string>& addresses) {
   table_.SetConfigured(addresses);
 }
 
-bool StatsBoard::Met(const std::string& address, uint64_t replica_id,
-                     const std::weak_ptr<const void>& connection,
-                     const std::atomic<bool>& removed) {
+bool StatsBoard::RecordMeeting(const std::string& address, uint64_t replica_id,
+                               const std::weak_ptr<const void>& connection,
+                               const std::atomic<bool>& removed) {
   const std::lock_guard lock(mutex_);
   if (removed) return false;
   table_.SetReplicaAt(address, replica_id)->AddConnection(connection);
   return true;
 }
 
-void StatsBoard::Identified(const std::string& address, uint64_t replica_id,
-                            const std::atomic<bool>& removed) {
+void StatsBoard::RecordIdentity(const std::string& address, uint64_t replica_id,
+                                const std::atomic<bool>& removed) {
   {
     const std::lock_guard lock(mutex_);
     if (!table_.IsConfigured(address)) return;
   }
-  Met(address, replica_id, {}, removed);
+  RecordMeeting(address, replica_id, {}, removed);
 }
 
 PeerEntry* StatsBoard::FindConnected(
@@ -77,9 +77,9 @@ std::unique_ptr<SessionLine> StatsBoard::Begin(
       new SessionLine(this, entry->NameOr(peer), replica_id));
 }
 
-bool StatsBoard::Failed(const std::string& address,
-                        const rocksdb::Status& status,
-                        const std::atomic<bool>& removed) {
+bool StatsBoard::RecordFailure(const std::string& address,
+                               const rocksdb::Status& status,
+                               const std::atomic<bool>& removed) {
   SessionProgress progress;
   progress.peer = address;
   progress.finished = true;
@@ -90,7 +90,8 @@ bool StatsBoard::Failed(const std::string& address,
     if (removed) return false;
     ++totals_.sessions_failed;
     PeerEntry* const entry = table_.Known(address, 0);
-    // An address that a caller gave, at which nobody was met, is no peer.
+    // An address that SyncNow or Verify was given, at which nobody was met, is
+    // no peer.
     news = entry == nullptr;
     if (entry != nullptr) {
       entry->leaving = false;
@@ -104,8 +105,9 @@ bool StatsBoard::Failed(const std::string& address,
   return news;
 }
 
-void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
-                         Standing standing, const rocksdb::Status& status) {
+void StatsBoard::RecordRefusal(const std::string& peer, uint64_t replica_id,
+                               Standing standing,
+                               const rocksdb::Status& status) {
   if (replica_id == 0) return;  // whose it was is not known
   const std::string why = OneLine(status.ToString());
   const std::lock_guard lock(mutex_);
@@ -124,12 +126,12 @@ void StatsBoard::Refused(const std::string& peer, uint64_t replica_id,
   CountRefusal(peer, replica_id, why);
 }
 
-void StatsBoard::RefusedCopy(const std::string& peer, uint64_t replica_id,
-                             Role role, const rocksdb::Status& status) {
+void StatsBoard::RecordRefusedCopy(const std::string& peer, uint64_t replica_id,
+                                   Role role, const rocksdb::Status& status) {
   const std::lock_guard lock(mutex_);
   copy_of_ = replica_id;
   met_copy_at_ = StreamLine::Clock::now();
-  // Where a caller runs is known from nothing else.
+  // Where one that dials us runs is known from nothing else.
   if (role == Role::kResponder) {
     CountRefusal(peer, replica_id, OneLine(status.ToString()));
   }
@@ -140,8 +142,9 @@ uint64_t StatsBoard::RecentCopy(StreamLine::Clock::time_point now) const {
   return copy_of_ != 0 && now - met_copy_at_ < kCopyIsRecent ? copy_of_ : 0;
 }
 
-void StatsBoard::RefusedStranger(const std::string& peer, uint64_t replica_id,
-                                 const rocksdb::Status& status) {
+void StatsBoard::RecordRefusedDialer(const std::string& peer,
+                                     uint64_t replica_id,
+                                     const rocksdb::Status& status) {
   const std::lock_guard lock(mutex_);
   CountRefusal(peer, replica_id, OneLine(status.ToString()));
 }

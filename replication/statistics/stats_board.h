@@ -42,15 +42,15 @@ class StatsBoard {
   // `connection` lives, the replica is not forgotten. False, and nothing is
   // noted, if `removed`: who takes an address from the list of peers sets that
   // before SetPeers, so that nobody who was on his way adds it again.
-  bool Met(const std::string& address, uint64_t replica_id,
-           const std::weak_ptr<const void>& connection,
-           const std::atomic<bool>& removed);
+  bool RecordMeeting(const std::string& address, uint64_t replica_id,
+                     const std::weak_ptr<const void>& connection,
+                     const std::atomic<bool>& removed);
 
   // No session with the replica at a configured peer's address came about, but
-  // its certificate told which one it is. As Met; nothing at another address,
-  // at which somebody may have asked for a session by mistake.
-  void Identified(const std::string& address, uint64_t replica_id,
-                  const std::atomic<bool>& removed);
+  // its certificate told which one it is. As RecordMeeting; nothing at another
+  // address, at which somebody may have asked for a session by mistake.
+  void RecordIdentity(const std::string& address, uint64_t replica_id,
+                      const std::atomic<bool>& removed);
 
   // A session with a replica begins; `peer` is its address, or for an accepted
   // connection (`role` is kResponder) its name, used if no address of it is
@@ -69,27 +69,27 @@ class StatsBoard {
   // An attempt at `address` failed before a session could begin; the
   // application is told. True if the error is not the same as the last one
   // there, so worth a line in the log. `removed` as above.
-  bool Failed(const std::string& address, const rocksdb::Status& status,
-              const std::atomic<bool>& removed);
+  bool RecordFailure(const std::string& address, const rocksdb::Status& status,
+                     const std::atomic<bool>& removed);
   // A replica that came here and this one refused each other, or one the other,
-  // before a session could begin. That makes no stranger a peer: its one
+  // before a session could begin. That makes nobody a peer: its one
   // attempt would be shown as a failing peer from then on.
-  void Refused(const std::string& peer, uint64_t replica_id, Standing standing,
-               const rocksdb::Status& status);
+  void RecordRefusal(const std::string& peer, uint64_t replica_id,
+                     Standing standing, const rocksdb::Status& status);
 
   // A copy of a replica, or an older state of one, was met and refused. It has
   // that one's id, so that what was met of the two comes and goes among the
   // peers; this stays for a while. `role` is this side's.
-  void RefusedCopy(const std::string& peer, uint64_t replica_id, Role role,
-                   const rocksdb::Status& status);
+  void RecordRefusedCopy(const std::string& peer, uint64_t replica_id,
+                         Role role, const rocksdb::Status& status);
   // The replica of which that was met last, and not long ago; else 0.
   uint64_t RecentCopy(
       StreamLine::Clock::time_point now = StreamLine::Clock::now()) const;
 
   // Whoever came here has not proven the cluster's secret, and is refused; its
   // certificate is of `replica_id`, 0: it has none. Changes no peer's figures.
-  void RefusedStranger(const std::string& peer, uint64_t replica_id,
-                       const rocksdb::Status& status);
+  void RecordRefusedDialer(const std::string& peer, uint64_t replica_id,
+                           const rocksdb::Status& status);
 
   ReplicationStats stats() const;
 

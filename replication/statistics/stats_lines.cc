@@ -126,22 +126,23 @@ void StreamLine::Count(const Change& change) {
 }
 
 StreamLine::~StreamLine() {
-  Behind(0, {});
+  SetLag(0, {});
   Count([](StreamStats* stream) { --stream->open; });
 }
 
-void StreamLine::Sent(uint64_t pairs, uint64_t bytes) {
+void StreamLine::AddSent(uint64_t pairs, uint64_t bytes) {
   Count([=](StreamStats* stream) {
     stream->pairs_sent += pairs;
     stream->bytes_sent += bytes;
   });
 }
 
-void StreamLine::Received(uint64_t bytes) {
+void StreamLine::AddReceived(uint64_t bytes) {
   Count([=](StreamStats* stream) { stream->bytes_received += bytes; });
 }
 
-void StreamLine::Took(uint64_t pairs, uint64_t applied, uint64_t duplicates) {
+void StreamLine::AddTaken(uint64_t pairs, uint64_t applied,
+                          uint64_t duplicates) {
   Count([=](StreamStats* stream) {
     stream->pairs_received += pairs;
     stream->pairs_applied += applied;
@@ -149,14 +150,14 @@ void StreamLine::Took(uint64_t pairs, uint64_t applied, uint64_t duplicates) {
   });
 }
 
-void StreamLine::GaveUp(uint64_t pairs) {
+void StreamLine::AddGap(uint64_t pairs) {
   Count([=](StreamStats* stream) {
     ++stream->gaps;
     stream->pairs_given_up += pairs;
   });
 }
 
-void StreamLine::Behind(uint64_t pairs, Clock::time_point since) {
+void StreamLine::SetLag(uint64_t pairs, Clock::time_point since) {
   const std::lock_guard lock(board_->mutex_);
   PeerEntry* const entry = board_->table_.FindForLine(peer_, replica_id_);
   entry->stats.stream.lag_pairs = pairs;

@@ -55,12 +55,12 @@ class StreamLine {
   StreamLine(const StreamLine&) = delete;
   StreamLine& operator=(const StreamLine&) = delete;
 
-  void Sent(uint64_t pairs, uint64_t bytes);
-  void Received(uint64_t bytes);
-  void Took(uint64_t pairs, uint64_t applied, uint64_t duplicates);
-  void GaveUp(uint64_t pairs);
+  void AddSent(uint64_t pairs, uint64_t bytes);
+  void AddReceived(uint64_t bytes);
+  void AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates);
+  void AddGap(uint64_t pairs);
   // So many changes, the oldest made at `since`, are not taken by the peer yet.
-  void Behind(uint64_t pairs, Clock::time_point since);
+  void SetLag(uint64_t pairs, Clock::time_point since);
 
  private:
   friend class StatsBoard;

@@ -10,7 +10,7 @@
 #include "replication/clone/clone_messages.h"
 #include "replication/clone/clone_source.h"
 #include "replication/peering/admission.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
 #include "tests/fuzz/fed_connection.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "replication/peering/link.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "rocksync/shared_listener.h"
 #include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/replica_fixture.h"
@@ -59,8 +59,8 @@ class IdleLinksTest : public ReplicationTest {
     address_ = accepting_->listen_address();
     std::shared_ptr<Transport> transport;
     ASSERT_TRUE(IsOk(b_->NewTransport(&transport)));
-    dialer_ = std::make_unique<Replica>(TestReplica::OnDemand(), b_->db(),
-                                        std::move(transport));
+    dialer_ = std::make_unique<ReplicatorContext>(
+        TestReplica::OnDemand(), b_->db(), std::move(transport));
   }
   // One port for several databases, of which `a` is one.
   void Share() {
@@ -102,7 +102,7 @@ class IdleLinksTest : public ReplicationTest {
   std::shared_ptr<Transport> accepting_;
   std::unique_ptr<Replicator> replicator_;
   std::string address_;
-  std::unique_ptr<Replica> dialer_;
+  std::unique_ptr<ReplicatorContext> dialer_;
   std::vector<std::unique_ptr<Link>> links_;
 };
 

@@ -182,7 +182,7 @@ Status Machine::Open(bool copy_as_new, uint64_t dies_after) {
     return status;
   }
   db_.reset(db);
-  replica_ = std::make_unique<Replica>(
+  replica_ = std::make_unique<ReplicatorContext>(
       shape_->replicator, db,
       std::make_shared<NoTransport>(db->Identity().replica_id));
   Settle();

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "replication/membership/tombstone_gc.h"
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 #include "sketch/element/version.h"
@@ -87,7 +87,7 @@ class Machine {
   const std::string& directory() const { return directory_; }
   bool up() const { return db_ != nullptr; }
   ReplicatedDB* db() const { return db_.get(); }
-  Replica* replica() const { return replica_.get(); }
+  ReplicatorContext* replica() const { return replica_.get(); }
   uint64_t id() const { return replica_->identity.replica_id; }
   GcState gc() const;
   ForgetfulDisk* disk() { return &disk_; }
@@ -109,7 +109,7 @@ class Machine {
   std::unique_ptr<SimulatedEnv> env_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   std::unique_ptr<ReplicatedDB> db_;
-  std::unique_ptr<Replica> replica_;
+  std::unique_ptr<ReplicatorContext> replica_;
 };
 
 // What all machines have.

@@ -134,7 +134,8 @@ class End final : public Connection {
 };
 
 // As Acceptor does it.
-Status Serve(Replica* replica, std::unique_ptr<Connection> connection) {
+Status Serve(ReplicatorContext* replica,
+             std::unique_ptr<Connection> connection) {
   Admission admission;
   Status status = AnswerAuthHello(TermsOf(*replica), AdmissionClock::now(),
                                   connection.get(), &admission);
@@ -152,7 +153,7 @@ Status Serve(Replica* replica, std::unique_ptr<Connection> connection) {
   return status;
 }
 
-void Dial(Replica* replica, std::unique_ptr<Connection> connection,
+void Dial(ReplicatorContext* replica, std::unique_ptr<Connection> connection,
           const MeetingPlan& plan, MeetingEnd* end) {
   std::unique_ptr<Link> link;
   end->status = Link::Open(replica, std::move(connection), &link);
@@ -176,7 +177,8 @@ void Dial(Replica* replica, std::unique_ptr<Connection> connection,
 
 bool InSession() { return in_session; }
 
-MeetingEnd Meet(Replica* dialer, Replica* listener, const MeetingPlan& plan) {
+MeetingEnd Meet(ReplicatorContext* dialer, ReplicatorContext* listener,
+                const MeetingPlan& plan) {
   Wire wire(plan);
   MeetingEnd end;
   std::thread other([&] {

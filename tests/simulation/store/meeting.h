@@ -8,7 +8,7 @@
 #include <functional>
 #include <string_view>
 
-#include "replication/peering/replica.h"
+#include "replication/peering/replicator_context.h"
 #include "rocksdb/status.h"
 
 namespace rocksync::store_simulation {
@@ -31,7 +31,8 @@ struct MeetingEnd {
   int proofs = 0;
 };
 
-MeetingEnd Meet(Replica* dialer, Replica* listener, const MeetingPlan& plan);
+MeetingEnd Meet(ReplicatorContext* dialer, ReplicatorContext* listener,
+                const MeetingPlan& plan);
 
 // True on a thread on which a session runs.
 bool InSession();

@@ -66,11 +66,11 @@ TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
   proven.proven_equal = true;
   board.Begin("10.0.0.1:50000", 0xa)->Finish(proven, rocksdb::Status::OK());
   board.Begin("10.0.0.1:50001", 0xa)->Finish(proven, rocksdb::Status::OK());
-  board.Failed("a:1", rocksdb::Status::IOError("refused"), kStays);
+  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), kStays);
   ASSERT_EQ(board.stats().peers.size(), 3u);
   EXPECT_EQ(board.stats().peers[2].address, "10.0.0.1:50000");
   EXPECT_EQ(board.stats().peers[2].sessions, 2u);
-  board.Met("a:1", 0xa, {}, kStays);
+  board.RecordMeeting("a:1", 0xa, {}, kStays);
   const ReplicationStats stats = board.stats();
   ASSERT_EQ(stats.peers.size(), 2u);
   EXPECT_EQ(stats.peers[0].address, "a:1");
@@ -87,13 +87,13 @@ TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
   SessionReport proven = Report(1);
   proven.proven_equal = true;
   proven.digests_equal = true;
-  board.Met("a:1", 0xa, {}, kStays);
+  board.RecordMeeting("a:1", 0xa, {}, kStays);
   board.Begin("a:1", 0xa)->Finish(proven, rocksdb::Status::OK());
   const auto running = board.Begin("a:1", 0xa);
   auto stream = board.BeginStream("a:1", 0xa);
   EXPECT_GT(board.stats().peers.at(0).last_proven_equal_ms, 0u);
 
-  board.Met("a:1", 0xb, {}, kStays);
+  board.RecordMeeting("a:1", 0xb, {}, kStays);
   const auto expect_new = [&board] {
     const ReplicationStats stats = board.stats();
     ASSERT_EQ(stats.peers.size(), 1u);
@@ -112,15 +112,15 @@ TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
   expect_new();
   // What the first one was in the middle of ends.
   running->Finish(proven, rocksdb::Status::OK());
-  stream->Sent(1, 10);
-  stream->Behind(1, StreamLine::Clock::now());
+  stream->AddSent(1, 10);
+  stream->SetLag(1, StreamLine::Clock::now());
   stream.reset();
   expect_new();
   // A connection with the first one that was kept is used once more.
   const auto link = std::make_shared<int>();
   board.Begin("a:1", 0xa, link, Role::kInitiator)
       ->Finish(proven, rocksdb::Status::OK());
-  board.BeginStream("a:1", 0xa, link, Role::kInitiator)->Sent(1, 10);
+  board.BeginStream("a:1", 0xa, link, Role::kInitiator)->AddSent(1, 10);
   expect_new();
   EXPECT_EQ(board.stats().sessions, 3u);
   EXPECT_EQ(board.stats().stream.open, 0u);
@@ -142,20 +142,20 @@ TEST(StatsBoard, TwoReplicasFromOnePortAreTwoPeers) {
 
 TEST(StatsBoard, TwoAddressesOfOneReplicaBothStay) {
   StatsBoard board(7, {"a:1", "localhost:1"}, nullptr);
-  board.Met("a:1", 0xa, {}, kStays);
-  board.Met("localhost:1", 0xa, {}, kStays);
+  board.RecordMeeting("a:1", 0xa, {}, kStays);
+  board.RecordMeeting("localhost:1", 0xa, {}, kStays);
   EXPECT_EQ(board.stats().peers.size(), 2u);
 }
 
 TEST(StatsBoard, AnotherNameOfAConfiguredPeerIsThatPeer) {
   StatsBoard board(7, {"a:1", "b:2"}, nullptr);
   // SyncNow was given a name that is not in the options.
-  board.Met("localhost:1", 0xa, {}, kStays);
-  board.Failed("localhost:1", rocksdb::Status::IOError("cut"), kStays);
+  board.RecordMeeting("localhost:1", 0xa, {}, kStays);
+  board.RecordFailure("localhost:1", rocksdb::Status::IOError("cut"), kStays);
   EXPECT_EQ(board.stats().peers.size(), 3u);
-  board.Met("a:1", 0xa, {}, kStays);
+  board.RecordMeeting("a:1", 0xa, {}, kStays);
   const auto connection = std::make_shared<int>();
-  ASSERT_TRUE(board.Met("localhost:1", 0xa, connection, kStays));
+  ASSERT_TRUE(board.RecordMeeting("localhost:1", 0xa, connection, kStays));
   SessionReport proven = Report(1);
   proven.proven_equal = true;
   board.Begin("localhost:1", 0xa, connection, Role::kInitiator)
@@ -175,7 +175,7 @@ TEST(StatsBoard, WhoIsNoPeerAnyMoreIsForgottenUnlessConnected) {
   auto connection = std::make_shared<int>();
   board.Begin("b:2", 0xb, connection)->Finish(Report(1), rocksdb::Status::OK());
   board.Begin("c:3", 0xc)->Finish(Report(1), rocksdb::Status::OK());
-  board.Failed("a:1", rocksdb::Status::IOError("refused"), kStays);
+  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), kStays);
   board.SetPeers({"d:4", "c:3", "d:4"});
   const std::vector<PeerStats> peers = board.stats().peers;
   ASSERT_EQ(peers.size(), 3u);
@@ -187,7 +187,8 @@ TEST(StatsBoard, WhoIsNoPeerAnyMoreIsForgottenUnlessConnected) {
   EXPECT_FALSE(peers[2].configured);
   connection.reset();
   EXPECT_EQ(board.stats().peers.size(), 2u);
-  board.Failed("b:2", rocksdb::Status::IOError("asked for by name"), kStays);
+  board.RecordFailure("b:2", rocksdb::Status::IOError("asked for by name"),
+                      kStays);
   EXPECT_EQ(board.stats().peers.size(), 3u);
   board.SetPeers({"b:2"});
   ASSERT_EQ(board.stats().peers.size(), 1u);
@@ -198,7 +199,7 @@ TEST(StatsBoard, WhoIsOnTheWayToARemovedPeerDoesNotAddItAgain) {
   StatsBoard board(7, {"a:1", "b:2"}, nullptr);
   std::atomic<bool> removed{false};
   auto link = std::make_shared<int>();
-  ASSERT_TRUE(board.Met("b:2", 0xb, link, removed));
+  ASSERT_TRUE(board.RecordMeeting("b:2", 0xb, link, removed));
   removed = true;
   board.SetPeers({"a:1"});
   ASSERT_EQ(board.stats().peers.size(), 2u) << "the link is still there";
@@ -206,9 +207,9 @@ TEST(StatsBoard, WhoIsOnTheWayToARemovedPeerDoesNotAddItAgain) {
       ->Finish(Report(1), rocksdb::Status::OK());
   link.reset();
   EXPECT_EQ(board.stats().peers.size(), 1u);
-  EXPECT_FALSE(board.Met("b:2", 0xb, link, removed));
+  EXPECT_FALSE(board.RecordMeeting("b:2", 0xb, link, removed));
   EXPECT_FALSE(
-      board.Failed("b:2", rocksdb::Status::IOError("refused"), removed));
+      board.RecordFailure("b:2", rocksdb::Status::IOError("refused"), removed));
   EXPECT_EQ(board.stats().peers.size(), 1u);
   EXPECT_EQ(board.stats().sessions_failed, 0u);
   // It comes here itself.
@@ -249,7 +250,7 @@ TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
   fail_at_others("x:");
   ASSERT_EQ(board.stats().peers.size(), 1u + 64);
   EXPECT_EQ(board.stats().peers[0].replica_id, 0xau);
-  board.Met("a:1", 0xa, {}, kStays);
+  board.RecordMeeting("a:1", 0xa, {}, kStays);
   fail_at_others("y:");
   ASSERT_EQ(board.stats().peers.size(), 1u + 64);
   EXPECT_EQ(board.stats().peers[0].replica_id, 0xau);
@@ -262,8 +263,8 @@ TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
 TEST(StatsBoard, AnAddressAtWhichNobodyWasMetIsNoPeer) {
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto down = rocksdb::Status::IOError("refused");
-  EXPECT_TRUE(board.Failed("mistyped:1", down, kStays));
-  EXPECT_TRUE(board.Failed("mistyped:1", down, kStays));
+  EXPECT_TRUE(board.RecordFailure("mistyped:1", down, kStays));
+  EXPECT_TRUE(board.RecordFailure("mistyped:1", down, kStays));
   EXPECT_EQ(board.stats().peers.size(), 1u);
   EXPECT_EQ(board.stats().sessions_failed, 2u);
 }
@@ -271,8 +272,8 @@ TEST(StatsBoard, AnAddressAtWhichNobodyWasMetIsNoPeer) {
 TEST(StatsBoard, AReplicaIsNoPeerOfItself) {
   StatsBoard board(7, {"a:1"}, nullptr);
   // By an address of its own, as a member.
-  board.Refused("10.0.0.1:50000", 7, StatsBoard::Standing::kMember,
-                rocksdb::Status::InvalidArgument("leads back"));
+  board.RecordRefusal("10.0.0.1:50000", 7, StatsBoard::Standing::kMember,
+                      rocksdb::Status::InvalidArgument("leads back"));
   EXPECT_EQ(board.stats().peers.size(), 1u);
   EXPECT_EQ(board.stats().callers_refused, 1u);
   EXPECT_NE(board.stats().last_refusal.find("leads back"), std::string::npos);
@@ -281,14 +282,15 @@ TEST(StatsBoard, AReplicaIsNoPeerOfItself) {
 TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto down = rocksdb::Status::IOError("refused");
-  EXPECT_TRUE(board.Failed("a:1", down, kStays));
-  EXPECT_FALSE(board.Failed("a:1", down, kStays));
-  EXPECT_TRUE(board.Failed("a:1", rocksdb::Status::TimedOut("silent"), kStays));
+  EXPECT_TRUE(board.RecordFailure("a:1", down, kStays));
+  EXPECT_FALSE(board.RecordFailure("a:1", down, kStays));
+  EXPECT_TRUE(
+      board.RecordFailure("a:1", rocksdb::Status::TimedOut("silent"), kStays));
   EXPECT_EQ(board.stats().peers[0].sessions_failed, 3u);
   EXPECT_EQ(board.stats().sessions_failed, 3u);
   board.Begin("a:1", 0xa)->Finish(Report(0), rocksdb::Status::OK());
   EXPECT_EQ(board.stats().peers[0].last_error, "");
-  EXPECT_TRUE(board.Failed("a:1", down, kStays));
+  EXPECT_TRUE(board.RecordFailure("a:1", down, kStays));
 }
 
 // A session or a stream that begins refutes it; what a session failed of, only
@@ -299,7 +301,7 @@ TEST(StatsBoard, AnAttemptThatFailedIsForgottenOnceTheyAreConnected) {
   const auto error = [&](size_t peer) {
     return board.stats().peers.at(peer).last_error;
   };
-  board.Failed("a:1", down, kStays);
+  board.RecordFailure("a:1", down, kStays);
   auto session = board.Begin("a:1", 0xa);
   EXPECT_EQ(error(0), "");
   const auto broken = rocksdb::Status::Corruption("a pair");
@@ -308,17 +310,17 @@ TEST(StatsBoard, AnAttemptThatFailedIsForgottenOnceTheyAreConnected) {
   EXPECT_EQ(error(0), broken.ToString());
   session->Finish(Report(1), rocksdb::Status::OK());
   EXPECT_EQ(error(0), "");
-  board.Failed("a:1", down, kStays);
+  board.RecordFailure("a:1", down, kStays);
   EXPECT_EQ(error(0), down.ToString());
   const auto stream = board.BeginStream("a:1", 0xa);
   EXPECT_EQ(error(0), "");
 
   // It called in before this side knew that it is the one at b:2.
-  board.Failed("b:2", down, kStays);
+  board.RecordFailure("b:2", down, kStays);
   const auto connection = std::make_shared<int>();
   const auto called = board.Begin("10.0.0.1:50000", 0xb, connection);
   EXPECT_EQ(error(1), down.ToString());
-  board.Met("b:2", 0xb, {}, kStays);
+  board.RecordMeeting("b:2", 0xb, {}, kStays);
   EXPECT_EQ(error(1), "");
 }
 
@@ -327,7 +329,7 @@ TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
   StatsBoard board(7, {"a:1"}, nullptr);
   board.Begin("a:1", 0xa)->Finish(Report(1), rocksdb::Status::OK());
   const auto why = rocksdb::Status::InvalidArgument("another\nsecret");
-  board.RefusedStranger("10.0.0.9:50000", 0xa, why);
+  board.RecordRefusedDialer("10.0.0.9:50000", 0xa, why);
   ReplicationStats stats = board.stats();
   EXPECT_EQ(stats.callers_refused, 1u);
   EXPECT_EQ(stats.last_refusal,
@@ -336,7 +338,7 @@ TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
   ASSERT_EQ(stats.peers.size(), 1u);
   EXPECT_EQ(stats.peers[0].last_error, "");
   EXPECT_EQ(stats.sessions_failed, 0u);
-  board.RefusedStranger("10.0.0.9:50000", 0, why);
+  board.RecordRefusedDialer("10.0.0.9:50000", 0, why);
   EXPECT_EQ(board.stats().last_refusal.find("a caller at 10.0.0.9:50000: "),
             0u);
 }
@@ -345,10 +347,11 @@ TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
 TEST(StatsBoard, APeerThatRefusesIsKnownByItsCertificate) {
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto why = rocksdb::Status::InvalidArgument("removed");
-  board.Refused("10.0.0.1:50000", 0xa, StatsBoard::Standing::kMember, why);
-  board.Failed("a:1", why, kStays);
+  board.RecordRefusal("10.0.0.1:50000", 0xa, StatsBoard::Standing::kMember,
+                      why);
+  board.RecordFailure("a:1", why, kStays);
   ASSERT_EQ(board.stats().peers.size(), 2u);
-  board.Identified("a:1", 0xa, kStays);
+  board.RecordIdentity("a:1", 0xa, kStays);
   const ReplicationStats stats = board.stats();
   ASSERT_EQ(stats.peers.size(), 1u);
   EXPECT_EQ(stats.peers[0].address, "a:1");
@@ -356,8 +359,8 @@ TEST(StatsBoard, APeerThatRefusesIsKnownByItsCertificate) {
   EXPECT_EQ(stats.peers[0].last_error, why.ToString());
   EXPECT_EQ(stats.peers[0].sessions_failed, 2u);
   // Asked for by name, and no peer.
-  board.Failed("x:9", why, kStays);
-  board.Identified("x:9", 0xb, kStays);
+  board.RecordFailure("x:9", why, kStays);
+  board.RecordIdentity("x:9", 0xb, kStays);
   EXPECT_EQ(board.stats().peers.size(), 1u);
 }
 
@@ -366,10 +369,10 @@ TEST(StatsBoard, ACopyIsRememberedForAWhile) {
   const auto now = StreamLine::Clock::now();
   EXPECT_EQ(board.RecentCopy(), 0u);
   const auto why = rocksdb::Status::InvalidArgument("one of two");
-  board.RefusedCopy("a:1", 0xa, Role::kInitiator, why);
+  board.RecordRefusedCopy("a:1", 0xa, Role::kInitiator, why);
   EXPECT_EQ(board.RecentCopy(), 0xau);
   EXPECT_EQ(board.stats().callers_refused, 0u);
-  board.RefusedCopy("10.0.0.9:50000", 0xa, Role::kResponder, why);
+  board.RecordRefusedCopy("10.0.0.9:50000", 0xa, Role::kResponder, why);
   EXPECT_EQ(board.stats().callers_refused, 1u);
   EXPECT_EQ(board.stats().last_refusal,
             "replica 000000000000000a at 10.0.0.9:50000: " + why.ToString());
@@ -382,7 +385,7 @@ TEST(StatsBoard, ACallerThatIsRefusedIsNoPeer) {
   using Standing = StatsBoard::Standing;
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto why = rocksdb::Status::InvalidArgument("families differ");
-  board.Refused("10.0.0.9:50000", 0xbad, Standing::kNoList, why);
+  board.RecordRefusal("10.0.0.9:50000", 0xbad, Standing::kNoList, why);
   ReplicationStats stats = board.stats();
   EXPECT_EQ(stats.peers.size(), 1u);
   EXPECT_EQ(stats.callers_refused, 1u);
@@ -391,17 +394,17 @@ TEST(StatsBoard, ACallerThatIsRefusedIsNoPeer) {
   EXPECT_EQ(stats.sessions_failed, 0u);
   // One with which there were sessions is one, unless it was removed.
   board.Begin("10.0.0.2:50001", 0xb)->Finish(Report(1), rocksdb::Status::OK());
-  board.Refused("10.0.0.2:50002", 0xb, Standing::kNoList, why);
+  board.RecordRefusal("10.0.0.2:50002", 0xb, Standing::kNoList, why);
   stats = board.stats();
   ASSERT_EQ(stats.peers.size(), 2u);
   EXPECT_EQ(stats.peers[1].last_error, why.ToString());
   EXPECT_EQ(stats.callers_refused, 1u);
   EXPECT_EQ(stats.sessions_failed, 1u);
-  board.Refused("10.0.0.2:50003", 0xb, Standing::kNotNamed, why);
+  board.RecordRefusal("10.0.0.2:50003", 0xb, Standing::kNotNamed, why);
   EXPECT_EQ(board.stats().callers_refused, 2u);
   EXPECT_EQ(board.stats().sessions_failed, 1u);
   // A member is one from the beginning.
-  board.Refused("10.0.0.3:50004", 0xc, Standing::kMember, why);
+  board.RecordRefusal("10.0.0.3:50004", 0xc, Standing::kMember, why);
   stats = board.stats();
   ASSERT_EQ(stats.peers.size(), 3u);
   EXPECT_EQ(stats.peers[2].last_error, why.ToString());
@@ -412,8 +415,8 @@ TEST(StatsBoard, TheApplicationIsToldOfSessionsThatCouldNotBegin) {
   StatsBoard board(7, {"a:1"}, [&](const SessionProgress& progress) {
     told.push_back(progress);
   });
-  board.Failed("a:1", rocksdb::Status::IOError("refused"), kStays);
-  board.Failed("a:1", rocksdb::Status::IOError("refused"), kStays);
+  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), kStays);
+  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), kStays);
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[1].peer, "a:1");
   EXPECT_TRUE(told[1].finished);

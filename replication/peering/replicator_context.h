@@ -1,7 +1,7 @@
 // What all threads of a replicator share.
 
-#ifndef ROCKSYNC_REPLICATION_PEERING_REPLICA_H_
-#define ROCKSYNC_REPLICATION_PEERING_REPLICA_H_
+#ifndef ROCKSYNC_REPLICATION_PEERING_REPLICATOR_CONTEXT_H_
+#define ROCKSYNC_REPLICATION_PEERING_REPLICATOR_CONTEXT_H_
 
 #include <atomic>
 #include <cstdint>
@@ -23,9 +23,9 @@
 
 namespace rocksync {
 
-struct Replica {
-  Replica(const ReplicatorOptions& o, ReplicatedDB* d,
-          std::shared_ptr<Transport> t)
+struct ReplicatorContext {
+  ReplicatorContext(const ReplicatorOptions& o, ReplicatedDB* d,
+                    std::shared_ptr<Transport> t)
       : options(o),
         db(d),
         transport(std::move(t)),
@@ -79,4 +79,4 @@ struct Replica {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_PEERING_REPLICA_H_
+#endif  // ROCKSYNC_REPLICATION_PEERING_REPLICATOR_CONTEXT_H_
