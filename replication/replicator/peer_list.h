@@ -16,7 +16,7 @@
 
 #include "replication/peering/replicator_context.h"
 #include "replication/replicator/dialer.h"
-#include "replication/session/schedule.h"
+#include "replication/replicator/schedule.h"
 
 namespace rocksync {
 

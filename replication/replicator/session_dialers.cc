@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "replication/peering/monotonic_ms.h"
-#include "replication/session/schedule.h"
+#include "replication/replicator/schedule.h"
 
 namespace rocksync {
 namespace {

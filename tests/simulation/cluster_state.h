@@ -22,7 +22,7 @@
 #include "replication/membership/setup.h"
 #include "replication/peering/streams.h"
 #include "replication/replicator/redial_pause.h"
-#include "replication/session/schedule.h"
+#include "replication/replicator/schedule.h"
 #include "replication/session/session.h"
 #include "replication/store/write/change_log.h"
 #include "tests/simulation/cluster.h"

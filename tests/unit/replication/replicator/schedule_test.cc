@@ -1,4 +1,4 @@
-#include "replication/session/schedule.h"
+#include "replication/replicator/schedule.h"
 
 #include <algorithm>
 #include <map>
@@ -53,9 +53,9 @@ TEST(ScheduleTest, FailuresBackOffUpToABound) {
     EXPECT_THAT(schedule.NextDueMs(),
                 Optional(AllOf(Ge(backoff * 3 / 4), Le(backoff * 5 / 4))));
   }
-  EXPECT_EQ(schedule.failures_in_a_row(0), 8u);
-  schedule.Ended(0, SessionOutcome::kNotProven, 0);
-  EXPECT_EQ(schedule.failures_in_a_row(0), 0u);
+  schedule.Ended(0, SessionOutcome::kNotProven, 0);  // not a failure
+  schedule.Ended(0, SessionOutcome::kFailed, 0);
+  EXPECT_THAT(schedule.NextDueMs(), Optional(AllOf(Ge(75u), Le(125u))));
 }
 
 TEST(ScheduleTest, BusyPeersAreTriedAgainSoonButNotForever) {
@@ -284,7 +284,8 @@ TEST(ScheduleTurnsTest, WhoIsDownIsTriedAFewTimesAndThenAtItsTurns) {
   EXPECT_THAT(times[0], AllOf(Ge(times[1] - 1), Le(times[1] + 1)));
   turns.down = {};
   turns.Run(10'000);
-  EXPECT_EQ(turns.schedule.failures_in_a_row(0), 0u);
+  turns.schedule.Ended(0, SessionOutcome::kFailed, turns.now_ms);
+  EXPECT_FALSE(turns.schedule.WaitsForItsTurn(0));  // the first failure again
 }
 
 TEST(ScheduleTurnsTest, ThoseBusyForLongWaitForTheirTurns) {

@@ -1,7 +1,7 @@
 // When to meet which peer. Pure: time and chance are arguments.
 
-#ifndef ROCKSYNC_REPLICATION_SESSION_SCHEDULE_H_
-#define ROCKSYNC_REPLICATION_SESSION_SCHEDULE_H_
+#ifndef ROCKSYNC_REPLICATION_REPLICATOR_SCHEDULE_H_
+#define ROCKSYNC_REPLICATION_REPLICATOR_SCHEDULE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -38,9 +38,9 @@ enum class SessionOutcome : uint8_t {
   kFailed,
 };
 
-// Peers are numbered from 0, and a number is not used
-// again; what is said of a peer that was removed counts for nothing. Not
-// thread-safe. `now_ms` is monotonic.
+// Peers are numbered from 0, and a number is not used again; what is said of a
+// peer that was removed counts for nothing. Not thread-safe. `now_ms` is
+// monotonic.
 class Schedule {
  public:
   // The first sessions are spread over one interval.
@@ -51,8 +51,8 @@ class Schedule {
   size_t Add(uint64_t now_ms);
   void Remove(size_t peer, uint64_t now_ms);
 
-  // The peer whose turn it is by now, if it is anybody's, becomes due. Turns
-  // that nobody asked for in time are not made up for. Before each Due.
+  // Makes the next peer due if its turn has come. Missed turns are skipped.
+  // Before each Due.
   void GiveTurn(uint64_t now_ms);
 
   // Makes a peer due now, whatever went before; again once the session that is
@@ -74,10 +74,6 @@ class Schedule {
 
   // Nobody goes to this peer before its next turn, unless somebody asks.
   bool WaitsForItsTurn(size_t peer) const;
-
-  uint32_t failures_in_a_row(size_t peer) const {
-    return peers_.at(peer).failures;
-  }
 
  private:
   struct Peer {
@@ -113,4 +109,4 @@ class Schedule {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_SESSION_SCHEDULE_H_
+#endif  // ROCKSYNC_REPLICATION_REPLICATOR_SCHEDULE_H_

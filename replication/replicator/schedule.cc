@@ -1,4 +1,4 @@
-#include "replication/session/schedule.h"
+#include "replication/replicator/schedule.h"
 
 #include <algorithm>
 #include <utility>
