@@ -104,23 +104,23 @@ RefusalReason ReasonOf(Meeting meeting) {
 // 'replica 1 alone has "log"': a few of the families that the other lacks, and
 // these cut, so that it finds room in a refusal. Empty: there are none.
 std::string OfOneAlone(const SetupFacts& one, const SetupFacts& other) {
-  constexpr size_t kMostNames = 3;
-  constexpr size_t kMostBytes = 40;
+  constexpr size_t kMaxNames = 3;
+  constexpr size_t kMaxBytes = 40;
   size_t count = 0;
   std::string names;
   for (const SetupFamily& family : one.families) {
     const bool shared = std::any_of(
         other.families.begin(), other.families.end(),
         [&](const SetupFamily& theirs) { return theirs.name == family.name; });
-    if (shared || ++count > kMostNames) continue;
+    if (shared || ++count > kMaxNames) continue;
     absl::StrAppend(&names, count > 1 ? ", \"" : "\"",
-                    family.name.substr(0, kMostBytes),
-                    family.name.size() > kMostBytes ? "...\"" : "\"");
+                    family.name.substr(0, kMaxBytes),
+                    family.name.size() > kMaxBytes ? "...\"" : "\"");
   }
   if (count == 0) return "";
   const std::string more =
-      count > kMostNames ? absl::StrCat(" and ", count - kMostNames, " more")
-                         : "";
+      count > kMaxNames ? absl::StrCat(" and ", count - kMaxNames, " more")
+                        : "";
   return absl::StrCat("replica ", ReplicaIdHex(one.replica_id), " alone has ",
                       names, more);
 }

@@ -31,7 +31,7 @@ inline constexpr uint32_t kLeafEstimatePurpose = 6;
 
 // From this share of differing leaves on, working off all leaves costs less
 // than telling them apart saves.
-inline constexpr double kMostLeavesSearched = 0.25;
+inline constexpr double kMaxLeavesSearched = 0.25;
 
 struct LeafSearchOptions {
   Prefer prefer = Prefer::kBytes;
@@ -41,7 +41,7 @@ struct LeafSearchOptions {
   // before this one; 0 if not. Sizes its probe.
   double expected = 0;
   // If more leaves seem to differ than this share, all of them count as found.
-  double most = kMostLeavesSearched;
+  double most = kMaxLeavesSearched;
   // Elements have keys. All leaves count as found, too, if nearly all that
   // differs are overwritten keys, and parities of keys over all elements save
   // more bytes than their reading costs.

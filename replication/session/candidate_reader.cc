@@ -162,7 +162,7 @@ CandidateReader::Found CandidateReader::FindByKey(uint32_t ordinal) {
 // --- By position ------------------------------------------------------------
 
 void CandidateReader::ReadAhead() {
-  constexpr size_t kMostPairs = size_t{1} << 15;
+  constexpr size_t kMaxPairs = size_t{1} << 15;
   const LeafBatch& batch = *context_.batch;
   std::vector<uint32_t> ordinals = {candidates_[next_ - 1]};
   for (size_t i = next_;
@@ -185,7 +185,7 @@ void CandidateReader::ReadAhead() {
   // As many as are expected to fill half of what may be read.
   const size_t fitting = most_bytes_ / 2 * ordinals.size() / bytes;
   read_ahead_ =
-      std::clamp<size_t>(fitting, 1, std::min(kMostPairs, 4 * ordinals.size()));
+      std::clamp<size_t>(fitting, 1, std::min(kMaxPairs, 4 * ordinals.size()));
 }
 
 void CandidateReader::ReadValues(std::vector<Found>* found) const {

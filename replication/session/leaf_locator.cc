@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kFewestSearched = uint64_t{1} << 17;
 // Of sets that fit into memory, a search takes more bytes than it saves reading
 // beyond this share of leaves that differ.
-constexpr double kMostLeavesInMemory = 1.0 / 16;
+constexpr double kMaxLeavesInMemory = 1.0 / 16;
 
 }  // namespace
 
@@ -92,7 +92,7 @@ void LeafLocator::BeginExchange(Role role, double expected) {
     exchanges_->BeginSearch(
         role, location_->leaves(), location_->closed(),
         role == Role::kInitiator ? total() : peer_total_, expected,
-        in_memory ? kMostLeavesInMemory : kMostLeavesSearched);
+        in_memory ? kMaxLeavesInMemory : kMaxLeavesSearched);
   } else {
     const std::span<const ElementHash> elements = location_->Elements();
     exchanges_->Begin(role, elements, {}, elements.size(), /*again=*/false);

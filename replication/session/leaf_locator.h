@@ -25,7 +25,7 @@ namespace rocksync {
 class LeafLocator {
  public:
   // Of a session, by both sides.
-  static constexpr uint32_t kMostLocations = 64;
+  static constexpr uint32_t kMaxLocations = 64;
 
   // Both are used as long as this lives.
   LeafLocator(const PartContext& context, Location* location,
@@ -38,7 +38,7 @@ class LeafLocator {
   // Said by either side.
   uint32_t locations() const { return locations_; }
   // Whether either side may say Locate once more.
-  bool may_locate() const { return locations_ < kMostLocations; }
+  bool may_locate() const { return locations_ < kMaxLocations; }
   // While an exchange runs: it searches, and exchanges no hashes of leaves.
   bool searching() const { return searching_; }
 

@@ -1,6 +1,7 @@
 #include "replication/session/messages.h"
 
 #include <algorithm>
+#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "replication/session/storage_view.h"
@@ -71,72 +72,45 @@ absl::Status DecodeWantBitmap(std::string_view body, std::vector<bool>* wants) {
   return absl::OkStatus();
 }
 
+// By type, from 1.
+constexpr std::array<std::string_view, kMaxMessageType + 1> kMessageNames = {
+    "unknown message",
+    "Hello",
+    "Equal",
+    "Differs",
+    "Locate",
+    "LeafBatch",
+    "Summary",
+    "Payload",
+    "Pass",
+    "Offers",
+    "Wants",
+    "Values",
+    "Chunk",
+    "Pairs",
+    "Abandon",
+    "End",
+    "Setup",
+    "Confirm",
+    "Refusal",
+    "Claims",
+    "Holdings",
+    "Announcement",
+    "AuthHello",
+    "Challenge",
+    "Request",
+    "Reply",
+    "Heartbeat",
+    "Proof",
+    "Farewell",
+    "Clone",
+    "StreamOpen"};
+
 }  // namespace
 
 std::string_view MessageName(MessageType type) {
-  switch (type) {
-    case MessageType::kHello:
-      return "Hello";
-    case MessageType::kEqual:
-      return "Equal";
-    case MessageType::kDiffers:
-      return "Differs";
-    case MessageType::kLocate:
-      return "Locate";
-    case MessageType::kBatch:
-      return "LeafBatch";
-    case MessageType::kSummary:
-      return "Summary";
-    case MessageType::kPayload:
-      return "Payload";
-    case MessageType::kPass:
-      return "Pass";
-    case MessageType::kOffers:
-      return "Offers";
-    case MessageType::kWants:
-      return "Wants";
-    case MessageType::kValues:
-      return "Values";
-    case MessageType::kChunk:
-      return "Chunk";
-    case MessageType::kPairs:
-      return "Pairs";
-    case MessageType::kAbandon:
-      return "Abandon";
-    case MessageType::kEnd:
-      return "End";
-    case MessageType::kSetup:
-      return "Setup";
-    case MessageType::kConfirm:
-      return "Confirm";
-    case MessageType::kRefusal:
-      return "Refusal";
-    case MessageType::kClaims:
-      return "Claims";
-    case MessageType::kHoldings:
-      return "Holdings";
-    case MessageType::kAnnouncement:
-      return "Announcement";
-    case MessageType::kAuthHello:
-      return "AuthHello";
-    case MessageType::kChallenge:
-      return "Challenge";
-    case MessageType::kRequest:
-      return "Request";
-    case MessageType::kReply:
-      return "Reply";
-    case MessageType::kHeartbeat:
-      return "Heartbeat";
-    case MessageType::kProof:
-      return "Proof";
-    case MessageType::kFarewell:
-      return "Farewell";
-    case MessageType::kClone:
-      return "Clone";
-    case MessageType::kStreamOpen:
-      return "StreamOpen";
-  }
-  return "unknown message";
+  const auto number = static_cast<size_t>(type);
+  return kMessageNames[number < kMessageNames.size() ? number : 0];
 }
 
 absl::Status Malformed(MessageType type, std::string_view what) {

@@ -243,7 +243,8 @@ absl::StatusOr<bool> OutgoingPairs::Offer(uint32_t ordinal,
   WirePair wire = AsPair(out.entry, out.value);
   out.on_request =
       !out.entry.tombstone &&
-      out.value.size() > std::min(options_->inline_value_bytes, kChunkBytes);
+      out.value.size() >
+          std::min(options_->limits.inline_value_bytes, kChunkBytes);
   if (out.on_request) {
     wire.kind = WirePair::Kind::kOnRequest;
     if (wire.version == Version{}) wire.hash = out.entry.hash;

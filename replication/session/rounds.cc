@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kMaxIdleRounds = 20;
 // Of what is missing on one side, a share that an exact exchange may have
 // hidden.
-constexpr double kMostHidden = 0.01;
+constexpr double kMaxHidden = 0.01;
 
 // The elements found join the candidates, all in order of position.
 void AddFound(const LeafBatch& batch, const std::vector<uint32_t>& found,
@@ -38,7 +38,7 @@ void AddFound(const LeafBatch& batch, const std::vector<uint32_t>& found,
 bool OneSided(const Candidates& candidates, double mine, double theirs) {
   const auto missing = static_cast<double>(candidates.missing_there.size());
   return candidates.exact && mine - theirs >= missing &&
-         mine - theirs - missing <= kMostHidden * missing;
+         mine - theirs - missing <= kMaxHidden * missing;
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ void SessionImpl::BuildPiece() {
 
 bool SessionImpl::MayGoOn() const {
   return !over() && comparison_ && comparison_->more() &&
-         turn_->turn_bytes() < options_.max_streamed_bytes;
+         turn_->turn_bytes() < options_.limits.max_streamed_bytes;
 }
 
 absl::Status SessionImpl::Build() {

@@ -21,28 +21,35 @@
 
 namespace rocksync {
 
+// Limits that no application sets: sessions of replicas run with these values.
+// Tests lower them, so that small sets meet them, too.
+struct SessionLimits {
+  // Of values and pairs a turn has more than max_turn_bytes, sent piece by
+  // piece as they are read, so that a link is filled whatever its round-trip
+  // time. After this many bytes the other side has its turn all the same.
+  size_t max_streamed_bytes = size_t{1} << 30;
+  // Values up to this size travel with the offer instead of being asked for.
+  // Larger ones would save a turn, but losers among them would travel, too. A
+  // peer may choose otherwise, so tests do.
+  size_t inline_value_bytes = 0;
+  // After this age the session ends at the next batch, without a proof, and the
+  // caller starts another from a new snapshot.
+  uint64_t max_snapshot_age_ms = 10 * 60 * 1000;
+};
+
 struct SessionOptions {
   ExchangeOptions exchange;
   // Elements held in memory at once on each side (24 bytes each); a larger
   // difference is worked off leaf batch by leaf batch.
   size_t max_batch_elements = size_t{1} << 20;
-  // Most bytes one side sends before it is the other's turn, and holds at once
-  // of what it sends.
+  // Most bytes one side sends before it is the other's turn, but for values and
+  // pairs, and holds at once of what it sends.
   size_t max_turn_bytes = size_t{1} << 20;
-  // Of values and pairs a turn has more than that, sent piece by piece as they
-  // are read, so that a link is filled whatever its round-trip time. After this
-  // many bytes the other side has its turn all the same.
-  size_t max_streamed_bytes = size_t{1} << 30;
-  // Values up to this size travel with the offer instead of being asked for:
-  // fewer turns, but losers among them travel too.
-  size_t inline_value_bytes = 0;
   // A pair with a larger key or value is neither sent nor taken, and counted.
   // No message holds a key above kMaxKeyBytes, so that pair is never sent.
   size_t max_key_bytes = size_t{8} << 20;
   size_t max_value_bytes = size_t{64} << 20;
-  // After this age the session ends at the next batch, without a proof, and the
-  // caller starts another from a new snapshot.
-  uint64_t max_snapshot_age_ms = 10 * 60 * 1000;
+  SessionLimits limits;
 };
 
 // The least memory that a session can be bounded to.

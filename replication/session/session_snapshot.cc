@@ -14,7 +14,7 @@ absl::StatusOr<SessionSnapshot> SessionSnapshot::Take(
 
 bool SessionSnapshot::Expired() const {
   return context_.session->now_ms() - taken_ms_ >
-         context_.options->max_snapshot_age_ms;
+         context_.options->limits.max_snapshot_age_ms;
 }
 
 absl::Status SessionSnapshot::SyncSnapshot() {

@@ -41,7 +41,8 @@ void DrawGc(uint64_t seed, ClusterShape* shape) {
 // Of its own chance too. Values in answers, without being asked for.
 void DrawStreamedValues(uint64_t seed, SessionOptions* session) {
   Random random(seed ^ 0x57e3a9);
-  if (random.OneIn(3)) session->max_streamed_bytes = random.Between(0, 20'000);
+  if (random.OneIn(3))
+    session->limits.max_streamed_bytes = random.Between(0, 20'000);
 }
 
 // Of its own chance too. Small enough for windows to close, and for logs to
@@ -94,8 +95,10 @@ ClusterShape Drawn(uint64_t seed) {
     session.max_batch_elements = std::max<size_t>(8, random.Between(1, 50));
   }
   if (random.OneIn(3)) session.max_turn_bytes = random.Between(20, 5000);
-  if (random.OneIn(3)) session.inline_value_bytes = random.Between(1, 64);
-  if (random.OneIn(6)) session.max_snapshot_age_ms = random.Between(50, 2000);
+  if (random.OneIn(3))
+    session.limits.inline_value_bytes = random.Between(1, 64);
+  if (random.OneIn(6))
+    session.limits.max_snapshot_age_ms = random.Between(50, 2000);
   if (random.OneIn(5)) shape.rollback_every_ms = random.Between(5000, 30'000);
   if (random.OneIn(5)) shape.copy_every_ms = random.Between(5000, 30'000);
   shape.keeps_links = random.OneIn(2);
@@ -134,7 +137,7 @@ std::string Describe(const ClusterShape& shape) {
       shape.sync_every_write ? ", synced" : "", ", batches of ",
       shape.session.max_batch_elements, ", turns of ",
       shape.session.max_turn_bytes, " and of ",
-      shape.session.max_streamed_bytes, " with values, sessions of ",
+      shape.session.limits.max_streamed_bytes, " with values, sessions of ",
       shape.session_bytes >> 10, " KiB, skew ", shape.max_skew_ms,
       " ms, a crash every ", shape.crash_every_ms, " ms, a rollback every ",
       shape.rollback_every_ms, " ms, a copy every ", shape.copy_every_ms,

@@ -16,7 +16,7 @@ TEST(LeafLocator, APeerMayNotAskForEver) {
   std::string body;
   PutVarint64(&body, 5);
   bool everything = false;
-  for (uint32_t i = 0; i < LeafLocator::kMostLocations; ++i) {
+  for (uint32_t i = 0; i < LeafLocator::kMaxLocations; ++i) {
     EXPECT_TRUE(locator.may_locate());
     ASSERT_TRUE(locator.Receive(body, 0, i == 0, &everything).ok());
   }

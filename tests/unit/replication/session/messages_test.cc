@@ -432,6 +432,8 @@ TEST(MessageNameTest, EveryTypeHasOne) {
   for (uint8_t type = 1; type <= kMaxMessageType; ++type) {
     EXPECT_NE(MessageName(static_cast<MessageType>(type)), "unknown message");
   }
+  EXPECT_EQ(MessageName(MessageType::kEnd), "End");
+  EXPECT_EQ(MessageName(MessageType::kStreamOpen), "StreamOpen");
   EXPECT_EQ(MessageName(static_cast<MessageType>(0)), "unknown message");
 }
 

@@ -109,7 +109,7 @@ TEST_F(SessionStreamsTest, AStreamEndsForThePeersTurn) {
     Diverge(/*overwritten=*/true, 2'000, &a, &b);
     SessionRunOptions options;
     options.initiator.max_turn_bytes = 100'000;
-    if (!streamed) options.initiator.max_streamed_bytes = 0;
+    if (!streamed) options.initiator.limits.max_streamed_bytes = 0;
     const SessionRunResult result = DriveSession(&a, &b, options);
     ExpectProven(result);
     ExpectEqual(a, b);

@@ -87,8 +87,8 @@ TEST_F(SessionTest, InlineValuesSaveATurn) {
     a.Put(0, "a", "value");
     b.Put(0, "b", "value");
     SessionRunOptions options;
-    options.initiator.inline_value_bytes = inline_bytes;
-    options.responder.inline_value_bytes = inline_bytes;
+    options.initiator.limits.inline_value_bytes = inline_bytes;
+    options.responder.limits.inline_value_bytes = inline_bytes;
     const SessionRunResult result = DriveSession(&a, &b, options);
     ExpectProven(result);
     ExpectEqual(a, b);
@@ -112,7 +112,7 @@ TEST_F(SessionTest, UnversionedPairsAreEqualOrOrderedByHash) {
     }
     b.Put(0, "key500", "written");
     SessionRunOptions options;
-    options.initiator.inline_value_bytes = inline_bytes;
+    options.initiator.limits.inline_value_bytes = inline_bytes;
     const SessionRunResult result = DriveSession(&a, &b, options);
     ExpectProven(result);
     ExpectEqual(a, b);
