@@ -61,8 +61,8 @@ class LeafLocator {
   // True once the exchange is done: the location knows the leaves.
   bool TakeLeaves();
   // The peer says which leaves it has found, or that there are none. `batch`:
-  // those that it proposes first. So many side by side, from the first one on,
-  // mean that it has found all.
+  // those that it proposes first, ascending. If these are neighbours, and many,
+  // all leaves count as found.
   void Stop(const std::vector<uint32_t>& batch = {});
 
   // Of the search, if they are known; once.

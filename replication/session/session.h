@@ -155,8 +155,8 @@ class Session {
   // InvalidArgument: the peer broke the protocol, the message says how. Other
   // codes: storage failed here; NextMessage then returns what the peer is to be
   // told, even in the peer's turn. Either way the session is over and nothing
-  // applied so far is lost. The peer's words that storage failed there are
-  // taken in this side's turn, too, and end it.
+  // applied so far is lost. An End of the peer, whose storage may have failed,
+  // is accepted during this side's turn, too, and ends the session.
   virtual absl::Status Receive(std::string_view message) = 0;
 
   virtual bool done() const = 0;
