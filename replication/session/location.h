@@ -86,7 +86,7 @@ class Location {
 
   // The leaves of a batch are done; `merged` is what they hold now.
   void Close(const std::vector<uint32_t>& leaves, const Digest& merged);
-  // A batch of the whole set is over, and some leaves still differ. They are
+  // A whole-set round is over, and some leaves still differ. They are
   // compared again as changed, by these changes too.
   void Merge(const MergedChanges& changes);
   const MergedChanges& changes() const { return changes_; }
