@@ -248,7 +248,7 @@ void Checkpoints::Watch() {
     lock.unlock();
     if (short_of_room && !gone.empty()) {
       rocksdb::Warn(db_->GetDBOptions().info_log,
-                    "[rocksync] the disk is short of room: checkpoints of "
+                    "rocksync: the disk is short of room: checkpoints of "
                     "clones are withdrawn");
     }
     Remove(gone);

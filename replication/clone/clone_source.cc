@@ -363,7 +363,7 @@ Status CloneSource::Serve(Connection* connection, const Admission& admission,
     return s;
   }
   rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,
-               "[rocksync] replica %016llx at %s clones this replica: "
+               "rocksync: replica %016llx at %s clones this replica: "
                "%zu files, %llu bytes",
                static_cast<unsigned long long>(connection->peer_replica_id()),
                connection->peer_name().c_str(), use->list.files.size(),

@@ -76,8 +76,8 @@ class ReplicaStream final : public StreamHost {
   bool AskForMissing(uint64_t now_ms) override;
   void NoteSent(uint64_t pairs) override { line_->AddSent(pairs, 0); }
   void NoteGivenUp(uint64_t changes) override { line_->AddGap(changes); }
-  void NoteTook(uint64_t pairs, uint64_t applied,
-                uint64_t duplicates) override {
+  void NoteTaken(uint64_t pairs, uint64_t applied,
+                 uint64_t duplicates) override {
     line_->AddTaken(pairs, applied, duplicates);
   }
 

@@ -141,7 +141,7 @@ bool Acceptor::ServeOne(Link* link, std::string first) {
   slot.Watch([link] { return link->progress(); });
   const SessionResult result =
       link->RunSession(std::move(first), static_cast<bool>(slot));
-  if (slot) met_(link->peer_id(), result);
+  if (slot) session_ended_(link->peer_id(), result);
   return result.link_usable;
 }
 

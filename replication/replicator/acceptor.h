@@ -32,13 +32,13 @@ namespace rocksync {
 
 class Acceptor {
  public:
-  // `met` is called after each session, with the peer's replica id. `replica`
-  // must outlive this.
+  // `session_ended` is called after each session, with the peer's replica id.
+  // `replica` must outlive this.
   Acceptor(ReplicatorContext* replica,
-           std::function<void(uint64_t, const SessionResult&)> met,
+           std::function<void(uint64_t, const SessionResult&)> session_ended,
            VerifyCall verify)
       : replica_(replica),
-        met_(std::move(met)),
+        session_ended_(std::move(session_ended)),
         clones_(replica),
         admin_server_(replica, &clones_, std::move(verify)),
         idle_links_(std::make_shared<IdleLinks>(
@@ -93,7 +93,7 @@ class Acceptor {
   SessionSlot SlotFor(uint64_t peer_id);
 
   ReplicatorContext* const replica_;
-  const std::function<void(uint64_t, const SessionResult&)> met_;
+  const std::function<void(uint64_t, const SessionResult&)> session_ended_;
   CloneSource clones_;
   AdminServer admin_server_;
   RefusalLog refusals_;

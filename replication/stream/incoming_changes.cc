@@ -65,8 +65,8 @@ Status IncomingChanges::Apply() {
     return static_cast<uint64_t>(
         std::count(outcomes_.begin(), outcomes_.end(), outcome));
   };
-  host_->NoteTook(received, count(ApplyOutcome::kApplied),
-                  count(ApplyOutcome::kSuperseded));
+  host_->NoteTaken(received, count(ApplyOutcome::kApplied),
+                   count(ApplyOutcome::kSuperseded));
   NoteArrived();
   return status;
 }
