@@ -78,12 +78,14 @@ bool Acceptor::Conclude(bool proven, UnauthenticatedPlace* place,
 void Acceptor::Serve(IncomingConnection incoming, Server* server) {
   ListedConnection connection(&replica_->connections,
                               std::move(incoming.connection));
+  // Goes before the connection.
+  const std::unique_ptr<UnauthenticatedPlace> place = std::move(incoming.place);
   const std::string peer = connection->peer_name();
   Admission admission;
   admission.auth_hello = std::move(incoming.auth_hello);
   rocksdb::Status s = AnswerAuthHello(TermsOf(*replica_), incoming.began,
                                       connection.get(), &admission);
-  const bool stays = Conclude(s.ok(), incoming.place.get(), server);
+  const bool stays = Conclude(s.ok(), place.get(), server);
   // Not one that was silent, or went.
   if (s.IsInvalidArgument()) {
     replica_->stats.RecordRefusedDialer(peer, connection->peer_replica_id(), s);

@@ -13,6 +13,7 @@
 #include "replication/admin/admin_client.h"
 #include "replication/membership/authentication.h"
 #include "replication/session/messages.h"
+#include "replication/store/store_access.h"
 #include "replication/transport/certificate.h"
 #include "rocksync/clone.h"
 #include "rocksync/trial_certificates.h"
@@ -221,6 +222,32 @@ TEST_F(SharedListenerTest, AnOperatorAsksTheDatabaseOfACluster) {
     EXPECT_NE(status.find("\"cluster\":\"" + cluster + "\""), std::string::npos)
         << status;
   }
+}
+
+// Its connection is served by one thread from beginning to end.
+TEST_F(SharedListenerTest, WhoHasProvenTheSecretIsNotClosedForOneThatHasNot) {
+  const auto c = NewHost("c", 0xc, /*max_unauthenticated=*/1);
+  ASSERT_TRUE(IsOk(c->Start("orders")));
+  ASSERT_TRUE(IsOk(b_->Start("orders")));
+  AdminTarget target;
+  target.transport = a_->listener()->transport();
+  target.address = c->address();
+  target.cluster = "orders";
+  target.secret.fill('o');
+  Request request;
+  request.kind = Request::Kind::kCompare;
+  request.families = c->replica("orders").db()->ReplicatedFamilies();
+  std::unique_ptr<AdminClient> operator_of;
+  ASSERT_TRUE(IsOk(AdminClient::Open(target, request, &operator_of)));
+  std::string granted;
+  ASSERT_TRUE(IsOk(operator_of->Answer(kPatience, nullptr, &granted)));
+  ASSERT_TRUE(IsOk(b_->Sync("orders", *c)));
+  const auto view = StoreAccess::NewView(b_->replica("orders").db());
+  VerifyTask task;
+  task.found = [](const Difference&) { return true; };
+  SessionReport report;
+  EXPECT_TRUE(IsOk(operator_of->Compare(view.get(), task, &report)));
+  EXPECT_TRUE(report.compared);
 }
 
 TEST_F(SharedListenerTest, OneDatabaseClosesAndComesBackWhileOthersGoOn) {
