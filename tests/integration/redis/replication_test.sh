@@ -25,7 +25,7 @@ expect paused 1 "$(replication b paused)"
 cli a MSET x a y a >/dev/null
 cli b MSET x b z b >/dev/null
 cli a DEL from_b >/dev/null
-wait_until "a's pair being on c" has c x a
+wait_until "a's pair being on c" has c y a
 sessions=$(replication c sessions)
 more_sessions() { (( $(replication c sessions) >= sessions + 5 )); }
 wait_until "five more sessions of c" more_sessions
