@@ -40,7 +40,8 @@ class Source {
       db->Put({}, std::to_string(i), std::string(50, 'v'))
           .PermitUncheckedError();
     }
-    replica_ = std::make_unique<Replica>(ReplicatorOptions(), db, nullptr);
+    replica_ =
+        std::make_unique<ReplicatorContext>(ReplicatorOptions(), db, nullptr);
     clones_ = std::make_unique<CloneSource>(replica_.get());
   }
 
@@ -61,7 +62,7 @@ class Source {
  private:
   ForgetfulDisk disk_;
   const std::unique_ptr<rocksdb::Env> env_;
-  std::unique_ptr<Replica> replica_;
+  std::unique_ptr<ReplicatorContext> replica_;
   std::unique_ptr<CloneSource> clones_;
   uint64_t ticket_ = 1;
 };
