@@ -124,7 +124,8 @@ void rocksync_options_set_adopt_after_index_loss(rocksync_options_t* options,
 void rocksync_options_set_open_copy_as_new_replica(rocksync_options_t* options,
                                                    unsigned char as_new);
 /* The id of the replica that the opening makes of a directory without a
-   database, or of a plain one; 0: a random one. */
+   database, or of a plain one; 0: the one that `rocksync id --make` wrote
+   there, else a random one. */
 void rocksync_options_set_new_replica_id(rocksync_options_t* options,
                                          uint64_t replica_id);
 void rocksync_options_set_index_write_buffer_bytes(rocksync_options_t* options,

@@ -22,7 +22,8 @@ struct FeedChange {
   std::string key;
   bool tombstone = false;  // the key was deleted
   PairVersion version;     // when it was written, and by which replica
-  uint64_t source = 0;     // replica id of the peer that sent it
+  // Replica id of the peer that sent it, which need not have written it.
+  uint64_t source = 0;
   // What it replaced, as in AppliedChange.
   bool replaces = false;
   bool replaced_tombstone = false;
@@ -52,8 +53,11 @@ class ChangeFeed {
   //   OK        `*changes` are not empty, or `*missed` is not 0: so many more
   //             came behind `*changes`, before what the next call fetches
   //   TimedOut  none came within `timeout`; a longer one than kMostDuration
-  //             (rocksync/limits.h) counts as kMostDuration
+  //             (rocksync/limits.h) counts as kMostDuration, a negative one
+  //             as 0
   //   Aborted   the database was closed, and all that came was fetched
+  //
+  // After TimedOut and Aborted `*changes` is empty and `*missed` 0.
   virtual rocksdb::Status Next(std::chrono::milliseconds timeout,
                                std::vector<FeedChange>* changes,
                                uint64_t* missed) = 0;

@@ -40,8 +40,9 @@ struct AppliedChange {
 // Sees every batch of changes from peers before it is applied, so that caches
 // and derived data can be kept right.
 //
-// Called on whichever thread runs the session: one of the replicator's, or the
-// thread that called SyncNow; by several at once, see max_sessions.
+// Called on the thread that runs a session (one of the replicator's, or the one
+// that called SyncNow) and on those that receive streams: by several at once,
+// about one for each peer, whatever ReplicatorOptions::max_sessions says.
 // Do not hold a lock around SyncNow that the hook takes. The locks of the
 // batch's keys are held: local writes to these keys wait meanwhile, so be
 // brief. The hook may read the database, but not write to it: Put, Delete,

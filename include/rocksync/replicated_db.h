@@ -31,7 +31,7 @@ inline constexpr char kIndexFamilyName[] = "__rocksync_index";
 
 // Who a replica is.
 struct ReplicaIdentity {
-  uint64_t replica_id = 0;   // random, made at first open, never 0
+  uint64_t replica_id = 0;   // see ReplicatedDBOptions::new_replica_id; never 0
   uint64_t incarnation = 0;  // counts the openings
 };
 
@@ -149,10 +149,11 @@ struct RestampResult {
 //    which goes on with that family, or name it at the next Open.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
 //    nothing of it travels. Peers whose families differ are refused by name, so
-//    create and drop a family on every replica. A drop waits for writes that
-//    are under way, those of a session too, which then ends with an error; as
-//    with RocksDB, the application itself must not write to a family while it
-//    drops it.
+//    create and drop a family on every replica, and drop it on every one before
+//    it is made anew on any: else the old pairs come back. A drop waits for
+//    writes that are under way, those of a session too, which then ends with an
+//    error; as with RocksDB, the application itself must not write to a family
+//    while it drops it.
 //
 // A foreign write is one that bypasses rocksync: through a TransactionDB that
 // wraps this one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, or another
@@ -402,9 +403,9 @@ class ReplicatedDB : public VersionSpecificDB {
   //
   // Errors, with nothing written: NotSupported for a family that is not
   // replicated, since its writers hold no locks, for a wide-column entity, and
-  // for disableWAL; InvalidArgument for a value above max_value_bytes; those of
-  // RocksDB's Get and Write. In families with a merge operator the value is the
-  // merged one. Cost: a Get and a Put.
+  // for disableWAL; InvalidArgument for a value above max_value_bytes or an
+  // empty `change`; those of RocksDB's Get and Write. In families with a merge
+  // operator the value is the merged one. Cost: a Get and a Put.
   rocksdb::Status Update(
       const rocksdb::WriteOptions& options, rocksdb::ColumnFamilyHandle* family,
       const rocksdb::Slice& key,

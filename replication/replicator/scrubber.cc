@@ -1,6 +1,7 @@
 #include "replication/replicator/scrubber.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <system_error>
 
 #include "replication/peering/monotonic_ms.h"
@@ -75,7 +76,10 @@ bool Scrubber::Due() const {
       static_cast<uint64_t>(replica_->options.scrub_interval.count());
   if (interval == 0) return false;
   const uint64_t now_ms = replica_->db->GetEnv()->NowMicros() / 1000;
-  return scrub_->under_way() || now_ms >= scrub_->last_finished_ms() + interval;
+  const uint64_t finished_ms = scrub_->last_finished_ms();
+  // A time in the future is of a clock that was ahead, and says nothing.
+  return scrub_->under_way() || now_ms >= finished_ms + interval ||
+         finished_ms > now_ms + ClockWatch::kJumpMs;
 }
 
 void Scrubber::Run() {
@@ -109,10 +113,14 @@ void Scrubber::WatchClock() {
   const std::optional<int64_t> jump = clock_watch_.Observe(
       replica_->db->GetEnv()->NowMicros() / 1000, MonotonicMs());
   if (!jump.has_value()) return;
-  rocksdb::Warn(replica_->log,
-                "rocksync: the wall clock jumped by %lld ms; if it was, or now "
-                "is, ahead of real time, correct it and run `rocksync restamp`",
-                static_cast<long long>(*jump));
+  const bool ahead = *jump > 0;
+  rocksdb::Warn(
+      replica_->log, "rocksync: the wall clock jumped %s by %lld ms; %s",
+      ahead ? "ahead" : "back", static_cast<long long>(std::abs(*jump)),
+      ahead ? "if it is ahead of real time now, correct it, then "
+              "run `rocksync restamp`"
+            : "if it was ahead of real time until now, run `rocksync "
+              "restamp`; if it is behind, correct it");
 }
 
 void Scrubber::Work() {

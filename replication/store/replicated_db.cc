@@ -28,6 +28,11 @@ Status Refuse(const std::string& what, const std::string& remedy) {
                               remedy);
 }
 
+Status NoChange() {
+  return Status::InvalidArgument("rocksync: Update without a function",
+                                 "give one that says what is to be written");
+}
+
 }  // namespace
 
 std::unique_ptr<Scrub> StoreAccess::NewScrub(ReplicatedDB* db) {
@@ -247,12 +252,14 @@ Status ReplicatedDB::Update(
     const WriteOptions& options, const std::vector<UpdatedKey>& keys,
     const std::function<Status(std::vector<std::optional<std::string>>*)>&
         change) {
+  if (!change) return NoChange();
   return store_->writer()->Update(options, keys, change);
 }
 
 Status ReplicatedDB::Update(
     const WriteOptions& options, ColumnFamilyHandle* family, const Slice& key,
     const std::function<Status(std::optional<std::string>*)>& change) {
+  if (!change) return NoChange();
   return Update(options, {{family, key}},
                 [&](auto* values) { return change(&values->front()); });
 }
@@ -295,6 +302,11 @@ Status ReplicatedDB::Merge(const WriteOptions& options,
                            ColumnFamilyHandle* family, const Slice& key,
                            const Slice& value) {
   Status status = store_->families()->CheckKnown(family);
+  // RocksDB refuses a merge without a merge operator here; of one in a batch it
+  // learns in the memtable, and takes no writes any more.
+  if (status.ok() && store_->families()->Find(family) == nullptr) {
+    return Counted()->Merge(options, family, key, value);
+  }
   rocksdb::WriteBatch batch;
   if (status.ok()) status = batch.Merge(family, key, value);
   return status.ok() ? store_->writer()->WriteMany(options, &batch) : status;

@@ -92,8 +92,10 @@ Status CheckKnownFamilies(const ReplicatedDBOptions& replication,
         "rocksync: the replicated column family '" + record.name + "' of " +
             name + " " + why + (there ? "" : " without rocksync"),
         "which of its pairs are newer than those of peers, and what was "
-        "deleted, would be lost; name it there, or in "
-        "ReplicatedDBOptions::discard_history_of if it may be discarded");
+        "deleted, would be lost; if that is meant, name it in "
+        "ReplicatedDBOptions::discard_history_of for one opening; else " +
+            std::string(there ? "name it in families again"
+                              : "put the directory back from a copy"));
   }
   return Status::OK();
 }

@@ -12,6 +12,7 @@
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/store/index_equals_data.h"
 #include "tests/sanitized.h"
+#include "tests/support/wrong_clock.h"
 
 namespace rocksync {
 namespace {
@@ -463,6 +464,30 @@ TEST_F(ScrubTest, PausesAndRunsByItself) {
   ASSERT_TRUE(Eventually([&] {
     const ScrubStats stats = a_->replicator()->stats().scrub;
     return stats.corruption_found == 1 && stats.last_finished_ms > before;
+  }));
+}
+
+// What was finished in the future says nothing of now: else none would begin
+// until then.
+TEST_F(ScrubTest, BeginsThoughAnAheadClockHadDatedTheLastOne) {
+  WrongClock clock;
+  clock.ahead_ms = uint64_t{200} * 24 * 3'600'000;
+  TestReplica::Setting setting = SettingOf("ahead");
+  setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->env = &clock;
+  };
+  TestReplica replica(setting);
+  ASSERT_TRUE(replica.Open()) << replica.open_status().ToString();
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.scrub_interval = std::chrono::hours(1);
+  ASSERT_TRUE(IsOk(replica.Start(options)));
+  const uint64_t ahead = Scrub(&replica).last_finished_ms;
+  replica.Stop();
+  clock.ahead_ms = 0;
+  ASSERT_TRUE(IsOk(replica.Start(options)));
+  EXPECT_TRUE(Eventually([&] {
+    const ScrubStats stats = replica.replicator()->stats().scrub;
+    return stats.last_finished_ms < ahead;
   }));
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -195,6 +196,11 @@ TEST_F(UpdateTest, WhatIsRefused) {
                             return Status::OK();
                           })
                   .IsInvalidArgument());
+  const std::function<Status(Value*)> none_of_one;
+  const std::function<Status(Values*)> none_of_many;
+  EXPECT_TRUE(db_->Update({}, Family(), "k", none_of_one).IsInvalidArgument());
+  EXPECT_TRUE(
+      db_->Update({}, {{Family(), "k"}}, none_of_many).IsInvalidArgument());
   EXPECT_EQ(Get("k"), "-");
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(local));
   CloseAndCheck();

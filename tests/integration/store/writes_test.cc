@@ -109,6 +109,33 @@ TEST_F(WritesTest, PutDeleteAndReopen) {
   EXPECT_EQ(db_->GetIndexStats().digest_rescans, 0u);
 }
 
+// As RocksDB does it. Of a merge that it cannot apply, once it is in a batch,
+// it would take no writes any more.
+TEST_F(WritesTest, AMergeWithoutAnOperatorIsRefusedAndHarmsNothing) {
+  replication_.families = {"default"};
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* local = nullptr;
+  rocksdb::ColumnFamilyHandle* merged = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "local", &local));
+  rocksdb::ColumnFamilyOptions merging;
+  merging.merge_operator = std::make_shared<Append>();
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(merging, "merged", &merged));
+  EXPECT_FALSE(db_->Merge({}, local, "k", "v").ok());
+  EXPECT_FALSE(db_->Merge({}, db_->DefaultColumnFamily(), "k", "v").ok());
+  ASSERT_ROCKS_OK(db_->Merge({}, merged, "k", "1"));
+  ASSERT_ROCKS_OK(db_->Merge({}, merged, "k", "2"));
+  std::string value;
+  ASSERT_ROCKS_OK(db_->Get({}, merged, "k", &value));
+  EXPECT_EQ(value, "12");
+  // The check opens the database without merge operators.
+  ASSERT_ROCKS_OK(db_->Flush({}, merged));
+  ASSERT_ROCKS_OK(db_->Put({}, local, "k", "v"));
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(local));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(merged));
+  CloseAndCheck();
+}
+
 TEST_F(WritesTest, BatchesApplyInOrderAndStayUnaltered) {
   options_.merge_operator = std::make_shared<Append>();
   replication_.merge_families = {"default"};
