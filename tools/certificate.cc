@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/store/format/random_bits.h"
+#include "replication/base/random_bits.h"
 #include "replication/transport/certificate.h"
 #include "replication/transport/certificates_lock.h"
 #include "replication/transport/identity.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "replication/base/random_bits.h"
 #include "replication/clone/clone.h"
-#include "replication/store/format/random_bits.h"
 #include "replication/store/offline/own_options.h"
 #include "rocksync/replica_id.h"
 #include "tools/copied_options.h"

@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "replication/admin/admin_client.h"
+#include "replication/base/status.h"
 #include "replication/peering/monotonic_ms.h"
-#include "replication/store/format/status.h"
 #include "replication/store/offline/offline_replica.h"
 #include "tools/offline_db.h"
 

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "replication/store/open/directory_switch.h"
+#include "replication/store/directory/directory_switch.h"
 #include "replication/transport/address.h"
 #include "rocksdb/env.h"
 #include "rocksync/trial_certificates.h"

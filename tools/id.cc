@@ -4,12 +4,13 @@
 #include <ostream>
 #include <string_view>
 
+#include "replication/base/random_bits.h"
+#include "replication/store/directory/directory_switch.h"
+#include "replication/store/directory/make_directory.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/random_bits.h"
-#include "replication/store/open/directory_switch.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/provenance.h"
 #include "rocksync/replica_id.h"
@@ -116,6 +117,7 @@ Status IntendedId(const IdOptions& options, uint64_t* id) {
   if (!options.make || !status.IsNotFound()) return status;
   status = CheckNoSwitchIsLeft(env, options.directory);
   if (status.ok()) status = CheckIsADatabases(env, options.directory);
+  if (status.ok()) status = MakeDirectory(env, options.directory);
   if (!status.ok()) return status;
   *id = RandomBits();
   return WriteIntendedId(env, options.directory, *id);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "replication/base/rocksdb_version.h"
+#include "replication/store/directory/directory_switch.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/open/damaged_files.h"
-#include "replication/store/open/directory_switch.h"
 #include "replication/store/open/log_files.h"
 #include "rocksync/replicated_db.h"
 

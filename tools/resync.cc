@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "nlohmann/json.hpp"
+#include "replication/store/directory/directory_switch.h"
 #include "replication/store/offline/own_options.h"
-#include "replication/store/open/directory_switch.h"
 #include "rocksync/clone.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"

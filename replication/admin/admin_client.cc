@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "replication/base/status.h"
 #include "replication/peering/admission.h"
 #include "replication/peering/session_runner.h"
 #include "replication/session/messages.h"
-#include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "replication/admin/status_report.h"
+#include "replication/base/status.h"
 #include "replication/peering/link.h"
 #include "replication/peering/session_runner.h"
 #include "replication/session/session.h"
-#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 #include "rocksync/metrics.h"
 

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "replication/store/format/random_bits.h"
+#include "replication/base/random_bits.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/utilities/checkpoint.h"
 

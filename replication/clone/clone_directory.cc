@@ -4,12 +4,12 @@
 #include <set>
 #include <utility>
 
+#include "replication/base/lock_held.h"
+#include "replication/base/random_bits.h"
+#include "replication/store/directory/directory_switch.h"
+#include "replication/store/directory/make_directory.h"
 #include "replication/store/format/current_manifest.h"
-#include "replication/store/format/lock_held.h"
-#include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
-#include "replication/store/format/random_bits.h"
-#include "replication/store/open/directory_switch.h"
 #include "replication/store/write/free_space.h"
 #include "rocksync/replica_id.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "replication/clone/clone_messages.h"
+#include "replication/store/directory/directory_claim.h"
 #include "replication/store/format/clone_record.h"
-#include "replication/store/format/directory_claim.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "replication/base/status.h"
 #include "replication/clone/clone_messages.h"
 #include "replication/peering/admission.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/open_connections.h"
-#include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {

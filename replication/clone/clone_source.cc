@@ -11,8 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
-#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/peer_memory.h"
 #include "rocksdb/env.h"

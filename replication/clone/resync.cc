@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "replication/base/directories.h"
+#include "replication/base/status.h"
 #include "replication/clone/carry_over.h"
 #include "replication/clone/clone.h"
 #include "replication/clone/clone_directory.h"
@@ -25,11 +27,10 @@
 #include "replication/peering/replicator_context.h"
 #include "replication/session/difference.h"
 #include "replication/session/session.h"
+#include "replication/store/directory/directory_switch.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
-#include "replication/store/format/status.h"
 #include "replication/store/offline/directory_access.h"
-#include "replication/store/open/directory_switch.h"
 #include "replication/store/open/predecessor.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"

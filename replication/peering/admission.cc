@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/store/format/status.h"
+#include "replication/base/status.h"
 
 namespace rocksync {
 namespace {

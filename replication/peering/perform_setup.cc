@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "replication/base/random_bits.h"
+#include "replication/base/status.h"
 #include "replication/membership/setup.h"
 #include "replication/session/messages.h"
-#include "replication/store/format/random_bits.h"
-#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "replication/store/upkeep/peer_memory.h"

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/peering/streams.h"
-#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 
 namespace rocksync {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/monotonic_ms.h"
-#include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/streams.h"
 #include "replication/session/messages.h"
-#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 
 namespace rocksync {

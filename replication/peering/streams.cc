@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/store/format/random_bits.h"
+#include "replication/base/random_bits.h"
 
 namespace rocksync {
 MappingSeed FreshStreamSeed() {

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/session/conflict.h"
-#include "replication/store/format/status.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/write/callback_scope.h"
 

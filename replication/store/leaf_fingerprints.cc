@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
+#include "replication/base/status.h"
 #include "replication/session/storage_view.h"
-#include "replication/store/format/status.h"
 #include "replication/store/store_access.h"
 #include "rocksync/replicated_db.h"
 #include "sketch/element/digest.h"

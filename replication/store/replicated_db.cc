@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/store/format/forked.h"
+#include "replication/base/forked.h"
 #include "replication/store/open/opening.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"

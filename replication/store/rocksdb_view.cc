@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/session/pair_coding.h"
-#include "replication/store/format/status.h"
 #include "replication/store/index/index_snapshot.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "replication/store/format/forked.h"
+#include "replication/base/forked.h"
+#include "replication/base/status.h"
 #include "replication/store/format/index_key.h"
-#include "replication/store/format/status.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/seal.h"
 #include "replication/store/upkeep/pair_check.h"

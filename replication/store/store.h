@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "replication/store/applier.h"
-#include "replication/store/format/directory_claim.h"
+#include "replication/store/directory/directory_claim.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/open/opened.h"

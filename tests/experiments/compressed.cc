@@ -14,6 +14,7 @@
 #include "sketch/filter/distributed_bloom_filter.h"
 #include "sketch/filter/filter_coding.h"
 #include "tests/experiments/filters/filter_estimates.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
@@ -73,7 +74,7 @@ void Measure(const CompressedOptions& options, const FilterShape& shape,
   DistributedBloomFilter filter(
       shape, FilterMapping(RandomSeed(*random), 0, shape.probes));
   const double n = static_cast<double>(options.elements);
-  for (const ElementHash& e : RandomElements(*random, options.elements)) {
+  for (const ElementHash& e : RandomElements(options.elements, random)) {
     filter.Add(e);
   }
   uint64_t hidden = 0;

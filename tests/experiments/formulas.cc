@@ -12,6 +12,7 @@
 #include "report.h"
 #include "sketch/filter/distributed_bloom_filter.h"
 #include "tests/experiments/filters/filter_estimates.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
@@ -41,9 +42,9 @@ Sample MeasureRate(uint64_t n, const FilterShape& shape, uint32_t filters,
   Sample rates;
   for (uint32_t i = 0; i < filters; ++i) {
     const DistributedBloomFilter filter =
-        FilterOf(RandomElements(*random, n), shape, RandomSeed(*random));
+        FilterOf(RandomElements(n, random), shape, RandomSeed(*random));
     uint32_t hidden = 0;
-    for (const ElementHash& e : RandomElements(*random, tests)) {
+    for (const ElementHash& e : RandomElements(tests, random)) {
       hidden += filter.MayContain(e);
     }
     rates.Add(static_cast<double>(hidden) / tests);
@@ -90,8 +91,8 @@ void CheckFalsePositiveRate(const FormulaOptions& options, Random* random,
 // neighbours which hold the same n elements.
 double HiddenByNodes(uint64_t n, const FilterShape& shape, uint32_t nodes,
                      bool distributed, uint32_t tests, Random* random) {
-  const std::vector<ElementHash> held = RandomElements(*random, n);
-  std::vector<ElementHash> hidden = RandomElements(*random, tests);
+  const std::vector<ElementHash> held = RandomElements(n, random);
+  std::vector<ElementHash> hidden = RandomElements(tests, random);
   const MappingSeed common = RandomSeed(*random);
   for (uint32_t node = 0; node < nodes; ++node) {
     const DistributedBloomFilter filter =
@@ -141,7 +142,7 @@ struct OverlapErrors {
 
 void MeasureOverlap(uint64_t n, uint64_t common, const FilterShape& shape,
                     Random* random, OverlapErrors* errors) {
-  const std::vector<ElementHash> all = RandomElements(*random, 2 * n - common);
+  const std::vector<ElementHash> all = RandomElements(2 * n - common, random);
   const std::span<const ElementHash> a(all.data(), n);
   const std::span<const ElementHash> b(all.data() + n - common, n);
   const MappingSeed seed = RandomSeed(*random);

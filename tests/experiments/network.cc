@@ -5,6 +5,7 @@
 
 #include "random_sets.h"
 #include "sketch/filter/distributed_bloom_filter.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
@@ -54,7 +55,7 @@ class Network {
 
 Network::Network(const NetworkOptions& options) : options_(options) {
   Random random(options.seed);
-  elements_ = RandomElements(random, options.elements);
+  elements_ = RandomElements(options.elements, &random);
   neighbours_ =
       RandomNeighbours(options.nodes, options.neighbours, options.seed);
   std::vector<bool> in_union(options.elements);

@@ -15,6 +15,7 @@
 #include "sketch/window/sliding_window_filter.h"
 #include "streams.h"
 #include "tests/experiments/filters/dynamic_filter.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
@@ -98,8 +99,7 @@ struct BurstSample {
 std::vector<BurstSample> RunBurst(BurstSubject* subject, uint64_t times,
                                   Random* random) {
   const Zipf popularity(kBurstRanks, 1);
-  const std::vector<ElementHash> elements =
-      RandomElements(*random, kBurstRanks);
+  const std::vector<ElementHash> elements = RandomElements(kBurstRanks, random);
   std::vector<BurstSample> samples;
   for (uint64_t slot = 0; slot < 3 * kThird; ++slot) {
     const bool burst = slot / kThird == 1;

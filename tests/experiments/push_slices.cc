@@ -13,6 +13,7 @@
 #include "report.h"
 #include "streams.h"
 #include "tests/experiments/filters/sliced_filter.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
@@ -24,7 +25,7 @@ struct RankStream {
 
   RankStream(double distinct_part, uint32_t length, Random* random) {
     const uint32_t ranks = RanksFor(distinct_part * length, length);
-    elements = RandomElements(*random, ranks);
+    elements = RandomElements(ranks, random);
     const Zipf popularity(ranks, 1);
     for (uint32_t i = 0; i < length; ++i) {
       events.push_back(static_cast<uint32_t>(popularity.Draw(random)));

@@ -15,6 +15,7 @@
 #include "streams.h"
 #include "tests/experiments/filters/generation_filter.h"
 #include "tests/experiments/filters/timer_filter.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
@@ -41,7 +42,7 @@ TimerRun RunTimers(const PushOptions& options, const SliceLayout& layout,
                    uint64_t window, uint32_t at_least, Random* random) {
   const Zipf popularity(kTimerRanks, 1);
   const std::vector<ElementHash> elements =
-      RandomElements(*random, popularity.ranks());
+      RandomElements(popularity.ranks(), random);
   const SlicedMapping mapping(layout, RandomSeed(*random), 0);
   TimerFilter filter(&mapping, TimerSpan::Exact(window));
   std::vector<uint64_t> delivered(elements.size());  // slot + window, 0: never
@@ -129,7 +130,7 @@ template <typename Insert, typename MayContain>
 Answers RunEvenStream(uint64_t tests, Random* random, const Insert& insert,
                       const MayContain& may_contain) {
   const std::vector<ElementHash> elements =
-      RandomElements(*random, 4 * kWindowElements);
+      RandomElements(4 * kWindowElements, random);
   Answers answers;
   for (uint64_t slot = 0; slot < elements.size(); ++slot) {
     insert(elements[slot], slot);

@@ -11,6 +11,7 @@
 #include "report.h"
 #include "streams.h"
 #include "tests/experiments/filters/bloom_tree.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
@@ -34,7 +35,7 @@ struct TreeStream {
   TreeStream(uint32_t leaves, double locality, uint32_t length,
              Random* random) {
     const uint32_t ranks = RanksFor(kTreeDistinctPart * length, length);
-    elements = RandomElements(*random, ranks);
+    elements = RandomElements(ranks, random);
     const Zipf popularity(ranks, 1);
     const Zipf producers(leaves, 1);
     std::vector<bool> seen(ranks);

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "sketch/element/element.h"
 #include "sketch/element/mapping.h"
 
 namespace rocksync {
@@ -41,15 +40,6 @@ inline MappingSeed RandomSeed(Random& random) {
   MappingSeed seed;
   for (uint8_t& byte : seed) byte = static_cast<uint8_t>(random());
   return seed;
-}
-
-inline std::vector<ElementHash> RandomElements(Random& random, size_t n) {
-  std::vector<ElementHash> elements(n);
-  for (ElementHash& element : elements) {
-    element.high = random();
-    element.low = random();
-  }
-  return elements;
 }
 
 }  // namespace rocksync

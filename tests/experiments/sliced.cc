@@ -16,6 +16,7 @@
 #include "report.h"
 #include "streams.h"
 #include "tests/experiments/filters/sliced_filter.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
@@ -60,7 +61,7 @@ struct Arrived {
           Random* random)
       : mapping(layout, RandomSeed(*random), 0),
         filter(&mapping),
-        members(RandomElements(*random, n)),
+        members(RandomElements(n, random)),
         lost(layout.slices(), false) {
     for (const ElementHash& e : members) filter.Add(e);
     for (const uint32_t i : Choose(*random, layout.slices(), lost_slices)) {
@@ -216,7 +217,7 @@ HeuristicErrors MeasureHeuristic(const SlicedOptions& options,
   for (uint32_t i = 0; i < options.seeds; ++i) {
     const Arrived arrived(layout, options.elements, lost, random);
     const auto absent =
-        CountOnes(arrived, RandomElements(*random, options.tests));
+        CountOnes(arrived, RandomElements(options.tests, random));
     const auto present = CountOnes(arrived, arrived.members);
     for (uint32_t x = 0; x <= k; ++x) {
       for (uint32_t ones = 0; ones <= k; ++ones) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "replication/store/format/status.h"
+#include "replication/base/status.h"
 
 namespace rocksync {
 

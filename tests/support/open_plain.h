@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/store/format/rocksdb_version.h"
+#include "replication/base/rocksdb_version.h"
 #include "rocksdb/db.h"
 
 namespace rocksync {

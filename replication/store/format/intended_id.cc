@@ -1,7 +1,6 @@
 #include "replication/store/format/intended_id.h"
 
-#include "replication/store/format/make_directory.h"
-#include "replication/store/format/marker.h"
+#include "replication/base/directories.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
@@ -34,12 +33,9 @@ Status ReadIntendedId(Env* env, const std::string& directory, uint64_t* id) {
 
 Status WriteIntendedId(Env* env, const std::string& directory, uint64_t id) {
   const std::string name = IntendedIn(directory);
-  Status status = MakeDirectory(env, directory);
-  if (status.ok()) {
-    status =
-        rocksdb::WriteStringToFile(env, ReplicaIdHex(id) + "\n", name + ".new",
-                                   /*should_sync=*/true);
-  }
+  Status status =
+      rocksdb::WriteStringToFile(env, ReplicaIdHex(id) + "\n", name + ".new",
+                                 /*should_sync=*/true);
   if (status.ok()) status = env->RenameFile(name + ".new", name);
   return status.ok() ? SyncDirectory(env, directory) : status;
 }

@@ -20,7 +20,7 @@ inline constexpr char kIntendedIdFileName[] = "ROCKSYNC.id";
 // NotFound: there is none. Corruption names the file.
 rocksdb::Status ReadIntendedId(rocksdb::Env* env, const std::string& directory,
                                uint64_t* id);
-// Durable when it returns. Makes the directory.
+// Durable when it returns. REQUIRES: the directory is there.
 rocksdb::Status WriteIntendedId(rocksdb::Env* env, const std::string& directory,
                                 uint64_t id);
 // OK also if there is none.

@@ -1,10 +1,9 @@
 #include "replication/store/format/marker.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
 
-#include "replication/store/format/random_bits.h"
+#include "replication/base/directories.h"
+#include "replication/base/random_bits.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 
@@ -159,27 +158,6 @@ Status RemoveMarker(Env* env, const std::string& directory) {
   if (status.IsNotFound()) return Status::OK();
   if (status.ok()) status = env->DeleteFile(name);
   return status.ok() ? SyncDirectory(env, directory) : status;
-}
-
-Status SyncDirectory(Env* env, const std::string& name) {
-  std::unique_ptr<rocksdb::Directory> directory;
-  const Status status = env->NewDirectory(name, &directory);
-  return status.ok() ? directory->Fsync() : status;
-}
-
-std::string AbsolutePath(Env* env, const std::string& path) {
-  std::string absolute;
-  if (!env->GetAbsolutePath(path, &absolute).ok()) return "";
-  // RocksDB's own file system says of any relative path where the process is.
-  std::string other;
-  if (!path.starts_with('/') &&
-      env->GetAbsolutePath(path + "/x", &other).ok() && other == absolute) {
-    absolute.append("/").append(path);
-  }
-  std::string normal =
-      std::filesystem::path(absolute).lexically_normal().string();
-  if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
-  return normal;
 }
 
 }  // namespace rocksync

@@ -77,13 +77,6 @@ rocksdb::Status WriteMarker(rocksdb::Env* env, const std::string& directory,
 // OK if there was none. Durable when it returns.
 rocksdb::Status RemoveMarker(rocksdb::Env* env, const std::string& directory);
 
-// Makes durable which files there are.
-rocksdb::Status SyncDirectory(rocksdb::Env* env, const std::string& name);
-
-// Absolute, without dots and without a slash at its end; empty if the Env does
-// not know. Links are not followed.
-std::string AbsolutePath(rocksdb::Env* env, const std::string& path);
-
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_MARKER_H_

@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/store/format/index_key.h"
-#include "replication/store/format/status.h"
 #include "replication/store/index/key_walk.h"
 #include "replication/store/index/plain_value.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/session/storage_view.h"
-#include "replication/store/format/status.h"
 
 namespace rocksync {
 namespace {

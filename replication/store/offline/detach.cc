@@ -8,12 +8,12 @@
 #include <memory>
 #include <optional>
 
+#include "replication/base/forked.h"
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/format/clone_record.h"
-#include "replication/store/format/forked.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"

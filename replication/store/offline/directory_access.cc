@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "replication/store/format/lock_held.h"
+#include "replication/base/lock_held.h"
 
 namespace rocksync {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "replication/store/format/directory_lock.h"
+#include "replication/store/directory/directory_lock.h"
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "replication/store/format/rocksdb_version.h"
+#include "replication/base/rocksdb_version.h"
 
 namespace rocksync {
 namespace {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
-#include "replication/store/format/status.h"
 #include "replication/store/index/index_snapshot.h"
 #include "replication/store/open/closed_writes.h"
 #include "rocksync/replicated_db.h"

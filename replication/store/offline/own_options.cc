@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "replication/base/directories.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/open/damaged_files.h"

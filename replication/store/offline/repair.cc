@@ -8,12 +8,13 @@
 #include <set>
 #include <system_error>
 
+#include "replication/base/directories.h"
+#include "replication/base/rocksdb_version.h"
+#include "replication/store/directory/make_directory.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
-#include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/log_records.h"
 #include "replication/store/offline/needed_log.h"

@@ -10,14 +10,14 @@
 #include <memory>
 #include <utility>
 
+#include "replication/base/forked.h"
+#include "replication/base/rocksdb_version.h"
 #include "replication/session/conflict.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
-#include "replication/store/format/forked.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/hash_completion.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/index/plain_value.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "replication/store/format/rocksdb_version.h"
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/write/free_space.h"

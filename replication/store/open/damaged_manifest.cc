@@ -6,10 +6,10 @@
 #include <set>
 #include <string_view>
 
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/open/all_families.h"
 #include "rocksdb/metadata.h"
 #include "rocksync/replicated_db.h"

@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "replication/store/format/directory_lock.h"
+#include "replication/base/rocksdb_version.h"
+#include "replication/store/directory/directory_lock.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/index/index_reader.h"
 #include "replication/store/open/damaged_manifest.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "replication/membership/tombstone_gc.h"
-#include "replication/store/format/directory_claim.h"
+#include "replication/store/directory/directory_claim.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/index/family_table.h"

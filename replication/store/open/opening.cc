@@ -5,16 +5,16 @@
 #include <set>
 #include <utility>
 
+#include "replication/base/forked.h"
+#include "replication/base/lock_held.h"
+#include "replication/base/random_bits.h"
+#include "replication/base/rocksdb_version.h"
+#include "replication/store/directory/directory_lock.h"
+#include "replication/store/directory/make_directory.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
-#include "replication/store/format/directory_lock.h"
-#include "replication/store/format/forked.h"
 #include "replication/store/format/intended_id.h"
-#include "replication/store/format/lock_held.h"
-#include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
-#include "replication/store/format/random_bits.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/index_options.h"
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/closed_writes.h"

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/base/directories.h"
+#include "replication/base/random_bits.h"
+#include "replication/store/directory/directory_switch.h"
+#include "replication/store/directory/make_directory.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/intended_id.h"
-#include "replication/store/format/make_directory.h"
 #include "replication/store/format/marker.h"
-#include "replication/store/format/random_bits.h"
 #include "replication/store/open/damaged_manifest.h"
-#include "replication/store/open/directory_switch.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/look_ahead.h"

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/upkeep/unreadable.h"
 #include "rocksdb/comparator.h"

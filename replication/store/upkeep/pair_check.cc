@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "replication/store/format/hex.h"
+#include "replication/base/hex.h"
 #include "replication/store/index/plain_value.h"
 #include "rocksdb/utilities/debug.h"
 

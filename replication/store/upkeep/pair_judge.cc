@@ -1,8 +1,8 @@
 #include "replication/store/upkeep/pair_judge.h"
 
-#include "replication/store/format/hex.h"
+#include "replication/base/hex.h"
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/upkeep/unreadable.h"
 #include "rocksdb/db.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "replication/store/format/hex.h"
+#include "replication/base/hex.h"
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/index/seek_behind.h"

@@ -1,6 +1,6 @@
 #include "replication/store/upkeep/unreadable.h"
 
-#include "replication/store/format/hex.h"
+#include "replication/base/hex.h"
 
 namespace rocksync {
 namespace {

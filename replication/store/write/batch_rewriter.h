@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "replication/store/format/rocksdb_version.h"
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/index/family_table.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "replication/store/format/forked.h"
+#include "replication/base/forked.h"
 
 namespace rocksync {
 namespace {

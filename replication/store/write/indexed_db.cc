@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "replication/base/forked.h"
 #include "replication/session/conflict.h"
-#include "replication/store/format/forked.h"
 #include "rocksdb/env.h"
 #include "rocksync/limits.h"
 

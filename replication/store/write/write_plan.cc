@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "replication/store/format/rocksdb_version.h"
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/write/refusals.h"
 
 namespace rocksync {

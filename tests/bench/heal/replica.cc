@@ -7,7 +7,7 @@
 #include <random>
 #include <system_error>
 
-#include "replication/store/format/rocksdb_version.h"
+#include "replication/base/rocksdb_version.h"
 #include "rocksdb/write_batch.h"
 #include "sketch/element/coding.h"
 #include "tests/support/trial_transport.h"

@@ -10,6 +10,7 @@
 #include "sketch/filter/distributed_bloom_filter.h"
 #include "sketch/filter/places.h"
 #include "tests/bench/reconcile/thread_clock.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync::bench {
 namespace {
@@ -17,12 +18,6 @@ namespace {
 constexpr double kRate = 0.5;
 // One element in so many is missing over there.
 constexpr size_t kDifferent = 1000;
-
-std::vector<ElementHash> RandomElements(uint64_t n, std::mt19937_64* random) {
-  std::vector<ElementHash> elements(n);
-  for (ElementHash& element : elements) element = {(*random)(), (*random)()};
-  return elements;
-}
 
 double MedianNs(uint64_t n, uint32_t runs, const std::function<void()>& work) {
   std::vector<double> times;

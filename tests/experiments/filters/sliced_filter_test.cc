@@ -8,15 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/random_elements.h"
+
 namespace rocksync {
 namespace {
-
-std::vector<ElementHash> RandomElements(size_t n, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<ElementHash> elements(n);
-  for (ElementHash& e : elements) e = {random(), random()};
-  return elements;
-}
 
 bool SurelyMissing(const SlicedMapping& mapping, const SlicedFilter& filter,
                    const std::vector<bool>& lost, const ElementHash& hash) {

@@ -39,11 +39,12 @@ box replication/session 9 '^(replication/(session|reconcile)|sketch|absl)/' "$pu
 box replication/stream 9 '^(replication/(stream|session)|sketch|absl)/' "$pure"
 # How a replica's id is written is the one thing they take of the front door.
 box replication/membership 9 '^(replication/(membership|session|reconcile)|sketch|absl)/|^rocksync/replica_id\.h$' "$pure"
-box replication/store 9 '^(replication/(store|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
+box replication/base 9 '^(replication/(base|session)|rocksync|rocksdb|absl|openssl|sys)/'
+box replication/store 9 '^(replication/(store|base|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
 # Floor 3, the shell.
 box replication/statistics 9 '^(replication/(statistics|session)|rocksync|rocksdb)/'
 box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|openssl|absl|sys|netinet|arpa)/|^asio\.hpp$'
-for room in metrics peering admin replicator; do
+for room in metrics peering clone admin replicator; do
   box replication/$room 9 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/' '^replication/transport/'
 done
 # Of the shell, these decide by arguments: no thread and no clock there either.

@@ -4,7 +4,7 @@ set -euo pipefail
 check=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/check_includes.sh
 house=$(mktemp -d)
 trap 'rm -rf "$house"' EXIT
-mkdir -p "$house"/{include/rocksync,sketch,plugin,examples/a,replication/{session,peering,store,transport}}
+mkdir -p "$house"/{include/rocksync,sketch,plugin,examples/a,replication/{base,session,clone,peering,store,transport}}
 
 expect() {  # expect pass|fail FILE INCLUDE
   echo "#include $3" > "$house/$2"
@@ -27,6 +27,7 @@ expect fail plugin/a.cc '"replication/store/index/a.h"'
 expect fail replication/session/a.h '"rocksdb/status.h"'
 expect fail replication/session/a.h '<mutex>'
 expect fail replication/session/a.h '"replication/store/index/a.h"'
+expect fail replication/base/a.h '"replication/store/format/marker.h"'
 expect fail replication/store/a.h '"plugin/filter.h"'
 expect fail replication/store/a.h '"replication/peering/link.h"'
 expect fail replication/transport/a.h '"replication/session/session.h"'
@@ -34,6 +35,8 @@ expect fail replication/peering/a.cc '"plugin/filter.h"'
 expect pass replication/peering/a.cc '"replication/store/index/a.h"'
 expect fail replication/peering/a.cc '"examples/a/b.h"'
 expect fail replication/peering/a.cc '"replication/transport/frame.h"'
+expect pass replication/clone/a.cc '"replication/store/format/a.h"'
+expect fail replication/clone/a.cc '"replication/transport/frame.h"'
 expect fail examples/a/a.cc '"replication/replicator/dialer.h"'
 expect fail examples/a/a.cc '"tests/a.h"'
 # Files that are pure in a room that is not.

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <memory>
 
-#include "replication/store/format/rocksdb_version.h"
+#include "replication/base/rocksdb_version.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "replication/store/directory/directory_switch.h"
 #include "replication/store/format/clone_record.h"
-#include "replication/store/open/directory_switch.h"
 #include "replication/store/store_access.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksync/clone.h"

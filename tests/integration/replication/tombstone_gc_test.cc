@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "replication/base/rocksdb_version.h"
 #include "replication/membership/setup.h"
 #include "replication/peering/admission.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "rocksync/transport.h"

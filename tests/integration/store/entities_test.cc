@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "replication/store/format/hex.h"
+#include "replication/base/hex.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/upkeep/scrub.h"
 #include "rocksdb/wide_columns.h"

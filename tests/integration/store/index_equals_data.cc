@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 

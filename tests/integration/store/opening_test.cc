@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "replication/base/lock_held.h"
 #include "replication/store/format/index_key.h"
-#include "replication/store/format/lock_held.h"
 #include "replication/store/format/meta_records.h"
 #include "rocksdb/filter_policy.h"
 #include "tests/integration/store/store_fixture.h"

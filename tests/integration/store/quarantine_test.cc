@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/store/format/hex.h"
+#include "replication/base/hex.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/pair_check.h"

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "replication/store/offline/offline_replica.h"
 #include "tests/integration/store/store_fixture.h"
 #include "tests/support/file_content.h"
@@ -277,6 +277,7 @@ TEST_F(RefusedOpeningTest, OfAnEmptyIndexWritesNothing) {
 // What would be a new replica is refused before there is a database, which the
 // next opening would take for a plain one.
 TEST_F(RefusedOpeningTest, ForTheReplicaIdWritesNothing) {
+  ASSERT_ROCKS_OK(rocksdb::Env::Default()->CreateDirIfMissing(Dir()));
   ASSERT_ROCKS_OK(WriteIntendedId(rocksdb::Env::Default(), Dir(), 1));
   const Files before = Contents();
   ReplicatedDBOptions replication = replication_;

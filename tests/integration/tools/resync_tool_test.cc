@@ -9,8 +9,8 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "replication/base/rocksdb_version.h"
 #include "replication/store/format/clone_record.h"
-#include "replication/store/format/rocksdb_version.h"
 #include "rocksync/replica_id.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tools/clone.h"

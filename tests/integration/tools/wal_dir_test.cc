@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/store/format/rocksdb_version.h"
+#include "replication/base/rocksdb_version.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/checkpoint.h"

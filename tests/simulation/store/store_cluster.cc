@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "replication/store/format/random_bits.h"
+#include "replication/base/random_bits.h"
 #include "replication/store/store_access.h"
 #include "replication/store/write/indexed_db.h"
 #include "tests/simulation/store/store_cluster_state.h"

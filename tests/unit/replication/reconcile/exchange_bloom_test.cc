@@ -7,16 +7,10 @@
 
 #include "exchange_driver.h"
 #include "replication/reconcile/exchange.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
-
-std::vector<ElementHash> RandomElements(size_t n, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<ElementHash> elements(n);
-  for (ElementHash& e : elements) e = {random(), random()};
-  return elements;
-}
 
 ExchangeOptions BloomOptions(double rate) {
   ExchangeOptions options;

@@ -13,15 +13,10 @@
 #include "exchange_driver.h"
 #include "sketch/element/digest.h"
 #include "sketch/parities/coupled_parities.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
-
-std::vector<ElementHash> RandomElements(size_t n, std::mt19937_64* random) {
-  std::vector<ElementHash> elements(n);
-  for (ElementHash& e : elements) e = {(*random)(), (*random)()};
-  return elements;
-}
 
 MappingSeed SeedOf(uint64_t number) {
   MappingSeed seed = {};

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/support/random_elements.h"
+
 namespace rocksync {
 namespace {
 
@@ -14,13 +16,6 @@ MappingSeed SeedOf(uint8_t value) {
   MappingSeed seed = {};
   seed[0] = value;
   return seed;
-}
-
-std::vector<ElementHash> RandomElements(size_t n, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<ElementHash> elements(n);
-  for (ElementHash& e : elements) e = {random(), random()};
-  return elements;
 }
 
 TEST(ShapeTest, IsThePapersFormula) {

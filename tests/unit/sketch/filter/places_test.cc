@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "sketch/element/mapping.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
-
-std::vector<ElementHash> RandomElements(size_t n, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<ElementHash> elements(n);
-  for (ElementHash& e : elements) e = {random(), random()};
-  return elements;
-}
 
 constexpr MappingKey kKey = {0x0123456789abcdef, 0xf00dfeedcafebeef};
 

@@ -12,15 +12,10 @@
 #include "sketch/parities/coupled_kernels.h"
 #include "sketch/planning/cost_model.h"
 #include "sketch/planning/difference_estimate.h"
+#include "tests/support/random_elements.h"
 
 namespace rocksync {
 namespace {
-
-std::vector<ElementHash> RandomElements(size_t n, std::mt19937_64* random) {
-  std::vector<ElementHash> elements(n);
-  for (ElementHash& e : elements) e = {(*random)(), (*random)()};
-  return elements;
-}
 
 // `here` holds all of `there` but the first `missing` of `here`, and `there`
 // has `surplus` of its own.

@@ -7,17 +7,10 @@
 #include <vector>
 
 #include "sketch/element/cpu_features.h"
+#include "tests/unit/sketch/pinsketch/cpu_levels.h"
 
 namespace rocksync {
 namespace {
-
-std::vector<CpuLevel> Levels() {
-  std::vector<CpuLevel> levels = {CpuLevel::kPortable};
-  for (const CpuLevel level : {CpuLevel::kAvx2, CpuLevel::kGfni}) {
-    if (BestCpuLevel() >= level) levels.push_back(level);
-  }
-  return levels;
-}
 
 // The product by the definition, bit by bit.
 uint32_t MultiplySlowly(int bits, uint32_t a, uint32_t b) {
@@ -66,7 +59,7 @@ TEST(FieldTest, FrozenPolynomials) {
 }
 
 TEST(FieldTest, SmallFieldsExhaustively) {
-  for (const CpuLevel level : Levels()) {
+  for (const CpuLevel level : CpuLevelsHere()) {
     for (const int bits : {4, 5, 8}) {
       const Field field(bits, level);
       for (uint32_t a = 0; a <= field.mask(); ++a) {
@@ -85,7 +78,7 @@ TEST(FieldTest, SmallFieldsExhaustively) {
 TEST(FieldTest, EveryWidthAndInstructionSet) {
   std::mt19937_64 random(1);
   for (int bits = kMinFieldBits; bits <= kMaxFieldBits; ++bits) {
-    for (const CpuLevel level : Levels()) {
+    for (const CpuLevel level : CpuLevelsHere()) {
       const Field field(bits, level);
       std::vector<uint32_t> a(37);
       std::vector<uint32_t> b(37);
@@ -123,7 +116,7 @@ TEST(FieldTest, VectorTimesMatrix) {
   constexpr size_t kStride = 50;
   std::mt19937_64 random(2);
   for (const int bits : {4, 13, 22, 32}) {
-    for (const CpuLevel level : Levels()) {
+    for (const CpuLevel level : CpuLevelsHere()) {
       const Field field(bits, level);
       std::vector<uint32_t> rows(kRows * kStride);
       for (uint32_t& x : rows) {

@@ -16,14 +16,6 @@
 namespace rocksync {
 namespace {
 
-std::vector<CpuLevel> Levels() {
-  std::vector<CpuLevel> levels = {CpuLevel::kPortable};
-  for (const CpuLevel level : {CpuLevel::kAvx2, CpuLevel::kGfni}) {
-    if (BestCpuLevel() >= level) levels.push_back(level);
-  }
-  return levels;
-}
-
 uint32_t SumSlowly(const Field& field, std::span<const uint32_t> elements,
                    uint32_t i) {
   uint32_t sum = 0;
@@ -86,7 +78,7 @@ TEST(PowerSumsTest, EveryWidthGroupingAndInstructionSet) {
               i));
         }
       }
-      for (const CpuLevel level : Levels()) {
+      for (const CpuLevel level : CpuLevelsHere()) {
         std::vector<uint32_t> sums;
         OddPowerSums(bits, first, 4, elements, groups, &sums, level);
         ASSERT_EQ(sums, expected)
@@ -119,7 +111,7 @@ TEST(PowerSumsTest, LongGroupsEqualTheSumsOfTheirParts) {
           expected[(p < 26 ? 0 : count) + i] ^= of_parts[p * count + i];
         }
       }
-      for (const CpuLevel level : Levels()) {
+      for (const CpuLevel level : CpuLevelsHere()) {
         std::vector<uint32_t> sums;
         OddPowerSums(bits, first, count, elements, whole, &sums, level);
         ASSERT_EQ(sums, expected)
@@ -166,7 +158,7 @@ TEST(PowerSumsTest, LongGroupsAreCutAndAdded) {
   for (uint32_t& x : elements) x = static_cast<uint32_t>(random()) & 0x1fffff;
   const std::vector<ElementRange> whole = {{0, 30'000}};
   const std::vector<ElementRange> halves = {{0, 11'111}, {11'111, 30'000}};
-  for (const CpuLevel level : Levels()) {
+  for (const CpuLevel level : CpuLevelsHere()) {
     std::vector<uint32_t> one;
     std::vector<uint32_t> two;
     OddPowerSums(21, 0, 10, elements, whole, &one, level);
@@ -202,7 +194,7 @@ TEST(DecoderTest, SmallWorldExhaustively) {
 TEST(DecoderTest, EveryWidthAndInstructionSet) {
   std::mt19937_64 random(4);
   for (int bits = 9; bits <= kMaxFieldBits; ++bits) {
-    for (const CpuLevel level : Levels()) {
+    for (const CpuLevel level : CpuLevelsHere()) {
       const Field field(bits, level);
       for (const uint32_t count : {1u, 2u, 3u, 16u, 60u}) {
         for (const size_t size :

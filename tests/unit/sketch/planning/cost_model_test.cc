@@ -77,5 +77,19 @@ TEST(CostModelTest, PlansAreTheBestOfTheGrid) {
   }
 }
 
+TEST(IdShapeTest, IdsAreWideEnough) {
+  for (const uint64_t n : {uint64_t{1}, uint64_t{50}, uint64_t{10'000},
+                           uint64_t{1'000'000}, uint64_t{10'000'000}}) {
+    for (const double d : {1.0, 20.0, 200.0, 5000.0, 1e6}) {
+      if (d > 2 * static_cast<double>(n)) continue;
+      const IdShape shape = ChooseIdShape(n, d, 9);
+      const double per_group = static_cast<double>(n) / shape.groups;
+      // At most 0.25 % of the differences are hidden.
+      EXPECT_LE(per_group * std::exp2(-shape.bits), 0.0025) << n << " " << d;
+      EXPECT_LE(d / shape.groups, 141) << n << " " << d;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rocksync

@@ -1,4 +1,4 @@
-#include "replication/store/format/random_bits.h"
+#include "replication/base/random_bits.h"
 
 #include <openssl/rand.h>
 

@@ -1,14 +1,14 @@
 // RocksDB's lock of a database's directory, taken without opening the database:
 // who holds it knows that nobody else has the database open.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_LOCK_H_
-#define ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_LOCK_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_LOCK_H_
+#define ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_LOCK_H_
 
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "replication/store/format/directory_claim.h"
+#include "replication/store/directory/directory_claim.h"
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
 
@@ -44,4 +44,4 @@ class DirectoryLock {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_LOCK_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_LOCK_H_

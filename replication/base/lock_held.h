@@ -1,7 +1,7 @@
 // Why RocksDB's lock of a directory was not taken.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_LOCK_HELD_H_
-#define ROCKSYNC_REPLICATION_STORE_FORMAT_LOCK_HELD_H_
+#ifndef ROCKSYNC_REPLICATION_BASE_LOCK_HELD_H_
+#define ROCKSYNC_REPLICATION_BASE_LOCK_HELD_H_
 
 #include <string>
 
@@ -34,4 +34,4 @@ inline const char* WhoHasItOpen(const rocksdb::Status& status) {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_LOCK_HELD_H_
+#endif  // ROCKSYNC_REPLICATION_BASE_LOCK_HELD_H_

@@ -1,7 +1,7 @@
 // Where identities and nonces get their randomness from.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_RANDOM_BITS_H_
-#define ROCKSYNC_REPLICATION_STORE_FORMAT_RANDOM_BITS_H_
+#ifndef ROCKSYNC_REPLICATION_BASE_RANDOM_BITS_H_
+#define ROCKSYNC_REPLICATION_BASE_RANDOM_BITS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,4 +20,4 @@ void SetRandomSource(void (*source)(uint8_t* bytes, size_t count));
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_RANDOM_BITS_H_
+#endif  // ROCKSYNC_REPLICATION_BASE_RANDOM_BITS_H_

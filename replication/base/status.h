@@ -1,8 +1,8 @@
 // Statuses of RocksDB as statuses of the protocol's floor, and those as the
 // application sees them.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_STATUS_H_
-#define ROCKSYNC_REPLICATION_STORE_FORMAT_STATUS_H_
+#ifndef ROCKSYNC_REPLICATION_BASE_STATUS_H_
+#define ROCKSYNC_REPLICATION_BASE_STATUS_H_
 
 #include <string>
 
@@ -22,4 +22,4 @@ std::string ToldToPeer(const rocksdb::Status& status);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_STATUS_H_
+#endif  // ROCKSYNC_REPLICATION_BASE_STATUS_H_

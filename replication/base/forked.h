@@ -3,8 +3,8 @@
 // opened there waits for them without end, and what is written there by a
 // database of the parent goes into the middle of the parent's log.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_FORKED_H_
-#define ROCKSYNC_REPLICATION_STORE_FORMAT_FORKED_H_
+#ifndef ROCKSYNC_REPLICATION_BASE_FORKED_H_
+#define ROCKSYNC_REPLICATION_BASE_FORKED_H_
 
 #include "rocksdb/status.h"
 
@@ -20,4 +20,4 @@ bool InForkedChild();
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_FORKED_H_
+#endif  // ROCKSYNC_REPLICATION_BASE_FORKED_H_

@@ -1,4 +1,4 @@
-#include "replication/store/open/directory_switch.h"
+#include "replication/store/directory/directory_switch.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/base/directories.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/intended_id.h"

@@ -1,7 +1,7 @@
 // Keys as logs and errors show them, in the way of `rocksync verify --json`.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_HEX_H_
-#define ROCKSYNC_REPLICATION_STORE_FORMAT_HEX_H_
+#ifndef ROCKSYNC_REPLICATION_BASE_HEX_H_
+#define ROCKSYNC_REPLICATION_BASE_HEX_H_
 
 #include <string>
 #include <string_view>
@@ -17,4 +17,4 @@ inline std::string HexOf(std::string_view bytes) {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_HEX_H_
+#endif  // ROCKSYNC_REPLICATION_BASE_HEX_H_

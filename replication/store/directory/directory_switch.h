@@ -15,8 +15,8 @@
 // so that of a crash at any moment an opening of NAME finds either the replica
 // as it was or, having taken the steps that are left, the copy.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_SWITCH_H_
-#define ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_SWITCH_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_SWITCH_H_
+#define ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_SWITCH_H_
 
 #include <string>
 
@@ -56,4 +56,4 @@ rocksdb::Status CheckNoSwitchIsLeft(rocksdb::Env* env, const std::string& name);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_SWITCH_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_SWITCH_H_

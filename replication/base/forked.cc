@@ -1,4 +1,4 @@
-#include "replication/store/format/forked.h"
+#include "replication/base/forked.h"
 
 #include <pthread.h>
 #include <sys/types.h>

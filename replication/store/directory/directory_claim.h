@@ -3,8 +3,8 @@
 // either one ends the other's lock, so that a second process may write to it,
 // too.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_CLAIM_H_
-#define ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_CLAIM_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_CLAIM_H_
+#define ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_CLAIM_H_
 
 #include <memory>
 #include <string>
@@ -40,4 +40,4 @@ class DirectoryClaim {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_DIRECTORY_CLAIM_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_CLAIM_H_

@@ -1,4 +1,4 @@
-#include "replication/store/format/directory_claim.h"
+#include "replication/store/directory/directory_claim.h"
 
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/store/format/marker.h"
+#include "replication/base/directories.h"
 
 namespace rocksync {
 

@@ -2,8 +2,8 @@
 // stands on it. The calls of rocksdb::DB itself that do are in
 // rocksync/version_specific_db.h.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_ROCKSDB_VERSION_H_
-#define ROCKSYNC_REPLICATION_STORE_FORMAT_ROCKSDB_VERSION_H_
+#ifndef ROCKSYNC_REPLICATION_BASE_ROCKSDB_VERSION_H_
+#define ROCKSYNC_REPLICATION_BASE_ROCKSDB_VERSION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -125,4 +125,4 @@ class BatchHandler : public rocksdb::WriteBatch::Handler {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_ROCKSDB_VERSION_H_
+#endif  // ROCKSYNC_REPLICATION_BASE_ROCKSDB_VERSION_H_

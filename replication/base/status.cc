@@ -1,4 +1,4 @@
-#include "replication/store/format/status.h"
+#include "replication/base/status.h"
 
 #include <string>
 

@@ -1,0 +1,32 @@
+#include "replication/base/directories.h"
+
+#include <filesystem>
+#include <memory>
+
+namespace rocksync {
+
+using rocksdb::Env;
+using rocksdb::Status;
+
+Status SyncDirectory(Env* env, const std::string& name) {
+  std::unique_ptr<rocksdb::Directory> directory;
+  const Status status = env->NewDirectory(name, &directory);
+  return status.ok() ? directory->Fsync() : status;
+}
+
+std::string AbsolutePath(Env* env, const std::string& path) {
+  std::string absolute;
+  if (!env->GetAbsolutePath(path, &absolute).ok()) return "";
+  // RocksDB's own file system says of any relative path where the process is.
+  std::string other;
+  if (!path.starts_with('/') &&
+      env->GetAbsolutePath(path + "/x", &other).ok() && other == absolute) {
+    absolute.append("/").append(path);
+  }
+  std::string normal =
+      std::filesystem::path(absolute).lexically_normal().string();
+  if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+  return normal;
+}
+
+}  // namespace rocksync

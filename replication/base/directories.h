@@ -1,0 +1,22 @@
+// Names of directories, and what makes durable which files are in one.
+
+#ifndef ROCKSYNC_REPLICATION_BASE_DIRECTORIES_H_
+#define ROCKSYNC_REPLICATION_BASE_DIRECTORIES_H_
+
+#include <string>
+
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// Makes durable which files are in it.
+rocksdb::Status SyncDirectory(rocksdb::Env* env, const std::string& name);
+
+// Absolute, without dots and without a slash at its end; empty if the Env does
+// not know. Links are not followed.
+std::string AbsolutePath(rocksdb::Env* env, const std::string& path);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_BASE_DIRECTORIES_H_
