@@ -16,7 +16,7 @@ namespace rocksync {
 struct Contender {
   Version version;
   bool tombstone = false;
-  ElementHash hash;  // of a live pair; ignored for a tombstone
+  ElementHash hash;  // Beats ignores that of a tombstone
 };
 
 // True if `a` replaces `b`: a strict total order over the pairs of one key.
@@ -38,6 +38,34 @@ enum class Order : uint8_t { kOlder, kNewer, kEqualVersions };
 constexpr Order CompareVersions(const Version& a, const Version& b) {
   if (a == b) return Order::kEqualVersions;
   return a > b ? Order::kNewer : Order::kOlder;
+}
+
+// What the rule says of a pair from a peer and the pair that is stored for its
+// key at the same version. A version is issued once, and a tombstone is its
+// version: so if two differ, one of them may have been damaged, and what is
+// damaged beats nothing.
+enum class AtOneVersion : uint8_t {
+  kSame,            // they are one pair
+  kTheirs,          // theirs replaces the stored one
+  kStored,          // the stored one stays
+  kStoredIfIntact,  // it stays, unless its value no longer reads as it was
+                    // hashed: then theirs replaces it
+};
+
+// `theirs_is_hashed`: false for an offer of a live pair that does not say its
+// hash. Hashes of two tombstones are compared, too.
+constexpr AtOneVersion ContendAtOneVersion(const Contender& theirs,
+                                           const Contender& stored,
+                                           bool theirs_is_hashed = true) {
+  const bool both_live = !theirs.tombstone && !stored.tombstone;
+  if (both_live && !theirs_is_hashed) return AtOneVersion::kStoredIfIntact;
+  if (theirs.tombstone == stored.tombstone && theirs.hash == stored.hash) {
+    return AtOneVersion::kSame;
+  }
+  // Of two tombstones that differ the stored one is damaged.
+  if (theirs.tombstone || Beats(theirs, stored)) return AtOneVersion::kTheirs;
+  return stored.tombstone ? AtOneVersion::kStored
+                          : AtOneVersion::kStoredIfIntact;
 }
 
 // Versions further ahead of this replica's wall clock than `max_ahead_ms` are

@@ -77,37 +77,31 @@ Verdict IncomingPairs::Compare(const WirePair& pair,
 Verdict IncomingPairs::CompareEqualVersions(const WirePair& pair,
                                             const IndexEntry& own) const {
   const bool theirs_live = pair.kind != WirePair::Kind::kTombstone;
-  if (!theirs_live && own.tombstone) {
-    // A tombstone is its version; if the hashes differ, mine is damaged.
-    return HashOf(pair) == own.hash ? Verdict::kKnown : Verdict::kWanted;
-  }
-  if (theirs_live && !own.tombstone &&
-      pair.kind == WirePair::Kind::kOnRequest && pair.version != Version{}) {
-    // A version is issued once, so one of the two was damaged before it was
-    // hashed. Ours goes there as a pair, and the peer compares.
-    return BeatenIfItReads(own);
-  }
+  const bool on_request = pair.kind == WirePair::Kind::kOnRequest;
   Contender theirs{
       .version = pair.version, .tombstone = !theirs_live, .hash = pair.hash};
-  if (pair.kind == WirePair::Kind::kWithValue) {
-    theirs.hash = HashOf(pair);
-  }
+  if (!on_request) theirs.hash = HashOf(pair);
   const Contender mine{
       .version = own.version, .tombstone = own.tombstone, .hash = own.hash};
-  if (Beats(theirs, mine)) return Verdict::kWanted;
-  if (!Beats(mine, theirs)) return Verdict::kKnown;
-  return mine.tombstone ? Verdict::kBeaten : BeatenIfItReads(own);
+  const bool is_hashed = !on_request || pair.version == Version{};
+  switch (ContendAtOneVersion(theirs, mine, is_hashed)) {
+    case AtOneVersion::kSame:
+      return Verdict::kKnown;
+    case AtOneVersion::kTheirs:
+      return Verdict::kWanted;
+    case AtOneVersion::kStored:
+      return Verdict::kBeaten;
+    case AtOneVersion::kStoredIfIntact:
+      break;
+  }
+  // It goes there as a pair, and the peer compares.
+  return Unreadable(context_.snapshot->ReadValue(own).status())
+             ? Verdict::kWanted
+             : Verdict::kBeaten;
 }
 
 ElementHash IncomingPairs::HashOf(const WirePair& pair) const {
   return context_.storage->HashOf(OwnedPair(pair, std::string(pair.value)));
-}
-
-// Damaged, mine beats nothing.
-Verdict IncomingPairs::BeatenIfItReads(const IndexEntry& own) const {
-  return Unreadable(context_.snapshot->ReadValue(own).status())
-             ? Verdict::kWanted
-             : Verdict::kBeaten;
 }
 
 absl::Status IncomingPairs::Take(Pair pair, std::optional<uint32_t> own) {

@@ -66,7 +66,6 @@ class IncomingPairs {
   Verdict Compare(const WirePair& pair, const IndexEntry& own) const;
   Verdict CompareEqualVersions(const WirePair& pair,
                                const IndexEntry& own) const;
-  Verdict BeatenIfItReads(const IndexEntry& own) const;
   ElementHash HashOf(const WirePair& pair) const;
   absl::Status CountIn(const Pair& pair);
   bool Refuses(const WirePair& pair);

@@ -371,7 +371,7 @@ Status Applier::ContendWith(const Family& family, const Pair& pair,
     case Order::kEqualVersions:
       break;
   }
-  return ContendAtOneVersion(family, pair, key, *stored, contest);
+  return ContendWithItsVersion(family, pair, key, *stored, contest);
 }
 
 // A quarantined pair loses against everything, but before it is overwritten it
@@ -412,26 +412,24 @@ Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
   return status;
 }
 
-// Reads the stored pair only if it would win, as a damaged one must not.
-Status Applier::ContendAtOneVersion(const Family& family, const Pair& pair,
-                                    const IndexKey& key,
-                                    const StoredEntry& stored,
-                                    Contest* contest) const {
+// The stored pair is read only if it stays unless it is damaged.
+Status Applier::ContendWithItsVersion(const Family& family, const Pair& pair,
+                                      const IndexKey& key,
+                                      const StoredEntry& stored,
+                                      Contest* contest) const {
   const auto hash_of = [&](const StoredEntry& entry) {
     return CompleteHash(indexed_->hasher(), family.name, pair.key, entry);
   };
   const Contender theirs{pair.version, pair.tombstone,
                          hash_of(EntryOf(indexed_->hasher(), pair))};
   const Contender ours{stored.version, stored.tombstone, hash_of(stored)};
-  *contest = Contest::kLoses;
-  if (ours.hash == theirs.hash) return Status::OK();  // they are one
-  // A tombstone is its version: if the hashes of two differ, ours is damaged.
-  if (Beats(theirs, ours) || (theirs.tombstone && ours.tombstone)) {
-    *contest = Contest::kWins;
+  const AtOneVersion outcome = ContendAtOneVersion(theirs, ours);
+  *contest =
+      outcome == AtOneVersion::kTheirs ? Contest::kWins : Contest::kLoses;
+  // A pending one may be of this very batch, and not to be read yet.
+  if (outcome != AtOneVersion::kStoredIfIntact || stored.pending) {
     return Status::OK();
   }
-  // A pending one may be of this very batch, and not to be read yet.
-  if (ours.tombstone || stored.pending) return Status::OK();
   Examination found;
   if (Examine(indexed_->reader(), family, key, &found).ok() &&
       found.verdict == Examination::Verdict::kDiffers) {

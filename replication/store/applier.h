@@ -76,10 +76,10 @@ class Applier {
   rocksdb::Status ContendWithQuarantined(const Family& family, const Pair& pair,
                                          const IndexKey& key,
                                          StoredEntry* stored, Contest* contest);
-  rocksdb::Status ContendAtOneVersion(const Family& family, const Pair& pair,
-                                      const IndexKey& key,
-                                      const StoredEntry& stored,
-                                      Contest* contest) const;
+  rocksdb::Status ContendWithItsVersion(const Family& family, const Pair& pair,
+                                        const IndexKey& key,
+                                        const StoredEntry& stored,
+                                        Contest* contest) const;
 
   IndexedDB* const indexed_;
   IndexBuild* const index_build_;

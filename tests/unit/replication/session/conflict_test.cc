@@ -65,6 +65,56 @@ TEST(BeatsTest, TheValueOfATombstoneDoesNotCount) {
   EXPECT_FALSE(Beats(a, b) || Beats(b, a));
 }
 
+const Contender kLive = {.version = {5, 6}, .tombstone = false, .hash = {1, 2}};
+const Contender kGreater = {
+    .version = {5, 6}, .tombstone = false, .hash = {1, 3}};
+const Contender kDeleted = {
+    .version = {5, 6}, .tombstone = true, .hash = {7, 7}};
+const Contender kDeletedOtherwise = {
+    .version = {5, 6}, .tombstone = true, .hash = {7, 8}};
+
+TEST(ContendAtOneVersionTest, WhatIsEqualIsOnePair) {
+  for (const Contender& pair : {kLive, kGreater, kDeleted}) {
+    EXPECT_EQ(ContendAtOneVersion(pair, pair), AtOneVersion::kSame);
+  }
+}
+
+TEST(ContendAtOneVersionTest, OfTwoTombstonesThatDifferTheStoredOneIsDamaged) {
+  EXPECT_EQ(ContendAtOneVersion(kDeleted, kDeletedOtherwise),
+            AtOneVersion::kTheirs);
+  EXPECT_EQ(ContendAtOneVersion(kDeletedOtherwise, kDeleted),
+            AtOneVersion::kTheirs);
+}
+
+TEST(ContendAtOneVersionTest, WhatIsDamagedBeatsNothing) {
+  EXPECT_EQ(ContendAtOneVersion(kGreater, kLive), AtOneVersion::kTheirs);
+  EXPECT_EQ(ContendAtOneVersion(kLive, kGreater),
+            AtOneVersion::kStoredIfIntact);
+  EXPECT_EQ(ContendAtOneVersion(kDeleted, kLive), AtOneVersion::kTheirs);
+  EXPECT_EQ(ContendAtOneVersion(kLive, kDeleted), AtOneVersion::kStored)
+      << "a tombstone has no value that could be damaged";
+}
+
+TEST(ContendAtOneVersionTest, AnOfferThatDoesNotSayItsHash) {
+  for (const Contender& offer : {kLive, kGreater}) {
+    EXPECT_EQ(ContendAtOneVersion(offer, kLive, /*theirs_is_hashed=*/false),
+              AtOneVersion::kStoredIfIntact);
+    EXPECT_EQ(ContendAtOneVersion(offer, kDeleted, /*theirs_is_hashed=*/false),
+              AtOneVersion::kStored);
+  }
+}
+
+// Where nothing is damaged, it is what Beats says, and both sides agree.
+TEST(ContendAtOneVersionTest, IsBeats) {
+  for (const Contender& theirs : AllContenders()) {
+    for (const Contender& stored : AllContenders()) {
+      if (theirs.version != stored.version) continue;
+      EXPECT_EQ(ContendAtOneVersion(theirs, stored) == AtOneVersion::kTheirs,
+                Beats(theirs, stored));
+    }
+  }
+}
+
 // By the clock first, then by the replica.
 TEST(VersionTest, Order) {
   const std::vector<Version> ascending = {{.time = 0, .replica = 0},
