@@ -23,7 +23,7 @@ inline constexpr size_t kLeafFingerprints = size_t{1} << 16;
 // by the cluster's secret, so that they say nothing of the digests of the
 // leaves, which clients of the store must not know (SECURITY.md).
 //
-// TryAgain: an existing database is being read, or what bypassed rocksync.
+// TryAgain: an index build is in progress (ReplicatedDB::WaitForIndexBuild).
 // Cost: the snapshot that a session takes, and 2^16 hashes, some 30 ms.
 // Thread-safe.
 rocksdb::Status LeafFingerprints(ReplicatedDB* db,

@@ -98,10 +98,12 @@ struct ReplicatorOptions {
   // else. The replicas of a zone must form a connected graph; otherwise some of
   // them receive changes by sessions only.
   std::string zone;
-  // What travels is durable here first: one sync of the WAL for all that was
-  // written since the last. False: it is sent as it is; to measure what the
-  // sync costs. A replica whose machine loses power may then learn its own last
-  // writes from its peers.
+  // What a stream sends is durable here first: one sync of the WAL for all that
+  // was written since the last. False, for benchmarks of that sync alone: a
+  // change is sent before it is durable. If this machine then loses power, it
+  // loses writes that peers hold already: reads here do not find them until a
+  // session with one of those peers has brought them back, and never if those
+  // peers are lost meanwhile.
   bool stream_syncs = true;
 
   // How often all stored values are compared with the hashes that the index has

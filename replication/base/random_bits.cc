@@ -31,7 +31,7 @@ uint64_t RandomBits() {
   return bits;
 }
 
-void SetRandomSource(void (*source)(uint8_t* bytes, size_t count)) {
+void SetRandomSourceForTesting(void (*source)(uint8_t* bytes, size_t count)) {
   random_source = source;
 }
 

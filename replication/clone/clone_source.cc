@@ -14,6 +14,7 @@
 #include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/index_build.h"
 #include "replication/store/upkeep/peer_memory.h"
 #include "rocksdb/env.h"
 
@@ -312,10 +313,7 @@ Status CloneSource::MayClone(const CloneAsk& ask) const {
   }
   const IndexBuildProgress build = replica_->db->GetIndexBuildProgress();
   if (build.done) return Status::OK();
-  return Status::Busy(
-      "the source is still " + build.activity + ": " +
-          std::to_string(static_cast<int>(build.percent)) + " % done",
-      build.status.ok() ? "try again later" : ToldToPeer(build.status));
+  return Status::Busy("the source", InProgressText(build));
 }
 
 Status CloneSource::CheckAsk(const CloneAsk& ask, Connection* connection) {

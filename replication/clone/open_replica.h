@@ -26,7 +26,7 @@ class OpenReplica {
     ReplicatedDB* db = nullptr;
     const rocksdb::Status s =
         StoreAccess::Open(options, replication, name, families, &handles_,
-                          /*timers=*/true, &db, predecessor);
+                          Timers::kOn, &db, predecessor);
     db_.reset(db);
     return s;
   }

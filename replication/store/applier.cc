@@ -1,11 +1,9 @@
 #include "replication/store/applier.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -13,13 +11,12 @@
 #include "replication/session/conflict.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/write/callback_scope.h"
+#include "replication/store/write/patience.h"
 
 namespace rocksync {
 namespace {
 
 using rocksdb::Status;
-
-constexpr auto kStallPoll = std::chrono::milliseconds(2);
 
 PairVersion Public(const Version& version) {
   return {version.time, version.replica};
@@ -91,29 +88,25 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
                             const Terms& terms,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes) {
-  if (!index_build_->Progress().done) {
-    return absl::UnavailableError(
-        "this replica's data are being read into its index; wait until "
-        "index.done in its `rocksync status` (GetIndexBuildProgress)");
-  }
+  const IndexBuildProgress progress = index_build_->Progress();
+  if (!progress.done) return absl::UnavailableError(InProgressText(progress));
   for (const Pair& pair : pairs) {
     if (pair.family >= families.families().size()) {
       return absl::InvalidArgumentError("a pair of an unknown family");
     }
   }
-  Status status;
-  while (true) {
-    Batch batch{pairs, families, sender, terms, cancelled, outcomes};
-    status = ApplyOnce(&batch);
-    // Incomplete: RocksDB would have slowed a write down, or a lock was taken.
-    if (!status.IsIncomplete()) break;
-    if (cancelled && cancelled()) {
-      return absl::UnavailableError(
-          "cancelled while it waited for RocksDB, which stalls writes, or for "
-          "a lock: " +
-          status.ToString());
-    }
-    std::this_thread::sleep_for(kStallPoll);
+  const Status status = WaitOutStall(
+      [&] {
+        Batch batch{pairs, families, sender, terms, cancelled, outcomes};
+        return ApplyOnce(&batch);
+      },
+      cancelled);
+  // RocksDB would have slowed a write down, or a lock was taken.
+  if (status.IsIncomplete()) {
+    return absl::UnavailableError(
+        "cancelled while it waited for RocksDB, which stalls writes, or for "
+        "a lock: " +
+        status.ToString());
   }
   if (status.IsTryAgain()) {
     index_build_->NoticeForeignWrites();
@@ -199,10 +192,8 @@ Status Applier::CheckTerms(const Batch& batch) const {
   }
   // A foreign write has no version yet. It may be later.
   if (!index_build_->AllIsIndexed(batch.cancelled)) {
-    return Status::TryAgain("rocksync: a write bypassed it",
-                            "what changed is being read; wait until index.done "
-                            "in `rocksync status` (GetIndexBuildProgress) is "
-                            "true, the next session then goes on by itself");
+    return Status::TryAgain("rocksync",
+                            InProgressText(index_build_->Progress()));
   }
   return Status::OK();
 }

@@ -78,7 +78,7 @@ rocksdb::Status StoreAccess::Open(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
     const std::vector<ColumnFamilyDescriptor>& column_families,
-    std::vector<ColumnFamilyHandle*>* handles, bool timers, ReplicatedDB** db,
+    std::vector<ColumnFamilyHandle*>* handles, Timers timers, ReplicatedDB** db,
     const Predecessor* predecessor) {
   *db = nullptr;
   handles->clear();
@@ -141,7 +141,7 @@ Status ReplicatedDB::Open(
     const std::vector<ColumnFamilyDescriptor>& column_families,
     std::vector<ColumnFamilyHandle*>* handles, ReplicatedDB** db) {
   return StoreAccess::Open(options, replication, name, column_families, handles,
-                           /*timers=*/true, db);
+                           Timers::kOn, db);
 }
 
 Status ReplicatedDB::CheckClose(uint64_t iterators) const {

@@ -80,7 +80,10 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
     : indexed_(options, std::move(opened.indexed),
                [this](const std::function<bool()>& cancelled) {
                  return foreign_writes_.Look(cancelled) ==
-                        ForeignWrites::Finding::kNone;
+                                ForeignWrites::Finding::kNone
+                            ? absl::OkStatus()
+                            : absl::UnavailableError(
+                                  InProgressText(index_build_.Progress()));
                }),
       foreign_writes_(indexed_.counted(), std::move(opened.files)),
       families_(&indexed_, std::move(opened.families),
@@ -107,14 +110,14 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
   }
 }
 
-void Store::Start(bool timers) {
-  if (timers) indexed_.lease()->Start();
+void Store::Start(Timers timers) {
+  if (timers == Timers::kOn) indexed_.lease()->Start();
   files()->Start(&indexed_.reader(), indexed_.counted(), [this] {
     // In a call from RocksDB: whoever holds a lock may wait for its thread.
     index_build_.NoticeForeignWrites();
   });
   index_build_.Start();
-  if (timers) sweep_.Start();
+  if (timers == Timers::kOn) sweep_.Start();
 }
 
 Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {
@@ -135,20 +138,13 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
   const uint64_t checks = index_build_.generation();
   const uint64_t drops = families_.drops();
   const IndexBuildProgress progress = index_build_.Progress();
-  if (!progress.done) {
-    std::string text = "index build in progress (" + progress.activity + ", " +
-                       std::to_string(static_cast<int>(progress.percent)) +
-                       " %)";
-    if (!progress.status.ok()) text += "; " + ToldToPeer(progress.status);
-    return absl::UnavailableError(text);
-  }
+  if (!progress.done) return absl::UnavailableError(InProgressText(progress));
   const absl::Status status = indexed_.digests()->Ready(cancelled, readied);
   if (absl::IsUnavailable(status)) {
     index_build_.NoticeForeignWrites();
   }
   if (status.ok() && index_build_.generation() != checks) {
-    return absl::UnavailableError(
-        "index build in progress (re-checking has begun)");
+    return absl::UnavailableError(InProgressText(index_build_.Progress()));
   }
   // The digests count what the family held until that is dropped from them,
   // too.
@@ -257,7 +253,7 @@ Status Store::Seal() {
   synced.sync = true;
   // A stall may end while RocksDB still works in the background.
   if (status.ok()) {
-    status = indexed_.WriteUnlessStalled(synced, &batch, kClosingPatience);
+    status = indexed_.patient()->Write(synced, &batch, kClosingPatience);
   }
   if (status.IsBusy()) return ClosedUnsealed();
   if (!status.ok()) return status;

@@ -17,6 +17,7 @@
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/open/opened.h"
 #include "replication/store/replicator_claim.h"
+#include "replication/store/timers.h"
 #include "replication/store/upkeep/foreign_writes.h"
 #include "replication/store/upkeep/held_back.h"
 #include "replication/store/upkeep/index_build.h"
@@ -37,11 +38,9 @@ class Store {
  public:
   Store(const ReplicatedDBOptions& options, Opened opened);
 
-  // Starts background work, if any is left. Without timers nothing happens by
-  // the clock on the wall: the lease is renewed by who needs it, and tombstones
-  // are swept by SweepCollected alone.
-  void Start(bool timers = true);
-  rocksdb::Status SweepCollected() { return sweep_.SweepHere(); }
+  // Starts background work, if any is left.
+  void Start(Timers timers);
+  rocksdb::Status SweepForTesting() { return sweep_.SweepHere(); }
 
   IndexedDB* indexed() { return &indexed_; }
   Families* families() { return &families_; }

@@ -16,6 +16,7 @@
 #include "replication/membership/incarnation.h"
 #include "replication/membership/tombstone_gc.h"
 #include "replication/session/storage_view.h"
+#include "replication/store/timers.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -73,13 +74,12 @@ class StoreAccess {
   // Valid as long as `db`.
   static ChangeLog* ChangesOf(ReplicatedDB* db);
 
-  // ReplicatedDB::Open; for simulations without timers (Store::Start).
-  // `predecessor`: see OpenIndexed.
+  // ReplicatedDB::Open. `predecessor`: see OpenIndexed.
   static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
-      std::vector<rocksdb::ColumnFamilyHandle*>* handles, bool timers,
+      std::vector<rocksdb::ColumnFamilyHandle*>* handles, Timers timers,
       ReplicatedDB** db, const Predecessor* predecessor = nullptr);
 
   // Must not outlive `db`.

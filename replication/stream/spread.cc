@@ -242,17 +242,12 @@ uint64_t Spread::NextDueMs() const {
                       : due_.begin()->first;
 }
 
-uint64_t Spread::Remembered(uint64_t now_ms) {
+uint64_t Spread::RememberedForTesting(uint64_t now_ms) {
   uint64_t remembered = held_.GetStatistics(now_ms).elements;
   for (const auto& [id, link] : links_) {
     remembered += link->known.GetStatistics(now_ms).elements;
   }
   return remembered;
-}
-
-bool Spread::IsLazy(uint64_t peer, uint64_t origin) const {
-  const Link* const link = Find(peer);
-  return link != nullptr && link->lazy.count(origin) > 0;
 }
 
 }  // namespace rocksync

@@ -116,12 +116,10 @@ class Spread {
   // Changes that were announced, and are left to sessions.
   uint64_t lost() const { return lost_; }
 
-  // How often a change is remembered, by all filters together: not at all once
-  // a window, and a slice of it, has gone by without any.
-  uint64_t Remembered(uint64_t now_ms);
-
-  // Changes of this origin go to the peer by announcement alone.
-  bool IsLazy(uint64_t peer, uint64_t origin) const;
+  // For tests of what the filters forget: how often a change is remembered, by
+  // all of them together. Not at all once a window, and a slice of it, has gone
+  // by without any.
+  uint64_t RememberedForTesting(uint64_t now_ms);
 
  private:
   struct Link;

@@ -66,15 +66,11 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   const bool distrusted = distrusted_.exchange(false);
   auto now = std::make_shared<const HeldSnapshot>(reader_->db(),
                                                   reader_->stable_time());
-  const bool all_is_indexed = all_is_indexed_(cancelled);
+  const absl::Status indexed = check_indexed_(cancelled);
   locks_->UnlockAll();
-  if (!all_is_indexed) {
+  if (!indexed.ok()) {
     DropBase();  // what was noted is lost
-    return absl::UnavailableError(
-        "a write bypassed rocksync here, or this replica cannot tell yet: what "
-        "changed is being read; wait until index.done in its `rocksync status` "
-        "(GetIndexBuildProgress) is true, the next session then goes on by "
-        "itself");
+    return indexed;
   }
 
   uint64_t count = 0;

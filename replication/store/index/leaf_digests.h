@@ -69,17 +69,17 @@ class LeafDigests {
     uint64_t quarantined = 0;              // entries at it, in no digest
   };
 
-  // Asked with all stripes held, after a snapshot was taken: whether all that
-  // is in it is in the index too.
-  using AllIsIndexed =
-      std::function<bool(const std::function<bool()>& cancelled)>;
+  // Asked with all stripes held, after a snapshot was taken. OK: all that is in
+  // it is in the index, too. Unavailable: not yet.
+  using CheckIndexed =
+      std::function<absl::Status(const std::function<bool()>& cancelled)>;
 
   // `reader` and `locks` must outlive this.
   LeafDigests(const IndexReader* reader, StripeLocks* locks,
-              AllIsIndexed all_is_indexed)
+              CheckIndexed check_indexed)
       : reader_(reader),
         locks_(locks),
-        all_is_indexed_(std::move(all_is_indexed)) {}
+        check_indexed_(std::move(check_indexed)) {}
 
   // Digests that are known to be right now (nothing was written since).
   void Trust(Leaves leaves, Tombstones tombstones, LeafQuarantined quarantined);
@@ -155,7 +155,7 @@ class LeafDigests {
 
   const IndexReader* const reader_;
   StripeLocks* const locks_;
-  const AllIsIndexed all_is_indexed_;
+  const CheckIndexed check_indexed_;
   DirtyPositions notes_;
 
   std::atomic<bool> distrusted_{false};

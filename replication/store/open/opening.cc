@@ -65,6 +65,12 @@ class Opening {
   Status LookForForeignWrites();
   Status LookForEntries();
   Status RecordFamilies(const std::vector<ColumnFamilyDescriptor>& families);
+  Status RecordFamily(const ColumnFamilyDescriptor& descriptor,
+                      ColumnFamilyHandle* handle,
+                      const std::vector<FamilyRecord>& before);
+  void WarnOfNamesWithoutFamily(
+      const std::vector<ColumnFamilyDescriptor>& families) const;
+  void PlanWork(const std::vector<FamilyRecord>& before);
   void ReadDigests();
   Status WriteMark();
   Status NoteMarks(std::vector<std::string> marks);
@@ -432,33 +438,48 @@ Status Opening::RecordFamilies(
   const std::vector<FamilyRecord> before = std::move(opened_.family_records);
   opened_.family_records.clear();
   for (size_t i = 0; i < families.size(); ++i) {
-    Family family;
-    family.id = handles_[i]->GetID();
-    family.name = families[i].name;
-    family.shared = std::make_shared<SharedHandle>(db_, handles_[i]);
-    if (!IsReplicatedName(replication_, family.name)) {
-      opened_.other_families.push_back(std::move(family));
-      continue;
-    }
-    family.merge_operator = families[i].options.merge_operator;
-    FamilyRecord record{family.id, family.name, 0};
-    const auto known = std::find_if(
-        before.begin(), before.end(), [&](const FamilyRecord& candidate) {
-          return candidate.id == family.id && candidate.name == family.name;
-        });
-    // One that was to be dropped and is there was not.
-    if (known != before.end() && !lost_families_.contains(family.id)) {
-      record.work = known->work;
-      if (foreign_.any) record.work |= kFamilyChecking;
-    } else {
-      bool has_pairs = false;
-      const Status status = HasPairs(handles_[i], &has_pairs);
-      if (!status.ok()) return status;
-      if (has_pairs) record.work = kFamilyAdopting;
-    }
-    opened_.family_records.push_back(std::move(record));
-    opened_.families.push_back(std::move(family));
+    const Status status = RecordFamily(families[i], handles_[i], before);
+    if (!status.ok()) return status;
   }
+  WarnOfNamesWithoutFamily(families);
+  PlanWork(before);
+  return Status::OK();
+}
+
+Status Opening::RecordFamily(const ColumnFamilyDescriptor& descriptor,
+                             ColumnFamilyHandle* handle,
+                             const std::vector<FamilyRecord>& before) {
+  Family family;
+  family.id = handle->GetID();
+  family.name = descriptor.name;
+  family.shared = std::make_shared<SharedHandle>(db_, handle);
+  if (!IsReplicatedName(replication_, family.name)) {
+    opened_.other_families.push_back(std::move(family));
+    return Status::OK();
+  }
+  family.merge_operator = descriptor.options.merge_operator;
+  FamilyRecord record{family.id, family.name, 0};
+  const auto known = std::find_if(
+      before.begin(), before.end(), [&](const FamilyRecord& candidate) {
+        return candidate.id == family.id && candidate.name == family.name;
+      });
+  // One that was to be dropped and is there was not.
+  if (known != before.end() && !lost_families_.contains(family.id)) {
+    record.work = known->work;
+    if (foreign_.any) record.work |= kFamilyChecking;
+  } else {
+    bool has_pairs = false;
+    const Status status = HasPairs(handle, &has_pairs);
+    if (!status.ok()) return status;
+    if (has_pairs) record.work = kFamilyAdopting;
+  }
+  opened_.family_records.push_back(std::move(record));
+  opened_.families.push_back(std::move(family));
+  return Status::OK();
+}
+
+void Opening::WarnOfNamesWithoutFamily(
+    const std::vector<ColumnFamilyDescriptor>& families) const {
   for (const std::string& name : replication_.families) {
     const bool there = std::any_of(
         families.begin(), families.end(),
@@ -471,7 +492,10 @@ Status Opening::RecordFamilies(
                     name.c_str());
     }
   }
+}
 
+// `before`: the families that the index knew.
+void Opening::PlanWork(const std::vector<FamilyRecord>& before) {
   WorkRecord* const work = &opened_.work;
   for (const FamilyRecord& record : before) {
     const bool stays = std::any_of(
@@ -479,19 +503,17 @@ Status Opening::RecordFamilies(
         [&](const FamilyRecord& now) { return now.id == record.id; });
     if (!stays) work->purge = true;
   }
-  if (foreign_.any) {
-    // An unfinished check goes on from the older bound, over everything.
-    work->sealed_sequence =
-        work->index_pass
-            ? std::min(work->sealed_sequence, foreign_.last_known_sequence)
-            : foreign_.last_known_sequence;
-    work->index_pass = true;
-    work->log_lost = work->log_lost || traces_.loss == Loss::kLog;
-    work->step = 0;
-    work->cursor.clear();
-    work->pairs_read = 0;
-  }
-  return Status::OK();
+  if (!foreign_.any) return;
+  // An unfinished check goes on from the older bound, over everything.
+  work->sealed_sequence =
+      work->index_pass
+          ? std::min(work->sealed_sequence, foreign_.last_known_sequence)
+          : foreign_.last_known_sequence;
+  work->index_pass = true;
+  work->log_lost = work->log_lost || traces_.loss == Loss::kLog;
+  work->step = 0;
+  work->cursor.clear();
+  work->pairs_read = 0;
 }
 
 void Opening::ReadDigests() {

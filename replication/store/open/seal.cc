@@ -4,6 +4,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/write/indexed_db.h"
+#include "replication/store/write/patience.h"
 #include "rocksdb/convenience.h"
 
 namespace rocksync {
@@ -35,7 +36,7 @@ rocksdb::Status WriteSeal(
   synced.sync = true;
   synced.no_slowdown = true;
   const rocksdb::Status written =
-      IndexedDB::WritePatiently([&] { return db->Write(synced, batch); });
+      WritePatiently([&] { return db->Write(synced, batch); });
   // Since background work was cancelled, RocksDB calls a stall that.
   return written.IsBusy() || written.IsShutdownInProgress() ? ClosedUnsealed()
                                                             : written;

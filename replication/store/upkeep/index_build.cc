@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/store/upkeep/family_walk.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
@@ -91,6 +93,19 @@ void IndexBuild::Stop() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+}
+
+std::string InProgressText(const IndexBuildProgress& progress) {
+  // Done: what was noticed just now waits for its re-check.
+  const std::string activity =
+      progress.done ? "re-checking" : progress.activity;
+  const int percent = progress.done ? 0 : static_cast<int>(progress.percent);
+  std::string text = "index build in progress (" + activity + ", " +
+                     std::to_string(percent) + " %)";
+  if (!progress.status.ok()) text += ": " + ToldToPeer(progress.status);
+  return text +
+         "; wait until index.done in `rocksync status` of this replica "
+         "(WaitForIndexBuild)";
 }
 
 bool IndexBuild::AllIsIndexed(const std::function<bool()>& cancelled) const {
@@ -225,8 +240,12 @@ Status IndexBuild::Wait(uint64_t timeout_ms) const {
       changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                         [this] { return !pending_ || stop_; });
   if (done && !pending_) return Status::OK();
-  return Status::Incomplete("rocksync: the database is still being read",
-                            last_error_.ToString());
+  lock.unlock();
+  IndexBuildProgress progress = Progress();
+  // In full: it is told here, and not to a peer.
+  const Status error = std::exchange(progress.status, Status::OK());
+  return Status::Incomplete("rocksync: " + InProgressText(progress),
+                            error.ok() ? "" : error.ToString());
 }
 
 uint64_t IndexBuild::EstimatePairs() const {

@@ -6,12 +6,10 @@
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/index_reader.h"
-#include "rocksync/limits.h"
+#include "replication/store/write/patience.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
-
-static_assert(kMaxMembers == kMostMembers);
 
 namespace {
 
@@ -76,8 +74,8 @@ Status Membership::SetMembers(uint64_t epoch,
   if (!set.ok()) {
     return Status::InvalidArgument("rocksync: " + std::string(set.message()));
   }
-  const PatientGuard all(indexed_->locks(), IndexedDB::Impatient());
-  if (!all.held()) return IndexedDB::Stalled();
+  const PatientGuard all(indexed_->locks(), Impatient());
+  if (!all.held()) return Stalled();
   const Status status = PassReading(0);
   if (!status.ok()) return status;
   return Install(std::move(next));
@@ -86,8 +84,7 @@ Status Membership::SetMembers(uint64_t epoch,
 // Readings from now on are greater than this one and all before.
 Status Membership::PassReading(uint64_t reading) {
   const uint64_t passed = std::max(reading, indexed_->incarnation().clock) + 1;
-  return IndexedDB::WritePatiently(
-      [&] { return indexed_->FollowClock(passed); });
+  return WritePatiently([&] { return indexed_->FollowClock(passed); });
 }
 
 bool Membership::HasData() const {
@@ -108,8 +105,8 @@ Status Membership::Learn(const Announcement& peer) {
         "ahead (max_clock_ahead_ms)",
         "set the clocks of both machines");
   }
-  const PatientGuard all(indexed_->locks(), IndexedDB::Impatient());
-  if (!all.held()) return IndexedDB::Stalled();
+  const PatientGuard all(indexed_->locks(), Impatient());
+  if (!all.held()) return Stalled();
   const Status status = PassReading(peer.reading);
   if (!status.ok()) return status;
   GcState next = now_;
@@ -247,8 +244,8 @@ Status Membership::AdvanceLocked() {
 }
 
 Status Membership::InstallWithStripes(GcState next) {
-  const PatientGuard all(indexed_->locks(), IndexedDB::Impatient());
-  if (!all.held()) return IndexedDB::Stalled();
+  const PatientGuard all(indexed_->locks(), Impatient());
+  if (!all.held()) return Stalled();
   return Install(std::move(next));
 }
 
@@ -280,7 +277,7 @@ Status Membership::Write(const GcState& next,
       options.no_slowdown
           ? indexed_->db()->Put(options, indexed_->reader().index(), key,
                                 Encode(next))
-          : indexed_->PutRecordUnlessStalled(options, key, Encode(next));
+          : indexed_->patient()->PutRecord(options, key, Encode(next));
   if (status.ok()) written_ = next;
   return status;
 }

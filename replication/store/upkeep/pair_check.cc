@@ -5,6 +5,7 @@
 
 #include "replication/base/hex.h"
 #include "replication/store/index/plain_value.h"
+#include "replication/store/write/patience.h"
 #include "rocksdb/utilities/debug.h"
 
 namespace rocksync {
@@ -70,11 +71,6 @@ Status ReadPair(rocksdb::DB* db, const Family& family, std::string_view key,
   out->lost = status.IsPathNotFound();
   return status.IsNotFound() || out->corrupt || out->lost ? Status::OK()
                                                           : status;
-}
-
-Status ForeignWriteFound() {
-  return Status::TryAgain("rocksync: a write bypassed rocksync",
-                          "wait for the re-check");
 }
 
 // Where an entry whose index key may have a flipped bit belongs.
@@ -148,66 +144,98 @@ Status PairCheck::Check(const Family& family, const std::string& key,
   const IndexKey index_key{reader.hasher().Position(family.name, key),
                            family.id, key};
   const PatientGuard guard(indexed_->locks(), StripeOf(index_key.position),
-                           IndexedDB::Impatient());
-  if (!guard.held()) return IndexedDB::Stalled();
+                           Impatient());
+  if (!guard.held()) return Stalled();
   // Dropped meanwhile.
   if (reader.families().Find(family.id) == nullptr) return Status::OK();
   Examination found;
   Status status = Examine(reader, family, index_key, &found);
   if (!status.ok()) return status;
-  const bool quarantined = found.entry.quarantined && !found.entry.damaged;
-  StoredEntry judged = found.entry;
-  judged.quarantined = false;
-  rocksdb::WriteBatch batch;
-  if (found.repaired) *finding = Finding::kRepaired;
-  switch (found.verdict) {
-    case Verdict::kUnknown:
-      if (!found.has_value && !found.corrupt) {
-        if (!found.repaired) return status;
-        // A collected tombstone that the sweep did not recognise.
-        indexed_->RemoveEntry(&batch, index_key);
-        return Write(&batch, index_key, *finding);
-      }
-      *finding = Finding::kMarked;
-      judged = UnknownEntry();
-      break;
-    case Verdict::kAgrees:
-      if (quarantined && !found.repaired) *finding = Finding::kReleased;
-      break;
-    case Verdict::kDiffers:
-    case Verdict::kEntity:
-      if (quarantined) return status;
-      *finding = Finding::kMarked;
-      if (found.entry.damaged) judged = UnknownEntry();
-      judged.quarantined = true;  // the entry keeps what it says
-      break;
-    case Verdict::kShows:
-      if (quarantined && !found.repaired) return status;
-      status =
-          JudgeShowing(family, index_key, judged, &judged, &batch, finding);
-      if (!status.ok()) return status;
-      break;
-    case Verdict::kUnreadable:
-      // A tombstone does not say that there is anything to be read.
-      if (found.entry.tombstone) break;
-      quarantine_->unreadable()->Last(family.id, key, indexed_->WallMs());
-      if (quarantined) return status;
-      *finding = Finding::kMarked;
-      judged.quarantined = true;
+  Decision decision;
+  decision.entry = found.entry;
+  decision.entry.quarantined = false;
+  if (found.repaired) decision.finding = Finding::kRepaired;
+  status = Decide(family, index_key, found, &decision);
+  *finding = decision.finding;
+  if (!status.ok() || decision.finding == Finding::kFine) return status;
+  switch (decision.action) {
+    case Decision::Action::kKeep:
+      return status;
+    case Decision::Action::kRemove:
+      indexed_->RemoveEntry(&decision.batch, index_key);
+      return Write(&decision.batch, index_key, *finding);
+    case Decision::Action::kStore:
       break;
   }
-  if (*finding == Finding::kFine) return status;
+  return Store(family, index_key, found, &decision, finding);
+}
+
+Status PairCheck::Decide(const Family& family, const IndexKey& key,
+                         const Examination& found, Decision* decision) {
+  const bool quarantined = found.entry.quarantined && !found.entry.damaged;
+  switch (found.verdict) {
+    case Verdict::kUnknown:
+      if (found.has_value || found.corrupt) {
+        decision->finding = Finding::kMarked;
+        decision->entry = UnknownEntry();
+      } else {
+        // If it is there, a collected tombstone that the sweep did not
+        // recognise.
+        decision->action = Decision::Action::kRemove;
+      }
+      return Status::OK();
+    case Verdict::kAgrees:
+      if (quarantined && !found.repaired) {
+        decision->finding = Finding::kReleased;
+      }
+      return Status::OK();
+    case Verdict::kDiffers:
+    case Verdict::kEntity:
+      MarkUnless(quarantined, found, decision);
+      return Status::OK();
+    case Verdict::kShows:
+      if (quarantined && !found.repaired) return Status::OK();
+      return JudgeShowing(family, key, decision->entry, &decision->entry,
+                          &decision->batch, &decision->finding);
+    case Verdict::kUnreadable:
+      // A tombstone does not say that there is anything to be read.
+      if (found.entry.tombstone) return Status::OK();
+      quarantine_->unreadable()->Last(family.id, std::string(key.key),
+                                      indexed_->WallMs());
+      MarkUnless(quarantined, found, decision);
+      return Status::OK();
+  }
+  return Status::OK();
+}
+
+// The entry keeps what it says, if it says anything.
+void PairCheck::MarkUnless(bool quarantined, const Examination& found,
+                           Decision* decision) {
+  if (quarantined) {
+    decision->action = Decision::Action::kKeep;
+    return;
+  }
+  decision->finding = Finding::kMarked;
+  if (found.entry.damaged) decision->entry = UnknownEntry();
+  decision->entry.quarantined = true;
+}
+
+Status PairCheck::Store(const Family& family, const IndexKey& key,
+                        const Examination& found, Decision* decision,
+                        Finding* finding) {
   if ((*finding == Finding::kMarked || *finding == Finding::kDeletedAgain) &&
       !index_build_->AllIsIndexed()) {
     *finding = Finding::kFine;
-    return ForeignWriteFound();
+    return Status::TryAgain("rocksync",
+                            InProgressText(index_build_->Progress()));
   }
+  const std::string pair_key(key.key);
   if (found.verdict != Verdict::kUnreadable) {
-    quarantine_->unreadable()->Forget(family.id, key);
+    quarantine_->unreadable()->Forget(family.id, pair_key);
   }
-  indexed_->PutEntry(&batch, index_key, judged);
-  status = Write(&batch, index_key, *finding);
-  if (status.ok()) Log(family, key, found, *finding);
+  indexed_->PutEntry(&decision->batch, key, decision->entry);
+  const Status status = Write(&decision->batch, key, *finding);
+  if (status.ok()) Log(family, pair_key, found, *finding);
   return status;
 }
 
@@ -247,7 +275,7 @@ Status PairCheck::Write(rocksdb::WriteBatch* batch, const IndexKey& key,
     indexed_->digests()->Distrust();
   }
   const Status status =
-      indexed_->WriteUnlessStalled(rocksdb::WriteOptions(), batch);
+      indexed_->patient()->Write(rocksdb::WriteOptions(), batch);
   if (status.ok()) Count(finding);
   return status;
 }
@@ -336,8 +364,8 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
   const IndexKey index_key{reader.hasher().Position(family.name, key),
                            family.id, key};
   const PatientGuard guard(indexed_->locks(), StripeOf(index_key.position),
-                           IndexedDB::Impatient());
-  if (!guard.held()) return IndexedDB::Stalled();
+                           Impatient());
+  if (!guard.held()) return Stalled();
   Examination found;
   // What cannot be read, or replicated, stays quarantined.
   if (!Examine(reader, family, index_key, &found).ok()) return Status::OK();
@@ -345,7 +373,10 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
       found.corrupt || found.lost || found.entity) {
     return Status::OK();
   }
-  if (!index_build_->AllIsIndexed()) return ForeignWriteFound();
+  if (!index_build_->AllIsIndexed()) {
+    return Status::TryAgain("rocksync",
+                            InProgressText(index_build_->Progress()));
+  }
   rocksdb::WriteBatch batch;
   Finding finding = Finding::kMarked;
   if (found.verdict == Verdict::kAgrees) {
@@ -365,7 +396,7 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
   }
   indexed_->digests()->Note(index_key.position);
   const Status status =
-      indexed_->WriteUnlessStalled(rocksdb::WriteOptions(), &batch);
+      indexed_->patient()->Write(rocksdb::WriteOptions(), &batch);
   *resolved = status.ok();
   return status;
 }
@@ -386,8 +417,8 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   const Family* family = nullptr;  // of the place
   {
     const PatientGuard guard(indexed_->locks(), StripeOf(key.position),
-                             IndexedDB::Impatient());
-    if (!guard.held()) return IndexedDB::Stalled();
+                             Impatient());
+    if (!guard.held()) return Stalled();
     // Families may have come and gone since the caller looked. From here on
     // none does: an entry of one that came is no stray, and the purge takes
     // those of one that went.

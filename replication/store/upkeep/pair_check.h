@@ -100,6 +100,26 @@ class PairCheck {
   rocksdb::Status CheckStray(const std::string& index_key, Finding* finding);
 
  private:
+  // What follows from an examination.
+  struct Decision {
+    enum class Action : uint8_t {
+      kStore,   // `entry`, unless the finding is kFine
+      kKeep,    // what is stored stays
+      kRemove,  // the entry goes, unless the finding is kFine
+    };
+    Action action = Action::kStore;
+    Finding finding = Finding::kFine;
+    StoredEntry entry;
+    rocksdb::WriteBatch batch;  // what is written before the entry
+  };
+  rocksdb::Status Decide(const Family& family, const IndexKey& key,
+                         const Examination& found, Decision* decision);
+  static void MarkUnless(bool quarantined, const Examination& found,
+                         Decision* decision);
+  // `finding`: the decision's, which does not hold after an error.
+  rocksdb::Status Store(const Family& family, const IndexKey& key,
+                        const Examination& found, Decision* decision,
+                        Finding* finding);
   rocksdb::Status JudgeShowing(const Family& family, const IndexKey& key,
                                const StoredEntry& entry, StoredEntry* judged,
                                rocksdb::WriteBatch* batch, Finding* finding);

@@ -70,7 +70,7 @@ Status PeerMemory::Remember(uint64_t replica_id,
   if (recalled.ok() && record == Encode(known)) return Status::OK();
   rocksdb::WriteOptions synced;
   synced.sync = true;
-  return indexed_->PutRecordUnlessStalled(synced, PeerKey(replica_id), record);
+  return indexed_->patient()->PutRecord(synced, PeerKey(replica_id), record);
 }
 
 Status PeerMemory::NoteSuperseded() {
@@ -103,7 +103,7 @@ Status PeerMemory::NotePlace(const std::function<void(PlaceRecord*)>& change) {
   rocksdb::WriteOptions synced;
   synced.sync = true;
   const Status status =
-      indexed_->PutRecordUnlessStalled(synced, MetaKey(kPlaceRecord), record);
+      indexed_->patient()->PutRecord(synced, MetaKey(kPlaceRecord), record);
   if (status.ok()) place_ = std::move(place);
   return status;
 }

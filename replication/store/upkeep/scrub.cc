@@ -78,7 +78,7 @@ Scrub::Progress Scrub::progress() const {
 
 Status Scrub::Record() {
   chunks_ = 0;
-  const Status status = indexed_->PutRecordUnlessStalled(
+  const Status status = indexed_->patient()->PutRecord(
       rocksdb::WriteOptions(), MetaKey(kScrubRecord), Encode(record_));
   cannot_write_ = !status.ok();
   return status;

@@ -1,7 +1,6 @@
 #include "replication/store/write/indexed_db.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "replication/base/forked.h"
@@ -10,16 +9,11 @@
 #include "rocksync/limits.h"
 
 namespace rocksync {
-namespace {
-
-constexpr auto kStallPoll = std::chrono::milliseconds(2);
-
-}  // namespace
 
 using rocksdb::Status;
 
 IndexedDB::IndexedDB(const ReplicatedDBOptions& options, Parts parts,
-                     LeafDigests::AllIsIndexed all_is_indexed)
+                     LeafDigests::CheckIndexed check_indexed)
     : options_(options),
       hasher_(std::move(parts.hasher)),
       memtable_(std::move(parts.memtable)),
@@ -27,10 +21,11 @@ IndexedDB::IndexedDB(const ReplicatedDBOptions& options, Parts parts,
       past_(std::move(parts.past)),
       counted_(parts.db, std::move(parts.log)),
       reader_(&counted_, parts.index, hasher_.get(), identity_.home_id),
+      patient_(&counted_, parts.index),
       first_clock_(parts.lease),
       clock_(parts.lease),
       lease_(&counted_, parts.index, parts.lease, &clock_),
-      digests_(&reader_, &locks_, std::move(all_is_indexed)),
+      digests_(&reader_, &locks_, std::move(check_indexed)),
       space_(&counted_, std::move(parts.directories), options.min_free_bytes) {}
 
 ReplicaIdentity IndexedDB::identity() const {
@@ -61,44 +56,6 @@ Status IndexedDB::DrawVersion(Version* version) {
 Status IndexedDB::FollowClock(uint64_t reading) {
   clock_.Observe(reading);
   return lease_.Cover(reading, /*may_wait=*/false);
-}
-
-std::function<bool()> IndexedDB::Impatient(std::chrono::milliseconds patience) {
-  return [until = std::chrono::steady_clock::now() + patience] {
-    return std::chrono::steady_clock::now() >= until;
-  };
-}
-
-Status IndexedDB::Stalled() {
-  return Status::Busy(
-      "rocksync: RocksDB stalls writes on this replica",
-      "sessions try again by themselves; see RocksDB's wiki on write stalls");
-}
-
-Status IndexedDB::WritePatiently(const std::function<Status()>& write,
-                                 std::chrono::milliseconds patience) {
-  const std::function<bool()> impatient = Impatient(patience);
-  while (true) {
-    const Status status = write();
-    if (!status.IsIncomplete()) return status;
-    if (impatient()) return Stalled();
-    std::this_thread::sleep_for(kStallPoll);
-  }
-}
-
-Status IndexedDB::WriteUnlessStalled(rocksdb::WriteOptions options,
-                                     rocksdb::WriteBatch* batch,
-                                     std::chrono::milliseconds patience) {
-  options.no_slowdown = true;
-  return WritePatiently([&] { return db()->Write(options, batch); }, patience);
-}
-
-Status IndexedDB::PutRecordUnlessStalled(const rocksdb::WriteOptions& options,
-                                         const std::string& key,
-                                         const std::string& record) {
-  rocksdb::WriteBatch batch;
-  const Status status = batch.Put(reader_.index(), key, record);
-  return status.ok() ? WriteUnlessStalled(options, &batch) : status;
 }
 
 void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,

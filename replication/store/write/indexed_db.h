@@ -12,9 +12,7 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +33,7 @@
 #include "replication/store/write/free_space.h"
 #include "replication/store/write/lease.h"
 #include "replication/store/write/log_watch.h"
+#include "replication/store/write/patience.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 
@@ -56,9 +55,9 @@ class IndexedDB {
     std::unique_ptr<ElementHasher> hasher;
   };
 
-  // `all_is_indexed`: see LeafDigests.
+  // `check_indexed`: see LeafDigests.
   IndexedDB(const ReplicatedDBOptions& options, Parts parts,
-            LeafDigests::AllIsIndexed all_is_indexed);
+            LeafDigests::CheckIndexed check_indexed);
 
   // Writes through it are the library's.
   rocksdb::DB* db() const { return reader_.db(); }
@@ -78,6 +77,8 @@ class IndexedDB {
   // What is committed is appended by whoever committed it.
   ChangeLog* changes() { return &changes_; }
   ChangeFeeds* feeds() { return &feeds_; }
+  // For threads that must not wait for the end of a stall.
+  PatientWriter* patient() { return &patient_; }
 
   // REQUIRES: all stripes are held. The table must stay valid as long as this.
   void ShowFamilies(const FamilyTable* families) {
@@ -106,29 +107,6 @@ class IndexedDB {
   // Incomplete: it would have to wait, see Lease::Cover.
   rocksdb::Status FollowClock(uint64_t reading);
 
-  // For threads that must not wait for the end of a stall, as somebody may be
-  // waiting for them: those of sessions and of the scrub. RocksDB may stall
-  // writes without end, and a writer that sits in a stall holds its key's
-  // stripe. Such a thread gives up after kPatience, and its work is tried again
-  // later.
-  static constexpr std::chrono::milliseconds kPatience{200};
-  // For locks: true once kPatience is over.
-  static std::function<bool()> Impatient(
-      std::chrono::milliseconds patience = kPatience);
-  static rocksdb::Status Stalled();  // Busy, for who gave up
-  // Repeats `write` while it is Incomplete, which is that it would wait.
-  static rocksdb::Status WritePatiently(
-      const std::function<rocksdb::Status()>& write,
-      std::chrono::milliseconds patience = kPatience);
-  // As db()->Write. Busy: RocksDB stalls writes, nothing is written.
-  rocksdb::Status WriteUnlessStalled(
-      rocksdb::WriteOptions options, rocksdb::WriteBatch* batch,
-      std::chrono::milliseconds patience = kPatience);
-  // The same for one record of the index.
-  rocksdb::Status PutRecordUnlessStalled(const rocksdb::WriteOptions& options,
-                                         const std::string& key,
-                                         const std::string& record);
-
   // Appends an entry to a batch. The batch's last operation must be one.
   void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                 const StoredEntry& entry) const;
@@ -148,6 +126,7 @@ class IndexedDB {
   const IncarnationHistory past_;
   CountedDB counted_;
   IndexReader reader_;
+  PatientWriter patient_;
   StripeLocks locks_;
   const uint64_t first_clock_;  // what clock_ started from
   HybridClock clock_;

@@ -371,41 +371,13 @@ Status Writer::Update(const WriteOptions& options,
   Status status = indexed_->CheckOpen();
   if (status.ok()) status = CheckNotInCallback(indexed_);
   if (status.ok()) status = RefuseOptions(options);
+  UpdatedPlaces places;
+  if (status.ok()) status = FindPlaces(keys, &places);
   if (!status.ok()) return status;
-  std::vector<const Family*> families;
-  std::set<std::pair<uint32_t, std::string>> distinct;
-  StripeSet stripes;
-  for (const UpdatedKey& updated : keys) {
-    const Family* const family = families_->Find(updated.family);
-    if (family == nullptr) {
-      status = families_->CheckKnown(updated.family);
-      return !status.ok() ? status
-                          : Status::NotSupported(
-                                "rocksync: Update on the column family " +
-                                    updated.family->GetName() +
-                                    ", which is not replicated",
-                                "nothing locks its keys; use a mutex");
-    }
-    // Before the key is copied, whatever its size is said to be.
-    status = CheckSizes(indexed_->options(), family->name, updated.key, 0);
-    if (!status.ok()) return status;
-    if (!distinct.insert({family->id, updated.key.ToString()}).second) {
-      return Status::InvalidArgument("rocksync: Update names a key twice");
-    }
-    families.push_back(family);
-    stripes.Add(StripeOf(
-        indexed_->hasher().Position(family->name, updated.key.ToStringView())));
-  }
-
-  const StripeSetGuard guard(indexed_->locks(), stripes);
-  std::vector<std::optional<std::string>> before(keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) {
-    std::string value;
-    status = GetPlain(indexed_->db(), rocksdb::ReadOptions(), *families[i],
-                      keys[i].key.ToStringView(), &value);
-    if (status.ok()) before[i] = std::move(value);
-    if (!status.ok() && !status.IsNotFound()) return status;
-  }
+  const StripeSetGuard guard(indexed_->locks(), places.stripes);
+  std::vector<std::optional<std::string>> before;
+  status = ReadBefore(keys, places, &before);
+  if (!status.ok()) return status;
   std::vector<std::optional<std::string>> after = before;
   {
     const CallbackScope scope(indexed_, Callback::kUpdate);
@@ -417,7 +389,58 @@ Status Writer::Update(const WriteOptions& options,
         "rocksync: the function that Update calls altered how many values "
         "there are");
   }
+  return WriteChanged(options, keys, before, after);
+}
+
+Status Writer::FindPlaces(const std::vector<UpdatedKey>& keys,
+                          UpdatedPlaces* places) const {
+  std::set<std::pair<uint32_t, std::string>> distinct;
+  for (const UpdatedKey& updated : keys) {
+    const Family* const family = families_->Find(updated.family);
+    if (family == nullptr) {
+      const Status known = families_->CheckKnown(updated.family);
+      return !known.ok() ? known
+                         : Status::NotSupported(
+                               "rocksync: Update on the column family " +
+                                   updated.family->GetName() +
+                                   ", which is not replicated",
+                               "nothing locks its keys; use a mutex");
+    }
+    // Before the key is copied, whatever its size is said to be.
+    const Status fits =
+        CheckSizes(indexed_->options(), family->name, updated.key, 0);
+    if (!fits.ok()) return fits;
+    if (!distinct.insert({family->id, updated.key.ToString()}).second) {
+      return Status::InvalidArgument("rocksync: Update names a key twice");
+    }
+    places->families.push_back(family);
+    places->stripes.Add(StripeOf(
+        indexed_->hasher().Position(family->name, updated.key.ToStringView())));
+  }
+  return Status::OK();
+}
+
+Status Writer::ReadBefore(
+    const std::vector<UpdatedKey>& keys, const UpdatedPlaces& places,
+    std::vector<std::optional<std::string>>* before) const {
+  before->resize(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    std::string value;
+    const Status status =
+        GetPlain(indexed_->db(), rocksdb::ReadOptions(), *places.families[i],
+                 keys[i].key.ToStringView(), &value);
+    if (status.ok()) (*before)[i] = std::move(value);
+    if (!status.ok() && !status.IsNotFound()) return status;
+  }
+  return Status::OK();
+}
+
+Status Writer::WriteChanged(
+    const WriteOptions& options, const std::vector<UpdatedKey>& keys,
+    const std::vector<std::optional<std::string>>& before,
+    const std::vector<std::optional<std::string>>& after) {
   rocksdb::WriteBatch batch;
+  Status status;
   for (size_t i = 0; i < keys.size() && status.ok(); ++i) {
     if (after[i] == before[i]) continue;
     status = after[i].has_value()

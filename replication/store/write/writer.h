@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/index/family_table.h"
+#include "replication/store/index/stripe_locks.h"
 #include "replication/store/write/families.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksdb/db.h"
@@ -43,6 +45,23 @@ class Writer {
                          const UpdateFunction& change);
 
  private:
+  // Where the keys of an Update are.
+  struct UpdatedPlaces {
+    std::vector<const Family*> families;  // a key's, in the order of the keys
+    StripeSet stripes;
+  };
+  rocksdb::Status FindPlaces(const std::vector<UpdatedKey>& keys,
+                             UpdatedPlaces* places) const;
+  // REQUIRES: the stripes are held.
+  rocksdb::Status ReadBefore(
+      const std::vector<UpdatedKey>& keys, const UpdatedPlaces& places,
+      std::vector<std::optional<std::string>>* before) const;
+  // REQUIRES: the stripes are held.
+  rocksdb::Status WriteChanged(
+      const rocksdb::WriteOptions& options, const std::vector<UpdatedKey>& keys,
+      const std::vector<std::optional<std::string>>& before,
+      const std::vector<std::optional<std::string>>& after);
+
   rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,
                              const rocksdb::WriteBatch& batch,
                              PlannedBatch* plan);

@@ -128,7 +128,7 @@ TEST_F(LogFailureTest, WithNothingToFlushIsAnErrorUntilOpenedAgain) {
   ASSERT_ROCKS_OK(
       StoreAccess::Open(options_, replication_, Dir(),
                         {{rocksdb::kDefaultColumnFamilyName, options_}},
-                        &handles, /*timers=*/false, &raw));
+                        &handles, Timers::kOffForTesting, &raw));
   db_.reset(raw);
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handles[0]));
   view_ = StoreAccess::NewView(raw);

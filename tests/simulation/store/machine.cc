@@ -176,7 +176,7 @@ Status Machine::Open(bool copy_as_new, uint64_t dies_after) {
   ReplicatedDB* db = nullptr;
   const Status status =
       StoreAccess::Open(options, replication, directory_, Families(), &handles_,
-                        /*timers=*/false, &db);
+                        Timers::kOffForTesting, &db);
   if (!status.ok()) {
     work_->WaitUntilIdle();
     return status;
@@ -226,7 +226,7 @@ void Machine::Settle() {
   while (!reads_fail_ && !disk_.killed() && !db_->WaitForIndexBuild(50).ok()) {
   }
   if (!disk_.killed()) {
-    StoreAccess::StoreOf(db_.get())->SweepCollected().PermitUncheckedError();
+    StoreAccess::StoreOf(db_.get())->SweepForTesting().PermitUncheckedError();
   }
   work_->WaitUntilIdle();
 }

@@ -69,7 +69,7 @@ StoreCluster::StoreCluster(const StoreClusterOptions& options)
       shape_(StoreShapeOf(options.seed)),
       random_(options.seed ^ 0x5707e) {
   chance_of_identities = &random_;
-  SetRandomSource(RandomSource);
+  SetRandomSourceForTesting(RandomSource);
   machine_shape_.flush_at_recovery = !random_.OneIn(3);
   machine_shape_.flush_at_shutdown = !random_.OneIn(3);
   machine_shape_.two_queues = random_.OneIn(4);
@@ -88,7 +88,7 @@ StoreCluster::StoreCluster(const StoreClusterOptions& options)
 
 StoreCluster::~StoreCluster() {
   nodes_.clear();
-  SetRandomSource(nullptr);
+  SetRandomSourceForTesting(nullptr);
 }
 
 void StoreCluster::Fingerprint(std::string_view bytes) {

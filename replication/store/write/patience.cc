@@ -1,0 +1,57 @@
+#include "replication/store/write/patience.h"
+
+#include <thread>
+
+namespace rocksync {
+namespace {
+
+// Nothing tells when a stall ends.
+constexpr auto kStallPoll = std::chrono::milliseconds(2);
+
+}  // namespace
+
+using rocksdb::Status;
+
+std::function<bool()> Impatient(std::chrono::milliseconds patience) {
+  return [until = std::chrono::steady_clock::now() + patience] {
+    return std::chrono::steady_clock::now() >= until;
+  };
+}
+
+Status Stalled() {
+  return Status::Busy(
+      "rocksync: RocksDB stalls writes on this replica",
+      "sessions try again by themselves; see RocksDB's wiki on write stalls");
+}
+
+Status WaitOutStall(const std::function<Status()>& attempt,
+                    const std::function<bool()>& gives_up) {
+  while (true) {
+    const Status status = attempt();
+    if (!status.IsIncomplete() || (gives_up && gives_up())) return status;
+    std::this_thread::sleep_for(kStallPoll);
+  }
+}
+
+Status WritePatiently(const std::function<Status()>& write,
+                      std::chrono::milliseconds patience) {
+  const Status status = WaitOutStall(write, Impatient(patience));
+  return status.IsIncomplete() ? Stalled() : status;
+}
+
+Status PatientWriter::Write(rocksdb::WriteOptions options,
+                            rocksdb::WriteBatch* batch,
+                            std::chrono::milliseconds patience) {
+  options.no_slowdown = true;
+  return WritePatiently([&] { return db_->Write(options, batch); }, patience);
+}
+
+Status PatientWriter::PutRecord(const rocksdb::WriteOptions& options,
+                                const std::string& key,
+                                const std::string& record) {
+  rocksdb::WriteBatch batch;
+  const Status status = batch.Put(index_, key, record);
+  return status.ok() ? Write(options, &batch) : status;
+}
+
+}  // namespace rocksync

@@ -1,0 +1,60 @@
+// Waiting for RocksDB, which may stall writes without end, and for locks that a
+// writer holds who sits in a stall.
+//
+// Threads for which somebody may be waiting, those of sessions and of the
+// scrub, must not wait for the end of a stall. They write with
+// WriteOptions::no_slowdown, so that RocksDB answers Incomplete in place of
+// stalling them, try again for a while, then give up; their work is tried again
+// later.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_PATIENCE_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_PATIENCE_H_
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "rocksdb/db.h"
+
+namespace rocksync {
+
+inline constexpr std::chrono::milliseconds kPatience{200};
+
+// For locks: true once `patience` is over.
+std::function<bool()> Impatient(std::chrono::milliseconds patience = kPatience);
+
+// Busy, for who gave up.
+rocksdb::Status Stalled();
+
+// Calls `attempt` again while it is Incomplete, which is that it would wait,
+// and `gives_up`, if there is one, is false. Returns what the last one did.
+rocksdb::Status WaitOutStall(const std::function<rocksdb::Status()>& attempt,
+                             const std::function<bool()>& gives_up);
+
+// The same for `patience`. Busy: it gave up.
+rocksdb::Status WritePatiently(const std::function<rocksdb::Status()>& write,
+                               std::chrono::milliseconds patience = kPatience);
+
+// Writes to a database with an index that way. Thread-safe.
+class PatientWriter {
+ public:
+  // Both must outlive it.
+  PatientWriter(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index)
+      : db_(db), index_(index) {}
+
+  // As DB::Write. Busy: RocksDB stalls writes, nothing is written.
+  rocksdb::Status Write(rocksdb::WriteOptions options,
+                        rocksdb::WriteBatch* batch,
+                        std::chrono::milliseconds patience = kPatience);
+  // The same for one record of the index.
+  rocksdb::Status PutRecord(const rocksdb::WriteOptions& options,
+                            const std::string& key, const std::string& record);
+
+ private:
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const index_;
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_PATIENCE_H_
