@@ -1,6 +1,7 @@
 #include "replication/admin/admin_messages.h"
 
 #include "replication/membership/authentication.h"
+#include "replication/session/limits.h"
 #include "replication/session/messages.h"
 #include "sketch/element/coding.h"
 
@@ -8,8 +9,6 @@ namespace rocksync {
 namespace {
 
 constexpr size_t kProofBytes = 16;
-constexpr size_t kMaxNameBytes = 1024;
-constexpr uint64_t kMaxFamilies = 4096;
 
 std::string Begin(MessageType type) {
   return std::string(1, static_cast<char>(type));

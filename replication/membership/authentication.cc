@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/membership/setup.h"
+#include "replication/session/limits.h"
 #include "replication/session/messages.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
@@ -14,7 +15,6 @@ namespace {
 constexpr std::string_view kMagic = "rocksync";
 constexpr uint64_t kVersion = 1;
 constexpr size_t kProofBytes = 16;
-constexpr size_t kMaxNameBytes = 1024;
 
 std::string Begin(MessageType type) {
   return std::string(1, static_cast<char>(type));

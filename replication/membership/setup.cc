@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "replication/membership/authentication.h"
 #include "replication/membership/incarnation.h"
+#include "replication/session/limits.h"
 #include "replication/session/messages.h"
 #include "rocksync/replica_id.h"
 #include "sketch/element/coding.h"
@@ -15,8 +16,6 @@ namespace rocksync {
 namespace {
 
 constexpr std::string_view kMagic = "rocksync";
-constexpr size_t kMaxNameBytes = 1024;
-constexpr uint64_t kMaxFamilies = 4096;
 constexpr size_t kConfirmBytes = 16;
 
 absl::string_view View(std::string_view text) {

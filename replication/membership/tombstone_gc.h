@@ -27,10 +27,9 @@
 
 #include "absl/status/status.h"
 #include "replication/membership/incarnation.h"
+#include "replication/session/limits.h"
 
 namespace rocksync {
-
-inline constexpr size_t kMaxMembers = 1024;
 
 // How far an epoch may be above the one before: lists are set one after the
 // other, and after a slip to the largest number there could be no other.

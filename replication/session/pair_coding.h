@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "replication/session/limits.h"
 #include "replication/session/messages.h"
 #include "replication/session/storage_view.h"
 #include "sketch/element/element.h"
@@ -28,7 +29,6 @@
 
 namespace rocksync {
 
-inline constexpr size_t kMaxKeyBytes = size_t{8} << 20;
 // A chunk, the beginning of a value, has this many bytes at least: with fewer
 // in each turn, a peer could keep a session busy for days over one value.
 inline constexpr size_t kLeastChunkBytes = size_t{64} << 10;

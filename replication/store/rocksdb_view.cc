@@ -7,18 +7,14 @@
 #include <utility>
 
 #include "replication/base/status.h"
-#include "replication/session/pair_coding.h"
 #include "replication/store/index/index_snapshot.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
 #include "rocksdb/snapshot.h"
-#include "rocksync/limits.h"
 
 namespace rocksync {
 namespace {
-
-static_assert(kMostKeyBytes == kMaxKeyBytes);
 
 class RocksDBView final : public ReplicaView {
  public:

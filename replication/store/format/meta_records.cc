@@ -12,8 +12,8 @@ namespace {
 constexpr uint8_t kCame = 0x01;
 constexpr uint8_t kUntold = 0x02;
 
-constexpr size_t kMaxName = 1 << 20;
-constexpr size_t kMaxFamilies = 1 << 20;
+constexpr size_t kMaxRecordedName = 1 << 20;
+constexpr size_t kMaxRecordedFamilies = 1 << 20;
 // In the byte of a family's work.
 constexpr uint8_t kFamilyMayBeAbsent = 0x04;
 // What the index pass of a WorkRecord is for.
@@ -34,7 +34,7 @@ bool Begin(std::string_view* bytes) {
 
 bool GetText(std::string_view* bytes, std::string* text) {
   std::string_view view;
-  if (!GetLengthPrefixed(bytes, kMaxName, &view)) return false;
+  if (!GetLengthPrefixed(bytes, kMaxRecordedName, &view)) return false;
   text->assign(view);
   return true;
 }
@@ -181,7 +181,7 @@ std::string Encode(const std::vector<FamilyRecord>& record) {
 
 bool Decode(std::string_view bytes, std::vector<FamilyRecord>* record) {
   uint64_t count = 0;
-  if (!Begin(&bytes) || !GetVarint64(&bytes, kMaxFamilies, &count)) {
+  if (!Begin(&bytes) || !GetVarint64(&bytes, kMaxRecordedFamilies, &count)) {
     return false;
   }
   record->clear();

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "replication/session/limits.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
@@ -15,6 +16,11 @@ namespace rocksync {
 namespace {
 
 using rocksdb::Status;
+
+static_assert(kMostKeyBytes == kMaxKeyBytes);
+static_assert(kMostNameBytes == kMaxNameBytes);
+static_assert(kMostReplicatedFamilies == kMaxFamilies);
+static_assert(kMostMembers == kMaxMembers);
 
 Status Refuse(const std::string& what, const std::string& remedy) {
   std::string text = "rocksync: ";
@@ -146,36 +152,20 @@ Status CheckNamedOnce(
   return Status::OK();
 }
 
-}  // namespace
-
-bool IsReplicatedName(const ReplicatedDBOptions& options,
-                      const std::string& family) {
-  return options.families.empty() || Contains(options.families, family);
-}
-
-Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
-                          const std::string& family,
-                          const rocksdb::ColumnFamilyOptions& options) {
-  if (family == kIndexFamilyName) {
-    return Refuse(Text("column family ", kIndexFamilyName),
-                  "the index is opened by the library; leave it out");
-  }
-  if (!IsReplicatedName(replication, family)) return Status::OK();
-  Status named = CheckName(
-      "the name of replicated column family " + family.substr(0, 40), family);
-  const std::string in = " in replicated column family " + family;
-  if (named.ok() && options.comparator != nullptr) {
-    named = CheckName("the comparator's name" + in, options.comparator->Name());
-  }
+// Of one family; `in` says of which, to go behind what is refused.
+Status CheckComparator(const ReplicatedDBOptions& replication,
+                       const std::string& in,
+                       const rocksdb::ColumnFamilyOptions& options) {
+  if (options.comparator == nullptr) return Status::OK();
+  const Status named =
+      CheckName("the comparator's name" + in, options.comparator->Name());
   if (!named.ok()) return named;
-  if (options.comparator != nullptr &&
-      options.comparator->timestamp_size() > 0) {
+  if (options.comparator->timestamp_size() > 0) {
     return Refuse("user-defined timestamps" + in,
                   "versions arrive out of order; keep the family out of "
                   "ReplicatedDBOptions::families");
   }
-  if (options.comparator != nullptr &&
-      options.comparator->CanKeysWithDifferentByteContentsBeEqual() &&
+  if (options.comparator->CanKeysWithDifferentByteContentsBeEqual() &&
       !replication.comparators_tell_all_bytes_apart) {
     return Refuse(
         std::string("comparator ") + options.comparator->Name() + in +
@@ -185,11 +175,16 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
         "ReplicatedDBOptions::comparators_tell_all_bytes_apart, if it never "
         "does");
   }
+  return Status::OK();
+}
+
+Status CheckTables(const std::string& in,
+                   const rocksdb::ColumnFamilyOptions& options) {
+  if (options.table_factory == nullptr) return Status::OK();
   for (const char* const table :
        {rocksdb::TableFactory::kPlainTableName(),
         rocksdb::TableFactory::kCuckooTableName(), "AdaptiveTableFactory"}) {
-    if (options.table_factory != nullptr &&
-        options.table_factory->IsInstanceOf(table)) {
+    if (options.table_factory->IsInstanceOf(table)) {
       return Refuse(
           Text("table_factory ", table) + in,
           "a scrub has to read a family's tables in order of the keys; use "
@@ -198,6 +193,13 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
           "family out of ReplicatedDBOptions::families");
     }
   }
+  return Status::OK();
+}
+
+// What changes or drops pairs without a write.
+Status CheckUpkeepOfPairs(const ReplicatedDBOptions& replication,
+                          const std::string& in,
+                          const rocksdb::ColumnFamilyOptions& options) {
   if (options.inplace_update_support) {
     return Refuse("inplace_update_support" + in,
                   "snapshots would not hold; turn it off");
@@ -214,13 +216,37 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
                   "set ReplicatedDBOptions::compaction_filters_drop_nothing if "
                   "it neither drops nor changes pairs, else remove it");
   }
-  if (options.merge_operator != nullptr &&
+  return Status::OK();
+}
+
+}  // namespace
+
+bool IsReplicatedName(const ReplicatedDBOptions& options,
+                      const std::string& family) {
+  return options.families.empty() || Contains(options.families, family);
+}
+
+Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
+                          const std::string& family,
+                          const rocksdb::ColumnFamilyOptions& options) {
+  if (family == kIndexFamilyName) {
+    return Refuse(Text("column family ", kIndexFamilyName),
+                  "the index is opened by the library; leave it out");
+  }
+  if (!IsReplicatedName(replication, family)) return Status::OK();
+  Status status = CheckName(
+      "the name of replicated column family " + family.substr(0, 40), family);
+  const std::string in = " in replicated column family " + family;
+  if (status.ok()) status = CheckComparator(replication, in, options);
+  if (status.ok()) status = CheckTables(in, options);
+  if (status.ok()) status = CheckUpkeepOfPairs(replication, in, options);
+  if (status.ok() && options.merge_operator != nullptr &&
       !Contains(replication.merge_families, family)) {
     return Refuse("a merge operator" + in,
                   "of two concurrent Merges one is lost; name the family in "
                   "ReplicatedDBOptions::merge_families to accept that");
   }
-  return Status::OK();
+  return status;
 }
 
 Status CheckOpenArguments(
