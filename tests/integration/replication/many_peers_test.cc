@@ -17,6 +17,7 @@
 #include "rocksync/transport.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/support/memory_transport.h"
+#include "tests/support/forwarding_connection.h"
 
 namespace rocksync {
 namespace {
@@ -27,11 +28,12 @@ struct DialedStreams {
   std::atomic<size_t> most{0};  // at once
 };
 
-class WatchedConnection : public Connection {
+class WatchedConnection : public ForwardingConnection {
  public:
   WatchedConnection(std::unique_ptr<Connection> connection,
                     std::shared_ptr<DialedStreams> streams)
-      : connection_(std::move(connection)), streams_(std::move(streams)) {}
+      : ForwardingConnection(std::move(connection)),
+        streams_(std::move(streams)) {}
   ~WatchedConnection() override {
     if (is_stream_) --streams_->open;
   }
@@ -46,29 +48,10 @@ class WatchedConnection : public Connection {
       while (open > most && !streams_->most.compare_exchange_weak(most, open)) {
       }
     }
-    return connection_->Send(frame, timeout);
+    return ForwardingConnection::Send(frame, timeout);
   }
-  rocksdb::Status Receive(std::string* frame, milliseconds timeout) override {
-    return connection_->Receive(frame, timeout);
-  }
-  void SetFrameTimeout(std::chrono::milliseconds time) override {
-    connection_->SetFrameTimeout(time);
-  }
-  void SetFrameLimit(size_t bytes) override {
-    connection_->SetFrameLimit(bytes);
-  }
-  uint64_t peer_replica_id() const override {
-    return connection_->peer_replica_id();
-  }
-  std::string peer_name() const override { return connection_->peer_name(); }
-  uint64_t bytes_sent() const override { return connection_->bytes_sent(); }
-  uint64_t bytes_received() const override {
-    return connection_->bytes_received();
-  }
-  void Close() override { connection_->Close(); }
 
  private:
-  const std::unique_ptr<Connection> connection_;
   const std::shared_ptr<DialedStreams> streams_;
   bool is_stream_ = false;
 };

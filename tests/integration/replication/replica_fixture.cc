@@ -129,14 +129,4 @@ testing::AssertionResult IsOk(const rocksdb::Status& status) {
   return testing::AssertionFailure() << status.ToString();
 }
 
-testing::AssertionResult Mentions(const rocksdb::Status& status,
-                                  const std::string& text) {
-  if (status.ToString().find(text) != std::string::npos) {
-    return testing::AssertionSuccess() << status.ToString();
-  }
-  return testing::AssertionFailure()
-         << "\"" << status.ToString() << "\" does not mention \"" << text
-         << "\"";
-}
-
 }  // namespace rocksync

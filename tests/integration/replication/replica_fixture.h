@@ -17,6 +17,7 @@
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/mentions.h"
 
 namespace rocksync {
 
@@ -98,8 +99,6 @@ inline std::string Numbered(const char* prefix, int i) {
 bool Eventually(const std::function<bool()>& condition);
 
 testing::AssertionResult IsOk(const rocksdb::Status& status);
-testing::AssertionResult Mentions(const rocksdb::Status& status,
-                                  const std::string& text);
 
 }  // namespace rocksync
 

@@ -13,6 +13,7 @@
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/replication/version_of.h"
 #include "tests/sanitized.h"
+#include "tests/support/forwarding_connection.h"
 #include "tests/support/forgetful_disk.h"
 
 namespace rocksync {
@@ -23,28 +24,19 @@ using rocksdb::Status;
 Status Dead() { return Status::IOError("this process is dead"); }
 
 // What the process of a disk says, nobody hears once that was killed.
-class MortalConnection : public Connection {
+class MortalConnection : public ForwardingConnection {
  public:
   MortalConnection(std::unique_ptr<Connection> base, const ForgetfulDisk* disk)
-      : base_(std::move(base)), disk_(disk) {}
+      : ForwardingConnection(std::move(base)), disk_(disk) {}
   Status Send(const rocksdb::Slice& frame, milliseconds timeout) override {
-    return disk_->killed() ? Dead() : base_->Send(frame, timeout);
+    return disk_->killed() ? Dead() : ForwardingConnection::Send(frame, timeout);
   }
   Status Receive(std::string* frame, milliseconds timeout) override {
-    return disk_->killed() ? Dead() : base_->Receive(frame, timeout);
+    return disk_->killed() ? Dead()
+                           : ForwardingConnection::Receive(frame, timeout);
   }
-  void SetFrameTimeout(std::chrono::milliseconds time) override {
-    base_->SetFrameTimeout(time);
-  }
-  void SetFrameLimit(size_t bytes) override { base_->SetFrameLimit(bytes); }
-  uint64_t peer_replica_id() const override { return base_->peer_replica_id(); }
-  std::string peer_name() const override { return base_->peer_name(); }
-  uint64_t bytes_sent() const override { return base_->bytes_sent(); }
-  uint64_t bytes_received() const override { return base_->bytes_received(); }
-  void Close() override { base_->Close(); }
 
  private:
-  const std::unique_ptr<Connection> base_;
   const ForgetfulDisk* const disk_;
 };
 

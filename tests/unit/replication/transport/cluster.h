@@ -19,6 +19,7 @@
 #include "rocksync/tls_transport.h"
 #include "rocksync/transport.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/mentions.h"
 
 namespace rocksync {
 
@@ -149,16 +150,6 @@ class Told {
   std::condition_variable changed_;
   int times_ = 0;
 };
-
-inline testing::AssertionResult Mentions(const rocksdb::Status& status,
-                                         const std::string& text) {
-  if (status.ToString().find(text) != std::string::npos) {
-    return testing::AssertionSuccess() << status.ToString();
-  }
-  return testing::AssertionFailure()
-         << "\"" << status.ToString() << "\" does not mention \"" << text
-         << "\"";
-}
 
 }  // namespace rocksync
 

@@ -12,6 +12,7 @@
 #include "sketch/pinsketch/gram_plan.h"
 #include "sketch/pinsketch/root_finding.h"
 #include "sketch/pinsketch/syndrome_decoder.h"
+#include "tests/unit/sketch/pinsketch/cpu_levels.h"
 
 namespace rocksync {
 namespace {
