@@ -9,6 +9,7 @@
 #include "replication/base/forked.h"
 #include "replication/base/status.h"
 #include "replication/store/format/index_key.h"
+#include "replication/store/format/leaf_records.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/seal.h"
 #include "replication/store/upkeep/pair_check.h"

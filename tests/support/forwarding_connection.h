@@ -1,5 +1,5 @@
-// A connection that passes everything on to another one; what a test changes, it
-// overrides.
+// A connection that passes everything on to another one; what a test changes,
+// it overrides.
 
 #ifndef ROCKSYNC_TESTS_SUPPORT_FORWARDING_CONNECTION_H_
 #define ROCKSYNC_TESTS_SUPPORT_FORWARDING_CONNECTION_H_

@@ -2,6 +2,7 @@
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
+#include "replication/store/format/record_coding.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 
@@ -25,13 +26,6 @@ constexpr uint8_t kPlaceMoved = 0x02;
 constexpr uint8_t kPlaceMetItself = 0x04;
 constexpr uint8_t kPlaceAcknowledgedMore = 0x08;  // a replica id follows
 
-std::string Start() { return std::string(1, static_cast<char>(kIndexFormat)); }
-
-bool Begin(std::string_view* bytes) {
-  uint8_t format = 0;
-  return GetFixed8(bytes, &format) && format == kIndexFormat;
-}
-
 bool GetText(std::string_view* bytes, std::string* text) {
   std::string_view view;
   if (!GetLengthPrefixed(bytes, kMaxRecordedName, &view)) return false;
@@ -47,13 +41,6 @@ bool GetKey(std::string_view* bytes, std::string* key) {
   return true;
 }
 
-bool GetId(std::string_view* bytes, uint32_t* id) {
-  uint64_t value = 0;
-  if (!GetVarint64(bytes, UINT32_MAX, &value)) return false;
-  *id = static_cast<uint32_t>(value);
-  return true;
-}
-
 bool GetFlag(std::string_view* bytes, bool* flag) {
   uint8_t value = 0;
   if (!GetFixed8(bytes, &value) || value > 1) return false;
@@ -63,21 +50,22 @@ bool GetFlag(std::string_view* bytes, bool* flag) {
 
 }  // namespace
 
-std::string EncodeFormat() { return Start(); }
+std::string EncodeFormat() { return StartRecord(); }
 
 bool DecodeFormat(std::string_view bytes, uint8_t* format) {
   return GetFixed8(&bytes, format);
 }
 
 std::string Encode(const ClusterRecord& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutLengthPrefixed(&out, record.name);
   out.append(record.secret_check);
   return out;
 }
 
 bool Decode(std::string_view bytes, ClusterRecord* record) {
-  if (!Begin(&bytes) || !GetText(&bytes, &record->name) || bytes.size() != 16) {
+  if (!BeginRecord(&bytes) || !GetText(&bytes, &record->name) ||
+      bytes.size() != 16) {
     return false;
   }
   record->secret_check.assign(bytes);
@@ -85,7 +73,7 @@ bool Decode(std::string_view bytes, ClusterRecord* record) {
 }
 
 std::string Encode(const IdentityRecord& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutFixed64(&out, record.replica_id);
   PutFixed64(&out, record.home_id);
   PutFixed64(&out, record.incarnation);
@@ -96,7 +84,7 @@ std::string Encode(const IdentityRecord& record) {
 }
 
 bool Decode(std::string_view bytes, IdentityRecord* record) {
-  return Begin(&bytes) && GetFixed64(&bytes, &record->replica_id) &&
+  return BeginRecord(&bytes) && GetFixed64(&bytes, &record->replica_id) &&
          GetFixed64(&bytes, &record->home_id) &&
          GetFixed64(&bytes, &record->incarnation) &&
          GetFixed64(&bytes, &record->incarnation_nonce) &&
@@ -105,7 +93,7 @@ bool Decode(std::string_view bytes, IdentityRecord* record) {
 }
 
 std::string Encode(const IncarnationHistory& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutFixed64(&out, record.since);
   PutVarint64(&out, record.incarnations.size());
   for (const FormerIncarnation& incarnation : record.incarnations) {
@@ -118,7 +106,7 @@ std::string Encode(const IncarnationHistory& record) {
 
 bool Decode(std::string_view bytes, IncarnationHistory* record) {
   uint64_t count = 0;
-  if (!Begin(&bytes) || !GetFixed64(&bytes, &record->since) ||
+  if (!BeginRecord(&bytes) || !GetFixed64(&bytes, &record->since) ||
       !GetVarint64(&bytes, kMaxPastIncarnations, &count)) {
     return false;
   }
@@ -134,7 +122,7 @@ bool Decode(std::string_view bytes, IncarnationHistory* record) {
 }
 
 std::string Encode(const PlaceRecord& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutLengthPrefixed(&out, record.directory);
   PutFixed8(&out, (record.superseded ? kPlaceSuperseded : 0) |
                       (record.moved ? kPlaceMoved : 0) |
@@ -148,7 +136,7 @@ std::string Encode(const PlaceRecord& record) {
 
 bool Decode(std::string_view bytes, PlaceRecord* record) {
   uint8_t flags = 0;
-  if (!Begin(&bytes) || !GetText(&bytes, &record->directory) ||
+  if (!BeginRecord(&bytes) || !GetText(&bytes, &record->directory) ||
       !GetFixed8(&bytes, &flags) ||
       flags > (kPlaceSuperseded | kPlaceMoved | kPlaceMetItself |
                kPlaceAcknowledgedMore)) {
@@ -168,7 +156,7 @@ bool Decode(std::string_view bytes, PlaceRecord* record) {
 }
 
 std::string Encode(const std::vector<FamilyRecord>& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutVarint64(&out, record.size());
   for (const FamilyRecord& family : record) {
     PutVarint64(&out, family.id);
@@ -181,13 +169,14 @@ std::string Encode(const std::vector<FamilyRecord>& record) {
 
 bool Decode(std::string_view bytes, std::vector<FamilyRecord>* record) {
   uint64_t count = 0;
-  if (!Begin(&bytes) || !GetVarint64(&bytes, kMaxRecordedFamilies, &count)) {
+  if (!BeginRecord(&bytes) ||
+      !GetVarint64(&bytes, kMaxRecordedFamilies, &count)) {
     return false;
   }
   record->clear();
   for (uint64_t i = 0; i < count; ++i) {
     FamilyRecord family;
-    if (!GetId(&bytes, &family.id) || !GetText(&bytes, &family.name) ||
+    if (!GetUint32(&bytes, &family.id) || !GetText(&bytes, &family.name) ||
         !GetFixed8(&bytes, &family.work)) {
       return false;
     }
@@ -199,7 +188,7 @@ bool Decode(std::string_view bytes, std::vector<FamilyRecord>* record) {
 }
 
 std::string Encode(const WorkRecord& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutFixed8(&out, record.purge ? 1 : 0);
   PutFixed8(&out, (record.index_pass ? kIndexPass : 0) |
                       (record.log_lost ? kLogLost : 0));
@@ -215,10 +204,11 @@ std::string Encode(const WorkRecord& record) {
 bool Decode(std::string_view bytes, WorkRecord* record) {
   uint64_t size = 0;
   uint8_t pass = 0;
-  if (!Begin(&bytes) || !GetFlag(&bytes, &record->purge) ||
+  if (!BeginRecord(&bytes) || !GetFlag(&bytes, &record->purge) ||
       !GetFixed8(&bytes, &pass) || pass > (kIndexPass | kLogLost) ||
       !GetFixed64(&bytes, &record->sealed_sequence) ||
-      !GetFixed8(&bytes, &record->step) || !GetId(&bytes, &record->family_id) ||
+      !GetFixed8(&bytes, &record->step) ||
+      !GetUint32(&bytes, &record->family_id) ||
       !GetVarint64(&bytes, &record->pairs_read) ||
       !GetVarint64(&bytes, &size) || size != bytes.size()) {
     return false;
@@ -230,7 +220,7 @@ bool Decode(std::string_view bytes, WorkRecord* record) {
 }
 
 std::string Encode(const SealRecord& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutFixed64(&out, record.sequence);
   PutFixed8(&out, record.has_digests ? 1 : 0);
   PutLengthPrefixed(&out, record.manifest);
@@ -240,7 +230,7 @@ std::string Encode(const SealRecord& record) {
 }
 
 bool Decode(std::string_view bytes, SealRecord* record) {
-  return Begin(&bytes) && GetFixed64(&bytes, &record->sequence) &&
+  return BeginRecord(&bytes) && GetFixed64(&bytes, &record->sequence) &&
          GetFlag(&bytes, &record->has_digests) &&
          GetText(&bytes, &record->manifest) &&
          GetFixed64(&bytes, &record->last_file) &&
@@ -248,7 +238,7 @@ bool Decode(std::string_view bytes, SealRecord* record) {
 }
 
 std::string Encode(const std::vector<ForeignRange>& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutVarint64(&out, record.size());
   for (const ForeignRange& range : record) {
     PutVarint64(&out, range.family_id);
@@ -262,14 +252,14 @@ std::string Encode(const std::vector<ForeignRange>& record) {
 
 bool Decode(std::string_view bytes, std::vector<ForeignRange>* record) {
   uint64_t count = 0;
-  if (!Begin(&bytes) || !GetVarint64(&bytes, kMaxForeignRanges, &count)) {
+  if (!BeginRecord(&bytes) || !GetVarint64(&bytes, kMaxForeignRanges, &count)) {
     return false;
   }
   record->clear();
   for (uint64_t i = 0; i < count; ++i) {
     ForeignRange range;
     uint8_t flags = 0;
-    if (!GetId(&bytes, &range.family_id) || !GetFixed8(&bytes, &flags) ||
+    if (!GetUint32(&bytes, &range.family_id) || !GetFixed8(&bytes, &flags) ||
         flags > (kCame | kUntold) || !GetKey(&bytes, &range.smallest) ||
         !GetKey(&bytes, &range.largest)) {
       return false;
@@ -282,7 +272,7 @@ bool Decode(std::string_view bytes, std::vector<ForeignRange>* record) {
 }
 
 std::string Encode(const PeerRecord& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutFixed64(&out, record.incarnation);
   PutFixed64(&out, record.incarnation_nonce);
   PutFixed64(&out, record.clock);
@@ -290,13 +280,13 @@ std::string Encode(const PeerRecord& record) {
 }
 
 bool Decode(std::string_view bytes, PeerRecord* record) {
-  return Begin(&bytes) && GetFixed64(&bytes, &record->incarnation) &&
+  return BeginRecord(&bytes) && GetFixed64(&bytes, &record->incarnation) &&
          GetFixed64(&bytes, &record->incarnation_nonce) &&
          GetFixed64(&bytes, &record->clock) && bytes.empty();
 }
 
 std::string Encode(const ScrubRecord& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutFixed8(&out, record.running ? 1 : 0);
   PutFixed8(&out, record.step);
   PutVarint64(&out, record.family_id);
@@ -309,9 +299,9 @@ std::string Encode(const ScrubRecord& record) {
 
 bool Decode(std::string_view bytes, ScrubRecord* record) {
   uint64_t size = 0;
-  if (!Begin(&bytes) || !GetFlag(&bytes, &record->running) ||
+  if (!BeginRecord(&bytes) || !GetFlag(&bytes, &record->running) ||
       !GetFixed8(&bytes, &record->step) || record->step > 1 ||
-      !GetId(&bytes, &record->family_id) ||
+      !GetUint32(&bytes, &record->family_id) ||
       !GetVarint64(&bytes, &record->pairs) ||
       !GetFixed64(&bytes, &record->finished_ms) ||
       !GetVarint64(&bytes, &size) || size != bytes.size()) {
@@ -322,119 +312,33 @@ bool Decode(std::string_view bytes, ScrubRecord* record) {
 }
 
 std::string EncodeLease(uint64_t lease) {
-  std::string out = Start();
+  std::string out = StartRecord();
   PutFixed64(&out, lease);
   return out;
 }
 
 bool DecodeLease(std::string_view bytes, uint64_t* lease) {
-  return Begin(&bytes) && GetFixed64(&bytes, lease) && bytes.empty();
+  return BeginRecord(&bytes) && GetFixed64(&bytes, lease) && bytes.empty();
 }
 
-std::string EncodeMark(std::string_view mark) { return Start().append(mark); }
+std::string EncodeMark(std::string_view mark) {
+  return StartRecord().append(mark);
+}
 
 bool DecodeMark(std::string_view bytes, std::string* mark) {
-  if (!Begin(&bytes) || bytes.size() != kMarkBytes) return false;
+  if (!BeginRecord(&bytes) || bytes.size() != kMarkBytes) return false;
   mark->assign(bytes);
   return true;
 }
 
-std::string DigestKey(uint32_t chunk) {
-  std::string name(kDigestRecordPrefix);
-  PutFixed8(&name, static_cast<uint8_t>(chunk));
-  return MetaKey(name);
-}
-
-std::string EncodeDigests(const Digest* digests, size_t count) {
-  std::string out = Start();
-  const size_t start = out.size();
-  out.resize(start + 24 * count);
-  char* place = out.data() + start;
-  for (size_t i = 0; i < count; ++i) {
-    place = EncodeFixed<uint64_t>(place, digests[i].count);
-    place = EncodeFixed<uint64_t>(place, digests[i].high);
-    place = EncodeFixed<uint64_t>(place, digests[i].low);
-  }
-  return out;
-}
-
-bool DecodeDigests(std::string_view bytes, Digest* digests, size_t count) {
-  if (!Begin(&bytes) || bytes.size() != 24 * count) return false;
-  for (size_t i = 0; i < count; ++i) {
-    if (!GetFixed64(&bytes, &digests[i].count) ||
-        !GetFixed64(&bytes, &digests[i].high) ||
-        !GetFixed64(&bytes, &digests[i].low)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-std::string TombstonesKey(uint32_t chunk) {
-  std::string name(kTombstonesRecordPrefix);
-  PutFixed8(&name, static_cast<uint8_t>(chunk));
-  return MetaKey(name);
-}
-
-std::string EncodeTombstones(const LeafTombstones* leaves, size_t count) {
-  std::string out = Start();
-  for (size_t i = 0; i < count; ++i) {
-    PutVarint64(&out, leaves[i].count);
-    if (leaves[i].count > 0) PutFixed64(&out, leaves[i].oldest);
-  }
-  return out;
-}
-
-bool DecodeTombstones(std::string_view bytes, LeafTombstones* leaves,
-                      size_t count) {
-  if (!Begin(&bytes)) return false;
-  for (size_t i = 0; i < count; ++i) {
-    leaves[i] = {};
-    if (!GetId(&bytes, &leaves[i].count) ||
-        (leaves[i].count > 0 && !GetFixed64(&bytes, &leaves[i].oldest))) {
-      return false;
-    }
-  }
-  return bytes.empty();
-}
-
-std::string Encode(const LeafQuarantined& quarantined) {
-  std::string out = Start();
-  PutVarint64(&out, quarantined.size());
-  for (const auto& [leaf, count] : quarantined) {
-    PutVarint64(&out, leaf);
-    PutVarint64(&out, count);
-  }
-  return out;
-}
-
-bool DecodeQuarantined(std::string_view bytes, uint32_t leaf_count,
-                       LeafQuarantined* quarantined) {
-  quarantined->clear();
-  uint64_t leaves = 0;
-  if (!Begin(&bytes) || !GetVarint64(&bytes, leaf_count, &leaves)) return false;
-  for (uint64_t i = 0; i < leaves; ++i) {
-    uint64_t leaf = 0;
-    uint64_t count = 0;
-    if (!GetVarint64(&bytes, leaf_count - 1, &leaf) ||
-        !GetVarint64(&bytes, &count) || count == 0 ||
-        (!quarantined->empty() && leaf <= quarantined->rbegin()->first)) {
-      return false;
-    }
-    quarantined->emplace_hint(quarantined->end(), static_cast<uint32_t>(leaf),
-                              count);
-  }
-  return bytes.empty();
-}
-
 std::string Encode(const GcState& record) {
-  std::string out = Start();
+  std::string out = StartRecord();
   record.EncodeTo(&out);
   return out;
 }
 
 bool Decode(std::string_view bytes, GcState* record) {
-  return Begin(&bytes) && record->DecodeFrom(bytes);
+  return BeginRecord(&bytes) && record->DecodeFrom(bytes);
 }
 
 std::string EncodeSwept(uint64_t stable_time) {

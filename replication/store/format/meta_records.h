@@ -6,20 +6,16 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "replication/membership/incarnation.h"
 #include "replication/membership/tombstone_gc.h"
-#include "sketch/element/digest.h"
+#include "replication/store/format/record_coding.h"
 #include "sketch/element/element.h"
 
 namespace rocksync {
-
-// The format of the index. Every record also begins with a format byte.
-inline constexpr uint8_t kIndexFormat = 1;
 
 // Names of the records (index_key.h: MetaKey).
 inline constexpr std::string_view kFormatRecord = "format";
@@ -36,9 +32,6 @@ inline constexpr std::string_view kForeignRecord = "foreign";
 inline constexpr std::string_view kScrubRecord = "scrub";
 inline constexpr std::string_view kGcStateRecord = "tombstone_gc";
 inline constexpr std::string_view kSweptRecord = "swept";
-inline constexpr std::string_view kDigestRecordPrefix = "digests/";
-inline constexpr std::string_view kTombstonesRecordPrefix = "tombstones/";
-inline constexpr std::string_view kQuarantinedRecord = "quarantined";
 inline constexpr std::string_view kPeerRecordPrefix = "peer/";
 
 // Which cluster the index was computed for.
@@ -177,35 +170,6 @@ std::string EncodeFormat();
 [[nodiscard]] bool DecodeMark(std::string_view bytes, std::string* mark);
 // The format byte alone, whatever follows.
 [[nodiscard]] bool DecodeFormat(std::string_view bytes, uint8_t* format);
-
-// Leaf digests are written in kDigestChunks records of equal size.
-inline constexpr uint32_t kDigestChunks = 16;
-std::string DigestKey(uint32_t chunk);
-std::string EncodeDigests(const Digest* digests, size_t count);
-[[nodiscard]] bool DecodeDigests(std::string_view bytes, Digest* digests,
-                                 size_t count);
-
-// The tombstones of leaves, in as many records.
-struct LeafTombstones {
-  uint32_t count = 0;
-  // None of them is older (Version.time). It may be lower than need be, since
-  // it is not found out anew when a tombstone goes.
-  uint64_t oldest = UINT64_MAX;
-  friend bool operator==(const LeafTombstones&,
-                         const LeafTombstones&) = default;
-};
-std::string TombstonesKey(uint32_t chunk);
-std::string EncodeTombstones(const LeafTombstones* leaves, size_t count);
-[[nodiscard]] bool DecodeTombstones(std::string_view bytes,
-                                    LeafTombstones* leaves, size_t count);
-
-// How many quarantined entries each leaf holds that holds any; in one record.
-using LeafQuarantined = std::map<uint32_t, uint64_t>;
-std::string Encode(const LeafQuarantined& quarantined);
-// Also false if a leaf is not below `leaf_count`.
-[[nodiscard]] bool DecodeQuarantined(std::string_view bytes,
-                                     uint32_t leaf_count,
-                                     LeafQuarantined* quarantined);
 
 // Member list, stable time and knowledge (membership/tombstone_gc.h).
 std::string Encode(const GcState& record);

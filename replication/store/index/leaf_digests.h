@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "replication/session/storage_view.h"
-#include "replication/store/format/meta_records.h"
+#include "replication/store/format/leaf_records.h"
 #include "replication/store/index/dirty_positions.h"
 #include "replication/store/index/index_reader.h"
 #include "replication/store/index/stripe_locks.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replication/store/format/index_key.h"
+#include "replication/store/format/leaf_records.h"
 #include "rocksdb/write_batch.h"
 
 namespace rocksync {

@@ -9,6 +9,7 @@
 
 #include "replication/membership/tombstone_gc.h"
 #include "replication/store/directory/directory_claim.h"
+#include "replication/store/format/leaf_records.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/index/family_table.h"

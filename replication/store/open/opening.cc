@@ -19,6 +19,7 @@
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_files.h"
+#include "replication/store/open/family_planner.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/info_log.h"
@@ -64,18 +65,9 @@ class Opening {
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status LookForEntries();
-  Status RecordFamilies(const std::vector<ColumnFamilyDescriptor>& families);
-  Status RecordFamily(const ColumnFamilyDescriptor& descriptor,
-                      ColumnFamilyHandle* handle,
-                      const std::vector<FamilyRecord>& before);
-  void WarnOfNamesWithoutFamily(
-      const std::vector<ColumnFamilyDescriptor>& families) const;
-  void PlanWork(const std::vector<FamilyRecord>& before);
   void ReadDigests();
   Status WriteMark();
   Status NoteMarks(std::vector<std::string> marks);
-
-  Status HasPairs(ColumnFamilyHandle* handle, bool* has);
 
   rocksdb::DBOptions options_;
   const ReplicatedDBOptions& replication_;
@@ -161,7 +153,11 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
     foreign_.any = true;
     foreign_.last_known_sequence = UINT64_MAX;
   }
-  if (status.ok()) status = RecordFamilies(families);
+  if (status.ok()) {
+    status = FamilyPlanner(db_, replication_, lost_families_, foreign_,
+                           traces_.loss == Loss::kLog, &opened_)
+                 .Plan(families, handles_);
+  }
   if (status.ok()) ReadDigests();
   if (status.ok() && fresh_index_) status = MakeIndex();
   if (status.ok() && predecessor_ != nullptr) {
@@ -239,7 +235,7 @@ Status Opening::OpenDatabase(
 
 Status Opening::ReadRecords() {
   if (!before_.has_index) return Status::OK();
-  const Status status = HasPairs(index_, &traces_.has_index);
+  const Status status = HasPairs(db_, index_, &traces_.has_index);
   if (!status.ok() || !traces_.has_index) return status;
   return ReadIndexRecords(db_, index_, replication_, name_, &opened_, &traces_,
                           &seal_);
@@ -403,21 +399,6 @@ Status Opening::LookForForeignWrites() {
   return status;
 }
 
-Status Opening::HasPairs(ColumnFamilyHandle* handle, bool* has) {
-  rocksdb::ReadOptions options;
-  options.total_order_seek = true;
-  const std::unique_ptr<rocksdb::Iterator> iterator(
-      db_->NewIterator(options, handle));
-  iterator->SeekToFirst();
-  *has = iterator->Valid();
-  if (iterator->status().ok()) return Status::OK();
-  // A value that does not read (a blob file that is lost) is a pair's.
-  std::vector<rocksdb::KeyVersion> first;
-  *has =
-      KeyVersionsFrom(db_, handle, nullptr, 1, &first).ok() && !first.empty();
-  return *has ? Status::OK() : iterator->status();
-}
-
 Status Opening::LookForEntries() {
   const IndexReader reader(db_, index_, opened_.indexed.hasher.get(),
                            opened_.indexed.identity.home_id);
@@ -431,89 +412,6 @@ Status Opening::LookForEntries() {
   }
   lost_families_ = std::move(missing.lost_families);
   return status;
-}
-
-Status Opening::RecordFamilies(
-    const std::vector<ColumnFamilyDescriptor>& families) {
-  const std::vector<FamilyRecord> before = std::move(opened_.family_records);
-  opened_.family_records.clear();
-  for (size_t i = 0; i < families.size(); ++i) {
-    const Status status = RecordFamily(families[i], handles_[i], before);
-    if (!status.ok()) return status;
-  }
-  WarnOfNamesWithoutFamily(families);
-  PlanWork(before);
-  return Status::OK();
-}
-
-Status Opening::RecordFamily(const ColumnFamilyDescriptor& descriptor,
-                             ColumnFamilyHandle* handle,
-                             const std::vector<FamilyRecord>& before) {
-  Family family;
-  family.id = handle->GetID();
-  family.name = descriptor.name;
-  family.shared = std::make_shared<SharedHandle>(db_, handle);
-  if (!IsReplicatedName(replication_, family.name)) {
-    opened_.other_families.push_back(std::move(family));
-    return Status::OK();
-  }
-  family.merge_operator = descriptor.options.merge_operator;
-  FamilyRecord record{family.id, family.name, 0};
-  const auto known = std::find_if(
-      before.begin(), before.end(), [&](const FamilyRecord& candidate) {
-        return candidate.id == family.id && candidate.name == family.name;
-      });
-  // One that was to be dropped and is there was not.
-  if (known != before.end() && !lost_families_.contains(family.id)) {
-    record.work = known->work;
-    if (foreign_.any) record.work |= kFamilyChecking;
-  } else {
-    bool has_pairs = false;
-    const Status status = HasPairs(handle, &has_pairs);
-    if (!status.ok()) return status;
-    if (has_pairs) record.work = kFamilyAdopting;
-  }
-  opened_.family_records.push_back(std::move(record));
-  opened_.families.push_back(std::move(family));
-  return Status::OK();
-}
-
-void Opening::WarnOfNamesWithoutFamily(
-    const std::vector<ColumnFamilyDescriptor>& families) const {
-  for (const std::string& name : replication_.families) {
-    const bool there = std::any_of(
-        families.begin(), families.end(),
-        [&](const ColumnFamilyDescriptor& f) { return f.name == name; });
-    if (!there) {
-      rocksdb::Warn(db_->GetDBOptions().info_log,
-                    "rocksync: ReplicatedDBOptions::families names '%s', and "
-                    "there is no such column family (yet); a typo leaves the "
-                    "family that is meant unreplicated",
-                    name.c_str());
-    }
-  }
-}
-
-// `before`: the families that the index knew.
-void Opening::PlanWork(const std::vector<FamilyRecord>& before) {
-  WorkRecord* const work = &opened_.work;
-  for (const FamilyRecord& record : before) {
-    const bool stays = std::any_of(
-        opened_.family_records.begin(), opened_.family_records.end(),
-        [&](const FamilyRecord& now) { return now.id == record.id; });
-    if (!stays) work->purge = true;
-  }
-  if (!foreign_.any) return;
-  // An unfinished check goes on from the older bound, over everything.
-  work->sealed_sequence =
-      work->index_pass
-          ? std::min(work->sealed_sequence, foreign_.last_known_sequence)
-          : foreign_.last_known_sequence;
-  work->index_pass = true;
-  work->log_lost = work->log_lost || traces_.loss == Loss::kLog;
-  work->step = 0;
-  work->cursor.clear();
-  work->pairs_read = 0;
 }
 
 void Opening::ReadDigests() {

@@ -16,8 +16,8 @@
 #include "replication/session/messages.h"
 #include "rocksync/transport.h"
 #include "tests/integration/replication/replica_fixture.h"
-#include "tests/support/memory_transport.h"
 #include "tests/support/forwarding_connection.h"
+#include "tests/support/memory_transport.h"
 
 namespace rocksync {
 namespace {

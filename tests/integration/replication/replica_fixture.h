@@ -16,8 +16,8 @@
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/support/mentions.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 

@@ -13,8 +13,8 @@
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/replication/version_of.h"
 #include "tests/sanitized.h"
-#include "tests/support/forwarding_connection.h"
 #include "tests/support/forgetful_disk.h"
+#include "tests/support/forwarding_connection.h"
 
 namespace rocksync {
 namespace {
@@ -29,7 +29,8 @@ class MortalConnection : public ForwardingConnection {
   MortalConnection(std::unique_ptr<Connection> base, const ForgetfulDisk* disk)
       : ForwardingConnection(std::move(base)), disk_(disk) {}
   Status Send(const rocksdb::Slice& frame, milliseconds timeout) override {
-    return disk_->killed() ? Dead() : ForwardingConnection::Send(frame, timeout);
+    return disk_->killed() ? Dead()
+                           : ForwardingConnection::Send(frame, timeout);
   }
   Status Receive(std::string* frame, milliseconds timeout) override {
     return disk_->killed() ? Dead()

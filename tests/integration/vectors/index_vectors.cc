@@ -6,6 +6,7 @@
 #include "replication/membership/tombstone_gc.h"
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
+#include "replication/store/format/leaf_records.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "sketch/element/element.h"

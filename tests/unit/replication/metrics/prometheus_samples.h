@@ -21,7 +21,8 @@ struct Sample {
 
 // Parses the text as strictly as Prometheus does, and more: every metric has
 // HELP and TYPE, once and before its samples, and no series is there twice.
-inline std::map<std::string, std::vector<Sample>> Parse(const std::string& text) {
+inline std::map<std::string, std::vector<Sample>> Parse(
+    const std::string& text) {
   static const std::regex help("# HELP ([a-z_]+) ([^\\\\]+\\.)");
   static const std::regex type("# TYPE ([a-z_]+) (counter|gauge)");
   static const std::regex sample(

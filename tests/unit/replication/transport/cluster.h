@@ -18,8 +18,8 @@
 #include "replication/transport/identity.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/transport.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/support/mentions.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 

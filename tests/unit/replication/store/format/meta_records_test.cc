@@ -63,21 +63,8 @@ TEST(MetaRecordsTest, Bytes) {
   scrub.cursor = "key";
   EXPECT_EQ(Encode(scrub),
             Bytes({1, 1, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 4, 3, 'k', 'e', 'y'}));
-  EXPECT_EQ(DigestKey(5), std::string(8, '\0') + "digests/" + Bytes({5}));
   EXPECT_EQ(PeerKey(6),
             std::string(8, '\0') + "peer/" + Bytes({0, 0, 0, 0, 0, 0, 0, 6}));
-  const Digest digest{1, 2, 3};
-  EXPECT_EQ(EncodeDigests(&digest, 1),
-            Bytes({1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
-                   0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3}));
-  const LeafTombstones leaves[] = {{}, {300, 0x0102}};
-  EXPECT_EQ(TombstonesKey(5),
-            std::string(8, '\0') + "tombstones/" + Bytes({5}));
-  EXPECT_EQ(EncodeTombstones(leaves, 2),
-            Bytes({1, 0, 0xac, 0x02, 0, 0, 0, 0, 0, 0, 1, 2}));
-  EXPECT_EQ(Encode(LeafQuarantined{}), Bytes({1, 0}));
-  EXPECT_EQ(Encode(LeafQuarantined{{2, 300}, {300, 1}}),
-            Bytes({1, 2, 2, 0xac, 0x02, 0xac, 0x02, 1}));
   EXPECT_EQ(EncodeSwept(0x0102), Bytes({1, 0, 0, 0, 0, 0, 0, 1, 2}));
   GcState gc;
   gc.stable_time = 0x0102;
@@ -87,35 +74,6 @@ TEST(MetaRecordsTest, Bytes) {
   EXPECT_EQ(Encode(gc),
             Bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 1,
                    3, 0, 0, 0, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 0, 0, 1, 6, 0}));
-}
-
-TEST(MetaRecordsTest, TombstonesOfLeavesComeBackAndDamageIsSeen) {
-  const LeafTombstones leaves[] = {{}, {300, 0x0102}, {1, 0}};
-  const std::string bytes = EncodeTombstones(leaves, 3);
-  LeafTombstones parsed[3];
-  ASSERT_TRUE(DecodeTombstones(bytes, parsed, 3));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(parsed[i], leaves[i]);
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(DecodeTombstones(bytes.substr(0, size), parsed, 3)) << size;
-  }
-  EXPECT_FALSE(DecodeTombstones(bytes + "x", parsed, 3));
-}
-
-TEST(MetaRecordsTest, QuarantinedOfLeavesComeBackAndDamageIsSeen) {
-  const LeafQuarantined quarantined = {{2, 300}, {299, 1}};
-  const std::string bytes = Encode(quarantined);
-  LeafQuarantined parsed;
-  ASSERT_TRUE(DecodeQuarantined(bytes, 300, &parsed));
-  EXPECT_EQ(parsed, quarantined);
-  EXPECT_FALSE(DecodeQuarantined(bytes, 299, &parsed)) << "no such leaf";
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(DecodeQuarantined(bytes.substr(0, size), 300, &parsed))
-        << size;
-  }
-  EXPECT_FALSE(DecodeQuarantined(bytes + "x", 300, &parsed));
-  EXPECT_FALSE(DecodeQuarantined(Bytes({1, 1, 2, 0}), 300, &parsed)) << "none";
-  EXPECT_FALSE(DecodeQuarantined(Bytes({1, 2, 2, 1, 2, 1}), 300, &parsed))
-      << "one leaf twice";
 }
 
 template <typename Record>
