@@ -8,7 +8,7 @@
 // directory is a copy of the source that becomes the replica of the record when
 // it is opened. A copy by which a replica is brought up to date (ReplicatedDB::
 // Resync) lies beside that replica; nothing but the resync opens it until it
-// stands in its place (store/open/directory_switch.h).
+// stands in its place (store/directory/directory_switch.h).
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_

@@ -1,9 +1,7 @@
 #include "replication/store/offline/repair.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <set>
 #include <system_error>
@@ -11,19 +9,17 @@
 #include "replication/base/directories.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/directory/make_directory.h"
-#include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/offline/directory_access.h"
-#include "replication/store/offline/log_records.h"
+#include "replication/store/offline/file_copies.h"
+#include "replication/store/offline/missing_files.h"
 #include "replication/store/offline/needed_log.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/offline/table_files.h"
 #include "replication/store/open/all_families.h"
-#include "replication/store/open/damaged_files.h"
 #include "replication/store/open/files_left.h"
-#include "replication/store/open/info_log.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/db.h"
@@ -39,25 +35,6 @@ using rocksdb::Env;
 using rocksdb::Status;
 
 constexpr char kLostFolder[] = "/lost";  // RepairDB's
-
-// Block by block: a table or a log may be larger than the memory.
-Status CopyFile(Env* env, const std::string& from, const std::string& to) {
-  constexpr size_t kBlock = 1 << 20;
-  const rocksdb::EnvOptions options;
-  std::unique_ptr<rocksdb::SequentialFile> source;
-  std::unique_ptr<rocksdb::WritableFile> target;
-  Status status = env->NewSequentialFile(from, &source, options);
-  if (status.ok()) status = env->NewWritableFile(to, &target, options);
-  std::string scratch(kBlock, '\0');
-  rocksdb::Slice block;
-  while (status.ok()) {
-    status = source->Read(kBlock, &block, scratch.data());
-    if (!status.ok() || block.empty()) break;
-    status = target->Append(block);
-  }
-  if (status.ok()) status = target->Sync();
-  return status.ok() ? target->Close() : status;
-}
 
 // Those that the index knows by name alone.
 Status FamiliesWithoutEntries(rocksdb::DB* db, ColumnFamilyHandle* index,
@@ -111,12 +88,10 @@ class Repairing {
   Status CheckPlace() const;
   Status Make();
   Status CheckRoomForAll() const;
-  void FindMissingFiles(Repaired* repaired);
   Status LinkTables();
   Status WriteRest();
   Status MakeList(Repaired* repaired);
   Status MergeTables();
-  Status CopyLogs(Repaired* repaired);
   Status ReplayLogs();
   Status Look(Repaired* repaired);
   Status Finish();
@@ -156,12 +131,19 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   if (status.ok()) status = CheckPlace();
   if (status.ok()) status = Make();
   if (status.ok()) status = CheckRoomForAll();
-  if (status.ok()) FindMissingFiles(repaired);
+  if (status.ok()) {
+    const MissingFiles missing = FindMissingFiles(
+        env_, directory_, wal_dir_, unfinished_, options_, families_);
+    repaired->missing_table = missing.table;
+    repaired->lost_log = missing.log;
+  }
   if (status.ok()) status = LinkTables();
   if (status.ok()) status = WriteRest();
   if (status.ok()) status = MakeList(repaired);
   if (status.ok()) status = MergeTables();
-  if (status.ok()) status = CopyLogs(repaired);
+  std::string unreadable;
+  if (status.ok()) status = CopyLogs(env_, wal_dir_, unfinished_, &unreadable);
+  if (repaired->lost_log.empty()) repaired->lost_log = unreadable;
   if (status.ok()) status = ReplayLogs();
   if (status.ok()) status = Look(repaired);
   return status.ok() ? Finish() : status;
@@ -262,40 +244,6 @@ Status Repairing::CheckRoomForAll() const {
                        directory_ + " takes");
 }
 
-// RocksDB opens no database that lacks a table, and names the first. A log that
-// is lost the marker knows of.
-void Repairing::FindMissingFiles(Repaired* repaired) {
-  rocksdb::DBOptions options = options_;
-  options.info_log = std::make_shared<NoLog>();
-  options.max_open_files = -1;  // else it looks at some of them
-  // Where no log is, which would be read into memory.
-  options.wal_dir = unfinished_;
-  options.track_and_verify_wals_in_manifest = false;
-  std::vector<std::string> names;
-  std::vector<ColumnFamilyDescriptor> all;
-  std::vector<ColumnFamilyHandle*> handles;
-  std::unique_ptr<rocksdb::DB> db;
-  Status status = rocksdb::DB::ListColumnFamilies(options, directory_, &names);
-  for (const std::string& name : names) {
-    const auto known = std::find_if(
-        families_.begin(), families_.end(),
-        [&](const ColumnFamilyDescriptor& f) { return f.name == name; });
-    if (known != families_.end()) all.push_back(*known);
-  }
-  if (status.ok()) {
-    status = OpenPlainForReadOnly(options, directory_, all, &handles, &db);
-  }
-  repaired->missing_table = MissingTableOf(status, directory_);
-  Marker marker;
-  if (ReadMarker(env_, directory_, &marker).ok()) {
-    repaired->lost_log =
-        LostLogOf(env_, marker, wal_dir_, CurrentManifest(env_, directory_));
-  }
-  for (ColumnFamilyHandle* handle : handles) {
-    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-  }
-}
-
 // Tables are never written to again; anything else may be.
 Status Repairing::LinkTables() {
   progress_("links the tables");
@@ -372,50 +320,6 @@ Status Repairing::MergeTables() {
                           }
                           return db->CompactRange({}, family, nullptr, nullptr);
                         });
-}
-
-// In place of the log of the opening here, in which there is nothing. Under
-// larger numbers than any that are in use: RocksDB passes over those that it
-// takes to be in tables.
-Status Repairing::CopyLogs(Repaired* repaired) {
-  std::set<std::string> logs;
-  std::set<std::string> ours;
-  Status status = ListLogFiles(env_, wal_dir_, &logs);
-  if (status.ok()) status = ListLogFiles(env_, unfinished_, &ours);
-  for (const std::string& log : ours) {
-    if (status.ok()) status = env_->DeleteFile(unfinished_ + "/" + log);
-  }
-  std::vector<std::string> used;
-  if (status.ok()) status = env_->GetChildren(unfinished_, &used);
-  uint64_t number = NewestManifest(env_, unfinished_);
-  for (const std::string& name : used) {
-    number =
-        std::max<uint64_t>(number, std::strtoull(name.c_str(), nullptr, 10));
-  }
-  std::map<uint64_t, std::string> in_order;
-  for (const std::string& log : logs) {
-    in_order[LogNumber(log)] = log;
-  }
-  for (const auto& [old_number, log] : in_order) {
-    bool named = false;
-    if (status.ok()) {
-      status = RecordsNameTheLog(env_, wal_dir_ + "/" + log, &named);
-    }
-    if (!status.ok()) return status;
-    if (named) {
-      if (repaired->lost_log.empty()) {
-        repaired->lost_log = log +
-                             " was written with recycle_log_file_num, and can "
-                             "be read in its database alone";
-      }
-      continue;
-    }
-    std::string fresh = std::to_string(++number);
-    fresh.insert(0, fresh.size() < 6 ? 6 - fresh.size() : 0, '0');
-    status = CopyFile(env_, wal_dir_ + "/" + log,
-                      unfinished_ + "/" + fresh + ".log");
-  }
-  return status;
 }
 
 Status Repairing::ReplayLogs() {

@@ -18,10 +18,11 @@
 
 namespace rocksync {
 
-inline constexpr std::chrono::milliseconds kPatience{200};
+inline constexpr std::chrono::milliseconds kStallPatience{200};
 
 // For locks: true once `patience` is over.
-std::function<bool()> Impatient(std::chrono::milliseconds patience = kPatience);
+std::function<bool()> Impatient(
+    std::chrono::milliseconds patience = kStallPatience);
 
 // Busy, for who gave up.
 rocksdb::Status Stalled();
@@ -32,8 +33,9 @@ rocksdb::Status WaitOutStall(const std::function<rocksdb::Status()>& attempt,
                              const std::function<bool()>& gives_up);
 
 // The same for `patience`. Busy: it gave up.
-rocksdb::Status WritePatiently(const std::function<rocksdb::Status()>& write,
-                               std::chrono::milliseconds patience = kPatience);
+rocksdb::Status WritePatiently(
+    const std::function<rocksdb::Status()>& write,
+    std::chrono::milliseconds patience = kStallPatience);
 
 // Writes to a database with an index that way. Thread-safe.
 class PatientWriter {
@@ -45,7 +47,7 @@ class PatientWriter {
   // As DB::Write. Busy: RocksDB stalls writes, nothing is written.
   rocksdb::Status Write(rocksdb::WriteOptions options,
                         rocksdb::WriteBatch* batch,
-                        std::chrono::milliseconds patience = kPatience);
+                        std::chrono::milliseconds patience = kStallPatience);
   // The same for one record of the index.
   rocksdb::Status PutRecord(const rocksdb::WriteOptions& options,
                             const std::string& key, const std::string& record);

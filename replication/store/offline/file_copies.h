@@ -1,0 +1,28 @@
+// Files of an offline database, copied into another directory.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_FILE_COPIES_H_
+#define ROCKSYNC_REPLICATION_STORE_OFFLINE_FILE_COPIES_H_
+
+#include <string>
+
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// Durable when it returns. Block by block: a table or a log may be larger than
+// the memory.
+rocksdb::Status CopyFile(rocksdb::Env* env, const std::string& from,
+                         const std::string& to);
+
+// Copies the logs in `wal_dir` to a database in `directory`, in place of the
+// log of an opening there, in which there is nothing. They get larger numbers
+// than any that are in use there: RocksDB passes over those that it takes to be
+// in tables. A log that cannot be read under another number is left out;
+// `*unreadable` says so of the first one.
+rocksdb::Status CopyLogs(rocksdb::Env* env, const std::string& wal_dir,
+                         const std::string& directory, std::string* unreadable);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OFFLINE_FILE_COPIES_H_
