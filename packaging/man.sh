@@ -31,12 +31,14 @@ page() {  # NAME DESCRIPTION COMMAND INCLUDED
     gzip -9n >"$out/$1.1.gz"
 }
 version=$("$bin/rocksync" --version)
-page rocksync "tools for replicated RocksDB databases" "$bin/rocksync" "$more/rocksync.h2m"
+mapfile -t commands < <("$bin/rocksync" --help | sed -nE '/^Subcommands:/,$ s/^  ([a-z]+) .*/\1/p')
+{ cat "$more/rocksync.h2m"; printf '.PP\nThe commands:\n'; printf '.BR rocksync\\-%s (1)\n' "${commands[@]}"; } >"$out/all.h2m"
+page rocksync "tools for replicated RocksDB databases" "$bin/rocksync" "$out/all.h2m"
 page rocksync-store "replicated key-value store with a Redis port" "$bin/replicated_store" "$more/rocksync-store.h2m"
-printf '[SEE ALSO]\n.BR rocksync (1)\n' >"$out/command.h2m"
-"$bin/rocksync" --help | sed -nE '/^Subcommands:/,$ s/^  ([a-z]+) .*/\1/p' | while read -r command; do
+printf '[SEE ALSO]\n.BR rocksync (1)\nand /usr/share/doc/rocksync\\-tools/operating.md, which says when to use it\n' >"$out/command.h2m"
+for command in "${commands[@]}"; do
   # What it does is the first clause of its help.
   does=$("$bin/rocksync" "$command" --help | head -n 1 | sed -E 's/([;.:]|, until) .*//; s/\.$//')
   page "rocksync-$command" "$does" "$bin/rocksync $command" "$out/command.h2m"
 done
-rm "$out/command.h2m" "$out/included.h2m"
+rm "$out/all.h2m" "$out/command.h2m" "$out/included.h2m"

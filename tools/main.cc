@@ -43,10 +43,12 @@ constexpr uint64_t kCentury = uint64_t{100} * 365 * 24 * 3600 * 1000;
 CLI::Option* AddSecret(CLI::App* tool, rocksync::Credentials* credentials) {
   tool->add_option("--cluster", credentials->cluster,
                    "name of the cluster; required. With --certificates it "
-                   "defaults to \"trial\"");
+                   "defaults to \"trial\"")
+      ->type_name("NAME");
   tool->add_option(
-      "--secret", credentials->secret_file,
-      "file of the cluster's secret: 32 raw bytes, not hex, no newline");
+          "--secret", credentials->secret_file,
+          "file of the cluster's secret: 32 raw bytes, not hex, no newline")
+      ->type_name("FILE");
   tool->callback([credentials] {
     if (!credentials->cluster.empty()) return;
     if (credentials->trial_directory.empty()) {
@@ -55,8 +57,10 @@ CLI::Option* AddSecret(CLI::App* tool, rocksync::Credentials* credentials) {
     }
     credentials->cluster = "trial";
   });
-  return tool->add_option("--certificates", credentials->trial_directory,
-                          "for trials: the directory that the replicas use");
+  return tool
+      ->add_option("--certificates", credentials->trial_directory,
+                   "for trials: the directory that the replicas use")
+      ->type_name("DIR");
 }
 
 // The same, and what lets it talk to running replicas.
@@ -67,14 +71,17 @@ void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
       "tool is made in it");
   auto* const ca = tool->add_option("--ca", credentials->tls.ca_file,
                                     "PEM file of the cluster's CA")
-                       ->excludes(trial);
+                       ->excludes(trial)
+                       ->type_name("FILE");
   tool->add_option("--certificate", credentials->tls.certificate_file,
                    "PEM file of a certificate of that CA, a replica's or one "
                    "of your own")
-      ->needs(ca);
+      ->needs(ca)
+      ->type_name("FILE");
   tool->add_option("--private-key", credentials->tls.private_key_file,
                    "PEM file of its key")
-      ->needs(ca);
+      ->needs(ca)
+      ->type_name("FILE");
 }
 
 // A whole number; CLI11's own bounds are told as floating-point numbers.
@@ -92,10 +99,11 @@ std::function<std::string(const std::string&)> AtLeast(uint64_t least) {
 
 void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {
   tool->add_option("--wal-dir", *wal_dirs,
-                   "DIR=LOGDIR: the log of DIR is in LOGDIR "
+                   "the log of DIR is in LOGDIR "
                    "(DBOptions::wal_dir); needed if the command cannot tell, "
                    "and asks for it. Write DIR as in the command")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->type_name("DIR=LOGDIR");
 }
 
 volatile std::sig_atomic_t g_stop = 0;
@@ -163,8 +171,12 @@ Command AddDiff(CLI::App* app) {
       "diff",
       "Lists the pairs that differ between two offline databases; exit code "
       "0: equal, 1: different, 2: error");
-  command->add_option("LEFT", options->left, "directory")->required();
-  command->add_option("RIGHT", options->right, "directory")->required();
+  command->add_option("LEFT", options->left, "directory")
+      ->required()
+      ->type_name("");
+  command->add_option("RIGHT", options->right, "directory")
+      ->required()
+      ->type_name("");
   command
       ->add_option("--max-keys", options->max_keys,
                    "list at most this many differing keys; all are counted")
@@ -182,7 +194,9 @@ Command AddDetach(CLI::App* app) {
       "detach",
       "Removes the index from a database and leaves it a plain one; exit code "
       "2: error");
-  command->add_option("DIR", options->directory, "directory")->required();
+  command->add_option("DIR", options->directory, "directory")
+      ->required()
+      ->type_name("");
   AddWalDirs(command, &options->wal_dirs);
   return {command, RunningAsOwner(rocksync::RunDetach, options), nullptr};
 }
@@ -193,7 +207,9 @@ Command AddId(CLI::App* app) {
       "id",
       "The id of an offline replica, which its certificate names; exit code 2: "
       "error");
-  command->add_option("DIR", options->directory, "directory")->required();
+  command->add_option("DIR", options->directory, "directory")
+      ->required()
+      ->type_name("");
   command->add_flag(
       "--make", options->make,
       "if there is no replica yet, make the id that it will have");
@@ -214,11 +230,13 @@ Command AddCertificate(CLI::App* app) {
                           "and operators; exit code 2: error");
   command
       ->add_option("--ca", options->ca_file, "PEM file of the CA's certificate")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command
       ->add_option("--ca-key", options->ca_key_file,
                    "PEM file of its key; keep it off the replicas")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   command
       ->add_option("--make-ca", options->make_ca,
                    "make the CA, under this name")
@@ -233,10 +251,12 @@ Command AddCertificate(CLI::App* app) {
                    "make STEM.pem and STEM.key; or, if they are there and the "
                    "replica's, renew STEM.pem for the same key")
       ->type_name("STEM");
-  command->add_option("--id", options->replica_id,
-                      "the replica's id, as `rocksync id` prints it. "
-                      "Without it: the id of the certificate that is "
-                      "renewed, or a random one, for an operator");
+  command
+      ->add_option("--id", options->replica_id,
+                   "the replica's id, as `rocksync id` prints it. "
+                   "Without it: the id of the certificate that is "
+                   "renewed, or a random one, for an operator")
+      ->type_name("ID");
   command->add_option(
       "--days", options->days,
       "for how many days what is made is valid, 1 to 36500; by default 3650 "
@@ -252,11 +272,13 @@ Command AddClone(CLI::App* app) {
       "an interrupted clone. Exit code 0: the clone is complete and proven "
       "equal, 1: complete and not proven equal, 2: error");
   command->add_option("SOURCE", options->source, "host:port of the replica")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("DIR", options->directory,
                    "new or empty directory, or that of an interrupted clone")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("--connections", options->connections,
                    "how many connections carry files at once")
@@ -286,12 +308,14 @@ Command AddResync(CLI::App* app) {
   command
       ->add_option("SOURCE", options->source,
                    "host:port of the running replica")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("DIR", options->directory,
                    "directory of the stopped replica; the copy is made in "
                    "DIR.resync first")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("--connections", options->connections,
                    "how many connections carry files at once")
@@ -329,12 +353,14 @@ Command AddVerify(CLI::App* app) {
       ->add_option("LEFT", options->left,
                    "host:port of a running replica, or the directory of an "
                    "offline one")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("RIGHT", options->right,
                    "host:port of a running replica, at which LEFT can reach "
                    "it; or a directory, if LEFT is one")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("--max-keys", options->max_keys,
                    "list at most this many differing keys, and stop there")
@@ -360,14 +386,17 @@ Command AddRescue(CLI::App* app) {
       "Exports what only an offline replica holds. Exit code 0: nothing to "
       "export, 1: exported, 2: error, or DIR could not be read completely");
   command->add_option("DIR", options->directory, "directory of the replica")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("--against", options->against,
                    "host:port or directory of the replica to compare with")
-      ->required();
+      ->required()
+      ->type_name("HOST:PORT");
   command
       ->add_option("--output", options->output, "new directory for the export")
-      ->required();
+      ->required()
+      ->type_name("DIR");
   AddWalDirs(command, &options->wal_dirs);
   AddCredentials(command, &options->credentials);
   return {command, Running(rocksync::RunRescue, options),
@@ -381,8 +410,11 @@ Command AddRepair(CLI::App* app) {
       "Makes a new database of what can be read of a damaged replica. Exit "
       "code 0: all, 1: something was left out, 2: error");
   command->add_option("DIR", options->directory, "directory of the replica")
-      ->required();
-  command->add_option("COPY", options->copy, "new directory")->required();
+      ->required()
+      ->type_name("");
+  command->add_option("COPY", options->copy, "new directory")
+      ->required()
+      ->type_name("");
   AddWalDirs(command, &options->wal_dirs);
   return {command, RunningAsOwner(rocksync::RunRepair, options), nullptr};
 }
@@ -394,7 +426,8 @@ Command AddRestamp(CLI::App* app) {
       "Gives new versions to pairs that an offline replica "
       "wrote while its clock was ahead. Exit code 2: error");
   command->add_option("DIR", options->directory, "directory of the replica")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("--max-ahead-ms", options->max_ahead_ms,
                    "how far ahead peers accept versions: their "
@@ -411,7 +444,9 @@ Command AddStatus(CLI::App* app) {
   const auto options = std::make_shared<rocksync::StatusToolOptions>();
   CLI::App* const command = app->add_subcommand(
       "status", "Shows the status of a running replica. Exit code 2: error");
-  command->add_option("REPLICA", options->replica, "host:port")->required();
+  command->add_option("REPLICA", options->replica, "host:port")
+      ->required()
+      ->type_name("");
   command->add_flag("--json", options->json, "one JSON object");
   AddCredentials(command, &options->credentials);
   return {command, Running(rocksync::RunStatus, options),
@@ -425,12 +460,14 @@ Command AddExporter(CLI::App* app) {
       "Serves statistics of running replicas to Prometheus, until SIGINT or "
       "SIGTERM; exit code 2: error");
   command->add_option("REPLICA", options->replicas, "host:port of each replica")
-      ->required();
+      ->required()
+      ->type_name("");
   command
       ->add_option("--listen", options->listen,
                    "host:port of the page http://.../metrics, which does not "
                    "authenticate clients")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("HOST:PORT");
   command->add_flag("--once", options->once,
                     "print the page once instead; then a replica that does "
                     "not answer is an error");
@@ -462,6 +499,7 @@ int main(int argc, char** argv) {
        {AddDiff, AddDetach, AddId, AddCertificate, AddClone, AddResync,
         AddVerify, AddRescue, AddRepair, AddRestamp, AddStatus, AddExporter}) {
     commands.push_back(add(&app));
+    commands.back().app->set_help_all_flag();  // of the program alone
   }
   try {
     app.parse(argc, argv);

@@ -134,7 +134,11 @@ Status MakeTransport(const Settings& settings, uint64_t replica_id,
     if (!status.ok()) return status;
   }
   tls.refused = LogRefusedCertificates();
-  return NewTlsTransport(tls, transport);
+  const Status status = NewTlsTransport(tls, transport);
+  // It may pass by itself: the clock is not set yet, or the files are just
+  // being replaced.
+  return status.IsInvalidArgument() ? Status::IOError(status.getState())
+                                    : status;
 }
 
 uint64_t NowMs() {
@@ -364,6 +368,8 @@ sigset_t BlockSignals() {
   sigaddset(&signals, SIGTERM);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  // There is nothing to load again by hand: renewed certificates are noticed.
+  std::signal(SIGHUP, SIG_IGN);
   // A limit of files' size (ulimit -f) is an error of the write, as a full disk
   // is, and not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -383,7 +389,7 @@ int main(int argc, char** argv) {
   const rocksdb::Status status = rocksync::Run(settings, signals, &in_vain);
   if (status.ok()) return 0;
   spdlog::error("{}", status.ToString());
-  // An address that is none, another cluster's database or secret, a
-  // certificate that does not fit: tried again they are the same.
+  // An address that is none, another cluster's database or secret: tried again
+  // they are the same.
   return in_vain || status.IsInvalidArgument() ? kWrongOptions : kError;
 }

@@ -39,10 +39,12 @@ void AddDatabaseOptions(CLI::App* app, Settings* settings) {
   app->add_option("--dir", settings->directory,
                   "Directory of the database; it is made if it does not exist")
       ->required()
-      ->check(IsNotEmpty);
+      ->check(IsNotEmpty)
+      ->type_name("DIR");
   app->add_option("--cluster", settings->cluster,
                   "Name of the cluster; replicas of another are refused")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("NAME");
   app->add_flag("--as-new-replica", settings->as_new_replica,
                 "Open a copy of another replica's directory, or what is left "
                 "after a loss of files, as a new replica");
@@ -68,7 +70,8 @@ void AddRedisOptions(CLI::App* app, Settings* settings) {
          "--redis-host", settings->redis.host,
          "IP address of the Redis port, which does not authenticate clients")
       ->capture_default_str()
-      ->group("Redis protocol");
+      ->group("Redis protocol")
+      ->type_name("ADDRESS");
   app->add_option("--redis-port", settings->redis.port,
                   "Port of the Redis protocol; 0: any")
       ->capture_default_str()
@@ -89,28 +92,33 @@ void AddPageOptions(CLI::App* app, Settings* settings) {
          "Address of the status page, which does not authenticate clients")
       ->capture_default_str()
       ->check(IsHost)
-      ->group("Status page");
+      ->group("Status page")
+      ->type_name("ADDRESS");
   app->add_option("--http-name", settings->page.names,
                   "A name of this host under which browsers may ask for the "
                   "page, besides localhost; may be repeated")
       ->needs(page)
       ->check(IsHostName)
-      ->group("Status page");
+      ->group("Status page")
+      ->type_name("NAME");
   app->add_option("--http-peer", settings->page.peers,
                   "host:port of another replica's status page, to be shown on "
                   "this one; may be repeated")
       ->needs(page)
       ->check(IsPage)
-      ->group("Status page");
+      ->group("Status page")
+      ->type_name("HOST:PORT");
 }
 
 void AddReplicationOptions(CLI::App* app, Settings* settings) {
   app->add_option("--listen", settings->replicator.listen_address,
                   "host:port where peers connect; without it, only dial")
-      ->group("Replication");
+      ->group("Replication")
+      ->type_name("HOST:PORT");
   app->add_option("--peer", settings->replicator.peers,
                   "host:port of a peer; may be repeated")
-      ->group("Replication");
+      ->group("Replication")
+      ->type_name("HOST:PORT");
   app->add_option("--sync-interval-ms", settings->sync_interval_ms,
                   "A session with each peer about this often; 0: only by "
                   "REPLICATION SYNC")
@@ -158,7 +166,8 @@ void AddReplicationOptions(CLI::App* app, Settings* settings) {
   app->add_option("--zone", settings->replicator.zone,
                   "Name of the place where this replica is; each write is "
                   "sent once between two zones")
-      ->group("Replication");
+      ->group("Replication")
+      ->type_name("NAME");
 
   app->add_option("--peer-timeout-ms", settings->peer_timeout_ms,
                   "Drop a peer that is silent for this long")
@@ -187,23 +196,28 @@ void AddIdentityOptions(CLI::App* app, Settings* settings) {
                       "For trials: directory of a CA, certificates and a "
                       "secret, which are made as needed; give all replicas "
                       "the same")
-          ->group("Identity");
+          ->group("Identity")
+          ->type_name("DIR");
   auto* ca = app->add_option("--ca", settings->tls.ca_file,
                              "PEM file of the cluster's CA")
                  ->group("Identity")
-                 ->excludes(trial);
+                 ->excludes(trial)
+                 ->type_name("FILE");
   app->add_option("--certificate", settings->tls.certificate_file,
                   "PEM file of this replica's certificate")
       ->group("Identity")
-      ->needs(ca);
+      ->needs(ca)
+      ->type_name("FILE");
   app->add_option("--private-key", settings->tls.private_key_file,
                   "PEM file of its key")
       ->group("Identity")
-      ->needs(ca);
+      ->needs(ca)
+      ->type_name("FILE");
   app->add_option("--secret", settings->secret_file,
                   "File of the cluster's secret, 32 random bytes")
       ->group("Identity")
-      ->needs(ca);
+      ->needs(ca)
+      ->type_name("FILE");
 }
 
 }  // namespace

@@ -188,6 +188,12 @@ rocksdb::Status TlsContext::Unfit(X509_STORE_CTX* store) const {
         "renew it: `rocksync certificate --ca ca.pem --ca-key ca.key --output "
         "NAME`, where NAME.pem is the file");
   }
+  if (error == X509_V_ERR_CERT_NOT_YET_VALID) {
+    return rocksdb::Status::InvalidArgument(
+        "certificate " + certificate_file_ +
+            ", or its CA, is not valid yet: " + why,
+        "correct this machine's clock, or that of the machine that made it");
+  }
   if (error == X509_V_ERR_INVALID_PURPOSE) {
     return rocksdb::Status::InvalidArgument(
         "certificate " + certificate_file_ +

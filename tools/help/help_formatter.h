@@ -15,7 +15,8 @@ class HelpFormatter : public CLI::Formatter {
  protected:
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return Others(*option);  // a flag
-    std::string text = " " + Value(option->get_type_name());
+    std::string text = Value(option->get_type_name());
+    if (!text.empty()) text.insert(0, " ");
     if (option->get_expected_max() == CLI::detail::expected_max_vector_size) {
       text += " ...";
     }

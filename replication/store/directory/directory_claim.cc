@@ -106,7 +106,7 @@ Status DirectoryClaim::Take(Env* env, const std::string& directory,
     return Status::IOError(
         "rocksync: " + directory +
             " is open in this process already, close it first",
-        path);
+        path == directory ? "" : path);
   }
   claim->reset(new DirectoryClaim(std::move(claimed)));
   return Status::OK();

@@ -72,6 +72,11 @@ own=(--ca "$work/certificates/trial-ca.pem" --certificate "$work/certificates/re
   --private-key "$work/certificates/replica-$id.key" --secret "$work/certificates/trial-secret")
 mkdir -p "$work/mount_point/lost+found"
 code=1
+# Files that are just being replaced.
+: > "$work/empty.pem"
+openssl genpkey -algorithm ED25519 -out "$work/other.key" 2>/dev/null
+refused "a key of another certificate" "other.key" --dir "$work/mount_point" --redis-port 0 "${own[@]}" --private-key "$work/other.key"
+refused "an empty CA" "empty.pem" --dir "$work/mount_point" --redis-port 0 "${own[@]}" --ca "$work/empty.pem"
 for place in "$work/mount_point" "$work/not_there/"; do
   refused "an empty $place" "holds no database, and certificate $work/certificates/replica-$id.pem names replica $id" \
     --dir "$place" --redis-port 0 "${own[@]}"
