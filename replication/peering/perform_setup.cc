@@ -126,8 +126,8 @@ class SetupTalk {
     SayWhyNot(EndReason::kUnavailable, why, connection_, timeout_);
   }
 
-  // What lets this replica open as a new one, should it be the copy or an older
-  // state, and what takes that back.
+  // Records on disk that this replica is a copy or an older state, so that
+  // open_copy_as_new_replica may apply; or takes such a record back.
   void NoteWhatItMeans() {
     rocksdb::Status s;
     if (setup_->refused() == RefusalReason::kRolledBack) {

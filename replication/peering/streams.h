@@ -88,8 +88,9 @@ class Streams {
     const std::lock_guard lock(mutex_);
     return use(&spread_);
   }
-  // What a peer says of its neighbours. True: what it should have from one that
-  // it has lost may be missing there.
+  // Takes a peer's list of its neighbours. True: the peer has lost one that
+  // this replica has, too, so changes in flight between the two may be missing
+  // there.
   bool SetNeighbours(uint64_t peer_id, std::vector<Neighbour> neighbours);
 
   // Has those asked who announced what is missing for too long. True: some of

@@ -4,12 +4,12 @@
 // Where all replicas are connected to all, whoever wrote a change sends it to
 // everybody and nobody passes it on. Elsewhere changes are passed on along a
 // tree for each origin, found as in Plumtree (Leitao, Pereira, Rodrigues:
-// Epidemic Broadcast Trees, SRDS 2007): a link begins as eager; who gets a
-// change that it holds says Prune, and from then on the link only announces
-// the changes of that origin, by short hashes; who is announced a change that
-// does not come in time says Graft to one that announced it, which sends it and
-// is eager again. Two rules save what would else have to be pruned:
-//  - nothing is passed on to who is a neighbour of the one it came from;
+// Epidemic Broadcast Trees, SRDS 2007): a link begins as eager. A replica
+// that gets a change twice says Prune, and from then on the link only announces
+// the changes of that origin, by short hashes. A replica that misses a change
+// which was announced to it sends Graft to an announcer, which sends the change
+// and is eager again. Two rules save what would else have to be pruned:
+//  - nothing is passed on to a neighbour of the replica that it came from;
 //  - for each link there is a filter of what the peer is known to have: sent to
 //    it, come from it, or announced by it. If it errs a change does not go
 //    there, and the next session brings it.

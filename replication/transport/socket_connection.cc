@@ -38,8 +38,9 @@ struct Mailbox {
     changed.notify_all();
   }
 
-  // On the transport's thread, what a read came to. Who is told is who waits
-  // now: once the frame is there somebody may take it, and wait for the next.
+  // On the transport's thread: the result of a read. Takes the callback before
+  // the frame becomes visible, since another thread may then take the frame and
+  // register a new callback.
   void Arrived(const rocksdb::Status& status, std::string whole) {
     std::function<void()> told;
     {

@@ -96,9 +96,9 @@ class IndexedDB {
   Incarnation incarnation() const;
 
   uint64_t WallMs() const;
-  // What to believe of a peer's clock reading. One that is too far ahead is of
-  // a clock that jumped, and `rocksync restamp` may set it back; then the time
-  // here counts. What holds for a reading holds for every earlier one.
+  // Caps a peer's clock reading: one that is too far ahead is of a clock that
+  // jumped, and `rocksync restamp` may set it back, so the time here is taken.
+  // That is safe, as what holds for a reading holds for every earlier one.
   uint64_t Trusted(uint64_t reading) const;
   // The last reading of the hybrid clock.
   uint64_t LastReading() const { return clock_.Last(); }
