@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/cord.h"
-#include "replication/session/storage_view.h"
+#include "replication/session/no_space.h"
 
 namespace rocksync {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "replication/session/split_mix.h"
+#include "sketch/element/split_mix.h"
 
 namespace rocksync {
 

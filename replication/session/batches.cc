@@ -29,29 +29,30 @@ void Batches::Propose(std::vector<uint32_t> leaves, const Expectation& expected,
 
 void Batches::SayProposal(Turn* turn) {
   std::string body;
-  EncodeBatch({leaves_, parts_->location.Sum(leaves_),
-               static_cast<uint64_t>(std::ceil(expected_.differences)),
-               static_cast<uint64_t>(expected_.overwritten)},
-              &body);
-  turn->Add(MessageType::kBatch, body);
+  EncodeLeafBatch({leaves_, parts_->location.Sum(leaves_),
+                   static_cast<uint64_t>(std::ceil(expected_.differences)),
+                   static_cast<uint64_t>(expected_.overwritten)},
+                  &body);
+  turn->Add(MessageType::kLeafBatch, body);
 }
 
 absl::Status Batches::ReceiveProposal(std::string_view body, bool narrower) {
-  BatchHead head;
-  const absl::Status status = DecodeBatch(body, &head);
+  LeafBatchHead head;
+  const absl::Status status = DecodeLeafBatch(body, &head);
   if (!status.ok()) return status;
   // The batch that was read ahead has more leaves, and so would the next.
   peer_narrows_ |= read_ahead_.has_value();
   read_ahead_.reset();
   if (narrower && head.leaves.size() >= leaves_.size()) {
-    return Malformed(MessageType::kBatch, "not narrower than the one proposed");
+    return Malformed(MessageType::kLeafBatch,
+                     "not narrower than the one proposed");
   }
   if (head.leaves.back() >= parts_->location.leaf_count()) {
-    return Malformed(MessageType::kBatch, "leaves out of range");
+    return Malformed(MessageType::kLeafBatch, "leaves out of range");
   }
   for (const uint32_t leaf : head.leaves) {
     if (parts_->location.IsClosed(leaf)) {
-      return Malformed(MessageType::kBatch, "a leaf that is closed");
+      return Malformed(MessageType::kLeafBatch, "a leaf that is closed");
     }
   }
   leaves_ = std::move(head.leaves);

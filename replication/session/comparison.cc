@@ -68,7 +68,7 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
       return ReceiveDiffers(body, flags);
     case MessageType::kLocate:
       return ReceiveLocate(body, flags);
-    case MessageType::kBatch:
+    case MessageType::kLeafBatch:
       return ReceiveProposal(body, flags);
     case MessageType::kSummary:
       status = summaries_.Receive(body, flags);

@@ -23,7 +23,7 @@ constexpr uint8_t kOneMoreHere = 1;
 constexpr uint8_t kOneMoreThere = 3;
 
 absl::Status BadFinds(std::string_view what) {
-  return Malformed(MessageType::kBatch, what);
+  return Malformed(MessageType::kLeafBatch, what);
 }
 
 absl::Status BadFailed(std::string_view what) {

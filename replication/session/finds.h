@@ -45,7 +45,7 @@ absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
     const RoundContext& context, uint32_t leaf, const MergedChanges& changes,
     const SymbolKey& key, uint32_t sum);
 
-// The body of kBatch with kFlagFinds: nothing, or
+// The body of kLeafBatch with kFlagFinds: nothing, or
 //   twice the number of leaves, plus 1 if some are unknown
 //   | elements | expected | overwritten, if some are | bits, least significant
 //   first: the leaves gap coded, a bit for each, set if it is asked for, and

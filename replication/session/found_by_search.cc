@@ -52,7 +52,7 @@ absl::Status FoundBySearch::Receive(std::string_view body) {
   const uint32_t leaf_count = location_->leaf_count();
   if ((!head.unknown.empty() && head.unknown.back() >= leaf_count) ||
       (!head.asked.empty() && head.asked.back().leaf >= leaf_count)) {
-    return Malformed(MessageType::kBatch, "leaves out of range");
+    return Malformed(MessageType::kLeafBatch, "leaves out of range");
   }
   Drop();
   // The peer does not say where it has found elements of its own.

@@ -243,12 +243,12 @@ absl::Status GetLeafRuns(uint64_t run_count, std::string_view* body,
     uint64_t more = 0;
     if (!GetVarint64(body, 2 * kLeafCount, &head) ||
         ((head & 1) != 0 && !GetVarint64(body, kLeafCount, &more))) {
-      return Malformed(MessageType::kBatch, "truncated leaves");
+      return Malformed(MessageType::kLeafBatch, "truncated leaves");
     }
     const uint64_t first = next + head / 2;
     const uint64_t end = first + 1 + ((head & 1) != 0 ? more + 1 : 0);
     if (end > kLeafCount) {
-      return Malformed(MessageType::kBatch, "leaves out of range");
+      return Malformed(MessageType::kLeafBatch, "leaves out of range");
     }
     for (uint64_t leaf = first; leaf < end; ++leaf) {
       leaves->push_back(static_cast<uint32_t>(leaf));
@@ -259,24 +259,24 @@ absl::Status GetLeafRuns(uint64_t run_count, std::string_view* body,
 }
 
 absl::Status DecodeBatchRuns(uint64_t run_count, std::string_view body,
-                             BatchHead* batch) {
+                             LeafBatchHead* batch) {
   const absl::Status status = GetLeafRuns(run_count, &body, &batch->leaves);
   if (!status.ok()) return status;
   if (!GetDigest(&body, &batch->digest) || !body.empty()) {
-    return Malformed(MessageType::kBatch, "no count and digest");
+    return Malformed(MessageType::kLeafBatch, "no count and digest");
   }
   return absl::OkStatus();
 }
 
 absl::Status DecodeBatchGaps(uint64_t leaves, std::string_view body,
-                             BatchHead* batch) {
+                             LeafBatchHead* batch) {
   if (!GetDigest(&body, &batch->digest)) {
-    return Malformed(MessageType::kBatch, "no leaves");
+    return Malformed(MessageType::kLeafBatch, "no leaves");
   }
   BitReader bits(body);
   std::vector<uint64_t> positions;
   if (!GetPositions(leaves, kLeafCount, &bits, &positions) || !bits.AtEnd()) {
-    return Malformed(MessageType::kBatch, "not as many leaves as it says");
+    return Malformed(MessageType::kLeafBatch, "not as many leaves as it says");
   }
   batch->leaves.assign(positions.begin(), positions.end());
   return absl::OkStatus();
@@ -284,7 +284,7 @@ absl::Status DecodeBatchGaps(uint64_t leaves, std::string_view body,
 
 }  // namespace
 
-void EncodeBatch(const BatchHead& batch, std::string* out) {
+void EncodeLeafBatch(const LeafBatchHead& batch, std::string* out) {
   std::string runs;
   PutLeafRuns(batch.leaves, &runs);
   if (batch.expected > 0) {
@@ -305,22 +305,22 @@ void EncodeBatch(const BatchHead& batch, std::string* out) {
   EncodeDigest(batch.digest, out);
 }
 
-absl::Status DecodeBatch(std::string_view body, BatchHead* batch) {
+absl::Status DecodeLeafBatch(std::string_view body, LeafBatchHead* batch) {
   *batch = {};
   uint64_t run_count = 0;
   if (!GetVarint64(&body, kLeafCount, &run_count)) {
-    return Malformed(MessageType::kBatch, "no leaves");
+    return Malformed(MessageType::kLeafBatch, "no leaves");
   }
   if (run_count > 0) return DecodeBatchRuns(run_count, body, batch);
   uint64_t leaves = 0;
   if (!GetVarint64(&body, &batch->expected) || batch->expected == 0 ||
       !GetVarint64(&body, &batch->overwritten) ||
       !GetVarint64(&body, kLeafCount, &leaves)) {
-    return Malformed(MessageType::kBatch, "no leaves");
+    return Malformed(MessageType::kLeafBatch, "no leaves");
   }
   if (leaves > 0) return DecodeBatchGaps(leaves, body, batch);
   if (!GetVarint64(&body, kLeafCount, &run_count) || run_count == 0) {
-    return Malformed(MessageType::kBatch, "no leaves");
+    return Malformed(MessageType::kLeafBatch, "no leaves");
   }
   return DecodeBatchRuns(run_count, body, batch);
 }

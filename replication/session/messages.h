@@ -23,22 +23,22 @@ namespace rocksync {
 
 // What a side says; "the peer" is the side that it says it to.
 enum class MessageType : uint8_t {
-  kHello = 1,     // a session begins: what the sender holds
-  kEqual = 2,     // the sender holds what the peer summarised
-  kDiffers = 3,   // it does not; an exchange begins, the sender initiates it
-  kLocate = 4,    // it does not, and all is too much for one batch of leaves
-  kBatch = 5,     // leaves to compare next, and what the sender holds there
-  kSummary = 6,   // what the sender holds after this round
-  kPayload = 7,   // one payload of the running exchange
-  kPass = 8,      // nothing to say in this turn
-  kOffers = 9,    // pairs by key and version
-  kWants = 10,    // which offers of the peer's last turn the sender wants
-  kValues = 11,   // the values that the peer wanted, in order
-  kChunk = 12,    // the beginning of a large value
-  kPairs = 13,    // whole pairs, unasked
-  kAbandon = 14,  // the sides differ, but only by what one of them refuses
-  kEnd = 15,      // the session is over, without a proof
-  kSetup = 16,    // these three: see setup.h
+  kHello = 1,      // a session begins: what the sender holds
+  kEqual = 2,      // the sender holds what the peer summarised
+  kDiffers = 3,    // it does not; an exchange begins, the sender initiates it
+  kLocate = 4,     // it does not, and all is too much for one batch of leaves
+  kLeafBatch = 5,  // leaves to compare next, and what the sender holds there
+  kSummary = 6,    // what the sender holds after this round
+  kPayload = 7,    // one payload of the running exchange
+  kPass = 8,       // nothing to say in this turn
+  kOffers = 9,     // pairs by key and version
+  kWants = 10,     // which offers of the peer's last turn the sender wants
+  kValues = 11,    // the values that the peer wanted, in order
+  kChunk = 12,     // the beginning of a large value
+  kPairs = 13,     // whole pairs, unasked
+  kAbandon = 14,   // the sides differ, but only by what one of them refuses
+  kEnd = 15,       // the session is over, without a proof
+  kSetup = 16,     // these three: see setup.h
   kConfirm = 17,
   kRefusal = 18,
   kClaims = 19,    // comparing only: what the sender holds of some keys
@@ -80,8 +80,8 @@ inline constexpr uint8_t kFlagFailed = 0x20;
 inline constexpr uint8_t kFlagEverything = 0x20;
 // Leaves are searched for (leaf_search.h), rather than exchanged as elements.
 inline constexpr uint8_t kFlagSearch = 0x40;
-// Flag of kBatch: the whole set, of which a search has found the elements that
-// differ, or their leaves (finds.h).
+// Flag of kLeafBatch: the whole set, of which a search has found the elements
+// that differ, or their leaves (finds.h).
 inline constexpr uint8_t kFlagFinds = 0x20;
 // Flag of kSummary: of the whole set, not of the leaf batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
@@ -136,15 +136,15 @@ absl::Status DecodeCount(MessageType type, std::string_view body,
 // or, if it is known about how many elements differ there, the shorter of
 //   0 | expected | overwritten | leaves | count | digest | the leaves, gap
 //   coded 0 | expected | overwritten | 0 | runs, count and digest as above
-struct BatchHead {
+struct LeafBatchHead {
   std::vector<uint32_t> leaves;
   Digest digest;
   uint64_t expected = 0;  // 0: unknown
   // Keys of which both sides hold two of these elements, about.
   uint64_t overwritten = 0;
 };
-void EncodeBatch(const BatchHead& batch, std::string* out);
-absl::Status DecodeBatch(std::string_view body, BatchHead* batch);
+void EncodeLeafBatch(const LeafBatchHead& batch, std::string* out);
+absl::Status DecodeLeafBatch(std::string_view body, LeafBatchHead* batch);
 
 // Which of `offers` offers are wanted. An empty body: all of them. Else a form
 // byte, 0: lengths of alternating runs, wanted first, the last left out;

@@ -11,6 +11,7 @@
 #include "replication/reconcile/exchange_finish.h"
 #include "replication/session/comparison.h"
 #include "replication/session/messages.h"
+#include "replication/session/no_space.h"
 #include "replication/session/opening.h"
 #include "replication/session/session_snapshot.h"
 #include "replication/session/turn.h"
@@ -44,7 +45,7 @@ uint8_t KnownFlags(MessageType type) {
       return kFlagEverything | kFlagSearch;
     case MessageType::kDiffers:
       return kFlagIdle | kFlagFailed;
-    case MessageType::kBatch:
+    case MessageType::kLeafBatch:
       return kFlagFinds;
     case MessageType::kSummary:
       return kFlagTotal | kFlagRefused;
@@ -64,7 +65,7 @@ std::string_view WhyNotNow(MessageType type) {
       return "no batch was summarised";
     case MessageType::kLocate:
       return "the whole was not summarised";
-    case MessageType::kBatch:
+    case MessageType::kLeafBatch:
       return "the one before is not over";
     case MessageType::kSummary:
       return "nothing is over";

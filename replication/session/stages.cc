@@ -27,7 +27,7 @@ uint32_t KindOf(MessageType type, uint8_t flags) {
       return (flags & kFlagFailed) != 0 ? kFailedFinds : kDiffers;
     case MessageType::kLocate:
       return kLocate;
-    case MessageType::kBatch:
+    case MessageType::kLeafBatch:
       return (flags & kFlagFinds) != 0 ? kFinds : kBatch;
     case MessageType::kSummary:
       return (flags & kFlagTotal) != 0 ? kTotalSummary : kRoundSummary;

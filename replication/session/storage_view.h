@@ -55,12 +55,6 @@ struct Pair {
   std::string value;  // empty for a tombstone
 };
 
-// What a peer is told of a disk that is full.
-inline constexpr char kNoSpaceThere[] =
-    "no space is left on its disk; make room there";
-// The payload of an error of storage that says that its disk is full.
-inline constexpr char kNoSpacePayload[] = "rocksync/no_space";
-
 // What became of one pair handed to Apply, in order.
 enum class ApplyOutcome : uint8_t {
   kApplied,     // it won against what is stored now

@@ -17,7 +17,7 @@ absl::Status WholeSetRound::Propose(
       found_.Propose(differences, parts_->context.options->max_batch_elements,
                      proposed, &body);
   if (!status.ok() || !*proposed) return status;
-  turn->Add(MessageType::kBatch, body, kFlagFinds);
+  turn->Add(MessageType::kLeafBatch, body, kFlagFinds);
   return found_.exchange_follows() ? status : BeginWithoutExchange();
 }
 

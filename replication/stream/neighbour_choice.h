@@ -23,7 +23,7 @@
 #include <set>
 #include <string>
 
-#include "replication/session/split_mix.h"
+#include "sketch/element/split_mix.h"
 
 namespace rocksync {
 

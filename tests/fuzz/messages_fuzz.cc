@@ -40,17 +40,18 @@ void FuzzHello(std::string_view body, uint8_t flags) {
 }
 
 void FuzzBatch(std::string_view body) {
-  BatchHead batch;
-  if (!DecodeBatch(body, &batch).ok()) return;
+  LeafBatchHead batch;
+  if (!DecodeLeafBatch(body, &batch).ok()) return;
   Require(!batch.leaves.empty() && batch.leaves.size() <= kLeafCount);
   for (size_t i = 0; i < batch.leaves.size(); ++i) {
     Require(batch.leaves[i] < kLeafCount);
     Require(i == 0 || batch.leaves[i] > batch.leaves[i - 1]);
   }
   std::string again;
-  EncodeBatch(batch, &again);
-  BatchHead second;
-  Require(DecodeBatch(again, &second).ok() && second.leaves == batch.leaves);
+  EncodeLeafBatch(batch, &again);
+  LeafBatchHead second;
+  Require(DecodeLeafBatch(again, &second).ok() &&
+          second.leaves == batch.leaves);
 }
 
 void FuzzFinds(std::string_view body, int symbol_bits) {

@@ -125,9 +125,9 @@ std::string DescribeBody(MessageType type, uint8_t flags,
       if (!DecodeLeftOut(type, body, &left_out).ok()) return "malformed";
       return left_out == 0 ? "" : absl::StrCat(left_out, " left out");
     }
-    case MessageType::kBatch: {
-      BatchHead batch;
-      if (!DecodeBatch(body, &batch).ok()) return "malformed";
+    case MessageType::kLeafBatch: {
+      LeafBatchHead batch;
+      if (!DecodeLeafBatch(body, &batch).ok()) return "malformed";
       return absl::StrCat(batch.leaves.size(), " leaves from ",
                           batch.leaves.front(), " on, ", batch.digest.count,
                           " elements");

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "replication/session/split_mix.h"
+#include "sketch/element/split_mix.h"
 
 namespace rocksync {
 

@@ -77,7 +77,7 @@ std::string Encode(const IdentityRecord& record) {
   PutFixed64(&out, record.replica_id);
   PutFixed64(&out, record.home_id);
   PutFixed64(&out, record.incarnation);
-  PutFixed64(&out, record.incarnation_nonce);
+  PutFixed64(&out, record.incarnation_random);
   PutLengthPrefixed(&out, record.db_identity);
   PutLengthPrefixed(&out, record.manifest);
   return out;
@@ -87,7 +87,7 @@ bool Decode(std::string_view bytes, IdentityRecord* record) {
   return BeginRecord(&bytes) && GetFixed64(&bytes, &record->replica_id) &&
          GetFixed64(&bytes, &record->home_id) &&
          GetFixed64(&bytes, &record->incarnation) &&
-         GetFixed64(&bytes, &record->incarnation_nonce) &&
+         GetFixed64(&bytes, &record->incarnation_random) &&
          GetText(&bytes, &record->db_identity) &&
          GetText(&bytes, &record->manifest) && bytes.empty();
 }
@@ -274,14 +274,14 @@ bool Decode(std::string_view bytes, std::vector<ForeignRange>* record) {
 std::string Encode(const PeerRecord& record) {
   std::string out = StartRecord();
   PutFixed64(&out, record.incarnation);
-  PutFixed64(&out, record.incarnation_nonce);
+  PutFixed64(&out, record.incarnation_random);
   PutFixed64(&out, record.clock);
   return out;
 }
 
 bool Decode(std::string_view bytes, PeerRecord* record) {
   return BeginRecord(&bytes) && GetFixed64(&bytes, &record->incarnation) &&
-         GetFixed64(&bytes, &record->incarnation_nonce) &&
+         GetFixed64(&bytes, &record->incarnation_random) &&
          GetFixed64(&bytes, &record->clock) && bytes.empty();
 }
 

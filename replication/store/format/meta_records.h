@@ -44,7 +44,7 @@ struct IdentityRecord {
   uint64_t replica_id = 0;
   uint64_t home_id = 0;  // whose versions entries store without an id
   uint64_t incarnation = 0;
-  uint64_t incarnation_nonce = 0;
+  uint64_t incarnation_random = 0;
   std::string db_identity;  // RocksDB's, to recognise copies
   std::string manifest;     // CURRENT's content after our last opening
 };
@@ -135,7 +135,7 @@ struct ScrubRecord {
 // What is remembered of a peer.
 struct PeerRecord {
   uint64_t incarnation = 0;
-  uint64_t incarnation_nonce = 0;
+  uint64_t incarnation_random = 0;
   uint64_t clock = 0;
 };
 

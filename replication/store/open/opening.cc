@@ -359,12 +359,12 @@ Status Opening::CheckIdentity() {
     opened_.place = {};
     opened_.gc = opened_.gc.AsNewReplica();
   } else if (identity->incarnation > opened_.indexed.past.since) {
-    Append({identity->incarnation, identity->incarnation_nonce},
+    Append({identity->incarnation, identity->incarnation_random},
            opened_.indexed.lease, &opened_.indexed.past);
   }
   opened_.place.directory = before_.directory;
   ++identity->incarnation;
-  identity->incarnation_nonce = RandomBits();
+  identity->incarnation_random = RandomBits();
   opened_.marker = {.directory = before_.directory,
                     .wal_dir = before_.wal_dir,
                     .marks = {NewMark()},

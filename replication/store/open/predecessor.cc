@@ -94,7 +94,7 @@ Status Inherit(const Predecessor& predecessor, uint64_t wall_ms,
   }
   GcState gc = predecessor.gc;
   const Incarnation& met = predecessor.source;
-  const IncarnationId copied = {source.incarnation, source.incarnation_nonce};
+  const IncarnationId copied = {source.incarnation, source.incarnation_random};
   // All that it issued up to the copy is taken, as if in a session.
   if (met.incarnation != copied ||
       !gc.RecordSource(source.replica_id, copied, met.clock)) {
@@ -106,13 +106,13 @@ Status Inherit(const Predecessor& predecessor, uint64_t wall_ms,
   IdentityRecord* const identity = &opened->indexed.identity;
   identity->replica_id = predecessor.identity.replica_id;
   identity->incarnation = predecessor.identity.incarnation;
-  identity->incarnation_nonce = predecessor.identity.incarnation_nonce;
+  identity->incarnation_random = predecessor.identity.incarnation_random;
   opened->place = predecessor.place;
   // No version may be issued again, nor be lower than what it now holds.
   opened->indexed.lease = std::max(opened->indexed.lease, predecessor.lease);
   opened->indexed.past = predecessor.past;
   if (identity->incarnation > opened->indexed.past.since) {
-    Append({identity->incarnation, identity->incarnation_nonce},
+    Append({identity->incarnation, identity->incarnation_random},
            opened->indexed.lease, &opened->indexed.past);
   }
   return Status::OK();

@@ -19,7 +19,7 @@ Status Refused(uint64_t replica_id, const std::string& why) {
 }
 
 Incarnation AsIncarnation(const PeerRecord& known) {
-  return {.incarnation = {known.incarnation, known.incarnation_nonce},
+  return {.incarnation = {known.incarnation, known.incarnation_random},
           .clock = known.clock};
 }
 

@@ -33,7 +33,7 @@ ReplicaIdentity IndexedDB::identity() const {
 }
 
 Incarnation IndexedDB::incarnation() const {
-  return {{identity_.incarnation, identity_.incarnation_nonce},
+  return {{identity_.incarnation, identity_.incarnation_random},
           first_clock_,
           std::min(clock_.Last(), lease_.until()),
           past_};

@@ -54,7 +54,7 @@ for file in schedule.h schedule.cc clock_watch.h; do
     echo "replication/replicator/$file is not there: mend the list of pure files"
     failures=$((failures + 1))
   fi
-  box replication/replicator/$file 0 '^replication/(replicator/(schedule|clock_watch)\.h$|session/)' "$pure"
+  box replication/replicator/$file 0 '^replication/replicator/(schedule|clock_watch)\.h$|^sketch/element/' "$pure"
 done
 # Floor 4: bindings and examples live by the front door alone; the HTTP port, the
 # secret's file and the text of --help of tools/ know nothing of the library.

@@ -42,7 +42,7 @@ expect fail examples/a/a.cc '"tests/a.h"'
 # Files that are pure in a room that is not.
 mkdir "$house/replication/replicator"
 touch "$house"/replication/replicator/{schedule.cc,clock_watch.h}
-expect pass replication/replicator/schedule.h '"replication/session/split_mix.h"'
+expect pass replication/replicator/schedule.h '"sketch/element/split_mix.h"'
 expect fail replication/replicator/schedule.h '<chrono>'
 expect fail replication/replicator/schedule.h '"replication/replicator/dialer.h"'
 if "$check" "$house" >/dev/null; then echo "a pure file that is missing: expected fail"; exit 1; fi

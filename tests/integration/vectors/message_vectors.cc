@@ -78,7 +78,7 @@ void AddMessageVectors(Vectors* vectors) {
   EncodeHello(hello, &body, &flags);
   add("message.hello", Fixed8(1 | flags) + body);
   body.clear();
-  EncodeBatch({{5, 6, 7, 100, 65535}, {3, kHash.high, kHash.low}}, &body);
+  EncodeLeafBatch({{5, 6, 7, 100, 65535}, {3, kHash.high, kHash.low}}, &body);
   add("message.leaf_batch", body);
   add("message.offers", OffersBody());
   std::vector<bool> wants(20, true);

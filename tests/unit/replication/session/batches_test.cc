@@ -14,7 +14,7 @@ class BatchesTest : public ComparisonTest {
  protected:
   std::string Proposal(std::vector<uint32_t> leaves, const Digest& digest) {
     std::string body;
-    EncodeBatch({std::move(leaves), digest, 0, 0}, &body);
+    EncodeLeafBatch({std::move(leaves), digest, 0, 0}, &body);
     return body;
   }
   // As this side holds them.
@@ -33,8 +33,8 @@ TEST_F(BatchesTest, AllLeavesAreWorkedOff) {
   const Digest total = parts_.location.total();
   int batches = 0;
   while (batches_.ProposeNext(&turn_)) {
-    BatchHead head;
-    ASSERT_TRUE(DecodeBatch(Said(MessageType::kBatch), &head).ok());
+    LeafBatchHead head;
+    ASSERT_TRUE(DecodeLeafBatch(Said(MessageType::kLeafBatch), &head).ok());
     EXPECT_EQ(head.leaves, batches_.leaves());
     EXPECT_LE(head.digest.count, options_.max_batch_elements);
     batches_.Close();
@@ -63,8 +63,8 @@ TEST_F(BatchesTest, TooManyElementsBecomeFewerLeaves) {
   EXPECT_LE(parts_.location.Sum(batches_.leaves()).count,
             options_.max_batch_elements);
   batches_.ProposeFewer(&turn_);
-  BatchHead head;
-  ASSERT_TRUE(DecodeBatch(Said(MessageType::kBatch), &head).ok());
+  LeafBatchHead head;
+  ASSERT_TRUE(DecodeLeafBatch(Said(MessageType::kLeafBatch), &head).ok());
   EXPECT_EQ(head.leaves, batches_.leaves());
 }
 

@@ -168,52 +168,52 @@ TEST(CountTest, LiteralBytes) {
 
 TEST(LeafBatchTest, LeavesAreRuns) {
   std::string body;
-  EncodeBatch({{3, 4, 5, 10, 65535}, kDigest, 0}, &body);
+  EncodeLeafBatch({{3, 4, 5, 10, 65535}, kDigest, 0}, &body);
   EXPECT_EQ(Hex(body),
             "03"        // three runs
             "0701"      // skip 3, take 1 + 2
             "08"        // skip 4, take 1
             "e8ff07" +  // skip 65524, take 1
                 std::string(kDigestHex));
-  BatchHead batch;
-  ASSERT_TRUE(DecodeBatch(body, &batch).ok());
+  LeafBatchHead batch;
+  ASSERT_TRUE(DecodeLeafBatch(body, &batch).ok());
   EXPECT_THAT(batch.leaves, ElementsAre(3, 4, 5, 10, 65535));
   EXPECT_EQ(batch.digest, kDigest);
 }
 
 TEST(LeafBatchTest, AllLeavesAreFewBytes) {
-  BatchHead batch;
+  LeafBatchHead batch;
   for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf)
     batch.leaves.push_back(leaf);
   std::string body;
-  EncodeBatch(batch, &body);
+  EncodeLeafBatch(batch, &body);
   EXPECT_EQ(Hex(body).substr(0, 10), "0101feff03");
-  BatchHead decoded;
-  ASSERT_TRUE(DecodeBatch(body, &decoded).ok());
+  LeafBatchHead decoded;
+  ASSERT_TRUE(DecodeLeafBatch(body, &decoded).ok());
   EXPECT_EQ(decoded.leaves, batch.leaves);
 }
 
 TEST(LeafBatchTest, ThoseOfASearchAreGaps) {
-  const BatchHead batch = {{3, 70, 300, 9000, 65535}, kDigest, 300, 150};
+  const LeafBatchHead batch = {{3, 70, 300, 9000, 65535}, kDigest, 300, 150};
   std::string body;
-  EncodeBatch(batch, &body);
+  EncodeLeafBatch(batch, &body);
   EXPECT_EQ(Hex(body.substr(0, 6)), "00ac02960105");
-  BatchHead decoded;
-  ASSERT_TRUE(DecodeBatch(body, &decoded).ok());
+  LeafBatchHead decoded;
+  ASSERT_TRUE(DecodeLeafBatch(body, &decoded).ok());
   EXPECT_EQ(decoded.leaves, batch.leaves);
   EXPECT_EQ(decoded.digest, batch.digest);
   EXPECT_EQ(decoded.expected, batch.expected);
   EXPECT_EQ(decoded.overwritten, batch.overwritten);
   for (size_t size = 0; size < body.size(); ++size) {
-    EXPECT_FALSE(DecodeBatch(body.substr(0, size), &decoded).ok()) << size;
+    EXPECT_FALSE(DecodeLeafBatch(body.substr(0, size), &decoded).ok()) << size;
   }
-  ExpectMalformed(DecodeBatch(body + "\1", &decoded), "not as many leaves");
+  ExpectMalformed(DecodeLeafBatch(body + "\1", &decoded), "not as many leaves");
 }
 
 TEST(LeafBatchTest, NeighboursAreRunsWhateverIsExpected) {
-  const BatchHead batch = {{3, 4, 5, 6, 7, 8, 9, 65535}, kDigest, 300};
+  const LeafBatchHead batch = {{3, 4, 5, 6, 7, 8, 9, 65535}, kDigest, 300};
   std::string body;
-  EncodeBatch(batch, &body);
+  EncodeLeafBatch(batch, &body);
   EXPECT_EQ(Hex(body),
             "00ac0200"  // expected, and none of them overwritten
             "00"        // no gaps
@@ -221,40 +221,40 @@ TEST(LeafBatchTest, NeighboursAreRunsWhateverIsExpected) {
             "0705"      // skip 3, take 5 + 2
             "eaff07" +  // skip 65525, take 1
                 std::string(kDigestHex));
-  BatchHead decoded;
-  ASSERT_TRUE(DecodeBatch(body, &decoded).ok());
+  LeafBatchHead decoded;
+  ASSERT_TRUE(DecodeLeafBatch(body, &decoded).ok());
   EXPECT_EQ(decoded.leaves, batch.leaves);
   EXPECT_EQ(decoded.digest, batch.digest);
   EXPECT_EQ(decoded.expected, batch.expected);
   for (size_t size = 0; size < body.size(); ++size) {
-    EXPECT_FALSE(DecodeBatch(body.substr(0, size), &decoded).ok()) << size;
+    EXPECT_FALSE(DecodeLeafBatch(body.substr(0, size), &decoded).ok()) << size;
   }
-  ExpectMalformed(DecodeBatch(body + "\1", &decoded), "digest");
-  ExpectMalformed(DecodeBatch(Bytes("0001000000"), &decoded), "no leaves");
+  ExpectMalformed(DecodeLeafBatch(body + "\1", &decoded), "digest");
+  ExpectMalformed(DecodeLeafBatch(Bytes("0001000000"), &decoded), "no leaves");
 }
 
 TEST(LeafBatchTest, ManyOfASearchTakeFewBitsEach) {
-  BatchHead batch;
+  LeafBatchHead batch;
   for (uint32_t leaf = 0; leaf < kLeafCount; leaf += 64 + leaf % 5) {
     batch.leaves.push_back(leaf);
   }
   batch.expected = batch.leaves.size();
   std::string body;
-  EncodeBatch(batch, &body);
+  EncodeLeafBatch(batch, &body);
   EXPECT_LT(body.size(), batch.leaves.size());
 }
 
 TEST(LeafBatchTest, Refused) {
-  BatchHead batch;
-  ExpectMalformed(DecodeBatch("", &batch), "no leaves");
-  ExpectMalformed(DecodeBatch(Bytes("0000"), &batch), "no leaves");
-  ExpectMalformed(DecodeBatch(Bytes("000100"), &batch), "no leaves");
-  ExpectMalformed(DecodeBatch(Bytes("ffffffffffffffffff01"), &batch),
+  LeafBatchHead batch;
+  ExpectMalformed(DecodeLeafBatch("", &batch), "no leaves");
+  ExpectMalformed(DecodeLeafBatch(Bytes("0000"), &batch), "no leaves");
+  ExpectMalformed(DecodeLeafBatch(Bytes("000100"), &batch), "no leaves");
+  ExpectMalformed(DecodeLeafBatch(Bytes("ffffffffffffffffff01"), &batch),
                   "no leaves");
-  ExpectMalformed(DecodeBatch(Bytes("02"), &batch), "truncated");
-  ExpectMalformed(DecodeBatch(Bytes("01808008"), &batch), "out of range");
-  ExpectMalformed(DecodeBatch(Bytes("0103ffff03"), &batch), "out of range");
-  ExpectMalformed(DecodeBatch(Bytes("0100"), &batch), "digest");
+  ExpectMalformed(DecodeLeafBatch(Bytes("02"), &batch), "truncated");
+  ExpectMalformed(DecodeLeafBatch(Bytes("01808008"), &batch), "out of range");
+  ExpectMalformed(DecodeLeafBatch(Bytes("0103ffff03"), &batch), "out of range");
+  ExpectMalformed(DecodeLeafBatch(Bytes("0100"), &batch), "digest");
 }
 
 std::string WantsHex(const std::vector<bool>& wants) {

@@ -24,8 +24,8 @@ class FindsTest : public SessionTest {
     options_.tamper = [this](Role from, std::string* message) {
       const auto head = static_cast<uint8_t>((*message)[0]);
       const auto type = static_cast<MessageType>(head & kTypeMask);
-      finds_ += type == MessageType::kBatch && (head & kFlagFinds) != 0;
-      batches_ += type == MessageType::kBatch && (head & kFlagFinds) == 0;
+      finds_ += type == MessageType::kLeafBatch && (head & kFlagFinds) != 0;
+      batches_ += type == MessageType::kLeafBatch && (head & kFlagFinds) == 0;
       exchanges_ += type == MessageType::kDiffers;
       failures_ += type == MessageType::kDiffers && (head & kFlagFailed) != 0;
       locates_ += type == MessageType::kLocate;
@@ -55,7 +55,7 @@ class FindsTest : public SessionTest {
   // first LeafBatch; its message.
   std::string Refused(std::function<void(std::string*)> change) {
     tamper_ = [change](Role, MessageType type, std::string* message) {
-      if (type == MessageType::kBatch) change(message);
+      if (type == MessageType::kLeafBatch) change(message);
     };
     const SessionRunResult result = DriveSession(&a_, &b_, options_);
     EXPECT_FALSE(result.proven());
@@ -173,12 +173,13 @@ TEST_F(OverwrittenTest, BatchesOfAllLeavesTellWhatToExpect) {
     int batches = 0;
     options.tamper = [&batches](Role, std::string* message) {
       const auto head = static_cast<uint8_t>((*message)[0]);
-      if (static_cast<MessageType>(head & kTypeMask) != MessageType::kBatch) {
+      if (static_cast<MessageType>(head & kTypeMask) !=
+          MessageType::kLeafBatch) {
         return;
       }
-      BatchHead batch;
+      LeafBatchHead batch;
       ASSERT_TRUE(
-          DecodeBatch(std::string_view(*message).substr(1), &batch).ok());
+          DecodeLeafBatch(std::string_view(*message).substr(1), &batch).ok());
       const double share =
           static_cast<double>(batch.leaves.size()) / kLeafCount;
       // The first one goes by an estimate.
@@ -219,7 +220,7 @@ TEST_F(FindsTest, WhatIsNotFoundIsExchanged) {
   bool failed = false;
   tamper_ = [&failed](Role, MessageType type, std::string* message) {
     const auto head = static_cast<uint8_t>((*message)[0]);
-    if (type != MessageType::kBatch || (head & kFlagFinds) == 0 || failed) {
+    if (type != MessageType::kLeafBatch || (head & kFlagFinds) == 0 || failed) {
       return;
     }
     // The last sum becomes one that no element has.
@@ -253,7 +254,7 @@ TEST_F(FindsTest, WhatIsFoundWronglyIsNoHarm) {
   Change(2, 2, 0);
   bool changed = false;
   tamper_ = [&changed](Role, MessageType type, std::string* message) {
-    if (type != MessageType::kBatch || changed) return;
+    if (type != MessageType::kLeafBatch || changed) return;
     message->back() = static_cast<char>(message->back() ^ 0x40);
     changed = true;
   };

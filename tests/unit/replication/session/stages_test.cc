@@ -20,7 +20,7 @@ std::string Coming(Stage stage, const StageTerms& terms = {}) {
       }
       // Of the others this flag does not say what they are.
       const bool told_apart = message == MessageType::kDiffers ||
-                              message == MessageType::kBatch ||
+                              message == MessageType::kLeafBatch ||
                               message == MessageType::kSummary;
       if (flags != 0 && !told_apart) continue;
       coming += std::string(MessageName(message)) + (flags != 0 ? "+ " : " ");

@@ -14,7 +14,7 @@ class SummariesTest : public ComparisonTest {
   // Rounds over the first leaf, of which this side holds the same as the peer.
   void OpenBatch() {
     batches_.Propose({0}, {}, &turn_);
-    Said(MessageType::kBatch);
+    Said(MessageType::kLeafBatch);
     std::string count;
     EncodeCount(5, &count);
     ASSERT_TRUE(batches_.ReceiveDiffers(count).ok());

@@ -53,7 +53,7 @@ TEST_F(WholeSetRoundTest, NoExchangeIfNothingIsUnknown) {
   bool proposed = false;
   ASSERT_TRUE(round_.Propose({}, &proposed, &turn_).ok());
   EXPECT_TRUE(proposed);
-  EXPECT_EQ(Said(MessageType::kBatch), "");
+  EXPECT_EQ(Said(MessageType::kLeafBatch), "");
   ASSERT_NE(round_.rounds(), nullptr);
   EXPECT_FALSE(round_.rounds()->exchanging());
   EXPECT_EQ(round_.rounds()->merged(), parts_.location.total());

@@ -1,8 +1,8 @@
 // Chance for decisions that only have to be spread: when to go to whom, and to
 // whom of many. A seed replays. Not for what a peer must not guess.
 
-#ifndef ROCKSYNC_REPLICATION_SESSION_SPLIT_MIX_H_
-#define ROCKSYNC_REPLICATION_SESSION_SPLIT_MIX_H_
+#ifndef ROCKSYNC_SKETCH_ELEMENT_SPLIT_MIX_H_
+#define ROCKSYNC_SKETCH_ELEMENT_SPLIT_MIX_H_
 
 #include <cstdint>
 
@@ -28,4 +28,4 @@ class SplitMix {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_SESSION_SPLIT_MIX_H_
+#endif  // ROCKSYNC_SKETCH_ELEMENT_SPLIT_MIX_H_
