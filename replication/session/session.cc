@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "replication/reconcile/exchange_finish.h"
 #include "replication/session/comparison.h"
 #include "replication/session/messages.h"
@@ -89,6 +92,24 @@ std::string KindOf(const absl::Status& status) {
              ? kNoSpaceThere
              : absl::StrCat(absl::StatusCodeToString(status.code()),
                             "; its log and `rocksync status` of it say why");
+}
+
+// An error of this replica's storage, so that whoever reads it beside the name
+// of the peer does not take it for the peer's. Others are as they were: what
+// the peer did wrong, and what is no fault of storage (an index build).
+absl::Status NameWhose(const absl::Status& status) {
+  const bool full = status.GetPayload(kNoSpacePayload).has_value();
+  if (!full && !absl::IsInternal(status) && !absl::IsDataLoss(status)) {
+    return status;
+  }
+  absl::string_view text = status.message();
+  for (const absl::string_view kind : {"IO error: ", "Corruption: "}) {
+    if (absl::ConsumePrefix(&text, kind)) break;
+  }
+  absl::Status named(status.code(),
+                     absl::StrCat("this replica's storage failed: ", text));
+  if (full) named.SetPayload(kNoSpacePayload, absl::Cord());
+  return named;
 }
 
 // Whose turn it is, what a turn may hold, and how the session ends. What is
@@ -238,13 +259,16 @@ absl::Status SessionImpl::Receive(std::string_view message) {
   const absl::Status status = my_turn_ && !was_over ? ReceiveOutOfTurn(message)
                                                     : ReceiveInTurn(message);
   if (status.ok()) return status;
-  status_ = status;
+  status_ = NameWhose(status);
+  // What the peer did wrong it is not told; nor, once it has said Equal of
+  // everything, what goes wrong here: to it the session is over, and what comes
+  // next is the Hello of another one.
+  const bool peer_is_done = was_over || over();
   over_ = true;
-  // What the peer did wrong it is not told.
-  if (was_over || absl::IsInvalidArgument(status)) return status;
+  if (peer_is_done || absl::IsInvalidArgument(status)) return status_;
   Fail(status);
   if (!turn_->empty()) turn_->Close(0);
-  return status;
+  return status_;
 }
 
 // All that a peer may say then is that it takes no more of this turn.
@@ -343,7 +367,7 @@ void SessionImpl::CountBytes(std::string_view message) {
 // The peer is told that the session failed, but not the details, unless the
 // initiator fails before the peer knows of a session.
 void SessionImpl::Fail(const absl::Status& status) {
-  status_ = status;
+  status_ = NameWhose(status);
   const bool opened = comparison_ || role_ == Role::kResponder;
   over_ = true;
   turn_.emplace(options_.max_turn_bytes);

@@ -153,8 +153,10 @@ class Session {
   virtual void ReadAhead() = 0;
 
   // InvalidArgument: the peer broke the protocol, the message says how. Other
-  // codes: storage failed here; NextMessage then returns what the peer is to be
-  // told, even in the peer's turn. Either way the session is over and nothing
+  // codes: storage failed here, and the message says that it was this replica's
+  // (unless it is only unavailable); NextMessage then returns what the peer is
+  // to be told, even in the peer's turn, unless to the peer the session is over
+  // already. Either way the session is over and nothing
   // applied so far is lost. An End of the peer, whose storage may have failed,
   // is accepted during this side's turn, too, and ends the session.
   virtual absl::Status Receive(std::string_view message) = 0;

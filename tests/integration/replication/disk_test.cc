@@ -118,6 +118,8 @@ TEST_F(DiskTest, BrokenThenOpenedAgain) {
   EXPECT_FALSE(heal.ok());
   EXPECT_TRUE(Mentions(heal, "Input/output error"));
   EXPECT_TRUE(Mentions(heal, b_->setting().directory));
+  EXPECT_TRUE(Mentions(heal, "this replica's storage failed"));
+  EXPECT_FALSE(Mentions(heal, "IO error: IO error"));
   EXPECT_FALSE(PutOnB("refused").ok());
   EXPECT_EQ(b_->Scan(), before);
   b_->Stop();

@@ -97,6 +97,74 @@ TEST_F(SessionTest, WhoseStorageFailsIsToldAtTheOtherSide) {
   }
 }
 
+// Beside the peer's name it read as the peer's fault.
+TEST_F(SessionTest, AnErrorSaysThatThisReplicasStorageFailed) {
+  class Failing final : public ForwardingView {
+   public:
+    Failing(StorageView* view, absl::Status status)
+        : ForwardingView(view), status_(std::move(status)) {}
+    absl::Status Sync() override { return status_; }
+
+   private:
+    const absl::Status status_;
+  };
+  const std::pair<absl::Status, absl::Status> cases[] = {
+      {absl::InternalError("IO error: While open: Too many open files"),
+       absl::InternalError("this replica's storage failed: While open: Too "
+                           "many open files")},
+      {absl::DataLossError("Corruption: block checksum mismatch"),
+       absl::DataLossError(
+           "this replica's storage failed: block checksum mismatch")},
+      // No fault of storage.
+      {absl::UnavailableError("index build in progress"),
+       absl::UnavailableError("index build in progress")},
+      {absl::AbortedError("the replicator stops"),
+       absl::AbortedError("the replicator stops")},
+  };
+  for (const auto& [failure, shown] : cases) {
+    MemoryStorage a = Replica(1);
+    MemoryStorage b = Replica(2);
+    a.Put(0, "of a", "value");
+    b.Put(0, "of b", "value");
+    Failing failing(&a, failure);
+    EXPECT_EQ(DriveSession(&failing, &b).initiator_status, shown);
+    Failing other(&b, failure);
+    EXPECT_EQ(DriveSession(&a, &other).responder_status, shown);
+  }
+}
+
+// The peer took the End for the first message of another session, and said
+// "End: before the hello".
+TEST_F(SessionTest, WhoFailsAsItHearsEqualSaysNothingMore) {
+  class NoSync final : public ForwardingView {
+   public:
+    using ForwardingView::ForwardingView;
+    absl::Status Sync() override { return absl::InternalError("IO error: x"); }
+  };
+  MemoryStorage a = Replica(1);
+  MemoryStorage b = Replica(2);
+  a.Put(0, "key", "value");
+  ExpectProven(DriveSession(&a, &b));
+  NoSync broken(&a);
+  SessionContext context;
+  context.now_ms = [] { return 0; };
+  context.storage = &broken;
+  const auto initiator = NewSession(Role::kInitiator, {}, {}, context);
+  context.storage = &b;
+  const auto responder = NewSession(Role::kResponder, {}, {}, context);
+  std::string message;
+  ASSERT_TRUE(initiator->NextMessage(&message));
+  ASSERT_TRUE(responder->Receive(message).ok());
+  ASSERT_TRUE(responder->NextMessage(&message));
+  EXPECT_EQ(message[0] & kTypeMask, static_cast<int>(MessageType::kEqual));
+  EXPECT_TRUE(responder->done());
+  EXPECT_FALSE(initiator->Receive(message).ok());
+  EXPECT_FALSE(initiator->NextMessage(&message));
+  EXPECT_TRUE(initiator->done());
+  EXPECT_EQ(initiator->status(),
+            absl::InternalError("this replica's storage failed: x"));
+}
+
 TEST_F(SessionTest, WhoIsSendingLearnsThatThePeerTakesNoMore) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
@@ -123,7 +191,10 @@ TEST_F(SessionTest, WhoIsSendingLearnsThatThePeerTakesNoMore) {
     }
     std::swap(speaker, listener);
   }
-  EXPECT_EQ(receiver->status(), full);
+  absl::Status own = absl::ResourceExhaustedError(
+      "this replica's storage failed: /private/b is full");
+  own.SetPayload(kNoSpacePayload, absl::Cord());
+  EXPECT_EQ(receiver->status(), own);
   ASSERT_TRUE(sender->NextMessage(&message)) << "it is in its turn";
   ASSERT_TRUE(receiver->NextMessage(&message));
   EXPECT_TRUE(receiver->done());
