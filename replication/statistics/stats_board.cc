@@ -70,11 +70,14 @@ std::unique_ptr<StreamLine> StatsBoard::BeginStream(
 
 std::unique_ptr<SessionLine> StatsBoard::Begin(
     const std::string& peer, uint64_t replica_id,
-    const std::weak_ptr<const void>& connection, Role role) {
+    const std::weak_ptr<const void>& connection, Role role,
+    Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   PeerEntry* const entry = FindConnected(peer, replica_id, connection, role);
-  return std::unique_ptr<SessionLine>(
-      new SessionLine(this, entry->NameOr(peer), replica_id));
+  std::unique_ptr<SessionLine> line(
+      new SessionLine(this, entry->NameOr(peer), replica_id, now));
+  if (role == Role::kInitiator) unanswered_.push_back(line.get());
+  return line;
 }
 
 bool StatsBoard::RecordFailure(const std::string& address,
@@ -130,14 +133,14 @@ void StatsBoard::RecordRefusedCopy(const std::string& peer, uint64_t replica_id,
                                    Role role, const rocksdb::Status& status) {
   const std::lock_guard lock(mutex_);
   copy_of_ = replica_id;
-  met_copy_at_ = StreamLine::Clock::now();
+  met_copy_at_ = Clock::now();
   // Where one that dials us runs is known from nothing else.
   if (role == Role::kResponder) {
     CountRefusal(peer, replica_id, OneLine(status.ToString()));
   }
 }
 
-uint64_t StatsBoard::RecentCopy(StreamLine::Clock::time_point now) const {
+uint64_t StatsBoard::RecentCopy(Clock::time_point now) const {
   const std::lock_guard lock(mutex_);
   return copy_of_ != 0 && now - met_copy_at_ < kCopyIsRecent ? copy_of_ : 0;
 }
@@ -172,10 +175,22 @@ void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
   totals_.exchanges += now.exchanges - before.exchanges;
 }
 
-ReplicationStats StatsBoard::stats() const {
+void StatsBoard::ShowUnanswered(Clock::time_point now,
+                                ReplicationStats* all) const {
+  for (const SessionLine* line : unanswered_) {
+    if (now - line->began_ < kShownUnanswered) continue;
+    const auto peer = std::find_if(
+        all->peers.begin(), all->peers.end(), [line](const PeerStats& shown) {
+          return shown.replica_id == line->replica_id_ ||
+                 (shown.replica_id == 0 && shown.address == line->peer_);
+        });
+    if (peer != all->peers.end()) peer->last = line->SoFar();
+  }
+}
+
+ReplicationStats StatsBoard::stats(Clock::time_point now) const {
   const std::lock_guard lock(mutex_);
   ReplicationStats all = totals_;
-  const auto now = StreamLine::Clock::now();
   for (const PeerEntry& entry : table_.entries()) {
     if (entry.HasLeft()) continue;
     StreamStats* const stream = &all.peers.emplace_back(entry.stats).stream;
@@ -187,6 +202,7 @@ ReplicationStats StatsBoard::stats() const {
     all.stream.lag_pairs = std::max(all.stream.lag_pairs, stream->lag_pairs);
     all.stream.lag_ms = std::max(all.stream.lag_ms, stream->lag_ms);
   }
+  ShowUnanswered(now, &all);
   return all;
 }
 

@@ -26,6 +26,7 @@ namespace rocksync {
 class StatsBoard {
  public:
   using ProgressCallback = std::function<void(const SessionProgress&)>;
+  using Clock = std::chrono::steady_clock;
 
   StatsBoard(uint64_t replica_id, const std::vector<std::string>& peers,
              ProgressCallback progress);
@@ -58,7 +59,7 @@ class StatsBoard {
   std::unique_ptr<SessionLine> Begin(
       const std::string& peer, uint64_t replica_id,
       const std::weak_ptr<const void>& connection = {},
-      Role role = Role::kResponder);
+      Role role = Role::kResponder, Clock::time_point now = Clock::now());
 
   // A stream with a replica begins; as above.
   std::unique_ptr<StreamLine> BeginStream(
@@ -83,20 +84,24 @@ class StatsBoard {
   void RecordRefusedCopy(const std::string& peer, uint64_t replica_id,
                          Role role, const rocksdb::Status& status);
   // The replica of which that was met last, and not long ago; else 0.
-  uint64_t RecentCopy(
-      StreamLine::Clock::time_point now = StreamLine::Clock::now()) const;
+  uint64_t RecentCopy(Clock::time_point now = Clock::now()) const;
 
   // Whoever came here has not proven the cluster's secret, and is refused; its
   // certificate is of `replica_id`, 0: it has none. Changes no peer's figures.
   void RecordRefusedDialer(const std::string& peer, uint64_t replica_id,
                            const rocksdb::Status& status);
 
-  ReplicationStats stats() const;
+  // A session that this replica began more than a second ago is shown, also if
+  // the peer has not answered yet: over a slow link the first message takes
+  // minutes. One that began just now is not, as the peer may be busy.
+  ReplicationStats stats(Clock::time_point now = Clock::now()) const;
 
  private:
   friend class SessionLine;
   friend class StreamLine;
 
+  // A peer that is busy says so within this time, unless the link is slow.
+  static constexpr std::chrono::seconds kShownUnanswered{1};
   // Longer than it takes to be scraped, and to be met again: one that is
   // refused tries once in each interval.
   static constexpr std::chrono::minutes kCopyIsRecent{10};
@@ -104,6 +109,8 @@ class StatsBoard {
   PeerEntry* FindConnected(const std::string& peer, uint64_t replica_id,
                            const std::weak_ptr<const void>& connection,
                            Role role);
+  // With the lock held.
+  void ShowUnanswered(Clock::time_point now, ReplicationStats* all) const;
   void Count(const SessionReport& now, const SessionReport& before);
   // With the lock held.
   void CountRefusal(const std::string& peer, uint64_t replica_id,
@@ -113,8 +120,10 @@ class StatsBoard {
   mutable std::mutex mutex_;
   ReplicationStats totals_;  // without peers
   PeerTable table_;
+  // That this replica began, and that the peer has not answered yet.
+  std::vector<const SessionLine*> unanswered_;
   uint64_t copy_of_ = 0;
-  StreamLine::Clock::time_point met_copy_at_{};
+  Clock::time_point met_copy_at_{};
 };
 
 }  // namespace rocksync

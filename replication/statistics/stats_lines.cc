@@ -1,6 +1,7 @@
 #include "replication/statistics/stats_lines.h"
 
 #include <mutex>
+#include <vector>
 
 #include "replication/statistics/one_line.h"
 #include "replication/statistics/peer_table.h"
@@ -50,14 +51,26 @@ uint64_t CountedBytes(const SessionReport& report) {
 }
 
 SessionLine::SessionLine(StatsBoard* board, std::string peer,
-                         uint64_t replica_id)
+                         uint64_t replica_id, Clock::time_point began)
     : board_(board),
       peer_(std::move(peer)),
       replica_id_(replica_id),
+      began_(began),
       began_ms_(WallClockMs()) {}
 
+SessionLine::~SessionLine() {
+  const std::lock_guard lock(board_->mutex_);
+  NoteAnswered();
+}
+
+void SessionLine::NoteAnswered() { std::erase(board_->unanswered_, this); }
+
+SessionProgress SessionLine::SoFar() const {
+  return ToProgress(peer_, counted_);
+}
+
 void SessionLine::Tell(const SessionProgress& progress) {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = Clock::now();
   if (board_->progress_ == nullptr) return;
   if (!progress.finished && now - told_ < kBetweenProgress) return;
   told_ = now;
@@ -65,13 +78,15 @@ void SessionLine::Tell(const SessionProgress& progress) {
 }
 
 void SessionLine::Update(const SessionReport& report) {
-  // Before the peer has answered there is no session to tell of.
+  // Before the peer has answered, the board shows it once it takes long.
   const bool begun = report.bytes_received > 0;
   const SessionProgress progress = ToProgress(peer_, report);
   {
     const std::lock_guard lock(board_->mutex_);
-    if (begun)
+    if (begun) {
+      NoteAnswered();
       board_->table_.FindForLine(peer_, replica_id_)->stats.last = progress;
+    }
     board_->Count(report, counted_);
     counted_ = report;
   }
@@ -87,6 +102,7 @@ void SessionLine::Finish(const SessionReport& last,
   if (!status.ok()) progress.error = OneLine(status.ToString());
   {
     const std::lock_guard lock(board_->mutex_);
+    NoteAnswered();
     PeerEntry* const entry = board_->table_.FindForLine(peer_, replica_id_);
     PeerStats* const peer = &entry->stats;
     entry->not_reached = false;
@@ -113,6 +129,7 @@ void SessionLine::GiveUp(const SessionReport& last) {
   SessionReport report = last;
   report.unanswered_bytes = 0;  // no answer comes any more
   const std::lock_guard lock(board_->mutex_);
+  NoteAnswered();
   board_->Count(report, counted_);
   counted_ = report;
 }

@@ -25,6 +25,10 @@ uint64_t CountedBytes(const SessionReport& report);
 // One session's line on the board. Used by one thread; ended once at most.
 class SessionLine {
  public:
+  ~SessionLine();
+  SessionLine(const SessionLine&) = delete;
+  SessionLine& operator=(const SessionLine&) = delete;
+
   // After each turn.
   void Update(const SessionReport& report);
   // At the end, `status` being how it went.
@@ -35,15 +39,21 @@ class SessionLine {
 
  private:
   friend class StatsBoard;
-  SessionLine(StatsBoard* board, std::string peer, uint64_t replica_id);
+  using Clock = std::chrono::steady_clock;
+  SessionLine(StatsBoard* board, std::string peer, uint64_t replica_id,
+              Clock::time_point began);
   void Tell(const SessionProgress& progress);
+  // With the board's lock held.
+  SessionProgress SoFar() const;
+  void NoteAnswered();
 
   StatsBoard* const board_;
   const std::string peer_;
   const uint64_t replica_id_;
+  const Clock::time_point began_;
   const uint64_t began_ms_;  // wall clock
   SessionReport counted_;    // what the totals contain of this session
-  std::chrono::steady_clock::time_point told_{};
+  Clock::time_point told_{};
 };
 
 // One stream's line on the board. Thread-safe.

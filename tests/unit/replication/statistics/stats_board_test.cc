@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,46 @@ TEST(StatsBoard, WhatIsSaidInVainIsBytesAndNoSession) {
   EXPECT_EQ(stats.sessions, 0u);
   EXPECT_EQ(stats.peers.at(0).sessions, 0u);
   EXPECT_TRUE(stats.peers.at(0).last.peer.empty());
+}
+
+// Over a slow link the first answer takes minutes, in which nothing told that
+// the session runs.
+TEST(StatsBoard, ASessionWithoutAnAnswerIsShownAfterASecond) {
+  StatsBoard board(7, {"a:1", "b:2"}, nullptr);
+  SessionReport before = Report(3);
+  before.proven_equal = true;
+  board.Begin("a:1", 0xa)->Finish(before, rocksdb::Status::OK());
+  const StatsBoard::Clock::time_point began{std::chrono::hours(1)};
+  auto line = board.Begin("a:1", 0xa, {}, Role::kInitiator, began);
+  SessionReport report;
+  report.bytes_sent = 18;
+  line->Update(report);
+  const auto shown = [&](std::chrono::milliseconds after) {
+    return board.stats(began + after).peers.at(0).last;
+  };
+  using std::chrono::milliseconds;
+  EXPECT_TRUE(shown(milliseconds(999)).finished) << "it may be busy";
+  EXPECT_EQ(shown(milliseconds(999)).pairs_sent, 3u);
+  EXPECT_FALSE(shown(milliseconds(1000)).finished);
+  EXPECT_EQ(shown(milliseconds(1000)).peer, "a:1");
+  EXPECT_EQ(shown(milliseconds(1000)).bytes_total, 18u);
+  EXPECT_TRUE(
+      board.stats(began + milliseconds(1000)).peers.at(1).last.peer.empty());
+  report.busy = true;
+  line->GiveUp(report);
+  EXPECT_EQ(shown(milliseconds(2000)).pairs_sent, 3u) << "what was known";
+  EXPECT_TRUE(shown(milliseconds(2000)).finished);
+
+  line = board.Begin("a:1", 0xa, {}, Role::kInitiator, began);
+  line->Update(Report(5));
+  EXPECT_EQ(shown(milliseconds(0)).pairs_sent, 5u) << "it was answered";
+  line.reset();
+  line = board.Begin("a:1", 0xa, {}, Role::kInitiator, began);
+  line.reset();  // it never began
+  EXPECT_EQ(shown(milliseconds(5000)).pairs_sent, 5u);
+  // One that a peer began is shown by what it said.
+  line = board.Begin("a:1", 0xa, {}, Role::kResponder, began);
+  EXPECT_EQ(shown(milliseconds(5000)).pairs_sent, 5u);
 }
 
 TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
