@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "replication/peering/admission.h"
-#include "replication/peering/log.h"
 #include "replication/peering/perform_setup.h"
+#include "replication/peering/slow_link.h"
 #include "replication/peering/verification.h"
 #include "replication/session/messages.h"
 #include "replication/session/session.h"
@@ -79,8 +79,10 @@ rocksdb::Status Refused(const SessionReport& report) {
         "all pairs were replicated but those that the peer refuses",
         "if its `rocksync status` names this replica as held_back_replica, the "
         "clock of this machine is ahead: correct it, then `rocksync restamp` "
-        "here; else they are above the peer's size limits (max_key_bytes, "
-        "max_value_bytes): enlarge them there");
+        "here; if it names all others, too, its own clock is behind: correct "
+        "that, and restamp nothing; if it names none, they are above the "
+        "peer's size limits (max_key_bytes, max_value_bytes): enlarge them "
+        "there");
   }
   return rocksdb::Status::Incomplete(
       "all pairs were replicated but those that this side refuses or cannot "
@@ -246,7 +248,7 @@ rocksdb::Status Link::Announce() {
   rocksdb::Status s = connection_->Send(mine.Encode(), timeout);
   std::string message;
   if (s.ok()) s = connection_->Receive(&message, timeout);
-  return s.ok() ? TakeAnnouncement(mine, message) : s;
+  return s.ok() ? TakeAnnouncement(mine, message) : NameRemedy(s);
 }
 
 rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
@@ -308,8 +310,9 @@ SessionResult Link::Compare(const VerifyTask& task, SessionReport* report) {
   context.verify = &task;
   const SessionResult result = RunToEnd("", std::move(context), report);
   if (result.heard && !result.busy) {
-    LogSession(replica_->log.get(), peer_name(), peer_id_, *report,
-               result.status, std::chrono::steady_clock::now() - started);
+    replica_->session_log.Write(replica_->log.get(), peer_name(), peer_id_,
+                                *report, result.status,
+                                std::chrono::steady_clock::now() - started);
   }
   return result;
 }
@@ -355,8 +358,9 @@ SessionResult Link::RunSession(std::string first, bool slot) {
                                       ? StatusOf(report)
                                       : result.status;
   if (!report.verifying) line->Finish(report, outcome);
-  LogSession(replica_->log.get(), peer_name(), peer_id_, report, outcome,
-             std::chrono::steady_clock::now() - started);
+  replica_->session_log.Write(replica_->log.get(), peer_name(), peer_id_,
+                              report, outcome,
+                              std::chrono::steady_clock::now() - started);
   return result;
 }
 

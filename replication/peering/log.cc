@@ -15,19 +15,36 @@ rocksdb::InfoLogLevel LevelOf(const SessionReport& report,
                : rocksdb::InfoLogLevel::DEBUG_LEVEL;
 }
 
+std::string Verdict(const SessionReport& report,
+                    const rocksdb::Status& status) {
+  if (!status.ok()) return OneLine(status.ToString());
+  if (report.verifying) return "compared without shipping";
+  if (report.proven_equal) return "proven equal";
+  if (report.digests_equal) return "digests equal, quarantined pairs left out";
+  if (report.expired) return "continues in a new session";
+  return "ended, not proven equal";
+}
+
 }  // namespace
 
-void LogSession(rocksdb::Logger* log, const std::string& peer,
-                uint64_t replica_id, const SessionReport& report,
-                const rocksdb::Status& status,
-                std::chrono::steady_clock::duration took) {
-  const std::string verdict = !status.ok()       ? OneLine(status.ToString())
-                              : report.verifying ? "compared without shipping"
-                              : report.proven_equal ? "proven equal"
-                              : report.digests_equal
-                                  ? "digests equal, quarantined pairs left out"
-                              : report.expired ? "continues in a new session"
-                                               : "ended, not proven equal";
+void SessionLog::Write(rocksdb::Logger* log, const std::string& peer,
+                       uint64_t replica_id, const SessionReport& report,
+                       const rocksdb::Status& status,
+                       std::chrono::steady_clock::duration took) {
+  std::string verdict = Verdict(report, status);
+  if (status.ok()) {
+    failures_.NoteSuccess(replica_id);
+  } else {
+    uint64_t unlogged = 0;
+    if (!failures_.Note(replica_id, verdict, RepeatedFailures::Clock::now(),
+                        &unlogged)) {
+      return;
+    }
+    if (unlogged > 0) {
+      verdict += " (so did " + std::to_string(unlogged) +
+                 " more since this was logged last)";
+    }
+  }
   rocksdb::Log(
       LevelOf(report, status), log,
       "rocksync: session with %s (replica %016" PRIx64

@@ -9,18 +9,26 @@
 #include <mutex>
 #include <string>
 
+#include "replication/peering/repeated_failures.h"
 #include "replication/session/session.h"
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
 
-// A session that ended: at level INFO if pairs moved, WARN if it failed, else
-// DEBUG. `log` may be null.
-void LogSession(rocksdb::Logger* log, const std::string& peer,
-                uint64_t replica_id, const SessionReport& report,
-                const rocksdb::Status& status,
-                std::chrono::steady_clock::duration took);
+// Sessions that ended: at level INFO if pairs moved, WARN if it failed, else
+// DEBUG. What fails in the same way with the same peer, once a minute at most
+// (see RepeatedFailures). Thread-safe.
+class SessionLog {
+ public:
+  // `log` may be null.
+  void Write(rocksdb::Logger* log, const std::string& peer, uint64_t replica_id,
+             const SessionReport& report, const rocksdb::Status& status,
+             std::chrono::steady_clock::duration took);
+
+ private:
+  RepeatedFailures failures_;
+};
 
 // Accepted connections that one of the two refused, a line a second at most: a
 // peer that connects again and again must not fill the log. Thread-safe.

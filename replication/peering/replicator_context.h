@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "replication/peering/log.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/session_slots.h"
 #include "replication/peering/streams.h"
@@ -67,6 +68,7 @@ struct ReplicatorContext {
     index_reads.Pay(reads, TokenBucket::Clock::duration::max(), stopped);
   };
   StatsBoard stats;
+  SessionLog session_log;
   std::function<ScrubStats()> scrub_stats;  // set before threads start
   OpenConnections connections;
   Streams streams;

@@ -8,6 +8,7 @@
 #include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/monotonic_ms.h"
+#include "replication/peering/slow_link.h"
 
 namespace rocksync {
 namespace {
@@ -55,7 +56,7 @@ class SessionDriver {
     }
     if (s.ok()) s = ToRocksDb(session_->status());
     SessionRunEnd end;
-    end.status = s;
+    end.status = NameRemedy(s);
     end.connection_usable = s.ok();
     return end;
   }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
+#include "replication/peering/slow_link.h"
 #include "replication/peering/streams.h"
 #include "replication/session/messages.h"
 #include "replication/store/store_access.h"
@@ -70,10 +71,10 @@ void StreamLink::End(const Status& why) {
 
 Status StreamLink::Run(const std::string& first) {
   const Status status = Open(first);
-  if (!status.ok()) return status;
+  if (!status.ok()) return NameRemedy(status);
   link_->connection()->SetFrameTimeout(kMostPatience *
                                        replica_->options.io_timeout);
-  return Carry();
+  return NameRemedy(Carry());
 }
 
 Status StreamLink::Open(const std::string& first) {

@@ -108,6 +108,7 @@ TEST_F(Faults, ASilentPeerIsDropped) {
   faults->SetDrop(true);
   const rocksdb::Status s = dialer->SyncNow("b");
   EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "raise io_timeout"));
   faults->SetDrop(false);
   EXPECT_TRUE(IsOk(dialer->SyncNow("b")));
 }

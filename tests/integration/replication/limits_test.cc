@@ -149,6 +149,13 @@ TEST_F(LimitsTest, APeerMayTakeLess) {
   EXPECT_EQ(b->Scan().count("large"), 0u);
   EXPECT_EQ(a->Scan().count("of b"), 1u);
   EXPECT_GE(b->db()->GetIndexStats().pairs_too_large, 1u);
+  // Why a peer refuses, it does not say: all that it may be is named.
+  const rocksdb::Status other = a->replicator()->SyncNow(b->address());
+  EXPECT_TRUE(Mentions(other, "those that the peer refuses"));
+  EXPECT_TRUE(Mentions(other, "the clock of this machine is ahead"));
+  EXPECT_TRUE(Mentions(other,
+                       "if it names all others, too, its own clock is behind"));
+  EXPECT_TRUE(Mentions(other, "above the peer's size limits"));
 }
 
 TEST_F(LimitsTest, TheListenerCountsASessionThatProvesNothing) {

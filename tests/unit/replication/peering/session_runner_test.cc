@@ -7,6 +7,7 @@
 
 #include "replication/session/messages.h"
 #include "tests/support/memory_transport.h"
+#include "tests/support/mentions.h"
 
 namespace rocksync {
 namespace {
@@ -107,6 +108,7 @@ TEST_F(SessionRunnerTest, ASilentPeer) {
   timeout_ = milliseconds(50);
   const SessionRunEnd end = Run(&near_, pipe_.dialer.get());
   EXPECT_TRUE(end.status.IsTimedOut()) << end.status.ToString();
+  EXPECT_TRUE(Mentions(end.status, "raise io_timeout"));
   EXPECT_FALSE(end.connection_usable);
 }
 
@@ -140,6 +142,7 @@ TEST_F(SessionRunnerTest, HeartbeatsAreNoExcuseForEver) {
   pipe_.dialer->Close();
   other.join();
   EXPECT_TRUE(end.status.IsTimedOut()) << end.status.ToString();
+  EXPECT_TRUE(Mentions(end.status, "raise io_timeout"));
   EXPECT_FALSE(end.connection_usable);
   EXPECT_TRUE(near_.received().empty());
 }
