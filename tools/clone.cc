@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -133,6 +134,8 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
   CloneOptions clone;
   clone.source = options.source;
   clone.connections = options.connections;
+  clone.io_timeout =
+      std::chrono::milliseconds(options.credentials.peer_timeout_ms);
   const bool watched = !options.json && isatty(STDERR_FILENO) == 1;
   Status status = CheckAddress(options.source, /*or_directory=*/false);
   if (status.ok()) {

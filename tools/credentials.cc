@@ -1,5 +1,6 @@
 #include "tools/credentials.h"
 
+#include <chrono>
 #include <ostream>
 
 #include "replication/store/directory/directory_switch.h"
@@ -111,6 +112,7 @@ rocksdb::Status MakeReplicaTransport(const Credentials& credentials,
 rocksdb::Status MakeTarget(const Credentials& credentials,
                            AdminTarget* target) {
   target->cluster = credentials.cluster;
+  target->timeout = std::chrono::milliseconds(credentials.peer_timeout_ms);
   rocksdb::Status status = CheckTrialDirectory(credentials.trial_directory);
   if (status.ok()) status = ReadClusterSecret(credentials, &target->secret);
   if (!status.ok()) return status;

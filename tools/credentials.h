@@ -21,6 +21,8 @@ struct Credentials {
   TlsTransportOptions tls;
   // 32 bytes; empty: the file trial-secret of `trial_directory`.
   std::string secret_file;
+  // How long a replica that is asked, or copied, may be silent.
+  uint64_t peer_timeout_ms = 30'000;
 };
 
 // Reads the secret alone, for an offline database.

@@ -195,7 +195,7 @@ int RunExporter(const ExporterOptions& given, const std::function<bool()>& stop,
   ExporterOptions options = given;
   options.replicas = WithoutRepetitions(given.replicas);
   AdminTarget target;
-  target.timeout = std::chrono::milliseconds(options.timeout_ms);
+  options.credentials.peer_timeout_ms = options.timeout_ms;
   HostPort where;
   Status status = ParseAddress(options.listen, &where);
   for (const std::string& replica : options.replicas) {

@@ -84,6 +84,14 @@ void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
       ->type_name("FILE");
 }
 
+void AddPeerTimeout(CLI::App* tool, rocksync::Credentials* credentials) {
+  tool->add_option("--peer-timeout-ms", credentials->peer_timeout_ms,
+                   "give up a replica that is silent for this long; raise it "
+                   "over a slow link, there too")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400'000));
+}
+
 // A whole number; CLI11's own bounds are told as floating-point numbers.
 std::function<std::string(const std::string&)> AtLeast(uint64_t least) {
   return [least](const std::string& text) {
@@ -286,6 +294,7 @@ Command AddClone(CLI::App* app) {
       ->check(CLI::Range(1, 16));
   command->add_flag("--json", options->json, "one JSON object");
   AddCredentials(command, &options->credentials);
+  AddPeerTimeout(command, &options->credentials);
   command->get_option("--certificate")
       ->description(
           "PEM file of the new replica's own certificate. The clone gets the "
@@ -334,6 +343,7 @@ Command AddResync(CLI::App* app) {
       });
   command->add_flag("--json", options->json, "one JSON object");
   AddCredentials(command, &options->credentials);
+  AddPeerTimeout(command, &options->credentials);
   command->get_option("--certificate")
       ->description("PEM file of the stopped replica's own certificate");
   command->get_option("--certificates")
@@ -375,6 +385,7 @@ Command AddVerify(CLI::App* app) {
   command->add_flag("--json", options->json, "one JSON object a line");
   AddWalDirs(command, &options->wal_dirs);
   AddCredentials(command, &options->credentials);
+  AddPeerTimeout(command, &options->credentials);
   return {command, Running(rocksync::RunVerify, options),
           &options->credentials};
 }
@@ -399,6 +410,7 @@ Command AddRescue(CLI::App* app) {
       ->type_name("DIR");
   AddWalDirs(command, &options->wal_dirs);
   AddCredentials(command, &options->credentials);
+  AddPeerTimeout(command, &options->credentials);
   return {command, Running(rocksync::RunRescue, options),
           &options->credentials};
 }

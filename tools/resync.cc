@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -48,6 +49,8 @@ Status Resync(const ResyncToolOptions& options, bool watched,
   CloneOptions& clone = resync.copy;
   clone.source = options.source;
   clone.connections = options.connections;
+  clone.io_timeout =
+      std::chrono::milliseconds(options.credentials.peer_timeout_ms);
   if (watched) clone.progress = ShowProgress;
   Status status = CheckAddress(options.source, /*or_directory=*/false);
   // A run that was interrupted between two renames left nothing there.

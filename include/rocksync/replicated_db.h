@@ -252,7 +252,8 @@ class ReplicatedDB : public VersionSpecificDB {
   // name it yet (docs/operating.md). InvalidArgument: an option, or one of the
   // two refuses the other, or `name` holds something else. Busy: the source
   // cannot serve it now, or another program works in `name`. NoSpace: with how
-  // much is needed. IOError, TimedOut: the connection. Aborted: cancelled.
+  // much is needed. IOError, TimedOut: the connection, or (IOError) the
+  // source's storage. Aborted: cancelled.
   // After an error call it again with the same arguments; it resumes. So it
   // does after the process was killed, until the copy was opened: then `name`
   // holds a replica (InvalidArgument), which Open opens and whose first session

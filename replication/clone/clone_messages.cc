@@ -179,7 +179,7 @@ absl::Status ReadFiles(std::string_view message, CloneFiles* files) {
 
 std::string CloneRefusalMessage(const CloneRefusal& refusal) {
   std::string message = BeginClone(CloneMessage::kRefusal);
-  PutFixed8(&message, refusal.later ? 1 : 0);
+  PutFixed8(&message, static_cast<uint8_t>(refusal.kind));
   message.append(refusal.text.substr(0, kMaxRefusalBytes));
   return message;
 }
@@ -187,12 +187,14 @@ std::string CloneRefusalMessage(const CloneRefusal& refusal) {
 absl::Status ReadCloneRefusal(std::string_view message, CloneRefusal* refusal) {
   const absl::Status status = TakeHead(CloneMessage::kRefusal, &message);
   if (!status.ok()) return status;
-  uint8_t later = 0;
-  if (!GetFixed8(&message, &later) || later > 1 ||
+  constexpr auto kLast =
+      static_cast<uint8_t>(CloneRefusal::Kind::kStorageFailed);
+  uint8_t kind = 0;
+  if (!GetFixed8(&message, &kind) || kind > kLast ||
       message.size() > kMaxRefusalBytes) {
     return Wrong("a refusal is malformed");
   }
-  refusal->later = later == 1;
+  refusal->kind = static_cast<CloneRefusal::Kind>(kind);
   refusal->text.assign(message);
   return status;
 }

@@ -83,7 +83,12 @@ absl::Status ReadFiles(std::string_view message, CloneFiles* files);
 bool IsCloneFileName(std::string_view name);
 
 struct CloneRefusal {
-  bool later = false;  // try again later
+  enum class Kind : uint8_t {
+    kForGood = 0,
+    kLater = 1,          // try again later
+    kStorageFailed = 2,  // the source's; again once that is repaired
+  };
+  Kind kind = Kind::kForGood;
   std::string text;
 };
 std::string CloneRefusalMessage(const CloneRefusal& refusal);

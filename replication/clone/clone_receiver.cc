@@ -21,6 +21,7 @@
 #include "replication/peering/admission.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/open_connections.h"
+#include "replication/peering/slow_link.h"
 
 namespace rocksync {
 namespace {
@@ -142,9 +143,14 @@ Status FromRefusal(std::string_view message) {
   CloneRefusal refusal;
   const Status s = ToRocksDb(ReadCloneRefusal(message, &refusal));
   if (!s.ok()) return s;
-  return refusal.later
-             ? Status::Busy("the source says", refusal.text)
-             : Status::InvalidArgument("the source says", refusal.text);
+  switch (refusal.kind) {
+    case CloneRefusal::Kind::kLater:
+      return Status::Busy("the source says", refusal.text);
+    case CloneRefusal::Kind::kStorageFailed:
+      return Status::IOError("the source says", refusal.text);
+    default:
+      return Status::InvalidArgument("the source says", refusal.text);
+  }
 }
 
 // One connection that clones, from its first message on.
@@ -174,8 +180,8 @@ class CloneConnection {
                         admission.challenge, ask));
     std::string message;
     if (s.ok()) {
-      s = connection()->Receive(&message,
-                                kCheckpointPatience * options_.io_timeout);
+      s = NameRemedy(connection()->Receive(
+          &message, kCheckpointPatience * options_.io_timeout));
     }
     if (s.ok()) s = Expect(CloneMessage::kFiles, message);
     if (s.ok()) s = ToRocksDb(ReadFiles(message, files));
@@ -186,12 +192,12 @@ class CloneConnection {
   }
 
   Status Send(const std::string& message) {
-    return connection()->Send(message, options_.io_timeout);
+    return NameRemedy(connection()->Send(message, options_.io_timeout));
   }
   // A message of this kind.
   Status Receive(CloneMessage kind, std::string* message) {
     const Status s = connection()->Receive(message, options_.io_timeout);
-    return s.ok() ? Expect(kind, *message) : s;
+    return s.ok() ? Expect(kind, *message) : NameRemedy(s);
   }
 
  private:

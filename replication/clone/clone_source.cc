@@ -31,6 +31,14 @@ constexpr size_t kMostAskedHashes = 2 * kMostCloneHashes;
 // closes a connection over which nothing goes sooner than this.
 constexpr std::chrono::hours kBetweenQuestions{1};
 
+std::string RefusalOf(const Status& why) {
+  const CloneRefusal::Kind kind =
+      why.IsBusy() || why.IsTryAgain() ? CloneRefusal::Kind::kLater
+      : why.IsIOError()                ? CloneRefusal::Kind::kStorageFailed
+                                       : CloneRefusal::Kind::kForGood;
+  return CloneRefusalMessage({kind, ToldToPeer(why)});
+}
+
 using Question = std::variant<CloneRead, CloneCheck>;
 
 Status ParseQuestion(std::string_view message, CloneMessage kind,
@@ -177,9 +185,8 @@ void CloneSource::Conversation::AnswerAll() {
     lock.unlock();
     const Status s = Answer(question);
     if (!s.ok()) {
-      (void)connection_->Send(
-          CloneRefusalMessage({s.IsBusy() || s.IsTryAgain(), ToldToPeer(s)}),
-          source_->replica_->options.io_timeout);
+      (void)connection_->Send(RefusalOf(s),
+                              source_->replica_->options.io_timeout);
       // Wakes who listens.
       connection_->Close();
       lock.lock();
@@ -355,9 +362,7 @@ Status CloneSource::Serve(Connection* connection, const Admission& admission,
   const milliseconds timeout = replica_->options.io_timeout;
   Status s = Begin(connection, admission, message, &ask, &use);
   if (!s.ok()) {
-    const bool later = s.IsBusy() || s.IsTryAgain();
-    (void)connection->Send(CloneRefusalMessage({later, ToldToPeer(s)}),
-                           timeout);
+    (void)connection->Send(RefusalOf(s), timeout);
     return s;
   }
   rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,

@@ -540,6 +540,26 @@ TEST_F(CloneTest, AMemberFromTheBeginning) {
   ExpectEqualToSource();
 }
 
+// It was InvalidArgument, as if it could never be cloned.
+TEST_F(CloneTest, ASourceWhoseStorageFailsMayBeAskedAgain) {
+  FailingDisk disk = MakeFailingDisk();
+  TestReplica::Setting setting = SettingOf("broken");
+  setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->env = disk.env.get();
+  };
+  TestReplica broken(setting);
+  ASSERT_TRUE(broken.Open()) << broken.open_status().ToString();
+  ASSERT_TRUE(IsOk(broken.Start()));
+  broken.Put("key", "value");
+  clone_.source = broken.address();
+  *disk.state = DiskState::kBroken;
+  const rocksdb::Status s = Clone();
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "the source says: its storage failed (IO error)"));
+  broken.Stop();
+  EXPECT_FALSE(broken.TryClose().ok()) << "the seal cannot be written";
+}
+
 TEST_F(CloneTest, AFullDiskOfTheClone) {
   Fill("a", 3000);
   FailingDisk disk = MakeFailingDisk();

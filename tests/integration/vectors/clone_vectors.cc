@@ -29,7 +29,8 @@ void AddCloneVectors(Vectors* vectors) {
           {0x71,
            1,
            {{"000007.sst", 300}, {"CURRENT", 16}, {"MANIFEST-5", 0}}}));
-  add("clone.refusal", CloneRefusalMessage({/*later=*/true, "paused"}));
+  add("clone.refusal",
+      CloneRefusalMessage({CloneRefusal::Kind::kLater, "paused"}));
   add("clone.read", ReadMessage({/*file=*/0, kCloneChunkBytes}));
   add("clone.check",
       CheckMessage({/*file=*/0, 300, {{kChunkHash.high, kChunkHash.low}}}));

@@ -184,10 +184,18 @@ TEST(CloneMessageTest, OthersAreNotTakenForIt) {
   EXPECT_FALSE(ReadRead(SameMessage(1), &read).ok());
   EXPECT_FALSE(ReadSame(ReadMessage({1, 2}), &size).ok());
   EXPECT_FALSE(ReadSame(SameMessage(1) + "x", &size).ok());
-  EXPECT_TRUE(
-      ReadCloneRefusal(CloneRefusalMessage({true, "why"}), &refusal).ok());
-  EXPECT_TRUE(refusal.later);
-  EXPECT_EQ(refusal.text, "why");
+  using Refusal = CloneRefusal::Kind;
+  for (const Refusal kind :
+       {Refusal::kForGood, Refusal::kLater, Refusal::kStorageFailed}) {
+    EXPECT_TRUE(
+        ReadCloneRefusal(CloneRefusalMessage({kind, "why"}), &refusal).ok());
+    EXPECT_EQ(refusal.kind, kind);
+    EXPECT_EQ(refusal.text, "why");
+  }
+  EXPECT_FALSE(
+      ReadCloneRefusal(CloneRefusalMessage({static_cast<Refusal>(3), "why"}),
+                       &refusal)
+          .ok());
   CloneMessage kind;
   EXPECT_FALSE(KindOf("", &kind).ok());
   EXPECT_FALSE(KindOf(DoneMessage().substr(0, 1), &kind).ok());
