@@ -217,7 +217,10 @@ Status StartReplicator(const Settings& settings,
   options.scrub_interval = std::chrono::hours(settings.scrub_interval_hours);
   options.limits.scrub_bytes_per_second = settings.scrub_mib_per_second << 20;
   options.allow_clones = !settings.no_clones;
-  options.progress = LogSession;
+  options.progress =
+      [news = std::make_shared<SessionNews>()](const SessionProgress& session) {
+        news->Log(session);
+      };
   const Status status = Replicator::Start(options, parts->database.get(),
                                           transport, &parts->replicator);
   if (status.ok() && !parts->replicator->listen_address().empty()) {

@@ -1,5 +1,6 @@
 #include "examples/replicated_store/replication_news.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -25,9 +26,34 @@ std::string UtcText(uint64_t unix_ms) {
 
 }  // namespace
 
-void LogSession(const SessionProgress& session) {
+bool SessionNews::IsNews(const SessionProgress& session,
+                         Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  if (session.proven_equal) {
+    unequal_.erase(session.peer);
+    return true;
+  }
+  std::string why = session.error;
+  std::erase_if(why, [](char c) { return c >= '0' && c <= '9'; });
+  const auto known = unequal_.find(session.peer);
+  if (known != unequal_.end() && known->second.why == why &&
+      now - known->second.logged < kBetween) {
+    return false;
+  }
+  if (known == unequal_.end() && unequal_.size() >= kMostPeers) {
+    unequal_.erase(std::min_element(unequal_.begin(), unequal_.end(),
+                                    [](const auto& a, const auto& b) {
+                                      return a.second.logged < b.second.logged;
+                                    }));
+  }
+  unequal_[session.peer] = {std::move(why), now};
+  return true;
+}
+
+void SessionNews::Log(const SessionProgress& session, Clock::time_point now) {
   if (!session.finished) return;
   if (session.pairs_sent + session.pairs_received > 0) {
+    if (!IsNews(session, now)) return;
     spdlog::info(
         "session with {}: {} {} sent, {} received, {} bytes of protocol, {}",
         session.peer, session.pairs_sent,

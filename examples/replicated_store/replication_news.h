@@ -3,9 +3,12 @@
 #ifndef EXAMPLES_REPLICATED_STORE_REPLICATION_NEWS_H_
 #define EXAMPLES_REPLICATED_STORE_REPLICATION_NEWS_H_
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "rocksdb/status.h"
@@ -14,8 +17,30 @@
 
 namespace rocksync {
 
-// For ReplicatorOptions::progress.
-void LogSession(const SessionProgress& session);
+// For ReplicatorOptions::progress: a line for each session that moved pairs.
+// While sessions with a peer end unequal for the same reason, one a minute, or
+// pairs that are held back would fill the log. Thread-safe.
+class SessionNews {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void Log(const SessionProgress& session,
+           Clock::time_point now = Clock::now());
+
+ private:
+  static constexpr std::chrono::minutes kBetween{1};
+  static constexpr size_t kMostPeers = 256;
+
+  struct Unequal {
+    std::string why;  // without numbers
+    Clock::time_point logged;
+  };
+
+  bool IsNews(const SessionProgress& session, Clock::time_point now);
+
+  std::mutex mutex_;
+  std::map<std::string, Unequal> unequal_;  // by peer
+};
 
 // For TlsTransportOptions::refused: a line, at most one each ten seconds.
 std::function<void(const rocksdb::Status&)> LogRefusedCertificates();

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -49,6 +50,45 @@ TEST_F(ReplicationNewsTest, SaysWhoseClockIsAheadOnce) {
   EXPECT_EQ(LoggedOf(0xcd), "") << "it takes turns with the first one";
   EXPECT_THAT(LoggedOf(0), HasSubstr("no pair was held back for a minute"));
   EXPECT_EQ(LoggedOf(0), "");
+}
+
+// While a clock is wrong, each session ends so, once a second.
+TEST_F(ReplicationNewsTest, SessionsThatEndUnequalAlikeAreOneLineAMinute) {
+  SessionNews news;
+  SessionNews::Clock::time_point now{std::chrono::hours(1)};
+  SessionProgress session;
+  session.peer = "b:1";
+  session.finished = true;
+  session.pairs_received = 2;
+  const auto logged = [&] {
+    lines_.str("");
+    news.Log(session, now);
+    return lines_.str();
+  };
+  session.error = "Result incomplete: 2 pairs too far in the future";
+  EXPECT_THAT(logged(), HasSubstr("[info] session with b:1: 0 pairs sent, 2 "
+                                  "received"));
+  for (int i = 0; i < 59; ++i) {
+    now += std::chrono::seconds(1);
+    session.error = "Result incomplete: 3 pairs too far in the future";
+    EXPECT_EQ(logged(), "") << i;
+  }
+  now += std::chrono::seconds(1);
+  EXPECT_THAT(logged(), HasSubstr("not yet equal"));
+  session.peer = "c:1";
+  EXPECT_THAT(logged(), HasSubstr("session with c:1"));
+  session.peer = "b:1";
+  EXPECT_EQ(logged(), "");
+  session.error = "IO error: gone";
+  EXPECT_THAT(logged(), HasSubstr("not yet equal")) << "another reason";
+  EXPECT_EQ(logged(), "");
+  session.error.clear();
+  session.proven_equal = true;
+  EXPECT_THAT(logged(), HasSubstr("proven equal"));
+  EXPECT_THAT(logged(), HasSubstr("proven equal")) << "never held back";
+  session.proven_equal = false;
+  session.error = "IO error: gone";
+  EXPECT_THAT(logged(), HasSubstr("not yet equal")) << "it was equal since";
 }
 
 }  // namespace
