@@ -4,6 +4,7 @@
 #include <array>
 #include <asio.hpp>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <string_view>
 #include <thread>
@@ -66,7 +67,10 @@ class AsioServer : public Server {
     if (error) {
       return rocksdb::Status::IOError(
           "cannot listen on " + name,
-          error.message() + "; choose another --redis-port");
+          error.message() + (error.value() == EADDRNOTAVAIL
+                                 ? "; no interface of this machine has that "
+                                   "address, correct --redis-host"
+                                 : "; choose another --redis-port"));
     }
     port_ = acceptor_.local_endpoint(error).port();
     return rocksdb::Status::OK();

@@ -8,6 +8,7 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <future>
 #include <list>
@@ -293,7 +294,7 @@ rocksdb::Status SocketTransport::Bind(const std::string& address) {
     std::string remedy;
     if (error == asio::error::address_in_use) {
       remedy = "; another program listens there, choose another port";
-    } else if (error == std::errc::address_not_available) {
+    } else if (error.value() == EADDRNOTAVAIL) {  // asio has no name for it
       remedy = "; no interface of this machine has that address";
     } else if (error == asio::error::host_not_found) {
       remedy = "; correct the name, or write an IP address";

@@ -206,8 +206,10 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
   }
   if (cluster.name != cluster_name) {
     return Status::InvalidArgument("rocksync: " + db->GetName() +
-                                   " belongs to cluster '" + cluster.name +
-                                   "', not '" + cluster_name + "'");
+                                       " belongs to cluster '" + cluster.name +
+                                       "', not '" + cluster_name + "'",
+                                   "name the one that it belongs to "
+                                   "(--cluster)");
   }
   if (cluster.secret_check != SecretCheck(secret)) {
     return Status::InvalidArgument(

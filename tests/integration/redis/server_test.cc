@@ -266,6 +266,15 @@ TEST_F(ServerTest, PortTaken) {
   EXPECT_THAT(status.ToString(), HasSubstr("--redis-port"));
 }
 
+TEST_F(ServerTest, AnAddressOfAnotherMachine) {
+  options_.host = "192.0.2.1";  // of documents
+  std::unique_ptr<Server> server;
+  const rocksdb::Status status =
+      Server::Start(options_, commands_.get(), &server);
+  EXPECT_TRUE(status.IsIOError());
+  EXPECT_THAT(status.ToString(), HasSubstr("correct --redis-host"));
+}
+
 TEST_F(ServerTest, NotAnAddress) {
   options_.host = "nowhere.";
   std::unique_ptr<Server> second;

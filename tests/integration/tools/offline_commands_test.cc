@@ -223,6 +223,8 @@ TEST_F(OfflineCommandsTest, ARefusedRestampLeavesTheReplicaAsItWas) {
   wrong.cluster = "another";
   EXPECT_EQ(Restamp("db", wrong), 2);
   EXPECT_THAT(err_.str(), HasSubstr("belongs to cluster 'test'"));
+  EXPECT_THAT(err_.str(), HasSubstr("name the one that it belongs to "
+                                    "(--cluster)"));
   EXPECT_EQ(Files("db"), before);
   fs::copy("db", "copy");
   EXPECT_EQ(Verify("db", "copy"), kVerifyEqual) << err_.str();

@@ -257,6 +257,15 @@ TEST_P(ConnectionContract, TakenAddress) {
   EXPECT_TRUE(Mentions(s, "cannot listen on " + address));
 }
 
+TEST_P(ConnectionContract, AnAddressOfAnotherMachine) {
+  if (GetParam() == Kind::kMemory) return;
+  // Of documents (RFC 5737).
+  const rocksdb::Status s = two_.dialer->Listen("192.0.2.1:0", [](auto) {});
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "cannot listen on 192.0.2.1:0"));
+  EXPECT_TRUE(Mentions(s, "no interface of this machine has that address"));
+}
+
 // A transport that cannot tell says so, and Receive goes on as before.
 TEST_P(ConnectionContract, WhenReceivableTellsOnceThatAFrameHasCome) {
   Meet();
