@@ -153,8 +153,8 @@ TEST_F(LimitsTest, APeerMayTakeLess) {
   const rocksdb::Status other = a->replicator()->SyncNow(b->address());
   EXPECT_TRUE(Mentions(other, "those that the peer refuses"));
   EXPECT_TRUE(Mentions(other, "the clock of this machine is ahead"));
-  EXPECT_TRUE(Mentions(other,
-                       "if it names all others, too, its own clock is behind"));
+  EXPECT_TRUE(
+      Mentions(other, "if it names all others, too, its own clock is behind"));
   EXPECT_TRUE(Mentions(other, "above the peer's size limits"));
 }
 
