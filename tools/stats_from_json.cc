@@ -85,6 +85,7 @@ DiskSpaceStats Disk(const Fields& fields) {
   disk.write_error = fields.Text("write_error");
   disk.free_bytes = fields.Number("free_bytes");
   disk.min_free_bytes = fields.Number("min_free_bytes");
+  disk.log_batches_dropped = fields.Number("log_batches_dropped");
   return disk;
 }
 

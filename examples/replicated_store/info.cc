@@ -121,6 +121,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("disk_write_error", stats.disk.write_error);
   lines->Add("disk_free_bytes", stats.disk.free_bytes);
   lines->Add("disk_min_free_bytes", stats.disk.min_free_bytes);
+  lines->Add("disk_log_batches_dropped", stats.disk.log_batches_dropped);
   lines->Add("scrub_running", stats.scrub.running);
   lines->Add("scrub_pairs_compared", stats.scrub.pairs_compared);
   lines->Add("scrub_last_finished_ms", stats.scrub.last_finished_ms);

@@ -83,6 +83,7 @@ void ReplicationNews::Log(const ReplicationStats& stats,
   LogRefusedCallers(stats);
   LogCertificates(stats);
   LogDiskSpace(stats);
+  LogDroppedBatches(stats);
   LogHeldBack(index);
 }
 
@@ -152,6 +153,18 @@ void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
   } else {
     spdlog::info("there is room on the disk again, writes go on");
   }
+}
+
+void ReplicationNews::LogDroppedBatches(const ReplicationStats& stats) {
+  const uint64_t dropped = stats.disk.log_batches_dropped;
+  if (std::exchange(log_batches_dropped_, dropped) == dropped) return;
+  spdlog::warn(
+      "the log of the database was damaged when it was opened: {} {} behind "
+      "the damage {} dropped; what this replica alone held of them is lost, "
+      "the rest comes back from peers; after a loss of power writes that were "
+      "not synced look the same",
+      dropped, dropped == 1 ? "batch" : "batches",
+      dropped == 1 ? "was" : "were");
 }
 
 void ReplicationNews::LogHeldBack(const IndexStats& index) {

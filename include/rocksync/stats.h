@@ -129,7 +129,7 @@ struct ScrubStats {
                            // passed over; empty if all was fine
 };
 
-// Room on the disk (ReplicatedDBOptions::min_free_bytes).
+// The disk: room on it (ReplicatedDBOptions::min_free_bytes), and its faults.
 struct DiskSpaceStats {
   // A write was refused with NoSpace, or would be, and one of that size still
   // would be. Reads go on, and small deletes may.
@@ -142,6 +142,11 @@ struct DiskSpaceStats {
   // takes them. It recovers from a full disk by itself, once there is room;
   // after other errors remove the cause, and open the database anew.
   std::string write_error;
+  // Sound batches of the log that RocksDB dropped at the opening, as they were
+  // behind a damaged place; 0 normally. What this replica alone held of them is
+  // lost, the rest comes back from peers. After a loss of power, writes that
+  // were not synced look the same.
+  uint64_t log_batches_dropped = 0;
 };
 
 // A member of the cluster, as far as this replica knows (see

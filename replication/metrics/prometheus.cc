@@ -216,6 +216,12 @@ const Row<ReplicationStats> kOfReplica[] = {
      [](const ReplicationStats& s) {
        return std::to_string(!s.disk.write_error.empty());
      }},
+    {"rocksync_log_batches_dropped", kGauge,
+     "Sound batches of the log that the last opening dropped, as they were "
+     "behind a damaged place.",
+     [](const ReplicationStats& s) {
+       return std::to_string(s.disk.log_batches_dropped);
+     }},
     {"rocksync_disk_free_bytes", kGauge,
      "Free on the disk that the database writes to; of several: the least.",
      [](const ReplicationStats& s) {

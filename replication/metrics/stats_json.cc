@@ -80,7 +80,8 @@ JsonObject ToJson(const DiskSpaceStats& disk) {
   json.Add("writes_refused", disk.writes_refused)
       .Add("write_error", disk.write_error)
       .Add("free_bytes", disk.free_bytes)
-      .Add("min_free_bytes", disk.min_free_bytes);
+      .Add("min_free_bytes", disk.min_free_bytes)
+      .Add("log_batches_dropped", disk.log_batches_dropped);
   return json;
 }
 

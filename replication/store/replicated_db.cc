@@ -225,6 +225,7 @@ DiskSpaceStats ReplicatedDB::GetDiskSpaceStats() const {
   DiskSpaceStats stats = indexed->space()->Now(indexed->WallMs());
   const Status stopped = indexed->counted()->WritesStopped();
   if (!stopped.ok()) stats.write_error = stopped.ToString();
+  stats.log_batches_dropped = store_->log_batches_dropped();
   return stats;
 }
 

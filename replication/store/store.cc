@@ -101,6 +101,7 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       peers_(&indexed_, std::move(opened.place)),
       applier_(&indexed_, &index_build_, &membership_, &quarantine_,
                &held_back_),
+      log_batches_dropped_(opened.log_batches_dropped),
       marker_(std::move(opened.marker)),
       directory_(std::move(opened.claim)) {
   indexed_.SetStableTime(opened.gc.stable_time);

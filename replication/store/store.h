@@ -69,6 +69,8 @@ class Store {
 
   TombstoneGcStats tombstone_gc_stats() const;
   IndexStats stats() const;
+  // By the opening (DiskSpaceStats).
+  uint64_t log_batches_dropped() const { return log_batches_dropped_; }
 
   // Counts an iterator of the application as held until it is deleted.
   rocksdb::Iterator* Hold(rocksdb::Iterator* iterator);
@@ -104,6 +106,7 @@ class Store {
   Membership membership_;
   PeerMemory peers_;
   Applier applier_;
+  const uint64_t log_batches_dropped_;
   Marker marker_;  // changed by Close alone
   std::unique_ptr<DirectoryClaim> directory_;
   const std::shared_ptr<ReplicatorClaim> claim_ =

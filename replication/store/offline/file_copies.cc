@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "replication/store/format/current_manifest.h"
-#include "replication/store/offline/log_records.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/log_records.h"
 
 namespace rocksync {
 

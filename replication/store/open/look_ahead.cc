@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,8 @@
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
+#include "replication/store/open/log_files.h"
+#include "replication/store/open/log_records.h"
 #include "replication/store/open/opened.h"
 #include "rocksdb/memtablerep.h"
 #include "rocksdb/wal_filter.h"
@@ -76,6 +79,7 @@ class MetaRecordFinder final : public BatchHandler {
 
 // Replays of the log what has a meta record of the index. All of it would have
 // to fit into memory, since a database that is open for reading cannot flush.
+// Counts the batches that RocksDB reads.
 class MetaRecordsOnly final : public rocksdb::WalFilter {
  public:
   const char* Name() const override { return "rocksync.MetaRecordsOnly"; }
@@ -87,9 +91,15 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
     if (index != ids.end()) index_id_ = index->second;
   }
 
-  WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
+  uint64_t BatchesOf(uint64_t log) const {
+    const auto found = batches_.find(log);
+    return found == batches_.end() ? 0 : found->second;
+  }
+
+  WalProcessingOption LogRecordFound(unsigned long long log, const std::string&,
                                      const rocksdb::WriteBatch& batch,
                                      rocksdb::WriteBatch*, bool*) override {
+    ++batches_[log];
     MetaRecordFinder finder(index_id_);
     const bool read = batch.Iterate(&finder).ok();
     return read && !finder.found() ? WalProcessingOption::kIgnoreCurrentRecord
@@ -98,6 +108,7 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
 
  private:
   uint32_t index_id_ = UINT32_MAX;
+  std::map<uint64_t, uint64_t> batches_;  // by the number of the log
 };
 
 // The application's, without what of it would notice or be charged.
@@ -155,6 +166,7 @@ class Look {
   bool IsEmpty(ColumnFamilyHandle* handle) const;
   bool IsSealed() const;
   Status JudgeFamilies();
+  uint64_t CountDropped() const;
 
   const ReplicatedDBOptions& replication_;
   const std::string& name_;
@@ -232,6 +244,7 @@ Status Look::Judge(LookedAt* result) {
   }
   status =
       CheckProvenance(result->provenance, replication_, before_.cloned, name_);
+  if (status.ok()) result->log_batches_dropped = CountDropped();
   const bool index_stays = result->provenance != Provenance::kPlain &&
                            result->provenance != Provenance::kIndexLost;
   return status.ok() && index_stays ? JudgeFamilies() : status;
@@ -251,6 +264,40 @@ Status Look::JudgeFamilies() {
   MissingEntries missing;
   return LookForMissingEntries(replication_, name_, reader,
                                records_.family_records, handles_, &missing);
+}
+
+// In the log's files that RocksDB needs, and reads as it will again. What does
+// not read here will fail there.
+uint64_t Look::CountDropped() const {
+  // The close has noted what the log was, and that is compared.
+  if (traces_.loss == Loss::kNone && IsSealed()) return 0;
+  rocksdb::Env* const env = db_->GetEnv();
+  const rocksdb::DBOptions options = db_->GetDBOptions();
+  const std::string wal_dir = options.wal_dir.empty() ? name_ : options.wal_dir;
+  const bool ends_at_damage =
+      options.wal_recovery_mode !=
+      rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  uint64_t least = 0;
+  std::set<std::string> logs;
+  if (!db_->GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep,
+                           &least) ||
+      !ListLogFiles(env, wal_dir, &logs).ok()) {
+    return 0;
+  }
+  uint64_t dropped = 0;
+  for (const std::string& log : logs) {
+    const uint64_t number = LogNumber(log);
+    if (number < least) continue;
+    const uint64_t read = filter_.BatchesOf(number);
+    SoundBatches sound;
+    if (CountSoundBatches(env, wal_dir + "/" + log, number,
+                          ends_at_damage ? read : 0, &sound)
+            .ok() &&
+        sound.count > read) {
+      dropped += sound.count - read;
+    }
+  }
+  return dropped;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct LookedAt {
   // Corruption of files is told.
   rocksdb::Status status;
   Provenance provenance = Provenance::kOwn;
+  // Sound batches that RocksDB will not replay, as they are behind a damaged
+  // place of the log. Not after a clean close, of which the log is compared.
+  uint64_t log_batches_dropped = 0;
 };
 
 // Writes nothing, but makes the file LOCK if it is not there. Reads the log.

@@ -37,6 +37,7 @@ struct Opened {
   std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
   LeafDigests::Tombstones tombstones;           // of the same
   LeafQuarantined quarantined;
+  uint64_t log_batches_dropped = 0;  // by RocksDB, behind a damaged place
 };
 
 }  // namespace rocksync

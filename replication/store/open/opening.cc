@@ -62,6 +62,7 @@ class Opening {
   Status MakeIndex();
   bool Elsewhere() const;
   void SayThatItStaysItself() const;
+  void SayWhatWasDropped();
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status LookForEntries();
@@ -133,7 +134,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   // Nothing goes before it that writes.
   if (status.ok() && predecessor_ == nullptr) {
     status =
-        CheckBeforeWriting(options_, replication_, name_, before_, families);
+        CheckBeforeWriting(options_, replication_, name_, families, &before_);
   }
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();
   if (status.ok()) status = OpenDatabase(families);
@@ -223,6 +224,7 @@ Status Opening::OpenDatabase(
                                             status.ToString());
   }
   opened_.claim->LookAgain();
+  SayWhatWasDropped();
   if (before_.has_index) {
     index_ = handles_.back();
     handles_.pop_back();
@@ -306,6 +308,21 @@ Status Opening::MakeIndex() {
     status = db_->CreateColumnFamily(index_options_, kIndexFamilyName, &index_);
   }
   return status;
+}
+
+// RocksDB has deleted the log by now, or will: only a peer, or a copy of the
+// log, has what was dropped.
+void Opening::SayWhatWasDropped() {
+  opened_.log_batches_dropped = before_.log_batches_dropped;
+  if (opened_.log_batches_dropped == 0) return;
+  rocksdb::Warn(
+      options_.info_log,
+      "rocksync: the log of %s is damaged: %llu batches behind the damage were "
+      "dropped; what this replica alone held of them is lost, the rest comes "
+      "back from peers; after a loss of power writes that were not synced look "
+      "the same",
+      name_.c_str(),
+      static_cast<unsigned long long>(opened_.log_batches_dropped));
 }
 
 // A directory that was copied as it is has the marker, too. It is at home where

@@ -186,24 +186,26 @@ Status LookForMarker(Env* env, const std::string& name, Traces* traces) {
 
 Status CheckBeforeWriting(const rocksdb::DBOptions& options,
                           const ReplicatedDBOptions& replication,
-                          const std::string& name, const Surroundings& around,
-                          const std::vector<ColumnFamilyDescriptor>& families) {
-  const Traces& traces = around.traces;
+                          const std::string& name,
+                          const std::vector<ColumnFamilyDescriptor>& families,
+                          Surroundings* around) {
+  const Traces& traces = around->traces;
   LookedAt looked;
-  if (around.has_index) {
+  if (around->has_index) {
     looked = LookAhead(options, replication, name,
-                       {.manifest = around.manifest,
-                        .names = around.names,
-                        .cloned = around.clone.has_value(),
+                       {.manifest = around->manifest,
+                        .names = around->names,
+                        .cloned = around->clone.has_value(),
                         .loss = traces.loss},
                        families);
     if (!looked.status.ok()) return looked.status;
+    around->log_batches_dropped = looked.log_batches_dropped;
   } else {
     looked.provenance =
-        around.has_database ? Judge(traces) : Provenance::kPlain;
+        around->has_database ? Judge(traces) : Provenance::kPlain;
   }
   const bool stays = looked.provenance == Provenance::kOwn ||
-                     (around.clone.has_value() && around.has_index);
+                     (around->clone.has_value() && around->has_index);
   uint64_t id = 0;
   return stays ? Status::OK()
                : NewReplicaId(options.env, replication, name,

@@ -27,6 +27,7 @@ struct Surroundings {
   bool has_index = false;            // the family
   Traces traces;                     // as far as they show without RocksDB
   std::optional<CloneRecord> clone;  // of a clone that was never opened
+  uint64_t log_batches_dropped = 0;  // by the opening: see LookedAt
 };
 
 // Errors are those of ReplicatedDB::Open that need no open database.
@@ -41,11 +42,13 @@ rocksdb::Status LookForMarker(rocksdb::Env* env, const std::string& name,
                               Traces* traces);
 
 // What else can be known to be refused. It can change until RocksDB has its
-// lock, so the opening looks again.
+// lock, so the opening looks again. Notes what RocksDB will leave out of the
+// log.
 rocksdb::Status CheckBeforeWriting(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
-    const std::string& name, const Surroundings& around,
-    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
+    const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    Surroundings* around);
 
 // The id of what becomes a replica: the one that is intended for it here
 // (intended_id.h), that the options give, or random bits. `first`: it never was

@@ -34,7 +34,7 @@ TEST(Info, Replication) {
   stats.callers_refused = 6;
   stats.last_refusal = "replica 9";
   stats.paused = true;
-  stats.disk = {true, 21, 22, ""};
+  stats.disk = {true, 21, 22, "", 23};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 31;
   stats.gc.epoch = 7;
@@ -55,7 +55,8 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\ndisk_writes_refused:1\r\n"
                               "disk_write_error:\r\n"
                               "disk_free_bytes:21\r\n"
-                              "disk_min_free_bytes:22\r\n"));
+                              "disk_min_free_bytes:22\r\n"
+                              "disk_log_batches_dropped:23\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nscrub_running:1\r\n"
                               "scrub_pairs_compared:31\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nmembers_epoch:7\r\n"));

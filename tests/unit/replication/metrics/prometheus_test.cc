@@ -58,9 +58,9 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   for (const auto& [name, samples] : metrics) {
     for (const Sample& sample : samples) values.insert(sample.value);
   }
-  for (const int value : {101,  102,  103,  104, 105, 106, 107, 108, 1090,
-                          1100, 1110, 1120, 114, 201, 203, 204, 205, 206,
-                          207,  301,  302,  303, 401, 402, 405, 701, 702}) {
+  for (const int value : {101,  102,  103, 104, 105, 106, 107, 108, 1090, 1100,
+                          1110, 1120, 114, 201, 203, 204, 205, 206, 207,  301,
+                          302,  303,  401, 402, 405, 701, 702, 703}) {
     EXPECT_EQ(values.count(std::to_string(value)), 1U) << value;
   }
   EXPECT_EQ(metrics["rocksync_pairs_sent_total"][0].value, "104");
@@ -73,6 +73,7 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   EXPECT_EQ(metrics["rocksync_writes_stopped"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_disk_free_bytes"][0].value, "701");
   EXPECT_EQ(metrics["rocksync_disk_min_free_bytes"][0].value, "702");
+  EXPECT_EQ(metrics["rocksync_log_batches_dropped"][0].value, "703");
   EXPECT_EQ(metrics["rocksync_index_building"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_index_build_percent"][0].value, "41");
   EXPECT_EQ(metrics["rocksync_index_build_failing"][0].value, "1");

@@ -69,8 +69,8 @@ void ExpectSame(const IndexBuildStats& index, const IndexBuildStats& was) {
 
 void ExpectSame(const DiskSpaceStats& disk, const DiskSpaceStats& was) {
   const auto fields = [](const DiskSpaceStats& s) {
-    const auto& [a, b, c, d] = s;
-    return std::make_tuple(a, b, c, d);
+    const auto& [a, b, c, d, e] = s;
+    return std::make_tuple(a, b, c, d, e);
   };
   EXPECT_EQ(fields(disk), fields(was));
 }

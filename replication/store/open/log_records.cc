@@ -1,0 +1,198 @@
+#include "replication/store/open/log_records.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace rocksync {
+namespace {
+
+// db/log_format.h of RocksDB. A record is a checksum (4), its length (2) and
+// its type (1), in records that name the log its number (4), and then so many
+// bytes.
+constexpr size_t kBlockBytes = 32768;
+constexpr size_t kHeaderBytes = 7;
+constexpr size_t kNumberBytes = 4;
+// What stands in front of all others, and names no number in any case.
+constexpr uint8_t kSetCompressionType = 9;
+
+bool NamesTheLog(uint8_t type) {
+  switch (type) {
+    case 5:    // all of a batch
+    case 6:    // its first part
+    case 7:    // one in the middle
+    case 8:    // its last part
+    case 11:   // sizes of timestamps
+    case 131:  // the log before this one
+      return true;
+    default:
+      return false;
+  }
+}
+
+uint32_t Fixed32(std::string_view bytes) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < sizeof(value); ++i) {
+    value |= uint32_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+  }
+  return value;
+}
+
+constexpr std::array<uint32_t, 256> kCrc32cOfByte = [] {
+  constexpr uint32_t kPolynomial = 0x82f63b78;  // Castagnoli's, reflected
+  std::array<uint32_t, 256> table{};
+  for (uint32_t byte = 0; byte < table.size(); ++byte) {
+    uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1) ^ (crc % 2 == 0 ? 0 : kPolynomial);
+    }
+    table[byte] = crc;
+  }
+  return table;
+}();
+
+// CRC-32C, as RocksDB masks it where it is stored.
+uint32_t MaskedCrc32c(std::string_view bytes) {
+  uint32_t crc = UINT32_MAX;
+  for (const char c : bytes) {
+    crc = (crc >> 8) ^ kCrc32cOfByte[(crc ^ static_cast<uint8_t>(c)) & 0xff];
+  }
+  crc = ~crc;
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8;
+}
+
+// Which part of a batch a record has.
+enum class Part { kAll, kFirst, kMiddle, kLast, kNone };
+
+Part PartOf(uint8_t type) {
+  switch (type) {
+    case 1:
+    case 5:
+      return Part::kAll;
+    case 2:
+    case 6:
+      return Part::kFirst;
+    case 3:
+    case 7:
+      return Part::kMiddle;
+    case 4:
+    case 8:
+      return Part::kLast;
+    default:
+      return Part::kNone;
+  }
+}
+
+bool IsKnown(uint8_t type) {
+  return (type >= 1 && type <= 11) || type == 130 || type == 131;
+}
+
+// Counts block by block.
+class SoundBatchCounter {
+ public:
+  SoundBatchCounter(uint64_t number, uint64_t known)
+      : number_(static_cast<uint32_t>(number)), known_(known) {}
+
+  const SoundBatches& batches() const { return batches_; }
+
+  void Add(std::string_view block) {
+    while (block.size() >= kHeaderBytes) {
+      const size_t bytes = RecordBytes(block);
+      if (bytes == 0) {
+        damaged_ = true;
+        begun_ = false;
+        block.remove_prefix(1);  // a length that is damaged leads nowhere
+        continue;
+      }
+      See(block.substr(0, bytes));
+      block.remove_prefix(bytes);
+    }
+  }
+
+ private:
+  // Of the record that begins here; 0: none that is sound does.
+  size_t RecordBytes(std::string_view block) const {
+    const uint8_t type = static_cast<uint8_t>(block[6]);
+    const size_t header = kHeaderBytes + (NamesTheLog(type) ? kNumberBytes : 0);
+    const size_t bytes = header + static_cast<uint8_t>(block[4]) +
+                         size_t{256} * static_cast<uint8_t>(block[5]);
+    if (!IsKnown(type) || bytes > block.size()) return 0;
+    const bool sound =
+        batches_.count < known_ ||
+        MaskedCrc32c(block.substr(6, bytes - 6)) == Fixed32(block);
+    return sound ? bytes : 0;
+  }
+
+  void See(std::string_view record) {
+    const uint8_t type = static_cast<uint8_t>(record[6]);
+    // What is left of an earlier log in a file that is used again is its end.
+    if (NamesTheLog(type) && Fixed32(record.substr(kHeaderBytes)) != number_) {
+      begun_ = false;
+      return;
+    }
+    const Part part = PartOf(type);
+    if (part == Part::kNone) return;
+    const bool begins = part == Part::kAll || part == Part::kFirst;
+    // A begun one without its end; or a part without its beginning.
+    if (begins == begun_) damaged_ = true;
+    const bool whole = begins || begun_;
+    begun_ = whole && (part == Part::kFirst || part == Part::kMiddle);
+    if (!whole || begun_) return;
+    ++batches_.count;
+    batches_.behind_damage = batches_.behind_damage || damaged_;
+  }
+
+  const uint32_t number_;
+  const uint64_t known_;
+  SoundBatches batches_;
+  bool begun_ = false;    // a batch, whose other parts are to follow
+  bool damaged_ = false;  // what was before
+};
+
+}  // namespace
+
+rocksdb::Status RecordsNameTheLog(rocksdb::Env* env, const std::string& path,
+                                  bool* named) {
+  *named = false;
+  std::unique_ptr<rocksdb::SequentialFile> file;
+  rocksdb::Status status =
+      env->NewSequentialFile(path, &file, rocksdb::EnvOptions());
+  if (!status.ok()) return status;
+  std::string buffer(kBlockBytes, '\0');
+  rocksdb::Slice block;
+  status = file->Read(kBlockBytes, &block, buffer.data());
+  while (status.ok() && block.size() >= kHeaderBytes) {
+    const auto byte = [&block](size_t i) {
+      return static_cast<uint8_t>(block[i]);
+    };
+    if (byte(6) != kSetCompressionType) {
+      *named = NamesTheLog(byte(6));
+      return status;
+    }
+    const size_t length = byte(4) + size_t{256} * byte(5);
+    if (length > block.size() - kHeaderBytes) return status;
+    block.remove_prefix(kHeaderBytes + length);
+  }
+  return status;
+}
+
+rocksdb::Status CountSoundBatches(rocksdb::Env* env, const std::string& path,
+                                  uint64_t number, uint64_t known,
+                                  SoundBatches* batches) {
+  std::unique_ptr<rocksdb::SequentialFile> file;
+  rocksdb::Status status =
+      env->NewSequentialFile(path, &file, rocksdb::EnvOptions());
+  SoundBatchCounter counter(number, known);
+  std::string buffer(kBlockBytes, '\0');
+  rocksdb::Slice block;
+  while (status.ok()) {
+    status = file->Read(kBlockBytes, &block, buffer.data());
+    if (!status.ok() || block.empty()) break;
+    counter.Add(block.ToStringView());
+  }
+  *batches = counter.batches();
+  return status;
+}
+
+}  // namespace rocksync
