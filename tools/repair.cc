@@ -64,8 +64,15 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
         << " is not there, and perhaps others: what they held is left out\n";
   }
   if (!repaired.lost_log.empty()) {
-    out << "a part of the log is lost: " << repaired.lost_log
+    out << "the log is lost, or a part of it: " << repaired.lost_log
         << "; what only it held is left out\n";
+  }
+  if (!repaired.damaged_log.empty()) {
+    out << repaired.damaged_log
+        << " is damaged, not at its end alone: what was written in the damaged "
+           "place is left out, and "
+        << Counted(repaired.log_batches_dropped, "sound batch", "sound batches")
+        << " of the log that RocksDB does not read near damage\n";
   }
   for (const std::string& family : repaired.without_entries) {
     out << "the index has lost all that it knew of the column family '"
@@ -79,6 +86,7 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
       << '\n';
   return repaired.left_out.empty() && repaired.without_table.empty() &&
                  repaired.missing_table.empty() && repaired.lost_log.empty() &&
+                 repaired.damaged_log.empty() &&
                  repaired.without_entries.empty()
              ? 0
              : 1;

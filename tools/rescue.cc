@@ -368,9 +368,19 @@ int RunRescue(const RescueOptions& options, std::ostream& out,
   std::unique_ptr<OfflineDB> db;
   std::unique_ptr<OfflineReplica> replica;
   Status status = OpenReplica(options, &db, &replica);
+  std::string lost;
+  if (status.ok()) {
+    const std::string wal_dir = db->db()->GetDBOptions().wal_dir;
+    status = FindLostLog(rocksdb::Env::Default(), options.directory,
+                         wal_dir.empty() ? options.directory : wal_dir, &lost);
+  }
   if (status.ok()) {
     Search search(*replica);
     status = search.Run(options);
+    if (!lost.empty()) {
+      err << "rocksync rescue: the log is lost, or a part of it: " << lost
+          << "; what only it held is not found\n";
+    }
     const UncertainPairs& uncertain = search.uncertain();
     for (const std::string& unread : uncertain.unread) {
       err << "rocksync rescue: not all data could be read; pairs without an"
@@ -385,7 +395,7 @@ int RunRescue(const RescueOptions& options, std::ostream& out,
     }
     std::vector<Rescued> found = search.TakeFound();
     if (status.ok() && found.empty()) {
-      if (!uncertain.unread.empty()) return kRescueError;
+      if (!uncertain.unread.empty() || !lost.empty()) return kRescueError;
       out << options.directory << " holds nothing that " << options.against
           << " lacks\n";
       return kRescueNothing;

@@ -36,7 +36,7 @@ Status CopyFile(Env* env, const std::string& from, const std::string& to) {
 }
 
 Status CopyLogs(Env* env, const std::string& wal_dir,
-                const std::string& directory, std::string* unreadable) {
+                const std::string& directory, CopiedLogs* copied) {
   std::set<std::string> logs;
   std::set<std::string> ours;
   Status status = ListLogFiles(env, wal_dir, &logs);
@@ -62,13 +62,19 @@ Status CopyLogs(Env* env, const std::string& wal_dir,
     }
     if (!status.ok()) return status;
     if (named) {
-      if (unreadable->empty()) {
-        *unreadable = log +
-                      " was written with recycle_log_file_num, and can be read "
-                      "in its database alone";
+      if (copied->unreadable.empty()) {
+        copied->unreadable = log +
+                             " was written with recycle_log_file_num, and can "
+                             "be read in its database alone";
       }
       continue;
     }
+    SoundBatches sound;
+    status = CountSoundBatches(env, wal_dir + "/" + log, old_number,
+                               /*known=*/0, &sound);
+    if (!status.ok()) return status;
+    copied->sound_batches += sound.count;
+    if (sound.behind_damage && copied->damaged.empty()) copied->damaged = log;
     std::string fresh = std::to_string(++number);
     fresh.insert(0, fresh.size() < 6 ? 6 - fresh.size() : 0, '0');
     status =

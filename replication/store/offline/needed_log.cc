@@ -52,6 +52,7 @@ uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
 rocksdb::WalFilter::WalProcessingOption NeededLog::LogRecordFound(
     unsigned long long, const std::string&, const rocksdb::WriteBatch& batch,
     rocksdb::WriteBatch*, bool*) {
+  ++batches_;
   FamiliesOf families;
   if (!batch.Iterate(&families).ok() || batch.Count() == 0) {
     return WalProcessingOption::kContinueProcessing;

@@ -17,15 +17,18 @@ namespace rocksync {
 // all that was written to its family up to then.
 using SequencesInTables = std::map<uint32_t, uint64_t>;
 
-// Passes over batches all of which is in tables: replayed above those they
-// would hide what came later. A file of the log that is not needed any more may
-// be there, as its removal was interrupted.
+// Counts batches, and passes over those all of which is in tables: replayed
+// above those they would hide what came later. A file of the log that is not
+// needed any more may be there, as its removal was interrupted.
 class NeededLog final : public rocksdb::WalFilter {
  public:
   explicit NeededLog(SequencesInTables in_tables)
       : in_tables_(std::move(in_tables)) {}
 
   const char* Name() const override { return "rocksync.NeededLog"; }
+
+  // That RocksDB has read, needed or not.
+  uint64_t batches() const { return batches_; }
 
   WalProcessingOption LogRecordFound(unsigned long long log,
                                      const std::string& file,
@@ -35,6 +38,7 @@ class NeededLog final : public rocksdb::WalFilter {
 
  private:
   const SequencesInTables in_tables_;
+  uint64_t batches_ = 0;
 };
 
 }  // namespace rocksync

@@ -72,6 +72,29 @@ Status ChooseWalDir(const Places& places, const std::string& by_options,
       SayWalDir(places.given));
 }
 
+// A copy, a database that was moved, or one that the library never opened: what
+// is known of its log is what its OPTIONS file says.
+Status CheckLogOfCopy(Env* env, const Places& places,
+                      const std::string& wal_dir) {
+  std::set<std::string> logs;
+  Status status = ListLogFiles(env, wal_dir, &logs);
+  if (!status.ok() || !logs.empty()) return status;
+  rocksdb::DBOptions last;
+  std::vector<ColumnFamilyDescriptor> families;
+  status = LoadOptionsFile(env, places.given, &last, &families);
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok()) return status;
+  const std::string by_options =
+      last.wal_dir.empty() ? places.directory : AbsolutePath(env, last.wal_dir);
+  if (by_options == wal_dir) return status;
+  status = ListLogFiles(env, by_options, &logs);
+  if (!status.ok() || logs.empty()) return status;
+  return Status::InvalidArgument(
+      "rocksync: " + wal_dir + " holds no log (*.log) of " + places.given +
+          ", and by its OPTIONS file that is in " + by_options,
+      SayWalDir(places.given));
+}
+
 Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
                 DamagedLog damaged_log) {
   Places places;
@@ -92,28 +115,10 @@ Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
                             CurrentManifest(options.env, directory), &loss);
   }
   if (!status.ok() || places.at_home) return status;
-  // A copy, a database that was moved, or one that the library never opened.
-  std::set<std::string> logs;
-  status = ListLogFiles(options.env, wal_dir, &logs);
-  if (!status.ok() || !logs.empty()) return status;
   // A checkpoint need not have any; of one it has to be said, as its OPTIONS
   // file is that of its original.
   if (!options.wal_dir.empty() && wal_dir == places.directory) return status;
-  rocksdb::DBOptions last;
-  std::vector<ColumnFamilyDescriptor> families;
-  status = LoadOptionsFile(options.env, directory, &last, &families);
-  if (status.IsNotFound()) return Status::OK();
-  if (!status.ok()) return status;
-  const std::string by_options = last.wal_dir.empty()
-                                     ? places.directory
-                                     : AbsolutePath(options.env, last.wal_dir);
-  if (by_options == wal_dir) return status;
-  status = ListLogFiles(options.env, by_options, &logs);
-  if (!status.ok() || logs.empty()) return status;
-  return Status::InvalidArgument(
-      "rocksync: " + wal_dir + " holds no log (*.log) of " + directory +
-          ", and by its OPTIONS file that is in " + by_options,
-      SayWalDir(places.given));
+  return CheckLogOfCopy(options.env, places, wal_dir);
 }
 
 }  // namespace
@@ -203,6 +208,31 @@ Status ChooseLogDirectory(Env* env, const std::string& directory,
     if (!choice.ok()) return choice;
   }
   *wal_dir = AbsolutePath(env, chosen);
+  return Status::OK();
+}
+
+Status FindLostLog(Env* env, const std::string& directory,
+                   const std::string& wal_directory, std::string* lost) {
+  const std::string wal_dir = AbsolutePath(env, wal_directory);
+  lost->clear();
+  Places places;
+  Status status = Look(env, directory, &places);
+  if (!status.ok()) return status;
+  // Of a clean close it is known which file.
+  *lost =
+      LostLogOf(env, places.marker, wal_dir, CurrentManifest(env, directory));
+  if (places.at_home) {
+    status = CheckLogIsThere(env, places.marker, places.directory, wal_dir,
+                             /*may_be_lost=*/false);
+  } else if (wal_dir != places.directory) {
+    status = CheckLogOfCopy(env, places, wal_dir);
+  }
+  if (!status.IsAborted()) return status;
+  if (lost->empty()) {
+    *lost = "there is no *.log in " + wal_dir +
+            ", and there was one: it was removed, or is on a disk that is not "
+            "mounted (--wal-dir says where it is)";
+  }
   return Status::OK();
 }
 

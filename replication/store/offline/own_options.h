@@ -51,6 +51,13 @@ rocksdb::Status ChooseLogDirectory(rocksdb::Env* env,
                                    const std::string& given,
                                    std::string* wal_dir);
 
+// Looks for the log of `directory` in `wal_dir`, which ChooseLogDirectory
+// chose, for what goes on without it. `*lost`: a file of it that is not as the
+// last close left it, or all of it, and why; empty: there is none, or nothing
+// is known. InvalidArgument: the log is elsewhere.
+rocksdb::Status FindLostLog(rocksdb::Env* env, const std::string& directory,
+                            const std::string& wal_dir, std::string* lost);
+
 // `options`, without a wal_dir that is the database's own directory: RocksDB
 // would write it into the OPTIONS file, and a copy of the database that is
 // opened with that file would then write into the log of its original.

@@ -14,7 +14,7 @@
 #include "replication/store/format/meta_records.h"
 #include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/file_copies.h"
-#include "replication/store/offline/missing_files.h"
+#include "replication/store/offline/missing_table.h"
 #include "replication/store/offline/needed_log.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/offline/table_files.h"
@@ -92,7 +92,7 @@ class Repairing {
   Status WriteRest();
   Status MakeList(Repaired* repaired);
   Status MergeTables();
-  Status ReplayLogs();
+  Status ReplayLogs(uint64_t* batches);
   Status Look(Repaired* repaired);
   Status Finish();
   Status WithEachFamily(const rocksdb::DBOptions& options, bool as_they_are,
@@ -129,22 +129,27 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   }
   if (status.ok()) status = LoadOptions(wal_dir);
   if (status.ok()) status = CheckPlace();
+  if (status.ok()) {
+    status = FindLostLog(env_, directory_, wal_dir_, &repaired->lost_log);
+  }
   if (status.ok()) status = Make();
   if (status.ok()) status = CheckRoomForAll();
   if (status.ok()) {
-    const MissingFiles missing = FindMissingFiles(
-        env_, directory_, wal_dir_, unfinished_, options_, families_);
-    repaired->missing_table = missing.table;
-    repaired->lost_log = missing.log;
+    repaired->missing_table =
+        FindMissingTable(env_, directory_, unfinished_, options_, families_);
   }
   if (status.ok()) status = LinkTables();
   if (status.ok()) status = WriteRest();
   if (status.ok()) status = MakeList(repaired);
   if (status.ok()) status = MergeTables();
-  std::string unreadable;
-  if (status.ok()) status = CopyLogs(env_, wal_dir_, unfinished_, &unreadable);
-  if (repaired->lost_log.empty()) repaired->lost_log = unreadable;
-  if (status.ok()) status = ReplayLogs();
+  CopiedLogs logs;
+  if (status.ok()) status = CopyLogs(env_, wal_dir_, unfinished_, &logs);
+  if (repaired->lost_log.empty()) repaired->lost_log = logs.unreadable;
+  repaired->damaged_log = logs.damaged;
+  uint64_t read = 0;
+  if (status.ok()) status = ReplayLogs(&read);
+  repaired->log_batches_dropped =
+      logs.sound_batches - std::min(logs.sound_batches, read);
   if (status.ok()) status = Look(repaired);
   return status.ok() ? Finish() : status;
 }
@@ -322,7 +327,7 @@ Status Repairing::MergeTables() {
                         });
 }
 
-Status Repairing::ReplayLogs() {
+Status Repairing::ReplayLogs(uint64_t* batches) {
   progress_("replays the log");
   NeededLog needed(in_tables_);
   rocksdb::DBOptions options = options_;
@@ -331,9 +336,11 @@ Status Repairing::ReplayLogs() {
   options.recycle_log_file_num = 0;
   options.avoid_flush_during_recovery = false;
   options.wal_filter = &needed;
-  return WithEachFamily(
+  const Status status = WithEachFamily(
       options, /*as_they_are=*/false,
       [](rocksdb::DB*, ColumnFamilyHandle*) { return Status::OK(); });
+  *batches = needed.batches();
+  return status;
 }
 
 // With the options of the OPTIONS file, which RocksDB writes anew here.

@@ -28,6 +28,10 @@ struct Repaired {
   // in a copy, the first one, and why; empty: there is none, or nothing is
   // known, as after a kill.
   std::string lost_log;
+  // A file of the log that is damaged, and has sound batches behind that;
+  // empty: there is none. What a kill cut off is at the end.
+  std::string damaged_log;
+  uint64_t log_batches_dropped = 0;  // sound ones that RocksDB left out there
   // Replicated families that have pairs, and of which the index has no entry.
   std::vector<std::string> without_entries;
   uint64_t pairs = 0;      // of the application's families, an estimate

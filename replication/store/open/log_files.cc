@@ -31,6 +31,61 @@ Status List(Env* env, const std::string& directory,
   return status;
 }
 
+// `*same`: the two files hold the same bytes.
+Status Compare(Env* env, const std::string& left, const std::string& right,
+               bool* same) {
+  constexpr size_t kBlock = 1 << 20;
+  uint64_t sizes[2] = {};
+  Status status = env->GetFileSize(left, &sizes[0]);
+  if (status.ok()) status = env->GetFileSize(right, &sizes[1]);
+  *same = status.ok() && sizes[0] == sizes[1];
+  if (!*same) return status;
+  std::unique_ptr<rocksdb::SequentialFile> files[2];
+  status = env->NewSequentialFile(left, &files[0], rocksdb::EnvOptions());
+  if (status.ok()) {
+    status = env->NewSequentialFile(right, &files[1], rocksdb::EnvOptions());
+  }
+  std::string scratch[2] = {std::string(kBlock, '\0'),
+                            std::string(kBlock, '\0')};
+  rocksdb::Slice blocks[2];
+  do {
+    for (int i = 0; status.ok() && i < 2; ++i) {
+      status = files[i]->Read(kBlock, &blocks[i], scratch[i].data());
+    }
+    *same = status.ok() && blocks[0] == blocks[1];
+  } while (*same && !blocks[0].empty());
+  return status;
+}
+
+// Refused: a log file of the last opening, where that had it, is not in
+// `wal_dir`, or another one has its name there.
+Status CheckLogIsTheSame(Env* env, const Marker& marker,
+                         const std::string& directory,
+                         const std::string& wal_dir,
+                         const std::set<std::string>& there) {
+  std::set<std::string> before;
+  Status status = ListLogFiles(env, marker.wal_dir, &before);
+  for (const std::string& name : before) {
+    if (!status.ok()) return status;
+    const std::string path = marker.wal_dir + "/" + name;
+    uint64_t size = 0;
+    status = env->GetFileSize(path, &size);
+    if (!status.ok() || size == 0) continue;
+    bool same = false;
+    if (there.contains(name)) {
+      status = Compare(env, path, wal_dir + "/" + name, &same);
+      if (!status.ok() || same) continue;
+    }
+    return Status::InvalidArgument(
+        "rocksync: the log of " + directory + " was written to " +
+            marker.wal_dir + " (" + name + "), and is not in " + wal_dir +
+            (there.contains(name) ? ", where another file has that name" : ""),
+        "correct DBOptions::wal_dir (of a command: --wal-dir " + directory +
+            "=LOGDIR), or move the log's files");
+  }
+  return status;
+}
+
 }  // namespace
 
 Status ListLogFiles(Env* env, const std::string& directory,
@@ -58,21 +113,7 @@ Status CheckLogIsThere(Env* env, const Marker& marker,
   Status status = ListLogFiles(env, wal_dir, &there);
   if (!status.ok()) return status;
   if (marker.wal_dir != wal_dir) {
-    std::set<std::string> before;
-    status = ListLogFiles(env, marker.wal_dir, &before);
-    for (const std::string& name : before) {
-      if (!status.ok()) return status;
-      if (there.contains(name)) continue;
-      uint64_t size = 0;
-      status = env->GetFileSize(marker.wal_dir + "/" + name, &size);
-      if (status.ok() && size > 0) {
-        return Status::InvalidArgument(
-            "rocksync: the log of " + directory + " was written to " +
-                marker.wal_dir + " (" + name + "), and is not in " + wal_dir,
-            "correct DBOptions::wal_dir, or move the log's files");
-      }
-    }
-    return status;
+    return CheckLogIsTheSame(env, marker, directory, wal_dir, there);
   }
   if (!there.empty() || may_be_lost) return status;
   return Status::Aborted(

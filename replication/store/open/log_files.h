@@ -23,9 +23,10 @@ rocksdb::Status ListLogFiles(rocksdb::Env* env, const std::string& directory,
 // number of digits, so they do not sort as numbers.
 uint64_t LogNumber(const std::string& log);
 
-// Refused: `wal_dir` lacks log files that are where the last opening had them;
-// or has none at all, and `may_be_lost` is not set. Of a directory that was
-// moved or copied nothing is known. Paths are absolute.
+// InvalidArgument: `wal_dir` lacks log files that are where the last opening
+// had them, or has other ones of their names, as of another database. Reads
+// those. Aborted: it has none at all, and `may_be_lost` is not set. Of a
+// directory that was moved or copied nothing is known. Paths are absolute.
 rocksdb::Status CheckLogIsThere(rocksdb::Env* env, const Marker& marker,
                                 const std::string& directory,
                                 const std::string& wal_dir, bool may_be_lost);

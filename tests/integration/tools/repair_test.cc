@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "replication/store/format/current_manifest.h"
@@ -73,10 +74,35 @@ class RepairTest : public StoreTest {
     return names;
   }
 
-  int Repair() {
+  int Repair(std::vector<std::string> wal_dirs = {}) {
     out_.str("");
     err_.str("");
-    return RunRepair({Dir(), Dir("copy")}, out_, err_);
+    return RunRepair({Dir(), Dir("copy"), std::move(wal_dirs)}, out_, err_);
+  }
+  // Pairs that are in the log alone, of a process that ended without a close.
+  void MakeKilled() {
+    MakeReplica();  // so that there are tables
+    ASSERT_ROCKS_OK(Open());
+    for (int k = 0; k < 100; ++k) {
+      ASSERT_ROCKS_OK(Put("only" + std::to_string(k), std::string(100, 'v')));
+    }
+    ASSERT_ROCKS_OK(db_->PauseBackgroundWork());  // no table is half there
+    CopyAsKilled("db", "killed");
+    if (!options_.wal_dir.empty()) CopyAsKilled("wal", "killed log");
+    ASSERT_ROCKS_OK(db_->ContinueBackgroundWork());
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+    fs::remove_all(Dir());
+    fs::rename(Dir("killed"), Dir());
+    if (options_.wal_dir.empty()) return;
+    fs::remove_all(Dir("wal"));
+    fs::rename(Dir("killed log"), Dir("wal"));
+  }
+  fs::path Log(const std::string& name) const {
+    for (const auto& file : fs::directory_iterator(Dir(name))) {
+      if (file.path().extension() == ".log") return file.path();
+    }
+    return {};
   }
   // As the output says.
   rocksdb::Status OpenAsNew() {
@@ -341,11 +367,80 @@ TEST_F(RepairTest, ALogWhoseFilesAreUsedAgainIsNamed) {
   delete db;
   fs::remove(Manifest());
   ASSERT_EQ(Repair(), 1) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("a part of the log is lost: "));
+  EXPECT_THAT(out_.str(), HasSubstr("the log is lost, or a part of it: "));
   EXPECT_THAT(out_.str(), HasSubstr("was written with recycle_log_file_num"));
   ASSERT_ROCKS_OK(OpenAsNew());
   EXPECT_EQ(Get("in the log"), "-");
   ExpectWhole();
+}
+
+TEST_F(RepairTest, ALogThatIsNotThereIsSaid) {
+  MakeKilled();
+  fs::remove(Log("db"));
+  ASSERT_EQ(Repair(), 1) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("the log is lost, or a part of it: there "
+                                    "is no *.log in " +
+                                    Dir()));
+}
+
+TEST_F(RepairTest, AnEmptyOrMissingDirectoryOfTheLogIsSaid) {
+  options_.wal_dir = Dir("wal");
+  MakeKilled();
+  for (const bool missing : {false, true}) {
+    fs::remove_all(Dir("wal"));
+    if (!missing) fs::create_directory(Dir("wal"));
+    ASSERT_EQ(Repair(), 1) << err_.str();
+    EXPECT_THAT(out_.str(), HasSubstr("there is no *.log in " + Dir("wal")));
+    fs::remove_all(Dir("copy"));
+  }
+}
+
+TEST_F(RepairTest, AWrongDirectoryOfTheLogIsRefused) {
+  options_.wal_dir = Dir("wal");
+  MakeKilled();
+  fs::create_directory(Dir("empty"));
+  // Of another database, whose log has the same name.
+  fs::create_directory(Dir("other"));
+  const std::string name = Log("wal").filename();
+  std::string bytes = FileContent(Log("wal"));
+  bytes.back() ^= 1;
+  std::ofstream(Dir("other") + "/" + name, std::ios::binary) << bytes;
+  for (const char* wrong : {"db", "empty", "other"}) {
+    EXPECT_EQ(Repair({Dir() + "=" + Dir(wrong)}), 2) << out_.str();
+    EXPECT_THAT(err_.str(), HasSubstr("was written to " + Dir("wal") + " (" +
+                                      name + "), and is not in " + Dir(wrong)));
+    EXPECT_THAT(err_.str(), HasSubstr("--wal-dir " + Dir() + "=LOGDIR"));
+    EXPECT_FALSE(fs::exists(Dir("copy")));
+    EXPECT_FALSE(fs::exists(Dir("copy.unfinished")));
+  }
+  EXPECT_THAT(err_.str(), HasSubstr("where another file has that name"));
+  options_.wal_dir = Dir("other");
+  EXPECT_THAT(Open().ToString(), HasSubstr("where another file has that name"));
+  // A copy of the log is as good.
+  fs::remove_all(Dir("other"));
+  fs::copy(Dir("wal"), Dir("other"));
+  EXPECT_EQ(Repair({Dir() + "=" + Dir("other")}), 0) << err_.str();
+  options_.wal_dir.clear();
+  ASSERT_ROCKS_OK(OpenAsNew());
+  EXPECT_EQ(Get("only99"), std::string(100, 'v'));
+}
+
+TEST_F(RepairTest, WhatADamagedLogLostIsSaid) {
+  MakeKilled();
+  fs::copy(Log("db"), Dir("sound"));
+  const fs::path log = Log("db");
+  std::fstream(log, std::ios::in | std::ios::out | std::ios::binary)
+          .seekp(static_cast<std::streamoff>(fs::file_size(log) / 2))
+      << "0123456789";
+  ASSERT_EQ(Repair(), 1) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr(log.filename().string() +
+                                    " is damaged, not at its end alone"));
+  EXPECT_THAT(out_.str(), testing::ContainsRegex("and [0-9]+ sound batches"));
+  // A log that is cut is what a kill leaves.
+  fs::remove_all(Dir("copy"));
+  fs::copy(Dir("sound"), log, fs::copy_options::overwrite_existing);
+  fs::resize_file(log, fs::file_size(log) / 2);
+  EXPECT_EQ(Repair(), 0) << out_.str();
 }
 
 TEST_F(RepairTest, BadInput) {

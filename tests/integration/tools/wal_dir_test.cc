@@ -207,6 +207,14 @@ TEST_F(WalDirTest, CommandsThatReadSeeWhatIsInTheLog) {
   Clear();
   EXPECT_EQ(RunRescue(rescue, out_, err_), kRescueExported) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("50 pairs"));
+  EXPECT_EQ(err_.str(), "");
+  // It reads what is there, and says what is not.
+  fs::remove_all(Path("log"));
+  fs::create_directory(Path("log"));
+  rescue.output = Path("rescued without");
+  Clear();
+  EXPECT_NE(RunRescue(rescue, out_, err_), kRescueNothing) << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("the log is lost, or a part of it: "));
 }
 
 // Its OPTIONS file is that of the original, whose log is not the copy's.

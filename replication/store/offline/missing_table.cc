@@ -1,13 +1,10 @@
-#include "replication/store/offline/missing_files.h"
+#include "replication/store/offline/missing_table.h"
 
 #include <algorithm>
 #include <memory>
 
 #include "replication/base/rocksdb_version.h"
-#include "replication/store/format/current_manifest.h"
-#include "replication/store/format/marker.h"
 #include "replication/store/open/damaged_files.h"
-#include "replication/store/open/files_left.h"
 #include "replication/store/open/info_log.h"
 
 namespace rocksync {
@@ -16,11 +13,10 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-MissingFiles FindMissingFiles(
-    rocksdb::Env* env, const std::string& directory, const std::string& wal_dir,
+std::string FindMissingTable(
+    rocksdb::Env* env, const std::string& directory,
     const std::string& empty_directory, rocksdb::DBOptions options,
     const std::vector<ColumnFamilyDescriptor>& families) {
-  MissingFiles missing;
   options.info_log = std::make_shared<NoLog>();
   options.max_open_files = -1;  // else it looks at some of them
   // Where no log is, which would be read into memory.
@@ -40,16 +36,10 @@ MissingFiles FindMissingFiles(
   if (status.ok()) {
     status = OpenPlainForReadOnly(options, directory, all, &handles, &db);
   }
-  missing.table = MissingTableOf(status, directory);
-  Marker marker;
-  if (ReadMarker(env, directory, &marker).ok()) {
-    missing.log =
-        LostLogOf(env, marker, wal_dir, CurrentManifest(env, directory));
-  }
   for (ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
-  return missing;
+  return MissingTableOf(status, directory);
 }
 
 }  // namespace rocksync
