@@ -51,7 +51,7 @@ struct AppliedChange {
 // InvalidArgument in it. Let another thread write, and do not wait for that
 // one, nor for a session, in the hook. It must not throw. A call does not
 // promise that the batch is then written: the write itself can fail, and the
-// changes come again later. What comes again may be equal to what came before.
+// changes come again later. A change may be announced more than once.
 class ApplyHook {
  public:
   virtual ~ApplyHook() = default;

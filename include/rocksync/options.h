@@ -125,13 +125,13 @@ struct ReplicatedDBOptions {
 
   // The id of the replica that this opening makes of a directory without a
   // database, or of a plain one; 0: the one that `rocksync id --make` wrote
-  // there, else a random one. So that one certificate is that of several
-  // databases of one process, each of a cluster of its own
+  // there, else a random one. It lets several databases of one process, each
+  // of a cluster of its own, share one certificate
   // (rocksync/shared_listener.h). No replica of this cluster may ever have had
-  // the id: its peers would take this one for an older state of that, and
-  // refuse it. InvalidArgument if `rocksync id --make` wrote another. No effect
-  // on what is a replica already, nor with open_copy_as_new_replica or
-  // adopt_after_index_loss, which always give a random one.
+  // the id: peers would take the new replica for an older state of the earlier
+  // one, and refuse it. InvalidArgument if `rocksync id --make` wrote another.
+  // No effect on what is a replica already, nor with open_copy_as_new_replica
+  // or adopt_after_index_loss, which always give a random one.
   uint64_t new_replica_id = 0;
 
   // The filter of the index, e.g. the one in rocksync/filter_policy.h; null:

@@ -326,9 +326,9 @@ class ReplicatedDB : public VersionSpecificDB {
   // it over when they meet a replica that has it. A replica that has an older
   // list knows nothing of the members that the newest one added: if the next
   // list is set there, those members are refused. So before you remove the only
-  // replica that has the newest list, let another one take it over. Where disks
-  // were replaced by older states of them, set the list on a replica that none
-  // of the others refuses.
+  // replica that has the newest list, let another one take it over. If some
+  // disks were rolled back to older states, set the list on a replica that no
+  // other one refuses.
   //
   // A member that is absent keeps tombstones from going, for as long as it is
   // away (TombstoneGcStats::held_up_by). One that will not come back is removed

@@ -61,12 +61,12 @@ struct ReplicatorOptions {
   // see max_peers_per_interval. Zero: only when SyncNow is called.
   std::chrono::milliseconds interval{10'000};
 
-  // With more peers than this, sessions with so many of them in each interval:
-  // in a random order in which each has its turn, so that a round of all `n`
-  // takes n / max_peers_per_interval intervals; a peer that has called this
-  // replica meanwhile has had its turn. Each replica passes on what it has got:
-  // if each meets 8 others in an interval, a change is at some hundreds of
-  // replicas after two or three intervals (a calculation; tests go up to 12).
+  // With more peers than this, each interval has sessions with so many of them,
+  // in a random order; all `n` have had theirs after n / max_peers_per_interval
+  // intervals. A peer that dialed this replica meanwhile has had its session.
+  // Each replica passes on what it got: if each meets 8 others in an interval,
+  // a change is at some hundreds of replicas after two or three intervals (a
+  // calculation; tests go up to 12).
   // SyncNow, and repairs after a stream's gap, go to any peer at once. Between
   // its turns no connection to a peer is kept. 0: all.
   size_t max_peers_per_interval = 8;
@@ -79,15 +79,14 @@ struct ReplicatorOptions {
   // want streams. Without an interval there are none. A connection for each
   // stream counts in max_accepted.
   bool stream = true;
-  // With more peers than this, streams to so many of them, drawn by chance.
-  // These pass on what comes, so that all the same it is everywhere within
-  // milliseconds; each change still comes to each replica about once. A
-  // neighbour to which there is no stream for ten seconds is replaced by
-  // another, and the oldest is every five minutes. About as many other
-  // replicas open a stream to this one. With a `zone` so many in the own zone,
-  // and one in each other; the zones of peers are found out by trying. Below 3
-  // some replicas may be apart, so that sessions alone bring them what is
-  // written. 0: all.
+  // With more peers than this, this replica opens streams to so many of them,
+  // drawn at random. They forward changes, so every replica still receives each
+  // change within milliseconds, about once. A neighbour without a stream for
+  // ten seconds is replaced by another, and the oldest one every five minutes.
+  // About as many other replicas open a stream to this one. With `zone` set: so
+  // many within the zone, and one to each other zone; the zones of peers are
+  // learned by connecting. Below 3 some replicas may be apart, so that sessions
+  // alone bring them what is written. 0: all.
   size_t max_stream_peers = 8;
   // Memory for changes that some peer has not taken yet, in all; what does not
   // fit is left to sessions. Writers never wait for it. At least 64 KiB.

@@ -24,10 +24,10 @@ struct SessionProgress {
   uint64_t quarantined_there = 0;
   uint64_t elements = 0;  // in this replica's snapshot
   uint64_t elements_compared = 0;
-  // How many pairs and tombstones the parts that were compared so far call for,
-  // those that went included; what this replica's own count and the peer's
-  // tell. Of keys that differ on both sides one of two pairs goes, so a few
-  // less may go in the end; a large difference is worked off part by part.
+  // Estimated pairs and tombstones to send and receive, those already sent and
+  // received included. They count only the parts of the sets that were compared
+  // so far; a large difference is compared part by part. For a key that differs
+  // on both sides only the winner travels, so the final numbers may be lower.
   uint64_t pairs_to_send = 0;
   uint64_t pairs_to_receive = 0;
   uint64_t pairs_sent = 0;

@@ -139,10 +139,9 @@ class Transport {
                                             "write the peer's address");
   }
 
-  // How many accepted connections whoever listens here keeps at once: a bound
-  // of the transport's own may follow it, so that it neither takes in vain what
-  // would be closed, nor keeps out what is wanted. Before Listen and, with a
-  // shared listener, again as databases come and go; a replicator says its
+  // Tells the transport how many accepted connections the listener keeps at
+  // once, so that a limit of its own can match. Called before Listen and, with
+  // a shared listener, again as databases come and go; a replicator says its
   // max_accepted. A transport that has no such bound does nothing.
   virtual void SetMaxAccepted(size_t /*connections*/) {}
 

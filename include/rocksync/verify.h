@@ -19,12 +19,12 @@ struct VerifyOptions {
   // in all at most, which ends a comparison too.
   uint64_t max_keys = 1000;
 
-  // A key counts as different only if it still differs when looked at again;
-  // looks go on for at most this long. What was merely on its way arrives
-  // meanwhile, if this is longer than the replicators' interval, as the default
-  // is for theirs. Zero: whatever differs at the first look counts. Negative
-  // values are refused; there is no upper bound here, but a running replica
-  // that `rocksync verify` asks looks for an hour at most.
+  // A key counts as different only if it still differs when it is looked at
+  // again, for at most this long. Choose more than the replicators' interval,
+  // as the defaults do, so that writes in flight arrive meanwhile. Zero:
+  // whatever differs at the first look counts. Negative values are refused;
+  // there is no upper bound here, but a running replica that `rocksync verify`
+  // asks looks for an hour at most.
   std::chrono::milliseconds in_flight_wait{15'000};
 };
 

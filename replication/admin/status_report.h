@@ -13,7 +13,7 @@
 
 namespace rocksync {
 
-// What a program in this process and an operator from outside are told alike.
+// The statistics that both Replicator::stats() and `rocksync status` show.
 ReplicationStats StatsOf(const ReplicatorContext& replica,
                          const IndexBuildProgress& index,
                          const DiskSpaceStats& disk, const ScrubStats& scrub,

@@ -9,10 +9,10 @@
 
 namespace rocksync {
 
-// Of the error of Env::LockFile: whether somebody holds the lock. False if its
-// file was not opened, since the file system is read-only or full, for example.
-// Only the text tells the two apart. To open the file again would not do: that
-// ends a lock which this process holds on it, as POSIX has it.
+// Whether an error of Env::LockFile means that somebody holds the lock. False
+// if its file was not opened, since the file system is read-only or full, for
+// example: only the text tells the two apart. Do not find out by opening the
+// file: closing it would drop a lock that this process holds on it (POSIX).
 inline bool IsLockHeld(const rocksdb::Status& status) {
   return !status.IsPathNotFound() && !status.IsNoSpace() &&
          status.ToString().find("open a file for lock") == std::string::npos;

@@ -14,9 +14,9 @@ bool RandomBytes(uint8_t* bytes, size_t count);
 // 64 of the system's random bits, not all of them 0. Thread-safe.
 uint64_t RandomBits();
 
-// Where a simulation takes both from, so that a seed replays; null: from where
-// it says above. Not while a replica is open, and not in production: ids and
-// nonces must not be known beforehand.
+// Replaces the source of both, for simulations that replay a seed; null
+// restores the default. Not while a replica is open, and not in production: ids
+// and nonces must not be known beforehand.
 void SetRandomSourceForTesting(void (*source)(uint8_t* bytes, size_t count));
 
 }  // namespace rocksync

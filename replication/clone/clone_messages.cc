@@ -31,7 +31,7 @@ absl::Status TakeHead(CloneMessage kind, std::string_view* message) {
   CloneMessage found;
   absl::Status status = KindOf(*message, &found);
   if (!status.ok()) return status;
-  if (found != kind) return Wrong("something else came");
+  if (found != kind) return Wrong("another message was expected");
   message->remove_prefix(2);
   return status;
 }
@@ -255,7 +255,7 @@ absl::Status ReadData(std::string_view message, std::string_view* bytes) {
   ValueHash hash;
   if (!GetHash(&message, &hash)) return Wrong("truncated");
   if (message.empty() || message.size() > kCloneChunkBytes) {
-    return Wrong("a chunk has a size that none has");
+    return Wrong("a chunk is empty or longer than 256 KiB");
   }
   if (!(ElementHasher::HashIssuedValue(message) == hash)) {
     return absl::DataLossError("a chunk arrived damaged");

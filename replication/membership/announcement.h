@@ -19,9 +19,8 @@ struct Announcement {
   uint64_t reading = 0;
   GcState gc;
 
-  // The state as a replica that hears it of this peer may take it: the peer's
-  // own incarnation up to its reading, and of all readings no more than
-  // `trusted` makes of them.
+  // The announced state as the receiver may believe it: the peer's own
+  // incarnation extended to its reading, and all readings capped by `trusted`.
   GcState AsTrusted(
       uint64_t peer_id,
       const std::function<uint64_t(uint64_t reading)>& trusted) const;
@@ -31,8 +30,8 @@ struct Announcement {
   [[nodiscard]] bool DecodeFrom(std::string_view message);
 };
 
-// What members said last, each in its present incarnation. Not durable: what is
-// overtaken has been said a moment ago.
+// What members said last, each in its present incarnation. Not durable: it only
+// recognises announcements that overtook one another a moment ago.
 class Sayings {
  public:
   // A member of the list that it says it has.

@@ -11,10 +11,10 @@
 // anti-entropy (R. A. Golding, "Weak-consistency group communication and
 // membership", 1992), extended by member lists, incarnations and durability.
 //
-// Two replicas may run under one identity, a copy and its original; what they
-// hold are two things. So a replica that says something of a third one names
-// the incarnation of the third, and what is said of two incarnations that do
-// not follow one another is never put together.
+// A copy may run under the identity of its original, and the two hold different
+// data. So a replica that says something of a third one names the incarnation
+// of the third, and statements on two incarnations of which neither follows the
+// other are never merged.
 
 #ifndef ROCKSYNC_REPLICATION_MEMBERSHIP_TOMBSTONE_GC_H_
 #define ROCKSYNC_REPLICATION_MEMBERSHIP_TOMBSTONE_GC_H_

@@ -295,7 +295,7 @@ const Row<ReplicationStats> kOfReplica[] = {
 
 const Row<Peer> kOfPeer[] = {
     {"rocksync_peer_configured", kGauge,
-     "1 for a peer of the options; 0: it came here, or was met once.",
+     "1: a configured peer; 0: it dialed this replica, or was met once.",
      [](const Peer& p) { return std::to_string(p.configured); }},
     {"rocksync_peer_sessions_total", kCounter,
      "Sessions with the peer that began and ended.",

@@ -57,12 +57,12 @@ class PeerList {
   void Ended(size_t number, SessionOutcome outcome, uint64_t now_ms) {
     schedule_.Ended(number, outcome, now_ms);
   }
-  // Others have their turns before somebody goes to this peer again, so that a
-  // connection to it would be idle for long.
+  // True if other peers have their turns first, so that a connection to this
+  // one would be idle for long and may be closed.
   bool WaitsForItsTurn(size_t number) const {
     return schedule_.WaitsForItsTurn(number);
   }
-  // A replica came here, and is proven equal: no need to go to it so soon.
+  // A replica dialed this one and was proven equal: its own turn can wait.
   void RecordIncomingProof(uint64_t replica_id, uint64_t now_ms);
 
   // The dialer of an address, and its number if it is a peer's. A new one for

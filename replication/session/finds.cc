@@ -139,7 +139,7 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
     }
   }
   if (some_unknown == head->unknown.empty()) {
-    return BadFinds("unknown leaves where there are none, or none told of");
+    return BadFinds("the flag for unknown leaves contradicts the list");
   }
   for (FindsHead::Question& one : head->asked) {
     uint64_t sum = 0;

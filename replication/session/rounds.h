@@ -57,10 +57,10 @@ class Rounds {
   // Before the first round: the leaves as read ahead.
   void TakeBatch(LeafBatch batch) { read_ = std::move(batch); }
 
-  // Before the first round: the batch is the whole set, of this digest; the
-  // peer's has `peer_total` elements, of which no more than `peer_count`
-  // differ. An exchange, if there is one, compares the leaves; the peer lacks
-  // `found`. For one round, whatever Decide says.
+  // Before the first round: makes the batch the whole set, of this digest (the
+  // peer's has `peer_total` elements, of which at most `peer_count` differ). An
+  // exchange, if there is one, covers the leaves alone; `found` is shipped
+  // without one. There is one round, and Decide is not asked.
   void CoverWholeSet(const Digest& total, uint64_t peer_total,
                      uint64_t peer_count, std::vector<PlacedElement> found);
 

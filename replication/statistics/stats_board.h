@@ -38,11 +38,11 @@ class StatsBoard {
   // connected, is forgotten.
   void SetPeers(const std::vector<std::string>& addresses);
 
-  // A configured or dialed peer turned out to be this replica. An address that
-  // is not configured becomes one with the configured one of it. While
-  // `connection` lives, the replica is not forgotten. False, and nothing is
-  // noted, if `removed`: who takes an address from the list of peers sets that
-  // before SetPeers, so that nobody who was on his way adds it again.
+  // Records that `replica_id` answers at `address`. An address that is not
+  // configured is merged into the replica's configured one. While `connection`
+  // lives, the replica is kept. Returns false, and records nothing, if
+  // `removed` is set: that is set before SetPeers leaves the address out, so
+  // that a dial in progress cannot add the peer again.
   bool RecordMeeting(const std::string& address, uint64_t replica_id,
                      const std::weak_ptr<const void>& connection,
                      const std::atomic<bool>& removed);
@@ -78,9 +78,10 @@ class StatsBoard {
   void RecordRefusal(const std::string& peer, uint64_t replica_id,
                      Standing standing, const rocksdb::Status& status);
 
-  // A copy of a replica, or an older state of one, was met and refused. It has
-  // that one's id, so that what was met of the two comes and goes among the
-  // peers; this stays for a while. `role` is this side's.
+  // A copy of a replica, or an older state of one, was met and refused. It
+  // shares the id of the original, so the two overwrite each other's entry
+  // among the peers; this record is kept for some minutes. `role` is this
+  // side's.
   void RecordRefusedCopy(const std::string& peer, uint64_t replica_id,
                          Role role, const rocksdb::Status& status);
   // The replica of which that was met last, and not long ago; else 0.

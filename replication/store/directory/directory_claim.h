@@ -14,9 +14,9 @@
 
 namespace rocksync {
 
-// While it lives nobody else in this process gets a claim on the directory,
-// whatever he calls it; through the same Env, as names of different ones may be
-// of different places. Thread-safe.
+// While it lives no other claim on the directory is granted in this process,
+// under any of the directory's names. Claims are per Env, as the names of two
+// may mean different places. Thread-safe.
 class DirectoryClaim {
  public:
   // The directory need not be there. IOError: another claim is on it.

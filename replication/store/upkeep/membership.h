@@ -113,9 +113,9 @@ class Membership {
   HeldBack* const held_back_;
   const std::function<void()> stable_time_set_;
   mutable std::mutex mutex_;
-  // Held beside mutex_ for changes of now_, and alone to read it: a thread that
-  // sets a list holds mutex_ while it waits for writers, and those may be
-  // stalled.
+  // Guards now_. Who changes now_ holds mutex_ too; who reads it takes this one
+  // alone, since a thread that sets a list may hold mutex_ through a write
+  // stall.
   mutable std::mutex now_mutex_;
   GcState now_;
   GcState written_;  // now_ as of the last write
