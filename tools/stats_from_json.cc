@@ -140,7 +140,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
       fields.Text("certificate_first_to_expire");
   stats.certificate_renewals = fields.Number("certificate_renewals");
   stats.certificate_error = fields.Text("certificate_error");
-  stats.callers_refused = fields.Number("callers_refused");
+  stats.connections_refused = fields.Number("connections_refused");
   stats.last_refusal = fields.Text("last_refusal");
   stats.sessions = fields.Number("sessions");
   stats.sessions_failed = fields.Number("sessions_failed");

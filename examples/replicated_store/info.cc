@@ -103,7 +103,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("elements", stats.elements);
   lines->Add("sessions", stats.sessions);
   lines->Add("sessions_failed", stats.sessions_failed);
-  lines->Add("callers_refused", stats.callers_refused);
+  lines->Add("connections_refused", stats.connections_refused);
   lines->Add("last_refusal", stats.last_refusal);
   lines->Add("pairs_sent", stats.pairs_sent);
   lines->Add("pairs_received", stats.pairs_received);

@@ -73,7 +73,7 @@ std::function<void(const rocksdb::Status&)> LogRefusedCertificates() {
     constexpr std::chrono::seconds kBetween{10};
     if (Clock::now() - logged < kBetween) return;
     logged = Clock::now();
-    spdlog::warn("no connection with a caller: {}", why.ToString());
+    spdlog::warn("refused connection: {}", why.ToString());
   };
 }
 

@@ -126,8 +126,8 @@ struct ReplicatorOptions {
   // Whoever has a certificate of the cluster's CA and its secret may clone this
   // replica (ReplicatedDB::Clone), and so read all of it, families that are not
   // replicated too. False: clones are refused, by an error that names this
-  // option; ReplicationStats::callers_refused counts them. A clone that is not
-  // complete does not go on from here then.
+  // option; ReplicationStats::connections_refused counts them. A clone that is
+  // not complete does not go on from here then.
   bool allow_clones = true;
 
   // Accepted connections at once; more are closed. A peer that dials here has

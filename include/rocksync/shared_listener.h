@@ -39,7 +39,7 @@ struct SharedListenerOptions {
   // Accepted connections, of all databases, that have not proven their
   // cluster's secret yet, each with a thread that mostly sleeps. If one more
   // comes, the certificate with most of them loses its oldest one, so that
-  // silent callers keep nobody out; a peer whose connection was closed dials
+  // silent dialers keep nobody out; a peer whose connection was closed dials
   // again. Raise it if many databases have peers over long links. At least 1,
   // and well below SocketLimits::max_connections, if that is set.
   size_t max_unauthenticated = 16;

@@ -213,15 +213,15 @@ struct ReplicationStats {
   uint64_t bytes_values = 0;
   uint64_t bytes_total = 0;
   uint64_t exchanges = 0;  // see SessionProgress
-  // How often a caller that is no peer was refused: it names another cluster,
+  // How often a dialer that is no peer was refused: it names another cluster,
   // or does not know the secret; its families differ, say, or the member list
   // does not name it; it is a copy of a peer that was met; or it asked for a
   // clone, and ReplicatorOptions::allow_clones is false. Each try counts, so
-  // one caller with wrong settings counts many times; a replica whose own
+  // one dialer with wrong settings counts many times; a replica whose own
   // address is among its peers counts itself. Who came last, and why it was
   // refused; empty: nobody. Who has no certificate of the CA is not counted, as
   // anybody can be that: see TlsTransportOptions::refused.
-  uint64_t callers_refused = 0;
+  uint64_t connections_refused = 0;
   std::string last_refusal;
   bool paused = false;
   // When peers accept this replica's certificate, the one that new connections

@@ -114,10 +114,10 @@ const Row<ReplicationStats> kOfReplica[] = {
      [](const ReplicationStats& s) {
        return std::to_string(!s.certificate_error.empty());
      }},
-    {"rocksync_callers_refused_total", kCounter,
-     "How often a caller that is no peer was refused.",
+    {"rocksync_connections_refused_total", kCounter,
+     "How often a dialer that is no peer was refused.",
      [](const ReplicationStats& s) {
-       return std::to_string(s.callers_refused);
+       return std::to_string(s.connections_refused);
      }},
     {"rocksync_sessions_total", kCounter,
      "Sessions that began and ended, well or not.",

@@ -136,7 +136,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("certificate_first_to_expire", stats.certificate_first_to_expire)
       .Add("certificate_renewals", stats.certificate_renewals)
       .Add("certificate_error", stats.certificate_error)
-      .Add("callers_refused", stats.callers_refused)
+      .Add("connections_refused", stats.connections_refused)
       .Add("last_refusal", stats.last_refusal)
       .Add("sessions", stats.sessions)
       .Add("sessions_failed", stats.sessions_failed)

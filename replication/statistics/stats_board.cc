@@ -154,7 +154,7 @@ void StatsBoard::RecordRefusedDialer(const std::string& peer,
 
 void StatsBoard::CountRefusal(const std::string& peer, uint64_t replica_id,
                               const std::string& why) {
-  ++totals_.callers_refused;
+  ++totals_.connections_refused;
   totals_.last_refusal =
       (replica_id == 0 ? "a caller" : "replica " + ReplicaIdHex(replica_id)) +
       " at " + peer + ": " + why;

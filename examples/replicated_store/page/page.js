@@ -130,7 +130,7 @@ function card(replica) {
   row("By sessions: sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
   row("By streams: sent, applied", `${count(stream.pairs_sent)}, ${count(stream.pairs_applied)}`);
   row("Bytes, both directions", bytes(stats.bytes_total + stream.bytes_sent + stream.bytes_received));
-  if (stats.callers_refused) row("Callers refused", count(stats.callers_refused));
+  if (stats.connections_refused) row("Callers refused", count(stats.connections_refused));
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
   made.append(list);
   if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));

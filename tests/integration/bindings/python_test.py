@@ -338,7 +338,7 @@ class DatabaseTest(unittest.TestCase):
         with self.open("a") as a, a.replicate(certificates=trial, listen="127.0.0.1:0", allow_clones=False) as of_a:
             with self.assertRaisesRegex(rocksync.Error, "allow_clones is false"):
                 rocksync.clone(self.path("b"), source=of_a.listen_address, cluster="test", secret=SECRET, certificates=trial)
-            self.assertEqual(of_a.stats["callers_refused"], 1)
+            self.assertEqual(of_a.stats["connections_refused"], 1)
 
     def test_secret_may_be_a_file(self):
         with open(self.path("secret"), "wb") as file:

@@ -31,7 +31,7 @@ TEST(Info, Replication) {
   ReplicationStats stats;
   stats.replica_id = 0xabc;
   stats.pairs_sent = 7;
-  stats.callers_refused = 6;
+  stats.connections_refused = 6;
   stats.last_refusal = "replica 9";
   stats.paused = true;
   stats.disk = {true, 21, 22, "", 23};
@@ -49,7 +49,7 @@ TEST(Info, Replication) {
   const std::string text = FormatInfo("replication", {}, &stats);
   EXPECT_THAT(text, HasSubstr("\r\nreplica_id:0000000000000abc\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npairs_sent:7\r\n"));
-  EXPECT_THAT(text, HasSubstr("\r\ncallers_refused:6\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nconnections_refused:6\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nlast_refusal:replica 9\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npaused:1\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\ndisk_writes_refused:1\r\n"

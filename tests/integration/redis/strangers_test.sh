@@ -23,14 +23,14 @@ has_list() { [[ $(replication b members_epoch) == 1 ]]; }
 wait_until "the list at b" has_list
 # Removed, it comes on.
 expect "the newer list" OK "$(cli a REPLICATION MEMBERS 2 "$(replication a replica_id)")"
-refused() { (($(replication a callers_refused) > 2)); }
+refused() { (($(replication a connections_refused) > 2)); }
 wait_until "a refusing b" refused
 stop_replica b
 expect_in "who was refused" "replica $b_id" "$(replication a last_refusal)"
 expect_in "and why" "not in the member list of epoch 2" "$(replication a last_refusal)"
 expect "peers of a" 0 "$(replication a peers)"
 expect "failing peers" "" "$(metrics | grep '^rocksync_peer_failing' || true)"
-(($(metric rocksync_callers_refused_total) > 0)) || fail "refused callers are not counted"
+(($(metric rocksync_connections_refused_total) > 0)) || fail "refused callers are not counted"
 wait_until "the log naming it" grep -q "refused replica $b_id at .*not in the member list" "$work/a.log"
 expect "lines about it" 1 "$(grep -c 'refused replica' "$work/a.log")"
 
@@ -39,7 +39,7 @@ expect "lines about it" 1 "$(grep -c 'refused replica' "$work/a.log")"
 mkdir "$work/elsewhere"
 "$STORE" --dir "$work/x" --certificates "$work/elsewhere" --redis-port 0 --peer "${peer_address[a]}" >"$work/x.log" 2>&1 &
 stranger=$!
-wait_until "the log telling of it" grep -q '\[warning\] no connection with a caller: ' "$work/a.log"
+wait_until "the log telling of it" grep -q '\[warning\] refused connection: ' "$work/a.log"
 kill "$stranger"
 wait "$stranger" || true
 

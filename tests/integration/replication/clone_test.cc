@@ -481,7 +481,7 @@ TEST_F(CloneTest, ASourceThatAllowsNone) {
     EXPECT_TRUE(Mentions(s, "--no-clones"));
     EXPECT_FALSE(fs::exists(Dir())) << "nothing was copied";
     const ReplicationStats stats = source_->replicator()->stats();
-    EXPECT_EQ(stats.callers_refused, asked);
+    EXPECT_EQ(stats.connections_refused, asked);
     EXPECT_NE(stats.last_refusal.find("allow_clones"), std::string::npos)
         << stats.last_refusal;
     EXPECT_NE(stats.last_refusal.find(ReplicaIdHex(kClonedId)),

@@ -339,8 +339,9 @@ class MetItself : public ReplicationTest {
     EXPECT_TRUE(Mentions(s, "exists twice"));
     EXPECT_TRUE(Mentions(s, "open_copy_as_new_replica"));
     // Who was dialed notes it after it has answered.
-    EXPECT_TRUE(Eventually(
-        [whom] { return whom->replicator()->stats().callers_refused > 0; }));
+    EXPECT_TRUE(Eventually([whom] {
+      return whom->replicator()->stats().connections_refused > 0;
+    }));
   }
 
   void ExpectTheRemedyWorks() {

@@ -183,7 +183,7 @@ TEST_F(Manners, StrangersAreCounted) {
   ASSERT_TRUE(c.Open());
   ASSERT_TRUE(IsOk(c.Start()));
   EXPECT_FALSE(c.replicator()->SyncNow(a->address()).ok());
-  ASSERT_TRUE(Eventually([&] { return refused().callers_refused == 1; }));
+  ASSERT_TRUE(Eventually([&] { return refused().connections_refused == 1; }));
   EXPECT_NE(refused().last_refusal.find("\"other\""), std::string::npos)
       << refused().last_refusal;
   setting = SettingOf("d");
@@ -192,7 +192,7 @@ TEST_F(Manners, StrangersAreCounted) {
   ASSERT_TRUE(d.Open());
   ASSERT_TRUE(IsOk(d.Start()));
   EXPECT_FALSE(d.replicator()->SyncNow(a->address()).ok());
-  ASSERT_TRUE(Eventually([&] { return refused().callers_refused == 2; }));
+  ASSERT_TRUE(Eventually([&] { return refused().connections_refused == 2; }));
   EXPECT_NE(refused().last_refusal.find("the one that dialed refuses: the "
                                         "cluster secret differs"),
             std::string::npos)

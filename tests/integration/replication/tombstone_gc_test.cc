@@ -365,7 +365,7 @@ TEST_F(TombstoneGc, AnAbsentMemberHoldsThemUpUntilItIsRemoved) {
   // It is a peer no more, whose failure an operator would look into; but its
   // calls are counted. (A listener counts after the caller was told.)
   EXPECT_TRUE(Eventually(
-      [&] { return a().replicator()->stats().callers_refused > 0; }));
+      [&] { return a().replicator()->stats().connections_refused > 0; }));
   const ReplicationStats stats = a().replicator()->stats();
   EXPECT_EQ(PeerOf(stats, absent), nullptr);
   EXPECT_NE(stats.last_refusal.find("not in the member list of epoch 2"),

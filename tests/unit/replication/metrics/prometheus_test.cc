@@ -68,7 +68,7 @@ TEST(PrometheusTextTest, NoTwoFiguresHaveOneNameOrSwapped) {
   EXPECT_EQ(metrics["rocksync_scrub_released_total"][0].value, "206");
   EXPECT_EQ(metrics["rocksync_certificate_renewals_total"][0].value, "115");
   EXPECT_EQ(metrics["rocksync_certificate_files_unused"][0].value, "1");
-  EXPECT_EQ(metrics["rocksync_callers_refused_total"][0].value, "116");
+  EXPECT_EQ(metrics["rocksync_connections_refused_total"][0].value, "116");
   EXPECT_EQ(metrics["rocksync_disk_writes_refused"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_writes_stopped"][0].value, "1");
   EXPECT_EQ(metrics["rocksync_disk_free_bytes"][0].value, "701");

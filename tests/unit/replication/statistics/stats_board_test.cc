@@ -316,7 +316,7 @@ TEST(StatsBoard, AReplicaIsNoPeerOfItself) {
   board.RecordRefusal("10.0.0.1:50000", 7, StatsBoard::Standing::kMember,
                       rocksdb::Status::InvalidArgument("leads back"));
   EXPECT_EQ(board.stats().peers.size(), 1u);
-  EXPECT_EQ(board.stats().callers_refused, 1u);
+  EXPECT_EQ(board.stats().connections_refused, 1u);
   EXPECT_NE(board.stats().last_refusal.find("leads back"), std::string::npos);
 }
 
@@ -372,7 +372,7 @@ TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
   const auto why = rocksdb::Status::InvalidArgument("another\nsecret");
   board.RecordRefusedDialer("10.0.0.9:50000", 0xa, why);
   ReplicationStats stats = board.stats();
-  EXPECT_EQ(stats.callers_refused, 1u);
+  EXPECT_EQ(stats.connections_refused, 1u);
   EXPECT_EQ(stats.last_refusal,
             "replica 000000000000000a at 10.0.0.9:50000: Invalid argument: "
             "another\\x0asecret");
@@ -412,9 +412,9 @@ TEST(StatsBoard, ACopyIsRememberedForAWhile) {
   const auto why = rocksdb::Status::InvalidArgument("one of two");
   board.RecordRefusedCopy("a:1", 0xa, Role::kInitiator, why);
   EXPECT_EQ(board.RecentCopy(), 0xau);
-  EXPECT_EQ(board.stats().callers_refused, 0u);
+  EXPECT_EQ(board.stats().connections_refused, 0u);
   board.RecordRefusedCopy("10.0.0.9:50000", 0xa, Role::kResponder, why);
-  EXPECT_EQ(board.stats().callers_refused, 1u);
+  EXPECT_EQ(board.stats().connections_refused, 1u);
   EXPECT_EQ(board.stats().last_refusal,
             "replica 000000000000000a at 10.0.0.9:50000: " + why.ToString());
   board.Begin("a:1", 0xa)->Finish(Report(1), rocksdb::Status::OK());
@@ -429,7 +429,7 @@ TEST(StatsBoard, ACallerThatIsRefusedIsNoPeer) {
   board.RecordRefusal("10.0.0.9:50000", 0xbad, Standing::kNoList, why);
   ReplicationStats stats = board.stats();
   EXPECT_EQ(stats.peers.size(), 1u);
-  EXPECT_EQ(stats.callers_refused, 1u);
+  EXPECT_EQ(stats.connections_refused, 1u);
   EXPECT_EQ(stats.last_refusal,
             "replica 0000000000000bad at 10.0.0.9:50000: " + why.ToString());
   EXPECT_EQ(stats.sessions_failed, 0u);
@@ -439,10 +439,10 @@ TEST(StatsBoard, ACallerThatIsRefusedIsNoPeer) {
   stats = board.stats();
   ASSERT_EQ(stats.peers.size(), 2u);
   EXPECT_EQ(stats.peers[1].last_error, why.ToString());
-  EXPECT_EQ(stats.callers_refused, 1u);
+  EXPECT_EQ(stats.connections_refused, 1u);
   EXPECT_EQ(stats.sessions_failed, 1u);
   board.RecordRefusal("10.0.0.2:50003", 0xb, Standing::kNotNamed, why);
-  EXPECT_EQ(board.stats().callers_refused, 2u);
+  EXPECT_EQ(board.stats().connections_refused, 2u);
   EXPECT_EQ(board.stats().sessions_failed, 1u);
   // A member is one from the beginning.
   board.RecordRefusal("10.0.0.3:50004", 0xc, Standing::kMember, why);
