@@ -1,7 +1,6 @@
 #include "replication/store/format/clone_record.h"
 
-#include <memory>
-
+#include "replication/base/durable_file.h"
 #include "replication/store/format/current_manifest.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
@@ -21,30 +20,9 @@ constexpr std::string_view kUnfinishedText =
     "An unfinished rocksync clone. Finish it by the same `rocksync clone` or "
     "ReplicatedDB::Clone (or ReplicatedDB::Resync), or remove this directory.";
 
-std::string CloneRecordIn(const std::string& directory) {
-  return directory + "/" + kCloneRecordFileName;
-}
-
 std::string CloneChecksum(std::string_view bytes) {
   const Sha256Digest digest = Sha256({bytes});
   return std::string(AsPiece(digest).substr(0, kCloneChecksumBytes));
-}
-
-Status SyncNamesIn(Env* env, const std::string& name) {
-  std::unique_ptr<rocksdb::Directory> directory;
-  const Status status = env->NewDirectory(name, &directory);
-  return status.ok() ? directory->Fsync() : status;
-}
-
-// The bytes are durable before the name is, and the name before we return.
-Status Replace(Env* env, const std::string& directory, const std::string& name,
-               std::string_view bytes) {
-  const std::string fresh = name + ".new";
-  Status status = rocksdb::WriteStringToFile(
-      env, rocksdb::Slice(bytes.data(), bytes.size()), fresh,
-      /*should_sync=*/true);
-  if (status.ok()) status = env->RenameFile(fresh, name);
-  return status.ok() ? SyncNamesIn(env, directory) : status;
 }
 
 }  // namespace
@@ -83,7 +61,7 @@ bool Decode(std::string_view bytes, CloneRecord* record) {
 
 Status ReadCloneRecord(Env* env, const std::string& directory,
                        CloneRecord* record) {
-  const std::string name = CloneRecordIn(directory);
+  const std::string name = directory + "/" + kCloneRecordFileName;
   Status status = env->FileExists(name);
   if (!status.ok()) return status;
   std::string bytes;
@@ -101,19 +79,15 @@ Status ReadCloneRecord(Env* env, const std::string& directory,
 
 Status WriteCloneRecord(Env* env, const std::string& directory,
                         const CloneRecord& record) {
-  return Replace(env, directory, CloneRecordIn(directory), Encode(record));
+  return ReplaceFile(env, directory, kCloneRecordFileName, Encode(record));
 }
 
 Status RemoveCloneRecord(Env* env, const std::string& directory) {
-  const std::string name = CloneRecordIn(directory);
-  Status status = env->FileExists(name);
-  if (status.IsNotFound()) return Status::OK();
-  if (status.ok()) status = env->DeleteFile(name);
-  return status.ok() ? SyncNamesIn(env, directory) : status;
+  return RemoveFile(env, directory, kCloneRecordFileName);
 }
 
 Status MarkUnfinished(Env* env, const std::string& directory) {
-  return Replace(env, directory, directory + "/CURRENT", kUnfinishedText);
+  return ReplaceFile(env, directory, "CURRENT", kUnfinishedText);
 }
 
 bool IsUnfinishedClone(std::string_view current) {

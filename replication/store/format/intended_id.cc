@@ -1,6 +1,6 @@
 #include "replication/store/format/intended_id.h"
 
-#include "replication/base/directories.h"
+#include "replication/base/durable_file.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
@@ -32,14 +32,11 @@ Status ReadIntendedId(Env* env, const std::string& directory, uint64_t* id) {
 }
 
 Status WriteIntendedId(Env* env, const std::string& directory, uint64_t id) {
-  const std::string name = IntendedIn(directory);
-  Status status =
-      rocksdb::WriteStringToFile(env, ReplicaIdHex(id) + "\n", name + ".new",
-                                 /*should_sync=*/true);
-  if (status.ok()) status = env->RenameFile(name + ".new", name);
-  return status.ok() ? SyncDirectory(env, directory) : status;
+  return ReplaceFile(env, directory, kIntendedIdFileName,
+                     ReplicaIdHex(id) + "\n");
 }
 
+// Not made durable: a file that comes back is removed by the next opening.
 Status RemoveIntendedId(Env* env, const std::string& directory) {
   const Status status = env->FileExists(IntendedIn(directory));
   if (status.IsNotFound()) return Status::OK();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "replication/base/directories.h"
+#include "replication/base/durable_file.h"
 #include "replication/base/random_bits.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
@@ -22,10 +22,6 @@ constexpr size_t kMaxFiles = 1 << 16;
 constexpr size_t kMaxFileName = 256;
 constexpr uint8_t kIndexInTables = 1;
 constexpr uint8_t kRest = 2;
-
-std::string NameIn(const std::string& directory) {
-  return directory + "/" + kMarkerFileName;
-}
 
 std::string Checksum(std::string_view bytes) {
   const Sha256Digest digest = Sha256({bytes});
@@ -125,7 +121,7 @@ bool Decode(std::string_view bytes, Marker* marker) {
 }
 
 Status ReadMarker(Env* env, const std::string& directory, Marker* marker) {
-  const std::string name = NameIn(directory);
+  const std::string name = directory + "/" + kMarkerFileName;
   Status status = env->FileExists(name);
   if (!status.ok()) return status;
   std::string bytes;
@@ -143,21 +139,11 @@ Status ReadMarker(Env* env, const std::string& directory, Marker* marker) {
 
 Status WriteMarker(Env* env, const std::string& directory,
                    const Marker& marker) {
-  const std::string name = NameIn(directory);
-  const std::string fresh = name + ".new";
-  // The bytes are durable before the name is, and the name before we return.
-  Status status = rocksdb::WriteStringToFile(env, Encode(marker), fresh,
-                                             /*should_sync=*/true);
-  if (status.ok()) status = env->RenameFile(fresh, name);
-  return status.ok() ? SyncDirectory(env, directory) : status;
+  return ReplaceFile(env, directory, kMarkerFileName, Encode(marker));
 }
 
 Status RemoveMarker(Env* env, const std::string& directory) {
-  const std::string name = NameIn(directory);
-  Status status = env->FileExists(name);
-  if (status.IsNotFound()) return Status::OK();
-  if (status.ok()) status = env->DeleteFile(name);
-  return status.ok() ? SyncDirectory(env, directory) : status;
+  return RemoveFile(env, directory, kMarkerFileName);
 }
 
 }  // namespace rocksync
