@@ -133,13 +133,8 @@ TEST_F(ApplyTroubleTest, WhatWasAgreedUponBeforeTheStableTimeMovedIsRefused) {
 TEST_F(ApplyTroubleTest, WaitsForTheEndOfAStall) {
   OpenWithView();
   Stall();
-  std::thread other([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EndStall();
-  });
-  EXPECT_EQ(OutcomeOf({0, "k", {Now(), kPeer}, false, "v"}),
+  EXPECT_EQ(OutcomeAfterStall({0, "k", {Now(), kPeer}, false, "v"}),
             ApplyOutcome::kApplied);
-  other.join();
   EXPECT_EQ(Get("k"), "v");
 }
 
@@ -165,12 +160,7 @@ TEST_F(ApplyTroubleTest, WhatIsKnownOfTheSenderComesFirst) {
   Stall();
   EXPECT_TRUE(absl::IsUnavailable(Apply(pair, [] { return true; })));
   EXPECT_EQ(members->Now().Find(kPeer)->incarnation.clock, pair.version.time);
-  std::thread other([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EndStall();
-  });
-  EXPECT_EQ(OutcomeOf(pair), ApplyOutcome::kApplied);
-  other.join();
+  EXPECT_EQ(OutcomeAfterStall(pair), ApplyOutcome::kApplied);
   // Another incarnation by now, heard of somewhere else.
   Incarnation later = {.incarnation = {2, 8}, .first_clock = pair.version.time};
   later.past = {.since = 0,
@@ -196,13 +186,7 @@ TEST_F(ApplyTroubleTest, StatisticsDoNotWaitForAStalledWriter) {
     }));
     EXPECT_ROCKS_OK(status);
   });
-  EXPECT_TRUE(Eventually([this] {
-    StripeSet one;
-    one.Add(0);
-    if (!indexed()->locks()->Lock(one, [] { return true; })) return true;
-    const StripeSetGuard unlock(indexed()->locks(), one, std::adopt_lock);
-    return false;
-  }));
+  EXPECT_TRUE(Eventually([this] { return AllStripesAreHeld(); }));
   std::atomic<bool> done{false};
   std::thread reader([this, &done] {
     EXPECT_EQ(db_->GetTombstoneGcStats().epoch, 0u);

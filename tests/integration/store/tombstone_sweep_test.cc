@@ -3,12 +3,12 @@
 
 #include "replication/store/upkeep/tombstone_sweep.h"
 
-#include <chrono>
 #include <string>
 #include <thread>
 
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
+#include "rocksdb/statistics.h"
 #include "tests/integration/store/trouble_fixture.h"
 
 namespace rocksync {
@@ -30,6 +30,15 @@ class TombstoneSweepTest : public TroubleTest {
   void MakeUnreadable() {
     ASSERT_ROCKS_OK(indexed()->db()->Flush({}, indexed()->reader().index()));
     *disk_.state = DiskState::kUnreadable;
+  }
+  // Of an entry to be removed the sweep reads once more what is there, then
+  // writes. If it reads that again, the write before was refused.
+  bool AwaitRefusedWrite() {
+    const auto reads = [this] {
+      return options_.statistics->getTickerCount(rocksdb::NUMBER_KEYS_READ);
+    };
+    const uint64_t before = reads();
+    return Eventually([&] { return reads() >= before + 2; });
   }
   rocksdb::Status Remove(const std::string& key) {
     return RemoveCollected(indexed(), {IndexKeyOf(key)}, &removed_);
@@ -150,6 +159,7 @@ TEST_F(TombstoneSweepTest, IsNotDoneBeforeThatIsWrittenDown) {
 }
 
 TEST_F(TombstoneSweepTest, WaitsForTheEndOfAStallAndCanBeStoppedInIt) {
+  options_.statistics = rocksdb::CreateDBStatistics();
   OpenWithView();
   ASSERT_ROCKS_OK(db_->Delete({}, "gone"));
   const StoredEntry entry = EntryOf("gone");
@@ -165,19 +175,22 @@ TEST_F(TombstoneSweepTest, WaitsForTheEndOfAStallAndCanBeStoppedInIt) {
     *disk_.state = DiskState::kGood;
     // The next try gets as far as the stall.
     ASSERT_TRUE(Eventually([&] { return *disk_.reads > before; }));
+    ASSERT_TRUE(AwaitRefusedWrite());
     EXPECT_FALSE(Swept());
     EXPECT_TRUE(HasEntry("gone"));
-    std::thread other([this] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      EndStall();
-    });
     if (stop) {
+      // The close stops the sweep, then takes all locks, and waits to write.
+      std::thread other([this] {
+        EXPECT_TRUE(Eventually([this] { return AllStripesAreHeld(); }));
+        EndStall();
+      });
       ASSERT_ROCKS_OK(db_->Close());
+      other.join();
     } else {
+      EndStall();
       EXPECT_TRUE(Eventually([this] { return Swept(); }));
       EXPECT_FALSE(HasEntry("gone"));
     }
-    other.join();
   }
 }
 

@@ -40,6 +40,22 @@ ApplyOutcome TroubleTest::OutcomeOf(const Pair& pair) {
   return outcomes.at(0);
 }
 
+ApplyOutcome TroubleTest::OutcomeAfterStall(const Pair& pair) {
+  bool waits = false;
+  std::vector<ApplyOutcome> outcomes;
+  const absl::Status status = view_->Apply(
+      std::vector<Pair>{pair},
+      [this, &waits] {
+        if (!waits) EndStall();
+        waits = true;
+        return false;
+      },
+      &outcomes);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(waits);
+  return outcomes.at(0);
+}
+
 std::string TroubleTest::IndexKeyOf(const std::string& key) {
   std::string index_key;
   AppendIndexKey(&index_key, {view_->PositionOf(0, key), family().id, key});
@@ -110,6 +126,18 @@ void TroubleTest::Stall() {
 }
 
 void TroubleTest::EndStall() { ASSERT_ROCKS_OK(db_->ContinueBackgroundWork()); }
+
+bool TroubleTest::AllStripesAreHeld() {
+  for (const size_t stripe : {0, 1}) {
+    StripeSet one;
+    one.Add(stripe);
+    if (indexed()->locks()->Lock(one, [] { return true; })) {
+      const StripeSetGuard unlock(indexed()->locks(), one, std::adopt_lock);
+      return false;
+    }
+  }
+  return true;
+}
 
 bool TroubleTest::Eventually(const std::function<bool()>& condition) {
   for (int i = 0; i < 6000; ++i) {

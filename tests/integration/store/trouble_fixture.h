@@ -38,6 +38,8 @@ class TroubleTest : public StoreTest {
   absl::Status Apply(const Pair& pair,
                      const std::function<bool()>& cancelled = {});
   ApplyOutcome OutcomeOf(const Pair& pair);
+  // The same after Stall: the stall ends once Apply has found it, and waits.
+  ApplyOutcome OutcomeAfterStall(const Pair& pair);
 
   std::string IndexKeyOf(const std::string& key);
   StoredEntry EntryOf(const std::string& key);
@@ -53,6 +55,9 @@ class TroubleTest : public StoreTest {
   // Writes past the store until RocksDB stops writes; EndStall lets it go on.
   void Stall();
   void EndStall();
+
+  // Somebody has the locks of all keys, not of one alone.
+  bool AllStripesAreHeld();
 
   static bool Eventually(const std::function<bool()>& condition);
   std::string Log() const;

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -105,15 +107,41 @@ TEST(SessionSlots, OneWithEachPeer) {
   EXPECT_FALSE(slots.AcquireForIncoming(7, kNow));
 }
 
-TEST(SessionSlots, WaitsForOneToComeBack) {
-  SessionSlots slots;
-  auto first = std::make_unique<SessionSlot>(slots.Acquire(7, kNow));
+// Who is kept out looks at the clock, to tell whether the others are slow, and
+// holds the slots' lock from then on until it waits: a call that needs the lock
+// comes once it does.
+class WaitingForASlot : public ::testing::Test {
+ protected:
+  void AwaitWaiter() { ASSERT_EQ(waits_.get_future().wait_for(kLong), kReady); }
+
+  static constexpr std::future_status kReady = std::future_status::ready;
+  std::once_flag once_;
+  std::promise<void> waits_;
+  SessionSlots slots_{kNow, [this] {
+                        std::call_once(once_, [this] { waits_.set_value(); });
+                        return SessionSlots::Clock::time_point();
+                      }};
+};
+
+TEST_F(WaitingForASlot, EndsWhenOneComesBack) {
+  auto first = std::make_unique<SessionSlot>(slots_.Acquire(7, kNow));
   std::thread other([&] {
-    std::this_thread::sleep_for(milliseconds(20));
+    AwaitWaiter();
     first.reset();
   });
-  EXPECT_TRUE(slots.Acquire(8, kLong));
+  EXPECT_TRUE(slots_.Acquire(8, kLong));
   other.join();
+}
+
+TEST_F(WaitingForASlot, EndsWithStop) {
+  const SessionSlot first = slots_.Acquire(11, kNow);
+  std::thread stopper([this] {
+    AwaitWaiter();
+    slots_.Stop();
+  });
+  // One that is not woken waits until CTest ends the program.
+  EXPECT_FALSE(slots_.Acquire(12, std::chrono::hours(24)));
+  stopper.join();
 }
 
 TEST(SessionSlots, NoneWhilePausedAndNoWaiting) {
@@ -123,18 +151,6 @@ TEST(SessionSlots, NoneWhilePausedAndNoWaiting) {
   EXPECT_FALSE(slots.Acquire(9, kLong));
   slots.SetPaused(false);
   EXPECT_TRUE(slots.Acquire(10, kNow));
-}
-
-TEST(SessionSlots, StopWakesWhoWaits) {
-  SessionSlots slots;
-  const SessionSlot first = slots.Acquire(11, kNow);
-  std::thread stopper([&] {
-    std::this_thread::sleep_for(milliseconds(20));
-    slots.Stop();
-  });
-  // One that is not woken waits until CTest ends the program.
-  EXPECT_FALSE(slots.Acquire(12, std::chrono::hours(24)));
-  stopper.join();
 }
 
 TEST(SessionSlots, LessCapacityDoesNotInterrupt) {

@@ -1,11 +1,13 @@
 // What transport.h promises, held against every transport we have.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/support/blocked_thread.h"
 #include "tests/support/memory_transport.h"
 #include "tests/unit/replication/transport/cluster.h"
 
@@ -153,8 +155,8 @@ TEST_P(ConnectionContract, ATimeoutBetweenFramesHarmsNothing) {
 
 TEST_P(ConnectionContract, CloseWakesTheReceiverAndStaysClosed) {
   Meet();
-  std::thread closer([&] {
-    std::this_thread::sleep_for(milliseconds(50));
+  std::thread closer([this, waits = gettid()] {
+    EXPECT_TRUE(AwaitBlocked(waits));
     near_->Close();
   });
   std::string frame;
@@ -189,8 +191,8 @@ TEST_P(ConnectionContract, SendBlocksWhileThePeerDoesNotReadAndTimesOut) {
 
 TEST_P(ConnectionContract, CloseWakesTheSender) {
   Meet();
-  std::thread closer([&] {
-    std::this_thread::sleep_for(milliseconds(50));
+  std::thread closer([this, waits = gettid()] {
+    EXPECT_TRUE(AwaitBlocked(waits));
     near_->Close();
   });
   const std::string big(4 << 20, 'b');

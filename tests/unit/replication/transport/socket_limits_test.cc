@@ -1,6 +1,7 @@
 // Bounds on connections, handshakes and time.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "rocksync/limits.h"
+#include "tests/support/blocked_thread.h"
 #include "tests/unit/replication/transport/cluster.h"
 #include "tests/unit/replication/transport/raw_peer.h"
 
@@ -147,11 +149,14 @@ TEST_F(SocketLimitsTest, IdleConnectionsAreDropped) {
 class SilentListener {
  public:
   std::string address() const { return raw_.address(); }
+  bool taken() const { return taken_; }
   ~SilentListener() { done_ = true; }
 
  private:
+  std::atomic<bool> taken_{false};
   std::atomic<bool> done_{false};
   const RawListener raw_{[this](int) {
+    taken_ = true;
     while (!done_) std::this_thread::sleep_for(milliseconds(5));
   }};
 };
@@ -165,19 +170,14 @@ TEST_F(SocketLimitsTest, ConnectTimesOut) {
   EXPECT_TRUE(Mentions(s, silent.address()));
 }
 
-TEST_F(SocketLimitsTest, ConnectIsCancelled) {
+TEST_F(SocketLimitsTest, ConnectIsCancelledInTheHandshake) {
   const SilentListener silent;
-  std::atomic<bool> cancelled{false};
-  std::thread canceller([&] {
-    std::this_thread::sleep_for(milliseconds(50));
-    cancelled = true;
-  });
   std::unique_ptr<Connection> connection;
   const rocksdb::Status s = cluster_.NewTransport(0xd1)->Connect(
-      silent.address(), std::chrono::hours(1), [&] { return cancelled.load(); },
+      silent.address(), std::chrono::hours(1), [&] { return silent.taken(); },
       &connection);
   EXPECT_TRUE(s.IsAborted()) << s.ToString();
-  canceller.join();
+  EXPECT_TRUE(silent.taken());
 }
 
 TEST_F(SocketLimitsTest, StoppingIsSafeWhileOthersDial) {
@@ -209,7 +209,8 @@ TEST_F(SocketLimitsTest, NoSweepKeepsAClosedTransportAlive) {
   std::promise<void> busy;
   std::promise<void> leave;
   TlsTransportOptions options = cluster_.Options(0x11);
-  options.limits.idle_timeout = milliseconds(40);  // a sweep each 10 ms
+  constexpr milliseconds kSweepEach{10};
+  options.limits.idle_timeout = 4 * kSweepEach;
   options.allow = [&, once = std::make_shared<std::once_flag>()](
                       uint64_t, const std::string&) {
     std::call_once(*once, [&] {
@@ -227,11 +228,17 @@ TEST_F(SocketLimitsTest, NoSweepKeepsAClosedTransportAlive) {
                                                &connection);
   });
   busy.get_future().wait();
-  auto closed = std::async(std::launch::async, [&] { listener.reset(); });
-  std::this_thread::sleep_for(milliseconds(50));
+  // The timer of the next sweep runs already, and is over by then.
+  std::this_thread::sleep_for(kSweepEach);
+  std::promise<pid_t> closes;
+  std::thread closer([&] {
+    closes.set_value(gettid());
+    listener.reset();
+  });
+  EXPECT_TRUE(AwaitBlocked(closes.get_future().get()));
   leave.set_value();
   // Without an end it would have ctest end this program.
-  closed.wait();
+  closer.join();
   dialer.join();
 }
 
