@@ -44,7 +44,7 @@ void PrintTable(const Report& report, std::FILE* out) {
   Row(out, "changes while apart", Grouped(report.changes()),
       Grouped(report.puts) + " puts, " + Grouped(report.overwrites) +
           " overwrites, " + Grouped(report.deletes) + " deletes");
-  Row(out, "healed in", seconds, Grouped(traffic.rounds) + " rounds");
+  Row(out, "healed in", seconds, Grouped(traffic.exchanges) + " exchanges");
   std::fprintf(out, "\n");
   Row(out, "pairs needed", Grouped(found.pairs_needed));
   Row(out, "pairs shipped", Grouped(traffic.pairs_shipped),
@@ -75,7 +75,7 @@ std::string FormatJson(const Report& report) {
       {"converged", report.converged},
       {"verified_by_scan", report.comparison.equal},
       {"heal_seconds", report.heal_seconds},
-      {"rounds", report.traffic.rounds},
+      {"exchanges", report.traffic.exchanges},
       {"pairs_needed", report.comparison.pairs_needed},
       {"pairs_shipped", report.traffic.pairs_shipped},
       {"value_bytes_needed", report.comparison.value_bytes_needed},

@@ -19,7 +19,7 @@ struct Traffic {
   uint64_t bytes_keys = 0;
   uint64_t bytes_values = 0;
   uint64_t bytes_total = 0;  // without TLS' and TCP's own
-  uint64_t rounds = 0;
+  uint64_t exchanges = 0;
 };
 
 struct Report {

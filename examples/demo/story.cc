@@ -213,7 +213,7 @@ class Story {
                         at_last.bytes_keys - at_first.bytes_keys,
                         at_last.bytes_values - at_first.bytes_values,
                         at_last.bytes_total - at_first.bytes_total,
-                        at_last.rounds - at_first.rounds};
+                        at_last.exchanges - at_first.exchanges};
     return status;
   }
 
@@ -277,7 +277,7 @@ class Story {
     return Status::OK();
   }
 
-  // Both ends of a session count its bytes and rounds.
+  // Both ends of a session count its bytes and exchanges.
   Status ReadTraffic(Traffic* sum) const {
     *sum = {};
     for (const auto& client : clients_) {
@@ -290,14 +290,14 @@ class Story {
       sum->bytes_keys += Number(fields, "bytes_keys");
       sum->bytes_values += Number(fields, "bytes_values");
       sum->bytes_total += Number(fields, "bytes_total");
-      sum->rounds += Number(fields, "exchanges");
+      sum->exchanges += Number(fields, "exchanges");
     }
     sum->bytes_filters /= 2;
     sum->bytes_offers /= 2;
     sum->bytes_keys /= 2;
     sum->bytes_values /= 2;
     sum->bytes_total /= 2;
-    sum->rounds /= 2;
+    sum->exchanges /= 2;
     return Status::OK();
   }
 

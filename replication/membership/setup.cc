@@ -140,8 +140,8 @@ std::string Hmac128(const ClusterSecret& secret, std::string_view text) {
 
 void EncodeSetup(const SetupFacts& facts, std::string* out) {
   out->append(kMagic);
-  PutVarint64(out, kOldestProtocol);
-  PutVarint64(out, kNewestProtocol);
+  PutVarint64(out, kProtocolVersion);
+  PutVarint64(out, kProtocolVersion);
   PutLengthPrefixed(out, facts.cluster);
   PutFixed64(out, facts.replica_id);
   PutVarint64(out, facts.incarnation.counter);
@@ -177,11 +177,11 @@ absl::Status DecodeSetup(std::string_view body, SetupFacts* facts) {
       oldest > newest) {
     return Malformed(MessageType::kSetup, "no versions");
   }
-  if (oldest > kNewestProtocol || newest < kOldestProtocol) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the peer speaks protocol versions ", oldest, " to ", newest,
-        ", this replica ", kOldestProtocol, " to ", kNewestProtocol,
-        "; run releases of rocksync that overlap"));
+  if (kProtocolVersion < oldest || kProtocolVersion > newest) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the peer speaks protocol versions ", oldest, " to ",
+                     newest, ", this replica speaks version ", kProtocolVersion,
+                     "; run releases of rocksync that overlap"));
   }
   if (!GetIdentity(&body, facts)) {
     return Malformed(MessageType::kSetup, "truncated");

@@ -32,10 +32,9 @@
 
 namespace rocksync {
 
-// Versions of the protocol spoken here (docs/protocol.md). Earlier ones were
-// never released.
-inline constexpr uint32_t kOldestProtocol = 6;
-inline constexpr uint32_t kNewestProtocol = 6;
+// The version of the protocol spoken here (docs/protocol.md). A replica says a
+// range; this one's is of one version, as earlier ones were never released.
+inline constexpr uint32_t kProtocolVersion = 6;
 
 struct SetupFamily {
   std::string name;

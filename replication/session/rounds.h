@@ -74,12 +74,11 @@ class Rounds {
   // Both sides begin a round without an exchange: all is found.
   absl::Status BeginFound();
 
-  // kPayload while exchanging(), else what RoundWork takes.
+  // kPayload while an exchange goes on, else what RoundWork takes.
   absl::Status Receive(MessageType type, std::string_view body);
   absl::Status EndTurn(bool idle);
   absl::Status Build(Turn* turn);
 
-  bool exchanging() const { return exchanging_; }
   // A round had an exchange.
   bool exchanged() const { return exchanged_; }
   // Null unless something is shipped or listed.

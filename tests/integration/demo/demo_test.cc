@@ -42,7 +42,7 @@ TEST(Demo, Heals) {
   // came while replicas met, is 1.2 % of all.
   EXPECT_LE(line["value_bytes_shipped"],
             1.05 * line["value_bytes_needed"].get<double>());
-  EXPECT_GE(line["rounds"], 1);
+  EXPECT_GE(line["exchanges"], 1);
   EXPECT_GT(line["protocol_bytes"], 0);
   EXPECT_LT(line["protocol_bytes"], 800'000);
   std::printf("%s", output.c_str());

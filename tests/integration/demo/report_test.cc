@@ -21,7 +21,7 @@ TEST(Report, Json) {
   report.traffic.pairs_shipped = 21;
   report.traffic.bytes_values = 2000;
   report.traffic.bytes_total = 5000;
-  report.traffic.rounds = 7;
+  report.traffic.exchanges = 7;
   report.comparison.equal = true;
   report.comparison.keys = 100;
   report.comparison.pairs_needed = 20;
@@ -30,7 +30,7 @@ TEST(Report, Json) {
   EXPECT_EQ(FormatJson(report),
             "{\"replicas\":3,\"keys\":100,\"changes_while_apart\":15,"
             "\"converged\":true,\"verified_by_scan\":true,\"heal_seconds\":1.5,"
-            "\"rounds\":7,\"pairs_needed\":20,\"pairs_shipped\":21,"
+            "\"exchanges\":7,\"pairs_needed\":20,\"pairs_shipped\":21,"
             "\"value_bytes_needed\":1900,\"value_bytes_shipped\":2000,"
             "\"protocol_bytes\":2800}");
 }

@@ -107,13 +107,14 @@ TEST_F(Identity, AnUnknownProtocolVersion) {
   std::string message(1, static_cast<char>(MessageType::kSetup));
   EncodeSetup(facts, &message);
   // After the type and "rocksync": the oldest version, and the newest.
-  message[9] = static_cast<char>(kNewestProtocol + 1);
-  message[10] = static_cast<char>(kNewestProtocol + 2);
+  message[9] = static_cast<char>(kProtocolVersion + 1);
+  message[10] = static_cast<char>(kProtocolVersion + 2);
   ASSERT_TRUE(IsOk(connection->Send(message, std::chrono::seconds(60))));
   std::string answer;
   ASSERT_TRUE(IsOk(connection->Receive(&answer, std::chrono::seconds(60))));
   EXPECT_EQ(answer[0], static_cast<char>(MessageType::kRefusal));
-  for (const char* part : {"versions 7 to 8", "6 to 6", "run releases"}) {
+  for (const char* part :
+       {"versions 7 to 8", "speaks version 6", "run releases"}) {
     EXPECT_NE(answer.find(part), std::string::npos) << answer;
   }
   // And goes on with others.

@@ -473,7 +473,7 @@ TEST_F(SetupTest, NoVersionInCommon) {
     (*message)[9] = 7;
     (*message)[10] = 9;
   };
-  ExpectRefused("protocol versions 7 to 9, this replica 6 to 6");
+  ExpectRefused("protocol versions 7 to 9, this replica speaks version 6");
 }
 
 TEST_F(SetupTest, AnOlderProtocolIsRefused) {
@@ -484,7 +484,7 @@ TEST_F(SetupTest, AnOlderProtocolIsRefused) {
     (*message)[9] = 5;
     (*message)[10] = 5;
   };
-  ExpectRefused("protocol versions 5 to 5, this replica 6 to 6");
+  ExpectRefused("protocol versions 5 to 5, this replica speaks version 6");
 }
 
 TEST_F(SetupTest, ADowngradeIsNoticed) {

@@ -55,7 +55,7 @@ TEST_F(WholeSetRoundTest, NoExchangeIfNothingIsUnknown) {
   EXPECT_TRUE(proposed);
   EXPECT_EQ(Said(MessageType::kLeafBatch), "");
   ASSERT_NE(round_.rounds(), nullptr);
-  EXPECT_FALSE(round_.rounds()->exchanging());
+  EXPECT_FALSE(round_.rounds()->exchanged());
   EXPECT_EQ(round_.rounds()->merged(), parts_.location.total());
   round_.Close();
   EXPECT_EQ(round_.rounds(), nullptr);
@@ -72,7 +72,7 @@ TEST_F(WholeSetRoundTest, AnExchangeTellsOfTheUnknownLeaves) {
   EXPECT_FALSE(round_.TooLarge());
   ASSERT_TRUE(round_.Differ(&turn_).ok());
   ASSERT_NE(round_.rounds(), nullptr);
-  EXPECT_TRUE(round_.rounds()->exchanging());
+  EXPECT_TRUE(round_.rounds()->exchanged());
 }
 
 TEST_F(WholeSetRoundTest, FewerLeavesIfTheExchangeIsTooLarge) {
