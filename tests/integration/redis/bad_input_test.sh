@@ -75,8 +75,12 @@ code=1
 # Files that are just being replaced.
 : > "$work/empty.pem"
 openssl genpkey -algorithm ED25519 -out "$work/other.key" 2>/dev/null
-refused "a key of another certificate" "other.key" --dir "$work/mount_point" --redis-port 0 "${own[@]}" --private-key "$work/other.key"
-refused "an empty CA" "empty.pem" --dir "$work/mount_point" --redis-port 0 "${own[@]}" --ca "$work/empty.pem"
+replaced=("${own[@]}")
+replaced[5]=$work/other.key
+refused "a key of another certificate" "other.key" --dir "$work/mount_point" --redis-port 0 "${replaced[@]}"
+replaced=("${own[@]}")
+replaced[1]=$work/empty.pem
+refused "an empty CA" "empty.pem" --dir "$work/mount_point" --redis-port 0 "${replaced[@]}"
 for place in "$work/mount_point" "$work/not_there/"; do
   refused "an empty $place" "holds no database, and certificate $work/certificates/replica-$id.pem names replica $id" \
     --dir "$place" --redis-port 0 "${own[@]}"
