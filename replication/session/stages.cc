@@ -4,20 +4,18 @@ namespace rocksync {
 namespace {
 
 // Messages as bits, told apart by the flags that make other ones of them.
-enum Kind : uint32_t {
-  kEqual = 1 << 0,
-  kDiffers = 1 << 1,
-  kFailedFinds = 1 << 2,
-  kLocate = 1 << 3,
-  kBatch = 1 << 4,
-  kFinds = 1 << 5,
-  kRoundSummary = 1 << 6,
-  kTotalSummary = 1 << 7,
-  kPayload = 1 << 8,
-  kPass = 1 << 9,
-  kAbandon = 1 << 10,
-  kWork = 1 << 11,
-};
+constexpr uint32_t kEqual = 1 << 0;
+constexpr uint32_t kDiffers = 1 << 1;
+constexpr uint32_t kFailedFinds = 1 << 2;
+constexpr uint32_t kLocate = 1 << 3;
+constexpr uint32_t kBatch = 1 << 4;
+constexpr uint32_t kFinds = 1 << 5;
+constexpr uint32_t kRoundSummary = 1 << 6;
+constexpr uint32_t kTotalSummary = 1 << 7;
+constexpr uint32_t kPayload = 1 << 8;
+constexpr uint32_t kPass = 1 << 9;
+constexpr uint32_t kAbandon = 1 << 10;
+constexpr uint32_t kWork = 1 << 11;
 
 uint32_t KindOf(MessageType type, uint8_t flags) {
   switch (type) {
