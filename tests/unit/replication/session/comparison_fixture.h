@@ -37,11 +37,17 @@ class ComparisonTest : public SessionTest {
     for (int i = 0; i < 100; ++i) storage.Put(0, absl::StrCat(i), "value");
     return storage;
   }();
-  const SessionContext session_ = {.storage = &storage_,
-                                   .now_ms = [] { return uint64_t{0}; },
-                                   .cancelled = nullptr,
-                                   .progress = nullptr};
-  const SessionOptions options_ = {.exchange = {}, .max_batch_elements = 10};
+  const SessionContext session_ = [this] {
+    SessionContext context;
+    context.storage = &storage_;
+    context.now_ms = [] { return uint64_t{0}; };
+    return context;
+  }();
+  const SessionOptions options_ = [] {
+    SessionOptions options;
+    options.max_batch_elements = 10;
+    return options;
+  }();
   SessionReport report_;
   const PartContext context_ = {&session_, &options_, &report_};
   ComparisonParts parts_{context_, ExchangeSeries({}, {}, &report_),
