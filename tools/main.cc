@@ -87,7 +87,7 @@ void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
 void AddPeerTimeout(CLI::App* tool, rocksync::Credentials* credentials) {
   tool->add_option("--peer-timeout-ms", credentials->peer_timeout_ms,
                    "give up a replica that is silent for this long; raise it "
-                   "over a slow link, there too")
+                   "over a slow link, and the replica's own limit as well")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400'000));
 }
@@ -493,6 +493,14 @@ Command AddExporter(CLI::App* app) {
           &options->credentials};
 }
 
+// What CLI11 says of a wrong argument, and of which command.
+std::string NameCommand(const CLI::App* app, const CLI::Error& error) {
+  const std::vector<CLI::App*> given = app->get_subcommands();
+  const std::string name =
+      given.empty() ? "rocksync" : "rocksync " + given.front()->get_name();
+  return name + ": " + error.what() + "\n`" + name + " --help` says more\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -505,6 +513,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
   app.set_help_all_flag("--help-all", "Print the help of all commands");
+  app.failure_message(NameCommand);
 
   std::vector<Command> commands;
   for (const auto& add :

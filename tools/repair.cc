@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "replication/store/format/index_key.h"
 #include "replication/store/offline/repair.h"
 #include "rocksdb/env.h"
 #include "tools/counted.h"
@@ -54,10 +55,11 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
   }
   for (const std::string& family : repaired.without_table) {
     out << "the column family '" << family
-        << "' had no table, and what of it is in the log was left out; it is "
-           "whole in "
-        << options.directory << ", should that open; else, if it is a "
-        << "replicated one, name it in discard_history_of as well\n";
+        << "' had no table, and what of it is in the log was left out"
+        << (family == kIndexFamilyName
+                ? "\n"
+                : "; if it is a replicated one, name it in discard_history_of "
+                  "as well\n");
   }
   if (!repaired.missing_table.empty()) {
     out << repaired.missing_table

@@ -369,10 +369,13 @@ int RunRescue(const RescueOptions& options, std::ostream& out,
   std::unique_ptr<OfflineReplica> replica;
   Status status = OpenReplica(options, &db, &replica);
   std::string lost;
+  std::string damaged;
   if (status.ok()) {
-    const std::string wal_dir = db->db()->GetDBOptions().wal_dir;
-    status = FindLostLog(rocksdb::Env::Default(), options.directory,
-                         wal_dir.empty() ? options.directory : wal_dir, &lost);
+    rocksdb::Env* const env = rocksdb::Env::Default();
+    const std::string own = db->db()->GetDBOptions().wal_dir;
+    const std::string wal_dir = own.empty() ? options.directory : own;
+    status = FindLostLog(env, options.directory, wal_dir, &lost);
+    if (status.ok()) status = FindDamagedLog(env, wal_dir, &damaged);
   }
   if (status.ok()) {
     Search search(*replica);
@@ -380,6 +383,12 @@ int RunRescue(const RescueOptions& options, std::ostream& out,
     if (!lost.empty()) {
       err << "rocksync rescue: the log is lost, or a part of it: " << lost
           << "; what only it held is not found\n";
+    }
+    if (!damaged.empty()) {
+      err << "rocksync rescue: the log is damaged, not at its end alone: "
+          << damaged
+          << "; what was written in the damaged place, or near it, is not "
+             "found\n";
     }
     const UncertainPairs& uncertain = search.uncertain();
     for (const std::string& unread : uncertain.unread) {
@@ -395,7 +404,9 @@ int RunRescue(const RescueOptions& options, std::ostream& out,
     }
     std::vector<Rescued> found = search.TakeFound();
     if (status.ok() && found.empty()) {
-      if (!uncertain.unread.empty() || !lost.empty()) return kRescueError;
+      if (!uncertain.unread.empty() || !lost.empty() || !damaged.empty()) {
+        return kRescueError;
+      }
       out << options.directory << " holds nothing that " << options.against
           << " lacks\n";
       return kRescueNothing;

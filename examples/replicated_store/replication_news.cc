@@ -83,7 +83,6 @@ void ReplicationNews::Log(const ReplicationStats& stats,
   LogRefusedCallers(stats);
   LogCertificates(stats);
   LogDiskSpace(stats);
-  LogDroppedBatches(stats);
   LogHeldBack(index);
 }
 
@@ -155,9 +154,8 @@ void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
   }
 }
 
-void ReplicationNews::LogDroppedBatches(const ReplicationStats& stats) {
-  const uint64_t dropped = stats.disk.log_batches_dropped;
-  if (std::exchange(log_batches_dropped_, dropped) == dropped) return;
+void LogDroppedBatches(uint64_t dropped) {
+  if (dropped == 0) return;
   spdlog::warn(
       "the log of the database was damaged when it was opened: {} {} behind "
       "the damage {} dropped; what this replica alone held of them is lost, "

@@ -45,6 +45,10 @@ class SessionNews {
 // For TlsTransportOptions::refused: a line, at most one each ten seconds.
 std::function<void(const rocksdb::Status&)> LogRefusedCertificates();
 
+// That RocksDB dropped so many batches of a damaged log when it was opened.
+// Right after the opening: the next one would not know any more.
+void LogDroppedBatches(uint64_t dropped);
+
 // Not thread-safe.
 class ReplicationNews {
  public:
@@ -61,8 +65,6 @@ class ReplicationNews {
   void LogCertificates(const ReplicationStats& stats);
   // That writes are refused, since the disk is full, and that they go on.
   void LogDiskSpace(const ReplicationStats& stats);
-  // That RocksDB dropped a part of a damaged log when it was opened.
-  void LogDroppedBatches(const ReplicationStats& stats);
   // That pairs of a replica are held back, and that they are no longer.
   void LogHeldBack(const IndexStats& index);
 
@@ -72,7 +74,6 @@ class ReplicationNews {
   uint64_t certificate_renewals_ = 0;
   bool writes_refused_ = false;
   std::string write_error_;
-  uint64_t log_batches_dropped_ = 0;
   uint64_t held_back_replica_ = 0;
 };
 

@@ -52,11 +52,9 @@ void AddDatabaseOptions(CLI::App* app, Settings* settings) {
                 "Make a new index after it was lost: a new replica, whose "
                 "pairs lose to any version that a peer has");
   app->add_flag("--sync-writes", settings->sync_writes,
-                "Sync every write to disk before acknowledging it; if the "
-                "disk damages the log, what was written behind the damage is "
-                "lost here all the same after a kill or a loss of power: the "
-                "status says disk.log_batches_dropped, and peers bring what "
-                "they have");
+                "Sync every write to disk before acknowledging it. Of a disk "
+                "that damages the log: \"A log that is damaged\" in "
+                "operating.md");
   app->add_option("--min-free-mib", settings->min_free_mib,
                   "MiB of the disk that stay free: writes are refused before; "
                   "0: none")

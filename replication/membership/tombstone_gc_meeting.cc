@@ -28,14 +28,17 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch, uint64_t holder,
 }
 
 MeetingVerdict AcknowledgedMore(uint64_t id) {
-  return {Meeting::kAcknowledgedMore,
-          absl::StrCat("replica ", ReplicaIdHex(id),
-                       " has lost state that it had acknowledged; if this goes"
-                       " on, an older state of its disk is back: export what"
-                       " it alone holds (`rocksync rescue`) and open it as a"
-                       " new replica (option open_copy_as_new_replica, of"
-                       " rocksync-store --as-new-replica)"),
-          id};
+  return {
+      Meeting::kAcknowledgedMore,
+      absl::StrCat("replica ", ReplicaIdHex(id),
+                   " has lost state that it had acknowledged; if this goes"
+                   " on, an older state of its disk is back: export what"
+                   " it alone holds (`rocksync rescue`) and replace it by an"
+                   " empty replica or a clone; or, if no tombstones were"
+                   " collected, open it as a new replica (option"
+                   " open_copy_as_new_replica, of rocksync-store"
+                   " --as-new-replica)"),
+      id};
 }
 
 MeetingVerdict BehindWithData(uint64_t id) {

@@ -101,6 +101,7 @@ function health(replica) {
   if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
   if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
   if (stats.disk?.write_error) return ["bad", "takes no writes"];
+  if (stats.disk?.log_batches_dropped) return ["bad", "its log was damaged"];
   if (stats.index?.error) return ["bad", "index build stopped"];
   if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
   if (stats.paused) return ["warn", "paused"];
@@ -130,9 +131,12 @@ function card(replica) {
   row("By sessions: sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
   row("By streams: sent, applied", `${count(stream.pairs_sent)}, ${count(stream.pairs_applied)}`);
   row("Bytes, both directions", bytes(stats.bytes_total + stream.bytes_sent + stream.bytes_received));
-  if (stats.connections_refused) row("Callers refused", count(stats.connections_refused));
+  if (stats.connections_refused) row("Connections refused", count(stats.connections_refused));
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
   made.append(list);
+  if (stats.disk?.log_batches_dropped) {
+    made.append(element("p", "error bad", `${count(stats.disk.log_batches_dropped)} batches of its damaged log were dropped when it was opened`));
+  }
   if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));
   if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");

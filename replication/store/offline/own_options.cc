@@ -9,6 +9,7 @@
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/log_records.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
 
@@ -95,6 +96,23 @@ Status CheckLogOfCopy(Env* env, const Places& places,
       SayWalDir(places.given));
 }
 
+// RocksDB would read up to the damage, and the next opening would not know that
+// there had been more.
+Status CheckNothingWouldBeDropped(Env* env, const std::string& directory,
+                                  const std::string& wal_dir) {
+  std::string damaged;
+  const Status status = FindDamagedLog(env, wal_dir, &damaged);
+  if (!status.ok() || damaged.empty()) return status;
+  return Status::Corruption(
+      "rocksync: the log of " + directory +
+          " is damaged, and whole batches follow the damaged place, which "
+          "RocksDB would drop: " +
+          damaged,
+      "if this replica may hold something alone, run `rocksync rescue` or copy "
+      "the directory; then open it once by its program, which says what it "
+      "drops");
+}
+
 Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
                 DamagedLog damaged_log) {
   Places places;
@@ -113,6 +131,9 @@ Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
     status = CheckFilesLeft(options.env, places.marker, directory,
                             wal_dir.empty() ? directory : wal_dir,
                             CurrentManifest(options.env, directory), &loss);
+  }
+  if (status.ok() && !may_be_lost) {
+    status = CheckNothingWouldBeDropped(options.env, directory, wal_dir);
   }
   if (!status.ok() || places.at_home) return status;
   // A checkpoint need not have any; of one it has to be said, as its OPTIONS
@@ -234,6 +255,21 @@ Status FindLostLog(Env* env, const std::string& directory,
             "mounted (--wal-dir says where it is)";
   }
   return Status::OK();
+}
+
+Status FindDamagedLog(Env* env, const std::string& wal_dir,
+                      std::string* damaged) {
+  damaged->clear();
+  std::set<std::string> logs;
+  Status status = ListLogFiles(env, wal_dir, &logs);
+  for (const std::string& log : logs) {
+    if (!status.ok() || !damaged->empty()) return status;
+    const std::string path = wal_dir + "/" + log;
+    SoundBatches sound;
+    status = CountSoundBatches(env, path, LogNumber(log), /*known=*/0, &sound);
+    if (sound.behind_damage) *damaged = path;
+  }
+  return status;
 }
 
 rocksdb::DBOptions WithLogAtHome(rocksdb::DBOptions options,

@@ -58,6 +58,12 @@ rocksdb::Status ChooseLogDirectory(rocksdb::Env* env,
 rocksdb::Status FindLostLog(rocksdb::Env* env, const std::string& directory,
                             const std::string& wal_dir, std::string* lost);
 
+// `*damaged`: a file of the log in `wal_dir` in which whole batches follow a
+// place that does not read; empty: there is none. RocksDB reads up to the
+// place, and removes the file then. Reads the log.
+rocksdb::Status FindDamagedLog(rocksdb::Env* env, const std::string& wal_dir,
+                               std::string* damaged);
+
 // `options`, without a wal_dir that is the database's own directory: RocksDB
 // would write it into the OPTIONS file, and a copy of the database that is
 // opened with that file would then write into the log of its original.

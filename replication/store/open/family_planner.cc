@@ -51,11 +51,11 @@ Status FamilyPlanner::PlanFamily(const ColumnFamilyDescriptor& descriptor,
   family.id = handle->GetID();
   family.name = descriptor.name;
   family.shared = std::make_shared<SharedHandle>(db_, handle);
+  family.merge_operator = descriptor.options.merge_operator;
   if (!IsReplicatedName(replication_, family.name)) {
     opened_->other_families.push_back(std::move(family));
     return Status::OK();
   }
-  family.merge_operator = descriptor.options.merge_operator;
   FamilyRecord record{family.id, family.name, 0};
   const auto known = std::find_if(
       before.begin(), before.end(), [&](const FamilyRecord& candidate) {

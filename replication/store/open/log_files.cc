@@ -81,7 +81,8 @@ Status CheckLogIsTheSame(Env* env, const Marker& marker,
             marker.wal_dir + " (" + name + "), and is not in " + wal_dir +
             (there.contains(name) ? ", where another file has that name" : ""),
         "correct DBOptions::wal_dir (of a command: --wal-dir " + directory +
-            "=LOGDIR), or move the log's files");
+            "=LOGDIR), or move the log's files; if those in " + wal_dir +
+            " are the right ones, move " + path + " away");
   }
   return status;
 }

@@ -164,7 +164,8 @@ Status Families::Add(const std::string& name,
   family.name = name;
   family.shared = std::make_shared<SharedHandle>(indexed_->db(), handle);
   const std::vector<std::string>& merging = indexed_->options().merge_families;
-  if (std::find(merging.begin(), merging.end(), name) != merging.end()) {
+  if (!WouldReplicate(name) ||
+      std::find(merging.begin(), merging.end(), name) != merging.end()) {
     family.merge_operator = options.merge_operator;
   }
   if (WouldReplicate(name)) {

@@ -45,6 +45,12 @@ class Planner final : public BatchHandler {
             "ReplicatedDBOptions::merge_families",
             family->name);
       }
+    } else if (const Family* const other = families_.FindOther(id);
+               other != nullptr && other->merge_operator == nullptr) {
+      // RocksDB would learn it in the memtable, and take no writes any more.
+      return Status::NotSupported(
+          "rocksync: Merge into a column family without a merge operator",
+          other->name);
     }
     return Add(Kind::kMerge, id, key, value);
   }

@@ -91,18 +91,13 @@ TEST_F(ReplicationNewsTest, SessionsThatEndUnequalAlikeAreOneLineAMinute) {
   EXPECT_THAT(logged(), HasSubstr("not yet equal")) << "it was equal since";
 }
 
-TEST_F(ReplicationNewsTest, SaysOnceWhatADamagedLogLost) {
-  ReplicationStats stats;
-  news_.Log(stats, {});
+TEST_F(ReplicationNewsTest, SaysWhatADamagedLogLost) {
+  LogDroppedBatches(0);
   EXPECT_EQ(lines_.str(), "");
-  stats.disk.log_batches_dropped = 64;
-  news_.Log(stats, {});
+  LogDroppedBatches(64);
   EXPECT_THAT(lines_.str(), HasSubstr("[warning] the log of the database was "
                                       "damaged when it was opened: 64 batches "
                                       "behind the damage were dropped"));
-  lines_.str("");
-  news_.Log(stats, {});
-  EXPECT_EQ(lines_.str(), "");
 }
 
 }  // namespace

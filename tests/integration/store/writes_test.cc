@@ -122,7 +122,14 @@ TEST_F(WritesTest, AMergeWithoutAnOperatorIsRefusedAndHarmsNothing) {
   ASSERT_ROCKS_OK(db_->CreateColumnFamily(merging, "merged", &merged));
   EXPECT_FALSE(db_->Merge({}, local, "k", "v").ok());
   EXPECT_FALSE(db_->Merge({}, db_->DefaultColumnFamily(), "k", "v").ok());
-  ASSERT_ROCKS_OK(db_->Merge({}, merged, "k", "1"));
+  rocksdb::WriteBatch batch;
+  batch.Put("half", "v");
+  batch.Merge(local, "k", "v");
+  EXPECT_TRUE(db_->Write({}, &batch).IsNotSupported());
+  EXPECT_EQ(Get("half"), "-");
+  batch.Clear();
+  batch.Merge(merged, "k", "1");
+  ASSERT_ROCKS_OK(db_->Write({}, &batch));
   ASSERT_ROCKS_OK(db_->Merge({}, merged, "k", "2"));
   std::string value;
   ASSERT_ROCKS_OK(db_->Get({}, merged, "k", &value));

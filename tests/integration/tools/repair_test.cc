@@ -22,6 +22,8 @@
 #include "rocksdb/utilities/options_util.h"
 #include "tests/integration/store/store_fixture.h"
 #include "tests/support/own_mounts.h"
+#include "tools/id.h"
+#include "tools/rescue.h"
 
 namespace rocksync {
 namespace {
@@ -423,6 +425,46 @@ TEST_F(RepairTest, AWrongDirectoryOfTheLogIsRefused) {
   options_.wal_dir.clear();
   ASSERT_ROCKS_OK(OpenAsNew());
   EXPECT_EQ(Get("only99"), std::string(100, 'v'));
+}
+
+// RocksDB would drop what follows the damage, and the next opening would not
+// know.
+TEST_F(RepairTest, OtherOfflineCommandsRefuseADamagedLog) {
+  MakeKilled();
+  const fs::path log = Log("db");
+  const auto damage = [&](uint64_t at) {
+    std::fstream(log, std::ios::in | std::ios::out | std::ios::binary)
+            .seekp(static_cast<std::streamoff>(at))
+        << "0123456789";
+  };
+  uint64_t id = 0;
+  RestampResult restamped;
+  EXPECT_ROCKS_OK(ReadReplicaId(Dir(), {}, &id));
+  fs::copy(Dir(), Dir("sound"));
+  damage(fs::file_size(log) / 2);
+  const std::string bytes = FileContent(log);
+  for (const rocksdb::Status& status :
+       {ReadReplicaId(Dir(), {}, &id),
+        ReplicatedDB::Detach(options_, Dir(), {{"default", options_}}),
+        ReplicatedDB::Restamp(options_, replication_, Dir(),
+                              {{"default", options_}}, &restamped)}) {
+    EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+    EXPECT_THAT(status.ToString(),
+                HasSubstr("whole batches follow the damaged place"));
+  }
+  EXPECT_EQ(FileContent(log), bytes);
+  // A rescue reads what there is, and does not say that there is nothing.
+  RescueOptions rescue = {Dir(), Dir("sound"), Dir("rescued"), {}};
+  rescue.credentials.cluster = replication_.cluster_name;
+  rescue.credentials.secret_file = Dir("secret");
+  std::ofstream(Dir("secret"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(replication_.cluster_secret.data()),
+             static_cast<std::streamsize>(replication_.cluster_secret.size()));
+  fs::permissions(Dir("secret"), fs::perms::owner_read);
+  EXPECT_EQ(RunRescue(rescue, out_, err_), kRescueError) << out_.str();
+  EXPECT_THAT(
+      err_.str(),
+      HasSubstr("the log is damaged, not at its end alone: " + log.string()));
 }
 
 TEST_F(RepairTest, WhatADamagedLogLostIsSaid) {
