@@ -144,8 +144,9 @@ struct DiskSpaceStats {
   std::string write_error;
   // Sound batches of the log that RocksDB dropped at the opening, as they were
   // behind a damaged place; 0 normally. What this replica alone held of them is
-  // lost, the rest comes back from peers. After a loss of power, writes that
-  // were not synced look the same.
+  // lost, the rest comes back from peers, unless they refuse this replica since
+  // it has lost deletes that were collected meanwhile. After a loss of power,
+  // writes that were not synced look the same.
   uint64_t log_batches_dropped = 0;
 };
 
