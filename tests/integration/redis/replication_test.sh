@@ -22,12 +22,15 @@ wait_until "b's pair being on a" has a from_b 2
 start_replica c --sync-interval-ms 200 --peer "${peer_address[a]}"
 expect PAUSE OK "$(cli b REPLICATION PAUSE)"
 expect paused 1 "$(replication b paused)"
+more_sessions() { (( $(replication c sessions) >= sessions + 5 )); }
+# A session that had begun before goes on; it is over by then.
+sessions=$(replication c sessions)
+wait_until "five sessions of c" more_sessions
 cli a MSET x a y a >/dev/null
 cli b MSET x b z b >/dev/null
 cli a DEL from_b >/dev/null
 wait_until "a's pair being on c" has c y a
 sessions=$(replication c sessions)
-more_sessions() { (( $(replication c sessions) >= sessions + 5 )); }
 wait_until "five more sessions of c" more_sessions
 stop_replica c
 expect "b's x while apart" b "$(cli b GET x)"
