@@ -203,10 +203,9 @@ Status Open(const Settings& settings, std::shared_ptr<Transport>* transport,
   status = OpenDatabase(settings, secret, may_be_made, database);
   // A copy, an unfinished clone, a lost index, a damaged file.
   *in_vain = status.IsAborted() || status.IsCorruption();
-  if (status.ok()) {
-    LogDroppedBatches((*database)->GetDiskSpaceStats().log_batches_dropped);
-  }
-  if (!status.ok() || !of_trial) return status;
+  if (!status.ok()) return status;
+  LogDroppedBatches((*database)->GetDiskSpaceStats().log_batches_dropped);
+  if (!of_trial) return status;
   return MakeTransport(settings, (*database)->Identity().replica_id, transport);
 }
 

@@ -20,7 +20,7 @@ class ClusterTransport : public Transport {
   rocksdb::Status CheckAddress(const std::string& address) const override {
     return below().CheckAddress(address);
   }
-  // Whoever accepts connections is given more than a Connection: see
+  // Accepted connections come with more than a Connection: see
   // ClusterSwitch::Add.
   rocksdb::Status Listen(
       const std::string& /*address*/,

@@ -1,5 +1,5 @@
 // A connection that was accepted and is to be authenticated, on its way from
-// whoever accepted it to whoever serves it.
+// the listener to the thread that serves it.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_INCOMING_CONNECTION_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_INCOMING_CONNECTION_H_

@@ -110,7 +110,7 @@ void SessionDialers::Join() {
 
 std::optional<PeerList::Peer> SessionDialers::AwaitDue() {
   std::unique_lock lock(mutex_);
-  // Whoever stopped the replicator before this has notified nobody.
+  // A stop before this has notified nobody.
   if (replica_->stopping) return std::nullopt;
   if (replica_->slots.paused()) {
     changed_.wait(lock, [this] {

@@ -87,7 +87,7 @@ class StatsBoard {
   // The replica of which that was met last, and not long ago; else 0.
   uint64_t RecentCopy(Clock::time_point now = Clock::now()) const;
 
-  // Whoever came here has not proven the cluster's secret, and is refused; its
+  // A dialer has not proven the cluster's secret, and is refused; its
   // certificate is of `replica_id`, 0: it has none. Changes no peer's figures.
   void RecordRefusedDialer(const std::string& peer, uint64_t replica_id,
                            const rocksdb::Status& status);

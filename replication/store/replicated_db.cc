@@ -303,11 +303,6 @@ Status ReplicatedDB::Merge(const WriteOptions& options,
                            ColumnFamilyHandle* family, const Slice& key,
                            const Slice& value) {
   Status status = store_->families()->CheckKnown(family);
-  // RocksDB refuses a merge without a merge operator here; of one in a batch it
-  // learns in the memtable, and takes no writes any more.
-  if (status.ok() && store_->families()->Find(family) == nullptr) {
-    return Counted()->Merge(options, family, key, value);
-  }
   rocksdb::WriteBatch batch;
   if (status.ok()) status = batch.Merge(family, key, value);
   return status.ok() ? store_->writer()->WriteMany(options, &batch) : status;

@@ -17,12 +17,11 @@
 #include "absl/status/status.h"
 #include "replication/stream/incoming_changes.h"
 #include "replication/stream/outgoing_changes.h"
+#include "tests/support/spreading_host.h"
 
 namespace rocksync {
 namespace {
 
-constexpr uint64_t kSelf = 1;
-constexpr uint64_t kPeer = 2;
 constexpr uint64_t kThird = 3;
 constexpr uint32_t kFamilies = 2;
 constexpr uint64_t kWindowBytes = 4096;
@@ -47,17 +46,16 @@ class Input {
 };
 
 // A replica in memory that keeps no pairs: of each key it says the same.
-class Host final : public StreamHost {
+class Host final : public SpreadingHost {
  public:
   // Of `flags` bit 0: this side has dialed; bit 1: there is a third replica,
   // so that hashes count.
-  explicit Host(uint8_t flags) : spread_(kSelf, {}, MappingSeed{}) {
+  explicit Host(uint8_t flags) {
     facts_ = {.peer_id = kPeer,
               .peer_name = "peer",
               .dialed = (flags & 1) != 0,
               .mine = {kWindowBytes, 10'000, ""},
               .theirs = {kWindowBytes, 10'000, ""}};
-    spread_.Connect({kPeer, ""});
     if ((flags & 2) != 0) spread_.Connect({kThird, ""});
   }
 
@@ -135,19 +133,6 @@ class Host final : public StreamHost {
     if (!facts_.dialed) std::abort();
   }
   void Wake() override {}
-  void WithDues(absl::FunctionRef<void(StreamDues*)> use) override {
-    use(&dues_);
-  }
-  void WithSpread(absl::FunctionRef<void(Spread*)> use) override {
-    use(&spread_);
-  }
-  std::vector<Neighbour> Neighbours(uint64_t* number) const override {
-    *number = 1;
-    return spread_.neighbours();
-  }
-  bool SetNeighbours(std::vector<Neighbour> neighbours) override {
-    return !spread_.SetNeighbours(kPeer, std::move(neighbours)).empty();
-  }
   bool AskForMissing(uint64_t now_ms) override {
     for (const auto& [peer, hashes] : spread_.DueGrafts(now_ms)) {
       if (peer != kPeer) continue;
@@ -159,8 +144,6 @@ class Host final : public StreamHost {
 
  private:
   StreamFacts facts_;
-  Spread spread_;
-  StreamDues dues_;
   // The log's keys stay where they are until the next Take.
   std::deque<std::string> keys_;
   std::deque<std::string> taken_keys_;

@@ -36,9 +36,9 @@ rocksdb::Status LoadOptionsFile(
 // if it is not empty; else that file, whose word counts only where it cannot be
 // that of another database: a copy has the file of its original. Refused with
 // an error that names the remedy: no such file, a family that it lacks, a log
-// that is elsewhere or that is not there. What RocksDB cannot make by its name
-// (comparators, merge operators and filters of an application) is left at
-// RocksDB's default; RocksDB refuses what then does not fit.
+// that is elsewhere, not there, or damaged before its end. What RocksDB cannot
+// make by its name (comparators, merge operators and filters of an application)
+// is left at RocksDB's default; RocksDB refuses what then does not fit.
 rocksdb::Status LoadOwnOptions(rocksdb::Env* env, const std::string& directory,
                                const std::string& wal_dir, OwnOptions* options,
                                DamagedLog damaged_log = DamagedLog::kRefused);

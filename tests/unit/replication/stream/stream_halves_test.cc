@@ -9,16 +9,16 @@
 
 #include "replication/stream/incoming_changes.h"
 #include "replication/stream/outgoing_changes.h"
+#include "tests/support/spreading_host.h"
 
 namespace rocksync {
 namespace {
 
-constexpr uint64_t kPeer = 2;
+constexpr uint64_t kPeer = SpreadingHost::kPeer;
 
-class FakeHost final : public StreamHost {
+class FakeHost final : public SpreadingHost {
  public:
-  FakeHost() : spread_(1, {}, MappingSeed{}) {
-    spread_.Connect({kPeer, ""});
+  FakeHost() {
     facts_ = {.peer_id = kPeer,
               .peer_name = "peer",
               .dialed = true,
@@ -90,27 +90,12 @@ class FakeHost final : public StreamHost {
   }
   void BeginRepair() override { events.emplace_back("repairs"); }
   void Wake() override { ++wakes; }
-  void WithDues(absl::FunctionRef<void(StreamDues*)> use) override {
-    use(&dues_);
-  }
-  void WithSpread(absl::FunctionRef<void(Spread*)> use) override {
-    use(&spread_);
-  }
-  std::vector<Neighbour> Neighbours(uint64_t* number) const override {
-    *number = 1;
-    return spread_.neighbours();
-  }
-  bool SetNeighbours(std::vector<Neighbour> neighbours) override {
-    return !spread_.SetNeighbours(kPeer, std::move(neighbours)).empty();
-  }
   bool AskForMissing(uint64_t now) override { return false; }
 
   size_t bytes_sent = 0;  // of kChanges
   int wakes = 0;
 
  private:
-  Spread spread_;
-  StreamDues dues_;
   std::vector<std::string> written_;
   std::vector<std::string> taken_;
   uint64_t last_ = 0;

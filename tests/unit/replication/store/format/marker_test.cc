@@ -10,20 +10,10 @@
 
 #include "rocksdb/env.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/replication/store/listing_marker.h"
 
 namespace rocksync {
 namespace {
-
-const std::string kOld(16, 'o');
-const std::string kNew(16, 'n');
-
-Marker Listing(std::vector<std::string> marks) {
-  Marker marker;
-  marker.directory = "/d";
-  marker.wal_dir = "/w";
-  marker.marks = std::move(marks);
-  return marker;
-}
 
 TEST(MarkerTest, Bytes) {
   Marker marker = Listing({"", kNew});

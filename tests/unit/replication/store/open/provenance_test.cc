@@ -9,20 +9,10 @@
 #include <vector>
 
 #include "replication/store/format/marker.h"
+#include "tests/unit/replication/store/listing_marker.h"
 
 namespace rocksync {
 namespace {
-
-const std::string kOld(16, 'o');
-const std::string kNew(16, 'n');
-
-Marker Listing(std::vector<std::string> marks) {
-  Marker marker;
-  marker.directory = "/d";
-  marker.wal_dir = "/w";
-  marker.marks = std::move(marks);
-  return marker;
-}
 
 Traces Of(std::vector<std::string> marks, const std::string& mark) {
   Traces traces;
