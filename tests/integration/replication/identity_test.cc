@@ -246,9 +246,8 @@ TEST_F(RolledBack, ComesAndIsRefusedByName) {
                        "--as-new-replica"));
   // The one that refuses it says so for a while, and from where it called. It
   // notes that after it has answered.
-  EXPECT_TRUE(Eventually([this] {
-    return a_->replicator()->stats().connections_refused > 0;
-  }));
+  EXPECT_TRUE(Eventually(
+      [this] { return a_->replicator()->stats().connections_refused > 0; }));
   const ReplicationStats stats = a_->replicator()->stats();
   EXPECT_EQ(stats.gc.identity_conflict, b_->id());
   EXPECT_NE(stats.last_refusal.find("rolled back"), std::string::npos)
