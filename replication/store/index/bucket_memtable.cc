@@ -108,9 +108,10 @@ class BucketRep final : public MemTableRep {
                           const uint64_t target_sample_size,
                           std::unordered_set<const char*>* entries) override {
     // The order of keys is the order of hashes: the first ones are a sample.
+    size_t fetched = 0;
     for (const Node* node = First();
          node != nullptr && entries->size() < target_sample_size;
-         node = After(node)) {
+         node = After(node, &fetched)) {
       entries->insert(node->entry());
     }
   }
@@ -140,15 +141,13 @@ class BucketRep final : public MemTableRep {
   const Node* LastBefore(const Slice& target, bool or_equal) const;
   const Node* First() const { return FirstFrom(0); }
   const Node* Last() const { return LastUpTo(bucket_count_); }
-  const Node* After(const Node* node) const {
+  // `*fetched`: the buckets before this one were fetched into the cache by the
+  // same walk, at first none; any number is right.
+  const Node* After(const Node* node, size_t* fetched) const {
     const Node* next = node->next.load(std::memory_order_acquire);
     if (next != nullptr) return next;
     const size_t bucket = BucketOf(KeyOf(node)) + 1;
-    // Nodes lie at random: a walk, as a flush is, would wait for each of them.
-    if (bucket + kFetchAhead < bucket_count_) {
-      __builtin_prefetch(
-          buckets_[bucket + kFetchAhead].load(std::memory_order_relaxed));
-    }
+    FetchAhead(bucket, fetched);
     return FirstFrom(bucket);
   }
   const Node* Seek(const Slice& target) const {
@@ -163,7 +162,8 @@ class BucketRep final : public MemTableRep {
  private:
   friend class PooledCursor;
 
-  static constexpr size_t kFetchAhead = 16;  // buckets
+  static constexpr size_t kFetchAhead = 32;  // buckets
+  static constexpr size_t kFetchAtOnce = 8;  // as most walks are short
   static constexpr size_t kGroup = 8;        // buckets, of one cache line
 
   size_t BucketOf(const Slice& internal_key) const {
@@ -218,6 +218,32 @@ class BucketRep final : public MemTableRep {
                      std::memory_order_relaxed);
     }
     return true;
+  }
+
+  // A node and its entry's key lie in two cache lines, mostly.
+  static void FetchLines(const Node* node) {
+    constexpr size_t kLine = 64;
+    __builtin_prefetch(node);
+    __builtin_prefetch(reinterpret_cast<const char*>(node) + kLine);
+  }
+  // Nodes lie at random: a walk, as a flush is, would wait for each of them. So
+  // it fetches the lists some buckets ahead, and later, as those have arrived,
+  // what their nodes point to.
+  void FetchAhead(size_t bucket, size_t* fetched) const {
+    const size_t begin = std::max(bucket, *fetched);
+    const size_t end =
+        std::min({bucket + kFetchAhead, begin + kFetchAtOnce, bucket_count_});
+    for (size_t i = begin; i < end; ++i) {
+      const Node* const ahead = buckets_[i].load(std::memory_order_acquire);
+      if (ahead != nullptr) FetchLines(ahead);
+      if (i < kFetchAhead / 2) continue;
+      const Node* const near =
+          buckets_[i - kFetchAhead / 2].load(std::memory_order_acquire);
+      if (near == nullptr) continue;
+      const Node* const next = near->next.load(std::memory_order_acquire);
+      if (next != nullptr) FetchLines(next);
+    }
+    *fetched = end;
   }
 
   static size_t GroupOf(size_t bucket) { return bucket / kGroup; }
@@ -349,7 +375,7 @@ class Cursor : public MemTableRep::Iterator {
 
   bool Valid() const override { return node_ != nullptr; }
   const char* key() const override { return node_->entry(); }
-  void Next() override { node_ = rep_->After(node_); }
+  void Next() override { node_ = rep_->After(node_, &fetched_); }
   void Prev() override {
     node_ = rep_->LastBefore(BucketRep::KeyOf(node_), /*or_equal=*/false);
   }
@@ -373,6 +399,7 @@ class Cursor : public MemTableRep::Iterator {
 
   const BucketRep* rep_;
   const Node* node_ = nullptr;
+  size_t fetched_ = 0;
 };
 
 // The iterator for callers that bring an arena. The arena's type is not public,

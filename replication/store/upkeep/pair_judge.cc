@@ -74,7 +74,7 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
   } else if (evidence != Evidence::kNone) {
     const std::string_view view = current.ToStringView();
     judged = IssuedEntry({}, &view);
-    status = indexed_->DrawVersion(&judged.version);
+    status = indexed_->DrawVersion(indexed_->WallMs(), &judged.version);
     if (!status.ok()) return status;
   } else if (known || (work & kFamilyAdopting) == 0) {
     if (known && entry.quarantined) return Status::OK();
@@ -115,7 +115,7 @@ Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
   if (!status.ok()) return status;
   if (evidence == Evidence::kWritten || evidence == Evidence::kFileGone) {
     entry = IssuedEntry({}, nullptr);
-    status = indexed_->DrawVersion(&entry.version);
+    status = indexed_->DrawVersion(indexed_->WallMs(), &entry.version);
     if (!status.ok()) return status;
   } else {
     entry.quarantined = true;

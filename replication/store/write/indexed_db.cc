@@ -47,8 +47,8 @@ uint64_t IndexedDB::Trusted(uint64_t reading) const {
   return rocksync::Trusted(reading, WallMs(), options_.max_clock_ahead_ms);
 }
 
-Status IndexedDB::DrawVersion(Version* version) {
-  version->time = clock_.Next(WallMs());
+Status IndexedDB::DrawVersion(uint64_t wall_ms, Version* version) {
+  version->time = clock_.Next(wall_ms);
   version->replica = identity_.replica_id;
   return lease_.Cover(version->time);
 }

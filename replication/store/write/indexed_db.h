@@ -102,7 +102,9 @@ class IndexedDB {
   uint64_t Trusted(uint64_t reading) const;
   // The last reading of the hybrid clock.
   uint64_t LastReading() const { return clock_.Last(); }
-  rocksdb::Status DrawVersion(Version* version);
+  // `wall_ms`: a reading of WallMs. An old one is as safe as a clock that was
+  // set back: versions never do go back.
+  rocksdb::Status DrawVersion(uint64_t wall_ms, Version* version);
   // Versions drawn from now on are later than `reading`, over restarts too.
   // Incomplete: it would have to wait, see Lease::Cover.
   rocksdb::Status FollowClock(uint64_t reading);

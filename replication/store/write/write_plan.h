@@ -5,8 +5,8 @@
 #define ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_PLAN_H_
 
 #include <cstdint>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "replication/store/index/family_table.h"
 #include "replication/store/index/stripe_locks.h"
 #include "rocksdb/slice.h"
@@ -28,7 +28,9 @@ struct PlannedOperation {
 };
 
 struct PlannedBatch {
-  std::vector<PlannedOperation> operations;  // on replicated families
+  // On replicated families. Most batches have one, for which nothing is
+  // allocated.
+  absl::InlinedVector<PlannedOperation, 1> operations;
   StripeSet stripes;
   // The data operations can be written as they are.
   bool verbatim = true;

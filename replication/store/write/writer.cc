@@ -125,18 +125,19 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   if (status.ok() && value != nullptr) {
     status = CheckSizes(indexed_->options(), family->name, key, value->size());
   }
+  const uint64_t wall_ms = indexed_->WallMs();
   if (status.ok()) {
     const size_t bytes = key.size() + (value != nullptr ? value->size() : 0);
-    status = indexed_->space()->Check(indexed_->WallMs(), bytes,
+    status = indexed_->space()->Check(wall_ms, bytes,
                                       /*deletes=*/value == nullptr);
   }
   if (!status.ok()) return status;
   const uint64_t position =
       indexed_->hasher().Position(family->name, key.ToStringView());
-  return CommitOne(options, handle, *family, position, key, value);
+  return CommitOne(options, wall_ms, handle, *family, position, key, value);
 }
 
-Status Writer::CommitOne(const WriteOptions& options,
+Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
                          ColumnFamilyHandle* handle, const Family& family,
                          uint64_t position, const Slice& key,
                          const Slice* value) {
@@ -158,7 +159,7 @@ Status Writer::CommitOne(const WriteOptions& options,
   // come in the same order.
   {
     StripeGuard guard(indexed_->locks(), StripeOf(position));
-    status = indexed_->DrawVersion(&entry.version);
+    status = indexed_->DrawVersion(wall_ms, &entry.version);
     if (!status.ok()) return status;
     indexed_->PutEntry(batch, {position, family.id, key.ToStringView()}, entry);
     indexed_->digests()->Note(position);
@@ -187,25 +188,26 @@ Status Writer::WriteMany(const WriteOptions& options,
   if (plan.operations.empty() && !plan.has_unknown) {
     return indexed_->db()->Write(options, batch);
   }
-  status = CheckBatch(options, *batch, &plan);
+  const uint64_t wall_ms = indexed_->WallMs();
+  status = CheckBatch(options, wall_ms, *batch, &plan);
   if (!status.ok()) return status;
   // What most applications write: a batch of one.
   if (IsOneOperation(*batch, plan)) {
     const PlannedOperation& only = plan.operations.front();
     const bool put = only.kind == PlannedOperation::Kind::kPut;
-    return CommitOne(options, only.family->handle(), *only.family,
+    return CommitOne(options, wall_ms, only.family->handle(), *only.family,
                      only.position, only.key, put ? &only.value : nullptr);
   }
   if (plan.has_range) {
     // Which keys it deletes is known only once nobody writes.
     AllStripesGuard guard(indexed_->locks());
-    return CommitPlanned(options, *batch, plan);
+    return CommitPlanned(options, wall_ms, *batch, plan);
   }
   StripeSetGuard guard(indexed_->locks(), plan.stripes);
-  return CommitPlanned(options, *batch, plan);
+  return CommitPlanned(options, wall_ms, *batch, plan);
 }
 
-Status Writer::CheckBatch(const WriteOptions& options,
+Status Writer::CheckBatch(const WriteOptions& options, uint64_t wall_ms,
                           const rocksdb::WriteBatch& batch,
                           PlannedBatch* plan) {
   if (plan->has_unknown) {
@@ -223,7 +225,7 @@ Status Writer::CheckBatch(const WriteOptions& options,
     status = CheckNotInCallback(indexed_);
     if (status.ok()) status = RefuseOptions(options);
     if (status.ok()) {
-      status = indexed_->space()->Check(indexed_->WallMs(), batch.GetDataSize(),
+      status = indexed_->space()->Check(wall_ms, batch.GetDataSize(),
                                         OnlyDeletes(*plan));
     }
   }
@@ -236,11 +238,11 @@ Status Writer::CheckBatch(const WriteOptions& options,
 }
 
 // REQUIRES: the plan's stripes are held.
-Status Writer::CommitPlanned(const WriteOptions& options,
+Status Writer::CommitPlanned(const WriteOptions& options, uint64_t wall_ms,
                              const rocksdb::WriteBatch& batch,
                              const PlannedBatch& plan) {
   Version version;
-  const Status status = indexed_->DrawVersion(&version);
+  const Status status = indexed_->DrawVersion(wall_ms, &version);
   if (!status.ok()) return status;
   return plan.verbatim ? CommitVerbatim(options, batch, plan, version)
                        : CommitRewritten(options, batch, plan, version);
@@ -451,8 +453,9 @@ Status Writer::WriteChanged(
   PlannedBatch plan;
   status = PlanBatch(indexed_->options(), batch, indexed_->table(),
                      indexed_->hasher(), &plan);
-  if (status.ok()) status = CheckBatch(options, batch, &plan);
-  return status.ok() ? CommitPlanned(options, batch, plan) : status;
+  const uint64_t wall_ms = indexed_->WallMs();
+  if (status.ok()) status = CheckBatch(options, wall_ms, batch, &plan);
+  return status.ok() ? CommitPlanned(options, wall_ms, batch, plan) : status;
 }
 
 }  // namespace rocksync

@@ -62,13 +62,17 @@ class Writer {
       const std::vector<std::optional<std::string>>& before,
       const std::vector<std::optional<std::string>>& after);
 
+  // `wall_ms`: one reading of the clock serves a whole write, as a reading
+  // costs about as much as the stripe's lock.
   rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,
-                             const rocksdb::WriteBatch& batch,
+                             uint64_t wall_ms, const rocksdb::WriteBatch& batch,
                              PlannedBatch* plan);
   rocksdb::Status CommitPlanned(const rocksdb::WriteOptions& options,
+                                uint64_t wall_ms,
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);
   rocksdb::Status CommitOne(const rocksdb::WriteOptions& options,
+                            uint64_t wall_ms,
                             rocksdb::ColumnFamilyHandle* handle,
                             const Family& family, uint64_t position,
                             const rocksdb::Slice& key,
