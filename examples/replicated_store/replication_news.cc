@@ -157,10 +157,11 @@ void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
 void LogDroppedBatches(uint64_t dropped) {
   if (dropped == 0) return;
   spdlog::warn(
-      "the log of the database was damaged when it was opened: {} {} behind "
-      "the damage {} dropped; what this replica alone held of them is lost, "
-      "the rest comes back from peers; after a loss of power writes that were "
-      "not synced look the same",
+      "the log of the database was damaged when it was opened, now or before: "
+      "{} {} behind the damage {} dropped; what this replica alone held of "
+      "them is lost, the rest comes back from peers, unless they refuse this "
+      "replica; after a loss of power writes that were not synced look the "
+      "same",
       dropped, dropped == 1 ? "batch" : "batches",
       dropped == 1 ? "was" : "were");
 }

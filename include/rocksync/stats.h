@@ -142,11 +142,12 @@ struct DiskSpaceStats {
   // takes them. It recovers from a full disk by itself, once there is room;
   // after other errors remove the cause, and open the database anew.
   std::string write_error;
-  // Sound batches of the log that RocksDB dropped at the opening, as they were
-  // behind a damaged place; 0 normally. What this replica alone held of them is
-  // lost, the rest comes back from peers, unless they refuse this replica since
-  // it has lost deletes that were collected meanwhile. After a loss of power,
-  // writes that were not synced look the same.
+  // Sound batches of the log that RocksDB dropped at an opening, as they were
+  // behind a damaged place; 0 normally, and again once the database was closed
+  // an hour or more after it was opened. What this replica alone held of them
+  // is lost, the rest comes back from peers, unless they refuse this replica
+  // since it has lost deletes that were collected meanwhile. After a loss of
+  // power, writes that were not synced look the same.
   uint64_t log_batches_dropped = 0;
 };
 

@@ -217,8 +217,8 @@ const Row<ReplicationStats> kOfReplica[] = {
        return std::to_string(!s.disk.write_error.empty());
      }},
     {"rocksync_log_batches_dropped", kGauge,
-     "Sound batches of the log that the last opening dropped, as they were "
-     "behind a damaged place.",
+     "Sound batches of the log that an opening dropped, as they were behind a "
+     "damaged place; until a close at least an hour later.",
      [](const ReplicationStats& s) {
        return std::to_string(s.disk.log_batches_dropped);
      }},

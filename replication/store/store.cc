@@ -8,6 +8,7 @@
 
 #include "replication/base/forked.h"
 #include "replication/base/status.h"
+#include "replication/store/format/dropped_batches.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/leaf_records.h"
 #include "replication/store/open/files_left.h"
@@ -45,6 +46,9 @@ class HeldLog : public rocksdb::TransactionLogIterator {
 using rocksdb::Status;
 
 constexpr std::chrono::seconds kClosingPatience{10};
+
+// How long at least, so that monitoring has seen it.
+constexpr uint64_t kDroppedBatchesShownMs = 3'600'000;
 
 // Tells the next opening what it would otherwise have to read: what the digests
 // are. Nothing if they would have to be read here.
@@ -102,6 +106,7 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
       applier_(&indexed_, &index_build_, &membership_, &quarantine_,
                &held_back_),
       log_batches_dropped_(opened.log_batches_dropped),
+      opened_ms_(indexed_.WallMs()),
       marker_(std::move(opened.marker)),
       directory_(std::move(opened.claim)) {
   indexed_.SetStableTime(opened.gc.stable_time);
@@ -344,6 +349,16 @@ Status Store::CheckClosable(uint64_t iterators) const {
                          "release them, then close it");
 }
 
+// A start that failed later has shown it to nobody.
+void Store::ForgetWhatWasDropped() const {
+  if (log_batches_dropped_ == 0 ||
+      indexed_.WallMs() < opened_ms_ + kDroppedBatchesShownMs) {
+    return;
+  }
+  rocksdb::DB* const db = indexed_.db();
+  ForgetDroppedBatches(db->GetEnv(), db->GetName()).PermitUncheckedError();
+}
+
 Status Store::Close() {
   if (indexed_.closed()) return Status::OK();
   indexed_.SetClosed();
@@ -362,6 +377,7 @@ Status Store::Close() {
     status = Status::OK();
   }
   if (status.ok()) status = noticed;
+  if (status.ok()) ForgetWhatWasDropped();
   indexed_.digests()->Invalidate();
   foreign_writes_.Close();
   families_.Close();

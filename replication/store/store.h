@@ -93,6 +93,8 @@ class Store {
   // nothing.
   bool FlushIndex();
   rocksdb::Status Seal();
+  // Once it was shown long enough.
+  void ForgetWhatWasDropped() const;
 
   // In this order: each part holds pointers to those before it.
   IndexedDB indexed_;
@@ -107,6 +109,7 @@ class Store {
   PeerMemory peers_;
   Applier applier_;
   const uint64_t log_batches_dropped_;
+  const uint64_t opened_ms_;
   Marker marker_;  // changed by Close alone
   std::unique_ptr<DirectoryClaim> directory_;
   const std::shared_ptr<ReplicatorClaim> claim_ =

@@ -9,6 +9,7 @@
 #include "replication/base/directories.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
+#include "replication/store/format/dropped_batches.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
 #include "rocksdb/db.h"
@@ -57,7 +58,7 @@ Status Rename(Env* env, const std::string& from, const std::string& to) {
 
 bool IsOurs(std::string_view file) {
   return file == kMarkerFileName || file == kIntendedIdFileName ||
-         file == kCloneRecordFileName;
+         file == kCloneRecordFileName || file == kDroppedBatchesFileName;
 }
 
 // What an application keeps in the database's directory stays there.

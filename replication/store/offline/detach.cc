@@ -11,6 +11,7 @@
 #include "replication/base/forked.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/clone_record.h"
+#include "replication/store/format/dropped_batches.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
@@ -92,6 +93,7 @@ Status TakeAway(rocksdb::DB* db, ColumnFamilyHandle* index,
   }
   // Durable when it returns.
   if (status.ok() && index != nullptr) status = db->DropColumnFamily(index);
+  if (status.ok()) status = ForgetDroppedBatches(db->GetEnv(), db->GetName());
   return status.ok() ? RemoveMarker(db->GetEnv(), db->GetName()) : status;
 }
 

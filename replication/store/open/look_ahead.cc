@@ -12,6 +12,7 @@
 
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/directory/directory_lock.h"
+#include "replication/store/format/dropped_batches.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
@@ -166,7 +167,7 @@ class Look {
   bool IsEmpty(ColumnFamilyHandle* handle) const;
   bool IsSealed() const;
   Status JudgeFamilies();
-  uint64_t CountDropped() const;
+  DroppedBatches CountDropped() const;
 
   const ReplicatedDBOptions& replication_;
   const std::string& name_;
@@ -244,7 +245,7 @@ Status Look::Judge(LookedAt* result) {
   }
   status =
       CheckProvenance(result->provenance, replication_, before_.cloned, name_);
-  if (status.ok()) result->log_batches_dropped = CountDropped();
+  if (status.ok()) result->dropped = CountDropped();
   const bool index_stays = result->provenance != Provenance::kPlain &&
                            result->provenance != Provenance::kIndexLost;
   return status.ok() && index_stays ? JudgeFamilies() : status;
@@ -268,9 +269,9 @@ Status Look::JudgeFamilies() {
 
 // In the log's files that RocksDB needs, and reads as it will again. What does
 // not read here will fail there.
-uint64_t Look::CountDropped() const {
+DroppedBatches Look::CountDropped() const {
   // The close has noted what the log was, and that is compared.
-  if (traces_.loss == Loss::kNone && IsSealed()) return 0;
+  if (traces_.loss == Loss::kNone && IsSealed()) return {};
   rocksdb::Env* const env = db_->GetEnv();
   const rocksdb::DBOptions options = db_->GetDBOptions();
   const std::string wal_dir = options.wal_dir.empty() ? name_ : options.wal_dir;
@@ -282,9 +283,9 @@ uint64_t Look::CountDropped() const {
   if (!db_->GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep,
                            &least) ||
       !ListLogFiles(env, wal_dir, &logs).ok()) {
-    return 0;
+    return {};
   }
-  uint64_t dropped = 0;
+  DroppedBatches dropped;
   for (const std::string& log : logs) {
     const uint64_t number = LogNumber(log);
     if (number < least) continue;
@@ -292,9 +293,8 @@ uint64_t Look::CountDropped() const {
     SoundBatches sound;
     if (CountSoundBatches(env, wal_dir + "/" + log, number,
                           ends_at_damage ? read : 0, &sound)
-            .ok() &&
-        sound.count > read) {
-      dropped += sound.count - read;
+            .ok()) {
+      dropped[number] = sound.count > read ? sound.count - read : 0;
     }
   }
   return dropped;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/format/dropped_batches.h"
 #include "replication/store/open/provenance.h"
 #include "rocksdb/db.h"
 #include "rocksync/options.h"
@@ -32,8 +33,9 @@ struct LookedAt {
   rocksdb::Status status;
   Provenance provenance = Provenance::kOwn;
   // Sound batches that RocksDB will not replay, as they are behind a damaged
-  // place of the log. Not after a clean close, of which the log is compared.
-  uint64_t log_batches_dropped = 0;
+  // place of the log; 0 for a log that was looked at and is sound. Empty after
+  // a clean close, of which the log is compared.
+  DroppedBatches dropped;
 };
 
 // Writes nothing, but makes the file LOCK if it is not there. Reads the log.

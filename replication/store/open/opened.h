@@ -37,7 +37,9 @@ struct Opened {
   std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
   LeafDigests::Tombstones tombstones;           // of the same
   LeafQuarantined quarantined;
-  uint64_t log_batches_dropped = 0;  // by RocksDB, behind a damaged place
+  // By RocksDB, behind a damaged place, in this opening and those that
+  // kDroppedBatchesFileName tells of.
+  uint64_t log_batches_dropped = 0;
 };
 
 }  // namespace rocksync

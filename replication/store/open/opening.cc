@@ -13,6 +13,7 @@
 #include "replication/store/directory/make_directory.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
+#include "replication/store/format/dropped_batches.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/index/index_options.h"
@@ -62,7 +63,8 @@ class Opening {
   Status MakeIndex();
   bool Elsewhere() const;
   void SayThatItStaysItself() const;
-  void SayWhatWasDropped();
+  void NoteWhatIsDropped();
+  void SayWhatWasDropped() const;
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status LookForEntries();
@@ -136,6 +138,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
     status =
         CheckBeforeWriting(options_, replication_, name_, families, &before_);
   }
+  if (status.ok()) NoteWhatIsDropped();
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
@@ -310,19 +313,34 @@ Status Opening::MakeIndex() {
   return status;
 }
 
+// Before RocksDB opens the database, and removes the log: this opening may end
+// before anybody has read its statistics. Without room for the file it goes on,
+// as the warning in LOG is there.
+void Opening::NoteWhatIsDropped() {
+  DroppedBatches all = before_.dropped;
+  Env* const env = options_.env;
+  if (!before_.has_database) {
+    ForgetDroppedBatches(env, name_).PermitUncheckedError();
+  } else if (TotalOf(all) == 0) {
+    ReadDroppedBatches(env, name_, &all).PermitUncheckedError();
+  } else {
+    NoteDroppedBatches(env, name_, &all).PermitUncheckedError();
+  }
+  opened_.log_batches_dropped = TotalOf(all);
+}
+
 // RocksDB has deleted the log by now, or will: only a peer, or a copy of the
 // log, has what was dropped.
-void Opening::SayWhatWasDropped() {
-  opened_.log_batches_dropped = before_.log_batches_dropped;
-  if (opened_.log_batches_dropped == 0) return;
+void Opening::SayWhatWasDropped() const {
+  const uint64_t dropped = TotalOf(before_.dropped);
+  if (dropped == 0) return;
   rocksdb::Warn(
       options_.info_log,
       "rocksync: the log of %s is damaged: %llu batches behind the damage were "
       "dropped; what this replica alone held of them is lost, the rest comes "
-      "back from peers; after a loss of power writes that were not synced look "
-      "the same",
-      name_.c_str(),
-      static_cast<unsigned long long>(opened_.log_batches_dropped));
+      "back from peers, unless they refuse this replica; after a loss of power "
+      "writes that were not synced look the same",
+      name_.c_str(), static_cast<unsigned long long>(dropped));
 }
 
 // A directory that was copied as it is has the marker, too. It is at home where

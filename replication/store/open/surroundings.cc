@@ -199,7 +199,7 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
                         .loss = traces.loss},
                        families);
     if (!looked.status.ok()) return looked.status;
-    around->log_batches_dropped = looked.log_batches_dropped;
+    around->dropped = std::move(looked.dropped);
   } else {
     looked.provenance =
         around->has_database ? Judge(traces) : Provenance::kPlain;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "replication/store/format/clone_record.h"
+#include "replication/store/format/dropped_batches.h"
 #include "replication/store/open/predecessor.h"
 #include "replication/store/open/provenance.h"
 #include "rocksdb/db.h"
@@ -27,7 +28,7 @@ struct Surroundings {
   bool has_index = false;            // the family
   Traces traces;                     // as far as they show without RocksDB
   std::optional<CloneRecord> clone;  // of a clone that was never opened
-  uint64_t log_batches_dropped = 0;  // by the opening: see LookedAt
+  DroppedBatches dropped;            // by the opening: see LookedAt
 };
 
 // Errors are those of ReplicatedDB::Open that need no open database.

@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/format/dropped_batches.h"
 #include "replication/store/write/indexed_db.h"
 #include "tests/integration/store/store_fixture.h"
 #include "tests/support/file_content.h"
+#include "tests/support/wrong_clock.h"
 
 namespace rocksync {
 namespace {
@@ -55,13 +57,15 @@ class DamagedLogTest : public StoreTest {
     bytes << "0123456789";
     ASSERT_TRUE(bytes.good());
   }
-  // Opens it, and tells how many batches were dropped; so does the log.
-  uint64_t Dropped() {
+  // Opens it, and tells how many batches were dropped; so does the log, if it
+  // was this opening.
+  enum class Opening { kThis, kEarlier };
+  uint64_t Dropped(Opening opening = Opening::kThis) {
     const rocksdb::Status status = Open();
     EXPECT_ROCKS_OK(status);
     if (!status.ok()) return 0;
     const uint64_t dropped = db_->GetDiskSpaceStats().log_batches_dropped;
-    if (dropped == 0) {
+    if (dropped == 0 || opening == Opening::kEarlier) {
       EXPECT_THAT(InfoLog(), Not(HasSubstr("is damaged")));
     } else {
       EXPECT_THAT(InfoLog(),
@@ -95,9 +99,63 @@ TEST_F(DamagedLogTest, BatchesBehindTheDamageAreCounted) {
     Damage(Logs().front(), fs::file_size(Logs().front()) / 2);
     ExpectDroppedAreLost(Dropped());
     CloseAndCheck();
+    ForgetDroppedBatches(rocksdb::Env::Default(), Dir()).PermitUncheckedError();
     EXPECT_EQ(Dropped(), 0u) << "what was replayed is whole";
     db_.reset();
     fs::remove_all(Dir());
+  }
+}
+
+// Monitoring has to see it, whatever becomes of the opening that dropped them.
+TEST_F(DamagedLogTest, AreShownUntilACloseAnHourLater) {
+  WrongClock clock;
+  options_.env = &clock;
+  PutAndKill();
+  Damage(Logs().front(), fs::file_size(Logs().front()) / 2);
+  const uint64_t dropped = Dropped();
+  ASSERT_GT(dropped, 0u);
+  Kill();
+  EXPECT_EQ(Dropped(Opening::kEarlier), dropped);
+  ASSERT_ROCKS_OK(db_->Close());
+  EXPECT_EQ(Dropped(Opening::kEarlier), dropped) << "it was open for a moment";
+
+  // Those of a second time are added.
+  Kill();
+  const uint64_t before = fs::file_size(Logs().back());
+  ASSERT_EQ(Dropped(Opening::kEarlier), dropped);
+  for (int i = 0; i < kKeys; ++i) ASSERT_ROCKS_OK(Put(Key(i), "again"));
+  Kill();
+  const fs::path log = Logs().back();
+  Damage(log, before + (fs::file_size(log) - before) / 2);
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_GT(db_->GetDiskSpaceStats().log_batches_dropped, dropped);
+
+  clock.ahead_ms = 3'600'000;
+  ASSERT_ROCKS_OK(db_->Close());
+  EXPECT_EQ(Dropped(), 0u);
+  EXPECT_FALSE(fs::exists(Dir() + "/" + kDroppedBatchesFileName));
+  options_.env = rocksdb::Env::Default();
+  db_.reset();
+}
+
+// An opening that ended before RocksDB removed the log had noted it already; or
+// somebody put a sound log in its place.
+TEST_F(DamagedLogTest, ALogIsCountedOnce) {
+  PutAndKill();
+  fs::copy(Dir(), Dir("sound"));
+  for (const bool damaged : {false, true}) {
+    SCOPED_TRACE(damaged);
+    db_.reset();
+    fs::remove_all(Dir());
+    fs::copy(Dir("sound"), Dir());
+    const fs::path log = Logs().front();
+    if (damaged) Damage(log, fs::file_size(log) / 2);
+    DroppedBatches earlier = {{std::stoull(log.stem()), 1'000'000}};
+    ASSERT_ROCKS_OK(
+        NoteDroppedBatches(rocksdb::Env::Default(), Dir(), &earlier));
+    const uint64_t dropped = Dropped();
+    EXPECT_EQ(dropped > 0, damaged);
+    EXPECT_LT(dropped, 1'000u);
   }
 }
 
