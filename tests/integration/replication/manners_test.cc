@@ -21,7 +21,8 @@ TEST_F(Manners, PausedReplicasNeitherAskNorAnswer) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
   ReplicatorOptions impatient = TestReplica::OnDemand();
-  impatient.io_timeout = milliseconds(500);
+  // For so long SyncNow asks again, and no answer may take as long.
+  impatient.io_timeout = milliseconds(2000);
   ASSERT_TRUE(IsOk(a->Start(impatient)));
   ASSERT_TRUE(IsOk(b->Start()));
   a->Put("k", "v");

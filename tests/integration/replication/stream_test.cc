@@ -158,7 +158,7 @@ TEST_F(Stream, AGapIsRepairedAtOnce) {
   // More than the window and the buffer hold; nobody waits for the peer.
   const std::string value(10'000, 'v');
   for (int i = 0; i < 500; ++i) a_->Put(Numbered("k", i), value);
-  EXPECT_GT(StatsOf(*a_).lag_pairs, 0u);
+  EXPECT_TRUE(Eventually([&] { return StatsOf(*a_).lag_pairs > 0; }));
   gate->SetOpen(true);
   ExpectEqualSoon();
   EXPECT_GE(StatsOf(*a_).gaps, 1u);
